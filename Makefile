@@ -1,0 +1,161 @@
+# asprof-agent: build, check, measure, install. `make help` lists the targets.
+#
+#   V=1                    print the commands
+#   CC=clang               another compiler
+#   SAN=address,undefined  sanitizers (or SAN=thread); built beside the plain tree
+#   CROSS=aarch64-linux-gnu-   cross-build; tests then run under qemu-user
+#   WERROR=1               warnings are errors, as in the checks
+
+PREFIX  ?= /usr/local
+DESTDIR ?=
+VERSION := 0.1.0
+
+ifeq ($(origin CC),default)
+CC := $(CROSS)gcc
+endif
+AR := $(CROSS)ar
+
+# One tree for each combination of compiler and sanitizer, so none spoils another.
+empty :=
+space := $(empty) $(empty)
+comma := ,
+variant := $(strip $(filter-out gcc,$(notdir $(CC))) $(if $(SAN),san-$(subst $(comma),-,$(SAN))))
+B := build$(if $(variant),/$(subst $(space),-,$(variant)))
+
+Q := $(if $(V),,@)
+say = $(if $(V),,@printf '  %-6s %s\n' '$(1)' '$(2)')
+
+WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes \
+	    -Wvla -Wundef $(if $(WERROR),-Werror)
+CPPFLAGS += -D_GNU_SOURCE -DASPROF_AGENT_VERSION='"$(VERSION)"' -I.
+CFLAGS ?= -O2 -g
+# A fortified object would need glibc's *_chk entries, which other C libraries lack.
+AGENT_CFLAGS := -std=gnu11 $(WARNINGS) -fPIC -fvisibility=hidden -ffunction-sections \
+		-fdata-sections -fstack-protector-strong -fno-omit-frame-pointer -U_FORTIFY_SOURCE \
+		-ftls-model=initial-exec -pthread
+SAN_FLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all)
+
+# Set by scripts/deps.mk: headers and static libraries that are linked in.
+DEPS_CFLAGS :=
+DEPS_LIBS   :=
+DEPS_READY  :=
+-include scripts/deps.mk
+
+ALL_CFLAGS = $(AGENT_CFLAGS) $(CFLAGS) $(SAN_FLAGS) $(DEPS_CFLAGS)
+
+core_src    := $(sort $(wildcard core/*.c))
+engine_src  := $(sort $(wildcard engine/*.c))
+upload_src  := $(sort $(wildcard upload/*.c))
+preload_src := $(sort $(wildcard preload/*.c preload/interpose/*.c))
+decoder_src := $(sort $(wildcard decoder/*.c))
+unit_src    := $(sort $(wildcard test/unit/*.c))
+bench_src   := $(sort $(wildcard test/bench/*.c))
+fuzz_src    := $(sort $(wildcard test/fuzz/*.c))
+
+objects = $(patsubst %.c,$(B)/obj/%.o,$(1))
+agent_obj   := $(call objects,$(core_src) $(engine_src) $(upload_src))
+preload_obj := $(call objects,$(preload_src))
+decoder_obj := $(call objects,$(decoder_src))
+# All that has no constructor and no main: what unit tests, benches and fuzzers link.
+library     := $(B)/libasprof_test.a
+library_obj := $(agent_obj) $(filter-out %/main.o,$(decoder_obj))
+
+unit_bin  := $(patsubst test/unit/%.c,$(B)/test/unit/%,$(unit_src))
+bench_bin := $(patsubst test/bench/%.c,$(B)/test/bench/%,$(bench_src))
+fuzz_bin  := $(patsubst test/fuzz/%.c,$(B)/test/fuzz/%,$(fuzz_src))
+
+preload := $(B)/libasprof_preload.so
+command := $(B)/asprof-agent
+
+PRELOAD_LDFLAGS := -shared -Wl,-soname,libasprof_preload.so \
+	-Wl,--version-script=preload/exports.map -Wl,--exclude-libs,ALL -Wl,-Bsymbolic \
+	-Wl,-z,relro,-z,now,-z,defs,-z,nodelete,-z,noexecstack -Wl,--gc-sections \
+	-Wl,--hash-style=gnu -Wl,--as-needed
+
+.PHONY: all check check-unit check-system bench fuzz install clean format format-check tidy help
+.DELETE_ON_ERROR:
+
+all: $(preload) $(command)
+
+$(B)/obj/%.o: %.c $(DEPS_READY)
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(CFLAGS_$(subst /,_,$*)) -MMD -MP -c -o $@ $<
+
+# A signal handler may run where there is no thread control block to hold a canary, and it
+# reads stacks that a sanitizer has poisoned.
+SIGNAL_FLAGS := -fno-stack-protector -fno-sanitize=all
+-include scripts/signal_context.mk
+
+$(preload): $(agent_obj) $(preload_obj) preload/exports.map
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) $(PRELOAD_LDFLAGS) $(LDFLAGS) -o $@ \
+		$(agent_obj) $(preload_obj) $(DEPS_LIBS)
+
+$(command): $(library_obj) $(B)/obj/decoder/main.o
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) -Wl,--gc-sections $(LDFLAGS) -o $@ \
+		$(library_obj) $(B)/obj/decoder/main.o $(DEPS_LIBS)
+
+$(library): $(library_obj)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(B)/test/unit/%: test/unit/%.c $(library)
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(library) $(DEPS_LIBS) \
+		$(shell pkg-config --libs check 2>/dev/null || echo -lcheck)
+
+$(B)/test/bench/%: test/bench/%.c $(library)
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(library) $(DEPS_LIBS) -ldl -lm
+
+$(B)/test/fuzz/%: test/fuzz/%.c $(library)
+	$(call say,FUZZ,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -fsanitize=fuzzer -MMD -MP -o $@ $< $(library) $(DEPS_LIBS)
+
+check: check-unit check-system ## unit tests, then the whole agent in real programs
+
+check-unit: $(unit_bin)
+	$(Q)B=$(B) scripts/run-tests $(unit_bin)
+
+# The preload cannot be loaded under a sanitizer's runtime, so these run on the plain tree.
+check-system: all
+	$(Q)scripts/check-so $(preload)
+	$(Q)B=$(B) scripts/run-tests $(sort $(wildcard test/system/*.sh))
+
+bench: all $(bench_bin) ## speed and memory, as ratios against a rival or the bare program
+	$(Q)B=$(B) scripts/run-bench
+
+fuzz: ## each parser's fuzzer, FUZZ_SECONDS each (60)
+	$(Q)$(MAKE) CC=clang SAN=fuzzer-no-link,address,undefined fuzz-run
+
+.PHONY: fuzz-run
+fuzz-run: $(fuzz_bin)
+	$(Q)B=$(B) scripts/run-fuzz $(fuzz_bin)
+
+install: all ## to $(DESTDIR)$(PREFIX)
+	$(Q)DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' B='$(B)' scripts/install
+
+sources := $(shell git ls-files '*.[ch]' 2>/dev/null)
+
+format: ## rewrite every source with clang-format
+	$(Q)clang-format -i $(sources)
+
+format-check:
+	$(Q)clang-format --dry-run -Werror $(sources)
+
+tidy: ## clang-tidy over every source
+	$(Q)clang-tidy --quiet $(filter %.c,$(sources)) -- $(CPPFLAGS) -std=gnu11 $(DEPS_CFLAGS)
+
+clean: ## remove what was built, but for the libraries in build/deps
+	$(Q)find build -mindepth 1 -maxdepth 1 ! -name deps -exec rm -rf {} + 2>/dev/null || true
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 16
+
+-include $(patsubst %.o,%.d,$(library_obj) $(preload_obj) $(B)/obj/decoder/main.o)
+-include $(addsuffix .d,$(unit_bin) $(bench_bin) $(fuzz_bin))

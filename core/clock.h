@@ -1,0 +1,26 @@
+/* Time, in the three forms that a profiler needs. All are async-signal-safe. */
+#ifndef CORE_CLOCK_H
+#define CORE_CLOCK_H
+
+#include <stdint.h>
+
+/* Nanoseconds of CLOCK_MONOTONIC and of CLOCK_REALTIME. */
+uint64_t clock_monotonic_ns(void);
+uint64_t clock_realtime_ns(void);
+
+/* The processor's timestamp counter, the unit of every time in a recording. */
+static inline uint64_t clock_ticks(void)
+{
+#if defined(__x86_64__)
+	return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+	uint64_t ticks;
+
+	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+	return ticks;
+#else
+#error "no timestamp counter known for this processor"
+#endif
+}
+
+#endif

@@ -1,0 +1,32 @@
+/* An engine takes the samples: async-profiler's library, or the builtin one. The agent knows
+ * no more of either than this. */
+#ifndef CORE_ENGINE_H
+#define CORE_ENGINE_H
+
+#include <stdbool.h>
+
+#include "core/asprof.h"
+
+/* All calls are made from the agent thread, except those marked "any thread". */
+struct engine {
+	const char *name; /* "async-profiler" or "builtin" */
+
+	/* Called once, before any other. */
+	void (*init)(void);
+
+	/* Words for ERR, valid for ever. */
+	const char *(*error_str)(asprof_error_t err);
+
+	/* Carry out COMMAND ("start,event=cpu,…", "stop", "dump", "metrics", "version"), sending
+	 * what it prints to OUTPUT, which is never NULL: without one, async-profiler writes to
+	 * the program's standard output. */
+	asprof_error_t (*execute)(const char *command, asprof_writer_t output);
+
+	/* Any thread, not in signal context. NULL where the engine has none. */
+	struct asprof_thread_local_data *(*get_thread_local_data)(void);
+	asprof_jfr_event_key (*register_jfr_event)(const char *name);
+	asprof_error_t (*emit_jfr_event)(asprof_jfr_event_key key, const uint8_t *data,
+					 size_t length);
+};
+
+#endif

@@ -1,0 +1,75 @@
+/* Descriptors that keep out of the program's way. */
+#include "core/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/sendfile.h>
+#include <unistd.h>
+
+int fd_raise(int fd)
+{
+	struct rlimit limit;
+	int floor = FD_FLOOR, raised, err;
+
+	if (fd < 0)
+		return -errno;
+	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur <= FD_FLOOR)
+		floor = (int)limit.rlim_cur / 2;
+	raised = fcntl(fd, F_DUPFD_CLOEXEC, floor);
+	err = -errno;
+	close(fd);
+	return raised < 0 ? err : raised;
+}
+
+int fd_write(int fd, const void *data, size_t length, off_t offset)
+{
+	const uint8_t *p = data;
+	ssize_t n;
+
+	while (length) {
+		n = offset < 0 ? write(fd, p, length) : pwrite(fd, p, length, offset);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		p += n;
+		length -= (size_t)n;
+		if (offset >= 0)
+			offset += n;
+	}
+	return 0;
+}
+
+int fd_read(int fd, void *data, size_t length, off_t offset)
+{
+	uint8_t *p = data;
+	ssize_t n;
+
+	while (length) {
+		n = pread(fd, p, length, offset);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : -ENODATA;
+		p += n;
+		length -= (size_t)n;
+		offset += n;
+	}
+	return 0;
+}
+
+int fd_copy(int out, int in, off_t offset, uint64_t length)
+{
+	ssize_t n;
+
+	while (length) {
+		n = sendfile(out, in, &offset, length > 1 << 30 ? 1 << 30 : (size_t)length);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : -ENODATA;
+		length -= (uint64_t)n;
+	}
+	return 0;
+}

@@ -1,0 +1,28 @@
+/* Descriptors that keep out of the program's way. */
+#ifndef CORE_FD_H
+#define CORE_FD_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* The agent's descriptors lie from here on, where the limit allows: programs count on the
+ * lowest free number, and select(2) on small ones. */
+#define FD_FLOOR 400
+
+/* Take FD, or the error in errno when FD is negative, and move it to FD_FLOOR or above (or as
+ * high as RLIMIT_NOFILE allows), close-on-exec. Returns the new descriptor, or -errno with FD
+ * closed. */
+int fd_raise(int fd);
+
+/* Write all of DATA at OFFSET, or at the current position when OFFSET is negative.
+ * Returns 0 or -errno. */
+int fd_write(int fd, const void *data, size_t length, off_t offset);
+
+/* Read exactly LENGTH bytes at OFFSET. Returns 0, -errno, or -ENODATA at an early end. */
+int fd_read(int fd, void *data, size_t length, off_t offset);
+
+/* Append LENGTH bytes of IN from OFFSET on to OUT. Returns 0, -errno, or -ENODATA. */
+int fd_copy(int out, int in, off_t offset, uint64_t length);
+
+#endif

@@ -1,0 +1,103 @@
+/* The environment variables ASPROF_AGENT_*: one table, from which come the parser, the command
+ * `asprof-agent options`, the table in the README and the man page. */
+#ifndef CORE_OPTIONS_H
+#define CORE_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/log.h"
+
+#define OPTION_PREFIX "ASPROF_AGENT_"
+
+/* What `off` sets a duration or a size to; 0 is a value of its own. */
+#define OPTION_OFF UINT64_MAX
+
+enum engine_choice { ENGINE_AUTO, ENGINE_ASYNC_PROFILER, ENGINE_BUILTIN };
+enum mem_engine_choice { MEM_ENGINE_AUTO, MEM_ENGINE_ENGINE, MEM_ENGINE_BUILTIN };
+enum sandbox_choice { SANDBOX_LEAVE, SANDBOX_STAY };
+
+/* The settings of this process. Strings are owned by the config; NULL is unset. */
+struct config {
+	bool enabled;
+	enum engine_choice engine;
+	const char *lib;
+	uint64_t reporting_interval_ns;
+	uint64_t cpu_interval_ns;  /* or OPTION_OFF */
+	uint64_t wall_interval_ns; /* or OPTION_OFF */
+	uint64_t native_mem_bytes; /* or OPTION_OFF */
+	enum mem_engine_choice native_mem_engine;
+	uint64_t native_mem_limit_bytes;   /* or OPTION_OFF */
+	uint64_t native_mem_growth_permil; /* thousandths, or OPTION_OFF */
+	const char *cstack;
+	const char *engine_options;
+	const char *profiling_group; /* the executable's base name when unset */
+	const char *tags;            /* "key=value,…", checked */
+	const char *local_dir;
+	uint64_t local_max_bytes;  /* 0: keep all */
+	uint64_t local_max_age_ns; /* or OPTION_OFF */
+	const char *s3_bucket;
+	const char *s3_bucket_owner;
+	const char *s3_prefix;
+	const char *s3_region;
+	const char *s3_endpoint;
+	const char *s3_proxy; /* NULL: off */
+	const char *metadata; /* "auto", "none" or "file:PATH" */
+	const char *process;  /* comma-separated globs */
+	bool children;
+	bool fork;
+	enum sandbox_choice sandbox;
+	uint64_t start_delay_ns;
+	const char *spool_dir;
+	uint64_t spool_max_bytes;
+	uint64_t exit_timeout_ns;
+	uint64_t stalls_ns; /* or OPTION_OFF */
+	const char *listen; /* NULL: off */
+	const char *listen_token;
+	enum log_level log;
+	const char *log_file;
+	bool local_max_bytes_set; /* said by the user: the default differs by directory */
+
+	char *strings; /* one block that all of the above point into */
+};
+
+/* Longest line that config_read and option_parse put into PROBLEM. */
+#define OPTION_PROBLEM_MAX 512
+
+/* Read ENVIRONMENT ("NAME=value", NULL-terminated) into CONFIG, defaults where a variable is
+ * missing. Returns 0 (release with config_free), -EINVAL with one line in PROBLEM that names
+ * the variable, the value and what would be accepted, or -ENOMEM. Touches no file and takes
+ * microseconds: it runs in the constructor of every process. */
+int config_read(struct config *config, char *const *environment, char problem[OPTION_PROBLEM_MAX]);
+void config_free(struct config *config);
+
+/* Warn, once each, of ASPROF_AGENT_* names in ENVIRONMENT that are not options, with the
+ * nearest name that is, and of options that are set but do nothing in this version. */
+void config_warn(char *const *environment);
+
+/* True when EXECUTABLE (a base name) is one to profile: the first of the comma-separated globs
+ * that matches decides, `!glob` leaves out; when none matches it is not. A list of nothing but
+ * `!glob`s leaves those out and takes all others. */
+bool config_admits(const struct config *config, const char *executable);
+
+/* The base name of this process's executable, or "unknown"; SIZE bytes at most. */
+void executable_name(char *name, size_t size);
+
+/* How a value is written; also what a wrong one is told. */
+struct option_view {
+	const char *name;     /* with the prefix */
+	const char *fallback; /* the default as written, "" where unset */
+	const char *accepts;  /* "a duration such as 10ms, or off" */
+	const char *help;     /* one sentence */
+	bool built;           /* false: accepted, said to do nothing yet */
+};
+
+/* The table's rows, in the order of the documentation. False past the end. */
+bool option_row(size_t index, struct option_view *view);
+
+/* Parse one value as option NAME would (with or without the prefix): 0, or -EINVAL with a line
+ * in PROBLEM. For command-line switches that end up as variables. */
+int option_check(const char *name, const char *value, char problem[OPTION_PROBLEM_MAX]);
+
+#endif

@@ -1,0 +1,60 @@
+/* A report is one interval's recording, and a reporter is a place that reports go to. */
+#ifndef CORE_REPORT_H
+#define CORE_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Whole JFR chunks that lie one after another in a file. */
+struct report_part {
+	int fd; /* read with pread(2) only: the engine goes on writing to it */
+	off_t offset;
+	uint64_t length;
+};
+
+/* A recording that took samples with two engines has a part from each; the parts written one
+ * after another are one JFR file. */
+#define REPORT_PARTS_MAX 2
+
+struct report {
+	struct report_part parts[REPORT_PARTS_MAX];
+	size_t part_count;
+
+	uint64_t start_ms, end_ms; /* wall clock, since 1970 */
+	uint64_t interval_ms;      /* the reporting interval as configured */
+
+	pid_t pid;
+	const char *executable; /* base name */
+	const char *engine;     /* "async-profiler" or "builtin" */
+	const char *engine_version;
+	uint64_t samples_taken, samples_lost; /* in this interval, as far as the engine tells */
+	bool final;                           /* the last one: the program is ending */
+};
+
+/* Bytes of all parts. */
+uint64_t report_length(const struct report *report);
+
+/* Copy every part to the end of FD, which is a file, from its current position on.
+ * Returns 0 or -errno (-ENOSPC when the disk is full). */
+int report_write(const struct report *report, int fd);
+
+/* A reporter is made by its own ..._reporter_open() and is first in its own struct. All calls
+ * come from one thread. */
+struct reporter {
+	const char *name; /* "local", "s3": for the log */
+
+	/* Deliver REPORT, or take a copy and deliver it later; REPORT is the caller's and is valid
+	 * for this call only. Returns 0 or -errno, after saying what is wrong in the log. */
+	int (*deliver)(struct reporter *reporter, const struct report *report);
+
+	/* Wait until what was taken is delivered, or until DEADLINE_NS (monotonic clock).
+	 * NULL where deliver() leaves nothing behind. */
+	void (*drain)(struct reporter *reporter, uint64_t deadline_ns);
+
+	/* Release it. Never waits for the network. */
+	void (*close)(struct reporter *reporter);
+};
+
+#endif

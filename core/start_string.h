@@ -1,0 +1,14 @@
+/* The start string: a config in async-profiler's own words. */
+#ifndef CORE_START_STRING_H
+#define CORE_START_STRING_H
+
+#include "core/buf.h"
+#include "core/options.h"
+
+/* Write the command that starts an engine on the recording at PATH, as
+ * "start,event=cpu,interval=100000000,wall=1000ms,jfr,cstack=dwarf,file=PATH", into OUT.
+ * With MEM, and native memory on, the engine samples that too. Returns 0 or -errno, -EINVAL
+ * when there is nothing to sample at all. */
+int start_string(struct buf *out, const struct config *config, const char *path, bool mem);
+
+#endif
