@@ -75,7 +75,9 @@ PRELOAD_LDFLAGS := -shared -Wl,-soname,libasprof_preload.so \
 .PHONY: all check check-unit check-system bench fuzz install clean format format-check tidy help
 .DELETE_ON_ERROR:
 
-all: $(preload) $(command)
+# Each of the two once its folder is there: the layers below build and are tested before.
+all: $(library) $(if $(wildcard preload/exports.map),$(preload)) \
+	$(if $(wildcard decoder/main.c),$(command))
 
 $(B)/obj/%.o: %.c $(DEPS_READY)
 	$(call say,CC,$<)
