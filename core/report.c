@@ -1,0 +1,25 @@
+/* A report is one interval's recording: its length, and its bytes put into a file. */
+#include "core/report.h"
+
+#include "core/fd.h"
+
+uint64_t report_length(const struct report *report)
+{
+	uint64_t length = 0;
+
+	for (size_t i = 0; i < report->part_count; i++)
+		length += report->parts[i].length;
+	return length;
+}
+
+int report_write(const struct report *report, int fd)
+{
+	for (size_t i = 0; i < report->part_count; i++) {
+		const struct report_part *part = &report->parts[i];
+		int err = fd_copy(fd, part->fd, part->offset, part->length);
+
+		if (err)
+			return err;
+	}
+	return 0;
+}

@@ -1,0 +1,123 @@
+/* upload/name.c: what reports are called. */
+#include "upload/name.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const struct {
+	uint64_t seconds;
+	const char *text;
+} times[] = {
+	{ 0, "1970-01-01T00-00-00Z" },          { 951782400, "2000-02-29T00-00-00Z" },
+	{ 1763691000, "2025-11-21T02-10-00Z" }, { 1709251199, "2024-02-29T23-59-59Z" },
+	{ 1709251200, "2024-03-01T00-00-00Z" }, { 1735689599, "2024-12-31T23-59-59Z" },
+	{ 4107542400, "2100-03-01T00-00-00Z" }, { 4107542399, "2100-02-28T23-59-59Z" },
+};
+
+START_TEST(writes_and_reads_time)
+{
+	char out[NAME_TIME_SIZE], file[NAME_FILE_SIZE];
+	struct report report = { .executable = "x", .pid = 1 };
+	int64_t seconds = -1;
+
+	name_time(out, times[_i].seconds * 1000 + 999);
+	ck_assert_str_eq(out, times[_i].text);
+	report.end_ms = times[_i].seconds * 1000;
+	name_file(file, &report, 0);
+	ck_assert(name_parse(file, &seconds));
+	ck_assert_int_eq(seconds, (int64_t)times[_i].seconds);
+}
+END_TEST
+
+START_TEST(agrees_with_gmtime)
+{
+	char out[NAME_TIME_SIZE], expected[NAME_TIME_SIZE];
+
+	for (time_t t = 1; t < 5000000000; t += 86400 * 3 + 4321) {
+		struct tm tm;
+
+		ck_assert_ptr_nonnull(gmtime_r(&t, &tm));
+		strftime(expected, sizeof(expected), "%Y-%m-%dT%H-%M-%SZ", &tm);
+		name_time(out, (uint64_t)t * 1000);
+		ck_assert_str_eq(out, expected);
+	}
+}
+END_TEST
+
+START_TEST(names_a_file)
+{
+	struct report report = { .executable = "redis-server", .pid = 4711, .end_ms = 5000 };
+	char out[NAME_FILE_SIZE];
+
+	name_file(out, &report, 0);
+	ck_assert_str_eq(out, "redis-server_4711_1970-01-01T00-00-05Z.jfr");
+	name_file(out, &report, 12);
+	ck_assert_str_eq(out, "redis-server_4711_1970-01-01T00-00-05Z-12.jfr");
+}
+END_TEST
+
+START_TEST(cuts_a_long_executable)
+{
+	char executable[400], out[NAME_FILE_SIZE];
+	struct report report = { .executable = executable, .pid = 4194304, .end_ms = 5000 };
+	int64_t seconds;
+
+	memset(executable, 'x', sizeof(executable) - 1);
+	executable[sizeof(executable) - 1] = '\0';
+	name_file(out, &report, 999);
+	ck_assert_uint_lt(strlen(out), 256);
+	ck_assert(name_parse(out, &seconds));
+}
+END_TEST
+
+static const struct {
+	const char *name;
+	bool ours;
+} names[] = {
+	{ "a_1_2026-11-21T02-10-00Z.jfr", true },
+	{ "a_b-c d_1_2026-11-21T02-10-00Z-3.jfr", true },
+	{ "_1_2026-11-21T02-10-00Z.jfr", false },
+	{ "a__2026-11-21T02-10-00Z.jfr", false },
+	{ "a_1_2026-11-21T02-10-00Z-.jfr", false },
+	{ "a_1_2026-11-21T02-10-00Z-x.jfr", false },
+	{ "a_1_2026-11-21T02-10-00.jfr", false },
+	{ "a_1_2026-11-21T02:10:00Z.jfr", false },
+	{ "a_1_2026-11-21T02-10-00Z.jfr.gz", false },
+	{ "a_1_2026-11-21T02-10-00Z.zip", false },
+	{ "a_x_2026-11-21T02-10-00Z.jfr", false },
+	{ "2026-11-21T02-10-00Z.jfr", false },
+	{ "recording.jfr", false },
+	{ "5.jfr", false },
+	{ "-5.jfr", false },
+	{ ".jfr", false },
+	{ "", false },
+};
+
+START_TEST(knows_its_own)
+{
+	int64_t seconds;
+
+	ck_assert_msg(name_parse(names[_i].name, &seconds) == names[_i].ours, "%s", names[_i].name);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("name");
+	TCase *tcase = tcase_create("name");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	tcase_add_loop_test(tcase, writes_and_reads_time, 0, sizeof(times) / sizeof(times[0]));
+	tcase_add_test(tcase, agrees_with_gmtime);
+	tcase_add_test(tcase, names_a_file);
+	tcase_add_test(tcase, cuts_a_long_executable);
+	tcase_add_loop_test(tcase, knows_its_own, 0, sizeof(names) / sizeof(names[0]));
+	suite_add_tcase(suite, tcase);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

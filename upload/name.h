@@ -1,0 +1,28 @@
+/* The names that reports are given: "{executable}_{pid}_{time}.jfr". */
+#ifndef UPLOAD_NAME_H
+#define UPLOAD_NAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/report.h"
+
+/* Room for "2026-11-21T02-10-00Z" and its NUL. */
+#define NAME_TIME_SIZE 21
+
+/* Room for a whole file name, with a "-N" where the name was taken. */
+#define NAME_FILE_SIZE 256
+
+/* Write MS, milliseconds since 1970, as UTC. Asks neither TZ nor the C library, whose
+ * gmtime_r() takes a lock that a fork may catch. */
+void name_time(char out[NAME_TIME_SIZE], uint64_t ms);
+
+/* The file name of REPORT in a directory; TRY above 0 adds "-TRY". A very long executable's
+ * name is cut so that the rest fits. */
+void name_file(char out[NAME_FILE_SIZE], const struct report *report, unsigned int try);
+
+/* True when NAME is one that name_file() makes; *SECONDS is then its time since 1970. */
+bool name_parse(const char *name, int64_t *seconds);
+
+#endif
