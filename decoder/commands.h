@@ -1,0 +1,33 @@
+/* The commands of asprof-agent. A row of the table in main.c is one command; from the rows come
+ * the dispatch, `--help` and the words for shell completion. */
+#ifndef DECODER_COMMANDS_H
+#define DECODER_COMMANDS_H
+
+#include <stddef.h>
+
+/* What a command returns: the exit status, or COMMAND_HELP to have its help printed. A command
+ * that returns COMMAND_USAGE has said what is wrong; main() then points to its help. */
+enum { COMMAND_OK = 0, COMMAND_FAILED = 1, COMMAND_USAGE = 2, COMMAND_HELP = -1 };
+
+/* One switch of a command, for its help and completion; kind and offset are for args_parse().
+ * Tables end with a row of no name. */
+struct command_option {
+	const char *name;     /* "--thread", or "-n" */
+	const char *argument; /* "REGEX"; NULL for a plain switch */
+	const char *help;
+	int kind;
+	size_t offset;
+};
+
+struct command {
+	const char *name;
+	int (*function)(int argc, char **argv); /* argv[0] is the command's name */
+	const char *arguments;                  /* "FILE… [-o OUT]" */
+	const char *help;                       /* one sentence */
+	const char *example;                    /* a whole command line */
+	const struct command_option *options[2];
+};
+
+int cmd_summary(int argc, char **argv);
+
+#endif

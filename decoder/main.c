@@ -1,0 +1,110 @@
+/* asprof-agent: the table of its commands, and the dispatch by it. */
+#include "decoder/commands.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define PROGRAM "asprof-agent"
+
+static const struct command commands[] = {
+	{ .name = "summary",
+	  .function = cmd_summary,
+	  .arguments = "FILE...",
+	  .help = "Events by type, threads, span, engine, losses.",
+	  .example = PROGRAM " summary service_1234_2026-11-21T02-10-00Z.jfr" },
+};
+
+#define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
+
+static const struct command *find_command(const char *name)
+{
+	for (size_t i = 0; i < COMMAND_COUNT; i++)
+		if (!strcmp(commands[i].name, name))
+			return &commands[i];
+	return NULL;
+}
+
+static void print_commands(FILE *out)
+{
+	fputs("Usage: " PROGRAM " COMMAND [ARGUMENTS]\n\n", out);
+	for (size_t i = 0; i < COMMAND_COUNT; i++)
+		fprintf(out, "  %-11s %s\n", commands[i].name, commands[i].help);
+	fputs("\n" PROGRAM " COMMAND --help tells more of one command.\n", out);
+}
+
+static void print_options(const struct command_option *option)
+{
+	char left[64];
+
+	for (; option && option->name; option++) {
+		snprintf(left, sizeof(left), "%s%s%s", option->name, option->argument ? " " : "",
+			 option->argument ? option->argument : "");
+		printf("  %-27s %s\n", left, option->help);
+	}
+}
+
+static int print_help(const struct command *command)
+{
+	printf("Usage: " PROGRAM " %s %s\n\n%s\n", command->name, command->arguments,
+	       command->help);
+	if (command->options[0] || command->options[1])
+		putchar('\n');
+	print_options(command->options[0]);
+	print_options(command->options[1]);
+	printf("\nExample:\n  %s\n", command->example);
+	return COMMAND_OK;
+}
+
+/* For the completion scripts: the words that may follow, one a line. */
+static int print_words(const char *name)
+{
+	const struct command *command = name ? find_command(name) : NULL;
+
+	for (size_t i = 0; i < COMMAND_COUNT && !name; i++)
+		puts(commands[i].name);
+	for (size_t i = 0; i < 2 && command; i++)
+		for (const struct command_option *o = command->options[i]; o && o->name; o++)
+			puts(o->name);
+	return COMMAND_OK;
+}
+
+static int run_command(const struct command *command, int argc, char **argv)
+{
+	int status;
+
+	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")))
+		return print_help(command);
+	status = command->function(argc, argv);
+	if (status == COMMAND_HELP)
+		return print_help(command);
+	if (status == COMMAND_USAGE)
+		fprintf(stderr, PROGRAM ": %s --help tells the usage\n", command->name);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	const char *name = argc > 1 ? argv[1] : "";
+	const struct command *command;
+
+	if (!strcmp(name, "--version")) {
+		puts(PROGRAM " " ASPROF_AGENT_VERSION);
+		return COMMAND_OK;
+	}
+	if (!strcmp(name, "--words"))
+		return print_words(argc > 2 ? argv[2] : NULL);
+	if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help")) {
+		command = argc > 2 ? find_command(argv[2]) : NULL;
+		if (command)
+			return print_help(command);
+		print_commands(stdout);
+		return COMMAND_OK;
+	}
+	command = find_command(name);
+	if (command)
+		return run_command(command, argc - 1, argv + 1);
+	if (*name)
+		fprintf(stderr, PROGRAM ": no command '%s'\n", name);
+	print_commands(stderr);
+	return COMMAND_USAGE;
+}
