@@ -11,22 +11,23 @@
 
 #define OPTION_PREFIX "ASPROF_AGENT_"
 
-/* What `off` sets a duration or a size to; 0 is a value of its own. */
+/* What `off` sets a duration or a size to, where a comment says so; 0 is a value of its own. */
 #define OPTION_OFF UINT64_MAX
 
 enum engine_choice { ENGINE_AUTO, ENGINE_ASYNC_PROFILER, ENGINE_BUILTIN };
 enum mem_engine_choice { MEM_ENGINE_AUTO, MEM_ENGINE_ENGINE, MEM_ENGINE_BUILTIN };
 enum sandbox_choice { SANDBOX_LEAVE, SANDBOX_STAY };
 
-/* The settings of this process. Strings are owned by the config; NULL is unset. */
+/* The settings of this process. Strings belong to the config (some are literals); NULL is unset.
+ * Every number is one that the table accepts, so users need not check it again. */
 struct config {
 	bool enabled;
 	enum engine_choice engine;
 	const char *lib;
-	uint64_t reporting_interval_ns;
-	uint64_t cpu_interval_ns;  /* or OPTION_OFF */
-	uint64_t wall_interval_ns; /* or OPTION_OFF */
-	uint64_t native_mem_bytes; /* or OPTION_OFF */
+	uint64_t reporting_interval_ns; /* `off`: a hundred years */
+	uint64_t cpu_interval_ns;       /* or OPTION_OFF */
+	uint64_t wall_interval_ns;      /* or OPTION_OFF */
+	uint64_t native_mem_bytes;      /* or OPTION_OFF */
 	enum mem_engine_choice native_mem_engine;
 	uint64_t native_mem_limit_bytes;   /* or OPTION_OFF */
 	uint64_t native_mem_growth_permil; /* thousandths, or OPTION_OFF */
@@ -48,12 +49,12 @@ struct config {
 	bool children;
 	bool fork;
 	enum sandbox_choice sandbox;
-	uint64_t start_delay_ns;
+	uint64_t start_delay_ns; /* `off`: 0 */
 	const char *spool_dir;
-	uint64_t spool_max_bytes;
-	uint64_t exit_timeout_ns;
-	uint64_t stalls_ns; /* or OPTION_OFF */
-	const char *listen; /* NULL: off */
+	uint64_t spool_max_bytes; /* or OPTION_OFF: no limit */
+	uint64_t exit_timeout_ns; /* `off`: 0 */
+	uint64_t stalls_ns;       /* or OPTION_OFF */
+	const char *listen;       /* NULL: off */
 	const char *listen_token;
 	enum log_level log;
 	const char *log_file;
@@ -66,14 +67,15 @@ struct config {
 #define OPTION_PROBLEM_MAX 512
 
 /* Read ENVIRONMENT ("NAME=value", NULL-terminated) into CONFIG, defaults where a variable is
- * missing. Returns 0 (release with config_free), -EINVAL with one line in PROBLEM that names
- * the variable, the value and what would be accepted, or -ENOMEM. Touches no file and takes
- * microseconds: it runs in the constructor of every process. */
+ * missing or empty. Returns 0 (release with config_free), -EINVAL with one line in PROBLEM that
+ * names the variable, the value and what would be accepted, or -ENOMEM. With ENABLED=off nothing
+ * else is read: all other fields have their defaults, and the group is NULL. Opens no file, calls
+ * malloc at most once and takes microseconds: it runs in the constructor of every process. */
 int config_read(struct config *config, char *const *environment, char problem[OPTION_PROBLEM_MAX]);
 void config_free(struct config *config);
 
 /* Warn, once each, of ASPROF_AGENT_* names in ENVIRONMENT that are not options, with the
- * nearest name that is, and of options that are set but do nothing in this version. */
+ * nearest name that is, and of options that are set to something that this version cannot do. */
 void config_warn(char *const *environment);
 
 /* True when EXECUTABLE (a base name) is one to profile: the first of the comma-separated globs
@@ -81,23 +83,28 @@ void config_warn(char *const *environment);
  * `!glob`s leaves those out and takes all others. */
 bool config_admits(const struct config *config, const char *executable);
 
-/* The base name of this process's executable, or "unknown"; SIZE bytes at most. */
+/* The base name of this process's executable, or "unknown"; SIZE bytes at most. A symbolic link
+ * is followed: `python3` is "python3.11". */
 void executable_name(char *name, size_t size);
 
-/* How a value is written; also what a wrong one is told. */
+#define OPTION_NAME_MAX    48
+#define OPTION_EXPECTS_MAX 128
+
+/* A row of the table, for those who show it. */
 struct option_view {
-	const char *name;     /* with the prefix */
-	const char *fallback; /* the default as written, "" where unset */
-	const char *accepts;  /* "a duration such as 10ms, or off" */
-	const char *help;     /* one sentence */
-	bool built;           /* false: accepted, said to do nothing yet */
+	char name[OPTION_NAME_MAX];       /* with the prefix */
+	char accepts[OPTION_EXPECTS_MAX]; /* "a duration such as 10ms (100us to 1h), or off" */
+	const char *fallback;             /* the default as written, "" where unset */
+	const char *help;                 /* one sentence, code in `backquotes` */
+	bool built;                       /* false: accepted, said to do nothing yet */
+	bool secret;                      /* the value is not to be shown */
 };
 
 /* The table's rows, in the order of the documentation. False past the end. */
 bool option_row(size_t index, struct option_view *view);
 
-/* Parse one value as option NAME would (with or without the prefix): 0, or -EINVAL with a line
- * in PROBLEM. For command-line switches that end up as variables. */
+/* Parse VALUE as option NAME (with or without the prefix) would: 0, or -EINVAL with a line in
+ * PROBLEM. For command-line switches that end up as variables. */
 int option_check(const char *name, const char *value, char problem[OPTION_PROBLEM_MAX]);
 
 #endif

@@ -1,0 +1,115 @@
+/* Checks of the text options that have a form. */
+#include "core/option_value.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+#include <sys/un.h>
+
+bool check_no_space(const char *value)
+{
+	return !strchr(value, ' ');
+}
+
+bool check_library(const char *value)
+{
+	/* A path with a slash is looked up from the directory that the program happens to be in:
+	 * somebody else's file could lie there. */
+	return value[0] == '/' || !strchr(value, '/');
+}
+
+bool check_tags(const char *value)
+{
+	const char *p = value, *equals, *end;
+
+	for (;; p = end + 1) {
+		end = strchrnul(p, ',');
+		equals = memchr(p, '=', (size_t)(end - p));
+		if (!equals || equals == p)
+			return false;
+		if (!*end)
+			return true;
+	}
+}
+
+bool check_log_file(const char *value)
+{
+	static const char *const stdouts[] = { "-", "stdout", "/dev/stdout", "/dev/fd/1",
+					       "/proc/self/fd/1" };
+
+	for (size_t i = 0; i < sizeof(stdouts) / sizeof(*stdouts); i++)
+		if (!strcmp(value, stdouts[i]))
+			return false;
+	return true;
+}
+
+bool check_url(const char *value)
+{
+	size_t scheme = !strncmp(value, "http://", 7) ? 7 : !strncmp(value, "https://", 8) ? 8 : 0;
+
+	return scheme && value[scheme] && value[scheme] != '/' && check_no_space(value);
+}
+
+bool check_metadata(const char *value)
+{
+	return !strcmp(value, "auto") || !strcmp(value, "none") ||
+	       (!strncmp(value, "file:", 5) && value[5]);
+}
+
+/* The address in front of the last colon of LISTEN, without the brackets of IPv6. */
+static bool listen_address(const char *listen, char address[INET6_ADDRSTRLEN + 2])
+{
+	const char *colon = strrchr(listen, ':');
+	size_t length = colon ? (size_t)(colon - listen) : 0;
+
+	if (length > 2 && listen[0] == '[' && listen[length - 1] == ']') {
+		listen++;
+		length -= 2;
+	} else if (memchr(listen, ':', length)) {
+		return false;
+	}
+	if (!length || length >= INET6_ADDRSTRLEN)
+		return false;
+	memcpy(address, listen, length);
+	address[length] = '\0';
+	return true;
+}
+
+static bool check_port(const char *digits)
+{
+	unsigned int port = 0;
+
+	for (; *digits >= '0' && *digits <= '9' && port <= UINT16_MAX; digits++)
+		port = port * 10 + (unsigned int)(*digits - '0');
+	return !*digits && port && port <= UINT16_MAX;
+}
+
+bool check_listen(const char *value)
+{
+	struct sockaddr_un un;
+	char address[INET6_ADDRSTRLEN + 2];
+	uint8_t binary[sizeof(struct in6_addr)];
+
+	if (!strncmp(value, "unix:", 5))
+		return value[5] == '/' && strlen(value + 5) < sizeof(un.sun_path);
+	if (!listen_address(value, address) || !check_port(strrchr(value, ':') + 1))
+		return false;
+	return !strcmp(address, "localhost") || inet_pton(AF_INET, address, binary) == 1 ||
+	       (value[0] == '[' && inet_pton(AF_INET6, address, binary) == 1);
+}
+
+bool listen_is_local(const char *listen)
+{
+	char address[INET6_ADDRSTRLEN + 2];
+	struct in6_addr six;
+	uint8_t four[4];
+
+	if (!strncmp(listen, "unix:", 5))
+		return true;
+	if (!listen_address(listen, address))
+		return false;
+	if (inet_pton(AF_INET, address, four) == 1)
+		return four[0] == 127;
+	if (inet_pton(AF_INET6, address, &six) == 1)
+		return IN6_IS_ADDR_LOOPBACK(&six);
+	return !strcmp(address, "localhost");
+}

@@ -1,0 +1,183 @@
+/* Values as people write them: 10ms, 512k, 10%, on, off. No locale and no stdio file has a
+ * part in it, since it runs before the program's main. */
+#include "core/option_value.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+struct unit {
+	const char *suffix;
+	uint64_t factor;
+};
+
+static const struct unit duration_units[] = {
+	{ "us", 1000ull },       { "ms", 1000000ull },      { "s", 1000000000ull },
+	{ "m", 60000000000ull }, { "h", 3600000000000ull }, { NULL, 0 },
+};
+
+static const struct unit size_units[] = {
+	{ "", 1 }, { "k", 1ull << 10 }, { "m", 1ull << 20 }, { "g", 1ull << 30 }, { NULL, 0 },
+};
+
+static const struct unit share_units[] = {
+	{ "%", 10 },
+	{ NULL, 0 },
+};
+
+static const struct {
+	const struct unit *units;
+	const char *what;
+} numbers[] = {
+	[OPTION_DURATION] = { duration_units, "a duration such as 10ms" },
+	[OPTION_SIZE] = { size_units, "a size such as 512k" },
+	[OPTION_SHARE] = { share_units, "a share such as 10%" },
+};
+
+/* Digits and one of UNITS behind them, with nothing before, between or after. */
+static int parse_number(const struct unit *units, const char *value, uint64_t *out)
+{
+	const char *p = value;
+	uint64_t number = 0;
+
+	for (; *p >= '0' && *p <= '9'; p++)
+		if (__builtin_mul_overflow(number, 10, &number) ||
+		    __builtin_add_overflow(number, (uint64_t)(*p - '0'), &number))
+			return -EINVAL;
+	if (p == value)
+		return -EINVAL;
+	for (; units->suffix; units++)
+		if (!strcmp(p, units->suffix))
+			return __builtin_mul_overflow(number, units->factor, out) ? -EINVAL : 0;
+	return -EINVAL;
+}
+
+static int parse_scaled(const struct option *option, const char *value, uint64_t *out)
+{
+	int err;
+
+	if (!strcmp(value, "off")) {
+		*out = option->off;
+		return 0;
+	}
+	if (option->on && !strcmp(value, "on")) {
+		*out = option->on;
+		return 0;
+	}
+	if (!strcmp(value, "0")) /* the one number that needs no unit */
+		*out = 0;
+	else if ((err = parse_number(numbers[option->type].units, value, out)))
+		return err;
+	if (!*out && option->zero) {
+		*out = option->off;
+		return 0;
+	}
+	return *out >= option->min && *out <= option->max ? 0 : -EINVAL;
+}
+
+static int parse_word(const char *const *words, const char *value, unsigned int *out)
+{
+	for (unsigned int i = 0; words[i]; i++)
+		if (!strcmp(value, words[i])) {
+			*out = i;
+			return 0;
+		}
+	return -EINVAL;
+}
+
+static int parse_text(const struct option *option, const char *value, const char **out)
+{
+	unsigned int word;
+
+	*out = option->none && !strcmp(value, option->none) ? NULL : value;
+	if (!*out)
+		return 0;
+	for (const char *p = value; *p; p++)
+		if ((unsigned char)*p < ' ' || *p == 0x7f)
+			return -EINVAL;
+	if (option->words)
+		return parse_word(option->words, value, &word);
+	return !option->check || option->check(value) ? 0 : -EINVAL;
+}
+
+int option_parse(const struct option *option, const char *value, union option_value *out)
+{
+	static const char *const switches[] = { "off", "on", NULL };
+	int err;
+
+	switch (option->type) {
+	case OPTION_SWITCH:
+		err = parse_word(switches, value, &out->word);
+		if (!err)
+			out->on = out->word == 1;
+		return err;
+	case OPTION_WORD:
+		return parse_word(option->words, value, &out->word);
+	case OPTION_DURATION:
+	case OPTION_SIZE:
+	case OPTION_SHARE:
+		return parse_scaled(option, value, &out->number);
+	case OPTION_TEXT:
+		return parse_text(option, value, &out->text);
+	}
+	return -EINVAL;
+}
+
+/* In the largest unit that leaves NUMBER whole, so that it reads as people write it. */
+static void format_number(const struct option *option, uint64_t number, char text[32])
+{
+	const struct unit *best = numbers[option->type].units;
+
+	for (const struct unit *u = best; u->suffix; u++)
+		if (number && number % u->factor == 0)
+			best = u;
+	snprintf(text, 32, "%llu%s", (unsigned long long)(number / best->factor),
+		 number ? best->suffix : "");
+}
+
+static void expects_number(const struct option *option, char *text, size_t size)
+{
+	char min[32], max[32];
+
+	format_number(option, option->min, min);
+	format_number(option, option->max, max);
+	snprintf(text, size, "%s (%s to %s)%s%s or off", numbers[option->type].what, min, max,
+		 option->zero && option->min ? ", 0" : "", option->on ? ", on" : "");
+}
+
+static void expects_words(const char *const *words, char *text, size_t size)
+{
+	size_t length = 0;
+
+	text[0] = '\0';
+	for (size_t i = 0; words[i] && length < size; i++)
+		length += (size_t)snprintf(text + length, size - length, "%s%s",
+					   !i             ? ""
+					   : words[i + 1] ? ", "
+							  : " or ",
+					   words[i]);
+}
+
+void option_expects(const struct option *option, char *text, size_t size)
+{
+	static const char *const switches[] = { "on", "off", NULL };
+
+	switch (option->type) {
+	case OPTION_SWITCH:
+		expects_words(switches, text, size);
+		break;
+	case OPTION_DURATION:
+	case OPTION_SIZE:
+	case OPTION_SHARE:
+		expects_number(option, text, size);
+		break;
+	case OPTION_WORD:
+	case OPTION_TEXT:
+		if (option->words)
+			expects_words(option->words, text, size);
+		else
+			snprintf(text, size, "%s",
+				 option->expects ? option->expects : "text on one line");
+		break;
+	}
+}

@@ -1,0 +1,561 @@
+/* The table of options, and the config that comes of it and an environment. */
+#include "core/options.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/option_value.h"
+
+#define US(n)      ((n)*1000ull)
+#define MS(n)      ((n)*1000000ull)
+#define SECONDS(n) ((n)*1000000000ull)
+#define HOURS(n)   ((n)*SECONDS(3600))
+#define DAYS(n)    ((n)*HOURS(24))
+#define KIB(n)     ((uint64_t)(n) << 10)
+#define GIB(n)     ((uint64_t)(n) << 30)
+
+/* An interval that never ends, and that may still be added to any time of a clock. */
+#define NEVER DAYS(36500)
+
+static const char *const engine_words[] = {
+	[ENGINE_AUTO] = "auto",
+	[ENGINE_ASYNC_PROFILER] = "async-profiler",
+	[ENGINE_BUILTIN] = "builtin",
+	NULL,
+};
+
+static const char *const mem_engine_words[] = {
+	[MEM_ENGINE_AUTO] = "auto",
+	[MEM_ENGINE_ENGINE] = "engine",
+	[MEM_ENGINE_BUILTIN] = "builtin",
+	NULL,
+};
+
+static const char *const sandbox_words[] = {
+	[SANDBOX_LEAVE] = "leave",
+	[SANDBOX_STAY] = "stay",
+	NULL,
+};
+
+static const char *const log_words[] = {
+	[LOG_OFF] = "off",   [LOG_ERROR] = "error", [LOG_WARN] = "warn",
+	[LOG_INFO] = "info", [LOG_DEBUG] = "debug", NULL,
+};
+
+/* Those of async-profiler 2 to 4. It takes a word that it does not know for `no`. */
+static const char *const cstack_words[] = { "dwarf", "fp", "lbr", "vm", "vmx", "no", NULL };
+
+/* Words are stored as unsigned int. */
+_Static_assert(sizeof(enum engine_choice) == sizeof(unsigned int), "enum size");
+_Static_assert(sizeof(enum mem_engine_choice) == sizeof(unsigned int), "enum size");
+_Static_assert(sizeof(enum sandbox_choice) == sizeof(unsigned int), "enum size");
+_Static_assert(sizeof(enum log_level) == sizeof(unsigned int), "enum size");
+
+#define FIELD(field) .offset = offsetof(struct config, field)
+
+/* In the order of the documentation; ENABLED stays first, since it is read before the rest. */
+static const struct option options[] = {
+	{ .name = "ENABLED",
+	  .type = OPTION_SWITCH,
+	  FIELD(enabled),
+	  .fallback = "on",
+	  .help = "`off`: the preload does nothing at all." },
+	{ .name = "ENGINE",
+	  .type = OPTION_WORD,
+	  FIELD(engine),
+	  .words = engine_words,
+	  .fallback = "auto",
+	  .help = "Who takes the samples; `auto` is async-profiler where its library is found, "
+		  "else the builtin engine." },
+	{ .name = "LIB",
+	  .type = OPTION_TEXT,
+	  FIELD(lib),
+	  .check = check_library,
+	  .expects = "a soname or an absolute path",
+	  .fallback = "libasyncProfiler.so",
+	  .help = "async-profiler's library, as handed to dlopen(3)." },
+	{ .name = "REPORTING_INTERVAL",
+	  .type = OPTION_DURATION,
+	  FIELD(reporting_interval_ns),
+	  .min = SECONDS(1),
+	  .max = HOURS(24),
+	  .off = NEVER,
+	  .fallback = "30s",
+	  .help = "Time between reports; `off`: one report, when the program ends." },
+	{ .name = "CPU_INTERVAL",
+	  .type = OPTION_DURATION,
+	  FIELD(cpu_interval_ns),
+	  .min = US(100),
+	  .max = HOURS(1),
+	  .zero = true,
+	  .off = OPTION_OFF,
+	  .fallback = "100ms",
+	  .help = "CPU time between two samples of a thread that runs." },
+	{ .name = "WALL_INTERVAL",
+	  .type = OPTION_DURATION,
+	  FIELD(wall_interval_ns),
+	  .min = US(100),
+	  .max = HOURS(1),
+	  .zero = true,
+	  .off = OPTION_OFF,
+	  .fallback = "1s",
+	  .help = "Time between two samples of every thread, running or not." },
+	{ .name = "NATIVE_MEM",
+	  .type = OPTION_SIZE,
+	  FIELD(native_mem_bytes),
+	  .max = GIB(1024),
+	  .off = OPTION_OFF,
+	  .fallback = "off",
+	  .help = "Bytes allocated between two samples of malloc; `0` records every "
+		  "allocation." },
+	{ .name = "NATIVE_MEM_ENGINE",
+	  .type = OPTION_WORD,
+	  FIELD(native_mem_engine),
+	  .words = mem_engine_words,
+	  .fallback = "auto",
+	  .unbuilt = true,
+	  .help = "Who samples malloc and free: the `engine` that takes the other samples, or "
+		  "the `builtin` one; `auto` is `engine`." },
+	{ .name = "NATIVE_MEM_LIMIT",
+	  .type = OPTION_SIZE,
+	  FIELD(native_mem_limit_bytes),
+	  .min = 1,
+	  .max = GIB(1 << 20),
+	  .off = OPTION_OFF,
+	  .fallback = "off",
+	  .unbuilt = true,
+	  .help = "A single allocation of this size or more is refused with ENOMEM, its stack "
+		  "logged and recorded." },
+	{ .name = "NATIVE_MEM_GROWTH",
+	  .type = OPTION_SHARE,
+	  FIELD(native_mem_growth_permil),
+	  .min = 10,
+	  .max = 10000,
+	  .off = OPTION_OFF,
+	  .fallback = "off",
+	  .unbuilt = true,
+	  .help = "When the retained memory has grown by this share, a report goes out at "
+		  "once." },
+	{ .name = "CSTACK",
+	  .type = OPTION_TEXT,
+	  FIELD(cstack),
+	  .words = cstack_words,
+	  .fallback = "dwarf",
+	  .help = "How async-profiler walks native stacks." },
+	{ .name = "ENGINE_OPTIONS",
+	  .type = OPTION_TEXT,
+	  FIELD(engine_options),
+	  .fallback = "",
+	  .help = "Appended to the engine's start command as it is." },
+	{ .name = "PROFILING_GROUP",
+	  .type = OPTION_TEXT,
+	  FIELD(profiling_group),
+	  .fallback = "",
+	  .help = "The group in the names of uploads; unset: the name of the executable." },
+	{ .name = "TAGS",
+	  .type = OPTION_TEXT,
+	  FIELD(tags),
+	  .check = check_tags,
+	  .expects = "key=value, more of them with commas between",
+	  .fallback = "",
+	  .help = "Written into `metadata.json` beside the profile." },
+	{ .name = "LOCAL_DIR",
+	  .type = OPTION_TEXT,
+	  FIELD(local_dir),
+	  .fallback = "",
+	  .help = "Directory for profiles on this machine; unset, and no bucket either: "
+		  "`/var/lib/asprof-agent` where that can be written, else "
+		  "`${TMPDIR:-/tmp}/asprof-agent-UID`." },
+	{ .name = "LOCAL_MAX_BYTES",
+	  .type = OPTION_SIZE,
+	  FIELD(local_max_bytes),
+	  .min = KIB(64),
+	  .max = GIB(1 << 20),
+	  .zero = true,
+	  .off = 0,
+	  .fallback = "1g",
+	  .help = "What the profiles there may take, oldest go first; `0` keeps all." },
+	{ .name = "LOCAL_MAX_AGE",
+	  .type = OPTION_DURATION,
+	  FIELD(local_max_age_ns),
+	  .min = SECONDS(1),
+	  .max = DAYS(3650),
+	  .zero = true,
+	  .off = OPTION_OFF,
+	  .fallback = "off",
+	  .help = "Profiles older than this go." },
+	{ .name = "S3_BUCKET",
+	  .type = OPTION_TEXT,
+	  FIELD(s3_bucket),
+	  .check = check_no_space,
+	  .expects = "a bucket's name",
+	  .fallback = "",
+	  .unbuilt = true,
+	  .help = "Bucket that profiles are uploaded to; set: the uploads are on." },
+	{ .name = "S3_BUCKET_OWNER",
+	  .type = OPTION_TEXT,
+	  FIELD(s3_bucket_owner),
+	  .check = check_no_space,
+	  .expects = "an account's number",
+	  .fallback = "",
+	  .unbuilt = true,
+	  .help = "Account that the bucket must belong to, sent as "
+		  "`x-amz-expected-bucket-owner`." },
+	{ .name = "S3_PREFIX",
+	  .type = OPTION_TEXT,
+	  FIELD(s3_prefix),
+	  .fallback = "",
+	  .unbuilt = true,
+	  .help = "Put before the name of each upload." },
+	{ .name = "S3_REGION",
+	  .type = OPTION_TEXT,
+	  FIELD(s3_region),
+	  .check = check_no_space,
+	  .expects = "a region such as eu-west-1",
+	  .fallback = "",
+	  .unbuilt = true,
+	  .help = "The bucket's region; unset: found as the AWS SDKs find it." },
+	{ .name = "S3_ENDPOINT",
+	  .type = OPTION_TEXT,
+	  FIELD(s3_endpoint),
+	  .check = check_url,
+	  .expects = "a URL that begins with http:// or https://",
+	  .fallback = "",
+	  .unbuilt = true,
+	  .help = "An S3-compatible store, addressed path-style; unset: found as the AWS SDKs "
+		  "find it." },
+	{ .name = "S3_PROXY",
+	  .type = OPTION_TEXT,
+	  FIELD(s3_proxy),
+	  .check = check_url,
+	  .expects = "a URL that begins with http:// or https://, or off",
+	  .none = "off",
+	  .fallback = "off",
+	  .unbuilt = true,
+	  .help = "The only proxy that uploads go through; the program's own proxy settings do "
+		  "not count." },
+	{ .name = "METADATA",
+	  .type = OPTION_TEXT,
+	  FIELD(metadata),
+	  .check = check_metadata,
+	  .expects = "auto, none or file:PATH",
+	  .fallback = "auto",
+	  .unbuilt = true,
+	  .help = "Whose machine it is: `auto` asks EC2, then ECS; `none` asks nobody; "
+		  "`file:PATH` holds a JSON object." },
+	{ .name = "PROCESS",
+	  .type = OPTION_TEXT,
+	  FIELD(process),
+	  .fallback = "*",
+	  .help = "Comma-separated globs over the executable's name, `!glob` leaves out; the "
+		  "first match decides." },
+	{ .name = "CHILDREN",
+	  .type = OPTION_SWITCH,
+	  FIELD(children),
+	  .fallback = "on",
+	  .unbuilt = true,
+	  .help = "`off`: programs that this one starts are not profiled." },
+	{ .name = "FORK",
+	  .type = OPTION_SWITCH,
+	  FIELD(fork),
+	  .fallback = "on",
+	  .unbuilt = true,
+	  .help = "`off`: a forked child that does not exec is not profiled." },
+	{ .name = "SANDBOX",
+	  .type = OPTION_WORD,
+	  FIELD(sandbox),
+	  .words = sandbox_words,
+	  .fallback = "leave",
+	  .unbuilt = true,
+	  .help = "When the program enters seccomp: `leave` it in peace, or `stay`." },
+	{ .name = "START_DELAY",
+	  .type = OPTION_DURATION,
+	  FIELD(start_delay_ns),
+	  .min = US(1),
+	  .max = HOURS(24),
+	  .zero = true,
+	  .off = 0,
+	  .fallback = "100ms",
+	  .help = "A process that lives shorter is not profiled and pays next to nothing." },
+	{ .name = "SPOOL_DIR",
+	  .type = OPTION_TEXT,
+	  FIELD(spool_dir),
+	  .fallback = "",
+	  .unbuilt = true,
+	  .help = "Directory where recordings are kept until they are delivered; unset: they "
+		  "are kept in memory." },
+	{ .name = "SPOOL_MAX_BYTES",
+	  .type = OPTION_SIZE,
+	  FIELD(spool_max_bytes),
+	  .min = KIB(64),
+	  .max = GIB(1 << 20),
+	  .off = OPTION_OFF,
+	  .fallback = "256m",
+	  .unbuilt = true,
+	  .help = "What undelivered recordings may take; the oldest go first, and are counted; "
+		  "`off`: no limit." },
+	{ .name = "EXIT_TIMEOUT",
+	  .type = OPTION_DURATION,
+	  FIELD(exit_timeout_ns),
+	  .min = US(1),
+	  .max = HOURS(1),
+	  .zero = true,
+	  .off = 0,
+	  .fallback = "2s",
+	  .help = "The most that the last report may delay the program's exit." },
+	{ .name = "STALLS",
+	  .type = OPTION_DURATION,
+	  FIELD(stalls_ns),
+	  .min = US(100),
+	  .max = HOURS(1),
+	  .zero = true,
+	  .off = OPTION_OFF,
+	  .on = MS(10),
+	  .fallback = "off",
+	  .unbuilt = true,
+	  .help = "Event-loop turns that take longer are captured; `on` is `10ms`." },
+	{ .name = "LISTEN",
+	  .type = OPTION_TEXT,
+	  FIELD(listen),
+	  .check = check_listen,
+	  .expects = "off, unix:/PATH or 127.0.0.1:PORT (another address needs LISTEN_TOKEN)",
+	  .none = "off",
+	  .fallback = "off",
+	  .unbuilt = true,
+	  .help = "Where the live endpoint listens: `unix:PATH` or `127.0.0.1:PORT`." },
+	{ .name = "LISTEN_TOKEN",
+	  .type = OPTION_TEXT,
+	  FIELD(listen_token),
+	  .check = check_no_space,
+	  .expects = "text without spaces",
+	  .fallback = "",
+	  .unbuilt = true,
+	  .help = "What a client of the live endpoint must show; needed for an address that is "
+		  "not loopback." },
+	{ .name = "LOG",
+	  .type = OPTION_WORD,
+	  FIELD(log),
+	  .words = log_words,
+	  .fallback = "warn",
+	  .help = "How much the agent says." },
+	{ .name = "LOG_FILE",
+	  .type = OPTION_TEXT,
+	  FIELD(log_file),
+	  .check = check_log_file,
+	  .expects = "a file's path, or stderr; never stdout",
+	  .none = "stderr",
+	  .fallback = "stderr",
+	  .help = "Where it says it; never stdout." },
+};
+
+#define OPTION_COUNT  (sizeof(options) / sizeof(*options))
+#define PREFIX_LENGTH (sizeof(OPTION_PREFIX) - 1)
+
+/* The longest part of a value that a message shows. */
+#define SHOWN_MAX 100
+
+/* Whether ENTRY is "NAME=…" for OPTION; an entry of the prefix has been told before. */
+static const char *value_of(const struct option *option, const char *entry)
+{
+	size_t length = strlen(option->name);
+
+	entry += PREFIX_LENGTH;
+	return !strncmp(entry, option->name, length) && entry[length] == '=' ? entry + length + 1
+									     : NULL;
+}
+
+static bool has_prefix(const char *entry)
+{
+	return !strncmp(entry, OPTION_PREFIX, PREFIX_LENGTH);
+}
+
+static const struct option *find_option(const char *name)
+{
+	if (has_prefix(name))
+		name += PREFIX_LENGTH;
+	for (size_t i = 0; i < OPTION_COUNT; i++)
+		if (!strcmp(options[i].name, name))
+			return &options[i];
+	return NULL;
+}
+
+/* Each option's value in ENVIRONMENT, or NULL. As getenv(3), the first of two counts; an empty
+ * value counts as none, since that is how a unit file or a container unsets one. */
+static void find_values(char *const *environment, const char *values[OPTION_COUNT])
+{
+	const char *value;
+
+	memset(values, 0, OPTION_COUNT * sizeof(*values));
+	for (; *environment; environment++) {
+		if (!has_prefix(*environment))
+			continue;
+		for (size_t i = 0; i < OPTION_COUNT; i++) {
+			value = value_of(&options[i], *environment);
+			if (!value)
+				continue;
+			if (!values[i])
+				values[i] = value;
+			break;
+		}
+	}
+	for (size_t i = 0; i < OPTION_COUNT; i++)
+		if (values[i] && !*values[i])
+			values[i] = NULL;
+}
+
+static bool is_secret(const struct option *option)
+{
+	return option->offset == offsetof(struct config, listen_token);
+}
+
+/* One line, whatever VALUE holds. */
+static int complain(const struct option *option, const char *value,
+		    char problem[OPTION_PROBLEM_MAX])
+{
+	char shown[SHOWN_MAX + 4], expects[OPTION_EXPECTS_MAX];
+	size_t length = 0;
+
+	for (; *value && length < SHOWN_MAX; value++)
+		shown[length++] = (unsigned char)*value < ' ' || *value == 0x7f ? '?' : *value;
+	snprintf(shown + length, sizeof(shown) - length, "%s", *value ? "..." : "");
+	option_expects(option, expects, sizeof(expects));
+	snprintf(problem, OPTION_PROBLEM_MAX, "%s%s=%s is not accepted: give %s", OPTION_PREFIX,
+		 option->name, is_secret(option) ? "(not shown)" : shown, expects);
+	return -EINVAL;
+}
+
+static void store(struct config *config, const struct option *option,
+		  const union option_value *value)
+{
+	char *field = (char *)config + option->offset;
+
+	switch (option->type) {
+	case OPTION_SWITCH:
+		memcpy(field, &value->on, sizeof(value->on));
+		break;
+	case OPTION_WORD:
+		memcpy(field, &value->word, sizeof(value->word));
+		break;
+	case OPTION_DURATION:
+	case OPTION_SIZE:
+	case OPTION_SHARE:
+		memcpy(field, &value->number, sizeof(value->number));
+		break;
+	case OPTION_TEXT:
+		memcpy(field, &value->text, sizeof(value->text));
+		break;
+	}
+}
+
+/* Set one field to VALUE, or to its default when that is NULL. */
+static int set(struct config *config, const struct option *option, const char *value)
+{
+	union option_value parsed = { .text = NULL };
+	int err = 0;
+
+	if (value || *option->fallback)
+		err = option_parse(option, value ? value : option->fallback, &parsed);
+	if (!err)
+		store(config, option, &parsed);
+	return err;
+}
+
+static int set_some(struct config *config, const char *const *values, size_t from, size_t to,
+		    char problem[OPTION_PROBLEM_MAX])
+{
+	for (size_t i = from; i < to; i++)
+		if (set(config, &options[i], values[i]))
+			return complain(&options[i], values[i], problem);
+	return 0;
+}
+
+/* The program may change its environment, so the texts that came from there are copied into
+ * one block, with the executable's name behind them where that is the group. */
+static int own_texts(struct config *config, const char *const *values)
+{
+	char executable[NAME_MAX + 1];
+	size_t size = 0;
+	char *p;
+
+	executable_name(executable, sizeof(executable));
+	for (size_t i = 0; i < OPTION_COUNT; i++)
+		if (values[i] && options[i].type == OPTION_TEXT)
+			size += strlen(values[i]) + 1;
+	if (!config->profiling_group)
+		size += strlen(executable) + 1;
+	if (!size)
+		return 0;
+	config->strings = p = malloc(size);
+	if (!p)
+		return -ENOMEM;
+
+	for (size_t i = 0; i < OPTION_COUNT; i++) {
+		if (!values[i] || options[i].type != OPTION_TEXT)
+			continue;
+		strcpy(p, values[i]);
+		set(config, &options[i], p); /* was accepted before */
+		p += strlen(p) + 1;
+	}
+	if (!config->profiling_group)
+		config->profiling_group = strcpy(p, executable);
+	return 0;
+}
+
+int config_read(struct config *config, char *const *environment, char problem[OPTION_PROBLEM_MAX])
+{
+	const char *values[OPTION_COUNT];
+	int err;
+
+	memset(config, 0, sizeof(*config));
+	problem[0] = '\0';
+	find_values(environment, values);
+	err = set_some(config, values, 0, 1, problem);
+	if (err)
+		return err;
+	if (!config->enabled) /* inert: no other value counts, or is complained of */
+		memset(values, 0, sizeof(values));
+	err = set_some(config, values, 1, OPTION_COUNT, problem);
+	if (err)
+		return err;
+	if (config->listen && !listen_is_local(config->listen) && !config->listen_token)
+		return complain(find_option("LISTEN"), config->listen, problem);
+	config->local_max_bytes_set = values[find_option("LOCAL_MAX_BYTES") - options];
+	return config->enabled ? own_texts(config, values) : 0;
+}
+
+void config_free(struct config *config)
+{
+	free(config->strings);
+	memset(config, 0, sizeof(*config));
+}
+
+bool option_row(size_t index, struct option_view *view)
+{
+	const struct option *option;
+
+	if (index >= OPTION_COUNT)
+		return false;
+	option = &options[index];
+	snprintf(view->name, sizeof(view->name), "%s%s", OPTION_PREFIX, option->name);
+	option_expects(option, view->accepts, sizeof(view->accepts));
+	view->fallback = option->fallback;
+	view->help = option->help;
+	view->built = !option->unbuilt;
+	view->secret = is_secret(option);
+	return true;
+}
+
+int option_check(const char *name, const char *value, char problem[OPTION_PROBLEM_MAX])
+{
+	const struct option *option = find_option(name);
+	union option_value parsed;
+
+	if (!option) {
+		snprintf(problem, OPTION_PROBLEM_MAX, "there is no option %.64s", name);
+		return -EINVAL;
+	}
+	return option_parse(option, value, &parsed) ? complain(option, value, problem) : 0;
+}
