@@ -1,0 +1,68 @@
+/* The start string: a config in async-profiler's own words. */
+#include "core/start_string.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#define NS_PER_US 1000u
+#define NS_PER_MS 1000000u
+
+/* Milliseconds where they are whole. The least that an option can say is a microsecond. */
+static int put_wall(struct buf *out, const char *key, uint64_t ns)
+{
+	if (ns % NS_PER_MS)
+		return buf_printf(out, ",%s=%" PRIu64 "us", key, ns / NS_PER_US);
+	return buf_printf(out, ",%s=%" PRIu64 "ms", key, ns / NS_PER_MS);
+}
+
+static int put_events(struct buf *out, const struct config *config)
+{
+	bool cpu = config->cpu_interval_ns != OPTION_OFF;
+	bool wall = config->wall_interval_ns != OPTION_OFF;
+	int err = 0;
+
+	if (cpu)
+		err = buf_printf(out, ",event=cpu,interval=%" PRIu64, config->cpu_interval_ns);
+	else if (wall)
+		err = buf_append_string(out, ",event=wall");
+	if (!err && wall)
+		err = put_wall(out, cpu ? "wall" : "interval", config->wall_interval_ns);
+	return err;
+}
+
+/* As people write it: 10m, 512k, 5000000. */
+static int put_native_mem(struct buf *out, uint64_t bytes)
+{
+	static const char *const units[] = { "", "k", "m", "g" };
+	size_t unit = 0;
+
+	while (bytes && bytes % 1024 == 0 && unit + 1 < sizeof(units) / sizeof(*units)) {
+		bytes /= 1024;
+		unit++;
+	}
+	return buf_printf(out, ",nativemem=%" PRIu64 "%s", bytes, units[unit]);
+}
+
+int start_string(struct buf *out, const struct config *config, const char *path, bool mem)
+{
+	int err;
+
+	mem = mem && config->native_mem_bytes != OPTION_OFF;
+	if (config->cpu_interval_ns == OPTION_OFF && config->wall_interval_ns == OPTION_OFF && !mem)
+		return -EINVAL;
+	/* A comma would end the path, and a percent sign begins a pattern of async-profiler's. */
+	if (strpbrk(path, ",%"))
+		return -EINVAL;
+
+	err = buf_append_string(out, "start");
+	if (!err)
+		err = put_events(out, config);
+	if (!err)
+		err = buf_printf(out, ",jfr,cstack=%s,file=%s", config->cstack, path);
+	if (!err && mem)
+		err = put_native_mem(out, config->native_mem_bytes);
+	if (!err && config->engine_options)
+		err = buf_printf(out, ",%s", config->engine_options);
+	return err;
+}
