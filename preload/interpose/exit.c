@@ -1,0 +1,63 @@
+/* Interposes the ways out that pass by the library's destructor, to flush before. */
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "preload/interpose/hooks.h"
+#include "preload/interpose/real.h"
+
+/* The process whose end is told; 0: none, or told already. A child of vfork shares this memory
+ * but not the pid. */
+static pid_t armed;
+
+/* Past the C library, whose older versions cached the pid over vfork. */
+static pid_t own_pid(void)
+{
+	return (pid_t)syscall(SYS_getpid);
+}
+
+void exit_arm(void)
+{
+	__atomic_store_n(&armed, own_pid(), __ATOMIC_RELEASE);
+}
+
+bool exit_is_armed(void)
+{
+	pid_t pid = __atomic_load_n(&armed, __ATOMIC_ACQUIRE);
+
+	return pid && pid == own_pid();
+}
+
+void exit_tell(enum exiting how)
+{
+	pid_t pid = __atomic_load_n(&armed, __ATOMIC_ACQUIRE);
+	const struct interpose_hooks *hooks = hooks_get();
+
+	if (!hooks || !pid || pid != own_pid())
+		return;
+	/* Of threads that end the process together one flushes; the others do not wait, as they
+	 * would not have done without us. */
+	if (__atomic_compare_exchange_n(&armed, &pid, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		hooks->process_exiting(how);
+}
+
+EXPORT void _exit(int status)
+{
+	exit_tell(EXITING_AT_ONCE);
+	REAL(_exit)(status);
+	__builtin_unreachable();
+}
+
+EXPORT void _Exit(int status)
+{
+	exit_tell(EXITING_AT_ONCE);
+	REAL(_Exit)(status);
+	__builtin_unreachable();
+}
+
+EXPORT void quick_exit(int status)
+{
+	exit_tell(EXITING_AT_ONCE);
+	REAL(quick_exit)(status);
+	__builtin_unreachable();
+}

@@ -1,0 +1,67 @@
+/* What the interposers tell the agent. Until it asks to be told, every call is forwarded as it
+ * came. */
+#ifndef PRELOAD_INTERPOSE_HOOKS_H
+#define PRELOAD_INTERPOSE_HOOKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum exiting {
+	EXITING_NORMALLY, /* exit(3): told by the library's own destructor */
+	EXITING_AT_ONCE,  /* _exit, _Exit, quick_exit */
+	EXITING_BY_SIGNAL /* in a signal handler, every other signal blocked */
+};
+
+/* No member may be NULL; errno need not be preserved. A hook may be called at any moment from
+ * the interpose_set_hooks() that brings it until the process ends. */
+struct interpose_hooks {
+	/* In a thread that pthread_create or thrd_create made, before its first instruction of
+	 * the program; cancellation is off. All of its stack lies below STACK_HIGH, and what lies
+	 * between its stack pointer and there can be read as long as the thread lives. */
+	void (*thread_started)(uintptr_t stack_high);
+	/* In the same thread at its end, by return, pthread_exit or cancellation, and not when
+	 * the whole process ends. Destructors of the program's thread-specific data may still
+	 * run afterwards. */
+	void (*thread_ended)(void);
+
+	/* The process is about to end: flush, for a bounded time. Called at most once for each
+	 * exit_arm(), in the thread that ends the process. Async-signal-safe: no lock, no malloc;
+	 * wake the agent thread and wait for it on a futex. Other threads run on meanwhile. */
+	void (*process_exiting)(enum exiting how);
+
+	/* A system call comes that only a single-threaded process may make. True when threads
+	 * of the agent were ended for it; they must be joined, and never come back. */
+	bool (*before_namespace_change)(void);
+
+	/* Async-signal-safe. True for the builtin engine's sampling signals: the program can
+	 * neither block nor wait for them. */
+	bool (*signal_is_ours)(int signo);
+	/* Async-signal-safe. The program is about to install a handler of its own for such a
+	 * signal: send no more of them. signal_is_ours(SIGNO) must be false on return. */
+	void (*signal_claimed)(int signo);
+};
+
+/* What is in force; set by interpose_set_hooks, which any thread may call at any time. HOOKS is
+ * used until the process ends. NULL: forward everything as it comes. */
+extern const struct interpose_hooks *interpose_hooks;
+
+/* The hooks, or NULL. */
+static inline const struct interpose_hooks *hooks_get(void)
+{
+	return __atomic_load_n(&interpose_hooks, __ATOMIC_ACQUIRE);
+}
+
+/* Before the first call, or in it: real_resolve(), and the key that thread_ended hangs on.
+ * Returns 0 or -errno (no key left: threads' ends are not told then). */
+int interpose_set_hooks(const struct interpose_hooks *hooks);
+
+/* From now on the end of this process, and not of a child of it, is told to process_exiting;
+ * a forked child that runs an agent of its own calls it again. */
+void exit_arm(void);
+/* Async-signal-safe. True once exit_arm() was called in this very process. */
+bool exit_is_armed(void);
+/* Tell process_exiting, unless that was done or this is a child. The library's destructor
+ * calls it for exit(3). Async-signal-safe. */
+void exit_tell(enum exiting how);
+
+#endif

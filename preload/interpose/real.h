@@ -1,0 +1,80 @@
+/* The functions that stand behind our interposers: those that the program would have called
+ * without us, in the C library or in another preload after this one. */
+#ifndef PRELOAD_INTERPOSE_REAL_H
+#define PRELOAD_INTERPOSE_REAL_H
+
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/msg.h>
+#include <sys/select.h>
+#include <sys/sem.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <threads.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Marks a function that the program is to find in place of the C library's. Its name must be
+ * in exports.map too. */
+#define EXPORT __attribute__((visibility("default")))
+
+/* What programs built with _FORTIFY_SOURCE call; no header declares them. */
+int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t size);
+int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *timeout,
+		const sigset_t *mask, size_t size);
+ssize_t __recv_chk(int fd, void *data, size_t length, size_t size, int flags);
+ssize_t __recvfrom_chk(int fd, void *data, size_t length, size_t size, int flags,
+		       struct sockaddr *address, socklen_t *address_length);
+
+/* Other names that the C library has for sigaction(2) and signal(2). */
+int __sigaction(int signo, const struct sigaction *action, struct sigaction *old);
+__sighandler_t bsd_signal(int signo, __sighandler_t handler);
+__sighandler_t __sysv_signal(int signo, __sighandler_t handler);
+__sighandler_t sigset(int signo, __sighandler_t handler);
+
+/* Newer than the oldest C library that we run on. */
+int epoll_pwait2(int epfd, struct epoll_event *events, int max, const struct timespec *timeout,
+		 const sigset_t *mask);
+int pthread_attr_setsigmask_np(pthread_attr_t *attr, const sigset_t *mask);
+
+#define REAL_FUNCTIONS(X) \
+	X(pthread_create) \
+	X(thrd_create)    \
+	X(_exit)          \
+	X(_Exit)          \
+	X(quick_exit)
+
+/* dlsym without a version gives each function's default one. Of all of these, only quick_exit
+ * has an older version that is another function: it ran the thread's destructors too, before
+ * glibc 2.24. */
+struct real {
+#define REAL_FIELD(name) __typeof__(&(name)) name;
+	REAL_FUNCTIONS(REAL_FIELD)
+#undef REAL_FIELD
+};
+
+/* Use REAL(name): this may not be filled in yet. */
+extern struct real real;
+extern bool real_resolved;
+
+/* Find all of them. Any thread, any number of times. The constructor calls it, so that it
+ * never falls into a signal handler; other libraries' constructors may call us before. */
+void real_resolve(void);
+
+static inline const struct real *real_ready(void)
+{
+	if (__builtin_expect(!__atomic_load_n(&real_resolved, __ATOMIC_ACQUIRE), 0))
+		real_resolve();
+	return &real;
+}
+
+/* The real NAME, never NULL: where the C library has none, a function that fails with ENOSYS. */
+#define REAL(name) (real_ready()->name)
+
+#endif

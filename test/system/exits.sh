@@ -1,0 +1,23 @@
+#!/bin/bash
+# Each way out is told once, with the status unchanged, and children pass without a word.
+. "$(dirname "$0")/interpose.inc"
+
+interposers interpose_hooks
+exits=$(program exits)
+
+while read -r how told; do
+	LD_PRELOAD=$work/interpose_hooks.so "$exits" "$how" >"$work/out" 2>"$work/err"
+	status=$?
+	[ $status = 3 ] || fail "$how: status $status"
+	[ ! -s "$work/out" ] || fail "$how: prints $(cat "$work/out")"
+	[ "$(cat "$work/err")" = "exiting $told: 0 started, 0 ended, 0 bad" ] ||
+		fail "$how: $(cat "$work/err")"
+done <<-END
+	_exit 1
+	_Exit 1
+	quick_exit 1
+	exit 0
+	return 0
+	vfork 0
+	fork 0
+END

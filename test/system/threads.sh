@@ -1,0 +1,11 @@
+#!/bin/bash
+# Threads are told at their start and end, whichever way they end, and run as they do bare.
+. "$(dirname "$0")/interpose.inc"
+
+interposers interpose_hooks
+threads=$(program threads)
+
+[ "$("$threads")" = ok ] || fail "fails without the preload"
+out=$(LD_PRELOAD=$work/interpose_hooks.so "$threads" 2>"$work/err") || fail "status $?: $out"
+[ "$out" = ok ] || fail "output: $out"
+grep -qx 'exiting 0: 104 started, 104 ended, 0 bad' "$work/err" || fail "$(cat "$work/err")"
