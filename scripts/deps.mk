@@ -1,3 +1,31 @@
 # Libraries linked into the preload and the command.
+#
 #   libiberty   demangles C++ and Rust          liblzma   unpacks .gnu_debugdata
-DEPS_LIBS := -l:libiberty.a -l:liblzma.a
+#   libcurl, mbedTLS   uploads                  libzip, zlib   .zip files        cJSON   JSON
+#
+# The last five are built once by scripts/build-deps, from the distribution's source packages:
+#
+#   DEPS_BUILD=…    where they are built and kept (build/deps); trees may share one
+#   DEPS_DIR=…      build them from the upstream tarballs in this directory
+#   SYSTEM_LIBS=1   link the system's shared ones; the preload is then no longer one file
+
+.DEFAULT_GOAL := all
+DEPS_BUILD ?= build/deps
+
+ifdef SYSTEM_LIBS
+DEPS_CFLAGS := $(shell pkg-config --cflags libcurl libzip libcjson zlib)
+DEPS_LIBS := $(shell pkg-config --libs libcurl libzip libcjson zlib)
+else
+deps_dir := $(DEPS_BUILD)$(if $(CROSS),/$(patsubst %-,%,$(CROSS)))
+# Named after what built them, so that a tree whose recipe differs builds its own.
+deps_stamp := ready-$(firstword $(shell cat scripts/build-deps scripts/mbedtls_config.h | cksum))
+DEPS_READY := $(deps_dir)/$(deps_stamp)
+DEPS_CFLAGS := -isystem $(deps_dir)/include
+DEPS_LIBS := $(addprefix $(deps_dir)/lib/,libcurl.a libmbedtls.a libmbedx509.a libmbedcrypto.a \
+	     libzip.a libz.a libcjson.a)
+
+$(DEPS_READY):
+	$(Q)DEPS_DIR='$(DEPS_DIR)' CROSS='$(CROSS)' scripts/build-deps $(deps_dir) $(deps_stamp)
+endif
+
+DEPS_LIBS += -l:libiberty.a -l:liblzma.a
