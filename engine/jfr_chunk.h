@@ -1,0 +1,28 @@
+/* What the encoder's two halves share: the life of a chunk, and the events in it. */
+#ifndef ENGINE_JFR_CHUNK_H
+#define ENGINE_JFR_CHUNK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/buf.h"
+#include "engine/jfr_out.h"
+#include "engine/jfr_interned.h"
+
+struct jfr_writer {
+	struct buf metadata; /* the same in every chunk */
+	struct jfr_interned interned;
+
+	bool open; /* a chunk is */
+	off_t chunk_start;
+	uint64_t start_ns, start_ticks;
+	uint64_t ticks_per_second; /* as measured last */
+	uint64_t dropped;          /* events of this chunk */
+
+	struct jfr_out out;
+};
+
+/* Write jdk.ActiveRecording, which tells readers what program made the chunk. */
+void jfr_active_recording(struct jfr_writer *w);
+
+#endif

@@ -1,0 +1,39 @@
+/* What events refer to, collected while the chunk is open and written as its constant pools. */
+#ifndef ENGINE_JFR_INTERNED_H
+#define ENGINE_JFR_INTERNED_H
+
+#include <stdint.h>
+
+#include "engine/jfr_out.h"
+#include "engine/jfr_stacks.h"
+#include "engine/jfr_threads.h"
+#include "engine/jfr_write.h"
+
+/* What the events of a chunk refer to. */
+struct jfr_interned {
+	struct jfr_stacks stacks;
+	struct jfr_threads threads;
+	char *user_types[JFR_USER_TYPES_MAX]; /* of the writer's life; ids are one more */
+	uint32_t user_type_count;
+
+	/* Stacks, methods, classes and symbols draw their ids from one counter that goes on from
+	 * chunk to chunk: a reader that looks for leaks over all chunks of a file keeps the pools
+	 * of all of them together. */
+	uint32_t first_stack_id; /* the stack numbered n has this plus n */
+	uint32_t next_id;
+};
+
+/* Ids start here, beyond those that async-profiler's tables of a usual size give out: a file may
+ * hold chunks of both. */
+#define JFR_FIRST_ID (1u << 20)
+
+/* Write the checkpoint event with all pools to OUT, which is at its place, and flush.
+ * Returns 0, or -errno, -ENOMEM and the namer's errors leaving OUT usable. */
+int jfr_interned_write(struct jfr_interned *interned, struct jfr_out *out, uint64_t ticks,
+		       jfr_namer *namer, void *context);
+
+/* Forget what belongs to one chunk. */
+void jfr_interned_reset(struct jfr_interned *interned);
+void jfr_interned_free(struct jfr_interned *interned);
+
+#endif

@@ -1,0 +1,140 @@
+/* The encoder: samples in, chunks of Java Flight Recorder's format 2.0 out.
+ *
+ * A chunk is complete in itself: header, types, events, and at its end the constant pools
+ * (stacks, names) that its events refer to. What the pools need is held in bounded memory while
+ * the chunk is open; events go straight to the file.
+ *
+ * One thread uses a writer; not in signal context. Times are ticks (core/clock.h). */
+#ifndef ENGINE_JFR_WRITE_H
+#define ENGINE_JFR_WRITE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "engine/jfr_types.h"
+
+struct jfr_writer;
+
+/* Write to FD from offset BASE on, with pwrite(2) only. FD stays the caller's and must outlive
+ * the writer. Returns 0 and sets *OUT (release with jfr_writer_close), or -ENOMEM. */
+int jfr_writer_open(struct jfr_writer **out, int fd, off_t base);
+
+/* An open chunk stays in the file unfinished. W may be NULL. */
+void jfr_writer_close(struct jfr_writer *w);
+
+/* Open a chunk behind the last finished one: header, types, one jdk.ActiveRecording. Until
+ * jfr_chunk_end its header names a size beyond any file and no constant pool, so that readers
+ * and cutters see that it is unfinished. START_NS is wall clock, taken together with
+ * START_TICKS. Returns 0 or -errno; on failure no chunk is open. */
+int jfr_chunk_begin(struct jfr_writer *w, uint64_t start_ns, uint64_t start_ticks);
+
+/* How a program counter is called; strings stay valid until jfr_chunk_end returns. */
+struct jfr_frame_name {
+	const char *class_name;  /* of native code: the library's file name; NULL: none */
+	const char *method_name; /* demangled; NULL: the frame is called "[unknown]" */
+	uint8_t type;            /* enum jfr_frame_type */
+};
+
+/* Name COUNT program counters, all different, into OUT (zeroed). Those with IS_RETURN are return
+ * addresses: the call lies before them. Returns 0 or -errno, which fails the chunk. */
+typedef int jfr_namer(void *context, const uintptr_t *pcs, const bool *is_return, size_t count,
+		      struct jfr_frame_name *out);
+
+/* Close the chunk: NAMER is called at most once, the pools are written, the header is patched
+ * last, by one write. Ticks per second are measured between begin and end, so END_NS should be
+ * START_NS plus what a monotonic clock says has passed.
+ *
+ * Returns 0 and sets *END (may be NULL) to the offset behind the chunk, or the first error that
+ * the chunk met, -errno: then it is void, its bytes are cut off the file, and the next chunk
+ * begins where it began. */
+int jfr_chunk_end(struct jfr_writer *w, uint64_t end_ns, uint64_t end_ticks, jfr_namer *namer,
+		  void *context, off_t *end);
+
+/* Bytes of the open chunk so far, pools not counted. */
+uint64_t jfr_chunk_bytes(const struct jfr_writer *w);
+
+/* Intern a stack for this chunk, leaf first: pcs[0] is exact, the others are return addresses.
+ * Returns its id, which is never 0; the same stack has the same id. No two stacks of a writer
+ * share one, in whatever chunk. When the table is full (JFR_STACKS_MAX_BYTES), or memory is out,
+ * it is the id of a stack with the one frame "[stack table full]", and that is counted; with
+ * COUNT 0, of one with the frame "[unknown]". */
+uint32_t jfr_stack(struct jfr_writer *w, const uintptr_t *pcs, size_t count, bool truncated);
+
+#define JFR_STACKS_MAX_BYTES (2u << 20)
+#define JFR_THREADS_MAX      16384 /* with a name, in one chunk */
+#define JFR_THREAD_NAME_MAX  16    /* with its NUL; longer ones are cut */
+#define JFR_USER_TYPES_MAX   1024  /* in a writer's life */
+#define JFR_STRING_MAX       8191  /* bytes of a string in an event or a pool; cut beyond */
+
+/* Name thread TID in this chunk; the newest name wins. Threads that no event mentions are left
+ * out; those mentioned and never named are called "[tid=TID]". */
+void jfr_thread(struct jfr_writer *w, pid_t tid, const char *name);
+
+/* Whether TID was named in this chunk. */
+bool jfr_thread_named(const struct jfr_writer *w, pid_t tid);
+
+/* The id of user events called NAME: the same for the writer's life. 0 when there is no memory
+ * or there are JFR_USER_TYPES_MAX already; events of type 0 are dropped. */
+uint32_t jfr_user_event_type(struct jfr_writer *w, const char *name);
+
+/* Events. They never fail: the first error sticks and comes out of jfr_chunk_end, later events
+ * are dropped. Outside a chunk they are dropped as well. Stack 0 is none. */
+
+void jfr_execution_sample(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t stack,
+			  enum jfr_thread_state state);
+
+/* SAMPLES in a row on the same stack, spread over SPAN_TICKS. STATE is RUNNABLE or SLEEPING. */
+void jfr_wall_sample(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t stack,
+		     enum jfr_thread_state state, uint32_t samples, uint64_t span_ticks);
+
+/* WEIGHT: the bytes of all allocations that this one stands for. */
+void jfr_malloc(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t stack, uint64_t address,
+		uint64_t size, uint64_t weight);
+
+/* SIZE, WEIGHT and BIRTH (ticks) of the allocation that ends. */
+void jfr_free(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t stack, uint64_t address,
+	      uint64_t size, uint64_t weight, uint64_t birth);
+
+/* What one stack has allocated and not freed. The totals count from the start of sampling. */
+struct jfr_retained {
+	uint64_t count, bytes;
+	uint64_t oldest; /* ticks */
+	uint64_t allocated_count, allocated_bytes;
+	uint64_t freed_count, freed_bytes;
+};
+
+void jfr_retained(struct jfr_writer *w, uint64_t ticks, uint32_t stack,
+		  const struct jfr_retained *retained);
+
+/* LENGTH is at most ASPROF_MAX_JFR_EVENT_LENGTH (core/asprof.h); longer events are dropped. */
+void jfr_user_event(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t type,
+		    const void *data, size_t length);
+
+/* Readers look at: clock ("tsc"), version, engine, cstack, event, interval, wall, nativemem. */
+void jfr_setting(struct jfr_writer *w, uint64_t ticks, const char *key, const char *value);
+
+void jfr_native_library(struct jfr_writer *w, uint64_t ticks, const char *name, uintptr_t base,
+			uintptr_t top);
+
+/* Shares of all processors, 0 to 1. */
+void jfr_cpu_load(struct jfr_writer *w, uint64_t ticks, float user, float system, float machine);
+
+void jfr_os_information(struct jfr_writer *w, uint64_t ticks, const char *version);
+void jfr_cpu_information(struct jfr_writer *w, uint64_t ticks, const char *cpu,
+			 const char *description, uint32_t sockets, uint32_t cores,
+			 uint32_t threads);
+void jfr_log(struct jfr_writer *w, uint64_t ticks, enum jfr_log_level level, const char *message);
+
+/* What the chunk lacks. The writer adds what it lost itself. */
+struct jfr_losses {
+	uint64_t samples; /* taken, for comparison */
+	uint64_t ring_full;
+	uint64_t timer_failures;
+	uint64_t table_evictions;
+};
+
+void jfr_losses(struct jfr_writer *w, uint64_t ticks, const struct jfr_losses *losses);
+
+#endif
