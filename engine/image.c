@@ -1,0 +1,182 @@
+/* A module's bytes: from its file where that is the same one, else from memory by a system call
+ * that fails where a plain load would fault. */
+#include "engine/image.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "core/fd.h"
+
+/* Where process_vm_readv is forbidden, as in older containers. */
+static int memory_read_proc(uintptr_t address, void *data, size_t size)
+{
+	int fd = fd_raise(open("/proc/self/mem", O_RDONLY | O_CLOEXEC)), err;
+
+	if (fd < 0)
+		return fd;
+	err = fd_read(fd, data, size, (off_t)address);
+	close(fd);
+	return err == -EIO || err == -ENODATA ? -EFAULT : err;
+}
+
+int memory_read(uintptr_t address, void *data, size_t size)
+{
+	struct iovec local = { .iov_base = data, .iov_len = size };
+	struct iovec remote = { .iov_base = (void *)address, .iov_len = size };
+	ssize_t n;
+
+	while (remote.iov_len) {
+		n = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
+		if (n < 0 && (errno == ENOSYS || errno == EPERM))
+			return memory_read_proc((uintptr_t)remote.iov_base, local.iov_base,
+						remote.iov_len);
+		if (n <= 0)
+			return n ? -errno : -EFAULT;
+		local.iov_base = (char *)local.iov_base + n;
+		remote.iov_base = (char *)remote.iov_base + n;
+		local.iov_len = remote.iov_len -= (size_t)n;
+	}
+	return 0;
+}
+
+const ElfW(Phdr) * image_phdr(const struct image *image, uint32_t type)
+{
+	for (size_t i = 0; i < image->phdr_count; i++)
+		if (image->phdrs[i].p_type == type)
+			return &image->phdrs[i];
+	return NULL;
+}
+
+static uint64_t align4(uint64_t size)
+{
+	return (size + 3) & ~(uint64_t)3;
+}
+
+/* Find the build-id in the notes; its place goes to *OFFSET. */
+static size_t notes_build_id(const uint8_t *notes, size_t size, size_t *offset)
+{
+	ElfW(Nhdr) note;
+	uint64_t name, end;
+	size_t at = 0;
+
+	while (size - at >= sizeof(note)) {
+		memcpy(&note, notes + at, sizeof(note));
+		name = at + sizeof(note);
+		end = name + align4(note.n_namesz) + align4(note.n_descsz);
+		if (end > size)
+			break;
+		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
+		    !memcmp(notes + name, "GNU", 4) && note.n_descsz <= IMAGE_BUILD_ID_MAX) {
+			*offset = (size_t)name + 4;
+			return note.n_descsz;
+		}
+		at = (size_t)end;
+	}
+	return 0;
+}
+
+#define NOTES_MAX 4096
+
+/* Like image_build_id; its link address goes to *ADDRESS. */
+static size_t find_build_id(const struct image *image, uint8_t id[IMAGE_BUILD_ID_MAX],
+			    uint64_t *address)
+{
+	uint8_t *notes = malloc(NOTES_MAX);
+	const ElfW(Phdr) * phdr;
+	size_t found = 0, size, offset;
+
+	for (size_t i = 0; notes && !found && i < image->phdr_count; i++) {
+		phdr = &image->phdrs[i];
+		size = phdr->p_memsz < NOTES_MAX ? phdr->p_memsz : NOTES_MAX;
+		if (phdr->p_type != PT_NOTE ||
+		    memory_read(image->bias + phdr->p_vaddr, notes, size))
+			continue;
+		found = notes_build_id(notes, size, &offset);
+		if (found) {
+			memcpy(id, notes + offset, found);
+			*address = phdr->p_vaddr + offset;
+		}
+	}
+	free(notes);
+	return found;
+}
+
+size_t image_build_id(const struct image *image, uint8_t id[IMAGE_BUILD_ID_MAX])
+{
+	uint64_t address;
+
+	return find_build_id(image, id, &address);
+}
+
+static int file_read(const struct image *image, int fd, uint64_t address, void *data, size_t size)
+{
+	const ElfW(Phdr) * phdr;
+
+	for (size_t i = 0; i < image->phdr_count; i++) {
+		phdr = &image->phdrs[i];
+		if (phdr->p_type == PT_LOAD && address >= phdr->p_vaddr &&
+		    address - phdr->p_vaddr < phdr->p_filesz &&
+		    size <= phdr->p_filesz - (address - phdr->p_vaddr))
+			return fd_read(fd, data, size,
+				       (off_t)(phdr->p_offset + (address - phdr->p_vaddr)));
+	}
+	return -EFAULT;
+}
+
+/* The same build-id at the same place and the same program headers: the same link. */
+static bool file_is_same(const struct image *image, int fd)
+{
+	uint8_t id[IMAGE_BUILD_ID_MAX], file_id[IMAGE_BUILD_ID_MAX];
+	size_t size, bytes = image->phdr_count * sizeof(ElfW(Phdr));
+	ElfW(Phdr) *phdrs = malloc(bytes);
+	ElfW(Ehdr) ehdr;
+	uint64_t address;
+	bool same;
+
+	size = find_build_id(image, id, &address);
+	same = phdrs && size && !fd_read(fd, &ehdr, sizeof(ehdr), 0) &&
+	       ehdr.e_phentsize == sizeof(ElfW(Phdr)) && ehdr.e_phnum == image->phdr_count &&
+	       !fd_read(fd, phdrs, bytes, (off_t)ehdr.e_phoff) &&
+	       !memcmp(phdrs, image->phdrs, bytes) &&
+	       !file_read(image, fd, address, file_id, size) && !memcmp(id, file_id, size);
+	free(phdrs);
+	return same;
+}
+
+void image_open(struct image *image)
+{
+	int fd = -1;
+
+	image->fd = -1;
+	if (image->path[0] == '/' && image->phdr_count)
+		fd = fd_raise(open(image->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+	if (fd >= 0 && !file_is_same(image, fd)) {
+		close(fd);
+		fd = -1;
+	}
+	image->fd = fd;
+}
+
+void image_close(struct image *image)
+{
+	if (image->fd >= 0)
+		close(image->fd);
+	image->fd = -1;
+}
+
+int image_is_memory(const struct image *image)
+{
+	return image->fd < 0;
+}
+
+int image_read(const struct image *image, uint64_t address, void *data, size_t size)
+{
+	if (image->fd >= 0)
+		return file_read(image, image->fd, address, data, size);
+	return memory_read(image->bias + address, data, size);
+}

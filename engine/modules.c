@@ -1,0 +1,551 @@
+/* Follows the loader's list of modules and keeps an unwind table for each. */
+#include "engine/modules.h"
+
+#include <errno.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "engine/cfi.h"
+#include "engine/image.h"
+#include "engine/unwind_map.h"
+
+/* ---- The loader's lock and fork ---- */
+
+/* Held around dl_iterate_phdr, whose own lock must not be in our hands when another thread
+ * forks: the child would never get it. */
+static pthread_mutex_t loader_mutex = PTHREAD_MUTEX_INITIALIZER;
+static bool fork_holds; /* only touched by the forking thread, between prepare and the rest */
+
+#define FORK_WAIT_NS 200000000
+
+static void fork_prepare(void)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += FORK_WAIT_NS;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	fork_holds = !pthread_mutex_timedlock(&loader_mutex, &until);
+}
+
+static void fork_parent(void)
+{
+	if (fork_holds)
+		pthread_mutex_unlock(&loader_mutex);
+}
+
+static void fork_child(void)
+{
+	pthread_mutex_init(&loader_mutex, NULL);
+	unwind_map_after_fork();
+}
+
+static int iterate(int (*callback)(struct dl_phdr_info *, size_t, void *), void *data)
+{
+	int result;
+
+	pthread_mutex_lock(&loader_mutex);
+	result = dl_iterate_phdr(callback, data);
+	pthread_mutex_unlock(&loader_mutex);
+	return result;
+}
+
+/* ---- What the loader has ---- */
+
+struct loader_count {
+	unsigned long long adds, subs;
+};
+
+static int count_callback(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct loader_count *count = data;
+
+	if (size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof(info->dlpi_subs)) {
+		count->adds = info->dlpi_adds;
+		count->subs = info->dlpi_subs;
+	}
+	return 1; /* the counts are the same in every entry */
+}
+
+struct seen {
+	struct image *images; /* each path is malloc'd */
+	size_t count, capacity;
+	bool failed;
+};
+
+static int seen_callback(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct seen *seen = data;
+	struct image *image, *grown;
+	size_t capacity;
+
+	(void)size;
+	if (seen->count == seen->capacity) {
+		capacity = seen->capacity ? seen->capacity * 2 : 16;
+		grown = reallocarray(seen->images, capacity, sizeof(*grown));
+		if (!grown)
+			return seen->failed = true;
+		seen->images = grown;
+		seen->capacity = capacity;
+	}
+	image = &seen->images[seen->count];
+	image->fd = -1;
+	image->bias = info->dlpi_addr;
+	image->phdr_count = info->dlpi_phnum <= IMAGE_PHDRS_MAX ? info->dlpi_phnum : 0;
+	memcpy(image->phdrs, info->dlpi_phdr, image->phdr_count * sizeof(image->phdrs[0]));
+	image->path = strdup(info->dlpi_name ? info->dlpi_name : "");
+	if (!image->path)
+		return seen->failed = true;
+	seen->count++;
+	return 0;
+}
+
+static void seen_free(struct seen *seen)
+{
+	for (size_t i = 0; i < seen->count; i++)
+		free((char *)seen->images[i].path);
+	free(seen->images);
+}
+
+/* ---- Modules ---- */
+
+static struct {
+	struct module **list; /* by address those that are there, then those that are gone */
+	size_t count, present, capacity;
+	struct loader_count loader;
+	bool open, fork_handled;
+
+	/* Replaced maps, and tables of modules gone, until no handler can use them. */
+	struct retired {
+		struct retired *next;
+		void *memory;
+	} * retired;
+	bool unquiet; /* something was replaced since the handlers were last seen idle */
+	bool stale;   /* the list is newer than the published map */
+} modules;
+
+static bool code_span(const struct image *image, uintptr_t *start, uintptr_t *end)
+{
+	const ElfW(Phdr) * phdr;
+
+	*start = UINTPTR_MAX;
+	*end = 0;
+	for (size_t i = 0; i < image->phdr_count; i++) {
+		phdr = &image->phdrs[i];
+		if (phdr->p_type != PT_LOAD || !(phdr->p_flags & PF_X))
+			continue;
+		if (image->bias + phdr->p_vaddr < *start)
+			*start = image->bias + phdr->p_vaddr;
+		if (image->bias + phdr->p_vaddr + phdr->p_memsz > *end)
+			*end = image->bias + phdr->p_vaddr + phdr->p_memsz;
+	}
+	return *start < *end;
+}
+
+/* The path that ADDRESS is mapped from, for modules that were opened by a relative one. */
+static char *mapped_path(uintptr_t address)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	unsigned long start, end;
+	char *line = NULL, *path = NULL, *slash;
+	size_t size = 0;
+
+	while (maps && !path && getline(&line, &size, maps) > 0) {
+		if (sscanf(line, "%lx-%lx", &start, &end) != 2 || address < start || address >= end)
+			continue;
+		line[strcspn(line, "\n")] = '\0';
+		slash = strchr(line, '/');
+		path = slash ? strdup(slash) : NULL;
+		break;
+	}
+	free(line);
+	if (maps)
+		fclose(maps);
+	return path;
+}
+
+static char *executable_path(void)
+{
+	char path[4096];
+	ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+	if (length <= 0)
+		return NULL;
+	path[length] = '\0';
+	return strdup(path);
+}
+
+/* The loader's name for a module is "" for the program and whatever was given to dlopen else. */
+static void resolve_path(struct image *image, uintptr_t start, uintptr_t end)
+{
+	uintptr_t vdso = getauxval(AT_SYSINFO_EHDR), entry = getauxval(AT_ENTRY);
+	char *path = NULL;
+
+	if (vdso && vdso >= image->bias && vdso <= start && start - vdso < (1u << 16))
+		path = strdup("[vdso]");
+	else if (entry >= start && entry < end)
+		path = executable_path();
+	else if (image->path[0] != '/')
+		path = mapped_path(start);
+	if (!path)
+		return;
+	free((char *)image->path);
+	image->path = path;
+}
+
+static void *map_alloc(size_t size)
+{
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static void map_free(void *p, size_t size)
+{
+	if (p)
+		munmap(p, size);
+}
+
+/* From .eh_frame's begin to behind its last entry; to the end of its segment when there is no
+ * search table that would tell. */
+static size_t frame_size(const struct image *image, uint64_t begin, uint64_t last)
+{
+	const ElfW(Phdr) * phdr;
+	uint64_t end = 0;
+	uint32_t length;
+
+	if (last >= begin && !image_read(image, last, &length, sizeof(length)))
+		return (size_t)(last - begin) + sizeof(length) + length;
+	for (size_t i = 0; i < image->phdr_count; i++) {
+		phdr = &image->phdrs[i];
+		if (phdr->p_type == PT_LOAD && begin >= phdr->p_vaddr &&
+		    begin - phdr->p_vaddr < phdr->p_filesz)
+			end = phdr->p_vaddr + phdr->p_filesz;
+	}
+	return end > begin ? (size_t)(end - begin) : 0;
+}
+
+#define SECTION_MAX ((size_t)512 << 20)
+
+static struct unwind_table *compile(const struct image *image, uintptr_t start, uintptr_t end)
+{
+	const ElfW(Phdr) *phdr = image_phdr(image, PT_GNU_EH_FRAME);
+	struct cfi_source source = { .text_start = start - image->bias,
+				     .text_end = end - image->bias,
+				     .bias = image_is_memory(image) ? image->bias : 0 };
+	struct unwind_table *table = NULL;
+	void *hdr = NULL, *frame = NULL;
+	uint64_t last;
+
+	if (!phdr || phdr->p_memsz > SECTION_MAX)
+		return NULL;
+	source.hdr_size = phdr->p_memsz;
+	source.hdr_address = phdr->p_vaddr;
+	source.hdr = hdr = map_alloc(source.hdr_size);
+	if (!hdr || image_read(image, source.hdr_address, hdr, source.hdr_size) ||
+	    cfi_frame_span(&source, &source.frame_address, &last))
+		goto out;
+	source.frame_size = frame_size(image, source.frame_address, last);
+	if (!source.frame_size || source.frame_size > SECTION_MAX)
+		goto out;
+	source.frame = frame = map_alloc(source.frame_size);
+	if (!frame || image_read(image, source.frame_address, frame, source.frame_size))
+		goto out;
+	if (cfi_compile(&table, &source))
+		table = NULL; /* its frames are then walked by frame pointer */
+out:
+	map_free(hdr, source.hdr_size);
+	map_free(frame, source.frame_size);
+	return table;
+}
+
+static void module_free(struct module *module)
+{
+	if (module)
+		free((char *)module->path);
+	free(module);
+}
+
+/* Takes over the image's path. */
+static struct module *module_new(struct image *image, uintptr_t start, uintptr_t end)
+{
+	struct module *module = calloc(1, sizeof(*module));
+
+	if (!module)
+		return NULL;
+	resolve_path(image, start, end);
+	image_open(image);
+	module->start = start;
+	module->end = end;
+	module->bias = image->bias;
+	module->build_id_size = image_build_id(image, module->build_id);
+	module->table = compile(image, start, end);
+	module->loaded_ticks = clock_ticks();
+	image_close(image);
+	module->path = image->path;
+	image->path = NULL;
+	return module;
+}
+
+/* ---- Handing over to the handlers ---- */
+
+static void retire(void *memory)
+{
+	struct retired *retired = memory ? malloc(sizeof(*retired)) : NULL;
+
+	if (!retired)
+		return; /* out of memory: better lost than freed under a handler */
+	retired->memory = memory;
+	retired->next = modules.retired;
+	modules.retired = retired;
+}
+
+static void reclaim(void)
+{
+	struct retired *retired;
+
+	if (!modules.unquiet || !unwind_map_quiet())
+		return;
+	modules.unquiet = false;
+	while ((retired = modules.retired)) {
+		modules.retired = retired->next;
+		free(retired->memory);
+		free(retired);
+	}
+}
+
+static int publish(void)
+{
+	struct unwind_map *map;
+
+	map = malloc(sizeof(*map) + modules.present * sizeof(map->entries[0]));
+	if (!map)
+		return -ENOMEM;
+	map->count = modules.present;
+	for (size_t i = 0; i < modules.present; i++)
+		map->entries[i] = (struct unwind_map_entry){ .start = modules.list[i]->start,
+							     .end = modules.list[i]->end,
+							     .table = modules.list[i]->table };
+	retire((void *)unwind_map_publish(map));
+	modules.unquiet = true;
+	modules.stale = false;
+	return 0;
+}
+
+/* ---- Changes ---- */
+
+/* Those present by address, then those gone, the newest first. */
+static int module_compare(const void *a, const void *b)
+{
+	const struct module *left = *(struct module *const *)a, *right = *(struct module *const *)b;
+
+	if (!left->unloaded_ticks != !right->unloaded_ticks)
+		return left->unloaded_ticks ? 1 : -1;
+	if (left->unloaded_ticks)
+		return left->unloaded_ticks > right->unloaded_ticks ? -1 : 1;
+	return left->start < right->start ? -1 : left->start > right->start;
+}
+
+static void order(void)
+{
+	qsort(modules.list, modules.count, sizeof(*modules.list), module_compare);
+	modules.present = 0;
+	while (modules.present < modules.count && !modules.list[modules.present]->unloaded_ticks)
+		modules.present++;
+}
+
+static bool same_module(const struct module *module, const struct image *image, uintptr_t start,
+			uintptr_t end)
+{
+	uint8_t id[IMAGE_BUILD_ID_MAX];
+	size_t size;
+
+	if (module->start != start || module->end != end || module->bias != image->bias)
+		return false;
+	if (image->path[0] == '/' && strcmp(module->path, "[vdso]") &&
+	    strcmp(module->path, image->path))
+		return false;
+	size = image_build_id(image, id);
+	return size == module->build_id_size && !memcmp(id, module->build_id, size);
+}
+
+static struct module *find_present(const struct image *image, uintptr_t start, uintptr_t end)
+{
+	for (size_t i = 0; i < modules.present; i++)
+		if (same_module(modules.list[i], image, start, end))
+			return modules.list[i];
+	return NULL;
+}
+
+static int reserve(size_t more)
+{
+	size_t capacity = modules.count + more;
+	struct module **list;
+
+	if (capacity <= modules.capacity)
+		return 0;
+	list = reallocarray(modules.list, capacity, sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	modules.list = list;
+	modules.capacity = capacity;
+	return 0;
+}
+
+/* Bring the list in line with what was SEEN. Returns 0 or -errno. */
+static int merge(struct seen *seen)
+{
+	bool *still = calloc(modules.present + 1, sizeof(*still));
+	struct module *module;
+	uintptr_t start, end;
+	size_t old = modules.present;
+	int err = still ? reserve(seen->count) : -ENOMEM;
+
+	for (size_t i = 0; !err && i < seen->count; i++) {
+		if (!code_span(&seen->images[i], &start, &end))
+			continue;
+		module = find_present(&seen->images[i], start, end);
+		if (module) {
+			for (size_t j = 0; j < old; j++)
+				if (modules.list[j] == module)
+					still[j] = true;
+			continue;
+		}
+		module = module_new(&seen->images[i], start, end);
+		if (!module) {
+			err = -ENOMEM;
+			break;
+		}
+		modules.list[modules.count++] = module;
+		modules.stale = true;
+	}
+	for (size_t i = 0; !err && i < old; i++)
+		if (!still[i]) {
+			modules.list[i]->unloaded_ticks = clock_ticks();
+			modules.stale = true;
+		}
+	free(still);
+	order();
+	return err;
+}
+
+/* After the new map is out, tables of modules gone have no readers to come. */
+static void retire_tables(void)
+{
+	for (size_t i = modules.present; i < modules.count; i++) {
+		retire(modules.list[i]->table);
+		modules.list[i]->table = NULL;
+	}
+}
+
+int modules_refresh(void)
+{
+	struct loader_count count = { 0 };
+	struct seen seen = { 0 };
+	bool changed = false;
+	int err;
+
+	if (!modules.open)
+		return -EINVAL;
+	reclaim();
+	iterate(count_callback, &count);
+	/* A loader that does not count is looked through every time. */
+	if (count.adds && !memcmp(&count, &modules.loader, sizeof(count)))
+		return 0;
+	iterate(seen_callback, &seen);
+	err = seen.failed ? -ENOMEM : merge(&seen);
+	changed = modules.stale;
+	if (changed && !publish())
+		retire_tables();
+	if (!err && !modules.stale)
+		modules.loader = count;
+	seen_free(&seen);
+	return err ? err : changed;
+}
+
+int modules_open(void)
+{
+	int result;
+
+	if (!modules.fork_handled) {
+		result = pthread_atfork(fork_prepare, fork_parent, fork_child);
+		if (result)
+			return -result;
+		modules.fork_handled = true;
+	}
+	modules.open = true;
+	result = modules_refresh();
+	return result < 0 ? result : 0;
+}
+
+void modules_close(void)
+{
+	if (!modules.open)
+		return;
+	retire((void *)unwind_map_publish(NULL));
+	modules.unquiet = true;
+	for (size_t i = 0; i < modules.count; i++) {
+		retire(modules.list[i]->table);
+		module_free(modules.list[i]);
+	}
+	free(modules.list);
+	modules.list = NULL;
+	modules.count = modules.present = modules.capacity = 0;
+	modules.loader = (struct loader_count){ 0 };
+	modules.open = false;
+	reclaim();
+}
+
+const struct module *modules_find(uintptr_t pc)
+{
+	size_t begin = 0, end = modules.present, middle;
+
+	while (begin < end) {
+		middle = begin + (end - begin) / 2;
+		if (modules.list[middle]->start <= pc)
+			begin = middle + 1;
+		else
+			end = middle;
+	}
+	if (begin && pc < modules.list[begin - 1]->end)
+		return modules.list[begin - 1];
+	for (size_t i = modules.present; i < modules.count; i++)
+		if (pc >= modules.list[i]->start && pc < modules.list[i]->end)
+			return modules.list[i];
+	return NULL;
+}
+
+size_t modules_list(const struct module *const **list)
+{
+	*list = (const struct module *const *)modules.list;
+	return modules.count;
+}
+
+void modules_forget(void)
+{
+	while (modules.count > modules.present)
+		module_free(modules.list[--modules.count]);
+}
+
+size_t modules_memory(void)
+{
+	size_t bytes =
+		modules.capacity * sizeof(*modules.list) + cfi_memory() + sizeof(unwind_cache);
+
+	for (size_t i = 0; i < modules.count; i++) {
+		bytes += sizeof(struct module);
+		if (modules.list[i]->table)
+			bytes += modules.list[i]->table->bytes;
+	}
+	return bytes;
+}
