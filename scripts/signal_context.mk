@@ -2,3 +2,7 @@
 CFLAGS_engine_unwind := $(SIGNAL_FLAGS)
 CFLAGS_engine_ring   := $(SIGNAL_FLAGS)
 CFLAGS_engine_sampler := $(SIGNAL_FLAGS)
+CFLAGS_engine_unwind_map   := $(SIGNAL_FLAGS)
+CFLAGS_engine_unwind_x86_64 := $(SIGNAL_FLAGS)
+CFLAGS_engine_unwind_aarch64 := $(SIGNAL_FLAGS)
+CFLAGS_engine_stack_memory := $(SIGNAL_FLAGS)

@@ -1,0 +1,41 @@
+/* Stack walks. All of it is async-signal-safe but for unwind_stats_read: no locks, no
+ * allocation, errno preserved, no memory read that could fault, under 1 KiB of stack. */
+#ifndef ENGINE_UNWIND_H
+#define ENGINE_UNWIND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Walk the stack that UCONTEXT (a ucontext_t, as handlers get it) was interrupted on.
+ * STACK_HIGH is where the thread's stack ends, 0 when unknown: the walk is then a little slower.
+ *
+ * PCS[0] is the interrupted instruction; the others are return addresses, from which a
+ * symbolizer subtracts 1. A frame that a signal interrupted further up is written one too high,
+ * so that the same subtraction suits it.
+ *
+ * Returns the frames written, at most MAX; *TRUNCATED tells whether there were more. */
+size_t unwind_context(const void *ucontext, uintptr_t stack_high, uintptr_t *pcs, size_t max,
+		      bool *truncated);
+
+/* Walk the caller's own stack. With SKIP 0 the first frame is the caller of the function that
+ * calls this; each more leaves out one more. Otherwise like unwind_context. */
+size_t unwind_here(uintptr_t stack_high, size_t skip, uintptr_t *pcs, size_t max, bool *truncated);
+
+/* How walks ended. */
+enum unwind_end {
+	UNWIND_COMPLETE,  /* at the entry of the thread */
+	UNWIND_TRUNCATED, /* at MAX */
+	UNWIND_NO_RULE,   /* at code that tells nothing of its frame */
+	UNWIND_BAD_STACK, /* at memory that cannot be, or cannot be a frame */
+	UNWIND_ENDS
+};
+
+struct unwind_stats {
+	uint64_t walks[UNWIND_ENDS];
+};
+
+/* Totals since the process began. Walks that end at the same moment may be counted once. */
+void unwind_stats_read(struct unwind_stats *stats);
+
+#endif
