@@ -17,7 +17,7 @@ struct event {
 	uint8_t *start, *p;
 };
 
-static bool begin(struct jfr_writer *w, struct event *e, enum jfr_type type, size_t length_bytes,
+static bool begin(struct jfr_writer *w, struct event *e, enum jfr_type_id type, size_t length_bytes,
 		  size_t room)
 {
 	e->start = w->open ? jfr_out_room(&w->out, length_bytes + JFR_VARINT_MAX + room) : NULL;
@@ -35,7 +35,8 @@ static void put(struct event *e, uint64_t value)
 }
 
 /* Every event starts with its time. */
-static bool begin_numbers(struct jfr_writer *w, struct event *e, enum jfr_type type, uint64_t ticks)
+static bool begin_numbers(struct jfr_writer *w, struct event *e, enum jfr_type_id type,
+			  uint64_t ticks)
 {
 	if (!begin(w, e, type, 1, NUMBERS_MAX))
 		return false;
@@ -188,8 +189,8 @@ void jfr_cpu_load(struct jfr_writer *w, uint64_t ticks, float user, float system
 }
 
 /* Begin an event with STRINGS among its fields, LENGTH bytes of them at most. */
-static bool begin_strings(struct jfr_writer *w, struct event *e, enum jfr_type type, uint64_t ticks,
-			  size_t strings, size_t length)
+static bool begin_strings(struct jfr_writer *w, struct event *e, enum jfr_type_id type,
+			  uint64_t ticks, size_t strings, size_t length)
 {
 	if (!begin(w, e, type, JFR_PADDED_LENGTH, NUMBERS_MAX + strings * STRING_HEAD + length))
 		return false;
@@ -234,7 +235,7 @@ void jfr_user_event(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t ty
 /* What a setting is a setting of; those not named here are the recording's. */
 static const struct {
 	const char *key;
-	enum jfr_type type;
+	enum jfr_type_id type;
 } setting_types[] = {
 	{ "interval", JFR_T_EXECUTION_SAMPLE },
 	{ "wall", JFR_T_EXECUTION_SAMPLE },
@@ -243,7 +244,7 @@ static const struct {
 
 void jfr_setting(struct jfr_writer *w, uint64_t ticks, const char *key, const char *value)
 {
-	enum jfr_type type = JFR_T_ACTIVE_RECORDING;
+	enum jfr_type_id type = JFR_T_ACTIVE_RECORDING;
 	struct event e;
 	size_t i;
 

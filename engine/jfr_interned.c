@@ -19,7 +19,7 @@ struct pool_writer {
 	uint32_t method_id, class_id, symbol_id;
 };
 
-static uint32_t constant_count(enum jfr_type type)
+static uint32_t constant_count(enum jfr_type_id type)
 {
 	uint32_t count = 0;
 	size_t i;
@@ -29,7 +29,7 @@ static uint32_t constant_count(enum jfr_type type)
 	return count;
 }
 
-static void write_constants(const struct pool_writer *w, enum jfr_type type)
+static void write_constants(const struct pool_writer *w, enum jfr_type_id type)
 {
 	size_t i;
 
@@ -184,7 +184,7 @@ static void write_user_types(const struct pool_writer *w)
 
 /* The pools in the order of writing. Those without functions come from jfr_constants. */
 static const struct {
-	enum jfr_type type;
+	enum jfr_type_id type;
 	uint32_t (*count)(const struct pool_writer *w);
 	void (*write)(const struct pool_writer *w);
 } pool_rows[] = {

@@ -59,13 +59,13 @@ static void attribute(struct builder *b, const char *key, const char *value)
 	put_string(b, value);
 }
 
-static void type_attribute(struct builder *b, const char *key, enum jfr_type type)
+static void type_attribute(struct builder *b, const char *key, enum jfr_type_id type)
 {
 	snprintf(b->numbers[type], sizeof(b->numbers[type]), "%u", (unsigned)type % 1000);
 	attribute(b, key, b->numbers[type]);
 }
 
-static void annotation(struct builder *b, enum jfr_type type, const char *value)
+static void annotation(struct builder *b, enum jfr_type_id type, const char *value)
 {
 	element(b, "annotation", value ? 2 : 1);
 	type_attribute(b, "class", type);
@@ -77,7 +77,7 @@ static void annotation(struct builder *b, enum jfr_type type, const char *value)
 /* What each unit is told as; a type of 0 is none. */
 static const struct {
 	struct {
-		enum jfr_type type;
+		enum jfr_type_id type;
 		const char *value;
 	} annotations[2];
 } units[] = {
@@ -135,7 +135,7 @@ static void category(struct builder *b, const struct jfr_type_row *row)
 	put_number(b, 0);
 }
 
-static const char *super_type(enum jfr_type type)
+static const char *super_type(enum jfr_type_id type)
 {
 	if (type > JFR_T_ANNOTATION)
 		return "java.lang.annotation.Annotation";

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum jfr_type {
+enum jfr_type_id {
 	JFR_T_METADATA = 0, /* the two events that every JFR reader knows without metadata */
 	JFR_T_CPOOL = 1,
 
@@ -81,7 +81,7 @@ enum jfr_unit {
 #define JFR_CATEGORIES_MAX 2
 
 struct jfr_type_row {
-	enum jfr_type type;
+	enum jfr_type_id type;
 	const char *name;
 	const char *label;                        /* NULL: none */
 	const char *category[JFR_CATEGORIES_MAX]; /* of events */
@@ -96,9 +96,9 @@ enum jfr_place {
 };
 
 struct jfr_field_row {
-	enum jfr_type owner; /* fields of one owner stand together, in order */
+	enum jfr_type_id owner; /* fields of one owner stand together, in order */
 	const char *name;
-	enum jfr_type type;
+	enum jfr_type_id type;
 	const char *label; /* NULL: none */
 	enum jfr_place place;
 	enum jfr_unit unit;
@@ -140,7 +140,7 @@ enum jfr_log_level {
 
 /* Constant pools that are the same in every chunk. Rows of one type stand together. */
 struct jfr_constant_row {
-	enum jfr_type type;
+	enum jfr_type_id type;
 	uint32_t key;
 	const char *name;
 };
