@@ -29,5 +29,8 @@ struct command {
 };
 
 int cmd_summary(int argc, char **argv);
+int cmd_top(int argc, char **argv);
+
+extern const struct command_option summary_options[], top_options[];
 
 #endif

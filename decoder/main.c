@@ -1,4 +1,5 @@
 /* asprof-agent: the table of its commands, and the dispatch by it. */
+#include "decoder/args.h"
 #include "decoder/commands.h"
 
 #include <stdio.h>
@@ -11,7 +12,14 @@ static const struct command commands[] = {
 	  .function = cmd_summary,
 	  .arguments = "FILE...",
 	  .help = "Events by type, threads, span, engine, losses.",
-	  .example = PROGRAM " summary service_1234_2026-11-21T02-10-00Z.jfr" },
+	  .example = PROGRAM " summary service_1234_2026-11-21T02-10-00Z.jfr",
+	  .options = { summary_options } },
+	{ .name = "top",
+	  .function = cmd_top,
+	  .arguments = "FILE...",
+	  .help = "The heaviest functions, by self and total weight.",
+	  .example = PROGRAM " top --cpu --thread worker /var/lib/asprof-agent",
+	  .options = { top_options, args_filters } },
 };
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))

@@ -1,0 +1,354 @@
+/* The command line of the reading commands. */
+#include "decoder/args.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "decoder/say.h"
+
+#define AT(field) offsetof(struct args, field)
+
+const struct command_option args_filters[] = {
+	{ "--cpu", NULL, "CPU samples", ARG_METRIC, METRIC_CPU },
+	{ "--wall", NULL, "wall clock samples", ARG_METRIC, METRIC_WALL },
+	{ "--alloc", NULL, "native allocations (Java objects where there are none)", ARG_METRIC,
+	  METRIC_MALLOC },
+	{ "--nativemem", NULL, "the same", ARG_METRIC, METRIC_MALLOC },
+	{ "--live", NULL, "allocated and not freed", ARG_METRIC, METRIC_LIVE },
+	{ "--leak", NULL, "the same, but for the youngest tenth (see --tail)", ARG_METRIC,
+	  METRICS + METRIC_LIVE },
+	{ "--objects", NULL, "allocations of Java objects", ARG_METRIC, METRIC_OBJECT },
+	{ "--live-objects", NULL, "Java objects that survived", ARG_METRIC, METRIC_LIVE_OBJECT },
+	{ "--lock", NULL, "contended locks", ARG_METRIC, METRIC_LOCK },
+	{ "--total", NULL, "weigh by time or bytes, not by samples", ARG_FLAG, AT(total) },
+	{ "--raw", NULL, "do not scale allocation samples by their interval", ARG_NO_FLAG,
+	  AT(weighted) },
+	{ "--tail", "SHARE", "what --leak leaves out at the end (10%)", ARG_RATIO, AT(tail) },
+	{ "--thread", "REGEX", "only threads whose name, or tid, matches", ARG_REGEX, AT(thread) },
+	{ "--from", "TIME", "from 02:10:00 (UTC), or 30s after the start, or -30s", ARG_TIME,
+	  AT(from) },
+	{ "--to", "TIME", "up to such a time", ARG_TIME, AT(to) },
+	{ "--include", "REGEX", "only stacks with a frame that matches", ARG_REGEX, AT(include) },
+	{ "--exclude", "REGEX", "no stacks with a frame that matches", ARG_REGEX, AT(exclude) },
+	{ "--rename-threads", "REGEX=NAME", "one NAME for all threads that match", ARG_RENAME, 0 },
+	{ "--threads", NULL, "split by thread", ARG_FLAG, AT(threads) },
+	{ "--lines", NULL, "tell lines apart", ARG_FLAG, AT(lines) },
+	{ "--simple", NULL, "short names", ARG_FLAG, AT(simple) },
+	{ "--symbols", "DIR", "names from separate debug files in DIR, by build-id", ARG_STRING,
+	  AT(symbols) },
+	{ "--debuginfod", NULL, "and from the servers in $DEBUGINFOD_URLS", ARG_FLAG,
+	  AT(debuginfod) },
+	{ "--jobs", "N", "threads to read with", ARG_COUNT, AT(jobs) },
+	{ "--zip", NULL, "accepted; a zip is told by its content", ARG_IGNORED, 0 },
+	{ 0 },
+};
+
+/* "30s", "1m30s", "1.5h"; the units that the environment variables take, and ns, d. */
+int args_duration(const char *text, uint64_t *ns)
+{
+	static const struct {
+		const char *name;
+		double ns;
+	} units[] = { { "ns", 1 },      { "us", 1e3 },   { "ms", 1e6 },
+		      { "s", 1e9 },     { "m", 60e9 },   { "h", 3600e9 },
+		      { "d", 86400e9 }, { "min", 60e9 }, { "sec", 1e9 } };
+	double sum = 0, number;
+	size_t length, i;
+	char *end;
+
+	if (!*text)
+		return -EINVAL;
+	while (*text) {
+		if ((*text < '0' || *text > '9') && *text != '.')
+			return -EINVAL;
+		number = strtod(text, &end);
+		length = strspn(end, "abcdefghijklmnopqrstuvwxyz");
+		for (i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+			if (length == strlen(units[i].name) && !strncmp(end, units[i].name, length))
+				break;
+		if (end == text || i == sizeof(units) / sizeof(units[0]))
+			return -EINVAL;
+		sum += number * units[i].ns;
+		text = end + length;
+		text += strspn(text, " ");
+	}
+	if (!(sum >= 0 && sum < 9e18))
+		return -EINVAL;
+	*ns = (uint64_t)sum;
+	return 0;
+}
+
+static int clock_time(const char *text, int64_t *ns)
+{
+	unsigned hour, minute;
+	double second = 0;
+	int used = 0;
+
+	if (sscanf(text, "%2u:%2u%n", &hour, &minute, &used) != 2 || !used)
+		return -EINVAL;
+	text += used;
+	if (*text == ':') {
+		if (sscanf(text, ":%lf%n", &second, &used) != 1)
+			return -EINVAL;
+		text += used;
+	}
+	if (*text == 'Z')
+		text++;
+	if (*text || hour > 24 || minute > 59 || !(second >= 0 && second < 61))
+		return -EINVAL;
+	*ns = (int64_t)(hour * 3600 + minute * 60) * 1000000000 + (int64_t)(second * 1e9);
+	return 0;
+}
+
+int args_moment(const char *text, struct moment *moment)
+{
+	struct tm day = { 0 };
+	const char *rest;
+	uint64_t ns;
+	char *end;
+
+	if (strlen(text) > 64)
+		return -EINVAL;
+	rest = strptime(text, "%Y-%m-%dT", &day);
+	if (rest) {
+		moment->kind = MOMENT_ABSOLUTE;
+		if (clock_time(rest, &moment->ns))
+			return -EINVAL;
+		moment->ns += (int64_t)timegm(&day) * 1000000000;
+		return 0;
+	}
+	if (strchr(text, ':')) {
+		moment->kind = MOMENT_DAY;
+		return clock_time(text, &moment->ns);
+	}
+	moment->kind = MOMENT_OFFSET;
+	if (strspn(text + (*text == '-'), "0123456789") == strlen(text + (*text == '-'))) {
+		errno = 0;
+		moment->ns = strtoll(text, &end, 10); /* milliseconds, as jfrconv takes them */
+		if (errno || end == text || llabs(moment->ns) > INT64_MAX / 1000000)
+			return -EINVAL;
+		if (moment->ns >= 1500000000000)
+			moment->kind = MOMENT_ABSOLUTE;
+		moment->ns *= 1000000;
+		return 0;
+	}
+	if (args_duration(text + (*text == '-'), &ns) || ns > INT64_MAX)
+		return -EINVAL;
+	moment->ns = *text == '-' ? -(int64_t)ns : (int64_t)ns;
+	return 0;
+}
+
+static int wrong(const struct args *args, const struct command_option *row, const char *value,
+		 const char *accepts)
+{
+	say("%s: %s %s: takes %s", args->command, row->name, value, accepts);
+	return COMMAND_USAGE;
+}
+
+static int parse_regex(const struct args *args, const struct command_option *row, regex_t *regex,
+		       const char *value)
+{
+	char problem[128];
+	int err = regcomp(regex, value, REG_EXTENDED | REG_NOSUB);
+
+	if (!err)
+		return COMMAND_OK;
+	regerror(err, regex, problem, sizeof(problem));
+	say("%s: %s %s: %s", args->command, row->name, value, problem);
+	return COMMAND_USAGE;
+}
+
+static int parse_rename(struct args *args, const struct command_option *row, char *value)
+{
+	char *equals = strrchr(value, '=');
+	struct rename *rename = &args->renames[args->rename_count];
+	int status;
+
+	if (!equals || equals == value || args->rename_count == RENAMES_MAX)
+		return wrong(args, row, value, "REGEX=NAME, at most 16 times");
+	*equals = '\0';
+	status = parse_regex(args, row, &rename->regex, value);
+	*equals = '=';
+	rename->name = equals + 1;
+	if (status == COMMAND_OK)
+		args->rename_count++;
+	return status;
+}
+
+static int parse_number(struct args *args, const struct command_option *row, const char *value,
+			void *place)
+{
+	char *end;
+	unsigned long count;
+	double ratio;
+
+	errno = 0;
+	if (row->kind == ARG_COUNT) {
+		count = strtoul(value, &end, 10);
+		if (*value < '0' || *value > '9' || *end || errno || count > 1000000000)
+			return wrong(args, row, value, "a number");
+		*(unsigned *)place = (unsigned)count;
+		return COMMAND_OK;
+	}
+	ratio = strtod(value, &end);
+	if (end != value && !strcmp(end, "%")) {
+		ratio /= 100;
+		end++;
+	}
+	if (end == value || *end || !(ratio >= 0 && ratio <= 1))
+		return wrong(args, row, value, "a share from 0 to 1, or as 10%");
+	*(double *)place = ratio;
+	return COMMAND_OK;
+}
+
+static int set_value(struct args *args, const struct command_option *row, char *value)
+{
+	void *place = (char *)args + row->offset;
+	struct pattern *pattern = place;
+	int status;
+
+	switch ((enum arg_kind)row->kind) {
+	case ARG_FLAG:
+		*(bool *)place = true;
+		break;
+	case ARG_NO_FLAG:
+		*(bool *)place = false;
+		break;
+	case ARG_METRIC:
+		/* --live is --leak without its tail. */
+		if (row->offset == METRIC_LIVE)
+			args->tail = 0;
+		args->metric = (enum metric)(row->offset % METRICS);
+		break;
+	case ARG_STRING:
+		*(const char **)place = value;
+		break;
+	case ARG_COUNT:
+	case ARG_RATIO:
+		return parse_number(args, row, value, place);
+	case ARG_REGEX:
+		if (pattern->set)
+			return wrong(args, row, value, "one expression only");
+		status = parse_regex(args, row, &pattern->regex, value);
+		pattern->set = status == COMMAND_OK;
+		return status;
+	case ARG_TIME:
+		if (args_moment(value, place))
+			return wrong(args, row, value,
+				     "02:10:00, 2026-11-21T02:10:00Z, 30s or -30s");
+		break;
+	case ARG_DURATION:
+		if (args_duration(value, place))
+			return wrong(args, row, value, "a duration such as 500us or 10ms");
+		break;
+	case ARG_RENAME:
+		return parse_rename(args, row, value);
+	case ARG_FILES:
+		args->base[args->base_count++] = value;
+		break;
+	case ARG_IGNORED:
+		break;
+	}
+	return COMMAND_OK;
+}
+
+/* The row of the switch WORD, up to a "=" in it. */
+static const struct command_option *find_row(const struct command_option *row, const char *word,
+					     char **value)
+{
+	size_t length = strcspn(word, "=");
+
+	*value = NULL;
+	for (; row && row->name; row++) {
+		if (strlen(row->name) == length && !strncmp(row->name, word, length)) {
+			*value = word[length] ? (char *)word + length + 1 : NULL;
+			return row;
+		}
+		/* -n5 */
+		if (row->argument && row->name[1] != '-' && !strncmp(word, row->name, 2) &&
+		    word[2]) {
+			*value = (char *)word + 2;
+			return row;
+		}
+	}
+	return NULL;
+}
+
+static int parse_switch(struct args *args, char **argv, int argc, int *at,
+			const struct command_option *own, const struct command_option *shared)
+{
+	char *word = argv[*at], *value;
+	const struct command_option *row = find_row(own, word, &value);
+	int status;
+
+	if (!row)
+		row = find_row(shared, word, &value);
+	if (!row) {
+		say("%s: no switch '%s'", args->command, word);
+		return COMMAND_USAGE;
+	}
+	if (row->argument && !value && *at + 1 < argc)
+		value = argv[++*at];
+	if (!row->argument != !value) {
+		say("%s: %s takes %s", args->command, row->name,
+		    row->argument ? row->argument : "nothing");
+		return COMMAND_USAGE;
+	}
+	status = set_value(args, row, value);
+	/* `NEW --base OLD1 OLD2`: all that follow, where the other side is given already. */
+	while (status == COMMAND_OK && row->kind == ARG_FILES && args->file_count &&
+	       *at + 1 < argc && argv[*at + 1][0] != '-')
+		args->base[args->base_count++] = argv[++*at];
+	return status;
+}
+
+int args_parse(struct args *args, int argc, char **argv, const struct command_option *own,
+	       const struct command_option *shared)
+{
+	bool switches = true;
+	int status = COMMAND_OK;
+
+	args->files = calloc((size_t)argc + 1, sizeof(*args->files));
+	args->base = calloc((size_t)argc + 1, sizeof(*args->base));
+	if (!args->files || !args->base) {
+		say("out of memory");
+		return COMMAND_FAILED;
+	}
+	for (int i = 1; i < argc && status == COMMAND_OK; i++) {
+		if (!switches || argv[i][0] != '-' || !argv[i][1])
+			args->files[args->file_count++] = argv[i];
+		else if (!strcmp(argv[i], "--"))
+			switches = false;
+		else if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
+			status = COMMAND_HELP;
+		else
+			status = parse_switch(args, argv, argc, &i, own, shared);
+	}
+	if (status == COMMAND_OK && !args->file_count) {
+		say("%s: no file given", args->command);
+		status = COMMAND_USAGE;
+	}
+	return status;
+}
+
+static void free_pattern(struct pattern *pattern)
+{
+	if (pattern->set)
+		regfree(&pattern->regex);
+}
+
+void args_free(struct args *args)
+{
+	free_pattern(&args->thread);
+	free_pattern(&args->include);
+	free_pattern(&args->exclude);
+	while (args->rename_count)
+		regfree(&args->renames[--args->rename_count].regex);
+	free(args->files);
+	free(args->base);
+	args->files = args->base = NULL;
+}

@@ -1,0 +1,235 @@
+/* top: the heaviest functions. */
+#include "decoder/args.h"
+#include "decoder/functions.h"
+#include "decoder/profile.h"
+#include "decoder/say.h"
+#include "decoder/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_LIMIT 20
+
+const struct command_option top_options[] = {
+	{ "-n", "N", "functions to show (20; 0: all)", ARG_COUNT, offsetof(struct args, limit) },
+	{ "--samples", NULL, "weigh memory by samples, not by bytes", ARG_FLAG,
+	  offsetof(struct args, by_count) },
+	{ "--json", NULL, "for programs", ARG_FLAG, offsetof(struct args, json) },
+	{ 0 },
+};
+
+struct top {
+	const struct profile *profile;
+	const struct args *args;
+	enum metric metric;
+	bool by_total;
+	const char *unit;
+	unsigned width;
+};
+
+static double share(double part, double whole)
+{
+	return whole > 0 ? 100 * part / whole : 0;
+}
+
+static const char *function_name(const struct top *t, const struct function *function)
+{
+	return function->name ? intern_text(&t->profile->names, function->name) : "[no stack]";
+}
+
+/* The library of a native function; a Java method's name has its class in it already. */
+static const char *module_name(const struct top *t, const struct function *function)
+{
+	const char *module = intern_text(&t->profile->names, function->module);
+	const char *name = function_name(t, function);
+	size_t length = strlen(module);
+
+	return !strncmp(name, module, length) && (name[length] == '.' || !name[length]) ? ""
+											: module;
+}
+
+static void print_row(const struct top *t, const struct function *function, double weight)
+{
+	char self[TEXT_NUMBER], total[TEXT_NUMBER];
+	const char *module = module_name(t, function);
+	unsigned left = t->width > 46 ? t->width - 40 : 0, taken = (unsigned)strlen(module);
+
+	printf("%10s %6.2f%% %10s %6.2f%%  ", text_amount(self, function->self, t->unit),
+	       share(function->self, weight), text_amount(total, function->total, t->unit),
+	       share(function->total, weight));
+	if (left && taken + 3 < left / 2)
+		left -= taken + 3;
+	text_name(stdout, function_name(t, function), left);
+	if (*module)
+		printf(" [%s]", module);
+	putchar('\n');
+}
+
+static void print_table(const struct top *t, uint32_t thread, const char *title)
+{
+	struct functions functions;
+	char weight[TEXT_NUMBER];
+
+	if (functions_of(&functions, t->profile, t->metric, t->by_total, thread)) {
+		say("out of memory");
+		return;
+	}
+	if (title)
+		printf("\n%s  %s (%.0f samples)\n", title,
+		       text_amount(weight, functions.weight, t->unit), functions.samples);
+	printf("\n      self       %%      total       %%  function\n");
+	for (uint32_t i = 0; i < functions.count && (!t->args->limit || i < t->args->limit); i++)
+		print_row(t, &functions.list[i], functions.weight);
+	if (t->args->limit && functions.count > t->args->limit)
+		printf("... and %u more (-n 0 shows all)\n", functions.count - t->args->limit);
+	functions_free(&functions);
+}
+
+static void print_json_functions(const struct top *t, uint32_t thread)
+{
+	struct functions functions;
+
+	if (functions_of(&functions, t->profile, t->metric, t->by_total, thread)) {
+		say("out of memory");
+		return;
+	}
+	printf("\"weight\":");
+	json_number(stdout, functions.weight);
+	printf(",\"samples\":");
+	json_number(stdout, functions.samples);
+	printf(",\"functions\":[");
+	for (uint32_t i = 0; i < functions.count && (!t->args->limit || i < t->args->limit); i++) {
+		const struct function *function = &functions.list[i];
+
+		printf("%s{\"name\":", i ? "," : "");
+		json_string(stdout, function_name(t, function));
+		printf(",\"module\":");
+		json_string(stdout, intern_text(&t->profile->names, function->module));
+		printf(",\"self\":");
+		json_number(stdout, function->self);
+		printf(",\"total\":");
+		json_number(stdout, function->total);
+		putchar('}');
+	}
+	putchar(']');
+	functions_free(&functions);
+}
+
+struct thread_weight {
+	uint32_t thread;
+	double weight;
+};
+
+static int heavier(const void *a, const void *b)
+{
+	const struct thread_weight *x = a, *y = b;
+
+	return (x->weight < y->weight) - (x->weight > y->weight);
+}
+
+/* Threads with any weight, heaviest first. */
+static struct thread_weight *threads_of(const struct top *t, uint32_t *count)
+{
+	const struct profile *p = t->profile;
+	struct thread_weight *list = calloc((size_t)p->threads.count + 1, sizeof(*list));
+
+	*count = 0;
+	if (!list)
+		return NULL;
+	for (uint32_t id = 0; id <= p->threads.count; id++)
+		list[id].thread = id;
+	for (uint32_t i = 0; i < p->count; i++)
+		if (p->samples[i].metric == t->metric)
+			list[p->samples[i].thread].weight +=
+				t->by_total ? p->samples[i].total : p->samples[i].count;
+	qsort(list, (size_t)p->threads.count + 1, sizeof(*list), heavier);
+	while (*count <= p->threads.count && list[*count].weight > 0)
+		++*count;
+	return list;
+}
+
+static void print_text(const struct top *t, const struct thread_weight *threads, uint32_t count)
+{
+	const struct profile *p = t->profile;
+	char number[TEXT_NUMBER], name[256];
+	double samples = 0, total = 0;
+
+	for (uint32_t i = 0; i < p->count; i++)
+		if (p->samples[i].metric == t->metric) {
+			samples += p->samples[i].count;
+			total += p->samples[i].total;
+		}
+	printf("%s: %.0f %s", metric_texts[t->metric].name, samples,
+	       metric_texts[t->metric].count_unit);
+	if (total > 0)
+		printf(", %s", text_amount(number, total, metric_texts[t->metric].total_unit));
+	if (p->end_ns > p->start_ns)
+		printf(", in %s", text_duration(number, (double)(p->end_ns - p->start_ns)));
+	printf(", %u thread%s\n", count, count == 1 ? "" : "s");
+	if (!t->args->threads) {
+		print_table(t, 0, NULL);
+		return;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		profile_thread_name(p, threads[i].thread, name, sizeof(name));
+		print_table(t, threads[i].thread, name);
+	}
+}
+
+static void print_json(const struct top *t, const struct thread_weight *threads, uint32_t count)
+{
+	char name[256];
+
+	printf("{\"metric\":\"%s\",\"unit\":\"%s\",", metric_texts[t->metric].name, t->unit);
+	print_json_functions(t, 0);
+	for (uint32_t i = 0; i < count && t->args->threads; i++) {
+		profile_thread_name(t->profile, threads[i].thread, name, sizeof(name));
+		printf("%s{\"name\":", i ? "," : ",\"threads\":[");
+		json_string(stdout, name);
+		putchar(',');
+		print_json_functions(t, threads[i].thread);
+		printf("}%s", i + 1 == count ? "]" : "");
+	}
+	printf("}\n");
+}
+
+static int print_top(struct top *t)
+{
+	uint32_t count;
+	struct thread_weight *threads = threads_of(t, &count);
+
+	if (!threads) {
+		say("out of memory");
+		return COMMAND_FAILED;
+	}
+	if (t->args->json)
+		print_json(t, threads, count);
+	else
+		print_text(t, threads, count);
+	free(threads);
+	return COMMAND_OK;
+}
+
+int cmd_top(int argc, char **argv)
+{
+	struct args args = ARGS_INIT(argv[0]);
+	struct profile profile = PROFILE_INIT;
+	struct top top = { .profile = &profile, .args = &args, .width = text_width() };
+	int status;
+
+	args.limit = DEFAULT_LIMIT;
+	status = args_parse(&args, argc, argv, top_options, args_filters);
+	if (status == COMMAND_OK) {
+		status = profile_read(&profile, &args, args.files, args.file_count,
+				      metric_mask(args.metric));
+		top.metric = profile_metric(&profile, args.metric);
+		top.by_total = args.total || (metric_is_memory(top.metric) && !args.by_count);
+		top.unit = top.by_total ? metric_texts[top.metric].total_unit
+					: metric_texts[top.metric].count_unit;
+		if (profile.start_ns <= profile.end_ns && print_top(&top))
+			status = COMMAND_FAILED;
+	}
+	profile_free(&profile);
+	args_free(&args);
+	return status;
+}

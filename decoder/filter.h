@@ -1,0 +1,34 @@
+/* Which events, threads and stacks are wanted. */
+#ifndef DECODER_FILTER_H
+#define DECODER_FILTER_H
+
+#include "decoder/args.h"
+#include "decoder/profile.h"
+
+/* The bounds of --from and --to, in ns since 1970. */
+struct period {
+	int64_t from_ns, to_ns;
+};
+
+/* Returns 0, or -ENODATA where a time is relative and there is no chunk to count from. */
+int period_set(struct period *period, const struct args *args, struct feed *feed);
+
+/* The bounds in ticks of the chunk with HEADER. */
+void period_ticks(const struct period *period, const struct jfr_header *header, int64_t *from,
+		  int64_t *to);
+
+int64_t ticks_to_ns(const struct jfr_header *header, int64_t ticks);
+
+/* Answers by number are kept, as regular expressions are slow. One thread, one profile. */
+struct filter {
+	const struct args *args;
+	const struct profile *profile;
+	uint8_t *names, *threads; /* 0: not asked yet */
+	uint32_t name_room, thread_room;
+};
+
+bool filter_thread(struct filter *filter, uint32_t thread);
+bool filter_stack(struct filter *filter, uint32_t stack, uint32_t thread);
+void filter_free(struct filter *filter);
+
+#endif

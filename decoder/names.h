@@ -1,0 +1,23 @@
+/* Names of functions, classes and threads, made fit to be shown. */
+#ifndef DECODER_NAMES_H
+#define DECODER_NAMES_H
+
+#include <stdbool.h>
+
+#include "core/buf.h"
+
+/* Control characters, and bytes that are not UTF-8, become '?': names come from other programs
+ * and go to terminals. A `;` stays: what folded stacks split at is the reader's to know. */
+void names_clean(struct buf *name);
+
+/* java/util/HashMap -> HashMap. */
+void names_short_class(struct buf *name);
+
+/* [Ljava/util/HashMap; -> java.util.HashMap[], [I -> int[]; SIMPLE drops the package. */
+void names_java_class(struct buf *name, bool simple);
+
+/* Parameters, template and generic arguments, and hashes go:
+ * std::vector<int>::push_back(int&&) -> std::vector::push_back. */
+void names_short_function(struct buf *name);
+
+#endif

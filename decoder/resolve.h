@@ -1,0 +1,34 @@
+/* From the constants of one chunk to the names, frames and threads of a profile. Each constant is
+ * resolved once. One thread. */
+#ifndef DECODER_RESOLVE_H
+#define DECODER_RESOLVE_H
+
+#include "decoder/profile.h"
+
+struct resolve {
+	struct profile *profile;
+	const struct args *args;
+	struct jfr_chunk *chunk;
+	struct jfr_type *stack_type, *thread_type, *class_type, *method_type, *frame_type,
+		*state_type;
+	bool kernel_frames; /* async-profiler's frame types: Native is C, not a Java native method */
+	bool default_state; /* its thread states: STATE_DEFAULT marks a sample of CPU time */
+	uint8_t types[64];  /* enum frame_type by key */
+	struct buf text, text2, stack;
+};
+
+/* Nothing to release but resolve_close()'s scratch. */
+void resolve_open(struct resolve *resolve, struct profile *profile, const struct args *args,
+		  struct jfr_chunk *chunk);
+void resolve_close(struct resolve *resolve);
+
+/* The number of the stack with KEY in this chunk; 0 where there is none. With CLASS, the class's
+ * name is the leaf, a frame of LEAF_TYPE. */
+uint32_t resolve_stack(struct resolve *resolve, uint64_t key, uint64_t class,
+		       enum frame_type leaf_type);
+uint32_t resolve_thread(struct resolve *resolve, uint64_t key);
+
+/* A sample of time on a CPU, rather than of time on the wall. */
+bool resolve_is_cpu(const struct resolve *resolve, const struct jfr_event *event);
+
+#endif

@@ -1,0 +1,13 @@
+/* What a command tells its user on stderr. */
+#ifndef DECODER_SAY_H
+#define DECODER_SAY_H
+
+#include "decoder/jfr_read.h"
+
+/* "asprof-agent: " and the line. */
+void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The line for a damaged file: its name, the offset, what is wrong. */
+void say_damage(const char *file, const struct jfr_error *error);
+
+#endif

@@ -1,0 +1,28 @@
+/* One recording, mapped: a .jfr file, a member of a zip, or what came on standard input. */
+#ifndef DECODER_SOURCE_H
+#define DECODER_SOURCE_H
+
+#include <stdint.h>
+
+struct source {
+	char *name; /* as messages call it: PATH, PATH(MEMBER), "standard input" */
+	const uint8_t *data;
+	uint64_t length;
+	unsigned references; /* kept by the feed */
+	struct source *next;
+};
+
+/* Map PATH ("-": standard input). A zip gives a list of all the recordings in it, unpacked to
+ * unnamed files. Returns 0, or -errno after a line on stderr. */
+int source_open(struct source **out, const char *path);
+
+/* Unmap this one. */
+void source_close(struct source *source);
+
+/* Let go of the pages before UPTO: what was read need not stay resident. */
+void source_forget(const uint8_t *data, uint64_t from, uint64_t upto);
+
+/* A mapped file that somebody cuts off under us ends the program with a line and status 1. */
+void source_guard(void);
+
+#endif
