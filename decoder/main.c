@@ -8,6 +8,19 @@
 #define PROGRAM "asprof-agent"
 
 static const struct command commands[] = {
+	{ .name = "run",
+	  .function = cmd_run,
+	  .arguments = "[-o DIR] [--cpu 10ms] [--wall 100ms] [--mem 512k] [--engine E] "
+		       "-- COMMAND...",
+	  .help = "Run COMMAND under the preload.",
+	  .example = PROGRAM " run -o profiles --cpu 10ms -- ./service --port 8080",
+	  .options = { run_options } },
+	{ .name = "options",
+	  .function = cmd_options,
+	  .arguments = "[--json]",
+	  .help = "Every environment variable, its default, its value here, its meaning.",
+	  .example = PROGRAM " options | less",
+	  .options = { options_options } },
 	{ .name = "summary",
 	  .function = cmd_summary,
 	  .arguments = "FILE...",

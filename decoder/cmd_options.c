@@ -1,0 +1,175 @@
+/* asprof-agent options: every environment variable, its default, its value here, its meaning.
+ * The README's table and the manual page's list are printed here too, from the same rows. */
+#include "decoder/commands.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/options.h"
+
+const struct command_option options_options[] = {
+	{ .name = "--json", .help = "as an array of objects" },
+	{ .name = "--markdown", .help = "as the table in the README" },
+	{ .name = "--man", .help = "as the list in the manual page" },
+	{ .name = NULL },
+};
+
+/* What the variable is set to here; NULL when unset, which an empty value is too. */
+static const char *value_here(const struct option_view *row)
+{
+	const char *value = getenv(row->name);
+
+	if (!value || !*value)
+		return NULL;
+	return row->secret ? "(not shown)" : value;
+}
+
+static bool is_wrong(const struct option_view *row)
+{
+	const char *value = getenv(row->name);
+	char problem[OPTION_PROBLEM_MAX];
+
+	return value && *value && option_check(row->name, value, problem);
+}
+
+/* TEXT at an indent of eight, broken before column 80. */
+static void print_wrapped(const char *text)
+{
+	size_t column = 0, length;
+
+	for (; *text; text += length + strspn(text + length, " ")) {
+		length = strcspn(text, " ");
+		if (column && column + 1 + length > 79) {
+			putchar('\n');
+			column = 0;
+		}
+		column += (size_t)printf("%s%.*s", column ? " " : "        ", (int)length, text);
+	}
+	putchar('\n');
+}
+
+static void print_plain(const struct option_view *row)
+{
+	const char *value = value_here(row);
+	char accepts[OPTION_EXPECTS_MAX + 16];
+
+	printf("%s%s%s\n", row->name, value ? "=" : "", value ? value : "");
+	if (is_wrong(row))
+		print_wrapped("NOT ACCEPTED: the agent stays off.");
+	print_wrapped(row->help);
+	snprintf(accepts, sizeof(accepts), "Takes %s.", row->accepts);
+	print_wrapped(accepts);
+	if (*row->fallback)
+		printf("        Default %s.%s\n", row->fallback,
+		       row->built ? "" : " Not built yet.");
+	else
+		printf("        Unset by default.%s\n", row->built ? "" : " Not built yet.");
+}
+
+static void print_json_string(const char *text)
+{
+	putchar('"');
+	for (; *text; text++) {
+		if (*text == '"' || *text == '\\')
+			printf("\\%c", *text);
+		else if ((unsigned char)*text < ' ' || *text == 0x7f)
+			printf("\\u%04x", (unsigned int)*text);
+		else
+			putchar(*text);
+	}
+	putchar('"');
+}
+
+static void print_json_pair(const char *key, const char *value)
+{
+	printf(", \"%s\": ", key);
+	if (value)
+		print_json_string(value);
+	else
+		fputs("null", stdout);
+}
+
+static void print_json(const struct option_view *row)
+{
+	printf("  {\"name\": \"%s\"", row->name);
+	print_json_pair("default", *row->fallback ? row->fallback : NULL);
+	print_json_pair("value", value_here(row));
+	printf(", \"accepted\": %s", is_wrong(row) ? "false" : "true");
+	print_json_pair("takes", row->accepts);
+	print_json_pair("help", row->help);
+	printf(", \"built\": %s}", row->built ? "true" : "false");
+}
+
+static void print_markdown(const struct option_view *row)
+{
+	printf("| `%s` | %s%s%s | %s%s |\n", row->name, *row->fallback ? "`" : "", row->fallback,
+	       *row->fallback ? "`" : "", row->help, row->built ? "" : " *Not built yet.*");
+}
+
+/* `word` in bold; roff takes backslashes and hyphens for its own. */
+static void print_man_text(const char *text)
+{
+	bool quoted = false;
+
+	for (; *text; text++) {
+		if (*text == '`')
+			fputs((quoted = !quoted) ? "\\fB" : "\\fR", stdout);
+		else if (*text == '\\')
+			fputs("\\e", stdout);
+		else if (*text == '-')
+			fputs(quoted ? "\\-" : "-", stdout);
+		else
+			putchar(*text);
+	}
+	putchar('\n');
+}
+
+static void print_man(const struct option_view *row)
+{
+	printf(".TP\n.B %s\n", row->name);
+	print_man_text(row->help);
+	printf("Takes %s.\n", row->accepts);
+	if (*row->fallback)
+		printf("Default: %s.\n", row->fallback);
+	if (!row->built)
+		puts("Not built yet.");
+}
+
+static const struct format {
+	const char *name, *head, *between, *tail;
+	void (*print)(const struct option_view *row);
+} formats[] = {
+	{ "", "", "", "", print_plain },
+	{ "--json", "[\n", ",\n", "\n]\n", print_json },
+	{ "--markdown", "| variable | default | meaning |\n|---|---|---|\n", "", "",
+	  print_markdown },
+	{ "--man", "", "", "", print_man },
+};
+
+static const struct format *find_format(const char *name)
+{
+	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
+		if (!strcmp(formats[i].name, name))
+			return &formats[i];
+	return NULL;
+}
+
+int cmd_options(int argc, char **argv)
+{
+	const struct format *format = find_format(argc > 1 ? argv[1] : "");
+	struct option_view row;
+
+	if (!format || argc > 2) {
+		fprintf(stderr, "asprof-agent: options: no switch '%s'\n", argv[argc - 1]);
+		return COMMAND_USAGE;
+	}
+	fputs(format->head, stdout);
+	for (size_t i = 0; option_row(i, &row); i++) {
+		fputs(i ? format->between : "", stdout);
+		format->print(&row);
+	}
+	fputs(format->tail, stdout);
+	return fflush(stdout) || ferror(stdout) ? COMMAND_FAILED : COMMAND_OK;
+}

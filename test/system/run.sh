@@ -1,0 +1,96 @@
+#!/bin/sh
+# `asprof-agent run`: what it puts into the environment, and that it becomes the command.
+set -u
+build=$(cd "${B:-build}" && pwd) || exit 1
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+fail() {
+	echo "$*"
+	exit 1
+}
+# expect WHAT WANTED GOT
+expect() {
+	[ "$2" = "$3" ] || fail "$1: wanted '$2', got '$3'"
+}
+
+unset LD_PRELOAD
+for name in $(env | sed -n 's/^\(ASPROF_AGENT_[A-Z0-9_]*\)=.*/\1/p'); do
+	unset "$name"
+done
+
+# Places of its own for the command, with empty libraries, so that only `run` is looked at.
+mkdir -p "$dir/tree/build" "$dir/prefix/bin" "$dir/prefix/lib" "$dir/alone" "$dir/a b"
+for d in tree/build prefix/bin alone 'a b'; do
+	cp "$build/asprof-agent" "$dir/$d/"
+done
+echo 'int asprof_agent_nothing;' >"$dir/empty.c"
+${CC:-cc} -shared -fPIC -o "$dir/tree/build/libasprof_preload.so" "$dir/empty.c" || exit 1
+for d in prefix/lib 'a b'; do
+	cp "$dir/tree/build/libasprof_preload.so" "$dir/$d/"
+done
+cp "$dir/tree/build/libasprof_preload.so" "$dir/other.so"
+run=$dir/tree/build/asprof-agent
+
+# The library: beside the command, in ../lib, else by its soname.
+expect "beside" "$dir/tree/build/libasprof_preload.so" "$("$run" run -- printenv LD_PRELOAD)"
+expect "in ../lib" "$dir/prefix/lib/libasprof_preload.so" \
+	"$("$dir/prefix/bin/asprof-agent" run printenv LD_PRELOAD)"
+expect "by soname" libasprof_preload.so \
+	"$("$dir/alone/asprof-agent" run -- printenv LD_PRELOAD 2>/dev/null)"
+expect "through a link" "$dir/tree/build/libasprof_preload.so" \
+	"$(ln -s "$run" "$dir/link" && "$dir/link" run -- printenv LD_PRELOAD)"
+expect "in front" "$dir/tree/build/libasprof_preload.so:$dir/other.so" \
+	"$(LD_PRELOAD=$dir/other.so "$run" run -- printenv LD_PRELOAD)"
+expect "once" "$dir/tree/build/libasprof_preload.so" \
+	"$("$run" run -- "$run" run -- printenv LD_PRELOAD)"
+"$dir/a b/asprof-agent" run -- true 2>"$dir/err"
+expect "a path with a space" 125 $?
+grep -q 'space or a colon' "$dir/err" || fail "a path with a space: $(cat "$dir/err")"
+
+# The switches.
+expect "switches" "10ms 100ms 512k builtin" "$("$run" run --cpu 10ms --wall=100ms --mem 512k \
+	--engine builtin -- sh -c 'echo $ASPROF_AGENT_CPU_INTERVAL $ASPROF_AGENT_WALL_INTERVAL \
+	$ASPROF_AGENT_NATIVE_MEM $ASPROF_AGENT_ENGINE')"
+expect "-o, made absolute" "$dir/out" \
+	"$(cd "$dir" && "$run" run -o out -- printenv ASPROF_AGENT_LOCAL_DIR)"
+[ -d "$dir/out" ] || fail "-o made no directory"
+expect "the user's own setting" 7ms \
+	"$(ASPROF_AGENT_CPU_INTERVAL=7ms "$run" run -- printenv ASPROF_AGENT_CPU_INTERVAL)"
+expect "the command's own switches" "-o --cpu" "$("$run" run -- echo -o --cpu)"
+expect "without --" "-o --cpu" "$("$run" run echo -o --cpu)"
+
+# It is the command: status, signal, process, nothing printed.
+"$run" run -- sh -c 'exit 42'
+expect "status" 42 $?
+(
+	"$run" run -- sh -c 'kill -TERM $$'
+) 2>/dev/null
+expect "signal" 143 $?
+pids=$(sh -c 'echo $$; exec "$0" run -- sh -c "echo \$\$"' "$run" | uniq | wc -l)
+expect "process: one id before and after" 1 "$pids"
+"$run" run -- true >"$dir/out.txt" 2>"$dir/err"
+[ ! -s "$dir/out.txt" ] && [ ! -s "$dir/err" ] || fail "it prints something by itself"
+
+# Errors, as env(1) has them.
+"$run" run -- "$dir/no-such-program" 2>/dev/null
+expect "no such program" 127 $?
+"$run" run -- "$dir/empty.c" 2>/dev/null
+expect "not executable" 126 $?
+"$run" run 2>/dev/null
+expect "no command" 2 $?
+"$run" run -- 2>/dev/null
+expect "no command behind --" 2 $?
+"$run" run --nonsense -- true 2>/dev/null
+expect "unknown switch" 2 $?
+"$run" run --cpu 2>/dev/null
+expect "no value" 2 $?
+"$run" run --cpu -- true 2>/dev/null
+expect "-- as a value" 2 $?
+"$run" run --cpu '10 parsecs' -- true 2>"$dir/err"
+expect "wrong value" 2 $?
+grep -q "10 parsecs is not accepted: give a duration" "$dir/err" || fail "$(cat "$dir/err")"
+"$run" run -o "$dir/empty.c/x" -- true 2>"$dir/err"
+expect "a directory that cannot be" 125 $?
+grep -q "empty.c/x: Not a directory" "$dir/err" || fail "$(cat "$dir/err")"
+"$run" run --help | grep -q -- '--cpu' || fail "--help does not tell the switches"
+echo ok
