@@ -33,11 +33,9 @@ struct interpose_hooks {
 	 * of the agent were ended for it; they must be joined, and never come back. */
 	bool (*before_namespace_change)(void);
 
-	/* Async-signal-safe. True for the builtin engine's sampling signals: the program can
-	 * neither block nor wait for them. */
-	bool (*signal_is_ours)(int signo);
-	/* Async-signal-safe. The program is about to install a handler of its own for such a
-	 * signal: send no more of them. signal_is_ours(SIGNO) must be false on return. */
+	/* The program installs a handler of its own for a signal that takes samples (sample.h):
+	 * SIGNO is the program's as soon as this returns, so send no more of them to any thread.
+	 * Async-signal-safe. */
 	void (*signal_claimed)(int signo);
 };
 

@@ -16,6 +16,7 @@
 #include <sys/sem.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <threads.h>
 #include <time.h>
 #include <unistd.h>
@@ -28,6 +29,7 @@
 int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t size);
 int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *timeout,
 		const sigset_t *mask, size_t size);
+ssize_t __read_chk(int fd, void *data, size_t length, size_t size);
 ssize_t __recv_chk(int fd, void *data, size_t length, size_t size, int flags);
 ssize_t __recvfrom_chk(int fd, void *data, size_t length, size_t size, int flags,
 		       struct sockaddr *address, socklen_t *address_length);
@@ -43,21 +45,77 @@ int epoll_pwait2(int epfd, struct epoll_event *events, int max, const struct tim
 		 const sigset_t *mask);
 int pthread_attr_setsigmask_np(pthread_attr_t *attr, const sigset_t *mask);
 
-#define REAL_FUNCTIONS(X) \
-	X(pthread_create) \
-	X(thrd_create)    \
-	X(_exit)          \
-	X(_Exit)          \
-	X(quick_exit)
+#define REAL_FUNCTIONS(X)             \
+	X(pthread_create)             \
+	X(thrd_create)                \
+	X(_exit)                      \
+	X(_Exit)                      \
+	X(quick_exit)                 \
+	X(sigaction)                  \
+	X(signal)                     \
+	X(sysv_signal)                \
+	X(sigset)                     \
+	X(sigignore)                  \
+	X(pthread_sigmask)            \
+	X(sigprocmask)                \
+	X(pthread_attr_setsigmask_np) \
+	X(signalfd)                   \
+	X(sigsuspend)                 \
+	X(sigwait)                    \
+	X(sigwaitinfo)                \
+	X(sigtimedwait)               \
+	X(poll)                       \
+	X(__poll_chk)                 \
+	X(ppoll)                      \
+	X(__ppoll_chk)                \
+	X(select)                     \
+	X(pselect)                    \
+	X(epoll_wait)                 \
+	X(epoll_pwait)                \
+	X(epoll_pwait2)               \
+	X(nanosleep)                  \
+	X(clock_nanosleep)            \
+	X(pause)                      \
+	X(sem_timedwait)              \
+	X(sem_clockwait)              \
+	X(msgrcv)                     \
+	X(msgsnd)                     \
+	X(semop)                      \
+	X(semtimedop)                 \
+	X(setsockopt)                 \
+	X(read)                       \
+	X(__read_chk)                 \
+	X(readv)                      \
+	X(recv)                       \
+	X(__recv_chk)                 \
+	X(recvfrom)                   \
+	X(__recvfrom_chk)             \
+	X(recvmsg)                    \
+	X(recvmmsg)                   \
+	X(accept)                     \
+	X(accept4)                    \
+	X(write)                      \
+	X(writev)                     \
+	X(send)                       \
+	X(sendto)                     \
+	X(sendmsg)                    \
+	X(sendmmsg)                   \
+	X(connect)                    \
+	X(unshare)                    \
+	X(setns)
 
 /* dlsym without a version gives each function's default one. Of all of these, only quick_exit
  * has an older version that is another function: it ran the thread's destructors too, before
  * glibc 2.24. */
+/* sigset and sigignore are deprecated; programs have them nevertheless. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 struct real {
 #define REAL_FIELD(name) __typeof__(&(name)) name;
 	REAL_FUNCTIONS(REAL_FIELD)
 #undef REAL_FIELD
 };
+#pragma GCC diagnostic pop
 
 /* Use REAL(name): this may not be filled in yet. */
 extern struct real real;
@@ -76,5 +134,15 @@ static inline const struct real *real_ready(void)
 
 /* The real NAME, never NULL: where the C library has none, a function that fails with ENOSYS. */
 #define REAL(name) (real_ready()->name)
+
+/* True when CALLER, a return address, lies in this library: the agent's own calls are not to be
+ * treated as the program's. */
+static inline bool caller_is_agent(const void *caller)
+{
+	extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+	extern const char _end[] __attribute__((visibility("hidden")));
+
+	return (const char *)caller >= __ehdr_start && (const char *)caller < _end;
+}
 
 #endif

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 
 #include "preload/interpose/hooks.h"
+#include "preload/interpose/mask.h"
 #include "preload/interpose/real.h"
+#include "preload/interpose/sample.h"
 
 /* What the new thread is to do; it frees it. */
 struct start {
@@ -14,6 +16,7 @@ struct start {
 		thrd_start_t thrd;
 	} routine;
 	void *arg;
+	uint64_t believed; /* inherited, as the mask is */
 };
 
 static pthread_key_t end_key;
@@ -64,6 +67,7 @@ static struct start begin(void *p)
 	int state;
 
 	free(p);
+	mask_believe(start.believed);
 	if (hooks) {
 		/* A thread cancelled this early must not die with the hook half done. */
 		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
@@ -89,22 +93,29 @@ static int start_thrd(void *p)
 	return start.routine.thrd(start.arg);
 }
 
-static struct start *start_new(void *arg)
+/* NULL when the thread is to be made as it is: not the program's, nobody to tell, or no memory;
+ * the thread matters more. */
+static struct start *start_new(void *arg, const void *caller)
 {
-	struct start *start = hooks_get() ? malloc(sizeof(*start)) : NULL;
+	struct start *start;
 
-	if (start)
+	if (!hooks_get() || caller_is_agent(caller) || sample_in_engine(caller))
+		return NULL;
+	start = malloc(sizeof(*start));
+	if (start) {
 		start->arg = arg;
+		start->believed = mask_believed();
+	}
 	return start;
 }
 
 EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*routine)(void *),
 			  void *arg)
 {
-	struct start *start = start_new(arg);
+	struct start *start = start_new(arg, __builtin_return_address(0));
 	int err;
 
-	if (!start) /* not asked for, or no memory: the program's thread matters more */
+	if (!start)
 		return REAL(pthread_create)(thread, attr, routine, arg);
 	start->routine.pthread = routine;
 	err = REAL(pthread_create)(thread, attr, start_pthread, start);
@@ -115,7 +126,7 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(
 
 EXPORT int thrd_create(thrd_t *thread, thrd_start_t routine, void *arg)
 {
-	struct start *start = start_new(arg);
+	struct start *start = start_new(arg, __builtin_return_address(0));
 	int result;
 
 	if (!start)

@@ -43,12 +43,6 @@ static bool before_namespace_change(void)
 	return false;
 }
 
-static bool signal_is_ours(int signo)
-{
-	(void)signo;
-	return false;
-}
-
 static void signal_claimed(int signo)
 {
 	(void)signo;
@@ -59,7 +53,6 @@ static const struct interpose_hooks hooks = {
 	.thread_ended = thread_ended,
 	.process_exiting = process_exiting,
 	.before_namespace_change = before_namespace_change,
-	.signal_is_ours = signal_is_ours,
 	.signal_claimed = signal_claimed,
 };
 

@@ -1,0 +1,133 @@
+/* Interposes the functions that set a signal's disposition, so that our handlers stay in place
+ * and are not seen. */
+#include <errno.h>
+#include <string.h>
+
+#include "preload/interpose/fatal.h"
+#include "preload/interpose/hooks.h"
+#include "preload/interpose/real.h"
+#include "preload/interpose/sample.h"
+
+/* What the program last asked for on a sampling signal: SIG_DFL or SIG_IGN. */
+static __sighandler_t wishes[64 + 1];
+
+/* True when the program's HANDLER for a sampling signal is only kept as a wish: programs reset
+ * all signals in a loop, and a sample must not kill them. With a handler of its own the signal
+ * is given over to the program. *OLD is what it asked for before. */
+static bool keep_signal(int signo, __sighandler_t handler, __sighandler_t *old)
+{
+	const struct interpose_hooks *hooks = hooks_get();
+
+	if (handler == SIG_DFL || handler == SIG_IGN) {
+		*old = __atomic_exchange_n(&wishes[signo], handler, __ATOMIC_RELAXED);
+		return true;
+	}
+	*old = __atomic_exchange_n(&wishes[signo], SIG_DFL, __ATOMIC_RELAXED);
+	sample_release(signo);
+	if (hooks)
+		hooks->signal_claimed(signo);
+	return false;
+}
+
+static int action_of_sample(int signo, const struct sigaction *action, struct sigaction *old)
+{
+	struct sigaction before = { .sa_handler = wishes[signo] };
+	bool kept = true;
+
+	if (action)
+		kept = keep_signal(signo, action->sa_handler, &before.sa_handler);
+	if (!kept && REAL(sigaction)(signo, action, NULL))
+		return -1;
+	if (old)
+		*old = before;
+	return 0;
+}
+
+static int change_action(int signo, const struct sigaction *action, struct sigaction *old,
+			 const void *caller)
+{
+	struct sigaction changed, before;
+	__sighandler_t handler = action ? action->sa_handler : SIG_ERR;
+	bool engine = sample_in_engine(caller);
+
+	if (!engine && sample_is_signal(signo))
+		return action_of_sample(signo, action, old);
+	if (engine && action)
+		action = sample_wrap(signo, action, &changed);
+	if (REAL(sigaction)(signo, action, &before))
+		return -1;
+	if (engine)
+		sample_unwrap(signo, &before);
+	if (before.sa_handler != fatal_shown(before.sa_handler))
+		before = (struct sigaction){ .sa_handler = SIG_DFL };
+	if (old)
+		*old = before;
+	fatal_changed(signo, handler);
+	return 0;
+}
+
+EXPORT int sigaction(int signo, const struct sigaction *action, struct sigaction *old)
+{
+	return change_action(signo, action, old, __builtin_return_address(0));
+}
+
+EXPORT int __sigaction(int signo, const struct sigaction *action, struct sigaction *old)
+{
+	return change_action(signo, action, old, __builtin_return_address(0));
+}
+
+/* signal(2) in one of its flavours, which is SET. */
+static __sighandler_t change_handler(__sighandler_t (*set)(int, __sighandler_t), int signo,
+				     __sighandler_t handler)
+{
+	__sighandler_t old;
+
+	if (sample_is_signal(signo)) {
+		if (keep_signal(signo, handler, &old))
+			return old;
+		return set(signo, handler) == SIG_ERR ? SIG_ERR : old;
+	}
+	old = fatal_shown(set(signo, handler));
+	if (old != SIG_ERR)
+		fatal_changed(signo, handler);
+	return old;
+}
+
+EXPORT __sighandler_t signal(int signo, __sighandler_t handler)
+{
+	return change_handler(REAL(signal), signo, handler);
+}
+
+EXPORT __sighandler_t ssignal(int signo, __sighandler_t handler)
+{
+	return change_handler(REAL(signal), signo, handler);
+}
+
+EXPORT __sighandler_t bsd_signal(int signo, __sighandler_t handler)
+{
+	return change_handler(REAL(signal), signo, handler);
+}
+
+EXPORT __sighandler_t sysv_signal(int signo, __sighandler_t handler)
+{
+	return change_handler(REAL(sysv_signal), signo, handler);
+}
+
+EXPORT __sighandler_t __sysv_signal(int signo, __sighandler_t handler)
+{
+	return change_handler(REAL(sysv_signal), signo, handler);
+}
+
+EXPORT __sighandler_t sigset(int signo, __sighandler_t handler)
+{
+	return change_handler(REAL(sigset), signo, handler);
+}
+
+EXPORT int sigignore(int signo)
+{
+	__sighandler_t old;
+
+	if (sample_is_signal(signo))
+		return keep_signal(signo, SIG_IGN, &old) ? 0 : -1;
+	return REAL(sigignore)(signo);
+}

@@ -1,0 +1,18 @@
+/* Death by SIGTERM, SIGINT or SIGHUP with the default action, with a flush before. */
+#ifndef PRELOAD_INTERPOSE_FATAL_H
+#define PRELOAD_INTERPOSE_FATAL_H
+
+#include <signal.h>
+
+/* Put our handler wherever one of the three has its default action, now and whenever the
+ * program goes back to that. The program is shown SIG_DFL. After exit_arm(), from any thread;
+ * again in a forked child with an agent of its own. */
+void fatal_install(void);
+
+/* HANDLER as the program is to see it. Async-signal-safe. */
+__sighandler_t fatal_shown(__sighandler_t handler);
+
+/* The program has set HANDLER for SIGNO. Async-signal-safe. */
+void fatal_changed(int signo, __sighandler_t handler);
+
+#endif

@@ -1,0 +1,145 @@
+/* Interposes the functions that block signals or wait for them: those that take samples are
+ * taken out of the sets on the way in, and put back on the way out. */
+#include "preload/interpose/mask.h"
+
+#include <string.h>
+
+#include "preload/interpose/real.h"
+#include "preload/interpose/sample.h"
+#include "preload/interpose/wait.h"
+
+/* On Linux, whatever sigset_t holds beyond, the kernel's 64 signals come first. */
+_Static_assert(sizeof(sigset_t) >= sizeof(uint64_t), "no room for 64 signals");
+
+static __thread uint64_t believed;
+
+uint64_t mask_believed(void)
+{
+	return believed;
+}
+
+void mask_believe(uint64_t signals)
+{
+	believed = signals;
+}
+
+static uint64_t sampling_in(const sigset_t *set)
+{
+	uint64_t signals = __atomic_load_n(&sample_signals, __ATOMIC_RELAXED), word;
+
+	if (!signals || !set)
+		return 0;
+	memcpy(&word, set, sizeof(word));
+	return word & signals;
+}
+
+static void flip(sigset_t *set, uint64_t signals)
+{
+	uint64_t word;
+
+	memcpy(&word, set, sizeof(word));
+	word ^= signals;
+	memcpy(set, &word, sizeof(word));
+}
+
+const sigset_t *mask_strip(const sigset_t *set, sigset_t *copy)
+{
+	uint64_t signals = sampling_in(set);
+
+	if (!signals)
+		return set;
+	*copy = *set;
+	flip(copy, signals);
+	return copy;
+}
+
+/* What the thread believes after it asked for HOW with the sampling signals in NAMED. */
+static uint64_t believe(int how, uint64_t named)
+{
+	switch (how) {
+	case SIG_BLOCK:
+		return believed | named;
+	case SIG_UNBLOCK:
+		return believed & ~named;
+	default:
+		return named;
+	}
+}
+
+static int change_mask(int (*change)(int, const sigset_t *, sigset_t *), int how,
+		       const sigset_t *set, sigset_t *old, const void *caller)
+{
+	uint64_t before = believed, named = sampling_in(set);
+	sigset_t copy;
+	int result;
+
+	if (caller_is_agent(caller)) /* whose threads are not sampled */
+		return change(how, set, old);
+	/* Unblocking is left as it is: the mask may be older than the sampling. */
+	result = change(how, how == SIG_UNBLOCK ? set : mask_strip(set, &copy), old);
+	if (result)
+		return result;
+	if (set)
+		believed = believe(how, named);
+	if (old)
+		flip(old, before & ~sampling_in(old));
+	return 0;
+}
+
+EXPORT int pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
+{
+	return change_mask(REAL(pthread_sigmask), how, set, old, __builtin_return_address(0));
+}
+
+EXPORT int sigprocmask(int how, const sigset_t *set, sigset_t *old)
+{
+	return change_mask(REAL(sigprocmask), how, set, old, __builtin_return_address(0));
+}
+
+EXPORT int pthread_attr_setsigmask_np(pthread_attr_t *attr, const sigset_t *set)
+{
+	sigset_t copy;
+
+	return REAL(pthread_attr_setsigmask_np)(attr, mask_strip(set, &copy));
+}
+
+EXPORT int signalfd(int fd, const sigset_t *set, int flags)
+{
+	sigset_t copy;
+
+	return REAL(signalfd)(fd, mask_strip(set, &copy), flags);
+}
+
+EXPORT int sigsuspend(const sigset_t *set)
+{
+	sigset_t copy;
+
+	set = mask_strip(set, &copy);
+	return CALL_AGAIN(REAL(sigsuspend)(set), );
+}
+
+EXPORT int sigwait(const sigset_t *set, int *signo)
+{
+	sigset_t copy;
+
+	return REAL(sigwait)(mask_strip(set, &copy), signo);
+}
+
+EXPORT int sigwaitinfo(const sigset_t *set, siginfo_t *info)
+{
+	sigset_t copy;
+
+	set = mask_strip(set, &copy);
+	return CALL_AGAIN(REAL(sigwaitinfo)(set, info), );
+}
+
+EXPORT int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *timeout)
+{
+	uint64_t end = wait_end(timeout);
+	struct timespec left;
+	sigset_t copy;
+
+	set = mask_strip(set, &copy);
+	return CALL_AGAIN(REAL(sigtimedwait)(set, info, timeout),
+			  timeout = wait_left(end, timeout, &left));
+}

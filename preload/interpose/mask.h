@@ -1,0 +1,16 @@
+/* Signal masks of the program, from which sampling signals are kept out. */
+#ifndef PRELOAD_INTERPOSE_MASK_H
+#define PRELOAD_INTERPOSE_MASK_H
+
+#include <signal.h>
+#include <stdint.h>
+
+/* SET without the sampling signals: SET itself (NULL too) where it has none, else COPY. */
+const sigset_t *mask_strip(const sigset_t *set, sigset_t *copy);
+
+/* The sampling signals that this thread believes to have blocked, which a thread that it makes
+ * inherits. */
+uint64_t mask_believed(void);
+void mask_believe(uint64_t signals);
+
+#endif

@@ -1,0 +1,198 @@
+/* Runs the engines' handlers, and notes which system calls they alone interrupted. */
+#include "preload/interpose/sample.h"
+
+#include <link.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "preload/interpose/real.h"
+
+#define SIGNALS 64
+
+uint64_t sample_signals;
+__thread uintptr_t sample_interrupted;
+
+static sample_handler handlers[SIGNALS + 1];
+
+/* The engine's library, as far as it is mapped. */
+static struct {
+	uintptr_t low, high;
+} engine;
+
+/* What a handler found interrupted. */
+struct interrupted {
+	uintptr_t pc, sp, result;
+};
+
+#if defined(__x86_64__)
+#define CONTEXT_PC(context)     ((context)->uc_mcontext.gregs[REG_RIP])
+#define CONTEXT_SP(context)     ((context)->uc_mcontext.gregs[REG_RSP])
+#define CONTEXT_RESULT(context) ((context)->uc_mcontext.gregs[REG_RAX])
+#define SYSCALL_LENGTH          2
+
+static bool is_syscall(const uint8_t *code)
+{
+	return code[0] == 0x0f && code[1] == 0x05;
+}
+#elif defined(__aarch64__)
+#define CONTEXT_PC(context)     ((context)->uc_mcontext.pc)
+#define CONTEXT_SP(context)     ((context)->uc_mcontext.sp)
+#define CONTEXT_RESULT(context) ((context)->uc_mcontext.regs[0])
+#define SYSCALL_LENGTH          4
+
+static bool is_syscall(const uint8_t *code)
+{
+	return code[0] == 0x01 && code[1] == 0 && code[2] == 0 && code[3] == 0xd4; /* svc #0 */
+}
+#endif
+
+/* True right behind a system call that ended with EINTR. At the start of a page the
+ * instruction before may lie in no mapping; no C library has a system call there. When the
+ * kernel has a handler of the program run first, this is that handler's first instruction, and
+ * the result register holds something else. */
+static bool interrupted_call(const ucontext_t *context)
+{
+	uintptr_t pc = (uintptr_t)CONTEXT_PC(context);
+
+	return (long)CONTEXT_RESULT(context) == -EINTR && pc % 4096 >= SYSCALL_LENGTH &&
+	       is_syscall((const uint8_t *)pc - SYSCALL_LENGTH);
+}
+
+/* True for a signal that would run a handler: one that is ignored does not interrupt, and
+ * pends only because our handler blocks it. */
+static bool has_handler(int signo)
+{
+	struct sigaction action;
+
+	return !REAL(sigaction)(signo, NULL, &action) && action.sa_handler != SIG_DFL &&
+	       action.sa_handler != SIG_IGN;
+}
+
+/* True when a handler of the program runs as soon as ours returns. */
+static bool program_is_next(const ucontext_t *context)
+{
+	uint64_t blocked, pending = 0;
+
+	memcpy(&blocked, &context->uc_sigmask, sizeof(blocked));
+	if (syscall(SYS_rt_sigpending, &pending, sizeof(pending)))
+		return true;
+	pending &= ~blocked & ~__atomic_load_n(&sample_signals, __ATOMIC_RELAXED);
+	for (; pending; pending &= pending - 1)
+		if (has_handler(__builtin_ctzll(pending) + 1))
+			return true;
+	return false;
+}
+
+static void on_sample(int signo, siginfo_t *info, void *context)
+{
+	ucontext_t *uc = context;
+	sample_handler handler = __atomic_load_n(&handlers[signo], __ATOMIC_ACQUIRE);
+	__typeof__(CONTEXT_PC(uc)) pc = CONTEXT_PC(uc);
+	int saved = errno;
+	bool interrupted = interrupted_call(uc);
+
+	if (handler)
+		handler(signo, info, context);
+	/* async-profiler sets some system calls back to be made again, whatever else came. */
+	if (interrupted && program_is_next(uc))
+		CONTEXT_PC(uc) = pc;
+	else if (interrupted && CONTEXT_PC(uc) == pc)
+		sample_interrupted = (uintptr_t)CONTEXT_SP(uc);
+	errno = saved;
+}
+
+void sample_reserve(int signo)
+{
+	__atomic_fetch_or(&sample_signals, 1ULL << (signo - 1), __ATOMIC_RELAXED);
+}
+
+void sample_release(int signo)
+{
+	__atomic_fetch_and(&sample_signals, ~(1ULL << (signo - 1)), __ATOMIC_RELAXED);
+}
+
+/* An engine handles faults that its own handler causes. */
+static const int faults[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGABRT };
+
+static bool is_fault(int signo)
+{
+	for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++)
+		if (faults[i] == signo)
+			return true;
+	return false;
+}
+
+static void make_action(struct sigaction *action, int signo, sample_handler handler, int flags)
+{
+	memset(action, 0, sizeof(*action));
+	action->sa_sigaction = on_sample;
+	action->sa_flags = flags;
+	/* Everything is blocked, so that no handler of the program runs on top of ours unseen. */
+	sigfillset(&action->sa_mask);
+	for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++)
+		sigdelset(&action->sa_mask, faults[i]);
+	__atomic_store_n(&handlers[signo], handler, __ATOMIC_RELEASE);
+	sample_reserve(signo);
+}
+
+int sample_install(int signo, sample_handler handler, int flags)
+{
+	struct sigaction action;
+
+	make_action(&action, signo, handler, SA_SIGINFO | SA_RESTART | flags);
+	return REAL(sigaction)(signo, &action, NULL) ? -errno : 0;
+}
+
+const struct sigaction *sample_wrap(int signo, const struct sigaction *action,
+				    struct sigaction *changed)
+{
+	if (signo < 1 || signo > SIGNALS || is_fault(signo) || !(action->sa_flags & SA_SIGINFO) ||
+	    !sample_in_engine((const void *)action->sa_sigaction))
+		return action;
+	make_action(changed, signo, action->sa_sigaction, action->sa_flags);
+	return changed;
+}
+
+void sample_unwrap(int signo, struct sigaction *action)
+{
+	if (action->sa_sigaction == on_sample)
+		action->sa_sigaction = handlers[signo];
+}
+
+bool sample_in_engine(const void *p)
+{
+	uintptr_t address = (uintptr_t)p;
+
+	return address < __atomic_load_n(&engine.high, __ATOMIC_ACQUIRE) && address >= engine.low;
+}
+
+/* Of the library that DATA points into, take the span from first to last segment. */
+static int find_library(struct dl_phdr_info *info, size_t size, void *data)
+{
+	uintptr_t low = UINTPTR_MAX, high = 0, inside = (uintptr_t)data;
+
+	(void)size;
+	for (size_t i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+		uintptr_t start = info->dlpi_addr + segment->p_vaddr;
+
+		if (segment->p_type != PT_LOAD)
+			continue;
+		if (start < low)
+			low = start;
+		if (start + segment->p_memsz > high)
+			high = start + segment->p_memsz;
+	}
+	if (inside < low || inside >= high)
+		return 0;
+	engine.low = low;
+	__atomic_store_n(&engine.high, high, __ATOMIC_RELEASE);
+	return 1;
+}
+
+void sample_engine_library(const void *inside)
+{
+	dl_iterate_phdr(find_library, (void *)(uintptr_t)inside);
+}

@@ -1,0 +1,100 @@
+/* Sampling signals: the handlers of both engines run inside one of ours, which finds out
+ * whether the sample, and nothing else, interrupted a system call.
+ *
+ * The kernel ends some calls with EINTR whenever a handler has run, SA_RESTART or not
+ * (signal(7) lists them). A program that has no handlers need not expect that. When a sample
+ * alone was the cause, our handler leaves a note for the interposer that made the call, and
+ * that goes on with the time that is left.
+ *
+ * What remains: a signal of the program that arrives after our handler has looked for pending
+ * ones, and before the interposer is back in the call (a microsecond or two), runs its handler
+ * and does not end the call; as if it had arrived just before the call was made. */
+#ifndef PRELOAD_INTERPOSE_SAMPLE_H
+#define PRELOAD_INTERPOSE_SAMPLE_H
+
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef void (*sample_handler)(int signo, siginfo_t *info, void *context);
+
+/* The program can no longer block SIGNO or wait for it. For an engine that knows its signals
+ * early: a thread that blocked them before is never sampled. Any thread. */
+void sample_reserve(int signo);
+
+/* Install HANDLER for SIGNO, which is reserved by this: SA_SIGINFO, SA_RESTART and FLAGS, and
+ * with all signals blocked but those that a fault raises. errno is preserved around it.
+ * Returns 0 or -errno. There is no way back: signals may be under way at any time. */
+int sample_install(int signo, sample_handler handler, int flags);
+
+/* The library that INSIDE points into is an engine: handlers in it that it installs with
+ * SA_SIGINFO become sampling handlers by themselves, and it is shown the truth about
+ * dispositions. Called after dlopen, before the engine starts. */
+void sample_engine_library(const void *inside);
+
+/* The rest is for the interposers. */
+
+/* A bit, SIGNO - 1, for each sampling signal. */
+extern uint64_t sample_signals;
+
+static inline bool sample_is_signal(int signo)
+{
+	uint64_t signals = __atomic_load_n(&sample_signals, __ATOMIC_RELAXED);
+
+	return signo > 0 && signo <= 64 && signals >> (signo - 1) & 1;
+}
+
+/* True when P points into the engine's library. */
+bool sample_in_engine(const void *p);
+
+/* ACTION, which the engine installs, as it goes to the kernel: itself, or in CHANGED with our
+ * handler in front of its own. */
+const struct sigaction *sample_wrap(int signo, const struct sigaction *action,
+				    struct sigaction *changed);
+
+/* ACTION, which came from the kernel, as the engine installed it. */
+void sample_unwrap(int signo, struct sigaction *action);
+
+/* SIGNO is the program's from now on. */
+void sample_release(int signo);
+
+/* Where the stack pointer was in the system call that a sample, and nothing else, interrupted
+ * last; 0 for none. */
+extern __thread uintptr_t sample_interrupted;
+
+/* A handler's frame takes more than this: the x86-64 kernel writes at least 1080 bytes and
+ * aarch64 4.5 KiB. The frames of the C library between an interposer and its system call take
+ * less. So a note from nearer is of our own call, and not of one that was made in a handler of
+ * the program that interrupted it. */
+#define SAMPLE_NEAR 1024
+
+/* After a call failed. FRAME: the interposer's. */
+static inline bool sample_interrupted_alone(uintptr_t frame)
+{
+	return errno == EINTR && sample_interrupted && frame - sample_interrupted < SAMPLE_NEAR;
+}
+
+#define SAMPLE_FRAME ((uintptr_t)__builtin_frame_address(0))
+
+/* The value of CALL, which fails with -1 and errno, made again for as long as only samples
+ * interrupt it, and THEN done before each time. */
+#define CALL_AGAIN(call, then)                                       \
+	({                                                           \
+		int saved_ = errno;                                  \
+		__typeof__(call) result_;                            \
+                                                                     \
+		for (;;) {                                           \
+			sample_interrupted = 0;                      \
+			result_ = (call);                            \
+			if (__builtin_expect(result_ != -1, 1) ||    \
+			    !sample_interrupted_alone(SAMPLE_FRAME)) \
+				break;                               \
+			errno = saved_;                              \
+			then;                                        \
+		}                                                    \
+		result_;                                             \
+	})
+
+#endif

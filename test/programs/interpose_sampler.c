@@ -1,0 +1,93 @@
+/* Linked with the interposers into a preload of their own: a sampling signal every SAMPLER_US
+ * microseconds (2000) on the main thread, and the number of samples on stderr at the end. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "preload/interpose/fatal.h"
+#include "preload/interpose/hooks.h"
+#include "preload/interpose/sample.h"
+
+#define SIGNAL (SIGRTMIN + 3)
+
+static int samples, claimed;
+static timer_t timer;
+
+static void on_signal(int signo, siginfo_t *info, void *context)
+{
+	(void)signo;
+	(void)info;
+	(void)context;
+	errno = EDOM; /* must not be seen */
+	samples++;
+}
+
+static void thread_started(uintptr_t stack_high)
+{
+	(void)stack_high;
+}
+
+static void thread_ended(void)
+{
+}
+
+static void say(const char *what)
+{
+	char line[128];
+	int length = snprintf(line, sizeof(line), "%s: %d samples, %d claimed\n", what, samples,
+			      claimed);
+
+	if (write(STDERR_FILENO, line, (size_t)length) < 0)
+		samples = -1;
+}
+
+static void process_exiting(enum exiting how)
+{
+	say(how == EXITING_BY_SIGNAL ? "signal" : "exit");
+}
+
+static bool before_namespace_change(void)
+{
+	return false;
+}
+
+static void signal_claimed(int signo)
+{
+	static const struct itimerspec never;
+
+	(void)signo;
+	timer_settime(timer, 0, &never, NULL);
+	claimed++;
+}
+
+static const struct interpose_hooks hooks = {
+	.thread_started = thread_started,
+	.thread_ended = thread_ended,
+	.process_exiting = process_exiting,
+	.before_namespace_change = before_namespace_change,
+	.signal_claimed = signal_claimed,
+};
+
+__attribute__((constructor)) static void load(void)
+{
+	const char *us = getenv("SAMPLER_US");
+	long period = us ? atol(us) : 2000;
+	struct itimerspec every = { .it_interval = { .tv_nsec = period * 1000 },
+				    .it_value = { .tv_nsec = period * 1000 } };
+	struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGNAL };
+
+	event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
+	interpose_set_hooks(&hooks);
+	exit_arm();
+	fatal_install();
+	if (sample_install(SIGNAL, on_signal, 0) || timer_create(CLOCK_MONOTONIC, &event, &timer) ||
+	    timer_settime(timer, 0, &every, NULL))
+		abort();
+}
+
+__attribute__((destructor)) static void unload(void)
+{
+	exit_tell(EXITING_NORMALLY);
+}

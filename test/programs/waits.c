@@ -1,0 +1,453 @@
+/* Makes each call that a signal interrupts in spite of SA_RESTART: first to its end, then until
+ * a handler of the program interrupts it. Prints "ok"; all holds with a profiler's signals
+ * about as it does without. */
+#include <netinet/in.h>
+#include <poll.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ipc.h>
+#include <sys/msg.h>
+#include <sys/select.h>
+#include <sys/sem.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "test/programs/check.h"
+
+/* How long each call waits, and after how long, and then again and again, the program's signal
+ * comes: one that falls just between a sample and the call made again would not end it. */
+#define WAIT_MS   120
+#define SIGNAL_MS 40
+
+static const struct timespec wait_time = { .tv_nsec = WAIT_MS * 1000000L };
+static int quiet, epfd, messages, semaphores, listener, receiver, sender;
+static sem_t semaphore;
+static sigset_t unused;
+static volatile int signals;
+
+static uint64_t now_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static struct timespec end_of_wait(clockid_t clock)
+{
+	uint64_t end = now_ns(clock) + WAIT_MS * 1000000ULL;
+
+	return (struct timespec){ (time_t)(end / 1000000000), (long)(end % 1000000000) };
+}
+
+/* Each returns what the call does, an error as -1 and errno. */
+static int do_poll(void)
+{
+	struct pollfd fd = { .fd = quiet, .events = POLLIN };
+
+	return poll(&fd, 1, WAIT_MS);
+}
+
+static int do_ppoll(void)
+{
+	struct pollfd fd = { .fd = quiet, .events = POLLIN };
+	sigset_t none;
+
+	sigemptyset(&none);
+	return ppoll(&fd, 1, &wait_time, &none);
+}
+
+static int do_poll_for_ever(void)
+{
+	struct pollfd fd = { .fd = quiet, .events = POLLIN };
+
+	return poll(&fd, 1, -1);
+}
+
+static int do_select(void)
+{
+	struct timeval time = { .tv_usec = WAIT_MS * 1000 };
+	fd_set fds;
+	int result;
+
+	FD_ZERO(&fds);
+	FD_SET(quiet, &fds);
+	result = select(quiet + 1, &fds, NULL, NULL, &time);
+	if (!result)
+		CHECK(!time.tv_sec && !time.tv_usec && !FD_ISSET(quiet, &fds));
+	return result;
+}
+
+static int do_pselect(void)
+{
+	fd_set fds;
+
+	FD_ZERO(&fds);
+	FD_SET(quiet, &fds);
+	return pselect(quiet + 1, &fds, NULL, NULL, &wait_time, NULL);
+}
+
+static int do_epoll_wait(void)
+{
+	struct epoll_event event;
+
+	return epoll_wait(epfd, &event, 1, WAIT_MS);
+}
+
+static int do_epoll_pwait(void)
+{
+	struct epoll_event event;
+	sigset_t none;
+
+	sigemptyset(&none);
+	return epoll_pwait(epfd, &event, 1, WAIT_MS, &none);
+}
+
+static int do_epoll_pwait2(void)
+{
+	struct epoll_event event;
+
+	return epoll_pwait2(epfd, &event, 1, &wait_time, NULL);
+}
+
+static int do_nanosleep(void)
+{
+	struct timespec rest = { .tv_sec = -1 };
+	int result = nanosleep(&wait_time, &rest);
+
+	if (result)
+		CHECK(!rest.tv_sec && rest.tv_nsec > 0 && rest.tv_nsec < wait_time.tv_nsec);
+	return result;
+}
+
+static int clock_sleep(clockid_t clock, int flags)
+{
+	struct timespec end = flags ? end_of_wait(clock) : wait_time;
+	int before = errno = 123, err = clock_nanosleep(clock, flags, &end, NULL);
+
+	CHECK(errno == before);
+	errno = err;
+	return err ? -1 : 0;
+}
+
+static int do_clock_nanosleep(void)
+{
+	return clock_sleep(CLOCK_MONOTONIC, 0);
+}
+
+static int do_clock_nanosleep_until(void)
+{
+	return clock_sleep(CLOCK_REALTIME, TIMER_ABSTIME);
+}
+
+static int do_usleep(void)
+{
+	return usleep(WAIT_MS * 1000);
+}
+
+static int do_sem_timedwait(void)
+{
+	struct timespec end = end_of_wait(CLOCK_REALTIME);
+
+	return sem_timedwait(&semaphore, &end);
+}
+
+static int do_sem_clockwait(void)
+{
+	struct timespec end = end_of_wait(CLOCK_MONOTONIC);
+
+	return sem_clockwait(&semaphore, CLOCK_MONOTONIC, &end);
+}
+
+static int do_semtimedop(void)
+{
+	struct sembuf take = { .sem_op = -1 };
+
+	return semtimedop(semaphores, &take, 1, &wait_time);
+}
+
+static int do_semop(void)
+{
+	struct sembuf take = { .sem_op = -1 };
+
+	return semop(semaphores, &take, 1);
+}
+
+static int do_msgrcv(void)
+{
+	struct {
+		long type;
+		char text[8];
+	} message;
+
+	return (int)msgrcv(messages, &message, sizeof(message.text), 0, 0);
+}
+
+static int do_sigtimedwait(void)
+{
+	return sigtimedwait(&unused, NULL, &wait_time);
+}
+
+static int do_sigwaitinfo(void)
+{
+	return sigwaitinfo(&unused, NULL);
+}
+
+static int do_sigsuspend(void)
+{
+	sigset_t none;
+
+	sigemptyset(&none);
+	return sigsuspend(&none);
+}
+
+static int do_accept(void)
+{
+	return accept(listener, NULL, NULL);
+}
+
+static int do_accept4(void)
+{
+	return accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+}
+
+static int do_recv(void)
+{
+	char data[8];
+
+	return (int)recv(receiver, data, sizeof(data), 0);
+}
+
+static int do_recvfrom(void)
+{
+	char data[8];
+
+	return (int)recvfrom(receiver, data, sizeof(data), 0, NULL, NULL);
+}
+
+static int do_recvmsg(void)
+{
+	char data[8];
+	struct iovec part = { data, sizeof(data) };
+	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+
+	return (int)recvmsg(receiver, &message, 0);
+}
+
+static int do_recvmmsg(void)
+{
+	char data[8];
+	struct iovec part = { data, sizeof(data) };
+	struct mmsghdr message = { .msg_hdr = { .msg_iov = &part, .msg_iovlen = 1 } };
+
+	return recvmmsg(receiver, &message, 1, 0, NULL);
+}
+
+static int do_read(void)
+{
+	char data[8];
+
+	return (int)read(receiver, data, sizeof(data));
+}
+
+static int do_readv(void)
+{
+	char data[8];
+	struct iovec part = { data, sizeof(data) };
+
+	return (int)readv(receiver, &part, 1);
+}
+
+static int do_send(void)
+{
+	return (int)send(sender, "x", 1, 0);
+}
+
+static int do_write(void)
+{
+	return (int)write(sender, "x", 1);
+}
+
+static int do_sendmsg(void)
+{
+	struct iovec part = { "x", 1 };
+	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+
+	return (int)sendmsg(sender, &message, 0);
+}
+
+static int do_writev(void)
+{
+	struct iovec part = { "x", 1 };
+
+	return (int)writev(sender, &part, 1);
+}
+
+static const struct wait {
+	const char *name;
+	int (*call)(void);
+	int error;     /* 0: the call succeeds with 0 at the end of its time */
+	bool for_ever; /* only a signal ends it */
+} waits[] = {
+	{ "poll", do_poll, 0, false },
+	{ "ppoll", do_ppoll, 0, false },
+	{ "poll for ever", do_poll_for_ever, 0, true },
+	{ "select", do_select, 0, false },
+	{ "pselect", do_pselect, 0, false },
+	{ "epoll_wait", do_epoll_wait, 0, false },
+	{ "epoll_pwait", do_epoll_pwait, 0, false },
+	{ "epoll_pwait2", do_epoll_pwait2, 0, false },
+	{ "nanosleep", do_nanosleep, 0, false },
+	{ "clock_nanosleep", do_clock_nanosleep, 0, false },
+	{ "clock_nanosleep until", do_clock_nanosleep_until, 0, false },
+	{ "usleep", do_usleep, 0, false },
+	{ "sem_timedwait", do_sem_timedwait, ETIMEDOUT, false },
+	{ "sem_clockwait", do_sem_clockwait, ETIMEDOUT, false },
+	{ "semtimedop", do_semtimedop, EAGAIN, false },
+	{ "semop", do_semop, 0, true },
+	{ "msgrcv", do_msgrcv, 0, true },
+	{ "sigtimedwait", do_sigtimedwait, EAGAIN, false },
+	{ "sigwaitinfo", do_sigwaitinfo, 0, true },
+	{ "sigsuspend", do_sigsuspend, 0, true },
+	{ "pause", pause, 0, true },
+	{ "accept", do_accept, EAGAIN, false },
+	{ "accept4", do_accept4, EAGAIN, false },
+	{ "recv", do_recv, EAGAIN, false },
+	{ "recvfrom", do_recvfrom, EAGAIN, false },
+	{ "recvmsg", do_recvmsg, EAGAIN, false },
+	{ "recvmmsg", do_recvmmsg, EAGAIN, false },
+	{ "read", do_read, EAGAIN, false },
+	{ "readv", do_readv, EAGAIN, false },
+	{ "send", do_send, EAGAIN, false },
+	{ "write", do_write, EAGAIN, false },
+	{ "sendmsg", do_sendmsg, EAGAIN, false },
+	{ "writev", do_writev, EAGAIN, false },
+};
+
+static void on_alarm(int signo)
+{
+	(void)signo;
+	signals++;
+}
+
+static void alarm_every(int ms)
+{
+	struct itimerval every = { { 0, ms * 1000 }, { 0, ms * 1000 } };
+
+	CHECK(!setitimer(ITIMER_REAL, &every, NULL));
+}
+
+static void set_up(void)
+{
+	struct timeval time = { .tv_usec = WAIT_MS * 1000 };
+	struct sockaddr_in any = { .sin_family = AF_INET };
+	char data[1024];
+	int pipes[2], sockets[2];
+
+	CHECK(!pipe(pipes));
+	quiet = pipes[0];
+	epfd = epoll_create1(0);
+	CHECK(epfd >= 0);
+	messages = msgget(IPC_PRIVATE, 0600);
+	semaphores = semget(IPC_PRIVATE, 1, 0600);
+	CHECK(messages >= 0 && semaphores >= 0);
+	CHECK(!sem_init(&semaphore, 0, 0));
+	sigemptyset(&unused);
+	sigaddset(&unused, SIGUSR2);
+	CHECK(!sigprocmask(SIG_BLOCK, &unused, NULL));
+
+	listener = socket(AF_INET, SOCK_STREAM, 0);
+	any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	CHECK(!bind(listener, (struct sockaddr *)&any, sizeof(any)) && !listen(listener, 1));
+	CHECK(!setsockopt(listener, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof(time)));
+	CHECK(!socketpair(AF_UNIX, SOCK_STREAM, 0, sockets));
+	receiver = sockets[0];
+	sender = sockets[0];
+	CHECK(!setsockopt(receiver, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof(time)));
+	CHECK(!setsockopt(sender, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof(time)));
+	/* Fill the socket, so that to send is to wait. */
+	memset(data, 0, sizeof(data));
+	while (send(sender, data, sizeof(data), MSG_DONTWAIT) > 0)
+		;
+	while (send(sender, data, 1, MSG_DONTWAIT) > 0)
+		;
+}
+
+static void to_the_end(const struct wait *wait)
+{
+	uint64_t start = now_ns(CLOCK_MONOTONIC);
+	int result;
+
+	errno = 0;
+	result = wait->call();
+	if (wait->error ? result != -1 || errno != wait->error : result != 0 || errno) {
+		printf("%s: %d, %s\n", wait->name, result, strerror(errno));
+		exit(1);
+	}
+	CHECK(now_ns(CLOCK_MONOTONIC) - start >= WAIT_MS * 1000000ULL - 1000000);
+}
+
+static void until_signal(const struct wait *wait)
+{
+	uint64_t start = now_ns(CLOCK_MONOTONIC);
+	int result;
+
+	signals = 0;
+	alarm_every(SIGNAL_MS);
+	result = wait->call();
+	if (result != -1 || errno != EINTR || !signals) {
+		printf("%s: %d, %s after %d signals\n", wait->name, result, strerror(errno),
+		       signals);
+		exit(1);
+	}
+	alarm_every(0);
+	CHECK(now_ns(CLOCK_MONOTONIC) - start >= SIGNAL_MS * 1000000ULL - 1000000);
+}
+
+/* What the kernel restarts after one handler and not after the other. */
+static void restarts(void)
+{
+	struct sigaction action = { .sa_handler = on_alarm, .sa_flags = SA_RESTART };
+	int pipes[2];
+	char byte;
+
+	CHECK(!pipe(pipes));
+	CHECK(!sigaction(SIGALRM, &action, NULL));
+	if (!fork()) {
+		usleep(4 * SIGNAL_MS * 1000);
+		_exit(write(pipes[1], "x", 1) != 1);
+	}
+	signals = 0;
+	alarm_every(SIGNAL_MS);
+	CHECK(read(pipes[0], &byte, 1) == 1 && signals);
+
+	action.sa_flags = 0;
+	CHECK(!sigaction(SIGALRM, &action, NULL));
+	CHECK(read(pipes[0], &byte, 1) == -1 && errno == EINTR);
+	alarm_every(0);
+}
+
+int main(void)
+{
+	struct sigaction action = { .sa_handler = on_alarm, .sa_flags = SA_RESTART };
+
+	set_up();
+	CHECK(!sigaction(SIGALRM, &action, NULL));
+	for (size_t i = 0; i < sizeof(waits) / sizeof(*waits); i++) {
+		if (!waits[i].for_ever)
+			to_the_end(&waits[i]);
+		until_signal(&waits[i]);
+	}
+	restarts();
+	msgctl(messages, IPC_RMID, NULL);
+	semctl(semaphores, 0, IPC_RMID);
+	puts("ok");
+	return 0;
+}
