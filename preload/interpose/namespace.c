@@ -1,0 +1,53 @@
+/* Interposes the calls that the kernel grants to single-threaded processes alone, and that
+ * would fail because of the agent's thread. */
+#include <errno.h>
+#include <sched.h>
+
+#include "preload/interpose/hooks.h"
+#include "preload/interpose/real.h"
+
+/* A joined thread still counts until the kernel is done with it. */
+#define TRIES    50
+#define PAUSE_NS 200000
+
+#define UNSHARE_ALONE (CLONE_NEWUSER | CLONE_THREAD | CLONE_SIGHAND | CLONE_VM)
+#define SETNS_ALONE   (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWTIME)
+
+static bool end_agent(void)
+{
+	const struct interpose_hooks *hooks = hooks_get();
+
+	return hooks && exit_is_armed() && hooks->before_namespace_change();
+}
+
+static bool try_again(int *tries)
+{
+	static const struct timespec moment = { .tv_nsec = PAUSE_NS };
+
+	if ((errno != EINVAL && errno != EUSERS) || !(*tries)--)
+		return false;
+	REAL(nanosleep)(&moment, NULL);
+	return true;
+}
+
+EXPORT int unshare(int flags)
+{
+	int tries = flags & UNSHARE_ALONE && end_agent() ? TRIES : 0;
+	int result;
+
+	do
+		result = REAL(unshare)(flags);
+	while (result && try_again(&tries));
+	return result;
+}
+
+EXPORT int setns(int fd, int type)
+{
+	int tries = (!type || type & SETNS_ALONE) && end_agent() ? TRIES : 0;
+	int result;
+
+	do
+		result = REAL(setns)(fd, type);
+	while (result && try_again(&tries));
+	return result;
+}
