@@ -1,0 +1,128 @@
+/* The file that an engine writes its recording into.
+ *
+ * A JFR file is a row of chunks, each complete in itself. A chunk's header tells its size, as
+ * soon as it is finished; until then both engines have a size there that reaches beyond the end
+ * of the file. So the finished ones can be found, and cut out, without asking the engine. */
+#include "core/recording.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/fd.h"
+
+#define PAGE 4096
+
+/* The front of a chunk's header (68 bytes), big-endian. Source: JDK, jfrChunkWriter.cpp. */
+struct chunk_header {
+	char magic[4]; /* "FLR\0" */
+	uint16_t major, minor;
+	uint64_t size;
+	uint64_t constant_pools; /* offset of the last */
+	uint64_t metadata;       /* offset */
+};
+
+struct recording {
+	int fd;
+	off_t cut; /* chunks before it were handed out */
+	char path[32];
+};
+
+static int open_file(const char *dir)
+{
+	int fd = fd_raise(memfd_create("asprof-agent", MFD_CLOEXEC));
+
+	if (fd < 0 && dir)
+		fd = fd_raise(open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+	return fd;
+}
+
+int recording_open(struct recording **out, const char *dir)
+{
+	struct recording *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return -ENOMEM;
+	r->fd = open_file(dir);
+	if (r->fd < 0) {
+		int err = r->fd;
+
+		free(r);
+		return err;
+	}
+	snprintf(r->path, sizeof(r->path), "/proc/self/fd/%d", r->fd);
+	*out = r;
+	return 0;
+}
+
+const char *recording_path(const struct recording *recording)
+{
+	return recording->path;
+}
+
+/* The size of the finished chunk at OFFSET of a file of END bytes; 0 when it is not finished. */
+static int chunk_size(int fd, off_t offset, off_t end, uint64_t *size)
+{
+	struct chunk_header header;
+	int err;
+
+	*size = 0;
+	if (end - offset < (off_t)sizeof(header))
+		return 0;
+	err = fd_read(fd, &header, sizeof(header), offset);
+	if (err)
+		return err;
+	if (memcmp(header.magic, "FLR", sizeof(header.magic)))
+		return -EBADMSG;
+	header.size = be64toh(header.size);
+	/* The pools' offset is written together with the size, and last of all. */
+	if (header.size < sizeof(header) || header.size > (uint64_t)(end - offset) ||
+	    !header.constant_pools)
+		return 0;
+	*size = header.size;
+	return 0;
+}
+
+int recording_cut(struct recording *recording, struct report_part *part)
+{
+	off_t offset = recording->cut;
+	struct stat st;
+	uint64_t size;
+	int err;
+
+	part->fd = recording->fd;
+	part->offset = offset;
+	part->length = 0;
+	if (fstat(recording->fd, &st))
+		return -errno;
+	do {
+		err = chunk_size(recording->fd, offset, st.st_size, &size);
+		offset += (off_t)size;
+	} while (!err && size);
+	part->length = (uint64_t)(offset - recording->cut);
+	recording->cut = offset;
+	return err;
+}
+
+void recording_release(struct recording *recording, const struct report_part *part)
+{
+	off_t end = (part->offset + (off_t)part->length) & ~(off_t)(PAGE - 1);
+
+	/* Where a hole cannot be made the space comes back with the file. */
+	if (end > 0 && fallocate(recording->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, end))
+		return;
+}
+
+void recording_close(struct recording *recording)
+{
+	if (!recording)
+		return;
+	close(recording->fd);
+	free(recording);
+}

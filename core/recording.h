@@ -1,0 +1,28 @@
+/* The file that an engine writes its recording into. Finished chunks are cut off at its front,
+ * and their space is given back, while the engine goes on behind them. */
+#ifndef CORE_RECORDING_H
+#define CORE_RECORDING_H
+
+#include "core/report.h"
+
+struct recording;
+
+/* Make an unnamed file in memory; with DIR, where the kernel has none, an unlinked one there.
+ * Returns 0 and sets *OUT (release with recording_close), or -errno. */
+int recording_open(struct recording **out, const char *dir);
+
+/* What to tell an engine as file=: a path by which this process can open it. */
+const char *recording_path(const struct recording *recording);
+
+/* Set PART to the chunks that were finished since the last cut; its length is 0 when there are
+ * none. Whatever an engine may have written, PART holds whole chunks only. Returns 0, or -errno:
+ * -EBADMSG when what lies there is no JFR. PART is good until it is released. */
+int recording_cut(struct recording *recording, struct report_part *part);
+
+/* Give back the space of PART and of all before it. */
+void recording_release(struct recording *recording, const struct report_part *part);
+
+/* The engine must have closed the file, or be done with it. */
+void recording_close(struct recording *recording);
+
+#endif

@@ -1,0 +1,169 @@
+/* core/recording.c: finished chunks are cut off at the front, and nothing else is. */
+#include "core/recording.h"
+
+#include <check.h>
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/fd.h"
+
+#define UNFINISHED 0x7fffffffffffffffu
+
+static struct recording *recording;
+static int engine_fd; /* as an engine has it: opened by the path */
+
+static void open_recording(void)
+{
+	ck_assert_int_eq(recording_open(&recording, NULL), 0);
+	engine_fd = open(recording_path(recording), O_RDWR | O_CLOEXEC);
+	ck_assert_int_ge(engine_fd, 0);
+}
+
+static void close_recording(void)
+{
+	close(engine_fd);
+	recording_close(recording);
+}
+
+/* A chunk of SIZE bytes at the end of the file, whose header says SAID. */
+static void put_chunk(size_t size, uint64_t said, uint64_t pools)
+{
+	uint8_t *chunk = calloc(1, size);
+
+	memcpy(chunk, "FLR\0\0\2\0\0", 8);
+	said = htobe64(said);
+	pools = htobe64(pools);
+	memcpy(chunk + 8, &said, 8);
+	memcpy(chunk + 16, &pools, 8);
+	ck_assert_int_eq(lseek(engine_fd, 0, SEEK_END) >= 0, 1);
+	ck_assert_int_eq(fd_write(engine_fd, chunk, size, -1), 0);
+	free(chunk);
+}
+
+static struct report_part cut(int expected)
+{
+	struct report_part part;
+
+	ck_assert_int_eq(recording_cut(recording, &part), expected);
+	return part;
+}
+
+static blkcnt_t blocks(void)
+{
+	struct stat st;
+
+	ck_assert_int_eq(fstat(engine_fd, &st), 0);
+	return st.st_blocks;
+}
+
+START_TEST(cuts_finished_chunks_only)
+{
+	struct report_part part = cut(0);
+
+	ck_assert_uint_eq(part.length, 0);
+	put_chunk(5000, 5000, 100);
+	put_chunk(300, 300, 100);
+	put_chunk(700, UNFINISHED, 0);
+	part = cut(0);
+	ck_assert_int_eq(part.offset, 0);
+	ck_assert_uint_eq(part.length, 5300);
+	ck_assert_uint_eq(cut(0).length, 0);
+}
+END_TEST
+
+START_TEST(goes_on_where_it_stopped)
+{
+	uint64_t said = htobe64(700), pools = htobe64(68);
+	struct report_part part;
+
+	put_chunk(5000, 5000, 100);
+	put_chunk(700, UNFINISHED, 0);
+	cut(0);
+	/* The engine finishes its chunk: the size alone is not enough. */
+	ck_assert_int_eq(fd_write(engine_fd, &said, 8, 5008), 0);
+	ck_assert_uint_eq(cut(0).length, 0);
+	ck_assert_int_eq(fd_write(engine_fd, &pools, 8, 5016), 0);
+	part = cut(0);
+	ck_assert_int_eq(part.offset, 5000);
+	ck_assert_uint_eq(part.length, 700);
+}
+END_TEST
+
+START_TEST(gives_space_back)
+{
+	struct report_part part;
+	blkcnt_t before;
+	char byte;
+
+	put_chunk(1 << 20, 1 << 20, 100);
+	put_chunk(700, UNFINISHED, 0);
+	part = cut(0);
+	before = blocks();
+	recording_release(recording, &part);
+	ck_assert_int_lt(blocks(), before / 8);
+	/* What the engine is at stays. */
+	ck_assert_int_eq(fd_read(engine_fd, &byte, 1, 1 << 20), 0);
+	ck_assert_int_eq(byte, 'F');
+}
+END_TEST
+
+START_TEST(refuses_what_is_no_recording)
+{
+	ck_assert_int_eq(fd_write(engine_fd,
+				  "# a text, not chunks of JFR, and longer than a header\n"
+				  "####################",
+				  70, -1),
+			 0);
+	cut(-EBADMSG);
+}
+END_TEST
+
+START_TEST(waits_for_a_short_header)
+{
+	ck_assert_int_eq(fd_write(engine_fd, "FLR", 4, -1), 0);
+	ck_assert_uint_eq(cut(0).length, 0);
+}
+END_TEST
+
+/* A size that does not reach over the header would never come to an end. */
+START_TEST(never_goes_in_circles)
+{
+	put_chunk(100, 3, 100);
+	ck_assert_uint_eq(cut(0).length, 0);
+}
+END_TEST
+
+START_TEST(keeps_out_of_the_way)
+{
+	ck_assert_str_eq(recording_path(recording) + strlen("/proc/self/fd/"),
+			 strrchr(recording_path(recording), '/') + 1);
+	ck_assert_int_ge(atoi(strrchr(recording_path(recording), '/') + 1), FD_FLOOR);
+}
+END_TEST
+
+int main(void)
+{
+	TCase *c = tcase_create("recording");
+	Suite *s = suite_create("recording");
+	SRunner *runner = srunner_create(s);
+	int failed;
+
+	tcase_add_checked_fixture(c, open_recording, close_recording);
+	tcase_add_test(c, cuts_finished_chunks_only);
+	tcase_add_test(c, goes_on_where_it_stopped);
+	tcase_add_test(c, gives_space_back);
+	tcase_add_test(c, refuses_what_is_no_recording);
+	tcase_add_test(c, waits_for_a_short_header);
+	tcase_add_test(c, never_goes_in_circles);
+	tcase_add_test(c, keeps_out_of_the_way);
+	suite_add_tcase(s, c);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed != 0;
+}
