@@ -22,6 +22,10 @@ struct engine {
 	 * the program's standard output. */
 	asprof_error_t (*execute)(const char *command, asprof_writer_t output);
 
+	/* Do what is due while sampling; called when it asked to be (monotonic clock, UINT64_MAX:
+	 * never), and when the agent is woken. NULL where the engine has threads of its own. */
+	uint64_t (*service)(uint64_t now_ns);
+
 	/* Any thread, not in signal context. NULL where the engine has none. */
 	struct asprof_thread_local_data *(*get_thread_local_data)(void);
 	asprof_jfr_event_key (*register_jfr_event)(const char *name);

@@ -1,0 +1,15 @@
+/* async-profiler as an engine, by dlopen(3). */
+#ifndef CORE_ENGINE_DL_H
+#define CORE_ENGINE_DL_H
+
+#include "core/engine.h"
+
+/* Open LIBRARY, a soname or an absolute path, and fill in ENGINE from it; init is called. The
+ * library stays in the process for ever, also when this fails on the way: it may have threads or
+ * handlers by then.
+ *
+ * Returns 0; -ENOENT when there is no such library; -ELIBBAD, said in the log, when it cannot be
+ * loaded or is not async-profiler. */
+int engine_dl_open(struct engine *engine, const char *library);
+
+#endif
