@@ -1,0 +1,435 @@
+/* The agent: one thread that starts an engine, closes a report each interval, and hands it to
+ * the reporters. */
+#include "core/agent.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/buf.h"
+#include "core/clock.h"
+#include "core/log.h"
+#include "core/own_thread.h"
+#include "core/recording.h"
+#include "core/start_string.h"
+
+/* async-profiler keeps every stack that it has seen since its start. Past this much it is
+ * restarted between two reports. */
+#define ENGINE_MEMORY_MAX_KB (32u << 10)
+
+/* What it prints for one command; the rest is cut. */
+#define ENGINE_OUTPUT_MAX 8192
+
+/* What others ask of the agent thread; it clears a bit when that is done. */
+#define ASK_FLUSH 1u
+#define ASK_STOP  2u
+
+enum state {
+	AGENT_NONE,
+	AGENT_DELAYED, /* the start delay is running; nothing was touched yet */
+	AGENT_STARTING,
+	AGENT_RUNNING,
+};
+
+static struct {
+	struct agent_parts parts;
+	struct wake wake;
+	_Atomic uint32_t state; /* enum state */
+	_Atomic uint32_t asked; /* ASK_…; a futex for those who wait */
+	_Atomic uint64_t stop_by_ns;
+	const struct engine *_Atomic running_engine;
+} agent;
+
+/* What the agent thread alone knows. */
+struct run {
+	const struct config *config;
+	struct agent_equipment with;
+	struct recording *recording;
+	char executable[64];
+	char engine_version[64];
+	uint64_t interval_began_ms, next_tick_ns;
+	uint64_t samples_taken, samples_lost; /* at the end of the last interval */
+	bool rotates_by_restart;              /* dump does not finish a chunk */
+};
+
+/* asprof_execute's callback has no context of its own. */
+static struct buf engine_output = BUF_INIT(ENGINE_OUTPUT_MAX);
+
+static void take_output(const char *text, size_t size)
+{
+	size_t room = engine_output.max - 1 - engine_output.length;
+
+	buf_append(&engine_output, text, size < room ? size : room);
+}
+
+/* What the engine says goes to the log, a line at a time, unless it was asked to tell us. */
+static void log_output(const char *engine)
+{
+	char *rest = (char *)buf_string(&engine_output), *line;
+
+	while (rest && (line = strsep(&rest, "\n"))) {
+		if (strstr(line, "[WARN]") || strstr(line, "[ERROR]"))
+			log_warn("%s: %s", engine, line);
+		else if (*line)
+			log_info("%s: %s", engine, line);
+	}
+}
+
+/* Run COMMAND; 0, or -EIO after saying what the engine said. */
+static int execute(const struct engine *engine, const char *command, bool quiet)
+{
+	asprof_error_t err;
+
+	buf_reset(&engine_output);
+	err = engine->execute(command, take_output);
+	if (!quiet || err)
+		log_output(engine->name);
+	if (!err)
+		return 0;
+	log_error("%s: %.*s failed: %s", engine->name, (int)strcspn(command, ","), command,
+		  engine->error_str(err));
+	return -EIO;
+}
+
+/* The number on the line "NAME number" of what the engine printed. */
+static uint64_t metric(const char *name)
+{
+	const char *text = buf_string(&engine_output);
+	size_t length = strlen(name);
+
+	for (; text; text = strchr(text, '\n')) {
+		text += *text == '\n';
+		if (!strncmp(text, name, length) && text[length] == ' ')
+			return strtoull(text + length, NULL, 10);
+	}
+	return 0;
+}
+
+static int start_engine(struct run *run)
+{
+	struct buf command = BUF_INIT(PATH_MAX + 4096);
+	int err;
+
+	err = recording_open(&run->recording, run->config->spool_dir);
+	if (err) {
+		log_error("cannot make a file for the recording: %s", strerror(-err));
+		return err;
+	}
+	err = start_string(&command, run->config, recording_path(run->recording), true);
+	if (err == -EINVAL)
+		log_error("nothing to sample: CPU_INTERVAL, WALL_INTERVAL and NATIVE_MEM are off");
+	if (!err) {
+		log_debug("%s: %s", run->with.engine->name, buf_string(&command));
+		err = execute(run->with.engine, buf_string(&command), false);
+	}
+	run->samples_taken = run->samples_lost = 0;
+	buf_free(&command);
+	return err;
+}
+
+/* Fill in what was sampled since the last report. */
+static void count_samples(struct run *run, struct report *report)
+{
+	uint64_t taken, lost;
+
+	if (execute(run->with.engine, "metrics", true))
+		return; /* older ones do not have it */
+	taken = metric("samples_total");
+	lost = metric("samples_skipped_total");
+	report->samples_taken = taken - (taken >= run->samples_taken ? run->samples_taken : 0);
+	report->samples_lost = lost - (lost >= run->samples_lost ? run->samples_lost : 0);
+	run->samples_taken = taken;
+	run->samples_lost = lost;
+}
+
+static bool needs_restart(void)
+{
+	return metric("mem_calltracestorage_kb") + metric("mem_flightrecorder_kb") >
+	       ENGINE_MEMORY_MAX_KB;
+}
+
+static void deliver(struct run *run, const struct report *report)
+{
+	for (size_t i = 0; i < run->with.reporter_count; i++) {
+		struct reporter *reporter = run->with.reporters[i];
+
+		/* It says itself what went wrong; profiling goes on. */
+		reporter->deliver(reporter, report);
+	}
+}
+
+/* Cut what is finished, and report it when there is something. */
+static int report_interval(struct run *run, bool final)
+{
+	struct report report = {
+		.start_ms = run->interval_began_ms,
+		.end_ms = clock_realtime_ns() / 1000000u,
+		.interval_ms = run->config->reporting_interval_ns / 1000000u,
+		.pid = getpid(),
+		.executable = run->executable,
+		.engine = run->with.engine->name,
+		.engine_version = run->engine_version,
+		.final = final,
+	};
+	int err = recording_cut(run->recording, &report.parts[0]);
+
+	if (err) {
+		log_error("%s: what it wrote is not a recording: %s", run->with.engine->name,
+			  strerror(-err));
+		return err;
+	}
+	if (!report.parts[0].length)
+		return 0;
+	report.part_count = 1;
+	count_samples(run, &report);
+	deliver(run, &report);
+	recording_release(run->recording, &report.parts[0]);
+	run->interval_began_ms = report.end_ms;
+	return 1;
+}
+
+/* Stop, report, start on a new file. A stop that fails leaves the file to the engine, which may
+ * still write there: the descriptor stays open for ever. */
+static int restart_engine(struct run *run)
+{
+	int err = execute(run->with.engine, "stop", false);
+
+	if (err)
+		return err;
+	err = report_interval(run, false);
+	if (err < 0)
+		return err;
+	recording_close(run->recording);
+	run->recording = NULL;
+	return start_engine(run);
+}
+
+static int rotate(struct run *run)
+{
+	int err;
+
+	if (run->rotates_by_restart)
+		return restart_engine(run);
+	err = execute(run->with.engine, "dump,jfr", false);
+	if (err)
+		return err;
+	err = report_interval(run, false);
+	if (err < 0)
+		return err;
+	if (!err) {
+		log_info(
+			"%s cannot close a chunk while it goes on; it is restarted for each report",
+			run->with.engine->name);
+		run->rotates_by_restart = true;
+		return restart_engine(run);
+	}
+	return needs_restart() ? restart_engine(run) : 0;
+}
+
+/* Clear BITS and wake who waits for that. */
+static void answer(uint32_t bits)
+{
+	atomic_fetch_and(&agent.asked, ~bits);
+	syscall(SYS_futex, &agent.asked, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+static bool stop_is_asked(void)
+{
+	return atomic_load(&agent.asked) & ASK_STOP;
+}
+
+static uint64_t min(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Sample and report until asked to stop, or until the engine fails. */
+static int loop(struct run *run)
+{
+	const struct engine *engine = run->with.engine;
+	uint64_t interval = run->config->reporting_interval_ns, now, service_ns = UINT64_MAX;
+	int err = 0;
+
+	run->next_tick_ns = clock_monotonic_ns() + interval;
+	while (!err && !stop_is_asked()) {
+		now = clock_monotonic_ns();
+		if (engine->service)
+			service_ns = engine->service(now);
+		if (now >= run->next_tick_ns || atomic_load(&agent.asked) & ASK_FLUSH) {
+			err = rotate(run);
+			/* On the beat; but a beat that was missed is not made up for. */
+			while (run->next_tick_ns <= now)
+				run->next_tick_ns += interval;
+			answer(ASK_FLUSH);
+			continue;
+		}
+		wake_wait(&agent.wake, min(run->next_tick_ns, service_ns));
+	}
+	return err;
+}
+
+static void finish(struct run *run)
+{
+	uint64_t deadline = atomic_load(&agent.stop_by_ns);
+
+	if (!execute(run->with.engine, "stop", false)) {
+		report_interval(run, true);
+		recording_close(run->recording);
+		run->recording = NULL;
+	}
+	for (size_t i = 0; i < run->with.reporter_count; i++) {
+		struct reporter *reporter = run->with.reporters[i];
+
+		if (reporter->drain)
+			reporter->drain(reporter, deadline);
+	}
+}
+
+static void close_reporters(struct run *run)
+{
+	for (size_t i = 0; i < run->with.reporter_count; i++)
+		run->with.reporters[i]->close(run->with.reporters[i]);
+}
+
+static void learn_version(struct run *run)
+{
+	const char *text;
+
+	if (execute(run->with.engine, "version", true))
+		return;
+	text = buf_string(&engine_output);
+	if (text)
+		snprintf(run->engine_version, sizeof(run->engine_version), "%.*s",
+			 (int)strcspn(text, "\n"), text);
+}
+
+/* False when a stop comes first. */
+static bool wait_out_delay(uint64_t delay_ns)
+{
+	uint64_t until = clock_monotonic_ns() + delay_ns;
+	uint32_t delayed = AGENT_DELAYED;
+
+	while (!stop_is_asked() && clock_monotonic_ns() < until)
+		wake_wait(&agent.wake, until);
+	return atomic_compare_exchange_strong(&agent.state, &delayed, AGENT_STARTING);
+}
+
+static void *run_agent(void *unused)
+{
+	struct run run = { .config = agent.parts.config };
+	int err;
+
+	(void)unused;
+	if (!wait_out_delay(run.config->start_delay_ns))
+		goto out;
+	executable_name(run.executable, sizeof(run.executable));
+	err = agent.parts.prepare(&run.with, run.config, &agent.wake);
+	if (err)
+		goto out;
+	learn_version(&run);
+	run.interval_began_ms = clock_realtime_ns() / 1000000u;
+	err = start_engine(&run);
+	if (err) {
+		log_error("profiling is off in this process");
+		goto out;
+	}
+	atomic_store(&agent.running_engine, run.with.engine);
+	atomic_store(&agent.state, AGENT_RUNNING);
+	agent.parts.started();
+	log_info("profiling %s with %s %s", run.executable, run.with.engine->name,
+		 run.engine_version);
+	err = loop(&run);
+	atomic_store(&agent.running_engine, NULL);
+	if (err)
+		log_error("profiling is off in this process from now on");
+	else
+		finish(&run);
+out:
+	close_reporters(&run);
+	buf_free(&engine_output);
+	atomic_store(&agent.state, AGENT_NONE);
+	answer(ASK_FLUSH | ASK_STOP);
+	return NULL;
+}
+
+int agent_start(const struct agent_parts *parts)
+{
+	uint32_t none = AGENT_NONE;
+	int err;
+
+	if (!atomic_compare_exchange_strong(&agent.state, &none, AGENT_DELAYED))
+		return -EALREADY;
+	agent.parts = *parts;
+	atomic_store(&agent.asked, 0);
+	err = own_thread_start("asprof-agent", run_agent, NULL);
+	if (err)
+		atomic_store(&agent.state, AGENT_NONE);
+	return err;
+}
+
+bool agent_running(void)
+{
+	return atomic_load(&agent.state) == AGENT_RUNNING;
+}
+
+const struct engine *agent_engine(void)
+{
+	return atomic_load(&agent.running_engine);
+}
+
+/* Ask, and wait until the answer or DEADLINE_NS. Async-signal-safe. */
+static int ask(uint32_t bit, uint64_t deadline_ns)
+{
+	struct timespec deadline = { .tv_sec = (time_t)(deadline_ns / 1000000000u),
+				     .tv_nsec = (long)(deadline_ns % 1000000000u) };
+	uint32_t asked;
+
+	atomic_fetch_or(&agent.asked, bit);
+	wake_up(&agent.wake);
+	/* It may have ended before it could see the question. */
+	while ((asked = atomic_load(&agent.asked)) & bit &&
+	       atomic_load(&agent.state) != AGENT_NONE) {
+		if (clock_monotonic_ns() >= deadline_ns)
+			return -ETIMEDOUT;
+		syscall(SYS_futex, &agent.asked, FUTEX_WAIT_BITSET_PRIVATE, asked, &deadline, NULL,
+			FUTEX_BITSET_MATCH_ANY);
+	}
+	return 0;
+}
+
+int agent_flush(uint64_t timeout_ns)
+{
+	if (!agent_running() || own_thread_is())
+		return -ESRCH;
+	return ask(ASK_FLUSH, clock_monotonic_ns() + timeout_ns);
+}
+
+int agent_stop(uint64_t timeout_ns)
+{
+	uint64_t deadline = clock_monotonic_ns() + timeout_ns;
+	int saved = errno, err;
+
+	if (atomic_load(&agent.state) == AGENT_NONE || own_thread_is())
+		return -ESRCH;
+	atomic_store(&agent.stop_by_ns, deadline);
+	/* While it is still asleep there is nothing to wait for. */
+	err = ask(ASK_STOP, atomic_load(&agent.state) == AGENT_DELAYED ? 0 : deadline);
+	errno = saved;
+	return err;
+}
+
+void agent_forget(void)
+{
+	atomic_store(&agent.running_engine, NULL);
+	atomic_store(&agent.state, AGENT_NONE);
+	atomic_store(&agent.asked, 0);
+	engine_output = (struct buf)BUF_INIT(ENGINE_OUTPUT_MAX);
+	own_thread_forget();
+}

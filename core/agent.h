@@ -1,0 +1,55 @@
+/* The agent: one thread that starts an engine, closes a report each interval, and hands it to
+ * the reporters. There is one in a process. */
+#ifndef CORE_AGENT_H
+#define CORE_AGENT_H
+
+#include <stdbool.h>
+
+#include "core/engine.h"
+#include "core/options.h"
+#include "core/report.h"
+#include "core/wake.h"
+
+#define AGENT_REPORTERS_MAX 4
+
+/* What an agent works with; filled in by agent_parts.prepare. */
+struct agent_equipment {
+	const struct engine *engine;
+	struct reporter *reporters[AGENT_REPORTERS_MAX];
+	size_t reporter_count;
+};
+
+struct agent_parts {
+	const struct config *config; /* for as long as the process lives */
+
+	/* Choose the engine and open the reporters, on the agent thread, after the start delay.
+	 * WAKE wakes the agent thread. Returns 0, or -errno after saying why in the log. */
+	int (*prepare)(struct agent_equipment *equipment, const struct config *config,
+		       struct wake *wake);
+
+	/* Called on the agent thread, once the engine has started. */
+	void (*started)(void);
+};
+
+/* Start the agent thread. Returns 0, -EALREADY while there is one, or -errno. */
+int agent_start(const struct agent_parts *parts);
+
+/* True from the first sample that may be taken to the last. */
+bool agent_running(void);
+
+/* Close the interval that is under way and wait, TIMEOUT_NS at most, until the reporters have
+ * taken it. Any thread; not in signal context. Returns 0, -ESRCH without a running agent, or
+ * -ETIMEDOUT. */
+int agent_flush(uint64_t timeout_ns);
+
+/* Close the last interval, deliver it, and end the agent thread; wait for that TIMEOUT_NS at
+ * most, and not at all while the start delay runs. Async-signal-safe. Returns as above. */
+int agent_stop(uint64_t timeout_ns);
+
+/* In a forked child: there is no agent. */
+void agent_forget(void);
+
+/* The engine that is running, or NULL. Any thread. */
+const struct engine *agent_engine(void);
+
+#endif
