@@ -1,0 +1,524 @@
+/* The threads of this process, a slot for each, with its timers.
+ *
+ * Both clocks use POSIX timers that signal one thread, also for the single shot of the wall
+ * clock, where tgkill(2) would do: the kernel drops the pending signals of timers at exec, while
+ * one from tgkill would live on into the new program, and kill it. */
+#include "engine/threads.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "core/own_thread.h"
+
+#ifndef sigev_notify_thread_id
+#define sigev_notify_thread_id _sigev_un._tid
+#endif
+
+#define BLOCK_SLOTS 256
+#define BLOCKS_MAX  256
+#define NO_SLOT     UINT32_MAX
+
+/* Stacks of the main thread are looked at no deeper than this below their start. */
+#define MAIN_STACK_MAX (64u << 20)
+
+static struct {
+	struct thread_timers timers;
+	_Atomic bool open, disarmed;
+	struct thread *_Atomic blocks[BLOCKS_MAX];
+	_Atomic uint32_t used;  /* slots ever used: the length of the array */
+	_Atomic uint32_t count; /* slots in use now */
+	/* Top of the stack of free slots: index in the low half, a count against reuse between
+	 * load and exchange in the high half. */
+	_Atomic uint64_t free;
+	/* Unknown threads that the last look saw: such a one may be about to take its slot
+	 * itself, and is adopted when the next look sees it again. Agent thread. */
+	pid_t *strangers;
+	size_t stranger_count;
+	_Atomic uint64_t without_timer;
+} all = { .free = NO_SLOT };
+
+static __thread struct thread *own;
+static __thread struct asprof_thread_local_data own_local;
+
+static struct thread *slot(uint32_t index)
+{
+	struct thread *block =
+		atomic_load_explicit(&all.blocks[index / BLOCK_SLOTS], memory_order_acquire);
+
+	return block ? &block[index % BLOCK_SLOTS] : NULL;
+}
+
+static struct thread *slot_pop(void)
+{
+	uint64_t top = atomic_load(&all.free), next;
+	struct thread *t;
+
+	do {
+		if ((uint32_t)top == NO_SLOT)
+			return NULL;
+		t = slot((uint32_t)top);
+		next = ((top >> 32) + 1) << 32 | atomic_load(&t->next_free);
+	} while (!atomic_compare_exchange_weak(&all.free, &top, next));
+	return t;
+}
+
+static void slot_push(struct thread *t)
+{
+	uint64_t top = atomic_load(&all.free), next;
+
+	do {
+		atomic_store(&t->next_free, (uint32_t)top);
+		next = ((top >> 32) + 1) << 32 | t->index;
+	} while (!atomic_compare_exchange_weak(&all.free, &top, next));
+}
+
+/* A slot that was never used. */
+static struct thread *slot_new(void)
+{
+	uint32_t index = atomic_fetch_add(&all.used, 1);
+	struct thread *_Atomic *place;
+	struct thread *block, *none = NULL;
+
+	if (index >= BLOCK_SLOTS * BLOCKS_MAX) {
+		atomic_fetch_sub(&all.used, 1);
+		return NULL;
+	}
+	place = &all.blocks[index / BLOCK_SLOTS];
+	if (!atomic_load(place)) {
+		block = mmap(NULL, BLOCK_SLOTS * sizeof(*block), PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (block == MAP_FAILED)
+			return NULL; /* the index is lost, which is no harm */
+		if (!atomic_compare_exchange_strong(place, &none, block))
+			munmap(block, BLOCK_SLOTS * sizeof(*block));
+	}
+	slot(index)->index = index;
+	return slot(index);
+}
+
+static struct thread *slot_of(pid_t tid)
+{
+	for (uint32_t i = 0; i < atomic_load(&all.used); i++) {
+		struct thread *t = slot(i);
+
+		if (t && atomic_load(&t->tid) == tid && !atomic_load(&t->ended))
+			return t;
+	}
+	return NULL;
+}
+
+static int sample_timer(timer_t *timer, clockid_t clock, const struct thread *t, uintptr_t bit)
+{
+	struct sigevent event = {
+		.sigev_notify = SIGEV_THREAD_ID,
+		.sigev_signo = all.timers.signo,
+		.sigev_value.sival_ptr = (void *)((uintptr_t)t | bit),
+	};
+
+	event.sigev_notify_thread_id = t->tid;
+	return timer_create(clock, &event, timer) ? -errno : 0;
+}
+
+/* The kernel's number for the CPU clock of thread TID, see clock_getcpuclockid(3): all bits of
+ * the id inverted above three for its kind, which is "one thread" (4) and "scheduler" (2). */
+static clockid_t cpu_clock(pid_t tid)
+{
+	return (clockid_t)(~(uint32_t)tid << 3 | 6);
+}
+
+static struct timespec timespec_of(uint64_t ns)
+{
+	return (struct timespec){ .tv_sec = (time_t)(ns / 1000000000u),
+				  .tv_nsec = (long)(ns % 1000000000u) };
+}
+
+static void start_cpu_timer(struct thread *t)
+{
+	uint64_t interval = all.timers.cpu_interval_ns, seed;
+	struct itimerspec when;
+
+	if (interval == UINT64_MAX || atomic_load(&all.disarmed))
+		return;
+	if (sample_timer(&t->cpu_timer, cpu_clock(t->tid), t, 0)) {
+		atomic_fetch_add(&all.without_timer, 1);
+		return;
+	}
+	/* The first shot comes anywhere in the interval: a thread that lives for a tenth of it
+	 * is then sampled one time in ten, and all of them together are counted rightly. */
+	seed = (uint64_t)t->tid * 0x9e3779b97f4a7c15u ^ (uint64_t)(uintptr_t)&when ^
+	       (uint64_t)clock();
+	seed = (seed ^ seed >> 32) * 0xd6e8feb86659fd93u;
+	when.it_value = timespec_of(1 + (seed ^ seed >> 32) % interval);
+	when.it_interval = timespec_of(interval);
+	timer_settime(t->cpu_timer, 0, &when, NULL);
+	t->has_cpu_timer = true;
+}
+
+static void drop_timers(struct thread *t)
+{
+	if (t->has_cpu_timer)
+		timer_delete(t->cpu_timer);
+	if (t->has_wall_timer)
+		timer_delete(t->wall_timer);
+	t->has_cpu_timer = t->has_wall_timer = false;
+}
+
+/* Whoever takes a slot has it alone until its tid is set. */
+static struct thread *slot_take(pid_t tid, bool found)
+{
+	struct thread *t = slot_pop();
+
+	if (!t)
+		t = slot_new();
+	if (!t)
+		return NULL;
+	t->found = found;
+	t->stack_low = t->stack_high = 0;
+	atomic_store(&t->local, NULL);
+	atomic_store(&t->sampled, false);
+	t->wall.known = t->wall.asked = false;
+	t->wall.samples = t->wall.owed = 0;
+	t->wall.due_ns = 0;
+	atomic_store(&t->ended, false);
+	atomic_store(&t->tid, tid);
+	atomic_fetch_add(&all.count, 1);
+	return t;
+}
+
+static void slot_give(struct thread *t)
+{
+	drop_timers(t);
+	atomic_store(&t->tid, 0);
+	atomic_fetch_sub(&all.count, 1);
+	slot_push(t);
+}
+
+int threads_open(const struct thread_timers *timers)
+{
+	all.timers = *timers;
+	for (uint32_t i = 0; i < atomic_load(&all.used); i++) {
+		struct thread *t = slot(i);
+
+		if (t && atomic_load(&t->tid) && !atomic_load(&t->ended) && !t->has_cpu_timer)
+			start_cpu_timer(t);
+	}
+	/* Twice, as it takes two looks to adopt; and before any thread takes a slot itself. */
+	threads_look();
+	threads_look();
+	atomic_store(&all.open, true);
+	return threads_count() ? 0 : -EAGAIN;
+}
+
+void threads_started(uintptr_t stack_low, uintptr_t stack_high)
+{
+	int saved = errno;
+	struct thread *t;
+
+	if (!atomic_load(&all.open) || own || own_thread_is())
+		return;
+	t = slot_take(gettid(), false);
+	if (t) {
+		t->stack_low = stack_low;
+		t->stack_high = stack_high;
+		atomic_store(&t->local, &own_local);
+		own = t;
+		start_cpu_timer(t);
+	}
+	errno = saved;
+}
+
+/* The program's own calls keep the sampling signal unblocked, so this is a raw one. */
+static void block_all_signals(void)
+{
+	uint64_t every = UINT64_MAX;
+
+	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &every, NULL, sizeof(every));
+}
+
+void threads_ended(void)
+{
+	int saved = errno;
+	struct thread *t = own;
+
+	if (!t && atomic_load(&all.open) && !own_thread_is())
+		t = slot_of(gettid()); /* adopted: it came before the engine */
+	if (!t)
+		return;
+	/* From here to its death no signal can bring the slot up again. */
+	block_all_signals();
+	own = NULL;
+	if (atomic_load(&t->sampled))
+		prctl(PR_GET_NAME, t->name);
+	atomic_store_explicit(&t->ended, true, memory_order_release);
+	errno = saved;
+}
+
+struct asprof_thread_local_data *threads_local(void)
+{
+	struct thread *t = own ? own : slot_of(gettid());
+
+	if (t) /* one that was found by looking makes itself known here */
+		atomic_store(&t->local, &own_local);
+	return &own_local;
+}
+
+void threads_each(void (*visit)(void *context, struct thread *thread), void *context)
+{
+	uint32_t used = atomic_load(&all.used);
+
+	for (uint32_t i = 0; i < used; i++) {
+		struct thread *t = slot(i);
+
+		if (t && atomic_load(&t->tid))
+			visit(context, t);
+	}
+}
+
+void threads_reap(void (*last)(void *context, struct thread *thread), void *context)
+{
+	uint32_t used = atomic_load(&all.used);
+
+	for (uint32_t i = 0; i < used; i++) {
+		struct thread *t = slot(i);
+
+		if (!t || !atomic_load(&t->tid) ||
+		    !atomic_load_explicit(&t->ended, memory_order_acquire))
+			continue;
+		last(context, t);
+		slot_give(t);
+	}
+}
+
+static void disarm(void *context, struct thread *t)
+{
+	static const struct itimerspec never;
+
+	(void)context;
+	if (t->has_cpu_timer)
+		timer_settime(t->cpu_timer, 0, &never, NULL);
+	if (t->has_wall_timer)
+		timer_settime(t->wall_timer, 0, &never, NULL);
+}
+
+void threads_disarm(void)
+{
+	atomic_store(&all.disarmed, true);
+	threads_each(disarm, NULL);
+}
+
+bool threads_owns(uintptr_t address)
+{
+	uint32_t blocks =
+		(atomic_load_explicit(&all.used, memory_order_relaxed) + BLOCK_SLOTS - 1) /
+		BLOCK_SLOTS;
+
+	for (uint32_t i = 0; i < blocks && i < BLOCKS_MAX; i++) {
+		uintptr_t first =
+			(uintptr_t)atomic_load_explicit(&all.blocks[i], memory_order_relaxed);
+
+		if (first && address >= first &&
+		    address < first + BLOCK_SLOTS * sizeof(struct thread))
+			return (address - first) % sizeof(struct thread) == 0;
+	}
+	return false;
+}
+
+uint32_t threads_count(void)
+{
+	return atomic_load(&all.count);
+}
+
+uint64_t threads_without_timer(void)
+{
+	return atomic_load(&all.without_timer);
+}
+
+uint64_t thread_cpu_ns(const struct thread *t)
+{
+	struct timespec spent;
+
+	if (clock_gettime(cpu_clock(t->tid), &spent))
+		return 0;
+	return (uint64_t)spent.tv_sec * 1000000000u + (uint64_t)spent.tv_nsec;
+}
+
+bool thread_interrupt(struct thread *t)
+{
+	static const struct itimerspec at_once = { .it_value.tv_nsec = 1 };
+
+	if (atomic_load(&all.disarmed))
+		return false;
+	if (!t->has_wall_timer) {
+		if (sample_timer(&t->wall_timer, CLOCK_MONOTONIC, t, THREAD_WALL_BIT)) {
+			atomic_fetch_add(&all.without_timer, 1);
+			return false;
+		}
+		t->has_wall_timer = true;
+	}
+	return !timer_settime(t->wall_timer, 0, &at_once, NULL);
+}
+
+/* The main thread's stack begins below the strings of the environment and grows as deep as its
+ * limit; the kernel keeps other mappings out of that room. */
+static void main_stack(struct thread *t)
+{
+	uintptr_t top = getauxval(AT_EXECFN);
+	struct rlimit limit;
+
+	if (!top || getrlimit(RLIMIT_STACK, &limit))
+		return;
+	t->stack_high = top & ~(uintptr_t)15;
+	t->stack_low = top - (limit.rlim_cur < MAIN_STACK_MAX ? limit.rlim_cur : MAIN_STACK_MAX);
+}
+
+static void adopt(pid_t tid)
+{
+	struct thread *t = slot_take(tid, true);
+
+	if (!t)
+		return;
+	if (tid == getpid())
+		main_stack(t);
+	start_cpu_timer(t);
+}
+
+void threads_close(void)
+{
+	atomic_store(&all.open, false);
+	for (uint32_t i = 0; i < atomic_load(&all.used); i++) {
+		struct thread *t = slot(i);
+
+		if (!t || !atomic_load(&t->tid))
+			continue;
+		if (t->found || atomic_load(&t->ended))
+			slot_give(t);
+		else
+			drop_timers(t);
+	}
+}
+
+static int by_number(const void *a, const void *b)
+{
+	return *(const pid_t *)a - *(const pid_t *)b;
+}
+
+static bool contains(const pid_t *tids, size_t count, pid_t tid)
+{
+	return count && bsearch(&tid, tids, count, sizeof(*tids), by_number);
+}
+
+/* The ids of all threads of this process, sorted; malloc'd. Returns their number or -errno. */
+static ssize_t list_tids(pid_t **tids)
+{
+	DIR *dir = opendir("/proc/self/task");
+	size_t count = 0, room = 0;
+	struct dirent *entry;
+	pid_t *list = NULL;
+	ssize_t result;
+
+	if (!dir)
+		return -errno;
+	while ((entry = readdir(dir))) {
+		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		if (tid <= 0)
+			continue;
+		if (count == room) {
+			pid_t *larger =
+				realloc(list, (room = room ? 2 * room : 64) * sizeof(*list));
+
+			if (!larger) {
+				result = -ENOMEM;
+				goto out;
+			}
+			list = larger;
+		}
+		list[count++] = tid;
+	}
+	qsort(list, count, sizeof(*list), by_number);
+	*tids = list;
+	list = NULL;
+	result = (ssize_t)count;
+out:
+	free(list);
+	closedir(dir);
+	return result;
+}
+
+/* The directory's link count is the number of threads and two. */
+static bool number_is_as_known(void)
+{
+	struct stat st;
+	uint32_t known = own_thread_count();
+
+	for (uint32_t i = 0; i < atomic_load(&all.used); i++) {
+		struct thread *t = slot(i);
+
+		known += t && atomic_load(&t->tid) && !atomic_load(&t->ended);
+	}
+	return !stat("/proc/self/task", &st) && st.st_nlink == known + 2;
+}
+
+/* Mark in KNOWN those of TIDS that have a slot, and end the found threads that are gone. */
+static void match_slots(const pid_t *tids, size_t count, bool *known)
+{
+	for (uint32_t i = 0; i < atomic_load(&all.used); i++) {
+		struct thread *t = slot(i);
+		pid_t tid = t ? atomic_load(&t->tid) : 0;
+		const pid_t *place;
+
+		if (!tid || atomic_load(&t->ended))
+			continue;
+		place = bsearch(&tid, tids, count, sizeof(*tids), by_number);
+		if (place)
+			known[place - tids] = true;
+		else if (t->found)
+			atomic_store(&t->ended, true);
+	}
+}
+
+void threads_look(void)
+{
+	pid_t *tids = NULL, *strangers = NULL;
+	size_t stranger_count = 0;
+	bool *known = NULL;
+	ssize_t count;
+
+	if (number_is_as_known())
+		return;
+	count = list_tids(&tids);
+	if (count <= 0)
+		return; /* no /proc, or no memory: the next look may do better */
+	known = calloc((size_t)count, sizeof(*known));
+	strangers = calloc((size_t)count, sizeof(*strangers));
+	if (!known || !strangers)
+		goto out;
+	match_slots(tids, (size_t)count, known);
+	for (size_t i = 0; i < (size_t)count; i++) {
+		if (known[i] || own_thread_known(tids[i]))
+			continue;
+		if (contains(all.strangers, all.stranger_count, tids[i]))
+			adopt(tids[i]);
+		else
+			strangers[stranger_count++] = tids[i];
+	}
+	free(all.strangers);
+	all.strangers = strangers;
+	all.stranger_count = stranger_count;
+	strangers = NULL;
+out:
+	free(strangers);
+	free(known);
+	free(tids);
+}

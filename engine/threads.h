@@ -1,0 +1,102 @@
+/* The threads of this process, a slot for each, with its timers.
+ *
+ * A slot is taken by its own thread when that starts, or by the agent thread when it finds one
+ * that came another way (before the engine started, or by a raw clone). A thread that ends only
+ * marks its slot; the agent thread gives it back. Slots are reused and never freed: a signal may
+ * carry a pointer to one. */
+#ifndef ENGINE_THREADS_H
+#define ENGINE_THREADS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include "core/asprof.h"
+
+/* What the agent thread knows of a thread's wall clock; nobody else reads it. */
+struct thread_wall {
+	bool known;           /* the stack below is where it sleeps, as far as is known */
+	bool settled;         /* it was seen not to run since */
+	bool asked;           /* the timer was armed and its sample has not come yet */
+	bool truncated;       /* the stack */
+	uint32_t depth;       /* of the stack */
+	uintptr_t *pcs;       /* malloc'd */
+	uint64_t cpu_ns;      /* the thread's CPU time when that was taken, or last looked at */
+	uint64_t due_ns;      /* next visit, monotonic; 0: not yet chosen */
+	uint32_t owed;        /* visits that the sample asked for will stand for */
+	uint32_t samples;     /* counted since the last event */
+	uint64_t first, last; /* ticks of the first and the last of them */
+};
+
+struct thread {
+	_Atomic pid_t tid;  /* 0 while the slot is free */
+	_Atomic bool ended; /* its owner is gone, or going with every signal blocked */
+	uint32_t index;
+	_Atomic uint32_t next_free;
+	bool found; /* by looking: its end is seen by looking, too */
+	/* Stack that is mapped for certain; 0 where unknown. */
+	uintptr_t stack_low, stack_high;
+	bool has_cpu_timer, has_wall_timer;
+	timer_t cpu_timer, wall_timer;
+	_Atomic bool sampled; /* so its name is wanted */
+	char name[16];        /* set when it has ended and was sampled */
+	struct asprof_thread_local_data *_Atomic local;
+	struct thread_wall wall;
+};
+
+/* The timers of one thread, as the engine wants them. */
+struct thread_timers {
+	int signo;
+	uint64_t cpu_interval_ns; /* UINT64_MAX: none */
+};
+
+/* The signal's value is the slot, with this bit set when the wall clock asked. */
+#define THREAD_WALL_BIT 1u
+
+/* Begin to keep slots, with TIMERS for every thread from now on. Returns 0 or -errno. */
+int threads_open(const struct thread_timers *timers);
+
+/* Take every timer away; reap first. */
+void threads_close(void);
+
+/* Have no timer signal any more, for good: the signal is the program's now. Async-signal-safe. */
+void threads_disarm(void);
+
+/* In a thread that starts, with the address range of its stack that is mapped for certain, and
+ * in one that ends. Not in signal context; errno preserved. No lock is taken. */
+void threads_started(uintptr_t stack_low, uintptr_t stack_high);
+void threads_ended(void);
+
+/* True when SLOT is one: a signal's value is looked at before it is believed.
+ * Async-signal-safe. */
+bool threads_owns(uintptr_t slot);
+
+/* This thread's data for asprof_get_thread_local_data. */
+struct asprof_thread_local_data *threads_local(void);
+
+/* The rest is for the agent thread. */
+
+/* Look for threads that came or went unseen. Cheap when their number is as known. */
+void threads_look(void);
+
+/* Call VISIT for every thread, those that have ended and were not reaped included. */
+void threads_each(void (*visit)(void *context, struct thread *thread), void *context);
+
+/* Call LAST for every thread that has ended since, and free its slot. */
+void threads_reap(void (*last)(void *context, struct thread *thread), void *context);
+
+/* Threads now in slots. */
+uint32_t threads_count(void);
+
+/* CPU time of THREAD so far in nanoseconds; 0 when it is gone. */
+uint64_t thread_cpu_ns(const struct thread *thread);
+
+/* Have THREAD interrupted once, at once, for a wall-clock sample. False when it cannot be. */
+bool thread_interrupt(struct thread *thread);
+
+/* Threads whose timer could not be had (RLIMIT_SIGPENDING, mostly), since threads_open(). */
+uint64_t threads_without_timer(void);
+
+#endif
