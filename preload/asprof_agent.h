@@ -1,0 +1,52 @@
+/* The agent's C interface, for programs that want a say in how they are profiled.
+ *
+ * All of it is weak: a program built with this header needs no library, and runs without the
+ * preload. Then the functions are NULL, and the macros below do nothing:
+ *
+ *	if (asprof_agent_flush)
+ *		asprof_agent_flush();
+ *
+ * Any thread may call them, but not a signal handler. */
+#ifndef ASPROF_AGENT_H
+#define ASPROF_AGENT_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define ASPROF_AGENT_API __attribute__((weak, visibility("default")))
+
+/* Begin to profile, where it was stopped or never begun; the settings are those of the
+ * environment at the program's start. Returns 0, or -1 with errno set: EALREADY when it runs,
+ * EINVAL when the environment holds a wrong value. */
+ASPROF_AGENT_API int asprof_agent_start(void);
+
+/* Close and deliver the last report, wait for that (ASPROF_AGENT_EXIT_TIMEOUT at most), and
+ * profile no more. Returns 0, or -1 with errno set: ESRCH when nothing runs, ETIMEDOUT. */
+ASPROF_AGENT_API int asprof_agent_stop(void);
+
+/* Close the report that is under way and have it delivered now. Returns as above. */
+ASPROF_AGENT_API int asprof_agent_flush(void);
+
+/* 1 while samples are taken, else 0. */
+ASPROF_AGENT_API int asprof_agent_running(void);
+
+/* Around one turn of an event loop, or one poll of a task, on the same thread. When a sample of
+ * that thread fell in between, the event tokio.PollcatchV1 with the times of both ends is
+ * recorded, by which `asprof-agent longpolls` finds the turns that took long. Turns do not nest.
+ * A turn without a sample costs some nanoseconds. */
+ASPROF_AGENT_API void asprof_agent_poll_begin(void);
+ASPROF_AGENT_API void asprof_agent_poll_end(void);
+
+/* "0.1.0" */
+ASPROF_AGENT_API const char *asprof_agent_version(void);
+
+#define ASPROF_AGENT_POLL_BEGIN() \
+	((void)(asprof_agent_poll_begin && (asprof_agent_poll_begin(), 1)))
+#define ASPROF_AGENT_POLL_END() ((void)(asprof_agent_poll_end && (asprof_agent_poll_end(), 1)))
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
