@@ -4,47 +4,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "core/fd.h"
+#include "engine/process_memory.h"
 
-/* Where process_vm_readv is forbidden, as in older containers. */
-static int memory_read_proc(uintptr_t address, void *data, size_t size)
-{
-	int fd = fd_raise(open("/proc/self/mem", O_RDONLY | O_CLOEXEC)), err;
-
-	if (fd < 0)
-		return fd;
-	err = fd_read(fd, data, size, (off_t)address);
-	close(fd);
-	return err == -EIO || err == -ENODATA ? -EFAULT : err;
-}
-
-int memory_read(uintptr_t address, void *data, size_t size)
-{
-	struct iovec local = { .iov_base = data, .iov_len = size };
-	struct iovec remote = { .iov_base = (void *)address, .iov_len = size };
-	ssize_t n;
-
-	while (remote.iov_len) {
-		n = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
-		if (n < 0 && (errno == ENOSYS || errno == EPERM))
-			return memory_read_proc((uintptr_t)remote.iov_base, local.iov_base,
-						remote.iov_len);
-		if (n <= 0)
-			return n ? -errno : -EFAULT;
-		local.iov_base = (char *)local.iov_base + n;
-		remote.iov_base = (char *)remote.iov_base + n;
-		local.iov_len = remote.iov_len -= (size_t)n;
-	}
-	return 0;
-}
-
-const ElfW(Phdr) * image_phdr(const struct image *image, uint32_t type)
+const Elf64_Phdr *image_phdr(const struct image *image, uint32_t type)
 {
 	for (size_t i = 0; i < image->phdr_count; i++)
 		if (image->phdrs[i].p_type == type)
@@ -60,7 +27,7 @@ static uint64_t align4(uint64_t size)
 /* Find the build-id in the notes; its place goes to *OFFSET. */
 static size_t notes_build_id(const uint8_t *notes, size_t size, size_t *offset)
 {
-	ElfW(Nhdr) note;
+	Elf64_Nhdr note;
 	uint64_t name, end;
 	size_t at = 0;
 
@@ -87,14 +54,14 @@ static size_t find_build_id(const struct image *image, uint8_t id[IMAGE_BUILD_ID
 			    uint64_t *address)
 {
 	uint8_t *notes = malloc(NOTES_MAX);
-	const ElfW(Phdr) * phdr;
+	const Elf64_Phdr *phdr;
 	size_t found = 0, size, offset;
 
 	for (size_t i = 0; notes && !found && i < image->phdr_count; i++) {
 		phdr = &image->phdrs[i];
 		size = phdr->p_memsz < NOTES_MAX ? phdr->p_memsz : NOTES_MAX;
 		if (phdr->p_type != PT_NOTE ||
-		    memory_read(image->bias + phdr->p_vaddr, notes, size))
+		    process_memory_read(image->bias + phdr->p_vaddr, notes, size))
 			continue;
 		found = notes_build_id(notes, size, &offset);
 		if (found) {
@@ -115,7 +82,7 @@ size_t image_build_id(const struct image *image, uint8_t id[IMAGE_BUILD_ID_MAX])
 
 static int file_read(const struct image *image, int fd, uint64_t address, void *data, size_t size)
 {
-	const ElfW(Phdr) * phdr;
+	const Elf64_Phdr *phdr;
 
 	for (size_t i = 0; i < image->phdr_count; i++) {
 		phdr = &image->phdrs[i];
@@ -132,15 +99,15 @@ static int file_read(const struct image *image, int fd, uint64_t address, void *
 static bool file_is_same(const struct image *image, int fd)
 {
 	uint8_t id[IMAGE_BUILD_ID_MAX], file_id[IMAGE_BUILD_ID_MAX];
-	size_t size, bytes = image->phdr_count * sizeof(ElfW(Phdr));
-	ElfW(Phdr) *phdrs = malloc(bytes);
-	ElfW(Ehdr) ehdr;
+	size_t size, bytes = image->phdr_count * sizeof(Elf64_Phdr);
+	Elf64_Phdr *phdrs = malloc(bytes);
+	Elf64_Ehdr ehdr;
 	uint64_t address;
 	bool same;
 
 	size = find_build_id(image, id, &address);
 	same = phdrs && size && !fd_read(fd, &ehdr, sizeof(ehdr), 0) &&
-	       ehdr.e_phentsize == sizeof(ElfW(Phdr)) && ehdr.e_phnum == image->phdr_count &&
+	       ehdr.e_phentsize == sizeof(Elf64_Phdr) && ehdr.e_phnum == image->phdr_count &&
 	       !fd_read(fd, phdrs, bytes, (off_t)ehdr.e_phoff) &&
 	       !memcmp(phdrs, image->phdrs, bytes) &&
 	       !file_read(image, fd, address, file_id, size) && !memcmp(id, file_id, size);
@@ -169,7 +136,7 @@ void image_close(struct image *image)
 	image->fd = -1;
 }
 
-int image_is_memory(const struct image *image)
+bool image_is_memory(const struct image *image)
 {
 	return image->fd < 0;
 }
@@ -178,5 +145,5 @@ int image_read(const struct image *image, uint64_t address, void *data, size_t s
 {
 	if (image->fd >= 0)
 		return file_read(image, image->fd, address, data, size);
-	return memory_read(image->bias + address, data, size);
+	return process_memory_read(image->bias + address, data, size);
 }

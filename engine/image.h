@@ -5,6 +5,7 @@
 
 #include <elf.h>
 #include <link.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,14 +16,10 @@
 struct image {
 	const char *path; /* owned by the caller */
 	uintptr_t bias;
-	ElfW(Phdr) phdrs[IMAGE_PHDRS_MAX];
+	Elf64_Phdr phdrs[IMAGE_PHDRS_MAX];
 	size_t phdr_count;
 	int fd; /* the module's file when it is provably the same, else negative */
 };
-
-/* Copy SIZE bytes at ADDRESS of this process. Returns 0 or -errno, -EFAULT where any of it is
- * not mapped. */
-int memory_read(uintptr_t address, void *data, size_t size);
 
 /* Set the module's file behind IMAGE, if it carries the build-id that is in memory; else reads
  * come from memory. Reading the file leaves no pages of the module resident. */
@@ -33,12 +30,12 @@ void image_close(struct image *image);
 int image_read(const struct image *image, uint64_t address, void *data, size_t size);
 
 /* True when image_read gives what the loader relocated. */
-int image_is_memory(const struct image *image);
+bool image_is_memory(const struct image *image);
 
 /* The build-id as it is in memory. Returns its size, 0 when there is none. */
 size_t image_build_id(const struct image *image, uint8_t id[IMAGE_BUILD_ID_MAX]);
 
 /* The first program header of TYPE, or NULL. */
-const ElfW(Phdr) * image_phdr(const struct image *image, uint32_t type);
+const Elf64_Phdr *image_phdr(const struct image *image, uint32_t type);
 
 #endif

@@ -136,7 +136,7 @@ static struct {
 
 static bool code_span(const struct image *image, uintptr_t *start, uintptr_t *end)
 {
-	const ElfW(Phdr) * phdr;
+	const Elf64_Phdr *phdr;
 
 	*start = UINTPTR_MAX;
 	*end = 0;
@@ -220,7 +220,7 @@ static void map_free(void *p, size_t size)
  * search table that would tell. */
 static size_t frame_size(const struct image *image, uint64_t begin, uint64_t last)
 {
-	const ElfW(Phdr) * phdr;
+	const Elf64_Phdr *phdr;
 	uint64_t end = 0;
 	uint32_t length;
 
@@ -239,7 +239,7 @@ static size_t frame_size(const struct image *image, uint64_t begin, uint64_t las
 
 static struct unwind_table *compile(const struct image *image, uintptr_t start, uintptr_t end)
 {
-	const ElfW(Phdr) *phdr = image_phdr(image, PT_GNU_EH_FRAME);
+	const Elf64_Phdr *phdr = image_phdr(image, PT_GNU_EH_FRAME);
 	struct cfi_source source = { .text_start = start - image->bias,
 				     .text_end = end - image->bias,
 				     .bias = image_is_memory(image) ? image->bias : 0 };
