@@ -1,0 +1,165 @@
+/* What the JDK's `jfr` makes of our recordings. */
+#include <check.h>
+
+#include "test/fixtures/jfr_sample.h"
+
+static struct sample sample;
+
+static void jfr(const char *arguments, struct buf *out)
+{
+	char command[256];
+
+	snprintf(command, sizeof(command), "jfr %s %s 2>&1", arguments, sample.recording);
+	buf_reset(out);
+	ck_assert_msg(sample_run(command, out) == 0, "%s: %s", command, buf_string(out));
+}
+
+static unsigned count(const char *string, const char *part)
+{
+	unsigned n = 0;
+
+	for (; (string = strstr(string, part)); string += strlen(part))
+		n++;
+	return n;
+}
+
+/* Both chunks together. */
+static const struct {
+	const char *type;
+	unsigned count;
+} totals[] = {
+	{ "jdk.ExecutionSample", 6 }, { "profiler.WallClockSample", 2 },
+	{ "profiler.Malloc", 4 },     { "profiler.Free", 1 },
+	{ "profiler.UserEvent", 2 },  { "asprof.RetainedHeap", 2 },
+	{ "asprof.Losses", 2 },       { "jdk.ActiveRecording", 2 },
+	{ "jdk.ActiveSetting", 4 },   { "jdk.OSInformation", 2 },
+	{ "jdk.CPUInformation", 2 },  { "jdk.NativeLibrary", 2 },
+	{ "jdk.CPULoad", 2 },         { "profiler.Log", 2 },
+};
+
+START_TEST(summary)
+{
+	struct buf out = BUF_INIT(1 << 20);
+	const char *at;
+	char name[64];
+	size_t i;
+
+	jfr("summary", &out);
+	ck_assert_ptr_nonnull(strstr(buf_string(&out), "Chunks: 2"));
+	ck_assert_ptr_nonnull(strstr(buf_string(&out), "Start: 2023-11-14 22:13:20"));
+	ck_assert_ptr_nonnull(strstr(buf_string(&out), "Duration: 2 s"));
+	for (i = 0; i < sizeof(totals) / sizeof(*totals); i++) {
+		snprintf(name, sizeof(name), " %s ", totals[i].type);
+		at = strstr(buf_string(&out), name);
+		ck_assert_msg(at != NULL, "no %s", totals[i].type);
+		ck_assert_uint_eq(strtoul(at + strlen(name), NULL, 10), totals[i].count);
+	}
+	buf_free(&out);
+}
+END_TEST
+
+/* What `jfr print --json` says of each kind, and how often. */
+static const struct {
+	const char *type, *text;
+	unsigned count;
+} printed[] = {
+	{ "jdk.ExecutionSample", "\"javaName\": null", 6 },
+	{ "jdk.ExecutionSample", "\"osName\": \"burner\"", 4 },
+	{ "jdk.ExecutionSample", "\"osName\": \"[tid=1002]\"", 2 },
+	{ "jdk.ExecutionSample", "\"osThreadId\": 1001", 4 },
+	{ "jdk.ExecutionSample", "\"state\": \"STATE_DEFAULT\"", 6 },
+	{ "jdk.ExecutionSample", "\"name\": \"burn\"", 4 },
+	{ "jdk.ExecutionSample", "\"name\": \"relay\"", 2 },
+	{ "jdk.ExecutionSample", "\"name\": \"ns::Type<int>::run\"", 4 },
+	{ "jdk.ExecutionSample", "\"name\": \"libstdc++.so.6\"", 4 },
+	{ "jdk.ExecutionSample", "\"type\": \"C++\"", 4 },
+	{ "jdk.ExecutionSample", "\"truncated\": false", 6 },
+	/* A third of a microsecond a tick of a thousand, in the first chunk and in the second. */
+	{ "jdk.ExecutionSample", "\"startTime\": \"2023-11-14T22:13:20.000000333Z\"", 1 },
+	{ "jdk.ExecutionSample", "\"startTime\": \"2023-11-14T22:13:21.000000333Z\"", 1 },
+	{ "profiler.WallClockSample", "\"state\": \"STATE_SLEEPING\"", 2 },
+	{ "profiler.WallClockSample", "\"samples\": 5", 2 },
+	{ "profiler.WallClockSample", "\"timeSpan\": \"PT0.000005S\"", 2 },
+	{ "profiler.Malloc", "\"size\": 1024", 4 },
+	{ "profiler.Malloc", "\"weight\": 524288", 4 },
+	{ "profiler.Malloc", "\"name\": \"main\"", 4 },
+	{ "profiler.Free", "\"address\": 139715286138880", 1 },
+	{ "profiler.Free", "\"stackTrace\": null", 1 },
+	{ "profiler.Free", "\"weight\": 524288", 1 },
+	{ "profiler.Free", "\"birth\": \"2023-11-14T22:13:20.000001666Z\"", 1 },
+	{ "asprof.RetainedHeap", "\"bytes\": 3000", 2 },
+	{ "asprof.RetainedHeap", "\"freedBytes\": 2000", 2 },
+	{ "asprof.Losses", "\"ringFull\": 22", 2 },
+	{ "profiler.UserEvent", "\"tokio.PollcatchV1\"", 2 },
+	{ "jdk.ActiveSetting", "\"value\": \"tsc\"", 2 },
+	{ "jdk.ActiveSetting", "\"id\": 101", 2 },
+	{ "jdk.NativeLibrary", "\"name\": \"\\/usr\\/lib\\/libc.so.6\"", 2 },
+	{ "jdk.CPULoad", "\"jvmUser\": 0.25", 2 },
+	{ "jdk.CPULoad", "\"machineTotal\": 0.5", 2 },
+	{ "jdk.CPUInformation", "\"hwThreads\": 4", 2 },
+	{ "profiler.Log", "\"level\": \"WARN\"", 2 },
+	{ "profiler.Log", "a \\\"quoted\\\" message", 2 },
+};
+
+START_TEST(print_json)
+{
+	struct buf out = BUF_INIT(4 << 20);
+	const char *asked = "";
+	char arguments[128];
+	size_t i;
+
+	for (i = 0; i < sizeof(printed) / sizeof(*printed); i++) {
+		if (strcmp(asked, printed[i].type)) {
+			asked = printed[i].type;
+			snprintf(arguments, sizeof(arguments), "print --json --events %s", asked);
+			jfr(arguments, &out);
+		}
+		ck_assert_msg(count(buf_string(&out), printed[i].text) == printed[i].count,
+			      "%s: %u times %s in %s", asked,
+			      count(buf_string(&out), printed[i].text), printed[i].text,
+			      buf_string(&out));
+	}
+	buf_free(&out);
+}
+END_TEST
+
+/* Everything at once, as text, with the types: nothing that the JDK stumbles over. */
+START_TEST(takes_all)
+{
+	struct buf out = BUF_INIT(4 << 20);
+
+	jfr("print", &out);
+	ck_assert_ptr_null(strstr(buf_string(&out), "xception"));
+	jfr("metadata", &out);
+	ck_assert_ptr_nonnull(strstr(buf_string(&out), "@Name(\"asprof.RetainedHeap\")"));
+	ck_assert_ptr_nonnull(strstr(buf_string(&out), "@DataAmount(\"BYTES\")"));
+	buf_free(&out);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("jfr_jdk");
+	TCase *tcase = tcase_create("all");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	if (system("command -v jfr >/dev/null 2>&1")) {
+		puts("jfr (openjdk-17-jdk-headless) is not installed");
+		return 77;
+	}
+	if (sample_make(&sample)) {
+		puts("cannot write the recording");
+		return 1;
+	}
+	tcase_set_timeout(tcase, 120);
+	tcase_add_test(tcase, summary);
+	tcase_add_test(tcase, print_json);
+	tcase_add_test(tcase, takes_all);
+	suite_add_tcase(suite, tcase);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	sample_remove(&sample);
+	return failed ? 1 : 0;
+}
