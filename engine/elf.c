@@ -256,6 +256,11 @@ const Elf64_Ehdr *elf_header(const struct elf *elf)
 	return &elf->header;
 }
 
+uint64_t elf_image_bias(const struct elf *elf)
+{
+	return elf->bias;
+}
+
 uint64_t elf_size(const struct elf *elf)
 {
 	return elf->size;

@@ -40,6 +40,9 @@ void elf_close(struct elf *elf); /* NULL is fine */
 
 const Elf64_Ehdr *elf_header(const struct elf *elf);
 
+/* Of an image: mapped address less link address. */
+uint64_t elf_image_bias(const struct elf *elf);
+
 /* Bytes of the file, or of the buffer. */
 uint64_t elf_size(const struct elf *elf);
 

@@ -9,21 +9,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Kinds of frame, numbered as in async-profiler's recordings. */
-enum frame_type {
-	FRAME_INTERPRETED = 0,
-	FRAME_JIT_COMPILED = 1,
-	FRAME_INLINED = 2,
-	FRAME_NATIVE = 3, /* C, assembler, and what has no name */
-	FRAME_CPP = 4,    /* demangled: C++ and Rust */
-	FRAME_KERNEL = 5,
-};
+#include "engine/jfr_types.h"
 
 struct symbol {
-	const char *name;     /* "foo::bar", "write@plt", "libx.so+0x1234", "0x7f001234" */
-	const char *module;   /* base name of the file, "vdso", "jit", or "" when unknown */
-	enum frame_type type; /* one of the above */
-	uintptr_t start;      /* where the function begins, or the address itself */
+	const char *name;         /* "foo::bar", "write@plt", "libx.so+0x1234", "0x7f001234" */
+	const char *module;       /* base name of the file, "vdso", "jit", or "" when unknown */
+	enum jfr_frame_type type; /* native, C++ (also Rust) or JIT */
+	uintptr_t start;          /* where the function begins, or the address itself */
 };
 
 struct symbols;

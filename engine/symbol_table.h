@@ -1,0 +1,42 @@
+/* A batch of addresses against one pass over a symbol table. */
+#ifndef ENGINE_SYMBOL_TABLE_H
+#define ENGINE_SYMBOL_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "engine/elf.h"
+
+/* A function symbol that may be the answer. */
+struct symbol_candidate {
+	uint64_t start, size;
+	uint32_t name; /* in the string table */
+	uint16_t section;
+	uint8_t rank; /* of those that start together the highest is taken */
+	bool global, set;
+};
+
+struct symbol_match {
+	uint64_t address; /* asked for: a link address */
+
+	/* The answer, once found. */
+	bool found;
+	bool plt;   /* a stub: "@plt" follows the name */
+	bool named; /* its name has been told */
+	uint32_t name;
+	uint64_t start;
+
+	struct symbol_candidate covering; /* the innermost symbol whose size reaches here */
+	struct symbol_candidate nearest;  /* the last symbol that starts at or before */
+};
+
+/* Answer those of MATCHES, sorted by address, that are not found yet, from TABLE with the names
+ * in STRINGS. A sized symbol is the answer within its size only. One without a size (assembler)
+ * reaches to the next symbol, within its section. Of aliases it takes functions over labels,
+ * global names over local ones, then what has fewest underscores in front, and is shortest.
+ * Returns 0 or -errno; after an error none of the answers comes from this table. */
+int symbol_table_match(struct elf *elf, const Elf64_Shdr *table, const Elf64_Shdr *strings,
+		       struct symbol_match *matches, size_t count);
+
+#endif
