@@ -1,0 +1,67 @@
+/* Dies of a signal, in the way of the first argument, of the number in the second; or has a
+ * child die of it, and says how. */
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "test/programs/check.h"
+
+static void on_signal(int signo)
+{
+	(void)signo;
+}
+
+static void *raise_it(void *signo)
+{
+	raise(*(int *)signo);
+	return NULL;
+}
+
+static int in_child(pid_t child, int signo)
+{
+	int status;
+
+	if (!child) {
+		raise(signo);
+		_exit(1);
+	}
+	CHECK(waitpid(child, &status, 0) == child && WIFSIGNALED(status));
+	printf("child died of %d\n", WTERMSIG(status));
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	const char *how = argc > 2 ? argv[1] : "";
+	int signo = argc > 2 ? atoi(argv[2]) : 0;
+	pthread_t thread;
+
+	/* A shell has its background jobs ignore some. */
+	signal(signo, SIG_DFL);
+	if (!strcmp(how, "raise"))
+		raise(signo);
+	if (!strcmp(how, "kill"))
+		kill(getpid(), signo);
+	if (!strcmp(how, "thread")) {
+		CHECK(!pthread_create(&thread, NULL, raise_it, &signo));
+		pthread_join(thread, NULL);
+	}
+	if (!strcmp(how, "reset")) {
+		signal(signo, on_signal);
+		raise(signo);
+		signal(signo, SIG_DFL);
+		raise(signo);
+	}
+	if (!strcmp(how, "ignore")) {
+		signal(signo, SIG_IGN);
+		raise(signo);
+		return 0;
+	}
+	if (!strcmp(how, "fork"))
+		return in_child(fork(), signo);
+	if (!strcmp(how, "vfork"))
+		return in_child(vfork(), signo);
+	return 9;
+}

@@ -1,0 +1,192 @@
+/* All that a program can see of signals, over the whole range of them: dispositions, masks,
+ * sets that are waited for. Prints "ok"; all holds under a sampler as it does without. The first
+ * argument is a signal that is the sampler's: it is taken over at the end. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "test/programs/check.h"
+
+static volatile sig_atomic_t got;
+
+static void on_signal(int signo)
+{
+	got = signo;
+}
+
+/* Two that the C library keeps for itself. */
+static int is_usable(int signo)
+{
+	return signo != SIGKILL && signo != SIGSTOP && (signo < 32 || signo >= SIGRTMIN);
+}
+
+static void dispositions(void)
+{
+	struct sigaction action, ignore = { .sa_handler = SIG_IGN }, fallback = { 0 };
+
+	for (int signo = 1; signo <= 64; signo++) {
+		if (!is_usable(signo))
+			continue;
+		CHECK(!sigaction(signo, NULL, &action));
+		CHECK(action.sa_handler == SIG_DFL && !action.sa_flags);
+		CHECK(!sigaction(signo, &ignore, &action));
+		CHECK(action.sa_handler == SIG_DFL);
+		CHECK(!sigaction(signo, &fallback, &action));
+		CHECK(action.sa_handler == SIG_IGN);
+		CHECK(signal(signo, SIG_IGN) == SIG_DFL);
+		CHECK(sysv_signal(signo, SIG_DFL) == SIG_IGN);
+		CHECK(signal(signo, SIG_DFL) == SIG_DFL);
+	}
+	errno = 0;
+	CHECK(signal(65, SIG_DFL) == SIG_ERR && errno == EINVAL);
+	CHECK(sigaction(0, NULL, &action) && errno == EINVAL);
+	errno = 0;
+}
+
+static void own_handler(int signo)
+{
+	struct sigaction action = { .sa_handler = on_signal }, old;
+
+	CHECK(!sigaction(signo, &action, &old) && old.sa_handler == SIG_DFL);
+	CHECK(!sigaction(signo, NULL, &old) && old.sa_handler == on_signal);
+	got = 0;
+	CHECK(!raise(signo) && got == signo);
+	CHECK(signal(signo, SIG_DFL) == on_signal);
+	CHECK(signal(signo, on_signal) == SIG_DFL);
+	CHECK(signal(signo, SIG_DFL) == on_signal);
+	errno = 0;
+}
+
+static int is_full(const sigset_t *set)
+{
+	for (int signo = 1; signo <= 64; signo++)
+		if (is_usable(signo) && !sigismember(set, signo))
+			return 0;
+	return 1;
+}
+
+static int is_empty(const sigset_t *set)
+{
+	for (int signo = 1; signo <= 64; signo++)
+		if (sigismember(set, signo) == 1)
+			return 0;
+	return 1;
+}
+
+/* A thread inherits its maker's mask. */
+static void *look_at_mask(void *set)
+{
+	pthread_sigmask(SIG_BLOCK, NULL, set);
+	return NULL;
+}
+
+static void masks(int sampler)
+{
+	sigset_t all, one, old;
+	pthread_t thread;
+
+	sigfillset(&all);
+	sigemptyset(&one);
+	sigaddset(&one, sampler);
+
+	CHECK(!sigprocmask(SIG_SETMASK, &all, &old) && is_empty(&old));
+	CHECK(!pthread_sigmask(SIG_BLOCK, NULL, &old) && is_full(&old));
+	CHECK(!pthread_create(&thread, NULL, look_at_mask, &old) && !pthread_join(thread, NULL));
+	CHECK(is_full(&old));
+	CHECK(!pthread_sigmask(SIG_UNBLOCK, &one, &old) && is_full(&old));
+	CHECK(!pthread_sigmask(SIG_BLOCK, &one, &old) && !sigismember(&old, sampler));
+	CHECK(!pthread_sigmask(SIG_BLOCK, NULL, &old) && is_full(&old));
+	sigemptyset(&old);
+	CHECK(!sigprocmask(SIG_SETMASK, &old, NULL));
+	CHECK(!sigprocmask(SIG_SETMASK, NULL, &old) && is_empty(&old));
+}
+
+static void waits(void)
+{
+	struct timespec time = { .tv_nsec = 100000000 };
+	struct signalfd_siginfo info;
+	sigset_t all, usr1, old;
+	int fd, signo;
+
+	sigfillset(&all);
+	CHECK(!pthread_sigmask(SIG_SETMASK, &all, &old));
+	CHECK(sigtimedwait(&all, NULL, &time) == -1 && errno == EAGAIN);
+	CHECK(!raise(SIGUSR1) && !sigwait(&all, &signo) && signo == SIGUSR1);
+	CHECK(!raise(SIGRTMAX) && sigwaitinfo(&all, NULL) == SIGRTMAX);
+
+	fd = signalfd(-1, &all, SFD_NONBLOCK);
+	CHECK(fd >= 0);
+	nanosleep(&time, NULL);
+	CHECK(read(fd, &info, sizeof(info)) == -1 && errno == EAGAIN);
+	CHECK(!raise(SIGUSR2) && read(fd, &info, sizeof(info)) == sizeof(info));
+	CHECK(info.ssi_signo == SIGUSR2);
+	close(fd);
+
+	/* Blocked outside, let in by the call. */
+	CHECK(signal(SIGUSR1, on_signal) == SIG_DFL);
+	usr1 = all;
+	sigdelset(&usr1, SIGUSR1);
+	got = 0;
+	CHECK(!raise(SIGUSR1) && !got);
+	CHECK(sigsuspend(&usr1) == -1 && errno == EINTR && got == SIGUSR1);
+	CHECK(signal(SIGUSR1, SIG_DFL) == on_signal);
+	CHECK(!pthread_sigmask(SIG_SETMASK, &old, NULL));
+	errno = 0;
+}
+
+/* Samples are taken while every signal is blocked. */
+static void spin_blocked(void)
+{
+	struct timespec start, now;
+	sigset_t all, old;
+
+	sigfillset(&all);
+	CHECK(!sigprocmask(SIG_SETMASK, &all, &old));
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	do
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	while ((now.tv_sec - start.tv_sec) * 1000 + (now.tv_nsec - start.tv_nsec) / 1000000 < 300);
+	CHECK(!sigprocmask(SIG_SETMASK, &old, NULL));
+}
+
+static void children(void)
+{
+	int status;
+	FILE *pipe;
+	char line[32];
+
+	CHECK(system("exit 5") == 5 << 8);
+	CHECK(system("kill -TERM $$") == SIGTERM);
+	pipe = popen("echo hello; exit 4", "r");
+	CHECK(pipe && fgets(line, sizeof(line), pipe) && !strcmp(line, "hello\n"));
+	CHECK(pclose(pipe) == 4 << 8);
+	if (!fork())
+		_exit(execl("/bin/sh", "sh", "-c", "exit 6", (char *)NULL));
+	CHECK(wait(&status) > 0 && status == 6 << 8);
+	if (!vfork())
+		_exit(7);
+	CHECK(wait(&status) > 0 && status == 7 << 8);
+	errno = 0;
+}
+
+int main(int argc, char **argv)
+{
+	int sampler = argc > 1 ? SIGRTMIN + atoi(argv[1]) : SIGRTMAX;
+
+	dispositions();
+	own_handler(SIGTERM);
+	own_handler(SIGINT);
+	own_handler(SIGUSR1);
+	masks(sampler);
+	waits();
+	spin_blocked();
+	children();
+	own_handler(sampler);
+	puts("ok");
+	return 0;
+}

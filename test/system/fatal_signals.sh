@@ -1,0 +1,31 @@
+#!/bin/bash
+# Death by a signal flushes first and has the same status; children die at once.
+. "$(dirname "$0")/interpose.inc"
+
+interposers interpose_sampler
+dies=$(program dies)
+
+# Its standard output and its status; bash's own words on a killed job are not wanted.
+run() {
+	{ env "$@"; } >"$work/out" 2>"$work/err"
+	echo "status $?" >>"$work/out"
+} 2>/dev/null
+
+for signal in 15 2 1 10 9; do
+	for how in raise kill thread reset ignore fork vfork; do
+		[ $signal$how = 9reset ] && continue
+		[ $signal$how = 9ignore ] && continue
+		run "$dies" $how $signal
+		mv "$work/out" "$work/bare"
+		run LD_PRELOAD="$work/interpose_sampler.so" "$dies" $how $signal
+		cmp "$work/bare" "$work/out" || fail "$how $signal: $(cat "$work/out")"
+
+		told=$(sed -n 's/^\([a-z]*\): .* samples, 0 claimed$/\1/p' "$work/err" | xargs)
+		case $how,$signal in
+		ignore,* | *fork,*) expected=exit ;;
+		*,10 | *,9) expected= ;;
+		*) expected=signal ;;
+		esac
+		[ "$told" = "$expected" ] || fail "$how $signal: told '$told'"
+	done
+done
