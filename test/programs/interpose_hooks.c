@@ -1,6 +1,8 @@
 /* Linked with the interposers into a preload of their own: hooks that count, and a line on
  * stderr for what they counted when the process ends. */
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -38,9 +40,27 @@ static void process_exiting(enum exiting how)
 		started = -1;
 }
 
+/* With HOOKS_THREAD set there is a thread, as the agent has one, until a call needs it gone. */
+static pthread_t thread;
+static int quit[2];
+
+static void *wait_for_end(void *unused)
+{
+	char byte;
+
+	while (read(quit[0], &byte, 1) < 0)
+		;
+	return unused;
+}
+
 static bool before_namespace_change(void)
 {
-	return false;
+	if (!thread)
+		return false;
+	close(quit[1]);
+	pthread_join(thread, NULL);
+	thread = 0;
+	return true;
 }
 
 static void signal_claimed(int signo)
@@ -60,6 +80,9 @@ __attribute__((constructor)) static void load(void)
 {
 	interpose_set_hooks(&hooks);
 	exit_arm();
+	if (getenv("HOOKS_THREAD") &&
+	    (pipe(quit) || pthread_create(&thread, NULL, wait_for_end, NULL)))
+		abort();
 }
 
 __attribute__((destructor)) static void unload(void)

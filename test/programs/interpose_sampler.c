@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "preload/interpose/fatal.h"
@@ -12,14 +13,15 @@
 
 #define SIGNAL (SIGRTMIN + 3)
 
-static int samples, claimed;
+/* BLOCKED: of the samples, those taken while the program had SIGUSR1 blocked. */
+static int samples, blocked, claimed;
 static timer_t timer;
 
 static void on_signal(int signo, siginfo_t *info, void *context)
 {
 	(void)signo;
 	(void)info;
-	(void)context;
+	blocked += sigismember(&((ucontext_t *)context)->uc_sigmask, SIGUSR1);
 	errno = EDOM; /* must not be seen */
 	samples++;
 }
@@ -36,8 +38,8 @@ static void thread_ended(void)
 static void say(const char *what)
 {
 	char line[128];
-	int length = snprintf(line, sizeof(line), "%s: %d samples, %d claimed\n", what, samples,
-			      claimed);
+	int length = snprintf(line, sizeof(line), "%s: %d samples, %d blocked, %d claimed\n", what,
+			      samples, blocked, claimed);
 
 	if (write(STDERR_FILENO, line, (size_t)length) < 0)
 		samples = -1;

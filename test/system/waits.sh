@@ -11,5 +11,5 @@ out=$(LD_PRELOAD=$work/interpose_sampler.so "$waits" 2>"$work/err") || fail "sta
 [ "$out" = ok ] || fail "output: $out"
 
 # With no samples, nothing would have been shown.
-samples=$(sed -n 's/^exit: \([0-9]*\) samples, 0 claimed$/\1/p' "$work/err")
-[ "${samples:-0}" -gt 500 ] || fail "$(cat "$work/err")"
+samples=$(sed -n 's/^exit: \([0-9]*\) samples, .*, 0 claimed$/\1/p' "$work/err")
+[ "${samples:-0}" -gt 100 ] || fail "$(cat "$work/err")"

@@ -1,0 +1,19 @@
+#!/bin/bash
+# A program can leave its namespaces, which the kernel forbids while another thread lives.
+. "$(dirname "$0")/interpose.inc"
+
+interposers interpose_hooks
+namespaces=$(program namespaces)
+
+ran=
+for how in unshare setns; do
+	"$namespaces" $how || continue
+	ran=1
+	HOOKS_THREAD=1 LD_PRELOAD=$work/interpose_hooks.so "$namespaces" $how 2>"$work/err" ||
+		fail "$how: status $? $(cat "$work/err")"
+	grep -qx 'exiting 0: 0 started, 0 ended, 0 bad' "$work/err" || fail "$(cat "$work/err")"
+done
+[ -n "$ran" ] || {
+	echo "namespaces are not allowed here"
+	exit 77
+}
