@@ -32,8 +32,9 @@ int cmd_options(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_summary(int argc, char **argv);
 int cmd_top(int argc, char **argv);
+int cmd_collapsed(int argc, char **argv);
 
-extern const struct command_option summary_options[], top_options[];
+extern const struct command_option summary_options[], top_options[], collapsed_options[];
 
 extern const struct command_option options_options[], run_options[];
 

@@ -1,12 +1,80 @@
-/* Native memory: which allocations live, and how long those lived that were freed. */
+/* Native memory over all the files: which allocations live, and how long those lived that were
+ * freed. Events are taken in the order of time, whatever their order in the file. */
 #ifndef DECODER_HEAP_H
 #define DECODER_HEAP_H
 
+#include "decoder/args.h"
 #include "decoder/feed.h"
+#include "decoder/profile.h"
 
 /* How many allocations of SIZE a sample stands for. WEIGHT are the bytes that the recording says
  * it stands for, 0 where it does not. async-profiler takes one allocation for every so many bytes
  * (mem_interval), thus one of this size with a chance of size/interval. */
 double mem_scale(const struct settings *settings, int64_t size, int64_t weight);
+
+/* One allocation that has not been freed. */
+struct allocation {
+	uint64_t address; /* 0: the place is free */
+	int64_t time_ns;  /* of the event */
+	int64_t birth_ns; /* earlier than time_ns after a realloc */
+	int64_t size;
+	float scale;
+	uint32_t stack, thread, process;
+};
+
+/* Lifetimes are counted by powers of ten: below 1 us, 10 us, ... 100 s, 1000 s, longer. */
+#define LIFE_BUCKETS 11
+
+/* What is known of one stack. */
+struct heap_stack {
+	double allocated, allocated_bytes;
+	double freed[LIFE_BUCKETS], freed_bytes[LIFE_BUCKETS];
+};
+
+/* What the builtin engine says is retained at the end of a chunk. */
+struct retained {
+	uint32_t stack, process;
+	int64_t time_ns, oldest_ns;
+	double count, bytes;
+};
+
+struct heap {
+	const struct args *args;
+	struct profile profile; /* names, frames, stacks and threads; no samples */
+	struct intern processes;
+
+	struct allocation *table; /* by address and process */
+	uint32_t live, capacity;
+
+	bool want_stacks;
+	struct heap_stack *stacks; /* by number of the stack, where want_stacks is set */
+	uint32_t stack_room;
+
+	struct retained *first, *last; /* the first and the last statement of each process */
+	uint32_t first_count, first_room, last_count, last_room;
+
+	int64_t first_ns, last_ns; /* of all malloc and free events; first > last: none */
+	bool out_of_memory;
+
+	struct heap_move *moves; /* by thread: what was freed last, in case it is a realloc */
+	uint32_t move_room;
+	uint8_t *reallocs; /* by stack: 0 not looked at, 1 no, 2 yes */
+	uint32_t realloc_room;
+};
+
+/* Read FILES into HEAP. Returns COMMAND_OK or, after a line, COMMAND_FAILED, with what could be
+ * read in HEAP. Free it with heap_free(). */
+int heap_read(struct heap *heap, const struct args *args, char **files, int count,
+	      bool want_stacks);
+void heap_free(struct heap *heap);
+
+/* Add what lives as METRIC_LIVE to HEAP's own profile, but what is younger than the share TAIL of
+ * the time: too young to be called a leak. */
+void heap_profile(struct heap *heap, double tail);
+
+/* One event, in the order of time. heap_read() calls these; tests do too. */
+void heap_malloc(struct heap *heap, struct allocation *allocation);
+void heap_freed(struct heap *heap, uint64_t address, uint32_t process, int64_t time_ns,
+		uint32_t thread);
 
 #endif

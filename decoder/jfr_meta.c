@@ -74,6 +74,7 @@ static const struct {
 	{ "allocationTime", JFR_BIRTH },
 	{ "count", JFR_COUNT },
 	{ "bytes", JFR_BYTES },
+	{ "oldest", JFR_OLDEST },
 	{ "type", JFR_TYPE },
 	{ "baseAddress", JFR_BASE },
 	{ "topAddress", JFR_TOP },

@@ -57,6 +57,7 @@ enum jfr_slot {
 	JFR_BIRTH, /* birth or allocationTime, in ticks */
 	JFR_COUNT,
 	JFR_BYTES,
+	JFR_OLDEST,
 	JFR_TYPE,
 	JFR_BASE,
 	JFR_TOP,

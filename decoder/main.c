@@ -33,6 +33,12 @@ static const struct command commands[] = {
 	  .help = "The heaviest functions, by self and total weight.",
 	  .example = PROGRAM " top --cpu --thread worker /var/lib/asprof-agent",
 	  .options = { top_options, args_filters } },
+	{ .name = "collapsed",
+	  .function = cmd_collapsed,
+	  .arguments = "FILE... [-o OUT]",
+	  .help = "Folded stacks, one a line, for other tools.",
+	  .example = PROGRAM " collapsed --wall --threads service.jfr -o service.folded",
+	  .options = { collapsed_options, args_filters } },
 };
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))

@@ -61,10 +61,14 @@ struct profile {
 	}
 
 /* Read all files of ARGS with several threads, METRICS (a mask of 1 << enum metric) only.
+ * METRIC_LIVE is by the share args->tail of the time.
  * Returns COMMAND_OK, or COMMAND_FAILED when something could not be read: what was read is in
  * PROFILE all the same. Free it with profile_free(). */
 int profile_read(struct profile *profile, const struct args *args, char **files, int count,
 		 uint32_t metrics);
+
+/* Put all of FROM into INTO. */
+void profile_merge(struct profile *into, const struct profile *from);
 
 /* Add COUNT and TOTAL to the sample of that stack, thread and metric. */
 void profile_add(struct profile *profile, uint32_t stack, uint32_t thread, uint32_t metric,

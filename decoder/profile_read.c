@@ -193,8 +193,7 @@ static void work(struct feed *feed, void *state)
 	}
 }
 
-/* Put FROM's samples into INTO. */
-static void merge(struct profile *into, const struct profile *from)
+void profile_merge(struct profile *into, const struct profile *from)
 {
 	uint32_t *frames = calloc(from->frames.count + 1, sizeof(*frames));
 	struct buf stack = BUF_INIT(16u << 20);
@@ -257,7 +256,7 @@ static int read_samples(struct profile *profile, const struct args *args, struct
 	*profile = workers[0].profile;
 	for (unsigned i = 0; i < jobs; i++) {
 		if (i) {
-			merge(profile, &workers[i].profile);
+			profile_merge(profile, &workers[i].profile);
 			profile_free(&workers[i].profile);
 		}
 		tallies_free(&workers[i].tallies);
@@ -266,19 +265,13 @@ static int read_samples(struct profile *profile, const struct args *args, struct
 	return profile->out_of_memory ? -ENOMEM : 0;
 }
 
-int profile_read(struct profile *profile, const struct args *args, char **files, int count,
-		 uint32_t metrics)
+static int read_all_samples(struct profile *profile, const struct args *args, char **files,
+			    int count, uint32_t metrics, uint32_t kinds)
 {
 	struct feed *feed = NULL;
-	uint32_t kinds = 0;
+	int err = feed_open(&feed, files, count, false);
 	bool failed;
-	int err;
 
-	*profile = (struct profile)PROFILE_INIT;
-	for (size_t i = 0; i < sizeof(wanted_kinds) / sizeof(wanted_kinds[0]); i++)
-		if (metrics & 1u << wanted_kinds[i].metric)
-			kinds |= wanted_kinds[i].kinds;
-	err = feed_open(&feed, files, count, false);
 	if (!err)
 		err = read_samples(profile, args, feed, metrics, kinds);
 	failed = err || feed_failed(feed);
@@ -287,4 +280,33 @@ int profile_read(struct profile *profile, const struct args *args, char **files,
 	if (feed)
 		feed_close(feed);
 	return failed ? COMMAND_FAILED : COMMAND_OK;
+}
+
+/* What lives is known only after all events in their order: a reading of its own. */
+static int read_live(struct profile *profile, const struct args *args, char **files, int count)
+{
+	struct heap heap;
+	int status = heap_read(&heap, args, files, count, false);
+
+	heap_profile(&heap, args->tail);
+	profile_merge(profile, &heap.profile);
+	heap_free(&heap);
+	return status;
+}
+
+int profile_read(struct profile *profile, const struct args *args, char **files, int count,
+		 uint32_t metrics)
+{
+	int status = COMMAND_OK;
+	uint32_t kinds = 0;
+
+	*profile = (struct profile)PROFILE_INIT;
+	for (size_t i = 0; i < sizeof(wanted_kinds) / sizeof(wanted_kinds[0]); i++)
+		if (metrics & 1u << wanted_kinds[i].metric)
+			kinds |= wanted_kinds[i].kinds;
+	if (kinds)
+		status = read_all_samples(profile, args, files, count, metrics, kinds);
+	if (metrics & 1u << METRIC_LIVE)
+		status |= read_live(profile, args, files, count);
+	return status;
 }

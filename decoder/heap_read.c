@@ -1,0 +1,294 @@
+/* From files to a heap. One thread opens chunks and finds the runs in them, ahead of the other,
+ * which takes their events in the order of time. */
+#include "decoder/heap.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decoder/filter.h"
+#include "decoder/heap_order.h"
+#include "decoder/resolve.h"
+#include "decoder/say.h"
+
+#define KINDS (JFR_MASK(JFR_MALLOC) | JFR_MASK(JFR_FREE))
+
+/* A chunk on its way from one thread to the other. */
+struct prepared {
+	struct feed_chunk from;
+	struct jfr_chunk chunk;
+	struct runs runs;
+	bool open;
+};
+
+#define AHEAD 2
+
+struct pipe_line {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	struct feed *feed;
+	struct prepared slots[AHEAD];
+	unsigned put, taken;
+	bool ended, out_of_memory;
+};
+
+/* The reading of one chunk. */
+struct reading {
+	struct heap *heap;
+	struct resolve resolve;
+	struct filter filter;
+	struct jfr_chunk *chunk;
+	const struct settings *settings;
+	uint32_t process;
+	int64_t from, to; /* ticks */
+	uint32_t last_thread;
+	uint64_t last_thread_key;
+};
+
+static void prepare(struct pipe_line *line, struct prepared *one)
+{
+	int err = jfr_chunk_open(&one->chunk, one->from.data, &one->from.header);
+
+	one->open = !err;
+	if (!err)
+		err = runs_find(&one->runs, &one->chunk, KINDS);
+	if (one->chunk.error.what)
+		feed_damage(line->feed, &one->from, &one->chunk.error);
+	if (err && err != -EBADMSG)
+		line->out_of_memory = true;
+}
+
+static void *produce(void *arg)
+{
+	struct pipe_line *line = arg;
+	struct prepared one = { 0 };
+	bool more;
+
+	do {
+		one = (struct prepared){ 0 };
+		more = feed_next(line->feed, &one.from);
+		if (more)
+			prepare(line, &one);
+		pthread_mutex_lock(&line->lock);
+		while (line->put - line->taken == AHEAD)
+			pthread_cond_wait(&line->changed, &line->lock);
+		if (more)
+			line->slots[line->put++ % AHEAD] = one;
+		else
+			line->ended = true;
+		pthread_cond_broadcast(&line->changed);
+		pthread_mutex_unlock(&line->lock);
+	} while (more);
+	return NULL;
+}
+
+static uint32_t thread_of(struct reading *r, const struct jfr_event *event)
+{
+	uint64_t key = (uint64_t)event->slot[JFR_THREAD];
+
+	if (!r->last_thread || key != r->last_thread_key) {
+		r->last_thread = resolve_thread(&r->resolve, key);
+		r->last_thread_key = key;
+	}
+	return r->last_thread;
+}
+
+static void on_event(void *arg, const struct jfr_event *event)
+{
+	struct reading *r = arg;
+	const int64_t *slot = event->slot;
+	struct heap *h = r->heap;
+	int64_t time_ns;
+
+	if (slot[JFR_TIME] < r->from || slot[JFR_TIME] > r->to)
+		return;
+	time_ns = ticks_to_ns(&r->chunk->header, slot[JFR_TIME]);
+	if (time_ns < h->first_ns)
+		h->first_ns = time_ns;
+	if (time_ns > h->last_ns)
+		h->last_ns = time_ns;
+	/* A malloc of nothing ends what was at that address, as in async-profiler's own reader. */
+	if (event->kind == JFR_FREE || slot[JFR_SIZE] <= 0) {
+		heap_freed(h, (uint64_t)slot[JFR_ADDRESS], r->process, time_ns,
+			   h->want_stacks ? thread_of(r, event) : 0);
+	} else if (slot[JFR_ADDRESS]) {
+		struct allocation a = {
+			.address = (uint64_t)slot[JFR_ADDRESS],
+			.time_ns = time_ns,
+			.size = slot[JFR_SIZE],
+			.scale = (float)mem_scale(r->settings, slot[JFR_SIZE], slot[JFR_WEIGHT]),
+			.stack = resolve_stack(&r->resolve, (uint64_t)slot[JFR_STACK], 0,
+					       FRAME_NATIVE),
+			.thread = thread_of(r, event),
+			.process = r->process,
+		};
+
+		if (filter_thread(&r->filter, a.thread) &&
+		    filter_stack(&r->filter, a.stack, a.thread))
+			heap_malloc(h, &a);
+		else /* what was there before must be gone all the same */
+			heap_freed(h, a.address, a.process, time_ns, a.thread);
+	}
+}
+
+/* Files of one process share their name up to the time: NAME_PID_TIME.jfr. Names that are not the
+ * agent's say nothing, and all such are taken for one process's. */
+static uint32_t process_of(struct heap *h, const char *file)
+{
+	const char *name = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
+	const char *last = strrchr(name, '_'), *pid = last;
+
+	while (pid && pid > name && pid[-1] >= '0' && pid[-1] <= '9')
+		pid--;
+	if (!last || pid == last || pid == name || pid[-1] != '_' || !strstr(last, ".jfr"))
+		return intern(&h->processes, "", 0);
+	return intern(&h->processes, name, (size_t)(last - name));
+}
+
+static int add_retained(struct retained **list, uint32_t *count, uint32_t *room,
+			const struct retained *one)
+{
+	uint32_t bigger = *room ? *room * 2 : 64;
+	struct retained *grown;
+
+	if (*count == *room) {
+		grown = realloc(*list, bigger * sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		*list = grown;
+		*room = bigger;
+	}
+	(*list)[(*count)++] = *one;
+	return 0;
+}
+
+/* The statement in this chunk takes the place of the process's last one. */
+static void read_retained(struct reading *r)
+{
+	struct heap *h = r->heap;
+	struct jfr_event event;
+	struct jfr_scan scan;
+	bool started = false, first = true;
+	uint32_t kept = 0;
+
+	jfr_scan(&scan, r->chunk, JFR_MASK(JFR_RETAINED));
+	while (jfr_next(&scan, &event)) {
+		struct retained one = {
+			.stack = resolve_stack(&r->resolve, (uint64_t)event.slot[JFR_STACK], 0,
+					       FRAME_NATIVE),
+			.process = r->process,
+			.time_ns = ticks_to_ns(&r->chunk->header, event.slot[JFR_TIME]),
+			.oldest_ns = ticks_to_ns(&r->chunk->header, event.slot[JFR_OLDEST]),
+			.count = (double)event.slot[JFR_COUNT],
+			.bytes = (double)event.slot[JFR_BYTES],
+		};
+
+		if (event.slot[JFR_TIME] < r->from || event.slot[JFR_TIME] > r->to ||
+		    !filter_stack(&r->filter, one.stack, 0))
+			continue;
+		for (uint32_t i = 0; !started && i < h->first_count; i++)
+			first &= h->first[i].process != r->process;
+		for (uint32_t i = 0; !started && i < h->last_count; i++)
+			if (h->last[i].process != r->process)
+				h->last[kept++] = h->last[i];
+		if (!started)
+			h->last_count = kept;
+		started = true;
+		if ((first && add_retained(&h->first, &h->first_count, &h->first_room, &one)) ||
+		    add_retained(&h->last, &h->last_count, &h->last_room, &one))
+			h->out_of_memory = true;
+	}
+}
+
+static void consume_chunk(struct heap *h, struct prepared *one, const struct period *period)
+{
+	struct reading r = { .heap = h,
+			     .filter = { .args = h->args, .profile = &h->profile },
+			     .chunk = &one->chunk,
+			     .settings = &one->from.settings,
+			     .process = process_of(h, one->from.file) };
+
+	period_ticks(period, &one->chunk.header, &r.from, &r.to);
+	resolve_open(&r.resolve, &h->profile, h->args, &one->chunk);
+	runs_merge(&one->runs, &one->chunk, KINDS, on_event, &r);
+	read_retained(&r);
+	resolve_close(&r.resolve);
+	filter_free(&r.filter);
+}
+
+static void consume(struct pipe_line *line, struct heap *h, const struct period *period)
+{
+	struct prepared one;
+	bool more;
+
+	do {
+		pthread_mutex_lock(&line->lock);
+		while (line->put == line->taken && !line->ended)
+			pthread_cond_wait(&line->changed, &line->lock);
+		more = line->put != line->taken;
+		if (more)
+			one = line->slots[line->taken % AHEAD];
+		pthread_mutex_unlock(&line->lock);
+		if (!more)
+			break;
+		if (one.open) {
+			consume_chunk(h, &one, period);
+			runs_free(&one.runs);
+			jfr_chunk_close(&one.chunk);
+		}
+		feed_done(line->feed, &one.from);
+		pthread_mutex_lock(&line->lock);
+		line->taken++;
+		pthread_cond_broadcast(&line->changed);
+		pthread_mutex_unlock(&line->lock);
+	} while (more);
+}
+
+static void run_pipe_line(struct pipe_line *line, struct heap *h, const struct period *period)
+{
+	struct prepared one;
+	pthread_t producer;
+
+	if (!pthread_create(&producer, NULL, produce, line)) {
+		consume(line, h, period);
+		pthread_join(producer, NULL);
+	} else {
+		for (one = (struct prepared){ 0 }; feed_next(line->feed, &one.from);
+		     one = (struct prepared){ 0 }) {
+			prepare(line, &one);
+			if (one.open)
+				consume_chunk(h, &one, period);
+			runs_free(&one.runs);
+			jfr_chunk_close(&one.chunk);
+			feed_done(line->feed, &one.from);
+		}
+	}
+	h->out_of_memory |= line->out_of_memory;
+}
+
+int heap_read(struct heap *h, const struct args *args, char **files, int count, bool want_stacks)
+{
+	struct pipe_line line = { .lock = PTHREAD_MUTEX_INITIALIZER,
+				  .changed = PTHREAD_COND_INITIALIZER };
+	struct period period;
+	bool failed = true;
+
+	*h = (struct heap){ .args = args,
+			    .profile = PROFILE_INIT,
+			    .want_stacks = want_stacks,
+			    .first_ns = INT64_MAX,
+			    .last_ns = INT64_MIN };
+	if (feed_open(&line.feed, files, count, true)) {
+		say("out of memory");
+		return COMMAND_FAILED;
+	}
+	if (period_set(&period, args, line.feed))
+		period = (struct period){ INT64_MIN, INT64_MAX };
+	run_pipe_line(&line, h, &period);
+	failed = feed_failed(line.feed) || h->out_of_memory;
+	if (h->out_of_memory)
+		say("out of memory");
+	feed_close(line.feed);
+	return failed ? COMMAND_FAILED : COMMAND_OK;
+}
