@@ -1,0 +1,218 @@
+/* engine/mem_sample.c: the countdown takes each byte with the same chance, and weights add up. */
+#include "engine/mem_sample.h"
+
+#include <check.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+/* Ten standard deviations: by chance once in 10^23. */
+#define SIGMAS 10
+
+static const struct {
+	uint64_t interval, size;
+	double expected; /* by hand: size / (1 - exp(-size / interval)) */
+} weights[] = {
+	{ 524288, 1, 524288.5 },
+	{ 524288, 16, 524296.0 },
+	{ 524288, 1040, 524808.2 },
+	{ 524288, 65536, 557737.5 },
+	{ 65536, 65536, 103676.7 },
+	{ 65536, 1048576, 1048576.1 },
+	{ 65536, 1ull << 40, 1099511627776.0 },
+	{ 1, 1, 1.582 },
+	{ 0, 12345, 12345.0 },
+};
+
+START_TEST(weighs)
+{
+	double weight;
+
+	mem_sample_on(weights[_i].interval);
+	weight = (double)mem_sample_weight(weights[_i].size);
+	ck_assert_msg(fabs(weight - weights[_i].expected) <= 1, "%llu of %llu: %.1f, not %.1f",
+		      (unsigned long long)weights[_i].size,
+		      (unsigned long long)weights[_i].interval, weight, weights[_i].expected);
+	mem_sample_off();
+}
+END_TEST
+
+static const struct {
+	uint64_t interval, notice, size;
+} patterns[] = {
+	{ 65536, UINT64_MAX, 16 },   { 65536, UINT64_MAX, 1000 },    { 65536, UINT64_MAX, 65536 },
+	{ 65536, UINT64_MAX, 9999 }, { 65536, UINT64_MAX, 1 << 19 }, { 65536, 4096, 16 },
+	{ 65536, 4096, 1000 },       { 65536, 100, 20000 },
+};
+
+/* With and without countdowns that are cut short. */
+START_TEST(totals_are_unbiased)
+{
+	uint64_t size = patterns[_i].size, sum = 0, count = 0, n = 2000;
+	double expected, chance, deviation;
+
+	mem_sample_notice(patterns[_i].notice);
+	mem_sample_on(patterns[_i].interval);
+	chance = 1 - exp(-(double)size / (double)patterns[_i].interval);
+	/* Enough for about 2,000 samples. */
+	n = (uint64_t)(2000 / chance);
+	for (uint64_t i = 0; i < n; i++)
+		if (!mem_sample_passes(size) && mem_sample_due(size)) {
+			sum += mem_sample_weight(size);
+			count++;
+		}
+	mem_sample_off();
+	mem_sample_notice(UINT64_MAX);
+	expected = (double)n * (double)size;
+	deviation = sqrt((1 - chance) / (chance * (double)n));
+	ck_assert_msg(fabs((double)sum / expected - 1) <= SIGMAS * deviation + 1e-4,
+		      "%llu samples stand for %.4f of all, deviation %.4f",
+		      (unsigned long long)count, (double)sum / expected, deviation);
+}
+END_TEST
+
+/* An allocation that grows is as likely to be taken as one that began large, and weighs the
+ * same; one that shrinks keeps its chance. */
+START_TEST(growing_is_unbiased)
+{
+	const uint64_t n = 40000, steps[] = { 1000, 4000, 16000, 64000 };
+	double sum = 0, expected = (double)n * 64000;
+
+	mem_sample_on(65536);
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t size = 0, weight = 0;
+		bool taken = false;
+
+		for (size_t s = 0; s < 4; s++) {
+			uint64_t growth = steps[s] - size;
+
+			if (taken)
+				weight = mem_sample_reweight(size, weight, growth, steps[s]);
+			else if (!mem_sample_passes(growth) && mem_sample_due(growth)) {
+				taken = true;
+				weight = mem_sample_weight(steps[s]);
+			}
+			size = steps[s];
+		}
+		sum += (double)weight;
+		if (taken)
+			ck_assert_uint_eq(mem_sample_reweight(64000, weight, 0, 64000), weight);
+	}
+	mem_sample_off();
+	/* The chance is 0.62. */
+	ck_assert_msg(fabs(sum / expected - 1) < SIGMAS * 0.0039, "%.4f", sum / expected);
+}
+END_TEST
+
+START_TEST(zero_takes_all)
+{
+	mem_sample_on(0);
+	for (int i = 0; i < 1000; i++) {
+		ck_assert(!mem_sample_passes(1));
+		ck_assert(mem_sample_due(1));
+		ck_assert(mem_sample_passes(0));
+	}
+	mem_sample_off();
+}
+END_TEST
+
+/* A thread that was counting under other settings, or none, notices soon. */
+START_TEST(on_and_off_are_noticed)
+{
+	unsigned taken = 0;
+
+	for (int i = 0; i < 100000; i++)
+		if (!mem_sample_passes(100))
+			ck_assert(!mem_sample_due(100));
+	mem_sample_expect();
+	mem_sample_on(0);
+	for (int i = 0; i < 1000; i++)
+		taken += !mem_sample_passes(100) && mem_sample_due(100);
+	ck_assert_uint_ge(taken, 1000 - 3);
+	mem_sample_off();
+	for (int i = 0; i < 1000; i++)
+		ck_assert(mem_sample_passes(100) || !mem_sample_due(100));
+}
+END_TEST
+
+/* Whatever is due, a large one is always shown. */
+START_TEST(large_ones_are_noticed)
+{
+	mem_sample_notice(5000);
+	for (int on = 0; on < 2; on++) {
+		if (on)
+			mem_sample_on(1u << 30);
+		for (int i = 0; i < 10000; i++) {
+			if (!mem_sample_passes(50))
+				mem_sample_due(50);
+			ck_assert(!mem_sample_passes(5000));
+			mem_sample_due(5000);
+		}
+	}
+	mem_sample_off();
+	mem_sample_notice(UINT64_MAX);
+}
+END_TEST
+
+START_TEST(our_threads_and_the_sampler_itself_are_not_sampled)
+{
+	mem_sample_on(0);
+	mem_thread.inside = true;
+	ck_assert(!mem_sample_due(100));
+	mem_thread.inside = false;
+	ck_assert(mem_sample_due(100));
+	mem_thread.ours = true;
+	ck_assert(!mem_sample_due(100));
+	ck_assert(mem_sample_passes(1u << 30));
+	mem_thread.ours = false;
+	mem_sample_off();
+}
+END_TEST
+
+static void *draws(void *out)
+{
+	mem_sample_due(1);
+	*(uint64_t *)out = mem_thread.left;
+	return NULL;
+}
+
+START_TEST(threads_draw_differently)
+{
+	uint64_t left[8];
+	pthread_t thread[8];
+	unsigned same = 0;
+
+	mem_sample_on(1u << 30);
+	for (int i = 0; i < 8; i++)
+		ck_assert(!pthread_create(&thread[i], NULL, draws, &left[i]));
+	for (int i = 0; i < 8; i++)
+		pthread_join(thread[i], NULL);
+	for (int i = 1; i < 8; i++)
+		same += left[i] == left[i - 1];
+	ck_assert_uint_eq(same, 0);
+	mem_sample_off();
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("mem_sample");
+	TCase *tcase = tcase_create("mem_sample");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	tcase_set_timeout(tcase, 60);
+	tcase_add_loop_test(tcase, weighs, 0, sizeof(weights) / sizeof(weights[0]));
+	tcase_add_loop_test(tcase, totals_are_unbiased, 0, sizeof(patterns) / sizeof(patterns[0]));
+	tcase_add_test(tcase, growing_is_unbiased);
+	tcase_add_test(tcase, zero_takes_all);
+	tcase_add_test(tcase, on_and_off_are_noticed);
+	tcase_add_test(tcase, large_ones_are_noticed);
+	tcase_add_test(tcase, our_threads_and_the_sampler_itself_are_not_sampled);
+	tcase_add_test(tcase, threads_draw_differently);
+	suite_add_tcase(suite, tcase);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
