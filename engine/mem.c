@@ -1,0 +1,402 @@
+/* Native memory: from a sampled allocation to what is retained. */
+#include "engine/mem.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "core/clock.h"
+
+/* Frames of our own between the unwinder and the caller of malloc. */
+#define OWN_FRAMES_MAX 16
+
+/* Less growth than this is noise, and no reason to wake anybody. */
+#define GROWTH_FLOOR_BYTES (1u << 20)
+
+#define GROWTH_NEVER INT64_MAX
+
+_Atomic bool mem_sampling;
+_Atomic uint64_t mem_limit_bytes = MEM_OFF;
+
+static struct {
+	const struct mem_port *_Atomic port;
+	_Atomic int64_t retained; /* weight of all that is in the table */
+	_Atomic int64_t alarm;    /* growth is told when retained passes this */
+	_Atomic bool grown;
+	uint64_t growth_permil;
+	_Atomic uint64_t lost, evicted, evicted_bytes;
+	struct live *live; /* the collector's; MEM_STACKS_MAX of them */
+} all = { .alarm = GROWTH_NEVER };
+
+/* By stack, while the table is read. */
+struct live {
+	uint64_t count16, bytes, oldest;
+};
+
+static uint64_t count16(const struct mem_allocation *a)
+{
+	return a->size ? a->weight * 16 / a->size : 16;
+}
+
+static const struct mem_port *port_get(void)
+{
+	return atomic_load_explicit(&all.port, memory_order_acquire);
+}
+
+static void lose(void)
+{
+	atomic_fetch_add_explicit(&all.lost, 1, memory_order_relaxed);
+}
+
+/* The caller's stack: what lies above CALLER is ours. Returns its depth; PCS[0] is moved into
+ * the call. */
+static size_t caller_stack(const struct mem_port *port, uintptr_t *pcs, const void *caller,
+			   bool *truncated)
+{
+	size_t depth, own = 0;
+
+	*truncated = true;
+	depth = port->unwind(pcs, MEM_STACK_DEPTH_MAX, truncated);
+	while (own < depth && own < OWN_FRAMES_MAX && pcs[own] != (uintptr_t)caller)
+		own++;
+	if (own == depth || own == OWN_FRAMES_MAX) {
+		/* The walk ended before it left our frames. */
+		own = 0;
+		depth = 1;
+		*truncated = true;
+	}
+	depth -= own;
+	memmove(pcs, pcs + own, depth * sizeof(*pcs));
+	pcs[0] = (uintptr_t)caller - 1;
+	return depth;
+}
+
+static void note_growth(const struct mem_port *port, int64_t retained)
+{
+	int64_t alarm = atomic_load_explicit(&all.alarm, memory_order_relaxed);
+
+	if (retained <= alarm)
+		return;
+	/* For one thread, once, until the collector sets the next alarm. */
+	if (!atomic_compare_exchange_strong(&all.alarm, &alarm, GROWTH_NEVER))
+		return;
+	atomic_store(&all.grown, true);
+	port->grown();
+}
+
+static void forget_stale(const void *p)
+{
+	struct mem_allocation stale;
+
+	if (!mem_table_watches(p) || !mem_table_take(p, &stale))
+		return;
+	mem_stacks_freed(stale.stack, count16(&stale), stale.weight);
+	atomic_fetch_sub_explicit(&all.retained, (int64_t)stale.weight, memory_order_relaxed);
+}
+
+static void keep(const struct mem_port *port, const void *p, const struct mem_allocation *a)
+{
+	struct mem_allocation evicted;
+	int64_t retained;
+
+	/* Freed in a way that we do not see, else it could not be given out again. */
+	forget_stale(p);
+	retained =
+		atomic_fetch_add_explicit(&all.retained, (int64_t)a->weight, memory_order_relaxed) +
+		(int64_t)a->weight;
+	if (mem_table_put(p, a, &evicted)) {
+		atomic_fetch_sub_explicit(&all.retained, (int64_t)evicted.weight,
+					  memory_order_relaxed);
+		atomic_fetch_add_explicit(&all.evicted, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&all.evicted_bytes, evicted.weight, memory_order_relaxed);
+	}
+	note_growth(port, retained);
+}
+
+/* Between mem_stacks_enter and leave. */
+static void record(const void *p, struct mem_allocation *a, uint64_t ticks, const void *caller)
+{
+	const struct mem_port *port = port_get();
+	uintptr_t *pcs = port->borrow();
+	bool truncated;
+	size_t depth;
+
+	if (!pcs) {
+		lose();
+		return;
+	}
+	depth = caller_stack(port, pcs, caller, &truncated);
+	a->stack = mem_stacks_add(pcs, depth, truncated);
+	mem_stacks_allocated(a->stack, count16(a), a->weight);
+	keep(port, p, a);
+	port->allocated(p, ticks, a, pcs, depth, truncated);
+	port->give_back(pcs);
+}
+
+/* The call itself goes to the recording as an allocation at no address. */
+static void record_refused(size_t size, const void *caller)
+{
+	const struct mem_port *port = port_get();
+	struct mem_allocation a = { .size = size, .birth = clock_ticks() };
+	uintptr_t *pcs = port->borrow(), alone[1] = { (uintptr_t)caller - 1 };
+	bool truncated;
+	size_t depth;
+
+	if (!pcs) {
+		port->refused(size, alone, 1);
+		return;
+	}
+	depth = caller_stack(port, pcs, caller, &truncated);
+	port->refused(size, pcs, depth);
+	port->allocated(NULL, a.birth, &a, pcs, depth, truncated);
+	port->give_back(pcs);
+}
+
+bool mem_on_alloc_begin(size_t size, const void *caller, bool *sampled)
+{
+	struct mem_thread *t = &mem_thread;
+	int saved = errno;
+	bool refuse;
+
+	*sampled = mem_sample_due(size);
+	refuse = size >= atomic_load_explicit(&mem_limit_bytes, memory_order_acquire) &&
+		 !t->inside && !t->ours;
+	if (!refuse) {
+		/* An allocator that calls malloc for its calloc is not counted twice. */
+		t->inside |= *sampled;
+		return true;
+	}
+	t->inside = true;
+	record_refused(size, caller);
+	t->inside = false;
+	errno = saved;
+	return false;
+}
+
+void mem_on_alloc_end(void *p, size_t size, const void *caller, bool sampled)
+{
+	struct mem_allocation a = { .size = size };
+	int saved = errno;
+
+	if (!sampled)
+		return;
+	if (p && mem_stacks_enter()) {
+		a.weight = mem_sample_weight(size);
+		a.birth = clock_ticks();
+		record(p, &a, a.birth, caller);
+		mem_stacks_leave();
+	} else if (p) {
+		lose();
+	}
+	mem_thread.inside = false;
+	errno = saved;
+}
+
+static void end_life(const void *p, const struct mem_allocation *a)
+{
+	mem_stacks_freed(a->stack, count16(a), a->weight);
+	atomic_fetch_sub_explicit(&all.retained, (int64_t)a->weight, memory_order_relaxed);
+	if (atomic_load_explicit(&mem_sampling, memory_order_relaxed))
+		port_get()->freed(p, a);
+}
+
+void mem_on_free(const void *p)
+{
+	struct mem_allocation a;
+	int saved = errno;
+
+	if (mem_table_take(p, &a))
+		end_life(p, &a);
+	errno = saved;
+}
+
+/* Inside until the end: its stack may come back. */
+bool mem_on_realloc_begin(const void *p, struct mem_allocation *was)
+{
+	if (!mem_stacks_enter()) {
+		/* It cannot be followed to its new place, and must not be believed at the old. */
+		mem_on_free(p);
+		return false;
+	}
+	if (mem_table_take(p, was))
+		return true;
+	mem_stacks_leave();
+	return false;
+}
+
+void mem_on_realloc_end(const void *p, void *moved, size_t size, uint64_t growth,
+			struct mem_allocation *was, const void *caller)
+{
+	struct mem_allocation a = *was, evicted;
+	bool inside = mem_thread.inside;
+	int saved = errno;
+
+	mem_thread.inside = true;
+	if (!moved && size) {
+		if (mem_table_put(p, was, &evicted))
+			atomic_fetch_sub(&all.retained, (int64_t)evicted.weight);
+	} else {
+		end_life(p, was);
+		if (moved && size && atomic_load(&mem_sampling)) {
+			a.size = size;
+			a.weight = mem_sample_reweight(was->size, was->weight, growth, size);
+			record(moved, &a, clock_ticks(), caller);
+		}
+	}
+	mem_thread.inside = inside;
+	mem_stacks_leave();
+	errno = saved;
+}
+
+void mem_thread_is_ours(void)
+{
+	mem_thread.ours = true;
+}
+
+void mem_limit(uint64_t bytes, const struct mem_port *port)
+{
+	if (port)
+		atomic_store(&all.port, port);
+	atomic_store(&mem_limit_bytes, bytes);
+	mem_sample_notice(bytes);
+}
+
+void mem_expect(void)
+{
+	mem_sample_expect();
+}
+
+static int open_all(void)
+{
+	int err = mem_table_open();
+
+	if (!err)
+		err = mem_stacks_open();
+	if (!err && !all.live) {
+		all.live = mmap(NULL, MEM_STACKS_MAX * sizeof(*all.live), PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (all.live == MAP_FAILED) {
+			all.live = NULL;
+			err = -ENOMEM;
+		}
+	}
+	return err;
+}
+
+int mem_start(const struct mem_config *config)
+{
+	int err = open_all();
+
+	if (err)
+		return err;
+	mem_stop();
+	if (!mem_stacks_clear(mem_table_clear))
+		return -EAGAIN;
+	all.growth_permil = config->growth_permil;
+	atomic_store(&all.port, config->port);
+	atomic_store(&all.retained, 0);
+	atomic_store(&all.alarm, GROWTH_NEVER);
+	atomic_store(&all.grown, false);
+	atomic_store(&all.lost, 0);
+	atomic_store(&all.evicted, 0);
+	atomic_store(&all.evicted_bytes, 0);
+	if (config->interval != MEM_OFF) {
+		atomic_store(&mem_sampling, true);
+		mem_sample_on(config->interval);
+	}
+	return 0;
+}
+
+void mem_stop(void)
+{
+	atomic_store(&mem_sampling, false);
+	mem_sample_off();
+}
+
+void mem_fork_child(void)
+{
+	mem_stop();
+	mem_thread.inside = false;
+	mem_thread.tid = 0;
+	mem_stacks_fork_child();
+}
+
+static void add_live(void *context, const struct mem_allocation *a)
+{
+	struct live *live = &all.live[a->stack];
+
+	(void)context;
+	live->count16 += count16(a);
+	live->bytes += a->weight;
+	if (!live->oldest || a->birth < live->oldest)
+		live->oldest = a->birth;
+}
+
+static void add_totals(struct mem_totals *sum, const struct mem_totals *t)
+{
+	sum->allocated_count += t->allocated_count;
+	sum->allocated_bytes += t->allocated_bytes;
+	sum->freed_count += t->freed_count;
+	sum->freed_bytes += t->freed_bytes;
+}
+
+static void mark_live(bool mark[MEM_STACKS_MAX])
+{
+	memset(all.live, 0, MEM_STACKS_MAX * sizeof(*all.live));
+	mem_table_each(add_live, NULL);
+	for (uint32_t id = 0; id < MEM_STACKS_MAX; id++)
+		mark[id] = all.live[id].bytes != 0;
+}
+
+/* The first call, and each that follows a growth, sets what the next growth is measured by. */
+static void set_alarm(bool grown)
+{
+	int64_t base = atomic_load(&all.retained), step;
+
+	if (all.growth_permil == MEM_OFF || (atomic_load(&all.alarm) != GROWTH_NEVER && !grown))
+		return;
+	step = base / 1000 * (int64_t)all.growth_permil;
+	atomic_store(&all.alarm, base + (step > GROWTH_FLOOR_BYTES ? step : GROWTH_FLOOR_BYTES));
+}
+
+void mem_collect(void (*each)(void *context, const struct mem_retained *retained), void *context,
+		 struct mem_summary *summary)
+{
+	static uintptr_t pcs[MEM_STACK_DEPTH_MAX]; /* too big for the agent's small stack */
+	struct mem_retained r = { .pcs = pcs };
+
+	memset(summary, 0, sizeof(*summary));
+	if (!all.live)
+		return;
+	memset(all.live, 0, MEM_STACKS_MAX * sizeof(*all.live));
+	mem_table_each(add_live, NULL);
+	for (uint32_t id = 0; id < mem_stacks_end(); id++) {
+		mem_stacks_totals(id, &r.totals);
+		r.count = all.live[id].count16 / 16;
+		r.bytes = all.live[id].bytes;
+		r.oldest = all.live[id].oldest;
+		if (!r.totals.allocated_bytes && !r.bytes)
+			continue;
+		r.depth = mem_stacks_get(id, pcs, MEM_STACK_DEPTH_MAX, &r.truncated);
+		each(context, &r);
+		summary->count += r.count;
+		summary->bytes += r.bytes;
+		add_totals(&summary->totals, &r.totals);
+	}
+	summary->evicted = atomic_load(&all.evicted);
+	summary->evicted_bytes = atomic_load(&all.evicted_bytes);
+	summary->lost = atomic_load(&all.lost);
+	summary->lost_stacks = mem_stacks_lost();
+	summary->grown = atomic_exchange(&all.grown, false);
+	set_alarm(summary->grown);
+	if (mem_stacks_crowded())
+		mem_stacks_tidy(mark_live);
+}
+
+size_t mem_bytes(void)
+{
+	return mem_table_bytes() + mem_stacks_bytes() + MEM_STACKS_MAX * sizeof(struct live) +
+	       sizeof(bool[MEM_STACKS_MAX]) + MEM_STACK_DEPTH_MAX * sizeof(uintptr_t);
+}

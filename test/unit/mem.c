@@ -1,0 +1,410 @@
+/* engine/mem.c: what is sampled is told once, what is freed is not retained. */
+#include "engine/mem.h"
+
+#include <check.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CALLER ((const void *)0x401000)
+
+/* A port that unwinds to a stack that the test sets, and counts. */
+static uintptr_t stack[3] = { 0x9999, 0x401000, 0x402000 };
+static size_t stack_depth = 3;
+static bool no_room;
+static _Atomic size_t allocations, frees, refusals, growths;
+static struct mem_allocation last_allocated, last_freed;
+static uintptr_t last_pcs[3];
+static size_t last_depth;
+static bool last_truncated;
+
+static uintptr_t *borrow(void)
+{
+	static __thread uintptr_t pcs[MEM_STACK_DEPTH_MAX];
+
+	return no_room ? NULL : pcs;
+}
+
+static void give_back(uintptr_t *pcs)
+{
+	(void)pcs;
+}
+
+static size_t unwind(uintptr_t *pcs, size_t max, bool *truncated)
+{
+	(void)max;
+	errno = EPERM; /* must not be seen by the program */
+	memcpy(pcs, stack, sizeof(stack));
+	*truncated = false;
+	return stack_depth;
+}
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void allocated(const void *p, uint64_t ticks, const struct mem_allocation *a,
+		      const uintptr_t *pcs, size_t depth, bool truncated)
+{
+	(void)p;
+	(void)ticks;
+	pthread_mutex_lock(&lock);
+	allocations++;
+	last_allocated = *a;
+	last_depth = depth;
+	last_truncated = truncated;
+	memcpy(last_pcs, pcs, (depth < 3 ? depth : 3) * sizeof(*pcs));
+	pthread_mutex_unlock(&lock);
+}
+
+static void freed(const void *p, const struct mem_allocation *a)
+{
+	(void)p;
+	pthread_mutex_lock(&lock);
+	frees++;
+	last_freed = *a;
+	pthread_mutex_unlock(&lock);
+}
+
+static void refused(size_t size, const uintptr_t *pcs, size_t depth)
+{
+	(void)size;
+	(void)pcs;
+	(void)depth;
+	refusals++;
+}
+
+static void grown(void)
+{
+	growths++;
+}
+
+static const struct mem_port port = {
+	.borrow = borrow,
+	.give_back = give_back,
+	.unwind = unwind,
+	.allocated = allocated,
+	.freed = freed,
+	.refused = refused,
+	.grown = grown,
+};
+
+static void start(uint64_t interval, uint64_t growth_permil)
+{
+	struct mem_config config = { .interval = interval,
+				     .growth_permil = growth_permil,
+				     .port = &port };
+
+	ck_assert_int_eq(mem_start(&config), 0);
+}
+
+/* As the interposer does it, with an allocator that gives out P. */
+static bool allocate(const void *p, size_t size)
+{
+	bool sampled;
+
+	if (mem_sample_passes(size))
+		return true;
+	if (!mem_on_alloc_begin(size, CALLER, &sampled))
+		return false;
+	mem_on_alloc_end((void *)(uintptr_t)p, size, CALLER, sampled);
+	return true;
+}
+
+static void release(const void *p)
+{
+	if (mem_table_watches(p))
+		mem_on_free(p);
+}
+
+static const void *at(uintptr_t i)
+{
+	return (const void *)(0x7f0000000010u + i * 48);
+}
+
+static struct mem_retained only;
+
+static void keep_only(void *context, const struct mem_retained *r)
+{
+	(void)context;
+	only = *r;
+}
+
+static struct mem_summary collect(void)
+{
+	struct mem_summary summary;
+
+	memset(&only, 0, sizeof(only));
+	mem_collect(keep_only, NULL, &summary);
+	return summary;
+}
+
+START_TEST(bounded)
+{
+	ck_assert_uint_le(mem_bytes(), 4u << 20);
+}
+END_TEST
+
+START_TEST(from_birth_to_death)
+{
+	struct mem_summary s;
+
+	start(0, MEM_OFF);
+	errno = 0;
+	allocate(at(1), 100);
+	allocate(at(2), 50);
+	ck_assert_int_eq(errno, 0);
+	ck_assert_uint_eq(allocations, 2);
+	/* Our own frames are gone, and the first lies in the call. */
+	ck_assert_uint_eq(last_depth, 2);
+	ck_assert_uint_eq(last_pcs[0], 0x401000 - 1);
+	ck_assert_uint_eq(last_pcs[1], 0x402000);
+	ck_assert(!last_truncated);
+	release(at(1));
+	ck_assert_uint_eq(frees, 1);
+	ck_assert_uint_eq(last_freed.size, 100);
+	ck_assert_uint_eq(last_freed.weight, 100);
+	release(at(1));
+	ck_assert_uint_eq(frees, 1);
+	s = collect();
+	ck_assert_uint_eq(s.count, 1);
+	ck_assert_uint_eq(s.bytes, 50);
+	ck_assert_uint_eq(s.lost + s.evicted + s.lost_stacks, 0);
+	ck_assert_uint_eq(only.bytes, 50);
+	ck_assert_uint_eq(only.oldest, last_allocated.birth);
+	ck_assert_uint_eq(only.totals.allocated_bytes, 150);
+	ck_assert_uint_eq(only.totals.freed_bytes, 100);
+	ck_assert_uint_eq(only.totals.freed_count, 1);
+	ck_assert_uint_eq(only.depth, 2);
+}
+END_TEST
+
+START_TEST(a_walk_that_fails_still_names_the_caller)
+{
+	start(0, MEM_OFF);
+	stack_depth = 1;
+	allocate(at(1), 100);
+	ck_assert_uint_eq(last_depth, 1);
+	ck_assert_uint_eq(last_pcs[0], 0x401000 - 1);
+	ck_assert(last_truncated);
+}
+END_TEST
+
+/* Freed in a way that nobody told us, and given out again. */
+START_TEST(an_unseen_free_heals)
+{
+	struct mem_summary s;
+
+	start(0, MEM_OFF);
+	allocate(at(1), 100);
+	allocate(at(1), 30);
+	s = collect();
+	ck_assert_uint_eq(s.bytes, 30);
+	ck_assert_uint_eq(s.totals.freed_bytes, 100);
+}
+END_TEST
+
+static void move(const void *from, const void *to, size_t size, uint64_t growth)
+{
+	struct mem_allocation was;
+
+	ck_assert(mem_on_realloc_begin(from, &was));
+	mem_on_realloc_end(from, (void *)(uintptr_t)to, size, growth, &was, CALLER);
+}
+
+START_TEST(a_resized_one_lives_on)
+{
+	struct mem_allocation was;
+	uint64_t birth;
+
+	start(0, MEM_OFF);
+	allocate(at(1), 100);
+	birth = last_allocated.birth;
+	move(at(1), at(2), 300, 200);
+	ck_assert_uint_eq(frees, 1);
+	ck_assert_uint_eq(allocations, 2);
+	ck_assert_uint_eq(last_allocated.birth, birth);
+	ck_assert_uint_eq(last_allocated.size, 300);
+	ck_assert(!mem_on_realloc_begin(at(1), &was));
+	collect();
+	ck_assert_uint_eq(only.bytes, 300);
+	ck_assert_uint_eq(only.oldest, birth);
+	/* It failed: nothing has happened. */
+	move(at(2), NULL, 1000, 700);
+	ck_assert_uint_eq(allocations, 2);
+	collect();
+	ck_assert_uint_eq(only.bytes, 300);
+	/* realloc(p, 0) frees. */
+	move(at(2), NULL, 0, 0);
+	ck_assert_uint_eq(frees, 2);
+	ck_assert_uint_eq(collect().bytes, 0);
+}
+END_TEST
+
+START_TEST(losses_are_counted)
+{
+	struct mem_summary s;
+	const size_t n = MEM_TABLE_MAX * 2;
+
+	start(0, MEM_OFF);
+	no_room = true;
+	allocate(at(1), 100);
+	no_room = false;
+	for (size_t i = 0; i < n; i++)
+		allocate(at(i), 16);
+	s = collect();
+	ck_assert_uint_eq(s.lost, 1);
+	ck_assert_uint_gt(s.evicted, 0);
+	ck_assert_uint_eq(s.evicted_bytes, s.evicted * 16);
+	ck_assert_uint_eq(s.bytes + s.evicted_bytes, n * 16);
+	ck_assert_uint_eq(s.totals.allocated_bytes, n * 16);
+}
+END_TEST
+
+START_TEST(stopped_and_started_again)
+{
+	start(0, MEM_OFF);
+	allocate(at(1), 100);
+	mem_stop();
+	allocate(at(2), 100);
+	release(at(1));
+	ck_assert_uint_eq(allocations, 1);
+	ck_assert_uint_eq(frees, 0);
+	ck_assert_uint_eq(collect().bytes, 0);
+	mem_expect(); /* else this thread would look later */
+	start(0, MEM_OFF);
+	allocate(at(3), 70);
+	ck_assert_uint_eq(collect().bytes, 70);
+	start(0, MEM_OFF);
+	ck_assert_uint_eq(collect().bytes, 0);
+	release(at(3));
+	ck_assert_uint_eq(frees, 0);
+}
+END_TEST
+
+START_TEST(refuses_from_the_limit_on)
+{
+	mem_limit(1000, &port);
+	for (int sampling = 0; sampling < 2; sampling++) {
+		if (sampling)
+			start(1u << 30, MEM_OFF);
+		refusals = allocations = 0;
+		ck_assert(allocate(at(1), 999));
+		ck_assert(!allocate(at(2), 1000));
+		ck_assert(!allocate(at(2), SIZE_MAX));
+		ck_assert_uint_eq(refusals, 2);
+		ck_assert_uint_eq(allocations, 2); /* recorded */
+		ck_assert_uint_eq(last_allocated.weight, 0);
+		ck_assert_uint_eq(last_allocated.size, SIZE_MAX);
+	}
+	ck_assert_uint_eq(collect().bytes, 0);
+	mem_thread_is_ours();
+	ck_assert(allocate(at(2), 1000));
+	ck_assert_uint_eq(refusals, 2);
+}
+END_TEST
+
+START_TEST(growth_is_told_once)
+{
+	const size_t mib = 1u << 20;
+
+	start(0, 100);
+	allocate(at(0), 100 * mib);
+	ck_assert_uint_eq(growths, 0); /* there is nothing to compare with */
+	ck_assert(!collect().grown);
+	allocate(at(1), 9 * mib);
+	collect();
+	ck_assert_uint_eq(growths, 0);
+	allocate(at(2), 2 * mib); /* slowly, over two reports: 11% */
+	allocate(at(3), 50 * mib);
+	ck_assert_uint_eq(growths, 1);
+	ck_assert(collect().grown);
+	ck_assert(!collect().grown);
+	allocate(at(4), 15 * mib); /* of 161 */
+	ck_assert_uint_eq(growths, 1);
+	allocate(at(5), 3 * mib);
+	ck_assert_uint_eq(growths, 2);
+}
+END_TEST
+
+/* Threads allocate at random and free what others allocated; in the end all is freed. */
+#define THREADS   4
+#define PASSED_ON 256
+
+static _Atomic uintptr_t passed_on[PASSED_ON];
+static _Atomic uintptr_t next_address = 0x7e0000000000;
+
+static void *churn(void *seed)
+{
+	unsigned random = (unsigned)(uintptr_t)seed;
+	struct mem_allocation was;
+
+	for (int i = 0; i < 20000; i++) {
+		uintptr_t p = atomic_fetch_add(&next_address, 32), old, moved;
+
+		allocate((void *)p, 16 + (size_t)rand_r(&random) % 1000);
+		if (i % 7 == 0 && mem_table_watches((void *)p) &&
+		    mem_on_realloc_begin((void *)p, &was)) {
+			moved = atomic_fetch_add(&next_address, 32);
+			mem_on_realloc_end((void *)p, (void *)moved, was.size * 2, was.size, &was,
+					   CALLER);
+			p = moved;
+		}
+		old = atomic_exchange(&passed_on[(unsigned)rand_r(&random) % PASSED_ON], p);
+		if (old)
+			release((void *)old);
+	}
+	return NULL;
+}
+
+static const uint64_t churn_intervals[] = { 0, 500, 65536 };
+
+START_TEST(nothing_freed_is_retained)
+{
+	pthread_t thread[THREADS];
+	struct mem_summary s;
+
+	start(churn_intervals[_i], 10);
+	for (uintptr_t i = 0; i < THREADS; i++)
+		ck_assert(!pthread_create(&thread[i], NULL, churn, (void *)i));
+	for (int i = 0; i < 200; i++)
+		collect();
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(thread[i], NULL);
+	for (int i = 0; i < PASSED_ON; i++)
+		if (passed_on[i])
+			release((void *)passed_on[i]);
+	s = collect();
+	ck_assert_uint_eq(s.bytes, 0);
+	ck_assert_uint_eq(s.evicted, 0);
+	ck_assert_uint_eq(s.lost, 0);
+	ck_assert_uint_eq(s.totals.allocated_bytes, s.totals.freed_bytes);
+	ck_assert_uint_eq(allocations, frees);
+	ck_assert_uint_gt(allocations, 0);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("mem");
+	TCase *tcase = tcase_create("mem");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	tcase_set_timeout(tcase, 120);
+	tcase_add_test(tcase, bounded);
+	tcase_add_test(tcase, from_birth_to_death);
+	tcase_add_test(tcase, a_walk_that_fails_still_names_the_caller);
+	tcase_add_test(tcase, an_unseen_free_heals);
+	tcase_add_test(tcase, a_resized_one_lives_on);
+	tcase_add_test(tcase, losses_are_counted);
+	tcase_add_test(tcase, stopped_and_started_again);
+	tcase_add_test(tcase, refuses_from_the_limit_on);
+	tcase_add_test(tcase, growth_is_told_once);
+	tcase_add_loop_test(tcase, nothing_freed_is_retained, 0, 3);
+	suite_add_tcase(suite, tcase);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
