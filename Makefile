@@ -69,6 +69,7 @@ command := $(B)/asprof-agent
 
 PRELOAD_LDFLAGS := -shared -Wl,-soname,libasprof_preload.so \
 	-Wl,--version-script=preload/exports.map -Wl,--exclude-libs,ALL -Wl,-Bsymbolic \
+	-Wl,--dynamic-list=preload/allocator.list \
 	-Wl,-z,relro,-z,now,-z,defs,-z,nodelete,-z,noexecstack -Wl,--gc-sections \
 	-Wl,--hash-style=gnu -Wl,--as-needed
 
@@ -89,7 +90,7 @@ $(B)/obj/%.o: %.c $(DEPS_READY)
 SIGNAL_FLAGS := -fno-stack-protector -fno-sanitize=all
 -include scripts/signal_context.mk
 
-$(preload): $(agent_obj) $(preload_obj) preload/exports.map
+$(preload): $(agent_obj) $(preload_obj) preload/exports.map preload/allocator.list
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) $(PRELOAD_LDFLAGS) $(LDFLAGS) -o $@ \
 		$(agent_obj) $(preload_obj) $(DEPS_LIBS)

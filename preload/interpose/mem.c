@@ -1,0 +1,430 @@
+/* malloc and its kin: count down, forward to the next in the chain, record what is sampled.
+ *
+ * Whatever comes next (the C library, jemalloc, tcmalloc, mimalloc, another preload) does the
+ * allocating, and is called as if we were not there. An unsampled call is a subtraction and a
+ * jump; a free is one byte looked at and a jump. */
+#include "preload/interpose/mem.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <malloc.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/mem.h"
+
+#define EXPORT __attribute__((visibility("default")))
+#define COLD   __attribute__((noinline, cold))
+#define CALLER __builtin_return_address(0)
+
+/* C23; the C library may not have them yet. */
+void free_sized(void *p, size_t size);
+void free_aligned_sized(void *p, size_t alignment, size_t size);
+
+#define NEXT_FUNCTIONS(X)                                             \
+	X(malloc, void *, (size_t size))                              \
+	X(calloc, void *, (size_t count, size_t size))                \
+	X(realloc, void *, (void *p, size_t size))                    \
+	X(free, void, (void *p))                                      \
+	X(posix_memalign, int, (void **p, size_t align, size_t size)) \
+	X(aligned_alloc, void *, (size_t align, size_t size))         \
+	X(memalign, void *, (size_t align, size_t size))              \
+	X(valloc, void *, (size_t size))                              \
+	X(pvalloc, void *, (size_t size))                             \
+	X(free_sized, void, (void *p, size_t size))                   \
+	X(free_aligned_sized, void, (void *p, size_t align, size_t size))
+
+#define DECLARE(name, type, args) static type first_##name args;
+NEXT_FUNCTIONS(DECLARE)
+#undef DECLARE
+
+/* The next in the chain. Until the first call each is a function that finds them all. */
+static struct {
+#define FIELD(name, type, args) type(*name) args;
+	NEXT_FUNCTIONS(FIELD)
+#undef FIELD
+} next = {
+#define FIRST(name, type, args) .name = first_##name,
+	NEXT_FUNCTIONS(FIRST)
+#undef FIRST
+};
+
+/* Of the same allocator, or NULL. */
+static size_t (*next_usable_size)(void *p);
+
+/* What dlsym(3) itself asks for while we look for the functions: given from here, never given
+ * back. The C library wants a few hundred bytes, for the text of an error. */
+#define POOL_BYTES 32768
+static _Alignas(max_align_t) char pool[POOL_BYTES];
+static _Atomic size_t pool_used;
+
+static __thread bool looking __attribute__((tls_model("initial-exec")));
+static _Atomic bool looked;
+
+static void *pool_alloc(size_t size)
+{
+	size_t room = (size + _Alignof(max_align_t) - 1) & ~(_Alignof(max_align_t) - 1);
+	size_t at;
+
+	if (room < size || room > POOL_BYTES)
+		goto full;
+	at = atomic_fetch_add(&pool_used, room);
+	if (at > POOL_BYTES - room)
+		goto full;
+	mem_table_watch(pool + at); /* so that free and realloc take a look at it */
+	return pool + at;
+full:
+	errno = ENOMEM;
+	return NULL;
+}
+
+static bool in_pool(const void *p)
+{
+	return (const char *)p >= pool && (const char *)p < pool + POOL_BYTES;
+}
+
+static bool same_object(const void *a, const void *b)
+{
+	Dl_info first, second;
+
+	return a && b && dladdr(a, &first) && dladdr(b, &second) &&
+	       first.dli_fbase == second.dli_fbase;
+}
+
+/* Any thread, any number of times: all find the same. */
+static COLD void look_for_next(void)
+{
+	void *usable, *found;
+	int saved = errno;
+
+	looking = true;
+#define FIND(name, type, args)           \
+	found = dlsym(RTLD_NEXT, #name); \
+	if (found)                       \
+		__atomic_store_n(&next.name, (__typeof__(next.name))found, __ATOMIC_RELAXED);
+	NEXT_FUNCTIONS(FIND)
+#undef FIND
+	/* Another's would read a header that is not there. */
+	usable = dlsym(RTLD_NEXT, "malloc_usable_size");
+	if (same_object(usable, dlsym(RTLD_NEXT, "malloc")))
+		__atomic_store_n(&next_usable_size, (size_t(*)(void *))usable, __ATOMIC_RELAXED);
+	dlerror(); /* the program is not to be told of a name that we did not find */
+	looking = false;
+	atomic_store(&looked, true);
+	errno = saved;
+}
+
+/* In the first call of each. Where the chain has no such function the entry stays as it is. */
+static bool found_next(const void *entry, const void *first)
+{
+	if (!looking && !atomic_load(&looked))
+		look_for_next();
+	return *(const void *const *)entry != first;
+}
+#define FOUND(name) found_next(&next.name, (const void *)first_##name)
+
+static void *first_malloc(size_t size)
+{
+	return FOUND(malloc) ? next.malloc(size) : pool_alloc(size);
+}
+
+static void *first_calloc(size_t count, size_t size)
+{
+	size_t total;
+
+	if (FOUND(calloc))
+		return next.calloc(count, size);
+	return __builtin_mul_overflow(count, size, &total) ? NULL : pool_alloc(total);
+}
+
+static void *first_realloc(void *p, size_t size)
+{
+	if (FOUND(realloc))
+		return next.realloc(p, size);
+	return p ? NULL : pool_alloc(size);
+}
+
+static void first_free(void *p)
+{
+	if (p && FOUND(free))
+		next.free(p);
+}
+
+static int first_posix_memalign(void **p, size_t align, size_t size)
+{
+	return FOUND(posix_memalign) ? next.posix_memalign(p, align, size) : ENOMEM;
+}
+
+#define FIRST_ALIGNED(name)                                  \
+	static void *first_##name(size_t align, size_t size) \
+	{                                                    \
+		if (FOUND(name))                             \
+			return next.name(align, size);       \
+		errno = ENOMEM;                              \
+		return NULL;                                 \
+	}
+FIRST_ALIGNED(aligned_alloc)
+FIRST_ALIGNED(memalign)
+
+#define FIRST_PAGES(name)                       \
+	static void *first_##name(size_t size)  \
+	{                                       \
+		if (FOUND(name))                \
+			return next.name(size); \
+		errno = ENOMEM;                 \
+		return NULL;                    \
+	}
+FIRST_PAGES(valloc)
+FIRST_PAGES(pvalloc)
+
+/* An allocator without these has a free that does not need to be told the size. */
+static void first_free_sized(void *p, size_t size)
+{
+	if (FOUND(free_sized))
+		next.free_sized(p, size);
+	else
+		next.free(p);
+}
+
+static void first_free_aligned_sized(void *p, size_t align, size_t size)
+{
+	if (FOUND(free_aligned_sized))
+		next.free_aligned_sized(p, align, size);
+	else
+		next.free(p);
+}
+
+/* An allocation whose countdown ran out: CALL does it, into the variable P. */
+#define ALLOCATE(p, size, caller, call, refusal)                   \
+	do {                                                       \
+		bool sampled;                                      \
+		if (!mem_on_alloc_begin(size, caller, &sampled)) { \
+			errno = ENOMEM;                            \
+			return refusal;                            \
+		}                                                  \
+		call;                                              \
+		mem_on_alloc_end(p, size, caller, sampled);        \
+	} while (0)
+
+static COLD void *malloc_due(size_t size, const void *caller)
+{
+	void *p;
+
+	ALLOCATE(p, size, caller, p = next.malloc(size), NULL);
+	return p;
+}
+
+EXPORT void *malloc(size_t size)
+{
+	if (mem_sample_passes(size))
+		return next.malloc(size);
+	return malloc_due(size, CALLER);
+}
+
+static COLD void *calloc_due(size_t count, size_t size, const void *caller)
+{
+	void *p;
+
+	ALLOCATE(p, count * size, caller, p = next.calloc(count, size), NULL);
+	return p;
+}
+
+EXPORT void *calloc(size_t count, size_t size)
+{
+	size_t total;
+
+	if (__builtin_mul_overflow(count, size, &total) || mem_sample_passes(total))
+		return next.calloc(count, size);
+	return calloc_due(count, size, CALLER);
+}
+
+static COLD int posix_memalign_due(void **p, size_t align, size_t size, const void *caller)
+{
+	int err;
+
+	ALLOCATE(err ? NULL : *p, size, caller, err = next.posix_memalign(p, align, size), ENOMEM);
+	return err;
+}
+
+EXPORT int posix_memalign(void **p, size_t align, size_t size)
+{
+	if (mem_sample_passes(size))
+		return next.posix_memalign(p, align, size);
+	return posix_memalign_due(p, align, size, CALLER);
+}
+
+typedef void *allocate_aligned(size_t align, size_t size);
+typedef void *allocate_pages(size_t size);
+
+static COLD void *aligned_due(allocate_aligned *allocate, size_t align, size_t size,
+			      const void *caller)
+{
+	void *p;
+
+	ALLOCATE(p, size, caller, p = allocate(align, size), NULL);
+	return p;
+}
+
+static COLD void *pages_due(allocate_pages *allocate, size_t size, const void *caller)
+{
+	void *p;
+
+	ALLOCATE(p, size, caller, p = allocate(size), NULL);
+	return p;
+}
+
+EXPORT void *aligned_alloc(size_t align, size_t size)
+{
+	if (mem_sample_passes(size))
+		return next.aligned_alloc(align, size);
+	return aligned_due(next.aligned_alloc, align, size, CALLER);
+}
+
+EXPORT void *memalign(size_t align, size_t size)
+{
+	if (mem_sample_passes(size))
+		return next.memalign(align, size);
+	return aligned_due(next.memalign, align, size, CALLER);
+}
+
+EXPORT void *valloc(size_t size)
+{
+	if (mem_sample_passes(size))
+		return next.valloc(size);
+	return pages_due(next.valloc, size, CALLER);
+}
+
+EXPORT void *pvalloc(size_t size)
+{
+	if (mem_sample_passes(size))
+		return next.pvalloc(size);
+	return pages_due(next.pvalloc, size, CALLER);
+}
+
+static COLD void forget(const void *p)
+{
+	mem_on_free(p);
+}
+
+EXPORT void free(void *p)
+{
+	if (mem_table_watches(p)) {
+		if (in_pool(p))
+			return;
+		forget(p); /* before the real free: p may be given out again at once */
+	}
+	next.free(p);
+}
+
+EXPORT void free_sized(void *p, size_t size)
+{
+	if (mem_table_watches(p)) {
+		if (in_pool(p))
+			return;
+		forget(p);
+	}
+	next.free_sized(p, size);
+}
+
+EXPORT void free_aligned_sized(void *p, size_t align, size_t size)
+{
+	if (mem_table_watches(p)) {
+		if (in_pool(p))
+			return;
+		forget(p);
+	}
+	next.free_aligned_sized(p, align, size);
+}
+
+/* Bytes by which P grows. Only they are counted: with its first bytes it had its chance, and so
+ * has now been taken with the probability of its new size. */
+static inline size_t growth_of(void *p, size_t size)
+{
+	size_t has;
+
+	if (!p || !next_usable_size || !atomic_load_explicit(&mem_sampling, memory_order_relaxed))
+		return size;
+	has = next_usable_size(p);
+	return size > has ? size - has : 0;
+}
+
+static void *realloc_from_pool(void *p, size_t size)
+{
+	size_t left = (size_t)(pool + POOL_BYTES - (char *)p);
+	void *moved = malloc(size);
+
+	if (moved)
+		memcpy(moved, p, size < left ? size : left);
+	return moved;
+}
+
+static COLD void *realloc_sampled(void *p, size_t size, struct mem_allocation *was,
+				  const void *caller)
+{
+	size_t growth = size > was->size ? size - was->size : 0;
+	void *moved = next.realloc(p, size);
+
+	mem_on_realloc_end(p, moved, size, growth, was, caller);
+	return moved;
+}
+
+static COLD void *realloc_due(void *p, size_t size, size_t growth, const void *caller)
+{
+	size_t counted = size >= atomic_load(&mem_limit_bytes) ? size : growth;
+	bool sampled;
+	void *moved;
+
+	if (!mem_on_alloc_begin(counted, caller, &sampled)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	moved = next.realloc(p, size);
+	mem_on_alloc_end(moved, size, caller, sampled);
+	return moved;
+}
+
+static inline void *realloc_from(void *p, size_t size, const void *caller)
+{
+	struct mem_allocation was;
+	size_t growth;
+
+	if (mem_table_watches(p)) {
+		if (in_pool(p))
+			return realloc_from_pool(p, size);
+		if (size < atomic_load_explicit(&mem_limit_bytes, memory_order_relaxed) &&
+		    mem_on_realloc_begin(p, &was))
+			return realloc_sampled(p, size, &was, caller);
+	}
+	growth = growth_of(p, size);
+	if (size < atomic_load_explicit(&mem_limit_bytes, memory_order_relaxed) &&
+	    mem_sample_passes(growth))
+		return next.realloc(p, size);
+	return realloc_due(p, size, growth, caller);
+}
+
+EXPORT void *realloc(void *p, size_t size)
+{
+	return realloc_from(p, size, CALLER);
+}
+
+EXPORT void *reallocarray(void *p, size_t count, size_t size)
+{
+	size_t total;
+
+	if (__builtin_mul_overflow(count, size, &total)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	return realloc_from(p, total, CALLER);
+}
+
+const char *mem_passed_by(void)
+{
+	void *bound = dlsym(RTLD_DEFAULT, "malloc");
+	Dl_info info;
+
+	if (!bound || same_object(bound, pool))
+		return NULL;
+	return dladdr(bound, &info) && info.dli_fname ? info.dli_fname : "the program";
+}
