@@ -45,6 +45,8 @@ static struct {
 	_Atomic uint32_t asked; /* ASK_…; a futex for those who wait */
 	_Atomic uint64_t stop_by_ns;
 	const struct engine *_Atomic running_engine;
+	/* Of an engine that failed to start or to stop: it may write there for ever. */
+	struct recording *left_to_engine;
 } agent;
 
 /* What the agent thread alone knows. */
@@ -195,8 +197,7 @@ static int report_interval(struct run *run, bool final)
 	return 1;
 }
 
-/* Stop, report, start on a new file. A stop that fails leaves the file to the engine, which may
- * still write there: the descriptor stays open for ever. */
+/* Stop, report, start on a new file. */
 static int restart_engine(struct run *run)
 {
 	int err = execute(run->with.engine, "stop", false);
@@ -352,6 +353,7 @@ static void *run_agent(void *unused)
 	else
 		finish(&run);
 out:
+	agent.left_to_engine = run.recording;
 	close_reporters(&run);
 	buf_free(&engine_output);
 	atomic_store(&agent.state, AGENT_NONE);

@@ -1,0 +1,354 @@
+/* core/agent.c: intervals become reports, whatever the engine does. The engine and the reporter
+ * are the test's own; the engine writes chunks as small as chunks can be. */
+#include "core/agent.h"
+
+#include <check.h>
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "core/fd.h"
+
+#define CHUNK   100
+#define SECOND  1000000000u
+#define REPORTS 64
+
+enum step { START, DUMP, STOP, STEPS };
+
+static struct {
+	const char *fails[STEPS]; /* what that step answers; NULL: it works */
+	bool cannot_dump;         /* dump writes nothing */
+	unsigned int memory_kb;   /* said by metrics */
+	_Atomic int calls[STEPS];
+	int fd; /* of the recording; -1: not open */
+	char command[512];
+	unsigned char serial; /* of the next chunk, so that each is told from the others */
+} engine;
+
+static struct {
+	_Atomic int count;
+	unsigned char serials[REPORTS];
+	uint64_t taken[REPORTS];
+	bool final[REPORTS];
+	int error; /* what deliver returns */
+	_Atomic int drains, closes;
+} got;
+
+static struct config config;
+
+static void write_chunk(void)
+{
+	uint64_t size = htobe64(CHUNK), pools = htobe64(68);
+	uint8_t chunk[CHUNK] = "FLR";
+
+	memcpy(chunk + 8, &size, 8);
+	memcpy(chunk + 16, &pools, 8);
+	chunk[CHUNK - 1] = engine.serial++;
+	fd_write(engine.fd, chunk, sizeof(chunk), -1);
+}
+
+static asprof_error_t start(const char *command)
+{
+	const char *path = strstr(command, "file=") + strlen("file=");
+	char copy[64];
+
+	snprintf(engine.command, sizeof(engine.command), "%s", command);
+	snprintf(copy, sizeof(copy), "%.*s", (int)strcspn(path, ","), path);
+	engine.fd = open(copy, O_RDWR | O_APPEND | O_CLOEXEC);
+	return engine.fd < 0 ? "cannot open the file" : NULL;
+}
+
+static asprof_error_t execute(const char *command, asprof_writer_t output)
+{
+	static const char *const names[STEPS] = { "start,", "dump", "stop" };
+	char text[128];
+
+	if (!strcmp(command, "metrics")) {
+		snprintf(text, sizeof(text),
+			 "mem_calltracestorage_kb %u\nsamples_total %d\nsamples_skipped_total 3\n",
+			 engine.memory_kb, engine.serial * 10);
+		output(text, strlen(text));
+		return NULL;
+	}
+	for (int i = 0; i < STEPS; i++) {
+		if (strncmp(command, names[i], strlen(names[i])))
+			continue;
+		engine.calls[i]++;
+		if (engine.fails[i])
+			return engine.fails[i];
+		if (i == START)
+			return start(command);
+		if (i == STOP || !engine.cannot_dump)
+			write_chunk();
+		if (i == STOP)
+			close(engine.fd);
+		return NULL;
+	}
+	output("9.9\n", 4);
+	return NULL;
+}
+
+static const char *error_str(asprof_error_t err)
+{
+	return err;
+}
+
+static int deliver(struct reporter *reporter, const struct report *report)
+{
+	int n = got.count;
+
+	(void)reporter;
+	ck_assert_int_lt(n, REPORTS);
+	ck_assert_uint_eq(report->part_count, 1);
+	ck_assert_uint_eq(report->parts[0].length, CHUNK);
+	ck_assert_str_eq(report->engine, "fake");
+	ck_assert_str_eq(report->engine_version, "9.9");
+	ck_assert_uint_ge(report->end_ms, report->start_ms);
+	fd_read(report->parts[0].fd, &got.serials[n], 1, report->parts[0].offset + CHUNK - 1);
+	got.taken[n] = report->samples_taken;
+	got.final[n] = report->final;
+	got.count++;
+	return got.error;
+}
+
+static void drain(struct reporter *reporter, uint64_t deadline_ns)
+{
+	(void)reporter;
+	ck_assert_uint_gt(deadline_ns, clock_monotonic_ns());
+	got.drains++;
+}
+
+static void close_reporter(struct reporter *reporter)
+{
+	(void)reporter;
+	got.closes++;
+}
+
+static int prepare(struct agent_equipment *equipment, const struct config *c, struct wake *wake)
+{
+	static const struct engine fake = { .name = "fake",
+					    .execute = execute,
+					    .error_str = error_str };
+	static struct reporter reporter = {
+		.name = "test", .deliver = deliver, .drain = drain, .close = close_reporter
+	};
+
+	(void)c;
+	(void)wake;
+	equipment->engine = &fake;
+	equipment->reporters[0] = &reporter;
+	equipment->reporter_count = 1;
+	return 0;
+}
+
+static void started(void)
+{
+}
+
+static void set_up(void)
+{
+	char problem[OPTION_PROBLEM_MAX];
+	char *none[] = { NULL };
+
+	ck_assert_int_eq(config_read(&config, none, problem), 0);
+	config.start_delay_ns = 0;
+	config.reporting_interval_ns = SECOND / 50;
+}
+
+static void start_agent(void)
+{
+	static const struct agent_parts parts = { .config = &config,
+						  .prepare = prepare,
+						  .started = started };
+
+	ck_assert_int_eq(agent_start(&parts), 0);
+}
+
+/* Wait, ten seconds at most, until HOLDS. */
+static bool eventually(bool (*holds)(void))
+{
+	uint64_t until = clock_monotonic_ns() + 10ull * SECOND;
+	struct timespec pause = { .tv_nsec = 1000000 };
+
+	while (!holds()) {
+		if (clock_monotonic_ns() > until)
+			return false;
+		nanosleep(&pause, NULL);
+	}
+	return true;
+}
+
+static bool five_reports(void)
+{
+	return got.count >= 5;
+}
+
+static bool has_ended(void)
+{
+	return got.closes == 1;
+}
+
+/* No chunk is missing, none came twice. */
+static void check_serials(void)
+{
+	for (int i = 0; i < got.count; i++)
+		ck_assert_int_eq(got.serials[i], i);
+}
+
+START_TEST(reports_each_interval)
+{
+	start_agent();
+	ck_assert(eventually(five_reports));
+	ck_assert(agent_running());
+	ck_assert_int_eq(agent_stop(10ull * SECOND), 0);
+	check_serials();
+	ck_assert_int_eq(engine.calls[START], 1);
+	ck_assert_int_eq(engine.calls[STOP], 1);
+	ck_assert(got.final[got.count - 1]);
+	ck_assert(!got.final[0]);
+	ck_assert_uint_eq(got.taken[0], 10);
+	ck_assert_uint_eq(got.taken[3], 10);
+	ck_assert_int_eq(got.drains, 1);
+	ck_assert_int_eq(got.closes, 1);
+	ck_assert(strstr(engine.command, "start,event=cpu,interval=100000000,wall=1000ms,jfr,"));
+}
+END_TEST
+
+START_TEST(restarts_where_dump_cannot_rotate)
+{
+	engine.cannot_dump = true;
+	start_agent();
+	ck_assert(eventually(five_reports));
+	ck_assert_int_eq(agent_stop(10ull * SECOND), 0);
+	check_serials();
+	ck_assert_int_eq(engine.calls[DUMP], 1);
+	ck_assert_int_eq(engine.calls[START], engine.calls[STOP]);
+	ck_assert_int_eq(engine.calls[STOP], got.count);
+}
+END_TEST
+
+START_TEST(restarts_past_the_memory_bound)
+{
+	engine.memory_kb = 1 << 20;
+	start_agent();
+	ck_assert(eventually(five_reports));
+	ck_assert_int_eq(agent_stop(10ull * SECOND), 0);
+	check_serials();
+	ck_assert_int_gt(engine.calls[START], 1);
+}
+END_TEST
+
+START_TEST(reporter_that_fails_changes_nothing)
+{
+	got.error = -EIO;
+	start_agent();
+	ck_assert(eventually(five_reports));
+	ck_assert(agent_running());
+	agent_stop(10ull * SECOND);
+	check_serials();
+}
+END_TEST
+
+START_TEST(failed_start_ends_the_agent)
+{
+	engine.fails[START] = "no perf events";
+	start_agent();
+	ck_assert(eventually(has_ended));
+	ck_assert_int_eq(agent_stop(SECOND), -ESRCH);
+	ck_assert_int_eq(got.count, 0);
+	ck_assert_int_eq(engine.calls[STOP], 0);
+}
+END_TEST
+
+START_TEST(failed_dump_ends_the_agent)
+{
+	engine.fails[DUMP] = "disk full";
+	start_agent();
+	ck_assert(eventually(has_ended));
+	ck_assert(!agent_running());
+	ck_assert_int_eq(got.count, 0);
+}
+END_TEST
+
+/* The engine may write on: its descriptor, and so the file, must stay. */
+START_TEST(failed_stop_leaves_the_file)
+{
+	engine.cannot_dump = true;
+	engine.fails[STOP] = "it hangs";
+	start_agent();
+	ck_assert(eventually(has_ended));
+	ck_assert_int_eq(engine.calls[START], 1);
+	ck_assert_int_eq(access(strstr(engine.command, "/proc/self/fd"), F_OK), 0);
+}
+END_TEST
+
+START_TEST(flush_reports_at_once)
+{
+	config.reporting_interval_ns = 3600ull * SECOND;
+	start_agent();
+	ck_assert(eventually(agent_running));
+	ck_assert_int_eq(agent_flush(10ull * SECOND), 0);
+	ck_assert_int_eq(got.count, 1);
+	ck_assert_int_eq(agent_flush(10ull * SECOND), 0);
+	ck_assert_int_eq(got.count, 2);
+	ck_assert_int_eq(agent_stop(10ull * SECOND), 0);
+	check_serials();
+	ck_assert_int_eq(agent_flush(SECOND), -ESRCH);
+}
+END_TEST
+
+START_TEST(stop_in_the_delay_touches_nothing)
+{
+	config.start_delay_ns = 3600ull * SECOND;
+	start_agent();
+	ck_assert_int_ne(agent_stop(SECOND), 0);
+	ck_assert_int_eq(engine.calls[START], 0);
+	ck_assert_int_eq(got.closes, 0);
+}
+END_TEST
+
+START_TEST(starts_again_after_a_stop)
+{
+	start_agent();
+	ck_assert(eventually(agent_running));
+	ck_assert_int_eq(agent_stop(10ull * SECOND), 0);
+	start_agent();
+	ck_assert(eventually(agent_running));
+	ck_assert_int_eq(agent_stop(10ull * SECOND), 0);
+	ck_assert_int_eq(engine.calls[START], 2);
+	check_serials();
+}
+END_TEST
+
+int main(void)
+{
+	TCase *c = tcase_create("agent");
+	Suite *s = suite_create("agent");
+	SRunner *runner = srunner_create(s);
+	int failed;
+
+	tcase_add_checked_fixture(c, set_up, NULL);
+	tcase_set_timeout(c, 60);
+	tcase_add_test(c, reports_each_interval);
+	tcase_add_test(c, restarts_where_dump_cannot_rotate);
+	tcase_add_test(c, restarts_past_the_memory_bound);
+	tcase_add_test(c, reporter_that_fails_changes_nothing);
+	tcase_add_test(c, failed_start_ends_the_agent);
+	tcase_add_test(c, failed_dump_ends_the_agent);
+	tcase_add_test(c, failed_stop_leaves_the_file);
+	tcase_add_test(c, flush_reports_at_once);
+	tcase_add_test(c, stop_in_the_delay_touches_nothing);
+	tcase_add_test(c, starts_again_after_a_stop);
+	suite_add_tcase(s, c);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed != 0;
+}
