@@ -1,0 +1,285 @@
+/* From rings to chunks: takes samples out of the rings and writes them into the recording. */
+#include "engine/collector.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "engine/host_info.h"
+#include "engine/jfr_write.h"
+#include "engine/modules.h"
+#include "engine/ring.h"
+#include "engine/symbols.h"
+#include "engine/threads.h"
+#include "engine/user_events.h"
+#include "engine/wall.h"
+
+#define LOAD_INTERVAL_NS 5000000000u
+#define LOOK_INTERVAL_NS 1000000000u
+
+static struct {
+	struct jfr_writer *jfr;
+	struct symbols *symbols;
+	struct collector_setting settings[COLLECTOR_SETTINGS_MAX];
+	/* Wall clock and monotonic clock read together at the start: a chunk's times follow the
+	 * monotonic one, so that a clock that is set does not tear a hole. */
+	uint64_t start_realtime_ns, start_monotonic_ns;
+	uint64_t load_due_ns, look_due_ns;
+	uint64_t samples, samples_before, lost_before;
+} all;
+
+static uint64_t wall_now_ns(void)
+{
+	return all.start_realtime_ns + clock_monotonic_ns() - all.start_monotonic_ns;
+}
+
+uint64_t collector_samples(void)
+{
+	return all.samples;
+}
+
+uint64_t collector_lost(void)
+{
+	return ring_lost();
+}
+
+static int begin_chunk(void)
+{
+	uint64_t ticks = clock_ticks();
+	int err = jfr_chunk_begin(all.jfr, wall_now_ns(), ticks);
+
+	if (err)
+		return err;
+	for (const struct collector_setting *s = all.settings; s->key; s++)
+		jfr_setting(all.jfr, ticks, s->key, s->value);
+	return 0;
+}
+
+int collector_start(int fd, const struct collector_setting settings[COLLECTOR_SETTINGS_MAX])
+{
+	off_t end = lseek(fd, 0, SEEK_END);
+	int err;
+
+	if (end < 0)
+		return -errno;
+	memcpy(all.settings, settings, sizeof(all.settings));
+	all.start_realtime_ns = clock_realtime_ns();
+	all.start_monotonic_ns = clock_monotonic_ns();
+	all.lost_before = ring_lost();
+	all.samples_before = all.samples;
+	err = symbols_open(&all.symbols);
+	if (!err)
+		err = jfr_writer_open(&all.jfr, fd, end);
+	if (!err)
+		err = begin_chunk();
+	if (err) {
+		jfr_writer_close(all.jfr);
+		symbols_close(all.symbols);
+		all.jfr = NULL;
+		all.symbols = NULL;
+	}
+	return err;
+}
+
+/* Of a thread that lives; the others have left theirs in their slot. */
+static void name_thread(pid_t tid)
+{
+	char path[48], name[JFR_THREAD_NAME_MAX + 1];
+	ssize_t length;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/comm", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	length = read(fd, name, sizeof(name) - 1);
+	close(fd);
+	if (length <= 0)
+		return;
+	name[length - 1] = '\0'; /* the newline */
+	jfr_thread(all.jfr, tid, name);
+}
+
+static void take_execution(const struct sample *s)
+{
+	uint32_t stack = jfr_stack(all.jfr, s->pcs, s->count, s->truncated);
+
+	/* An ExecutionSample has no weight: shots that came late stand there one by one. */
+	for (uint32_t i = 0; i < s->weight; i++)
+		jfr_execution_sample(all.jfr, s->ticks, s->tid, stack, JFR_STATE_DEFAULT);
+	all.samples += s->weight;
+}
+
+static void take(void *context, const struct sample *s)
+{
+	(void)context;
+	if (!jfr_thread_named(all.jfr, s->tid))
+		name_thread(s->tid);
+	switch ((enum sample_kind)s->kind) {
+	case SAMPLE_CPU:
+		take_execution(s);
+		break;
+	case SAMPLE_WALL:
+		wall_take(all.jfr, s);
+		all.samples++;
+		break;
+	case SAMPLE_USER_EVENT:
+		jfr_user_event(all.jfr, s->ticks, s->tid,
+			       jfr_user_event_type(all.jfr, user_event_name((int)s->args[0])),
+			       s->payload, s->count);
+		break;
+	case SAMPLE_MALLOC:
+	case SAMPLE_FREE:
+	case SAMPLE_PAD:
+		break;
+	}
+}
+
+/* Threads are often named after they have begun to work. */
+static void name_again(void *context, struct thread *t)
+{
+	(void)context;
+	if (atomic_load(&t->sampled) && !atomic_load(&t->ended))
+		name_thread(atomic_load(&t->tid));
+}
+
+/* Its last samples are in the chunk by now. */
+static void part_with(void *context, struct thread *t)
+{
+	(void)context;
+	wall_end(all.jfr, t);
+	if (atomic_load(&t->sampled) && t->name[0])
+		jfr_thread(all.jfr, atomic_load(&t->tid), t->name);
+}
+
+static void write_load(void)
+{
+	struct host_load load;
+
+	if (!host_load_read(&load))
+		jfr_cpu_load(all.jfr, clock_ticks(), load.user, load.system, load.machine);
+}
+
+void collector_drain(uint64_t now_ns)
+{
+	if (!all.jfr)
+		return;
+	modules_refresh();
+	ring_drain(take, NULL);
+	threads_reap(part_with, NULL);
+	if (now_ns >= all.look_due_ns) {
+		threads_look();
+		all.look_due_ns = now_ns + LOOK_INTERVAL_NS;
+	}
+	if (now_ns >= all.load_due_ns) {
+		write_load();
+		all.load_due_ns = now_ns + LOAD_INTERVAL_NS;
+	}
+}
+
+static int name_frames(void *context, const uintptr_t *pcs, const bool *is_return, size_t count,
+		       struct jfr_frame_name *out)
+{
+	struct symbol *found = calloc(count, sizeof(*found));
+	uintptr_t *sites = calloc(count, sizeof(*sites));
+	int err = -ENOMEM;
+
+	(void)context;
+	if (!found || !sites)
+		goto out;
+	for (size_t i = 0; i < count; i++)
+		sites[i] = is_return[i] ? symbols_call_site(pcs[i]) : pcs[i];
+	err = symbols_resolve(all.symbols, sites, count, found);
+	for (size_t i = 0; !err && i < count; i++) {
+		out[i].class_name = found[i].module;
+		out[i].method_name = found[i].name;
+		out[i].type = (uint8_t)found[i].type;
+	}
+out:
+	free(sites);
+	free(found);
+	return err;
+}
+
+static void write_modules(uint64_t ticks)
+{
+	const struct module *const *list;
+	size_t count = modules_list(&list);
+
+	for (size_t i = 0; i < count; i++)
+		jfr_native_library(all.jfr, ticks, list[i]->path, list[i]->start, list[i]->end);
+}
+
+static void write_machine(uint64_t ticks)
+{
+	struct host_cpu cpu;
+	char version[256];
+
+	host_os_version(version, sizeof(version));
+	jfr_os_information(all.jfr, ticks, version);
+	host_cpu_read(&cpu);
+	jfr_cpu_information(all.jfr, ticks, cpu.model, cpu.model, cpu.sockets, cpu.cores,
+			    cpu.threads);
+}
+
+static void write_losses(uint64_t ticks)
+{
+	struct jfr_losses losses = {
+		.samples = all.samples - all.samples_before,
+		.ring_full = ring_lost() - all.lost_before,
+		.timer_failures = threads_without_timer(),
+	};
+
+	jfr_losses(all.jfr, ticks, &losses);
+	all.samples_before = all.samples;
+	all.lost_before = ring_lost();
+}
+
+static int end_chunk(void)
+{
+	uint64_t ticks;
+	int err;
+
+	collector_drain(clock_monotonic_ns());
+	wall_flush(all.jfr);
+	threads_each(name_again, NULL);
+	write_load();
+	ticks = clock_ticks();
+	write_machine(ticks);
+	write_modules(ticks);
+	write_losses(ticks);
+	err = jfr_chunk_end(all.jfr, wall_now_ns(), ticks, name_frames, NULL, NULL);
+	symbols_release(all.symbols);
+	modules_forget();
+	return err;
+}
+
+int collector_rotate(void)
+{
+	int ended, err;
+
+	if (!all.jfr)
+		return -ESRCH;
+	ended = end_chunk();
+	err = begin_chunk();
+	return ended ? ended : err;
+}
+
+int collector_stop(void)
+{
+	int err;
+
+	if (!all.jfr)
+		return 0;
+	err = end_chunk();
+	jfr_writer_close(all.jfr);
+	symbols_close(all.symbols);
+	all.jfr = NULL;
+	all.symbols = NULL;
+	return err;
+}
