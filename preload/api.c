@@ -1,0 +1,97 @@
+/* The exported C interface, asprof_agent.h. */
+#include "preload/asprof_agent.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "core/agent.h"
+#include "core/clock.h"
+#include "preload/agent_of_process.h"
+
+#define POLLCATCH_EVENT "tokio.PollcatchV1"
+
+/* The turn that is under way on this thread. */
+static __thread struct {
+	struct asprof_thread_local_data *data;
+	uint64_t samples_before, began;
+	bool open;
+} turn;
+
+static int result(int err)
+{
+	if (!err)
+		return 0;
+	errno = -err;
+	return -1;
+}
+
+int asprof_agent_start(void)
+{
+	return result(process_config() ? process_start_agent() : -EINVAL);
+}
+
+int asprof_agent_stop(void)
+{
+	return result(process_config() ? agent_stop(process_config()->exit_timeout_ns) : -ESRCH);
+}
+
+int asprof_agent_flush(void)
+{
+	return result(process_config() ? agent_flush(process_config()->exit_timeout_ns) : -ESRCH);
+}
+
+int asprof_agent_running(void)
+{
+	return agent_running();
+}
+
+const char *asprof_agent_version(void)
+{
+	return ASPROF_AGENT_VERSION;
+}
+
+void asprof_agent_poll_begin(void)
+{
+	const struct engine *engine = agent_engine();
+
+	turn.open = false;
+	if (!engine || !engine->get_thread_local_data)
+		return;
+	/* Once for each thread: neither engine moves it. */
+	if (!turn.data)
+		turn.data = engine->get_thread_local_data();
+	if (!turn.data)
+		return;
+	turn.samples_before = turn.data->sample_counter;
+	turn.began = clock_ticks();
+	turn.open = true;
+}
+
+/* Both ends in ticks, little-endian, as the pollcatch of async-profiler's Rust agent has it. */
+static void emit_turn(const struct engine *engine, uint64_t began, uint64_t ended)
+{
+	static _Atomic asprof_jfr_event_key known_key = -1;
+	asprof_jfr_event_key key = known_key;
+	uint64_t ends[2] = { began, ended };
+
+	if (!engine->register_jfr_event || !engine->emit_jfr_event)
+		return;
+	if (key < 0)
+		known_key = key = engine->register_jfr_event(POLLCATCH_EVENT);
+	if (key >= 0)
+		engine->emit_jfr_event(key, (const uint8_t *)ends, sizeof(ends));
+}
+
+void asprof_agent_poll_end(void)
+{
+	const struct engine *engine;
+
+	if (!turn.open || turn.data->sample_counter == turn.samples_before)
+		return;
+	turn.open = false;
+	engine = agent_engine();
+	if (engine)
+		emit_turn(engine, turn.began, clock_ticks());
+}

@@ -1,0 +1,248 @@
+/* The composition root: what happens when the library is loaded, and who works with whom. */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/agent.h"
+#include "core/clock.h"
+#include "core/engine_dl.h"
+#include "core/log.h"
+#include "core/own_thread.h"
+#include "engine/builtin.h"
+#include "engine/sampler.h"
+#include "engine/threads.h"
+#include "preload/agent_of_process.h"
+#include "preload/interpose/fatal.h"
+#include "preload/interpose/hooks.h"
+#include "preload/interpose/sample.h"
+#include "upload/local.h"
+
+/* A thread that was told to end is gone from the kernel's list within this time. */
+#define THREAD_GONE_NS 1000000000u
+
+static struct config config;
+static bool configured;
+
+const struct config *process_config(void)
+{
+	return configured ? &config : NULL;
+}
+
+/* async-profiler where it is to be had, else the builtin engine, as the user chose. */
+static int choose_engine(struct agent_equipment *equipment, const struct config *c,
+			 struct wake *wake)
+{
+	static struct engine loaded;
+	int err = -ENOENT;
+
+	if (c->engine != ENGINE_BUILTIN) {
+		err = engine_dl_open(&loaded, c->lib);
+		if (!err) {
+			sample_engine_library((const void *)(uintptr_t)loaded.execute);
+			equipment->engine = &loaded;
+			return 0;
+		}
+	}
+	if (c->engine == ENGINE_ASYNC_PROFILER) {
+		if (err == -ENOENT)
+			log_error("cannot find %s: install async-profiler, or name its library in "
+				  "ASPROF_AGENT_LIB; profiling is off in this process",
+				  c->lib);
+		return err;
+	}
+	if (err == -ELIBBAD)
+		log_warn("the builtin engine is used instead");
+	equipment->engine = builtin_engine(wake, sample_install);
+	return 0;
+}
+
+static int prepare(struct agent_equipment *equipment, const struct config *c, struct wake *wake)
+{
+	int err = choose_engine(equipment, c, wake);
+
+	if (!err)
+		err = local_reporter_open(&equipment->reporters[0], c);
+	if (!err)
+		equipment->reporter_count = 1;
+	return err;
+}
+
+static void tell_exit(void)
+{
+	exit_tell(EXITING_NORMALLY);
+}
+
+/* async-profiler has an exit handler of its own, which drops what it has not written. Handlers
+ * run in the reverse order of their registration, so ours has to come after its start. */
+static void on_started(void)
+{
+	static bool registered;
+
+	if (!registered && !atexit(tell_exit))
+		registered = true;
+	fatal_install();
+}
+
+int process_start_agent(void)
+{
+	static const struct agent_parts parts = { .config = &config,
+						  .prepare = prepare,
+						  .started = on_started };
+
+	return agent_start(&parts);
+}
+
+/* The stack of a thread that begins: its attributes name the size, guard included. */
+static void on_thread_started(uintptr_t stack_high)
+{
+	uintptr_t low = stack_high;
+	pthread_attr_t attr;
+	size_t size, guard;
+	void *stack;
+
+	if (own_thread_is())
+		return;
+	if (!pthread_getattr_np(pthread_self(), &attr)) {
+		if (!pthread_attr_getstack(&attr, &stack, &size) &&
+		    !pthread_attr_getguardsize(&attr, &guard))
+			low = (uintptr_t)stack + guard;
+		pthread_attr_destroy(&attr);
+	}
+	threads_started(low, stack_high);
+}
+
+static void on_process_exiting(enum exiting how)
+{
+	(void)how;
+	agent_stop(config.exit_timeout_ns);
+}
+
+static void sleep_ns(long ns)
+{
+	struct timespec time = { .tv_nsec = ns };
+
+	nanosleep(&time, NULL);
+}
+
+static bool is_single_threaded(void)
+{
+	struct stat st;
+
+	return !stat("/proc/self/task", &st) && st.st_nlink == 3;
+}
+
+/* Only a thread that the kernel has forgotten does not count. */
+static bool on_namespace_change(void)
+{
+	uint64_t until = clock_monotonic_ns() + THREAD_GONE_NS;
+
+	if (agent_stop(config.exit_timeout_ns) == -ESRCH)
+		return false;
+	while ((own_thread_count() || !is_single_threaded()) && clock_monotonic_ns() < until)
+		sleep_ns(50000);
+	return true;
+}
+
+static void on_signal_claimed(int signo)
+{
+	(void)signo;
+	sampler_give_up();
+}
+
+static const struct interpose_hooks hooks = {
+	.thread_started = on_thread_started,
+	.thread_ended = threads_ended,
+	.process_exiting = on_process_exiting,
+	.before_namespace_change = on_namespace_change,
+	.signal_claimed = on_signal_claimed,
+};
+
+/* The child has one thread, and no agent. */
+static void in_forked_child(void)
+{
+	agent_forget();
+}
+
+/* Each step returns 0, or stops the agent from coming up in this process. */
+
+static int read_environment(void)
+{
+	char problem[OPTION_PROBLEM_MAX];
+	int err;
+
+	log_open(LOG_WARN, NULL);
+	err = config_read(&config, environ, problem);
+	if (err == -EINVAL)
+		log_error("%s; profiling is off in this process", problem);
+	configured = !err;
+	return err;
+}
+
+/* In microseconds: the preload reaches every program that a service starts. */
+static int admit(void)
+{
+	char executable[64];
+
+	if (!config.enabled || getauxval(AT_SECURE))
+		return -EPERM;
+	executable_name(executable, sizeof(executable));
+	return config_admits(&config, executable) ? 0 : -EPERM;
+}
+
+static int open_log(void)
+{
+	int err = log_open(config.log, config.log_file);
+
+	if (err)
+		log_error("cannot open ASPROF_AGENT_LOG_FILE=%s: %s; stderr is used instead",
+			  config.log_file, strerror(-err));
+	config_warn(environ);
+	return 0;
+}
+
+static int set_hooks(void)
+{
+	int err = interpose_set_hooks(&hooks);
+
+	/* Early, as a thread that blocks it before could not be sampled. */
+	if (config.engine != ENGINE_ASYNC_PROFILER)
+		sample_reserve(sampler_choose());
+	if (!err)
+		err = -pthread_atfork(NULL, NULL, in_forked_child);
+	return err;
+}
+
+static int start(void)
+{
+	int err = process_start_agent();
+
+	if (err)
+		log_error("cannot start a thread: %s; profiling is off in this process",
+			  strerror(-err));
+	else
+		exit_arm();
+	return err;
+}
+
+static int (*const steps[])(void) = { read_environment, admit, open_log, set_hooks, start };
+
+__attribute__((constructor)) static void load(void)
+{
+	int saved = errno;
+
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
+		if (steps[i]())
+			break;
+	errno = saved;
+}
+
+/* exit(3) comes here when no engine has started; other ends come through the interposers. */
+__attribute__((destructor)) static void unload(void)
+{
+	tell_exit();
+}
