@@ -264,9 +264,14 @@ void threads_ended(void)
 	errno = saved;
 }
 
+struct thread *threads_self(void)
+{
+	return own ? own : slot_of(gettid());
+}
+
 struct asprof_thread_local_data *threads_local(void)
 {
-	struct thread *t = own ? own : slot_of(gettid());
+	struct thread *t = threads_self();
 
 	if (t) /* one that was found by looking makes itself known here */
 		atomic_store(&t->local, &own_local);

@@ -73,6 +73,10 @@ void threads_ended(void);
  * Async-signal-safe. */
 bool threads_owns(uintptr_t slot);
 
+/* The calling thread's slot, or NULL. Async-signal-safe. Cheap in a thread that took its slot
+ * itself, a look at all slots in others. */
+struct thread *threads_self(void);
+
 /* This thread's data for asprof_get_thread_local_data. */
 struct asprof_thread_local_data *threads_local(void);
 
