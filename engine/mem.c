@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "core/clock.h"
+#include "core/own_thread.h"
 
 /* Frames of our own between the unwinder and the caller of malloc. */
 #define OWN_FRAMES_MAX 16
@@ -162,7 +163,7 @@ bool mem_on_alloc_begin(size_t size, const void *caller, bool *sampled)
 
 	*sampled = mem_sample_due(size);
 	refuse = size >= atomic_load_explicit(&mem_limit_bytes, memory_order_acquire) &&
-		 !t->inside && !t->ours;
+		 !t->inside && !own_thread_is();
 	if (!refuse) {
 		/* An allocator that calls malloc for its calloc is not counted twice. */
 		t->inside |= *sampled;
@@ -248,11 +249,6 @@ void mem_on_realloc_end(const void *p, void *moved, size_t size, uint64_t growth
 	mem_thread.inside = inside;
 	mem_stacks_leave();
 	errno = saved;
-}
-
-void mem_thread_is_ours(void)
-{
-	mem_thread.ours = true;
 }
 
 void mem_limit(uint64_t bytes, const struct mem_port *port)

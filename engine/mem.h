@@ -58,9 +58,6 @@ void mem_stop(void);
  * PORT serves until something else is set. */
 void mem_limit(uint64_t bytes, const struct mem_port *port);
 
-/* The calling thread is one of the agent's: what it allocates is never sampled. */
-void mem_thread_is_ours(void);
-
 /* In a forked child, before anything else here: sampling is off, and nobody is inside. */
 void mem_fork_child(void);
 

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "core/clock.h"
+#include "core/own_thread.h"
 
 /* While sampling is off a thread looks after so many bytes whether it still is: seldom, so as to
  * cost nothing, or often, so as to miss little when it is going to be on. */
@@ -98,11 +99,8 @@ bool mem_sample_due(size_t size)
 
 	if (t->inside)
 		return false;
-	if (t->ours) {
-		t->left = UINT64_MAX;
-		return false;
-	}
-	if (!(epoch & 1)) {
+	/* A thread of the agent's, or one that is making such a thread. */
+	if (!(epoch & 1) || own_thread_is()) {
 		next = atomic_load_explicit(&settings.poll, memory_order_relaxed);
 		t->left = cap < next ? cap : next;
 		return false;

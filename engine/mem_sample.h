@@ -17,7 +17,6 @@ struct mem_thread {
 	uint32_t tid;   /* 0 until it is asked for */
 	bool capped;    /* LEFT ends before the next sample does */
 	bool inside;    /* in the sampler: what is allocated there is its own affair */
-	bool ours;      /* a thread of the agent, never sampled */
 };
 
 extern __thread struct mem_thread mem_thread
@@ -36,8 +35,8 @@ static inline bool mem_sample_passes(size_t size)
 	return true;
 }
 
-/* After mem_sample_passes() was false: whether this allocation is one to sample. Starts the next
- * countdown. */
+/* After mem_sample_passes() was false: whether this allocation is one to sample; none of the
+ * agent's own threads is. Starts the next countdown. */
 bool mem_sample_due(size_t size);
 
 /* Sample each INTERVAL bytes from now on, 0 every allocation. Threads notice at their next

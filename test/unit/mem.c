@@ -298,9 +298,6 @@ START_TEST(refuses_from_the_limit_on)
 		ck_assert_uint_eq(last_allocated.size, SIZE_MAX);
 	}
 	ck_assert_uint_eq(collect().bytes, 0);
-	mem_thread_is_ours();
-	ck_assert(allocate(at(2), 1000));
-	ck_assert_uint_eq(refusals, 2);
 }
 END_TEST
 

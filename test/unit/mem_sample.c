@@ -4,10 +4,15 @@
 #include <check.h>
 #include <math.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdlib.h>
+
+#include "core/own_thread.h"
 
 /* Ten standard deviations: by chance once in 10^23. */
 #define SIGMAS 10
+
+static sem_t finished;
 
 static const struct {
 	uint64_t interval, size;
@@ -154,17 +159,42 @@ START_TEST(large_ones_are_noticed)
 }
 END_TEST
 
-START_TEST(our_threads_and_the_sampler_itself_are_not_sampled)
+START_TEST(the_sampler_itself_is_not_sampled)
 {
 	mem_sample_on(0);
 	mem_thread.inside = true;
 	ck_assert(!mem_sample_due(100));
 	mem_thread.inside = false;
 	ck_assert(mem_sample_due(100));
-	mem_thread.ours = true;
-	ck_assert(!mem_sample_due(100));
-	ck_assert(mem_sample_passes(1u << 30));
-	mem_thread.ours = false;
+	mem_sample_off();
+}
+END_TEST
+
+static void *allocates(void *done)
+{
+	unsigned taken = 0;
+
+	for (int i = 0; i < 100; i++)
+		taken += !mem_sample_passes(100000) && mem_sample_due(100000);
+	*(unsigned *)done = taken;
+	sem_post(&finished);
+	return NULL;
+}
+
+START_TEST(our_threads_are_not_sampled)
+{
+	pthread_t thread;
+	unsigned taken = 1;
+
+	mem_sample_on(0);
+	ck_assert(!sem_init(&finished, 0, 0));
+	ck_assert_int_eq(own_thread_start("test", allocates, &taken), 0);
+	sem_wait(&finished);
+	ck_assert_uint_eq(taken, 0);
+	ck_assert(!pthread_create(&thread, NULL, allocates, &taken));
+	sem_wait(&finished);
+	ck_assert_uint_eq(taken, 100);
+	pthread_join(thread, NULL);
 	mem_sample_off();
 }
 END_TEST
@@ -208,7 +238,8 @@ int main(void)
 	tcase_add_test(tcase, zero_takes_all);
 	tcase_add_test(tcase, on_and_off_are_noticed);
 	tcase_add_test(tcase, large_ones_are_noticed);
-	tcase_add_test(tcase, our_threads_and_the_sampler_itself_are_not_sampled);
+	tcase_add_test(tcase, the_sampler_itself_is_not_sampled);
+	tcase_add_test(tcase, our_threads_are_not_sampled);
 	tcase_add_test(tcase, threads_draw_differently);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_NORMAL);
