@@ -100,6 +100,15 @@ static size_t first_at(const struct pass *pass, uint64_t address)
 	return low;
 }
 
+/* A sized symbol ends: no label before that goes on behind it. */
+static void note_end(struct pass *pass, uint64_t end)
+{
+	size_t i = first_at(pass, end);
+
+	if (i < pass->count && end > pass->matches[i].ended)
+		pass->matches[i].ended = end;
+}
+
 static int visit(void *context, const Elf64_Sym *symbol)
 {
 	struct pass *pass = context;
@@ -122,6 +131,8 @@ static int visit(void *context, const Elf64_Sym *symbol)
 	/* Only the first match behind it is told; finish() carries it on to the others. */
 	if (better(pass, &candidate, &pass->matches[i].nearest))
 		pass->matches[i].nearest = candidate;
+	if (candidate.size <= UINT64_MAX - candidate.start)
+		note_end(pass, candidate.start + candidate.size);
 	for (; i < pass->count && pass->matches[i].address - candidate.start < candidate.size; i++)
 		if (!pass->matches[i].found && better(pass, &candidate, &pass->matches[i].covering))
 			pass->matches[i].covering = candidate;
@@ -143,6 +154,7 @@ static bool reaches(struct elf *elf, const struct symbol_candidate *candidate, u
 static void finish(struct pass *pass)
 {
 	const struct symbol_candidate *last = NULL;
+	uint64_t ended = 0;
 
 	for (size_t i = 0; i < pass->count; i++) {
 		struct symbol_match *match = &pass->matches[i];
@@ -150,11 +162,13 @@ static void finish(struct pass *pass)
 
 		if (match->nearest.set)
 			last = &match->nearest;
+		if (match->ended > ended)
+			ended = match->ended;
 		if (match->found)
 			continue;
 		if (match->covering.set)
 			answer = &match->covering;
-		else if (last && reaches(pass->elf, last, match->address))
+		else if (last && last->start >= ended && reaches(pass->elf, last, match->address))
 			answer = last;
 		if (!answer)
 			continue;
@@ -175,8 +189,10 @@ int symbol_table_match(struct elf *elf, const Elf64_Shdr *table, const Elf64_Shd
 	};
 	int err;
 
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		matches[i].covering.set = matches[i].nearest.set = false;
+		matches[i].ended = 0;
+	}
 	err = elf_symbols(elf, table, visit, &pass);
 	if (!err)
 		finish(&pass);

@@ -29,11 +29,12 @@ struct symbol_match {
 
 	struct symbol_candidate covering; /* the innermost symbol whose size reaches here */
 	struct symbol_candidate nearest;  /* the last symbol that starts at or before */
+	uint64_t ended;                   /* where the last sized symbol ended before here */
 };
 
 /* Answer those of MATCHES, sorted by address, that are not found yet, from TABLE with the names
  * in STRINGS. A sized symbol is the answer within its size only. One without a size (assembler)
- * reaches to the next symbol, within its section. Of aliases it takes functions over labels,
+ * reaches to where the next begins or another ends, within its section. Of aliases it takes functions over labels,
  * global names over local ones, then what has fewest underscores in front, and is shortest.
  * Returns 0 or -errno; after an error none of the answers comes from this table. */
 int symbol_table_match(struct elf *elf, const Elf64_Shdr *table, const Elf64_Shdr *strings,
