@@ -20,28 +20,43 @@ static bool same_build_id(struct elf *elf, const uint8_t *id, size_t size)
 	return n > 0 && (size_t)n >= size && memcmp(own, id, size) == 0;
 }
 
-/* Without a build-id: the headers in memory, which say where all parts are and how long. */
-static bool same_headers(struct elf *elf, uint64_t bias)
+/* The first page of SEGMENT is in memory as it is in the file. */
+static bool same_bytes(struct elf *elf, const Elf64_Phdr *segment, uint64_t bias)
 {
-	const Elf64_Ehdr *header = elf_header(elf);
-	Elf64_Ehdr mapped;
+	uint8_t file[4096], memory[4096];
+	size_t length = sizeof(file);
+
+	if (length > segment->p_filesz)
+		length = (size_t)segment->p_filesz;
+	return !elf_read(elf, segment->p_offset, file, length) &&
+	       !process_memory_read((uintptr_t)(bias + segment->p_vaddr), memory, length) &&
+	       memcmp(file, memory, length) == 0;
+}
+
+/* Without a build-id: the headers, which say where all parts are and how long, and the first page
+ * of code. Nothing writes there when a file is loaded. */
+static bool same_content(struct elf *elf, uint64_t bias)
+{
+	bool seen = false;
 
 	for (size_t i = 0; i < elf_segment_count(elf); i++) {
 		const Elf64_Phdr *segment = elf_segment(elf, i);
 
-		if (segment->p_type != PT_LOAD || segment->p_offset)
+		if (segment->p_type != PT_LOAD || (segment->p_flags & PF_W) ||
+		    (segment->p_offset && !(segment->p_flags & PF_X)))
 			continue;
-		return !process_memory_read(bias + segment->p_vaddr, &mapped, sizeof(mapped)) &&
-		       memcmp(&mapped, header, sizeof(mapped)) == 0;
+		if (!same_bytes(elf, segment, bias))
+			return false;
+		seen = true;
 	}
-	return false;
+	return seen;
 }
 
 static bool is_mapped_file(struct elf *elf, const struct mapped_file *mapped)
 {
 	if (mapped->build_id_size)
 		return same_build_id(elf, mapped->build_id, mapped->build_id_size);
-	return !mapped->mapped || same_headers(elf, mapped->bias);
+	return !mapped->mapped || same_content(elf, mapped->bias);
 }
 
 static int open_same(struct elf **out, const char *path, const struct mapped_file *mapped)

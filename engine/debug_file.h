@@ -15,7 +15,7 @@
 struct mapped_file {
 	const char *path;
 	const uint8_t *build_id;
-	size_t build_id_size; /* 0: none; then the mapped header must equal the file's */
+	size_t build_id_size; /* 0: none; then the first pages must be equal */
 	uint64_t bias;        /* mapped address less link address */
 	bool mapped;          /* still there, so that it may be compared */
 };
