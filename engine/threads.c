@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "core/own_thread.h"
+#include "core/random.h"
 
 #ifndef sigev_notify_thread_id
 #define sigev_notify_thread_id _sigev_un._tid
@@ -145,7 +146,7 @@ static struct timespec timespec_of(uint64_t ns)
 
 static void start_cpu_timer(struct thread *t)
 {
-	uint64_t interval = all.timers.cpu_interval_ns, seed;
+	uint64_t interval = all.timers.cpu_interval_ns;
 	struct itimerspec when;
 
 	if (interval == UINT64_MAX || atomic_load(&all.disarmed))
@@ -156,10 +157,7 @@ static void start_cpu_timer(struct thread *t)
 	}
 	/* The first shot comes anywhere in the interval: a thread that lives for a tenth of it
 	 * is then sampled one time in ten, and all of them together are counted rightly. */
-	seed = (uint64_t)t->tid * 0x9e3779b97f4a7c15u ^ (uint64_t)(uintptr_t)&when ^
-	       (uint64_t)clock();
-	seed = (seed ^ seed >> 32) * 0xd6e8feb86659fd93u;
-	when.it_value = timespec_of(1 + (seed ^ seed >> 32) % interval);
+	when.it_value = timespec_of(1 + random_below(interval));
 	when.it_interval = timespec_of(interval);
 	timer_settime(t->cpu_timer, 0, &when, NULL);
 	t->has_cpu_timer = true;
@@ -358,9 +356,9 @@ uint64_t thread_cpu_ns(const struct thread *t)
 	return (uint64_t)spent.tv_sec * 1000000000u + (uint64_t)spent.tv_nsec;
 }
 
-bool thread_interrupt(struct thread *t)
+bool thread_interrupt(struct thread *t, uint64_t within_ns)
 {
-	static const struct itimerspec at_once = { .it_value.tv_nsec = 1 };
+	struct itimerspec when = { .it_value = timespec_of(1 + random_below(within_ns)) };
 
 	if (atomic_load(&all.disarmed))
 		return false;
@@ -371,7 +369,7 @@ bool thread_interrupt(struct thread *t)
 		}
 		t->has_wall_timer = true;
 	}
-	return !timer_settime(t->wall_timer, 0, &at_once, NULL);
+	return !timer_settime(t->wall_timer, 0, &when, NULL);
 }
 
 /* The main thread's stack begins below the strings of the environment and grows as deep as its

@@ -97,8 +97,10 @@ uint32_t threads_count(void);
 /* CPU time of THREAD so far in nanoseconds; 0 when it is gone. */
 uint64_t thread_cpu_ns(const struct thread *thread);
 
-/* Have THREAD interrupted once, at once, for a wall-clock sample. False when it cannot be. */
-bool thread_interrupt(struct thread *thread);
+/* Have THREAD interrupted once for a wall-clock sample, at any moment within WITHIN_NS (at least
+ * 1): were it done at once, running threads would be caught mostly where the scheduler let the
+ * agent thread in, at the end of their system calls. False when it cannot be done. */
+bool thread_interrupt(struct thread *thread, uint64_t within_ns);
 
 /* Threads whose timer could not be had (RLIMIT_SIGPENDING, mostly), since threads_open(). */
 uint64_t threads_without_timer(void);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/clock.h"
+#include "core/random.h"
 
 /* A sleeper that we interrupted spends some CPU time on its way back to sleep, which is not a
  * life sign. Looked at once after each sample; from then on every nanosecond counts. */
@@ -17,6 +18,7 @@
 
 /* Visits that fall due close together are made in one go: at most this many goes an interval. */
 #define GOES_AN_INTERVAL 20
+#define SPREAD_MAX_NS    10000000u
 #define GO_MIN_NS        1000000u
 
 static struct {
@@ -66,6 +68,13 @@ static bool still_asleep(struct thread_wall *w, uint64_t cpu_ns)
 	return asleep;
 }
 
+/* Over how long a go's samples are spread: longer than a tick of the scheduler, where the interval
+ * has room for that. */
+static uint64_t spread_ns(void)
+{
+	return wall.interval_ns / 4 < SPREAD_MAX_NS ? wall.interval_ns / 4 : SPREAD_MAX_NS;
+}
+
 struct visit {
 	uint64_t now_ns, earliest_ns;
 	struct jfr_writer *jfr;
@@ -80,8 +89,7 @@ static void visit(void *context, struct thread *t)
 	if (atomic_load(&t->ended))
 		return;
 	if (!w->due_ns) /* anywhere in the interval, so that short lives count rightly */
-		w->due_ns = v->now_ns + (uint64_t)rand_r(&(unsigned int){ (unsigned int)t->tid }) %
-						wall.interval_ns;
+		w->due_ns = v->now_ns + random_below(wall.interval_ns);
 	if (w->due_ns <= v->now_ns) {
 		times = 1 + (v->now_ns - w->due_ns) / wall.interval_ns;
 		w->due_ns += times * wall.interval_ns;
@@ -91,7 +99,7 @@ static void visit(void *context, struct thread *t)
 			count(w, (uint32_t)times, clock_ticks());
 		} else {
 			w->owed += (uint32_t)times;
-			w->asked = thread_interrupt(t);
+			w->asked = thread_interrupt(t, spread_ns());
 		}
 	}
 	if (w->due_ns < v->earliest_ns)
