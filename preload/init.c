@@ -97,25 +97,6 @@ int process_start_agent(void)
 	return agent_start(&parts);
 }
 
-/* The stack of a thread that begins: its attributes name the size, guard included. */
-static void on_thread_started(uintptr_t stack_high)
-{
-	uintptr_t low = stack_high;
-	pthread_attr_t attr;
-	size_t size, guard;
-	void *stack;
-
-	if (own_thread_is())
-		return;
-	if (!pthread_getattr_np(pthread_self(), &attr)) {
-		if (!pthread_attr_getstack(&attr, &stack, &size) &&
-		    !pthread_attr_getguardsize(&attr, &guard))
-			low = (uintptr_t)stack + guard;
-		pthread_attr_destroy(&attr);
-	}
-	threads_started(low, stack_high);
-}
-
 static void on_process_exiting(enum exiting how)
 {
 	(void)how;
@@ -155,7 +136,7 @@ static void on_signal_claimed(int signo)
 }
 
 static const struct interpose_hooks hooks = {
-	.thread_started = on_thread_started,
+	.thread_started = threads_started,
 	.thread_ended = threads_ended,
 	.process_exiting = on_process_exiting,
 	.before_namespace_change = on_namespace_change,

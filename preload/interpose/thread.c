@@ -9,7 +9,7 @@
 #include "preload/interpose/real.h"
 #include "preload/interpose/sample.h"
 
-/* What the new thread is to do; it frees it. */
+/* What the new thread is to do; it gives it back. */
 struct start {
 	union {
 		void *(*pthread)(void *);
@@ -17,7 +17,16 @@ struct start {
 	} routine;
 	void *arg;
 	uint64_t believed; /* inherited, as the mask is */
+	size_t stack_size; /* mapped for certain below thread_stack_high() */
 };
+
+/* Most come from here: memory that one thread allocates and another frees has an allocator such
+ * as jemalloc set up an arena for threads that would never have asked for one. */
+static struct start starts[64];
+static uint64_t starts_used; /* a bit for each */
+
+/* Of a stack's size, what may lie above thread_stack_high(): thread-local storage, mostly. */
+#define STACK_SLACK (16u << 10)
 
 static pthread_key_t end_key;
 static bool end_key_made;
@@ -60,18 +69,41 @@ void thread_tell_end(void)
 		pthread_setspecific(end_key, &end_key);
 }
 
+static struct start *start_take(void)
+{
+	uint64_t used = __atomic_load_n(&starts_used, __ATOMIC_RELAXED), bit;
+
+	do {
+		if (used == UINT64_MAX)
+			return malloc(sizeof(struct start));
+		bit = ~used & (used + 1); /* the lowest that is free */
+	} while (!__atomic_compare_exchange_n(&starts_used, &used, used | bit, true,
+					      __ATOMIC_ACQUIRE, __ATOMIC_RELAXED));
+	return &starts[__builtin_ctzll(bit)];
+}
+
+static void start_give(struct start *start)
+{
+	if (start >= starts && start < starts + sizeof(starts) / sizeof(starts[0]))
+		__atomic_fetch_and(&starts_used, ~(UINT64_C(1) << (start - starts)),
+				   __ATOMIC_RELEASE);
+	else
+		free(start);
+}
+
 static struct start begin(void *p)
 {
 	struct start start = *(struct start *)p;
 	const struct interpose_hooks *hooks = hooks_get();
+	uintptr_t high = thread_stack_high();
 	int state;
 
-	free(p);
+	start_give(p);
 	mask_believe(start.believed);
 	if (hooks) {
 		/* A thread cancelled this early must not die with the hook half done. */
 		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
-		hooks->thread_started(thread_stack_high());
+		hooks->thread_started(high - start.stack_size, high);
 		thread_tell_end();
 		pthread_setcancelstate(state, NULL);
 	}
@@ -93,17 +125,36 @@ static int start_thrd(void *p)
 	return start.routine.thrd(start.arg);
 }
 
+/* Of a stack as ATTR has it, NULL for the default, what can be relied on. */
+static size_t stack_size(const pthread_attr_t *attr)
+{
+	size_t size = 0, guard = 0;
+	pthread_attr_t standard;
+
+	if (!attr) {
+		if (pthread_attr_init(&standard))
+			return 0;
+		attr = &standard;
+	}
+	pthread_attr_getstacksize(attr, &size);
+	pthread_attr_getguardsize(attr, &guard);
+	if (attr == &standard)
+		pthread_attr_destroy(&standard);
+	return size > guard + STACK_SLACK ? size - guard - STACK_SLACK : 0;
+}
+
 /* NULL when the thread is to be made as it is: not the program's, nobody to tell, or no memory;
  * the thread matters more. */
-static struct start *start_new(void *arg, const void *caller)
+static struct start *start_new(const pthread_attr_t *attr, void *arg, const void *caller)
 {
 	struct start *start;
 
 	if (!hooks_get() || caller_is_agent(caller) || sample_in_engine(caller))
 		return NULL;
-	start = malloc(sizeof(*start));
+	start = start_take();
 	if (start) {
 		start->arg = arg;
+		start->stack_size = stack_size(attr);
 		start->believed = mask_believed();
 	}
 	return start;
@@ -112,7 +163,7 @@ static struct start *start_new(void *arg, const void *caller)
 EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*routine)(void *),
 			  void *arg)
 {
-	struct start *start = start_new(arg, __builtin_return_address(0));
+	struct start *start = start_new(attr, arg, __builtin_return_address(0));
 	int err;
 
 	if (!start)
@@ -120,13 +171,13 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(
 	start->routine.pthread = routine;
 	err = REAL(pthread_create)(thread, attr, start_pthread, start);
 	if (err)
-		free(start);
+		start_give(start);
 	return err;
 }
 
 EXPORT int thrd_create(thrd_t *thread, thrd_start_t routine, void *arg)
 {
-	struct start *start = start_new(arg, __builtin_return_address(0));
+	struct start *start = start_new(NULL, arg, __builtin_return_address(0));
 	int result;
 
 	if (!start)
@@ -134,6 +185,6 @@ EXPORT int thrd_create(thrd_t *thread, thrd_start_t routine, void *arg)
 	start->routine.thrd = routine;
 	result = REAL(thrd_create)(thread, start_thrd, start);
 	if (result != thrd_success)
-		free(start);
+		start_give(start);
 	return result;
 }

@@ -12,15 +12,17 @@
 static int started, ended, bad_stacks;
 
 /* Reads all of the stack, so that an address too high faults. */
-static void thread_started(uintptr_t stack_high)
+static void thread_started(uintptr_t stack_low, uintptr_t stack_high)
 {
 	volatile uintptr_t here = 0;
 	uintptr_t sum = 0;
 
-	if (stack_high <= (uintptr_t)&here)
+	if (stack_high <= (uintptr_t)&here || stack_low > stack_high)
 		__atomic_fetch_add(&bad_stacks, 1, __ATOMIC_RELAXED);
 	for (const volatile uintptr_t *p = &here; (uintptr_t)(p + 1) <= stack_high; p++)
 		sum += *p;
+	for (uintptr_t p = stack_low; p < stack_high; p += 4096)
+		sum += *(const volatile char *)p;
 	here = sum;
 	__atomic_fetch_add(&started, 1, __ATOMIC_RELAXED);
 }

@@ -26,8 +26,9 @@ static void on_signal(int signo, siginfo_t *info, void *context)
 	samples++;
 }
 
-static void thread_started(uintptr_t stack_high)
+static void thread_started(uintptr_t stack_low, uintptr_t stack_high)
 {
+	(void)stack_low;
 	(void)stack_high;
 }
 
