@@ -3,33 +3,27 @@
 
 #include <fnmatch.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <unistd.h>
 
+/* By the name it was started as, which is the one that users know and `ps` shows: redis-server is
+ * a link to redis-check-rdb, and a script is not its interpreter. fexecve(3) has no name. */
 void executable_name(char *name, size_t size)
 {
-	static const char deleted[] = " (deleted)";
-	char path[PATH_MAX];
-	const char *source = path, *base;
-	size_t length;
-	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	const char *path = (const char *)getauxval(AT_EXECFN), *base;
+	char target[PATH_MAX];
+	ssize_t length;
 
-	path[n > 0 ? n : 0] = '\0';
-	if (n <= 0) /* no /proc: what was given to execve(2) */
-		source = (const char *)getauxval(AT_EXECFN);
-	base = source ? strrchr(source, '/') : NULL;
-	base = base ? base + 1 : source ? source : "";
-	length = strlen(base);
-	/* A program that was replaced while it runs is still called as before. */
-	if (length > sizeof(deleted) - 1 && !strcmp(base + length - sizeof(deleted) + 1, deleted))
-		length -= sizeof(deleted) - 1;
-	if (!length)
-		length = strlen(base = "unknown");
-	if (length >= size)
-		length = size - 1;
-	memcpy(name, base, length);
-	name[length] = '\0';
+	if (!path || !strncmp(path, "/dev/fd/", strlen("/dev/fd/"))) {
+		length = readlink("/proc/self/exe", target, sizeof(target) - 1);
+		target[length > 0 ? length : 0] = '\0';
+		path = target;
+	}
+	base = strrchr(path, '/');
+	base = base ? base + 1 : path;
+	snprintf(name, size, "%s", *base ? base : "unknown");
 }
 
 /* The glob is LENGTH bytes of P. One that is longer than any file name matches nothing. */
