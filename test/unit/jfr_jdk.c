@@ -137,6 +137,36 @@ START_TEST(takes_all)
 }
 END_TEST
 
+/* Chunks of async-profiler before and behind ours: each is read by its own types, though the JDK
+ * takes those of the chunk before where the metadata has the same number. */
+START_TEST(beside_chunks_of_async_profiler)
+{
+	static const char theirs[] = "test/fixtures/native.jfr";
+	struct buf out = BUF_INIT(32 << 20);
+	char command[512], mixed[64];
+	unsigned mallocs;
+
+	snprintf(mixed, sizeof(mixed), "%s/mixed.jfr", sample.directory);
+	snprintf(command, sizeof(command), "cat %s %s %s >%s", theirs, sample.recording, theirs,
+		 mixed);
+	ck_assert_int_eq(sample_run(command, &out), 0);
+
+	snprintf(command, sizeof(command), "jfr print --json --events Malloc %s", theirs);
+	ck_assert_int_eq(sample_run(command, &out), 0);
+	mallocs = count(buf_string(&out), "\"type\": \"profiler.Malloc\"");
+	ck_assert_uint_gt(mallocs, 0);
+
+	buf_reset(&out);
+	snprintf(command, sizeof(command), "jfr print --json --events Malloc %s", mixed);
+	ck_assert_int_eq(sample_run(command, &out), 0);
+	ck_assert_uint_eq(count(buf_string(&out), "\"type\": \"profiler.Malloc\""),
+			  2 * mallocs + 4);
+	ck_assert_uint_eq(count(buf_string(&out), "\"weight\": 524288"), 4);
+	unlink(mixed);
+	buf_free(&out);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("jfr_jdk");
@@ -156,6 +186,7 @@ int main(void)
 	tcase_add_test(tcase, summary);
 	tcase_add_test(tcase, print_json);
 	tcase_add_test(tcase, takes_all);
+	tcase_add_test(tcase, beside_chunks_of_async_profiler);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_NORMAL);
 	failed = srunner_ntests_failed(runner);
