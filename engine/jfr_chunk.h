@@ -17,10 +17,19 @@ struct jfr_writer {
 	off_t chunk_start;
 	uint64_t start_ns, start_ticks;
 	uint64_t ticks_per_second; /* as measured last */
+	unsigned coarse;           /* times in the file count 2^this ticks; 0: they are ticks */
 	uint64_t dropped;          /* events of this chunk */
 
 	struct jfr_out out;
 };
+
+/* A point in time as the file has it. */
+static inline uint64_t jfr_file_time(const struct jfr_writer *w, uint64_t ticks)
+{
+	if (!w->coarse)
+		return ticks;
+	return (uint64_t)((int64_t)(ticks - w->start_ticks) >> w->coarse);
+}
 
 /* Write jdk.ActiveRecording, which tells readers what program made the chunk. */
 void jfr_active_recording(struct jfr_writer *w);

@@ -34,13 +34,18 @@ static void put(struct event *e, uint64_t value)
 	e->p = jfr_put_varint(e->p, value);
 }
 
+static void put_time(const struct jfr_writer *w, struct event *e, uint64_t ticks)
+{
+	put(e, jfr_file_time(w, ticks));
+}
+
 /* Every event starts with its time. */
 static bool begin_numbers(struct jfr_writer *w, struct event *e, enum jfr_type_id type,
 			  uint64_t ticks)
 {
 	if (!begin(w, e, type, 1, NUMBERS_MAX))
 		return false;
-	put(e, ticks);
+	put_time(w, e, ticks);
 	return true;
 }
 
@@ -81,7 +86,7 @@ void jfr_wall_sample(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t s
 	put(&e, stack);
 	put(&e, state);
 	put(&e, samples);
-	put(&e, span_ticks);
+	put(&e, span_ticks >> w->coarse);
 	end_numbers(w, &e);
 }
 
@@ -119,7 +124,7 @@ void jfr_malloc(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t stack,
 }
 
 void jfr_free(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t stack, uint64_t address,
-	      uint64_t size, uint64_t weight, uint64_t birth)
+	      uint64_t weight, uint64_t birth)
 {
 	struct event e;
 	uint8_t *extra;
@@ -130,9 +135,8 @@ void jfr_free(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t stack, u
 	put(&e, stack);
 	put(&e, address);
 	extra = begin_extra(&e);
-	put(&e, size);
 	put(&e, weight);
-	put(&e, birth);
+	put_time(w, &e, birth);
 	end_extra(&e, extra);
 	end_numbers(w, &e);
 }
@@ -147,7 +151,7 @@ void jfr_retained(struct jfr_writer *w, uint64_t ticks, uint32_t stack,
 	put(&e, stack);
 	put(&e, retained->count);
 	put(&e, retained->bytes);
-	put(&e, retained->oldest);
+	put_time(w, &e, retained->oldest);
 	put(&e, retained->allocated_count);
 	put(&e, retained->allocated_bytes);
 	put(&e, retained->freed_count);
@@ -194,7 +198,7 @@ static bool begin_strings(struct jfr_writer *w, struct event *e, enum jfr_type_i
 {
 	if (!begin(w, e, type, JFR_PADDED_LENGTH, NUMBERS_MAX + strings * STRING_HEAD + length))
 		return false;
-	put(e, ticks);
+	put_time(w, e, ticks);
 	return true;
 }
 

@@ -265,9 +265,8 @@ out:
 
 void jfr_interned_reset(struct jfr_interned *interned)
 {
-	/* Some readers take ids as signed 32-bit numbers. */
-	if (interned->next_id < JFR_FIRST_ID || interned->next_id > INT32_MAX / 2)
-		interned->next_id = JFR_FIRST_ID;
+	if (interned->next_id - interned->base_id >= JFR_IDS)
+		interned->next_id = interned->base_id;
 	interned->first_stack_id = interned->next_id;
 	jfr_stacks_reset(&interned->stacks);
 	jfr_threads_reset(&interned->threads);

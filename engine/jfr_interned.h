@@ -21,11 +21,15 @@ struct jfr_interned {
 	 * of all of them together. */
 	uint32_t first_stack_id; /* the stack numbered n has this plus n */
 	uint32_t next_id;
+	uint32_t base_id;
 };
 
-/* Ids start here, beyond those that async-profiler's tables of a usual size give out: a file may
- * hold chunks of both. */
-#define JFR_FIRST_ID (1u << 20)
+/* Ids start beyond those that async-profiler's tables of a usual size give out, and start over
+ * after JFR_IDS: a file may hold chunks of both, and of our two writers, and has three bytes for
+ * an id. */
+#define JFR_IDS        (1u << 19)
+#define JFR_FIRST_ID   (1u << 20)
+#define JFR_MEMORY_IDS (JFR_FIRST_ID + JFR_IDS)
 
 /* Write the checkpoint event with all pools to OUT, which is at its place, and flush.
  * Returns 0, or -errno, -ENOMEM and the namer's errors leaving OUT usable. */

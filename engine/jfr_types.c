@@ -195,7 +195,6 @@ const struct jfr_field_row jfr_fields[] = {
 	{ JFR_T_FREE, "extraBytes", JFR_T_INT, "Bytes From Here On", JFR_INLINE, JFR_UNIT_COUNT },
 	{ JFR_T_FREE, "extraVersion", JFR_T_INT, "Version Of What Follows",
 	  JFR_INLINE, JFR_UNIT_COUNT },
-	{ JFR_T_FREE, "size", JFR_T_LONG, "Size", JFR_INLINE, JFR_UNIT_BYTES },
 	{ JFR_T_FREE, "weight", JFR_T_LONG, "Bytes Stood For", JFR_INLINE, JFR_UNIT_BYTES },
 	{ JFR_T_FREE, "birth", JFR_T_LONG, "Allocation Time", JFR_INLINE, JFR_UNIT_TICKS },
 

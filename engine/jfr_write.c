@@ -31,6 +31,7 @@ int jfr_writer_open(struct jfr_writer **out, int fd, off_t base)
 	if (!w)
 		return -ENOMEM;
 	w->metadata = (struct buf)BUF_INIT(METADATA_MAX);
+	w->interned.base_id = JFR_FIRST_ID;
 	w->interned.stacks.max = JFR_STACKS_MAX_BYTES;
 	w->out.fd = fd;
 	w->chunk_start = base;
@@ -42,6 +43,26 @@ int jfr_writer_open(struct jfr_writer **out, int fd, off_t base)
 	}
 	*out = w;
 	return 0;
+}
+
+/* The power of two that brings the counter's frequency closest to a megahertz from above. */
+static unsigned microsecond_shift(void)
+{
+	unsigned shift = 11; /* of 2 to 4 GHz */
+#if defined(__aarch64__)
+	uint64_t frequency;
+
+	__asm__("mrs %0, cntfrq_el0" : "=r"(frequency));
+	for (shift = 0; frequency >> shift >= 2000000; shift++)
+		;
+#endif
+	return shift;
+}
+
+void jfr_writer_memory_only(struct jfr_writer *w)
+{
+	w->coarse = microsecond_shift();
+	w->interned.base_id = JFR_MEMORY_IDS;
 }
 
 void jfr_writer_close(struct jfr_writer *w)
@@ -70,8 +91,8 @@ static void put_header(const struct jfr_writer *w, const struct header *h,
 	p = jfr_put_be(p, h->metadata_at, 8);
 	p = jfr_put_be(p, w->start_ns, 8);
 	p = jfr_put_be(p, h->duration_ns, 8);
-	p = jfr_put_be(p, w->start_ticks, 8);
-	p = jfr_put_be(p, w->ticks_per_second, 8);
+	p = jfr_put_be(p, jfr_file_time(w, w->start_ticks), 8);
+	p = jfr_put_be(p, w->ticks_per_second >> w->coarse, 8);
 	jfr_put_be(p, FEATURES, 4);
 }
 
@@ -80,7 +101,7 @@ static void write_metadata(struct jfr_writer *w)
 	uint8_t head[EVENT_OVERHEAD], *p = head + JFR_PADDED_LENGTH;
 
 	p = jfr_put_varint(p, JFR_T_METADATA);
-	p = jfr_put_varint(p, w->start_ticks);
+	p = jfr_put_varint(p, jfr_file_time(w, w->start_ticks));
 	p = jfr_put_varint(p, 0); /* duration */
 	jfr_put_padded(head, (size_t)(p - head) + w->metadata.length);
 	jfr_out_bytes(&w->out, head, (size_t)(p - head));
@@ -160,7 +181,8 @@ int jfr_chunk_end(struct jfr_writer *w, uint64_t end_ns, uint64_t end_ticks, jfr
 	if (err)
 		goto out;
 	pools = jfr_out_tell(&w->out);
-	err = jfr_interned_write(&w->interned, &w->out, w->start_ticks, namer, context);
+	err = jfr_interned_write(&w->interned, &w->out, jfr_file_time(w, w->start_ticks), namer,
+				 context);
 	if (err)
 		goto out;
 	behind = jfr_out_tell(&w->out);

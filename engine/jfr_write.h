@@ -21,6 +21,12 @@ struct jfr_writer;
  * the writer. Returns 0 and sets *OUT (release with jfr_writer_close), or -ENOMEM. */
 int jfr_writer_open(struct jfr_writer **out, int fd, off_t base);
 
+/* Before the first chunk: W's chunks hold memory events alone, and will lie beside those of another
+ * writer in one file. They are for being many, so times are kept to about a microsecond, counted
+ * from the chunk's start: three bytes, not seven or eight. (User events may hold ticks in their
+ * data, so their chunks need the counter's own.) Ids come from a range of their own. */
+void jfr_writer_memory_only(struct jfr_writer *w);
+
 /* An open chunk stays in the file unfinished. W may be NULL. */
 void jfr_writer_close(struct jfr_writer *w);
 
@@ -93,9 +99,9 @@ void jfr_wall_sample(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t s
 void jfr_malloc(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t stack, uint64_t address,
 		uint64_t size, uint64_t weight);
 
-/* SIZE, WEIGHT and BIRTH (ticks) of the allocation that ends. */
+/* WEIGHT and BIRTH (ticks) of the allocation that ends. */
 void jfr_free(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t stack, uint64_t address,
-	      uint64_t size, uint64_t weight, uint64_t birth);
+	      uint64_t weight, uint64_t birth);
 
 /* What one stack has allocated and not freed. The totals count from the start of sampling. */
 struct jfr_retained {

@@ -118,7 +118,7 @@ void mem_events_free(struct jfr_writer *jfr, const struct sample *s)
 	uint64_t birth;
 
 	memcpy(&birth, s->payload, sizeof(birth));
-	jfr_free(jfr, s->ticks, s->tid, 0, s->args[0], s->args[1], s->args[2], birth);
+	jfr_free(jfr, s->ticks, s->tid, 0, s->args[0], s->args[2], birth);
 }
 
 struct heavy {

@@ -75,8 +75,8 @@ static void allocation(struct jfr_writer *w, uint64_t ticks, uint32_t n)
 
 static void release(struct jfr_writer *w, uint64_t ticks, uint32_t n)
 {
-	jfr_free(w, ticks, (pid_t)(4000 + n % TIDS), 0, 0x7f0012340000 + n * 64ull, n % 4096,
-		 524288, ticks - 1000000);
+	jfr_free(w, ticks, (pid_t)(4000 + n % TIDS), 0, 0x7f0012340000 + n * 64ull, 524288,
+		 ticks - 1000000);
 }
 
 static const struct pass passes[] = {

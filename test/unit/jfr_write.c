@@ -15,6 +15,7 @@
 #include "core/asprof.h"
 #include "decoder/jfr_read.h"
 #include "engine/jfr_encode.h"
+#include "engine/jfr_interned.h"
 #include "test/fixtures/jfr_sample.h"
 
 #define HEADER 68
@@ -267,6 +268,53 @@ START_TEST(malloc_to_the_byte)
 	ck_assert_mem_eq(file + before, expected, sizeof(expected));
 	munmap(file, length_of(fd));
 	close(fd);
+}
+END_TEST
+
+START_TEST(memory_chunks_have_short_times)
+{
+	static const uint64_t later = 30 * SAMPLE_TICKS;
+	struct jfr_header header;
+	struct jfr_chunk chunk;
+	struct jfr_event event;
+	struct jfr_error error;
+	struct jfr_writer *w;
+	struct jfr_scan scan;
+	const int64_t start = (int64_t)SAMPLE_TICKS << 20; /* a counter that has run for weeks */
+	uint64_t before;
+	uint8_t *file;
+	int64_t unit;
+	int fd = memory_file();
+
+	ck_assert_int_eq(jfr_writer_open(&w, fd, 0), 0);
+	jfr_writer_memory_only(w);
+	ck_assert_int_eq(jfr_chunk_begin(w, SAMPLE_START_NS, (uint64_t)start), 0);
+	ck_assert_uint_ge(SAMPLE_STACK(w, sample_burn), JFR_MEMORY_IDS);
+	before = jfr_chunk_bytes(w);
+	jfr_free(w, (uint64_t)start + later, SAMPLE_TID, 0, 0x7f1200000000, 524288,
+		 (uint64_t)start + later / 2);
+	ck_assert_uint_le(jfr_chunk_bytes(w) - before, 25);
+	/* Born before the chunk began. */
+	jfr_free(w, (uint64_t)start, SAMPLE_TID, 0, 0x7f1200000000, 1, (uint64_t)start - later);
+	ck_assert_int_eq(jfr_chunk_end(w, SAMPLE_START_NS + 60 * SAMPLE_SECOND_NS,
+				       (uint64_t)start + 2 * later, sample_namer, NULL, NULL),
+			 0);
+	jfr_writer_close(w);
+
+	file = map(fd);
+	ck_assert_int_eq(jfr_header(&header, file, length_of(fd), 0, &error), 0);
+	ck_assert_int_eq(jfr_chunk_open(&chunk, file, &header), 0);
+	ck_assert_int_eq(header.start_ticks, 0);
+	unit = (int64_t)SAMPLE_TICKS / header.ticks_per_second;
+	ck_assert_int_gt(unit, 1);
+	jfr_scan(&scan, &chunk, UINT32_MAX);
+	ck_assert(next_of(&scan, &event, JFR_T_FREE));
+	ck_assert_int_eq(event.slot[JFR_TIME], 30 * header.ticks_per_second);
+	ck_assert_int_eq(event.slot[JFR_BIRTH], 15 * header.ticks_per_second);
+	ck_assert(next_of(&scan, &event, JFR_T_FREE));
+	ck_assert_int_eq(event.slot[JFR_TIME], 0);
+	ck_assert_int_eq(event.slot[JFR_BIRTH], -30 * header.ticks_per_second);
+	done(&chunk, file, fd);
 }
 END_TEST
 
@@ -811,6 +859,7 @@ int main(void)
 	tcase_add_test(tcase, padded_numbers_and_strings);
 	tcase_add_test(tcase, header_is_patched_last);
 	tcase_add_test(tcase, malloc_to_the_byte);
+	tcase_add_test(tcase, memory_chunks_have_short_times);
 	tcase_add_test(tcase, two_chunks_hold_every_event);
 	tcase_add_test(tcase, chunks_share_no_id);
 	tcase_add_test(tcase, an_unfinished_chunk_is_told);
