@@ -14,7 +14,7 @@ struct jfr_writer {
 	struct jfr_interned interned;
 
 	bool open; /* a chunk is */
-	off_t chunk_start;
+	off_t base, chunk_start;
 	uint64_t start_ns, start_ticks;
 	uint64_t ticks_per_second; /* as measured last */
 	unsigned coarse;           /* times in the file count 2^this ticks; 0: they are ticks */

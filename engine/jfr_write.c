@@ -34,7 +34,7 @@ int jfr_writer_open(struct jfr_writer **out, int fd, off_t base)
 	w->interned.base_id = JFR_FIRST_ID;
 	w->interned.stacks.max = JFR_STACKS_MAX_BYTES;
 	w->out.fd = fd;
-	w->chunk_start = base;
+	w->base = w->chunk_start = base;
 	w->ticks_per_second = NS_PER_SECOND;
 	err = jfr_metadata(&w->metadata);
 	if (err) {
@@ -199,6 +199,37 @@ out:
 		abandon(w);
 	jfr_interned_reset(&w->interned);
 	return err;
+}
+
+int jfr_writer_take(struct jfr_writer *w, struct jfr_writer *from, off_t *end)
+{
+	const off_t length = from->chunk_start - from->base;
+	off_t done = 0;
+	size_t part;
+	int err = 0;
+
+	if (w->open || from->open)
+		return -EBUSY;
+	while (!err && done < length) {
+		part = sizeof(w->out.data);
+		if (length - done < (off_t)part)
+			part = (size_t)(length - done);
+		/* No chunk is open, so the buffer is free. */
+		err = fd_read(from->out.fd, w->out.data, part, from->base + done);
+		if (!err)
+			err = fd_write(w->out.fd, w->out.data, part, w->chunk_start + done);
+		done += (off_t)part;
+	}
+	if (err) {
+		abandon(w);
+		return err;
+	}
+	w->chunk_start += length;
+	from->chunk_start = from->base;
+	abandon(from); /* its bytes are needed no more */
+	if (end)
+		*end = w->chunk_start;
+	return 0;
 }
 
 uint64_t jfr_chunk_bytes(const struct jfr_writer *w)

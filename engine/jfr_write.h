@@ -58,6 +58,11 @@ typedef int jfr_namer(void *context, const uintptr_t *pcs, const bool *is_return
 int jfr_chunk_end(struct jfr_writer *w, uint64_t end_ns, uint64_t end_ticks, jfr_namer *namer,
 		  void *context, off_t *end);
 
+/* Move the finished chunks of FROM, another writer with a file of its own, behind those of W; FROM
+ * then starts over. No chunk is open in either. Sets *END (may be NULL) as jfr_chunk_end does.
+ * Returns 0, or -errno with both as they were. */
+int jfr_writer_take(struct jfr_writer *w, struct jfr_writer *from, off_t *end);
+
 /* Bytes of the open chunk so far, pools not counted. */
 uint64_t jfr_chunk_bytes(const struct jfr_writer *w);
 

@@ -111,6 +111,40 @@ static int end(struct jfr_writer *w, const char *what)
 	return err;
 }
 
+/* Twenty million malloc/free pairs of 528 bytes on average, sampled every 512 KiB, as a memory
+ * writer has them. */
+static int memory_recording(int fd)
+{
+	const uint32_t samples = 20000000ull * 528 / 524288;
+	struct jfr_writer *w = NULL;
+	uint64_t start = clock_ticks(), start_ns = clock_realtime_ns();
+	off_t behind = 0;
+	uint32_t n;
+	int err;
+
+	err = jfr_writer_open(&w, fd, 0);
+	if (err)
+		return err;
+	jfr_writer_memory_only(w);
+	err = jfr_chunk_begin(w, start_ns, start);
+	for (n = 0; !err && n < samples; n++) {
+		uint64_t ticks = start + n * 100000ull; /* two seconds in all */
+
+		ids[n % STACKS] = jfr_stack(w, stacks[n % 20], DEPTH, false);
+		jfr_malloc(w, ticks, getpid(), ids[n % STACKS], 0x7f0012340000 + n * 64ull,
+			   16 + n % 1025, 524288 + n % 1025);
+		jfr_free(w, ticks + 200, getpid(), 0, 0x7f0012340000 + n * 64ull, 524288 + n % 1025,
+			 ticks);
+	}
+	if (!err)
+		err = jfr_chunk_end(w, start_ns + 2000000000, start + n * 100000ull, name_pcs, NULL,
+				    &behind);
+	printf("%-32s %8u samples %5.0f bytes, %.1f a pair\n", "20 million pairs at 512k", samples,
+	       (double)behind, (double)behind / samples);
+	jfr_writer_close(w);
+	return err;
+}
+
 int main(void)
 {
 	struct jfr_writer *w = NULL;
@@ -125,6 +159,8 @@ int main(void)
 		run(w, &passes[i]);
 	if (!err)
 		err = end(w, "pools of 2000 stacks");
+	if (!err)
+		err = memory_recording(fd);
 	if (err)
 		fprintf(stderr, "%s\n", strerror(-err));
 	jfr_writer_close(w);

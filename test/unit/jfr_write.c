@@ -149,6 +149,15 @@ static bool next_of(struct jfr_scan *scan, struct jfr_event *event, enum jfr_typ
 	return false;
 }
 
+/* The file may not grow past LIMIT bytes; in the test's own process (Check forks). */
+static void limit_files(rlim_t limit)
+{
+	const struct rlimit bytes = { limit, RLIM_INFINITY };
+
+	signal(SIGXFSZ, SIG_IGN);
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &bytes), 0);
+}
+
 static const struct {
 	uint64_t value;
 	size_t length;
@@ -321,6 +330,81 @@ START_TEST(memory_chunks_have_short_times)
 	ck_assert_int_eq(event.slot[JFR_TIME], 0);
 	ck_assert(seconds(event.slot[JFR_BIRTH], -30, &header));
 	done(&chunk, file, fd);
+}
+END_TEST
+
+START_TEST(chunks_move_behind_those_of_another_writer)
+{
+	struct jfr_writer *w, *memory;
+	struct jfr_header header;
+	struct jfr_error error;
+	off_t first, second;
+	uint8_t *file;
+	unsigned i;
+	int fd, other;
+
+	w = begin(&fd);
+	memory = begin(&other);
+	ck_assert_int_eq(jfr_writer_take(w, memory, &second), -EBUSY);
+	for (i = 0; i < 5000; i++) /* more than a buffer */
+		jfr_free(memory, i, SAMPLE_TID, 0, i, i, i);
+	ck_assert_int_eq(
+		jfr_chunk_end(w, SAMPLE_START_NS + 1, SAMPLE_TICKS + 1, sample_namer, NULL, &first),
+		0);
+	ck_assert_int_eq(jfr_writer_take(w, memory, &second), -EBUSY);
+	ck_assert_int_eq(jfr_chunk_end(memory, SAMPLE_START_NS + 1, SAMPLE_TICKS + 1, sample_namer,
+				       NULL, &second),
+			 0);
+	file = map(other);
+	ck_assert_int_eq(jfr_writer_take(w, memory, &first), 0);
+	ck_assert_uint_eq(length_of(other), 0);
+	ck_assert_int_eq(jfr_writer_take(w, memory, &first), 0); /* nothing more */
+	ck_assert_uint_eq(length_of(fd), (uint64_t)first);
+	munmap(file, (size_t)second);
+
+	file = map(fd);
+	ck_assert_int_eq(jfr_header(&header, file, length_of(fd), 0, &error), 0);
+	ck_assert_int_eq(jfr_header(&header, file, length_of(fd), header.size, &error), 0);
+	ck_assert_uint_eq(header.size, (uint64_t)second);
+	ck_assert_uint_eq(header.offset + header.size, (uint64_t)first);
+	munmap(file, length_of(fd));
+
+	/* Both go on. */
+	ck_assert_int_eq(jfr_chunk_begin(w, SAMPLE_START_NS, SAMPLE_TICKS), 0);
+	ck_assert_int_eq(jfr_chunk_begin(memory, SAMPLE_START_NS, SAMPLE_TICKS), 0);
+	ck_assert_uint_gt(length_of(fd), (uint64_t)first);
+	ck_assert_uint_gt(length_of(other), 0);
+	jfr_writer_close(w);
+	jfr_writer_close(memory);
+	close(fd);
+	close(other);
+}
+END_TEST
+
+START_TEST(chunks_that_cannot_move_stay)
+{
+	struct jfr_writer *w, *memory;
+	off_t first, second;
+	int fd, other;
+
+	w = begin(&fd);
+	memory = begin(&other);
+	ck_assert_int_eq(
+		jfr_chunk_end(w, SAMPLE_START_NS + 1, SAMPLE_TICKS + 1, sample_namer, NULL, &first),
+		0);
+	ck_assert_int_eq(jfr_chunk_end(memory, SAMPLE_START_NS + 1, SAMPLE_TICKS + 1, sample_namer,
+				       NULL, &second),
+			 0);
+	limit_files((rlim_t)(first + second - 1));
+	ck_assert_int_eq(jfr_writer_take(w, memory, &first), -EFBIG);
+	ck_assert_uint_eq(length_of(fd), (uint64_t)first);
+	limit_files((rlim_t)(first + second));
+	ck_assert_int_eq(jfr_writer_take(w, memory, &second), 0);
+	ck_assert_uint_eq(length_of(fd), (uint64_t)second);
+	jfr_writer_close(w);
+	jfr_writer_close(memory);
+	close(fd);
+	close(other);
 }
 END_TEST
 
@@ -756,15 +840,6 @@ START_TEST(a_full_device_is_told)
 }
 END_TEST
 
-/* The file may not grow past LIMIT bytes; in the test's own process (Check forks). */
-static void limit_files(rlim_t limit)
-{
-	const struct rlimit bytes = { limit, RLIM_INFINITY };
-
-	signal(SIGXFSZ, SIG_IGN);
-	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &bytes), 0);
-}
-
 START_TEST(a_full_disk_voids_the_chunk_alone)
 {
 	struct jfr_writer *w;
@@ -866,6 +941,8 @@ int main(void)
 	tcase_add_test(tcase, header_is_patched_last);
 	tcase_add_test(tcase, malloc_to_the_byte);
 	tcase_add_test(tcase, memory_chunks_have_short_times);
+	tcase_add_test(tcase, chunks_move_behind_those_of_another_writer);
+	tcase_add_test(tcase, chunks_that_cannot_move_stay);
 	tcase_add_test(tcase, two_chunks_hold_every_event);
 	tcase_add_test(tcase, chunks_share_no_id);
 	tcase_add_test(tcase, an_unfinished_chunk_is_told);
