@@ -1,0 +1,258 @@
+/* longpolls: samples that were taken inside a long poll of an event loop, one by one as the Rust
+ * agent's decoder prints them, or added up by function. */
+#include "decoder/args.h"
+#include "decoder/chunks.h"
+#include "decoder/intern.h"
+#include "decoder/polls.h"
+#include "decoder/raw_stack.h"
+#include "decoder/say.h"
+#include "decoder/text.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define DEFAULT_DEPTH 5
+#define BUCKETS       7
+
+const struct command_option longpolls_options[] = {
+	{ "--stack-depth", "N", "frames to print (5)", ARG_COUNT,
+	  offsetof(struct args, stack_depth) },
+	{ "--include-non-pollcatch", NULL, "samples outside of any poll as well", ARG_FLAG,
+	  offsetof(struct args, include_non_pollcatch) },
+	{ "--summary", NULL, "by function, with a histogram of how long the polls took", ARG_FLAG,
+	  offsetof(struct args, summary) },
+	{ "--zip", NULL, "accepted; a zip is told by its content", ARG_IGNORED, 0 },
+	{ 0 },
+};
+
+/* A worker that has nothing to do is parked inside its own poll. */
+static const char idle_frame[] =
+	"<tokio::runtime::scheduler::multi_thread::worker::Context>::park_timeout";
+
+/* Frames of the machinery: whoever looks for a slow poll looks for what is not one of these. */
+static const char *const machinery[] = { "std::",    "core::",  "alloc::",  "tokio::",
+					 "futures",  "<core::", "<alloc::", "<std::",
+					 "<tokio::", "__",      "syscall" };
+
+struct by_function {
+	uint32_t name;
+	uint64_t polls, buckets[BUCKETS]; /* below 100 us, 1 ms, ... 10 s, longer */
+	uint64_t longest_us, sum_us;
+};
+
+struct printing {
+	const struct args *args;
+	struct raw_stack stack;
+	struct polls polls;
+	uint64_t min_us;
+	struct settings settings;
+
+	struct intern names, seen;
+	struct by_function *functions;
+	uint32_t room;
+	bool out_of_memory;
+};
+
+static bool is_idle(struct raw_stack *stack)
+{
+	for (size_t i = 0; i < stack->count; i++)
+		if (strstr(raw_method(stack, i), idle_frame))
+			return true;
+	return false;
+}
+
+static bool is_machinery(const char *class, const char *method)
+{
+	if (!strncmp(class, "libc.so", 7) || !strncmp(class, "ld-linux", 8) || !*class)
+		return true;
+	for (size_t i = 0; i < sizeof(machinery) / sizeof(machinery[0]); i++)
+		if (!strncmp(method, machinery[i], strlen(machinery[i])))
+			return true;
+	return false;
+}
+
+static const char *culprit(struct raw_stack *stack)
+{
+	for (size_t i = 0; i < stack->count; i++)
+		if (!is_machinery(raw_class(stack, i), raw_method(stack, i)))
+			return raw_method(stack, i);
+	return stack->count ? raw_method(stack, 0) : "<unknown>";
+}
+
+/* A poll in which several samples fell counts once for each function. */
+static void add_up(struct printing *p, const struct poll *poll, const struct jfr_header *header)
+{
+	uint32_t name = intern_string(&p->names, culprit(&p->stack));
+	uint64_t key[3] = { poll->tid, poll->start, name };
+	uint32_t before = p->seen.count;
+	uint64_t us = (uint64_t)((unsigned __int128)poll->duration * 1000000u /
+				 (unsigned __int128)header->ticks_per_second);
+	struct by_function *one, *grown;
+	unsigned bucket = 0;
+
+	if (name >= p->room) {
+		grown = realloc(p->functions, (size_t)(name + 1) * 2 * sizeof(*grown));
+		if (!grown) {
+			p->out_of_memory = true;
+			return;
+		}
+		memset(grown + p->room, 0, ((name + 1) * 2 - p->room) * sizeof(*grown));
+		p->functions = grown;
+		p->room = (name + 1) * 2;
+	}
+	intern(&p->seen, key, sizeof(key));
+	if (p->seen.count == before)
+		return;
+	one = &p->functions[name];
+	for (uint64_t limit = 100; bucket < BUCKETS - 1 && us >= limit; limit *= 10)
+		bucket++;
+	one->name = name;
+	one->polls++;
+	one->buckets[bucket]++;
+	one->sum_us += us;
+	if (us > one->longest_us)
+		one->longest_us = us;
+}
+
+static void print_sample(struct printing *p, const struct jfr_chunk *chunk,
+			 const struct jfr_event *event, const struct poll *poll, uint64_t us,
+			 int64_t tid)
+{
+	raw_time(stdout, &chunk->header, event->slot[JFR_TIME]);
+	printf(" thread %" PRId64 " - ", tid);
+	if (poll)
+		printf("poll of %" PRIu64 "us\n", us);
+	else
+		puts("sample with no pollcatch information");
+	raw_stack_print(stdout, &p->stack, p->args->stack_depth);
+}
+
+static int on_sample(struct printing *p, const struct jfr_chunk *chunk,
+		     const struct jfr_event *event)
+{
+	const struct poll *poll;
+	int64_t tid = -1, ticks = event->slot[JFR_TIME];
+	uint64_t us = 0;
+
+	raw_thread(chunk, event, "sampledThread", &tid);
+	poll = polls_at(&p->polls, tid, ticks);
+	if (!poll && !p->args->include_non_pollcatch)
+		return 0;
+	if (poll) {
+		us = (uint64_t)((unsigned __int128)((uint64_t)ticks - poll->start) * 1000000u /
+				(unsigned __int128)chunk->header.ticks_per_second);
+		if (us < p->min_us)
+			return 0;
+	}
+	if (!raw_stack_read(&p->stack, chunk, event))
+		return -ENOMEM;
+	if (is_idle(&p->stack))
+		return 0;
+	if (p->args->summary && poll)
+		add_up(p, poll, &chunk->header);
+	else if (!p->args->summary)
+		print_sample(p, chunk, event, poll, us, tid);
+	return 0;
+}
+
+static int print_chunk(void *arg, struct jfr_chunk *chunk, const struct feed_chunk *from)
+{
+	struct settings settings = from->settings;
+	struct printing *p = arg;
+	struct jfr_event event;
+	struct jfr_scan scan;
+	int err = polls_read(&p->polls, chunk);
+
+	jfr_scan(&scan, chunk,
+		 JFR_MASK(JFR_EXECUTION_SAMPLE) | JFR_MASK(JFR_WALL_SAMPLE) |
+			 JFR_MASK(JFR_SETTING));
+	while (!err && jfr_next(&scan, &event)) {
+		if (event.kind == JFR_SETTING)
+			settings_read(&settings, chunk, &event);
+		if (settings.clock[0] && strcmp(settings.clock, "tsc")) {
+			say("%s: its clock is '%s', but polls are told by the timestamp counter: "
+			    "record it with clock=tsc (ASPROF_AGENT_ENGINE_OPTIONS=clock=tsc)",
+			    from->file, settings.clock);
+			return -ENOTSUP;
+		}
+		if (event.kind != JFR_SETTING)
+			err = on_sample(p, chunk, &event);
+	}
+	return err;
+}
+
+static int longer(const void *a, const void *b)
+{
+	const struct by_function *x = a, *y = b;
+
+	return (x->sum_us < y->sum_us) - (x->sum_us > y->sum_us);
+}
+
+static void print_summary(struct printing *p)
+{
+	static const char *const limits[] = { "<100us", "<1ms", "<10ms", "<100ms",
+					      "<1s",    "<10s", ">=10s" };
+	char sum[TEXT_NUMBER], longest[TEXT_NUMBER];
+
+	if (p->room)
+		qsort(p->functions, p->room, sizeof(*p->functions), longer);
+	printf("%8s %9s %9s ", "polls", "sum", "longest");
+	for (unsigned k = 0; k < BUCKETS; k++)
+		printf(" %6s", limits[k]);
+	printf("\n");
+	for (uint32_t i = 0; i < p->room && p->functions[i].polls; i++) {
+		const struct by_function *one = &p->functions[i];
+
+		printf("%8" PRIu64 " %9s %9s ", one->polls,
+		       text_duration(sum, (double)one->sum_us * 1e3),
+		       text_duration(longest, (double)one->longest_us * 1e3));
+		for (unsigned k = 0; k < BUCKETS; k++)
+			if (one->buckets[k])
+				printf(" %6" PRIu64, one->buckets[k]);
+			else
+				printf(" %6s", ".");
+		printf("\n         %s\n", intern_text(&p->names, one->name));
+	}
+	if (!p->seen.count)
+		puts("no samples inside polls");
+}
+
+/* The last word is the shortest poll of interest, unless it is a file. */
+static void take_minimum(struct args *args, uint64_t *min_us)
+{
+	uint64_t ns;
+	struct stat status;
+
+	if (args->file_count < 2 || !stat(args->files[args->file_count - 1], &status) ||
+	    args_duration(args->files[args->file_count - 1], &ns))
+		return;
+	*min_us = ns / 1000;
+	args->file_count--;
+}
+
+int cmd_longpolls(int argc, char **argv)
+{
+	struct args args = ARGS_INIT(argv[0]);
+	struct printing p = { .args = &args, .stack = RAW_STACK_INIT, .polls = POLLS_INIT };
+	int status;
+
+	args.stack_depth = DEFAULT_DEPTH;
+	status = args_parse(&args, argc, argv, longpolls_options, NULL);
+	if (status == COMMAND_OK) {
+		take_minimum(&args, &p.min_us);
+		status = chunks_read(&args, print_chunk, &p);
+		if (args.summary)
+			print_summary(&p);
+	}
+	raw_stack_free(&p.stack);
+	polls_free(&p.polls);
+	intern_free(&p.names);
+	intern_free(&p.seen);
+	free(p.functions);
+	args_free(&args);
+	return status;
+}
