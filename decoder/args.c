@@ -220,8 +220,8 @@ static int set_value(struct args *args, const struct command_option *row, char *
 		break;
 	case ARG_METRIC:
 		/* --live is --leak without its tail. */
-		if (row->offset == METRIC_LIVE)
-			args->tail = 0;
+		if (row->offset % METRICS == METRIC_LIVE)
+			args->leak = row->offset != METRIC_LIVE;
 		args->metric = (enum metric)(row->offset % METRICS);
 		break;
 	case ARG_STRING:

@@ -69,7 +69,8 @@ struct args {
 	struct rename renames[RENAMES_MAX];
 	unsigned rename_count;
 	bool threads, lines, simple, total, by_count, weighted;
-	double tail; /* of `--leak`: the youngest share that is left out */
+	bool leak;
+	double tail; /* with leak: the youngest share that is left out */
 
 	const char *output; /* -o */
 	bool json, summary, include_non_pollcatch, reverse, inverted;

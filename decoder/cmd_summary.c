@@ -135,7 +135,7 @@ static void read_chunk(struct worker *w, struct feed *feed, struct feed_chunk *f
 		w->profile.start_ns = from->header.start_ns;
 	if (from->header.start_ns + from->header.duration_ns > w->profile.end_ns)
 		w->profile.end_ns = from->header.start_ns + from->header.duration_ns;
-	resolve_open(&resolve, &w->profile, w->args, &chunk);
+	resolve_open(&resolve, &w->profile, w->args, &chunk, from);
 	count_events(w, &resolve, &from->settings);
 	if (chunk.error.what)
 		feed_damage(feed, from, &chunk.error);
@@ -175,6 +175,9 @@ static void merge(struct worker *into, struct worker *from)
 		if (key.name)
 			key.name = intern_string(&into->profile.names,
 						 intern_text(&from->profile.names, key.name));
+		if (key.labels)
+			key.labels = intern_string(&into->profile.names,
+						   intern_text(&from->profile.names, key.labels));
 		intern(&into->profile.threads, &key, sizeof(key));
 	}
 	for (uint32_t id = 1; id <= from->engines.count; id++)

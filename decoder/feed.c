@@ -32,7 +32,7 @@ struct feed {
 	struct source *current; /* the one being handed out, and what follows it */
 	uint64_t offset;
 	struct settings settings;
-	bool failed, cut;
+	bool failed, quiet;
 
 	bool terminal, shown;
 	uint64_t started_ns, shown_ns, bytes, chunks;
@@ -185,7 +185,7 @@ static void path_span(struct feed_path *path, int64_t *start_ns, int64_t *end_ns
 	uint64_t offset;
 
 	path->start_ns = INT64_MAX;
-	if (!strcmp(path->path, "-") || source_open(&source, path->path))
+	if (source_open(&source, path->path))
 		return;
 	for (; source; source = next) {
 		next = source->next;
@@ -300,6 +300,7 @@ static bool take_chunk(struct feed *feed, struct feed_chunk *chunk)
 			source->references++;
 			chunk->source = source;
 			chunk->file = source->name;
+			chunk->labels = source->labels;
 			chunk->data = source->data;
 			chunk->settings = feed->settings;
 			feed->offset += chunk->header.size;
@@ -309,7 +310,8 @@ static bool take_chunk(struct feed *feed, struct feed_chunk *chunk)
 		if (err == -EBADMSG || !source->length) {
 			if (!source->length)
 				error = (struct jfr_error){ 0, "an empty file" };
-			say_damage(source->name, &error);
+			if (!feed->quiet)
+				say_damage(source->name, &error);
 			feed->failed = true;
 		}
 		if (!next_source(feed))
@@ -340,9 +342,16 @@ void feed_done(struct feed *feed, struct feed_chunk *chunk)
 void feed_damage(struct feed *feed, const struct feed_chunk *chunk, const struct jfr_error *error)
 {
 	pthread_mutex_lock(&feed->lock);
-	say_damage(chunk->file, error);
+	if (!feed->quiet)
+		say_damage(chunk->file, error);
 	feed->failed = true;
 	pthread_mutex_unlock(&feed->lock);
+}
+
+void feed_quiet(struct feed *feed)
+{
+	feed->quiet = true;
+	feed->failed = false;
 }
 
 bool feed_failed(const struct feed *feed)

@@ -22,6 +22,7 @@ struct source;
 struct feed_chunk {
 	struct source *source;
 	const char *file;    /* its name, for messages */
+	const char *labels;  /* see labels.h; may be NULL */
 	const uint8_t *data; /* the whole file */
 	struct jfr_header header;
 	struct settings settings; /* as they stand at the start of the file */
@@ -30,6 +31,9 @@ struct feed_chunk {
 /* PATHS stay the caller's for the feed's life. ORDERED: files by the time of their first chunk.
  * Returns 0 (release with feed_close) or -ENOMEM. */
 int feed_open(struct feed **out, char **paths, int count, bool ordered);
+
+/* Say nothing: what is wrong was told by a feed before this one. */
+void feed_quiet(struct feed *feed);
 
 /* The next chunk; false when there is none. Give it back with feed_done(). Thread-safe. */
 bool feed_next(struct feed *feed, struct feed_chunk *chunk);

@@ -62,10 +62,13 @@ struct heap {
 	uint32_t realloc_room;
 };
 
+/* Of heap_read: fill in HEAP->stacks; say nothing of damage, which was told before. */
+#define HEAP_STACKS 1u
+#define HEAP_QUIET  2u
+
 /* Read FILES into HEAP. Returns COMMAND_OK or, after a line, COMMAND_FAILED, with what could be
  * read in HEAP. Free it with heap_free(). */
-int heap_read(struct heap *heap, const struct args *args, char **files, int count,
-	      bool want_stacks);
+int heap_read(struct heap *heap, const struct args *args, char **files, int count, unsigned flags);
 void heap_free(struct heap *heap);
 
 /* Add what lives as METRIC_LIVE to HEAP's own profile, but what is younger than the share TAIL of

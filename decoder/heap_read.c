@@ -9,6 +9,7 @@
 
 #include "decoder/filter.h"
 #include "decoder/heap_order.h"
+#include "decoder/labels.h"
 #include "decoder/resolve.h"
 #include "decoder/say.h"
 
@@ -132,18 +133,17 @@ static void on_event(void *arg, const struct jfr_event *event)
 	}
 }
 
-/* Files of one process share their name up to the time: NAME_PID_TIME.jfr. Names that are not the
- * agent's say nothing, and all such are taken for one process's. */
-static uint32_t process_of(struct heap *h, const char *file)
+/* Files of one process are told by what they are labelled with; those without a label are all taken
+ * for one process's. */
+static uint32_t process_of(struct heap *h, const struct feed_chunk *from)
 {
-	const char *name = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
-	const char *last = strrchr(name, '_'), *pid = last;
+	struct buf labels = BUF_INIT(1u << 17);
+	uint32_t process;
 
-	while (pid && pid > name && pid[-1] >= '0' && pid[-1] <= '9')
-		pid--;
-	if (!last || pid == last || pid == name || pid[-1] != '_' || !strstr(last, ".jfr"))
-		return intern(&h->processes, "", 0);
-	return intern(&h->processes, name, (size_t)(last - name));
+	labels_of(&labels, from->file, from->labels);
+	process = intern(&h->processes, labels.data, labels.length);
+	buf_free(&labels);
+	return process;
 }
 
 static int add_retained(struct retained **list, uint32_t *count, uint32_t *room,
@@ -207,10 +207,10 @@ static void consume_chunk(struct heap *h, struct prepared *one, const struct per
 			     .filter = { .args = h->args, .profile = &h->profile },
 			     .chunk = &one->chunk,
 			     .settings = &one->from.settings,
-			     .process = process_of(h, one->from.file) };
+			     .process = process_of(h, &one->from) };
 
 	period_ticks(period, &one->chunk.header, &r.from, &r.to);
-	resolve_open(&r.resolve, &h->profile, h->args, &one->chunk);
+	resolve_open(&r.resolve, &h->profile, h->args, &one->chunk, &one->from);
 	runs_merge(&one->runs, &one->chunk, KINDS, on_event, &r);
 	read_retained(&r);
 	resolve_close(&r.resolve);
@@ -267,7 +267,7 @@ static void run_pipe_line(struct pipe_line *line, struct heap *h, const struct p
 	h->out_of_memory |= line->out_of_memory;
 }
 
-int heap_read(struct heap *h, const struct args *args, char **files, int count, bool want_stacks)
+int heap_read(struct heap *h, const struct args *args, char **files, int count, unsigned flags)
 {
 	struct pipe_line line = { .lock = PTHREAD_MUTEX_INITIALIZER,
 				  .changed = PTHREAD_COND_INITIALIZER };
@@ -276,13 +276,15 @@ int heap_read(struct heap *h, const struct args *args, char **files, int count, 
 
 	*h = (struct heap){ .args = args,
 			    .profile = PROFILE_INIT,
-			    .want_stacks = want_stacks,
+			    .want_stacks = flags & HEAP_STACKS,
 			    .first_ns = INT64_MAX,
 			    .last_ns = INT64_MIN };
 	if (feed_open(&line.feed, files, count, true)) {
 		say("out of memory");
 		return COMMAND_FAILED;
 	}
+	if (flags & HEAP_QUIET)
+		feed_quiet(line.feed);
 	if (period_set(&period, args, line.feed))
 		period = (struct period){ INT64_MIN, INT64_MAX };
 	run_pipe_line(&line, h, &period);

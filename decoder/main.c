@@ -57,6 +57,12 @@ static const struct command commands[] = {
 	  .help = "Seconds recorded.",
 	  .example = PROGRAM " duration service.jfr",
 	  .options = { duration_options } },
+	{ .name = "pprof",
+	  .function = cmd_pprof,
+	  .arguments = "FILE... [-o OUT]",
+	  .help = "A gzipped profile.proto, for go tool pprof.",
+	  .example = PROGRAM " pprof service.jfr -o service.pb.gz",
+	  .options = { pprof_options, args_filters } },
 };
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))

@@ -40,8 +40,10 @@ struct sample {
 
 /* Interned by its bytes. */
 struct thread_key {
-	uint32_t name; /* in names; 0: unknown */
-	uint32_t tid;  /* 0 for one that was renamed */
+	uint32_t name;   /* in names; 0: unknown */
+	uint32_t tid;    /* 0 for one that was renamed */
+	uint32_t labels; /* in names: see labels.h; 0: none */
+	uint32_t unused;
 };
 
 struct profile {
@@ -61,7 +63,6 @@ struct profile {
 	}
 
 /* Read all files of ARGS with several threads, METRICS (a mask of 1 << enum metric) only.
- * METRIC_LIVE is by the share args->tail of the time.
  * Returns COMMAND_OK, or COMMAND_FAILED when something could not be read: what was read is in
  * PROFILE all the same. Free it with profile_free(). */
 int profile_read(struct profile *profile, const struct args *args, char **files, int count,

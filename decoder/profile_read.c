@@ -173,7 +173,7 @@ static void read_chunk(struct worker *w, struct feed *feed, struct feed_chunk *f
 	if (from->header.start_ns + from->header.duration_ns > w->profile.end_ns)
 		w->profile.end_ns = from->header.start_ns + from->header.duration_ns;
 	tallies_clear(&w->tallies);
-	resolve_open(&resolve, &w->profile, w->args, &chunk);
+	resolve_open(&resolve, &w->profile, w->args, &chunk, from);
 	w->profile.out_of_memory |= !tally_chunk(w, &resolve, &from->settings);
 	if (chunk.error.what)
 		feed_damage(feed, from, &chunk.error);
@@ -222,6 +222,9 @@ void profile_merge(struct profile *into, const struct profile *from)
 		if (thread.name)
 			thread.name =
 				intern_string(&into->names, intern_text(&from->names, thread.name));
+		if (thread.labels)
+			thread.labels = intern_string(&into->names,
+						      intern_text(&from->names, thread.labels));
 		profile_add(into, s->stack ? intern(&into->stacks, stack.data, stack.length) : 0,
 			    intern(&into->threads, &thread, sizeof(thread)), s->metric, s->count,
 			    s->total);
@@ -283,12 +286,13 @@ static int read_all_samples(struct profile *profile, const struct args *args, ch
 }
 
 /* What lives is known only after all events in their order: a reading of its own. */
-static int read_live(struct profile *profile, const struct args *args, char **files, int count)
+static int read_live(struct profile *profile, const struct args *args, char **files, int count,
+		     bool quiet)
 {
 	struct heap heap;
-	int status = heap_read(&heap, args, files, count, false);
+	int status = heap_read(&heap, args, files, count, quiet ? HEAP_QUIET : 0);
 
-	heap_profile(&heap, args->tail);
+	heap_profile(&heap, args->leak ? args->tail : 0);
 	profile_merge(profile, &heap.profile);
 	heap_free(&heap);
 	return status;
@@ -307,6 +311,6 @@ int profile_read(struct profile *profile, const struct args *args, char **files,
 	if (kinds)
 		status = read_all_samples(profile, args, files, count, metrics, kinds);
 	if (metrics & 1u << METRIC_LIVE)
-		status |= read_live(profile, args, files, count);
+		status |= read_live(profile, args, files, count, kinds != 0);
 	return status;
 }

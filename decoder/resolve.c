@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decoder/labels.h"
 #include "decoder/names.h"
 
 #define TEXT_MAX (1u << 20)
@@ -62,7 +63,7 @@ static void read_states(struct resolve *r)
 }
 
 void resolve_open(struct resolve *resolve, struct profile *profile, const struct args *args,
-		  struct jfr_chunk *chunk)
+		  struct jfr_chunk *chunk, const struct feed_chunk *from)
 {
 	*resolve = (struct resolve){
 		.profile = profile,
@@ -78,6 +79,9 @@ void resolve_open(struct resolve *resolve, struct profile *profile, const struct
 		.text2 = BUF_INIT(TEXT_MAX),
 		.stack = BUF_INIT(TEXT_MAX * 4),
 	};
+	labels_of(&resolve->text, from->file, from->labels);
+	if (resolve->text.length)
+		resolve->labels = intern(&profile->names, resolve->text.data, resolve->text.length);
 	read_frame_types(resolve);
 	read_states(resolve);
 }
@@ -287,7 +291,7 @@ uint32_t resolve_thread(struct resolve *r, uint64_t key)
 {
 	struct jfr_constant *constant =
 		r->thread_type ? jfr_pool_find(&r->thread_type->pool, key) : NULL;
-	struct thread_key thread = { .tid = (uint32_t)key };
+	struct thread_key thread = { .tid = (uint32_t)key, .labels = r->labels };
 	struct jfr_value value, field;
 	uint32_t id;
 

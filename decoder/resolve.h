@@ -14,12 +14,13 @@ struct resolve {
 	bool kernel_frames; /* async-profiler's frame types: Native is C, not a Java native method */
 	bool default_state; /* its thread states: STATE_DEFAULT marks a sample of CPU time */
 	uint8_t types[64];  /* enum frame_type by key */
+	uint32_t labels;    /* of the file, in the profile's names */
 	struct buf text, text2, stack;
 };
 
-/* Nothing to release but resolve_close()'s scratch. */
+/* FROM is where CHUNK comes from. Nothing to release but resolve_close()'s scratch. */
 void resolve_open(struct resolve *resolve, struct profile *profile, const struct args *args,
-		  struct jfr_chunk *chunk);
+		  struct jfr_chunk *chunk, const struct feed_chunk *from);
 void resolve_close(struct resolve *resolve);
 
 /* The number of the stack with KEY in this chunk; 0 where there is none. With CLASS, the class's

@@ -74,6 +74,7 @@ void source_close(struct source *source)
 	if (source->data)
 		munmap((void *)source->data, source->length);
 	free(source->name);
+	free(source->labels);
 	free(source);
 }
 
@@ -122,7 +123,7 @@ static int open_path(const char *path)
 	bool standard = !strcmp(path, "-");
 	int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
 	struct stat status;
-	int copy;
+	int copy, err = 0;
 
 	if (fd < 0 || fstat(fd, &status))
 		return -errno;
@@ -134,6 +135,13 @@ static int open_path(const char *path)
 		copy = copy_stream(fd);
 	if (!standard)
 		close(fd);
+	/* A stream is read once; whoever asks again shall find its copy. */
+	if (standard && copy >= 0) {
+		if (dup2(copy, STDIN_FILENO) < 0)
+			err = -errno;
+		close(copy);
+		copy = err ? err : STDIN_FILENO;
+	}
 	return copy;
 }
 

@@ -8,6 +8,7 @@ struct source {
 	char *name; /* as messages call it: PATH, PATH(MEMBER), "standard input" */
 	const uint8_t *data;
 	uint64_t length;
+	char *labels;        /* of the zip, see labels.h; NULL: none */
 	unsigned references; /* kept by the feed */
 	struct source *next;
 };

@@ -1,0 +1,74 @@
+/* What a recording belongs to. */
+#include "decoder/labels.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+#include "decoder/names.h"
+
+#define LABELS_MAX 65536
+
+/* The base name of FILE, without what stands in brackets behind a zip's name. */
+static size_t base_name(const char *file, const char **name)
+{
+	const char *bracket = strchr(file, '('), *slash;
+	size_t length = bracket ? (size_t)(bracket - file) : strlen(file);
+
+	slash = memrchr(file, '/', length);
+	*name = slash ? slash + 1 : file;
+	return length - (size_t)(*name - file);
+}
+
+static const char *last_underscore(const char *name, size_t length)
+{
+	return memrchr(name, '_', length);
+}
+
+void labels_of(struct buf *out, const char *file, const char *labels)
+{
+	const char *name, *time, *pid;
+	size_t length = base_name(file, &name);
+
+	buf_reset(out);
+	time = last_underscore(name, length);
+	pid = time ? last_underscore(name, (size_t)(time - name)) : NULL;
+	if (pid && pid + 1 < time && strspn(pid + 1, "0123456789") == (size_t)(time - pid - 1) &&
+	    time[1] >= '0' && time[1] <= '9')
+		buf_printf(out, "process=%.*s\n", (int)(time - name), name);
+	if (labels)
+		buf_append_string(out, labels);
+	for (size_t i = 0; i < out->length; i++) /* lines stay lines */
+		if (out->data[i] < 0x20 && out->data[i] != '\n')
+			out->data[i] = '?';
+}
+
+static void add_tag(struct buf *out, const cJSON *tag)
+{
+	struct buf clean = BUF_INIT(LABELS_MAX);
+
+	if (!tag->string || !cJSON_IsString(tag))
+		return;
+	if (!buf_printf(&clean, "%s=%s", tag->string, tag->valuestring)) {
+		names_clean(&clean);
+		buf_append(&clean, "\n", 1);
+		buf_append(out, clean.data, clean.length);
+	}
+	buf_free(&clean);
+}
+
+char *labels_from_metadata(const char *text)
+{
+	struct buf out = BUF_INIT(LABELS_MAX);
+	cJSON *json = cJSON_Parse(text);
+	const cJSON *agent = cJSON_GetObjectItemCaseSensitive(json, "agent"), *tag;
+	char *labels = NULL;
+
+	cJSON_ArrayForEach(tag, cJSON_GetObjectItemCaseSensitive(agent, "tags")) add_tag(&out, tag);
+	if (out.length && buf_string(&out))
+		labels = strdup(buf_string(&out));
+	buf_free(&out);
+	cJSON_Delete(json);
+	return labels;
+}
