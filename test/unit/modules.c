@@ -1,0 +1,371 @@
+/* engine/modules: what is loaded, what comes and what goes, while handlers walk. */
+#include "engine/modules.h"
+
+#include <check.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "engine/cfi.h"
+#include "engine/image.h"
+#include "engine/unwind.h"
+#include "engine/unwind_map.h"
+
+static char directory[] = "/tmp/modules-test-XXXXXX";
+
+/* Compile SOURCE to a library of NAME in the test's directory. */
+static bool build(const char *name, const char *source)
+{
+	char command[512], path[128];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s.c", directory, name);
+	file = fopen(path, "we");
+	ck_assert_ptr_nonnull(file);
+	fputs(source, file);
+	ck_assert_int_eq(fclose(file), 0);
+	snprintf(command, sizeof(command),
+		 "cc -O1 -fomit-frame-pointer -shared -fPIC -Wl,--build-id -o %s/%s.so %s",
+		 directory, name, path);
+	return !system(command);
+}
+
+static void *open_library(const char *name)
+{
+	char path[128];
+	void *library;
+
+	snprintf(path, sizeof(path), "%s/%s.so", directory, name);
+	library = dlopen(path, RTLD_NOW);
+	ck_assert_msg(library != NULL, "%s", dlerror());
+	return library;
+}
+
+static void setup(void)
+{
+	ck_assert_ptr_nonnull(mkdtemp(directory));
+	ck_assert_int_eq(modules_open(), 0);
+}
+
+static void teardown(void)
+{
+	char command[64];
+
+	modules_close();
+	snprintf(command, sizeof(command), "rm -rf %s", directory);
+	ck_assert_int_eq(system(command), 0);
+}
+
+START_TEST(the_program_and_its_libraries)
+{
+	const struct module *own = modules_find((uintptr_t)&setup);
+	const struct module *libc = modules_find((uintptr_t)dlsym(RTLD_DEFAULT, "qsort"));
+	const struct module *const *list;
+	char executable[256] = { 0 };
+	size_t count;
+
+	ck_assert_ptr_nonnull(own);
+	ck_assert_ptr_nonnull(libc);
+	ck_assert_ptr_ne(own, libc);
+	ck_assert_int_gt(readlink("/proc/self/exe", executable, sizeof(executable) - 1), 0);
+	ck_assert_str_eq(own->path, executable);
+	ck_assert_ptr_nonnull(strstr(libc->path, "libc.so"));
+	ck_assert_uint_gt(libc->build_id_size, 0);
+	ck_assert_uint_gt(libc->loaded_ticks, 0);
+	ck_assert_uint_eq(libc->unloaded_ticks, 0);
+	ck_assert_ptr_nonnull(own->table);
+	ck_assert_ptr_nonnull(libc->table);
+	ck_assert_ptr_null(modules_find(0));
+	ck_assert_ptr_null(modules_find((uintptr_t)&count));
+	count = modules_list(&list);
+	ck_assert_uint_ge(count, 3);
+	for (size_t i = 0; i < count; i++) {
+		ck_assert_uint_lt(list[i]->start, list[i]->end);
+		ck_assert_ptr_eq(modules_find(list[i]->start), list[i]);
+		ck_assert_ptr_eq(modules_find(list[i]->end - 1), list[i]);
+	}
+	ck_assert_uint_gt(modules_memory(), 10000);
+}
+END_TEST
+
+START_TEST(the_vdso)
+{
+	uintptr_t address = getauxval(AT_SYSINFO_EHDR);
+	const struct module *const *list;
+	size_t count = modules_list(&list), found = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(list[i]->path, "[vdso]")) {
+			found++;
+			ck_assert_uint_eq(list[i]->bias, address);
+			ck_assert_ptr_nonnull(list[i]->table);
+		}
+	ck_assert_uint_eq(found, address ? 1 : 0);
+}
+END_TEST
+
+START_TEST(nothing_changes)
+{
+	const struct module *libc = modules_find((uintptr_t)dlsym(RTLD_DEFAULT, "qsort"));
+	size_t memory = modules_memory();
+
+	for (int i = 0; i < 1000; i++)
+		ck_assert_int_eq(modules_refresh(), 0);
+	ck_assert_ptr_eq(modules_find((uintptr_t)dlsym(RTLD_DEFAULT, "qsort")), libc);
+	ck_assert_uint_eq(modules_memory(), memory);
+}
+END_TEST
+
+START_TEST(comes_and_goes)
+{
+	const struct module *module;
+	uintptr_t pc;
+	void *library;
+	size_t count;
+	const struct module *const *list;
+
+	ck_assert(build("come", "int come(int (*f)(void)) { return f() + 1; }"));
+	library = open_library("come");
+	pc = (uintptr_t)dlsym(library, "come");
+	ck_assert_ptr_null(modules_find(pc));
+	ck_assert_uint_eq(unwind_map_find(pc), RULE_INDEX_NONE);
+	ck_assert_int_eq(modules_refresh(), 1);
+	module = modules_find(pc);
+	ck_assert_ptr_nonnull(module);
+	ck_assert_uint_ne(unwind_map_find(pc), RULE_INDEX_NONE);
+	ck_assert_ptr_nonnull(strstr(module->path, "/come.so"));
+	ck_assert_int_eq(modules_refresh(), 0);
+	count = modules_list(&list);
+
+	ck_assert_int_eq(dlclose(library), 0);
+	ck_assert_int_eq(modules_refresh(), 1);
+	/* Still known, for the samples that it is in. */
+	ck_assert_ptr_eq(modules_find(pc), module);
+	ck_assert_uint_ge(module->unloaded_ticks, module->loaded_ticks);
+	ck_assert_uint_gt(module->unloaded_ticks, 0);
+	ck_assert_uint_eq(modules_list(&list), count);
+	/* But not walked by. */
+	ck_assert_uint_eq(unwind_map_find(pc), RULE_INDEX_NONE);
+	modules_forget();
+	ck_assert_ptr_null(modules_find(pc));
+	ck_assert_uint_eq(modules_list(&list), count - 1);
+}
+END_TEST
+
+/* Another library, or the same one built anew, where one was: the newest is found. */
+START_TEST(replaced_at_the_same_place)
+{
+	const struct module *first, *second;
+	uint8_t id[32];
+	uintptr_t pc;
+	void *library;
+
+	ck_assert(build("same", "int come(int (*f)(void)) { return f() + 1; }"));
+	library = open_library("same");
+	pc = (uintptr_t)dlsym(library, "come");
+	ck_assert_int_eq(modules_refresh(), 1);
+	first = modules_find(pc);
+	ck_assert_ptr_nonnull(first);
+	memcpy(id, first->build_id, sizeof(id));
+	dlclose(library);
+	ck_assert(build("same", "int come(int (*f)(void)) { return f() + 2; }"));
+	library = open_library("same");
+	ck_assert_int_eq(modules_refresh(), 1);
+	second = modules_find((uintptr_t)dlsym(library, "come"));
+	ck_assert_ptr_nonnull(second);
+	ck_assert_ptr_ne(first, second);
+	ck_assert_mem_ne(second->build_id, id, sizeof(id));
+	if ((uintptr_t)dlsym(library, "come") == pc)
+		ck_assert_uint_gt(first->unloaded_ticks, 0);
+	dlclose(library);
+}
+END_TEST
+
+START_TEST(relative_and_deleted)
+{
+	const struct module *module;
+	char *before = getcwd(NULL, 0), path[128];
+	void *library;
+	uintptr_t pc;
+
+	ck_assert(build("relative", "int come(int (*f)(void)) { return f() + 3; }"));
+	ck_assert_int_eq(chdir(directory), 0);
+	library = dlopen("./relative.so", RTLD_NOW);
+	ck_assert_ptr_nonnull(library);
+	ck_assert_int_eq(unlink("relative.so"), 0);
+	ck_assert_int_eq(chdir(before), 0);
+	free(before);
+	pc = (uintptr_t)dlsym(library, "come");
+	ck_assert_int_eq(modules_refresh(), 1);
+	module = modules_find(pc);
+	ck_assert_ptr_nonnull(module);
+	snprintf(path, sizeof(path), "%s/relative.so", directory);
+	ck_assert_int_eq(strncmp(module->path, path, strlen(path)), 0);
+	/* Its tables then come from memory. */
+	ck_assert_uint_ne(unwind_map_find(pc), RULE_INDEX_NONE);
+	dlclose(library);
+}
+END_TEST
+
+/* A file that is not what was loaded is not read. */
+START_TEST(overwritten)
+{
+	const struct module *module;
+	char command[256];
+	void *library;
+	uintptr_t pc;
+
+	ck_assert(build("first", "int come(int (*f)(void)) { return f() + 4; }"));
+	ck_assert(build("other",
+			"int a[9]; void x(void) { a[1] = 2; } int come(void) { return *a; }"));
+	library = open_library("first");
+	pc = (uintptr_t)dlsym(library, "come");
+	snprintf(command, sizeof(command), "mv %s/other.so %s/first.so", directory, directory);
+	ck_assert_int_eq(system(command), 0);
+	ck_assert_int_eq(modules_refresh(), 1);
+	module = modules_find(pc);
+	ck_assert_ptr_nonnull(module);
+	ck_assert_uint_ne(unwind_map_find(pc), RULE_INDEX_NONE);
+	/* In the function's middle, a word has been pushed for alignment. */
+	ck_assert_int_eq(unwind_rules[unwind_map_find(pc + 4)].offset, 16);
+	ck_assert_uint_gt(module->build_id_size, 0);
+	dlclose(library);
+}
+END_TEST
+
+/* Libraries come and go while threads walk and a refresher follows: nothing ever faults. */
+static atomic_bool stop;
+
+static void on_signal(int signo, siginfo_t *info, void *context)
+{
+	uintptr_t pcs[64];
+	bool truncated;
+
+	(void)signo;
+	(void)info;
+	unwind_context(context, 0, pcs, 64, &truncated);
+}
+
+static void *walk_and_work(void *argument)
+{
+	char text[64];
+	(void)argument;
+	while (!atomic_load(&stop)) {
+		for (int i = 0; i < 50; i++)
+			snprintf(text, sizeof(text), "%d", i);
+		raise(SIGUSR1);
+	}
+	return NULL;
+}
+
+static void *refresh(void *argument)
+{
+	(void)argument;
+	while (!atomic_load(&stop)) {
+		ck_assert_int_ge(modules_refresh(), 0);
+		modules_forget();
+	}
+	return NULL;
+}
+
+START_TEST(walks_meet_changes)
+{
+	struct sigaction action = { .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO };
+	pthread_t walker, refresher;
+	int (*come)(int (*)(void));
+	void *library;
+
+	ck_assert(build("storm", "int come(int (*f)(void)) { return f() + 5; }"));
+	sigaction(SIGUSR1, &action, NULL);
+	ck_assert_int_eq(pthread_create(&walker, NULL, walk_and_work, NULL), 0);
+	ck_assert_int_eq(pthread_create(&refresher, NULL, refresh, NULL), 0);
+	for (int i = 0; i < 300; i++) {
+		library = open_library("storm");
+		*(void **)&come = dlsym(library, "come");
+		come(getpid);
+		raise(SIGUSR1);
+		dlclose(library);
+	}
+	atomic_store(&stop, true);
+	pthread_join(walker, NULL);
+	pthread_join(refresher, NULL);
+}
+END_TEST
+
+/* A child forked while the refresher is at the loader's list can use the loader. */
+START_TEST(fork_meets_refresh)
+{
+	pthread_t refresher;
+	int status;
+	pid_t pid;
+
+	atomic_store(&stop, false);
+	ck_assert_int_eq(pthread_create(&refresher, NULL, refresh, NULL), 0);
+	for (int i = 0; i < 200; i++) {
+		pid = fork();
+		ck_assert_int_ge(pid, 0);
+		if (!pid) {
+			alarm(20);
+			_exit(modules_refresh() < 0);
+		}
+		ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+		ck_assert_int_eq(status, 0);
+	}
+	atomic_store(&stop, true);
+	pthread_join(refresher, NULL);
+}
+END_TEST
+
+START_TEST(closed)
+{
+	const struct module *const *list;
+
+	modules_close();
+	ck_assert_uint_eq(modules_list(&list), 0);
+	ck_assert_ptr_null(modules_find((uintptr_t)&setup));
+	ck_assert_int_eq(modules_refresh(), -EINVAL);
+	ck_assert_uint_eq(unwind_map_find((uintptr_t)&setup), RULE_INDEX_NONE);
+	ck_assert_int_eq(modules_open(), 0);
+	ck_assert_ptr_nonnull(modules_find((uintptr_t)&setup));
+}
+END_TEST
+
+int main(void)
+{
+	SRunner *runner;
+	TCase *tests = tcase_create("following");
+	Suite *suite = suite_create("modules");
+	int failed;
+
+	if (system("cc --version >/dev/null 2>&1")) {
+		puts("no compiler to make libraries with");
+		return 77;
+	}
+	tcase_add_checked_fixture(tests, setup, teardown);
+	tcase_set_timeout(tests, 120);
+	tcase_add_test(tests, the_program_and_its_libraries);
+	tcase_add_test(tests, the_vdso);
+	tcase_add_test(tests, nothing_changes);
+	tcase_add_test(tests, comes_and_goes);
+	tcase_add_test(tests, replaced_at_the_same_place);
+	tcase_add_test(tests, relative_and_deleted);
+	tcase_add_test(tests, overwritten);
+	tcase_add_test(tests, walks_meet_changes);
+	tcase_add_test(tests, fork_meets_refresh);
+	tcase_add_test(tests, closed);
+	suite_add_tcase(suite, tests);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
