@@ -190,19 +190,6 @@ static void tree(struct builder *b)
 	put_number(b, 0);
 }
 
-/* Readers of the JDK take metadata with the number of the chunk before for the same metadata,
- * and a file may hold chunks of several writers. So the number comes from the content, and lies
- * where neither the JDK (counting from 1) nor async-profiler (2^31-1) has theirs. */
-static uint32_t identity(const struct buf *body)
-{
-	uint32_t hash = 2166136261u;
-	size_t i;
-
-	for (i = 0; i < body->length; i++)
-		hash = (hash ^ body->data[i]) * 16777619u;
-	return 0x40000000u | (hash & 0x0fffffffu);
-}
-
 static int append_string_table(struct buf *body, const struct builder *b)
 {
 	uint8_t head[1 + JFR_VARINT_MAX];
@@ -223,25 +210,14 @@ static int append_string_table(struct buf *body, const struct builder *b)
 int jfr_metadata(struct buf *out)
 {
 	struct builder b = { .tree = BUF_INIT(TREE_MAX) };
-	struct buf body = BUF_INIT(2 * TREE_MAX);
-	uint8_t id[JFR_VARINT_MAX];
 	int err;
 
 	tree(&b);
 	err = b.err;
-	if (err)
-		goto out;
-	err = append_string_table(&body, &b);
-	if (err)
-		goto out;
-	err = buf_append(&body, b.tree.data, b.tree.length);
-	if (err)
-		goto out;
-	err = buf_append(out, id, (size_t)(jfr_put_varint(id, identity(&body)) - id));
 	if (!err)
-		err = buf_append(out, body.data, body.length);
-out:
-	buf_free(&body);
+		err = append_string_table(out, &b);
+	if (!err)
+		err = buf_append(out, b.tree.data, b.tree.length);
 	buf_free(&b.tree);
 	return err;
 }

@@ -4,8 +4,8 @@
 
 #include "core/buf.h"
 
-/* Append the body of the metadata event, from its id on, to OUT. It is the same for every
- * chunk. Returns 0 or -errno. */
+/* Append the body of the metadata event, from behind its id on, to OUT. It is the same
+ * for every chunk. Returns 0 or -errno. */
 int jfr_metadata(struct buf *out);
 
 #endif

@@ -96,6 +96,17 @@ static void put_header(const struct jfr_writer *w, const struct header *h,
 	jfr_put_be(p, FEATURES, 4);
 }
 
+/* Where metadata has the number of the chunk before, readers of the JDK keep its types, and with
+ * them its clock. A file may hold chunks of several writers, processes and machines, so each chunk
+ * has a number of its own, which lies where neither the JDK (counting from 1) nor async-profiler
+ * (2^31-1) has theirs. */
+static uint32_t metadata_id(const struct jfr_writer *w)
+{
+	uint64_t hash = jfr_hash_step(jfr_hash_step(w->coarse, w->start_ns), w->start_ticks);
+
+	return 0x40000000u | (jfr_hash_end(hash) & 0x0fffffffu);
+}
+
 static void write_metadata(struct jfr_writer *w)
 {
 	uint8_t head[EVENT_OVERHEAD], *p = head + JFR_PADDED_LENGTH;
@@ -103,6 +114,7 @@ static void write_metadata(struct jfr_writer *w)
 	p = jfr_put_varint(p, JFR_T_METADATA);
 	p = jfr_put_varint(p, jfr_file_time(w, w->start_ticks));
 	p = jfr_put_varint(p, 0); /* duration */
+	p = jfr_put_varint(p, metadata_id(w));
 	jfr_put_padded(head, (size_t)(p - head) + w->metadata.length);
 	jfr_out_bytes(&w->out, head, (size_t)(p - head));
 	jfr_out_bytes(&w->out, w->metadata.data, w->metadata.length);

@@ -167,6 +167,37 @@ START_TEST(beside_chunks_of_async_profiler)
 }
 END_TEST
 
+/* Each chunk counts time from its own start. */
+START_TEST(memory_chunks_have_their_clocks)
+{
+	static const char *const times[] = {
+		"\"startTime\": \"2023-11-14T22:13:20.4999",
+		"\"startTime\": \"2023-11-14T22:13:21.4999",
+		"\"startTime\": \"2023-11-14T22:13:22.4999",
+		"\"birth\": \"2023-11-14T22:13:20.4999",
+		"\"birth\": \"2023-11-14T22:13:21.4999",
+	};
+	struct buf out = BUF_INIT(1 << 20);
+	char command[256], memory[64];
+	off_t end;
+	size_t i;
+	int fd;
+
+	snprintf(memory, sizeof(memory), "%s/memory.jfr", sample.directory);
+	fd = open(memory, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(sample_write_memory(fd, &end), 0);
+	close(fd);
+	snprintf(command, sizeof(command), "jfr print --json --events Malloc,Free %s", memory);
+	ck_assert_int_eq(sample_run(command, &out), 0);
+	for (i = 0; i < sizeof(times) / sizeof(*times); i++)
+		ck_assert_msg(count(buf_string(&out), times[i]) > 0, "%s not in %s", times[i],
+			      buf_string(&out));
+	unlink(memory);
+	buf_free(&out);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("jfr_jdk");
@@ -186,6 +217,7 @@ int main(void)
 	tcase_add_test(tcase, summary);
 	tcase_add_test(tcase, print_json);
 	tcase_add_test(tcase, takes_all);
+	tcase_add_test(tcase, memory_chunks_have_their_clocks);
 	tcase_add_test(tcase, beside_chunks_of_async_profiler);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_NORMAL);
