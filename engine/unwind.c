@@ -305,7 +305,7 @@ static size_t walk_on(struct walk *walk, size_t skip, uintptr_t *pcs, size_t max
 		pcs[count++] = walk->pc + walk->exact;
 	}
 	*truncated = end == UNWIND_TRUNCATED;
-	count_end(end, sp);
+	count_end((enum unwind_end)end, sp);
 	return count;
 }
 

@@ -18,7 +18,7 @@
 #include "engine/modules.h"
 #include "engine/unwind.h"
 
-#define NOINLINE    __attribute__((noinline, noclone))
+#define NOINLINE    __attribute__((noinline))
 #define BURN_NS     1500000000u
 #define INTERVAL_NS 1000000
 #define FRAMES_MAX  512
