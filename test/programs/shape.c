@@ -1,5 +1,5 @@
 /* A program of known shape: two threads burn CPU in two functions, two parts to one, and one
- * sleeps. Usage: shape SECONDS. Prints the CPU seconds of each burner at the end. */
+ * sleeps, for SECONDS from when it is profiled. Prints the CPU seconds of each burner. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -7,9 +7,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "preload/asprof_agent.h"
+
 #define NOINLINE __attribute__((noinline))
 
 static uint64_t end_ns;
+static pthread_barrier_t done;
 static volatile uint64_t sink;
 
 static uint64_t now_ns(clockid_t clock)
@@ -41,6 +44,13 @@ NOINLINE void burn_light(uint64_t cpu_ns)
 	} while (now_ns(CLOCK_THREAD_CPUTIME_ID) < until);
 }
 
+/* All threads live to the end: async-profiler does not name those that are gone. */
+static void finish(void)
+{
+	pthread_barrier_wait(&done);
+	pause();
+}
+
 static void *burner(void *name)
 {
 	pthread_setname_np(pthread_self(), name);
@@ -49,6 +59,7 @@ static void *burner(void *name)
 		burn_light(1000000);
 	}
 	printf("%s %.3f\n", (char *)name, (double)now_ns(CLOCK_THREAD_CPUTIME_ID) / 1e9);
+	finish();
 	return NULL;
 }
 
@@ -64,19 +75,29 @@ static void *sleeper(void *name)
 {
 	pthread_setname_np(pthread_self(), name);
 	wait_long();
+	finish();
 	return NULL;
+}
+
+static void wait_for_profiler(void)
+{
+	struct timespec step = { .tv_nsec = 1000000 };
+
+	for (int i = 0; i < 20000 && asprof_agent_running && !asprof_agent_running(); i++)
+		nanosleep(&step, NULL);
 }
 
 int main(int argc, char **argv)
 {
 	static char *names[] = { "burner-1", "burner-2", "sleeper" };
 	double seconds = argc > 1 ? atof(argv[1]) : 5;
-	pthread_t threads[3];
+	pthread_t thread;
 
+	wait_for_profiler();
+	pthread_barrier_init(&done, NULL, 4);
 	end_ns = now_ns(CLOCK_MONOTONIC) + (uint64_t)(seconds * 1e9);
 	for (int i = 0; i < 3; i++)
-		pthread_create(&threads[i], NULL, i < 2 ? burner : sleeper, names[i]);
-	for (int i = 0; i < 3; i++)
-		pthread_join(threads[i], NULL);
+		pthread_create(&thread, NULL, i < 2 ? burner : sleeper, names[i]);
+	pthread_barrier_wait(&done);
 	return 0;
 }

@@ -1,0 +1,35 @@
+#!/bin/sh
+# A report each second loses nothing: as many samples as in one file, none without samples, and
+# every file readable by itself.
+. "$(dirname "$0")/agent.inc"
+
+seconds=${ROTATION_SECONDS:-8}
+shape=$(program shape) || exit 1
+
+for engine in $(engines); do
+	one=$work/$engine-one many=$work/$engine-many
+	for dir in "$one" "$many"; do
+		[ "$dir" = "$one" ] && interval=1h || interval=1s
+		profiled "$dir" "$engine" CPU_INTERVAL=10ms WALL_INTERVAL=off \
+			REPORTING_INTERVAL=$interval "$shape" "$seconds" >"$dir.cpu" ||
+			fail "$engine: status $?"
+	done
+	# Per CPU second, as other programs of the machine take their share.
+	for dir in "$one" "$many"; do
+		taken=$("$agent" collapsed --cpu "$dir" | samples ';burner;')
+		awk -v n="$taken" '{ s += $2 } END { print n / s }' "$dir.cpu" >"$dir.rate"
+	done
+	within 2 "$(cat "$one.rate")" "$(cat "$many.rate")" "$engine: samples a CPU second"
+
+	count=$(ls "$many" | wc -l)
+	[ "$count" -ge $((seconds - 1)) ] || fail "$engine: $count files in $seconds s"
+	last=$(ls -t "$many" | head -n 1)
+	for file in "$many"/*.jfr; do
+		[ "$(basename "$file")" = "$last" ] && continue # may be a moment long
+		"$agent" collapsed --cpu "$file" | grep -q ';burner;' ||
+			fail "$engine: no samples in $(basename "$file")"
+		! command -v jfr >/dev/null || jfr summary "$file" >/dev/null ||
+			fail "$engine: jfr cannot read $(basename "$file")"
+	done
+done
+[ -n "${ASPROF_TEST_LIB:-}" ] || echo "async-profiler was left out: ASPROF_TEST_LIB is not set"

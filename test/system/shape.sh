@@ -1,0 +1,34 @@
+#!/bin/sh
+# A program of known shape: what it does is what the profile says, with each engine.
+. "$(dirname "$0")/agent.inc"
+
+seconds=${SHAPE_SECONDS:-6}
+shape=$(program shape) || exit 1
+
+for engine in $(engines); do
+	out=$work/$engine
+	profiled "$out" "$engine" CPU_INTERVAL=10ms WALL_INTERVAL=100ms \
+		"$shape" "$seconds" >"$work/cpu" 2>"$work/err" || fail "$engine: status $?"
+	[ ! -s "$work/err" ] || fail "$engine said: $(cat "$work/err")"
+	"$agent" collapsed --cpu --threads "$out" >"$work/cpu.txt" || fail "$engine: no CPU samples"
+	"$agent" collapsed --wall --threads "$out" >"$work/wall.txt" || fail "$engine: no wall samples"
+
+	for thread in burner-1 burner-2; do
+		burned=$(awk -v t="$thread" '$1 == t { print $2 * 100 }' "$work/cpu")
+		within 5 "$burned" "$(samples "^\\[$thread" <"$work/cpu.txt")" \
+			"$engine: CPU samples of $thread"
+	done
+	all=$(samples ';burner;' <"$work/cpu.txt")
+	heavy=$(samples ';burner;burn_heavy' <"$work/cpu.txt")
+	within 5 "$(awk -v n="$all" 'BEGIN { print n * 2 / 3 }')" "$heavy" \
+		"$engine: share of burn_heavy"
+	within 5 $((seconds * 10)) "$(samples '^\[sleeper.*;wait_long' <"$work/wall.txt")" "$engine: wall samples"
+
+	# Every stack begins where its thread does; async-profiler goes one beyond _start.
+	for kind in cpu wall; do
+		if grep -vE '^\[[^]]*\];(unknown;)?(_start|__clone3|clone3|clone|__clone);' "$work/$kind.txt"; then
+			fail "$engine: $kind stacks that do not reach the thread's entry"
+		fi
+	done
+done
+[ -n "${ASPROF_TEST_LIB:-}" ] || echo "async-profiler was left out: ASPROF_TEST_LIB is not set"
