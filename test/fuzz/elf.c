@@ -1,0 +1,83 @@
+/* Feed bytes as an ELF file to the reader and to all that stand on it: the choice among symbols,
+ * PLT stubs, packed symbols. */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/debug_file.h"
+#include "engine/elf.h"
+#include "engine/plt.h"
+#include "engine/symbol_table.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define ADDRESSES 64
+
+/* Addresses all over the segments, in order. */
+static size_t spread(struct elf *elf, struct symbol_match *matches)
+{
+	const Elf64_Phdr *segment = elf_find_segment(elf, PT_LOAD);
+	uint64_t start = segment ? segment->p_vaddr : 0;
+	uint64_t step = segment ? segment->p_memsz / ADDRESSES + 1 : 64;
+	size_t count = 0;
+
+	memset(matches, 0, ADDRESSES * sizeof(*matches));
+	while (count < ADDRESSES && start + count * step >= start) {
+		matches[count].address = start + count * step;
+		count++;
+	}
+	return count;
+}
+
+static void read_symbols(struct elf *elf)
+{
+	struct symbol_match matches[ADDRESSES];
+	size_t count = spread(elf, matches);
+	const Elf64_Shdr *strings;
+	char name[64];
+
+	for (size_t i = 0; i < elf_section_count(elf) && i < 32; i++) {
+		const Elf64_Shdr *table = elf_section(elf, i);
+
+		strings = elf_section(elf, table->sh_link);
+		if (strings && !symbol_table_match(elf, table, strings, matches, count))
+			for (size_t m = 0; m < count; m++)
+				elf_string(elf, strings, matches[m].name, name, sizeof(name));
+		count = spread(elf, matches);
+	}
+	plt_match(elf, matches, count, &strings);
+}
+
+static void read_notes(struct elf *elf)
+{
+	uint8_t id[ELF_BUILD_ID_MAX];
+	char name[ELF_NAME_MAX];
+	struct elf *packed;
+	uint32_t crc;
+
+	elf_build_id(elf, id);
+	elf_debug_link(elf, name, &crc);
+	elf_crc32(elf, &crc);
+	if (!debug_file_unpack(&packed, elf)) {
+		read_symbols(packed);
+		elf_close(packed);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	uint8_t *copy = malloc(size ? size : 1); /* aligned, and exactly as long */
+	struct elf *elf;
+
+	if (!copy)
+		return 0;
+	memcpy(copy, data, size);
+	if (!elf_open_buffer(&elf, copy, size)) {
+		read_symbols(elf);
+		read_notes(elf);
+		elf_close(elf);
+	}
+	free(copy);
+	return 0;
+}
