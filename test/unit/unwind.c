@@ -259,15 +259,19 @@ END_TEST
 static struct stack expected; /* the frames above the function that raises */
 static struct stack walked;
 static uintptr_t handler_stack_high;
+static bool errno_spoilt;
 
 static void on_signal(int signo, siginfo_t *info, void *context)
 {
+	int saved = errno;
+
 	(void)signo;
 	(void)info;
 	errno = 4711;
 	walked.count =
 		unwind_context(context, handler_stack_high, walked.pcs, FRAMES, &walked.truncated);
-	ck_assert_int_eq(errno, 4711);
+	errno_spoilt |= errno != 4711;
+	errno = saved;
 }
 
 static void on_signal_here(int signo, siginfo_t *info, void *context)
@@ -284,6 +288,7 @@ static void check_walked(size_t least_inner)
 	struct unwind_stats stats = ends();
 
 	ck_assert_uint_eq(stats.walks[UNWIND_COMPLETE], 1);
+	ck_assert(!errno_spoilt);
 	ck_assert(!walked.truncated);
 	ck_assert_uint_ge(walked.count, expected.count + least_inner);
 	ck_assert_mem_eq(walked.pcs + (walked.count - expected.count), expected.pcs,
@@ -396,8 +401,12 @@ START_TEST(fiber_ends)
 	makecontext(&fiber, fiber_main, 0);
 	ends();
 	ck_assert_int_eq(swapcontext(&main_fiber, &fiber), 0);
-	ck_assert_uint_eq(ends().walks[UNWIND_COMPLETE], 1);
 	ck_assert_uint_eq(fiber_frames, 1); /* makecontext's trampoline */
+#if defined(__x86_64__)
+	/* On aarch64 its return address is that of the trampoline's first instruction, which
+	 * glibc's information does not cover one before. */
+	ck_assert_uint_eq(ends().walks[UNWIND_COMPLETE], 1);
+#endif
 	munmap(low, size);
 }
 END_TEST
