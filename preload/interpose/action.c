@@ -11,6 +11,15 @@
 /* What the program last asked for on a sampling signal: SIG_DFL or SIG_IGN. */
 static __sighandler_t wishes[64 + 1];
 
+/* The program's HANDLER for SIGNO is in force. */
+static void changed_to(int signo, __sighandler_t handler)
+{
+	if (handler == SIG_DFL) {
+		sample_restore(signo);
+		fatal_changed(signo);
+	}
+}
+
 /* True when the program's HANDLER for a sampling signal is only kept as a wish: programs reset
  * all signals in a loop, and a sample must not kill them. With a handler of its own the signal
  * is given over to the program. *OLD is what it asked for before. */
@@ -62,7 +71,8 @@ static int change_action(int signo, const struct sigaction *action, struct sigac
 		before = (struct sigaction){ .sa_handler = SIG_DFL };
 	if (old)
 		*old = before;
-	fatal_changed(signo, handler);
+	if (!engine)
+		changed_to(signo, handler);
 	return 0;
 }
 
@@ -89,7 +99,7 @@ static __sighandler_t change_handler(__sighandler_t (*set)(int, __sighandler_t),
 	}
 	old = fatal_shown(set(signo, handler));
 	if (old != SIG_ERR)
-		fatal_changed(signo, handler);
+		changed_to(signo, handler);
 	return old;
 }
 

@@ -57,9 +57,9 @@ __sighandler_t fatal_shown(__sighandler_t handler)
 	return handler == on_fatal ? SIG_DFL : handler;
 }
 
-void fatal_changed(int signo, __sighandler_t handler)
+void fatal_changed(int signo)
 {
-	if (handler != SIG_DFL || !__atomic_load_n(&installed, __ATOMIC_ACQUIRE))
+	if (!__atomic_load_n(&installed, __ATOMIC_ACQUIRE))
 		return;
 	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
 		if (signals[i] == signo && exit_is_armed())

@@ -12,7 +12,7 @@ void fatal_install(void);
 /* HANDLER as the program is to see it. Async-signal-safe. */
 __sighandler_t fatal_shown(__sighandler_t handler);
 
-/* The program has set HANDLER for SIGNO. Async-signal-safe. */
-void fatal_changed(int signo, __sighandler_t handler);
+/* The program has gone back to SIG_DFL on SIGNO. Async-signal-safe. */
+void fatal_changed(int signo);
 
 #endif

@@ -113,6 +113,16 @@ void sample_release(int signo)
 	__atomic_fetch_and(&sample_signals, ~(1ULL << (signo - 1)), __ATOMIC_RELAXED);
 }
 
+void sample_restore(int signo)
+{
+	sample_handler handler = NULL;
+
+	if (signo > 0 && signo <= SIGNALS)
+		handler = __atomic_load_n(&handlers[signo], __ATOMIC_ACQUIRE);
+	if (handler)
+		sample_install(signo, handler, 0);
+}
+
 /* An engine handles faults that its own handler causes. */
 static const int faults[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGABRT };
 

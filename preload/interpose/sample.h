@@ -60,6 +60,10 @@ void sample_unwrap(int signo, struct sigaction *action);
 /* SIGNO is the program's from now on. */
 void sample_release(int signo);
 
+/* The program has gone back to SIG_DFL on SIGNO. If that was released before, take it again: a
+ * sample that was under way must not kill the program. */
+void sample_restore(int signo);
+
 /* Where the stack pointer was in the system call that a sample, and nothing else, interrupted
  * last; 0 for none. */
 extern __thread uintptr_t sample_interrupted;

@@ -7,7 +7,6 @@
 #include "preload/interpose/hooks.h"
 #include "preload/interpose/mask.h"
 #include "preload/interpose/real.h"
-#include "preload/interpose/sample.h"
 
 /* What the new thread is to do; it gives it back. */
 struct start {
@@ -149,7 +148,7 @@ static struct start *start_new(const pthread_attr_t *attr, void *arg, const void
 {
 	struct start *start;
 
-	if (!hooks_get() || caller_is_agent(caller) || sample_in_engine(caller))
+	if (!hooks_get() || caller_is_agent(caller))
 		return NULL;
 	start = start_take();
 	if (start) {

@@ -11,7 +11,7 @@
 #include "preload/interpose/hooks.h"
 #include "preload/interpose/sample.h"
 
-#define SIGNAL (SIGRTMIN + 3)
+#define SIGNAL 37
 
 /* BLOCKED: of the samples, those taken while the program had SIGUSR1 blocked. */
 static int samples, blocked, claimed;

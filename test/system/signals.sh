@@ -6,12 +6,12 @@
 interposers interpose_sampler
 signals=$(program signals)
 
-out=$("$signals" 3) || fail "without the preload: $out"
-out=$(LD_PRELOAD=$work/interpose_sampler.so "$signals" 3 2>"$work/err") ||
+out=$("$signals" 37) || fail "without the preload: $out"
+out=$(LD_PRELOAD=$work/interpose_sampler.so "$signals" 37 2>"$work/err") ||
 	fail "status $?: $out $(cat "$work/err")"
 [ "$out" = ok ] || fail "output: $out"
 
 # The line of this process is its last; children of it print their own.
 line=$(tail -n 1 "$work/err")
-samples=$(echo "$line" | sed -n 's/^exit: [0-9]* samples, \([0-9]*\) blocked, 1 claimed$/\1/p')
+samples=$(echo "$line" | sed -n 's/^exit: [0-9]* samples, \([0-9]*\) blocked, 2 claimed$/\1/p')
 [ "${samples:-0}" -gt 0 ] || fail "$line"

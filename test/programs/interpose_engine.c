@@ -1,0 +1,75 @@
+/* Linked with the interposers into a preload of their own: async-profiler's library, which
+ * ASPROF_TEST_LIB names, sampling every 2 milliseconds into TEST_RECORDING. */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/asprof.h"
+#include "preload/interpose/fatal.h"
+#include "preload/interpose/hooks.h"
+#include "preload/interpose/sample.h"
+
+static asprof_error_t (*execute)(const char *command, asprof_writer_t output);
+
+static void nothing(void)
+{
+}
+
+static void thread_started(uintptr_t stack_high)
+{
+	(void)stack_high;
+}
+
+static void process_exiting(enum exiting how)
+{
+	(void)how;
+}
+
+static bool before_namespace_change(void)
+{
+	return false;
+}
+
+static void signal_claimed(int signo)
+{
+	fprintf(stderr, "claimed %d\n", signo);
+}
+
+static const struct interpose_hooks hooks = {
+	.thread_started = thread_started,
+	.thread_ended = nothing,
+	.process_exiting = process_exiting,
+	.before_namespace_change = before_namespace_change,
+	.signal_claimed = signal_claimed,
+};
+
+static void to_stderr(const char *text, size_t size)
+{
+	fwrite(text, 1, size, stderr);
+}
+
+__attribute__((constructor)) static void load(void)
+{
+	void *library = dlopen(getenv("ASPROF_TEST_LIB"), RTLD_NOW);
+	void (*init)(void) = (void (*)(void))dlsym(library, "asprof_init");
+	char command[512];
+
+	execute = (__typeof__(execute))dlsym(library, "asprof_execute");
+	interpose_set_hooks(&hooks);
+	sample_engine_library((const void *)init);
+	exit_arm();
+	fatal_install();
+	init();
+	snprintf(command, sizeof(command),
+		 "start,event=cpu,interval=2000000,wall=2ms,jfr,cstack=dwarf,file=%s",
+		 getenv("TEST_RECORDING"));
+	unsetenv("LD_PRELOAD"); /* children must not write to the same file */
+	if (execute(command, to_stderr))
+		abort();
+}
+
+__attribute__((destructor)) static void unload(void)
+{
+	if (execute("stop", to_stderr))
+		fprintf(stderr, "cannot stop\n");
+}

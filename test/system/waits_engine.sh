@@ -1,0 +1,24 @@
+#!/bin/bash
+# As waits.sh and signals.sh, with the signals of async-profiler.
+. "$(dirname "$0")/interpose.inc"
+
+[ -n "${ASPROF_TEST_LIB:-}" ] || {
+	echo "ASPROF_TEST_LIB does not name async-profiler's library"
+	exit 77
+}
+export TEST_RECORDING=$work/recording.jfr
+interposers interpose_engine
+
+# SIGPROF, and SIGTRAP, SIGSEGV, SIGIO.
+for test in waits 'signals 27 5 11 29'; do
+	set -- $test
+	name=$1
+	shift
+	path=$(program $name)
+	out=$(LD_PRELOAD=$work/interpose_engine.so "$path" "$@" 2>"$work/err") ||
+		fail "$name: status $?: $out $(cat "$work/err")"
+	[ "$out" = ok ] || fail "$name: $out"
+	# A sample takes at least ten bytes; without any there are the constants only.
+	[ "$(stat -c %s "$TEST_RECORDING")" -gt 10000 ] || fail "$name: no samples"
+	rm "$TEST_RECORDING"
+done
