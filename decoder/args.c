@@ -104,6 +104,17 @@ static int clock_time(const char *text, int64_t *ns)
 	return 0;
 }
 
+/* Add the date DAY to the time of day *NS. */
+static int add_days(struct tm *day, int64_t *ns)
+{
+	int64_t date;
+
+	if (__builtin_mul_overflow((int64_t)timegm(day), 1000000000, &date) ||
+	    __builtin_add_overflow(*ns, date, ns))
+		return -EINVAL;
+	return 0;
+}
+
 int args_moment(const char *text, struct moment *moment)
 {
 	struct tm day = { 0 };
@@ -118,8 +129,7 @@ int args_moment(const char *text, struct moment *moment)
 		moment->kind = MOMENT_ABSOLUTE;
 		if (clock_time(rest, &moment->ns))
 			return -EINVAL;
-		moment->ns += (int64_t)timegm(&day) * 1000000000;
-		return 0;
+		return add_days(&day, &moment->ns);
 	}
 	if (strchr(text, ':')) {
 		moment->kind = MOMENT_DAY;
@@ -149,12 +159,36 @@ static int wrong(const struct args *args, const struct command_option *row, cons
 	return COMMAND_USAGE;
 }
 
+#define REGEX_LENGTH_MAX  1024
+#define REGEX_REPEATS_MAX 5000
+
+/* The C library unrolls x{1,255}; nested, they would fill the memory. */
+static bool regex_is_sane(const char *text)
+{
+	double repeats = 1;
+	unsigned long bound;
+	char *end;
+
+	if (strlen(text) > REGEX_LENGTH_MAX)
+		return false;
+	for (const char *p = strchr(text, '{'); p; p = strchr(p + 1, '{')) {
+		bound = strtoul(p + 1, &end, 10);
+		if (*end == ',')
+			bound = end[1] == '}' ? bound : strtoul(end + 1, NULL, 10);
+		repeats *= bound > 1 ? (double)bound : 1;
+	}
+	return repeats <= REGEX_REPEATS_MAX;
+}
+
 static int parse_regex(const struct args *args, const struct command_option *row, regex_t *regex,
 		       const char *value)
 {
 	char problem[128];
-	int err = regcomp(regex, value, REG_EXTENDED | REG_NOSUB);
+	int err;
 
+	if (!regex_is_sane(value))
+		return wrong(args, row, "...", "an expression that is not that large");
+	err = regcomp(regex, value, REG_EXTENDED | REG_NOSUB);
 	if (!err)
 		return COMMAND_OK;
 	regerror(err, regex, problem, sizeof(problem));

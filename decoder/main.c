@@ -63,6 +63,18 @@ static const struct command commands[] = {
 	  .help = "A gzipped profile.proto, for go tool pprof.",
 	  .example = PROGRAM " pprof service.jfr -o service.pb.gz",
 	  .options = { pprof_options, args_filters } },
+	{ .name = "leaks",
+	  .function = cmd_leaks,
+	  .arguments = "FILE...",
+	  .help = "What was allocated and not freed over all the files, by stack.",
+	  .example = PROGRAM " leaks --min-age 30s /var/lib/asprof-agent",
+	  .options = { leaks_options, args_filters } },
+	{ .name = "lifetimes",
+	  .function = cmd_lifetimes,
+	  .arguments = "FILE...",
+	  .help = "How long allocations lived, by stack, and the temporaries.",
+	  .example = PROGRAM " lifetimes -n 5 service.jfr",
+	  .options = { lifetimes_options, args_filters } },
 };
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))

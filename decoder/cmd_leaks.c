@@ -1,0 +1,241 @@
+/* leaks: what was allocated and not freed over all the files, by stack. */
+#include "decoder/args.h"
+#include "decoder/heap.h"
+#include "decoder/say.h"
+#include "decoder/text.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_LIMIT 10
+#define DEFAULT_DEPTH 12
+#define HOUR_NS       3600e9
+
+const struct command_option leaks_options[] = {
+	{ "-n", "N", "stacks to show (10; 0: all)", ARG_COUNT, offsetof(struct args, limit) },
+	{ "--stack-depth", "N", "frames to show of each (12; 0: all)", ARG_COUNT,
+	  offsetof(struct args, stack_depth) },
+	{ "--min-age", "TIME", "only what is older, as 30s", ARG_DURATION,
+	  offsetof(struct args, min_ns) },
+	{ "--json", NULL, "for programs", ARG_FLAG, offsetof(struct args, json) },
+	{ 0 },
+};
+
+struct leak {
+	uint32_t stack;
+	double count, bytes, before; /* before: bytes at the first look, for the growth */
+	int64_t oldest_ns;
+};
+
+struct leaks {
+	const struct args *args;
+	const struct heap *heap;
+	struct leak *list; /* by stack until sorted */
+	uint32_t count;
+	int64_t first_ns, last_ns; /* the looks that are compared */
+	double bytes, allocations;
+	bool stated; /* from the engine's own statements, not from single events */
+};
+
+static double scale_of(const struct leaks *l, const struct allocation *a)
+{
+	return l->args->weighted ? (double)a->scale : 1;
+}
+
+/* What lives at the end; "before" is what lived already in the middle of the time seen. */
+static void add_allocations(struct leaks *l)
+{
+	const struct heap *h = l->heap;
+
+	l->last_ns = h->last_ns;
+	l->first_ns = h->first_ns + (h->last_ns - h->first_ns) / 2;
+	for (uint32_t i = 0; i < h->capacity; i++) {
+		const struct allocation *a = &h->table[i];
+		struct leak *leak = &l->list[a->stack];
+		double scale = scale_of(l, a);
+
+		if (!a->address || (uint64_t)(h->last_ns - a->birth_ns) < l->args->min_ns)
+			continue;
+		if (leak->count == 0 || a->birth_ns < leak->oldest_ns)
+			leak->oldest_ns = a->birth_ns;
+		leak->count += scale;
+		leak->bytes += scale * (double)a->size;
+		if (a->birth_ns < l->first_ns)
+			leak->before += scale * (double)a->size;
+	}
+}
+
+static void add_statements(struct leaks *l)
+{
+	const struct heap *h = l->heap;
+
+	l->stated = true;
+	l->first_ns = h->first[0].time_ns;
+	for (uint32_t i = 0; i < h->last_count; i++) {
+		const struct retained *r = &h->last[i];
+		struct leak *leak = &l->list[r->stack];
+
+		if (r->time_ns > l->last_ns)
+			l->last_ns = r->time_ns;
+		if (r->time_ns - r->oldest_ns < (int64_t)l->args->min_ns)
+			continue;
+		if (leak->count == 0 || r->oldest_ns < leak->oldest_ns)
+			leak->oldest_ns = r->oldest_ns;
+		leak->count += r->count;
+		leak->bytes += r->bytes;
+	}
+	for (uint32_t i = 0; i < h->first_count; i++)
+		l->list[h->first[i].stack].before += h->first[i].bytes;
+}
+
+static int heavier(const void *a, const void *b)
+{
+	const struct leak *x = a, *y = b;
+
+	if (x->bytes != y->bytes)
+		return x->bytes < y->bytes ? 1 : -1;
+	return x->stack < y->stack ? -1 : x->stack > y->stack;
+}
+
+static int find_leaks(struct leaks *l)
+{
+	uint32_t stacks = l->heap->profile.stacks.count + 1;
+
+	l->list = calloc(stacks, sizeof(*l->list));
+	if (!l->list)
+		return -1;
+	for (uint32_t i = 0; i < stacks; i++)
+		l->list[i].stack = i;
+	if (l->heap->last_count)
+		add_statements(l);
+	else
+		add_allocations(l);
+	qsort(l->list, stacks, sizeof(*l->list), heavier);
+	for (l->count = 0; l->count < stacks && l->list[l->count].count > 0; l->count++) {
+		l->bytes += l->list[l->count].bytes;
+		l->allocations += l->list[l->count].count;
+	}
+	return 0;
+}
+
+/* Bytes an hour; 0 where too little time was seen to tell. */
+static double growth(const struct leaks *l, const struct leak *leak)
+{
+	double ns = (double)(l->last_ns - l->first_ns);
+
+	return ns > 0 ? (leak->bytes - leak->before) / ns * HOUR_NS : 0;
+}
+
+/* The allocator and the profiler's hook around it say nothing. */
+static uint32_t skip_allocator(const struct profile *p, const uint32_t *frames, uint32_t depth)
+{
+	static const char *const ends[] = { "malloc_hook", "calloc_hook", "realloc_hook",
+					    "memalign_hook", "aligned_alloc_hook" };
+	const char *name;
+
+	for (size_t i = 0; depth > 1 && i < sizeof(ends) / sizeof(ends[0]); i++) {
+		name = profile_frame_name(p, frames[0]);
+		if (strlen(name) >= strlen(ends[i]) &&
+		    !strcmp(name + strlen(name) - strlen(ends[i]), ends[i]))
+			return 1;
+	}
+	return 0;
+}
+
+static void print_stack(const struct leaks *l, uint32_t stack, unsigned width)
+{
+	const struct profile *p = &l->heap->profile;
+	const uint32_t *frames = intern_key(&p->stacks, stack);
+	uint32_t depth = intern_length(&p->stacks, stack) / sizeof(*frames);
+	uint32_t skip = skip_allocator(p, frames, depth), shown = 0;
+
+	for (uint32_t i = skip; i < depth; i++, shown++) {
+		const struct frame *frame = profile_frame(p, frames[i]);
+
+		if (l->args->stack_depth && shown == l->args->stack_depth) {
+			printf("      ... %u more\n", depth - i);
+			break;
+		}
+		fputs("      ", stdout);
+		text_name(stdout, intern_text(&p->names, frame->name), width > 40 ? width - 30 : 0);
+		if (frame->module && frame->type >= FRAME_NATIVE)
+			printf(" [%s]", intern_text(&p->names, frame->module));
+		putchar('\n');
+	}
+	if (!depth)
+		puts("      [no stack]");
+}
+
+static void print_text(const struct leaks *l)
+{
+	char bytes[TEXT_NUMBER], count[TEXT_NUMBER], age[TEXT_NUMBER], per_hour[TEXT_NUMBER];
+	unsigned width = text_width();
+
+	printf("retained: %s in %s allocations, %u stacks%s\n", text_bytes(bytes, l->bytes),
+	       text_count(count, l->allocations), l->count,
+	       l->stated ? " (as the engine states it, since its start)" : "");
+	for (uint32_t i = 0; i < l->count && (!l->args->limit || i < l->args->limit); i++) {
+		const struct leak *leak = &l->list[i];
+
+		printf("\n%10s  %5.1f%%  %s allocations, oldest %s, grows %s/h\n",
+		       text_bytes(bytes, leak->bytes), 100 * leak->bytes / l->bytes,
+		       text_count(count, leak->count),
+		       text_duration(age, (double)(l->last_ns - leak->oldest_ns)),
+		       text_bytes(per_hour, growth(l, leak)));
+		print_stack(l, leak->stack, width);
+	}
+	if (l->args->limit && l->count > l->args->limit)
+		printf("\n... and %u more stacks (-n 0 shows all)\n", l->count - l->args->limit);
+}
+
+static void print_json(const struct leaks *l)
+{
+	const struct profile *p = &l->heap->profile;
+
+	printf("{\"bytes\":%.0f,\"count\":%.0f,\"from_engine\":%s,\"leaks\":[", l->bytes,
+	       l->allocations, l->stated ? "true" : "false");
+	for (uint32_t i = 0; i < l->count && (!l->args->limit || i < l->args->limit); i++) {
+		const struct leak *leak = &l->list[i];
+		const uint32_t *frames = intern_key(&p->stacks, leak->stack);
+		uint32_t depth = intern_length(&p->stacks, leak->stack) / sizeof(*frames);
+
+		printf("%s{\"bytes\":%.0f,\"count\":%.0f,\"oldest_seconds\":%.3f,"
+		       "\"bytes_per_hour\":%.0f,\"stack\":[",
+		       i ? "," : "", leak->bytes, leak->count,
+		       (double)(l->last_ns - leak->oldest_ns) / 1e9, growth(l, leak));
+		for (uint32_t k = 0; k < depth; k++) {
+			printf("%s", k ? "," : "");
+			json_string(stdout, profile_frame_name(p, frames[k]));
+		}
+		printf("]}");
+	}
+	printf("]}\n");
+}
+
+int cmd_leaks(int argc, char **argv)
+{
+	struct args args = ARGS_INIT(argv[0]);
+	struct heap heap = { 0 };
+	struct leaks leaks = { .args = &args, .heap = &heap };
+	int status;
+
+	args.limit = DEFAULT_LIMIT;
+	args.stack_depth = DEFAULT_DEPTH;
+	status = args_parse(&args, argc, argv, leaks_options, args_filters);
+	if (status == COMMAND_OK) {
+		status = heap_read(&heap, &args, args.files, args.file_count, HEAP_STACKS);
+		if (find_leaks(&leaks)) {
+			say("out of memory");
+			status = COMMAND_FAILED;
+		} else if (args.json) {
+			print_json(&leaks);
+		} else {
+			print_text(&leaks);
+		}
+	}
+	free(leaks.list);
+	heap_free(&heap);
+	args_free(&args);
+	return status;
+}

@@ -1,0 +1,94 @@
+/* Any bytes as a recording: all that the commands do with chunks, events and constants. */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decoder/heap_order.h"
+#include "decoder/polls.h"
+#include "decoder/raw_stack.h"
+#include "decoder/resolve.h"
+#include "decoder/say.h"
+#include "decoder/tally.h"
+#include "decoder/tree.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void visit(void *arg, const struct jfr_event *event)
+{
+	*(int64_t *)arg += event->slot[JFR_ADDRESS];
+}
+
+static void read_events(struct jfr_chunk *chunk, struct resolve *resolve, struct settings *settings)
+{
+	struct raw_stack stack = RAW_STACK_INIT;
+	struct jfr_event event;
+	struct jfr_scan scan;
+	uint32_t id, thread;
+	int left = 200; /* deep stacks behind every event would only be slow */
+
+	jfr_scan(&scan, chunk, ~0u);
+	while (jfr_next(&scan, &event)) {
+		if (event.kind == JFR_SETTING)
+			settings_read(settings, chunk, &event);
+		if (event.kind == JFR_OTHER)
+			continue;
+		resolve_is_cpu(resolve, &event);
+		thread = resolve_thread(resolve, (uint64_t)event.slot[JFR_THREAD]);
+		id = resolve_stack(resolve, (uint64_t)event.slot[JFR_STACK],
+				   (uint64_t)event.slot[JFR_CLASS], FRAME_INLINED);
+		profile_add(resolve->profile, id, thread, METRIC_CPU, 1, 1);
+		if (left-- > 0)
+			raw_stack_read(&stack, chunk, &event);
+	}
+	raw_stack_free(&stack);
+}
+
+static void read_chunk(const uint8_t *data, const struct jfr_header *header)
+{
+	struct feed_chunk from = { .file = "a_1_2.jfr", .data = data, .header = *header };
+	const uint32_t memory = JFR_MASK(JFR_MALLOC) | JFR_MASK(JFR_FREE);
+	struct args args = ARGS_INIT("fuzz");
+	struct profile profile = PROFILE_INIT;
+	struct polls polls = POLLS_INIT;
+	struct tree tree = { 0 };
+	struct jfr_chunk chunk;
+	struct resolve resolve;
+	struct runs runs;
+	int64_t sum = 0;
+
+	if (jfr_chunk_open(&chunk, data, header))
+		return;
+	args.lines = header->size & 1;
+	args.simple = args.lines;
+	resolve_open(&resolve, &profile, &args, &chunk, &from);
+	read_events(&chunk, &resolve, &from.settings);
+	if (!runs_find(&runs, &chunk, memory))
+		runs_merge(&runs, &chunk, memory, visit, &sum);
+	runs_free(&runs);
+	polls_read(&polls, &chunk);
+	polls_at(&polls, 1, sum);
+	polls_free(&polls);
+	if (!tree_add(&tree, &profile, METRIC_CPU, false, true))
+		tree_sort(&tree, &profile);
+	tree_free(&tree);
+	resolve_close(&resolve);
+	profile_free(&profile);
+	jfr_chunk_close(&chunk);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	/* A block of its own, so that a read past the end is seen. */
+	uint8_t *copy = malloc(size + 1);
+	struct jfr_error error = { 0 };
+	struct jfr_header header;
+
+	say_nothing = true;
+	memcpy(copy, data, size);
+	for (uint64_t offset = 0; !jfr_header(&header, copy, size, offset, &error);
+	     offset += header.size)
+		read_chunk(copy, &header);
+	free(copy);
+	return 0;
+}

@@ -1,0 +1,32 @@
+/* Any bytes as a zip with recordings and a metadata.json. */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "core/fd.h"
+#include "decoder/say.h"
+#include "decoder/unzip.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	int fd = memfd_create("fuzz", MFD_CLOEXEC);
+	struct source *source = NULL, *next;
+
+	say_nothing = true;
+	if (fd < 0)
+		return 0;
+	if (size && !fd_write(fd, data, size, 0) && !source_map(&source, "fuzz.zip", fd))
+		unzip_recordings(&source);
+	close(fd);
+	for (; source; source = next) {
+		next = source->next;
+		source_close(source);
+	}
+	return 0;
+}
