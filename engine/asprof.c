@@ -12,6 +12,7 @@
 #include "core/clock.h"
 #include "core/fd.h"
 #include "engine/collector.h"
+#include "engine/mem_events.h"
 #include "engine/modules.h"
 #include "engine/ring.h"
 #include "engine/threads.h"
@@ -31,6 +32,7 @@
 struct request {
 	bool cpu; /* event=cpu, not event=wall */
 	uint64_t interval_ns, wall_ns;
+	uint64_t mem_bytes;
 	char cstack[16], file[4096];
 };
 
@@ -90,6 +92,24 @@ static bool read_wall(struct request *r, const char *value)
 	return read_interval(&r->wall_ns, value);
 }
 
+static bool read_mem(struct request *r, const char *value)
+{
+	static const char units[] = "kmg";
+	unsigned long long number;
+	const char *unit;
+	char *end;
+
+	errno = 0;
+	number = strtoull(value, &end, 10);
+	if (errno || end == value)
+		return false;
+	unit = *end ? strchr(units, *end) : NULL;
+	if (*end && (!unit || end[1]))
+		return false;
+	r->mem_bytes = number << (unit ? 10 * (unit - units + 1) : 0);
+	return r->mem_bytes != OFF;
+}
+
 static bool read_file(struct request *r, const char *value)
 {
 	return (size_t)snprintf(r->file, sizeof(r->file), "%s", value) < sizeof(r->file);
@@ -114,6 +134,7 @@ static const struct {
 	{ "event", read_event },   { "interval", read_interval_option },
 	{ "wall", read_wall },     { "file", read_file },
 	{ "cstack", read_cstack }, { "jfr", read_nothing },
+	{ "nativemem", read_mem },
 };
 
 static asprof_error_t read_option(struct request *r, char *option, asprof_writer_t output)
@@ -142,7 +163,7 @@ static asprof_error_t read_request(struct request *r, const char *options, aspro
 	asprof_error_t err = NULL;
 	char *copy, *rest, *option;
 
-	*r = (struct request){ .cpu = true, .interval_ns = OFF, .wall_ns = OFF };
+	*r = (struct request){ .cpu = true, .interval_ns = OFF, .wall_ns = OFF, .mem_bytes = OFF };
 	snprintf(r->cstack, sizeof(r->cstack), "dwarf");
 	copy = strdup(options);
 	if (!copy)
@@ -175,18 +196,43 @@ static void describe(struct collector_setting *settings, const struct request *r
 	SETTING("engine", "builtin");
 	SETTING("cstack", "%s", r->cstack);
 	SETTING("clock", "tsc");
-	SETTING("event", "%s", r->cpu ? "cpu" : "wall");
+	SETTING("event", "%s", !r->cpu ? "wall" : r->interval_ns != OFF ? "cpu" : "nativemem");
 	if (r->interval_ns != OFF)
 		SETTING("interval", "%llu", (unsigned long long)r->interval_ns);
 	if (r->wall_ns != OFF)
 		SETTING("wall", "%llu", (unsigned long long)r->wall_ns);
+	if (r->mem_bytes != OFF)
+		SETTING("nativemem", "%llu", (unsigned long long)r->mem_bytes);
 #undef SETTING
+}
+
+static int start_sampling(const struct request *r)
+{
+	struct thread_timers timers = { .cpu_interval_ns = r->interval_ns };
+	int err;
+
+	/* No signals where memory alone is sampled, beside another engine. */
+	if (r->interval_ns != OFF || r->wall_ns != OFF) {
+		timers.signo = sampler_install(engine.install);
+		if (timers.signo < 0)
+			return timers.signo;
+		sampler_enable(true);
+	}
+	err = threads_open(&timers);
+	if (!err && r->mem_bytes != OFF)
+		err = mem_events_start(r->mem_bytes);
+	if (err) {
+		sampler_enable(false);
+		threads_close();
+		return err;
+	}
+	wall_start(r->wall_ns);
+	return 0;
 }
 
 static asprof_error_t start(const char *options, asprof_writer_t output)
 {
 	struct collector_setting settings[COLLECTOR_SETTINGS_MAX] = { 0 };
-	struct thread_timers timers = { 0 };
 	struct request r;
 	asprof_error_t wrong;
 	int err;
@@ -211,15 +257,11 @@ static asprof_error_t start(const char *options, asprof_writer_t output)
 	}
 	if (err)
 		goto fail;
-	timers.signo = sampler_install(engine.install);
-	timers.cpu_interval_ns = r.interval_ns;
-	sampler_enable(true);
-	err = timers.signo < 0 ? timers.signo : threads_open(&timers);
+	err = start_sampling(&r);
 	if (err) {
 		collector_stop();
 		goto fail;
 	}
-	wall_start(r.wall_ns);
 	return NULL;
 fail:
 	close(engine.fd);
@@ -245,6 +287,7 @@ static asprof_error_t stop(const char *options, asprof_writer_t output)
 	if (engine.fd < 0)
 		return problem("cannot stop:", "the profiler is not running", 0);
 	sampler_enable(false);
+	mem_stop();
 	err = collector_stop();
 	wall_stop();
 	threads_close();

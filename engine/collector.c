@@ -12,6 +12,7 @@
 #include "core/clock.h"
 #include "engine/host_info.h"
 #include "engine/jfr_write.h"
+#include "engine/mem_events.h"
 #include "engine/modules.h"
 #include "engine/ring.h"
 #include "engine/symbols.h"
@@ -134,7 +135,12 @@ static void take(void *context, const struct sample *s)
 			       s->payload, s->count);
 		break;
 	case SAMPLE_MALLOC:
+		mem_events_malloc(all.jfr, s);
+		all.samples++;
+		break;
 	case SAMPLE_FREE:
+		mem_events_free(all.jfr, s);
+		break;
 	case SAMPLE_PAD:
 		break;
 	}
@@ -235,6 +241,7 @@ static void write_losses(uint64_t ticks)
 		.timer_failures = threads_without_timer(),
 	};
 
+	mem_events_chunk(all.jfr, all.symbols, ticks, &losses.table_evictions);
 	jfr_losses(all.jfr, ticks, &losses);
 	all.samples_before = all.samples;
 	all.lost_before = ring_lost();

@@ -19,11 +19,24 @@
 #define HEAVIEST   5
 #define LOG_FRAMES 12
 
-static void (*_Atomic on_growth)(void);
+static struct {
+	uint64_t permil;
+	void (*_Atomic report_now)(void);
+} growth = { .permil = MEM_OFF };
 
-void mem_events_on_growth(void (*report_now)(void))
+void mem_events_growth(uint64_t permil, void (*report_now)(void))
 {
-	atomic_store(&on_growth, report_now);
+	growth.permil = permil;
+	atomic_store(&growth.report_now, report_now);
+}
+
+int mem_events_start(uint64_t interval)
+{
+	struct mem_config config = { .interval = interval,
+				     .growth_permil = growth.permil,
+				     .port = &mem_events };
+
+	return mem_start(&config);
 }
 
 static size_t walk(uintptr_t *pcs, size_t max, bool *truncated)
@@ -89,7 +102,7 @@ static void say_refused(size_t size, const uintptr_t *pcs, size_t depth)
 
 static void report_growth(void)
 {
-	void (*report_now)(void) = atomic_load(&on_growth);
+	void (*report_now)(void) = atomic_load(&growth.report_now);
 
 	if (report_now)
 		report_now();
@@ -155,7 +168,7 @@ static void write_retained(void *context, const struct mem_retained *r)
 	struct jfr_retained out = {
 		.count = r->count,
 		.bytes = r->bytes,
-		.oldest = r->oldest,
+		.oldest = r->oldest ? r->oldest : chunk->ticks,
 		.allocated_count = r->totals.allocated_count,
 		.allocated_bytes = r->totals.allocated_bytes,
 		.freed_count = r->totals.freed_count,
@@ -188,14 +201,17 @@ static void say_heavy(struct symbols *symbols, const struct heavy *h)
 }
 
 void mem_events_chunk(struct jfr_writer *jfr, struct symbols *symbols, uint64_t ticks,
-		      uint64_t *lost, uint64_t *evicted)
+		      uint64_t *missed)
 {
+	static uint64_t before;
 	struct chunk chunk = { .jfr = jfr, .ticks = ticks };
 	struct mem_summary summary;
+	uint64_t now;
 
 	mem_collect(write_retained, &chunk, &summary);
-	*lost = summary.lost;
-	*evicted = summary.evicted;
+	now = summary.evicted + summary.lost;
+	*missed += now - (now >= before ? before : 0); /* less after another start */
+	before = now;
 	if (!summary.grown)
 		return;
 	log_warn("NATIVE_MEM_GROWTH: %llu bytes are retained now, in %llu allocations; most by:",
