@@ -413,6 +413,12 @@ int agent_flush(uint64_t timeout_ns)
 	return ask(ASK_FLUSH, clock_monotonic_ns() + timeout_ns);
 }
 
+void agent_report_now(void)
+{
+	atomic_fetch_or(&agent.asked, ASK_FLUSH);
+	wake_up(&agent.wake);
+}
+
 int agent_stop(uint64_t timeout_ns)
 {
 	uint64_t deadline = clock_monotonic_ns() + timeout_ns;

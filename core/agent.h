@@ -42,6 +42,10 @@ bool agent_running(void);
  * -ETIMEDOUT. */
 int agent_flush(uint64_t timeout_ns);
 
+/* Have the interval that is under way closed and reported now, without waiting for it.
+ * Async-signal-safe, from any thread. */
+void agent_report_now(void);
+
 /* Close the last interval, deliver it, and end the agent thread; wait for that TIMEOUT_NS at
  * most, and not at all while the start delay runs. Async-signal-safe. Returns as above. */
 int agent_stop(uint64_t timeout_ns);
