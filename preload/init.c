@@ -14,11 +14,13 @@
 #include "core/log.h"
 #include "core/own_thread.h"
 #include "engine/builtin.h"
+#include "engine/mem_events.h"
 #include "engine/sampler.h"
 #include "engine/threads.h"
 #include "preload/agent_of_process.h"
 #include "preload/interpose/fatal.h"
 #include "preload/interpose/hooks.h"
+#include "preload/interpose/mem.h"
 #include "preload/interpose/sample.h"
 #include "upload/local.h"
 
@@ -61,10 +63,22 @@ static int choose_engine(struct agent_equipment *equipment, const struct config 
 	return 0;
 }
 
+static void warn_of_unseen_mem(void)
+{
+	const char *by = mem_passed_by();
+
+	if (by)
+		log_warn("native memory: %s has a malloc of its own, and what that does not hand "
+			 "on to the next is not seen",
+			 by);
+}
+
 static int prepare(struct agent_equipment *equipment, const struct config *c, struct wake *wake)
 {
 	int err = choose_engine(equipment, c, wake);
 
+	if (c->native_mem_bytes != OPTION_OFF)
+		warn_of_unseen_mem();
 	if (!err)
 		err = local_reporter_open(&equipment->reporters[0], c);
 	if (!err)
@@ -146,6 +160,7 @@ static const struct interpose_hooks hooks = {
 /* The child has one thread, and no agent. */
 static void in_forked_child(void)
 {
+	mem_fork_child();
 	agent_forget();
 }
 
@@ -198,6 +213,24 @@ static int set_hooks(void)
 	return err;
 }
 
+static bool builtin_samples_mem(void)
+{
+	/* With `auto`, before it is known which engine is at hand. */
+	return config.native_mem_bytes != OPTION_OFF &&
+	       (config.engine != ENGINE_ASYNC_PROFILER ||
+		config.native_mem_engine == MEM_ENGINE_BUILTIN);
+}
+
+static int prepare_mem(void)
+{
+	if (builtin_samples_mem())
+		mem_expect();
+	if (config.native_mem_limit_bytes != OPTION_OFF)
+		mem_limit(config.native_mem_limit_bytes, &mem_events);
+	mem_events_growth(config.native_mem_growth_permil, agent_report_now);
+	return 0;
+}
+
 static int start(void)
 {
 	int err = process_start_agent();
@@ -210,7 +243,8 @@ static int start(void)
 	return err;
 }
 
-static int (*const steps[])(void) = { read_environment, admit, open_log, set_hooks, start };
+static int (*const steps[])(void) = { read_environment, admit,       open_log,
+				      set_hooks,        prepare_mem, start };
 
 __attribute__((constructor)) static void load(void)
 {
