@@ -126,7 +126,6 @@ static const struct option options[] = {
 	  .max = GIB(1 << 20),
 	  .off = OPTION_OFF,
 	  .fallback = "off",
-	  .unbuilt = true,
 	  .help = "A single allocation of this size or more is refused with ENOMEM, its stack "
 		  "logged and recorded." },
 	{ .name = "NATIVE_MEM_GROWTH",
@@ -136,7 +135,6 @@ static const struct option options[] = {
 	  .max = 10000,
 	  .off = OPTION_OFF,
 	  .fallback = "off",
-	  .unbuilt = true,
 	  .help = "When the retained memory has grown by this share, a report goes out at "
 		  "once." },
 	{ .name = "CSTACK",
