@@ -54,6 +54,7 @@ struct run {
 	const struct config *config;
 	struct agent_equipment with;
 	struct recording *recording;
+	struct recording *mem_recording; /* NULL when mem_engine does not run */
 	char executable[64];
 	char engine_version[64];
 	uint64_t interval_began_ms, next_tick_ns;
@@ -124,7 +125,8 @@ static int start_engine(struct run *run)
 		log_error("cannot make a file for the recording: %s", strerror(-err));
 		return err;
 	}
-	err = start_string(&command, run->config, recording_path(run->recording), true);
+	err = start_string(&command, run->config, recording_path(run->recording),
+			   !run->with.mem_engine);
 	if (err == -EINVAL)
 		log_error("nothing to sample: CPU_INTERVAL, WALL_INTERVAL and NATIVE_MEM are off");
 	if (!err) {
@@ -134,6 +136,54 @@ static int start_engine(struct run *run)
 	run->samples_taken = run->samples_lost = 0;
 	buf_free(&command);
 	return err;
+}
+
+/* What only samples memory must not keep the rest from being profiled: without it, then. */
+static void start_mem_engine(struct run *run)
+{
+	struct config mem_only = *run->config;
+	struct buf command = BUF_INIT(PATH_MAX + 4096);
+	int err;
+
+	if (!run->with.mem_engine)
+		return;
+	mem_only.cpu_interval_ns = mem_only.wall_interval_ns = OPTION_OFF;
+	mem_only.engine_options = NULL; /* they are for the other */
+	err = recording_open(&run->mem_recording, run->config->spool_dir);
+	if (!err)
+		err = start_string(&command, &mem_only, recording_path(run->mem_recording), true);
+	if (!err)
+		err = execute(run->with.mem_engine, buf_string(&command), false);
+	if (err) {
+		log_error("native memory is not sampled in this process");
+		if (run->mem_recording)
+			recording_close(run->mem_recording);
+		run->mem_recording = NULL;
+	}
+	buf_free(&command);
+}
+
+static void stop_mem_engine(struct run *run)
+{
+	if (!run->mem_recording)
+		return;
+	if (!execute(run->with.mem_engine, "stop", false))
+		recording_close(run->mem_recording);
+	run->mem_recording = NULL;
+}
+
+/* Add the memory of the interval to REPORT. */
+static void add_mem_part(struct run *run, struct report *report)
+{
+	struct report_part *part = &report->parts[report->part_count];
+
+	if (!run->mem_recording)
+		return;
+	if (execute(run->with.mem_engine, "dump,jfr", false) ||
+	    recording_cut(run->mem_recording, part))
+		stop_mem_engine(run);
+	else if (part->length)
+		report->part_count++;
 }
 
 /* Fill in what was sampled since the last report. */
@@ -191,8 +241,11 @@ static int report_interval(struct run *run, bool final)
 		return 0;
 	report.part_count = 1;
 	count_samples(run, &report);
+	add_mem_part(run, &report);
 	deliver(run, &report);
 	recording_release(run->recording, &report.parts[0]);
+	if (report.part_count > 1)
+		recording_release(run->mem_recording, &report.parts[1]);
 	run->interval_began_ms = report.end_ms;
 	return 1;
 }
@@ -255,14 +308,15 @@ static uint64_t min(uint64_t a, uint64_t b)
 static int loop(struct run *run)
 {
 	const struct engine *engine = run->with.engine;
-	uint64_t interval = run->config->reporting_interval_ns, now, service_ns = UINT64_MAX;
+	uint64_t interval = run->config->reporting_interval_ns, now, service_ns;
 	int err = 0;
 
 	run->next_tick_ns = clock_monotonic_ns() + interval;
 	while (!err && !stop_is_asked()) {
 		now = clock_monotonic_ns();
-		if (engine->service)
-			service_ns = engine->service(now);
+		service_ns = engine->service ? engine->service(now) : UINT64_MAX;
+		if (run->mem_recording && run->with.mem_engine->service)
+			service_ns = min(service_ns, run->with.mem_engine->service(now));
 		if (now >= run->next_tick_ns || atomic_load(&agent.asked) & ASK_FLUSH) {
 			err = rotate(run);
 			/* On the beat; but a beat that was missed is not made up for. */
@@ -341,6 +395,7 @@ static void *run_agent(void *unused)
 		log_error("profiling is off in this process");
 		goto out;
 	}
+	start_mem_engine(&run);
 	atomic_store(&agent.running_engine, run.with.engine);
 	atomic_store(&agent.state, AGENT_RUNNING);
 	agent.parts.started();

@@ -15,6 +15,8 @@
 /* What an agent works with; filled in by agent_parts.prepare. */
 struct agent_equipment {
 	const struct engine *engine;
+	/* Samples native memory where ENGINE is not to, into chunks of its own; else NULL. */
+	const struct engine *mem_engine;
 	struct reporter *reporters[AGENT_REPORTERS_MAX];
 	size_t reporter_count;
 };

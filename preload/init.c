@@ -73,10 +73,32 @@ static void warn_of_unseen_mem(void)
 			 by);
 }
 
+/* With async-profiler for the rest; the builtin engine has it in hand anyway. */
+static void choose_mem_engine(struct agent_equipment *equipment, const struct config *c,
+			      struct wake *wake)
+{
+	const struct engine *builtin = builtin_engine(wake, sample_install);
+
+	if (c->native_mem_bytes == OPTION_OFF || equipment->engine == builtin)
+		return;
+	if (c->native_mem_engine != MEM_ENGINE_BUILTIN) {
+		if (c->native_mem_growth_permil != OPTION_OFF)
+			log_warn("NATIVE_MEM_GROWTH needs NATIVE_MEM_ENGINE=builtin beside %s, "
+				 "and does nothing",
+				 equipment->engine->name);
+	} else if (c->cpu_interval_ns == OPTION_OFF && c->wall_interval_ns == OPTION_OFF) {
+		equipment->engine = builtin; /* there is nothing else to sample */
+	} else {
+		equipment->mem_engine = builtin;
+	}
+}
+
 static int prepare(struct agent_equipment *equipment, const struct config *c, struct wake *wake)
 {
 	int err = choose_engine(equipment, c, wake);
 
+	if (!err)
+		choose_mem_engine(equipment, c, wake);
 	if (c->native_mem_bytes != OPTION_OFF)
 		warn_of_unseen_mem();
 	if (!err)
