@@ -116,7 +116,6 @@ static const struct option options[] = {
 	  FIELD(native_mem_engine),
 	  .words = mem_engine_words,
 	  .fallback = "auto",
-	  .unbuilt = true,
 	  .help = "Who samples malloc and free: the `engine` that takes the other samples, or "
 		  "the `builtin` one; `auto` is `engine`." },
 	{ .name = "NATIVE_MEM_LIMIT",
