@@ -18,6 +18,14 @@ struct report_part {
  * after another are one JFR file. */
 #define REPORT_PARTS_MAX 2
 
+/* What became of this program's reports, from its start on. Set where reports wait for their
+ * delivery; zero elsewhere. */
+struct report_losses {
+	uint64_t spooled_bytes; /* waiting when this report came */
+	uint64_t dropped_bytes;
+	uint64_t full, aged, refused; /* reports dropped: for room, too old, not wanted */
+};
+
 struct report {
 	struct report_part parts[REPORT_PARTS_MAX];
 	size_t part_count;
@@ -31,6 +39,10 @@ struct report {
 	const char *engine_version;
 	uint64_t samples_taken, samples_lost; /* in this interval, as far as the engine tells */
 	bool final;                           /* the last one: the program is ending */
+
+	/* Set where reports wait for their delivery. */
+	struct report_losses losses;
+	unsigned int same_second; /* earlier reports of this process with an end in this second */
 };
 
 /* Bytes of all parts. */
@@ -55,6 +67,10 @@ struct reporter {
 
 	/* Release it. Never waits for the network. */
 	void (*close)(struct reporter *reporter);
+
+	/* Let a deliver() that is under way, on another thread, fail soon. NULL where none takes
+	 * long. */
+	void (*cancel)(struct reporter *reporter);
 };
 
 #endif
