@@ -3,18 +3,14 @@
 #define UPLOAD_LIMIT_H
 
 #include <stdint.h>
-#include <time.h>
 
 /* Remove each of our profiles (name_parse()) in DIR that is older than OLDEST (seconds since
  * 1970); and where the rest is more than MAX_BYTES, the oldest until it is TARGET_BYTES or less.
- * Never KEEP. Hidden temporary files that a dead process left are removed as well.
+ * Never KEEP.
  *
  * Others may remove and add meanwhile. Returns 0 and sets *TOTAL to the bytes that are left,
  * or -errno. Uses little memory however many files there are. */
 int limit_directory(int dir, uint64_t max_bytes, uint64_t target_bytes, int64_t oldest,
 		    const char *keep, uint64_t *total);
-
-/* What a temporary file's name begins with. */
-#define LIMIT_TEMPORARY ".asprof-agent."
 
 #endif

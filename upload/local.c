@@ -16,6 +16,7 @@
 #include "upload/dir.h"
 #include "upload/limit.h"
 #include "upload/name.h"
+#include "upload/oldest.h"
 
 #define SHARED_DIRECTORY "/var/lib/asprof-agent"
 
@@ -142,7 +143,7 @@ static int create_temporary(int dir, char name[NAME_FILE_SIZE])
 
 	/* Two containers may share a directory and a pid. */
 	for (unsigned int i = 0; fd == -EEXIST && i < TRIES_MAX; i++) {
-		snprintf(name, NAME_FILE_SIZE, LIMIT_TEMPORARY "%d.%u", (int)getpid(), serial++);
+		snprintf(name, NAME_FILE_SIZE, OLDEST_TEMPORARY "%d.%u", (int)getpid(), serial++);
 		fd = fd_raise(openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
 	}
 	return fd;
