@@ -38,15 +38,33 @@ static void date_of(int64_t days, int64_t *year, int64_t *month, int64_t *day)
 	*day = days - days_of(y, m, 1) + 1;
 }
 
-void name_time(char out[NAME_TIME_SIZE], uint64_t ms)
+void name_date(struct name_date *out, uint64_t ms)
 {
 	int64_t seconds = (int64_t)(ms / 1000), year, month, day;
 	unsigned int rest = (unsigned int)(seconds % SECONDS_A_DAY);
 
 	date_of(seconds / SECONDS_A_DAY, &year, &month, &day);
-	snprintf(out, NAME_TIME_SIZE, "%04u-%02u-%02uT%02u-%02u-%02uZ",
-		 (unsigned int)(year % 10000), (unsigned int)month, (unsigned int)day, rest / 3600,
-		 rest / 60 % 60, rest % 60);
+	out->year = (unsigned int)year % 10000;
+	out->month = (unsigned int)month;
+	out->day = (unsigned int)day;
+	out->hour = rest / 3600;
+	out->minute = rest / 60 % 60;
+	out->second = rest % 60;
+}
+
+int64_t name_seconds(const struct name_date *d)
+{
+	return days_of(d->year, d->month, d->day) * SECONDS_A_DAY + (int64_t)d->hour * 3600 +
+	       d->minute * 60 + d->second;
+}
+
+void name_time(char out[NAME_TIME_SIZE], uint64_t ms)
+{
+	struct name_date d;
+
+	name_date(&d, ms);
+	snprintf(out, NAME_TIME_SIZE, "%04u-%02u-%02uT%02u-%02u-%02uZ", d.year % 10000,
+		 d.month % 100, d.day % 100, d.hour, d.minute % 100, d.second % 100);
 }
 
 void name_file(char out[NAME_FILE_SIZE], const struct report *report, unsigned int try)
