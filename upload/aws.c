@@ -1,0 +1,161 @@
+/* What all that speaks to AWS shares. The rules are those of the "AWS SDKs and Tools Reference
+ * Guide". */
+#include "upload/aws.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/log.h"
+#include "upload/file.h"
+#include "upload/imds.h"
+#include "upload/ini.h"
+#include "upload/secret.h"
+
+#define FILE_MAX (1u << 20)
+
+void aws_forget_files(struct aws *aws)
+{
+	secret_buf_free(&aws->config);
+	secret_buf_free(&aws->credentials);
+	aws->files_read = false;
+}
+
+void aws_free(struct aws *aws)
+{
+	aws_forget_files(aws);
+	free(aws->found_region);
+	aws->found_region = NULL;
+}
+
+int64_t aws_now(const struct aws *aws)
+{
+	return aws->now() + aws->skew;
+}
+
+const char *aws_profile(const struct aws *aws)
+{
+	const char *name = environment_get(aws->environment, "AWS_PROFILE");
+
+	if (!name)
+		name = environment_get(aws->environment, "AWS_DEFAULT_PROFILE");
+	return name ? name : "default";
+}
+
+static void read_one(struct aws *aws, struct buf *out, const char *variable, const char *usual)
+{
+	const char *path = environment_get(aws->environment, variable);
+	const char *home = environment_get(aws->environment, "HOME");
+	char *made = NULL;
+	int err;
+
+	*out = (struct buf)BUF_INIT(FILE_MAX);
+	if (!path && home && asprintf(&made, "%s/%s", home, usual) > 0)
+		path = made;
+	if (path) {
+		err = file_read(out, path);
+		if (err && (err != -ENOENT || !made) && err != -ENOTDIR)
+			log_warn("cannot read %s: %s", path, strerror(-err));
+		if (err)
+			secret_buf_free(out);
+	}
+	free(made);
+}
+
+static void read_files(struct aws *aws)
+{
+	if (aws->files_read)
+		return;
+	aws->files_read = true;
+	read_one(aws, &aws->config, "AWS_CONFIG_FILE", ".aws/config");
+	read_one(aws, &aws->credentials, "AWS_SHARED_CREDENTIALS_FILE", ".aws/credentials");
+}
+
+static char *config_get(struct aws *aws, const char *kind, const char *name, const char *key)
+{
+	char *section, *value;
+
+	if (asprintf(&section, "%s %s", kind, name) < 0)
+		return NULL;
+	value = ini_get((const char *)aws->config.data, aws->config.length, section, key);
+	free(section);
+	return value;
+}
+
+char *aws_profile_get(struct aws *aws, const char *profile, const char *key)
+{
+	char *value;
+
+	read_files(aws);
+	value = ini_get((const char *)aws->credentials.data, aws->credentials.length, profile, key);
+	if (!value)
+		value = config_get(aws, "profile", profile, key);
+	if (!value && !strcmp(profile, "default"))
+		value = ini_get((const char *)aws->config.data, aws->config.length, profile, key);
+	return value;
+}
+
+char *aws_setting(struct aws *aws, const char *name, const char *key)
+{
+	const char *value = environment_get(aws->environment, name);
+
+	return value ? strdup(value) : aws_profile_get(aws, aws_profile(aws), key);
+}
+
+static char *endpoint_of_profile(struct aws *aws, const char *service)
+{
+	char *services = aws_profile_get(aws, aws_profile(aws), "services");
+	char key[32], *endpoint = NULL;
+
+	snprintf(key, sizeof(key), "%s.endpoint_url", service);
+	if (services)
+		endpoint = config_get(aws, "services", services, key);
+	free(services);
+	return endpoint ? endpoint : aws_profile_get(aws, aws_profile(aws), "endpoint_url");
+}
+
+static bool is_true(char *value)
+{
+	bool result = value && !strcasecmp(value, "true");
+
+	free(value);
+	return result;
+}
+
+char *aws_endpoint(struct aws *aws, const char *service)
+{
+	char name[40] = "AWS_ENDPOINT_URL_";
+	const char *value;
+
+	if (is_true(aws_setting(aws, "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS",
+				"ignore_configured_endpoint_urls")))
+		return NULL;
+	for (size_t end = strlen(name); *service && end + 1 < sizeof(name); service++, end++)
+		name[end] = (char)toupper((unsigned char)*service);
+	service -= strlen(name) - strlen("AWS_ENDPOINT_URL_");
+	value = environment_get(aws->environment, name);
+	if (!value)
+		value = environment_get(aws->environment, "AWS_ENDPOINT_URL");
+	return value ? strdup(value) : endpoint_of_profile(aws, service);
+}
+
+const char *aws_region(struct aws *aws)
+{
+	if (aws->region)
+		return aws->region;
+	if (!aws->found_region)
+		aws->found_region = aws_setting(aws, "AWS_REGION", "region");
+	if (!aws->found_region) {
+		const char *value = environment_get(aws->environment, "AWS_DEFAULT_REGION");
+
+		aws->found_region = value ? strdup(value) : imds_region(aws);
+	}
+	return aws->found_region;
+}
+
+const char *aws_domain(const char *region)
+{
+	return strncmp(region, "cn-", 3) != 0 ? "amazonaws.com" : "amazonaws.com.cn";
+}

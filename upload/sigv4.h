@@ -1,0 +1,22 @@
+/* Amazon's signature, version 4, in a request's headers. */
+#ifndef UPLOAD_SIGV4_H
+#define UPLOAD_SIGV4_H
+
+#include <stdint.h>
+
+#include "upload/credentials.h"
+#include "upload/http.h"
+
+struct sigv4 {
+	const struct credentials *credentials;
+	const char *region;
+	const char *service;
+	int64_t now; /* seconds since 1970, as the server sees it */
+};
+
+/* Sign REQUEST, which is complete but for x-amz-date, x-amz-content-sha256 (the body's hash is
+ * signed), x-amz-security-token and authorization: these are added. All headers are signed. A
+ * query in the URL must be sorted and encoded. Returns 0 or -errno. */
+int sigv4_sign(struct http_request *request, const struct sigv4 *with);
+
+#endif

@@ -1,0 +1,22 @@
+/* AWS's Security Token Service: credentials for a role. */
+#ifndef UPLOAD_STS_H
+#define UPLOAD_STS_H
+
+#include "upload/aws.h"
+#include "upload/credentials.h"
+
+struct sts_role {
+	const char *arn;
+	const char *session;     /* NULL: one is made up */
+	const char *external_id; /* NULL: none */
+};
+
+/* Be ROLE on the word of CREDENTIALS (AssumeRole). Returns 0 or -errno after a line. */
+int sts_assume(struct aws *aws, const struct sts_role *role, const struct credentials *with,
+	       struct credentials *out);
+
+/* Be ROLE on the word of TOKEN, an identity provider's (AssumeRoleWithWebIdentity). */
+int sts_assume_web(struct aws *aws, const struct sts_role *role, const char *token,
+		   struct credentials *out);
+
+#endif
