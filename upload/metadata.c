@@ -1,0 +1,146 @@
+/* What stands beside a recording in its zip file: metadata.json. */
+#include "upload/metadata.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "upload/file.h"
+
+/* As the downward API is commonly given to a container; the first that is set counts. */
+static const struct {
+	const char *key;
+	const char *names[4];
+} kubernetes[] = {
+	{ "pod", { "POD_NAME", "MY_POD_NAME", "K8S_POD_NAME", "KUBERNETES_POD_NAME" } },
+	{ "namespace",
+	  { "POD_NAMESPACE", "MY_POD_NAMESPACE", "K8S_NAMESPACE", "KUBERNETES_NAMESPACE" } },
+	{ "node", { "NODE_NAME", "MY_NODE_NAME", "K8S_NODE_NAME", "KUBERNETES_NODE_NAME" } },
+};
+
+static void add_kubernetes(cJSON *agent, const struct environment *environment)
+{
+	cJSON *object = NULL;
+	const char *value;
+
+	for (size_t i = 0; i < sizeof(kubernetes) / sizeof(kubernetes[0]); i++) {
+		value = NULL;
+		for (size_t n = 0; n < 4 && !value; n++)
+			value = environment_get(environment, kubernetes[i].names[n]);
+		if (!value)
+			continue;
+		if (!object)
+			object = cJSON_AddObjectToObject(agent, "kubernetes");
+		cJSON_AddStringToObject(object, kubernetes[i].key, value);
+	}
+}
+
+/* "key=value,…", checked when it was read. */
+static void add_tags(cJSON *agent, const char *tags)
+{
+	cJSON *object;
+	char *copy, *rest, *tag, *equals;
+
+	if (!tags || !tags[0])
+		return;
+	copy = rest = strdup(tags);
+	object = cJSON_AddObjectToObject(agent, "tags");
+	while (copy && (tag = strsep(&rest, ","))) {
+		equals = strchr(tag, '=');
+		if (!equals)
+			continue;
+		*equals = '\0';
+		cJSON_AddStringToObject(object, tag, equals + 1);
+	}
+	free(copy);
+}
+
+/* The path of the unified hierarchy, "0::/…", or the first line's where there is none. */
+static void add_cgroup(cJSON *agent)
+{
+	struct buf text = BUF_INIT(64 << 10);
+	const char *lines, *path;
+	char *copy;
+
+	if (file_read(&text, "/proc/self/cgroup") || !text.length || !buf_string(&text))
+		goto out;
+	lines = buf_string(&text);
+	path = !strncmp(lines, "0::", 3) ? lines : strstr(lines, "\n0::");
+	path = path ? strstr(path, "::") + 2 : strrchr(lines, ':') + 1;
+	copy = path ? strndup(path, strcspn(path, "\n")) : NULL;
+	if (copy)
+		cJSON_AddStringToObject(agent, "cgroup", copy);
+	free(copy);
+out:
+	buf_free(&text);
+}
+
+static void add_number(cJSON *object, const char *key, uint64_t value)
+{
+	cJSON_AddNumberToObject(object, key, (double)value);
+}
+
+static void add_losses(cJSON *agent, const struct report *report)
+{
+	const struct report_losses *losses = &report->losses;
+	cJSON *object = cJSON_AddObjectToObject(agent, "samples");
+
+	add_number(object, "taken", report->samples_taken);
+	add_number(object, "lost", report->samples_lost);
+	if (losses->spooled_bytes)
+		add_number(agent, "spooled_bytes", losses->spooled_bytes);
+	if (!losses->dropped_bytes)
+		return;
+	object = cJSON_AddObjectToObject(agent, "dropped");
+	add_number(object, "bytes", losses->dropped_bytes);
+	add_number(object, "full", losses->full);
+	add_number(object, "aged", losses->aged);
+	add_number(object, "refused", losses->refused);
+}
+
+static void add_string(cJSON *object, const char *key, const char *value)
+{
+	if (value && value[0])
+		cJSON_AddStringToObject(object, key, value);
+}
+
+static cJSON *make(const struct report *report, const struct config *config,
+		   const struct host *host, const struct environment *environment)
+{
+	cJSON *object = cJSON_CreateObject(), *agent;
+	char name[256] = "";
+
+	add_number(object, "start", report->start_ms);
+	add_number(object, "end", report->end_ms);
+	add_number(object, "reporting_interval", report->interval_ms);
+	agent = cJSON_AddObjectToObject(object, "agent");
+	add_string(agent, "version", ASPROF_AGENT_VERSION);
+	add_string(agent, "executable", report->executable);
+	add_number(agent, "pid", (uint64_t)report->pid);
+	add_string(agent, "engine", report->engine);
+	add_string(agent, "engine_version", report->engine_version);
+	if (!gethostname(name, sizeof(name) - 1))
+		add_string(agent, "hostname", name);
+	add_cgroup(agent);
+	add_tags(agent, config->tags);
+	if (host->object)
+		cJSON_AddItemToObject(agent, "host", cJSON_Duplicate(host->object, true));
+	add_kubernetes(agent, environment);
+	add_losses(agent, report);
+	return object;
+}
+
+int metadata_json(struct buf *out, const struct report *report, const struct config *config,
+		  const struct host *host, const struct environment *environment)
+{
+	cJSON *object = make(report, config, host, environment);
+	char *text = cJSON_PrintUnformatted(object);
+	int err = text ? buf_append_string(out, text) : -ENOMEM;
+
+	cJSON_free(text);
+	cJSON_Delete(object);
+	return err;
+}

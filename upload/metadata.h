@@ -1,0 +1,23 @@
+/* What stands beside a recording in its zip file: metadata.json. */
+#ifndef UPLOAD_METADATA_H
+#define UPLOAD_METADATA_H
+
+#include "core/buf.h"
+#include "core/options.h"
+#include "core/report.h"
+#include "upload/environment.h"
+#include "upload/host.h"
+
+/* Append the metadata of REPORT to OUT:
+ *
+ *	{"start":ms,"end":ms,"reporting_interval":ms,"agent":{…}}
+ *
+ * where "agent" holds what is known beyond: "version", "executable", "pid", "engine",
+ * "engine_version", "hostname", "cgroup", "tags" (of CONFIG), "host" (of HOST), "kubernetes"
+ * (from ENVIRONMENT), "samples" {"taken","lost"}, and where there was any, "spooled_bytes" and
+ * "dropped" {"bytes","full","aged","refused"}: reports, since the program started.
+ * Returns 0 or -errno. */
+int metadata_json(struct buf *out, const struct report *report, const struct config *config,
+		  const struct host *host, const struct environment *environment);
+
+#endif
