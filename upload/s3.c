@@ -1,0 +1,370 @@
+/* The S3 reporter: each report is a zip file in a bucket. */
+#include "upload/s3.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "core/log.h"
+#include "upload/credentials.h"
+#include "upload/http_curl.h"
+#include "upload/metadata.h"
+#include "upload/s3_target.h"
+#include "upload/sigv4.h"
+#include "upload/url.h"
+#include "upload/zip.h"
+
+#define BODY_MAX        (1u << 30)
+#define CONNECT_MS      5000
+#define WHOLE_MS        60000
+#define SLOW_BYTES_A_MS 20 /* a slow line gets more time for a large report */
+#define TRIES           3  /* each mend is made once: clock, credentials, region */
+#define CAUSE_MAX       80
+#define LINE_MAX_BYTES  512
+
+struct s3 {
+	struct reporter reporter;
+	const struct config *config;
+	struct environment environment;
+	struct aws aws;
+	struct http *http; /* NULL: opened with the first report */
+	struct credentials_provider *credentials;
+	struct s3_target target;
+	struct host host;
+	bool ready, host_known;
+	char said[CAUSE_MAX]; /* the failure that was said last; "" after a success */
+	atomic_bool stop;
+};
+
+/* --- what an answer means --- */
+
+enum mend { MEND_NOTHING, MEND_CLOCK, MEND_CREDENTIALS };
+
+/* The error codes with a meaning of their own; the "Error responses" of the S3 reference. */
+static const struct {
+	const char *code;
+	int err;
+	enum mend mend;
+} codes[] = {
+	{ "RequestTimeTooSkewed", -EAGAIN, MEND_CLOCK },
+	{ "RequestExpired", -EAGAIN, MEND_CLOCK },
+	{ "ExpiredToken", -EAGAIN, MEND_CREDENTIALS },
+	{ "ExpiredTokenException", -EAGAIN, MEND_CREDENTIALS },
+	{ "TokenRefreshRequired", -EAGAIN, MEND_CREDENTIALS },
+	{ "InvalidToken", -EACCES, MEND_CREDENTIALS },
+	{ "InvalidAccessKeyId", -EACCES, MEND_CREDENTIALS },
+	{ "RequestTimeout", -EAGAIN, MEND_NOTHING },
+	{ "SlowDown", -EAGAIN, MEND_NOTHING },
+	{ "Throttling", -EAGAIN, MEND_NOTHING },
+	{ "ThrottlingException", -EAGAIN, MEND_NOTHING },
+	{ "RequestLimitExceeded", -EAGAIN, MEND_NOTHING },
+	{ "OperationAborted", -EAGAIN, MEND_NOTHING },
+	{ "BadDigest", -EAGAIN, MEND_NOTHING }, /* changed on its way */
+	{ "XAmzContentSHA256Mismatch", -EAGAIN, MEND_NOTHING },
+	{ "EntityTooLarge", -EBADMSG, MEND_NOTHING },
+	{ "KeyTooLongError", -EBADMSG, MEND_NOTHING },
+};
+
+static int judge(long status, const char *code, enum mend *mend)
+{
+	*mend = MEND_NOTHING;
+	if (status >= 200 && status < 300)
+		return 0;
+	for (size_t i = 0; code && i < sizeof(codes) / sizeof(codes[0]); i++) {
+		if (strcmp(codes[i].code, code) != 0)
+			continue;
+		*mend = codes[i].mend;
+		return codes[i].err;
+	}
+	return status >= 500 || status == 408 || status == 429 ? -EAGAIN : -EACCES;
+}
+
+/* --- what is said --- */
+
+/* CAUSE tells one failure from another; the same is said once, until it is gone. */
+static void say(struct s3 *s3, const char *cause, const char *line)
+{
+	if (!strcmp(s3->said, cause))
+		return;
+	snprintf(s3->said, sizeof(s3->said), "%s", cause);
+	log_error("no upload to the bucket %s: %s", s3->config->s3_bucket, line);
+}
+
+static void say_good(struct s3 *s3)
+{
+	if (s3->said[0])
+		log_warn("uploads to the bucket %s work again", s3->config->s3_bucket);
+	s3->said[0] = '\0';
+}
+
+static void say_refusal(struct s3 *s3, const struct http_response *response, const char *code)
+{
+	char *message = http_xml_text(response, "Message");
+	char cause[CAUSE_MAX], line[LINE_MAX_BYTES];
+
+	snprintf(cause, sizeof(cause), "%ld %s", response->status, code ? code : "");
+	snprintf(line, sizeof(line), "%s answers %s%s%s", s3->target.base, cause,
+		 message ? ": " : "", message ? message : "");
+	say(s3, cause, line);
+	free(message);
+}
+
+static void say_silence(struct s3 *s3, int err, const struct http_response *response)
+{
+	char cause[CAUSE_MAX], line[LINE_MAX_BYTES];
+
+	if (err == -ECANCELED)
+		return;
+	snprintf(cause, sizeof(cause), "error %d", -err);
+	snprintf(line, sizeof(line), "%s: %s", s3->target.base,
+		 response->problem[0] ? response->problem : strerror(-err));
+	say(s3, cause, line);
+}
+
+/* --- one report --- */
+
+static int make_request(struct s3 *s3, struct http_request *request, const char *key,
+			const struct buf *body, const struct credentials *credentials)
+{
+	struct sigv4 sign = { .credentials = credentials,
+			      .region = s3->target.region,
+			      .service = "s3",
+			      .now = aws_now(&s3->aws) };
+	int err;
+
+	request->body = body->data;
+	request->body_length = body->length;
+	request->timeout_ms += body->length / SLOW_BYTES_A_MS;
+	request->keep = true;
+	request->proxy = s3->config->s3_proxy;
+	err = buf_append_string(&request->url, s3->target.base);
+	if (!err)
+		err = url_encode(&request->url, key, true);
+	if (!err)
+		err = http_request_header(request, "content-type", "application/zip");
+	if (!err && s3->config->s3_bucket_owner)
+		err = http_request_header(request, "x-amz-expected-bucket-owner", "%s",
+					  s3->config->s3_bucket_owner);
+	return err ? err : sigv4_sign(request, &sign);
+}
+
+/* True where another try at once may do. */
+static bool mend(struct s3 *s3, enum mend what, const struct http_response *response)
+{
+	switch (what) {
+	case MEND_CLOCK:
+		if (!response->date)
+			return false;
+		s3->aws.skew = response->date - s3->aws.now();
+		log_info("the clock is %" PRId64 " s behind the store's: mended for uploads",
+			 s3->aws.skew);
+		return true;
+	case MEND_CREDENTIALS:
+		credentials_cache_forget(s3->credentials);
+		return true;
+	case MEND_NOTHING:
+		break;
+	}
+	return false;
+}
+
+/* The bucket lies elsewhere, and the answer tells where. Only Amazon has regions that matter. */
+static bool mend_region(struct s3 *s3, const struct http_response *response)
+{
+	struct s3_target target;
+	bool custom = s3->config->s3_endpoint;
+
+	if (custom || s3->aws.region == response->region || !response->region[0] ||
+	    !strcmp(response->region, s3->target.region))
+		return false;
+	free(s3->aws.found_region);
+	s3->aws.found_region = strdup(response->region);
+	s3->aws.region = s3->aws.found_region;
+	if (!s3->aws.region || s3_target_find(&target, &s3->aws, s3->config))
+		return false;
+	log_info("the bucket %s lies in %s", s3->config->s3_bucket, response->region);
+	s3_target_free(&s3->target);
+	s3->target = target;
+	return true;
+}
+
+/* One request. *AGAIN where a mend was made. */
+static int put_once(struct s3 *s3, const char *key, const struct buf *body, unsigned int *mended,
+		    bool *again)
+{
+	struct http_request request = HTTP_REQUEST_INIT("PUT", CONNECT_MS, WHOLE_MS);
+	struct http_response response = HTTP_RESPONSE_INIT;
+	struct credentials credentials = { 0 };
+	enum mend what = MEND_NOTHING;
+	char *code = NULL;
+	int err;
+
+	*again = false;
+	err = s3->credentials->get(s3->credentials, &credentials);
+	if (err) {
+		err = err == -EACCES || err == -EBADMSG ? -EAGAIN : err;
+		goto out;
+	}
+	err = make_request(s3, &request, key, body, &credentials);
+	if (!err)
+		err = s3->http->send(s3->http, &request, &response);
+	if (err) {
+		say_silence(s3, err, &response);
+		goto out;
+	}
+	code = http_xml_text(&response, "Code");
+	err = judge(response.status, code, &what);
+	if (!err)
+		goto out;
+	if (!(*mended & 1u << what))
+		*again = what ? mend(s3, what, &response) : mend_region(s3, &response);
+	*mended |= 1u << what;
+	if (!*again)
+		say_refusal(s3, &response, code);
+out:
+	free(code);
+	credentials_clear(&credentials);
+	http_response_free(&response);
+	http_request_free(&request);
+	return err;
+}
+
+static int put(struct s3 *s3, const char *key, const struct buf *body)
+{
+	unsigned int mended = 0;
+	bool again = true;
+	int err = 0;
+
+	for (int i = 0; i < TRIES && again; i++)
+		err = put_once(s3, key, body, &mended, &again);
+	if (err)
+		return err;
+	say_good(s3);
+	log_debug("put %s%s, %zu bytes", s3->target.base, key, body->length);
+	return 0;
+}
+
+/* What takes asking others is done here, on the thread that may wait. */
+static int get_ready(struct s3 *s3)
+{
+	char *ca = NULL;
+	int err = 0;
+
+	if (!s3->http) {
+		ca = aws_setting(&s3->aws, "AWS_CA_BUNDLE", "ca_bundle");
+		if (!ca && environment_get(&s3->environment, "SSL_CERT_FILE"))
+			ca = strdup(environment_get(&s3->environment, "SSL_CERT_FILE"));
+		err = http_curl_open(&s3->http, ca, &s3->stop);
+		free(ca);
+		if (err)
+			return err;
+	}
+	s3->aws.http = s3->http;
+	if (!s3->credentials)
+		err = credentials_default(&s3->credentials, &s3->aws);
+	if (!err && !s3->host_known) {
+		host_find(&s3->host, &s3->aws, s3->config->metadata);
+		s3->host_known = true;
+	}
+	if (!err)
+		err = s3_target_find(&s3->target, &s3->aws, s3->config);
+	s3->ready = !err;
+	return err;
+}
+
+static int deliver(struct reporter *reporter, const struct report *report)
+{
+	struct s3 *s3 = (struct s3 *)reporter;
+	struct buf key = BUF_INIT(1024), metadata = BUF_INIT(256 << 10), body = BUF_INIT(BODY_MAX);
+	int err = 0;
+
+	if (!s3->ready)
+		err = get_ready(s3);
+	if (err)
+		return err;
+	err = s3_key(&key, s3->config, report, &s3->host);
+	if (!err)
+		err = metadata_json(&metadata, report, s3->config, &s3->host, &s3->environment);
+	if (!err && !buf_string(&metadata))
+		err = -ENOMEM;
+	if (!err)
+		err = zip_report(&body, report, buf_string(&metadata));
+	if (err == -EFBIG || err == -ENODATA) {
+		log_error("a report of %" PRIu64 " bytes is not uploaded: %s",
+			  report_length(report), strerror(-err));
+		err = -EBADMSG;
+	}
+	if (!err)
+		err = put(s3, buf_string(&key), &body);
+	buf_free(&key);
+	buf_free(&metadata);
+	buf_free(&body);
+	return err;
+}
+
+static void cancel(struct reporter *reporter)
+{
+	atomic_store(&((struct s3 *)reporter)->stop, true);
+}
+
+static void close_s3(struct reporter *reporter)
+{
+	struct s3 *s3 = (struct s3 *)reporter;
+
+	if (s3->credentials)
+		s3->credentials->destroy(s3->credentials);
+	if (s3->http)
+		s3->http->close(s3->http);
+	s3_target_free(&s3->target);
+	host_free(&s3->host);
+	aws_free(&s3->aws);
+	environment_free(&s3->environment);
+	free(s3);
+}
+
+static int64_t now_seconds(void)
+{
+	return (int64_t)(clock_realtime_ns() / 1000000000u);
+}
+
+int s3_reporter_open_with(struct reporter **out, const struct config *config,
+			  char *const *environment, struct http *http, int64_t (*now)(void))
+{
+	struct s3 *s3 = calloc(1, sizeof(*s3));
+
+	if (!s3)
+		return -ENOMEM;
+	if (environment_copy(&s3->environment, environment)) {
+		free(s3);
+		return -ENOMEM;
+	}
+	s3->reporter = (struct reporter){
+		.name = "s3", .deliver = deliver, .close = close_s3, .cancel = cancel
+	};
+	s3->config = config;
+	s3->http = http;
+	s3->aws.environment = &s3->environment;
+	s3->aws.now = now;
+	s3->aws.region = config->s3_region;
+	*out = &s3->reporter;
+	return 0;
+}
+
+static struct environment captured;
+
+int s3_capture_environment(char *const *environment)
+{
+	environment_free(&captured);
+	return environment_copy(&captured, environment);
+}
+
+int s3_reporter_open(struct reporter **out, const struct config *config)
+{
+	return s3_reporter_open_with(out, config, captured.entries ? captured.entries : environ,
+				     NULL, now_seconds);
+}

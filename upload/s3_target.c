@@ -1,0 +1,144 @@
+/* Where a report goes in S3: the bucket's URL and the object's key. */
+#include "upload/s3_target.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/log.h"
+#include "upload/name.h"
+#include "upload/url.h"
+
+static bool is_on(struct aws *aws, const char *name, const char *key)
+{
+	char *value = aws_setting(aws, name, key);
+	bool on = value && !strcasecmp(value, "true");
+
+	free(value);
+	return on;
+}
+
+static int amazon(struct buf *out, struct aws *aws, const char *region)
+{
+	return buf_printf(out, "https://s3%s%s.%s.%s",
+			  is_on(aws, "AWS_USE_FIPS_ENDPOINT", "use_fips_endpoint") ? "-fips" : "",
+			  is_on(aws, "AWS_USE_DUALSTACK_ENDPOINT", "use_dualstack_endpoint")
+				  ? ".dualstack"
+				  : "",
+			  region, aws_domain(region));
+}
+
+/* A certificate's wildcard stands for one label: a bucket with dots is no host name's part. */
+static bool wants_host_style(struct aws *aws, const char *bucket, bool custom, bool https)
+{
+	char *style = aws_profile_get(aws, aws_profile(aws), "s3.addressing_style");
+	bool host = !custom;
+
+	if (style && !strcmp(style, "virtual"))
+		host = true;
+	else if (style && !strcmp(style, "path"))
+		host = false;
+	free(style);
+	return host && !(https && strchr(bucket, '.'));
+}
+
+static int append_bucket(struct buf *out, struct aws *aws, const char *endpoint, const char *bucket,
+			 bool custom)
+{
+	struct url url;
+	int err = url_parse(&url, endpoint);
+
+	if (err)
+		return err;
+	if (!wants_host_style(aws, bucket, custom, url.https)) {
+		err = buf_printf(out, "%s%s", endpoint,
+				 endpoint[strlen(endpoint) - 1] == '/' ? "" : "/");
+		if (!err)
+			err = url_encode(out, bucket, false);
+		return err ? err : buf_append_string(out, "/");
+	}
+	err = buf_printf(out, "%s://", url.https ? "https" : "http");
+	if (!err)
+		err = url_encode(out, bucket, false);
+	if (!err)
+		err = buf_printf(out, ".%s", url.host);
+	if (!err && url.port_written)
+		err = buf_printf(out, ":%u", url.port);
+	return err ? err : buf_append_string(out, "/");
+}
+
+int s3_target_find(struct s3_target *out, struct aws *aws, const struct config *config)
+{
+	struct buf base = BUF_INIT(4096), own = BUF_INIT(512);
+	char *endpoint = config->s3_endpoint ? strdup(config->s3_endpoint) : NULL;
+	bool custom;
+	int err = 0;
+
+	memset(out, 0, sizeof(*out));
+	if (!endpoint)
+		endpoint = aws_endpoint(aws, "s3");
+	custom = endpoint != NULL;
+	out->region = aws_region(aws);
+	if (!out->region && custom)
+		out->region = "us-east-1"; /* most stores have no regions, and take this */
+	if (!out->region) {
+		err = -EDESTADDRREQ;
+		log_error("no region for the bucket %s: set " OPTION_PREFIX
+			  "S3_REGION or AWS_REGION",
+			  config->s3_bucket);
+		goto out;
+	}
+	if (!custom)
+		err = amazon(&own, aws, out->region);
+	if (!err)
+		err = append_bucket(&base, aws, custom ? endpoint : buf_string(&own),
+				    config->s3_bucket, custom);
+	if (err) {
+		log_error("no use of the endpoint %s for S3: %s", custom ? endpoint : out->region,
+			  err == -EINVAL ? "it is not an http or https URL" : strerror(-err));
+		goto out;
+	}
+	out->base = strdup(buf_string(&base));
+	err = out->base ? 0 : -ENOMEM;
+out:
+	buf_free(&base);
+	buf_free(&own);
+	free(endpoint);
+	return err;
+}
+
+void s3_target_free(struct s3_target *target)
+{
+	free(target->base);
+	memset(target, 0, sizeof(*target));
+}
+
+/* With no group named it is the executable's: that of the report, which another program may
+ * have left in the spool. */
+static const char *group_of(const struct config *config, const struct report *report)
+{
+	char own[256];
+
+	executable_name(own, sizeof(own));
+	if (!config->profiling_group || !strcmp(config->profiling_group, own))
+		return report->executable;
+	return config->profiling_group;
+}
+
+int s3_key(struct buf *out, const struct config *config, const struct report *report,
+	   const struct host *host)
+{
+	char time[NAME_TIME_SIZE];
+	int err;
+
+	name_time(time, report->end_ms);
+	err = buf_printf(out, "%sprofile_%s_", config->s3_prefix ? config->s3_prefix : "",
+			 group_of(config, report));
+	if (!err)
+		err = host_machine(host, out);
+	if (!err)
+		err = buf_printf(out, "_%d_%s", (int)report->pid, time);
+	if (!err && report->same_second)
+		err = buf_printf(out, "-%u", report->same_second);
+	return err ? err : buf_append_string(out, ".zip");
+}

@@ -1,0 +1,27 @@
+/* Where a report goes in S3: the bucket's URL and the object's key. */
+#ifndef UPLOAD_S3_TARGET_H
+#define UPLOAD_S3_TARGET_H
+
+#include "core/buf.h"
+#include "core/options.h"
+#include "core/report.h"
+#include "upload/aws.h"
+#include "upload/host.h"
+
+struct s3_target {
+	char *base;         /* the URL up to the key, with its last '/' */
+	const char *region; /* valid as long as the aws that it was found with */
+};
+
+/* Find the target: CONFIG's endpoint, else the SDKs' settings, else Amazon's own. A bucket's
+ * name is part of the host name at Amazon, and of the path with an endpoint, unless the
+ * profile's s3.addressing_style says otherwise.
+ * Returns 0 (release with s3_target_free), or -errno with one line in the log. */
+int s3_target_find(struct s3_target *out, struct aws *aws, const struct config *config);
+void s3_target_free(struct s3_target *target);
+
+/* Append "{prefix}profile_{group}_{machine}_{pid}_{time}.zip". */
+int s3_key(struct buf *out, const struct config *config, const struct report *report,
+	   const struct host *host);
+
+#endif

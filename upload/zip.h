@@ -1,0 +1,17 @@
+/* Writes zip files, as far as a report needs it. */
+#ifndef UPLOAD_ZIP_H
+#define UPLOAD_ZIP_H
+
+#include "core/buf.h"
+#include "core/report.h"
+
+/* Append to OUT a zip file that holds the recording of REPORT as "async_profiler_dump_0.jfr"
+ * and METADATA as "metadata.json", both deflated.
+ *
+ * Returns 0 or -errno, -EFBIG where OUT's cap or a zip file's 4 GiB is passed.
+ *
+ * Written here rather than by libzip, which asks for the local time of each entry: that takes
+ * the C library's lock on the time zone, which a fork of the program may catch. */
+int zip_report(struct buf *out, const struct report *report, const char *metadata);
+
+#endif
