@@ -1,0 +1,122 @@
+/* What is known of a report in a spool beyond its recording: the file NAME.json. */
+#include "upload/spool_note.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Numbers of a report, and what they are called. */
+#define NUMBER(name, field)                          \
+	{                                            \
+		name, offsetof(struct report, field) \
+	}
+static const struct {
+	const char *name;
+	size_t offset;
+} numbers[] = {
+	NUMBER("start", start_ms),
+	NUMBER("end", end_ms),
+	NUMBER("reporting_interval", interval_ms),
+	NUMBER("samples_taken", samples_taken),
+	NUMBER("samples_lost", samples_lost),
+	NUMBER("spooled_bytes", losses.spooled_bytes),
+	NUMBER("dropped_bytes", losses.dropped_bytes),
+	NUMBER("full", losses.full),
+	NUMBER("aged", losses.aged),
+	NUMBER("refused", losses.refused),
+};
+
+#define NUMBERS (sizeof(numbers) / sizeof(numbers[0]))
+
+int spool_note_write(struct buf *out, const struct held *held, const char *const *names,
+		     unsigned int count)
+{
+	const struct report *report = &held->report;
+	cJSON *object = cJSON_CreateObject(), *pending;
+	char *text;
+	int err;
+
+	for (size_t i = 0; i < NUMBERS; i++) {
+		uint64_t value;
+
+		memcpy(&value, (const char *)report + numbers[i].offset, sizeof(value));
+		cJSON_AddNumberToObject(object, numbers[i].name, (double)value);
+	}
+	cJSON_AddNumberToObject(object, "pid", (double)report->pid);
+	cJSON_AddNumberToObject(object, "same_second", (double)report->same_second);
+	cJSON_AddStringToObject(object, "executable", report->executable);
+	cJSON_AddStringToObject(object, "engine", report->engine ? report->engine : "");
+	cJSON_AddStringToObject(object, "engine_version",
+				report->engine_version ? report->engine_version : "");
+	pending = cJSON_AddArrayToObject(object, "pending");
+	for (unsigned int i = 0; i < count; i++)
+		if (held->pending & 1u << i)
+			cJSON_AddItemToArray(pending, cJSON_CreateString(names[i]));
+	if (held->foreign[0])
+		cJSON_AddItemToArray(pending, cJSON_CreateString(held->foreign));
+	text = cJSON_PrintUnformatted(object);
+	err = text ? buf_append_string(out, text) : -ENOMEM;
+	cJSON_free(text);
+	cJSON_Delete(object);
+	return err;
+}
+
+static uint64_t number_of(const cJSON *object, const char *name)
+{
+	const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
+
+	/* 2^53 is where a double stops counting. */
+	if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0) || item->valuedouble > 9e15)
+		return 0;
+	return (uint64_t)item->valuedouble;
+}
+
+static void take_string(char *out, size_t size, const cJSON *object, const char *name)
+{
+	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, name));
+
+	snprintf(out, size, "%s", text ? text : "");
+}
+
+static unsigned int bit_of(struct held *held, const char *name, const char *const *names,
+			   unsigned int count)
+{
+	for (unsigned int i = 0; i < count; i++)
+		if (!strcmp(names[i], name))
+			return 1u << i;
+	snprintf(held->foreign, sizeof(held->foreign), "%s", name);
+	return 1u << count;
+}
+
+int spool_note_read(struct held *held, const char *text, size_t length, const char *const *names,
+		    unsigned int count)
+{
+	cJSON *object = cJSON_ParseWithLength(text, length);
+	const cJSON *pending = cJSON_GetObjectItemCaseSensitive(object, "pending"), *name;
+
+	if (!cJSON_IsArray(pending)) {
+		cJSON_Delete(object);
+		return -EBADMSG;
+	}
+	for (size_t i = 0; i < NUMBERS; i++) {
+		uint64_t value = number_of(object, numbers[i].name);
+
+		memcpy((char *)&held->report + numbers[i].offset, &value, sizeof(value));
+	}
+	held->report.pid = (pid_t)(number_of(object, "pid") & 0x7fffffff);
+	held->report.same_second = (unsigned int)(number_of(object, "same_second") & 0xffff);
+	take_string(held->executable, sizeof(held->executable), object, "executable");
+	take_string(held->engine, sizeof(held->engine), object, "engine");
+	take_string(held->engine_version, sizeof(held->engine_version), object, "engine_version");
+	held->pending = 0;
+	held->foreign[0] = '\0';
+	cJSON_ArrayForEach(name, pending)
+	{
+		if (cJSON_IsString(name))
+			held->pending |= bit_of(held, name->valuestring, names, count);
+	}
+	cJSON_Delete(object);
+	return 0;
+}

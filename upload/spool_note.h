@@ -1,0 +1,17 @@
+/* What is known of a report in a spool beyond its recording: the file NAME.json. */
+#ifndef UPLOAD_SPOOL_NOTE_H
+#define UPLOAD_SPOOL_NOTE_H
+
+#include "core/buf.h"
+#include "upload/store.h"
+
+/* Append HELD's report and those of NAMES whose bits are pending, as JSON. 0 or -errno. */
+int spool_note_write(struct buf *out, const struct held *held, const char *const *names,
+		     unsigned int count);
+
+/* Read it back into HELD, the parts apart. A name that is not among NAMES sets the bit COUNT:
+ * another process has such a reporter. Returns 0 or -EBADMSG. */
+int spool_note_read(struct held *held, const char *text, size_t length, const char *const *names,
+		    unsigned int count);
+
+#endif

@@ -1,0 +1,54 @@
+/* Where reports wait until they are delivered. All calls are made under the queue's lock; what
+ * was taken is read without it. */
+#ifndef UPLOAD_STORE_H
+#define UPLOAD_STORE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/report.h"
+#include "upload/oldest.h"
+
+#define STORE_REPORTERS_MAX 4
+
+/* A report that was taken out to be delivered; the strings of REPORT point in here. */
+struct held {
+	struct report report;
+	char executable[NAME_FILE_SIZE], engine[32], engine_version[64];
+	unsigned int pending; /* a bit for each reporter that has yet to get it */
+	char foreign[32];     /* one that only another process has, whose bit comes behind ours */
+
+	struct store *store;
+	uint64_t id;             /* in memory */
+	struct oldest_file file; /* in a directory */
+};
+
+struct store {
+	/* Copy REPORT in, for the reporters PENDING. Where there is no room the oldest go.
+	 * Returns 0 or -errno. */
+	int (*put)(struct store *store, const struct report *report, unsigned int pending);
+
+	/* Take the oldest that waits for BIT and that nobody else is delivering there. Returns 0
+	 * (give it back with settle), -ENOENT, or another -errno. */
+	int (*take)(struct store *store, unsigned int bit, struct held *out);
+
+	/* Give it back; the reporters in DONE need it no more. */
+	void (*settle)(struct store *store, struct held *held, unsigned int done);
+
+	void (*close)(struct store *store);
+
+	bool lasts;                  /* beyond this process */
+	struct report_losses losses; /* "full" and its bytes; what waits now */
+};
+
+/* Keep reports in an unnamed memory file. */
+int store_memory_open(struct store **out, uint64_t max_bytes);
+
+/* Keep reports as files in DIR, made where it is missing: NAME.jfr, with what else is known of
+ * it in NAME.json. They appear whole or not at all, and outlive the process: any that has the
+ * same directory may take them, each locked while it is delivered. NAMES are the reporters, in
+ * the order of their bits. Returns 0 or -errno. */
+int store_spool_open(struct store **out, const char *dir, uint64_t max_bytes,
+		     const char *const *names, unsigned int count);
+
+#endif
