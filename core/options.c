@@ -190,7 +190,6 @@ static const struct option options[] = {
 	  .check = check_no_space,
 	  .expects = "a bucket's name",
 	  .fallback = "",
-	  .unbuilt = true,
 	  .help = "Bucket that profiles are uploaded to; set: the uploads are on." },
 	{ .name = "S3_BUCKET_OWNER",
 	  .type = OPTION_TEXT,
@@ -198,14 +197,12 @@ static const struct option options[] = {
 	  .check = check_no_space,
 	  .expects = "an account's number",
 	  .fallback = "",
-	  .unbuilt = true,
 	  .help = "Account that the bucket must belong to, sent as "
 		  "`x-amz-expected-bucket-owner`." },
 	{ .name = "S3_PREFIX",
 	  .type = OPTION_TEXT,
 	  FIELD(s3_prefix),
 	  .fallback = "",
-	  .unbuilt = true,
 	  .help = "Put before the name of each upload." },
 	{ .name = "S3_REGION",
 	  .type = OPTION_TEXT,
@@ -213,7 +210,6 @@ static const struct option options[] = {
 	  .check = check_no_space,
 	  .expects = "a region such as eu-west-1",
 	  .fallback = "",
-	  .unbuilt = true,
 	  .help = "The bucket's region; unset: found as the AWS SDKs find it." },
 	{ .name = "S3_ENDPOINT",
 	  .type = OPTION_TEXT,
@@ -221,7 +217,6 @@ static const struct option options[] = {
 	  .check = check_url,
 	  .expects = "a URL that begins with http:// or https://",
 	  .fallback = "",
-	  .unbuilt = true,
 	  .help = "An S3-compatible store, addressed path-style; unset: found as the AWS SDKs "
 		  "find it." },
 	{ .name = "S3_PROXY",
@@ -231,7 +226,6 @@ static const struct option options[] = {
 	  .expects = "a URL that begins with http:// or https://, or off",
 	  .none = "off",
 	  .fallback = "off",
-	  .unbuilt = true,
 	  .help = "The only proxy that uploads go through; the program's own proxy settings do "
 		  "not count." },
 	{ .name = "METADATA",
@@ -240,7 +234,6 @@ static const struct option options[] = {
 	  .check = check_metadata,
 	  .expects = "auto, none or file:PATH",
 	  .fallback = "auto",
-	  .unbuilt = true,
 	  .help = "Whose machine it is: `auto` asks EC2, then ECS; `none` asks nobody; "
 		  "`file:PATH` holds a JSON object." },
 	{ .name = "PROCESS",
@@ -281,7 +274,6 @@ static const struct option options[] = {
 	  .type = OPTION_TEXT,
 	  FIELD(spool_dir),
 	  .fallback = "",
-	  .unbuilt = true,
 	  .help = "Directory where recordings are kept until they are delivered; unset: they "
 		  "are kept in memory." },
 	{ .name = "SPOOL_MAX_BYTES",
@@ -291,7 +283,6 @@ static const struct option options[] = {
 	  .max = GIB(1 << 20),
 	  .off = OPTION_OFF,
 	  .fallback = "256m",
-	  .unbuilt = true,
 	  .help = "What undelivered recordings may take; the oldest go first, and are counted; "
 		  "`off`: no limit." },
 	{ .name = "EXIT_TIMEOUT",

@@ -22,7 +22,7 @@
 #include "preload/interpose/hooks.h"
 #include "preload/interpose/mem.h"
 #include "preload/interpose/sample.h"
-#include "upload/local.h"
+#include "preload/reporters.h"
 
 /* A thread that was told to end is gone from the kernel's list within this time. */
 #define THREAD_GONE_NS 1000000000u
@@ -102,7 +102,7 @@ static int prepare(struct agent_equipment *equipment, const struct config *c, st
 	if (c->native_mem_bytes != OPTION_OFF)
 		warn_of_unseen_mem();
 	if (!err)
-		err = local_reporter_open(&equipment->reporters[0], c);
+		err = reporters_open(&equipment->reporters[0], c);
 	if (!err)
 		equipment->reporter_count = 1;
 	return err;
@@ -220,7 +220,7 @@ static int open_log(void)
 		log_error("cannot open ASPROF_AGENT_LOG_FILE=%s: %s; stderr is used instead",
 			  config.log_file, strerror(-err));
 	config_warn(environ);
-	return 0;
+	return reporters_capture(&config, environ);
 }
 
 static int set_hooks(void)

@@ -1,0 +1,47 @@
+/* Which reporters a config asks for: a directory, a bucket, both; with neither, a directory. */
+#include "preload/reporters.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "core/log.h"
+#include "upload/local.h"
+#include "upload/queue.h"
+#include "upload/s3.h"
+
+int reporters_capture(const struct config *config, char *const *environment)
+{
+	return config->s3_bucket ? s3_capture_environment(environment) : 0;
+}
+
+int reporters_open(struct reporter **out, const struct config *config)
+{
+	struct reporter *reporters[2];
+	size_t count = 0;
+	int err = 0;
+
+	if (config->local_dir || !config->s3_bucket) {
+		err = local_reporter_open(&reporters[count], config);
+		count += !err;
+	}
+	if (config->s3_bucket) {
+		int s3_err = s3_reporter_open(&reporters[count], config);
+
+		count += !s3_err;
+		err = s3_err ? s3_err : err;
+	}
+	if (!count)
+		return err;
+	/* A directory alone is written to at once: nothing waits, unless a spool is asked for. */
+	if (count == 1 && !config->s3_bucket && !config->spool_dir) {
+		*out = reporters[0];
+		return 0;
+	}
+	err = queue_open(out, reporters, count, config);
+	if (err) {
+		log_error("no reports are kept for delivery: %s", strerror(-err));
+		while (count)
+			count--, reporters[count]->close(reporters[count]);
+	}
+	return err;
+}

@@ -1,0 +1,16 @@
+/* Which reporters a config asks for. */
+#ifndef PRELOAD_REPORTERS_H
+#define PRELOAD_REPORTERS_H
+
+#include "core/options.h"
+#include "core/report.h"
+
+/* Note, in the constructor, what the reporters need of ENVIRONMENT: later the program may be
+ * changing it. Returns 0 or -ENOMEM. */
+int reporters_capture(const struct config *config, char *const *environment);
+
+/* Open the one reporter that hands on to all that CONFIG asks for. Returns 0, or -errno after
+ * a line in the log when there is none; one of two that cannot be had is done without. */
+int reporters_open(struct reporter **out, const struct config *config);
+
+#endif
