@@ -128,6 +128,7 @@ check-unit: $(unit_bin)
 # The preload cannot be loaded under a sanitizer's runtime, so these run on the plain tree.
 check-system: all
 	$(Q)scripts/check-so $(preload)
+	$(Q)B=$(B) scripts/docs --check
 	$(Q)B=$(B) scripts/run-tests $(sort $(wildcard test/system/*.sh))
 
 bench: all $(bench_bin) ## speed and memory, as ratios against a rival or the bare program
