@@ -1,0 +1,79 @@
+/* What is left of a wait that is made again. */
+#include "preload/interpose/wait.h"
+
+#include <check.h>
+#include <stdbool.h>
+
+static const struct {
+	struct timespec timeout;
+	bool measured;
+} timeouts[] = {
+	{ { 0, 0 }, false },         { { 0, 1 }, true },          { { 5, 999999999 }, true },
+	{ { -1, 0 }, false },        { { 0, -1 }, false },        { { 0, 1000000000 }, false },
+	{ { INT64_MAX, 0 }, false }, { { 1000000000, 0 }, true },
+};
+
+START_TEST(end_is_measured_where_it_can_be)
+{
+	uint64_t before = clock_monotonic_ns();
+	uint64_t end = wait_end(&timeouts[_i].timeout);
+
+	ck_assert_int_eq(end != 0, timeouts[_i].measured);
+	if (end)
+		ck_assert_uint_ge(end, before + (uint64_t)timeouts[_i].timeout.tv_sec * 1000000000 +
+					       (uint64_t)timeouts[_i].timeout.tv_nsec);
+}
+END_TEST
+
+START_TEST(what_is_not_measured_is_given_again)
+{
+	struct timespec bad = { 0, -1 }, left;
+
+	ck_assert_ptr_null(wait_left(wait_end(NULL), NULL, &left));
+	ck_assert_ptr_eq(wait_left(wait_end(&bad), &bad, &left), &bad);
+	ck_assert_int_eq(wait_left_ms(wait_end_ms(-1), -1), -1);
+	ck_assert_int_eq(wait_left_ms(wait_end_ms(0), 0), 0);
+}
+END_TEST
+
+START_TEST(past_the_end_nothing_is_left)
+{
+	struct timespec timeout = { 1, 0 }, left;
+
+	ck_assert_ptr_eq(wait_left(1, &timeout, &left), &left);
+	ck_assert_int_eq(left.tv_sec, 0);
+	ck_assert_int_eq(left.tv_nsec, 0);
+	ck_assert_int_eq(wait_left_ms(1, 500), 0);
+}
+END_TEST
+
+START_TEST(milliseconds_are_rounded_up)
+{
+	/* Far enough away that the test's own time does not matter, and never a whole number. */
+	uint64_t end = clock_monotonic_ns() + 3600000ULL * 1000000;
+	int left = wait_left_ms(end, 1);
+
+	ck_assert_int_le(left, 3600000);
+	ck_assert_uint_ge((uint64_t)left * 1000000, wait_left_ns(end));
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("wait");
+	TCase *cases = tcase_create("wait");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_loop_test(cases, end_is_measured_where_it_can_be, 0,
+			    sizeof(timeouts) / sizeof(*timeouts));
+	tcase_add_test(cases, what_is_not_measured_is_given_again);
+	tcase_add_test(cases, past_the_end_nothing_is_left);
+	tcase_add_test(cases, milliseconds_are_rounded_up);
+	suite_add_tcase(suite, cases);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed != 0;
+}
