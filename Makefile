@@ -85,6 +85,8 @@ $(B)/obj/%.o: %.c $(DEPS_READY)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(CFLAGS_$(subst /,_,$*)) -MMD -MP -c -o $@ $<
 
+$(B)/obj/decoder/flamegraph_page.o: decoder/flamegraph.html
+
 # A signal handler may run where there is no thread control block to hold a canary, and it
 # reads stacks that a sanitizer has poisoned.
 SIGNAL_FLAGS := -fno-stack-protector -fno-sanitize=all

@@ -33,6 +33,7 @@ int cmd_run(int argc, char **argv);
 int cmd_summary(int argc, char **argv);
 int cmd_top(int argc, char **argv);
 int cmd_collapsed(int argc, char **argv);
+int cmd_flamegraph(int argc, char **argv);
 int cmd_lifetimes(int argc, char **argv);
 int cmd_leaks(int argc, char **argv);
 int cmd_pprof(int argc, char **argv);
@@ -41,8 +42,8 @@ int cmd_nativemem(int argc, char **argv);
 int cmd_longpolls(int argc, char **argv);
 
 extern const struct command_option summary_options[], top_options[], collapsed_options[],
-	lifetimes_options[], leaks_options[], pprof_options[], duration_options[],
-	nativemem_options[], longpolls_options[];
+	flamegraph_options[], lifetimes_options[], leaks_options[], pprof_options[],
+	duration_options[], nativemem_options[], longpolls_options[];
 
 extern const struct command_option options_options[], run_options[];
 

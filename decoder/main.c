@@ -75,6 +75,12 @@ static const struct command commands[] = {
 	  .help = "How long allocations lived, by stack, and the temporaries.",
 	  .example = PROGRAM " lifetimes -n 5 service.jfr",
 	  .options = { lifetimes_options, args_filters } },
+	{ .name = "flamegraph",
+	  .function = cmd_flamegraph,
+	  .arguments = "FILE... [-o OUT] [--base FILE...]",
+	  .help = "One self-contained HTML page to look around in.",
+	  .example = PROGRAM " flamegraph --cpu new.jfr --base old.jfr -o diff.html",
+	  .options = { flamegraph_options, args_filters } },
 };
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))

@@ -1,0 +1,111 @@
+// Opens a flame graph in Chromium, uses it as a person would, and looks at what it shows.
+// node flamegraph.js BROWSER PAGE PROFILE_DIR [SCREENSHOT [light|dark]]
+'use strict';
+const { spawn } = require('child_process');
+const fs = require('fs');
+
+const [browser, page, profile, screenshot, theme] = process.argv.slice(2);
+const chromium = spawn(browser, ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic',
+	'--no-first-run', '--disable-background-networking', '--disable-component-update',
+	'--disable-sync', '--hide-scrollbars', `--user-data-dir=${profile}`, '--window-size=1280,720',
+	'--remote-debugging-pipe', 'about:blank'], { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] });
+const waiting = new Map();
+const requests = [];
+let next = 1, rest = '';
+
+chromium.stdio[4].on('data', chunk => {
+	rest += chunk;
+	for (let end; (end = rest.indexOf('\0')) >= 0; rest = rest.slice(end + 1)) {
+		const message = JSON.parse(rest.slice(0, end));
+		if (message.id) waiting.get(message.id)(message);
+		else if (message.method === 'Network.requestWillBeSent') requests.push(message.params.request.url);
+	}
+});
+function send(method, params = {}, sessionId) {
+	return new Promise((resolve, reject) => {
+		waiting.set(next, m => m.error ? reject(new Error(method + ': ' + m.error.message)) : resolve(m.result));
+		chromium.stdio[3].write(JSON.stringify({ id: next++, method, params, sessionId }) + '\0');
+	});
+}
+function check(what, good, seen) {
+	if (!good) throw new Error(`${what}: ${seen}`);
+	console.log(`ok: ${what}: ${seen}`);
+}
+
+async function main() {
+	const { targetId } = await send('Target.createTarget', { url: 'about:blank' });
+	const { sessionId } = await send('Target.attachToTarget', { targetId, flatten: true });
+	const call = (method, params) => send(method, params, sessionId);
+	const value = async expression => {
+		const r = await call('Runtime.evaluate', { expression, awaitPromise: true, returnByValue: true });
+		if (r.exceptionDetails) throw new Error(expression + ': ' + JSON.stringify(r.exceptionDetails));
+		return r.result.value;
+	};
+	const text = id => value(`document.getElementById('${id}').textContent`);
+	const key = async (k, code) => {
+		await call('Input.dispatchKeyEvent', { type: 'keyDown', key: k, code: code || k });
+		await call('Input.dispatchKeyEvent', { type: 'keyUp', key: k, code: code || k });
+	};
+
+	await call('Network.enable');
+	await call('Emulation.setDeviceMetricsOverride',
+		{ width: 1280, height: 720, deviceScaleFactor: 1, mobile: false });
+	await call('Emulation.setEmulatedMedia',
+		{ features: [{ name: 'prefers-color-scheme', value: theme || 'light' }] });
+	await call('Page.enable');
+	await call('Page.navigate', { url: 'file://' + page });
+	for (let i = 0; i < 200 && !await value("document.readyState === 'complete' && typeof tree === 'object'"); i++)
+		await new Promise(r => setTimeout(r, 50));
+
+	check('title', (await text('title')).startsWith('cpu:'), await text('title'));
+	check('weight', await text('weight') === '594 samples', await text('weight'));
+	const theGraph = 'document.getElementById("graph")';
+	const colors = `(() => { const d = ${theGraph}.getContext('2d').getImageData(0, 0, 1280, 400).data, s = new Set();
+		for (let i = 0; i < d.length; i += 4) s.add(d[i] << 16 | d[i + 1] << 8 | d[i + 2]); return s.size; })()`;
+	check('colours on the canvas', await value(colors) > 5, await value(colors));
+
+	// The frame burn_hot, found by its place, is clicked.
+	const at = await value(`(() => { const n = tree.name.findIndex(x => names[x] === 'burn_hot'), s = span(n),
+		b = ${theGraph}.getBoundingClientRect();
+		return [b.left + s[0] + s[1] / 2, b.top + tree.depth[n] * ROW + ROW / 2 - document.getElementById('scroll').scrollTop]; })()`);
+	await call('Input.dispatchMouseEvent', { type: 'mouseMoved', x: at[0], y: at[1] });
+	check('tooltip', /burn_hot.*work.*self433 samples72.90%total435 samples73.23%/.test(await text('tip')), await text('tip'));
+	for (const type of ['mousePressed', 'mouseReleased'])
+		await call('Input.dispatchMouseEvent', { type, x: at[0], y: at[1], button: 'left', clickCount: 1 });
+	check('a click zooms', await value('names[tree.name[state.zoom]]') === 'burn_hot', await text('status'));
+	check('and fills the width', await value('Math.round(span(state.zoom)[1])') === 1280, await value('span(state.zoom)[1]'));
+	await key('Escape');
+	check('Escape shows all', await value('state.zoom') === 0, await text('status'));
+
+	// Search by keyboard.
+	await key('/', 'Slash');
+	await call('Input.insertText', { text: 'burn_(hot|cool)' });
+	check('share found', await text('match') === '99.49% matched', await text('match'));
+	await key('Escape');
+	check('and forgotten', await text('match') === '', JSON.stringify(await text('match')));
+
+	// Arrow keys and Enter.
+	await key('ArrowDown'); await key('ArrowDown'); await key('Enter');
+	check('keys zoom', await value('tree.depth[state.zoom]') === 2, await text('status'));
+	await key('Escape');
+
+	await value("document.getElementById('reverse').click()");
+	check('reversed', /^burn_hot/.test(await value('names[tree.name[tree.kids[0][0]]]')), await value('names[tree.name[tree.kids[0][0]]]'));
+	await value("document.getElementById('reverse').click()");
+	await value("document.getElementById('threads').click()");
+	check('by thread', /^\[.*tid=\d+\]$/.test(await value('names[tree.name[tree.kids[0][0]]]')), await value('names[tree.name[tree.kids[0][0]]]'));
+	await value("document.getElementById('threads').click()");
+
+	// Whatever the size of the graph, a frame is drawn in a moment.
+	check('nothing but the page was asked for', requests.every(u => u.startsWith('file://') || u.startsWith('data:')), requests.join(' '));
+	if (screenshot) {
+		await value("document.getElementById('search').value = 'irq|sched'; search()");
+		await call('Input.dispatchMouseEvent', { type: 'mouseMoved', x: at[0], y: at[1] });
+		const shot = await call('Page.captureScreenshot', { format: 'png' });
+		fs.writeFileSync(screenshot, Buffer.from(shot.data, 'base64'));
+	}
+}
+
+const limit = setTimeout(() => { console.log('no answer within a minute'); chromium.kill('SIGKILL'); process.exit(1); }, 60000);
+main().then(() => 0, e => { console.log(String(e.stack || e)); return 1; })
+	.then(status => { clearTimeout(limit); chromium.on('exit', () => process.exit(status)); chromium.kill('SIGKILL'); });
