@@ -184,6 +184,11 @@ static asprof_error_t read_request(struct request *r, const char *options, aspro
 	return NULL;
 }
 
+static bool memory_only(const struct request *r)
+{
+	return r->interval_ns == OFF && r->wall_ns == OFF;
+}
+
 static void describe(struct collector_setting *settings, const struct request *r)
 {
 	size_t n = 0;
@@ -195,8 +200,8 @@ static void describe(struct collector_setting *settings, const struct request *r
 	SETTING("version", "%s", ASPROF_AGENT_VERSION);
 	SETTING("engine", "builtin");
 	SETTING("cstack", "%s", r->cstack);
-	SETTING("clock", "tsc");
-	SETTING("event", "%s", !r->cpu ? "wall" : r->interval_ns != OFF ? "cpu" : "nativemem");
+	SETTING("clock", "%s", memory_only(r) ? "monotonic" : "tsc");
+	SETTING("event", "%s", memory_only(r) ? "nativemem" : r->cpu ? "cpu" : "wall");
 	if (r->interval_ns != OFF)
 		SETTING("interval", "%llu", (unsigned long long)r->interval_ns);
 	if (r->wall_ns != OFF)
@@ -212,7 +217,7 @@ static int start_sampling(const struct request *r)
 	int err;
 
 	/* No signals where memory alone is sampled, beside another engine. */
-	if (r->interval_ns != OFF || r->wall_ns != OFF) {
+	if (!memory_only(r)) {
 		timers.signo = sampler_install(engine.install);
 		if (timers.signo < 0)
 			return timers.signo;
@@ -253,7 +258,7 @@ static asprof_error_t start(const char *options, asprof_writer_t output)
 		err = modules_open();
 	if (!err) {
 		describe(settings, &r);
-		err = collector_start(engine.fd, settings);
+		err = collector_start(engine.fd, settings, memory_only(&r));
 	}
 	if (err)
 		goto fail;

@@ -61,7 +61,8 @@ static int begin_chunk(void)
 	return 0;
 }
 
-int collector_start(int fd, const struct collector_setting settings[COLLECTOR_SETTINGS_MAX])
+int collector_start(int fd, const struct collector_setting settings[COLLECTOR_SETTINGS_MAX],
+		    bool memory_only)
 {
 	off_t end = lseek(fd, 0, SEEK_END);
 	int err;
@@ -76,6 +77,8 @@ int collector_start(int fd, const struct collector_setting settings[COLLECTOR_SE
 	err = symbols_open(&all.symbols);
 	if (!err)
 		err = jfr_writer_open(&all.jfr, fd, end);
+	if (!err && memory_only)
+		jfr_writer_memory_only(all.jfr);
 	if (!err)
 		err = begin_chunk();
 	if (err) {

@@ -3,6 +3,7 @@
 #ifndef ENGINE_COLLECTOR_H
 #define ENGINE_COLLECTOR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,8 +15,10 @@ struct collector_setting {
 #define COLLECTOR_SETTINGS_MAX 12
 
 /* Begin the first chunk at the end of the file FD, which stays the caller's. The SETTINGS (a key
- * of NULL ends them) stand in every chunk. Returns 0 or -errno. */
-int collector_start(int fd, const struct collector_setting settings[COLLECTOR_SETTINGS_MAX]);
+ * of NULL ends them) stand in every chunk. With MEMORY_ONLY no other samples than those of native
+ * memory come. Returns 0 or -errno. */
+int collector_start(int fd, const struct collector_setting settings[COLLECTOR_SETTINGS_MAX],
+		    bool memory_only);
 
 /* Take what the rings hold, and do what is due each second. */
 void collector_drain(uint64_t now_ns);
