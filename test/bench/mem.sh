@@ -1,0 +1,61 @@
+#!/bin/bash
+# What sampling native memory adds to a pair of malloc and free, and the size of the recording.
+# async-profiler is measured beside it where ASPROF_TEST_LIB names its library.
+set -eu
+B=$(cd "${B:-build}" && pwd)
+cd "$(dirname "$0")/../.."
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+rounds=${ROUNDS:-5} millions=${MILLIONS:-20}
+
+${CC:-cc} -std=gnu11 -D_GNU_SOURCE -O2 -pthread -o "$work/pairs" test/programs/mem_pairs.c
+
+# Both with memory alone: $1 is the engine, then the arguments of the program.
+profiled() {
+	local engine=$1
+	shift
+	rm -rf "$work/out"
+	mkdir "$work/out"
+	env LD_PRELOAD="$B/libasprof_preload.so" ASPROF_AGENT_ENGINE="$engine" \
+		ASPROF_AGENT_LIB="${ASPROF_TEST_LIB:-none}" ASPROF_AGENT_START_DELAY=1ms \
+		ASPROF_AGENT_CPU_INTERVAL=off ASPROF_AGENT_WALL_INTERVAL=off \
+		ASPROF_AGENT_NATIVE_MEM="$NATIVE_MEM" ASPROF_AGENT_LOCAL_DIR="$work/out" \
+		ASPROF_AGENT_LOCAL_MAX_BYTES=0 ASPROF_AGENT_EXIT_TIMEOUT=60s \
+		ASPROF_AGENT_REPORTING_INTERVAL=1h "$work/pairs" "$@"
+}
+
+median() {
+	sort -n | sed -n "$(((rounds + 1) / 2))p"
+}
+
+recorded() {
+	cat "$work"/out/*.jfr | wc -c
+}
+
+ratio() {
+	awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f", a / b }'
+}
+
+printf '%-8s %8s %14s %14s %16s\n' threads bare 'off' 'builtin 512k' 'async-profiler'
+for threads in 1 2 8; do
+	: >"$work/bare"; : >"$work/off"; : >"$work/ours"; : >"$work/theirs"
+	for ((i = 0; i < rounds; i++)); do
+		"$work/pairs" $threads $millions 1 >>"$work/bare"
+		NATIVE_MEM=off LD_PRELOAD="$B/libasprof_preload.so" ASPROF_AGENT_ENABLED=off \
+			"$work/pairs" $threads $millions 1 >>"$work/off"
+		NATIVE_MEM=512k profiled builtin $threads $millions 800 >>"$work/ours"
+		[ $threads = 1 ] && size=$(recorded)
+		if [ -n "${ASPROF_TEST_LIB:-}" ] && [ $i -lt 3 ]; then
+			NATIVE_MEM=512k profiled async-profiler $threads $((millions / 4)) 800 \
+				>>"$work/theirs"
+			[ $threads = 1 ] && their_size=$(($(recorded) * 4))
+		fi
+	done
+	bare=$(median <"$work/bare") off=$(median <"$work/off") ours=$(median <"$work/ours")
+	theirs=$(sort -n "$work/theirs" | sed -n 2p)
+	printf '%-8s %8s %14s %14s %16s\n' $threads "$bare" "$off ($(ratio $off $bare)x)" \
+		"$ours ($(ratio $ours $bare)x)" \
+		"${theirs:+$theirs ($(ratio $theirs $bare)x)}"
+done
+echo "nanoseconds of CPU for a pair of 16 to 1,040 bytes, median of $rounds"
+echo "recording of $millions million pairs: builtin $size bytes${their_size:+, async-profiler $their_size (of a quarter of the pairs, times 4)}"
