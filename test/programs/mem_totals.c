@@ -1,0 +1,127 @@
+/* Allocates known totals from known functions, has other threads free them, and keeps a known
+ * part. Prints for each function what it allocated, and what of it is retained at the end.
+ * Arguments: how often all is done again, and the pause before each, in milliseconds. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define PASSED_ON 64
+#define KEPT      15000
+#define KEPT_SIZE 100000
+#define NOINLINE  __attribute__((noinline))
+
+/* Not a tail call, so that the caller is in the stack; and no two alike, which the compiler would
+ * make one. */
+#define ALLOCATE(size, mark)        \
+	void *p = malloc(size);     \
+                                    \
+	if (!p)                     \
+		abort();            \
+	*(volatile char *)p = mark; \
+	return p
+
+static NOINLINE void *temp_small(size_t size)
+{
+	ALLOCATE(size, 1);
+}
+
+static NOINLINE void *temp_medium(size_t size)
+{
+	ALLOCATE(size, 2);
+}
+
+static NOINLINE void *temp_large(size_t size)
+{
+	ALLOCATE(size, 3);
+}
+
+static NOINLINE void *keep_large(size_t size)
+{
+	ALLOCATE(size, 4);
+}
+
+static struct work {
+	const char *name;
+	void *(*allocate)(size_t size);
+	size_t size, spread; /* size to size + spread - 1 */
+	unsigned long count;
+	uint64_t allocated;
+	void *_Atomic passed[PASSED_ON];
+	_Atomic bool done;
+} works[] = {
+	{ "temp_small", temp_small, 16, 1024, 5000000, 0, { 0 }, false },
+	{ "temp_medium", temp_medium, 4096, 1, 700000, 0, { 0 }, false },
+	{ "temp_large", temp_large, 100000, 1, 40000, 0, { 0 }, false },
+};
+
+static void *allocates(void *arg)
+{
+	struct work *w = arg;
+	uint32_t random = 1;
+
+	for (unsigned long i = 0; i < w->count; i++) {
+		random = random * 1664525u + 1013904223u;
+		size_t size = w->size + (random >> 16) % w->spread;
+
+		w->allocated += size;
+		free(atomic_exchange(&w->passed[i % PASSED_ON], w->allocate(size)));
+	}
+	atomic_store(&w->done, true);
+	return NULL;
+}
+
+/* Frees what the other allocated. */
+static void *frees(void *arg)
+{
+	struct work *w = arg;
+	bool last;
+
+	do {
+		last = atomic_load(&w->done);
+		for (int i = 0; i < PASSED_ON; i++)
+			free(atomic_exchange(&w->passed[i], NULL));
+	} while (!last);
+	return NULL;
+}
+
+static void run(struct work *w)
+{
+	pthread_t a, f;
+
+	atomic_store(&w->done, false);
+	if (pthread_create(&a, NULL, allocates, w) || pthread_create(&f, NULL, frees, w))
+		abort();
+	pthread_join(a, NULL);
+	pthread_join(f, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	static void *kept[KEPT];
+	/* By a pointer, or the compiler makes a function for this one size. */
+	void *(*volatile keep)(size_t size) = keep_large;
+	int rounds = argc > 1 ? atoi(argv[1]) : 1;
+	int pause_ms = argc > 2 ? atoi(argv[2]) : 500;
+	uint64_t kept_bytes = 0;
+
+	for (int round = 0; round < rounds; round++) {
+		usleep((useconds_t)pause_ms * 1000);
+		for (size_t i = 0; i < sizeof(works) / sizeof(works[0]); i++)
+			run(&works[i]);
+		/* The last round's stays. */
+		for (size_t i = 0; i < KEPT; i++) {
+			free(kept[i]);
+			kept[i] = keep(KEPT_SIZE);
+			kept_bytes += KEPT_SIZE;
+		}
+	}
+	for (size_t i = 0; i < sizeof(works) / sizeof(works[0]); i++)
+		printf("%s %llu 0\n", works[i].name, (unsigned long long)works[i].allocated);
+	printf("keep_large %llu %llu\n", (unsigned long long)kept_bytes,
+	       (unsigned long long)KEPT * KEPT_SIZE);
+	return 0;
+}
