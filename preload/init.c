@@ -201,6 +201,10 @@ static int read_environment(void)
 	return err;
 }
 
+/* In a program with the thread sanitizer: its allocator, which the C library then uses too, fails
+ * in threads that it has not seen begin, and it must not see ours. */
+extern void __tsan_init(void) __attribute__((weak));
+
 /* In microseconds: the preload reaches every program that a service starts. */
 static int admit(void)
 {
@@ -209,7 +213,14 @@ static int admit(void)
 	if (!config.enabled || getauxval(AT_SECURE))
 		return -EPERM;
 	executable_name(executable, sizeof(executable));
-	return config_admits(&config, executable) ? 0 : -EPERM;
+	if (!config_admits(&config, executable))
+		return -EPERM;
+	if (__tsan_init) {
+		log_warn("%s runs under the thread sanitizer; profiling is off in this process",
+			 executable);
+		return -EPERM;
+	}
+	return 0;
 }
 
 static int open_log(void)
