@@ -162,7 +162,8 @@ static int wrong(const struct args *args, const struct command_option *row, cons
 #define REGEX_LENGTH_MAX  1024
 #define REGEX_REPEATS_MAX 5000
 
-/* The C library unrolls x{1,255}; nested, they would fill the memory. */
+/* The C library unrolls x{1,255}, and doubles what a + is put behind; nested, they would fill the
+ * memory. */
 static bool regex_is_sane(const char *text)
 {
 	double repeats = 1;
@@ -177,6 +178,9 @@ static bool regex_is_sane(const char *text)
 			bound = end[1] == '}' ? bound : strtoul(end + 1, NULL, 10);
 		repeats *= bound > 1 ? (double)bound : 1;
 	}
+	for (const char *p = strchr(text, '+'); p; p = strchr(p + 1, '+'))
+		if (p > text && strchr(")+*?}", p[-1]))
+			repeats *= 2;
 	return repeats <= REGEX_REPEATS_MAX;
 }
 

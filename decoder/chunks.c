@@ -17,6 +17,7 @@ int chunks_read(const struct args *args,
 
 	while (!err && feed_next(feed, &from)) {
 		err = jfr_chunk_open(&chunk, from.data, &from.header);
+		chunk.mapped = true;
 		if (!err)
 			err = each(arg, &chunk, &from);
 		if (chunk.error.what) {

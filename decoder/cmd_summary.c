@@ -129,6 +129,7 @@ static void read_chunk(struct worker *w, struct feed *feed, struct feed_chunk *f
 			feed_damage(feed, from, &chunk.error);
 		return;
 	}
+	chunk.mapped = true;
 	w->chunks++;
 	w->bytes += from->header.size;
 	if (from->header.start_ns < w->profile.start_ns)

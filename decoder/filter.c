@@ -66,14 +66,7 @@ void period_ticks(const struct period *period, const struct jfr_header *header, 
 
 int64_t ticks_to_ns(const struct jfr_header *header, int64_t ticks)
 {
-	double ns = ((double)ticks - (double)header->start_ticks) *
-		    (1e9 / (double)header->ticks_per_second);
-	int64_t sum;
-
-	if (!(fabs(ns) < 4e18))
-		ns = 0;
-	__builtin_add_overflow(header->start_ns, (int64_t)ns, &sum);
-	return sum;
+	return ticks_to_ns_by(header, ns_per_tick(header), ticks);
 }
 
 static uint8_t *place(uint8_t **answers, uint32_t *room, uint32_t id)

@@ -232,8 +232,7 @@ void heap_freed(struct heap *h, uint64_t address, uint32_t process, int64_t time
 
 void heap_profile(struct heap *h, double tail)
 {
-	int64_t cutoff =
-		(int64_t)((double)h->last_ns - tail * ((double)h->last_ns - (double)h->first_ns));
+	int64_t cutoff = h->last_ns - (int64_t)(tail * (double)(h->last_ns - h->first_ns));
 
 	if (tail <= 0)
 		cutoff = INT64_MAX;

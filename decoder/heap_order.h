@@ -9,6 +9,8 @@
 struct run {
 	int64_t time;     /* of its next event */
 	uint32_t at, end; /* offsets in the chunk */
+	uint32_t open;    /* for runs_merge() */
+	uint32_t unused;
 };
 
 struct runs {
@@ -22,8 +24,8 @@ int runs_find(struct runs *runs, struct jfr_chunk *chunk, uint32_t kinds);
 void runs_free(struct runs *runs);
 
 /* Call VISIT for each event, earliest first; those of one time in the order of the file. The runs
- * are used up. */
-void runs_merge(struct runs *runs, struct jfr_chunk *chunk, uint32_t kinds,
-		void (*visit)(void *arg, const struct jfr_event *event), void *arg);
+ * are used up. Returns 0 or -ENOMEM. */
+int runs_merge(struct runs *runs, struct jfr_chunk *chunk, uint32_t kinds,
+	       void (*visit)(void *arg, const struct jfr_event *event), void *arg);
 
 #endif

@@ -45,6 +45,7 @@ struct reading {
 	int64_t from, to; /* ticks */
 	uint32_t last_thread;
 	uint64_t last_thread_key;
+	double ns_per_tick;
 };
 
 static void prepare(struct pipe_line *line, struct prepared *one)
@@ -52,6 +53,7 @@ static void prepare(struct pipe_line *line, struct prepared *one)
 	int err = jfr_chunk_open(&one->chunk, one->from.data, &one->from.header);
 
 	one->open = !err;
+	one->chunk.mapped = true;
 	if (!err)
 		err = runs_find(&one->runs, &one->chunk, KINDS);
 	if (one->chunk.error.what)
@@ -104,7 +106,7 @@ static void on_event(void *arg, const struct jfr_event *event)
 
 	if (slot[JFR_TIME] < r->from || slot[JFR_TIME] > r->to)
 		return;
-	time_ns = ticks_to_ns(&r->chunk->header, slot[JFR_TIME]);
+	time_ns = ticks_to_ns_by(&r->chunk->header, r->ns_per_tick, slot[JFR_TIME]);
 	if (time_ns < h->first_ns)
 		h->first_ns = time_ns;
 	if (time_ns > h->last_ns)
@@ -172,6 +174,8 @@ static void read_retained(struct reading *r)
 	bool started = false, first = true;
 	uint32_t kept = 0;
 
+	if (!jfr_type(r->chunk, "asprof.RetainedHeap")) /* saves a walk over all events */
+		return;
 	jfr_scan(&scan, r->chunk, JFR_MASK(JFR_RETAINED));
 	while (jfr_next(&scan, &event)) {
 		struct retained one = {
@@ -209,9 +213,11 @@ static void consume_chunk(struct heap *h, struct prepared *one, const struct per
 			     .settings = &one->from.settings,
 			     .process = process_of(h, &one->from) };
 
+	r.ns_per_tick = ns_per_tick(&one->chunk.header);
 	period_ticks(period, &one->chunk.header, &r.from, &r.to);
 	resolve_open(&r.resolve, &h->profile, h->args, &one->chunk, &one->from);
-	runs_merge(&one->runs, &one->chunk, KINDS, on_event, &r);
+	if (runs_merge(&one->runs, &one->chunk, KINDS, on_event, &r))
+		h->out_of_memory = true;
 	read_retained(&r);
 	resolve_close(&r.resolve);
 	filter_free(&r.filter);

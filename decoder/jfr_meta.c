@@ -253,6 +253,19 @@ static int slot_of(const struct jfr_field *field)
 	return -1;
 }
 
+/* The bytes that the plan reads at most, where all it meets are integers. */
+static unsigned plan_bytes(const struct jfr_type *type)
+{
+	unsigned integers = 0;
+
+	for (size_t i = 0; i < type->plan_length; i++) {
+		if (type->plan[i].slot < 0)
+			return 0;
+		integers += type->plan[i].skip + 1u;
+	}
+	return integers * 9;
+}
+
 /* Fields after the last wanted one are not walked at all. A type of so many fields that the plan
  * overflows keeps what fits: no writer's event comes near. */
 static void plan_type(struct jfr_type *type)
@@ -273,6 +286,7 @@ static void plan_type(struct jfr_type *type)
 		if (slot >= 0)
 			type->plan_length = (size_t)(step - type->plan);
 	}
+	type->plan_bytes = plan_bytes(type);
 }
 
 static int walk_tree(struct meta *m, struct cursor tree, bool fill)

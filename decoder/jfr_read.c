@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "decoder/jfr_meta.h"
+#include "decoder/source.h"
 
 #define HEADER_SIZE 68
 
@@ -104,17 +105,17 @@ void jfr_scan(struct jfr_scan *scan, struct jfr_chunk *chunk, uint32_t kinds)
 		.at = chunk->data + HEADER_SIZE,
 		.end = chunk->data + chunk->header.size,
 		.kinds = kinds,
+		.kept = chunk->data,
 	};
 }
 
 /* Fill in the slots by the type's plan. False where the event ends too early. */
-static bool read_slots(struct jfr_event *event)
+static bool read_slots(struct jfr_event *event, bool times_only)
 {
 	struct cursor c = { event->body, event->end, false };
 	const struct jfr_step *step = event->type->plan;
 	const struct jfr_step *end = step + event->type->plan_length;
 
-	memset(event->slot, 0, sizeof(event->slot));
 	for (; step < end; step++) {
 		for (unsigned i = step->skip; i; i--)
 			cursor_skip_varint(&c);
@@ -122,8 +123,62 @@ static bool read_slots(struct jfr_event *event)
 			event->slot[step->slot] = (int64_t)cursor_varint(&c);
 		else
 			jfr_skip_field(&c, step->field);
+		if (times_only && step->slot == JFR_TIME)
+			break;
 	}
 	return !c.bad;
+}
+
+/* The same where all are integers, and as many bytes as they can take lie before the chunk's
+ * end: whether the event ended too early is seen behind them. */
+static bool read_integers(struct jfr_event *event, bool times_only)
+{
+	const struct jfr_step *step = event->type->plan;
+	const struct jfr_step *end = step + event->type->plan_length;
+	const uint8_t *p = event->body;
+	uint64_t value;
+
+	for (; step < end; step++) {
+		for (unsigned i = step->skip; i; i--)
+			p = fast_varint(p, &value);
+		p = fast_varint(p, &value);
+		event->slot[step->slot] = (int64_t)value;
+		if (times_only && step->slot == JFR_TIME)
+			break;
+	}
+	return p <= event->end;
+}
+
+static bool fill_slots(struct jfr_scan *scan, struct jfr_event *event)
+{
+	/* The same fields will be filled in again: what is 0 stays 0. */
+	if (scan->filled != event->type || scan->last != event)
+		memset(event->slot, 0, sizeof(event->slot));
+	scan->filled = event->type;
+	scan->last = event;
+	if (event->type->plan_bytes && (uint64_t)(scan->chunk->data + scan->chunk->header.size -
+						  event->body) >= event->type->plan_bytes)
+		return read_integers(event, scan->times_only);
+	return read_slots(event, scan->times_only);
+}
+
+/* Let go of pages from time to time: a large file shall not become resident as a whole. */
+#define FORGET_BYTES (4u << 20)
+
+static void forget(struct jfr_scan *scan)
+{
+	const uint8_t *data = scan->chunk->data;
+
+	if (scan->chunk->mapped)
+		source_forget(data, (uint64_t)(scan->kept - data), (uint64_t)(scan->at - data));
+	scan->kept = scan->at;
+}
+
+static inline struct jfr_type *type_of(const struct jfr_chunk *chunk, uint64_t id)
+{
+	if (id < JFR_SMALL_ID && chunk->by_id[id])
+		return &chunk->types[chunk->by_id[id] - 1];
+	return jfr_type_by_id(chunk, id);
 }
 
 bool jfr_next(struct jfr_scan *scan, struct jfr_event *event)
@@ -131,24 +186,28 @@ bool jfr_next(struct jfr_scan *scan, struct jfr_event *event)
 	struct jfr_chunk *chunk = scan->chunk;
 
 	while (scan->at < scan->end) {
+		if (scan->at - scan->kept > FORGET_BYTES)
+			forget(scan);
 		const uint8_t *at = scan->at;
 		struct cursor c = { at, scan->end, false };
 		uint64_t size = cursor_varint(&c), id = cursor_varint(&c);
+		enum jfr_kind kind;
 
 		if (c.bad || size > (uint64_t)(scan->end - at) || at + size < c.at) {
 			jfr_damage(chunk, at, "an event of impossible size");
 			return false;
 		}
 		scan->at = at + size;
-		event->type = jfr_type_by_id(chunk, id);
-		event->kind = event->type ? event->type->kind : JFR_OTHER;
-		if (!(scan->kinds & JFR_MASK(event->kind)))
+		event->type = type_of(chunk, id);
+		kind = event->type ? event->type->kind : JFR_OTHER;
+		if (!(scan->kinds & JFR_MASK(kind)))
 			continue;
+		event->kind = kind;
 		event->offset = chunk->header.offset + (uint64_t)(at - chunk->data);
 		event->size = (uint32_t)size;
 		event->body = c.at;
 		event->end = at + size;
-		if (event->type && !read_slots(event)) {
+		if (event->type && !fill_slots(scan, event)) {
 			jfr_damage(chunk, at, "a damaged event");
 			return false;
 		}

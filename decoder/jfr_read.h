@@ -107,6 +107,7 @@ struct jfr_type {
 	struct jfr_pool pool;
 	struct jfr_step plan[JFR_PLAN_MAX];
 	size_t plan_length;
+	unsigned plan_bytes; /* the most that an all-integer plan reads; 0: not all integers */
 };
 
 /* Where a chunk lies and what its header says. Nothing is allocated. */
@@ -125,6 +126,7 @@ struct jfr_chunk {
 	size_t type_count;
 	uint16_t *by_id; /* type number + 1 for small ids */
 	void *arena;     /* strings and fields of the metadata */
+	bool mapped;     /* set it where pages that were read may be let go of */
 	struct jfr_error error;
 };
 
@@ -156,6 +158,10 @@ struct jfr_scan {
 	struct jfr_chunk *chunk;
 	const uint8_t *at, *end;
 	uint32_t kinds;
+	bool times_only;               /* no slot behind JFR_TIME is wanted */
+	const uint8_t *kept;           /* pages before this have been let go of */
+	const struct jfr_type *filled; /* the type that the last event's slots were filled by */
+	const struct jfr_event *last;
 };
 
 /* Start over the events of the chunk whose kinds are in the mask KINDS. */

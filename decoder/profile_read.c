@@ -172,6 +172,7 @@ static void read_chunk(struct worker *w, struct feed *feed, struct feed_chunk *f
 		w->profile.start_ns = from->header.start_ns;
 	if (from->header.start_ns + from->header.duration_ns > w->profile.end_ns)
 		w->profile.end_ns = from->header.start_ns + from->header.duration_ns;
+	chunk.mapped = true;
 	tallies_clear(&w->tallies);
 	resolve_open(&resolve, &w->profile, w->args, &chunk, from);
 	w->profile.out_of_memory |= !tally_chunk(w, &resolve, &from->settings);

@@ -1,0 +1,130 @@
+/* Events of interleaved, overlapping runs come out in the order of time. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decoder/heap_order.h"
+
+/* A chunk of events of one type: size, id, startTime. No metadata is needed to walk them. */
+static struct jfr_field time_field = { .name = "startTime" };
+static struct jfr_type long_type = { .shape = JFR_VARINT };
+static struct jfr_type malloc_type = {
+	.name = "profiler.Malloc",
+	.kind = JFR_MALLOC,
+	.fields = &time_field,
+	.field_count = 1,
+	.plan = { { .slot = JFR_TIME, .field = &time_field } },
+	.plan_length = 1,
+	.plan_bytes = 9,
+};
+static uint16_t by_id[8192];
+
+struct seen {
+	int64_t times[4096];
+	size_t count;
+};
+
+static void note(void *arg, const struct jfr_event *event)
+{
+	struct seen *seen = arg;
+
+	ck_assert_uint_lt(seen->count, 4096);
+	seen->times[seen->count++] = event->slot[JFR_TIME];
+}
+
+/* Put TIMES into a chunk, merge, and look at what comes out. */
+static void check_merge(const unsigned *times, size_t count, uint32_t runs_expected)
+{
+	static uint8_t bytes[65536];
+	struct jfr_chunk chunk = {
+		.data = bytes, .types = &malloc_type, .type_count = 1, .by_id = by_id
+	};
+	static struct seen seen;
+	struct runs runs;
+	size_t at = 68;
+
+	time_field.type = &long_type;
+	by_id[5] = 1;
+	seen.count = 0;
+	for (size_t i = 0; i < count; i++) {
+		bytes[at++] = 4;
+		bytes[at++] = 5;
+		bytes[at++] = (uint8_t)(times[i] | 0x80);
+		bytes[at++] = (uint8_t)(times[i] >> 7);
+	}
+	chunk.header.size = at;
+	ck_assert_int_eq(runs_find(&runs, &chunk, JFR_MASK(JFR_MALLOC)), 0);
+	ck_assert_uint_eq(runs.count, runs_expected);
+	ck_assert_int_eq(runs_merge(&runs, &chunk, JFR_MASK(JFR_MALLOC), note, &seen), 0);
+	runs_free(&runs);
+	ck_assert_ptr_null(chunk.error.what);
+	ck_assert_uint_eq(seen.count, count);
+	for (size_t i = 1; i < count; i++)
+		ck_assert_int_le(seen.times[i - 1], seen.times[i]);
+}
+
+START_TEST(merges)
+{
+	static const unsigned in_order[] = { 1, 2, 3, 4 };
+	static const unsigned two[] = { 1, 4, 7, 2, 3, 9 };
+	/* The second run begins while the first goes on, and a third after it has ended. */
+	static const unsigned pending[] = { 1, 2, 3, 10, 11, 12, 5, 6, 20, 4, 30 };
+	static const unsigned backwards[] = { 9, 8, 7, 6, 5, 4, 3 };
+
+	check_merge(in_order, 4, 1);
+	check_merge(two, 6, 2);
+	check_merge(pending, 11, 3);
+	check_merge(backwards, 7, 7);
+}
+END_TEST
+
+/* More runs at one time than have their event at hand. */
+START_TEST(many_runs)
+{
+	static unsigned times[2000];
+
+	for (unsigned run = 0; run < 1000; run++) {
+		times[2 * run] = 1000 - run;
+		times[2 * run + 1] = 5000 + run;
+	}
+	check_merge(times, 2000, 1000);
+}
+END_TEST
+
+START_TEST(random_runs)
+{
+	static unsigned times[3000];
+	uint32_t state = 1;
+
+	for (int round = 0; round < 50; round++) {
+		uint32_t runs = 1;
+
+		for (size_t i = 0; i < 3000; i++) {
+			state = state * 1664525u + 1013904223u;
+			times[i] = i && state >> 28 ? times[i - 1] + (state >> 16) % 9
+						    : (state >> 8) % 9000;
+			times[i] %= 16000;
+			runs += i && times[i] < times[i - 1];
+		}
+		check_merge(times, 3000, runs);
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("heap_order");
+	TCase *tcase = tcase_create("merge");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_test(tcase, merges);
+	tcase_add_test(tcase, many_runs);
+	tcase_add_test(tcase, random_runs);
+	suite_add_tcase(suite, tcase);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
