@@ -63,10 +63,11 @@ static int choose_engine(struct agent_equipment *equipment, const struct config 
 	return 0;
 }
 
-static void warn_of_unseen_mem(void)
+static void look_at_allocators(void)
 {
 	const char *by = mem_passed_by();
 
+	mem_look_at_next();
 	if (by)
 		log_warn("native memory: %s has a malloc of its own, and what that does not hand "
 			 "on to the next is not seen",
@@ -100,7 +101,7 @@ static int prepare(struct agent_equipment *equipment, const struct config *c, st
 	if (!err)
 		choose_mem_engine(equipment, c, wake);
 	if (c->native_mem_bytes != OPTION_OFF)
-		warn_of_unseen_mem();
+		look_at_allocators();
 	if (!err)
 		err = reporters_open(&equipment->reporters[0], c);
 	if (!err)

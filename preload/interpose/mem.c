@@ -26,6 +26,7 @@ void free_aligned_sized(void *p, size_t alignment, size_t size);
 	X(malloc, void *, (size_t size))                              \
 	X(calloc, void *, (size_t count, size_t size))                \
 	X(realloc, void *, (void *p, size_t size))                    \
+	X(reallocarray, void *, (void *p, size_t count, size_t size)) \
 	X(free, void, (void *p))                                      \
 	X(posix_memalign, int, (void **p, size_t align, size_t size)) \
 	X(aligned_alloc, void *, (size_t align, size_t size))         \
@@ -52,6 +53,10 @@ static struct {
 
 /* Of the same allocator, or NULL. */
 static size_t (*next_usable_size)(void *p);
+
+/* The next reallocarray is the allocator's own. Else it is the C library's, which calls whatever
+ * realloc the program has: ours, or one before us, which we must not pass by. */
+static bool next_has_reallocarray;
 
 /* What dlsym(3) itself asks for while we look for the functions: given from here, never given
  * back. The C library wants a few hundred bytes, for the text of an error. */
@@ -84,19 +89,11 @@ static bool in_pool(const void *p)
 	return (const char *)p >= pool && (const char *)p < pool + POOL_BYTES;
 }
 
-static bool same_object(const void *a, const void *b)
-{
-	Dl_info first, second;
-
-	return a && b && dladdr(a, &first) && dladdr(b, &second) &&
-	       first.dli_fbase == second.dli_fbase;
-}
-
 /* Any thread, any number of times: all find the same. */
 static COLD void look_for_next(void)
 {
-	void *usable, *found;
 	int saved = errno;
+	void *found;
 
 	looking = true;
 #define FIND(name, type, args)           \
@@ -105,10 +102,6 @@ static COLD void look_for_next(void)
 		__atomic_store_n(&next.name, (__typeof__(next.name))found, __ATOMIC_RELAXED);
 	NEXT_FUNCTIONS(FIND)
 #undef FIND
-	/* Another's would read a header that is not there. */
-	usable = dlsym(RTLD_NEXT, "malloc_usable_size");
-	if (same_object(usable, dlsym(RTLD_NEXT, "malloc")))
-		__atomic_store_n(&next_usable_size, (size_t(*)(void *))usable, __ATOMIC_RELAXED);
 	dlerror(); /* the program is not to be told of a name that we did not find */
 	looking = false;
 	atomic_store(&looked, true);
@@ -145,6 +138,14 @@ static void *first_realloc(void *p, size_t size)
 	return p ? NULL : pool_alloc(size);
 }
 
+static void *first_reallocarray(void *p, size_t count, size_t size)
+{
+	if (FOUND(reallocarray))
+		return next.reallocarray(p, count, size);
+	errno = ENOMEM;
+	return NULL;
+}
+
 static void first_free(void *p)
 {
 	if (p && FOUND(free))
@@ -178,13 +179,14 @@ FIRST_ALIGNED(memalign)
 FIRST_PAGES(valloc)
 FIRST_PAGES(pvalloc)
 
-/* An allocator without these has a free that does not need to be told the size. */
+/* Where there are none, free does not need to be told the size: the program's, which may not be
+ * the next. */
 static void first_free_sized(void *p, size_t size)
 {
 	if (FOUND(free_sized))
 		next.free_sized(p, size);
 	else
-		next.free(p);
+		free(p);
 }
 
 static void first_free_aligned_sized(void *p, size_t align, size_t size)
@@ -192,7 +194,7 @@ static void first_free_aligned_sized(void *p, size_t align, size_t size)
 	if (FOUND(free_aligned_sized))
 		next.free_aligned_sized(p, align, size);
 	else
-		next.free(p);
+		free(p);
 }
 
 /* An allocation whose countdown ran out: CALL does it, into the variable P. */
@@ -416,7 +418,30 @@ EXPORT void *reallocarray(void *p, size_t count, size_t size)
 		errno = ENOMEM;
 		return NULL;
 	}
+	if (!__atomic_load_n(&next_has_reallocarray, __ATOMIC_RELAXED))
+		return next.reallocarray(p, count, size);
 	return realloc_from(p, total, CALLER);
+}
+
+static bool same_object(const void *a, const void *b)
+{
+	Dl_info first, second;
+
+	return a && b && dladdr(a, &first) && dladdr(b, &second) &&
+	       first.dli_fbase == second.dli_fbase;
+}
+
+void mem_look_at_next(void)
+{
+	void *usable = dlsym(RTLD_NEXT, "malloc_usable_size"), *array;
+
+	/* Another's would read a header that is not there. */
+	if (same_object(usable, dlsym(RTLD_NEXT, "malloc")))
+		__atomic_store_n(&next_usable_size, (size_t(*)(void *))usable, __ATOMIC_RELAXED);
+	array = dlsym(RTLD_NEXT, "reallocarray");
+	if (same_object(array, dlsym(RTLD_NEXT, "realloc")) &&
+	    !same_object(array, dlsym(RTLD_NEXT, "getpid")))
+		__atomic_store_n(&next_has_reallocarray, true, __ATOMIC_RELAXED);
 }
 
 const char *mem_passed_by(void)

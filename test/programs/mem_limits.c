@@ -39,6 +39,7 @@ int main(int argc, char **argv)
 	ASK("memalign big", memalign(64, big), 1);
 	ASK("valloc big", valloc(big), 1);
 	ASK("realloc big", realloc(NULL, big), 1);
+	ASK("reallocarray big", reallocarray(NULL, 2, big / 2), 1);
 	moved = realloc(p, big);
 	failed |= !moved != limited;
 	free(moved ? moved : p); /* refused, it is untouched */
