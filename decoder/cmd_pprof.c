@@ -203,6 +203,19 @@ static void write_sample(struct writer *w, const struct sample *s)
 	flush(w, PROFILE_SAMPLE);
 }
 
+/* The first mapping is the program, to readers: those that are no shared objects come first. */
+static void number_programs(struct writer *w)
+{
+	for (uint32_t id = 1; id <= w->profile->frames.count; id++) {
+		const struct frame *frame = profile_frame(w->profile, id);
+		const char *module = intern_text(&w->profile->names, frame->module);
+
+		if (frame->module && frame->type == FRAME_NATIVE && !strstr(module, ".so") &&
+		    *module != '[')
+			intern(&w->mappings, &frame->module, sizeof(frame->module));
+	}
+}
+
 static void write_mappings(struct writer *w)
 {
 	for (uint32_t id = 1; id <= w->mappings.count; id++) {
@@ -274,6 +287,7 @@ static void write_all(struct writer *w)
 	string_index(w, "");
 	choose_columns(w);
 	write_types(w);
+	number_programs(w);
 	for (uint32_t i = 0; i < p->count && !w->err; i++)
 		write_sample(w, &p->samples[i]);
 	write_mappings(w);

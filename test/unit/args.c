@@ -1,0 +1,150 @@
+/* Command lines, and the values in them. */
+#include <check.h>
+
+#include "decoder/args.h"
+#include "decoder/say.h"
+
+START_TEST(durations)
+{
+	static const struct {
+		const char *text;
+		uint64_t ns;
+		int err;
+	} cases[] = {
+		{ "500us", 500000, 0 },
+		{ "10ms", 10000000, 0 },
+		{ "1.5s", 1500000000, 0 },
+		{ "1m30s", 90000000000, 0 },
+		{ "1m 30s", 90000000000, 0 },
+		{ "2h", 7200000000000, 0 },
+		{ "", 0, -1 },
+		{ "10", 0, -1 },
+		{ "10 parsecs", 0, -1 },
+		{ "-1s", 0, -1 },
+		{ "1e99h", 0, -1 },
+		{ "ms", 0, -1 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint64_t ns = 0;
+
+		ck_assert_msg(!args_duration(cases[i].text, &ns) == !cases[i].err, "%s",
+			      cases[i].text);
+		if (!cases[i].err)
+			ck_assert_uint_eq(ns, cases[i].ns);
+	}
+}
+END_TEST
+
+START_TEST(moments)
+{
+	static const struct {
+		const char *text;
+		int kind;
+		int64_t ns;
+	} cases[] = {
+		{ "02:10:00", MOMENT_DAY, 7800000000000 },
+		{ "02:10", MOMENT_DAY, 7800000000000 },
+		{ "00:00:01.5Z", MOMENT_DAY, 1500000000 },
+		{ "30s", MOMENT_OFFSET, 30000000000 },
+		{ "-30s", MOMENT_OFFSET, -30000000000 },
+		{ "1500", MOMENT_OFFSET, 1500000000 },
+		{ "1970-01-02T00:00:01Z", MOMENT_ABSOLUTE, 86401000000000 },
+		{ "1600000000000", MOMENT_ABSOLUTE, 1600000000000000000 },
+		{ "25:99", MOMENT_NONE, 0 },
+		{ "soon", MOMENT_NONE, 0 },
+		{ "", MOMENT_NONE, 0 },
+		{ "99999999999999999999", MOMENT_NONE, 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct moment moment = { 0 };
+		int err = args_moment(cases[i].text, &moment);
+
+		ck_assert_msg(!err == (cases[i].kind != MOMENT_NONE), "%s", cases[i].text);
+		if (err)
+			continue;
+		ck_assert_int_eq(moment.kind, cases[i].kind);
+		ck_assert_int_eq(moment.ns, cases[i].ns);
+	}
+}
+END_TEST
+
+static int parse(struct args *args, int argc, const char *const *argv)
+{
+	*args = (struct args)ARGS_INIT("test");
+	return args_parse(args, argc, (char **)argv, top_options, args_filters);
+}
+
+#define PARSE(args, ...)                                                              \
+	parse(args, sizeof((const char *[]){ "test", __VA_ARGS__ }) / sizeof(char *), \
+	      (const char *[]){ "test", __VA_ARGS__ })
+
+START_TEST(command_lines)
+{
+	struct args args;
+
+	ck_assert_int_eq(PARSE(&args, "--wall", "-n5", "a.jfr", "--thread=work.*", "b.jfr"),
+			 COMMAND_OK);
+	ck_assert_int_eq(args.metric, METRIC_WALL);
+	ck_assert_uint_eq(args.limit, 5);
+	ck_assert_int_eq(args.file_count, 2);
+	ck_assert(args.thread.set);
+	args_free(&args);
+
+	ck_assert_int_eq(PARSE(&args, "--leak", "--tail", "20%", "-", "--", "--odd"), COMMAND_OK);
+	ck_assert_int_eq(args.metric, METRIC_LIVE);
+	ck_assert(args.leak);
+	ck_assert(args.tail > 0.19 && args.tail < 0.21);
+	ck_assert_str_eq(args.files[1], "--odd");
+	args_free(&args);
+}
+END_TEST
+
+START_TEST(wrong_usage)
+{
+	static const char *const wrong[][3] = {
+		{ "--frobnicate", "a.jfr" },
+		{ "-n", "many" },
+		{ "-n" },
+		{ "--thread", "(" },
+		{ "--cpu=yes", "a" },
+		{ "--tail", "200%" },
+		{ "--from", "soon" },
+		{ "--json" },
+		{ "--include", "(a{255}){255}" },
+		{ "--rename-threads", "oops" },
+	};
+	struct args args;
+
+	say_nothing = true;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		int argc = wrong[i][1] ? 3 : 2;
+		const char *argv[] = { "test", wrong[i][0], wrong[i][1] };
+
+		ck_assert_msg(parse(&args, argc, argv) == COMMAND_USAGE, "%s", wrong[i][0]);
+		args_free(&args);
+	}
+	ck_assert_int_eq(PARSE(&args, "a.jfr", "--help"), COMMAND_HELP);
+	args_free(&args);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("args");
+	TCase *tcase = tcase_create("values");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_test(tcase, durations);
+	tcase_add_test(tcase, moments);
+	tcase_add_test(tcase, command_lines);
+	tcase_add_test(tcase, wrong_usage);
+	suite_add_tcase(suite, tcase);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

@@ -1,0 +1,108 @@
+/* Any truncation of a recording, and any flipped byte: the whole way of a command ends, in an error
+ * or a result. Run under the sanitizers this is where wild reads would show. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "core/fd.h"
+#include "decoder/heap.h"
+#include "decoder/say.h"
+
+#define MODEL "test/fuzz/corpus/jfr/native"
+
+/* Kilobytes that the reading of so small a file may take, sanitizers and test included. */
+#define MEMORY_MAX (600u << 10)
+
+static uint8_t model[65536];
+static size_t model_size;
+
+static void load_model(void)
+{
+	FILE *file = fopen(MODEL, "rb");
+
+	ck_assert_ptr_nonnull(file);
+	model_size = fread(model, 1, sizeof(model), file);
+	fclose(file);
+	ck_assert_uint_gt(model_size, 1000);
+	say_nothing = true;
+}
+
+/* Read DATA as profile and as heap; returns the samples and events seen. */
+static double read_bytes(const uint8_t *data, size_t size)
+{
+	struct args args = ARGS_INIT("test");
+	struct profile profile = PROFILE_INIT;
+	struct heap heap;
+	char path[64], *paths[] = { path };
+	int fd = memfd_create("damage", MFD_CLOEXEC);
+	double seen = 0;
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(fd_write(fd, data, size, 0), 0);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	profile_read(&profile, &args, paths, 1, metric_mask(METRIC_ANY));
+	for (uint32_t i = 0; i < profile.count; i++)
+		seen += profile.samples[i].count;
+	profile_free(&profile);
+	heap_read(&heap, &args, paths, 1, HEAP_STACKS);
+	seen += heap.live;
+	heap_free(&heap);
+	close(fd);
+	return seen;
+}
+
+START_TEST(whole)
+{
+	ck_assert(read_bytes(model, model_size) > 10);
+}
+END_TEST
+
+START_TEST(truncated)
+{
+	/* One chunk, cut anywhere: nothing of it is read. */
+	for (size_t size = 1; size < model_size; size += 97)
+		ck_assert(read_bytes(model, size) == 0);
+	/* A whole chunk and a part of another: the whole one is read. */
+	memcpy(model + model_size, model, 500);
+	ck_assert(read_bytes(model, model_size + 500) > 10);
+}
+END_TEST
+
+START_TEST(flipped)
+{
+	struct rusage usage;
+
+	for (size_t i = 0; i < model_size; i += i < 600 ? 1 : 7)
+		for (int bit = 0; bit < 8; bit += 7) {
+			model[i] ^= (uint8_t)(1 << bit);
+			read_bytes(model, model_size);
+			model[i] ^= (uint8_t)(1 << bit);
+		}
+	getrusage(RUSAGE_SELF, &usage);
+	ck_assert_int_lt(usage.ru_maxrss, MEMORY_MAX);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("damage");
+	TCase *tcase = tcase_create("reading");
+	SRunner *runner;
+	int failed;
+
+	tcase_set_timeout(tcase, 240);
+	tcase_add_checked_fixture(tcase, load_model, NULL);
+	tcase_add_test(tcase, whole);
+	tcase_add_test(tcase, truncated);
+	tcase_add_test(tcase, flipped);
+	suite_add_tcase(suite, tcase);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

@@ -1,0 +1,137 @@
+/* Which allocations live, and what a realloc makes of them. */
+#include <check.h>
+
+#include "decoder/heap.h"
+
+static struct args args;
+static struct heap heap;
+
+static uint32_t stack_of(const char *leaf)
+{
+	struct frame frame = { .name = intern_string(&heap.profile.names, leaf),
+			       .type = FRAME_NATIVE };
+	uint32_t id = intern(&heap.profile.frames, &frame, sizeof(frame));
+
+	return intern(&heap.profile.stacks, &id, sizeof(id));
+}
+
+static void setup(void)
+{
+	args = (struct args)ARGS_INIT("test");
+	heap = (struct heap){ .args = &args, .profile = PROFILE_INIT, .want_stacks = true };
+}
+
+static void teardown(void)
+{
+	heap_free(&heap);
+}
+
+static void allocate(uint64_t address, int64_t time_ns, int64_t size, const char *leaf)
+{
+	struct allocation a = { .address = address,
+				.time_ns = time_ns,
+				.size = size,
+				.scale = 1,
+				.stack = stack_of(leaf),
+				.thread = 1,
+				.process = 1 };
+
+	heap_malloc(&heap, &a);
+}
+
+static const struct allocation *only(void)
+{
+	ck_assert_uint_eq(heap.live, 1);
+	for (uint32_t i = 0; i < heap.capacity; i++)
+		if (heap.table[i].address)
+			return &heap.table[i];
+	return NULL;
+}
+
+START_TEST(pairs)
+{
+	/* Thousands that collide, are freed in another order, and leave the right ones. */
+	for (uint64_t i = 1; i <= 5000; i++)
+		allocate(i * 16, (int64_t)i, 10, "malloc");
+	for (uint64_t i = 5000; i >= 1; i--)
+		if (i % 1000)
+			heap_freed(&heap, i * 16, 1, 9000, 1);
+	ck_assert_uint_eq(heap.live, 5);
+	heap_freed(&heap, 16, 1, 9001, 1);    /* twice, or never allocated: nothing */
+	heap_freed(&heap, 16000, 2, 9001, 1); /* another process's */
+	ck_assert_uint_eq(heap.live, 5);
+	for (uint64_t i = 1000; i <= 5000; i += 1000)
+		heap_freed(&heap, i * 16, 1, 9002, 1);
+	ck_assert_uint_eq(heap.live, 0);
+}
+END_TEST
+
+START_TEST(realloc_lives_on)
+{
+	allocate(0x1000, 5000, 64, "malloc");
+	heap_freed(&heap, 0x1000, 1, 900000000, 1);
+	allocate(0x2000, 900000100, 128, "realloc_hook");
+	ck_assert_int_eq(only()->birth_ns, 5000);
+	ck_assert_int_eq(only()->size, 128);
+	/* The first allocation is not counted as one that was freed. */
+	ck_assert(heap.stacks[stack_of("malloc")].allocated == 0);
+	ck_assert(heap.stacks[stack_of("realloc_hook")].allocated == 1);
+}
+END_TEST
+
+START_TEST(malloc_is_no_realloc)
+{
+	allocate(0x1000, 5000, 64, "malloc");
+	heap_freed(&heap, 0x1000, 1, 900000000, 1);
+	allocate(0x2000, 900000100, 128, "malloc");
+	ck_assert_int_eq(only()->birth_ns, 900000100);
+	/* Lived 0.9 s: below one second, the seventh power of ten. */
+	ck_assert(heap.stacks[stack_of("malloc")].freed[6] == 1);
+}
+END_TEST
+
+START_TEST(tail)
+{
+	heap.first_ns = 0;
+	heap.last_ns = 1000;
+	allocate(0x1000, 850, 64, "old");
+	allocate(0x2000, 950, 64, "young");
+	heap_profile(&heap, 0.1);
+	ck_assert_uint_eq(heap.profile.count, 1);
+	ck_assert_uint_eq(heap.profile.samples[0].stack, stack_of("old"));
+}
+END_TEST
+
+START_TEST(scales)
+{
+	struct settings settings = { .mem_interval = 1000 };
+
+	ck_assert(mem_scale(&settings, 100, 0) == 10);
+	ck_assert(mem_scale(&settings, 5000, 0) == 1);
+	ck_assert(mem_scale(&settings, 0, 0) == 1);
+	ck_assert(mem_scale(&settings, 100, 400) == 4);
+	settings.mem_interval = 0;
+	ck_assert(mem_scale(&settings, 100, 0) == 1);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("heap");
+	TCase *tcase = tcase_create("heap");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_test(tcase, pairs);
+	tcase_add_test(tcase, realloc_lives_on);
+	tcase_add_test(tcase, malloc_is_no_realloc);
+	tcase_add_test(tcase, tail);
+	tcase_add_test(tcase, scales);
+	suite_add_tcase(suite, tcase);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
