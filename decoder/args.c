@@ -38,10 +38,6 @@ const struct command_option args_filters[] = {
 	{ "--threads", NULL, "split by thread", ARG_FLAG, AT(threads) },
 	{ "--lines", NULL, "tell lines apart", ARG_FLAG, AT(lines) },
 	{ "--simple", NULL, "short names", ARG_FLAG, AT(simple) },
-	{ "--symbols", "DIR", "names from separate debug files in DIR, by build-id", ARG_STRING,
-	  AT(symbols) },
-	{ "--debuginfod", NULL, "and from the servers in $DEBUGINFOD_URLS", ARG_FLAG,
-	  AT(debuginfod) },
 	{ "--jobs", "N", "threads to read with", ARG_COUNT, AT(jobs) },
 	{ "--zip", NULL, "accepted; a zip is told by its content", ARG_IGNORED, 0 },
 	{ 0 },
@@ -162,8 +158,8 @@ static int wrong(const struct args *args, const struct command_option *row, cons
 #define REGEX_LENGTH_MAX  1024
 #define REGEX_REPEATS_MAX 5000
 
-/* The C library unrolls x{1,255}, and doubles what a + is put behind; nested, they would fill the
- * memory. */
+/* The C library unrolls x{1,255}, and doubles what is repeated again; nested, they would fill the
+ * memory, or take hours. */
 static bool regex_is_sane(const char *text)
 {
 	double repeats = 1;
@@ -178,8 +174,8 @@ static bool regex_is_sane(const char *text)
 			bound = end[1] == '}' ? bound : strtoul(end + 1, NULL, 10);
 		repeats *= bound > 1 ? (double)bound : 1;
 	}
-	for (const char *p = strchr(text, '+'); p; p = strchr(p + 1, '+'))
-		if (p > text && strchr(")+*?}", p[-1]))
+	for (const char *p = text; *p; p++)
+		if (p > text && strchr("+*?{", *p) && strchr(")+*?}", p[-1]))
 			repeats *= 2;
 	return repeats <= REGEX_REPEATS_MAX;
 }

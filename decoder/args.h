@@ -75,8 +75,6 @@ struct args {
 	const char *output; /* -o */
 	bool json, summary, include_non_pollcatch, reverse, inverted;
 	const char *title, *type;
-	const char *symbols;
-	bool debuginfod;
 	unsigned limit, stack_depth;
 	double min_share;
 	uint64_t min_ns;

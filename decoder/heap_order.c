@@ -162,6 +162,10 @@ int runs_merge(struct runs *runs, struct jfr_chunk *chunk, uint32_t kinds,
 	uint32_t next = 0, turns = 0;
 
 	m.open = calloc(OPEN_MAX, sizeof(*m.open));
+	if (!runs->count) {
+		free(m.open);
+		return 0;
+	}
 	if (!m.open)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < OPEN_MAX; i++)
