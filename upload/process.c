@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,13 +21,21 @@
 
 #define STACK_BYTES (64u << 10)
 
+static const struct timespec a_while = { .tv_nsec = 2000000 };
+
+/* A process that has executed a program sends SIGCHLD to its parent, however it was made, and
+ * is seen by its wait(2). So between it and us stands a keeper, a process in our memory that
+ * executes nothing: the helper is its child, and it sends no signal. */
 struct child {
 	char *const *arguments;
 	char **environment;
 	int output, nothing;
+	uint8_t *stack; /* the helper's, until it has left our memory */
+	_Atomic pid_t pid;
+	int status; /* as wait(2) tells it */
 };
 
-/* In the parent's memory, while it waits: nothing but system calls. */
+/* In our memory, while the keeper waits: nothing but system calls. */
 static int run_child(void *arg)
 {
 	const struct child *child = arg;
@@ -60,22 +69,19 @@ static char **child_environment(const struct environment *environment)
 	return entries;
 }
 
-/* No signal at its end, which would be the program's; nor does wait(2) see such a child, but
- * with __WCLONE. */
-static pid_t start(struct child *child)
+static int keep(void *arg)
 {
-	uint8_t *stack;
-	pid_t pid;
+	struct child *child = arg;
+	pid_t pid = clone(run_child, child->stack, CLONE_VM | CLONE_VFORK | SIGCHLD, child);
 
-	stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE,
-		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-	if (stack == MAP_FAILED)
-		return -ENOMEM;
-	pid = clone(run_child, stack + STACK_BYTES, CLONE_VM | CLONE_VFORK, child);
+	atomic_store(&child->pid, pid);
+	/* No status where the program ignores SIGCHLD: then what was printed has to do. */
 	if (pid < 0)
-		pid = -errno;
-	munmap(stack, STACK_BYTES); /* CLONE_VFORK: the child has left it */
-	return pid;
+		child->status = 127 << 8;
+	else if (syscall(SYS_wait4, pid, &child->status, 0, NULL) < 0)
+		child->status = 0;
+	syscall(SYS_exit, 0);
+	return 0;
 }
 
 static int read_all(int fd, uint64_t deadline_ns, struct buf *out)
@@ -102,21 +108,22 @@ static int read_all(int fd, uint64_t deadline_ns, struct buf *out)
 	}
 }
 
-/* Wait for its end; a child that goes on past the deadline is killed. */
-static int reap(pid_t pid, uint64_t deadline_ns)
+/* Wait for the end; a helper that goes on past the deadline is killed. */
+static int reap(pid_t keeper, struct child *child, uint64_t deadline_ns)
 {
-	static const struct timespec pause = { .tv_nsec = 5000000 };
-	int status = 0;
+	bool killed = false;
 	pid_t ended;
 
-	while ((ended = waitpid(pid, &status, (int)__WCLONE | WNOHANG)) != pid) {
+	while ((ended = waitpid(keeper, NULL, (int)__WCLONE | WNOHANG)) != keeper) {
+		pid_t pid = atomic_load(&child->pid);
+
 		if (ended < 0 && errno != EINTR)
 			return -errno;
-		if (clock_monotonic_ns() >= deadline_ns)
-			kill(pid, SIGKILL);
-		nanosleep(&pause, NULL);
+		if (!killed && pid > 0 && clock_monotonic_ns() >= deadline_ns)
+			killed = !kill(pid, SIGKILL);
+		nanosleep(&a_while, NULL);
 	}
-	return WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : -ECHILD;
+	return WIFEXITED(child->status) && !WEXITSTATUS(child->status) ? 0 : -ECHILD;
 }
 
 int process_read(const char *command, const struct environment *environment, uint64_t timeout_ms,
@@ -126,7 +133,8 @@ int process_read(const char *command, const struct environment *environment, uin
 	struct child child = { .arguments = arguments, .output = -1, .nothing = -1 };
 	uint64_t deadline_ns = clock_monotonic_ns() + timeout_ms * 1000000;
 	int pipes[2] = { -1, -1 }, err, status;
-	pid_t pid;
+	uint8_t *stacks = MAP_FAILED;
+	pid_t keeper;
 
 	child.environment = child_environment(environment);
 	if (!child.environment)
@@ -142,15 +150,24 @@ int process_read(const char *command, const struct environment *environment, uin
 	if (err)
 		goto out;
 
-	pid = start(&child);
-	close(child.output);
-	child.output = -1;
-	if (pid < 0) {
-		err = pid;
+	stacks = mmap(NULL, (size_t)2 * STACK_BYTES, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+	if (stacks == MAP_FAILED) {
+		err = -ENOMEM;
 		goto out;
 	}
+	child.stack = stacks + STACK_BYTES;
+	/* With our descriptors, not a copy that would keep the program's open. */
+	keeper = clone(keep, stacks + (size_t)2 * STACK_BYTES, CLONE_VM | CLONE_FILES, &child);
+	err = keeper < 0 ? -errno : 0;
+	if (err)
+		goto out;
+	while (!atomic_load(&child.pid))
+		nanosleep(&a_while, NULL); /* until the helper has its own copy of them */
+	close(child.output);
+	child.output = -1;
 	err = read_all(pipes[0], deadline_ns, out);
-	status = reap(pid, err ? 0 : deadline_ns);
+	status = reap(keeper, &child, err ? 0 : deadline_ns);
 	if (!err)
 		err = status;
 out:
@@ -160,6 +177,8 @@ out:
 		close(child.output);
 	if (child.nothing >= 0)
 		close(child.nothing);
+	if (stacks != MAP_FAILED)
+		munmap(stacks, (size_t)2 * STACK_BYTES);
 	free(child.environment);
 	return err;
 }
