@@ -14,14 +14,14 @@
 #include "core/random.h"
 #include "upload/store.h"
 
-#define SECOND_NS 1000000000u
+#define SECOND_NS 1000000000ull
 
 #define BACKOFF_FIRST_NS SECOND_NS
-#define BACKOFF_MAX_NS   (300ull * SECOND_NS)
+#define BACKOFF_MAX_NS   (300 * SECOND_NS)
 #define DRAIN_PAUSE_NS   (SECOND_NS / 10)
 
 /* What other processes leave in the spool is looked for this often. */
-#define LOOK_NS (30ull * SECOND_NS)
+#define LOOK_NS (30 * SECOND_NS)
 
 #define AGE_MAX_MS     (24ull * 3600 * 1000)
 #define REFUSED_MAX_MS (3600ull * 1000)
@@ -64,7 +64,7 @@ uint64_t queue_backoff_ns(unsigned int failures, uint32_t random)
 	uint64_t most = BACKOFF_MAX_NS;
 
 	if (failures < 16 && BACKOFF_FIRST_NS << failures < most)
-		most = (uint64_t)BACKOFF_FIRST_NS << failures;
+		most = BACKOFF_FIRST_NS << failures;
 	/* Full jitter: anywhere in the span, so that a fleet does not come back as one. */
 	return (uint64_t)((__uint128_t)most * random >> 32);
 }
