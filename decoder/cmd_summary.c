@@ -132,10 +132,7 @@ static void read_chunk(struct worker *w, struct feed *feed, struct feed_chunk *f
 	chunk.mapped = true;
 	w->chunks++;
 	w->bytes += from->header.size;
-	if (from->header.start_ns < w->profile.start_ns)
-		w->profile.start_ns = from->header.start_ns;
-	if (from->header.start_ns + from->header.duration_ns > w->profile.end_ns)
-		w->profile.end_ns = from->header.start_ns + from->header.duration_ns;
+	profile_spans(&w->profile, &from->header);
 	resolve_open(&resolve, &w->profile, w->args, &chunk, from);
 	count_events(w, &resolve, &from->settings);
 	if (chunk.error.what)

@@ -183,6 +183,7 @@ static void path_span(struct feed_path *path, int64_t *start_ns, int64_t *end_ns
 	struct jfr_header header;
 	struct jfr_error error;
 	uint64_t offset;
+	int64_t end;
 
 	path->start_ns = INT64_MAX;
 	if (source_open(&source, path->path))
@@ -195,8 +196,10 @@ static void path_span(struct feed_path *path, int64_t *start_ns, int64_t *end_ns
 				path->start_ns = header.start_ns;
 			if (header.start_ns < *start_ns)
 				*start_ns = header.start_ns;
-			if (header.start_ns + header.duration_ns > *end_ns)
-				*end_ns = header.start_ns + header.duration_ns;
+			if (__builtin_add_overflow(header.start_ns, header.duration_ns, &end))
+				end = header.start_ns;
+			if (end > *end_ns)
+				*end_ns = end;
 		}
 		source_close(source);
 	}

@@ -92,15 +92,12 @@ static bool matches(const struct pattern *pattern, const char *text)
 	return pattern->set && !regexec(&pattern->regex, text, 0, NULL, 0);
 }
 
-bool filter_thread(struct filter *f, uint32_t thread)
+static bool ask_thread(struct filter *f, uint32_t thread)
 {
 	const struct thread_key *key = intern_key(&f->profile->threads, thread);
-	uint8_t *answer;
+	uint8_t *answer = place(&f->threads, &f->thread_room, thread);
 	char tid[16];
 
-	if (!f->args->thread.set)
-		return true;
-	answer = place(&f->threads, &f->thread_room, thread);
 	if (!answer)
 		return true;
 	if (!*answer) {
@@ -111,6 +108,11 @@ bool filter_thread(struct filter *f, uint32_t thread)
 			*answer |= WANTED;
 	}
 	return *answer & WANTED;
+}
+
+bool filter_thread(struct filter *f, uint32_t thread)
+{
+	return !f->args->thread.set || ask_thread(f, thread);
 }
 
 static uint8_t ask_text(const struct filter *f, const char *text)
@@ -130,15 +132,13 @@ static uint8_t ask_name(struct filter *f, uint32_t name)
 	return *answer;
 }
 
-bool filter_stack(struct filter *f, uint32_t stack, uint32_t thread)
+static bool ask_stack(struct filter *f, uint32_t stack, uint32_t thread)
 {
 	const uint32_t *frames = intern_key(&f->profile->stacks, stack);
 	uint32_t depth = intern_length(&f->profile->stacks, stack) / sizeof(*frames);
 	uint8_t all = 0;
 	char name[256];
 
-	if (!f->args->include.set && !f->args->exclude.set)
-		return true;
 	for (uint32_t i = 0; i < depth; i++)
 		all |= ask_name(f, profile_frame(f->profile, frames[i])->name);
 	if (f->args->threads) {
@@ -146,6 +146,11 @@ bool filter_stack(struct filter *f, uint32_t stack, uint32_t thread)
 		all |= ask_text(f, name);
 	}
 	return !(all & EXCLUDED) && (!f->args->include.set || (all & INCLUDED));
+}
+
+bool filter_stack(struct filter *f, uint32_t stack, uint32_t thread)
+{
+	return (!f->args->include.set && !f->args->exclude.set) || ask_stack(f, stack, thread);
 }
 
 void filter_free(struct filter *filter)

@@ -68,6 +68,9 @@ struct profile {
 int profile_read(struct profile *profile, const struct args *args, char **files, int count,
 		 uint32_t metrics);
 
+/* A chunk with HEADER has been read into PROFILE. */
+void profile_spans(struct profile *profile, const struct jfr_header *header);
+
 /* Put all of FROM into INTO. */
 void profile_merge(struct profile *into, const struct profile *from);
 

@@ -168,10 +168,7 @@ static void read_chunk(struct worker *w, struct feed *feed, struct feed_chunk *f
 			feed_damage(feed, from, &chunk.error);
 		return;
 	}
-	if (from->header.start_ns < w->profile.start_ns)
-		w->profile.start_ns = from->header.start_ns;
-	if (from->header.start_ns + from->header.duration_ns > w->profile.end_ns)
-		w->profile.end_ns = from->header.start_ns + from->header.duration_ns;
+	profile_spans(&w->profile, &from->header);
 	chunk.mapped = true;
 	tallies_clear(&w->tallies);
 	resolve_open(&resolve, &w->profile, w->args, &chunk, from);
@@ -257,6 +254,7 @@ static int read_samples(struct profile *profile, const struct args *args, struct
 					      .metrics = metrics,
 					      .kinds = kinds };
 	feed_run(feed, jobs, work, workers, sizeof(*workers));
+	profile_free(profile);
 	*profile = workers[0].profile;
 	for (unsigned i = 0; i < jobs; i++) {
 		if (i) {
@@ -309,8 +307,15 @@ int profile_read(struct profile *profile, const struct args *args, char **files,
 	for (size_t i = 0; i < sizeof(wanted_kinds) / sizeof(wanted_kinds[0]); i++)
 		if (metrics & 1u << wanted_kinds[i].metric)
 			kinds |= wanted_kinds[i].kinds;
+	/* Java's objects stand in where nothing else lives: else that walk is saved. */
+	if (metrics == metric_mask(METRIC_LIVE)) {
+		status = read_live(profile, args, files, count, false);
+		if (profile->count)
+			return status;
+		metrics = 1u << METRIC_LIVE_OBJECT;
+	}
 	if (kinds)
-		status = read_all_samples(profile, args, files, count, metrics, kinds);
+		status |= read_all_samples(profile, args, files, count, metrics, kinds);
 	if (metrics & 1u << METRIC_LIVE)
 		status |= read_live(profile, args, files, count, kinds != 0);
 	return status;
