@@ -397,8 +397,8 @@ static void *run_agent(void *unused)
 	}
 	start_mem_engine(&run);
 	atomic_store(&agent.running_engine, run.with.engine);
-	atomic_store(&agent.state, AGENT_RUNNING);
 	agent.parts.started();
+	atomic_store(&agent.state, AGENT_RUNNING);
 	log_info("profiling %s with %s %s", run.executable, run.with.engine->name,
 		 run.engine_version);
 	err = loop(&run);
@@ -486,6 +486,18 @@ int agent_stop(uint64_t timeout_ns)
 	err = ask(ASK_STOP, atomic_load(&agent.state) == AGENT_DELAYED ? 0 : deadline);
 	errno = saved;
 	return err;
+}
+
+void agent_before_exit(uint64_t timeout_ns)
+{
+	static const struct timespec a_while = { .tv_nsec = 500000 };
+	uint64_t deadline = clock_monotonic_ns() + timeout_ns;
+	uint32_t delayed = AGENT_DELAYED;
+
+	if (atomic_compare_exchange_strong(&agent.state, &delayed, AGENT_NONE))
+		return;
+	while (atomic_load(&agent.state) == AGENT_STARTING && clock_monotonic_ns() < deadline)
+		nanosleep(&a_while, NULL);
 }
 
 void agent_forget(void)

@@ -29,7 +29,8 @@ struct agent_parts {
 	int (*prepare)(struct agent_equipment *equipment, const struct config *config,
 		       struct wake *wake);
 
-	/* Called on the agent thread, once the engine has started. */
+	/* Called on the agent thread, once the engine has started; agent_before_exit() waits for
+	 * it to return. */
 	void (*started)(void);
 };
 
@@ -51,6 +52,11 @@ void agent_report_now(void);
 /* Close the last interval, deliver it, and end the agent thread; wait for that TIMEOUT_NS at
  * most, and not at all while the start delay runs. Async-signal-safe. Returns as above. */
 int agent_stop(uint64_t timeout_ns);
+
+/* exit(3) was called, and its handlers are about to run. From here on no engine is loaded: the
+ * handlers of a library whose constructors still run would pull its data from under it. One that
+ * is being loaded or started now is waited for, TIMEOUT_NS at most. */
+void agent_before_exit(uint64_t timeout_ns);
 
 /* In a forked child: there is no agent. */
 void agent_forget(void);

@@ -265,16 +265,30 @@ static int prepare_mem(void)
 	return 0;
 }
 
+/* glibc's exit(3) calls the destructors of the calling thread's thread_local objects before all
+ * other handlers. On the main thread nothing else calls them: pthread_exit(3) does not, there. */
+int __cxa_thread_atexit_impl(void (*destroy)(void *), void *object, void *dso);
+extern char __dso_handle;
+
+static void before_exit(void *unused)
+{
+	(void)unused;
+	if (exit_is_armed())
+		agent_before_exit(config.exit_timeout_ns);
+}
+
 static int start(void)
 {
 	int err = process_start_agent();
 
-	if (err)
+	if (err) {
 		log_error("cannot start a thread: %s; profiling is off in this process",
 			  strerror(-err));
-	else
-		exit_arm();
-	return err;
+		return err;
+	}
+	exit_arm();
+	__cxa_thread_atexit_impl(before_exit, NULL, &__dso_handle);
+	return 0;
 }
 
 static int (*const steps[])(void) = { read_environment, admit,       open_log,

@@ -1,0 +1,26 @@
+#!/bin/bash
+# Programs that end while the agent is starting an engine: with the status that they have without
+# it, and nothing said. And one whose main thread is gone early: it is profiled all the same.
+. "$(dirname "$0")/agent.inc"
+
+program=$(program early_exit)
+mkdir "$work/reports"
+
+for engine in $(engines); do
+	for how in return exit; do
+		for ((i = 0; i < 60; i++)); do
+			profiled "$work/reports" "$engine" "$program" $how >"$work/out" 2>&1
+			status=$?
+			[ $status = 3 ] || fail "$engine, $how, run $i: status $status"
+			[ ! -s "$work/out" ] || fail "$engine, $how, run $i: $(cat "$work/out")"
+		done
+	done
+	rm -f "$work/reports"/*
+	profiled "$work/reports" "$engine" START_DELAY=50ms WALL_INTERVAL=10ms \
+		"$program" pthread_exit 1500 >"$work/out" 2>&1
+	status=$?
+	[ $status = 3 ] || fail "$engine, pthread_exit: status $status"
+	[ ! -s "$work/out" ] || fail "$engine, pthread_exit: $(cat "$work/out")"
+	[ -n "$(ls "$work/reports")" ] || fail "$engine, pthread_exit: no report"
+done
+echo ok
