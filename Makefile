@@ -146,7 +146,8 @@ fuzz-run: $(fuzz_bin)
 install: all ## to $(DESTDIR)$(PREFIX)
 	$(Q)DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' B='$(B)' scripts/install
 
-sources := $(shell git ls-files '*.[ch]' 2>/dev/null)
+# (What is in scripts/ is read by other builds than this one.)
+sources := $(shell git ls-files '*.[ch]' ':!scripts' 2>/dev/null)
 
 format: ## rewrite every source with clang-format
 	$(Q)clang-format -i $(sources)
