@@ -1,0 +1,44 @@
+/* Fuzzes what the uploads read from others: config files, URLs, times, answers, notes. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "upload/credentials_simple.h"
+#include "upload/ini.h"
+#include "upload/instant.h"
+#include "upload/name.h"
+#include "upload/spool_note.h"
+#include "upload/url.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void read_text(const char *text)
+{
+	struct url url;
+	int64_t seconds;
+
+	if (!url_parse(&url, text) && (!url.host[0] || url.port > 65535))
+		abort();
+	instant_parse(text, &seconds);
+	name_parse(text, &seconds);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const char *const names[] = { "local", "s3" };
+	struct http_response response = HTTP_RESPONSE_INIT;
+	struct credentials credentials = { 0 };
+	struct held held = { 0 };
+	char *text = strndup((const char *)data, size);
+
+	read_text(text);
+	free(text);
+	free(ini_get((const char *)data, size, "profile a", "s3.b"));
+	free(ini_get((const char *)data, size, "default", "region"));
+	if (!credentials_from_json(&credentials, (const char *)data, size, "Token"))
+		credentials_clear(&credentials);
+	spool_note_read(&held, (const char *)data, size, names, 2);
+	if (!buf_append(&response.body, data, size))
+		free(http_xml_text(&response, "Code"));
+	http_response_free(&response);
+	return 0;
+}
