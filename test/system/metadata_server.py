@@ -1,0 +1,66 @@
+#!/usr/bin/python3
+"""EC2's and ECS's metadata services for the tests, as strict as the real ones: version 1 of IMDS
+is refused, a token is given for PUT with its lifetime only, and any other request is 4xx.
+
+usage: metadata_server.py      prints its port; the log of refused requests goes to stderr"""
+
+import http.server
+import json
+import sys
+
+TOKEN = 'secret-session-token'
+DOCUMENT = {'instanceId': 'i-0123_45/6', 'accountId': '123456789012', 'region': 'eu-north-1',
+            'instanceType': 'm5.large'}
+KEYS = {'Code': 'Success', 'AccessKeyId': 'test:tester', 'SecretAccessKey': 'testing',
+        'Expiration': '2099-01-01T00:00:00Z'}
+TASK = {'Cluster': 'arn:aws:ecs:eu-west-1:123456789012:cluster/c', 'Limits': {'CPU': 0.5},
+        'TaskARN': 'arn:aws:ecs:eu-west-1:123456789012:task/my_cluster/0b69'}
+INSTANCE = {
+    '/latest/dynamic/instance-identity/document': json.dumps(DOCUMENT),
+    '/latest/meta-data/placement/region': 'us-east-1',
+    '/latest/meta-data/iam/security-credentials/': 'role-of-instance',
+    '/latest/meta-data/iam/security-credentials/role-of-instance': json.dumps(KEYS),
+}
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def answer(self, status, text=''):
+        self.send_response(status)
+        self.send_header('Content-Length', str(len(text)))
+        self.end_headers()
+        self.wfile.write(text.encode())
+        if status != 200:
+            print('refused', status, self.command, self.path, file=sys.stderr, flush=True)
+
+    def do_PUT(self):
+        ttl = self.headers.get('X-aws-ec2-metadata-token-ttl-seconds', '')
+        if self.path != '/latest/api/token' or 'X-Forwarded-For' in self.headers:
+            self.answer(403)
+        elif not ttl.isdigit() or not 1 <= int(ttl) <= 21600:
+            self.answer(400)
+        else:
+            self.answer(200, TOKEN)
+
+    def do_GET(self):
+        if self.path == '/v4/abc/task':
+            self.answer(200, json.dumps(TASK))
+        elif self.path == '/creds':
+            good = self.headers.get('Authorization') == 'container-word'
+            self.answer(200 if good else 401, json.dumps(KEYS) if good else '')
+        elif self.headers.get('X-aws-ec2-metadata-token') != TOKEN:
+            self.answer(401)
+        elif self.path in INSTANCE:
+            self.answer(200, INSTANCE[self.path])
+        else:
+            self.answer(404)
+
+    def do_POST(self):
+        self.answer(405)
+
+    def log_message(self, *_):
+        pass
+
+
+server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
+print(server.server_port, flush=True)
+server.serve_forever()
