@@ -85,8 +85,19 @@ static void add_statements(struct leaks *l)
 		leak->count += r->count;
 		leak->bytes += r->bytes;
 	}
-	for (uint32_t i = 0; i < h->first_count; i++)
-		l->list[h->first[i].stack].before += h->first[i].bytes;
+	if (l->first_ns < l->last_ns) {
+		for (uint32_t i = 0; i < h->first_count; i++)
+			l->list[h->first[i].stack].before += h->first[i].bytes;
+		return;
+	}
+	/* One look only: what was born in the later half of the time seen is the growth. */
+	l->first_ns = h->first_ns + (h->last_ns - h->first_ns) / 2;
+	for (uint32_t i = 0; i <= h->profile.stacks.count; i++)
+		l->list[i].before = l->list[i].bytes;
+	for (uint32_t i = 0; i < h->capacity; i++)
+		if (h->table[i].address && h->table[i].birth_ns >= l->first_ns)
+			l->list[h->table[i].stack].before -=
+				scale_of(l, &h->table[i]) * (double)h->table[i].size;
 }
 
 static int heavier(const void *a, const void *b)

@@ -64,7 +64,7 @@ static void add_losses(struct worker *w, const struct jfr_chunk *chunk,
 	for (size_t i = 0; i < event->type->field_count; i++) {
 		const char *name = event->type->fields[i].name;
 
-		if ((!strcmp(name, "count") || !strncmp(name, "lost", 4)) &&
+		if ((!strcmp(name, "ringFull") || !strcmp(name, "eventsDropped")) &&
 		    jfr_event_get(chunk, event, name, &value))
 			w->lost += (uint64_t)jfr_long(&value);
 	}
