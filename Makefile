@@ -100,7 +100,7 @@ $(preload): $(agent_obj) $(preload_obj) preload/exports.map preload/allocator.li
 $(command): $(library_obj) $(B)/obj/decoder/main.o
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) -Wl,--gc-sections $(LDFLAGS) -o $@ \
-		$(library_obj) $(B)/obj/decoder/main.o $(DEPS_LIBS)
+		$(library_obj) $(B)/obj/decoder/main.o $(DEPS_LIBS) -lm
 
 $(library): $(library_obj)
 	$(call say,AR,$@)
@@ -109,7 +109,7 @@ $(library): $(library_obj)
 $(B)/test/unit/%: test/unit/%.c $(library)
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(library) $(DEPS_LIBS) \
+	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(library) $(DEPS_LIBS) -lm \
 		$(shell pkg-config --libs check 2>/dev/null || echo -lcheck)
 
 $(B)/test/bench/%: test/bench/%.c $(library)
