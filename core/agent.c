@@ -17,6 +17,7 @@
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/own_thread.h"
+#include "core/random.h"
 #include "core/recording.h"
 #include "core/start_string.h"
 
@@ -304,6 +305,15 @@ static uint64_t min(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+/* A fleet that was started at one moment must not send at one moment: where reports are sent,
+ * the first interval is shorter, by up to a half, and all later ones keep that beat. */
+static uint64_t first_interval(const struct config *config)
+{
+	uint64_t interval = config->reporting_interval_ns;
+
+	return config->s3_bucket ? interval - random_below(interval / 2 + 1) : interval;
+}
+
 /* Sample and report until asked to stop, or until the engine fails. */
 static int loop(struct run *run)
 {
@@ -311,7 +321,7 @@ static int loop(struct run *run)
 	uint64_t interval = run->config->reporting_interval_ns, now, service_ns;
 	int err = 0;
 
-	run->next_tick_ns = clock_monotonic_ns() + interval;
+	run->next_tick_ns = clock_monotonic_ns() + first_interval(run->config);
 	while (!err && !stop_is_asked()) {
 		now = clock_monotonic_ns();
 		service_ns = engine->service ? engine->service(now) : UINT64_MAX;
