@@ -8,12 +8,14 @@ trap 'rm -rf "$work"' EXIT
 
 echo 'int asprof_bench_nothing;' >"$work/empty.c"
 ${CC:-cc} -shared -fPIC -o "$work/empty.so" "$work/empty.c"
-${CC:-cc} -std=gnu11 -D_GNU_SOURCE -O2 -o "$work/exec_cost" test/programs/exec_cost.c
+${CC:-cc} -std=gnu11 -D_GNU_SOURCE -O2 -o "$work/in_turn" test/programs/in_turn.c
 
-echo "exec of /bin/true (median of ${ROUNDS:-200} rounds of 10)"
-"$work/exec_cost" "${ROUNDS:-200}" /bin/true \
+rounds=${ROUNDS:-200}
+echo "exec of /bin/true (median of $rounds rounds of 10)"
+"$work/in_turn" "$rounds" 10 \
 	"empty preload:LD_PRELOAD=$work/empty.so" \
 	"no preload:PATH=/bin" \
 	"ENABLED=off:LD_PRELOAD=$B/libasprof_preload.so,ASPROF_AGENT_ENABLED=off" \
 	"default:LD_PRELOAD=$B/libasprof_preload.so" \
-	"default, builtin:LD_PRELOAD=$B/libasprof_preload.so,ASPROF_AGENT_ENGINE=builtin"
+	"default, builtin:LD_PRELOAD=$B/libasprof_preload.so,ASPROF_AGENT_ENGINE=builtin" \
+	-- /bin/true
