@@ -76,6 +76,11 @@ uint64_t ring_lost(void)
 	return atomic_load_explicit(&all.lost, memory_order_relaxed);
 }
 
+void ring_wake(void)
+{
+	wake_up(all.collector);
+}
+
 struct sample *ring_reserve(uint32_t hint, enum sample_kind kind, pid_t tid, size_t bytes)
 {
 	size_t shards = atomic_load_explicit(&all.shards, memory_order_acquire);

@@ -71,6 +71,9 @@ void ring_scratch_give(uintptr_t *scratch);
 /* Count COUNT samples as lost. */
 void ring_lose(uint32_t count);
 
+/* Wake the collector. */
+void ring_wake(void);
+
 /* Samples lost since ring_open(). */
 uint64_t ring_lost(void);
 

@@ -81,6 +81,8 @@ static void take_sample(struct thread *thread, bool wall, const siginfo_t *info,
 				    atomic_load_explicit(&thread->tid, memory_order_relaxed), pcs,
 				    depth, truncated);
 	ring_scratch_give(pcs);
+	if (unwind_was_stuck())
+		ring_wake(); /* it looks for new modules first */
 	if (!sample)
 		return;
 	if (wall) {
@@ -161,8 +163,10 @@ int sampler_signal(void)
 	return atomic_load_explicit(&signal_number, memory_order_relaxed);
 }
 
-void sampler_give_up(void)
+void sampler_give_up(int signo)
 {
+	if (signo != sampler_signal())
+		return; /* only thought of: another will be chosen */
 	atomic_store(&enabled, false);
 	atomic_store(&given_up, true);
 	threads_disarm();

@@ -22,8 +22,9 @@ int sampler_install(sampler_installer *install);
 /* Its number; 0 before sampler_install(). Async-signal-safe. */
 int sampler_signal(void);
 
-/* The program wants the signal for itself: stop sending it, for good. Async-signal-safe. */
-void sampler_give_up(void);
+/* The program wants SIGNO for itself: when that is ours, stop sending it, for good.
+ * Async-signal-safe. */
+void sampler_give_up(int signo);
 
 /* Whether it did. */
 bool sampler_gave_up(void);

@@ -278,6 +278,14 @@ static inline int step(struct walk *walk)
  * their number keeps such a walk from going round. */
 #define SIGNAL_FRAMES_MAX 16
 
+static _Atomic bool stuck;
+
+bool unwind_was_stuck(void)
+{
+	return atomic_load_explicit(&stuck, memory_order_relaxed) &&
+	       atomic_exchange_explicit(&stuck, false, memory_order_relaxed);
+}
+
 static size_t walk_on(struct walk *walk, size_t skip, uintptr_t *pcs, size_t max, bool *truncated)
 {
 	uintptr_t sp = walk->sp;
@@ -305,6 +313,8 @@ static size_t walk_on(struct walk *walk, size_t skip, uintptr_t *pcs, size_t max
 		pcs[count++] = walk->pc + walk->exact;
 	}
 	*truncated = end == UNWIND_TRUNCATED;
+	if (unlikely(end == UNWIND_NO_RULE || end == UNWIND_BAD_STACK))
+		atomic_store_explicit(&stuck, true, memory_order_relaxed);
 	count_end((enum unwind_end)end, sp);
 	return count;
 }

@@ -22,6 +22,10 @@ size_t unwind_context(const void *ucontext, uintptr_t stack_high, uintptr_t *pcs
  * calls this; each more leaves out one more. Otherwise like unwind_context. */
 size_t unwind_here(uintptr_t stack_high, size_t skip, uintptr_t *pcs, size_t max, bool *truncated);
 
+/* Whether a walk did not reach the entry since this was last asked: a module may have come that
+ * modules_refresh() has not seen yet. */
+bool unwind_was_stuck(void);
+
 /* How walks ended. */
 enum unwind_end {
 	UNWIND_COMPLETE,  /* at the entry of the thread */
