@@ -166,10 +166,20 @@ static bool on_namespace_change(void)
 	return true;
 }
 
+/* Nothing may come after this that the program's handler would not understand: the builtin engine
+ * takes its timers away, and async-profiler is stopped before the call returns. */
 static void on_signal_claimed(int signo)
 {
-	(void)signo;
-	sampler_give_up();
+	const struct engine *engine = agent_engine();
+	bool builtin = engine && engine->service;
+
+	if (!engine || (builtin && signo != sampler_signal()))
+		return;
+	log_warn("the program handles signal %d itself, which takes the samples; profiling is off "
+		 "in this process from now on",
+		 signo);
+	sampler_give_up(signo);
+	agent_stop(builtin ? 0 : config.exit_timeout_ns);
 }
 
 static const struct interpose_hooks hooks = {
