@@ -55,6 +55,5 @@ int engine_dl_open(struct engine *engine, const char *library)
 		}
 		memcpy((char *)engine + symbols[i].offset, &symbol, sizeof(symbol));
 	}
-	engine->init();
 	return 0;
 }

@@ -4,7 +4,7 @@
 
 #include "core/engine.h"
 
-/* Open LIBRARY, a soname or an absolute path, and fill in ENGINE from it; init is called. The
+/* Open LIBRARY, a soname or an absolute path, and fill in ENGINE from it; init is left to the caller. The
  * library stays in the process for ever, also when this fails on the way: it may have threads or
  * handlers by then.
  *

@@ -45,7 +45,9 @@ static int choose_engine(struct agent_equipment *equipment, const struct config 
 	if (c->engine != ENGINE_BUILTIN) {
 		err = engine_dl_open(&loaded, c->lib);
 		if (!err) {
+			/* First, as init has handlers to install. */
 			sample_engine_library((const void *)(uintptr_t)loaded.execute);
+			loaded.init();
 			equipment->engine = &loaded;
 			return 0;
 		}

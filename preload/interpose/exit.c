@@ -1,10 +1,12 @@
-/* Interposes the ways out that pass by the library's destructor, to flush before. */
+/* Interposes the ways out that pass by the library's destructor, to flush before; and keeps
+ * async-profiler from flushing at exit itself. */
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "preload/interpose/hooks.h"
 #include "preload/interpose/real.h"
+#include "preload/interpose/sample.h"
 
 /* The process whose end is told; 0: none, or told already. A child of vfork shares this memory
  * but not the pid. */
@@ -60,4 +62,13 @@ EXPORT void quick_exit(int status)
 	exit_tell(EXITING_AT_ONCE);
 	REAL(quick_exit)(status);
 	__builtin_unreachable();
+}
+
+/* async-profiler's own exit handler stops it under a lock that a thread may have held when this
+ * process was forked, and then waits for ever. The agent stops it, where there is one. */
+EXPORT int __cxa_atexit(void (*handler)(void *), void *argument, void *library)
+{
+	if (sample_in_engine((const void *)(uintptr_t)handler))
+		return 0;
+	return REAL(__cxa_atexit)(handler, argument, library);
 }

@@ -34,6 +34,9 @@ ssize_t __recv_chk(int fd, void *data, size_t length, size_t size, int flags);
 ssize_t __recvfrom_chk(int fd, void *data, size_t length, size_t size, int flags,
 		       struct sockaddr *address, socklen_t *address_length);
 
+/* What atexit(3) is in a shared library, and what registers destructors of C++; no header. */
+int __cxa_atexit(void (*handler)(void *), void *argument, void *library);
+
 /* Other names that the C library has for sigaction(2) and signal(2). */
 int __sigaction(int signo, const struct sigaction *action, struct sigaction *old);
 __sighandler_t bsd_signal(int signo, __sighandler_t handler);
@@ -51,6 +54,7 @@ int pthread_attr_setsigmask_np(pthread_attr_t *attr, const sigset_t *mask);
 	X(_exit)                      \
 	X(_Exit)                      \
 	X(quick_exit)                 \
+	X(__cxa_atexit)               \
 	X(sigaction)                  \
 	X(signal)                     \
 	X(sysv_signal)                \
