@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "decoder/filter.h"
+#include "decoder/heap_last.h"
 #include "decoder/heap_order.h"
 #include "decoder/labels.h"
 #include "decoder/resolve.h"
@@ -137,7 +138,7 @@ static void on_event(void *arg, const struct jfr_event *event)
 
 /* Files of one process are told by what they are labelled with; those without a label are all taken
  * for one process's. */
-static uint32_t process_of(struct heap *h, const struct feed_chunk *from)
+uint32_t heap_process(struct heap *h, const struct feed_chunk *from)
 {
 	struct buf labels = BUF_INIT(1u << 17);
 	uint32_t process;
@@ -211,7 +212,7 @@ static void consume_chunk(struct heap *h, struct prepared *one, const struct per
 			     .filter = { .args = h->args, .profile = &h->profile },
 			     .chunk = &one->chunk,
 			     .settings = &one->from.settings,
-			     .process = process_of(h, &one->from) };
+			     .process = heap_process(h, &one->from) };
 
 	profile_spans(&h->profile, &one->chunk.header);
 	r.ns_per_tick = ns_per_tick(&one->chunk.header);
@@ -294,7 +295,10 @@ int heap_read(struct heap *h, const struct args *args, char **files, int count, 
 		feed_quiet(line.feed);
 	if (period_set(&period, args, line.feed))
 		period = (struct period){ INT64_MIN, INT64_MAX };
-	run_pipe_line(&line, h, &period);
+	if (h->want_stacks)
+		run_pipe_line(&line, h, &period);
+	else
+		heap_last_read(h, line.feed, &period);
 	failed = feed_failed(line.feed) || h->out_of_memory;
 	if (h->out_of_memory)
 		say("out of memory");

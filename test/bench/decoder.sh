@@ -32,7 +32,7 @@ best() {
 # compare TITLE FILE OUR-SWITCHES THEIR-SWITCHES
 compare() {
 	rm -f "$tmp/ours" "$tmp/theirs"
-	for turn in 1 2 3; do
+	for _ in 1 2 3; do
 		# shellcheck disable=SC2086 # words on purpose
 		once ours "$agent" collapsed $3 "$2" -o "$tmp/ours.txt"
 		# shellcheck disable=SC2086
