@@ -22,6 +22,7 @@
 #define SATURATED 255
 
 _Atomic uint8_t mem_filter[1u << MEM_FILTER_BITS];
+_Atomic size_t mem_filter_mask;
 
 /* Atomic one by one for the reader that walks by; `version` tells it of a change in between. */
 struct entry {
@@ -63,9 +64,14 @@ static struct table *table_get(void)
 
 void mem_table_watch(const void *p)
 {
-	_Atomic uint8_t *count = &mem_filter[mem_filter_index(p)];
-	uint8_t now = atomic_load_explicit(count, memory_order_relaxed);
+	_Atomic uint8_t *count;
+	uint8_t now;
 
+	/* Before the count. Who frees P has it from who allocated it, and so sees both. */
+	if (!atomic_load_explicit(&mem_filter_mask, memory_order_relaxed))
+		atomic_store(&mem_filter_mask, (1u << MEM_FILTER_BITS) - 1);
+	count = &mem_filter[mem_filter_index(p)];
+	now = atomic_load_explicit(count, memory_order_relaxed);
 	while (now != SATURATED &&
 	       !atomic_compare_exchange_weak_explicit(count, &now, (uint8_t)(now + 1),
 						      memory_order_release, memory_order_relaxed))

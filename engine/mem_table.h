@@ -29,12 +29,17 @@ int mem_table_open(void);
 
 extern _Atomic uint8_t mem_filter[1u << MEM_FILTER_BITS] __attribute__((visibility("hidden")));
 
+/* Zero until something is put in: a program that is not sampled then looks at one and the same
+ * byte, and not all over the filter. */
+extern _Atomic size_t mem_filter_mask __attribute__((visibility("hidden")));
+
 static inline size_t mem_filter_index(const void *p)
 {
 	uintptr_t a = (uintptr_t)p;
 
 	/* The arenas of glibc's threads lie 64 MiB apart: not all on the same lines. */
-	return (a >> 6 ^ a >> 15) & ((1u << MEM_FILTER_BITS) - 1);
+	return (a >> 6 ^ a >> 15) &
+	       __atomic_load_n((const size_t *)&mem_filter_mask, __ATOMIC_RELAXED);
 }
 
 /* False: P is surely not in the table. */
