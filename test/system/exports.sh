@@ -88,9 +88,9 @@ library weak 'int no_such_function(void) __attribute__((weak));
 scripts/check-so "$dir/weak.so" "$dir/exports.map" || fail "a weak symbol is refused"
 
 # arc4random came with glibc 2.36: both the name and the version are wrong.
+# shellcheck disable=SC2086 # words
 if echo '#include <stdlib.h>
 	__attribute__((visibility("default"))) unsigned api_f(void) { return arc4random(); }' |
-	# shellcheck disable=SC2086 # words
 	${CC:-cc} $good -x c -o "$dir/new.so" - 2>/dev/null; then
 	said=$(scripts/check-so "$dir/new.so" "$dir/exports.map") && fail "a new glibc is not told"
 	grep -q 'imports arc4random of glibc 2.36, newer than 2.34$' <<<"$said" || fail "$said"

@@ -10,7 +10,7 @@ churn=$(program mem_churn) || exit 1
 for interval in 0 4k 512k off; do
 	out=$(ASPROF_AGENT_NATIVE_MEM=$interval preloaded timeout -k 5 $((seconds + 60)) \
 		"$churn" 64 "$seconds" 2>"$work/err") || fail "at $interval: status $?: $(cat "$work/err")"
-	[ "$out" = done ] && [ ! -s "$work/err" ] || fail "at $interval: $out $(cat "$work/err")"
+	[ "$out" = "done" ] && [ ! -s "$work/err" ] || fail "at $interval: $out $(cat "$work/err")"
 done
 
 for sanitizer in address thread; do
@@ -20,7 +20,7 @@ for sanitizer in address thread; do
 	out=$(ASPROF_AGENT_NATIVE_MEM=4k preloaded timeout -k 5 $((seconds + 60)) \
 		"$work/sanitized" 16 "$seconds" 2>"$work/err") ||
 		fail "$sanitizer: status $?: $(cat "$work/err")"
-	[ "$out" = done ] || fail "$sanitizer: $out $(cat "$work/err")"
+	[ "$out" = "done" ] || fail "$sanitizer: $out $(cat "$work/err")"
 	[ "$(grep -vc '^asprof-agent.* \(native memory: .* has a malloc of its own\|.* runs under the thread sanitizer\)' "$work/err")" = 0 ] ||
 		fail "$sanitizer: $(cat "$work/err")"
 done

@@ -64,7 +64,7 @@ outage 'outage, kept in a spool' ASPROF_AGENT_SPOOL_DIR="$work/spool"
 port=$(free_port)
 store
 fresh
-for i in $(seq "$KILLS"); do
+for _ in $(seq "$KILLS"); do
 	(profiled 60 ASPROF_AGENT_LOCAL_DIR="$work/local" ASPROF_AGENT_SPOOL_DIR="$work/spool") \
 		>/dev/null 2>&1 &
 	job=$!
@@ -129,7 +129,7 @@ if [ "$(id -u)" -eq 0 ] && unshare -m true 2>/dev/null; then
 	spool_fails 'somebody else'"'"'s' 'belongs to another user'
 	fresh
 	mkdir "$work/spool"
-	mount -t tmpfs -o ro none "$work/spool" && mounted=1
+	mount -t tmpfs -o ro none "$work/spool" || fail "cannot mount"
 	spool_fails 'read-only' 'Read-only file system'
 	umount "$work/spool"
 	fresh

@@ -48,12 +48,12 @@ objects_are_right() {
 
 # all_arrive WHAT [NAME=VALUE…]
 all_arrive() {
-	local what=$1 i jobs=()
+	local what=$1 jobs=()
 	shift
 
 	empty
 	rm -rf "$work/local"
-	for i in $(seq "$PROGRAMS"); do
+	for _ in $(seq "$PROGRAMS"); do
 		profiled "$SECONDS_EACH" ASPROF_AGENT_LOCAL_DIR="$work/local" ASPROF_AGENT_TAGS='team=a b,x=1' \
 			ASPROF_AGENT_PROFILING_GROUP=svc ASPROF_AGENT_EXIT_TIMEOUT=10s "$@" &
 		jobs+=($!)
