@@ -272,13 +272,13 @@ static void *walk_and_work(void *argument)
 
 /* Returns NULL when all went well. No check in here: Check takes a lock for each, which a child
  * forked meanwhile would find held. */
-static void *refresh(void *argument)
+static void *refresh(void *failure)
 {
 	void *result = NULL;
 
 	while (!atomic_load(&stop)) {
 		if (modules_refresh() < 0)
-			result = argument;
+			result = failure;
 		modules_forget();
 	}
 	return result;
@@ -294,7 +294,7 @@ START_TEST(walks_meet_changes)
 	ck_assert(build("storm", "int come(int (*f)(void)) { return f() + 5; }"));
 	sigaction(SIGUSR1, &action, NULL);
 	ck_assert_int_eq(pthread_create(&walker, NULL, walk_and_work, NULL), 0);
-	ck_assert_int_eq(pthread_create(&refresher, NULL, refresh, &refresher), 0);
+	ck_assert_int_eq(pthread_create(&refresher, NULL, refresh, &stop), 0);
 	for (int i = 0; i < 300; i++) {
 		library = open_library("storm");
 		*(void **)&come = dlsym(library, "come");
@@ -318,7 +318,7 @@ START_TEST(fork_meets_refresh)
 	pid_t pid;
 
 	atomic_store(&stop, false);
-	ck_assert_int_eq(pthread_create(&refresher, NULL, refresh, &refresher), 0);
+	ck_assert_int_eq(pthread_create(&refresher, NULL, refresh, &stop), 0);
 	for (int i = 0; i < 200; i++) {
 		pid = fork();
 		if (!pid) {
