@@ -59,9 +59,9 @@ static bool find_converter(void)
 
 int main(void)
 {
-	Suite *suite = suite_create("jfr_converter");
-	TCase *tcase = tcase_create("all");
-	SRunner *runner = srunner_create(suite);
+	SRunner *runner;
+	Suite *suite;
+	TCase *tcase;
 	int failed;
 
 	if (!find_converter()) {
@@ -72,6 +72,9 @@ int main(void)
 		puts("cannot write the recording");
 		return 1;
 	}
+	suite = suite_create("jfr_converter");
+	tcase = tcase_create("all");
+	runner = srunner_create(suite);
 	tcase_set_timeout(tcase, 120);
 	tcase_add_loop_test(tcase, stacks_and_their_weights, 0,
 			    sizeof(conversions) / sizeof(*conversions));

@@ -200,9 +200,9 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("jfr_jdk");
-	TCase *tcase = tcase_create("all");
-	SRunner *runner = srunner_create(suite);
+	SRunner *runner;
+	Suite *suite;
+	TCase *tcase;
 	int failed;
 
 	if (system("command -v jfr >/dev/null 2>&1")) {
@@ -213,6 +213,9 @@ int main(void)
 		puts("cannot write the recording");
 		return 1;
 	}
+	suite = suite_create("jfr_jdk");
+	tcase = tcase_create("all");
+	runner = srunner_create(suite);
 	tcase_set_timeout(tcase, 120);
 	tcase_add_test(tcase, summary);
 	tcase_add_test(tcase, print_json);

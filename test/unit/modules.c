@@ -352,14 +352,16 @@ END_TEST
 int main(void)
 {
 	SRunner *runner;
-	TCase *tests = tcase_create("following");
-	Suite *suite = suite_create("modules");
+	TCase *tests;
+	Suite *suite;
 	int failed;
 
 	if (system("cc --version >/dev/null 2>&1")) {
 		puts("no compiler to make libraries with");
 		return 77;
 	}
+	tests = tcase_create("following");
+	suite = suite_create("modules");
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_set_timeout(tests, 120);
 	tcase_add_test(tests, the_program_and_its_libraries);

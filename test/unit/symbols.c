@@ -490,9 +490,9 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("symbols");
-	TCase *tcase = tcase_create("all");
 	SRunner *runner;
+	Suite *suite;
+	TCase *tcase;
 	int failed;
 
 	if (system("for i in cc c++ strip objcopy readelf xz; do "
@@ -500,6 +500,8 @@ int main(void)
 		puts("cc, c++, xz or binutils are not installed");
 		return 77;
 	}
+	suite = suite_create("symbols");
+	tcase = tcase_create("all");
 	runner = srunner_create(suite);
 	tcase_set_timeout(tcase, 60);
 	tcase_add_checked_fixture(tcase, setup, teardown);
