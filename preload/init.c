@@ -184,10 +184,24 @@ static void on_signal_claimed(int signo)
 	agent_stop(builtin ? 0 : config.exit_timeout_ns);
 }
 
+/* The agent thread may not have seen yet that it was called off. */
+static void on_exec_failed(void)
+{
+	int err = process_start_agent();
+
+	for (int i = 0; err == -EALREADY && i < 100; i++) {
+		sleep_ns(100000);
+		err = process_start_agent();
+	}
+	if (!err)
+		exit_arm();
+}
+
 static const struct interpose_hooks hooks = {
 	.thread_started = threads_started,
 	.thread_ended = threads_ended,
 	.process_exiting = on_process_exiting,
+	.exec_failed = on_exec_failed,
 	.before_namespace_change = on_namespace_change,
 	.signal_claimed = on_signal_claimed,
 };

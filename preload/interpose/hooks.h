@@ -30,6 +30,10 @@ struct interpose_hooks {
 	 * wake the agent thread and wait for it on a futex. Other threads run on meanwhile. */
 	void (*process_exiting)(enum exiting how);
 
+	/* After process_exiting: the process did not end, as its exec failed. errno need not be
+	 * preserved. */
+	void (*exec_failed)(void);
+
 	/* A system call comes that only a single-threaded process may make. True when threads
 	 * of the agent were ended for it; they must be joined, and never come back. */
 	bool (*before_namespace_change)(void);

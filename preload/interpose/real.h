@@ -55,6 +55,11 @@ int pthread_attr_setsigmask_np(pthread_attr_t *attr, const sigset_t *mask);
 	X(_Exit)                      \
 	X(quick_exit)                 \
 	X(__cxa_atexit)               \
+	X(execve)                     \
+	X(execv)                      \
+	X(execvp)                     \
+	X(execvpe)                    \
+	X(fexecve)                    \
 	X(sigaction)                  \
 	X(signal)                     \
 	X(sysv_signal)                \

@@ -70,10 +70,15 @@ static void signal_claimed(int signo)
 	(void)signo;
 }
 
+static void exec_failed(void)
+{
+}
+
 static const struct interpose_hooks hooks = {
 	.thread_started = thread_started,
 	.thread_ended = thread_ended,
 	.process_exiting = process_exiting,
+	.exec_failed = exec_failed,
 	.before_namespace_change = before_namespace_change,
 	.signal_claimed = signal_claimed,
 };

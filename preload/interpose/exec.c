@@ -1,0 +1,106 @@
+/* Interposes the exec family: what the process has sampled is delivered before it becomes another
+ * program, and no sampling signal is left under way, which would kill that one. */
+#include <alloca.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <unistd.h>
+
+#include "preload/interpose/hooks.h"
+#include "preload/interpose/real.h"
+
+/* The program lives on, and so does its profile. */
+static int failed(bool told)
+{
+	const struct interpose_hooks *hooks = hooks_get();
+	int saved = errno;
+
+	if (told && hooks)
+		hooks->exec_failed();
+	errno = saved;
+	return -1;
+}
+
+/* True when this process had an agent, and not only the one that it was forked from. */
+static bool leave(void)
+{
+	bool armed = exit_is_armed();
+
+	if (armed)
+		exit_tell(EXITING_AT_ONCE);
+	return armed;
+}
+
+#define EXEC(name, parameters, arguments) \
+	EXPORT int name parameters        \
+	{                                 \
+		bool told = leave();      \
+                                          \
+		REAL(name) arguments;     \
+		return failed(told);      \
+	}
+
+EXEC(execve, (const char *path, char *const *argv, char *const *envp), (path, argv, envp))
+EXEC(execv, (const char *path, char *const *argv), (path, argv))
+EXEC(execvp, (const char *file, char *const *argv), (file, argv))
+EXEC(execvpe, (const char *file, char *const *argv, char *const *envp), (file, argv, envp))
+EXEC(fexecve, (int fd, char *const *argv, char *const *envp), (fd, argv, envp))
+
+/* Those behind FIRST, up to and with the NULL. */
+static size_t count_arguments(va_list list)
+{
+	size_t count = 1;
+
+	while (va_arg(list, char *))
+		count++;
+	return count;
+}
+
+/* On the stack, as these too may be called where there is no heap to rely on. */
+#define COLLECT(argv, first, list)                               \
+	do {                                                     \
+		size_t count_, at_ = 0;                          \
+		va_list again_;                                  \
+                                                                 \
+		va_copy(again_, list);                           \
+		count_ = count_arguments(again_);                \
+		va_end(again_);                                  \
+		(argv) = alloca((count_ + 1) * sizeof(*(argv))); \
+		(argv)[at_++] = (char *)(uintptr_t)(first);      \
+		while (at_ <= count_)                            \
+			(argv)[at_++] = va_arg(list, char *);    \
+	} while (0)
+
+EXPORT int execl(const char *path, const char *first, ...)
+{
+	va_list list;
+	char **argv;
+
+	va_start(list, first);
+	COLLECT(argv, first, list);
+	va_end(list);
+	return execv(path, argv);
+}
+
+EXPORT int execlp(const char *file, const char *first, ...)
+{
+	va_list list;
+	char **argv;
+
+	va_start(list, first);
+	COLLECT(argv, first, list);
+	va_end(list);
+	return execvp(file, argv);
+}
+
+EXPORT int execle(const char *path, const char *first, ...)
+{
+	char *const *environment;
+	va_list list;
+	char **argv;
+
+	va_start(list, first);
+	COLLECT(argv, first, list);
+	environment = va_arg(list, char *const *);
+	va_end(list);
+	return execve(path, argv, environment);
+}

@@ -1,0 +1,21 @@
+#!/bin/bash
+# A program that becomes another one is not harmed by samples under way, and its profile up to
+# then is delivered.
+. "$(dirname "$0")/agent.inc"
+
+execs=$(program execs) || exit 1
+for engine in $(engines); do
+	profiled "$work/$engine" "$engine" CPU_INTERVAL=1ms WALL_INTERVAL=2ms "$execs" 16 \
+		>"$work/said" 2>"$work/err"
+	status=$?
+	[ $status = 7 ] && [ "$(cat "$work/said")" = ok ] ||
+		fail "$engine: status $status, $(cat "$work/said" "$work/err")"
+	[ ! -s "$work/err" ] || fail "$engine: $(cat "$work/err")"
+	# One process, and a report for each program that it was, or two where an exec failed late.
+	count=$(ls "$work/$engine" | wc -l)
+	[ "$count" -ge 12 ] || fail "$engine: $count reports of 16 programs"
+	# async-profiler takes longer to start than these programs live.
+	[ "$engine" != builtin ] || "$agent" collapsed --cpu "$work/$engine" | grep -q ';main ' ||
+		fail "$engine: no samples"
+done
+[ -n "${ASPROF_TEST_LIB:-}" ] || echo "async-profiler was left out: ASPROF_TEST_LIB is not set"
