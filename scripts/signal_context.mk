@@ -1,6 +1,6 @@
 # Sources with code that runs in signal handlers or allocator hooks.
 CFLAGS_engine_unwind := $(SIGNAL_FLAGS)
-CFLAGS_engine_ring   := $(SIGNAL_FLAGS)
+CFLAGS_engine_ring := -fno-stack-protector
 CFLAGS_engine_sampler := $(SIGNAL_FLAGS)
 CFLAGS_engine_unwind_map   := $(SIGNAL_FLAGS)
 CFLAGS_engine_unwind_x86_64 := $(SIGNAL_FLAGS)
