@@ -383,7 +383,10 @@ static bool wait_out_delay(uint64_t delay_ns)
 
 	while (!stop_is_asked() && clock_monotonic_ns() < until)
 		wake_wait(&agent.wake, until);
-	return atomic_compare_exchange_strong(&agent.state, &delayed, AGENT_STARTING);
+	/* Who asks looks at the state after that, and does not wait while it is AGENT_DELAYED: so
+	 * the question is looked for once more, after the state has changed. */
+	return atomic_compare_exchange_strong(&agent.state, &delayed, AGENT_STARTING) &&
+	       !stop_is_asked();
 }
 
 static void *run_agent(void *unused)
@@ -492,6 +495,7 @@ int agent_stop(uint64_t timeout_ns)
 	if (atomic_load(&agent.state) == AGENT_NONE || own_thread_is())
 		return -ESRCH;
 	atomic_store(&agent.stop_by_ns, deadline);
+	atomic_fetch_or(&agent.asked, ASK_STOP);
 	/* While it is still asleep there is nothing to wait for. */
 	err = ask(ASK_STOP, atomic_load(&agent.state) == AGENT_DELAYED ? 0 : deadline);
 	errno = saved;
