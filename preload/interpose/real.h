@@ -54,7 +54,6 @@ int pthread_attr_setsigmask_np(pthread_attr_t *attr, const sigset_t *mask);
 	X(_exit)                      \
 	X(_Exit)                      \
 	X(quick_exit)                 \
-	X(__cxa_atexit)               \
 	X(execve)                     \
 	X(execv)                      \
 	X(execvp)                     \
