@@ -13,7 +13,7 @@ stop() {
 trap stop EXIT
 export ASPROF_AGENT_ENGINE=builtin ASPROF_AGENT_LOCAL_DIR="$work/reports"
 preload=$B/libasprof_preload.so
-rounds=${ROUNDS:-31}
+rounds=${ROUNDS:-21}
 
 if command -v sqlite3 >/dev/null; then
 	${CC:-cc} -std=gnu11 -D_GNU_SOURCE -O2 -o "$work/in_turn" test/programs/in_turn.c
@@ -21,7 +21,7 @@ if command -v sqlite3 >/dev/null; then
 	"$work/in_turn" "$rounds" 1 "bare:PATH=$PATH" \
 		"preloaded:PATH=$PATH,LD_PRELOAD=$preload,ASPROF_AGENT_ENGINE=builtin,ASPROF_AGENT_LOCAL_DIR=$work/reports" \
 		-- sqlite3 :memory: "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c
-			WHERE x < 2000000) SELECT sum(x * x % 7), count(DISTINCT x % 1000) FROM c"
+			WHERE x < 5000000) SELECT sum(x * x % 7), count(DISTINCT x % 1000) FROM c"
 fi
 
 # serve NAME [PRELOAD]: a server on a socket of its own.
