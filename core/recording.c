@@ -118,8 +118,8 @@ void recording_release(struct recording *recording, const struct report_part *pa
 	off_t end = (part->offset + (off_t)part->length) & ~(off_t)(PAGE - 1);
 
 	/* Where a hole cannot be made the space comes back with the file. */
-	if (end > 0 && fallocate(recording->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, end))
-		return;
+	if (end > 0)
+		fallocate(recording->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, end);
 }
 
 void recording_close(struct recording *recording)

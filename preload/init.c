@@ -116,8 +116,8 @@ static void tell_exit(void)
 	exit_tell(EXITING_NORMALLY);
 }
 
-/* async-profiler has an exit handler of its own, which drops what it has not written. Handlers
- * run in the reverse order of their registration, so ours has to come after its start. */
+/* async-profiler's library has objects that are destroyed at exit. Handlers run in the reverse order
+ * of their registration: one that is registered after its start stops it while they are there. */
 static void on_started(void)
 {
 	static bool registered;
