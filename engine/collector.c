@@ -208,6 +208,9 @@ static int name_frames(void *context, const uintptr_t *pcs, const bool *is_retur
 		out[i].class_name = found[i].module;
 		out[i].method_name = found[i].name;
 		out[i].type = (uint8_t)found[i].type;
+		/* Readers have 31 bits for it. */
+		if (found[i].link_address <= INT32_MAX)
+			out[i].address = (uint32_t)found[i].link_address;
 	}
 out:
 	free(sites);
@@ -220,8 +223,19 @@ static void write_modules(uint64_t ticks)
 	const struct module *const *list;
 	size_t count = modules_list(&list);
 
-	for (size_t i = 0; i < count; i++)
-		jfr_native_library(all.jfr, ticks, list[i]->path, list[i]->start, list[i]->end);
+	for (size_t i = 0; i < count; i++) {
+		const struct jfr_library library = {
+			.path = list[i]->path,
+			.base = list[i]->start,
+			.top = list[i]->end,
+			.build_id = list[i]->build_id,
+			.build_id_size = list[i]->build_id_size,
+			.link_address = list[i]->start - list[i]->bias,
+			.file_offset = list[i]->file_offset,
+		};
+
+		jfr_native_library(all.jfr, ticks, &library);
+	}
 }
 
 static void write_machine(uint64_t ticks)

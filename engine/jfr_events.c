@@ -264,16 +264,31 @@ void jfr_setting(struct jfr_writer *w, uint64_t ticks, const char *key, const ch
 	end_strings(w, &e);
 }
 
-void jfr_native_library(struct jfr_writer *w, uint64_t ticks, const char *name, uintptr_t base,
-			uintptr_t top)
+static void put_hex(struct event *e, const uint8_t *bytes, size_t size)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	*e->p++ = JFR_STRING_UTF8;
+	e->p = jfr_put_varint(e->p, size * 2);
+	for (size_t i = 0; i < size; i++) {
+		*e->p++ = (uint8_t)digits[bytes[i] >> 4];
+		*e->p++ = (uint8_t)digits[bytes[i] & 15];
+	}
+}
+
+void jfr_native_library(struct jfr_writer *w, uint64_t ticks, const struct jfr_library *library)
 {
 	struct event e;
 
-	if (!begin_strings(w, &e, JFR_T_NATIVE_LIBRARY, ticks, 1, length_of(name)))
+	if (!begin_strings(w, &e, JFR_T_NATIVE_LIBRARY, ticks, 2,
+			   length_of(library->path) + library->build_id_size * 2))
 		return;
-	put_string(&e, name);
-	put(&e, base);
-	put(&e, top);
+	put_string(&e, library->path);
+	put(&e, library->base);
+	put(&e, library->top);
+	put_hex(&e, library->build_id, library->build_id_size);
+	put(&e, library->link_address);
+	put(&e, library->file_offset);
 	end_strings(w, &e);
 }
 

@@ -68,13 +68,14 @@ static void write_threads(const struct pool_writer *w)
 
 static void write_frame(const struct pool_writer *w, uint32_t frame)
 {
-	uint8_t *p = jfr_out_room(w->out, 3 * JFR_VARINT_MAX);
+	uint8_t *p = jfr_out_room(w->out, 4 * JFR_VARINT_MAX);
 
 	if (!p)
 		return;
 	p = jfr_put_varint(p, w->method_id + w->names.methods_of[frame]);
-	*p++ = 0; /* line, bytecode index */
-	*p++ = 0;
+	*p++ = 0; /* line */
+	/* What native code has for a bytecode index: with it, a debug file tells the line. */
+	p = jfr_put_varint(p, w->names.frames[frame].address);
 	p = jfr_put_varint(p, w->names.frames[frame].type);
 	jfr_out_commit(w->out, p);
 }

@@ -157,6 +157,12 @@ const struct jfr_field_row jfr_fields[] = {
 	  JFR_INLINE, JFR_UNIT_ADDRESS },
 	{ JFR_T_NATIVE_LIBRARY, "topAddress", JFR_T_LONG, "Top Address",
 	  JFR_INLINE, JFR_UNIT_ADDRESS },
+	/* Ours: what finds the debug file, and what baseAddress is in the file. */
+	{ JFR_T_NATIVE_LIBRARY, "buildId", JFR_T_STRING, "Build Id", JFR_INLINE, JFR_UNIT_NONE },
+	{ JFR_T_NATIVE_LIBRARY, "linkAddress", JFR_T_LONG, "Link Address",
+	  JFR_INLINE, JFR_UNIT_ADDRESS },
+	{ JFR_T_NATIVE_LIBRARY, "fileOffset", JFR_T_LONG, "File Offset",
+	  JFR_INLINE, JFR_UNIT_BYTES },
 
 	{ JFR_T_LOG, "startTime", JFR_T_LONG, "Start Time", JFR_INLINE, JFR_UNIT_TICKS },
 	{ JFR_T_LOG, "level", JFR_T_LOG_LEVEL, "Level", JFR_IN_POOL, JFR_UNIT_NONE },

@@ -41,6 +41,7 @@ struct jfr_frame_name {
 	const char *class_name;  /* of native code: the library's file name; NULL: none */
 	const char *method_name; /* demangled; NULL: the frame is called "[unknown]" */
 	uint8_t type;            /* enum jfr_frame_type */
+	uint32_t address;        /* link address in the library; 0: unknown, or beyond 2 GiB */
 };
 
 /* Name COUNT program counters, all different, into OUT (zeroed). Those with IS_RETURN are return
@@ -126,8 +127,17 @@ void jfr_user_event(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t ty
 /* Readers look at: clock ("tsc"), version, engine, cstack, event, interval, wall, nativemem. */
 void jfr_setting(struct jfr_writer *w, uint64_t ticks, const char *key, const char *value);
 
-void jfr_native_library(struct jfr_writer *w, uint64_t ticks, const char *name, uintptr_t base,
-			uintptr_t top);
+/* Code that is mapped from a file at [BASE, TOP). */
+struct jfr_library {
+	const char *path;
+	uintptr_t base, top;
+	const uint8_t *build_id;
+	size_t build_id_size;  /* 0: none */
+	uint64_t link_address; /* of BASE */
+	uint64_t file_offset;  /* likewise */
+};
+
+void jfr_native_library(struct jfr_writer *w, uint64_t ticks, const struct jfr_library *library);
 
 /* Shares of all processors, 0 to 1. */
 void jfr_cpu_load(struct jfr_writer *w, uint64_t ticks, float user, float system, float machine);

@@ -134,6 +134,15 @@ static struct {
 	bool stale;   /* the list is newer than the published map */
 } modules;
 
+static uint64_t offset_of(const struct image *image, uintptr_t start)
+{
+	for (size_t i = 0; i < image->phdr_count; i++)
+		if (image->phdrs[i].p_type == PT_LOAD &&
+		    image->bias + image->phdrs[i].p_vaddr == start)
+			return image->phdrs[i].p_offset;
+	return 0;
+}
+
 static bool code_span(const struct image *image, uintptr_t *start, uintptr_t *end)
 {
 	const Elf64_Phdr *phdr;
@@ -288,6 +297,7 @@ static struct module *module_new(struct image *image, uintptr_t start, uintptr_t
 	module->start = start;
 	module->end = end;
 	module->bias = image->bias;
+	module->file_offset = offset_of(image, start);
 	module->build_id_size = image_build_id(image, module->build_id);
 	module->table = compile(image, start, end);
 	module->loaded_ticks = clock_ticks();

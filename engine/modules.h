@@ -13,6 +13,7 @@ struct unwind_table;
 struct module {
 	uintptr_t start, end; /* its executable mappings, [start, end) */
 	uintptr_t bias;       /* load address minus link address */
+	uint64_t file_offset; /* of start */
 	const char *path;     /* absolute where it could be found out; "[vdso]" for the vDSO */
 	uint8_t build_id[32];
 	size_t build_id_size; /* 0: none */

@@ -214,6 +214,7 @@ static int answer(struct symbols *symbols, uintptr_t pc, struct symbol *out)
 	char text[24];
 
 	out->start = pc;
+	out->link_address = module ? address_in(module, pc) : 0;
 	if (!module && !entry->name) { /* nothing that stays true: it may get a name yet */
 		snprintf(text, sizeof(text), "0x%" PRIxPTR, pc);
 		out->name = string_pool_intern(&symbols->modules, text);

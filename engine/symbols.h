@@ -16,6 +16,7 @@ struct symbol {
 	const char *module;       /* base name of the file, "vdso", "jit", or "" when unknown */
 	enum jfr_frame_type type; /* native, C++ (also Rust) or JIT */
 	uintptr_t start;          /* where the function begins, or the address itself */
+	uint64_t link_address;    /* the address as the module's file has it; 0: of no file */
 };
 
 struct symbols;

@@ -39,7 +39,9 @@ static int name_pcs(void *context, const uintptr_t *pcs, const bool *is_return, 
 		char *name = names[pcs[i] / 16 % 65536];
 
 		snprintf(name, sizeof(names[0]), "function_%zu", pcs[i] / 64 % 16384);
-		out[i] = (struct jfr_frame_name){ "libprogram.so", name, JFR_FRAME_NATIVE };
+		out[i] = (struct jfr_frame_name){ .class_name = "libprogram.so",
+						  .method_name = name,
+						  .type = JFR_FRAME_NATIVE };
 	}
 	return 0;
 }

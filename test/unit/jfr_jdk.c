@@ -94,6 +94,7 @@ static const struct {
 	{ "jdk.ActiveSetting", "\"value\": \"tsc\"", 2 },
 	{ "jdk.ActiveSetting", "\"id\": 101", 2 },
 	{ "jdk.NativeLibrary", "\"name\": \"\\/usr\\/lib\\/libc.so.6\"", 2 },
+	{ "jdk.NativeLibrary", "\"buildId\": \"01fe\"", 2 },
 	{ "jdk.CPULoad", "\"jvmUser\": 0.25", 2 },
 	{ "jdk.CPULoad", "\"machineTotal\": 0.5", 2 },
 	{ "jdk.CPUInformation", "\"hwThreads\": 4", 2 },
