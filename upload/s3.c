@@ -161,8 +161,9 @@ static bool mend(struct s3 *s3, enum mend what, const struct http_response *resp
 		if (!response->date)
 			return false;
 		s3->aws.skew = response->date - s3->aws.now();
-		log_info("the clock is %" PRId64 " s behind the store's: mended for uploads",
-			 s3->aws.skew);
+		log_info("the clock is %" PRId64 " s %s the store's: mended for uploads",
+			 s3->aws.skew < 0 ? -s3->aws.skew : s3->aws.skew,
+			 s3->aws.skew < 0 ? "ahead of" : "behind");
 		return true;
 	case MEND_CREDENTIALS:
 		credentials_cache_forget(s3->credentials);
