@@ -2,23 +2,16 @@
 """A real object store for the tests: OpenStack Swift with its S3 interface, all in one process,
 its objects in memory. Needs the distribution's python3-swift, and so its /usr/bin/python3.
 
-usage: swift_server.py PORT [CERTIFICATE KEY]
+usage: swift_server.py PORT [TLS_PORT CERTIFICATE KEY]
 
-Prints "ready PORT" once it answers. The account is test:tester, its secret "testing". SWIFT_AHEAD
-in the environment puts its clock ahead by so many seconds. Ends when its standard input does."""
+Prints "ready" once it answers. The account is test:tester, its secret "testing"; it has a bucket
+named reports from the start. Ends when standard input does."""
 
 import os
-import ssl
 import sys
 import tempfile
-import time
 
 import eventlet
-
-AHEAD = int(os.environ.get('SWIFT_AHEAD', '0'))
-if AHEAD:
-    real_time = time.time
-    time.time = lambda: real_time() + AHEAD
 
 eventlet.monkey_patch()
 
@@ -31,6 +24,7 @@ from swift.proxy import server as proxy_server  # noqa: E402
 from swift.common.middleware import (  # noqa: E402
     bulk, catch_errors, dlo, gatekeeper, listing_formats, slo, tempauth)
 from swift.common.middleware.s3api import s3api  # noqa: E402
+from swift.common.swob import Request  # noqa: E402
 from swift.common.utils import mkdirs  # noqa: E402
 import array  # noqa: E402
 import swift.common.utils  # noqa: E402
@@ -74,15 +68,17 @@ def ring(path, port):
     RingData([array.array('H', [0])], [device], 32).save(path)
 
 
-def serve(app):
-    sock = eventlet.listen(('127.0.0.1', 0))
+def serve(app, port=0, tls=()):
+    sock = eventlet.listen(('127.0.0.1', port))
+    port = sock.getsockname()[1]
+    if tls:
+        sock = eventlet.wrap_ssl(sock, certfile=tls[0], keyfile=tls[1], server_side=True)
     logger = open(os.devnull, 'w')
     eventlet.spawn(eventlet.wsgi.server, sock, app, log=logger, log_output=False)
-    return sock.getsockname()[1]
+    return port
 
 
 def main():
-    port = int(sys.argv[1])
     home = tempfile.mkdtemp(prefix='asprof-swift-')
     mkdirs(os.path.join(home, 'devices', 'sda1', 'tmp'))
     with open(os.path.join(home, 'swift.conf'), 'w') as conf:
@@ -103,6 +99,10 @@ def main():
 
     proxy_conf = dict(conf, allow_account_management='true', account_autocreate='true')
     app = proxy_server.Application(proxy_conf, logger=None)
+    cache = Memcache()
+    made = Request.blank('/v1/AUTH_test/reports', method='PUT').get_response(WithCache(app, cache))
+    assert made.status_int == 201, made
+
     auth = {'user_test_tester': 'testing .admin', 'user_other_other': 'othering .admin'}
     # From the inside out.
     for factory, settings in (
@@ -114,15 +114,13 @@ def main():
             (listing_formats.filter_factory, {}), (gatekeeper.filter_factory, {}),
             (catch_errors.filter_factory, {})):
         app = factory(proxy_conf, **settings)(app)
-    app = WithCache(app, Memcache())
+    app = WithCache(app, cache)
 
-    sock = eventlet.listen(('127.0.0.1', port))
-    if len(sys.argv) > 3:
-        sock = eventlet.wrap_ssl(sock, certfile=sys.argv[2], keyfile=sys.argv[3],
-                                 server_side=True)
-    eventlet.spawn(eventlet.wsgi.server, sock, app, log=open(os.devnull, 'w'), log_output=False)
+    serve(app, int(sys.argv[1]))
+    if len(sys.argv) > 2:
+        serve(app, int(sys.argv[2]), sys.argv[3:])
     eventlet.sleep(0.1)
-    print('ready', sock.getsockname()[1], flush=True)
+    print('ready', flush=True)
     while eventlet.tpool.execute(sys.stdin.read, 1):
         pass
     os._exit(0)

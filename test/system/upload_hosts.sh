@@ -2,8 +2,7 @@
 # On an EC2 instance, in an ECS task, and elsewhere: what uploads are called, and where their
 # credentials come from, by strict metadata services on loopback.
 . "$(dirname "$0")/upload.inc"
-have curl
-/usr/bin/python3 -c 'import swift, eventlet' 2>/dev/null || skip "python3-swift is missing"
+. "$here/swift.inc"
 
 /usr/bin/python3 "$here/metadata_server.py" >"$work/port" 2>"$work/refused" &
 pids+=($!)

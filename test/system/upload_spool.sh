@@ -4,9 +4,7 @@
 #
 # OUTAGE (6) and KILLS (3) may be set higher for a longer look.
 . "$(dirname "$0")/upload.inc"
-have curl
-have openssl
-/usr/bin/python3 -c 'import swift, eventlet' 2>/dev/null || skip "python3-swift is missing"
+. "$here/swift.inc"
 OUTAGE=${OUTAGE:-6} KILLS=${KILLS:-3}
 
 names() {
