@@ -16,7 +16,7 @@
 #include "upload/dir.h"
 #include "upload/limit.h"
 #include "upload/name.h"
-#include "upload/oldest.h"
+#include "upload/temporary.h"
 
 #define SHARED_DIRECTORY "/var/lib/asprof-agent"
 
@@ -135,20 +135,6 @@ static int open_unasked(struct local *local)
 	return local->path ? 0 : -ENOMEM;
 }
 
-/* A file under a hidden name, so that nobody takes a half of it for a profile. */
-static int create_temporary(int dir, char name[NAME_FILE_SIZE])
-{
-	static unsigned int serial;
-	int fd = -EEXIST;
-
-	/* Two containers may share a directory and a pid. */
-	for (unsigned int i = 0; fd == -EEXIST && i < TRIES_MAX; i++) {
-		snprintf(name, NAME_FILE_SIZE, OLDEST_TEMPORARY "%d.%u", (int)getpid(), serial++);
-		fd = fd_raise(openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
-	}
-	return fd;
-}
-
 /* Give the file TEMPORARY the first name of REPORT that is free. */
 static int name_it(int dir, const char *temporary, const struct report *report,
 		   char name[NAME_FILE_SIZE])
@@ -167,14 +153,13 @@ static int write_report(int dir, const struct report *report, char name[NAME_FIL
 	char temporary[NAME_FILE_SIZE];
 	int fd, err;
 
-	fd = create_temporary(dir, temporary);
+	fd = temporary_create(dir, 0644, temporary);
 	if (fd < 0)
 		return fd;
-	err = report_write(report, fd);
-	if (close(fd) && !err)
-		err = -errno; /* a quota, or a server of files that was asked late */
-	if (!err)
-		err = name_it(dir, temporary, report, name);
+	err = temporary_close(dir, temporary, fd, report_write(report, fd));
+	if (err)
+		return err;
+	err = name_it(dir, temporary, report, name);
 	if (err)
 		unlinkat(dir, temporary, 0);
 	return err;

@@ -9,10 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/clock.h"
 #include "core/fd.h"
-
-#define TEMPORARY_MAX_SECONDS 3600
+#include "upload/temporary.h"
 
 /* The order of age: profiles of one second by name, so that the order is one. */
 static bool older(const struct oldest_file *file, int64_t seconds, const char *name)
@@ -41,21 +39,16 @@ static void remember(struct oldest *out, const char *name, int64_t seconds, uint
 
 static void look_at(struct oldest *out, int dir, const struct oldest_file *after, const char *name)
 {
-	bool temporary = !strncmp(name, OLDEST_TEMPORARY, strlen(OLDEST_TEMPORARY));
-	int64_t seconds = 0;
+	int64_t seconds;
 	struct stat st;
 
-	if (!temporary && !name_parse(name, &seconds))
+	if (temporary_is(name))
+		temporary_sweep(dir, name);
+	if (!name_parse(name, &seconds))
 		return;
 	if (strlen(name) >= NAME_FILE_SIZE || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) ||
 	    !S_ISREG(st.st_mode))
 		return;
-	if (temporary) {
-		if (st.st_mtime <
-		    (int64_t)(clock_realtime_ns() / 1000000000u) - TEMPORARY_MAX_SECONDS)
-			unlinkat(dir, name, 0);
-		return;
-	}
 	out->total += (uint64_t)st.st_size;
 	if (!after || older(after, seconds, name))
 		remember(out, name, seconds, (uint64_t)st.st_size);

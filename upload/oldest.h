@@ -7,10 +7,6 @@
 
 #include "upload/name.h"
 
-/* What a temporary file's name begins with. One that was not written to for an hour has no
- * writer any more, and is removed in passing. */
-#define OLDEST_TEMPORARY ".asprof-agent."
-
 /* How many one look remembers, however many there are. */
 #define OLDEST_MAX 64
 
@@ -26,7 +22,8 @@ struct oldest {
 	struct oldest_file files[OLDEST_MAX]; /* oldest first */
 };
 
-/* Fill OUT with the oldest of those that come after AFTER (NULL: of all) in the order of age.
+/* Fill OUT with the oldest of those that come after AFTER (NULL: of all) in the order of age;
+ * temporary files whose writer is gone are removed in passing.
  * Returns 0 or -errno. Others may add and remove meanwhile. */
 int oldest_scan(struct oldest *out, int dir, const struct oldest_file *after);
 

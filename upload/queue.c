@@ -23,7 +23,6 @@
 /* What other processes leave in the spool is looked for this often. */
 #define LOOK_NS (30 * SECOND_NS)
 
-#define AGE_MAX_MS     (24ull * 3600 * 1000)
 #define REFUSED_MAX_MS (3600ull * 1000)
 
 /* What waits in memory is the program's memory: a limit that was set for a disk is too much. */
@@ -128,7 +127,7 @@ static void deliver_held(struct lane *lane, struct held *held)
 	struct queue *queue = lane->queue;
 	int err;
 
-	if (age_ms(held) > AGE_MAX_MS) {
+	if (age_ms(held) > STORE_AGE_MAX_MS) {
 		drop(queue, held, lane->bit, &queue->losses.aged);
 		return;
 	}
@@ -212,6 +211,7 @@ static void count_losses(const struct queue *queue, struct report_losses *out)
 		const struct report_losses *losses = &queue->stores[i]->losses;
 
 		out->full += losses->full;
+		out->aged += losses->aged;
 		out->dropped_bytes += losses->dropped_bytes;
 		out->spooled_bytes += losses->spooled_bytes;
 	}

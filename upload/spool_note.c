@@ -2,10 +2,27 @@
 #include "upload/spool_note.h"
 
 #include <cjson/cJSON.h>
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "core/fd.h"
+
+#define SUFFIX ".json"
+
+/* A note is there for a moment before its recording. */
+#define ALONE_MAX_SECONDS 60
+
+void spool_note_name(char out[NAME_FILE_SIZE + 1], const char *name)
+{
+	snprintf(out, NAME_FILE_SIZE + 1, "%.*s" SUFFIX, (int)strlen(name) - 4, name);
+}
 
 /* Numbers of a report, and what they are called. */
 #define NUMBER(name, field)                          \
@@ -119,4 +136,36 @@ int spool_note_read(struct held *held, const char *text, size_t length, const ch
 	}
 	cJSON_Delete(object);
 	return 0;
+}
+
+static void sweep_one(int dir, const char *note)
+{
+	size_t length = strlen(note);
+	char recording[NAME_FILE_SIZE];
+	struct stat st;
+	int64_t ignored;
+
+	if (length < strlen(SUFFIX) || length >= sizeof(recording) ||
+	    strcmp(note + length - strlen(SUFFIX), SUFFIX) != 0)
+		return;
+	snprintf(recording, sizeof(recording), "%.*s.jfr", (int)(length - strlen(SUFFIX)), note);
+	if (!name_parse(recording, &ignored) || fstatat(dir, note, &st, AT_SYMLINK_NOFOLLOW) ||
+	    (int64_t)(clock_realtime_ns() / 1000000000u) - st.st_mtime < ALONE_MAX_SECONDS)
+		return;
+	if (faccessat(dir, recording, F_OK, AT_SYMLINK_NOFOLLOW) && errno == ENOENT)
+		unlinkat(dir, note, 0);
+}
+
+void spool_note_sweep(int dir)
+{
+	int fd = fd_raise(openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	DIR *listing = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+
+	while (listing && (entry = readdir(listing)))
+		sweep_one(dir, entry->d_name);
+	if (listing)
+		closedir(listing);
+	else if (fd >= 0)
+		close(fd);
 }

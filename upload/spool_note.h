@@ -5,6 +5,9 @@
 #include "core/buf.h"
 #include "upload/store.h"
 
+/* What the note of the recording NAME, "….jfr", is called. */
+void spool_note_name(char out[NAME_FILE_SIZE + 1], const char *name);
+
 /* Append HELD's report and those of NAMES whose bits are pending, as JSON. 0 or -errno. */
 int spool_note_write(struct buf *out, const struct held *held, const char *const *names,
 		     unsigned int count);
@@ -13,5 +16,8 @@ int spool_note_write(struct buf *out, const struct held *held, const char *const
  * another process has such a reporter. Returns 0 or -EBADMSG. */
 int spool_note_read(struct held *held, const char *text, size_t length, const char *const *names,
 		    unsigned int count);
+
+/* Remove the notes in DIR whose recording is gone: a process was killed between the two. */
+void spool_note_sweep(int dir);
 
 #endif

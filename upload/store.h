@@ -11,6 +11,9 @@
 
 #define STORE_REPORTERS_MAX 4
 
+/* What waits for longer is dropped. */
+#define STORE_AGE_MAX_MS (24ull * 3600 * 1000)
+
 /* A report that was taken out to be delivered; the strings of REPORT point in here. */
 struct held {
 	struct report report;
@@ -38,7 +41,7 @@ struct store {
 	void (*close)(struct store *store);
 
 	bool lasts;                  /* beyond this process */
-	struct report_losses losses; /* "full" and its bytes; what waits now */
+	struct report_losses losses; /* "full", "aged" and their bytes; what waits now */
 };
 
 /* Keep reports in an unnamed memory file. */

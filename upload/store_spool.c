@@ -13,6 +13,7 @@
 #include "core/log.h"
 #include "upload/dir.h"
 #include "upload/spool_note.h"
+#include "upload/temporary.h"
 
 /* Others add too, so what the directory holds is looked up this often. */
 #define LOOK_INTERVAL_NS 30000000000u
@@ -25,34 +26,9 @@ struct spool {
 	uint64_t max_bytes;
 	const char *const *names;
 	unsigned int count;
-	uint64_t held_bytes, looked_ns;
+	uint64_t looked_ns; /* 0: never */
 	struct oldest seen;
 };
-
-/* NAME.jfr to NAME.json. */
-static void note_name(char out[NAME_FILE_SIZE + 1], const char *name)
-{
-	snprintf(out, NAME_FILE_SIZE + 1, "%.*s.json", (int)strlen(name) - 4, name);
-}
-
-static int create_temporary(int dir, char name[NAME_FILE_SIZE])
-{
-	static unsigned int serial;
-	int fd = -EEXIST;
-
-	for (unsigned int i = 0; fd == -EEXIST && i < TRIES_MAX; i++) {
-		snprintf(name, NAME_FILE_SIZE, OLDEST_TEMPORARY "%d.s%u", (int)getpid(), serial++);
-		fd = fd_raise(openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-	}
-	return fd;
-}
-
-static int finish(int fd, int err)
-{
-	if (close(fd) && !err)
-		err = -errno;
-	return err;
-}
 
 static int write_note(const struct spool *spool, const struct held *held,
 		      char temporary[NAME_FILE_SIZE])
@@ -60,30 +36,24 @@ static int write_note(const struct spool *spool, const struct held *held,
 	struct buf text = BUF_INIT(NOTE_MAX);
 	int fd, err;
 
-	fd = create_temporary(spool->dir, temporary);
+	fd = temporary_create(spool->dir, 0600, temporary);
 	if (fd < 0)
 		return fd;
 	err = spool_note_write(&text, held, spool->names, spool->count);
 	if (!err)
 		err = fd_write(fd, text.data, text.length, -1);
-	err = finish(fd, err);
 	buf_free(&text);
-	if (err)
-		unlinkat(spool->dir, temporary, 0);
-	return err;
+	return temporary_close(spool->dir, temporary, fd, err);
 }
 
 static int write_recording(const struct spool *spool, const struct report *report,
 			   char temporary[NAME_FILE_SIZE])
 {
-	int fd = create_temporary(spool->dir, temporary), err;
+	int fd = temporary_create(spool->dir, 0600, temporary);
 
 	if (fd < 0)
 		return fd;
-	err = finish(fd, report_write(report, fd));
-	if (err)
-		unlinkat(spool->dir, temporary, 0);
-	return err;
+	return temporary_close(spool->dir, temporary, fd, report_write(report, fd));
 }
 
 /* The note takes the name first: a recording that is there has its note. */
@@ -95,7 +65,7 @@ static int name_both(const struct spool *spool, const struct report *report, con
 
 	for (unsigned int try = 0; err == -EEXIST && try < TRIES_MAX; try++) {
 		name_file(name, report, try);
-		note_name(json, name);
+		spool_note_name(json, name);
 		err = dir_rename_new(spool->dir, note, json);
 	}
 	if (!err) {
@@ -136,48 +106,52 @@ static void remove_both(const struct spool *spool, const char *name)
 {
 	char json[NAME_FILE_SIZE + 1];
 
-	note_name(json, name);
+	spool_note_name(json, name);
 	unlinkat(spool->dir, name, 0);
 	unlinkat(spool->dir, json, 0);
 }
 
-static size_t drop_oldest(struct spool *spool, uint64_t target)
+/* What is older than OLDEST (seconds since 1970), and the oldest while there is more than TARGET.
+ * Returns how many went; what is being delivered stays. */
+static size_t drop_some(struct spool *spool, uint64_t target, int64_t oldest)
 {
 	struct report_losses *losses = &spool->store.losses;
 	size_t dropped = 0;
 
-	for (size_t i = 0; i < spool->seen.count && spool->seen.total > target; i++) {
+	for (size_t i = 0; i < spool->seen.count; i++) {
 		const struct oldest_file *file = &spool->seen.files[i];
-		int fd = lock_file(spool->dir, file->name);
+		bool aged = file->seconds < oldest;
+		int fd;
 
+		if (spool->seen.total <= target && !aged)
+			break;
+		fd = lock_file(spool->dir, file->name);
 		if (fd < 0)
 			continue;
 		remove_both(spool, file->name);
 		unlock_file(fd);
 		spool->seen.total -= file->bytes;
-		losses->full++;
+		*(aged ? &losses->aged : &losses->full) += 1;
 		losses->dropped_bytes += file->bytes;
 		dropped++;
 	}
 	return dropped;
 }
 
-static void keep_limit(struct spool *spool, uint64_t more)
+static void keep_limits(struct spool *spool, uint64_t more)
 {
 	uint64_t now = clock_monotonic_ns(), max = spool->max_bytes;
+	uint64_t *held = &spool->store.losses.spooled_bytes;
+	int64_t oldest = (int64_t)((clock_realtime_ns() / 1000000 - STORE_AGE_MAX_MS) / 1000);
 
-	spool->held_bytes += more;
-	if (spool->looked_ns && now - spool->looked_ns < LOOK_INTERVAL_NS &&
-	    spool->held_bytes <= max)
+	if (spool->looked_ns && now - spool->looked_ns < LOOK_INTERVAL_NS && *held + more <= max)
 		return;
-	if (oldest_scan(&spool->seen, spool->dir, NULL))
-		return;
-	while (spool->seen.total > max - more && drop_oldest(spool, max - more))
+	do {
 		if (oldest_scan(&spool->seen, spool->dir, NULL))
-			break;
+			return;
+		*held = spool->seen.total;
+	} while (drop_some(spool, max - more, oldest));
 	spool->looked_ns = now;
-	spool->held_bytes = spool->seen.total + more;
-	spool->store.losses.spooled_bytes = spool->seen.total;
 }
 
 static int put(struct store *store, const struct report *report, unsigned int pending)
@@ -190,7 +164,7 @@ static int put(struct store *store, const struct report *report, unsigned int pe
 
 	if (length > spool->max_bytes)
 		return -EFBIG;
-	keep_limit(spool, length);
+	keep_limits(spool, length);
 	err = write_note(spool, &held, note);
 	if (err)
 		return err;
@@ -202,6 +176,8 @@ static int put(struct store *store, const struct report *report, unsigned int pe
 	}
 	if (err)
 		unlinkat(spool->dir, note, 0);
+	else
+		store->losses.spooled_bytes += length;
 	return err;
 }
 
@@ -211,7 +187,7 @@ static int read_note(const struct spool *spool, const char *name, struct held *o
 	ssize_t n;
 	int fd, err;
 
-	note_name(json, name);
+	spool_note_name(json, name);
 	fd = fd_raise(openat(spool->dir, json, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
 	if (fd < 0)
 		return fd;
@@ -275,11 +251,11 @@ static void settle(struct store *store, struct held *held, unsigned int done)
 
 	if (!left) {
 		remove_both(spool, held->file.name);
-		if (spool->held_bytes >= held->file.bytes)
-			spool->held_bytes -= held->file.bytes;
+		if (store->losses.spooled_bytes >= held->file.bytes)
+			store->losses.spooled_bytes -= held->file.bytes;
 	} else if (left != held->pending) {
 		held->pending = left;
-		note_name(json, held->file.name);
+		spool_note_name(json, held->file.name);
 		if (!write_note(spool, held, temporary) &&
 		    renameat(spool->dir, temporary, spool->dir, json))
 			unlinkat(spool->dir, temporary, 0);
@@ -309,25 +285,34 @@ static int open_dir(const char *path)
 	return -EPERM;
 }
 
+static int try_writing(int dir)
+{
+	char name[NAME_FILE_SIZE];
+	int fd = temporary_create(dir, 0600, name);
+
+	if (fd < 0)
+		return fd;
+	temporary_close(dir, name, fd, -ECANCELED);
+	return 0;
+}
+
 int store_spool_open(struct store **out, const char *dir, uint64_t max_bytes,
 		     const char *const *names, unsigned int count)
 {
 	struct spool *spool = calloc(1, sizeof(*spool));
-	char probe[NAME_FILE_SIZE];
 	int err;
 
 	if (!spool)
 		return -ENOMEM;
 	spool->dir = open_dir(dir);
-	err = spool->dir < 0 ? spool->dir : create_temporary(spool->dir, probe);
-	if (err < 0) {
+	err = spool->dir < 0 ? spool->dir : try_writing(spool->dir);
+	if (err) {
 		if (spool->dir >= 0)
 			close(spool->dir);
 		free(spool);
 		return err;
 	}
-	close(err);
-	unlinkat(spool->dir, probe, 0);
+	spool_note_sweep(spool->dir);
 	spool->max_bytes = max_bytes;
 	spool->names = names;
 	spool->count = count;
