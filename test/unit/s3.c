@@ -1,21 +1,17 @@
-/* upload/s3.c and its zip, and upload/queue.c with its stores: a store that is played here takes,
- * refuses, or is away; every report arrives once, or is told as dropped. */
+/* upload/s3.c and its zip: a store that is played here takes, refuses, or is away; what is sent is
+ * right, and each answer is taken for what it means. */
 #include "upload/s3.h"
 
-#include <check.h>
-#include <dirent.h>
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 #include <zip.h>
 
-#include "core/clock.h"
 #include "core/fd.h"
-#include "upload/queue.h"
+#include "core/log.h"
+#include "test/fixtures/suite.h"
 
 static struct config config;
 static int recording;
@@ -76,8 +72,7 @@ static void setup(void)
 	config = (struct config){ .s3_bucket = "bucket",
 				  .profiling_group = "my group",
 				  .metadata = "none",
-				  .tags = "k=v",
-				  .spool_max_bytes = 100000 };
+				  .tags = "k=v" };
 	recording = memfd_create("recording", MFD_CLOEXEC);
 	ck_assert_int_eq(fd_write(recording, "0123456789", 10, 0), 0);
 	ck_assert_int_eq(log_open(LOG_ERROR, "/dev/null"), 0);
@@ -194,214 +189,13 @@ START_TEST(mends_the_clock)
 }
 END_TEST
 
-/* --- queue --- */
-
-struct fake {
-	struct reporter reporter;
-	atomic_int err, tries;
-	atomic_int got;
-	uint64_t last_end_ms;
-	struct report_losses losses;
-	bool closed;
-};
-
-static int fake_deliver(struct reporter *reporter, const struct report *report)
-{
-	struct fake *fake = (struct fake *)reporter;
-	char text[16] = "";
-
-	fake->tries++;
-	if (fake->err)
-		return fake->err;
-	ck_assert_int_eq(
-		fd_read(report->parts[0].fd, text, report_length(report), report->parts[0].offset),
-		0);
-	ck_assert_str_eq(text, "23478");
-	ck_assert_str_eq(report->executable, "prog");
-	ck_assert_uint_ge(report->end_ms, fake->last_end_ms); /* oldest first */
-	fake->last_end_ms = report->end_ms;
-	fake->losses = report->losses;
-	fake->got++;
-	return 0;
-}
-
-static void fake_close(struct reporter *reporter)
-{
-	((struct fake *)reporter)->closed = true;
-}
-
-static void fake_cancel(struct reporter *reporter)
-{
-	(void)reporter;
-}
-
-static struct fake a, b;
-static struct reporter *queue;
-
-static void open_queue(void)
-{
-	struct reporter *both[] = { &a.reporter, &b.reporter };
-
-	a.reporter = b.reporter = (struct reporter){
-		.name = "a", .deliver = fake_deliver, .close = fake_close, .cancel = fake_cancel
-	};
-	b.reporter.name = "b";
-	ck_assert_int_eq(queue_open(&queue, both, 2, &config), 0);
-}
-
-static void drain_now(uint64_t ms)
-{
-	queue->drain(queue, clock_monotonic_ns() + ms * 1000000);
-}
-
-static uint64_t recently(void)
-{
-	return clock_realtime_ns() / 1000000;
-}
-
-START_TEST(each_gets_every_report)
-{
-	struct report report = a_report(recently());
-
-	open_queue();
-	for (int i = 0; i < 20; i++)
-		ck_assert_int_eq(queue->deliver(queue, &report), 0);
-	drain_now(5000);
-	ck_assert_int_eq(a.got, 20);
-	ck_assert_int_eq(b.got, 20);
-	queue->close(queue);
-	ck_assert(a.closed && b.closed);
-}
-END_TEST
-
-START_TEST(one_that_fails_holds_nobody)
-{
-	struct report report = a_report(recently());
-
-	open_queue();
-	b.err = -EIO;
-	for (int i = 0; i < 5; i++)
-		ck_assert_int_eq(queue->deliver(queue, &report), 0);
-	drain_now(300);
-	ck_assert_int_eq(a.got, 5);
-	ck_assert_int_eq(b.got, 0);
-	b.err = 0;
-	drain_now(5000);
-	ck_assert_int_eq(b.got, 5);
-	queue->close(queue);
-}
-END_TEST
-
-START_TEST(refused_ones_are_dropped_and_told)
-{
-	struct report report = a_report(recently());
-
-	open_queue();
-	b.err = -EACCES;
-	for (int i = 0; i < 3; i++)
-		ck_assert_int_eq(queue->deliver(queue, &report), 0);
-	drain_now(5000);
-	b.err = 0;
-	ck_assert_int_eq(queue->deliver(queue, &report), 0);
-	drain_now(5000);
-	ck_assert_int_eq(b.got, 1);
-	ck_assert_uint_eq(b.losses.refused, 3);
-	ck_assert_uint_eq(b.losses.dropped_bytes, 15);
-	queue->close(queue);
-}
-END_TEST
-
-START_TEST(full_memory_drops_the_oldest)
-{
-	struct report report = a_report(recently());
-
-	config.spool_max_bytes = 5 * 4;
-	open_queue();
-	a.err = b.err = -EIO;
-	for (int i = 0; i < 10; i++)
-		ck_assert_int_eq(queue->deliver(queue, &report), 0);
-	a.err = b.err = 0;
-	drain_now(5000);
-	ck_assert_int_ge(b.got, 4);
-	ck_assert_int_le(b.got, 6); /* what is being tried is not dropped */
-	queue->close(queue);
-}
-END_TEST
-
-static char spool[64];
-
-static int files(void)
-{
-	DIR *listing = opendir(spool);
-	struct dirent *found;
-	int count = 0;
-
-	while ((found = readdir(listing)))
-		count += found->d_name[0] != '.';
-	closedir(listing);
-	return count;
-}
-
-START_TEST(spool_outlives_the_process)
-{
-	struct report report = a_report(recently());
-
-	strcpy(spool, "/tmp/asprof-spool-XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(spool));
-	config.spool_dir = spool;
-	open_queue();
-	b.err = -EIO;
-	for (int i = 0; i < 5; i++)
-		ck_assert_int_eq(queue->deliver(queue, &report), 0);
-	drain_now(5000);
-	queue->close(queue);
-	ck_assert_int_eq(a.got, 5);
-	ck_assert_int_eq(files(), 10);
-	b.err = 0;
-	open_queue();
-	drain_now(5000);
-	queue->close(queue);
-	ck_assert_int_eq(a.got, 5);
-	ck_assert_int_eq(b.got, 5);
-	ck_assert_int_eq(files(), 0);
-	ck_assert_int_eq(rmdir(spool), 0);
-}
-END_TEST
-
-START_TEST(backoff_grows_to_five_minutes)
-{
-	ck_assert_uint_eq(queue_backoff_ns(0, 0), 0);
-	ck_assert_uint_le(queue_backoff_ns(0, UINT32_MAX), 1000000000u);
-	ck_assert_uint_ge(queue_backoff_ns(0, UINT32_MAX), 999000000u);
-	ck_assert_uint_ge(queue_backoff_ns(3, UINT32_MAX), 7990000000u);
-	for (unsigned int i = 9; i < 100; i++) {
-		ck_assert_uint_le(queue_backoff_ns(i, UINT32_MAX), 300000000000u);
-		ck_assert_uint_ge(queue_backoff_ns(i, UINT32_MAX), 299000000000u);
-	}
-}
-END_TEST
-
 int main(void)
 {
-	Suite *suite = suite_create("s3");
 	TCase *tcase = tcase_create("s3");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
-	tcase_set_timeout(tcase, 30);
 	tcase_add_checked_fixture(tcase, setup, NULL);
 	tcase_add_test(tcase, puts_a_zip);
 	tcase_add_loop_test(tcase, judges_answers, 0, sizeof(answers) / sizeof(answers[0]));
 	tcase_add_test(tcase, mends_the_clock);
-	tcase_add_test(tcase, each_gets_every_report);
-	tcase_add_test(tcase, one_that_fails_holds_nobody);
-	tcase_add_test(tcase, refused_ones_are_dropped_and_told);
-	tcase_add_test(tcase, full_memory_drops_the_oldest);
-	tcase_add_test(tcase, spool_outlives_the_process);
-	tcase_add_test(tcase, backoff_grows_to_five_minutes);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(tcase);
 }

@@ -1,0 +1,308 @@
+/* upload/queue.c: every report reaches each reporter once, however they fail, or is told as
+ * dropped. */
+#include "upload/queue.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "core/clock.h"
+#include "core/fd.h"
+#include "core/log.h"
+#include "test/fixtures/folder.h"
+#include "test/fixtures/suite.h"
+#include "upload/store.h"
+
+static struct config config;
+static int recording;
+
+static void setup(void)
+{
+	config = (struct config){ .spool_max_bytes = 100000 };
+	recording = memfd_create("recording", MFD_CLOEXEC);
+	ck_assert_int_eq(fd_write(recording, "0123456789", 10, 0), 0);
+	ck_assert_int_eq(log_open(LOG_ERROR, "/dev/null"), 0);
+}
+
+static struct report a_report(uint64_t end_ms)
+{
+	return (struct report){ .parts = { { recording, 2, 3 }, { recording, 7, 2 } },
+				.part_count = 2,
+				.start_ms = end_ms - 1000,
+				.end_ms = end_ms,
+				.interval_ms = 1000,
+				.pid = 42,
+				.executable = "prog",
+				.engine = "builtin" };
+}
+
+struct fake {
+	struct reporter reporter;
+	atomic_int err, tries;
+	atomic_int got;
+	uint64_t last_end_ms;
+	struct report_losses losses;
+	bool closed;
+};
+
+static int fake_deliver(struct reporter *reporter, const struct report *report)
+{
+	struct fake *fake = (struct fake *)reporter;
+	char text[16] = "";
+
+	fake->tries++;
+	if (fake->err)
+		return fake->err;
+	for (size_t i = 0, at = 0; i < report->part_count; at += report->parts[i++].length) {
+		const struct report_part *part = &report->parts[i];
+
+		ck_assert_int_eq(fd_read(part->fd, text + at, part->length, part->offset), 0);
+	}
+	ck_assert_str_eq(text, "23478");
+	ck_assert_str_eq(report->executable, "prog");
+	ck_assert_uint_ge(report->end_ms, fake->last_end_ms); /* oldest first */
+	fake->last_end_ms = report->end_ms;
+	fake->losses = report->losses;
+	fake->got++;
+	return 0;
+}
+
+static void fake_close(struct reporter *reporter)
+{
+	((struct fake *)reporter)->closed = true;
+}
+
+static void fake_cancel(struct reporter *reporter)
+{
+	(void)reporter;
+}
+
+static struct fake a, b;
+static struct reporter *queue;
+
+static void open_queue(void)
+{
+	struct reporter *both[] = { &a.reporter, &b.reporter };
+
+	a.reporter = b.reporter = (struct reporter){
+		.name = "a", .deliver = fake_deliver, .close = fake_close, .cancel = fake_cancel
+	};
+	b.reporter.name = "b";
+	ck_assert_int_eq(queue_open(&queue, both, 2, &config), 0);
+}
+
+static void drain_now(uint64_t ms)
+{
+	queue->drain(queue, clock_monotonic_ns() + ms * 1000000);
+}
+
+static uint64_t recently(void)
+{
+	return clock_realtime_ns() / 1000000;
+}
+
+START_TEST(each_gets_every_report)
+{
+	struct report report = a_report(recently());
+
+	open_queue();
+	for (int i = 0; i < 20; i++)
+		ck_assert_int_eq(queue->deliver(queue, &report), 0);
+	drain_now(5000);
+	ck_assert_int_eq(a.got, 20);
+	ck_assert_int_eq(b.got, 20);
+	queue->close(queue);
+	ck_assert(a.closed && b.closed);
+}
+END_TEST
+
+START_TEST(one_that_fails_holds_nobody)
+{
+	struct report report = a_report(recently());
+
+	open_queue();
+	b.err = -EIO;
+	for (int i = 0; i < 5; i++)
+		ck_assert_int_eq(queue->deliver(queue, &report), 0);
+	drain_now(300);
+	ck_assert_int_eq(a.got, 5);
+	ck_assert_int_eq(b.got, 0);
+	b.err = 0;
+	drain_now(5000);
+	ck_assert_int_eq(b.got, 5);
+	queue->close(queue);
+}
+END_TEST
+
+START_TEST(refused_ones_are_dropped_and_told)
+{
+	struct report report = a_report(recently());
+
+	open_queue();
+	b.err = -EACCES;
+	for (int i = 0; i < 3; i++)
+		ck_assert_int_eq(queue->deliver(queue, &report), 0);
+	drain_now(5000);
+	b.err = 0;
+	ck_assert_int_eq(queue->deliver(queue, &report), 0);
+	drain_now(5000);
+	ck_assert_int_eq(b.got, 1);
+	ck_assert_uint_eq(b.losses.refused, 3);
+	ck_assert_uint_eq(b.losses.dropped_bytes, 15);
+	queue->close(queue);
+}
+END_TEST
+
+START_TEST(full_memory_drops_the_oldest)
+{
+	struct report report = a_report(recently());
+
+	config.spool_max_bytes = 5 * 4;
+	open_queue();
+	a.err = b.err = -EIO;
+	for (int i = 0; i < 10; i++)
+		ck_assert_int_eq(queue->deliver(queue, &report), 0);
+	a.err = b.err = 0;
+	drain_now(5000);
+	ck_assert_int_ge(b.got, 4);
+	ck_assert_int_le(b.got, 6); /* what is being tried is not dropped */
+	ck_assert_int_eq(queue->deliver(queue, &report), 0);
+	drain_now(5000);
+	ck_assert_uint_ge(b.losses.full, 4);
+	ck_assert_uint_eq(b.losses.dropped_bytes, 5 * b.losses.full);
+	queue->close(queue);
+}
+END_TEST
+
+START_TEST(old_ones_are_dropped_and_told)
+{
+	struct report old = a_report(recently() - STORE_AGE_MAX_MS - 1000);
+	struct report report = a_report(recently());
+
+	open_queue();
+	ck_assert_int_eq(queue->deliver(queue, &old), 0);
+	drain_now(5000);
+	ck_assert_int_eq(a.got + b.got, 0);
+	ck_assert_int_eq(queue->deliver(queue, &report), 0);
+	drain_now(5000);
+	ck_assert_int_eq(a.got, 1);
+	ck_assert_uint_eq(a.losses.aged, 2); /* once for each reporter */
+	queue->close(queue);
+}
+END_TEST
+
+/* Refused ones wait in a spool, as somebody may mend that; one that can never be taken does not. */
+START_TEST(spool_keeps_what_is_refused_for_a_while)
+{
+	struct report report = a_report(recently()), old = a_report(recently() - 2 * 3600 * 1000);
+
+	folder_make();
+	config.spool_dir = folder;
+	open_queue();
+	b.err = -EACCES;
+	ck_assert_int_eq(queue->deliver(queue, &old), 0);
+	ck_assert_int_eq(queue->deliver(queue, &report), 0);
+	/* One that fails is enough for a drain to be done, where the rest outlives the process. */
+	for (int i = 0; i < 50 && folder_count(".jfr") != 1; i++)
+		drain_now(100);
+	ck_assert_int_eq(folder_count(".jfr"), 1);
+	b.err = -EBADMSG;
+	for (int i = 0; i < 50 && folder_count("") != 0; i++)
+		drain_now(100);
+	ck_assert_int_eq(folder_count(""), 0);
+	queue->close(queue);
+	folder_remove();
+}
+END_TEST
+
+/* One that takes none long gets it within the call, and again later where it failed. */
+START_TEST(who_takes_none_long_gets_it_at_once)
+{
+	struct report report = a_report(recently());
+
+	open_queue();
+	a.reporter.cancel = NULL;
+	b.err = -EIO;
+	ck_assert_int_eq(queue->deliver(queue, &report), 0);
+	ck_assert_int_eq(a.got, 1);
+	a.err = -ENOSPC;
+	ck_assert_int_eq(queue->deliver(queue, &report), 0);
+	ck_assert_int_eq(a.got, 1);
+	a.err = b.err = 0;
+	drain_now(5000);
+	ck_assert_int_eq(a.got, 2);
+	ck_assert_int_eq(b.got, 2);
+	queue->close(queue);
+}
+END_TEST
+
+START_TEST(spool_that_fails_is_done_without)
+{
+	struct report report = a_report(recently());
+
+	config.spool_dir = "/dev/null/spool";
+	open_queue();
+	ck_assert_int_eq(queue->deliver(queue, &report), 0);
+	drain_now(5000);
+	ck_assert_int_eq(a.got, 1);
+	ck_assert_int_eq(b.got, 1);
+	queue->close(queue);
+}
+END_TEST
+
+START_TEST(spool_outlives_the_process)
+{
+	struct report report = a_report(recently());
+
+	folder_make();
+	config.spool_dir = folder;
+	open_queue();
+	b.err = -EIO;
+	for (int i = 0; i < 5; i++)
+		ck_assert_int_eq(queue->deliver(queue, &report), 0);
+	drain_now(5000);
+	queue->close(queue);
+	ck_assert_int_eq(a.got, 5);
+	ck_assert_int_eq(folder_count(".jfr"), 5);
+	b.err = 0;
+	open_queue();
+	drain_now(5000);
+	queue->close(queue);
+	ck_assert_int_eq(a.got, 5);
+	ck_assert_int_eq(b.got, 5);
+	ck_assert_int_eq(folder_count(""), 0);
+	folder_remove();
+}
+END_TEST
+
+START_TEST(backoff_grows_to_five_minutes)
+{
+	ck_assert_uint_eq(queue_backoff_ns(0, 0), 0);
+	ck_assert_uint_le(queue_backoff_ns(0, UINT32_MAX), 1000000000u);
+	ck_assert_uint_ge(queue_backoff_ns(0, UINT32_MAX), 999000000u);
+	ck_assert_uint_ge(queue_backoff_ns(3, UINT32_MAX), 7990000000u);
+	for (unsigned int i = 9; i < 100; i++) {
+		ck_assert_uint_le(queue_backoff_ns(i, UINT32_MAX), 300000000000u);
+		ck_assert_uint_ge(queue_backoff_ns(i, UINT32_MAX), 299000000000u);
+	}
+}
+END_TEST
+
+int main(void)
+{
+	TCase *tcase = tcase_create("queue");
+
+	tcase_add_checked_fixture(tcase, setup, NULL);
+	tcase_add_test(tcase, each_gets_every_report);
+	tcase_add_test(tcase, one_that_fails_holds_nobody);
+	tcase_add_test(tcase, refused_ones_are_dropped_and_told);
+	tcase_add_test(tcase, full_memory_drops_the_oldest);
+	tcase_add_test(tcase, old_ones_are_dropped_and_told);
+	tcase_add_test(tcase, spool_keeps_what_is_refused_for_a_while);
+	tcase_add_test(tcase, who_takes_none_long_gets_it_at_once);
+	tcase_add_test(tcase, spool_that_fails_is_done_without);
+	tcase_add_test(tcase, spool_outlives_the_process);
+	tcase_add_test(tcase, backoff_grows_to_five_minutes);
+	return suite_run(tcase);
+}
