@@ -20,3 +20,16 @@ uint64_t clock_realtime_ns(void)
 {
 	return read_clock(CLOCK_REALTIME);
 }
+
+unsigned clock_microsecond_shift(void)
+{
+	unsigned shift = 11; /* of 2 to 4 GHz */
+#if defined(__aarch64__)
+	uint64_t frequency;
+
+	__asm__("mrs %0, cntfrq_el0" : "=r"(frequency));
+	for (shift = 0; frequency >> shift >= 2000000; shift++)
+		;
+#endif
+	return shift;
+}

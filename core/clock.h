@@ -23,4 +23,7 @@ static inline uint64_t clock_ticks(void)
 #endif
 }
 
+/* The power of two of ticks that is a microsecond, or as little more as may be less than two. */
+unsigned clock_microsecond_shift(void);
+
 #endif

@@ -78,7 +78,7 @@ int collector_start(int fd, const struct collector_setting settings[COLLECTOR_SE
 	if (!err)
 		err = jfr_writer_open(&all.jfr, fd, end);
 	if (!err && memory_only)
-		jfr_writer_memory_only(all.jfr);
+		jfr_writer_memory_only(all.jfr, clock_microsecond_shift());
 	if (!err)
 		err = begin_chunk();
 	if (err) {

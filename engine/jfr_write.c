@@ -45,23 +45,9 @@ int jfr_writer_open(struct jfr_writer **out, int fd, off_t base)
 	return 0;
 }
 
-/* The power of two that brings the counter's frequency closest to a megahertz from above. */
-static unsigned microsecond_shift(void)
+void jfr_writer_memory_only(struct jfr_writer *w, unsigned coarse)
 {
-	unsigned shift = 11; /* of 2 to 4 GHz */
-#if defined(__aarch64__)
-	uint64_t frequency;
-
-	__asm__("mrs %0, cntfrq_el0" : "=r"(frequency));
-	for (shift = 0; frequency >> shift >= 2000000; shift++)
-		;
-#endif
-	return shift;
-}
-
-void jfr_writer_memory_only(struct jfr_writer *w)
-{
-	w->coarse = microsecond_shift();
+	w->coarse = coarse;
 	w->interned.base_id = JFR_MEMORY_IDS;
 }
 

@@ -22,10 +22,11 @@ struct jfr_writer;
 int jfr_writer_open(struct jfr_writer **out, int fd, off_t base);
 
 /* Before the first chunk: W's chunks hold memory events alone, and will lie beside those of another
- * writer in one file. They are for being many, so times are kept to about a microsecond, counted
- * from the chunk's start: three bytes, not seven or eight. (User events may hold ticks in their
- * data, so their chunks need the counter's own.) Ids come from a range of their own. */
-void jfr_writer_memory_only(struct jfr_writer *w);
+ * writer in one file. They are for being many, so times count 2^COARSE ticks from the chunk's start:
+ * three bytes, not seven or eight, when that is a microsecond (clock_microsecond_shift). (User
+ * events may hold ticks in their data, so their chunks need the counter's own.) Ids come from a
+ * range of their own. */
+void jfr_writer_memory_only(struct jfr_writer *w, unsigned coarse);
 
 /* An open chunk stays in the file unfinished. W may be NULL. */
 void jfr_writer_close(struct jfr_writer *w);

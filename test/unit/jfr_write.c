@@ -302,7 +302,7 @@ START_TEST(memory_chunks_have_short_times)
 	int fd = memory_file();
 
 	ck_assert_int_eq(jfr_writer_open(&w, fd, 0), 0);
-	jfr_writer_memory_only(w);
+	jfr_writer_memory_only(w, SAMPLE_COARSE);
 	ck_assert_int_eq(jfr_chunk_begin(w, SAMPLE_START_NS, (uint64_t)start), 0);
 	ck_assert_uint_ge(SAMPLE_STACK(w, sample_burn), JFR_MEMORY_IDS);
 	before = jfr_chunk_bytes(w);
