@@ -69,7 +69,19 @@ static bool better(struct pass *pass, const struct symbol_candidate *a,
 	return first;
 }
 
-/* A label is code only where its section is; those that mark ARM's code and data are not. */
+/* "$x" and "$d", where ARM's code and data begin, are no names ("ELF for the Arm 64-bit
+ * Architecture", mapping symbols). */
+static bool is_mapping(struct pass *pass, const Elf64_Sym *symbol)
+{
+	char name[4];
+
+	return elf_header(pass->elf)->e_machine == EM_AARCH64 &&
+	       elf_string(pass->elf, pass->strings, symbol->st_name, name, sizeof(name)) > 1 &&
+	       name[0] == '$' && (name[1] == 'x' || name[1] == 'd') &&
+	       (name[2] == '\0' || name[2] == '.');
+}
+
+/* A label is code only where its section is. */
 static bool is_code(struct pass *pass, const Elf64_Sym *symbol)
 {
 	const Elf64_Shdr *section = elf_section(pass->elf, symbol->st_shndx);
@@ -80,8 +92,7 @@ static bool is_code(struct pass *pass, const Elf64_Sym *symbol)
 	if (type == STT_FUNC || type == STT_GNU_IFUNC)
 		return true;
 	return type == STT_NOTYPE && section && (section->sh_flags & SHF_EXECINSTR) &&
-	       (elf_header(pass->elf)->e_machine != EM_AARCH64 ||
-		ELF64_ST_BIND(symbol->st_info) != STB_LOCAL);
+	       !is_mapping(pass, symbol);
 }
 
 /* The first match at or behind ADDRESS. */
