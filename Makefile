@@ -22,6 +22,13 @@ comma := ,
 variant := $(strip $(filter-out gcc,$(notdir $(CC))) $(if $(SAN),san-$(subst $(comma),-,$(SAN))))
 B := build$(if $(variant),/$(subst $(space),-,$(variant)))
 
+# What runs a cross-built test here; the tools that it calls by name are that machine's too.
+ifdef CROSS
+EMULATED := PATH="$(CURDIR)/$(B)/tools:$$PATH" \
+	    TEST_RUNNER='qemu-$(firstword $(subst -, ,$(CROSS))) -L /usr/$(patsubst %-,%,$(CROSS))'
+CROSS_TOOLS := $(addprefix $(B)/tools/,cc c++ strip objcopy readelf)
+endif
+
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-6s %s\n' '$(1)' '$(2)')
 
@@ -109,8 +116,8 @@ $(library): $(library_obj)
 $(B)/test/unit/%: test/unit/%.c $(library)
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(library) $(DEPS_LIBS) -lm \
-		$(shell pkg-config --libs check 2>/dev/null || echo -lcheck)
+	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(library) $(DEPS_LIBS) \
+		$(CHECK_LIBS) -lm
 
 $(B)/test/bench/%: test/bench/%.c $(library)
 	$(call say,LD,$@)
@@ -124,8 +131,12 @@ $(B)/test/fuzz/%: test/fuzz/%.c $(library)
 
 check: check-unit check-system ## unit tests, then the whole agent in real programs
 
-check-unit: $(unit_bin)
-	$(Q)B=$(B) scripts/run-tests $(unit_bin)
+check-unit: $(unit_bin) $(CROSS_TOOLS)
+	$(Q)B=$(B) $(EMULATED) scripts/run-tests $(unit_bin)
+
+$(CROSS_TOOLS): $(B)/tools/%:
+	$(Q)mkdir -p $(@D)
+	$(Q)ln -sf "$$(command -v $(CROSS)$(patsubst c%,g%,$(patsubst cc,gcc,$*)))" $@
 
 # The preload cannot be loaded under a sanitizer's runtime, so these run on the plain tree.
 check-system: all

@@ -8,13 +8,17 @@
 #   DEPS_BUILD=…    where they are built and kept (build/deps); trees may share one
 #   DEPS_DIR=…      build them from the upstream tarballs in this directory
 #   SYSTEM_LIBS=1   link the system's shared ones; the preload is then no longer one file
+#
+# The first two, and Check for the unit tests, are the distribution's own; for a cross-build
+# scripts/cross-packages brings them.
 
 .DEFAULT_GOAL := all
 DEPS_BUILD ?= build/deps
 
 ifdef SYSTEM_LIBS
 DEPS_CFLAGS := $(shell pkg-config --cflags libcurl libzip libcjson zlib)
-DEPS_LIBS := $(shell pkg-config --libs libcurl libzip libcjson zlib)
+DEPS_LIBS := $(shell pkg-config --libs libcurl libzip libcjson zlib) \
+	     -lmbedtls -lmbedx509 -lmbedcrypto
 else
 deps_dir := $(DEPS_BUILD)$(if $(CROSS),/$(patsubst %-,%,$(CROSS)))
 # Named after what built them, so that a tree whose recipe differs builds its own.
@@ -26,6 +30,20 @@ DEPS_LIBS := $(addprefix $(deps_dir)/lib/,libcurl.a libmbedtls.a libmbedx509.a l
 
 $(DEPS_READY):
 	$(Q)DEPS_DIR='$(DEPS_DIR)' CROSS='$(CROSS)' scripts/build-deps $(deps_dir) $(deps_stamp)
+endif
+
+ifdef CROSS
+packages := $(deps_dir)/packages
+packages_stamp := ready-$(firstword $(shell cksum <scripts/cross-packages))
+DEPS_READY += $(packages)/$(packages_stamp)
+DEPS_CFLAGS += -isystem $(packages)/usr/include
+DEPS_LIBS += -L$(packages)/usr/lib/$(patsubst %-,%,$(CROSS))
+CHECK_LIBS := -lcheck_pic -lsubunit -lrt
+
+$(packages)/$(packages_stamp):
+	$(Q)scripts/cross-packages $(CROSS) $(packages) $(packages_stamp)
+else
+CHECK_LIBS := $(or $(shell pkg-config --libs check 2>/dev/null),-lcheck)
 endif
 
 DEPS_LIBS += -l:libiberty.a -l:liblzma.a

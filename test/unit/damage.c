@@ -83,7 +83,8 @@ START_TEST(flipped)
 			model[i] ^= (uint8_t)(1 << bit);
 		}
 	getrusage(RUSAGE_SELF, &usage);
-	ck_assert_int_lt(usage.ru_maxrss, MEMORY_MAX);
+	if (!getenv("TEST_RUNNER")) /* an emulator has memory of its own */
+		ck_assert_int_lt(usage.ru_maxrss, MEMORY_MAX);
 }
 END_TEST
 
