@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/engine_calls.h"
 #include "core/log.h"
 
 static const struct {
@@ -35,6 +36,7 @@ static bool is_missing(const char *library, const char *words)
 int engine_dl_open(struct engine *engine, const char *library)
 {
 	void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+	int err;
 
 	if (!handle) {
 		const char *words = dlerror();
@@ -54,6 +56,11 @@ int engine_dl_open(struct engine *engine, const char *library)
 			return -ELIBBAD;
 		}
 		memcpy((char *)engine + symbols[i].offset, &symbol, sizeof(symbol));
+	}
+	err = engine_calls_redirect((const void *)(uintptr_t)engine->execute);
+	if (err) {
+		log_error("cannot keep %s out of the program's way: %s", library, strerror(-err));
+		return -ELIBBAD;
 	}
 	return 0;
 }

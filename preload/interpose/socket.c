@@ -5,7 +5,6 @@
 #include <sys/time.h>
 #include <sys/uio.h>
 
-#include "core/log.h"
 #include "preload/interpose/real.h"
 #include "preload/interpose/sample.h"
 #include "preload/interpose/wait.h"
@@ -118,21 +117,8 @@ EXPORT int accept4(int fd, struct sockaddr *address, socklen_t *length, int flag
 	RECEIVE(fd, REAL(accept4)(fd, address, length, flags));
 }
 
-/* Between commands, and while it starts, async-profiler writes its log on standard output. */
-static ssize_t write_to_log(const char *text, size_t length)
-{
-	int shown = (int)length;
-
-	while (shown && text[shown - 1] == '\n')
-		shown--;
-	log_info("async-profiler: %.*s", shown, text);
-	return (ssize_t)length;
-}
-
 EXPORT ssize_t write(int fd, const void *data, size_t length)
 {
-	if (fd == STDOUT_FILENO && sample_in_engine(__builtin_return_address(0)))
-		return write_to_log(data, length);
 	SEND(fd, REAL(write)(fd, data, length));
 }
 

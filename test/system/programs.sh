@@ -21,7 +21,7 @@ p_sqlite3() {
 
 p_python3() {
 	python3 - <<'END'
-import hashlib, os, signal, socket, subprocess, sys, tempfile, threading, time
+import hashlib, os, resource, signal, socket, subprocess, sys, tempfile, threading, time
 got = []
 signal.signal(signal.SIGALRM, lambda *a: got.append("alarm"))
 signal.signal(signal.SIGUSR1, lambda *a: got.append("usr1"))
@@ -41,6 +41,7 @@ print(total)
 fds = [os.open("/dev/null", os.O_RDONLY), *os.pipe(), socket.socket().detach(), os.dup(2)]
 print(fds, sorted(int(f) for f in os.listdir("/proc/self/fd") if int(f) < 400))
 print(subprocess.run(["env", "ASPROF_AGENT_ENABLED=off", "ls", "/proc/self/fd"], capture_output=True, text=True).stdout.split())
+print(resource.getrlimit(resource.RLIMIT_NOFILE))
 print(subprocess.run("exit 5", shell=True).returncode)
 pid = os.fork()
 if not pid:

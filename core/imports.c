@@ -1,0 +1,122 @@
+/* Changes what a library calls: its own import table, and nobody else's. */
+#include "core/imports.h"
+
+#include <errno.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#define SLOT_OF_STUB R_X86_64_JUMP_SLOT
+#define SLOT_OF_DATA R_X86_64_GLOB_DAT
+#elif defined(__aarch64__)
+#define SLOT_OF_STUB R_AARCH64_JUMP_SLOT
+#define SLOT_OF_DATA R_AARCH64_GLOB_DAT
+#endif
+
+struct library {
+	uintptr_t inside, base;
+	const ElfW(Dyn) * dynamic;
+	uintptr_t relro, relro_end; /* what the loader has write-protected; empty where nothing */
+};
+
+static bool has_inside(const struct library *library, const struct dl_phdr_info *info)
+{
+	for (size_t i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+
+		if (segment->p_type == PT_LOAD &&
+		    library->inside - (info->dlpi_addr + segment->p_vaddr) < segment->p_memsz)
+			return true;
+	}
+	return false;
+}
+
+static int find_library(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct library *library = data;
+
+	(void)size;
+	if (!has_inside(library, info))
+		return 0;
+	library->base = info->dlpi_addr;
+	for (size_t i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+		uintptr_t start = info->dlpi_addr + segment->p_vaddr;
+
+		if (segment->p_type == PT_DYNAMIC)
+			library->dynamic = (const ElfW(Dyn) *)start;
+		if (segment->p_type != PT_GNU_RELRO)
+			continue;
+		library->relro = start;
+		library->relro_end = start + segment->p_memsz;
+	}
+	return 1;
+}
+
+/* The value of TAG; 0 where there is none. */
+static uintptr_t value(const struct library *library, ElfW(Sxword) tag)
+{
+	for (const ElfW(Dyn) *entry = library->dynamic; entry->d_tag != DT_NULL; entry++)
+		if (entry->d_tag == tag)
+			return entry->d_un.d_val;
+	return 0;
+}
+
+/* Let SLOT hold FUNCTION. Other threads may be calling through it. */
+static int set_slot(const struct library *library, void **slot, void *function)
+{
+	uintptr_t page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE);
+	uintptr_t at = (uintptr_t)slot;
+	void *page = (void *)(at - at % page_bytes);
+	bool protected = at >= library->relro && at < library->relro_end;
+
+	if (protected && mprotect(page, page_bytes, PROT_READ | PROT_WRITE))
+		return -errno;
+	__atomic_store_n(slot, function, __ATOMIC_RELEASE);
+	if (protected && mprotect(page, page_bytes, PROT_READ))
+		return -errno;
+	return 0;
+}
+
+static int redirect_slot(const struct library *library, const ElfW(Rela) * relocation,
+			 const struct import *imports, size_t count)
+{
+	const ElfW(Sym) *symbols = (const void *)value(library, DT_SYMTAB);
+	const char *strings = (const void *)value(library, DT_STRTAB);
+	const char *name = strings + symbols[ELF64_R_SYM(relocation->r_info)].st_name;
+	uint64_t type = ELF64_R_TYPE(relocation->r_info);
+
+	if (type != SLOT_OF_STUB && type != SLOT_OF_DATA)
+		return 0;
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(name, imports[i].name))
+			return set_slot(library, (void **)(library->base + relocation->r_offset),
+					imports[i].function);
+	return 0;
+}
+
+int imports_redirect(const void *inside, const struct import *imports, size_t count)
+{
+	/* glibc has put addresses where the file has offsets. */
+	static const struct {
+		ElfW(Sxword) relocations, bytes;
+	} tables[] = { { DT_JMPREL, DT_PLTRELSZ }, { DT_RELA, DT_RELASZ } };
+	struct library library = { .inside = (uintptr_t)inside };
+	int err = 0;
+
+	if (!dl_iterate_phdr(find_library, &library) || !library.dynamic)
+		return -ENOENT;
+	for (size_t t = 0; t < sizeof(tables) / sizeof(tables[0]); t++) {
+		const ElfW(Rela) *relocations =
+			(const void *)value(&library, tables[t].relocations);
+		size_t n = value(&library, tables[t].bytes) / sizeof(*relocations);
+
+		for (size_t i = 0; i < n && !err; i++)
+			err = redirect_slot(&library, &relocations[i], imports, count);
+	}
+	return err;
+}

@@ -1,0 +1,17 @@
+/* Changes what a library calls: its own import table, and nobody else's. */
+#ifndef CORE_IMPORTS_H
+#define CORE_IMPORTS_H
+
+#include <stddef.h>
+
+struct import {
+	const char *name;
+	void *function; /* to be called instead */
+};
+
+/* In the library that INSIDE points into, let each function of IMPORTS that it imports stand for
+ * the one it was bound to. The library must be bound already (RTLD_NOW), and not be unloaded.
+ * Returns 0, -ENOENT when INSIDE is in no library, or -errno; some may be changed by then. */
+int imports_redirect(const void *inside, const struct import *imports, size_t count);
+
+#endif
