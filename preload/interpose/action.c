@@ -52,6 +52,34 @@ static int action_of_sample(int signo, const struct sigaction *action, struct si
 	return 0;
 }
 
+/* async-profiler's handlers of faults hand on what is not theirs, and a default action they take
+ * for "go on": a SIGTRAP would be ignored, and the first SIGSEGV that somebody sends. */
+static void on_fault(int signo, siginfo_t *info, void *context)
+{
+	static const struct sigaction fatal = { .sa_handler = SIG_DFL };
+
+	(void)context;
+	/* The instruction is tried again, so that a core dump shows the place. */
+	if (signo == SIGSEGV && info->si_code > 0)
+		REAL(sigaction)(signo, &fatal, NULL);
+	else
+		fatal_die(signo);
+}
+
+/* What async-profiler is shown of the disposition of SIGNO, when it only ASKS or when it sets one.
+ * It asks for a signal that is free, and begins with two that programs have uses for: shells
+ * handle SIGVTALRM, profilers and interpreters SIGPROF, and often later than it looks. */
+static void show_engine(int signo, bool asks, struct sigaction *before)
+{
+	sample_unwrap(signo, before);
+	if (before->sa_handler != SIG_DFL)
+		return;
+	if (asks && (signo == SIGPROF || signo == SIGVTALRM))
+		before->sa_handler = SIG_ERR;
+	if (signo == SIGTRAP || signo == SIGSEGV)
+		before->sa_sigaction = on_fault;
+}
+
 static int change_action(int signo, const struct sigaction *action, struct sigaction *old,
 			 const void *caller)
 {
@@ -66,7 +94,7 @@ static int change_action(int signo, const struct sigaction *action, struct sigac
 	if (REAL(sigaction)(signo, action, &before))
 		return -1;
 	if (engine)
-		sample_unwrap(signo, &before);
+		show_engine(signo, !action, &before);
 	if (before.sa_handler != fatal_shown(before.sa_handler))
 		before = (struct sigaction){ .sa_handler = SIG_DFL };
 	if (old)

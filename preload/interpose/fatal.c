@@ -15,16 +15,21 @@ static const int signals[] = { SIGTERM, SIGINT, SIGHUP };
 
 static bool installed;
 
-/* Die as if we had never been here. A child that has inherited this handler tells nothing. */
-static void on_fatal(int signo)
+void fatal_die(int signo)
 {
 	struct sigaction action = { .sa_handler = SIG_DFL };
 	uint64_t bit = 1ULL << (signo - 1);
 
-	exit_tell(EXITING_BY_SIGNAL);
 	REAL(sigaction)(signo, &action, NULL);
 	syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &bit, NULL, sizeof(bit));
 	syscall(SYS_tgkill, syscall(SYS_getpid), syscall(SYS_gettid), signo);
+}
+
+/* A child that has inherited this handler tells nothing. */
+static void on_fatal(int signo)
+{
+	exit_tell(EXITING_BY_SIGNAL);
+	fatal_die(signo);
 }
 
 static void install(int signo)

@@ -12,6 +12,9 @@ void fatal_install(void);
 /* HANDLER as the program is to see it. Async-signal-safe. */
 __sighandler_t fatal_shown(__sighandler_t handler);
 
+/* Die of SIGNO, which has its default action from now on. For its handler. Async-signal-safe. */
+void fatal_die(int signo);
+
 /* The program has gone back to SIG_DFL on SIGNO. Async-signal-safe. */
 void fatal_changed(int signo);
 

@@ -1,0 +1,35 @@
+#!/bin/bash
+# An engine's library that takes low descriptors, signals and standard output, as async-profiler
+# does, is kept from it, whether its imports are write-protected or not.
+. "$(dirname "$0")/agent.inc"
+
+# What the program looks at once the engine has started: descriptors of its own, all of them, their
+# limit. A segment violation that is sent kills it.
+look='until grep -q "profiling bash" "$0"; do :; done
+	exec {first}</dev/null {second}</dev/null
+	echo "$first $second limit $(ulimit -S -n)"
+	low=(); for fd in /proc/$$/fd/*; do fd=${fd##*/}; [ $fd -ge 400 ] || low+=($fd); done
+	echo "${low[@]}"; kill -SEGV $$; echo alive'
+
+# seen COMMAND...: what it prints, and its status.
+seen() {
+	{
+		"$@" >"$work/said" 2>/dev/null
+		echo "status $?" >>"$work/said"
+	} 2>/dev/null
+	cat "$work/said"
+}
+
+ulimit -S -n 1000
+echo "profiling bash" >"$work/none"
+plain=$(seen bash -c "$look" "$work/none")
+for binding in lazy now; do
+	${CC:-cc} -std=gnu11 -D_GNU_SOURCE -O2 -shared -fPIC -Wl,-z,relro,-z,$binding \
+		-o "$work/$binding.so" test/programs/greedy_engine.c || exit 1
+	: >"$work/log"
+	preloaded=$(seen profiled "$work/out" async-profiler LIB="$work/$binding.so" LOG=info \
+		LOG_FILE="$work/log" timeout 20 bash -c "$look" "$work/log")
+	[ "$preloaded" = "$plain" ] || fail "$binding: $plain, but preloaded $preloaded; $(cat "$work/log")"
+	grep -q "not for standard output" "$work/log" || fail "$binding: its words are lost"
+done
+echo "$plain"
