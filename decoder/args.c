@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "decoder/say.h"
+#include "decoder/symbolizer.h"
 
 #define AT(field) offsetof(struct args, field)
 
@@ -38,6 +39,10 @@ const struct command_option args_filters[] = {
 	{ "--threads", NULL, "split by thread", ARG_FLAG, AT(threads) },
 	{ "--lines", NULL, "tell lines apart", ARG_FLAG, AT(lines) },
 	{ "--simple", NULL, "short names", ARG_FLAG, AT(simple) },
+	{ "--symbols", "DIR", "names and inlined frames by the debug files below DIR", ARG_SYMBOLS,
+	  0 },
+	{ "--debuginfod", NULL, "the same by those of the servers in DEBUGINFOD_URLS", ARG_FLAG,
+	  AT(debuginfod) },
 	{ "--jobs", "N", "threads to read with", ARG_COUNT, AT(jobs) },
 	{ "--zip", NULL, "accepted; a zip is told by its content", ARG_IGNORED, 0 },
 	{ 0 },
@@ -284,6 +289,11 @@ static int set_value(struct args *args, const struct command_option *row, char *
 	case ARG_FILES:
 		args->base[args->base_count++] = value;
 		break;
+	case ARG_SYMBOLS:
+		if (args->symbols_count == SYMBOLS_MAX)
+			return wrong(args, row, value, "a directory, at most 16 times");
+		args->symbols[args->symbols_count++] = value;
+		break;
 	case ARG_IGNORED:
 		break;
 	}
@@ -366,6 +376,10 @@ int args_parse(struct args *args, int argc, char **argv, const struct command_op
 		say("%s: no file given", args->command);
 		status = COMMAND_USAGE;
 	}
+	if (status == COMMAND_OK && (args->symbols_count || args->debuginfod) &&
+	    symbolizer_open(&args->symbolizer, args->symbols, args->symbols_count,
+			    args->debuginfod))
+		status = COMMAND_FAILED;
 	return status;
 }
 
@@ -382,6 +396,7 @@ void args_free(struct args *args)
 	free_pattern(&args->exclude);
 	while (args->rename_count)
 		regfree(&args->renames[--args->rename_count].regex);
+	symbolizer_close(args->symbolizer);
 	free(args->files);
 	free(args->base);
 	args->files = args->base = NULL;

@@ -34,6 +34,7 @@ enum arg_kind {
 	ARG_TIME,     /* struct moment */
 	ARG_RENAME,   /* args.renames */
 	ARG_FILES,    /* args.base */
+	ARG_SYMBOLS,  /* args.symbols */
 	ARG_DURATION, /* uint64_t, nanoseconds */
 	ARG_IGNORED,
 };
@@ -50,6 +51,7 @@ struct moment {
 };
 
 #define RENAMES_MAX 16
+#define SYMBOLS_MAX 16
 
 struct rename {
 	regex_t regex;
@@ -69,6 +71,14 @@ struct args {
 	struct rename renames[RENAMES_MAX];
 	unsigned rename_count;
 	bool threads, lines, simple, total, by_count, weighted;
+	bool places; /* frames keep address, file and line, though they are not shown */
+
+	/* Where debug files are, and who reads them: NULL where it is not asked for. */
+	const char *symbols[SYMBOLS_MAX];
+	unsigned symbols_count;
+	bool debuginfod;
+	struct symbolizer *symbolizer;
+
 	bool leak;
 	double tail; /* with leak: the youngest share that is left out */
 

@@ -54,13 +54,24 @@ static const struct column {
 
 #define COLUMNS (sizeof(all_columns) / sizeof(all_columns[0]))
 
+/* These are interned by their bytes; all are in the profile's names, 0: none. */
+struct pprof_function {
+	uint32_t name, module, file;
+};
+
+struct pprof_mapping {
+	uint32_t module, build_id;
+};
+
 struct writer {
 	struct profile *profile;
 	const struct args *args;
 	struct gzip *gzip;
 	struct libraries libraries;
-	struct intern strings; /* number - 1 is the index; the first is "" */
-	struct intern functions, mappings, locations;
+	struct intern strings;   /* number - 1 is the index; the first is "" */
+	struct intern functions; /* struct pprof_function */
+	struct intern mappings;  /* struct pprof_mapping */
+	struct intern locations; /* the innermost frame of each */
 	struct column columns[COLUMNS];
 	size_t column_count;
 	struct buf message, inner, values;
@@ -135,19 +146,18 @@ static void write_types(struct writer *w)
 	}
 }
 
-/* The location of a frame: one for each (function, line). */
-static uint32_t location_of(struct writer *w, uint32_t frame_id)
+static uint32_t mapping_of(struct writer *w, const struct frame *frame)
 {
-	const struct frame *frame = profile_frame(w->profile, frame_id);
-	uint32_t function[2] = { frame->name, frame->module };
-	uint32_t location[3];
+	struct pprof_mapping mapping = { frame->module, frame->build_id };
 
-	location[0] = intern(&w->functions, function, sizeof(function));
-	location[1] = frame->line;
-	location[2] = frame->module;
-	if (frame->module)
-		intern(&w->mappings, &frame->module, sizeof(frame->module));
-	return intern(&w->locations, location, sizeof(location));
+	return frame->module ? intern(&w->mappings, &mapping, sizeof(mapping)) : 0;
+}
+
+static uint32_t function_of(struct writer *w, const struct frame *frame)
+{
+	struct pprof_function function = { frame->name, frame->module, frame->file };
+
+	return intern(&w->functions, &function, sizeof(function));
 }
 
 static void add_label(struct writer *w, const char *key, const char *value)
@@ -181,6 +191,12 @@ static void add_labels(struct writer *w, const struct sample *s)
 	free(lines);
 }
 
+static void add_location(struct writer *w, uint32_t frame)
+{
+	mapping_of(w, profile_frame(w->profile, frame));
+	note(w, proto_varint(&w->inner, intern(&w->locations, &frame, sizeof(frame))));
+}
+
 static void write_sample(struct writer *w, const struct sample *s)
 {
 	const uint32_t *frames = intern_key(&w->profile->stacks, s->stack);
@@ -188,8 +204,12 @@ static void write_sample(struct writer *w, const struct sample *s)
 	static const uint32_t no_frame;
 
 	buf_reset(&w->inner);
-	for (uint32_t i = 0; i < (depth ? depth : 1); i++)
-		note(w, proto_varint(&w->inner, location_of(w, depth ? frames[i] : no_frame)));
+	if (!depth)
+		add_location(w, no_frame);
+	/* Those that a frame is inlined into belong to its location. */
+	for (uint32_t i = 0; i < depth; i++)
+		if (!i || profile_frame(w->profile, frames[i - 1])->caller != frames[i])
+			add_location(w, frames[i]);
 	note(w, proto_message(&w->message, 1, &w->inner));
 	buf_reset(&w->values);
 	for (size_t i = 0; i < w->column_count; i++) {
@@ -212,60 +232,121 @@ static void number_programs(struct writer *w)
 
 		if (frame->module && frame->type == FRAME_NATIVE && !strstr(module, ".so") &&
 		    *module != '[')
-			intern(&w->mappings, &frame->module, sizeof(frame->module));
+			mapping_of(w, frame);
 	}
+}
+
+/* What readers need not look for any more, by mapping. */
+enum { HAS_FILES = 1, HAS_LINES = 2, HAS_INLINED = 4 };
+
+static uint8_t *mapping_facts(struct writer *w)
+{
+	uint8_t *facts = calloc((size_t)w->mappings.count + 1, 1);
+
+	for (uint32_t id = 1; facts && id <= w->locations.count; id++) {
+		const uint32_t *frame_id = intern_key(&w->locations, id);
+		const struct frame *frame = profile_frame(w->profile, *frame_id);
+		uint8_t *fact = &facts[mapping_of(w, frame)];
+
+		*fact |= frame->file ? HAS_FILES : 0;
+		*fact |= frame->line ? HAS_LINES : 0;
+		*fact |= frame->caller ? HAS_INLINED : 0;
+	}
+	if (!facts)
+		w->err = -ENOMEM;
+	return facts;
+}
+
+static const struct library *library_of(const struct writer *w, const struct pprof_mapping *mapping)
+{
+	return libraries_find(&w->libraries, intern_text(&w->profile->names, mapping->module),
+			      intern_text(&w->profile->names, mapping->build_id));
+}
+
+static void write_mapping(struct writer *w, uint32_t id, uint8_t facts)
+{
+	const struct pprof_mapping *mapping = intern_key(&w->mappings, id);
+	const struct library *library = library_of(w, mapping);
+	const char *name = intern_text(&w->profile->names, mapping->module), *build_id = "";
+
+	note(w, proto_int(&w->message, 1, id));
+	if (library) {
+		name = intern_text(&w->libraries.names, library->path);
+		build_id = intern_text(&w->libraries.names, library->build_id);
+		note(w, proto_int(&w->message, 2, (int64_t)library->base));
+		note(w, proto_int(&w->message, 3, (int64_t)library->top));
+		note(w, proto_int(&w->message, 4, (int64_t)library->file_offset));
+	}
+	note(w, proto_int(&w->message, 5, string_index(w, name)));
+	note(w, proto_int(&w->message, 6, string_index(w, build_id)));
+	note(w, proto_int(&w->message, 7, 1)); /* has functions: no symbols to look for */
+	note(w, proto_int(&w->message, 8, !!(facts & HAS_FILES)));
+	note(w, proto_int(&w->message, 9, !!(facts & HAS_LINES)));
+	note(w, proto_int(&w->message, 10, !!(facts & HAS_INLINED)));
+	flush(w, PROFILE_MAPPING);
 }
 
 static void write_mappings(struct writer *w)
 {
-	for (uint32_t id = 1; id <= w->mappings.count; id++) {
-		const uint32_t *module = intern_key(&w->mappings, id);
-		const char *name = intern_text(&w->profile->names, *module);
-		const struct library *library = libraries_find(&w->libraries, name);
+	uint8_t *facts = mapping_facts(w);
 
-		note(w, proto_int(&w->message, 1, id));
-		if (library) {
-			name = intern_text(&w->libraries.names, library->path);
-			note(w, proto_int(&w->message, 2, (int64_t)library->base));
-			note(w, proto_int(&w->message, 3, (int64_t)library->top));
-		}
-		note(w, proto_int(&w->message, 5, string_index(w, name)));
-		if (library && library->build_id)
-			note(w, proto_int(&w->message, 6,
-					  string_index(w, intern_text(&w->libraries.names,
-								      library->build_id))));
-		note(w, proto_int(&w->message, 7, 1)); /* has functions: no symbols to look for */
-		flush(w, PROFILE_MAPPING);
+	for (uint32_t id = 1; facts && id <= w->mappings.count; id++)
+		write_mapping(w, id, facts[id]);
+	free(facts);
+}
+
+/* Where FRAME's code was in memory. */
+static uint64_t runtime_address(struct writer *w, const struct frame *frame)
+{
+	struct pprof_mapping mapping = { frame->module, frame->build_id };
+	const struct library *library = frame->address ? library_of(w, &mapping) : NULL;
+
+	return library ? library->base + (frame->address - library->link_address) : 0;
+}
+
+/* The frame of that number and those that it is inlined into, innermost first. */
+static void write_location(struct writer *w, uint32_t id, uint32_t frame_id)
+{
+	const struct frame *frame = profile_frame(w->profile, frame_id);
+
+	note(w, proto_int(&w->message, 1, id));
+	note(w, proto_int(&w->message, 2, mapping_of(w, frame)));
+	note(w, proto_int(&w->message, 3, (int64_t)runtime_address(w, frame)));
+	for (;; frame = profile_frame(w->profile, frame->caller)) {
+		buf_reset(&w->inner);
+		note(w, proto_int(&w->inner, 1, function_of(w, frame)));
+		note(w, proto_int(&w->inner, 2, frame->line));
+		note(w, proto_message(&w->message, 4, &w->inner));
+		if (!frame->caller)
+			break;
 	}
+	flush(w, PROFILE_LOCATION);
+}
+
+static void write_function(struct writer *w, uint32_t id)
+{
+	const struct pprof_function *function = intern_key(&w->functions, id);
+	const struct intern *names = &w->profile->names;
+	const char *name = function->name ? intern_text(names, function->name) : "[no stack]";
+
+	note(w, proto_int(&w->message, 1, id));
+	note(w, proto_int(&w->message, 2, string_index(w, name)));
+	note(w, proto_int(&w->message, 3, string_index(w, name)));
+	note(w, proto_int(&w->message, 4,
+			  string_index(w, intern_text(names, function->file ? function->file
+									    : function->module))));
+	flush(w, PROFILE_FUNCTION);
 }
 
 static void write_locations(struct writer *w)
 {
 	for (uint32_t id = 1; id <= w->locations.count; id++) {
-		const uint32_t *location = intern_key(&w->locations, id);
+		const uint32_t *frame = intern_key(&w->locations, id);
 
-		note(w, proto_int(&w->message, 1, id));
-		if (location[2])
-			note(w, proto_int(&w->message, 2,
-					  intern(&w->mappings, &location[2], sizeof(*location))));
-		buf_reset(&w->inner);
-		note(w, proto_int(&w->inner, 1, location[0]));
-		note(w, proto_int(&w->inner, 2, location[1]));
-		note(w, proto_message(&w->message, 4, &w->inner));
-		flush(w, PROFILE_LOCATION);
+		write_location(w, id, *frame);
 	}
-	for (uint32_t id = 1; id <= w->functions.count; id++) {
-		const uint32_t *function = intern_key(&w->functions, id);
-		const char *name =
-			function[0] ? intern_text(&w->profile->names, function[0]) : "[no stack]";
-
-		note(w, proto_int(&w->message, 1, id));
-		note(w, proto_int(&w->message, 2, string_index(w, name)));
-		note(w, proto_int(&w->message, 3, string_index(w, name)));
-		note(w, proto_int(&w->message, 4,
-				  string_index(w, intern_text(&w->profile->names, function[1]))));
-		flush(w, PROFILE_FUNCTION);
-	}
+	for (uint32_t id = 1; id <= w->functions.count; id++)
+		write_function(w, id);
 }
 
 /* What `go tool pprof` opens with: time where there is any, else bytes. */
@@ -346,6 +427,7 @@ int cmd_pprof(int argc, char **argv)
 	int status;
 
 	args.tail = 0;
+	args.places = true;
 	status = args_parse(&args, argc, argv, pprof_options, args_filters);
 	if (status == COMMAND_OK) {
 		metrics = metric_mask(args.metric);

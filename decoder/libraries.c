@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "decoder/feed.h"
-
 static uint32_t intern_field(struct libraries *l, const struct jfr_chunk *chunk,
 			     const struct jfr_event *event, const char *field, struct buf *scratch)
 {
@@ -24,7 +22,8 @@ static void add(struct libraries *l, const struct library *one)
 	struct library *list;
 
 	for (size_t i = 0; i < l->count; i++)
-		if (l->list[i].path == one->path && l->list[i].base == one->base)
+		if (l->list[i].path == one->path && l->list[i].base == one->base &&
+		    l->list[i].build_id == one->build_id)
 			return;
 	if (l->count == l->room) {
 		list = realloc(l->list, room * sizeof(*list));
@@ -36,56 +35,95 @@ static void add(struct libraries *l, const struct library *one)
 	l->list[l->count++] = *one;
 }
 
-static void read_chunk(struct libraries *l, const struct feed_chunk *from, struct buf *scratch)
+static uint64_t number_field(const struct jfr_chunk *chunk, const struct jfr_event *event,
+			     const char *field)
 {
-	struct jfr_chunk chunk;
+	struct jfr_value value;
+
+	return jfr_event_get(chunk, event, field, &value) ? (uint64_t)jfr_long(&value) : 0;
+}
+
+static void read_events(struct libraries *l, struct jfr_chunk *chunk, struct buf *scratch)
+{
 	struct jfr_event event;
 	struct jfr_scan scan;
 	struct library one;
 
-	if (jfr_chunk_open(&chunk, from->data, &from->header))
-		return;
-	jfr_scan(&scan, &chunk, JFR_MASK(JFR_LIBRARY));
+	jfr_scan(&scan, chunk, JFR_MASK(JFR_LIBRARY));
 	while (jfr_next(&scan, &event)) {
 		one = (struct library){
-			.path = intern_field(l, &chunk, &event, "name", scratch),
-			.build_id = intern_field(l, &chunk, &event, "buildId", scratch),
+			.path = intern_field(l, chunk, &event, "name", scratch),
+			.build_id = intern_field(l, chunk, &event, "buildId", scratch),
 			.base = (uint64_t)event.slot[JFR_BASE],
 			.top = (uint64_t)event.slot[JFR_TOP],
+			.link_address = number_field(chunk, &event, "linkAddress"),
+			.file_offset = number_field(chunk, &event, "fileOffset"),
 		};
 		if (one.path)
 			add(l, &one);
 	}
-	jfr_chunk_close(&chunk);
+}
+
+void libraries_read_chunk(struct libraries *l, struct jfr_chunk *chunk)
+{
+	struct buf scratch = BUF_INIT(65536);
+
+	read_events(l, chunk, &scratch);
+	buf_free(&scratch);
 }
 
 void libraries_read(struct libraries *l, const struct args *args)
 {
-	struct buf scratch = BUF_INIT(65536);
 	struct feed *feed = NULL;
 	struct feed_chunk from;
+	struct jfr_chunk chunk;
 
 	if (feed_open(&feed, args->files, args->file_count, false))
 		return;
 	feed_quiet(feed);
 	while (feed_next(feed, &from)) {
-		read_chunk(l, &from, &scratch);
+		if (!jfr_chunk_open(&chunk, from.data, &from.header)) {
+			libraries_read_chunk(l, &chunk);
+			jfr_chunk_close(&chunk);
+		}
 		feed_done(feed, &from);
 	}
 	feed_close(feed);
-	buf_free(&scratch);
 }
 
-const struct library *libraries_find(const struct libraries *l, const char *name)
+static bool is_called(const struct libraries *l, const struct library *library, const char *name)
 {
-	for (size_t i = 0; i < l->count; i++) {
-		const char *path = intern_text(&l->names, l->list[i].path);
-		const char *slash = strrchr(path, '/');
+	const char *path = intern_text(&l->names, library->path);
+	const char *slash = strrchr(path, '/');
 
-		if (!strcmp(path, name) || (slash && !strcmp(slash + 1, name)))
+	return !strcmp(path, name) || (slash && !strcmp(slash + 1, name));
+}
+
+const struct library *libraries_find(const struct libraries *l, const char *name,
+				     const char *build_id)
+{
+	for (size_t i = 0; i < l->count; i++)
+		if (is_called(l, &l->list[i], name) &&
+		    (!*build_id || !strcmp(intern_text(&l->names, l->list[i].build_id), build_id)))
 			return &l->list[i];
-	}
 	return NULL;
+}
+
+const struct library *libraries_at(const struct libraries *l, const char *name, uint64_t address)
+{
+	const struct library *found = NULL;
+
+	for (size_t i = 0; i < l->count; i++) {
+		const struct library *one = &l->list[i];
+
+		if (!one->build_id || address - one->link_address >= one->top - one->base ||
+		    !is_called(l, one, name))
+			continue;
+		if (found && found->build_id != one->build_id)
+			return NULL;
+		found = one;
+	}
+	return found;
 }
 
 void libraries_free(struct libraries *l)

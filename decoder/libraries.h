@@ -3,11 +3,13 @@
 #define DECODER_LIBRARIES_H
 
 #include "decoder/args.h"
+#include "decoder/feed.h"
 #include "decoder/intern.h"
 
 struct library {
 	uint32_t path, build_id; /* in names; build_id may be 0 */
 	uint64_t base, top;
+	uint64_t link_address, file_offset; /* of base; 0 where there is no build-id */
 };
 
 struct libraries {
@@ -19,8 +21,18 @@ struct libraries {
 /* Start with {0}. What cannot be read is passed over in silence: it has been told of. */
 void libraries_read(struct libraries *libraries, const struct args *args);
 
-/* The one whose path, or its last part, is NAME; NULL where there is none. */
-const struct library *libraries_find(const struct libraries *libraries, const char *name);
+/* Likewise those that one chunk names. */
+void libraries_read_chunk(struct libraries *libraries, struct jfr_chunk *chunk);
+
+/* The one whose path, or its last part, is NAME, and that has BUILD_ID ("": any); NULL where there
+ * is none. */
+const struct library *libraries_find(const struct libraries *libraries, const char *name,
+				     const char *build_id);
+
+/* The one of that NAME which has a build-id, and code at the link address ADDRESS; NULL where there
+ * is none, or several are of different build-ids. */
+const struct library *libraries_at(const struct libraries *libraries, const char *name,
+				   uint64_t address);
 
 void libraries_free(struct libraries *libraries);
 

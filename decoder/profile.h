@@ -27,6 +27,13 @@ struct frame {
 	uint32_t module; /* in names: the library, or the class; 0: none */
 	uint32_t line;   /* 0: unknown, or not asked for */
 	uint32_t type;   /* enum frame_type */
+	uint32_t caller; /* the frame that it is inlined into, which is next in every stack that
+			  * has it; 0: none, or told by the recording itself */
+
+	/* With args.places; else 0, as where they are unknown. */
+	uint32_t file;     /* in names: its source */
+	uint32_t build_id; /* in names: of the library, in hex */
+	uint32_t address;  /* in the library, as it was linked */
 };
 
 struct sample {

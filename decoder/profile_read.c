@@ -204,6 +204,13 @@ void profile_merge(struct profile *into, const struct profile *from)
 		if (frame.module)
 			frame.module = intern_string(&into->names,
 						     intern_text(&from->names, frame.module));
+		if (frame.file)
+			frame.file =
+				intern_string(&into->names, intern_text(&from->names, frame.file));
+		if (frame.build_id)
+			frame.build_id = intern_string(&into->names,
+						       intern_text(&from->names, frame.build_id));
+		frame.caller = frames[frame.caller]; /* has the smaller number */
 		frames[id] = intern(&into->frames, &frame, sizeof(frame));
 	}
 	for (uint32_t i = 0; frames && i < from->count; i++) {

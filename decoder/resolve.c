@@ -7,6 +7,8 @@
 
 #include "decoder/labels.h"
 #include "decoder/names.h"
+#include "decoder/resolve_frame.h"
+#include "decoder/symbolizer.h"
 
 #define TEXT_MAX (1u << 20)
 
@@ -84,10 +86,15 @@ void resolve_open(struct resolve *resolve, struct profile *profile, const struct
 		resolve->labels = intern(&profile->names, resolve->text.data, resolve->text.length);
 	read_frame_types(resolve);
 	read_states(resolve);
+	if (args->symbolizer || args->places)
+		libraries_read_chunk(&resolve->libraries, chunk);
+	if (args->symbolizer)
+		symbolizer_used(args->symbolizer);
 }
 
 void resolve_close(struct resolve *resolve)
 {
+	libraries_free(&resolve->libraries);
 	buf_free(&resolve->text);
 	buf_free(&resolve->text2);
 	buf_free(&resolve->stack);
@@ -104,14 +111,8 @@ bool resolve_is_cpu(const struct resolve *r, const struct jfr_event *event)
 	return text ? !strcmp(text, "STATE_DEFAULT") : event->kind == JFR_EXECUTION_SAMPLE;
 }
 
-static bool is_native(const struct resolve *r, enum frame_type type)
-{
-	return (type == FRAME_NATIVE && r->kernel_frames) || type == FRAME_CPP ||
-	       type == FRAME_KERNEL;
-}
-
-/* The name of a class as the table wants it: dots for slashes only in names of leaf classes. */
-static void class_text(struct resolve *r, const struct jfr_value *class, struct buf *out)
+/* The name of a class, with its slashes. */
+void resolve_class_text(struct resolve *r, const struct jfr_value *class, struct buf *out)
 {
 	struct jfr_value name;
 
@@ -120,104 +121,23 @@ static void class_text(struct resolve *r, const struct jfr_value *class, struct 
 		buf_reset(out);
 }
 
-/* Put the method's and the class's names into FRAME. */
-static void name_frame(struct resolve *r, const struct jfr_value *method, struct frame *frame)
+/* Put frame ID on the stack, and those that it is inlined into. */
+static bool append_frame(struct resolve *r, uint32_t id)
 {
-	struct intern *names = &r->profile->names;
-	struct jfr_value class, name;
-
-	buf_reset(&r->text);
-	buf_reset(&r->text2);
-	if (jfr_get(r->chunk, method, "type", &class))
-		class_text(r, &class, &r->text2);
-	if (r->text2.length)
-		frame->module = intern(names, r->text2.data, r->text2.length);
-	if (!is_native(r, (enum frame_type)frame->type) && r->text2.length) {
-		if (r->args->simple)
-			names_short_class(&r->text2);
-		buf_append(&r->text, r->text2.data, r->text2.length);
-		buf_append_string(&r->text, ".");
+	while (id && !buf_append(&r->stack, &id, sizeof(id))) {
+		id = profile_frame(r->profile, id)->caller;
+		if (!id)
+			return true;
 	}
-	if (!jfr_get(r->chunk, method, "name", &name) || !jfr_string(r->chunk, &name, &r->text))
-		r->text.length -= r->text.length ? 1 : 0; /* a class without a method */
-	if (r->args->simple && is_native(r, (enum frame_type)frame->type))
-		names_short_function(&r->text);
-}
-
-static void append_line(struct buf *text, uint32_t line)
-{
-	if (line)
-		buf_printf(text, ":%u", line);
-}
-
-/* The frame of METHOD, by its number in the profile. */
-static uint32_t resolve_frame(struct resolve *r, uint64_t method, uint32_t line, uint8_t type_key)
-{
-	struct frame frame = { .type = type_key < sizeof(r->types) ? r->types[type_key]
-								   : (uint8_t)FRAME_NATIVE };
-	struct jfr_value value;
-
-	if (jfr_constant(r->chunk, r->method_type, method, &value))
-		name_frame(r, &value, &frame);
-	else {
-		buf_reset(&r->text);
-		buf_append_string(&r->text, "unknown");
-	}
-	if (r->args->lines) {
-		frame.line = line;
-		append_line(&r->text, line);
-	}
-	names_clean(&r->text);
-	frame.name = intern(&r->profile->names, r->text.data, r->text.length);
-	return intern(&r->profile->frames, &frame, sizeof(frame));
-}
-
-/* The fields of a frame, wherever its type has them. */
-static void read_frame(struct cursor *c, const struct jfr_type *type, uint64_t *method,
-		       uint32_t *line, uint8_t *kind)
-{
-	for (size_t i = 0; i < type->field_count && !c->bad; i++) {
-		const struct jfr_field *field = &type->fields[i];
-		bool plain = !field->array && (field->constant || field->type->shape == JFR_VARINT);
-
-		if (plain && !strcmp(field->name, "method"))
-			*method = cursor_varint(c);
-		else if (plain && !strcmp(field->name, "lineNumber"))
-			*line = (uint32_t)cursor_varint(c);
-		else if (plain && !strcmp(field->name, "type"))
-			*kind = (uint8_t)cursor_varint(c);
-		else
-			jfr_skip_field(c, field);
-	}
-}
-
-/* Frames of one method mostly come with the same line and type: the memo of the method's constant
- * holds the last frame, and stands for as long as line and type agree. */
-static uint32_t frame_of(struct resolve *r, uint64_t method, uint32_t line, uint8_t kind)
-{
-	struct jfr_constant *constant =
-		r->method_type ? jfr_pool_find(&r->method_type->pool, method) : NULL;
-	const struct frame *frame;
-	uint32_t id, want = r->args->lines ? line : 0;
-
-	if (constant && constant->memo) {
-		frame = intern_key(&r->profile->frames, constant->memo);
-		if (frame->line == want && frame->type == r->types[kind & 63] && kind < 64)
-			return constant->memo;
-	}
-	id = resolve_frame(r, method, line, kind);
-	if (constant)
-		constant->memo = id;
-	return id;
+	return false;
 }
 
 static bool append_frames(struct resolve *r, uint64_t key)
 {
 	struct jfr_value value, frames;
-	uint64_t count, method;
+	struct stored_frame stored;
 	struct cursor c;
-	uint32_t line, id;
-	uint8_t kind;
+	uint64_t count;
 
 	if (!jfr_constant(r->chunk, r->stack_type, key, &value) ||
 	    !jfr_get(r->chunk, &value, "frames", &frames))
@@ -226,10 +146,8 @@ static bool append_frames(struct resolve *r, uint64_t key)
 	for (count = cursor_varint(&c); count && !c.bad; count--) {
 		const uint8_t *before = c.at;
 
-		method = line = kind = 0;
-		read_frame(&c, frames.type, &method, &line, &kind);
-		id = frame_of(r, method, line, kind);
-		if (c.at == before || c.bad || buf_append(&r->stack, &id, sizeof(id)))
+		stored_frame_read(&stored, &c, frames.type);
+		if (c.at == before || c.bad || !append_frame(r, resolve_frame(r, &stored)))
 			break;
 	}
 	return !c.bad;
@@ -242,7 +160,7 @@ static uint32_t class_frame(struct resolve *r, uint64_t class, enum frame_type t
 
 	buf_reset(&r->text);
 	if (jfr_constant(r->chunk, r->class_type, class, &value)) {
-		class_text(r, &value, &r->text);
+		resolve_class_text(r, &value, &r->text);
 		names_java_class(&r->text, r->args->simple);
 	} else {
 		buf_append_string(&r->text, "null");

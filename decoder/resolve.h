@@ -3,6 +3,7 @@
 #ifndef DECODER_RESOLVE_H
 #define DECODER_RESOLVE_H
 
+#include "decoder/libraries.h"
 #include "decoder/profile.h"
 
 struct resolve {
@@ -15,6 +16,7 @@ struct resolve {
 	bool default_state; /* its thread states: STATE_DEFAULT marks a sample of CPU time */
 	uint8_t types[64];  /* enum frame_type by key */
 	uint32_t labels;    /* of the file, in the profile's names */
+	struct libraries libraries; /* of the chunk, where addresses are asked for */
 	struct buf text, text2, stack;
 };
 
@@ -28,6 +30,9 @@ void resolve_close(struct resolve *resolve);
 uint32_t resolve_stack(struct resolve *resolve, uint64_t key, uint64_t class,
 		       enum frame_type leaf_type);
 uint32_t resolve_thread(struct resolve *resolve, uint64_t key);
+
+/* The name of CLASS in OUT, as it stands there; empty where there is none. */
+void resolve_class_text(struct resolve *resolve, const struct jfr_value *class, struct buf *out);
 
 /* A sample of time on a CPU, rather than of time on the wall. */
 bool resolve_is_cpu(const struct resolve *resolve, const struct jfr_event *event);
