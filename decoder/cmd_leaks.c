@@ -25,6 +25,7 @@ const struct command_option leaks_options[] = {
 struct leak {
 	uint32_t stack;
 	double count, bytes, before; /* before: bytes at the first look, for the growth */
+	double young;                /* bytes of single allocations of the later half of the time */
 	int64_t oldest_ns;
 };
 
@@ -32,7 +33,7 @@ struct leaks {
 	const struct args *args;
 	const struct heap *heap;
 	struct leak *list; /* by stack until sorted */
-	uint32_t count;
+	uint32_t count, room;
 	int64_t first_ns, last_ns; /* the looks that are compared */
 	double bytes, allocations;
 	bool stated; /* from the engine's own statements, not from single events */
@@ -43,13 +44,33 @@ static double scale_of(const struct leaks *l, const struct allocation *a)
 	return l->args->weighted ? (double)a->scale : 1;
 }
 
-/* What lives at the end; "before" is what lived already in the middle of the time seen. */
-static void add_allocations(struct leaks *l)
+/* Room for all stacks that there are. */
+static int grow_list(struct leaks *l)
 {
+	uint32_t room = l->heap->profile.stacks.count + 1;
+	struct leak *list = realloc(l->list, room * sizeof(*list));
+
+	if (!list)
+		return -1;
+	for (; l->room < room; l->room++)
+		list[l->room] = (struct leak){ .stack = l->room };
+	l->list = list;
+	return 0;
+}
+
+static int64_t middle(const struct heap *h)
+{
+	return h->first_ns + (h->last_ns - h->first_ns) / 2;
+}
+
+/* The living allocations of one part of the addresses. */
+static void add_part(void *arg)
+{
+	struct leaks *l = arg;
 	const struct heap *h = l->heap;
 
-	l->last_ns = h->last_ns;
-	l->first_ns = h->first_ns + (h->last_ns - h->first_ns) / 2;
+	if (grow_list(l))
+		return;
 	for (uint32_t i = 0; i < h->capacity; i++) {
 		const struct allocation *a = &h->table[i];
 		struct leak *leak = &l->list[a->stack];
@@ -61,17 +82,21 @@ static void add_allocations(struct leaks *l)
 			leak->oldest_ns = a->birth_ns;
 		leak->count += scale;
 		leak->bytes += scale * (double)a->size;
-		if (a->birth_ns < l->first_ns)
-			leak->before += scale * (double)a->size;
+		if (a->birth_ns >= middle(h))
+			leak->young += scale * (double)a->size;
 	}
 }
 
-static void add_statements(struct leaks *l)
+/* What the engine stated last, in place of the single allocations. */
+static void take_statements(struct leaks *l)
 {
 	const struct heap *h = l->heap;
 
 	l->stated = true;
 	l->first_ns = h->first[0].time_ns;
+	l->last_ns = INT64_MIN;
+	for (uint32_t i = 0; i < l->room; i++)
+		l->list[i].count = l->list[i].bytes = 0;
 	for (uint32_t i = 0; i < h->last_count; i++) {
 		const struct retained *r = &h->last[i];
 		struct leak *leak = &l->list[r->stack];
@@ -85,19 +110,8 @@ static void add_statements(struct leaks *l)
 		leak->count += r->count;
 		leak->bytes += r->bytes;
 	}
-	if (l->first_ns < l->last_ns) {
-		for (uint32_t i = 0; i < h->first_count; i++)
-			l->list[h->first[i].stack].before += h->first[i].bytes;
-		return;
-	}
-	/* One look only: what was born in the later half of the time seen is the growth. */
-	l->first_ns = h->first_ns + (h->last_ns - h->first_ns) / 2;
-	for (uint32_t i = 0; i <= h->profile.stacks.count; i++)
-		l->list[i].before = l->list[i].bytes;
-	for (uint32_t i = 0; i < h->capacity; i++)
-		if (h->table[i].address && h->table[i].birth_ns >= l->first_ns)
-			l->list[h->table[i].stack].before -=
-				scale_of(l, &h->table[i]) * (double)h->table[i].size;
+	for (uint32_t i = 0; i < h->first_count; i++)
+		l->list[h->first[i].stack].before += h->first[i].bytes;
 }
 
 static int heavier(const void *a, const void *b)
@@ -111,19 +125,21 @@ static int heavier(const void *a, const void *b)
 
 static int find_leaks(struct leaks *l)
 {
-	uint32_t stacks = l->heap->profile.stacks.count + 1;
+	const struct heap *h = l->heap;
 
-	l->list = calloc(stacks, sizeof(*l->list));
-	if (!l->list)
+	if (grow_list(l))
 		return -1;
-	for (uint32_t i = 0; i < stacks; i++)
-		l->list[i].stack = i;
-	if (l->heap->last_count)
-		add_statements(l);
-	else
-		add_allocations(l);
-	qsort(l->list, stacks, sizeof(*l->list), heavier);
-	for (l->count = 0; l->count < stacks && l->list[l->count].count > 0; l->count++) {
+	l->last_ns = h->last_ns;
+	if (h->last_count)
+		take_statements(l);
+	/* One look only: what was born in the later half of the time seen is the growth. */
+	if (!h->last_count || l->first_ns >= l->last_ns) {
+		l->first_ns = middle(h);
+		for (uint32_t i = 0; i < l->room; i++)
+			l->list[i].before = l->list[i].bytes - l->list[i].young;
+	}
+	qsort(l->list, l->room, sizeof(*l->list), heavier);
+	for (l->count = 0; l->count < l->room && l->list[l->count].count > 0; l->count++) {
 		l->bytes += l->list[l->count].bytes;
 		l->allocations += l->list[l->count].count;
 	}
@@ -227,15 +243,20 @@ static void print_json(const struct leaks *l)
 int cmd_leaks(int argc, char **argv)
 {
 	struct args args = ARGS_INIT(argv[0]);
-	struct heap heap = { 0 };
-	struct leaks leaks = { .args = &args, .heap = &heap };
+	struct leaks leaks = { .args = &args };
+	struct heap heap = {
+		.args = &args, .want_stacks = true, .each_part = add_part, .arg = &leaks
+	};
 	int status;
 
 	args.limit = DEFAULT_LIMIT;
 	args.stack_depth = DEFAULT_DEPTH;
 	status = args_parse(&args, argc, argv, leaks_options, args_filters);
 	if (status == COMMAND_OK) {
-		status = heap_read(&heap, &args, args.files, args.file_count, HEAP_STACKS);
+		leaks.heap = &heap;
+		heap.files = args.files;
+		heap.file_count = args.file_count;
+		status = heap_read(&heap);
 		if (find_leaks(&leaks)) {
 			say("out of memory");
 			status = COMMAND_FAILED;

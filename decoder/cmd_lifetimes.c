@@ -175,7 +175,7 @@ static void print_json(const struct lives *l)
 int cmd_lifetimes(int argc, char **argv)
 {
 	struct args args = ARGS_INIT(argv[0]);
-	struct heap heap = { 0 };
+	struct heap heap = { .args = &args, .want_stacks = true };
 	struct lives lives = { .args = &args, .heap = &heap };
 	int status;
 
@@ -183,7 +183,9 @@ int cmd_lifetimes(int argc, char **argv)
 	args.stack_depth = DEFAULT_DEPTH;
 	status = args_parse(&args, argc, argv, lifetimes_options, args_filters);
 	if (status == COMMAND_OK) {
-		status = heap_read(&heap, &args, args.files, args.file_count, HEAP_STACKS);
+		heap.files = args.files;
+		heap.file_count = args.file_count;
+		status = heap_read(&heap);
 		if (collect(&lives)) {
 			say("out of memory");
 			status = COMMAND_FAILED;

@@ -32,7 +32,7 @@ struct feed {
 	struct source *current; /* the one being handed out, and what follows it */
 	uint64_t offset;
 	struct settings settings;
-	bool failed, quiet;
+	bool failed;
 
 	bool terminal, shown;
 	uint64_t started_ns, shown_ns, bytes, chunks;
@@ -313,8 +313,7 @@ static bool take_chunk(struct feed *feed, struct feed_chunk *chunk)
 		if (err == -EBADMSG || !source->length) {
 			if (!source->length)
 				error = (struct jfr_error){ 0, "an empty file" };
-			if (!feed->quiet)
-				say_damage(source->name, &error);
+			say_damage(source->name, &error);
 			feed->failed = true;
 		}
 		if (!next_source(feed))
@@ -345,16 +344,9 @@ void feed_done(struct feed *feed, struct feed_chunk *chunk)
 void feed_damage(struct feed *feed, const struct feed_chunk *chunk, const struct jfr_error *error)
 {
 	pthread_mutex_lock(&feed->lock);
-	if (!feed->quiet)
-		say_damage(chunk->file, error);
+	say_damage(chunk->file, error);
 	feed->failed = true;
 	pthread_mutex_unlock(&feed->lock);
-}
-
-void feed_quiet(struct feed *feed)
-{
-	feed->quiet = true;
-	feed->failed = false;
 }
 
 bool feed_failed(const struct feed *feed)

@@ -32,9 +32,6 @@ struct feed_chunk {
  * Returns 0 (release with feed_close) or -ENOMEM. */
 int feed_open(struct feed **out, char **paths, int count, bool ordered);
 
-/* Say nothing: what is wrong was told by a feed before this one. */
-void feed_quiet(struct feed *feed);
-
 /* The next chunk; false when there is none. Give it back with feed_done(). Thread-safe. */
 bool feed_next(struct feed *feed, struct feed_chunk *chunk);
 void feed_done(struct feed *feed, struct feed_chunk *chunk);

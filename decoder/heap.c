@@ -5,6 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The most places in the table, of 48 bytes each. Parts are made so small that the first fills five
+ * eighths of them at most; then the others, as large but for chance, fit as well. */
+#define CAPACITY_MAX (1u << 18)
+
 /* A realloc is recorded as a free and a malloc, one right after the other. */
 #define REALLOC_WITHIN_NS 1000000
 
@@ -27,8 +31,7 @@ double mem_scale(const struct settings *settings, int64_t size, int64_t weight)
 
 static uint32_t home(const struct heap *h, uint64_t address, uint32_t process)
 {
-	return (uint32_t)(((address ^ (uint64_t)process << 48) * 0x9E3779B97F4A7C15u) >> 32) &
-	       (h->capacity - 1);
+	return heap_hash(address ^ (uint64_t)process << 48) & (h->capacity - 1);
 }
 
 static uint32_t find(const struct heap *h, uint64_t address, uint32_t process)
@@ -78,6 +81,21 @@ static void take_out(struct heap *h, uint32_t i)
 	}
 	h->table[i].address = 0;
 	h->live--;
+}
+
+void heap_sweep(struct heap *h, uint32_t process, bool (*gone)(void *arg, uint64_t address),
+		void *arg)
+{
+	uint32_t i = 0;
+
+	while (i < h->capacity) {
+		const struct allocation *a = &h->table[i];
+
+		if (a->address && a->process == process && gone(arg, a->address))
+			take_out(h, i); /* another one may take its place */
+		else
+			i++;
+	}
 }
 
 static unsigned life_bucket(int64_t ns)
@@ -166,8 +184,17 @@ static void revive(struct heap *h, struct allocation *a)
 	}
 }
 
+/* After an overflow all is thrown away. */
+static bool has_room(struct heap *h)
+{
+	if (h->capacity == CAPACITY_MAX && !h->part && h->live >= CAPACITY_MAX / 8 * 5)
+		h->overflow = true;
+	return !h->overflow && (h->live < h->capacity / 4 * 3 || !grow(h));
+}
+
 void heap_malloc(struct heap *h, struct allocation *a)
 {
+	bool wanted = heap_wants(h, a->address);
 	struct heap_stack *stack;
 	struct heap_move *move;
 	uint32_t i;
@@ -175,7 +202,7 @@ void heap_malloc(struct heap *h, struct allocation *a)
 	a->birth_ns = a->time_ns;
 	if (h->want_stacks) {
 		revive(h, a);
-		stack = stack_at(h, a->stack);
+		stack = wanted ? stack_at(h, a->stack) : NULL;
 		if (stack) {
 			stack->allocated += (double)a->scale;
 			stack->allocated_bytes += (double)a->scale * (double)a->size;
@@ -184,7 +211,7 @@ void heap_malloc(struct heap *h, struct allocation *a)
 		if (move)
 			move->set = false;
 	}
-	if (h->live * 2 >= h->capacity && grow(h))
+	if (!wanted || !has_room(h))
 		return;
 	i = find(h, a->address, a->process);
 	if (!h->table[i].address)
@@ -217,9 +244,10 @@ void heap_freed(struct heap *h, uint64_t address, uint32_t process, int64_t time
 		uint32_t thread)
 {
 	struct heap_move *move;
-	uint32_t i = h->capacity ? find(h, address, process) : 0;
+	bool known = h->live && heap_wants(h, address);
+	uint32_t i = known ? find(h, address, process) : 0;
 
-	if (h->capacity && h->table[i].address) {
+	if (known && h->table[i].address) {
 		if (h->want_stacks)
 			count_death(h, &h->table[i], time_ns, thread);
 		take_out(h, i);
@@ -244,6 +272,19 @@ void heap_profile(struct heap *h, double tail)
 			profile_add(&h->profile, a->stack, a->thread, METRIC_LIVE, scale,
 				    scale * (double)a->size);
 	}
+}
+
+void heap_restart(struct heap *h)
+{
+	h->overflow = false;
+	h->live = 0;
+	h->first_count = h->last_count = 0;
+	if (h->table)
+		memset(h->table, 0, h->capacity * sizeof(*h->table));
+	if (h->moves)
+		memset(h->moves, 0, h->move_room * sizeof(*h->moves));
+	if (h->stacks && !h->part)
+		memset(h->stacks, 0, h->stack_room * sizeof(*h->stacks));
 }
 
 void heap_free(struct heap *h)

@@ -3,6 +3,8 @@
 #ifndef DECODER_HEAP_H
 #define DECODER_HEAP_H
 
+#include <stdatomic.h>
+
 #include "decoder/args.h"
 #include "decoder/feed.h"
 #include "decoder/profile.h"
@@ -39,14 +41,26 @@ struct retained {
 };
 
 struct heap {
+	/* What to read, filled in before heap_read(). */
 	const struct args *args;
+	char **files;
+	int file_count;
+	bool want_stacks;             /* fill in STACKS too */
+	void (*each_part)(void *arg); /* may be NULL */
+	void *arg;
+
 	struct profile profile; /* names, frames, stacks and threads; no samples */
 	struct intern processes;
+
+	/* So that memory has a bound however much lives, the files are read once for each of
+	 * 2^PART_BITS parts of all addresses, and the table holds the living ones of PART. */
+	unsigned part_bits;
+	uint32_t part;
+	atomic_bool overflow; /* there is more in the first part than there is room for */
 
 	struct allocation *table; /* by address and process */
 	uint32_t live, capacity;
 
-	bool want_stacks;
 	struct heap_stack *stacks; /* by number of the stack, where want_stacks is set */
 	uint32_t stack_room;
 
@@ -62,18 +76,34 @@ struct heap {
 	uint32_t realloc_room;
 };
 
-/* Of heap_read: fill in HEAP->stacks; say nothing of damage, which was told before. */
-#define HEAP_STACKS 1u
-#define HEAP_QUIET  2u
-
-/* Read FILES into HEAP. Returns COMMAND_OK or, after a line, COMMAND_FAILED, with what could be
- * read in HEAP. Free it with heap_free(). */
-int heap_read(struct heap *heap, const struct args *args, char **files, int count, unsigned flags);
+/* Read the files. each_part(arg) is called for each part of the addresses, with the living
+ * allocations of that part in the table. What was realloced from one part into another counts as
+ * born then. Returns COMMAND_OK or, after a line, COMMAND_FAILED, with what could be read in HEAP.
+ * Free it with heap_free(). */
+int heap_read(struct heap *heap);
 void heap_free(struct heap *heap);
+
+/* Begin with the first event again, for HEAP->part. */
+void heap_restart(struct heap *heap);
 
 /* Add what lives as METRIC_LIVE to HEAP's own profile, but what is younger than the share TAIL of
  * the time: too young to be called a leak. */
 void heap_profile(struct heap *heap, double tail);
+
+static inline uint32_t heap_hash(uint64_t address)
+{
+	return (uint32_t)((address * 0x9E3779B97F4A7C15u) >> 32);
+}
+
+/* Whether ADDRESS belongs to the part that is being read. */
+static inline bool heap_wants(const struct heap *heap, uint64_t address)
+{
+	return (uint64_t)heap_hash(address) >> (32 - heap->part_bits) == heap->part;
+}
+
+/* Take out all allocations of PROCESS at addresses that GONE says are gone. */
+void heap_sweep(struct heap *heap, uint32_t process, bool (*gone)(void *arg, uint64_t address),
+		void *arg);
 
 /* One event, in the order of time. heap_read() calls these; tests do too. */
 void heap_malloc(struct heap *heap, struct allocation *allocation);

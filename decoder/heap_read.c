@@ -30,6 +30,7 @@ struct pipe_line {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	struct feed *feed;
+	struct heap *heap;
 	struct prepared slots[AHEAD];
 	unsigned put, taken;
 	bool ended, out_of_memory;
@@ -71,7 +72,7 @@ static void *produce(void *arg)
 
 	do {
 		one = (struct prepared){ 0 };
-		more = feed_next(line->feed, &one.from);
+		more = !line->heap->overflow && feed_next(line->feed, &one.from);
 		if (more)
 			prepare(line, &one);
 		pthread_mutex_lock(&line->lock);
@@ -241,7 +242,8 @@ static void consume(struct pipe_line *line, struct heap *h, const struct period 
 		if (!more)
 			break;
 		if (one.open) {
-			consume_chunk(h, &one, period);
+			if (!h->overflow)
+				consume_chunk(h, &one, period);
 			runs_free(&one.runs);
 			jfr_chunk_close(&one.chunk);
 		}
@@ -253,55 +255,76 @@ static void consume(struct pipe_line *line, struct heap *h, const struct period 
 	} while (more);
 }
 
-static void run_pipe_line(struct pipe_line *line, struct heap *h, const struct period *period)
+static void run_pipe_line(struct heap *h, struct feed *feed, const struct period *period)
 {
+	struct pipe_line line = { .lock = PTHREAD_MUTEX_INITIALIZER,
+				  .changed = PTHREAD_COND_INITIALIZER,
+				  .feed = feed,
+				  .heap = h };
 	struct prepared one;
 	pthread_t producer;
 
-	if (!pthread_create(&producer, NULL, produce, line)) {
-		consume(line, h, period);
+	if (!pthread_create(&producer, NULL, produce, &line)) {
+		consume(&line, h, period);
 		pthread_join(producer, NULL);
 	} else {
-		for (one = (struct prepared){ 0 }; feed_next(line->feed, &one.from);
+		for (one = (struct prepared){ 0 }; feed_next(feed, &one.from);
 		     one = (struct prepared){ 0 }) {
-			prepare(line, &one);
+			prepare(&line, &one);
 			if (one.open)
 				consume_chunk(h, &one, period);
 			runs_free(&one.runs);
 			jfr_chunk_close(&one.chunk);
-			feed_done(line->feed, &one.from);
+			feed_done(feed, &one.from);
 		}
 	}
-	h->out_of_memory |= line->out_of_memory;
+	h->out_of_memory |= line.out_of_memory;
 }
 
-int heap_read(struct heap *h, const struct args *args, char **files, int count, unsigned flags)
+/* Read all files for one part of the addresses. False where something could not be read. */
+static bool read_part(struct heap *h)
 {
-	struct pipe_line line = { .lock = PTHREAD_MUTEX_INITIALIZER,
-				  .changed = PTHREAD_COND_INITIALIZER };
+	struct feed *feed;
 	struct period period;
-	bool failed = true;
+	bool good;
 
-	*h = (struct heap){ .args = args,
-			    .profile = PROFILE_INIT,
-			    .want_stacks = flags & HEAP_STACKS,
-			    .first_ns = INT64_MAX,
-			    .last_ns = INT64_MIN };
-	if (feed_open(&line.feed, files, count, true)) {
-		say("out of memory");
-		return COMMAND_FAILED;
+	heap_restart(h);
+	if (feed_open(&feed, h->files, h->file_count, true)) {
+		h->out_of_memory = true;
+		return false;
 	}
-	if (flags & HEAP_QUIET)
-		feed_quiet(line.feed);
-	if (period_set(&period, args, line.feed))
+	if (period_set(&period, h->args, feed))
 		period = (struct period){ INT64_MIN, INT64_MAX };
 	if (h->want_stacks)
-		run_pipe_line(&line, h, &period);
+		run_pipe_line(h, feed, &period);
 	else
-		heap_last_read(h, line.feed, &period);
-	failed = feed_failed(line.feed) || h->out_of_memory;
+		heap_last_read(h, feed, &period);
+	good = !feed_failed(feed);
+	feed_close(feed);
+	return good;
+}
+
+int heap_read(struct heap *h)
+{
+	bool good;
+
+	h->profile = (struct profile)PROFILE_INIT;
+	h->first_ns = INT64_MAX;
+	h->last_ns = INT64_MIN;
+	/* Into how many parts is found by trying; a try that fails does so early. */
+	good = read_part(h);
+	while (h->overflow) {
+		h->part_bits++;
+		good = read_part(h);
+	}
+	for (;;) {
+		if (h->each_part)
+			h->each_part(h->arg);
+		if (++h->part >> h->part_bits)
+			break;
+		good &= read_part(h);
+	}
 	if (h->out_of_memory)
 		say("out of memory");
-	feed_close(line.feed);
-	return failed ? COMMAND_FAILED : COMMAND_OK;
+	return good && !h->out_of_memory ? COMMAND_OK : COMMAND_FAILED;
 }

@@ -80,7 +80,6 @@ void libraries_read(struct libraries *l, const struct args *args)
 
 	if (feed_open(&feed, args->files, args->file_count, false))
 		return;
-	feed_quiet(feed);
 	while (feed_next(feed, &from)) {
 		if (!jfr_chunk_open(&chunk, from.data, &from.header)) {
 			libraries_read_chunk(l, &chunk);

@@ -2,6 +2,7 @@
 #include "decoder/args.h"
 #include "decoder/commands.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -156,6 +157,8 @@ int main(int argc, char **argv)
 	const char *name = argc > 1 ? argv[1] : "";
 	const struct command *command;
 
+	/* Else glibc keeps tables that were outgrown, for others that are as large. */
+	mallopt(M_MMAP_THRESHOLD, 1 << 20);
 	if (!strcmp(name, "--version")) {
 		puts(PROGRAM " " ASPROF_AGENT_VERSION);
 		return COMMAND_OK;

@@ -292,13 +292,22 @@ static int read_all_samples(struct profile *profile, const struct args *args, ch
 }
 
 /* What lives is known only after all events in their order: a reading of its own. */
-static int read_live(struct profile *profile, const struct args *args, char **files, int count,
-		     bool quiet)
+static void add_part(void *arg)
 {
-	struct heap heap;
-	int status = heap_read(&heap, args, files, count, quiet ? HEAP_QUIET : 0);
+	struct heap *heap = arg;
 
-	heap_profile(&heap, args->leak ? args->tail : 0);
+	heap_profile(heap, heap->args->leak ? heap->args->tail : 0);
+}
+
+static int read_live(struct profile *profile, const struct args *args, char **files, int count)
+{
+	struct heap heap = { .args = args,
+			     .files = files,
+			     .file_count = count,
+			     .each_part = add_part,
+			     .arg = &heap };
+	int status = heap_read(&heap);
+
 	profile_merge(profile, &heap.profile);
 	heap_free(&heap);
 	return status;
@@ -316,7 +325,7 @@ int profile_read(struct profile *profile, const struct args *args, char **files,
 			kinds |= wanted_kinds[i].kinds;
 	/* Java's objects stand in where nothing else lives: else that walk is saved. */
 	if (metrics == metric_mask(METRIC_LIVE)) {
-		status = read_live(profile, args, files, count, false);
+		status = read_live(profile, args, files, count);
 		if (profile->count)
 			return status;
 		metrics = 1u << METRIC_LIVE_OBJECT;
@@ -324,6 +333,6 @@ int profile_read(struct profile *profile, const struct args *args, char **files,
 	if (kinds)
 		status |= read_all_samples(profile, args, files, count, metrics, kinds);
 	if (metrics & 1u << METRIC_LIVE)
-		status |= read_live(profile, args, files, count, kinds != 0);
+		status |= read_live(profile, args, files, count);
 	return status;
 }

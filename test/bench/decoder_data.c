@@ -1,7 +1,7 @@
 /* Writes a recording of malloc and free events for the decoder's benchmark, and for
- * whoever wants a big one: decoder_data MODEL OUT MEGABYTES. Types and constants are MODEL's first
+ * whoever wants a big one: decoder_data MODEL OUT MEGABYTES [KEPT]. Types and constants are MODEL's first
  * chunk's; the events are as a program with eight threads makes them that all allocate and free,
- * one allocation in a hundred kept: buffers of 64 KiB a thread, chunks of 100 MB. Without
+ * one allocation in KEPT kept (100; 1: all): buffers of 64 KiB a thread, chunks of at most 100 MB. Without
  * arguments it does nothing, successfully. */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,6 @@
 
 #define THREADS     8
 #define BUFFER_SIZE 65536
-#define CHUNK_SIZE  (100u << 20)
 #define HEADER_SIZE 68
 #define LIVE        64 /* allocations that a thread holds at a time */
 
@@ -34,7 +33,7 @@ struct model {
 	unsigned stack_count, thread_count;
 };
 
-static uint64_t ticks, state = 88172645463325252u;
+static uint64_t ticks, state = 88172645463325252u, kept = 100, chunk_size = 100u << 20;
 
 static uint64_t random_number(void)
 {
@@ -75,7 +74,7 @@ static void step(struct thread *t, const struct model *m, unsigned who)
 	uint64_t choice = random_number(), *held = &t->held[choice % LIVE];
 
 	ticks += 50 + choice % 100;
-	if (*held && choice % 100) {
+	if (*held && choice % kept) {
 		put_event(t, m, who, *held, 0);
 		if (t->next_address - *held < 4096)
 			t->next_address = *held; /* an allocator gives out what is warm */
@@ -113,12 +112,12 @@ static void write_chunk(FILE *out, const struct model *m, struct thread *threads
 	constants_size = cursor_varint(&c);
 	memcpy(header, m->data, sizeof(header));
 	fwrite(header, 1, sizeof(header), out);
-	while (written < CHUNK_SIZE) {
+	while (written < chunk_size) {
 		unsigned who = (unsigned)(random_number() % THREADS);
 		struct thread *t = &threads[who];
 
 		step(t, m, who);
-		if (t->used + 128 > BUFFER_SIZE || written + (THREADS * t->used) > CHUNK_SIZE) {
+		if (t->used + 128 > BUFFER_SIZE || written + (THREADS * t->used) > chunk_size) {
 			fwrite(t->buffer, 1, t->used, out);
 			written += t->used;
 			t->used = 0;
@@ -179,20 +178,26 @@ int main(int argc, char **argv)
 {
 	static struct thread threads[THREADS];
 	static struct model model;
+	uint64_t size;
 	FILE *out;
 
-	if (argc != 4)
+	if (argc < 4)
 		return 0;
+	if (argc > 4)
+		kept = strtoull(argv[4], NULL, 10) ?: 1;
 	if (read_model(&model, argv[1])) {
 		fprintf(stderr, "%s: not a model\n", argv[1]);
 		return 1;
 	}
+	size = strtoull(argv[3], NULL, 10) << 20;
+	if (size < chunk_size)
+		chunk_size = size;
 	out = fopen(argv[2], "wb");
 	if (!out)
 		return 1;
 	for (unsigned i = 0; i < THREADS; i++)
 		threads[i].next_address = 0x7f0000000000u + ((uint64_t)i << 32);
-	while ((uint64_t)ftell(out) < strtoull(argv[3], NULL, 10) << 20)
+	while ((uint64_t)ftell(out) < size)
 		write_chunk(out, &model, threads);
 	jfr_chunk_close(&model.chunk);
 	return fclose(out) ? 1 : 0;

@@ -36,7 +36,7 @@ static double read_bytes(const uint8_t *data, size_t size)
 {
 	struct args args = ARGS_INIT("test");
 	struct profile profile = PROFILE_INIT;
-	struct heap heap;
+	struct heap heap = { .args = &args, .file_count = 1, .want_stacks = true };
 	char path[64], *paths[] = { path };
 	int fd = memfd_create("damage", MFD_CLOEXEC);
 	double seen = 0;
@@ -48,7 +48,8 @@ static double read_bytes(const uint8_t *data, size_t size)
 	for (uint32_t i = 0; i < profile.count; i++)
 		seen += profile.samples[i].count;
 	profile_free(&profile);
-	heap_read(&heap, &args, paths, 1, HEAP_STACKS);
+	heap.files = paths;
+	heap_read(&heap);
 	seen += heap.live;
 	heap_free(&heap);
 	close(fd);

@@ -102,6 +102,58 @@ START_TEST(tail)
 }
 END_TEST
 
+/* More than there is room for: the first part overflows, and 2, then 4 parts are each of their
+ * own addresses, all of them in one part or another. */
+START_TEST(parts)
+{
+	const uint64_t count = 400000;
+	uint64_t seen = 0;
+	double freed = 0;
+
+	for (uint64_t i = 1; i <= count; i++)
+		allocate(i * 48, (int64_t)i, 10, "malloc");
+	ck_assert(heap.overflow);
+	ck_assert_uint_lt(heap.live, count);
+	for (heap.part_bits = 2; heap.part < 4; heap.part++) {
+		heap_restart(&heap);
+		for (uint64_t i = 1; i <= count; i++)
+			allocate(i * 48, (int64_t)i, 10, "malloc");
+		for (uint64_t i = 1; i <= count; i += 2)
+			heap_freed(&heap, i * 48, 1, 1000000, 1);
+		ck_assert(!heap.overflow);
+		seen += heap.live;
+	}
+	ck_assert_uint_eq(seen, count / 2);
+	/* Lives are counted over all parts, once each. */
+	ck_assert(heap.stacks[stack_of("malloc")].allocated == (double)count);
+	for (unsigned i = 0; i < LIFE_BUCKETS; i++)
+		freed += heap.stacks[stack_of("malloc")].freed[i];
+	ck_assert(freed == (double)count / 2);
+}
+END_TEST
+
+static bool is_odd(void *arg, uint64_t address)
+{
+	(void)arg;
+	return address / 16 % 2;
+}
+
+START_TEST(sweep)
+{
+	for (uint64_t i = 1; i <= 5000; i++)
+		allocate(i * 16, (int64_t)i, 10, "malloc");
+	heap_sweep(&heap, 2, is_odd, NULL); /* another process's */
+	ck_assert_uint_eq(heap.live, 5000);
+	heap_sweep(&heap, 1, is_odd, NULL);
+	ck_assert_uint_eq(heap.live, 2500);
+	for (uint32_t i = 0; i < heap.capacity; i++)
+		ck_assert(!heap.table[i].address || heap.table[i].address / 16 % 2 == 0);
+	for (uint64_t i = 2; i <= 5000; i += 2)
+		heap_freed(&heap, i * 16, 1, 9000, 1);
+	ck_assert_uint_eq(heap.live, 0);
+}
+END_TEST
+
 START_TEST(scales)
 {
 	struct settings settings = { .mem_interval = 1000 };
@@ -127,6 +179,8 @@ int main(void)
 	tcase_add_test(tcase, realloc_lives_on);
 	tcase_add_test(tcase, malloc_is_no_realloc);
 	tcase_add_test(tcase, tail);
+	tcase_add_test(tcase, parts);
+	tcase_add_test(tcase, sweep);
 	tcase_add_test(tcase, scales);
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);
