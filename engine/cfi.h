@@ -6,11 +6,13 @@
 #ifndef ENGINE_CFI_H
 #define ENGINE_CFI_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum rule_kind {
 	RULE_NONE,     /* no information here: guess by frame pointer and code bytes */
+	RULE_UNKNOWN,  /* in no module that was looked at yet */
 	RULE_SP,       /* the canonical frame address (CFA) is sp + offset */
 	RULE_FP,       /* fp + offset */
 	RULE_BASE,     /* the base register + offset */
@@ -41,7 +43,14 @@ struct unwind_rule {
 /* Every rule of the process, by index. Rows only ever join, so a handler may read any index
  * that it found in a table. The first few are always there. */
 extern struct unwind_rule unwind_rules[RULES_MAX];
-enum { RULE_INDEX_NONE, RULE_INDEX_END, RULE_INDEX_SIGNAL, RULE_INDEX_CHAIN, RULE_INDEX_FIRST };
+enum {
+	RULE_INDEX_NONE,
+	RULE_INDEX_UNKNOWN,
+	RULE_INDEX_END,
+	RULE_INDEX_SIGNAL,
+	RULE_INDEX_CHAIN,
+	RULE_INDEX_FIRST
+};
 
 /* The places of one module, as offsets from where its code begins. Row I holds from its address
  * up to that of row I + 1. One block; release with free(). */
@@ -53,7 +62,8 @@ struct unwind_table {
 	uint32_t first[];     /* [regions + 1]: first row of each 64 KiB */
 };
 
-/* Copies of a module's sections, with their link addresses. */
+/* Copies of a module's sections, with their link addresses; or, with both the same, the sections
+ * where they are loaded. */
 struct cfi_source {
 	const uint8_t *hdr; /* .eh_frame_hdr; its search table may be missing */
 	size_t hdr_size;
@@ -63,6 +73,8 @@ struct cfi_source {
 	uint64_t frame_address;
 	uint64_t text_start, text_end; /* code to compile for */
 	uint64_t bias;                 /* 0 unless the copies were relocated */
+	/* Asked before bytes of the sections are read, but for the begin of HDR; NULL: all can be. */
+	bool (*readable)(const uint8_t *p, uint64_t size);
 };
 
 /* Compile SOURCE, which may be malformed in any way: what makes no sense is left out.
@@ -72,6 +84,9 @@ int cfi_compile(struct unwind_table **out, const struct cfi_source *source);
 /* Read from HDR where .eh_frame begins and, from the search table, where its last entry does
  * (0 without a table). Link addresses. Returns 0 or -EINVAL. */
 int cfi_frame_span(const struct cfi_source *source, uint64_t *begin, uint64_t *last);
+
+/* The index of RULE; of RULE_NONE when there is no room for one more. */
+uint16_t cfi_rule_intern(const struct unwind_rule *rule);
 
 /* Rules known so far, and bytes held for finding equal ones. */
 size_t cfi_rule_count(void);

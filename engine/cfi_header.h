@@ -1,0 +1,19 @@
+/* .eh_frame_hdr: where .eh_frame is, and a table to search it by. Async-signal-safe. */
+#ifndef ENGINE_CFI_HEADER_H
+#define ENGINE_CFI_HEADER_H
+
+#include "engine/cfi_cursor.h"
+
+struct cfi_header {
+	uint64_t frame;      /* link address of .eh_frame */
+	uint64_t count;      /* rows of the table; 0 where it is missing, or in a form not used */
+	struct cursor table; /* the first row */
+	uint8_t encoding;    /* of both columns: where code begins, and its entry */
+};
+
+#define CFI_HEADER_ROW 8 /* bytes */
+
+/* False when there is none. */
+bool cfi_header_read(struct cfi_header *header, const struct cfi_source *source);
+
+#endif
