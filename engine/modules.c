@@ -15,6 +15,7 @@
 
 #include "core/clock.h"
 #include "engine/cfi.h"
+#include "engine/cfi_lookup.h"
 #include "engine/image.h"
 #include "engine/unwind_map.h"
 
@@ -493,6 +494,7 @@ int modules_open(void)
 			return -result;
 		modules.fork_handled = true;
 	}
+	cfi_lookup_init();
 	modules.open = true;
 	result = modules_refresh();
 	return result < 0 ? result : 0;

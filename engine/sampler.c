@@ -81,7 +81,7 @@ static void take_sample(struct thread *thread, bool wall, const siginfo_t *info,
 				    atomic_load_explicit(&thread->tid, memory_order_relaxed), pcs,
 				    depth, truncated);
 	ring_scratch_give(pcs);
-	if (unwind_was_stuck())
+	if (unwind_wants_refresh())
 		ring_wake(); /* it looks for new modules first */
 	if (!sample)
 		return;

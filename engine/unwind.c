@@ -3,6 +3,7 @@
 
 #include <stdatomic.h>
 
+#include "engine/cfi_lookup.h"
 #include "engine/stack_memory.h"
 #include "engine/unwind_arch.h"
 #include "engine/unwind_map.h"
@@ -204,10 +205,19 @@ static int step_signal(struct walk *walk)
 	return enter_context(walk, walk->sp + ARCH_UCONTEXT_SKIP) ? STEP_ON : UNWIND_BAD_STACK;
 }
 
+/* The function is about to return: so does .init, which runs constructors, and has no other sign
+ * of its frame. */
+static int leave_by_epilogue(struct walk *walk, size_t bytes)
+{
+	static const struct unwind_rule rule = { .kind = RULE_SP, .ra_words = -1 };
+
+	return leave(walk, &rule, walk->sp + bytes + sizeof(uintptr_t));
+}
+
 /* JIT code, hand-written assembly, or no code at all. */
 static int step_without_rule(struct walk *walk)
 {
-	size_t before, after;
+	size_t before, after, bytes;
 
 	readable_code(walk->pc, &before, &after);
 	if (!after)
@@ -216,6 +226,9 @@ static int step_without_rule(struct walk *walk)
 						    : UNWIND_NO_RULE;
 	if (arch_is_sigreturn((const uint8_t *)walk->pc, after))
 		return step_signal(walk);
+	bytes = arch_epilogue((const uint8_t *)walk->pc, after);
+	if (bytes)
+		return leave_by_epilogue(walk, bytes);
 	if (walk->exact)
 		return leave_leaf(walk, before, after);
 	unwind_map_remember(walk->pc - 1, RULE_INDEX_CHAIN);
@@ -224,6 +237,33 @@ static int step_without_rule(struct walk *walk)
 
 /* ---- Steps ---- */
 
+/* Some walk met a module that modules_refresh() has not seen, or did not reach the entry. */
+static _Atomic bool refresh_wanted;
+
+bool unwind_wants_refresh(void)
+{
+	return atomic_load_explicit(&refresh_wanted, memory_order_relaxed) &&
+	       atomic_exchange_explicit(&refresh_wanted, false, memory_order_relaxed);
+}
+
+static void want_refresh(void)
+{
+	atomic_store_explicit(&refresh_wanted, true, memory_order_relaxed);
+}
+
+static int step_by(struct walk *walk, const struct unwind_rule *rule);
+
+/* A module that has just been loaded, or code of no module. */
+static int step_unknown(struct walk *walk)
+{
+	struct unwind_rule rule;
+
+	if (!cfi_lookup(&rule, walk->exact ? walk->pc : walk->pc - 1))
+		return step_without_rule(walk);
+	want_refresh();
+	return step_by(walk, &rule);
+}
+
 static __attribute__((noinline)) int step_rare(struct walk *walk, const struct unwind_rule *rule)
 {
 	uintptr_t value;
@@ -231,6 +271,8 @@ static __attribute__((noinline)) int step_rare(struct walk *walk, const struct u
 	switch (rule->kind) {
 	case RULE_NONE:
 		return step_without_rule(walk);
+	case RULE_UNKNOWN:
+		return step_unknown(walk);
 	case RULE_CHAIN:
 		return walk->exact ? step_without_rule(walk) : leave_by_frame_pointer(walk);
 	case RULE_SIGNAL:
@@ -257,16 +299,8 @@ static __attribute__((noinline)) int step_rare(struct walk *walk, const struct u
 	return UNWIND_NO_RULE;
 }
 
-static inline int step(struct walk *walk)
+static inline int step_by(struct walk *walk, const struct unwind_rule *rule)
 {
-	uintptr_t key = walk->exact ? walk->pc : walk->pc - 1;
-	const struct unwind_rule *rule;
-
-	if (unlikely(!walk->pc))
-		return walk->exact ? step_without_rule(walk) : UNWIND_COMPLETE;
-	if (unlikely(!key || key >> ARCH_ADDRESS_BITS))
-		return UNWIND_NO_RULE;
-	rule = &unwind_rules[unwind_map_find(key)];
 	if (likely(rule->kind == RULE_SP))
 		return leave(walk, rule, walk->sp + (uintptr_t)(intptr_t)rule->offset);
 	if (rule->kind == RULE_FP)
@@ -274,17 +308,20 @@ static inline int step(struct walk *walk)
 	return step_rare(walk, rule);
 }
 
+static inline int step(struct walk *walk)
+{
+	uintptr_t key = walk->exact ? walk->pc : walk->pc - 1;
+
+	if (unlikely(!walk->pc))
+		return walk->exact ? step_without_rule(walk) : UNWIND_COMPLETE;
+	if (unlikely(!key || key >> ARCH_ADDRESS_BITS))
+		return UNWIND_NO_RULE;
+	return step_by(walk, &unwind_rules[unwind_map_find(key)]);
+}
+
 /* Frames that a signal interrupted may lie on another stack, lower than the handler's: only
  * their number keeps such a walk from going round. */
 #define SIGNAL_FRAMES_MAX 16
-
-static _Atomic bool stuck;
-
-bool unwind_was_stuck(void)
-{
-	return atomic_load_explicit(&stuck, memory_order_relaxed) &&
-	       atomic_exchange_explicit(&stuck, false, memory_order_relaxed);
-}
 
 static size_t walk_on(struct walk *walk, size_t skip, uintptr_t *pcs, size_t max, bool *truncated)
 {
@@ -314,7 +351,7 @@ static size_t walk_on(struct walk *walk, size_t skip, uintptr_t *pcs, size_t max
 	}
 	*truncated = end == UNWIND_TRUNCATED;
 	if (unlikely(end == UNWIND_NO_RULE || end == UNWIND_BAD_STACK))
-		atomic_store_explicit(&stuck, true, memory_order_relaxed);
+		want_refresh();
 	count_end((enum unwind_end)end, sp);
 	return count;
 }

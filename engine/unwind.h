@@ -1,5 +1,5 @@
 /* Stack walks. All of it is async-signal-safe but for unwind_stats_read: no locks, no
- * allocation, errno preserved, no memory read that could fault, under 1 KiB of stack. */
+ * allocation, errno preserved, no memory read that could fault, under 2 KiB of stack. */
 #ifndef ENGINE_UNWIND_H
 #define ENGINE_UNWIND_H
 
@@ -22,9 +22,9 @@ size_t unwind_context(const void *ucontext, uintptr_t stack_high, uintptr_t *pcs
  * calls this; each more leaves out one more. Otherwise like unwind_context. */
 size_t unwind_here(uintptr_t stack_high, size_t skip, uintptr_t *pcs, size_t max, bool *truncated);
 
-/* Whether a walk did not reach the entry since this was last asked: a module may have come that
- * modules_refresh() has not seen yet. */
-bool unwind_was_stuck(void);
+/* Whether a walk met a module that modules_refresh() has not seen yet, or did not reach the entry,
+ * since this was last asked. */
+bool unwind_wants_refresh(void);
 
 /* How walks ended. */
 enum unwind_end {

@@ -36,6 +36,14 @@ enum arch_leaf arch_leaf_at(const uint8_t *pc, size_t before, size_t after)
 	return ARCH_LEAF_FRAME_POINTER;
 }
 
+size_t arch_epilogue(const uint8_t *pc, size_t after)
+{
+	/* Frames there begin with a frame record. */
+	(void)pc;
+	(void)after;
+	return 0;
+}
+
 bool arch_is_sigreturn(const uint8_t *pc, size_t after)
 {
 	/* mov x8,#139; svc #0 */

@@ -48,6 +48,10 @@ enum arch_leaf {
  * bytes may be read on each side. Async-signal-safe. */
 enum arch_leaf arch_leaf_at(const uint8_t *pc, size_t before, size_t after);
 
+/* How many bytes the code at PC, of which AFTER can be read, takes off the stack before it returns;
+ * 0 when it does not begin so. */
+size_t arch_epilogue(const uint8_t *pc, size_t after);
+
 /* True when the AFTER bytes at PC are the code that ends a signal handler. */
 bool arch_is_sigreturn(const uint8_t *pc, size_t after);
 

@@ -61,12 +61,13 @@ void unwind_map_remember(uintptr_t pc, uint16_t rule)
 uint16_t unwind_map_search(uintptr_t pc)
 {
 	const struct unwind_map_entry *entry;
-	uint16_t rule = RULE_INDEX_NONE;
+	uint16_t rule = RULE_INDEX_UNKNOWN;
 
 	atomic_fetch_add(&readers, 1);
 	entry = find_entry(atomic_load(&current), pc);
-	if (entry && entry->table)
-		rule = unwind_table_find(entry->table, pc - entry->start);
+	if (entry)
+		rule = entry->table ? unwind_table_find(entry->table, pc - entry->start)
+				    : RULE_INDEX_NONE;
 	/* Cached while still counted, so that unwind_map_quiet() clears it if it is stale. */
 	unwind_map_remember(pc, rule);
 	atomic_fetch_sub_explicit(&readers, 1, memory_order_release);

@@ -45,6 +45,14 @@ enum arch_leaf arch_leaf_at(const uint8_t *pc, size_t before, size_t after)
 	return ARCH_LEAF_FRAME_POINTER;
 }
 
+size_t arch_epilogue(const uint8_t *pc, size_t after)
+{
+	/* add $n,%rsp; ret */
+	return after >= 5 && bytes_at(pc, "\x48\x83\xc4", 3) && pc[3] < 0x80 && pc[4] == 0xc3
+		       ? pc[3]
+		       : 0;
+}
+
 bool arch_is_sigreturn(const uint8_t *pc, size_t after)
 {
 	/* mov $15,%rax or %eax; syscall */

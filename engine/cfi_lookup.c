@@ -1,0 +1,125 @@
+/* The rule for a place in a module that came a moment ago. */
+#include "engine/cfi_lookup.h"
+
+#include <dlfcn.h>
+#include <stdatomic.h>
+
+#include "engine/cfi_entry.h"
+#include "engine/cfi_header.h"
+#include "engine/stack_memory.h"
+
+/* As glibc documents struct dl_find_object, with room for what later ones may add. */
+struct found_object {
+	unsigned long long flags;
+	const uint8_t *start, *end;
+	void *link_map;
+	const uint8_t *header;
+	unsigned long long reserved[8];
+};
+
+/* Lock-free and async-signal-safe by its manual: it is there for unwinders. */
+typedef int find_object(void *pc, struct found_object *result);
+
+static find_object *_Atomic loader_find;
+
+void cfi_lookup_init(void)
+{
+	find_object *find;
+
+	/* By name, as an older glibc would not load us with a reference. */
+	*(void **)&find = dlsym(RTLD_DEFAULT, "_dl_find_object");
+	atomic_store(&loader_find, find);
+}
+
+/* Entries are longer in no sound file: what is asked about is bounded. */
+#define READABLE_MAX (256u << 10)
+
+static bool readable(const uint8_t *p, uint64_t size)
+{
+	uintptr_t first = (uintptr_t)p & ~(STACK_PAGE - 1);
+
+	if (size > READABLE_MAX)
+		return false;
+	for (uintptr_t page = first; page < (uintptr_t)p + size; page += STACK_PAGE)
+		if (!stack_memory_probe(page))
+			return false;
+	return true;
+}
+
+/* Its version and encodings, and three numbers at most. */
+#define HEADER_HEAD 28
+
+/* The module's whole range stands in for its sections, whose sizes it does not tell. */
+static bool find_source(struct cfi_source *source, uintptr_t pc)
+{
+	find_object *find = atomic_load_explicit(&loader_find, memory_order_relaxed);
+	struct found_object object = { 0 };
+	const uint8_t *header;
+
+	/* (Reads of memory that changes meanwhile are the loader's.) */
+	if (!find || find((void *)pc, &object))
+		return false;
+	header = object.header;
+	if (!header || header < object.start || header >= object.end ||
+	    !readable(header, HEADER_HEAD))
+		return false;
+	*source = (struct cfi_source){
+		.hdr = header,
+		.hdr_size = (size_t)(object.end - header),
+		.hdr_address = (uintptr_t)header,
+		.frame = object.start,
+		.frame_size = (size_t)(object.end - object.start),
+		.frame_address = (uintptr_t)object.start,
+		.readable = readable,
+	};
+	return true;
+}
+
+/* Where the entry for PC should be, from the start of SOURCE's frame. */
+static bool find_entry(uint64_t *offset, const struct cfi_source *source, uintptr_t pc)
+{
+	struct cfi_header header;
+	uint64_t begin = 0, end, middle;
+	struct cursor row;
+
+	if (!cfi_header_read(&header, source))
+		return false;
+	end = header.count;
+	while (begin < end) {
+		middle = begin + (end - begin) / 2;
+		row = header.table;
+		cursor_skip(&row, middle * CFI_HEADER_ROW);
+		if (!readable(row.p, CFI_HEADER_ROW))
+			return false;
+		if (cursor_pointer(&row, header.encoding, source) <= pc) {
+			*offset = cursor_pointer(&row, header.encoding, source) -
+				  source->frame_address;
+			begin = middle + 1;
+		} else {
+			end = middle;
+		}
+	}
+	return begin;
+}
+
+bool cfi_lookup(struct unwind_rule *rule, uintptr_t pc)
+{
+	struct cfi_source source;
+	uint64_t offset, advance;
+	struct place place;
+	struct fde fde;
+	struct cie cie;
+	struct run run;
+
+	if (!find_source(&source, pc) || !find_entry(&offset, &source, pc) ||
+	    !fde_read(&fde, &source, offset))
+		return false;
+	cie_read(&cie, &source, fde.cie_offset, &run);
+	if (!cie.valid || !fde_begin(&fde, &cie, &source, &run, &place) || pc < place.start ||
+	    pc - place.start >= place.size)
+		return false;
+	while (run_on(&run, place.start, &advance) && pc - place.start >= advance)
+		place.start += advance;
+	*rule = run_rule(&run);
+	return rule->kind != RULE_NONE;
+}

@@ -1,0 +1,17 @@
+/* The rule for a place in a module that came a moment ago, which no table was compiled for yet:
+ * read from its unwind sections as they are in memory. */
+#ifndef ENGINE_CFI_LOOKUP_H
+#define ENGINE_CFI_LOOKUP_H
+
+#include "engine/cfi.h"
+
+/* Find the loader's own search for modules, which glibc has from 2.35 on. Without it no lookup
+ * finds anything. Not in a handler. */
+void cfi_lookup_init(void);
+
+/* Async-signal-safe: no locks, no allocation, and no byte read that the kernel did not say can be.
+ * False when the instruction at PC is in no module, or in one without a search table, or without
+ * a rule. Takes some microseconds. */
+bool cfi_lookup(struct unwind_rule *rule, uintptr_t pc);
+
+#endif

@@ -1,0 +1,174 @@
+/* engine/cfi_lookup: what a handler reads from a module's sections is what was compiled from them,
+ * at every instruction; and sections that are not there are not read. */
+#include "engine/cfi_lookup.h"
+
+#include <check.h>
+#include <dlfcn.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "engine/modules.h"
+#include "engine/unwind_map.h"
+
+static void setup(void)
+{
+	ck_assert_int_eq(modules_open(), 0);
+}
+
+static void teardown(void)
+{
+	modules_close();
+}
+
+/* What is read for PC is what was compiled for it. Returns whether anything is; padding between
+ * functions is compiled with the function before it. */
+static bool compare(uintptr_t pc)
+{
+	const struct unwind_rule *compiled = &unwind_rules[unwind_map_find(pc)];
+	struct unwind_rule read = { 0 };
+
+	if (!cfi_lookup(&read, pc))
+		return false;
+	ck_assert_msg(!memcmp(&read, compiled, sizeof(read)), "rules differ at %#lx",
+		      (unsigned long)pc);
+	return true;
+}
+
+/* Modules are large: a step that meets every function, and all places in one, after some rounds. */
+#define STRIDE 61
+
+START_TEST(agrees_with_what_is_compiled)
+{
+	const struct module *const *list;
+	size_t count = modules_list(&list), read = 0, compiled = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (!list[i]->table)
+			continue;
+		for (uintptr_t pc = list[i]->start + (uintptr_t)_i; pc < list[i]->end;
+		     pc += STRIDE) {
+			read += compare(pc);
+			compiled += unwind_rules[unwind_map_find(pc)].kind != RULE_NONE;
+		}
+	}
+	ck_assert_uint_gt(read, 10000);
+	ck_assert_uint_gt(read, compiled - compiled / 10);
+}
+END_TEST
+
+START_TEST(code_of_no_module)
+{
+	void *page = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct unwind_rule rule;
+
+	ck_assert_ptr_ne(page, MAP_FAILED);
+	ck_assert(!cfi_lookup(&rule, (uintptr_t)page));
+	ck_assert(!cfi_lookup(&rule, 0));
+	ck_assert(!cfi_lookup(&rule, UINTPTR_MAX));
+	munmap(page, 4096);
+}
+END_TEST
+
+static char directory[] = "/tmp/lookup-test-XXXXXX";
+
+static void *open_library(void)
+{
+	char command[256];
+	void *library;
+
+	ck_assert_ptr_nonnull(mkdtemp(directory));
+	snprintf(command, sizeof(command),
+		 "cd %s && echo 'int come(int (*f)(void)) { return f() + 1; }' >come.c && "
+		 "cc -O1 -fomit-frame-pointer -shared -fPIC -o come.so come.c",
+		 directory);
+	if (system(command))
+		return NULL;
+	snprintf(command, sizeof(command), "%s/come.so", directory);
+	library = dlopen(command, RTLD_NOW);
+	ck_assert_msg(library != NULL, "%s", dlerror());
+	return library;
+}
+
+static void remove_library(void *library)
+{
+	char command[64];
+
+	if (library)
+		dlclose(library);
+	snprintf(command, sizeof(command), "rm -rf %s", directory);
+	ck_assert_int_eq(system(command), 0);
+}
+
+struct frame_header {
+	const char *library;
+	uintptr_t page;
+};
+
+static int find_header(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct frame_header *header = data;
+
+	(void)size;
+	if (!strstr(info->dlpi_name, header->library))
+		return 0;
+	for (size_t i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_GNU_EH_FRAME)
+			header->page = (info->dlpi_addr + info->dlpi_phdr[i].p_vaddr) & ~4095ul;
+	return 1;
+}
+
+START_TEST(module_that_has_just_come)
+{
+	struct frame_header header = { .library = directory };
+	void *library = open_library();
+	struct unwind_rule rule;
+	uintptr_t pc;
+
+	if (!library)
+		goto out; /* no compiler: the other tests have done what they can */
+	pc = (uintptr_t)dlsym(library, "come");
+	ck_assert_uint_eq(unwind_map_find(pc), RULE_INDEX_UNKNOWN);
+	ck_assert(cfi_lookup(&rule, pc));
+	ck_assert_int_eq(modules_refresh(), 1);
+	ck_assert(compare(pc));
+
+	/* Sections that cannot be read end the lookup, no more. */
+	ck_assert_int_ne(dl_iterate_phdr(find_header, &header), 0);
+	ck_assert_int_eq(mprotect((void *)header.page, 4096, PROT_NONE), 0);
+	ck_assert(!cfi_lookup(&rule, pc));
+	ck_assert_int_eq(mprotect((void *)header.page, 4096, PROT_READ), 0);
+	ck_assert(cfi_lookup(&rule, pc));
+out:
+	remove_library(library);
+}
+END_TEST
+
+int main(void)
+{
+	SRunner *runner;
+	TCase *tests;
+	Suite *suite;
+	int failed;
+
+	if (!dlsym(RTLD_DEFAULT, "_dl_find_object")) {
+		puts("this C library cannot be asked for modules in a handler");
+		return 77;
+	}
+	tests = tcase_create("lookup");
+	suite = suite_create("cfi_lookup");
+	tcase_add_checked_fixture(tests, setup, teardown);
+	tcase_set_timeout(tests, 120);
+	tcase_add_loop_test(tests, agrees_with_what_is_compiled, 0, 4);
+	tcase_add_test(tests, code_of_no_module);
+	tcase_add_test(tests, module_that_has_just_come);
+	suite_add_tcase(suite, tests);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
