@@ -27,11 +27,11 @@ extern __thread struct mem_thread mem_thread
  * between can only shift the next sample. */
 static inline bool mem_sample_passes(size_t size)
 {
-	uint64_t left = mem_thread.left;
+	uint64_t left;
 
-	if (__builtin_expect(size > left, 0))
+	if (__builtin_expect(__builtin_sub_overflow(mem_thread.left, size, &left), 0))
 		return false;
-	mem_thread.left = left - size;
+	mem_thread.left = left;
 	return true;
 }
 

@@ -22,7 +22,7 @@
 #define SATURATED 255
 
 _Atomic uint8_t mem_filter[1u << MEM_FILTER_BITS];
-_Atomic size_t mem_filter_mask;
+_Atomic uint64_t mem_filter_factor;
 
 /* Atomic one by one for the reader that walks by; `version` tells it of a change in between. */
 struct entry {
@@ -68,8 +68,8 @@ void mem_table_watch(const void *p)
 	uint8_t now;
 
 	/* Before the count. Who frees P has it from who allocated it, and so sees both. */
-	if (!atomic_load_explicit(&mem_filter_mask, memory_order_relaxed))
-		atomic_store(&mem_filter_mask, (1u << MEM_FILTER_BITS) - 1);
+	if (!atomic_load_explicit(&mem_filter_factor, memory_order_relaxed))
+		atomic_store(&mem_filter_factor, MEM_FILTER_FACTOR);
 	count = &mem_filter[mem_filter_index(p)];
 	now = atomic_load_explicit(count, memory_order_relaxed);
 	while (now != SATURATED &&

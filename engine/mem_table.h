@@ -22,27 +22,30 @@ struct mem_allocation {
 /* Returns 0 or -ENOMEM. Again: nothing. */
 int mem_table_open(void);
 
-/* A byte counts the addresses watched among those that fall to it. 64 neighbouring bytes of heap
- * share one, so that a cache line of counters serves 4 KiB of heap: a free that misses costs the
- * program's cache next to nothing. */
+/* A byte counts the addresses watched among those that fall to it. Some 64 neighbouring bytes of
+ * heap share one, so that a cache line of counters serves 4 KiB of heap: a free that misses costs
+ * the program's cache next to nothing. */
 #define MEM_FILTER_BITS 18
 
 extern _Atomic uint8_t mem_filter[1u << MEM_FILTER_BITS] __attribute__((visibility("hidden")));
 
-/* Zero until something is put in: a program that is not sampled then looks at one and the same
- * byte, and not all over the filter. */
-extern _Atomic size_t mem_filter_mask __attribute__((visibility("hidden")));
+/* Moves the bits of an address from 6 on to the top of a word, where the index is taken from, and
+ * adds to them those from 15 on: the arenas of glibc's threads lie 64 MiB apart, and shall not all
+ * fall to the same lines. */
+#define MEM_FILTER_FACTOR \
+	(UINT64_C(1) << (64 - MEM_FILTER_BITS - 6) | UINT64_C(1) << (64 - MEM_FILTER_BITS - 15))
+
+/* That, or zero until something is put in: a program that is not sampled then looks at one and
+ * the same byte, and not all over the filter. */
+extern _Atomic uint64_t mem_filter_factor __attribute__((visibility("hidden")));
 
 static inline size_t mem_filter_index(const void *p)
 {
-	uintptr_t a = (uintptr_t)p;
+	uint64_t factor = __atomic_load_n((const uint64_t *)&mem_filter_factor, __ATOMIC_RELAXED);
 
-	/* The arenas of glibc's threads lie 64 MiB apart: not all on the same lines. */
-	return (a >> 6 ^ a >> 15) &
-	       __atomic_load_n((const size_t *)&mem_filter_mask, __ATOMIC_RELAXED);
+	return (size_t)((uint64_t)(uintptr_t)p * factor >> (64 - MEM_FILTER_BITS));
 }
 
-/* False: P is surely not in the table. */
 static inline bool mem_table_watches(const void *p)
 {
 	return __builtin_expect(__atomic_load_n((const uint8_t *)&mem_filter[mem_filter_index(p)],
