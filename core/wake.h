@@ -14,6 +14,12 @@ struct wake {
 /* Async-signal-safe, errno preserved; from any thread, and cheap when already pending. */
 void wake_up(struct wake *wake);
 
+/* Whether somebody has called it and it was not seen yet: a glance, that may be outdated. */
+static inline bool wake_is_pending(struct wake *wake)
+{
+	return atomic_load_explicit(&wake->pending, memory_order_relaxed);
+}
+
 /* Sleep until woken, or until DEADLINE_NS of the monotonic clock (UINT64_MAX: for ever).
  * Returns true when woken; the wake is then used up. */
 bool wake_wait(struct wake *wake, uint64_t deadline_ns);

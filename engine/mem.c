@@ -23,13 +23,15 @@ _Atomic uint64_t mem_limit_bytes = MEM_OFF;
 
 static struct {
 	const struct mem_port *_Atomic port;
-	_Atomic int64_t retained; /* weight of all that is in the table */
-	_Atomic int64_t alarm;    /* growth is told when retained passes this */
+	_Atomic uint64_t growth_permil;
+	_Atomic int64_t alarm; /* growth is told when retained passes this */
 	_Atomic bool grown;
-	uint64_t growth_permil;
 	_Atomic uint64_t lost, evicted, evicted_bytes;
 	struct live *live; /* the collector's; MEM_STACKS_MAX of them */
-} all = { .alarm = GROWTH_NEVER };
+	/* Weight of all that is in the table, while growth is watched. On a cache line of its own:
+	 * every sample of every thread writes it. */
+	_Alignas(64) _Atomic int64_t retained;
+} all = { .growth_permil = MEM_OFF, .alarm = GROWTH_NEVER };
 
 /* By stack, while the table is read. */
 struct live {
@@ -74,10 +76,21 @@ static size_t caller_stack(const struct mem_port *port, uintptr_t *pcs, const vo
 	return depth;
 }
 
-static void note_growth(const struct mem_port *port, int64_t retained)
+static bool growth_is_watched(void)
 {
-	int64_t alarm = atomic_load_explicit(&all.alarm, memory_order_relaxed);
+	return atomic_load_explicit(&all.growth_permil, memory_order_relaxed) != MEM_OFF;
+}
 
+static void retain(const struct mem_port *port, const struct mem_allocation *a)
+{
+	int64_t retained, alarm;
+
+	if (!growth_is_watched())
+		return;
+	retained =
+		atomic_fetch_add_explicit(&all.retained, (int64_t)a->weight, memory_order_relaxed) +
+		(int64_t)a->weight;
+	alarm = atomic_load_explicit(&all.alarm, memory_order_relaxed);
 	if (retained <= alarm)
 		return;
 	/* For one thread, once, until the collector sets the next alarm. */
@@ -87,6 +100,12 @@ static void note_growth(const struct mem_port *port, int64_t retained)
 	port->grown();
 }
 
+static void retain_no_more(const struct mem_allocation *a)
+{
+	if (growth_is_watched())
+		atomic_fetch_sub_explicit(&all.retained, (int64_t)a->weight, memory_order_relaxed);
+}
+
 static void forget_stale(const void *p)
 {
 	struct mem_allocation stale;
@@ -94,26 +113,21 @@ static void forget_stale(const void *p)
 	if (!mem_table_watches(p) || !mem_table_take(p, &stale))
 		return;
 	mem_stacks_freed(stale.stack, count16(&stale), stale.weight);
-	atomic_fetch_sub_explicit(&all.retained, (int64_t)stale.weight, memory_order_relaxed);
+	retain_no_more(&stale);
 }
 
 static void keep(const struct mem_port *port, const void *p, const struct mem_allocation *a)
 {
 	struct mem_allocation evicted;
-	int64_t retained;
 
 	/* Freed in a way that we do not see, else it could not be given out again. */
 	forget_stale(p);
-	retained =
-		atomic_fetch_add_explicit(&all.retained, (int64_t)a->weight, memory_order_relaxed) +
-		(int64_t)a->weight;
 	if (mem_table_put(p, a, &evicted)) {
-		atomic_fetch_sub_explicit(&all.retained, (int64_t)evicted.weight,
-					  memory_order_relaxed);
+		retain_no_more(&evicted);
 		atomic_fetch_add_explicit(&all.evicted, 1, memory_order_relaxed);
 		atomic_fetch_add_explicit(&all.evicted_bytes, evicted.weight, memory_order_relaxed);
 	}
-	note_growth(port, retained);
+	retain(port, a);
 }
 
 /* Between mem_stacks_enter and leave. */
@@ -198,7 +212,7 @@ void mem_on_alloc_end(void *p, size_t size, const void *caller, bool sampled)
 static void end_life(const void *p, const struct mem_allocation *a)
 {
 	mem_stacks_freed(a->stack, count16(a), a->weight);
-	atomic_fetch_sub_explicit(&all.retained, (int64_t)a->weight, memory_order_relaxed);
+	retain_no_more(a);
 	if (atomic_load_explicit(&mem_sampling, memory_order_relaxed))
 		port_get()->freed(p, a);
 }
@@ -237,7 +251,7 @@ void mem_on_realloc_end(const void *p, void *moved, size_t size, uint64_t growth
 	mem_thread.inside = true;
 	if (!moved && size) {
 		if (mem_table_put(p, was, &evicted))
-			atomic_fetch_sub(&all.retained, (int64_t)evicted.weight);
+			retain_no_more(&evicted);
 	} else {
 		end_life(p, was);
 		if (moved && size && atomic_load(&mem_sampling)) {
@@ -290,7 +304,7 @@ int mem_start(const struct mem_config *config)
 	mem_stop();
 	if (!mem_stacks_clear(mem_table_clear))
 		return -EAGAIN;
-	all.growth_permil = config->growth_permil;
+	atomic_store(&all.growth_permil, config->growth_permil);
 	atomic_store(&all.port, config->port);
 	atomic_store(&all.retained, 0);
 	atomic_store(&all.alarm, GROWTH_NEVER);
@@ -351,9 +365,9 @@ static void set_alarm(bool grown)
 {
 	int64_t base = atomic_load(&all.retained), step;
 
-	if (all.growth_permil == MEM_OFF || (atomic_load(&all.alarm) != GROWTH_NEVER && !grown))
+	if (!growth_is_watched() || (atomic_load(&all.alarm) != GROWTH_NEVER && !grown))
 		return;
-	step = base / 1000 * (int64_t)all.growth_permil;
+	step = base / 1000 * (int64_t)atomic_load(&all.growth_permil);
 	atomic_store(&all.alarm, base + (step > GROWTH_FLOOR_BYTES ? step : GROWTH_FLOOR_BYTES));
 }
 

@@ -42,10 +42,16 @@ static struct {
 	struct stack *stack; /* MEM_STACKS_MAX of them; the first is nobody's */
 	_Atomic uint32_t end, used;
 	_Atomic uint32_t hint; /* where an id given back may be found */
-	_Atomic uint32_t inside;
-	_Atomic bool closed; /* nobody may enter */
+	_Atomic bool closed;   /* nobody may enter */
 	_Atomic uint64_t lost;
 } all;
+
+/* Threads spread over several doors, so that they do not all write to one cache line. */
+#define DOOR_BITS 3
+
+static struct {
+	_Alignas(64) _Atomic uint32_t inside;
+} doors[1u << DOOR_BITS];
 
 _Static_assert(MEM_STACKS_MAX <= NODES, "an id fits a node's mark");
 _Static_assert(sizeof(struct tree) <= 655360 + 64, "part of the sampler's 4 MiB");
@@ -82,12 +88,21 @@ int mem_stacks_open(void)
 	return 0;
 }
 
+/* The calling thread's: told by where its variables lie. */
+static _Atomic uint32_t *inside_door(void)
+{
+	static __thread char mine;
+	uint64_t hash = (uint64_t)(uintptr_t)&mine * 0x9e3779b97f4a7c15u;
+
+	return &doors[hash >> (64 - DOOR_BITS)].inside;
+}
+
 bool mem_stacks_enter(void)
 {
 	if (!atomic_load_explicit(&all.tree, memory_order_relaxed))
 		return false;
-	/* Both this and close() are a store and then a load: one of the two sees the other. */
-	atomic_fetch_add(&all.inside, 1);
+	/* Both this and close_doors() are a store and then a load: one of the two sees the other. */
+	atomic_fetch_add(inside_door(), 1);
 	if (!atomic_load(&all.closed))
 		return true;
 	mem_stacks_leave();
@@ -96,15 +111,23 @@ bool mem_stacks_enter(void)
 
 void mem_stacks_leave(void)
 {
-	atomic_fetch_sub(&all.inside, 1);
+	atomic_fetch_sub(inside_door(), 1);
+}
+
+static bool somebody_inside(void)
+{
+	for (size_t i = 0; i < sizeof(doors) / sizeof(doors[0]); i++)
+		if (atomic_load(&doors[i].inside))
+			return true;
+	return false;
 }
 
 /* Wait for those inside: each stays for some microseconds, unless it was preempted there. */
-static bool close_door(void)
+static bool close_doors(void)
 {
 	atomic_store(&all.closed, true);
 	for (int i = 0; i < 1000; i++) {
-		if (!atomic_load(&all.inside))
+		if (!somebody_inside())
 			return true;
 		sched_yield();
 	}
@@ -341,7 +364,7 @@ bool mem_stacks_tidy(void (*mark)(bool keep[MEM_STACKS_MAX]))
 
 	if (!fresh)
 		return false;
-	if (!close_door()) {
+	if (!close_doors()) {
 		munmap(fresh, sizeof(*fresh));
 		return false;
 	}
@@ -356,7 +379,7 @@ bool mem_stacks_clear(void (*empty)(void))
 {
 	struct tree *tree = atomic_load(&all.tree);
 
-	if (!close_door())
+	if (!close_doors())
 		return false;
 	empty();
 	/* In place: nobody looks. */
@@ -372,7 +395,8 @@ bool mem_stacks_clear(void (*empty)(void))
 
 void mem_stacks_fork_child(void)
 {
-	atomic_store(&all.inside, 0);
+	for (size_t i = 0; i < sizeof(doors) / sizeof(doors[0]); i++)
+		atomic_store(&doors[i].inside, 0);
 	atomic_store(&all.closed, false);
 }
 

@@ -28,9 +28,10 @@ static struct {
 	_Atomic size_t shards; /* 0: not open */
 	uint64_t size;         /* of each ring, a power of two */
 	struct wake *collector;
-	_Atomic uint64_t lost;
-	_Atomic uint32_t scratch_used; /* one bit for each buffer */
 	uintptr_t *scratch;
+	/* What every thread reads is above, and what it writes below. */
+	_Alignas(CACHE_LINE) _Atomic uint64_t lost;
+	_Atomic uint32_t scratch_used; /* one bit for each buffer */
 } all;
 
 _Static_assert(SCRATCH_MAX == 8 * sizeof(all.scratch_used), "one bit for each scratch buffer");
@@ -81,6 +82,13 @@ void ring_wake(void)
 	wake_up(all.collector);
 }
 
+/* Advice that the next sample gives again: where it seems to be on its way, nothing is written. */
+static void hurry(void)
+{
+	if (!wake_is_pending(all.collector))
+		wake_up(all.collector);
+}
+
 struct sample *ring_reserve(uint32_t hint, enum sample_kind kind, pid_t tid, size_t bytes)
 {
 	size_t shards = atomic_load_explicit(&all.shards, memory_order_acquire);
@@ -100,7 +108,7 @@ struct sample *ring_reserve(uint32_t hint, enum sample_kind kind, pid_t tid, siz
 		used = head + pad + size - tail;
 		if (used > all.size && tail <= head) {
 			ring_lose(1);
-			wake_up(all.collector);
+			hurry();
 			return NULL;
 		}
 		/* A tail beyond our head tells that the head is old; the exchange then fails. */
@@ -116,7 +124,7 @@ struct sample *ring_reserve(uint32_t hint, enum sample_kind kind, pid_t tid, siz
 		start = 0;
 	}
 	if (used > all.size / 2)
-		wake_up(all.collector);
+		hurry();
 
 	sample = (struct sample *)(ring->bytes + start);
 	sample->kind = (uint8_t)kind;
