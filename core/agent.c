@@ -149,7 +149,7 @@ static void start_mem_engine(struct run *run)
 	if (!run->with.mem_engine)
 		return;
 	mem_only.cpu_interval_ns = mem_only.wall_interval_ns = OPTION_OFF;
-	mem_only.engine_options = NULL; /* they are for the other */
+	mem_only.engine_options = "beside"; /* those set are for the other */
 	err = recording_open(&run->mem_recording, run->config->spool_dir);
 	if (!err)
 		err = start_string(&command, &mem_only, recording_path(run->mem_recording), true);

@@ -33,6 +33,7 @@ struct request {
 	bool cpu; /* event=cpu, not event=wall */
 	uint64_t interval_ns, wall_ns;
 	uint64_t mem_bytes;
+	bool beside; /* another engine, whose recording will hold ours too */
 	char cstack[16], file[4096];
 };
 
@@ -121,6 +122,12 @@ static bool read_cstack(struct request *r, const char *value)
 	return (size_t)snprintf(r->cstack, sizeof(r->cstack), "%s", value) < sizeof(r->cstack);
 }
 
+static bool read_beside(struct request *r, const char *value)
+{
+	r->beside = true;
+	return !*value;
+}
+
 static bool read_nothing(struct request *r, const char *value)
 {
 	(void)r;
@@ -134,7 +141,7 @@ static const struct {
 	{ "event", read_event },   { "interval", read_interval_option },
 	{ "wall", read_wall },     { "file", read_file },
 	{ "cstack", read_cstack }, { "jfr", read_nothing },
-	{ "nativemem", read_mem },
+	{ "nativemem", read_mem }, { "beside", read_beside },
 };
 
 static asprof_error_t read_option(struct request *r, char *option, asprof_writer_t output)
@@ -186,10 +193,11 @@ static asprof_error_t read_request(struct request *r, const char *options, aspro
 
 static bool memory_only(const struct request *r)
 {
-	return r->interval_ns == OFF && r->wall_ns == OFF;
+	return r->interval_ns == OFF && r->wall_ns == OFF && r->mem_bytes != OFF;
 }
 
-static void describe(struct collector_setting *settings, const struct request *r)
+/* For chunks of native memory, or of all else. */
+static void describe(collector_settings settings, const struct request *r, bool memory)
 {
 	size_t n = 0;
 
@@ -200,8 +208,8 @@ static void describe(struct collector_setting *settings, const struct request *r
 	SETTING("version", "%s", ASPROF_AGENT_VERSION);
 	SETTING("engine", "builtin");
 	SETTING("cstack", "%s", r->cstack);
-	SETTING("clock", "%s", memory_only(r) ? "monotonic" : "tsc");
-	SETTING("event", "%s", memory_only(r) ? "nativemem" : r->cpu ? "cpu" : "wall");
+	SETTING("clock", "%s", memory ? "monotonic" : "tsc");
+	SETTING("event", "%s", memory ? "nativemem" : r->cpu ? "cpu" : "wall");
 	if (r->interval_ns != OFF)
 		SETTING("interval", "%llu", (unsigned long long)r->interval_ns);
 	if (r->wall_ns != OFF)
@@ -237,7 +245,7 @@ static int start_sampling(const struct request *r)
 
 static asprof_error_t start(const char *options, asprof_writer_t output)
 {
-	struct collector_setting settings[COLLECTOR_SETTINGS_MAX] = { 0 };
+	collector_settings samples = { 0 }, memory = { 0 };
 	struct request r;
 	asprof_error_t wrong;
 	int err;
@@ -257,8 +265,10 @@ static asprof_error_t start(const char *options, asprof_writer_t output)
 	if (!err)
 		err = modules_open();
 	if (!err) {
-		describe(settings, &r);
-		err = collector_start(engine.fd, settings, memory_only(&r));
+		describe(samples, &r, false);
+		describe(memory, &r, true);
+		err = collector_start(engine.fd, memory_only(&r) ? NULL : &samples,
+				      r.mem_bytes == OFF ? NULL : &memory, r.beside);
 	}
 	if (err)
 		goto fail;

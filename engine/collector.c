@@ -7,9 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "core/fd.h"
 #include "engine/host_info.h"
 #include "engine/jfr_write.h"
 #include "engine/mem_events.h"
@@ -25,14 +27,18 @@
 
 static struct {
 	struct jfr_writer *jfr;
+	collector_settings settings;
+	/* Of native memory: JFR itself, or one with a file of its own for the chunk that is open. */
+	struct jfr_writer *mem;
+	collector_settings mem_settings;
+	int mem_fd;
 	struct symbols *symbols;
-	struct collector_setting settings[COLLECTOR_SETTINGS_MAX];
 	/* Wall clock and monotonic clock read together at the start: a chunk's times follow the
 	 * monotonic one, so that a clock that is set does not tear a hole. */
 	uint64_t start_realtime_ns, start_monotonic_ns;
 	uint64_t load_due_ns, look_due_ns;
 	uint64_t samples, samples_before, lost_before;
-} all;
+} all = { .mem_fd = -1 };
 
 static uint64_t wall_now_ns(void)
 {
@@ -49,45 +55,106 @@ uint64_t collector_lost(void)
 	return ring_lost();
 }
 
-static int begin_chunk(void)
+static bool mem_is_apart(void)
+{
+	return all.mem != all.jfr;
+}
+
+static int begin_chunk_of(struct jfr_writer *jfr, const collector_settings settings)
 {
 	uint64_t ticks = clock_ticks();
-	int err = jfr_chunk_begin(all.jfr, wall_now_ns(), ticks);
+	int err = jfr_chunk_begin(jfr, wall_now_ns(), ticks);
+
+	for (const struct collector_setting *s = settings; !err && s->key; s++)
+		jfr_setting(jfr, ticks, s->key, s->value);
+	return err;
+}
+
+static void close_mem(void)
+{
+	if (mem_is_apart())
+		jfr_writer_close(all.mem);
+	if (all.mem_fd >= 0)
+		close(all.mem_fd);
+	all.mem_fd = -1;
+	all.mem = all.jfr;
+}
+
+/* A writer for native memory alone. Where there is no room for that the other one takes it too:
+ * its chunks are larger for it, and otherwise the same. */
+static void open_mem(void)
+{
+	struct jfr_writer *mem;
+
+	all.mem_fd = fd_raise(memfd_create("asprof-agent", MFD_CLOEXEC));
+	if (all.mem_fd < 0 || jfr_writer_open(&mem, all.mem_fd, 0))
+		return close_mem();
+	jfr_writer_memory_only(mem, clock_microsecond_shift(), JFR_BESIDE_OURS);
+	all.mem = mem;
+}
+
+static int begin_chunk(void)
+{
+	int err = begin_chunk_of(all.jfr, all.settings);
+
+	if (!err && mem_is_apart() && begin_chunk_of(all.mem, all.mem_settings))
+		close_mem();
+	return err;
+}
+
+static int open_writers(int fd, const collector_settings *samples, const collector_settings *memory,
+			bool beside_another)
+{
+	off_t end = lseek(fd, 0, SEEK_END);
+	int err = end < 0 ? -errno : jfr_writer_open(&all.jfr, fd, end);
 
 	if (err)
 		return err;
-	for (const struct collector_setting *s = all.settings; s->key; s++)
-		jfr_setting(all.jfr, ticks, s->key, s->value);
+	all.mem = all.jfr;
+	memcpy(all.settings, samples ? samples : memory, sizeof(all.settings));
+	if (!samples)
+		jfr_writer_memory_only(all.jfr, clock_microsecond_shift(),
+				       beside_another ? JFR_BESIDE_ANOTHERS : JFR_ALONE);
+	if (samples && memory) {
+		memcpy(all.mem_settings, memory, sizeof(all.mem_settings));
+		open_mem();
+	}
 	return 0;
 }
 
-int collector_start(int fd, const struct collector_setting settings[COLLECTOR_SETTINGS_MAX],
-		    bool memory_only)
+static void close_all(void)
 {
-	off_t end = lseek(fd, 0, SEEK_END);
+	close_mem();
+	jfr_writer_close(all.jfr);
+	symbols_close(all.symbols);
+	all.jfr = all.mem = NULL;
+	all.symbols = NULL;
+}
+
+int collector_start(int fd, const collector_settings *samples, const collector_settings *memory,
+		    bool beside_another)
+{
 	int err;
 
-	if (end < 0)
-		return -errno;
-	memcpy(all.settings, settings, sizeof(all.settings));
 	all.start_realtime_ns = clock_realtime_ns();
 	all.start_monotonic_ns = clock_monotonic_ns();
 	all.lost_before = ring_lost();
 	all.samples_before = all.samples;
 	err = symbols_open(&all.symbols);
 	if (!err)
-		err = jfr_writer_open(&all.jfr, fd, end);
-	if (!err && memory_only)
-		jfr_writer_memory_only(all.jfr, clock_microsecond_shift());
+		err = open_writers(fd, samples, memory, beside_another);
 	if (!err)
 		err = begin_chunk();
-	if (err) {
-		jfr_writer_close(all.jfr);
-		symbols_close(all.symbols);
-		all.jfr = NULL;
-		all.symbols = NULL;
-	}
+	if (err)
+		close_all();
 	return err;
+}
+
+static void set_name(pid_t tid, const char *name)
+{
+	jfr_thread(all.jfr, tid, name);
+	if (mem_is_apart())
+		jfr_thread(all.mem, tid, name);
 }
 
 /* Of a thread that lives; the others have left theirs in their slot. */
@@ -106,7 +173,7 @@ static void name_thread(pid_t tid)
 	if (length <= 0)
 		return;
 	name[length - 1] = '\0'; /* the newline */
-	jfr_thread(all.jfr, tid, name);
+	set_name(tid, name);
 }
 
 static void take_execution(const struct sample *s)
@@ -138,11 +205,11 @@ static void take(void *context, const struct sample *s)
 			       s->payload, s->count);
 		break;
 	case SAMPLE_MALLOC:
-		mem_events_malloc(all.jfr, s);
+		mem_events_malloc(all.mem, s);
 		all.samples++;
 		break;
 	case SAMPLE_FREE:
-		mem_events_free(all.jfr, s);
+		mem_events_free(all.mem, s);
 		break;
 	case SAMPLE_PAD:
 		break;
@@ -163,7 +230,7 @@ static void part_with(void *context, struct thread *t)
 	(void)context;
 	wall_end(all.jfr, t);
 	if (atomic_load(&t->sampled) && t->name[0])
-		jfr_thread(all.jfr, atomic_load(&t->tid), t->name);
+		set_name(atomic_load(&t->tid), t->name);
 }
 
 static void write_load(void)
@@ -218,7 +285,7 @@ out:
 	return err;
 }
 
-static void write_modules(uint64_t ticks)
+static void write_modules(struct jfr_writer *jfr, uint64_t ticks)
 {
 	const struct module *const *list;
 	size_t count = modules_list(&list);
@@ -234,7 +301,7 @@ static void write_modules(uint64_t ticks)
 			.file_offset = list[i]->file_offset,
 		};
 
-		jfr_native_library(all.jfr, ticks, &library);
+		jfr_native_library(jfr, ticks, &library);
 	}
 }
 
@@ -257,11 +324,21 @@ static void write_losses(uint64_t ticks)
 		.ring_full = ring_lost() - all.lost_before,
 		.timer_failures = threads_without_timer(),
 	};
+	struct jfr_losses mem_losses = { 0 };
+	uint64_t *missed = mem_is_apart() ? &mem_losses.table_evictions : &losses.table_evictions;
 
-	mem_events_chunk(all.jfr, all.symbols, ticks, &losses.table_evictions);
+	mem_events_chunk(all.mem, all.symbols, ticks, missed);
 	jfr_losses(all.jfr, ticks, &losses);
+	if (mem_is_apart())
+		jfr_losses(all.mem, ticks, &mem_losses);
 	all.samples_before = all.samples;
 	all.lost_before = ring_lost();
+}
+
+static int end_chunk_of(struct jfr_writer *jfr, uint64_t ticks)
+{
+	write_modules(jfr, ticks);
+	return jfr_chunk_end(jfr, wall_now_ns(), ticks, name_frames, NULL, NULL);
 }
 
 static int end_chunk(void)
@@ -275,9 +352,12 @@ static int end_chunk(void)
 	write_load();
 	ticks = clock_ticks();
 	write_machine(ticks);
-	write_modules(ticks);
 	write_losses(ticks);
-	err = jfr_chunk_end(all.jfr, wall_now_ns(), ticks, name_frames, NULL, NULL);
+	err = end_chunk_of(all.jfr, ticks);
+	if (!err && mem_is_apart())
+		err = end_chunk_of(all.mem, ticks);
+	if (!err && mem_is_apart())
+		err = jfr_writer_take(all.jfr, all.mem, NULL);
 	symbols_release(all.symbols);
 	modules_forget();
 	return err;
@@ -301,9 +381,6 @@ int collector_stop(void)
 	if (!all.jfr)
 		return 0;
 	err = end_chunk();
-	jfr_writer_close(all.jfr);
-	symbols_close(all.symbols);
-	all.jfr = NULL;
-	all.symbols = NULL;
+	close_all();
 	return err;
 }

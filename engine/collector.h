@@ -14,11 +14,15 @@ struct collector_setting {
 
 #define COLLECTOR_SETTINGS_MAX 12
 
-/* Begin the first chunk at the end of the file FD, which stays the caller's. The SETTINGS (a key
- * of NULL ends them) stand in every chunk. With MEMORY_ONLY no other samples than those of native
- * memory come. Returns 0 or -errno. */
-int collector_start(int fd, const struct collector_setting settings[COLLECTOR_SETTINGS_MAX],
-		    bool memory_only);
+/* Settings that stand in every chunk; a key of NULL ends them. */
+typedef struct collector_setting collector_settings[COLLECTOR_SETTINGS_MAX];
+
+/* Begin the first chunk at the end of the file FD, which stays the caller's. Native memory has
+ * chunks of its own, behind the others; settings are NULL where no such samples will come.
+ * BESIDE_ANOTHER: the file's chunks will be put beside those of another engine. Returns 0 or
+ * -errno. */
+int collector_start(int fd, const collector_settings *samples, const collector_settings *memory,
+		    bool beside_another);
 
 /* Take what the rings hold, and do what is due each second. */
 void collector_drain(uint64_t now_ns);

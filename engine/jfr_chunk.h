@@ -18,6 +18,7 @@ struct jfr_writer {
 	uint64_t start_ns, start_ticks;
 	uint64_t ticks_per_second; /* as measured last */
 	unsigned coarse;           /* times in the file count 2^this ticks; 0: they are ticks */
+	bool timed_by_others;      /* headers tell no duration */
 	uint64_t dropped;          /* events of this chunk */
 
 	struct jfr_out out;

@@ -26,8 +26,9 @@ struct jfr_interned {
 
 /* Ids start beyond those that async-profiler's tables of a usual size give out, and start over
  * after JFR_IDS: a file may hold chunks of both, and of our two writers, and has three bytes for
- * an id. */
+ * an id. Memory events have one or two bytes where async-profiler has no part in the file. */
 #define JFR_IDS        (1u << 19)
+#define JFR_SMALL_IDS  1u
 #define JFR_FIRST_ID   (1u << 20)
 #define JFR_MEMORY_IDS (JFR_FIRST_ID + JFR_IDS)
 

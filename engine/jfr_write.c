@@ -45,10 +45,11 @@ int jfr_writer_open(struct jfr_writer **out, int fd, off_t base)
 	return 0;
 }
 
-void jfr_writer_memory_only(struct jfr_writer *w, unsigned coarse)
+void jfr_writer_memory_only(struct jfr_writer *w, unsigned coarse, enum jfr_beside beside)
 {
+	w->timed_by_others = beside != JFR_ALONE;
 	w->coarse = coarse;
-	w->interned.base_id = JFR_MEMORY_IDS;
+	w->interned.base_id = beside == JFR_BESIDE_ANOTHERS ? JFR_MEMORY_IDS : JFR_SMALL_IDS;
 }
 
 void jfr_writer_close(struct jfr_writer *w)
@@ -157,7 +158,8 @@ static void finish_header(struct jfr_writer *w, uint64_t end_ns, off_t pools, of
 		.size = (uint64_t)(end - w->chunk_start),
 		.pools_at = (uint64_t)(pools - w->chunk_start),
 		.metadata_at = HEADER_BYTES,
-		.duration_ns = end_ns > w->start_ns ? end_ns - w->start_ns : 0,
+		.duration_ns =
+			end_ns > w->start_ns && !w->timed_by_others ? end_ns - w->start_ns : 0,
 	};
 	uint8_t header[HEADER_BYTES];
 

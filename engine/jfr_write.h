@@ -21,12 +21,15 @@ struct jfr_writer;
  * the writer. Returns 0 and sets *OUT (release with jfr_writer_close), or -ENOMEM. */
 int jfr_writer_open(struct jfr_writer **out, int fd, off_t base);
 
-/* Before the first chunk: W's chunks hold memory events alone, and will lie beside those of another
- * writer in one file. They are for being many, so times count 2^COARSE ticks from the chunk's start:
- * three bytes, not seven or eight, when that is a microsecond (clock_microsecond_shift). (User
- * events may hold ticks in their data, so their chunks need the counter's own.) Ids come from a
- * range of their own. */
-void jfr_writer_memory_only(struct jfr_writer *w, unsigned coarse);
+/* Whose chunks of the same time lie beside those of a writer, in one file. */
+enum jfr_beside { JFR_ALONE, JFR_BESIDE_OURS, JFR_BESIDE_ANOTHERS };
+
+/* Before the first chunk: W's chunks hold memory events alone. They are for being many, so times
+ * count 2^COARSE ticks from the chunk's start: three bytes, not seven or eight, when that is a
+ * microsecond (clock_microsecond_shift). (User events may hold ticks in their data, so their chunks
+ * need the counter's own.) Ids come from a range of their own. Where the chunks beside W's tell how
+ * long that time was, W's tell a duration of nothing, as readers add them up. */
+void jfr_writer_memory_only(struct jfr_writer *w, unsigned coarse, enum jfr_beside beside);
 
 /* An open chunk stays in the file unfinished. W may be NULL. */
 void jfr_writer_close(struct jfr_writer *w);

@@ -302,7 +302,7 @@ START_TEST(memory_chunks_have_short_times)
 	int fd = memory_file();
 
 	ck_assert_int_eq(jfr_writer_open(&w, fd, 0), 0);
-	jfr_writer_memory_only(w, SAMPLE_COARSE);
+	jfr_writer_memory_only(w, SAMPLE_COARSE, JFR_BESIDE_ANOTHERS);
 	ck_assert_int_eq(jfr_chunk_begin(w, SAMPLE_START_NS, (uint64_t)start), 0);
 	ck_assert_uint_ge(SAMPLE_STACK(w, sample_burn), JFR_MEMORY_IDS);
 	before = jfr_chunk_bytes(w);
@@ -330,6 +330,31 @@ START_TEST(memory_chunks_have_short_times)
 	ck_assert_int_eq(event.slot[JFR_TIME], 0);
 	ck_assert(seconds(event.slot[JFR_BIRTH], -30, &header));
 	done(&chunk, file, fd);
+}
+END_TEST
+
+START_TEST(chunks_beside_others_tell_no_duration)
+{
+	struct jfr_header header;
+	struct jfr_error error;
+	struct jfr_writer *w;
+	uint8_t *file;
+	int fd = memory_file();
+
+	ck_assert_int_eq(jfr_writer_open(&w, fd, 0), 0);
+	jfr_writer_memory_only(w, SAMPLE_COARSE, JFR_BESIDE_OURS);
+	ck_assert_int_eq(jfr_chunk_begin(w, SAMPLE_START_NS, 0), 0);
+	jfr_free(w, SAMPLE_TICKS, SAMPLE_TID, 0, 1, 1, 0);
+	ck_assert_int_eq(jfr_chunk_end(w, SAMPLE_START_NS + SAMPLE_SECOND_NS, SAMPLE_TICKS,
+				       sample_namer, NULL, NULL),
+			 0);
+	jfr_writer_close(w);
+	file = map(fd);
+	ck_assert_int_eq(jfr_header(&header, file, length_of(fd), 0, &error), 0);
+	ck_assert_int_eq(header.duration_ns, 0);
+	ck_assert_int_gt(header.ticks_per_second, 1);
+	munmap(file, length_of(fd));
+	close(fd);
 }
 END_TEST
 
@@ -941,6 +966,7 @@ int main(void)
 	tcase_add_test(tcase, header_is_patched_last);
 	tcase_add_test(tcase, malloc_to_the_byte);
 	tcase_add_test(tcase, memory_chunks_have_short_times);
+	tcase_add_test(tcase, chunks_beside_others_tell_no_duration);
 	tcase_add_test(tcase, chunks_move_behind_those_of_another_writer);
 	tcase_add_test(tcase, chunks_that_cannot_move_stay);
 	tcase_add_test(tcase, two_chunks_hold_every_event);
