@@ -68,6 +68,10 @@ good=${good/,-z,nodelete/} library delete 'API int api_f(void) { return 1; }'
 refused delete "can be unloaded (link with -z nodelete)"
 library lazy 'API int api_f(void) { return 1; }' -Wl,-z,lazy
 refused lazy "binds lazily (link with -z now)"
+library constructors '__attribute__((constructor)) static void a(void) { __asm__(""); }
+	__attribute__((constructor)) static void b(void) { __asm__("nop"); }
+	API int api_f(void) { return 1; }'
+refused constructors "runs constructors of others at load"
 library writable 'API int api_f(void) { return 1; }' -Wl,-z,norelro
 refused writable "has relocated data that stays writable"
 library alarm 'unsigned alarm(unsigned); API int api_f(void) { return (int)alarm(1); }'
