@@ -99,10 +99,11 @@ $(B)/obj/decoder/flamegraph_page.o: decoder/flamegraph.html
 SIGNAL_FLAGS := -fno-stack-protector -fno-sanitize=all
 -include scripts/signal_context.mk
 
-$(preload): $(agent_obj) $(preload_obj) preload/exports.map preload/allocator.list
+# What runs at load stands together, in front: few pages are then touched by programs that end soon.
+$(preload): $(preload_obj) $(agent_obj) preload/exports.map preload/allocator.list
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) $(PRELOAD_LDFLAGS) $(LDFLAGS) -o $@ \
-		$(agent_obj) $(preload_obj) $(DEPS_LIBS)
+		$(preload_obj) $(agent_obj) $(DEPS_LIBS)
 
 $(command): $(library_obj) $(B)/obj/decoder/main.o
 	$(call say,LD,$@)
