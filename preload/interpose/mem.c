@@ -22,7 +22,8 @@
 void free_sized(void *p, size_t size);
 void free_aligned_sized(void *p, size_t alignment, size_t size);
 
-#define NEXT_FUNCTIONS(X)                                             \
+/* What any C library has, and what came with C23. */
+#define OLD_FUNCTIONS(X)                                              \
 	X(malloc, void *, (size_t size))                              \
 	X(calloc, void *, (size_t count, size_t size))                \
 	X(realloc, void *, (void *p, size_t size))                    \
@@ -32,9 +33,12 @@ void free_aligned_sized(void *p, size_t alignment, size_t size);
 	X(aligned_alloc, void *, (size_t align, size_t size))         \
 	X(memalign, void *, (size_t align, size_t size))              \
 	X(valloc, void *, (size_t size))                              \
-	X(pvalloc, void *, (size_t size))                             \
-	X(free_sized, void, (void *p, size_t size))                   \
+	X(pvalloc, void *, (size_t size))
+#define NEW_FUNCTIONS(X)                            \
+	X(free_sized, void, (void *p, size_t size)) \
 	X(free_aligned_sized, void, (void *p, size_t align, size_t size))
+
+#define NEXT_FUNCTIONS(X) OLD_FUNCTIONS(X) NEW_FUNCTIONS(X)
 
 #define DECLARE(name, type, args) static type first_##name args;
 NEXT_FUNCTIONS(DECLARE)
@@ -65,7 +69,6 @@ static _Alignas(max_align_t) char pool[POOL_BYTES];
 static _Atomic size_t pool_used;
 
 static __thread bool looking __attribute__((tls_model("initial-exec")));
-static _Atomic bool looked;
 
 static void *pool_alloc(size_t size)
 {
@@ -89,33 +92,53 @@ static bool in_pool(const void *p)
 	return (const char *)p >= pool && (const char *)p < pool + POOL_BYTES;
 }
 
-/* Any thread, any number of times: all find the same. */
-static COLD void look_for_next(void)
-{
-	int saved = errno;
-	void *found;
-
-	looking = true;
 #define FIND(name, type, args)           \
 	found = dlsym(RTLD_NEXT, #name); \
 	if (found)                       \
 		__atomic_store_n(&next.name, (__typeof__(next.name))found, __ATOMIC_RELAXED);
-	NEXT_FUNCTIONS(FIND)
+
+static void find_old(void)
+{
+	void *found;
+
+	OLD_FUNCTIONS(FIND)
+}
+
+static void find_new(void)
+{
+	void *found;
+
+	NEW_FUNCTIONS(FIND)
+}
 #undef FIND
+
+/* Any thread, any number of times: all find the same. */
+static COLD void look_for_next(void (*find)(void), _Atomic bool *looked)
+{
+	int saved = errno;
+
+	looking = true;
+	find();
 	dlerror(); /* the program is not to be told of a name that we did not find */
 	looking = false;
-	atomic_store(&looked, true);
+	atomic_store(looked, true);
 	errno = saved;
 }
 
-/* In the first call of each. Where the chain has no such function the entry stays as it is. */
-static bool found_next(const void *entry, const void *first)
+/* The old ones in the first call of any, while the program has one thread: dlsym(3) waits for who
+ * loads a library, and that one may wait for this thread. The new ones apart: to be told of a name
+ * that there is none costs ten times what it costs to find one, and hardly a program asks. */
+static bool found_next(const void *entry, const void *first, void (*find)(void))
 {
-	if (!looking && !atomic_load(&looked))
-		look_for_next();
+	static _Atomic bool looked_old, looked_new;
+	_Atomic bool *looked = find == find_old ? &looked_old : &looked_new;
+
+	if (!looking && !atomic_load(looked))
+		look_for_next(find, looked);
 	return *(const void *const *)entry != first;
 }
-#define FOUND(name) found_next(&next.name, (const void *)first_##name)
+#define FOUND(name)     found_next(&next.name, (const void *)first_##name, find_old)
+#define FOUND_NEW(name) found_next(&next.name, (const void *)first_##name, find_new)
 
 static void *first_malloc(size_t size)
 {
@@ -183,7 +206,7 @@ FIRST_PAGES(pvalloc)
  * the next. */
 static void first_free_sized(void *p, size_t size)
 {
-	if (FOUND(free_sized))
+	if (FOUND_NEW(free_sized))
 		next.free_sized(p, size);
 	else
 		free(p);
@@ -191,7 +214,7 @@ static void first_free_sized(void *p, size_t size)
 
 static void first_free_aligned_sized(void *p, size_t align, size_t size)
 {
-	if (FOUND(free_aligned_sized))
+	if (FOUND_NEW(free_aligned_sized))
 		next.free_aligned_sized(p, align, size);
 	else
 		free(p);
