@@ -32,8 +32,8 @@ static size_t edit_distance(const char *name, const char *known)
 	return row[strlen(known)];
 }
 
-/* Find NAME's row, or, returning false, the one whose name is nearest to it. */
-static bool find_row(const char *name, struct option_view *nearest)
+/* The row whose name is nearest to NAME. */
+static void find_nearest(const char *name, struct option_view *nearest)
 {
 	struct option_view row;
 	size_t distance, best = SIZE_MAX;
@@ -45,7 +45,6 @@ static bool find_row(const char *name, struct option_view *nearest)
 			*nearest = row;
 		}
 	}
-	return !best;
 }
 
 static void warn_entry(const char *entry)
@@ -59,10 +58,12 @@ static void warn_entry(const char *entry)
 		length = sizeof(name) - 1;
 	memcpy(name, entry, length);
 	name[length] = '\0';
-	if (!find_row(name, &row))
+	if (!option_find(name, &row)) {
+		find_nearest(name, &row);
 		log_warn("%s is not known and is ignored; the nearest name is %s", name, row.name);
-	else if (*value && !row.built && strcmp(value, row.fallback))
+	} else if (*value && !row.built && strcmp(value, row.fallback)) {
 		log_warn("%s is set, but this version cannot do it yet", name);
+	}
 }
 
 void config_warn(char *const *environment)

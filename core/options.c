@@ -501,17 +501,15 @@ int config_read(struct config *config, char *const *environment, char problem[OP
 	problem[0] = '\0';
 	find_values(environment, values);
 	err = set_some(config, values, 0, 1, problem);
-	if (err)
+	if (err || !config->enabled) /* inert: no other value counts, or is complained of */
 		return err;
-	if (!config->enabled) /* inert: no other value counts, or is complained of */
-		memset(values, 0, sizeof(values));
 	err = set_some(config, values, 1, OPTION_COUNT, problem);
 	if (err)
 		return err;
 	if (config->listen && !listen_is_local(config->listen) && !config->listen_token)
 		return complain(find_option("LISTEN"), config->listen, problem);
 	config->local_max_bytes_set = values[find_option("LOCAL_MAX_BYTES") - options];
-	return config->enabled ? own_texts(config, values) : 0;
+	return own_texts(config, values);
 }
 
 void config_free(struct config *config)
@@ -520,20 +518,31 @@ void config_free(struct config *config)
 	memset(config, 0, sizeof(*config));
 }
 
-bool option_row(size_t index, struct option_view *view)
+static void show(const struct option *option, struct option_view *view)
 {
-	const struct option *option;
-
-	if (index >= OPTION_COUNT)
-		return false;
-	option = &options[index];
 	snprintf(view->name, sizeof(view->name), "%s%s", OPTION_PREFIX, option->name);
 	option_expects(option, view->accepts, sizeof(view->accepts));
 	view->fallback = option->fallback;
 	view->help = option->help;
 	view->built = !option->unbuilt;
 	view->secret = is_secret(option);
+}
+
+bool option_row(size_t index, struct option_view *view)
+{
+	if (index >= OPTION_COUNT)
+		return false;
+	show(&options[index], view);
 	return true;
+}
+
+bool option_find(const char *name, struct option_view *view)
+{
+	const struct option *option = find_option(name);
+
+	if (option)
+		show(option, view);
+	return option;
 }
 
 int option_check(const char *name, const char *value, char problem[OPTION_PROBLEM_MAX])

@@ -69,8 +69,8 @@ struct config {
 /* Read ENVIRONMENT ("NAME=value", NULL-terminated) into CONFIG, defaults where a variable is
  * missing or empty. Returns 0 (release with config_free), -EINVAL with one line in PROBLEM that
  * names the variable, the value and what would be accepted, or -ENOMEM. With ENABLED=off nothing
- * else is read: all other fields have their defaults, and the group is NULL. Opens no file, calls
- * malloc at most once and takes microseconds: it runs in the constructor of every process. */
+ * else is read: all other fields are zero. Opens no file, calls malloc at most once and takes
+ * microseconds: it runs in the constructor of every process. */
 int config_read(struct config *config, char *const *environment, char problem[OPTION_PROBLEM_MAX]);
 void config_free(struct config *config);
 
@@ -102,6 +102,9 @@ struct option_view {
 
 /* The table's rows, in the order of the documentation. False past the end. */
 bool option_row(size_t index, struct option_view *view);
+
+/* The row of NAME (with or without the prefix). False when there is none. */
+bool option_find(const char *name, struct option_view *view);
 
 /* Parse VALUE as option NAME (with or without the prefix) would: 0, or -EINVAL with a line in
  * PROBLEM. For command-line switches that end up as variables. */

@@ -4,7 +4,7 @@
 
 #include "core/options.h"
 
-/* The settings; NULL when the environment holds a wrong value. */
+/* The settings; NULL when the process is not one to profile, as they say or as they are wrong. */
 const struct config *process_config(void);
 
 /* Start the agent thread. Returns 0 or -errno. */

@@ -29,7 +29,7 @@ static int result(int err)
 
 int asprof_agent_start(void)
 {
-	return result(process_config() ? process_start_agent() : -EINVAL);
+	return result(process_config() ? process_start_agent() : -EPERM);
 }
 
 int asprof_agent_stop(void)

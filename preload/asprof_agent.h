@@ -18,7 +18,7 @@ extern "C" {
 
 /* Begin to profile, where it was stopped or never begun; the settings are those of the
  * environment at the program's start. Returns 0, or -1 with errno set: EALREADY when it runs,
- * EINVAL when the environment holds a wrong value. */
+ * EPERM when they leave this program out, or one of them is wrong. */
 ASPROF_AGENT_API int asprof_agent_start(void);
 
 /* Close and deliver the last report, wait for that (ASPROF_AGENT_EXIT_TIMEOUT at most), and

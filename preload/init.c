@@ -28,11 +28,11 @@
 #define THREAD_GONE_NS 1000000000u
 
 static struct config config;
-static bool configured;
+static bool admitted;
 
 const struct config *process_config(void)
 {
-	return configured ? &config : NULL;
+	return admitted ? &config : NULL;
 }
 
 /* async-profiler where it is to be had, else the builtin engine, as the user chose. */
@@ -215,39 +215,30 @@ static void in_forked_child(void)
 
 /* Each step returns 0, or stops the agent from coming up in this process. */
 
+/* In microseconds, as is the next: the preload reaches every program that a service starts. */
 static int read_environment(void)
 {
 	char problem[OPTION_PROBLEM_MAX];
 	int err;
 
-	log_open(LOG_WARN, NULL);
+	if (getauxval(AT_SECURE))
+		return -EPERM;
 	err = config_read(&config, environ, problem);
-	if (err == -EINVAL)
+	if (err == -EINVAL) {
+		log_open(LOG_WARN, NULL);
 		log_error("%s; profiling is off in this process", problem);
-	configured = !err;
+	}
 	return err;
 }
 
-/* In a program with the thread sanitizer: its allocator, which the C library then uses too, fails
- * in threads that it has not seen begin, and it must not see ours. */
-extern void __tsan_init(void) __attribute__((weak));
-
-/* In microseconds: the preload reaches every program that a service starts. */
 static int admit(void)
 {
 	char executable[64];
 
-	if (!config.enabled || getauxval(AT_SECURE))
+	if (!config.enabled)
 		return -EPERM;
 	executable_name(executable, sizeof(executable));
-	if (!config_admits(&config, executable))
-		return -EPERM;
-	if (__tsan_init) {
-		log_warn("%s runs under the thread sanitizer; profiling is off in this process",
-			 executable);
-		return -EPERM;
-	}
-	return 0;
+	return config_admits(&config, executable) ? 0 : -EPERM;
 }
 
 static int open_log(void)
@@ -259,6 +250,24 @@ static int open_log(void)
 			  config.log_file, strerror(-err));
 	config_warn(environ);
 	return reporters_capture(&config, environ);
+}
+
+/* In a program with the thread sanitizer: its allocator, which the C library then uses too, fails
+ * in threads that it has not seen begin, and it must not see ours. */
+extern void __tsan_init(void) __attribute__((weak));
+
+static int refuse_thread_sanitizer(void)
+{
+	char executable[64];
+
+	if (!__tsan_init) {
+		admitted = true;
+		return 0;
+	}
+	executable_name(executable, sizeof(executable));
+	log_warn("%s runs under the thread sanitizer; profiling is off in this process",
+		 executable);
+	return -EPERM;
 }
 
 static int set_hooks(void)
@@ -317,8 +326,9 @@ static int start(void)
 	return 0;
 }
 
-static int (*const steps[])(void) = { read_environment, admit,       open_log,
-				      set_hooks,        prepare_mem, start };
+static int (*const steps[])(void) = {
+	read_environment, admit, open_log, refuse_thread_sanitizer, set_hooks, prepare_mem, start,
+};
 
 __attribute__((constructor)) static void load(void)
 {

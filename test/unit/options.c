@@ -318,7 +318,7 @@ START_TEST(disabled_reads_nothing_else)
 
 	ck_assert_int_eq(config_read(&config, environment, problem), 0);
 	ck_assert_int_eq(config.enabled, false);
-	ck_assert_uint_eq(config.cpu_interval_ns, 100000000);
+	ck_assert_uint_eq(config.cpu_interval_ns, 0);
 	ck_assert_ptr_null(config.strings);
 	config_free(&config);
 }
@@ -491,6 +491,20 @@ START_TEST(what_is_not_built_is_told)
 }
 END_TEST
 
+START_TEST(a_row_is_found_by_its_whole_name)
+{
+	struct option_view row;
+
+	ck_assert(option_find("ASPROF_AGENT_LOG", &row));
+	ck_assert_str_eq(row.name, "ASPROF_AGENT_LOG");
+	ck_assert_str_eq(row.fallback, "warn");
+	ck_assert(option_find("LOG_FILE", &row));
+	ck_assert_str_eq(row.name, "ASPROF_AGENT_LOG_FILE");
+	ck_assert(!option_find("ASPROF_AGENT_LO", &row));
+	ck_assert(!option_find("ASPROF_AGENT_", &row));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("options");
@@ -512,6 +526,7 @@ int main(void)
 	tcase_add_test(tcase, the_name_of_the_executable_is_cut);
 	tcase_add_loop_test(tcase, names_that_are_nearly_right_are_told, 0, CASES(warnings));
 	tcase_add_test(tcase, what_is_not_built_is_told);
+	tcase_add_test(tcase, a_row_is_found_by_its_whole_name);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);
