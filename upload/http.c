@@ -71,5 +71,5 @@ char *http_xml_text(const struct http_response *response, const char *tag)
 		return NULL;
 	start += tag_length + 2;
 	end = memchr(start, '<', length - (size_t)(start - text));
-	return end ? strndup(start, (size_t)(end - start)) : NULL;
+	return end && end > start ? strndup(start, (size_t)(end - start)) : NULL;
 }

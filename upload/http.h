@@ -70,8 +70,8 @@ int http_request_header(struct http_request *request, const char *name, const ch
 void http_request_free(struct http_request *request);
 void http_response_free(struct http_response *response);
 
-/* The content of the first <TAG> in an XML answer, malloc'd, or NULL. Knows no more of XML
- * than the answers of S3 and STS need. */
+/* The content of the first <TAG> in an XML answer, malloc'd, or NULL where it is empty or not
+ * there. Knows no more of XML than the answers of S3 and STS need. */
 char *http_xml_text(const struct http_response *response, const char *tag);
 
 /* The answer's body as a C string. */
