@@ -52,7 +52,7 @@ outage() {
 	all_arrived "$what: away for $OUTAGE s of $((SECONDS - started))"
 	said 'no upload to the bucket'
 	said 'work again'
-	kill "$store_pid" && wait "$store_pid" 2>/dev/null
+	store_stop
 }
 outage 'outage, kept in memory'
 outage 'outage, kept in a spool' ASPROF_AGENT_SPOOL_DIR="$work/spool"
