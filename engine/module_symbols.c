@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "engine/debug_file.h"
 #include "engine/image_symbols.h"
@@ -12,6 +13,9 @@
 
 /* Longer symbols are cut. */
 #define TEXT_BYTES 8192
+
+/* No C library's entry code is longer. */
+#define ENTRY_BYTES 64
 
 /* The vDSO has two pages or some more. */
 #define VDSO_MAX (256 * 1024)
@@ -137,13 +141,30 @@ static int from_stubs(struct search *search, struct elf *file)
 	return err ? fatal(err) : tell(search, file, strings);
 }
 
+/* Programs without symbols have an entry all the same, and stacks that begin there. */
+static int from_entry(struct search *search, struct elf *file)
+{
+	uint64_t entry = elf_header(file)->e_entry;
+	int err = 0;
+
+	if (search->module->bias + entry != getauxval(AT_ENTRY))
+		return 0;
+	for (size_t i = 0; i < search->count && !err; i++) {
+		struct symbol_match *match = &search->matches[i];
+
+		if (match->found || match->address - entry >= ENTRY_BYTES)
+			continue;
+		match->found = match->named = true;
+		match->start = entry;
+		err = search->named(search->context, match, "_start", "");
+	}
+	return err;
+}
+
 static int from_file(struct search *search, struct elf *file)
 {
 	int (*const sources[])(struct search *, struct elf *) = {
-		from_separate,
-		from_debug_data,
-		from_dynamic,
-		from_stubs,
+		from_separate, from_debug_data, from_dynamic, from_stubs, from_entry,
 	};
 	int err = from_section(search, file, SHT_SYMTAB);
 
