@@ -1,0 +1,48 @@
+#!/bin/sh
+# Functions that were not known on the machine are named by separate debug files, with what is
+# inlined into them and their lines, in every kind of output.
+set -u
+. "$(dirname "$0")/agent.inc"
+. test/system/symbols.inc
+
+expect_stacks 'without debug files' '^inlined\+0x[0-9a-f]*;.*inlined\+0x[0-9a-f]*$'
+
+# A tree as distributions have it, a file of any name, and the directory of the program itself.
+tree=$work/tree/.build-id/$(echo "$build_id" | cut -c1-2)
+mkdir -p "$tree" "$work/any/where"
+cp "$work/inlined.debug" "$tree/$(echo "$build_id" | cut -c3-).debug"
+cp "$work/inlined.debug" "$work/any/where/name"
+for directory in tree any any/where/name; do
+	expect_stacks "names from $directory" "$plain" --symbols "$work/$directory"
+done
+grep -q 'inlined+0x' "$work/stacks" && fail "some functions have no name: $(cat "$work/stacks")"
+grep -q 'no debug file for .*libc' "$work/said" || fail "libc's is not said to be missing"
+expect_stacks 'lines' "$lined" --lines --symbols "$work/tree"
+expect_stacks 'filter by a new name' "$plain" --symbols "$work/tree" --include '^work::mix$'
+
+# Compressed, and symbols alone, which know nothing of what is inlined.
+mkdir "$work/packed" "$work/bare"
+objcopy --compress-debug-sections "$work/inlined.debug" "$work/packed/x" || exit 1
+expect_stacks 'compressed' "$lined" --lines --symbols "$work/packed"
+objcopy --strip-debug "$work/inlined.debug" "$work/bare/x" || exit 1
+expect_stacks 'symbols alone' 'main;work::crunch$' --symbols "$work/bare"
+# Of two files with the build-id the better one is taken.
+expect_stacks 'both' "$plain" --symbols "$work/bare" --symbols "$work/any"
+
+"$agent" top --cpu --symbols "$work/tree" "$work/profiles" 2>/dev/null |
+	grep -q '^ .*%  work::mix \[inlined\]$' || fail 'top does not name it'
+"$agent" top --cpu --json --lines --symbols "$work/tree" "$work/profiles" 2>/dev/null |
+	grep -q "\"work::mix (inlined.cpp:$(line mixes))\"" || fail 'top --lines does not tell the line'
+"$agent" flamegraph --cpu --symbols "$work/tree" "$work/profiles" 2>/dev/null |
+	grep -q 'work::mix' || fail 'the flame graph does not name it'
+
+# Recordings of others have neither addresses nor build-ids.
+"$agent" top --symbols "$work/tree" test/fixtures/jfr/native.jfr 2>&1 >/dev/null |
+	grep -q 'no address to look up' || fail 'a recording without addresses is not told of'
+
+# What is no debug file, and what is damaged.
+head -c 3000 "$work/inlined.debug" >"$work/cut"
+expect_stacks 'a file that is cut off' 'inlined\+0x[0-9a-f]*$' --symbols "$work/cut"
+"$agent" top --symbols "$work/nowhere" "$work/profiles" >"$work/out" 2>"$work/said"
+[ $? = 1 ] && grep -q 'nowhere: No such file' "$work/said" || fail 'a missing directory'
+exit 0

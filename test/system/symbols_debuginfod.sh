@@ -1,0 +1,43 @@
+#!/bin/sh
+# Debug files from a server: Debian's debuginfod, on loopback. Needs its package.
+set -u
+. "$(dirname "$0")/agent.inc"
+for tool in debuginfod curl python3; do
+	command -v $tool >/dev/null || {
+		echo "no $tool on this machine"
+		exit 77
+	}
+done
+. test/system/symbols.inc
+
+unset http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY
+DEBUGINFOD_TIMEOUT=10 DEBUGINFOD_CACHE_PATH=$work/cache
+export DEBUGINFOD_TIMEOUT DEBUGINFOD_CACHE_PATH
+
+"$agent" top --debuginfod "$work/profiles" >"$work/out" 2>"$work/said" && fail 'no server is fine'
+grep -q 'DEBUGINFOD_URLS names no server' "$work/said" || fail "no server: $(cat "$work/said")"
+
+port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+DEBUGINFOD_URLS=http://127.0.0.1:$port/
+export DEBUGINFOD_URLS
+expect_stacks 'a server that is not there' 'inlined\+0x[0-9a-f]*$' --debuginfod
+grep -q 'debuginfod: inlined: ' "$work/said" || fail "not said: $(cat "$work/said")"
+
+mkdir "$work/served"
+mv "$work/inlined.debug" "$work/served/"
+DEBUGINFOD_URLS='' debuginfod -p "$port" -d "$work/index" -F "$work/served" >"$work/log" 2>&1 &
+server=$!
+trap 'kill $server 2>/dev/null; wait $server 2>/dev/null; rm -rf "$work"' EXIT
+tries=0
+until curl -sf -m 5 -o /dev/null "${DEBUGINFOD_URLS}buildid/$build_id/debuginfo"; do
+	tries=$((tries + 1))
+	[ $tries -lt 100 ] || fail "the server does not serve: $(tail -n 5 "$work/log")"
+	sleep 0.1
+done
+
+rm -rf "$work/cache" # where it is noted what servers did not have
+expect_stacks 'from the server' "$lined" --lines --debuginfod
+kill $server
+wait $server 2>/dev/null
+expect_stacks 'from the cache' "$plain" --debuginfod
+exit 0

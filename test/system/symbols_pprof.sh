@@ -1,0 +1,60 @@
+#!/bin/sh
+# What `go tool pprof` makes of addresses, build-ids, inlined functions and lines. Needs Go.
+set -u
+. "$(dirname "$0")/agent.inc"
+command -v go >/dev/null || {
+	echo 'no Go on this machine'
+	exit 77
+}
+. test/system/symbols.inc
+
+pprof() {
+	HOME=$work PPROF_BINARY_PATH=/nowhere go tool pprof "$@" "$work/p.pb.gz" 2>"$work/said" ||
+		fail "pprof $*: $(cat "$work/said")"
+}
+"$agent" pprof --cpu --symbols "$work/inlined.debug" "$work/profiles" -o "$work/p.pb.gz" 2>/dev/null ||
+	fail 'pprof'
+pprof -raw >"$work/raw"
+pprof -top -nodecount=0 -nodefraction=0 >"$work/top"
+pprof -list '^work::mix$' -source_path=. >"$work/list"
+
+# The mapping: build-id, and all that debug files have brought.
+read -r start _ offset <<-END
+	$(sed -n "s|^1: 0x\([0-9a-f]*\)/0x\([0-9a-f]*\)/0x\([0-9a-f]*\) $work/inlined $build_id \[FN\]\[FL\]\[LN\]\[IN\]\$|\1 \2 \3|p" "$work/raw")
+END
+[ -n "$start" ] || fail "mapping: $(sed -n '/^Mappings/,$p' "$work/raw")"
+
+# The address of a location leads to the same function by other tools.
+address=$(sed -n "s/^ *[0-9]*: 0x\([0-9a-f]*\) M=1 work::mix .*inlined.cpp:$(line mixes) .*/\1/p" "$work/raw" |
+	head -n 1)
+[ -n "$address" ] || fail "no location of work::mix: $(cat "$work/raw")"
+at=$(printf '0x%x' $((0x$address - 0x$start + 0x$offset)))
+addr2line -i -e "$work/inlined.debug" "$at" >"$work/lines"
+for where in mixes 'calls mix' 'calls rounds'; do
+	grep -q "inlined.cpp:$(line "$where")\>" "$work/lines" || fail "$at is $(cat "$work/lines")"
+done
+
+# Functions that are inlined are lines of one location, innermost first.
+grep -A2 'M=1 work::mix /.*/inlined.cpp:[0-9]' "$work/raw" | grep -q 'work::crunch /.*inlined.cpp:' ||
+	grep -A2 'M=1 work::mix test/.*inlined.cpp:[0-9]' "$work/raw" |
+	grep -q 'work::crunch test/.*inlined.cpp:' || fail "no chain: $(cat "$work/raw")"
+grep -q 'work::mix (inline)$' "$work/top" && grep -q 'work::rounds (inline)$' "$work/top" ||
+	fail "not inlined: $(cat "$work/top")"
+
+# The source, line by line, has the weight where the work is.
+weight=$(awk -v n="$(line mixes):" '$3 == n { print $1 }' "$work/list")
+total=$(awk '/^ROUTINE/ { getline; print $1 }' "$work/list")
+[ -n "$weight" ] && [ "$weight" != . ] && [ $((weight * 10)) -ge $((total * 5)) ] ||
+	fail "of $total samples $weight are on the line: $(cat "$work/list")"
+
+# What pprof shows is what top shows.
+"$agent" top --cpu -n 0 --symbols "$work/inlined.debug" "$work/profiles" 2>/dev/null |
+	awk '/%/ && /\[/ { $5 = $5; sub(/ \[[^]]*\]$/, ""); name = $0;
+		sub(/^ *[^ ]+ +[^ ]+ +[^ ]+ +[^ ]+ +/, "", name); print name, $1, $3 }' |
+	LC_ALL=C sort >"$work/ours"
+awk 'seen { name = $0; sub(/^ *[^ ]+ +[^ ]+ +[^ ]+ +[^ ]+ +[^ ]+ +/, "", name);
+	sub(/ \(inline\)$/, "", name); print name, $1, $4 } / flat%/ { seen = 1 }' "$work/top" |
+	LC_ALL=C sort >"$work/theirs"
+[ -s "$work/ours" ] && cmp "$work/ours" "$work/theirs" ||
+	fail "top and pprof differ: $(diff "$work/ours" "$work/theirs")"
+exit 0
