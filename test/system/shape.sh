@@ -1,5 +1,6 @@
 #!/bin/sh
 # A program of known shape: what it does is what the profile says, with each engine.
+# Runs alone: it compares the engine's samples with seconds.
 . "$(dirname "$0")/agent.inc"
 
 seconds=${SHAPE_SECONDS:-6}
