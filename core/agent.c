@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,6 +64,19 @@ struct run {
 	bool rotates_by_restart;              /* dump does not finish a chunk */
 };
 
+/* Why what was tried last has failed. Whoever knows what follows from it says both in one line. */
+static char failure[512];
+
+__attribute__((format(printf, 2, 3))) static int failed(int err, const char *format, ...)
+{
+	va_list list;
+
+	va_start(list, format);
+	vsnprintf(failure, sizeof(failure), format, list);
+	va_end(list);
+	return err;
+}
+
 /* asprof_execute's callback has no context of its own. */
 static struct buf engine_output = BUF_INIT(ENGINE_OUTPUT_MAX);
 
@@ -86,7 +100,7 @@ static void log_output(const char *engine)
 	}
 }
 
-/* Run COMMAND; 0, or -EIO after saying what the engine said. */
+/* Run COMMAND; 0, or -EIO as failed() has it. */
 static int execute(const struct engine *engine, const char *command, bool quiet)
 {
 	asprof_error_t err;
@@ -97,9 +111,8 @@ static int execute(const struct engine *engine, const char *command, bool quiet)
 		log_output(engine->name);
 	if (!err)
 		return 0;
-	log_error("%s: %.*s failed: %s", engine->name, (int)strcspn(command, ","), command,
-		  engine->error_str(err));
-	return -EIO;
+	return failed(-EIO, "%s: %.*s failed: %s", engine->name, (int)strcspn(command, ","),
+		      command, engine->error_str(err));
 }
 
 /* The number on the line "NAME number" of what the engine printed. */
@@ -122,14 +135,15 @@ static int start_engine(struct run *run)
 	int err;
 
 	err = recording_open(&run->recording, run->config->spool_dir);
-	if (err) {
-		log_error("cannot make a file for the recording: %s", strerror(-err));
-		return err;
-	}
+	if (err)
+		return failed(err, "cannot make a file for the recording: %s", strerror(-err));
 	err = start_string(&command, run->config, recording_path(run->recording),
 			   !run->with.mem_engine);
 	if (err == -EINVAL)
-		log_error("nothing to sample: CPU_INTERVAL, WALL_INTERVAL and NATIVE_MEM are off");
+		failed(err,
+		       "nothing to sample: CPU_INTERVAL, WALL_INTERVAL and NATIVE_MEM are off");
+	else if (err)
+		failed(err, "cannot make the start command: %s", strerror(-err));
 	if (!err) {
 		log_debug("%s: %s", run->with.engine->name, buf_string(&command));
 		err = execute(run->with.engine, buf_string(&command), false);
@@ -153,10 +167,12 @@ static void start_mem_engine(struct run *run)
 	err = recording_open(&run->mem_recording, run->config->spool_dir);
 	if (!err)
 		err = start_string(&command, &mem_only, recording_path(run->mem_recording), true);
-	if (!err)
+	if (err)
+		failed(err, "cannot prepare a recording: %s", strerror(-err));
+	else
 		err = execute(run->with.mem_engine, buf_string(&command), false);
 	if (err) {
-		log_error("native memory is not sampled in this process");
+		log_error("%s; native memory is not sampled in this process", failure);
 		if (run->mem_recording)
 			recording_close(run->mem_recording);
 		run->mem_recording = NULL;
@@ -170,7 +186,20 @@ static void stop_mem_engine(struct run *run)
 		return;
 	if (!execute(run->with.mem_engine, "stop", false))
 		recording_close(run->mem_recording);
+	else
+		log_error("%s", failure);
 	run->mem_recording = NULL;
+}
+
+/* As recording_cut, with what ENGINE wrote. */
+static int cut(struct recording *recording, struct report_part *part, const struct engine *engine)
+{
+	int err = recording_cut(recording, part);
+
+	if (err)
+		failed(err, "%s: what it wrote is not a recording: %s", engine->name,
+		       strerror(-err));
+	return err;
 }
 
 /* Add the memory of the interval to REPORT. */
@@ -181,10 +210,12 @@ static void add_mem_part(struct run *run, struct report *report)
 	if (!run->mem_recording)
 		return;
 	if (execute(run->with.mem_engine, "dump,jfr", false) ||
-	    recording_cut(run->mem_recording, part))
+	    cut(run->mem_recording, part, run->with.mem_engine)) {
+		log_error("%s; native memory is not sampled from now on", failure);
 		stop_mem_engine(run);
-	else if (part->length)
+	} else if (part->length) {
 		report->part_count++;
+	}
 }
 
 /* Fill in what was sampled since the last report. */
@@ -231,13 +262,10 @@ static int report_interval(struct run *run, bool final)
 		.engine_version = run->engine_version,
 		.final = final,
 	};
-	int err = recording_cut(run->recording, &report.parts[0]);
+	int err = cut(run->recording, &report.parts[0], run->with.engine);
 
-	if (err) {
-		log_error("%s: what it wrote is not a recording: %s", run->with.engine->name,
-			  strerror(-err));
+	if (err)
 		return err;
-	}
 	if (!report.parts[0].length)
 		return 0;
 	report.part_count = 1;
@@ -344,8 +372,11 @@ static void finish(struct run *run)
 {
 	uint64_t deadline = atomic_load(&agent.stop_by_ns);
 
-	if (!execute(run->with.engine, "stop", false)) {
-		report_interval(run, true);
+	if (execute(run->with.engine, "stop", false)) {
+		log_error("%s; the last profile is lost", failure);
+	} else {
+		if (report_interval(run, true) < 0)
+			log_error("%s", failure);
 		recording_close(run->recording);
 		run->recording = NULL;
 	}
@@ -405,7 +436,7 @@ static void *run_agent(void *unused)
 	run.interval_began_ms = clock_realtime_ns() / 1000000u;
 	err = start_engine(&run);
 	if (err) {
-		log_error("profiling is off in this process");
+		log_error("%s; profiling is off in this process", failure);
 		goto out;
 	}
 	start_mem_engine(&run);
@@ -417,7 +448,7 @@ static void *run_agent(void *unused)
 	err = loop(&run);
 	atomic_store(&agent.running_engine, NULL);
 	if (err)
-		log_error("profiling is off in this process from now on");
+		log_error("%s; profiling is off in this process from now on", failure);
 	else
 		finish(&run);
 out:

@@ -4,11 +4,11 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "core/engine_calls.h"
-#include "core/log.h"
 
 static const struct {
 	const char *name;
@@ -23,6 +23,8 @@ static const struct {
 	{ "asprof_emit_jfr_event", offsetof(struct engine, emit_jfr_event), true },
 };
 
+#define PROBLEM(...) (snprintf(problem, ENGINE_DL_PROBLEM_MAX, __VA_ARGS__), -ELIBBAD)
+
 /* dlopen tells only in words that a file is missing. An absolute path can be looked at; of a
  * soname the loader says which file it could not open, which is the soname itself. */
 static bool is_missing(const char *library, const char *words)
@@ -33,34 +35,37 @@ static bool is_missing(const char *library, const char *words)
 	       strstr(words, "No such file or directory");
 }
 
-int engine_dl_open(struct engine *engine, const char *library)
+static int fill_in(struct engine *engine, void *handle, const char *library, char *problem)
 {
-	void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-	int err;
-
-	if (!handle) {
-		const char *words = dlerror();
-
-		if (is_missing(library, words))
-			return -ENOENT;
-		log_error("cannot load %s: %s", library, words);
-		return -ELIBBAD;
-	}
 	*engine = (struct engine){ .name = "async-profiler" };
 	for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
 		void *symbol = dlsym(handle, symbols[i].name);
 
-		if (!symbol && !symbols[i].optional) {
-			log_error("%s is not async-profiler's library: it has no %s", library,
-				  symbols[i].name);
-			return -ELIBBAD;
-		}
+		if (!symbol && !symbols[i].optional)
+			return PROBLEM("%s is not async-profiler's library: it has no %s", library,
+				       symbols[i].name);
 		memcpy((char *)engine + symbols[i].offset, &symbol, sizeof(symbol));
 	}
-	err = engine_calls_redirect((const void *)(uintptr_t)engine->execute);
-	if (err) {
-		log_error("cannot keep %s out of the program's way: %s", library, strerror(-err));
-		return -ELIBBAD;
+	return 0;
+}
+
+int engine_dl_open(struct engine *engine, const char *library, char *problem)
+{
+	void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+	const char *words;
+	int err;
+
+	if (!handle) {
+		words = dlerror();
+		err = PROBLEM("cannot load %s: %s", library, words);
+		return is_missing(library, words) ? -ENOENT : err;
 	}
+	err = fill_in(engine, handle, library, problem);
+	if (err)
+		return err;
+	err = engine_calls_redirect((const void *)(uintptr_t)engine->execute);
+	if (err)
+		return PROBLEM("cannot keep %s out of the program's way: %s", library,
+			       strerror(-err));
 	return 0;
 }

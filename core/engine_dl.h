@@ -4,12 +4,15 @@
 
 #include "core/engine.h"
 
-/* Open LIBRARY, a soname or an absolute path, and fill in ENGINE from it; init is left to the caller. The
- * library stays in the process for ever, also when this fails on the way: it may have threads or
- * handlers by then.
+/* Room for any problem that engine_dl_open() describes. */
+#define ENGINE_DL_PROBLEM_MAX 1024
+
+/* Open LIBRARY, a soname or an absolute path, and fill in ENGINE from it; init is left to the
+ * caller. The library stays in the process for ever, also when this fails on the way: it may have
+ * threads or handlers by then.
  *
- * Returns 0; -ENOENT when there is no such library; -ELIBBAD, said in the log, when it cannot be
- * loaded or is not async-profiler. */
-int engine_dl_open(struct engine *engine, const char *library);
+ * Returns 0; -ENOENT when there is no such library; -ELIBBAD when it cannot be loaded or is not
+ * async-profiler. Then PROBLEM says so. */
+int engine_dl_open(struct engine *engine, const char *library, char *problem);
 
 #endif

@@ -40,10 +40,11 @@ static int choose_engine(struct agent_equipment *equipment, const struct config 
 			 struct wake *wake)
 {
 	static struct engine loaded;
+	char problem[ENGINE_DL_PROBLEM_MAX];
 	int err = -ENOENT;
 
 	if (c->engine != ENGINE_BUILTIN) {
-		err = engine_dl_open(&loaded, c->lib);
+		err = engine_dl_open(&loaded, c->lib, problem);
 		if (!err) {
 			/* First, as init has handlers to install. */
 			sample_engine_library((const void *)(uintptr_t)loaded.execute);
@@ -57,10 +58,12 @@ static int choose_engine(struct agent_equipment *equipment, const struct config 
 			log_error("cannot find %s: install async-profiler, or name its library in "
 				  "ASPROF_AGENT_LIB; profiling is off in this process",
 				  c->lib);
+		else
+			log_error("%s; profiling is off in this process", problem);
 		return err;
 	}
 	if (err == -ELIBBAD)
-		log_warn("the builtin engine is used instead");
+		log_warn("%s; the builtin engine is used instead", problem);
 	equipment->engine = builtin_engine(wake, sample_install);
 	return 0;
 }

@@ -9,49 +9,69 @@ cc_library -o "$work/fake.so"
 cc_library -o "$work/partial.so" -DWITHOUT_EXECUTE
 echo "not a library" >"$work/text.so"
 cp "$work/fake.so" "$work/locked.so" && chmod 0 "$work/locked.so"
+mkdir -m 0777 "$work/reports"
+
+as_user=()
 
 # refused WHAT WORDS [VARIABLE=value...]: the program's output and status are its own, and on
-# stderr there is one line, with WORDS in it.
+# stderr there is one line of each process, with WORDS in it.
 refused() {
 	local what=$1 words=$2 status
 	shift 2
-	profiled "$work/out" builtin LOCAL_DIR="$work/out" "$@" \
-		sh -c 'sleep 1.5; echo out; exit 5' >"$work/said" 2>"$work/err"
+	profiled "$work/reports" builtin LOCAL_DIR="$work/reports" "$@" \
+		"${as_user[@]}" sh -c 'sleep 1.5; echo out; exit 5' >"$work/said" 2>"$work/err"
 	status=$?
-	[ $status = 5 ] || fail "$what: status $status"
+	[ $status = 5 ] || fail "$what: status $status, $(cat "$work/err")"
 	[ "$(cat "$work/said")" = out ] || fail "$what: the program said $(cat "$work/said")"
-	grep -q -- "$words" "$work/err" || fail "$what: no word of it: $(cat "$work/err")"
-	# `sleep` is a process of its own, with a line of its own.
-	sed 's/^asprof-agent\[[0-9]*\]: //' "$work/err" | sort | uniq -c >"$work/lines"
-	[ "$(wc -l <"$work/lines")" -le "${LINES_MAX:-1}" ] || fail "$what: $(cat "$work/err")"
+	grep -q "^asprof-agent\[[0-9]*\]: .*$words" "$work/err" ||
+		fail "$what: no word of it: $(cat "$work/err")"
+	[ -z "$(sed 's/\]: .*//' "$work/err" | sort | uniq -d)" ] || fail "$what: $(cat "$work/err")"
+}
+
+# With an engine's library, which is not found wanting before it is used.
+with_library() {
+	local what=$1 words=$2 library=$3
+	shift 3
+	refused "$what" "$words; profiling is off in this process" PROCESS=sh \
+		ENGINE=async-profiler LIB="$library" REPORTING_INTERVAL=1s "$@"
 }
 
 refused "wrong value" "ASPROF_AGENT_CPU_INTERVAL=10 parsecs" "CPU_INTERVAL=10 parsecs"
 refused "relative library" "ASPROF_AGENT_LIB" LIB=here/lib.so
-refused "missing library" "cannot find $work/none.so" ENGINE=async-profiler LIB="$work/none.so"
-refused "not a library" "cannot load $work/text.so" ENGINE=async-profiler LIB="$work/text.so"
-[ "$(id -u)" -eq 0 ] || refused "unreadable library" "cannot load $work/locked.so" \
-	ENGINE=async-profiler LIB="$work/locked.so"
-refused "library without the symbols" "it has no asprof_" ENGINE=async-profiler \
-	LIB="$work/partial.so"
-# Two lines: what the engine said, and what follows.
-LINES_MAX=2
+
+# Permissions do not hold root back, so root runs the rest as somebody else.
+if [ "$(id -u)" -eq 0 ]; then
+	as_user=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+	chmod 0711 "$work"
+fi
+
+with_library "missing library" "cannot find $work/none.so: .*" "$work/none.so"
+with_library "not a library" "cannot load $work/text.so: .*" "$work/text.so"
+with_library "unreadable library" "cannot load $work/locked.so: .*" "$work/locked.so"
+with_library "library without the symbols" "it has no asprof_[a-z]*" "$work/partial.so"
+refused "not a library, but another engine" "cannot load .*; the builtin engine is used instead" \
+	PROCESS=sh ENGINE=auto LIB="$work/text.so"
+
 export FAKE_ENGINE
 for FAKE_ENGINE in start dump; do
-	refused "engine that cannot $FAKE_ENGINE" "$FAKE_ENGINE failed: told to fail" \
-		ENGINE=async-profiler LIB="$work/fake.so" PROCESS=sh REPORTING_INTERVAL=1s
+	with_library "engine that cannot $FAKE_ENGINE" "$FAKE_ENGINE failed: told to fail" \
+		"$work/fake.so"
 done
 # It finishes no chunk at a dump either, so it is stopped and started, where it can be.
 FAKE_ENGINE=stop
-refused "engine that cannot stop" "stop failed: told to fail" ENGINE=async-profiler \
-	LIB="$work/fake.so" PROCESS=sh REPORTING_INTERVAL=1s
+with_library "engine that cannot stop" "stop failed: told to fail" "$work/fake.so"
 unset FAKE_ENGINE
-LINES_MAX=1
 
-refused "directory that cannot be" "$work/text.so/reports" LOCAL_DIR="$work/text.so/reports"
+refused "directory that cannot be" "$work/text.so/reports" PROCESS=sh \
+	LOCAL_DIR="$work/text.so/reports"
+mkdir "$work/locked" && chmod 0555 "$work/locked"
+refused "directory that may not be written" "$work/locked.*Permission denied" \
+	LOCAL_DIR="$work/locked" PROCESS=sh REPORTING_INTERVAL=1s
+refused "directory that may not be made" "$work/locked/reports.*Permission denied" \
+	LOCAL_DIR="$work/locked/reports" PROCESS=sh
 if [ "$(id -u)" -eq 0 ] && unshare -m true 2>/dev/null; then
 	mkdir "$work/small"
-	mount -t tmpfs -o size=4k none "$work/small" || fail "cannot mount"
+	mount -t tmpfs -o size=4k,mode=0777 none "$work/small" || fail "cannot mount"
 	refused "full disk" "No space left on device" LOCAL_DIR="$work/small" PROCESS=sh \
 		REPORTING_INTERVAL=1s
 	umount "$work/small"
