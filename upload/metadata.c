@@ -125,7 +125,7 @@ static cJSON *make(const struct report *report, const struct config *config,
 	if (!gethostname(name, sizeof(name) - 1))
 		add_string(agent, "hostname", name);
 	add_cgroup(agent);
-	add_tags(agent, config->tags);
+	add_tags(agent, report->tags ? report->tags : config->tags);
 	if (host->object)
 		cJSON_AddItemToObject(agent, "host", cJSON_Duplicate(host->object, true));
 	add_kubernetes(agent, environment);

@@ -44,6 +44,7 @@ struct lane {
 
 struct queue {
 	struct reporter reporter;
+	const struct config *config;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	struct store *stores[2]; /* the spool, where there is one, and memory */
@@ -279,6 +280,8 @@ static int deliver(struct reporter *reporter, const struct report *report)
 	pthread_mutex_lock(&queue->lock);
 	copy.same_second = number_in_second(queue, report->end_ms);
 	count_losses(queue, &copy.losses);
+	copy.group = queue->config->profiling_group;
+	copy.tags = queue->config->tags ? queue->config->tags : "";
 	pending = deliver_now(queue, &copy);
 	if (pending)
 		err = put(queue, &copy, pending);
@@ -362,8 +365,9 @@ static void close_queue(struct reporter *reporter)
 	free_queue(queue);
 }
 
-static int open_stores(struct queue *queue, const struct config *config)
+static int open_stores(struct queue *queue)
 {
+	const struct config *config = queue->config;
 	uint64_t max = config->spool_max_bytes;
 	int err;
 
@@ -410,6 +414,7 @@ int queue_open(struct reporter **out, struct reporter *const *reporters, size_t 
 	queue->reporter = (struct reporter){
 		.name = "queue", .deliver = deliver, .drain = drain, .close = close_queue
 	};
+	queue->config = config;
 	init_sync(queue);
 	for (size_t i = 0; i < count; i++) {
 		queue->lanes[i] =
@@ -417,7 +422,7 @@ int queue_open(struct reporter **out, struct reporter *const *reporters, size_t 
 		queue->names[i] = reporters[i]->name;
 	}
 	queue->lane_count = count;
-	err = open_stores(queue, config);
+	err = open_stores(queue);
 	if (err) {
 		free_queue(queue);
 		return err;

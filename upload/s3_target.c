@@ -113,18 +113,6 @@ void s3_target_free(struct s3_target *target)
 	memset(target, 0, sizeof(*target));
 }
 
-/* With no group named it is the executable's: that of the report, which another program may
- * have left in the spool. */
-static const char *group_of(const struct config *config, const struct report *report)
-{
-	char own[256];
-
-	executable_name(own, sizeof(own));
-	if (!config->profiling_group || !strcmp(config->profiling_group, own))
-		return report->executable;
-	return config->profiling_group;
-}
-
 int s3_key(struct buf *out, const struct config *config, const struct report *report,
 	   const struct host *host)
 {
@@ -133,7 +121,7 @@ int s3_key(struct buf *out, const struct config *config, const struct report *re
 
 	name_time(time, report->end_ms);
 	err = buf_printf(out, "%sprofile_%s_", config->s3_prefix ? config->s3_prefix : "",
-			 group_of(config, report));
+			 report->group ? report->group : config->profiling_group);
 	if (!err)
 		err = host_machine(host, out);
 	if (!err)

@@ -67,6 +67,8 @@ int spool_note_write(struct buf *out, const struct held *held, const char *const
 	cJSON_AddStringToObject(object, "engine", report->engine ? report->engine : "");
 	cJSON_AddStringToObject(object, "engine_version",
 				report->engine_version ? report->engine_version : "");
+	cJSON_AddStringToObject(object, "group", report->group ? report->group : "");
+	cJSON_AddStringToObject(object, "tags", report->tags ? report->tags : "");
 	pending = cJSON_AddArrayToObject(object, "pending");
 	for (unsigned int i = 0; i < count; i++)
 		if (held->pending & 1u << i)
@@ -127,6 +129,8 @@ int spool_note_read(struct held *held, const char *text, size_t length, const ch
 	take_string(held->executable, sizeof(held->executable), object, "executable");
 	take_string(held->engine, sizeof(held->engine), object, "engine");
 	take_string(held->engine_version, sizeof(held->engine_version), object, "engine_version");
+	take_string(held->group, sizeof(held->group), object, "group");
+	take_string(held->tags, sizeof(held->tags), object, "tags");
 	held->pending = 0;
 	held->foreign[0] = '\0';
 	cJSON_ArrayForEach(name, pending)

@@ -17,7 +17,7 @@
 /* A report that was taken out to be delivered; the strings of REPORT point in here. */
 struct held {
 	struct report report;
-	char executable[NAME_FILE_SIZE], engine[32], engine_version[64];
+	char executable[NAME_FILE_SIZE], engine[32], engine_version[64], group[512], tags[4096];
 	unsigned int pending; /* a bit for each reporter that has yet to get it */
 	char foreign[32];     /* one that only another process has, whose bit comes behind ours */
 

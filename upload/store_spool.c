@@ -17,7 +17,7 @@
 
 /* Others add too, so what the directory holds is looked up this often. */
 #define LOOK_INTERVAL_NS 30000000000u
-#define NOTE_MAX         (64u << 10)
+#define NOTE_MAX         (16u << 10)
 #define TRIES_MAX        1000
 
 struct spool {
@@ -183,7 +183,7 @@ static int put(struct store *store, const struct report *report, unsigned int pe
 
 static int read_note(const struct spool *spool, const char *name, struct held *out)
 {
-	char json[NAME_FILE_SIZE + 1], text[4096];
+	char json[NAME_FILE_SIZE + 1], text[NOTE_MAX];
 	ssize_t n;
 	int fd, err;
 
@@ -220,6 +220,8 @@ static int take_file(struct spool *spool, const struct oldest_file *file, unsign
 	out->report.executable = out->executable;
 	out->report.engine = out->engine;
 	out->report.engine_version = out->engine_version;
+	out->report.group = out->group[0] ? out->group : NULL;
+	out->report.tags = out->tags;
 	out->report.part_count = 1;
 	out->report.parts[0] = (struct report_part){ .fd = fd, .length = (uint64_t)st.st_size };
 	return 0;

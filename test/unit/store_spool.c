@@ -51,6 +51,8 @@ static struct report a_report(uint64_t ms_ago)
 				.executable = "prog",
 				.engine = "builtin",
 				.engine_version = "7",
+				.group = "g",
+				.tags = "k=v",
 				.samples_taken = 99,
 				.same_second = 3,
 				.losses = { .full = 5 } };
@@ -83,6 +85,8 @@ START_TEST(what_is_taken_is_what_was_put)
 	ck_assert_str_eq(held.report.executable, "prog");
 	ck_assert_str_eq(held.report.engine, "builtin");
 	ck_assert_str_eq(held.report.engine_version, "7");
+	ck_assert_str_eq(held.report.group, "g");
+	ck_assert_str_eq(held.report.tags, "k=v");
 	ck_assert_uint_eq(report_length(&held.report), 10);
 	ck_assert_int_eq(fd_read(held.report.parts[0].fd, text, 10, 0), 0);
 	ck_assert_str_eq(text, "0123456789");
