@@ -1,0 +1,149 @@
+#!/usr/bin/python3
+"""A bucket for the tests that is as strict as it is small: it takes PUT of objects alone, and
+checks the signature, the payload's hash, the clock, and how the path is encoded by itself, from
+"AWS Signature Version 4 for API requests". The key is test:tester, its secret "testing".
+
+usage: store_server.py [--port N] [--tls CERTIFICATE KEY] [--tls-version 1.2|1.3] FOLDER
+
+Prints "ready PORT". Objects become files in FOLDER; each request adds a line to FOLDER.log: the
+number of its connection, its status, and the object's name."""
+
+import argparse
+import datetime
+import hashlib
+import hmac
+import http.server
+import itertools
+import os
+import ssl
+import tempfile
+import urllib.parse
+
+KEY, SECRET = 'test:tester', 'testing'
+
+
+class Refused(Exception):
+    pass
+
+
+def sign(key, text):
+    return hmac.new(key, text.encode(), hashlib.sha256).digest()
+
+
+def check_signature(method, path, headers, body):
+    """Raise Refused with the code of what is wrong."""
+    scheme, _, rest = headers.get('Authorization', '').partition(' ')
+    fields = dict(item.strip().split('=', 1) for item in rest.split(',') if '=' in item)
+    if scheme != 'AWS4-HMAC-SHA256' or set(fields) != {'Credential', 'SignedHeaders', 'Signature'}:
+        raise Refused('AccessDenied')
+    key, day, region, service, end = fields['Credential'].rsplit('/', 4)
+    if key != KEY:
+        raise Refused('InvalidAccessKeyId')
+    names = fields['SignedHeaders'].split(';')
+    must = {'host'} | {name.lower() for name in headers if name.lower().startswith('x-amz-')}
+    if names != sorted(names) or not must <= set(names) or (service, end) != ('s3', 'aws4_request'):
+        raise Refused('AuthorizationHeaderMalformed')
+    date = headers.get('x-amz-date', '')
+    try:
+        sent = datetime.datetime.strptime(date, '%Y%m%dT%H%M%SZ')
+    except ValueError:
+        raise Refused('AccessDenied') from None
+    if day != date[:8] or abs(datetime.datetime.utcnow() - sent) > datetime.timedelta(minutes=15):
+        raise Refused('RequestTimeTooSkewed')
+    digest = headers.get('x-amz-content-sha256', '')
+    if digest not in ('UNSIGNED-PAYLOAD', hashlib.sha256(body).hexdigest()):
+        raise Refused('XAmzContentSHA256Mismatch')
+    canonical = '\n'.join(
+        [method, path, ''] + [f'{name}:{" ".join(headers[name].split())}' for name in names] +
+        ['', ';'.join(names), digest])
+    scope = f'{day}/{region}/{service}/{end}'
+    text = f'AWS4-HMAC-SHA256\n{date}\n{scope}\n' + hashlib.sha256(canonical.encode()).hexdigest()
+    secret = ('AWS4' + SECRET).encode()
+    for step in (day, region, service, end):
+        secret = sign(secret, step)
+    if not hmac.compare_digest(sign(secret, text).hex(), fields['Signature']):
+        raise Refused('SignatureDoesNotMatch')
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = 'HTTP/1.1'
+    timeout = 60
+
+    def setup(self):
+        self.number = next(self.server.numbers)
+        super().setup()
+
+    def put(self):
+        body = self.rfile.read(int(self.headers['Content-Length']))
+        bucket, _, name = self.path.lstrip('/').partition('/')
+        plain = urllib.parse.unquote(self.path)
+        if urllib.parse.quote(plain, safe='/~') != self.path or '/' in name or not name:
+            raise Refused('InvalidURI')
+        if bucket != 'reports':
+            raise Refused('NoSuchBucket')
+        check_signature('PUT', self.path, self.headers, body)
+        whole = os.path.join(self.server.folder, urllib.parse.unquote(name))
+        with tempfile.NamedTemporaryFile(dir=os.path.dirname(self.server.folder), delete=False) as out:
+            out.write(body)
+        os.rename(out.name, whole)
+
+    def do_PUT(self):
+        status, code = 200, ''
+        try:
+            self.put()
+        except Refused as refused:
+            status, code = 403, str(refused)
+        answer = f'<Error><Code>{code}</Code></Error>'.encode() if code else b''
+        self.server.note(f'{self.number} {status} {self.path.rpartition("/")[2]}')
+        self.send_response(status)
+        self.send_header('Content-Length', str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+    def log_message(self, *_):
+        pass
+
+
+class Server(http.server.ThreadingHTTPServer):
+    request_queue_size = 64
+
+    def __init__(self, options):
+        super().__init__(('127.0.0.1', options.port), Handler)
+        self.folder = os.path.abspath(options.folder)
+        self.numbers = itertools.count(1)
+        os.makedirs(self.folder, exist_ok=True)
+        self.log = open(self.folder + '.log', 'a', buffering=1)
+        self.context = None
+        if options.tls:
+            self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            self.context.load_cert_chain(*options.tls)
+            if options.tls_version:
+                version = getattr(ssl.TLSVersion, 'TLSv' + options.tls_version.replace('.', '_'))
+                self.context.minimum_version = self.context.maximum_version = version
+
+    def get_request(self):
+        sock, address = super().get_request()
+        if self.context:
+            sock = self.context.wrap_socket(sock, server_side=True, do_handshake_on_connect=False)
+        return sock, address
+
+    def note(self, line):
+        self.log.write(line + '\n')
+
+    def handle_error(self, *_):
+        """A client that goes away, or that will not have the certificate, is no news."""
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('--port', type=int, default=0)
+    parser.add_argument('--tls', nargs=2)
+    parser.add_argument('--tls-version')
+    parser.add_argument('folder')
+    server = Server(parser.parse_args())
+    print('ready', server.server_port, flush=True)
+    server.serve_forever()
+
+
+if __name__ == '__main__':
+    main()
