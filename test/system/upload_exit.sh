@@ -1,0 +1,90 @@
+#!/bin/bash
+# A store that never answers, and one that cannot even be connected to: exit and SIGTERM are
+# delayed by EXIT_TIMEOUT and hardly more; with a spool the next program delivers what was left.
+. "$(dirname "$0")/upload.inc"
+. "$here/strict.inc"
+
+# hole.py PORT ACCEPTED: takes connections, and either accepts them and says nothing ever (1), or
+# leaves its queue full, so that the handshakes of others are dropped, as by a firewall (0).
+cat >"$work/hole.py" <<'END'
+import socket, sys, time
+hole = socket.socket()
+hole.bind(('127.0.0.1', 0))
+accepts = sys.argv[1] == '1'
+hole.listen(64 if accepts else 0)
+port = hole.getsockname()[1]
+held = []
+if not accepts:
+    while True:
+        filler = socket.socket()
+        filler.settimeout(1)
+        held.append(filler)
+        try:
+            filler.connect(('127.0.0.1', port))
+        except socket.timeout:
+            break
+print(port, flush=True)
+while True:
+    if accepts:
+        held.append(hole.accept())
+    else:
+        time.sleep(60)
+END
+
+hole() {
+	: >"$work/hole"
+	/usr/bin/python3 "$work/hole.py" "$1" >"$work/hole" &
+	pids+=($!)
+	until_true [ -s "$work/hole" ] || fail "no hole"
+	url=http://127.0.0.1:$(cat "$work/hole")
+}
+
+# delayed WHAT HOW TIMEOUT: what ending a program takes. A program that waited for the answer
+# would wait for at least the five seconds that a connection may take to come about.
+delayed() {
+	local what=$1 how=$2 timeout=$3 before took status
+
+	env AWS_ACCESS_KEY_ID="$access" AWS_SECRET_ACCESS_KEY="$secret" AWS_REGION=us-east-1 \
+		AWS_EC2_METADATA_DISABLED=true ASPROF_AGENT_S3_BUCKET=reports \
+		ASPROF_AGENT_S3_ENDPOINT="$url" ASPROF_AGENT_ENGINE=builtin \
+		ASPROF_AGENT_REPORTING_INTERVAL=1s ASPROF_AGENT_START_DELAY=0 \
+		ASPROF_AGENT_LOG_FILE="$work/log" ASPROF_AGENT_EXIT_TIMEOUT="${timeout}s" \
+		LD_PRELOAD="$preload" /usr/bin/python3 -u -c '
+import sys, time
+print("begun")
+sys.stdin.read() if sys.argv[1] == "exit" else time.sleep(60)
+print(time.time_ns())' "$how" <"$work/stdin" >"$work/out" &
+	local pid=$!
+	exec 9>"$work/stdin"
+	until_true grep -q begun "$work/out" || fail "the program does not begin"
+	sleep 1.5
+	before=$(date +%s%N)
+	exec 9>&-
+	[ "$how" = exit ] || kill -TERM $pid
+	wait $pid
+	status=$?
+	took=$((($(date +%s%N) - before) / 1000000))
+	echo "$what, $how, EXIT_TIMEOUT=${timeout}s: ended after $took ms"
+	[ $status -eq "$([ "$how" = exit ] && echo 0 || echo 143)" ] || fail "status $status"
+	[ $took -lt $((timeout * 1000 + 2500)) ] || fail "that took too long"
+	# Or the time would not have been used to deliver.
+	[ $took -ge $((timeout * 1000 - 100)) ] || fail "it did not even try"
+}
+mkfifo "$work/stdin"
+hole 1
+delayed 'no answer' exit 1
+delayed 'no answer' SIGTERM 1
+hole 0
+delayed 'no connection' exit 1
+delayed 'no connection' exit 2
+delayed 'no connection' SIGTERM 1
+
+rm -f "$work/log"
+profiled 2.5 ASPROF_AGENT_EXIT_TIMEOUT=1s ASPROF_AGENT_SPOOL_DIR="$work/spool"
+left=$(find "$work/spool" -name '*.jfr' | wc -l)
+[ "$left" -ge 2 ] || fail "the spool kept $left"
+store
+profiled 2.5 ASPROF_AGENT_SPOOL_DIR="$work/spool"
+[ "$(list | wc -l)" -ge $((left + 2)) ] || fail "of $left in the spool, with new ones: $(list)"
+[ -z "$(find "$work/spool" -type f)" ] || fail "the spool holds $(ls -A "$work/spool")"
+echo "$left were left in the spool, and delivered by the next program"
