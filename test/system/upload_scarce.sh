@@ -47,7 +47,8 @@ for fd in held:
 time.sleep(1.5)'
 (ulimit -n 16 && scarce few /usr/bin/python3 -c "$most" && wait $!) &
 jobs+=($!) groups+=(few)
-(ulimit -S -s 16 && scarce stack sleep 2.5 && wait $!) &
+# (In 16 KiB some programs cannot even begin, with their environment.)
+(ulimit -S -s 24 && scarce stack sleep 2.5 && wait $!) &
 jobs+=($!) groups+=(stack)
 scarce threads "$work/small_threads" 3
 nobody=http://127.0.0.1:1
