@@ -26,6 +26,24 @@ program_sqlite3() { sqlite3 :memory: <"$work/a.sql"; }
 program_python3() { PYTHONMALLOC=malloc python3 "$work/a.py"; }
 program_node() { node "$work/a.js"; }
 
+program_redis() {
+	rm -f "$work/redis.sock"
+	redis-server --port 0 --unixsocket "$work/redis.sock" --save '' >/dev/null &
+	for _ in $(seq 100); do
+		[ -S "$work/redis.sock" ] && break
+		sleep 0.05
+	done
+	redis-cli -s "$work/redis.sock" <<-'REDIS'
+		debug populate 20000 key 100
+		eval "for i = 1, 5000 do redis.call('hset', 'h', i, string.rep('x', i % 300)) end" 0
+		eval "for i = 1, 5000 do redis.call('hdel', 'h', i * 2) end" 0
+		eval "local n = 0; for _, v in ipairs(redis.call('hvals', 'h')) do n = n + #v end; return n" 0
+		debug digest
+		shutdown nosave
+	REDIS
+	wait $!
+}
+
 found=0
 # The allocator's own name, or none.
 allocators=none
@@ -33,8 +51,8 @@ for name in libjemalloc.so.2 libtcmalloc_minimal.so.4 libtcmalloc.so.4 libmimall
 	LD_PRELOAD=$name /bin/true 2>&1 | grep -q 'cannot be preloaded' || allocators="$allocators $name"
 done
 
-for program in sqlite3 python3 node; do
-	command -v $program >/dev/null || continue
+for program in sqlite3 python3 node redis; do
+	command -v "${program/%redis/redis-server}" >/dev/null || continue
 	found=$((found + 1))
 	for allocator in $allocators; do
 		[ $allocator = none ] && allocator=
@@ -42,7 +60,7 @@ for program in sqlite3 python3 node; do
 		status=$?
 		for chain in "$lib $allocator" "$allocator $lib"; do
 			for interval in 64k 0; do
-				[ $program = node ] && [ $interval = 0 ] && continue
+				[[ $program = [nr]* && $interval = 0 ]] && continue
 				rm -rf "$work/out" && mkdir "$work/out"
 				out=$(ASPROF_AGENT_LOG_FILE=$work/log ASPROF_AGENT_NATIVE_MEM=$interval \
 					LD_PRELOAD=$chain program_$program 2>&1)
@@ -53,6 +71,17 @@ for program in sqlite3 python3 node; do
 		done
 	done
 done
+
+# An executable that does not move has the C library's malloc at an address of its own.
+cat >"$work/fixed.c" <<'C'
+#include <stdlib.h>
+#include <unistd.h>
+void *(*volatile allocate)(size_t) = malloc;
+int main(void) { usleep(300000); free(allocate(100)); return 0; }
+C
+${CC:-cc} -no-pie -fno-pie -o "$work/fixed" "$work/fixed.c" || exit 1
+ASPROF_AGENT_NATIVE_MEM=0 preloaded "$work/fixed" 2>"$work/err" && [ ! -s "$work/err" ] ||
+	fail "an executable at a fixed address: $(cat "$work/err")"
 
 own=$(program mem_own) || exit 1
 out=$(ASPROF_AGENT_NATIVE_MEM=0 preloaded "$own" 2>"$work/err") || fail "status $?: $(cat "$work/err")"
