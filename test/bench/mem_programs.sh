@@ -1,0 +1,85 @@
+#!/bin/bash
+# What sampling native memory at 512k takes from the throughput of real programs: each does a
+# fixed work again and again, bare and sampled in turn, and is timed from within, once the agent
+# is up. PROGRAMS names those to try, ALLOCATOR a library that is preloaded in both cases.
+set -eu
+B=$(cd "${B:-build}" && pwd)
+work=$(mktemp -d)
+servers=
+stop() {
+	for pid in $servers; do kill "$pid" 2>/dev/null && wait "$pid" 2>/dev/null; done
+	rm -rf "$work"
+}
+trap stop EXIT
+rounds=${ROUNDS:-11} allocator=${ALLOCATOR:-}
+export ASPROF_AGENT_ENGINE=builtin ASPROF_AGENT_START_DELAY=1ms ASPROF_AGENT_NATIVE_MEM=512k \
+	ASPROF_AGENT_LOCAL_DIR="$work/reports"
+
+cat >"$work/work.py" <<'PYTHON'
+import time
+def work():
+    d = {str(i): [i] * (i % 40) for i in range(60000)}
+    return sum(len(v) for v in d.values()) + len(" ".join(d).split())
+end = time.perf_counter() + 0.4
+while time.perf_counter() < end: work()
+start = time.perf_counter()
+for i in range(14): work()
+print(time.perf_counter() - start)
+PYTHON
+cat >"$work/work.js" <<'JS'
+function work() {
+	const m = new Map();
+	for (let i = 0; i < 40000; i++) m.set("k" + i, Buffer.allocUnsafeSlow(64 + i % 500));
+	return JSON.stringify([...m.keys()]).length;
+}
+const end = performance.now() + 400;
+while (performance.now() < end) work();
+const start = performance.now();
+for (let i = 0; i < 16; i++) work();
+console.log((performance.now() - start) / 1000);
+JS
+rows() {
+	echo "with recursive n(i) as (select 1 union all select i + 1 from n where i < $1)
+		select count(distinct hex(i * 7919) || i % 97), sum(length(printf('%d-%d', i, i * 3))) from n;"
+}
+{ rows 300000; echo .timer on; rows 800000; } >"$work/work.sql"
+
+# Each prints the seconds that its work took; $1 is the way it runs.
+time_sqlite3() { sqlite3 :memory: <"$work/work.sql" | sed -n 's/^Run Time: real \([0-9.]*\).*/\1/p'; }
+time_python3() { PYTHONMALLOC=malloc python3 "$work/work.py"; }
+time_node() { node "$work/work.js"; }
+time_redis() {
+	[ -S "$work/$1.sock" ] || serve "$1"
+	LD_PRELOAD='' redis-benchmark -s "$work/$1.sock" -q -t set -d 200 -r 100000 -n 60000 -c 20 --csv |
+		awk -F'"' '$2 == "SET" { print 60000 / $4 }'
+}
+
+serve() {
+	redis-server --port 0 --unixsocket "$work/$1.sock" --save '' >"$work/$1.log" 2>&1 &
+	servers="$servers $!"
+	for _ in $(seq 100); do
+		[ -S "$work/$1.sock" ] && break
+		sleep 0.05
+	done
+	sleep 0.5
+}
+
+median() {
+	sort -n "$1" | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'
+}
+
+for program in ${PROGRAMS:-sqlite3 python3 node redis}; do
+	command -v "${program/%redis/redis-server}" >/dev/null || continue
+	# The first turn of each is left out.
+	for ((round = 0; round <= rounds; round++)); do
+		LD_PRELOAD=$allocator time_$program bare >"$work/bare"
+		LD_PRELOAD="$B/libasprof_preload.so $allocator" time_$program sampled >"$work/sampled"
+		[ $round = 0 ] && continue
+		cat "$work/bare" >>"$work/$program.bare"
+		cat "$work/sampled" >>"$work/$program.sampled"
+	done
+	awk -v p="$program" -v b="$(median "$work/$program.bare")" \
+		-v s="$(median "$work/$program.sampled")" -v n="$rounds" 'BEGIN {
+		printf "%-10s bare %.3f s, sampled %.3f s: throughput %.3f times (median of %d)\n",
+			p, b, s, b / s, n }'
+done
