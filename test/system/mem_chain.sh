@@ -34,11 +34,12 @@ program_redis() {
 		sleep 0.05
 	done
 	redis-cli -s "$work/redis.sock" <<-'REDIS'
-		debug populate 20000 key 100
+		eval "for i = 1, 20000 do redis.call('set', 'k' .. i, string.rep(i, 1 + i % 50)) end" 0
 		eval "for i = 1, 5000 do redis.call('hset', 'h', i, string.rep('x', i % 300)) end" 0
 		eval "for i = 1, 5000 do redis.call('hdel', 'h', i * 2) end" 0
 		eval "local n = 0; for _, v in ipairs(redis.call('hvals', 'h')) do n = n + #v end; return n" 0
-		debug digest
+		eval "local n = 0; for i = 1, 20000 do n = n + redis.call('strlen', 'k' .. i) end; return n" 0
+		dbsize
 		shutdown nosave
 	REDIS
 	wait $!
