@@ -11,7 +11,7 @@ stop() {
 	rm -rf "$work"
 }
 trap stop EXIT
-rounds=${ROUNDS:-11} allocator=${ALLOCATOR:-}
+rounds=${ROUNDS:-21} allocator=${ALLOCATOR:-}
 export ASPROF_AGENT_ENGINE=builtin ASPROF_AGENT_START_DELAY=1ms ASPROF_AGENT_NATIVE_MEM=512k \
 	ASPROF_AGENT_LOCAL_DIR="$work/reports"
 
@@ -23,7 +23,7 @@ def work():
 end = time.perf_counter() + 0.4
 while time.perf_counter() < end: work()
 start = time.perf_counter()
-for i in range(14): work()
+for i in range(8): work()
 print(time.perf_counter() - start)
 PYTHON
 cat >"$work/work.js" <<'JS'
@@ -35,14 +35,14 @@ function work() {
 const end = performance.now() + 400;
 while (performance.now() < end) work();
 const start = performance.now();
-for (let i = 0; i < 16; i++) work();
+for (let i = 0; i < 10; i++) work();
 console.log((performance.now() - start) / 1000);
 JS
 rows() {
 	echo "with recursive n(i) as (select 1 union all select i + 1 from n where i < $1)
 		select count(distinct hex(i * 7919) || i % 97), sum(length(printf('%d-%d', i, i * 3))) from n;"
 }
-{ rows 300000; echo .timer on; rows 800000; } >"$work/work.sql"
+{ rows 300000; echo .timer on; rows 500000; } >"$work/work.sql"
 
 # Each prints the seconds that its work took; $1 is the way it runs.
 time_sqlite3() { sqlite3 :memory: <"$work/work.sql" | sed -n 's/^Run Time: real \([0-9.]*\).*/\1/p'; }
@@ -50,8 +50,8 @@ time_python3() { PYTHONMALLOC=malloc python3 "$work/work.py"; }
 time_node() { node "$work/work.js"; }
 time_redis() {
 	[ -S "$work/$1.sock" ] || serve "$1"
-	LD_PRELOAD='' redis-benchmark -s "$work/$1.sock" -q -t set -d 200 -r 100000 -n 60000 -c 20 --csv |
-		awk -F'"' '$2 == "SET" { print 60000 / $4 }'
+	LD_PRELOAD='' redis-benchmark -s "$work/$1.sock" -q -t set -d 200 -r 100000 -n 50000 -c 20 --csv |
+		awk -F'"' '$2 == "SET" { print 50000 / $4 }'
 }
 
 serve() {
@@ -68,18 +68,25 @@ median() {
 	sort -n "$1" | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'
 }
 
+# turn PROGRAM WAY: time it, after the others of this way.
+turn() {
+	case $2 in
+	bare) LD_PRELOAD=$allocator time_$1 bare ;;
+	sampled) LD_PRELOAD="$B/libasprof_preload.so $allocator" time_$1 sampled ;;
+	esac >>"$work/$1.$2"
+}
+
 for program in ${PROGRAMS:-sqlite3 python3 node redis}; do
 	command -v "${program/%redis/redis-server}" >/dev/null || continue
-	# The first turn of each is left out.
-	for ((round = 0; round <= rounds; round++)); do
-		LD_PRELOAD=$allocator time_$program bare >"$work/bare"
-		LD_PRELOAD="$B/libasprof_preload.so $allocator" time_$program sampled >"$work/sampled"
-		[ $round = 0 ] && continue
-		cat "$work/bare" >>"$work/$program.bare"
-		cat "$work/sampled" >>"$work/$program.sampled"
+	# Now one is first and now the other.
+	for ((round = 0; round < rounds; round++)); do
+		((round % 2)) && ways="sampled bare" || ways="bare sampled"
+		for way in $ways; do
+			turn "$program" "$way"
+		done
 	done
-	awk -v p="$program" -v b="$(median "$work/$program.bare")" \
-		-v s="$(median "$work/$program.sampled")" -v n="$rounds" 'BEGIN {
-		printf "%-10s bare %.3f s, sampled %.3f s: throughput %.3f times (median of %d)\n",
-			p, b, s, b / s, n }'
+	paste "$work/$program.bare" "$work/$program.sampled" | awk '{ print $1 / $2 }' >"$work/ratios"
+	printf '%-10s bare %.3f s, sampled %.3f s, throughput %.3f times (medians of %d)\n' "$program" \
+		"$(median "$work/$program.bare")" "$(median "$work/$program.sampled")" \
+		"$(median "$work/ratios")" "$rounds"
 done

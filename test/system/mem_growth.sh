@@ -1,0 +1,22 @@
+#!/bin/bash
+# When what is retained has grown by its share a report goes out before its time, and the log names
+# the five stacks that hold most, the heaviest first.
+. "$(dirname "$0")/mem.inc"
+export ASPROF_AGENT_NATIVE_MEM=1k ASPROF_AGENT_REPORTING_INTERVAL=3s
+
+# Passed when the last function has 18 of its 30 MiB; the first report is what growth is measured by.
+growth=$(program mem_growth) || exit 1
+ASPROF_AGENT_NATIVE_MEM_GROWTH=300% preloaded "$growth" "$work/out" 2>"$work/err" ||
+	fail "status $?: $(cat "$work/err")"
+grep -q 'NATIVE_MEM_GROWTH: [0-9]* bytes are retained now, in [0-9]* allocations; most by:$' \
+	"$work/err" || fail "growth is not told: $(cat "$work/err")"
+named=$(sed -n 's/.*NATIVE_MEM_GROWTH: [0-9]* bytes in [0-9]* allocations: \(keep_[a-z]*\) < main < .*/\1/p' \
+	"$work/err" | xargs)
+[ "$named" = "keep_first keep_before keep_second keep_third keep_fourth" ] ||
+	fail "the holders are '$named': $(cat "$work/err")"
+
+# By their times the second of the reports, not counting the last one at the end.
+early=$(find "$work/out" -name '*.jfr' -printf '%T@ %p\n' | sort -n | sed -n '2s/^[^ ]* //p')
+"$B/asprof-agent" duration "$early" >"$work/seconds" || fail "unreadable"
+awk '{ exit !($1 < 2.5) }' "$work/seconds" || fail "the report came after $(cat "$work/seconds") s"
+"$B/asprof-agent" top --live "$early" | grep -q keep_second || fail "the report lacks the holders"
