@@ -199,8 +199,8 @@ static void print_text(const struct leaks *l)
 	char bytes[TEXT_NUMBER], count[TEXT_NUMBER], age[TEXT_NUMBER], per_hour[TEXT_NUMBER];
 	unsigned width = text_width();
 
-	printf("retained: %s in %s allocations, %u stacks%s\n", text_bytes(bytes, l->bytes),
-	       text_count(count, l->allocations), l->count,
+	printf("retained: %s in %s allocations, %u stack%s%s\n", text_bytes(bytes, l->bytes),
+	       text_count(count, l->allocations), l->count, l->count == 1 ? "" : "s",
 	       l->stated ? " (as the engine states it, since its start)" : "");
 	for (uint32_t i = 0; i < l->count && (!l->args->limit || i < l->args->limit); i++) {
 		const struct leak *leak = &l->list[i];

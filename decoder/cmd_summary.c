@@ -24,13 +24,28 @@ struct count {
 	uint64_t events, bytes;
 };
 
+/* Of what is lost, as the fields of asprof.Losses, and what to call it. */
+static const struct {
+	const char *field, *text;
+} causes[] = {
+	{ "ringFull", "samples: taken faster than they could be collected" },
+	{ "eventsDropped", "events: not written, for want of memory or room" },
+	{ "stackTableFull", "stacks: too many different ones" },
+	{ "threadTableFull", "thread names: too many threads" },
+	{ "tableEvictions", "living allocations: too many at once to be followed" },
+	{ "timerFailures", "threads: no timer could be set" },
+};
+
+#define CAUSES (sizeof(causes) / sizeof(causes[0]))
+
 /* What one thread has read; names are interned in profile.names. */
 struct worker {
 	const struct args *args;
 	struct profile profile;
 	struct count *types; /* by number of the name */
 	uint32_t room;
-	uint64_t chunks, bytes, lost;
+	uint64_t chunks, bytes, lost[CAUSES];
+	bool losses_told;
 	struct intern engines;
 	struct settings settings;
 	bool failed;
@@ -55,19 +70,16 @@ static struct count *type_at(struct worker *w, const char *name)
 	return &w->types[id];
 }
 
-/* Losses are told by the builtin engine, one count for each cause. */
+/* Told by the builtin engine. */
 static void add_losses(struct worker *w, const struct jfr_chunk *chunk,
 		       const struct jfr_event *event)
 {
 	struct jfr_value value;
 
-	for (size_t i = 0; i < event->type->field_count; i++) {
-		const char *name = event->type->fields[i].name;
-
-		if ((!strcmp(name, "ringFull") || !strcmp(name, "eventsDropped")) &&
-		    jfr_event_get(chunk, event, name, &value))
-			w->lost += (uint64_t)jfr_long(&value);
-	}
+	w->losses_told = true;
+	for (size_t i = 0; i < CAUSES; i++)
+		if (jfr_event_get(chunk, event, causes[i].field, &value))
+			w->lost[i] += (uint64_t)jfr_long(&value);
 }
 
 static void count_events(struct worker *w, struct resolve *resolve, struct settings *settings)
@@ -184,7 +196,9 @@ static void merge(struct worker *into, struct worker *from)
 		into->settings = from->settings;
 	into->chunks += from->chunks;
 	into->bytes += from->bytes;
-	into->lost += from->lost;
+	for (size_t i = 0; i < CAUSES; i++)
+		into->lost[i] += from->lost[i];
+	into->losses_told |= from->losses_told;
 	into->failed |= from->failed;
 	if (from->profile.start_ns < into->profile.start_ns)
 		into->profile.start_ns = from->profile.start_ns;
@@ -209,7 +223,44 @@ static void print_interval(const char *name, int64_t value, const char *unit)
 		printf("%s %s", name, text_amount(number, (double)value, unit));
 }
 
-static void print_text(const struct worker *w)
+static void print_losses(const struct worker *w)
+{
+	const char *title = "Lost";
+
+	for (size_t i = 0; i < CAUSES; i++)
+		if (w->lost[i]) {
+			printf("%-9s %" PRIu64 " %s\n", title, w->lost[i], causes[i].text);
+			title = "";
+		}
+	if (*title)
+		printf("%-9s %s\n", title, w->losses_told ? "nothing" : "not told by this engine");
+}
+
+static int by_thread(const void *a, const void *b, void *arg)
+{
+	const struct profile *p = arg;
+	const struct thread_key *x = intern_key(&p->threads, *(const uint32_t *)a);
+	const struct thread_key *y = intern_key(&p->threads, *(const uint32_t *)b);
+
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	return strcmp(intern_text(&p->names, x->name), intern_text(&p->names, y->name));
+}
+
+/* The numbers of all threads in an order that does not hang on who read what first. */
+static uint32_t *sorted_threads(struct worker *w)
+{
+	uint32_t count = w->profile.threads.count;
+	uint32_t *ids = calloc((size_t)count + 1, sizeof(*ids));
+
+	for (uint32_t i = 0; ids && i < count; i++)
+		ids[i] = i + 1;
+	if (ids)
+		qsort_r(ids, count, sizeof(*ids), by_thread, &w->profile);
+	return ids;
+}
+
+static void print_text(const struct worker *w, const uint32_t *threads)
 {
 	const struct profile *p = &w->profile;
 	char number[TEXT_NUMBER];
@@ -229,19 +280,19 @@ static void print_text(const struct worker *w)
 		print_interval(", native memory", w->settings.mem_interval, "bytes");
 		putchar('\n');
 	}
-	printf("Lost      %" PRIu64 " samples\n", w->lost);
+	print_losses(w);
 	printf("\n    events       bytes  type\n");
 	for (uint32_t i = 0; i < w->room && w->types[i].events; i++)
 		printf("%10" PRIu64 "  %10s  %s\n", w->types[i].events,
 		       text_bytes(number, (double)w->types[i].bytes), w->types[i].name);
 	printf("\nThreads   %u\n", p->threads.count);
-	for (uint32_t id = 1; id <= p->threads.count; id++) {
-		profile_thread_name(p, id, name, sizeof(name));
+	for (uint32_t i = 0; i < p->threads.count; i++) {
+		profile_thread_name(p, threads[i], name, sizeof(name));
 		printf("  %s\n", name);
 	}
 }
 
-static void print_json(const struct worker *w)
+static void print_json(const struct worker *w, const uint32_t *threads)
 {
 	const struct profile *p = &w->profile;
 	char number[TEXT_NUMBER], name[256];
@@ -255,9 +306,11 @@ static void print_json(const struct worker *w)
 		json_string(stdout, intern_text(&w->engines, id));
 	}
 	printf("],\"cpu_interval_ns\":%" PRId64 ",\"wall_interval_ns\":%" PRId64
-	       ",\"native_mem_bytes\":%" PRId64 ",\"lost\":%" PRIu64 ",\"events\":{",
-	       w->settings.cpu_interval_ns, w->settings.wall_interval_ns, w->settings.mem_interval,
-	       w->lost);
+	       ",\"native_mem_bytes\":%" PRId64 ",\"lost\":{",
+	       w->settings.cpu_interval_ns, w->settings.wall_interval_ns, w->settings.mem_interval);
+	for (size_t i = 0; w->losses_told && i < CAUSES; i++)
+		printf("%s\"%s\":%" PRIu64, i ? "," : "", causes[i].field, w->lost[i]);
+	printf("},\"events\":{");
 	for (uint32_t i = 0; i < w->room && w->types[i].events; i++) {
 		printf("%s", i ? "," : "");
 		json_string(stdout, w->types[i].name);
@@ -265,9 +318,9 @@ static void print_json(const struct worker *w)
 		       w->types[i].bytes);
 	}
 	printf("},\"threads\":[");
-	for (uint32_t id = 1; id <= p->threads.count; id++) {
-		profile_thread_name(p, id, name, sizeof(name));
-		printf("%s", id > 1 ? "," : "");
+	for (uint32_t i = 0; i < p->threads.count; i++) {
+		profile_thread_name(p, threads[i], name, sizeof(name));
+		printf("%s", i ? "," : "");
 		json_string(stdout, name);
 	}
 	printf("]}\n");
@@ -285,6 +338,7 @@ static int summarize(const struct args *args, struct feed *feed)
 	unsigned jobs = feed_jobs(feed, args->jobs);
 	struct worker *workers = calloc(jobs, sizeof(*workers));
 	int status = COMMAND_OK;
+	uint32_t *threads;
 
 	if (!workers)
 		return COMMAND_FAILED;
@@ -295,11 +349,13 @@ static int summarize(const struct args *args, struct feed *feed)
 		merge(&workers[0], &workers[i]);
 	if (workers[0].room)
 		qsort(workers[0].types, workers[0].room, sizeof(*workers[0].types), more_events);
-	if (workers[0].chunks && args->json)
-		print_json(&workers[0]);
-	else if (workers[0].chunks)
-		print_text(&workers[0]);
-	if (workers[0].failed) {
+	threads = sorted_threads(&workers[0]);
+	if (threads && workers[0].chunks && args->json)
+		print_json(&workers[0], threads);
+	else if (threads && workers[0].chunks)
+		print_text(&workers[0], threads);
+	free(threads);
+	if (!threads || workers[0].failed) {
 		say("out of memory");
 		status = COMMAND_FAILED;
 	}
