@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -118,31 +119,56 @@ static int copy_stream(int in)
 	return err ? err : fd;
 }
 
+#define STREAMS_MAX 64
+
+/* A stream can be read once; whoever asks again shall find its copy. */
+static struct stream {
+	dev_t device;
+	ino_t inode;
+	int copy;
+} streams[STREAMS_MAX];
+static unsigned stream_count;
+static pthread_mutex_t streams_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* A descriptor of the copy of what FD reads or, where that is -1, of what PATH gives. */
+static int copy_of_stream(int fd, const char *path, const struct stat *status)
+{
+	int in = -1, copy = -1;
+
+	pthread_mutex_lock(&streams_lock);
+	for (unsigned i = 0; i < stream_count && copy < 0; i++)
+		if (streams[i].device == status->st_dev && streams[i].inode == status->st_ino)
+			copy = fcntl(streams[i].copy, F_DUPFD_CLOEXEC, 0);
+	if (copy >= 0)
+		goto out;
+	in = fd >= 0 ? fd : open(path, O_RDONLY | O_CLOEXEC);
+	copy = in < 0 ? -errno : copy_stream(in);
+	if (copy >= 0 && stream_count < STREAMS_MAX)
+		streams[stream_count++] = (struct stream){
+			.device = status->st_dev,
+			.inode = status->st_ino,
+			.copy = fcntl(copy, F_DUPFD_CLOEXEC, 0),
+		};
+	if (in >= 0 && in != fd)
+		close(in);
+out:
+	pthread_mutex_unlock(&streams_lock);
+	return copy;
+}
+
 static int open_path(const char *path)
 {
-	bool standard = !strcmp(path, "-");
-	int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+	int standard = strcmp(path, "-") ? -1 : STDIN_FILENO, fd;
 	struct stat status;
-	int copy, err = 0;
 
-	if (fd < 0 || fstat(fd, &status))
+	if (standard >= 0 ? fstat(standard, &status) : stat(path, &status))
 		return -errno;
-	if (S_ISREG(status.st_mode))
-		return fd;
 	if (S_ISDIR(status.st_mode))
-		copy = -EISDIR;
-	else
-		copy = copy_stream(fd);
-	if (!standard)
-		close(fd);
-	/* A stream is read once; whoever asks again shall find its copy. */
-	if (standard && copy >= 0) {
-		if (dup2(copy, STDIN_FILENO) < 0)
-			err = -errno;
-		close(copy);
-		copy = err ? err : STDIN_FILENO;
-	}
-	return copy;
+		return -EISDIR;
+	if (!S_ISREG(status.st_mode))
+		return copy_of_stream(standard, path, &status);
+	fd = standard >= 0 ? fcntl(standard, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC);
+	return fd >= 0 ? fd : -errno;
 }
 
 int source_open(struct source **out, const char *path)
@@ -156,8 +182,7 @@ int source_open(struct source **out, const char *path)
 		return fd;
 	}
 	err = source_map(out, name, fd);
-	if (fd != STDIN_FILENO)
-		close(fd);
+	close(fd);
 	if (err)
 		say("%s: %s", name, strerror(-err));
 	else if ((*out)->length >= 4 && !memcmp((*out)->data, "PK", 2))
