@@ -64,6 +64,23 @@ total() { "$agent" collapsed --cpu "$@" "$data/native.jfr" | awk '{ n += $NF } E
 "$agent" collapsed --cpu --threads --rename-threads '.*=all' "$data/native.jfr" |
 	grep -qv '^\[all\];' && fail 'rename-threads'
 
+# Names: short ones leave packages and arguments out; lines tell apart what names do not.
+"$agent" collapsed --cpu --simple "$data/java.jfr" | grep -q '[;_]java[./]' && fail 'simple'
+"$agent" collapsed --cpu "$data/java.jfr" | grep -q 'java/lang/Thread.run' || fail 'not simple'
+[ "$("$agent" collapsed --cpu --simple "$data/java.jfr" | awk '{ n += $NF } END { print n }')" = 108 ] ||
+	fail 'simple loses samples'
+"$agent" top --cpu -n 3 --lines "$data/java.jfr" | grep -q ' 53 .*Work\.fib:3$' || fail 'lines'
+
+# Printed alike each time, whoever of several threads read what (files of 4 MB get two).
+for copy in 1 2 3 4 5 6 7 8 9 10 11 12; do
+	cp "$data/chunks.jfr" "$tmp/dir/below/$copy.jfr"
+done
+for command in summary top leaks lifetimes; do
+	"$agent" "$command" --json "$tmp/dir" >"$tmp/json1"
+	"$agent" "$command" --json "$tmp/dir" >"$tmp/json2"
+	same "$command --json" "$tmp/json1" "$tmp/json2"
+done
+
 # What is cut off: the whole chunks are read, the rest is named with its place.
 head -c 300000 "$data/chunks.jfr" >"$tmp/cut.jfr"
 "$agent" summary "$tmp/cut.jfr" >"$tmp/out" 2>"$tmp/err"
@@ -101,6 +118,8 @@ expect 1 collapsed "$data/native.jfr" -o "$tmp/no/such/dir/out"
 if command -v python3 >/dev/null; then
 	for command in summary top leaks lifetimes; do
 		"$agent" "$command" --json "$data/java.jfr" | python3 -m json.tool >/dev/null ||
+			fail "$command --json"
+		"$agent" "$command" --json "$data/native.jfr" | python3 -m json.tool >/dev/null ||
 			fail "$command --json"
 	done
 fi

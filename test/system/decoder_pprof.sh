@@ -55,4 +55,32 @@ grep -q 'thread:\[' "$tmp/raw" || {
 	echo 'FAIL: no thread labels'
 	failed=1
 }
+# Labels: thread, and of an upload the process and its tags, as the agent packs them.
+python3 - "$tmp" test/fixtures/jfr/native.jfr <<'END'
+import sys, zipfile
+name = sys.argv[1] + "/profile_group_unknown___4711_2026-11-21T02-30-00Z.zip"
+with zipfile.ZipFile(name, "w", zipfile.ZIP_DEFLATED) as z:
+    z.write(sys.argv[2], "async_profiler_dump_0.jfr")
+    z.writestr("metadata.json", '{"start":1,"end":2,"reporting_interval":3,'
+               '"agent":{"tags":{"team":"blue","stage":"test"}}}')
+END
+cp test/fixtures/jfr/native.jfr "$tmp/work_4711_2026-11-21T02-30-00Z.jfr"
+# labelled FILE LABEL: each sample of it has this label.
+labelled() {
+	"$agent" pprof --cpu "$1" -o "$tmp/labels.pb.gz" || failed=1
+	HOME=$tmp go tool pprof -raw "$tmp/labels.pb.gz" 2>/dev/null |
+		sed '/^Locations/,$d' >"$tmp/raw"
+	samples=$(grep -Ec '^ +[0-9]+: ' "$tmp/raw")
+	with=$(grep -Fc "$2" "$tmp/raw")
+	if [ "$samples" -gt 0 ] && [ "$samples" = "$with" ]; then
+		echo "ok: $2 on $with samples"
+	else
+		echo "FAIL: $2 on $with of $samples samples"
+		failed=1
+	fi
+}
+labelled "$tmp"/*.zip 'team:[blue]'
+labelled "$tmp"/*.zip 'stage:[test]'
+labelled "$tmp/work_4711_2026-11-21T02-30-00Z.jfr" 'process:[work_4711]'
+labelled "$tmp/work_4711_2026-11-21T02-30-00Z.jfr" 'thread:['
 exit $failed
