@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "core/engine_calls.h"
@@ -24,6 +25,21 @@ static const struct {
 };
 
 #define PROBLEM(...) (snprintf(problem, ENGINE_DL_PROBLEM_MAX, __VA_ARGS__), -ELIBBAD)
+
+/* What it takes at its start, with the symbols of a large program; it crashes where it gets less. */
+#define ROOM_BYTES (128u << 20)
+
+/* False where the address space is limited (ulimit -v), and what is left is too little. */
+static bool has_room(void)
+{
+	void *room = mmap(NULL, ROOM_BYTES, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (room == MAP_FAILED)
+		return false;
+	munmap(room, ROOM_BYTES);
+	return true;
+}
 
 /* dlopen tells only in words that a file is missing. An absolute path can be looked at; of a
  * soname the loader says which file it could not open, which is the soname itself. */
@@ -51,10 +67,13 @@ static int fill_in(struct engine *engine, void *handle, const char *library, cha
 
 int engine_dl_open(struct engine *engine, const char *library, char *problem)
 {
-	void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 	const char *words;
+	void *handle;
 	int err;
 
+	if (!has_room())
+		return PROBLEM("there is no room for %s in the address space", library);
+	handle = dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 	if (!handle) {
 		words = dlerror();
 		err = PROBLEM("cannot load %s: %s", library, words);

@@ -52,6 +52,9 @@ with_library "library without the symbols" "it has no asprof_[a-z]*" "$work/part
 refused "not a library, but another engine" "cannot load .*; the builtin engine is used instead" \
 	PROCESS=sh ENGINE=auto LIB="$work/text.so"
 
+(ulimit -v 100000 && with_library "little room" "there is no room for $work/fake.so .*" \
+	"$work/fake.so") || exit 1
+
 export FAKE_ENGINE
 for FAKE_ENGINE in start dump; do
 	with_library "engine that cannot $FAKE_ENGINE" "$FAKE_ENGINE failed: told to fail" \
