@@ -26,6 +26,8 @@
 
 /* A thread that was told to end is gone from the kernel's list within this time. */
 #define THREAD_GONE_NS 1000000000u
+/* Where that is only to be on the safe side, as a program with threads of its own never has one. */
+#define THREAD_GONE_SOON_NS 10000000u
 
 static struct config config;
 static bool admitted;
@@ -159,16 +161,30 @@ static bool is_single_threaded(void)
 	return !stat("/proc/self/task", &st) && st.st_nlink == 3;
 }
 
-/* Only a thread that the kernel has forgotten does not count. */
-static bool on_namespace_change(void)
+/* False when there was no agent. Only a thread that the kernel has forgotten does not count, but
+ * that is waited for no longer than GONE_NS. */
+static bool end_threads(uint64_t gone_ns)
 {
 	uint64_t until = clock_monotonic_ns() + THREAD_GONE_NS;
 
-	if (agent_stop(config.exit_timeout_ns) == -ESRCH)
+	if (agent_stop(config.exit_timeout_ns) == -ESRCH && !own_thread_count())
 		return false;
-	while ((own_thread_count() || !is_single_threaded()) && clock_monotonic_ns() < until)
+	while (own_thread_count() && clock_monotonic_ns() < until)
+		sleep_ns(50000);
+	until = clock_monotonic_ns() + gone_ns;
+	while (!is_single_threaded() && clock_monotonic_ns() < until)
 		sleep_ns(50000);
 	return true;
+}
+
+static bool on_namespace_change(void)
+{
+	return end_threads(THREAD_GONE_NS);
+}
+
+static void on_privilege_change(void)
+{
+	end_threads(THREAD_GONE_SOON_NS);
 }
 
 /* Nothing may come after this that the program's handler would not understand: the builtin engine
@@ -206,6 +222,7 @@ static const struct interpose_hooks hooks = {
 	.process_exiting = on_process_exiting,
 	.exec_failed = on_exec_failed,
 	.before_namespace_change = on_namespace_change,
+	.before_privilege_change = on_privilege_change,
 	.signal_claimed = on_signal_claimed,
 };
 

@@ -38,6 +38,10 @@ struct interpose_hooks {
 	 * of the agent were ended for it; they must be joined, and never come back. */
 	bool (*before_namespace_change)(void);
 
+	/* The calling thread's privileges become others than those of the agent's threads, which
+	 * must be ended before this returns. */
+	void (*before_privilege_change)(void);
+
 	/* The program installs a handler of its own for a signal that takes samples (sample.h):
 	 * SIGNO is the program's as soon as this returns, so send no more of them to any thread.
 	 * Async-signal-safe. */

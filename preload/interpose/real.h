@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/msg.h>
+#include <sys/prctl.h>
 #include <sys/select.h>
 #include <sys/sem.h>
 #include <sys/signalfd.h>
@@ -42,6 +43,9 @@ int __sigaction(int signo, const struct sigaction *action, struct sigaction *old
 __sighandler_t bsd_signal(int signo, __sighandler_t handler);
 __sighandler_t __sysv_signal(int signo, __sighandler_t handler);
 __sighandler_t sigset(int signo, __sighandler_t handler);
+
+/* No header of the C library has it. */
+int capset(void *header, const void *data);
 
 /* Newer than the oldest C library that we run on. */
 int epoll_pwait2(int epfd, struct epoll_event *events, int max, const struct timespec *timeout,
@@ -110,7 +114,9 @@ int pthread_attr_setsigmask_np(pthread_attr_t *attr, const sigset_t *mask);
 	X(sendmmsg)                   \
 	X(connect)                    \
 	X(unshare)                    \
-	X(setns)
+	X(setns)                      \
+	X(prctl)                      \
+	X(capset)
 
 /* dlsym without a version gives each function's default one. Of all of these, only quick_exit
  * has an older version that is another function: it ran the thread's destructors too, before

@@ -25,6 +25,10 @@ static void process_exiting(enum exiting how)
 	(void)how;
 }
 
+static void before_privilege_change(void)
+{
+}
+
 static bool before_namespace_change(void)
 {
 	return false;
@@ -40,6 +44,7 @@ static const struct interpose_hooks hooks = {
 	.thread_ended = nothing,
 	.process_exiting = process_exiting,
 	.before_namespace_change = before_namespace_change,
+	.before_privilege_change = before_privilege_change,
 	.signal_claimed = signal_claimed,
 };
 

@@ -55,6 +55,10 @@ static void *wait_for_end(void *unused)
 	return unused;
 }
 
+static void before_privilege_change(void)
+{
+}
+
 static bool before_namespace_change(void)
 {
 	if (!thread)
@@ -80,6 +84,7 @@ static const struct interpose_hooks hooks = {
 	.process_exiting = process_exiting,
 	.exec_failed = exec_failed,
 	.before_namespace_change = before_namespace_change,
+	.before_privilege_change = before_privilege_change,
 	.signal_claimed = signal_claimed,
 };
 

@@ -51,6 +51,10 @@ static void process_exiting(enum exiting how)
 	say(how == EXITING_BY_SIGNAL ? "signal" : "exit");
 }
 
+static void before_privilege_change(void)
+{
+}
+
 static bool before_namespace_change(void)
 {
 	return false;
@@ -75,6 +79,7 @@ static const struct interpose_hooks hooks = {
 	.process_exiting = process_exiting,
 	.exec_failed = exec_failed,
 	.before_namespace_change = before_namespace_change,
+	.before_privilege_change = before_privilege_change,
 	.signal_claimed = signal_claimed,
 };
 
