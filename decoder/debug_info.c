@@ -37,7 +37,7 @@ static void open_shared(struct debug_info *info, struct debug_store *store, cons
 		text[2 * i + 1] = digits[((const uint8_t *)id)[i] & 15];
 	}
 	text[2 * length] = '\0';
-	path = debug_store_find(store, text, name);
+	path = debug_store_find(store, text, name ? name : "");
 	if (path && !dwarf_file_open(&info->shared, info->lib, path,
 				     DEBUG_INFO_UNPACKED_MAX - info->main.unpacked, name))
 		info->lib->dwarf_setalt(info->main.dwarf, info->shared.dwarf);
@@ -76,11 +76,6 @@ void debug_info_close(struct debug_info *info)
 	elf_close(info->elf);
 	intern_free(&info->names);
 	free(info);
-}
-
-size_t debug_info_unpacked(const struct debug_info *info)
-{
-	return info->main.unpacked + info->shared.unpacked;
 }
 
 /* The name of the function at ADDRESS by the file's symbols. */

@@ -9,8 +9,8 @@
 struct debug_info;
 
 /* Open the debug file at PATH; STORE has what it shares with others. Returns 0 (release with
- * debug_info_close), or -errno. What is too large to be read is said, for NAME: then there are
- * symbols alone. */
+ * debug_info_close), or -errno. What is too large to be read is said, for NAME unless that is NULL:
+ * then there are symbols alone. */
 int debug_info_open(struct debug_info **out, struct debug_store *store, const char *path,
 		    const char *name);
 
@@ -21,12 +21,9 @@ int debug_info_open(struct debug_info **out, struct debug_store *store, const ch
 size_t debug_info_frames(struct debug_info *info, uint64_t address,
 			 struct debug_frame frames[DEBUG_FRAMES_MAX]);
 
-/* Memory that the file's sections take besides their mapping: packed ones are unpacked. */
-size_t debug_info_unpacked(const struct debug_info *info);
-
 void debug_info_close(struct debug_info *info); /* NULL is fine */
 
-/* The most that is unpacked of one file. */
+/* The most memory that packed sections of one file may take, which are unpacked at once. */
 #define DEBUG_INFO_UNPACKED_MAX (24u << 20)
 
 #endif

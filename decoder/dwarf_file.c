@@ -62,9 +62,10 @@ int dwarf_file_open(struct dwarf_file *file, const struct dwarf_library *lib, co
 	if (err)
 		return err;
 	if (file->unpacked > room) {
-		say("%s: its debug information would take %zu MiB unpacked, which is too much: "
-		    "unpack it first, with objcopy --decompress-debug-sections %s",
-		    name, file->unpacked >> 20, path);
+		if (name)
+			say("%s: its debug information would take %zu MiB unpacked, which is too "
+			    "much: unpack it first, with objcopy --decompress-debug-sections %s",
+			    name, file->unpacked >> 20, path);
 		file->unpacked = 0;
 		return -EFBIG;
 	}

@@ -18,7 +18,7 @@ struct dwarf_file {
 	}
 
 /* Open the file at PATH where it unpacks to no more than ROOM bytes; if it would, that is said, for
- * NAME. Returns 0, or -errno; dwarf_file_close() is fine either way. */
+ * NAME unless that is NULL. Returns 0, or -errno; dwarf_file_close() is fine either way. */
 int dwarf_file_open(struct dwarf_file *file, const struct dwarf_library *lib, const char *path,
 		    size_t room, const char *name);
 void dwarf_file_close(struct dwarf_file *file, const struct dwarf_library *lib);

@@ -17,8 +17,9 @@
 
 #define OPEN_MAX 8
 
-/* The heap may grow so far while a file is open. */
-#define GROWTH_MAX (16u << 20)
+/* The heap may grow so far before all files are closed. Opening the next one takes no more than
+ * DEBUG_INFO_UNPACKED_MAX. */
+#define GROWTH_MAX (36u << 20)
 
 /* So many are told by name. */
 #define MISSING_SHOWN 5
@@ -26,8 +27,8 @@
 struct debug_library {
 	char *name, *path; /* path NULL: there is no debug file */
 	struct debug_info *info;
-	uint64_t used;      /* when last */
-	size_t heap_before; /* it was opened */
+	uint64_t used; /* when last */
+	bool opened;   /* before: what is wrong with it has been said */
 };
 
 /* The answer for an address: a row of frames. */
@@ -49,6 +50,7 @@ struct symbolizer {
 	struct debug_frame *frames;
 	uint32_t frame_count, frame_room;
 	uint64_t clock;
+	size_t heap_before; /* any file was opened */
 	bool used, out_of_memory;
 };
 
@@ -56,6 +58,13 @@ struct symbolizer {
 struct address {
 	uint64_t library, address;
 };
+
+static size_t heap_bytes(void)
+{
+	struct mallinfo2 info = mallinfo2();
+
+	return info.uordblks + info.hblkhd;
+}
 
 int symbolizer_open(struct symbolizer **out, const char *const *directories, unsigned count,
 		    bool debuginfod)
@@ -69,6 +78,7 @@ int symbolizer_open(struct symbolizer **out, const char *const *directories, uns
 	if (!s)
 		return -ENOMEM;
 	pthread_mutex_init(&s->lock, NULL);
+	s->heap_before = heap_bytes();
 	err = demangler_open(&s->demangler);
 	if (!err)
 		err = debug_store_open(&s->store, directories, count, debuginfod);
@@ -84,28 +94,22 @@ int symbolizer_open(struct symbolizer **out, const char *const *directories, uns
 static bool reserve(struct symbolizer *s, void *list, uint32_t *room, uint32_t number, size_t size)
 {
 	uint32_t more = *room ? *room * 2 : 64;
-	char *grown;
+	char *grown, *old;
 
 	if (number < *room)
 		return true;
 	if (more <= number)
 		more = number + 1;
-	grown = reallocarray(*(void **)list, more, size);
+	memcpy(&old, list, sizeof(old));
+	grown = reallocarray(old, more, size);
 	if (!grown) {
 		s->out_of_memory = true;
 		return false;
 	}
 	memset(grown + *room * size, 0, (more - *room) * size);
-	*(void **)list = grown;
+	memcpy(list, &grown, sizeof(grown));
 	*room = more;
 	return true;
-}
-
-static size_t heap_bytes(void)
-{
-	struct mallinfo2 info = mallinfo2();
-
-	return info.uordblks + info.hblkhd;
 }
 
 static void close_library(struct debug_library *library)
@@ -114,30 +118,29 @@ static void close_library(struct debug_library *library)
 	library->info = NULL;
 }
 
-/* Close what was used longest ago, but not KEPT, until what is open is within the bounds. */
-static void bound_open(struct symbolizer *s, const struct debug_library *kept)
+static void close_all(struct symbolizer *s)
 {
-	struct debug_library *oldest;
-	size_t open, unpacked;
+	for (uint32_t id = 1; id < s->library_room; id++)
+		close_library(&s->libraries[id]);
+}
 
-	do {
-		oldest = NULL;
-		open = unpacked = 0;
-		for (uint32_t id = 1; id < s->library_room; id++) {
-			struct debug_library *library = &s->libraries[id];
+/* Close what was used longest ago, so that one more may be opened. */
+static void make_room(struct symbolizer *s)
+{
+	struct debug_library *oldest = NULL;
+	unsigned open = 0;
 
-			if (!library->info)
-				continue;
-			open++;
-			unpacked += debug_info_unpacked(library->info);
-			if (library != kept && (!oldest || library->used < oldest->used))
-				oldest = library;
-		}
-		if (open <= OPEN_MAX && unpacked <= DEBUG_INFO_UNPACKED_MAX)
-			break;
-		if (oldest)
-			close_library(oldest);
-	} while (oldest);
+	for (uint32_t id = 1; id < s->library_room; id++) {
+		struct debug_library *library = &s->libraries[id];
+
+		if (!library->info)
+			continue;
+		open++;
+		if (!oldest || library->used < oldest->used)
+			oldest = library;
+	}
+	if (open == OPEN_MAX)
+		close_library(oldest);
 }
 
 static struct debug_library *library_of(struct symbolizer *s, const char *build_id,
@@ -156,16 +159,20 @@ static struct debug_library *library_of(struct symbolizer *s, const char *build_
 
 static struct debug_info *info_of(struct symbolizer *s, struct debug_library *library)
 {
+	int err;
+
 	library->used = ++s->clock;
 	if (library->info || !library->path)
 		return library->info;
-	library->heap_before = heap_bytes();
-	if (debug_info_open(&library->info, s->store, library->path, library->name)) {
+	make_room(s);
+	err = debug_info_open(&library->info, s->store, library->path,
+			      library->opened ? NULL : library->name);
+	library->opened = true;
+	if (err) {
 		say("%s: %s is not a debug file that can be read", library->name, library->path);
 		free(library->path);
 		library->path = NULL;
 	}
-	bound_open(s, library);
 	return library->info;
 }
 
@@ -197,8 +204,11 @@ static struct answer look_up(struct symbolizer *s, struct debug_library *library
 	for (size_t i = 0; i < count; i++)
 		keep_frame(s, &frames[i]);
 	answer.count = s->frame_count - answer.first;
-	if (info && heap_bytes() > library->heap_before + debug_info_unpacked(info) + GROWTH_MAX)
-		close_library(library);
+	/* What was read of a file stays in memory while it is open. */
+	if (info && heap_bytes() > s->heap_before + GROWTH_MAX) {
+		close_all(s);
+		s->heap_before = heap_bytes();
+	}
 	return answer;
 }
 
@@ -267,8 +277,8 @@ void symbolizer_close(struct symbolizer *s)
 	if (!s)
 		return;
 	say_missing(s);
+	close_all(s);
 	for (uint32_t id = 1; id < s->library_room; id++) {
-		close_library(&s->libraries[id]);
 		free(s->libraries[id].name);
 		free(s->libraries[id].path);
 	}
