@@ -26,6 +26,14 @@ objcopy --compress-debug-sections "$work/inlined.debug" "$work/packed/x" || exit
 expect_stacks 'compressed' "$lined" --lines --symbols "$work/packed"
 objcopy --strip-debug "$work/inlined.debug" "$work/bare/x" || exit 1
 expect_stacks 'symbols alone' 'main;work::crunch$' --symbols "$work/bare"
+# One that would take too much memory is told of, and left to its symbols.
+mkdir "$work/huge"
+head -c 40000000 /dev/zero >"$work/zeros"
+objcopy --add-section .debug_macro="$work/zeros" "$work/inlined.debug" "$work/huge/x" &&
+	objcopy --compress-debug-sections "$work/huge/x" || exit 1
+expect_stacks 'too large' 'main;work::crunch$' --symbols "$work/huge"
+grep -q 'inlined: .* 38 MiB unpacked, which is too much' "$work/said" ||
+	fail "too large: $(cat "$work/said")"
 # Of two files with the build-id the better one is taken.
 expect_stacks 'both' "$plain" --symbols "$work/bare" --symbols "$work/any"
 
