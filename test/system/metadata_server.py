@@ -1,17 +1,20 @@
 #!/usr/bin/python3
 """EC2's and ECS's metadata services for the tests, as strict as the real ones: version 1 of IMDS
-is refused, a token is given for PUT with its lifetime only, and any other request is 4xx.
+is refused, a token is given for PUT with its lifetime only and is good for that long, who comes
+through a proxy gets none, and any other request is 4xx.
 
 usage: metadata_server.py      prints its port; the log of refused requests goes to stderr"""
 
 import http.server
 import json
+import secrets
 import sys
+import time
 
-TOKEN = 'secret-session-token'
+tokens = {}  # and the moment until which each is good
 DOCUMENT = {'instanceId': 'i-0123_45/6', 'accountId': '123456789012', 'region': 'eu-north-1',
             'instanceType': 'm5.large'}
-KEYS = {'Code': 'Success', 'AccessKeyId': 'test:tester', 'SecretAccessKey': 'testing',
+KEYS = {'Code': 'Success', 'AccessKeyId': 'tester', 'SecretAccessKey': 'testing',
         'Expiration': '2099-01-01T00:00:00Z'}
 TASK = {'Cluster': 'arn:aws:ecs:eu-west-1:123456789012:cluster/c', 'Limits': {'CPU': 0.5},
         'TaskARN': 'arn:aws:ecs:eu-west-1:123456789012:task/my_cluster/0b69'}
@@ -39,7 +42,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         elif not ttl.isdigit() or not 1 <= int(ttl) <= 21600:
             self.answer(400)
         else:
-            self.answer(200, TOKEN)
+            token = secrets.token_urlsafe(32)
+            tokens[token] = time.monotonic() + int(ttl)
+            self.answer(200, token)
 
     def do_GET(self):
         if self.path == '/v4/abc/task':
@@ -47,7 +52,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         elif self.path == '/creds':
             good = self.headers.get('Authorization') == 'container-word'
             self.answer(200 if good else 401, json.dumps(KEYS) if good else '')
-        elif self.headers.get('X-aws-ec2-metadata-token') != TOKEN:
+        elif tokens.get(self.headers.get('X-aws-ec2-metadata-token'), 0) < time.monotonic():
             self.answer(401)
         elif self.path in INSTANCE:
             self.answer(200, INSTANCE[self.path])

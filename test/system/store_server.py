@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """A bucket for the tests that is as strict as it is small: it takes PUT of objects alone, and
 checks the signature, the payload's hash, the clock, and how the path is encoded by itself, from
-"AWS Signature Version 4 for API requests". The key is test:tester, its secret "testing".
+"AWS Signature Version 4 for API requests". The key is "tester", its secret "testing".
 
 usage: store_server.py [--port N] [--tls CERTIFICATE KEY] [--tls-version 1.2|1.3] FOLDER
 
@@ -19,7 +19,7 @@ import ssl
 import tempfile
 import urllib.parse
 
-KEY, SECRET = 'test:tester', 'testing'
+KEY, SECRET = 'tester', 'testing'
 
 
 class Refused(Exception):

@@ -2,7 +2,8 @@
 # On an EC2 instance, in an ECS task, and elsewhere: what uploads are called, and where their
 # credentials come from, by strict metadata services on loopback.
 . "$(dirname "$0")/upload.inc"
-. "$here/swift.inc"
+. "$here/strict.inc"
+have curl
 
 /usr/bin/python3 "$here/metadata_server.py" >"$work/port" 2>"$work/refused" &
 pids+=($!)
@@ -12,6 +13,33 @@ for _ in $(seq 50); do
 done
 metadata=http://127.0.0.1:$(cat "$work/port")
 store
+
+# answers STATUS METHOD PATH [HEADER…]: the services are as strict as they are said to be.
+answers() {
+	local status headers=()
+
+	for header in "${@:4}"; do
+		headers+=(-H "$header")
+	done
+	status=$(curl -s -o "$work/answer" -w '%{http_code}' --noproxy '*' -X "$2" "${headers[@]}" \
+		"$metadata$3")
+	[ "$status" = "$1" ] || fail "$2 $3 ${*:4} is answered with $status"
+}
+document=/latest/dynamic/instance-identity/document
+ttl=X-aws-ec2-metadata-token-ttl-seconds
+show=X-aws-ec2-metadata-token
+answers 401 GET $document
+answers 401 GET $document "$show: guess"
+answers 400 PUT /latest/api/token
+answers 400 PUT /latest/api/token "$ttl: 21601"
+answers 403 PUT /latest/api/token "$ttl: 60" 'X-Forwarded-For: 10.0.0.1'
+answers 401 GET /latest/api/token "$ttl: 60"
+answers 405 POST /latest/api/token "$ttl: 60"
+answers 200 PUT /latest/api/token "$ttl: 60"
+answers 200 GET $document "$show: $(cat "$work/answer")"
+answers 401 GET /creds
+answers 401 GET /creds 'Authorization: other-word'
+answers 405 POST /v4/abc/task
 
 # named WHAT PATTERN [NAME=VALUE…]
 named() {

@@ -15,7 +15,7 @@ export AWS_ACCESS_KEY_ID=$access AWS_SECRET_ACCESS_KEY=$secret AWS_REGION=us-eas
 	AWS_EC2_METADATA_DISABLED=true ASPROF_AGENT_S3_BUCKET=reports \
 	ASPROF_AGENT_S3_ENDPOINT="$url" ASPROF_AGENT_ENGINE=builtin ASPROF_AGENT_START_DELAY=0 \
 	ASPROF_AGENT_SPOOL_DIR="$work/spool" ASPROF_AGENT_PROFILING_GROUP=killed
-for i in $(seq "$KILLS"); do
+for _ in $(seq "$KILLS"); do
 	LD_PRELOAD=$preload ASPROF_AGENT_LOG=off "$work/flushes" >"$work/taken" &
 	victim=$!
 	until_true [ -s "$work/taken" ] || fail "it makes no reports"

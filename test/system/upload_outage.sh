@@ -8,7 +8,7 @@
 OUTAGE=${OUTAGE:-6}
 
 port=$(free_port)
-url=http://127.0.0.1:$port
+export url=http://127.0.0.1:$port
 # Later tries lie far apart: what is left at the end goes with the last report.
 seconds=$((OUTAGE + OUTAGE / 4 + 4))
 away() {
