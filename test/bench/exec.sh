@@ -10,9 +10,9 @@ echo 'int asprof_bench_nothing;' >"$work/empty.c"
 ${CC:-cc} -shared -fPIC -o "$work/empty.so" "$work/empty.c"
 ${CC:-cc} -std=gnu11 -D_GNU_SOURCE -O2 -o "$work/in_turn" test/programs/in_turn.c
 
-rounds=${ROUNDS:-200}
-echo "exec of /bin/true (median of $rounds rounds of 10)"
-"$work/in_turn" "$rounds" 10 \
+rounds=${ROUNDS:-2000}
+echo "exec of /bin/true ($rounds rounds)"
+"$work/in_turn" "$rounds" 1 \
 	"empty preload:LD_PRELOAD=$work/empty.so" \
 	"no preload:PATH=/bin" \
 	"ENABLED=off:LD_PRELOAD=$B/libasprof_preload.so,ASPROF_AGENT_ENABLED=off" \

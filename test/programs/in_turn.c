@@ -1,23 +1,26 @@
 /* How long a command takes under each of several settings, taken in turn so that a busy moment of
  * the machine hits all alike. Usage: in_turn ROUNDS RUNS LABEL:VAR=value[,VAR=value]... --
- * COMMAND [ARGUMENT]... A round is RUNS runs under each setting. Prints for each label the median
- * of the rounds in microseconds a run, and its ratio to the first one's. */
+ * COMMAND [ARGUMENT]... A round is RUNS runs under each setting, in an order that goes on with each
+ * round. Prints for each label the median of its time in microseconds a run; the time and the CPU
+ * time by those of the first label in the same round, as the median over the rounds and, in
+ * brackets, the quartiles; and the most memory that was resident. */
 #include <fcntl.h>
 #include <spawn.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 
-#define SETTINGS_MAX 8
-#define BATCH        10
+#define SETTINGS_MAX  8
+#define VARIABLES_MAX 15
 
 struct setting {
 	char *label;
-	char *environment[16];
-	double *us;
+	char *environment[VARIABLES_MAX + 1];
+	double *wall_us, *cpu_us; /* of a run, by round */
+	long resident_kb;
 };
 
 static posix_spawn_file_actions_t quiet; /* nothing to read, and nobody to read it */
@@ -30,21 +33,30 @@ static double now_us(void)
 	return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
 }
 
-static double run(char **argv, int runs, char **environment)
+static double to_us(struct timeval time)
+{
+	return (double)time.tv_sec * 1e6 + (double)time.tv_usec;
+}
+
+static void run(char **argv, int runs, struct setting *s, size_t round)
 {
 	double start = now_us();
 
 	for (int i = 0; i < runs; i++) {
+		struct rusage usage;
 		int status;
 		pid_t pid;
 
-		if (posix_spawnp(&pid, argv[0], &quiet, NULL, argv, environment) ||
-		    waitpid(pid, &status, 0) < 0 || status) {
+		if (posix_spawnp(&pid, argv[0], &quiet, NULL, argv, s->environment) ||
+		    wait4(pid, &status, 0, &usage) < 0 || status) {
 			fprintf(stderr, "in_turn: %s failed\n", argv[0]);
 			exit(1);
 		}
+		s->cpu_us[round] += (to_us(usage.ru_utime) + to_us(usage.ru_stime)) / runs;
+		if (usage.ru_maxrss > s->resident_kb)
+			s->resident_kb = usage.ru_maxrss;
 	}
-	return (now_us() - start) / runs;
+	s->wall_us[round] = (now_us() - start) / runs;
 }
 
 static int by_value(const void *a, const void *b)
@@ -54,10 +66,37 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static double median(double *values, size_t count)
+/* The value of rank COUNT * QUARTER / 4; sorts VALUES. */
+static double quartile(double *values, size_t count, size_t quarter)
 {
 	qsort(values, count, sizeof(*values), by_value);
-	return values[count / 2];
+	return values[(count - 1) * quarter / 4];
+}
+
+static void print_ratio(const double *values, const double *first, size_t count)
+{
+	double *ratios = calloc(count, sizeof(*ratios));
+
+	for (size_t i = 0; i < count; i++)
+		ratios[i] = values[i] / first[i];
+	printf("  %6.3f (%.3f %.3f)", quartile(ratios, count, 2), quartile(ratios, count, 1),
+	       quartile(ratios, count, 3));
+	free(ratios);
+}
+
+static void print(struct setting *settings, size_t count, size_t rounds)
+{
+	printf("  %-20s %12s  %-21s  %-21s %9s\n", "", "us", "times", "times the CPU time", "kB");
+	for (struct setting *s = settings; s < settings + count; s++) {
+		double *sorted = calloc(rounds, sizeof(*sorted));
+
+		memcpy(sorted, s->wall_us, rounds * sizeof(*sorted));
+		printf("  %-20s %12.1f", s->label, quartile(sorted, rounds, 2));
+		print_ratio(s->wall_us, settings->wall_us, rounds);
+		print_ratio(s->cpu_us, settings->cpu_us, rounds);
+		printf(" %9ld\n", s->resident_kb);
+		free(sorted);
+	}
 }
 
 /* LABEL:VAR=value,VAR=value */
@@ -67,16 +106,16 @@ static void read_setting(struct setting *s, char *text, size_t rounds)
 	size_t n = 0;
 
 	s->label = strsep(&text, ":");
-	while (n < 15 && (variable = strsep(&text, ",")))
+	while (n < VARIABLES_MAX && (variable = strsep(&text, ",")))
 		s->environment[n++] = variable;
-	s->us = calloc(rounds, sizeof(*s->us));
+	s->wall_us = calloc(rounds, sizeof(*s->wall_us));
+	s->cpu_us = calloc(rounds, sizeof(*s->cpu_us));
 }
 
 int main(int argc, char **argv)
 {
 	struct setting settings[SETTINGS_MAX] = { 0 };
 	size_t count = 0, rounds;
-	double first = 0;
 	int runs, i;
 
 	if (argc < 6)
@@ -92,13 +131,7 @@ int main(int argc, char **argv)
 	posix_spawn_file_actions_addopen(&quiet, 1, "/dev/null", O_WRONLY, 0);
 	for (size_t round = 0; round < rounds; round++)
 		for (size_t k = 0; k < count; k++)
-			settings[k].us[round] = run(argv + i + 1, runs, settings[k].environment);
-	for (size_t k = 0; k < count; k++) {
-		double us = median(settings[k].us, rounds);
-
-		if (!k)
-			first = us;
-		printf("  %-28s %10.1f us  %6.3f times\n", settings[k].label, us, us / first);
-	}
+			run(argv + i + 1, runs, &settings[(round + k) % count], round);
+	print(settings, count, rounds);
 	return 0;
 }
