@@ -53,7 +53,7 @@ serve() {
 
 # Nanoseconds that all threads of server NAME have run.
 cpu_ns() {
-	cat /proc/"$(cat "$work/$1.pid")"/task/*/schedstat | awk '{ sum += $1 } END { print sum }'
+	cat /proc/"$(cat "$work/$1.pid")"/task/*/schedstat | awk '{ sum += $1 } END { printf "%.0f\n", sum }'
 }
 
 # turn NAME: the microseconds of a request, and its CPU nanoseconds.
