@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "core/engine_sleep.h"
 #include "core/fd.h"
 #include "core/imports.h"
 #include "core/log.h"
@@ -119,6 +120,8 @@ int engine_calls_redirect(const void *inside)
 		{ "setrlimit", (void *)engine_setrlimit },
 		{ "setrlimit64", (void *)engine_setrlimit },
 		{ "write", (void *)engine_write },
+		{ "clock_nanosleep", (void *)engine_sleep },
+		{ "pthread_kill", (void *)engine_wake },
 	};
 
 	return imports_redirect(inside, calls, sizeof(calls) / sizeof(calls[0]));

@@ -1,6 +1,6 @@
 /* What async-profiler calls instead of the C library's functions, so that the program does not
  * notice it: its descriptors are numbered high, the limit of their number stays the program's,
- * and standard output too. */
+ * and standard output too; and that exit does not wait for a sleeper. */
 #ifndef CORE_ENGINE_CALLS_H
 #define CORE_ENGINE_CALLS_H
 

@@ -1,0 +1,15 @@
+/* How async-profiler sleeps between two samples of wall time, and is woken when it is to stop. */
+#ifndef CORE_ENGINE_SLEEP_H
+#define CORE_ENGINE_SLEEP_H
+
+#include <pthread.h>
+#include <time.h>
+
+/* clock_nanosleep(2), which engine_wake() ends with EINTR. */
+int engine_sleep(clockid_t clock, int flags, const struct timespec *time, struct timespec *rest);
+
+/* pthread_kill(3); with SIGIO no signal is sent, but the sleeper is woken, or at once when it goes
+ * to sleep the next time. */
+int engine_wake(pthread_t thread, int signo);
+
+#endif
