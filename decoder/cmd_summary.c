@@ -238,13 +238,7 @@ static void print_losses(const struct worker *w)
 
 static int by_thread(const void *a, const void *b, void *arg)
 {
-	const struct profile *p = arg;
-	const struct thread_key *x = intern_key(&p->threads, *(const uint32_t *)a);
-	const struct thread_key *y = intern_key(&p->threads, *(const uint32_t *)b);
-
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
-	return strcmp(intern_text(&p->names, x->name), intern_text(&p->names, y->name));
+	return profile_thread_order(arg, *(const uint32_t *)a, *(const uint32_t *)b);
 }
 
 /* The numbers of all threads in an order that does not hang on who read what first. */

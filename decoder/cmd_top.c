@@ -120,11 +120,13 @@ struct thread_weight {
 	double weight;
 };
 
-static int heavier(const void *a, const void *b)
+static int heavier(const void *a, const void *b, void *arg)
 {
 	const struct thread_weight *x = a, *y = b;
 
-	return (x->weight < y->weight) - (x->weight > y->weight);
+	if (x->weight != y->weight)
+		return x->weight < y->weight ? 1 : -1;
+	return profile_thread_order(arg, x->thread, y->thread);
 }
 
 /* Threads with any weight, heaviest first. */
@@ -142,7 +144,7 @@ static struct thread_weight *threads_of(const struct top *t, uint32_t *count)
 		if (p->samples[i].metric == t->metric)
 			list[p->samples[i].thread].weight +=
 				t->by_total ? p->samples[i].total : p->samples[i].count;
-	qsort(list, (size_t)p->threads.count + 1, sizeof(*list), heavier);
+	qsort_r(list, (size_t)p->threads.count + 1, sizeof(*list), heavier, (void *)p);
 	while (*count <= p->threads.count && list[*count].weight > 0)
 		++*count;
 	return list;

@@ -22,15 +22,21 @@ static uint32_t *number_frames(const struct profile *p, struct intern *keys)
 	return numbers;
 }
 
-static int heavier(const void *a, const void *b)
+/* Numbers of names hang on which thread read what first; so the names themselves decide last. */
+static int heavier(const void *a, const void *b, void *arg)
 {
 	const struct function *x = a, *y = b;
+	const struct profile *p = arg;
+	int order;
 
 	if (x->self != y->self)
 		return x->self < y->self ? 1 : -1;
 	if (x->total != y->total)
 		return x->total < y->total ? 1 : -1;
-	return x->name < y->name ? -1 : x->name > y->name;
+	order = strcmp(intern_text(&p->names, x->name), intern_text(&p->names, y->name));
+	if (order)
+		return order;
+	return strcmp(intern_text(&p->names, x->module), intern_text(&p->names, y->module));
 }
 
 int functions_of(struct functions *f, const struct profile *p, enum metric metric, bool by_total,
@@ -72,7 +78,7 @@ int functions_of(struct functions *f, const struct profile *p, enum metric metri
 		f->weight += weight;
 		f->samples += s->count;
 	}
-	qsort(f->list, f->count, sizeof(*f->list), heavier);
+	qsort_r(f->list, f->count, sizeof(*f->list), heavier, (void *)p);
 	while (f->count && f->list[f->count - 1].total == 0)
 		f->count--;
 	free(numbers);

@@ -149,6 +149,17 @@ void profile_thread_name(const struct profile *p, uint32_t thread, char *name, s
 		snprintf(name, size, "[%s tid=%u]", text, key->tid);
 }
 
+int profile_thread_order(const struct profile *p, uint32_t a, uint32_t b)
+{
+	const struct thread_key *x = intern_key(&p->threads, a), *y = intern_key(&p->threads, b);
+
+	if (!a || !b)
+		return (a > b) - (a < b);
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	return strcmp(intern_text(&p->names, x->name), intern_text(&p->names, y->name));
+}
+
 void profile_free(struct profile *p)
 {
 	intern_free(&p->names);

@@ -99,6 +99,9 @@ const char *profile_frame_name(const struct profile *profile, uint32_t id);
 /* "[worker tid=12]", "[tid=12]" or "[NAME]". */
 void profile_thread_name(const struct profile *profile, uint32_t thread, char *name, size_t size);
 
+/* By tid, then by name; less than, equal to or greater than 0. Does not hang on who read what. */
+int profile_thread_order(const struct profile *profile, uint32_t a, uint32_t b);
+
 void profile_free(struct profile *profile);
 
 /* Of METRIC: "cpu", "samples", "nanoseconds". */
