@@ -140,7 +140,7 @@ $(CROSS_TOOLS): $(B)/tools/%:
 	$(Q)ln -sf "$$(command -v $(CROSS)$(patsubst c%,g%,$(patsubst cc,gcc,$*)))" $@
 
 # The preload cannot be loaded under a sanitizer's runtime, so these run on the plain tree.
-check-system: all $(B)/test/bench/decoder_data
+check-system: all $(B)/test/bench/decoder_data $(B)/test/bench/decoder_frames
 	$(Q)scripts/check-so $(preload)
 	$(Q)B=$(B) scripts/docs --check
 	$(Q)B=$(B) scripts/run-tests $(sort $(wildcard test/system/*.sh))

@@ -1,5 +1,6 @@
 // Opens a flame graph in Chromium, uses it as a person would, and looks at what it shows.
 // node flamegraph.js BROWSER PAGE PROFILE_DIR [SCREENSHOT [light|dark]]
+// BASE_PAGE in the environment names one that shows a difference, BIG_PAGE one of 100,000 frames.
 'use strict';
 const { spawn } = require('child_process');
 const fs = require('fs');
@@ -53,9 +54,12 @@ async function main() {
 	await call('Emulation.setEmulatedMedia',
 		{ features: [{ name: 'prefers-color-scheme', value: theme || 'light' }] });
 	await call('Page.enable');
-	await call('Page.navigate', { url: 'file://' + page });
-	for (let i = 0; i < 200 && !await value("document.readyState === 'complete' && typeof tree === 'object'"); i++)
-		await new Promise(r => setTimeout(r, 50));
+	const open = async path => {
+		await call('Page.navigate', { url: 'file://' + path });
+		for (let i = 0; i < 200 && !await value("document.readyState === 'complete' && typeof tree === 'object'"); i++)
+			await new Promise(r => setTimeout(r, 50));
+	};
+	await open(page);
 
 	check('title', (await text('title')).startsWith('cpu:'), await text('title'));
 	check('weight', await text('weight') === '594 samples', await text('weight'));
@@ -96,7 +100,56 @@ async function main() {
 	check('by thread', /^\[.*tid=\d+\]$/.test(await value('names[tree.name[tree.kids[0][0]]]')), await value('names[tree.name[tree.kids[0][0]]]'));
 	await value("document.getElementById('threads').click()");
 
-	// Whatever the size of the graph, a frame is drawn in a moment.
+	// Light and dark: the page's ground is bright, and dark where the system is.
+	const ground = `(() => { const g = ${theGraph}, d = g.getContext('2d').getImageData(2, g.height - 2, 1, 1).data;
+		return d[0] + d[1] + d[2]; })()`;
+	const first = await value(ground);
+	await call('Emulation.setEmulatedMedia',
+		{ features: [{ name: 'prefers-color-scheme', value: theme === 'dark' ? 'light' : 'dark' }] });
+	await open(page);
+	const second = await value(ground);
+	check('light and dark', Math.abs(first - second) > 300 && first > second === (theme !== 'dark'), `${first}, ${second}`);
+	await call('Emulation.setEmulatedMedia',
+		{ features: [{ name: 'prefers-color-scheme', value: theme || 'light' }] });
+	await open(page);
+
+	if (process.env.BASE_PAGE) await lookAtDifference(process.env.BASE_PAGE);
+	if (process.env.BIG_PAGE) await lookAtBigOne(process.env.BIG_PAGE);
+
+	// What grew is red, what shrank is blue, as the numbers in the page say.
+	async function lookAtDifference(path) {
+		await open(path);
+		const seen = JSON.parse(await value(`(() => {
+			const d = ${theGraph}.getContext('2d'), seen = { grown: 0, shrunk: 0, wrong: 0 };
+			for (const n of shown) {
+				const [x, w] = span(n), c = change(n), row = tree.depth[n] * ROW;
+				if (!n || w < 8 || Math.abs(c) < 0.001 || row + ROW > 400) continue;
+				const p = d.getImageData(x + w - 3, row + 2, 1, 1).data;
+				seen[c > 0 ? 'grown' : 'shrunk']++;
+				if (c > 0 ? p[0] <= p[2] : p[2] <= p[0]) seen.wrong++;
+			}
+			return JSON.stringify(seen); })()`));
+		check('red grew, blue shrank', seen.grown > 0 && seen.shrunk > 0 && !seen.wrong, JSON.stringify(seen));
+		const told = await value("describe(tree.name.findIndex(x => names[x] === 'burn_hot'))");
+		check('the base is told', /base [0-9,]+ samples.*points\)/.test(told), told);
+	}
+
+	// How long 100,000 frames take to be drawn is told, not judged: the machine may be busy.
+	async function lookAtBigOne(path) {
+		await open(path);
+		const count = await value('tree.name.length');
+		check('frames', count > 100000, count);
+		const time = async (what, expression) => {
+			const ms = await value(`(async () => { const t = performance.now(); ${expression}; layout();
+				await new Promise(r => requestAnimationFrame(r)); return performance.now() - t; })()`);
+			console.log(`time: ${what} in ${ms.toFixed(1)} ms`);
+		};
+		await time('drawn', '');
+		await time('zoomed in', 'state.zoom = tree.kidsOf(0)[0]');
+		await time('zoomed out', 'state.zoom = 0');
+		await time('searched', "document.getElementById('search').value = 'function_1.*call'; search()");
+		await time('reversed', "document.getElementById('reverse').click()");
+	}
 	check('nothing but the page was asked for', requests.every(u => u.startsWith('file://') || u.startsWith('data:')), requests.join(' '));
 	if (screenshot) {
 		await value("document.getElementById('search').value = 'irq|sched'; search()");
