@@ -16,6 +16,10 @@
 DEPS_BUILD ?= build/deps
 
 ifdef SYSTEM_LIBS
+ifneq ($(shell pkg-config --exists libcurl libzip libcjson zlib && echo found),found)
+$(error SYSTEM_LIBS: development files are missing; by Debian's names: pkg-config \
+	libcurl4-openssl-dev libmbedtls-dev libzip-dev libcjson-dev zlib1g-dev)
+endif
 DEPS_CFLAGS := $(shell pkg-config --cflags libcurl libzip libcjson zlib)
 DEPS_LIBS := $(shell pkg-config --libs libcurl libzip libcjson zlib) \
 	     -lmbedtls -lmbedx509 -lmbedcrypto

@@ -126,8 +126,9 @@ static COLD void look_for_next(void (*find)(void), _Atomic bool *looked)
 }
 
 /* The old ones in the first call of any, while the program has one thread: dlsym(3) waits for who
- * loads a library, and that one may wait for this thread. The new ones apart: to be told of a name
- * that there is none costs ten times what it costs to find one, and hardly a program asks. */
+ * loads a library, and that one may wait for this thread. The new ones apart, as hardly a program asks:
+ * to be told of a name that there is none costs ten times what it costs to find one, and takes a
+ * lock, for the language of the message, that newlocale(3) holds where it allocates. */
 static bool found_next(const void *entry, const void *first, void (*find)(void))
 {
 	static _Atomic bool looked_old, looked_new;
