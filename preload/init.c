@@ -265,9 +265,11 @@ static int open_log(void)
 {
 	int err = log_open(config.log, config.log_file);
 
-	if (err)
+	if (err) {
+		log_open(config.log, NULL);
 		log_error("cannot open ASPROF_AGENT_LOG_FILE=%s: %s; stderr is used instead",
 			  config.log_file, strerror(-err));
+	}
 	config_warn(environ);
 	return reporters_capture(&config, environ);
 }

@@ -37,6 +37,8 @@ with_library() {
 }
 
 refused "wrong value" "ASPROF_AGENT_CPU_INTERVAL=10 parsecs" "CPU_INTERVAL=10 parsecs"
+refused "log file" "cannot open ASPROF_AGENT_LOG_FILE=/proc/none: .*; stderr is used instead" \
+	LOG_FILE=/proc/none
 refused "relative library" "ASPROF_AGENT_LIB" LIB=here/lib.so
 
 # Permissions do not hold root back, so root runs the rest as somebody else.
