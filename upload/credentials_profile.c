@@ -127,8 +127,11 @@ static int from_role(struct aws *aws, const char *profile, unsigned int depth,
 	char *arn = aws_profile_get(aws, profile, "role_arn");
 	char *session = aws_profile_get(aws, profile, "role_session_name");
 	char *external = aws_profile_get(aws, profile, "external_id");
+	char *seconds = aws_profile_get(aws, profile, "duration_seconds");
 	char *token_file = aws_profile_get(aws, profile, "web_identity_token_file");
-	struct sts_role role = { .arn = arn, .session = session, .external_id = external };
+	struct sts_role role = {
+		.arn = arn, .session = session, .external_id = external, .seconds = seconds
+	};
 	struct credentials source = { 0 };
 	int err = -ENOENT;
 
@@ -143,6 +146,7 @@ static int from_role(struct aws *aws, const char *profile, unsigned int depth,
 	free(arn);
 	free(session);
 	free(external);
+	free(seconds);
 	free(token_file);
 	return err;
 }

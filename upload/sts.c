@@ -36,6 +36,8 @@ static int add_role(struct buf *body, const struct sts_role *role)
 	if (!err)
 		err = add_parameter(body, "RoleSessionName",
 				    role->session ? role->session : session);
+	if (!err)
+		err = add_parameter(body, "DurationSeconds", role->seconds);
 	return err ? err : add_parameter(body, "ExternalId", role->external_id);
 }
 

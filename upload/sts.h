@@ -9,6 +9,7 @@ struct sts_role {
 	const char *arn;
 	const char *session;     /* NULL: one is made up */
 	const char *external_id; /* NULL: none */
+	const char *seconds;     /* how long the credentials are good for; NULL: as STS likes */
 };
 
 /* Be ROLE on the word of CREDENTIALS (AssumeRole). Returns 0 or -errno after a line. */

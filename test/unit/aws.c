@@ -270,7 +270,10 @@ static char *temporary(const char *text)
 
 #define STS "https://sts.eu-west-1.amazonaws.com/"
 static const struct scene sts[] = {
-	{ "POST", STS, "authorization", "Credential=SOURCE/", "Action=AssumeRole&", 200, XML_KEYS },
+	{ "POST", STS, "authorization", "Credential=SOURCE/",
+	  "Action=AssumeRole&Version=2011-06-15&RoleArn=arn%3Ar&RoleSessionName=s&DurationSeconds="
+	  "900",
+	  200, XML_KEYS },
 	{ "POST", STS, "content-type", "urlencoded",
 	  "Action=AssumeRoleWithWebIdentity&Version=2011-06-15&RoleArn=arn%3Aaws%3Aiam%3A%3A1%"
 	  "3Arole"
@@ -280,6 +283,7 @@ static const struct scene sts[] = {
 
 static const char config_text[] = "[default]\nregion = eu-west-1\n"
 				  "[profile role]\nrole_arn = arn:r\nsource_profile = keys\n"
+				  "role_session_name = s\nduration_seconds = 900\n"
 				  "[profile loop]\nrole_arn = arn:r\nsource_profile = loop2\n"
 				  "[profile loop2]\nrole_arn = arn:r\nsource_profile = loop\n"
 				  "[profile run]\ncredential_process = cat $KEYS\n"
