@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,9 @@
 #include "upload/secret.h"
 
 #define FILE_MAX (1u << 20)
+
+#define LINE_MAX_BYTES 1024
+#define SAID_MAX       (sizeof(((struct aws *)NULL)->said) / sizeof(uint32_t))
 
 void aws_forget_files(struct aws *aws)
 {
@@ -33,6 +37,38 @@ void aws_free(struct aws *aws)
 int64_t aws_now(const struct aws *aws)
 {
 	return aws->now() + aws->skew;
+}
+
+/* FNV-1a. */
+static uint32_t hash_of(const char *text)
+{
+	uint32_t hash = 2166136261u;
+
+	for (; *text; text++)
+		hash = (hash ^ (unsigned char)*text) * 16777619u;
+	return hash;
+}
+
+void aws_warn(struct aws *aws, const char *format, ...)
+{
+	char line[LINE_MAX_BYTES];
+	uint32_t hash;
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(line, sizeof(line), format, args);
+	va_end(args);
+	hash = hash_of(line);
+	for (size_t i = 0; i < aws->said_count && i < SAID_MAX; i++)
+		if (aws->said[i] == hash)
+			return;
+	aws->said[aws->said_count++ % SAID_MAX] = hash;
+	log_warn("%s", line);
+}
+
+void aws_all_well(struct aws *aws)
+{
+	aws->said_count = 0;
 }
 
 const char *aws_profile(const struct aws *aws)
@@ -57,7 +93,7 @@ static void read_one(struct aws *aws, struct buf *out, const char *variable, con
 	if (path) {
 		err = file_read(out, path);
 		if (err && (err != -ENOENT || !made) && err != -ENOTDIR)
-			log_warn("cannot read %s: %s", path, strerror(-err));
+			aws_warn(aws, "cannot read %s: %s", path, strerror(-err));
 		if (err)
 			secret_buf_free(out);
 	}

@@ -4,6 +4,7 @@
 #define UPLOAD_AWS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "core/buf.h"
@@ -21,6 +22,8 @@ struct aws {
 	bool files_read;
 	struct buf config, credentials;
 	char *found_region;
+	uint32_t said[8]; /* hashes of warnings */
+	size_t said_count;
 };
 
 /* Start with all but the last part set and the rest zero; this releases what was read. */
@@ -31,6 +34,10 @@ void aws_forget_files(struct aws *aws);
 
 /* Seconds since 1970, by the servers' clock. */
 int64_t aws_now(const struct aws *aws);
+
+/* log_warn(), but each line once until all is well again: what fails is tried over and over. */
+void aws_warn(struct aws *aws, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void aws_all_well(struct aws *aws);
 
 /* The profile in use: AWS_PROFILE, AWS_DEFAULT_PROFILE or "default". */
 const char *aws_profile(const struct aws *aws);

@@ -14,8 +14,10 @@
 /* Expiring ones are renewed this early. */
 #define EARLY_SECONDS 300
 
-/* While renewing fails, the next try is not made at once: reports come every second or so. */
-#define RETRY_SECONDS 10
+/* While renewing fails, the next try is not made at once: reports come every second or so, and
+ * are tried again and again when the program ends. */
+#define RETRY_SECONDS         10
+#define RETRY_EXPIRED_SECONDS 1
 
 void credentials_clear(struct credentials *credentials)
 {
@@ -109,6 +111,7 @@ struct cache {
 	struct aws *aws;
 	struct credentials held;
 	int64_t tried; /* when renewing failed last */
+	int err;       /* how */
 	bool renew;
 };
 
@@ -121,12 +124,13 @@ static bool valid_for(const struct cache *cache, int64_t seconds)
 static int cache_renew(struct cache *cache)
 {
 	struct credentials fresh = { 0 };
-	int err = cache->source->get(cache->source, &fresh);
 
-	if (err) {
+	cache->err = cache->source->get(cache->source, &fresh);
+	if (cache->err) {
 		cache->tried = aws_now(cache->aws);
-		return err;
+		return cache->err;
 	}
+	aws_all_well(cache->aws);
 	credentials_clear(&cache->held);
 	cache->held = fresh;
 	cache->renew = false;
@@ -136,16 +140,14 @@ static int cache_renew(struct cache *cache)
 static int cache_get(struct credentials_provider *provider, struct credentials *out)
 {
 	struct cache *cache = (struct cache *)provider;
-	bool recently = aws_now(cache->aws) < cache->tried + RETRY_SECONDS;
-	int err;
+	bool usable = !cache->renew && valid_for(cache, 0);
+	int64_t since = aws_now(cache->aws) - cache->tried;
+	bool recently = since >= 0 && since < (usable ? RETRY_SECONDS : RETRY_EXPIRED_SECONDS);
 
-	if (cache->renew || !valid_for(cache, EARLY_SECONDS)) {
-		if (!recently || !valid_for(cache, 0)) {
-			err = cache_renew(cache);
-			if (err && (cache->renew || !valid_for(cache, 0)))
-				return err;
-		}
-	}
+	if (!recently && (!usable || !valid_for(cache, EARLY_SECONDS)) && !cache_renew(cache))
+		usable = true;
+	if (!usable)
+		return cache->err;
 	return credentials_set(out, cache->held.id, cache->held.secret, cache->held.token,
 			       cache->held.expires);
 }

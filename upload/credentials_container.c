@@ -49,8 +49,9 @@ static int make_url(const struct environment *environment, struct buf *url)
 	return buf_append_string(url, full);
 }
 
-static int add_token(const struct environment *environment, struct http_request *request)
+static int add_token(struct aws *aws, struct http_request *request)
 {
+	const struct environment *environment = aws->environment;
 	const char *path = environment_get(environment, "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
 	const char *token = environment_get(environment, "AWS_CONTAINER_AUTHORIZATION_TOKEN");
 	struct buf text = BUF_INIT(64 << 10);
@@ -59,8 +60,8 @@ static int add_token(const struct environment *environment, struct http_request 
 	if (path) {
 		err = file_read(&text, path);
 		if (err)
-			log_warn("cannot read AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE %s: %s", path,
-				 strerror(-err));
+			aws_warn(aws, "cannot read AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE %s: %s",
+				 path, strerror(-err));
 		else if (!buf_string(&text))
 			err = -ENOMEM;
 		while (!err && text.length && strchr("\r\n", text.data[text.length - 1]))
@@ -85,7 +86,7 @@ static int get(struct credentials_provider *provider, struct credentials *out)
 		goto out;
 	err = http_request_header(&request, "accept", "application/json");
 	if (!err)
-		err = add_token(aws->environment, &request);
+		err = add_token(aws, &request);
 	if (!err)
 		err = aws->http->send(aws->http, &request, &response);
 	if (!err && response.status != 200)
@@ -94,7 +95,7 @@ static int get(struct credentials_provider *provider, struct credentials *out)
 		err = credentials_from_json(out, (const char *)response.body.data,
 					    response.body.length, "Token");
 	if (err)
-		log_warn("the container's agent gives no credentials: %s (status %ld)",
+		aws_warn(aws, "the container's agent gives no credentials: %s (status %ld)",
 			 response.problem[0] ? response.problem : strerror(-err), response.status);
 out:
 	http_response_free(&response);

@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "core/log.h"
 #include "upload/credentials_simple.h"
 #include "upload/imds.h"
 #include "upload/secret.h"
@@ -28,7 +27,7 @@ static int get(struct credentials_provider *provider, struct credentials *out)
 	if (!err)
 		err = credentials_from_json(out, (const char *)answer.data, answer.length, "Token");
 	if (err && err != -ENOENT)
-		log_warn("the instance's role gives no credentials: %s", strerror(-err));
+		aws_warn(aws, "the instance's role gives no credentials: %s", strerror(-err));
 out:
 	secret_buf_free(&answer);
 	buf_free(&path);

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/log.h"
 #include "upload/credentials_simple.h"
 #include "upload/file.h"
 #include "upload/process.h"
@@ -49,7 +48,7 @@ static int from_process(struct aws *aws, const char *profile, struct credentials
 	if (err == -ENOENT)
 		err = -EIO;
 	if (err)
-		log_warn("credential_process of profile %s gives no credentials: %s", profile,
+		aws_warn(aws, "credential_process of profile %s gives no credentials: %s", profile,
 			 strerror(-err));
 out:
 	secret_buf_free(&answer);
@@ -96,7 +95,7 @@ static int role_source(struct aws *aws, const char *profile, unsigned int depth,
 	else if (named)
 		err = from_named_source(aws, named, out);
 	if (err)
-		log_warn("profile %s: its source of credentials, %s, gives none", profile,
+		aws_warn(aws, "profile %s: its source of credentials, %s, gives none", profile,
 			 source  ? source
 			 : named ? named
 				 : "source_profile or credential_source, is not set and");
@@ -112,7 +111,7 @@ static int by_token_file(struct aws *aws, const struct sts_role *role, const cha
 	int err = file_read(&token, path);
 
 	if (err)
-		log_warn("cannot read the web identity token %s: %s", path, strerror(-err));
+		aws_warn(aws, "cannot read the web identity token %s: %s", path, strerror(-err));
 	else if (!buf_string(&token))
 		err = -ENOMEM;
 	else
@@ -157,7 +156,7 @@ static int from_profile(struct aws *aws, const char *profile, unsigned int depth
 	int err = -ENOENT;
 
 	if (depth > DEPTH_MAX) {
-		log_warn("profile %s: profiles name one another as their source", profile);
+		aws_warn(aws, "profile %s: profiles name one another as their source", profile);
 		return -ELOOP;
 	}
 	if (role)

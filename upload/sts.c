@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/log.h"
 #include "upload/instant.h"
 #include "upload/secret.h"
 #include "upload/sigv4.h"
@@ -76,17 +75,18 @@ static int read_answer(const struct http_response *response, struct credentials 
 	return err;
 }
 
-static void say_failure(const struct sts_role *role, int err, const struct http_response *response)
+static void say_failure(struct aws *aws, const struct sts_role *role, int err,
+			const struct http_response *response)
 {
 	char *code = http_xml_text(response, "Code");
 	char *message = http_xml_text(response, "Message");
 
 	if (response->status)
-		log_warn("STS does not give out the role %s: status %ld, %s%s%s", role->arn,
+		aws_warn(aws, "STS does not give out the role %s: status %ld, %s%s%s", role->arn,
 			 response->status, code ? code : "no reason", message ? ": " : "",
 			 message ? message : "");
 	else
-		log_warn("cannot ask STS for the role %s: %s", role->arn,
+		aws_warn(aws, "cannot ask STS for the role %s: %s", role->arn,
 			 response->problem[0] ? response->problem : strerror(-err));
 	free(code);
 	free(message);
@@ -120,7 +120,7 @@ static int ask(struct aws *aws, const struct sts_role *role, const struct buf *b
 	if (!err)
 		err = response.status == 200 ? read_answer(&response, out) : -EACCES;
 	if (err)
-		say_failure(role, err, &response);
+		say_failure(aws, role, err, &response);
 	http_response_free(&response);
 	http_request_free(&request);
 	return err;

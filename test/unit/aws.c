@@ -414,6 +414,8 @@ START_TEST(cache_renews_early)
 	ck_assert_int_eq(asked, 2);
 	now += 300;
 	ck_assert_int_eq(cached_get(cache), -EIO);
+	ck_assert_int_eq(cached_get(cache), -EIO); /* not asked twice in a second */
+	ck_assert_int_eq(asked, 3);
 	source_err = 0;
 	now += 60;
 	ck_assert_int_eq(cached_get(cache), 0);
