@@ -1,7 +1,6 @@
 /* The libraries that the recordings say were mapped. */
 #include "decoder/libraries.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static uint32_t intern_field(struct libraries *l, const struct jfr_chunk *chunk,
@@ -14,25 +13,6 @@ static uint32_t intern_field(struct libraries *l, const struct jfr_chunk *chunk,
 	    !scratch->length)
 		return 0;
 	return intern(&l->names, scratch->data, scratch->length);
-}
-
-static void add(struct libraries *l, const struct library *one)
-{
-	size_t room = l->room ? l->room * 2 : 32;
-	struct library *list;
-
-	for (size_t i = 0; i < l->count; i++)
-		if (l->list[i].path == one->path && l->list[i].base == one->base &&
-		    l->list[i].build_id == one->build_id)
-			return;
-	if (l->count == l->room) {
-		list = realloc(l->list, room * sizeof(*list));
-		if (!list)
-			return;
-		l->list = list;
-		l->room = room;
-	}
-	l->list[l->count++] = *one;
 }
 
 static uint64_t number_field(const struct jfr_chunk *chunk, const struct jfr_event *event,
@@ -59,8 +39,8 @@ static void read_events(struct libraries *l, struct jfr_chunk *chunk, struct buf
 			.link_address = number_field(chunk, &event, "linkAddress"),
 			.file_offset = number_field(chunk, &event, "fileOffset"),
 		};
-		if (one.path)
-			add(l, &one);
+		if (one.path && l->list.count < LIBRARIES_MAX)
+			intern(&l->list, &one, sizeof(one));
 	}
 }
 
@@ -101,10 +81,13 @@ static bool is_called(const struct libraries *l, const struct library *library, 
 const struct library *libraries_find(const struct libraries *l, const char *name,
 				     const char *build_id)
 {
-	for (size_t i = 0; i < l->count; i++)
-		if (is_called(l, &l->list[i], name) &&
-		    (!*build_id || !strcmp(intern_text(&l->names, l->list[i].build_id), build_id)))
-			return &l->list[i];
+	for (uint32_t id = 1; id <= l->list.count; id++) {
+		const struct library *one = intern_key(&l->list, id);
+
+		if (is_called(l, one, name) &&
+		    (!*build_id || !strcmp(intern_text(&l->names, one->build_id), build_id)))
+			return one;
+	}
 	return NULL;
 }
 
@@ -112,8 +95,8 @@ const struct library *libraries_at(const struct libraries *l, const char *name, 
 {
 	const struct library *found = NULL;
 
-	for (size_t i = 0; i < l->count; i++) {
-		const struct library *one = &l->list[i];
+	for (uint32_t id = 1; id <= l->list.count; id++) {
+		const struct library *one = intern_key(&l->list, id);
 
 		if (!one->build_id || address - one->link_address >= one->top - one->base ||
 		    !is_called(l, one, name))
@@ -128,5 +111,5 @@ const struct library *libraries_at(const struct libraries *l, const char *name, 
 void libraries_free(struct libraries *l)
 {
 	intern_free(&l->names);
-	free(l->list);
+	intern_free(&l->list);
 }

@@ -6,6 +6,7 @@
 #include "decoder/feed.h"
 #include "decoder/intern.h"
 
+/* Interned by its bytes, so it has no padding. */
 struct library {
 	uint32_t path, build_id; /* in names; build_id may be 0 */
 	uint64_t base, top;
@@ -14,9 +15,11 @@ struct library {
 
 struct libraries {
 	struct intern names;
-	struct library *list;
-	size_t count, room;
+	struct intern list; /* struct library, LIBRARIES_MAX at most */
 };
+
+/* More than any program maps. */
+#define LIBRARIES_MAX 4096
 
 /* Start with {0}. What cannot be read is passed over in silence: it has been told of. */
 void libraries_read(struct libraries *libraries, const struct args *args);

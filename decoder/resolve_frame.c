@@ -118,7 +118,8 @@ static uint32_t resolve_address(struct resolve *r, struct frame *frame,
 static const struct library *library_of(const struct resolve *r, const struct frame *frame,
 					const struct stored_frame *stored)
 {
-	if (!stored->address || !r->libraries.count || !is_native(r, (enum frame_type)frame->type))
+	if (!stored->address || !r->libraries.list.count ||
+	    !is_native(r, (enum frame_type)frame->type))
 		return NULL;
 	return libraries_at(&r->libraries, intern_text(&r->profile->names, frame->module),
 			    stored->address);
@@ -172,7 +173,7 @@ void stored_frame_read(struct stored_frame *stored, struct cursor *c, const stru
 uint32_t resolve_frame(struct resolve *r, const struct stored_frame *stored)
 {
 	struct jfr_constant *constant =
-		r->method_type && !r->libraries.count
+		r->method_type && !r->libraries.list.count
 			? jfr_pool_find(&r->method_type->pool, stored->method)
 			: NULL;
 	uint32_t id, want = r->args->lines || r->args->places ? stored->line : 0;

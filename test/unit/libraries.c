@@ -8,16 +8,14 @@ static struct libraries libraries;
 
 static void add(const char *path, const char *build_id, uint64_t link_address)
 {
-	struct library *one;
+	struct library one = { .path = intern_string(&libraries.names, path),
+			       .base = 0x7f0000000000 + libraries.list.count * 0x100000,
+			       .link_address = link_address };
 
-	libraries.list = reallocarray(libraries.list, libraries.count + 1, sizeof(*one));
-	one = &libraries.list[libraries.count++];
-	*one = (struct library){ .path = intern_string(&libraries.names, path),
-				 .base = 0x7f0000000000 + libraries.count * 0x100000,
-				 .link_address = link_address };
-	one->top = one->base + 0x1000;
+	one.top = one.base + 0x1000;
 	if (*build_id)
-		one->build_id = intern_string(&libraries.names, build_id);
+		one.build_id = intern_string(&libraries.names, build_id);
+	intern(&libraries.list, &one, sizeof(one));
 }
 
 static void setup(void)
@@ -71,8 +69,9 @@ END_TEST
 
 START_TEST(find)
 {
-	ck_assert_ptr_eq(libraries_find(&libraries, "liba.so", ""), &libraries.list[0]);
-	ck_assert_ptr_eq(libraries_find(&libraries, "liba.so", "bb"), &libraries.list[1]);
+	ck_assert_ptr_eq(libraries_find(&libraries, "liba.so", ""), intern_key(&libraries.list, 1));
+	ck_assert_ptr_eq(libraries_find(&libraries, "liba.so", "bb"),
+			 intern_key(&libraries.list, 2));
 	ck_assert_ptr_null(libraries_find(&libraries, "liba.so", "cc"));
 	ck_assert_ptr_nonnull(libraries_find(&libraries, "libnone.so", ""));
 	ck_assert_ptr_null(libraries_find(&libraries, "libnone.so", "aa"));
