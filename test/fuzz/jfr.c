@@ -60,6 +60,7 @@ static void read_chunk(const uint8_t *data, const struct jfr_header *header)
 	if (jfr_chunk_open(&chunk, data, header))
 		return;
 	args.lines = header->size & 1;
+	args.places = header->size & 2;
 	args.simple = args.lines;
 	resolve_open(&resolve, &profile, &args, &chunk, &from);
 	read_events(&chunk, &resolve, &from.settings);
