@@ -1,7 +1,8 @@
 /* Amazon's signature, version 4, in a request's headers.
  *
  * From "AWS Signature Version 4 for API requests" in the IAM user guide. Not libcurl's: that
- * refuses URLs whose path is to be sent as it is, and takes its time from the clock alone. */
+ * refuses URLs whose path is to be sent as it is, though a key may hold "..", splits key and secret
+ * at the first colon, and leaves copies of the secret behind in freed memory. */
 #include "upload/sigv4.h"
 
 #include <errno.h>

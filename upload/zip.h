@@ -10,8 +10,9 @@
  *
  * Returns 0 or -errno, -EFBIG where OUT's cap or a zip file's 4 GiB is passed.
  *
- * Written here rather than by libzip, which asks for the local time of each entry: that takes
- * the C library's lock on the time zone, which a fork of the program may catch. */
+ * Written here rather than by libzip, which takes an entry's time through mktime() or localtime_r(),
+ * even one that is given in DOS form: that is the C library's lock on the time zone, which a fork
+ * of the program may catch. */
 int zip_report(struct buf *out, const struct report *report, const char *metadata);
 
 #endif
