@@ -94,7 +94,7 @@ static void say(enum log_level level, const char *format, va_list args)
 		goto out;
 	length = strlen(line);
 	for (size_t i = 0; i < length; i++)
-		if (line[i] == '\n')
+		if ((unsigned char)line[i] < ' ') /* words of a server may be among them */
 			line[i] = ' ';
 	line[length++] = '\n';
 	write_line(line, length);

@@ -23,7 +23,7 @@ static int get(struct credentials_provider *provider, struct credentials *out)
 	while (end < path.length && !strchr(" \r\n", path.data[end]))
 		end++;
 	path.length = end;
-	err = imds_get(aws, buf_string(&path), &answer);
+	err = buf_string(&path) ? imds_get(aws, buf_string(&path), &answer) : -EBADMSG;
 	if (!err)
 		err = credentials_from_json(out, (const char *)answer.data, answer.length, "Token");
 	if (err && err != -ENOENT)

@@ -109,7 +109,7 @@ char *imds_region(struct aws *aws)
 	char *region = NULL;
 
 	if (!imds_get(aws, "/latest/meta-data/placement/region", &text) && text.length)
-		region = strdup(buf_string(&text));
+		region = strndup((const char *)text.data, text.length);
 	buf_free(&text);
 	return region;
 }

@@ -20,6 +20,7 @@
 #include "upload/zip.h"
 
 #define BODY_MAX        (1u << 30)
+#define KEY_MAX         (1024 + 1) /* that of S3, and a NUL */
 #define CONNECT_MS      5000
 #define WHOLE_MS        60000
 #define SLOW_BYTES_A_MS 20 /* a slow line gets more time for a large report */
@@ -281,7 +282,8 @@ static int get_ready(struct s3 *s3)
 static int deliver(struct reporter *reporter, const struct report *report)
 {
 	struct s3 *s3 = (struct s3 *)reporter;
-	struct buf key = BUF_INIT(1024), metadata = BUF_INIT(256 << 10), body = BUF_INIT(BODY_MAX);
+	struct buf key = BUF_INIT(KEY_MAX), metadata = BUF_INIT(256 << 10),
+		   body = BUF_INIT(BODY_MAX);
 	int err = 0;
 
 	if (!s3->ready)
@@ -291,8 +293,8 @@ static int deliver(struct reporter *reporter, const struct report *report)
 	err = s3_key(&key, s3->config, report, &s3->host);
 	if (!err)
 		err = metadata_json(&metadata, report, s3->config, &s3->host, &s3->environment);
-	if (!err && !buf_string(&metadata))
-		err = -ENOMEM;
+	if (!err && !(buf_string(&metadata) && buf_string(&key)))
+		err = -EFBIG;
 	if (!err)
 		err = zip_report(&body, report, buf_string(&metadata));
 	if (err == -EFBIG || err == -ENODATA) {

@@ -98,7 +98,7 @@ int s3_target_find(struct s3_target *out, struct aws *aws, const struct config *
 			  err == -EINVAL ? "it is not an http or https URL" : strerror(-err));
 		goto out;
 	}
-	out->base = strdup(buf_string(&base));
+	out->base = strndup((const char *)base.data, base.length);
 	err = out->base ? 0 : -ENOMEM;
 out:
 	buf_free(&base);

@@ -189,6 +189,27 @@ START_TEST(mends_the_clock)
 }
 END_TEST
 
+/* S3 takes keys of 1,024 bytes. */
+START_TEST(keys_are_bounded)
+{
+	static const char rest[] = "profile_my group_unknown___42_2017-07-14T02-40-00Z.zip";
+	struct report report = a_report(1500000000999);
+	size_t length = 1024 - strlen(rest) + (size_t)_i;
+	struct reporter *reporter;
+	char prefix[1100];
+
+	memset(prefix, 'p', length);
+	prefix[length] = '\0';
+	config.s3_prefix = prefix;
+	store.status = 200;
+	ck_assert_int_eq(s3_reporter_open_with(&reporter, &config, environment, &http, tell_now),
+			 0);
+	ck_assert_int_eq(reporter->deliver(reporter, &report), _i > 0 ? -EBADMSG : 0);
+	ck_assert_int_eq(store.sent, _i > 0 ? 0 : 1);
+	reporter->close(reporter);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tcase = tcase_create("s3");
@@ -197,5 +218,6 @@ int main(void)
 	tcase_add_test(tcase, puts_a_zip);
 	tcase_add_loop_test(tcase, judges_answers, 0, sizeof(answers) / sizeof(answers[0]));
 	tcase_add_test(tcase, mends_the_clock);
+	tcase_add_loop_test(tcase, keys_are_bounded, -1, 3);
 	return suite_run(tcase);
 }
