@@ -23,7 +23,7 @@ const struct command_option longpolls_options[] = {
 	  offsetof(struct args, stack_depth) },
 	{ "--include-non-pollcatch", NULL, "samples outside of any poll as well", ARG_FLAG,
 	  offsetof(struct args, include_non_pollcatch) },
-	{ "--summary", NULL, "by function, with a histogram of how long the polls took", ARG_FLAG,
+	{ "--summary", NULL, "by function, with a histogram of their lengths", ARG_FLAG,
 	  offsetof(struct args, summary) },
 	{ "--zip", NULL, "accepted; a zip is told by its content", ARG_IGNORED, 0 },
 	{ 0 },

@@ -109,7 +109,7 @@ static void print_options(const struct command_option *option)
 	for (; option && option->name; option++) {
 		snprintf(left, sizeof(left), "%s%s%s", option->name, option->argument ? " " : "",
 			 option->argument ? option->argument : "");
-		printf("  %-27s %s\n", left, option->help);
+		printf("  %-23s %s\n", left, option->help);
 	}
 }
 

@@ -109,6 +109,7 @@ for command in summary top collapsed flamegraph pprof duration longpolls nativem
 	expect 2 "$command"
 	expect 2 "$command" --frobnicate "$data/native.jfr"
 	"$agent" "$command" --help | grep -q '^Example:' || fail "$command --help"
+	"$agent" "$command" --help | grep -q '.\{81\}' && fail "$command --help is wider than 80"
 done
 expect 2 top -n many "$data/native.jfr"
 expect 2 nativemem --type calloc "$data/native.jfr"
