@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -28,14 +27,14 @@ static int raised(int fd)
 
 /* It would raise the limit at its start, as it takes a descriptor for each thread. The program, and
  * all that it starts, would see that; so it is done when they do not suffice. */
-static bool raise_limit(void)
+static void raise_limit(void)
 {
 	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= limit.rlim_max)
-		return false;
+		return;
 	limit.rlim_cur = limit.rlim_max;
-	return !setrlimit(RLIMIT_NOFILE, &limit);
+	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 static int engine_setrlimit(unsigned int resource, const struct rlimit *limit)
@@ -52,8 +51,10 @@ static long engine_syscall(long number, long a, long b, long c, long d, long e, 
 	if (number != SYS_perf_event_open && number != SYS_memfd_create)
 		return syscall(number, a, b, c, d, e, f);
 	fd = raised((int)syscall(number, a, b, c, d, e, f));
-	if (fd < 0 && errno == EMFILE && raise_limit())
+	if (fd < 0 && errno == EMFILE) {
+		raise_limit(); /* unless another thread has */
 		fd = raised((int)syscall(number, a, b, c, d, e, f));
+	}
 	return fd;
 }
 
