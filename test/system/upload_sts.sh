@@ -4,6 +4,7 @@
 # provider's tokens against the keys that the provider publishes.
 . "$(dirname "$0")/upload.inc"
 have curl
+# shellcheck disable=SC2034 # ceph.inc looks at it
 sts=true
 . "$here/ceph.inc"
 . "$here/stores.inc"
@@ -77,6 +78,7 @@ identity reports 600 "$work/issuer.key" >"$work/token"
 # What it puts there is its own, and not for the bucket's owner to read.
 session Action=AssumeRoleWithWebIdentity RoleArn=arn:aws:iam:::role/web RoleSessionName=reader \
 	WebIdentityToken="$(cat "$work/token")"
+# shellcheck disable=SC2034 # upload.inc looks at it
 as=("${settings[@]}")
 all_arrive 'web identity' "${web[@]}" AWS_ROLE_SESSION_NAME=reports
 
