@@ -77,8 +77,14 @@ done
 cat >"$work/fixed.c" <<'C'
 #include <stdlib.h>
 #include <unistd.h>
-void *(*volatile allocate)(size_t) = malloc;
-int main(void) { usleep(300000); free(allocate(100)); return 0; }
+int main(void)
+{
+	void *(*volatile allocate)(size_t) = malloc;
+
+	usleep(300000);
+	free(allocate(100));
+	return 0;
+}
 C
 ${CC:-cc} -no-pie -fno-pie -o "$work/fixed" "$work/fixed.c" || exit 1
 ASPROF_AGENT_NATIVE_MEM=0 preloaded "$work/fixed" 2>"$work/err" && [ ! -s "$work/err" ] ||
