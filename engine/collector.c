@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/clock.h"
@@ -374,12 +375,23 @@ int collector_rotate(void)
 	return ended ? ended : err;
 }
 
+/* A thread that was preempted while it filled in a sample holds up those behind it. No new ones come,
+ * so it is soon done; else they are not in the recording. */
+static void wait_for_producers(void)
+{
+	static const struct timespec a_moment = { .tv_nsec = 500000 };
+
+	for (int i = 0; i < 20 && !ring_drain(take, NULL); i++)
+		nanosleep(&a_moment, NULL);
+}
+
 int collector_stop(void)
 {
 	int err;
 
 	if (!all.jfr)
 		return 0;
+	wait_for_producers();
 	err = end_chunk();
 	close_all();
 	return err;

@@ -31,7 +31,7 @@ void collector_drain(uint64_t now_ns);
  * next cannot begin either the collector is stopped. */
 int collector_rotate(void);
 
-/* Finish the last chunk. Returns 0 or -errno. */
+/* Finish the last chunk, when no new samples come any more. Returns 0 or -errno. */
 int collector_stop(void);
 
 /* Samples written since the process began, and those that were lost on the way. */

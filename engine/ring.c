@@ -180,7 +180,7 @@ void ring_scratch_give(uintptr_t *scratch)
 	atomic_fetch_and_explicit(&all.scratch_used, ~bit, memory_order_release);
 }
 
-static void drain(struct ring *ring, void (*take)(void *context, const struct sample *sample),
+static bool drain(struct ring *ring, void (*take)(void *context, const struct sample *sample),
 		  void *context)
 {
 	uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
@@ -193,17 +193,21 @@ static void drain(struct ring *ring, void (*take)(void *context, const struct sa
 		sample = (struct sample *)(ring->bytes + (tail & (all.size - 1)));
 		size = atomic_load_explicit(&sample->size, memory_order_acquire);
 		if (!size)
-			break; /* its producer is still at it */
+			return false; /* its producer is still at it */
 		if (sample->kind != SAMPLE_PAD)
 			take(context, sample);
 		memset((void *)sample, 0, size);
 		tail += size;
 		atomic_store_explicit(&ring->tail, tail, memory_order_release);
 	}
+	return true;
 }
 
-void ring_drain(void (*take)(void *context, const struct sample *sample), void *context)
+bool ring_drain(void (*take)(void *context, const struct sample *sample), void *context)
 {
+	bool empty = true;
+
 	for (size_t i = 0; i < all.shards; i++)
-		drain(&all.rings[i], take, context);
+		empty &= drain(&all.rings[i], take, context);
+	return empty;
 }

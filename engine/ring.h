@@ -77,7 +77,8 @@ void ring_wake(void);
 /* Samples lost since ring_open(). */
 uint64_t ring_lost(void);
 
-/* Pass every committed record to TAKE, oldest first within a ring, and free it. Collector only. */
-void ring_drain(void (*take)(void *context, const struct sample *sample), void *context);
+/* Pass every committed record to TAKE, oldest first within a ring, and free it. Collector only.
+ * Returns false when some are left, behind one that its producer has not committed yet. */
+bool ring_drain(void (*take)(void *context, const struct sample *sample), void *context);
 
 #endif
