@@ -1,7 +1,8 @@
 #!/bin/bash
 # What sampling native memory at 512k takes from the throughput of real programs: each does a
-# fixed work again and again, bare and sampled in turn, and is timed from within, once the agent
-# is up. PROGRAMS names those to try, ALLOCATOR a library that is preloaded in both cases.
+# fixed work again and again, bare and sampled in turn, and the processor time of that is taken from
+# within, or from the server's threads, once the agent is up; the agent's own is part of it.
+# PROGRAMS names those to try, ALLOCATOR a library that is preloaded in both cases.
 set -eu
 B=$(cd "${B:-build}" && pwd)
 work=$(mktemp -d)
@@ -22,9 +23,9 @@ def work():
     return sum(len(v) for v in d.values()) + len(" ".join(d).split())
 end = time.perf_counter() + 0.4
 while time.perf_counter() < end: work()
-start = time.perf_counter()
+start = time.process_time()
 for i in range(8): work()
-print(time.perf_counter() - start)
+print(time.process_time() - start)
 PYTHON
 cat >"$work/work.js" <<'JS'
 function work() {
@@ -34,9 +35,10 @@ function work() {
 }
 const end = performance.now() + 400;
 while (performance.now() < end) work();
-const start = performance.now();
+const start = process.cpuUsage();
 for (let i = 0; i < 10; i++) work();
-console.log((performance.now() - start) / 1000);
+const spent = process.cpuUsage(start);
+console.log((spent.user + spent.system) / 1e6);
 JS
 rows() {
 	echo "with recursive n(i) as (select 1 union all select i + 1 from n where i < $1)
@@ -44,19 +46,26 @@ rows() {
 }
 { rows 300000; echo .timer on; rows 500000; } >"$work/work.sql"
 
-# Each prints the seconds that its work took; $1 is the way it runs.
-time_sqlite3() { sqlite3 :memory: <"$work/work.sql" | sed -n 's/^Run Time: real \([0-9.]*\).*/\1/p'; }
+# Each prints the seconds of its work; $1 is the way it runs.
+time_sqlite3() { sqlite3 :memory: <"$work/work.sql" | awk '/^Run Time/ { print $6 + $8 }'; }
 time_python3() { PYTHONMALLOC=malloc python3 "$work/work.py"; }
 time_node() { node "$work/work.js"; }
 time_redis() {
 	[ -S "$work/$1.sock" ] || serve "$1"
-	LD_PRELOAD='' redis-benchmark -s "$work/$1.sock" -q -t set -d 200 -r 100000 -n 50000 -c 20 --csv |
-		awk -F'"' '$2 == "SET" { print 50000 / $4 }'
+	spent "$work/$1.pid" >"$work/before"
+	LD_PRELOAD='' redis-benchmark -s "$work/$1.sock" -q -t set,get -d 200 -r 100000 -n 40000 -c 20 >/dev/null
+	spent "$work/$1.pid" | paste "$work/before" - | awk '{ print $2 - $1 }'
+}
+
+# spent FILE: seconds of processor time of all threads of the process whose number is in FILE.
+spent() {
+	cat "/proc/$(cat "$1")"/task/*/schedstat | awk '{ ns += $1 } END { printf "%.6f\n", ns / 1e9 }'
 }
 
 serve() {
 	redis-server --port 0 --unixsocket "$work/$1.sock" --save '' >"$work/$1.log" 2>&1 &
 	servers="$servers $!"
+	echo $! >"$work/$1.pid"
 	for _ in $(seq 100); do
 		[ -S "$work/$1.sock" ] && break
 		sleep 0.05
