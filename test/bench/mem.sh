@@ -10,7 +10,7 @@ rounds=${ROUNDS:-5} millions=${MILLIONS:-20}
 
 ${CC:-cc} -std=gnu11 -D_GNU_SOURCE -O2 -pthread -o "$work/pairs" test/programs/mem_pairs.c
 
-# Both with memory alone: $1 is the engine, then the arguments of the program.
+# With memory alone, or what CPU and WALL say: $1 is the engine, then the program's arguments.
 profiled() {
 	local engine=$1
 	shift
@@ -18,7 +18,7 @@ profiled() {
 	mkdir "$work/out"
 	env LD_PRELOAD="$B/libasprof_preload.so" ASPROF_AGENT_ENGINE="$engine" \
 		ASPROF_AGENT_LIB="${ASPROF_TEST_LIB:-none}" ASPROF_AGENT_START_DELAY=1ms \
-		ASPROF_AGENT_CPU_INTERVAL=off ASPROF_AGENT_WALL_INTERVAL=off \
+		ASPROF_AGENT_CPU_INTERVAL="${CPU:-off}" ASPROF_AGENT_WALL_INTERVAL="${WALL:-off}" \
 		ASPROF_AGENT_NATIVE_MEM="$NATIVE_MEM" ASPROF_AGENT_LOCAL_DIR="$work/out" \
 		ASPROF_AGENT_LOCAL_MAX_BYTES=0 ASPROF_AGENT_EXIT_TIMEOUT=60s \
 		ASPROF_AGENT_REPORTING_INTERVAL=1h "$work/pairs" "$@"
@@ -58,4 +58,6 @@ for threads in 1 2 8; do
 		"${theirs:+$theirs ($(ratio $theirs $bare)x)}"
 done
 echo "nanoseconds of CPU for a pair of 16 to 1,040 bytes, median of $rounds"
-echo "recording of $millions million pairs: builtin $size bytes${their_size:+, async-profiler $their_size (of a quarter of the pairs, times 4)}"
+CPU=100ms WALL=1s NATIVE_MEM=512k profiled builtin 1 $millions 800 >/dev/null
+echo "recording of $millions million pairs: builtin $size bytes, with cpu and wall samples" \
+	"$(recorded)${their_size:+, async-profiler $their_size (of a quarter of the pairs, times 4)}"
