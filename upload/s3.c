@@ -90,7 +90,7 @@ static int judge(long status, const char *code, enum mend *mend)
 /* CAUSE tells one failure from another; the same is said once, until it is gone. */
 static void say(struct s3 *s3, const char *cause, const char *line)
 {
-	if (!strcmp(s3->said, cause))
+	if (!strncmp(s3->said, cause, sizeof(s3->said) - 1))
 		return;
 	snprintf(s3->said, sizeof(s3->said), "%s", cause);
 	log_error("no upload to the bucket %s: %s", s3->config->s3_bucket, line);
@@ -178,6 +178,7 @@ static bool mend(struct s3 *s3, enum mend what, const struct http_response *resp
 /* The bucket lies elsewhere, and the answer tells where. Only Amazon has regions that matter. */
 static bool mend_region(struct s3 *s3, const struct http_response *response)
 {
+	char problem[S3_TARGET_PROBLEM_SIZE];
 	struct s3_target target;
 	bool custom = s3->config->s3_endpoint;
 
@@ -187,7 +188,7 @@ static bool mend_region(struct s3 *s3, const struct http_response *response)
 	free(s3->aws.found_region);
 	s3->aws.found_region = strdup(response->region);
 	s3->aws.region = s3->aws.found_region;
-	if (!s3->aws.region || s3_target_find(&target, &s3->aws, s3->config))
+	if (!s3->aws.region || s3_target_find(&target, &s3->aws, s3->config, problem))
 		return false;
 	log_info("the bucket %s lies in %s", s3->config->s3_bucket, response->region);
 	s3_target_free(&s3->target);
@@ -254,7 +255,7 @@ static int put(struct s3 *s3, const char *key, const struct buf *body)
 /* What takes asking others is done here, on the thread that may wait. */
 static int get_ready(struct s3 *s3)
 {
-	char *ca = NULL;
+	char *ca = NULL, problem[S3_TARGET_PROBLEM_SIZE] = "";
 	int err = 0;
 
 	if (!s3->http) {
@@ -274,7 +275,9 @@ static int get_ready(struct s3 *s3)
 		s3->host_known = true;
 	}
 	if (!err)
-		err = s3_target_find(&s3->target, &s3->aws, s3->config);
+		err = s3_target_find(&s3->target, &s3->aws, s3->config, problem);
+	if (problem[0])
+		say(s3, problem, problem);
 	s3->ready = !err;
 	return err;
 }

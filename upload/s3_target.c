@@ -2,10 +2,10 @@
 #include "upload/s3_target.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/log.h"
 #include "upload/name.h"
 #include "upload/url.h"
 
@@ -67,7 +67,8 @@ static int append_bucket(struct buf *out, struct aws *aws, const char *endpoint,
 	return err ? err : buf_append_string(out, "/");
 }
 
-int s3_target_find(struct s3_target *out, struct aws *aws, const struct config *config)
+int s3_target_find(struct s3_target *out, struct aws *aws, const struct config *config,
+		   char problem[S3_TARGET_PROBLEM_SIZE])
 {
 	struct buf base = BUF_INIT(4096), own = BUF_INIT(512);
 	char *endpoint = config->s3_endpoint ? strdup(config->s3_endpoint) : NULL;
@@ -83,9 +84,8 @@ int s3_target_find(struct s3_target *out, struct aws *aws, const struct config *
 		out->region = "us-east-1"; /* most stores have no regions, and take this */
 	if (!out->region) {
 		err = -EDESTADDRREQ;
-		log_error("no region for the bucket %s: set " OPTION_PREFIX
-			  "S3_REGION or AWS_REGION",
-			  config->s3_bucket);
+		snprintf(problem, S3_TARGET_PROBLEM_SIZE,
+			 "no region: set " OPTION_PREFIX "S3_REGION or AWS_REGION");
 		goto out;
 	}
 	if (!custom)
@@ -94,8 +94,9 @@ int s3_target_find(struct s3_target *out, struct aws *aws, const struct config *
 		err = append_bucket(&base, aws, custom ? endpoint : buf_string(&own),
 				    config->s3_bucket, custom);
 	if (err) {
-		log_error("no use of the endpoint %s for S3: %s", custom ? endpoint : out->region,
-			  err == -EINVAL ? "it is not an http or https URL" : strerror(-err));
+		snprintf(problem, S3_TARGET_PROBLEM_SIZE, "no use of the endpoint %s: %s",
+			 custom ? endpoint : out->region,
+			 err == -EINVAL ? "it is not an http or https URL" : strerror(-err));
 		goto out;
 	}
 	out->base = strndup((const char *)base.data, base.length);

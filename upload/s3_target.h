@@ -8,6 +8,8 @@
 #include "upload/aws.h"
 #include "upload/host.h"
 
+#define S3_TARGET_PROBLEM_SIZE 256
+
 struct s3_target {
 	char *base;         /* the URL up to the key, with its last '/' */
 	const char *region; /* valid as long as the aws that it was found with */
@@ -16,8 +18,9 @@ struct s3_target {
 /* Find the target: CONFIG's endpoint, else the SDKs' settings, else Amazon's own. A bucket's
  * name is part of the host name at Amazon, and of the path with an endpoint, unless the
  * profile's s3.addressing_style says otherwise.
- * Returns 0 (release with s3_target_free), or -errno with one line in the log. */
-int s3_target_find(struct s3_target *out, struct aws *aws, const struct config *config);
+ * Returns 0 (release with s3_target_free), or -errno with words for it in PROBLEM. */
+int s3_target_find(struct s3_target *out, struct aws *aws, const struct config *config,
+		   char problem[S3_TARGET_PROBLEM_SIZE]);
 void s3_target_free(struct s3_target *target);
 
 /* Append "{prefix}profile_{group}_{machine}_{pid}_{time}.zip". */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 #include <zip.h>
 
 #include "core/fd.h"
@@ -189,6 +190,45 @@ START_TEST(mends_the_clock)
 }
 END_TEST
 
+static char *const nowhere[] = { "AWS_ACCESS_KEY_ID=A", "AWS_SECRET_ACCESS_KEY=S",
+				 "AWS_EC2_METADATA_DISABLED=true", NULL };
+static const struct {
+	const char *endpoint;
+	long status;
+	char *const *environment;
+	const char *words;
+} causes[] = {
+	{ NULL, 200, nowhere, "no region" },
+	{ "http://user@host/", 200, environment, "not an http or https URL" },
+	{ NULL, 403, environment, "answers 403" },
+	{ NULL, 0, environment, "refused" },
+};
+
+START_TEST(says_a_cause_once)
+{
+	struct report report = a_report(1500000000999);
+	char path[] = "/tmp/asprof-s3-XXXXXX", text[4096] = "", *line;
+	int fd = mkstemp(path);
+	struct reporter *reporter;
+
+	ck_assert_int_eq(log_open(LOG_ERROR, path), 0);
+	config.s3_endpoint = causes[_i].endpoint;
+	store.status = causes[_i].status;
+	ck_assert_int_eq(
+		s3_reporter_open_with(&reporter, &config, causes[_i].environment, &http, tell_now),
+		0);
+	for (int i = 0; i < 3; i++)
+		ck_assert_int_lt(reporter->deliver(reporter, &report), 0);
+	ck_assert_int_gt(read(fd, text, sizeof(text) - 1), 0);
+	ck_assert_msg(strstr(text, causes[_i].words), "%s", text);
+	line = strchr(text, '\n');
+	ck_assert_msg(line && !line[1], "%s", text);
+	close(fd);
+	unlink(path);
+	reporter->close(reporter);
+}
+END_TEST
+
 /* S3 takes keys of 1,024 bytes. */
 START_TEST(keys_are_bounded)
 {
@@ -218,6 +258,7 @@ int main(void)
 	tcase_add_test(tcase, puts_a_zip);
 	tcase_add_loop_test(tcase, judges_answers, 0, sizeof(answers) / sizeof(answers[0]));
 	tcase_add_test(tcase, mends_the_clock);
+	tcase_add_loop_test(tcase, says_a_cause_once, 0, sizeof(causes) / sizeof(causes[0]));
 	tcase_add_loop_test(tcase, keys_are_bounded, -1, 3);
 	return suite_run(tcase);
 }
