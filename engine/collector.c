@@ -323,7 +323,7 @@ static void write_losses(uint64_t ticks)
 	struct jfr_losses losses = {
 		.samples = all.samples - all.samples_before,
 		.ring_full = ring_lost() - all.lost_before,
-		.timer_failures = threads_without_timer(),
+		.timer_failures = thread_clock_failures(),
 	};
 	struct jfr_losses mem_losses = { 0 };
 	uint64_t *missed = mem_is_apart() ? &mem_losses.table_evictions : &losses.table_evictions;

@@ -1,7 +1,7 @@
 /* The signal in which a thread samples itself.
  *
- * All of it but sampler_install() runs in the handler, in whatever thread and state the program
- * was: no locks, no allocation, errno kept. */
+ * All of it but sampler_install() and sampler_thread_ended() runs in the handler, in whatever
+ * thread and state the program was: no locks, no allocation, errno kept. */
 #include "engine/sampler.h"
 
 #include <errno.h>
@@ -61,43 +61,127 @@ static uint64_t own_cpu_ns(void)
 	return (uint64_t)spent.tv_sec * 1000000000u + (uint64_t)spent.tv_nsec;
 }
 
-/* A wall sample's args are its slot, and the thread's CPU time, so that the collector sees
- * whether it ran again. */
-static void take_sample(struct thread *thread, bool wall, const siginfo_t *info, const void *uc)
+static void commit(struct thread *thread, struct sample *sample)
 {
-	struct context c = read_context(uc);
-	bool on_known_stack = c.sp >= thread->stack_low && c.sp < thread->stack_high;
 	struct asprof_thread_local_data *local;
+
+	atomic_store_explicit(&thread->sampled, true, memory_order_relaxed);
+	local = atomic_load_explicit(&thread->local, memory_order_relaxed);
+	if (local)
+		local->sample_counter = sample->ticks;
+	ring_commit(sample);
+}
+
+static struct sample *reserve(struct thread *thread, enum sample_kind kind, const uintptr_t *pcs,
+			      size_t depth, bool truncated)
+{
+	return ring_reserve_stack(thread->index, kind,
+				  atomic_load_explicit(&thread->tid, memory_order_relaxed), pcs,
+				  depth, truncated);
+}
+
+/* Reserve a sample of KIND with the stack that UC was interrupted on. */
+static struct sample *sample_context(struct thread *thread, enum sample_kind kind, const void *uc,
+				     uintptr_t sp)
+{
+	bool on_known_stack = sp >= thread->stack_low && sp < thread->stack_high;
 	uintptr_t *pcs = ring_scratch_take();
 	struct sample *sample;
 	bool truncated;
 	size_t depth;
 
 	if (!pcs)
-		return;
+		return NULL;
 	depth = unwind_context(uc, on_known_stack ? thread->stack_high : 0, pcs, SAMPLE_DEPTH_MAX,
 			       &truncated);
-	sample = ring_reserve_stack(thread->index, wall ? SAMPLE_WALL : SAMPLE_CPU,
-				    atomic_load_explicit(&thread->tid, memory_order_relaxed), pcs,
-				    depth, truncated);
+	sample = reserve(thread, kind, pcs, depth, truncated);
 	ring_scratch_give(pcs);
 	if (unwind_wants_refresh())
 		ring_wake(); /* it looks for new modules first */
+	return sample;
+}
+
+/* Its args are the slot, and the thread's CPU time, so that the collector sees whether it ran
+ * again. */
+static void take_wall_sample(struct thread *thread, const void *uc)
+{
+	struct context c = read_context(uc);
+	struct sample *sample = sample_context(thread, SAMPLE_WALL, uc, c.sp);
+
 	if (!sample)
 		return;
-	if (wall) {
-		sample->state = c.in_system_call ? JFR_STATE_SLEEPING : JFR_STATE_RUNNABLE;
-		sample->args[0] = (uint64_t)(uintptr_t)thread;
-		sample->args[1] = own_cpu_ns();
-	} else if (info->si_overrun > 0) {
-		/* Shots that fell due while the signal could not be delivered. */
-		sample->weight += (uint32_t)info->si_overrun;
+	sample->state = c.in_system_call ? JFR_STATE_SLEEPING : JFR_STATE_RUNNABLE;
+	sample->args[0] = (uint64_t)(uintptr_t)thread;
+	sample->args[1] = own_cpu_ns();
+	commit(thread, sample);
+}
+
+static void take_cpu_sample(struct thread *thread, enum thread_timer timer, const void *uc)
+{
+	uint64_t cpu_ns = own_cpu_ns();
+	uint32_t due = thread_clock_take(&thread->clock, cpu_ns);
+	struct sample *sample;
+
+	if (!due) {
+		if (timer == TIMER_FIRST)
+			thread_clock_again(&thread->clock, cpu_ns);
+		return;
 	}
-	atomic_store_explicit(&thread->sampled, true, memory_order_relaxed);
-	local = atomic_load_explicit(&thread->local, memory_order_relaxed);
-	if (local)
-		local->sample_counter = sample->ticks;
-	ring_commit(sample);
+	sample = sample_context(thread, SAMPLE_CPU, uc, read_context(uc).sp);
+	if (!sample)
+		return;
+	sample->weight = due;
+	commit(thread, sample);
+}
+
+/* What can still be told of a thread that is done: the function that it was made for, and the
+ * library's two that called it. */
+#define OUTERMOST 2
+
+static struct sample *sample_entry(struct thread *thread)
+{
+	uintptr_t *pcs = ring_scratch_take();
+	struct sample *sample;
+	bool truncated;
+	size_t depth, first;
+
+	if (!pcs)
+		return NULL;
+	depth = unwind_here(thread->stack_high, 0, pcs, SAMPLE_DEPTH_MAX, &truncated);
+	first = depth > OUTERMOST ? depth - OUTERMOST : 0;
+	if (thread->entry && first)
+		pcs[--first] = thread->entry;
+	sample = reserve(thread, SAMPLE_CPU, pcs + first, depth - first, truncated);
+	ring_scratch_give(pcs);
+	return sample;
+}
+
+static void take_last_sample(struct thread *thread)
+{
+	uint32_t due = thread_clock_take(&thread->clock, own_cpu_ns());
+	struct sample *sample;
+
+	if (!due)
+		return;
+	sample = sample_entry(thread);
+	if (!sample)
+		return;
+	sample->weight = due;
+	commit(thread, sample);
+}
+
+void sampler_thread_ended(void)
+{
+	int saved = errno;
+	struct thread *thread;
+
+	if (atomic_load_explicit(&enabled, memory_order_acquire)) {
+		thread = threads_self();
+		if (thread)
+			take_last_sample(thread);
+	}
+	threads_ended();
+	errno = saved;
 }
 
 /* Not ours: somebody else's handler was there before. */
@@ -109,16 +193,24 @@ static void pass_on(int signo, siginfo_t *info, void *uc)
 		previous.sa_handler(signo);
 }
 
+static void take_sample(struct thread *thread, enum thread_timer timer, const void *uc)
+{
+	if (timer == TIMER_WALL)
+		take_wall_sample(thread, uc);
+	else
+		take_cpu_sample(thread, timer, uc);
+}
+
 static void on_signal(int signo, siginfo_t *info, void *uc)
 {
 	uintptr_t value = (uintptr_t)info->si_value.sival_ptr;
+	uintptr_t slot = value & ~THREAD_TIMER_BITS;
 	int saved = errno;
 
-	if (info->si_code != SI_TIMER || !threads_owns(value & ~(uintptr_t)THREAD_WALL_BIT))
+	if (info->si_code != SI_TIMER || !threads_owns(slot))
 		pass_on(signo, info, uc);
 	else if (atomic_load_explicit(&enabled, memory_order_acquire))
-		take_sample((struct thread *)(value & ~(uintptr_t)THREAD_WALL_BIT),
-			    value & THREAD_WALL_BIT, info, uc);
+		take_sample((struct thread *)slot, value & THREAD_TIMER_BITS, uc);
 	errno = saved;
 }
 

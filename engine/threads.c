@@ -1,8 +1,4 @@
-/* The threads of this process, a slot for each, with its timers.
- *
- * Both clocks use POSIX timers that signal one thread, also for the single shot of the wall
- * clock, where tgkill(2) would do: the kernel drops the pending signals of timers at exec, while
- * one from tgkill would live on into the new program, and kill it. */
+/* The threads of this process, a slot for each, with its clock. */
 #include "engine/threads.h"
 
 #include <dirent.h>
@@ -22,10 +18,6 @@
 #include "core/own_thread.h"
 #include "core/random.h"
 
-#ifndef sigev_notify_thread_id
-#define sigev_notify_thread_id _sigev_un._tid
-#endif
-
 #define BLOCK_SLOTS 256
 #define BLOCKS_MAX  256
 #define NO_SLOT     UINT32_MAX
@@ -34,8 +26,7 @@
 #define MAIN_STACK_MAX (64u << 20)
 
 static struct {
-	struct thread_timers timers;
-	_Atomic bool open, disarmed;
+	_Atomic bool open;
 	struct thread *_Atomic blocks[BLOCKS_MAX];
 	_Atomic uint32_t used;  /* slots ever used: the length of the array */
 	_Atomic uint32_t count; /* slots in use now */
@@ -46,7 +37,6 @@ static struct {
 	 * itself, and is adopted when the next look sees it again. Agent thread. */
 	pid_t *strangers;
 	size_t stranger_count;
-	_Atomic uint64_t without_timer;
 } all = { .free = NO_SLOT };
 
 static __thread struct thread *own;
@@ -119,59 +109,6 @@ static struct thread *slot_of(pid_t tid)
 	return NULL;
 }
 
-static int sample_timer(timer_t *timer, clockid_t clock, const struct thread *t, uintptr_t bit)
-{
-	struct sigevent event = {
-		.sigev_notify = SIGEV_THREAD_ID,
-		.sigev_signo = all.timers.signo,
-		.sigev_value.sival_ptr = (void *)((uintptr_t)t | bit),
-	};
-
-	event.sigev_notify_thread_id = t->tid;
-	return timer_create(clock, &event, timer) ? -errno : 0;
-}
-
-/* The kernel's number for the CPU clock of thread TID, see clock_getcpuclockid(3): all bits of
- * the id inverted above three for its kind, which is "one thread" (4) and "scheduler" (2). */
-static clockid_t cpu_clock(pid_t tid)
-{
-	return (clockid_t)(~(uint32_t)tid << 3 | 6);
-}
-
-static struct timespec timespec_of(uint64_t ns)
-{
-	return (struct timespec){ .tv_sec = (time_t)(ns / 1000000000u),
-				  .tv_nsec = (long)(ns % 1000000000u) };
-}
-
-static void start_cpu_timer(struct thread *t)
-{
-	uint64_t interval = all.timers.cpu_interval_ns;
-	struct itimerspec when;
-
-	if (interval == UINT64_MAX || atomic_load(&all.disarmed))
-		return;
-	if (sample_timer(&t->cpu_timer, cpu_clock(t->tid), t, 0)) {
-		atomic_fetch_add(&all.without_timer, 1);
-		return;
-	}
-	/* The first shot comes anywhere in the interval: a thread that lives for a tenth of it
-	 * is then sampled one time in ten, and all of them together are counted rightly. */
-	when.it_value = timespec_of(1 + random_below(interval));
-	when.it_interval = timespec_of(interval);
-	timer_settime(t->cpu_timer, 0, &when, NULL);
-	t->has_cpu_timer = true;
-}
-
-static void drop_timers(struct thread *t)
-{
-	if (t->has_cpu_timer)
-		timer_delete(t->cpu_timer);
-	if (t->has_wall_timer)
-		timer_delete(t->wall_timer);
-	t->has_cpu_timer = t->has_wall_timer = false;
-}
-
 /* Whoever takes a slot has it alone until its tid is set. */
 static struct thread *slot_take(pid_t tid, bool found)
 {
@@ -182,7 +119,8 @@ static struct thread *slot_take(pid_t tid, bool found)
 	if (!t)
 		return NULL;
 	t->found = found;
-	t->stack_low = t->stack_high = 0;
+	t->stack_low = t->stack_high = t->entry = 0;
+	thread_clock_init(&t->clock, tid, (uintptr_t)t);
 	atomic_store(&t->local, NULL);
 	atomic_store(&t->sampled, false);
 	t->wall.known = t->wall.asked = false;
@@ -196,7 +134,7 @@ static struct thread *slot_take(pid_t tid, bool found)
 
 static void slot_give(struct thread *t)
 {
-	drop_timers(t);
+	thread_clock_stop(&t->clock);
 	atomic_store(&t->tid, 0);
 	atomic_fetch_sub(&all.count, 1);
 	slot_push(t);
@@ -204,12 +142,12 @@ static void slot_give(struct thread *t)
 
 int threads_open(const struct thread_timers *timers)
 {
-	all.timers = *timers;
+	thread_clock_open(timers);
 	for (uint32_t i = 0; i < atomic_load(&all.used); i++) {
 		struct thread *t = slot(i);
 
-		if (t && atomic_load(&t->tid) && !atomic_load(&t->ended) && !t->has_cpu_timer)
-			start_cpu_timer(t);
+		if (t && atomic_load(&t->tid) && !atomic_load(&t->ended))
+			thread_clock_start(&t->clock, false);
 	}
 	/* Twice, as it takes two looks to adopt; and before any thread takes a slot itself. */
 	threads_look();
@@ -218,7 +156,7 @@ int threads_open(const struct thread_timers *timers)
 	return threads_count() ? 0 : -EAGAIN;
 }
 
-void threads_started(uintptr_t stack_low, uintptr_t stack_high)
+void threads_started(uintptr_t stack_low, uintptr_t stack_high, uintptr_t entry)
 {
 	int saved = errno;
 	struct thread *t;
@@ -229,9 +167,10 @@ void threads_started(uintptr_t stack_low, uintptr_t stack_high)
 	if (t) {
 		t->stack_low = stack_low;
 		t->stack_high = stack_high;
+		t->entry = entry;
 		atomic_store(&t->local, &own_local);
 		own = t;
-		start_cpu_timer(t);
+		thread_clock_start(&t->clock, true);
 	}
 	errno = saved;
 }
@@ -305,18 +244,13 @@ void threads_reap(void (*last)(void *context, struct thread *thread), void *cont
 
 static void disarm(void *context, struct thread *t)
 {
-	static const struct itimerspec never;
-
 	(void)context;
-	if (t->has_cpu_timer)
-		timer_settime(t->cpu_timer, 0, &never, NULL);
-	if (t->has_wall_timer)
-		timer_settime(t->wall_timer, 0, &never, NULL);
+	thread_clock_disarm(&t->clock);
 }
 
 void threads_disarm(void)
 {
-	atomic_store(&all.disarmed, true);
+	thread_clock_forbid();
 	threads_each(disarm, NULL);
 }
 
@@ -342,36 +276,6 @@ uint32_t threads_count(void)
 	return atomic_load(&all.count);
 }
 
-uint64_t threads_without_timer(void)
-{
-	return atomic_load(&all.without_timer);
-}
-
-uint64_t thread_cpu_ns(const struct thread *t)
-{
-	struct timespec spent;
-
-	if (clock_gettime(cpu_clock(t->tid), &spent))
-		return 0;
-	return (uint64_t)spent.tv_sec * 1000000000u + (uint64_t)spent.tv_nsec;
-}
-
-bool thread_interrupt(struct thread *t, uint64_t within_ns)
-{
-	struct itimerspec when = { .it_value = timespec_of(1 + random_below(within_ns)) };
-
-	if (atomic_load(&all.disarmed))
-		return false;
-	if (!t->has_wall_timer) {
-		if (sample_timer(&t->wall_timer, CLOCK_MONOTONIC, t, THREAD_WALL_BIT)) {
-			atomic_fetch_add(&all.without_timer, 1);
-			return false;
-		}
-		t->has_wall_timer = true;
-	}
-	return !timer_settime(t->wall_timer, 0, &when, NULL);
-}
-
 /* The main thread's stack begins below the strings of the environment and grows as deep as its
  * limit; the kernel keeps other mappings out of that room. */
 static void main_stack(struct thread *t)
@@ -393,7 +297,7 @@ static void adopt(pid_t tid)
 		return;
 	if (tid == getpid())
 		main_stack(t);
-	start_cpu_timer(t);
+	thread_clock_start(&t->clock, false);
 }
 
 void threads_close(void)
@@ -407,7 +311,7 @@ void threads_close(void)
 		if (t->found || atomic_load(&t->ended))
 			slot_give(t);
 		else
-			drop_timers(t);
+			thread_clock_stop(&t->clock);
 	}
 }
 

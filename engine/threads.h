@@ -1,4 +1,4 @@
-/* The threads of this process, a slot for each, with its timers.
+/* The threads of this process, a slot for each, with its clock.
  *
  * A slot is taken by its own thread when that starts, or by the agent thread when it finds one
  * that came another way (before the engine started, or by a raw clone). A thread that ends only
@@ -11,9 +11,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include <time.h>
 
 #include "core/asprof.h"
+#include "engine/thread_clock.h"
 
 /* What the agent thread knows of a thread's wall clock; nobody else reads it. */
 struct thread_wall {
@@ -38,22 +38,13 @@ struct thread {
 	bool found; /* by looking: its end is seen by looking, too */
 	/* Stack that is mapped for certain; 0 where unknown. */
 	uintptr_t stack_low, stack_high;
-	bool has_cpu_timer, has_wall_timer;
-	timer_t cpu_timer, wall_timer;
+	uintptr_t entry; /* the function that it was made for; 0: not known */
+	struct thread_clock clock;
 	_Atomic bool sampled; /* so its name is wanted */
 	char name[16];        /* set when it has ended and was sampled */
 	struct asprof_thread_local_data *_Atomic local;
 	struct thread_wall wall;
 };
-
-/* The timers of one thread, as the engine wants them. */
-struct thread_timers {
-	int signo;
-	uint64_t cpu_interval_ns; /* UINT64_MAX: none */
-};
-
-/* The signal's value is the slot, with this bit set when the wall clock asked. */
-#define THREAD_WALL_BIT 1u
 
 /* Begin to keep slots, with TIMERS for every thread from now on. Returns 0 or -errno. */
 int threads_open(const struct thread_timers *timers);
@@ -64,9 +55,10 @@ void threads_close(void);
 /* Have no timer signal any more, for good: the signal is the program's now. Async-signal-safe. */
 void threads_disarm(void);
 
-/* In a thread that starts, with the address range of its stack that is mapped for certain, and
- * in one that ends. Not in signal context; errno preserved. No lock is taken. */
-void threads_started(uintptr_t stack_low, uintptr_t stack_high);
+/* In a thread that starts, with the address range of its stack that is mapped for certain and the
+ * function that it is to run, and in one that ends. Not in signal context; errno preserved. No
+ * lock is taken. */
+void threads_started(uintptr_t stack_low, uintptr_t stack_high, uintptr_t entry);
 void threads_ended(void);
 
 /* True when SLOT is one: a signal's value is looked at before it is believed.
@@ -93,16 +85,5 @@ void threads_reap(void (*last)(void *context, struct thread *thread), void *cont
 
 /* Threads now in slots. */
 uint32_t threads_count(void);
-
-/* CPU time of THREAD so far in nanoseconds; 0 when it is gone. */
-uint64_t thread_cpu_ns(const struct thread *thread);
-
-/* Have THREAD interrupted once for a wall-clock sample, at any moment within WITHIN_NS (at least
- * 1): were it done at once, running threads would be caught mostly where the scheduler let the
- * agent thread in, at the end of their system calls. False when it cannot be done. */
-bool thread_interrupt(struct thread *thread, uint64_t within_ns);
-
-/* Threads whose timer could not be had (RLIMIT_SIGPENDING, mostly), since threads_open(). */
-uint64_t threads_without_timer(void);
 
 #endif

@@ -93,13 +93,13 @@ static void visit(void *context, struct thread *t)
 	if (w->due_ns <= v->now_ns) {
 		times = 1 + (v->now_ns - w->due_ns) / wall.interval_ns;
 		w->due_ns += times * wall.interval_ns;
-		cpu_ns = thread_cpu_ns(t);
+		cpu_ns = thread_clock_cpu(&t->clock);
 		if (w->known && (w->asked || still_asleep(w, cpu_ns))) {
 			/* Asked in vain: it cannot take the signal, so it is still there. */
 			count(w, (uint32_t)times, clock_ticks());
 		} else {
 			w->owed += (uint32_t)times;
-			w->asked = thread_interrupt(t, spread_ns());
+			w->asked = thread_clock_interrupt(&t->clock, spread_ns());
 		}
 	}
 	if (w->due_ns < v->earliest_ns)

@@ -218,7 +218,7 @@ static void on_exec_failed(void)
 
 static const struct interpose_hooks hooks = {
 	.thread_started = threads_started,
-	.thread_ended = threads_ended,
+	.thread_ended = sampler_thread_ended,
 	.process_exiting = on_process_exiting,
 	.exec_failed = on_exec_failed,
 	.before_namespace_change = on_namespace_change,

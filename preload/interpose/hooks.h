@@ -16,10 +16,10 @@ enum exiting {
  * the interpose_set_hooks() that brings it until the process ends. */
 struct interpose_hooks {
 	/* In a thread that pthread_create or thrd_create made, before its first instruction of
-	 * the program; cancellation is off. All of its stack lies below STACK_HIGH, and what lies
-	 * between STACK_LOW (STACK_HIGH when nothing is known) and there can be read as long as
-	 * the thread lives. */
-	void (*thread_started)(uintptr_t stack_low, uintptr_t stack_high);
+	 * the program, which is ENTRY's; cancellation is off. All of its stack lies below
+	 * STACK_HIGH, and what lies between STACK_LOW (STACK_HIGH when nothing is known) and
+	 * there can be read as long as the thread lives. */
+	void (*thread_started)(uintptr_t stack_low, uintptr_t stack_high, uintptr_t entry);
 	/* In the same thread at its end, by return, pthread_exit or cancellation, and not when
 	 * the whole process ends. Destructors of the program's thread-specific data may still
 	 * run afterwards. */

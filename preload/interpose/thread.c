@@ -102,7 +102,8 @@ static struct start begin(void *p)
 	if (hooks) {
 		/* A thread cancelled this early must not die with the hook half done. */
 		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
-		hooks->thread_started(high - start.stack_size, high);
+		hooks->thread_started(high - start.stack_size, high,
+				      (uintptr_t)start.routine.pthread);
 		thread_tell_end();
 		pthread_setcancelstate(state, NULL);
 	}

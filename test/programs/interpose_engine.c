@@ -15,9 +15,11 @@ static void nothing(void)
 {
 }
 
-static void thread_started(uintptr_t stack_high)
+static void thread_started(uintptr_t stack_low, uintptr_t stack_high, uintptr_t entry)
 {
+	(void)stack_low;
 	(void)stack_high;
+	(void)entry;
 }
 
 static void process_exiting(enum exiting how)

@@ -26,10 +26,11 @@ static void on_signal(int signo, siginfo_t *info, void *context)
 	samples++;
 }
 
-static void thread_started(uintptr_t stack_low, uintptr_t stack_high)
+static void thread_started(uintptr_t stack_low, uintptr_t stack_high, uintptr_t entry)
 {
 	(void)stack_low;
 	(void)stack_high;
+	(void)entry;
 }
 
 static void thread_ended(void)

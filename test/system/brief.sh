@@ -1,0 +1,21 @@
+#!/bin/sh
+# Threads that live for less than the kernel's CPU timers can tell count for the CPU time that they
+# use, and where they use it.
+#
+# BRIEF_SECONDS is how long each kind of thread is made.
+. "$(dirname "$0")/agent.inc"
+
+seconds=${BRIEF_SECONDS:-4}
+brief=$(program brief) || exit 1
+
+for life in 200 2000; do
+	out=$work/$life
+	profiled "$out" builtin CPU_INTERVAL=5ms WALL_INTERVAL=off "$brief" "$life" "$seconds" \
+		>"$work/cpu" 2>"$work/err" || fail "$life us: status $?: $(cat "$work/err")"
+	"$agent" collapsed --cpu "$out" >"$work/cpu.txt" || fail "$life us: no CPU samples"
+	all=$(samples ';live' <"$work/cpu.txt")
+	inside=$(samples ';live;burn' <"$work/cpu.txt")
+	echo "$life us: $(cat "$work/cpu") s of CPU, $all samples, $inside in the function that uses it"
+	within 5 "$(awk '{ print $1 * 200 }' "$work/cpu")" "$all" "samples of threads of $life us"
+	[ $((inside * 2)) -gt "$all" ] || fail "$life us: only $inside of $all stacks say where"
+done
