@@ -145,6 +145,13 @@ check-system: all $(B)/test/bench/decoder_data $(B)/test/bench/decoder_frames
 	$(Q)B=$(B) scripts/docs --check
 	$(Q)B=$(B) scripts/run-tests $(sort $(wildcard test/system/*.sh))
 
+# Each way of uploading, and a hundred reports by each; a Ceph gateway is too large for `check`.
+.PHONY: check-stores
+check-stores: all ## uploads to OpenStack Swift and Ceph, at length; installs them
+	$(Q)scripts/setup stores
+	$(Q)B=$(B) REPORTS=100 VERBOSE=1 TEST_TIMEOUT=900 scripts/run-tests \
+		$(addprefix test/system/upload_,swift.sh ceph.sh sts.sh)
+
 bench: all $(bench_bin) ## speed and memory, as ratios against a rival or the bare program
 	$(Q)B=$(B) scripts/run-bench
 
