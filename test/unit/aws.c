@@ -11,7 +11,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/log.h"
 #include "upload/credentials.h"
+#include "upload/file.h"
 #include "upload/host.h"
 #include "upload/imds.h"
 #include "upload/sigv4.h"
@@ -372,6 +374,29 @@ START_TEST(endpoint_in_order)
 }
 END_TEST
 
+START_TEST(warns_once)
+{
+	char *path = temporary("");
+	struct buf said = BUF_INIT(4096);
+	size_t lines = 0;
+
+	BEGIN(nobody, "A=1");
+	ck_assert_int_eq(log_open(LOG_WARN, path), 0);
+	aws_warn(&aws, "role %d", 1);
+	aws_warn(&aws, "role %d", 2);
+	aws_warn(&aws, "role %d", 1);
+	aws_all_well(&aws);
+	aws_warn(&aws, "role %d", 1);
+	ck_assert_int_eq(log_open(LOG_OFF, NULL), 0);
+	ck_assert_int_eq(file_read(&said, path), 0);
+	for (size_t i = 0; i < said.length; i++)
+		lines += said.data[i] == '\n';
+	ck_assert_uint_eq(lines, 3);
+	buf_free(&said);
+	unlink(path);
+}
+END_TEST
+
 static int asked;
 static int source_err;
 
@@ -476,6 +501,7 @@ int main(void)
 	tcase_add_test(tcase, keys_in_files);
 	tcase_add_test(tcase, keys_by_web_identity);
 	tcase_add_test(tcase, endpoint_in_order);
+	tcase_add_test(tcase, warns_once);
 	tcase_add_test(tcase, cache_renews_early);
 	tcase_add_test(tcase, signs_as_documented);
 	suite_add_tcase(suite, tcase);
