@@ -93,8 +93,9 @@ uint32_t intern(struct intern *intern, const void *key, size_t length)
 	for (i = hash & (intern->slot_count - 1); (id = intern->slots[i]);
 	     i = (i + 1) & (intern->slot_count - 1)) {
 		entry = &intern->entries[id];
+		/* (Of no length, a key may be NULL, which memcmp must not be given.) */
 		if (entry->hash == hash && entry->length == length &&
-		    !memcmp(entry->key, key, length))
+		    (!length || !memcmp(entry->key, key, length)))
 			return id;
 	}
 	if (intern->count + 1 >= intern->room && grow_entries(intern))
