@@ -1,0 +1,113 @@
+/* core/fd: descriptors out of the way, and reads and writes that are whole. */
+#include "core/fd.h"
+
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static int memory(void)
+{
+	int fd = fd_raise(memfd_create("test", MFD_CLOEXEC));
+
+	ck_assert_int_ge(fd, 0);
+	return fd;
+}
+
+START_TEST(raises)
+{
+	int low = open("/dev/null", O_RDONLY), high = fd_raise(low);
+
+	ck_assert_int_ge(high, FD_FLOOR);
+	ck_assert_int_eq(fcntl(high, F_GETFD), FD_CLOEXEC);
+	ck_assert_int_eq(fcntl(low, F_GETFD), -1);
+	close(high);
+}
+END_TEST
+
+START_TEST(raises_as_far_as_the_limit_allows)
+{
+	struct rlimit limit = { .rlim_cur = 64, .rlim_max = 64 };
+	int fd;
+
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	fd = fd_raise(open("/dev/null", O_RDONLY));
+	ck_assert_int_ge(fd, 32);
+	ck_assert_int_lt(fd, 64);
+}
+END_TEST
+
+START_TEST(passes_an_error_on)
+{
+	ck_assert_int_eq(fd_raise(open("/nowhere/at/all", O_RDONLY)), -ENOENT);
+}
+END_TEST
+
+START_TEST(closes_what_it_cannot_raise)
+{
+	struct rlimit limit = { .rlim_cur = 1000, .rlim_max = 1000 };
+	int fd = open("/dev/null", O_RDONLY);
+
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	while (fcntl(fd, F_DUPFD, FD_FLOOR) >= 0)
+		;
+	ck_assert_int_eq(fd_raise(fd), -EMFILE);
+	ck_assert_int_eq(fcntl(fd, F_GETFD), -1);
+}
+END_TEST
+
+START_TEST(writes_and_reads)
+{
+	int fd = memory();
+	char text[8] = { 0 };
+
+	ck_assert_int_eq(fd_write(fd, "hello", 5, -1), 0);
+	ck_assert_int_eq(fd_write(fd, "J", 1, 0), 0);
+	ck_assert_int_eq(fd_read(fd, text, 5, 0), 0);
+	ck_assert_str_eq(text, "Jello");
+	ck_assert_int_eq(fd_read(fd, text, 5, 1), -ENODATA);
+	ck_assert_int_eq(fd_read(-1, text, 1, 0), -EBADF);
+	ck_assert_int_eq(fd_write(-1, text, 1, 0), -EBADF);
+	close(fd);
+}
+END_TEST
+
+START_TEST(copies_a_part)
+{
+	int in = memory(), out = memory();
+	char text[8] = { 0 };
+
+	ck_assert_int_eq(fd_write(in, "0123456789", 10, 0), 0);
+	ck_assert_int_eq(fd_copy(out, in, 2, 3), 0);
+	ck_assert_int_eq(fd_copy(out, in, 8, 2), 0);
+	ck_assert_int_eq(fd_read(out, text, 5, 0), 0);
+	ck_assert_str_eq(text, "23489");
+	ck_assert_int_eq(fd_copy(out, in, 8, 3), -ENODATA);
+	close(in);
+	close(out);
+}
+END_TEST
+
+int main(void)
+{
+	TCase *tests = tcase_create("all");
+	Suite *suite = suite_create("fd");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_test(tests, raises);
+	tcase_add_test(tests, raises_as_far_as_the_limit_allows);
+	tcase_add_test(tests, passes_an_error_on);
+	tcase_add_test(tests, closes_what_it_cannot_raise);
+	tcase_add_test(tests, writes_and_reads);
+	tcase_add_test(tests, copies_a_part);
+	suite_add_tcase(suite, tests);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

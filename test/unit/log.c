@@ -1,0 +1,147 @@
+/* core/log: one line each, up to a level, and only where it is wanted. */
+#include "core/log.h"
+
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char path[] = "/tmp/log-test-XXXXXX";
+static char text[8192];
+
+static void setup(void)
+{
+	int fd = mkstemp(path);
+
+	ck_assert_int_ge(fd, 0);
+	close(fd);
+}
+
+static void teardown(void)
+{
+	unlink(path);
+}
+
+/* What the file holds now. */
+static const char *written(void)
+{
+	int fd = open(path, O_RDONLY);
+	ssize_t n = read(fd, text, sizeof(text) - 1);
+
+	ck_assert_int_ge(n, 0);
+	text[n] = '\0';
+	close(fd);
+	return text;
+}
+
+START_TEST(says_up_to_its_level)
+{
+	char expected[128];
+
+	ck_assert_int_eq(log_open(LOG_WARN, path), 0);
+	log_debug("debug");
+	log_info("info");
+	log_warn("warn %d", 1);
+	log_error("error %s", "two");
+	snprintf(expected, sizeof(expected),
+		 "asprof-agent[%d]: warn 1\nasprof-agent[%d]: error two\n", getpid(), getpid());
+	ck_assert_str_eq(written(), expected);
+}
+END_TEST
+
+START_TEST(says_nothing_when_off)
+{
+	ck_assert_int_eq(log_open(LOG_OFF, path), 0);
+	log_error("error");
+	ck_assert_str_eq(written(), "");
+}
+END_TEST
+
+START_TEST(one_line_whatever_it_says)
+{
+	static char much[4000];
+
+	memset(much, 'x', sizeof(much) - 1);
+	ck_assert_int_eq(log_open(LOG_WARN, path), 0);
+	log_warn("two\nlines\033[2J");
+	log_warn("%s", much);
+	ck_assert_ptr_nonnull(strstr(written(), "two lines [2J\n"));
+	ck_assert_uint_le(strlen(text), 2048);
+	ck_assert_int_eq(text[strlen(text) - 1], '\n');
+	ck_assert_ptr_eq(strchr(strchr(text, '\n') + 1, '\n'), text + strlen(text) - 1);
+}
+END_TEST
+
+START_TEST(preserves_errno)
+{
+	ck_assert_int_eq(log_open(LOG_WARN, path), 0);
+	errno = EDOM;
+	log_warn("warn");
+	ck_assert_int_eq(errno, EDOM);
+}
+END_TEST
+
+START_TEST(cannot_be_opened)
+{
+	ck_assert_int_eq(log_open(LOG_WARN, "/nowhere/at/all"), -ENOENT);
+}
+END_TEST
+
+/* What the program puts in stderr's place is not written to. */
+START_TEST(stderr_alone)
+{
+	int file = open(path, O_WRONLY), other[2];
+
+	ck_assert_int_eq(pipe(other), 0);
+	ck_assert_int_eq(fcntl(other[0], F_SETFL, O_NONBLOCK), 0);
+	ck_assert_int_eq(dup2(file, STDERR_FILENO), STDERR_FILENO);
+	ck_assert_int_eq(log_open(LOG_WARN, NULL), 0);
+	log_warn("before");
+	ck_assert_int_eq(dup2(other[1], STDERR_FILENO), STDERR_FILENO);
+	log_warn("after");
+	ck_assert_int_eq(read(other[0], text, sizeof(text)), -1);
+	ck_assert_int_eq(errno, EAGAIN);
+	ck_assert_ptr_nonnull(strstr(written(), "before"));
+	ck_assert_ptr_null(strstr(text, "after"));
+}
+END_TEST
+
+START_TEST(reader_is_gone)
+{
+	int ends[2];
+
+	ck_assert_int_eq(pipe(ends), 0);
+	ck_assert_int_eq(dup2(ends[1], STDERR_FILENO), STDERR_FILENO);
+	ck_assert_int_eq(log_open(LOG_WARN, NULL), 0);
+	signal(SIGPIPE, SIG_DFL);
+	close(ends[0]);
+	log_warn("nobody hears"); /* and nobody dies */
+}
+END_TEST
+
+int main(void)
+{
+	TCase *tests = tcase_create("all");
+	Suite *suite = suite_create("log");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_checked_fixture(tests, setup, teardown);
+	tcase_add_test(tests, says_up_to_its_level);
+	tcase_add_test(tests, says_nothing_when_off);
+	tcase_add_test(tests, one_line_whatever_it_says);
+	tcase_add_test(tests, preserves_errno);
+	tcase_add_test(tests, cannot_be_opened);
+	tcase_add_test(tests, stderr_alone);
+	tcase_add_test(tests, reader_is_gone);
+	suite_add_tcase(suite, tests);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
