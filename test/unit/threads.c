@@ -1,0 +1,176 @@
+/* engine/threads: every thread has a slot while it lives, whichever way it came. */
+#include "engine/threads.h"
+
+#include <check.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <unistd.h>
+
+static sem_t ready, leave;
+static pid_t tid;
+static struct thread *taken;
+
+static void setup(void)
+{
+	static const struct thread_timers timers = { .signo = 0, .cpu_interval_ns = UINT64_MAX };
+
+	sem_init(&ready, 0, 0);
+	sem_init(&leave, 0, 0);
+	ck_assert_int_eq(threads_open(&timers), 0);
+}
+
+static void find(void *wanted, struct thread *t)
+{
+	if (atomic_load(&t->tid) == *(pid_t *)wanted)
+		taken = t;
+}
+
+static struct thread *slot_of_tid(pid_t wanted)
+{
+	taken = NULL;
+	threads_each(find, &wanted);
+	return taken;
+}
+
+static void count_last(void *count, struct thread *t)
+{
+	ck_assert(atomic_load(&t->ended));
+	++*(int *)count;
+}
+
+/* As a thread that the interposers know. */
+static void *told(void *unused)
+{
+	tid = gettid();
+	threads_started(0x1000, 0x2000, 0x3000);
+	sem_post(&ready);
+	sem_wait(&leave);
+	threads_ended();
+	return unused;
+}
+
+static void *untold(void *unused)
+{
+	tid = gettid();
+	sem_post(&ready);
+	sem_wait(&leave);
+	return unused;
+}
+
+START_TEST(the_first_thread_is_found)
+{
+	struct thread *own = threads_self();
+
+	ck_assert_ptr_nonnull(own);
+	ck_assert_ptr_eq(own, slot_of_tid(getpid()));
+	ck_assert(own->found);
+	ck_assert_uint_lt(own->stack_low, (uintptr_t)&own);
+	ck_assert_uint_gt(own->stack_high, (uintptr_t)&own);
+	ck_assert_uint_eq(threads_count(), 1);
+}
+END_TEST
+
+START_TEST(a_thread_takes_and_leaves_its_slot)
+{
+	pthread_t thread;
+	struct thread *t;
+	int reaped = 0;
+
+	ck_assert_int_eq(pthread_create(&thread, NULL, told, NULL), 0);
+	sem_wait(&ready);
+	t = slot_of_tid(tid);
+	ck_assert_ptr_nonnull(t);
+	ck_assert(!t->found);
+	ck_assert_uint_eq(t->stack_low, 0x1000);
+	ck_assert_uint_eq(t->stack_high, 0x2000);
+	ck_assert_uint_eq(t->entry, 0x3000);
+	ck_assert_uint_eq(threads_count(), 2);
+	threads_reap(count_last, &reaped);
+	ck_assert_int_eq(reaped, 0);
+	sem_post(&leave);
+	pthread_join(thread, NULL);
+	threads_reap(count_last, &reaped);
+	ck_assert_int_eq(reaped, 1);
+	ck_assert_uint_eq(threads_count(), 1);
+	ck_assert_ptr_null(slot_of_tid(tid));
+	/* The slot is there for the next. */
+	ck_assert_int_eq(pthread_create(&thread, NULL, told, NULL), 0);
+	sem_wait(&ready);
+	ck_assert_ptr_eq(slot_of_tid(tid), t);
+	sem_post(&leave);
+	pthread_join(thread, NULL);
+}
+END_TEST
+
+/* It may be about to take a slot itself, so it takes two looks. */
+START_TEST(a_thread_is_found_by_looking)
+{
+	pthread_t thread;
+	struct thread *t;
+	int reaped = 0;
+
+	ck_assert_int_eq(pthread_create(&thread, NULL, untold, NULL), 0);
+	sem_wait(&ready);
+	threads_look();
+	ck_assert_ptr_null(slot_of_tid(tid));
+	threads_look();
+	t = slot_of_tid(tid);
+	ck_assert_ptr_nonnull(t);
+	ck_assert(t->found);
+	sem_post(&leave);
+	pthread_join(thread, NULL);
+	/* The kernel may still list it for a moment. */
+	while (!atomic_load(&t->ended)) {
+		usleep(1000);
+		threads_look();
+	}
+	threads_reap(count_last, &reaped);
+	ck_assert_int_eq(reaped, 1);
+}
+END_TEST
+
+START_TEST(a_signals_value_is_checked)
+{
+	struct thread *own = threads_self();
+
+	ck_assert(threads_owns((uintptr_t)own));
+	ck_assert(!threads_owns((uintptr_t)own + 8));
+	ck_assert(!threads_owns(0));
+	ck_assert(!threads_owns((uintptr_t)&own));
+	ck_assert_uint_eq((uintptr_t)own & THREAD_TIMER_BITS, 0);
+}
+END_TEST
+
+START_TEST(closed)
+{
+	threads_close();
+	ck_assert_uint_eq(threads_count(), 0);
+	threads_started(1, 2, 3); /* nobody keeps slots now */
+	ck_assert_uint_eq(threads_count(), 0);
+	setup();
+	ck_assert_uint_eq(threads_count(), 1);
+}
+END_TEST
+
+int main(void)
+{
+	TCase *tests = tcase_create("all");
+	Suite *suite = suite_create("threads");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_checked_fixture(tests, setup, NULL);
+	tcase_set_timeout(tests, 60);
+	tcase_add_test(tests, the_first_thread_is_found);
+	tcase_add_test(tests, a_thread_takes_and_leaves_its_slot);
+	tcase_add_test(tests, a_thread_is_found_by_looking);
+	tcase_add_test(tests, a_signals_value_is_checked);
+	tcase_add_test(tests, closed);
+	suite_add_tcase(suite, tests);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
