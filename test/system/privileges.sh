@@ -8,6 +8,7 @@ if [ "$(id -u)" -ne 0 ] || ! command -v setpriv >/dev/null || ! "${drop[@]}" tru
 	echo "this needs root, and setpriv"
 	exit 77
 fi
+for_everybody
 for engine in $(engines); do
 	# While the agent is asleep, and while it starts.
 	for delay in 1h 0; do

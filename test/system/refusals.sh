@@ -44,7 +44,7 @@ refused "relative library" "ASPROF_AGENT_LIB" LIB=here/lib.so
 # Permissions do not hold root back, so root runs the rest as somebody else.
 if [ "$(id -u)" -eq 0 ]; then
 	as_user=(setpriv --reuid=65534 --regid=65534 --clear-groups)
-	chmod 0711 "$work"
+	for_everybody
 fi
 
 with_library "missing library" "cannot find $work/none.so: .*" "$work/none.so"

@@ -10,7 +10,7 @@ while [ $i -lt 300000 ]; do i=$((i + 1)); done
 echo out
 exit 5
 END
-chmod 0711 "$work"
+for_everybody
 
 # surrounded WHAT LINE SCRIPT: SCRIPT, of bash, ends with `exec "$@"`, which is the program. LINE is
 # what stderr matches, empty where the program must be profiled.
