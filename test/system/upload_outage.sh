@@ -2,10 +2,11 @@
 # The store is away, then back: every report arrives, once, whether it waited in memory or in a
 # spool; where there was no room for all, the next report tells how many went.
 #
-# OUTAGE (6) is how many seconds it is away.
+# OUTAGE (9) is how many seconds it is away: long enough to fill a spool of 64 KiB on a busy machine,
+# where a report is hardly 10 KiB.
 . "$(dirname "$0")/upload.inc"
 . "$here/strict.inc"
-OUTAGE=${OUTAGE:-6}
+OUTAGE=${OUTAGE:-9}
 
 port=$(free_port)
 export url=http://127.0.0.1:$port
