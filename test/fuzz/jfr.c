@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "decoder/heap_order.h"
+#include "decoder/last_table.h"
 #include "decoder/polls.h"
 #include "decoder/raw_stack.h"
 #include "decoder/resolve.h"
@@ -44,6 +45,24 @@ static void read_events(struct jfr_chunk *chunk, struct resolve *resolve, struct
 	raw_stack_free(&stack);
 }
 
+/* The other way to what lives. */
+static void find_last(struct jfr_chunk *chunk)
+{
+	struct last_table table;
+	struct jfr_event event;
+	struct jfr_scan scan;
+
+	if (last_table_open(&table, chunk))
+		return;
+	jfr_scan(&scan, chunk, LAST_KINDS);
+	while (jfr_next(&scan, &event))
+		if (event.slot[JFR_ADDRESS] && last_table_note(&table, &event))
+			break;
+	last_table_has(&table, 1);
+	last_table_keep_held(&table);
+	last_table_close(&table);
+}
+
 static void read_chunk(const uint8_t *data, const struct jfr_header *header)
 {
 	struct feed_chunk from = { .file = "a_1_2.jfr", .data = data, .header = *header };
@@ -67,6 +86,7 @@ static void read_chunk(const uint8_t *data, const struct jfr_header *header)
 	if (!runs_find(&runs, &chunk, memory))
 		runs_merge(&runs, &chunk, memory, visit, &sum);
 	runs_free(&runs);
+	find_last(&chunk);
 	polls_read(&polls, &chunk);
 	polls_at(&polls, 1, sum);
 	polls_free(&polls);
