@@ -84,13 +84,10 @@ static int grow_entries(struct intern *intern)
 
 uint32_t intern(struct intern *intern, const void *key, size_t length)
 {
+	uint32_t hash = hash_bytes(key, length), i, id;
 	struct intern_entry *entry;
-	uint32_t hash, i, id;
 	const void *copy;
 
-	if (!length)
-		key = ""; /* that of a buffer which nothing was put into is NULL */
-	hash = hash_bytes(key, length);
 	if ((intern->count + 1) * 2 > intern->slot_count && grow_slots(intern))
 		return 0;
 	for (i = hash & (intern->slot_count - 1); (id = intern->slots[i]);
