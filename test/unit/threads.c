@@ -10,6 +10,7 @@
 static sem_t ready, leave;
 static pid_t tid;
 static struct thread *taken;
+static uint32_t before; /* a sanitizer has threads of its own */
 
 static void setup(void)
 {
@@ -18,6 +19,8 @@ static void setup(void)
 	sem_init(&ready, 0, 0);
 	sem_init(&leave, 0, 0);
 	ck_assert_int_eq(threads_open(&timers), 0);
+	before = threads_count();
+	ck_assert_uint_ge(before, 1);
 }
 
 static void find(void *wanted, struct thread *t)
@@ -67,7 +70,6 @@ START_TEST(the_first_thread_is_found)
 	ck_assert(own->found);
 	ck_assert_uint_lt(own->stack_low, (uintptr_t)&own);
 	ck_assert_uint_gt(own->stack_high, (uintptr_t)&own);
-	ck_assert_uint_eq(threads_count(), 1);
 }
 END_TEST
 
@@ -85,14 +87,14 @@ START_TEST(a_thread_takes_and_leaves_its_slot)
 	ck_assert_uint_eq(t->stack_low, 0x1000);
 	ck_assert_uint_eq(t->stack_high, 0x2000);
 	ck_assert_uint_eq(t->entry, 0x3000);
-	ck_assert_uint_eq(threads_count(), 2);
+	ck_assert_uint_eq(threads_count(), before + 1);
 	threads_reap(count_last, &reaped);
 	ck_assert_int_eq(reaped, 0);
 	sem_post(&leave);
 	pthread_join(thread, NULL);
 	threads_reap(count_last, &reaped);
 	ck_assert_int_eq(reaped, 1);
-	ck_assert_uint_eq(threads_count(), 1);
+	ck_assert_uint_eq(threads_count(), before);
 	ck_assert_ptr_null(slot_of_tid(tid));
 	/* The slot is there for the next. */
 	ck_assert_int_eq(pthread_create(&thread, NULL, told, NULL), 0);
@@ -149,7 +151,7 @@ START_TEST(closed)
 	threads_started(1, 2, 3); /* nobody keeps slots now */
 	ck_assert_uint_eq(threads_count(), 0);
 	setup();
-	ck_assert_uint_eq(threads_count(), 1);
+	ck_assert_ptr_nonnull(slot_of_tid(getpid()));
 }
 END_TEST
 
