@@ -163,8 +163,8 @@ static int wrong(const struct args *args, const struct command_option *row, cons
 #define REGEX_LENGTH_MAX  1024
 #define REGEX_REPEATS_MAX 5000
 
-/* The C library unrolls x{1,255}, and doubles what is repeated again; nested, they would fill the
- * memory, or take hours. */
+/* The C library unrolls x{1,255}, and more than doubles what is repeated again; nested, they would
+ * fill the memory, or take hours. */
 static bool regex_is_sane(const char *text)
 {
 	double repeats = 1;
@@ -181,7 +181,7 @@ static bool regex_is_sane(const char *text)
 	}
 	for (const char *p = text; *p; p++)
 		if (p > text && strchr("+*?{", *p) && strchr(")+*?}", p[-1]))
-			repeats *= 2;
+			repeats *= 4;
 	return repeats <= REGEX_REPEATS_MAX;
 }
 
