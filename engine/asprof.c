@@ -197,7 +197,7 @@ static bool memory_only(const struct request *r)
 }
 
 /* For chunks of native memory, or of all else. */
-static void describe(collector_settings settings, const struct request *r, bool memory)
+static void describe(chunk_settings settings, const struct request *r, bool memory)
 {
 	size_t n = 0;
 
@@ -245,7 +245,7 @@ static int start_sampling(const struct request *r)
 
 static asprof_error_t start(const char *options, asprof_writer_t output)
 {
-	collector_settings samples = { 0 }, memory = { 0 };
+	chunk_settings samples = { 0 }, memory = { 0 };
 	struct request r;
 	asprof_error_t wrong;
 	int err;

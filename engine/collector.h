@@ -4,24 +4,15 @@
 #define ENGINE_COLLECTOR_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
-struct collector_setting {
-	const char *key;
-	char value[64];
-};
-
-#define COLLECTOR_SETTINGS_MAX 12
-
-/* Settings that stand in every chunk; a key of NULL ends them. */
-typedef struct collector_setting collector_settings[COLLECTOR_SETTINGS_MAX];
+#include "engine/chunks.h"
 
 /* Begin the first chunk at the end of the file FD, which stays the caller's. Native memory has
  * chunks of its own, behind the others; settings are NULL where no such samples will come.
  * BESIDE_ANOTHER: the file's chunks will be put beside those of another engine. Returns 0 or
  * -errno. */
-int collector_start(int fd, const collector_settings *samples, const collector_settings *memory,
+int collector_start(int fd, const chunk_settings *samples, const chunk_settings *memory,
 		    bool beside_another);
 
 /* Take what the rings hold, and do what is due each second. */
