@@ -1,0 +1,570 @@
+/* engine/wall: every thread is counted once an interval, and disturbed only when it has moved.
+ * The threads, their CPU time and the recording are data of this file, in place of the modules that
+ * wall.c calls; so is the time, which it is told. */
+#include "engine/wall.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/clock.h"
+#include "core/random.h"
+
+#define MS       ((uint64_t)1000000)
+#define INTERVAL (100 * MS)
+#define START    (1000 * MS)
+
+#define THREADS 2
+
+static struct {
+	struct thread slot;
+	uint64_t cpu_ns;
+	unsigned interrupted;
+} threads[THREADS];
+static size_t thread_count;
+static unsigned looks; /* at all threads */
+static uint64_t interrupted_within_ns;
+static bool can_interrupt;
+static uint64_t phase_ns, phase_below_ns;
+
+static struct event {
+	uint64_t ticks, span;
+	pid_t tid;
+	uint32_t stack;
+	enum jfr_thread_state state;
+	uint32_t samples;
+} events[4];
+static size_t event_count;
+static bool cut; /* the stack of the next sample */
+
+void threads_each(void (*visit)(void *context, struct thread *thread), void *context)
+{
+	looks++;
+	for (size_t i = 0; i < thread_count; i++)
+		visit(context, &threads[i].slot);
+}
+
+static size_t thread_of(const struct thread_clock *clock)
+{
+	size_t i = 0;
+
+	while (&threads[i].slot.clock != clock)
+		ck_assert_uint_lt(++i, thread_count);
+	return i;
+}
+
+uint64_t thread_clock_cpu(const struct thread_clock *clock)
+{
+	return threads[thread_of(clock)].cpu_ns;
+}
+
+bool thread_clock_interrupt(struct thread_clock *clock, uint64_t within_ns)
+{
+	threads[thread_of(clock)].interrupted++;
+	interrupted_within_ns = within_ns;
+	return can_interrupt;
+}
+
+uint64_t random_below(uint64_t bound)
+{
+	phase_below_ns = bound;
+	return phase_ns;
+}
+
+/* A stack is its innermost address, and how many more there are. */
+static uint32_t stack_id(uintptr_t innermost, size_t depth, bool truncated)
+{
+	return (uint32_t)(innermost * 100 + depth * 2 + truncated);
+}
+
+uint32_t jfr_stack(struct jfr_writer *w, const uintptr_t *pcs, size_t count, bool truncated)
+{
+	(void)w;
+	return stack_id(count ? pcs[0] : 0, count, truncated);
+}
+
+void jfr_wall_sample(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t stack,
+		     enum jfr_thread_state state, uint32_t samples, uint64_t span_ticks)
+{
+	(void)w;
+	ck_assert_uint_lt(event_count, sizeof(events) / sizeof(events[0]));
+	events[event_count++] = (struct event){ ticks, span_ticks, tid, stack, state, samples };
+}
+
+/* The thread I has answered the interruption: on a stack of DEPTH from INNERMOST on. */
+static void answer(size_t i, enum jfr_thread_state state, uintptr_t innermost, size_t depth,
+		   pid_t tid)
+{
+	struct sample *s = calloc(1, sizeof(*s) + depth * sizeof(uintptr_t));
+	uintptr_t *pcs;
+
+	ck_assert_ptr_nonnull(s);
+	pcs = s->pcs;
+	s->kind = SAMPLE_WALL;
+	s->state = (uint8_t)state;
+	s->tid = tid;
+	s->ticks = 7;
+	s->truncated = cut;
+	s->count = (uint32_t)depth;
+	s->args[0] = (uintptr_t)&threads[i].slot;
+	s->args[1] = threads[i].cpu_ns;
+	for (size_t at = 0; at < depth; at++)
+		pcs[at] = innermost + at;
+	wall_take(NULL, s);
+	free(s);
+}
+
+static void sleeps(size_t i, uintptr_t innermost)
+{
+	answer(i, JFR_STATE_SLEEPING, innermost, 3, threads[i].slot.tid);
+}
+
+static void runs(size_t i, uintptr_t innermost)
+{
+	answer(i, JFR_STATE_RUNNABLE, innermost, 3, threads[i].slot.tid);
+}
+
+static void expect_event(size_t at, pid_t tid, uintptr_t innermost, enum jfr_thread_state state,
+			 uint32_t samples)
+{
+	ck_assert_uint_lt(at, event_count);
+	ck_assert_int_eq(events[at].tid, tid);
+	ck_assert_uint_eq(events[at].stack, stack_id(innermost, 3, false));
+	ck_assert_int_eq(events[at].state, state);
+	ck_assert_uint_eq(events[at].samples, samples);
+	ck_assert_uint_eq(events[at].ticks, 7);
+}
+
+/* Thread 0 is due at START, and each interval from then on. */
+static void begin(size_t count)
+{
+	thread_count = count;
+	for (size_t i = 0; i < count; i++)
+		threads[i].slot.tid = (pid_t)(100 + i);
+	wall_start(INTERVAL);
+	phase_ns = 0;
+}
+
+static void setup(void)
+{
+	memset(threads, 0, sizeof(threads));
+	thread_count = event_count = 0;
+	looks = 0;
+	cut = false;
+	can_interrupt = true;
+}
+
+static void teardown(void)
+{
+	wall_stop();
+}
+
+/* The visits of NUMBER intervals from START on, the first being FIRST. */
+static void visit(unsigned first, unsigned number)
+{
+	for (unsigned i = first; i < first + number; i++)
+		wall_visit(START + i * INTERVAL);
+}
+
+START_TEST(off)
+{
+	begin(1);
+	wall_stop();
+	ck_assert_uint_eq(wall_visit(START), UINT64_MAX);
+	ck_assert_uint_eq(threads[0].interrupted, 0);
+}
+END_TEST
+
+START_TEST(first_visit_is_anywhere_in_the_interval)
+{
+	begin(1);
+	phase_ns = 30 * MS;
+	ck_assert_uint_eq(wall_visit(START), START + 30 * MS);
+	ck_assert_uint_eq(phase_below_ns, INTERVAL);
+	ck_assert_uint_eq(threads[0].interrupted, 0);
+	ck_assert_uint_eq(wall_visit(START + 30 * MS - 1), START + 30 * MS);
+	ck_assert_uint_eq(threads[0].interrupted, 0);
+	ck_assert_uint_eq(wall_visit(START + 30 * MS), START + 30 * MS + INTERVAL);
+	ck_assert_uint_eq(threads[0].interrupted, 1);
+}
+END_TEST
+
+/* Over the scheduler's ticks, and in short intervals over a part of those. */
+START_TEST(interruptions_are_spread)
+{
+	static const struct {
+		uint64_t interval, within;
+	} rows[] = { { INTERVAL, 10 * MS }, { 40 * MS, 10 * MS }, { 8 * MS, 2 * MS } };
+
+	begin(1);
+	wall_start(rows[_i].interval);
+	wall_visit(START);
+	ck_assert_uint_eq(interrupted_within_ns, rows[_i].within);
+}
+END_TEST
+
+START_TEST(nothing_to_do_before_the_next_visit)
+{
+	unsigned before;
+
+	begin(1);
+	ck_assert_uint_eq(wall_visit(START), START + INTERVAL);
+	before = looks;
+	ck_assert_uint_eq(wall_visit(START + INTERVAL - 1), START + INTERVAL);
+	ck_assert_uint_eq(looks, before);
+	wall_visit(START + INTERVAL);
+	ck_assert_uint_eq(looks, before + 1);
+}
+END_TEST
+
+START_TEST(no_thread)
+{
+	begin(0);
+	ck_assert_uint_eq(wall_visit(START), START + INTERVAL);
+}
+END_TEST
+
+/* Two that are due 2 ms apart are visited in one go, a twentieth of the interval later. */
+START_TEST(visits_are_made_together)
+{
+	begin(2);
+	threads[0].slot.wall.due_ns = START;
+	threads[1].slot.wall.due_ns = START + 2 * MS;
+	ck_assert_uint_eq(wall_visit(START), START + 5 * MS);
+	ck_assert_uint_eq(threads[1].interrupted, 0);
+	/* The first is due at its own time again, not a go later. */
+	ck_assert_uint_eq(wall_visit(START + 5 * MS), START + INTERVAL);
+	ck_assert_uint_eq(threads[0].interrupted, 1);
+	ck_assert_uint_eq(threads[1].interrupted, 1);
+}
+END_TEST
+
+START_TEST(goes_are_a_millisecond_apart_at_least)
+{
+	begin(1);
+	wall_start(MS / 5);
+	ck_assert_uint_eq(wall_visit(START), START + MS);
+}
+END_TEST
+
+START_TEST(a_thread_that_runs_is_interrupted_each_time)
+{
+	begin(1);
+	for (unsigned i = 0; i < 3; i++) {
+		visit(i, 1);
+		ck_assert_uint_eq(threads[0].interrupted, i + 1);
+		ck_assert_uint_eq(event_count, i);
+		runs(0, 0x10 + i);
+		expect_event(i, 100, 0x10 + i, JFR_STATE_RUNNABLE, 1);
+		ck_assert_uint_eq(events[i].span, 0);
+	}
+	wall_flush(NULL);
+	ck_assert_uint_eq(event_count, 3);
+}
+END_TEST
+
+START_TEST(a_sleeper_is_interrupted_once_and_counted)
+{
+	uint64_t before, after;
+
+	begin(1);
+	visit(0, 1);
+	sleeps(0, 0x20);
+	visit(1, 3);
+	before = clock_ticks();
+	visit(4, 1);
+	after = clock_ticks();
+	ck_assert_uint_eq(threads[0].interrupted, 1);
+	ck_assert_uint_eq(event_count, 0);
+	wall_flush(NULL);
+	ck_assert_uint_eq(event_count, 1);
+	expect_event(0, 100, 0x20, JFR_STATE_SLEEPING, 5);
+	/* From its sample to the last visit. */
+	ck_assert_uint_ge(events[0].span, before - 7);
+	ck_assert_uint_le(events[0].span, after - 7);
+}
+END_TEST
+
+/* What is asleep at the end of a chunk is counted into the next, from its first visit there on. */
+START_TEST(a_sleeper_is_counted_in_each_chunk)
+{
+	uint64_t before;
+
+	begin(1);
+	visit(0, 1);
+	sleeps(0, 0x20);
+	wall_flush(NULL);
+	wall_flush(NULL);
+	ck_assert_uint_eq(event_count, 1);
+	expect_event(0, 100, 0x20, JFR_STATE_SLEEPING, 1);
+	ck_assert_uint_eq(events[0].span, 0);
+	before = clock_ticks();
+	visit(1, 2);
+	wall_flush(NULL);
+	ck_assert_uint_eq(threads[0].interrupted, 1);
+	ck_assert_uint_eq(event_count, 2);
+	ck_assert_uint_eq(events[1].samples, 2);
+	ck_assert_uint_eq(events[1].stack, events[0].stack);
+	ck_assert_uint_ge(events[1].ticks, before);
+	ck_assert_uint_le(events[1].span, clock_ticks() - events[1].ticks);
+}
+END_TEST
+
+/* Only the way back to sleep, looked at once, is no life sign. */
+START_TEST(cpu_time_is_a_life_sign)
+{
+	static const struct {
+		uint64_t first_ns, second_ns; /* spent before each of the visits */
+		unsigned interrupted[2];      /* by then */
+	} rows[] = {
+		{ 0, 0, { 1, 1 } },     { 50000, 0, { 1, 1 } }, { 50001, 0, { 2, 2 } },
+		{ 50000, 1, { 1, 2 } }, { 0, 1, { 1, 2 } },
+	};
+
+	begin(1);
+	threads[0].cpu_ns = 12345;
+	visit(0, 1);
+	sleeps(0, 0x20);
+	threads[0].cpu_ns += rows[_i].first_ns;
+	visit(1, 1);
+	ck_assert_uint_eq(threads[0].interrupted, rows[_i].interrupted[0]);
+	threads[0].cpu_ns += rows[_i].second_ns;
+	visit(2, 1);
+	ck_assert_uint_eq(threads[0].interrupted, rows[_i].interrupted[1]);
+}
+END_TEST
+
+START_TEST(a_sleeper_that_moves_is_written_first)
+{
+	begin(1);
+	visit(0, 1);
+	sleeps(0, 0x20);
+	visit(1, 2);
+	threads[0].cpu_ns += MS;
+	visit(3, 1);
+	ck_assert_uint_eq(threads[0].interrupted, 2);
+	sleeps(0, 0x30);
+	ck_assert_uint_eq(event_count, 1);
+	expect_event(0, 100, 0x20, JFR_STATE_SLEEPING, 3);
+	/* Its way back is looked at anew. */
+	threads[0].cpu_ns += 50000;
+	visit(4, 1);
+	ck_assert_uint_eq(threads[0].interrupted, 2);
+	threads[0].cpu_ns += MS;
+	visit(5, 1);
+	runs(0, 0x40);
+	ck_assert_uint_eq(event_count, 3);
+	expect_event(1, 100, 0x30, JFR_STATE_SLEEPING, 2);
+	expect_event(2, 100, 0x40, JFR_STATE_RUNNABLE, 1);
+	visit(6, 1);
+	ck_assert_uint_eq(threads[0].interrupted, 4);
+}
+END_TEST
+
+/* The agent thread came late: the sample stands for all visits, and the next is due in time. */
+START_TEST(visits_that_were_missed_are_counted)
+{
+	begin(1);
+	wall_visit(START);
+	runs(0, 0x10);
+	ck_assert_uint_eq(wall_visit(START + 4 * INTERVAL + INTERVAL / 2), START + 5 * INTERVAL);
+	ck_assert_uint_eq(threads[0].interrupted, 2);
+	sleeps(0, 0x20);
+	visit(7, 1);
+	wall_flush(NULL);
+	ck_assert_uint_eq(event_count, 2);
+	expect_event(1, 100, 0x20, JFR_STATE_SLEEPING, 4 + 3);
+}
+END_TEST
+
+START_TEST(one_that_runs_owes_what_was_missed)
+{
+	begin(1);
+	visit(0, 1);
+	visit(3, 1);
+	ck_assert_uint_eq(threads[0].interrupted, 2);
+	runs(0, 0x10);
+	runs(0, 0x10);
+	ck_assert_uint_eq(event_count, 2);
+	expect_event(0, 100, 0x10, JFR_STATE_RUNNABLE, 4);
+	expect_event(1, 100, 0x10, JFR_STATE_RUNNABLE, 1);
+}
+END_TEST
+
+/* It ran, and then went where no signal reaches it: it is where it was when it ran. */
+START_TEST(a_sleeper_that_does_not_answer_is_counted)
+{
+	begin(1);
+	visit(0, 1);
+	sleeps(0, 0x20);
+	threads[0].cpu_ns += MS;
+	visit(1, 3);
+	ck_assert_uint_eq(threads[0].interrupted, 2);
+	sleeps(0, 0x30);
+	expect_event(0, 100, 0x20, JFR_STATE_SLEEPING, 3);
+	wall_flush(NULL);
+	expect_event(1, 100, 0x30, JFR_STATE_SLEEPING, 1);
+}
+END_TEST
+
+START_TEST(one_that_cannot_be_interrupted_now_is_counted_later)
+{
+	begin(1);
+	can_interrupt = false;
+	visit(0, 1);
+	sleeps(0, 0x20);
+	threads[0].cpu_ns += MS;
+	visit(1, 2);
+	can_interrupt = true;
+	visit(3, 1);
+	ck_assert_uint_eq(threads[0].interrupted, 4);
+	runs(0, 0x30);
+	ck_assert_uint_eq(event_count, 2);
+	expect_event(0, 100, 0x20, JFR_STATE_SLEEPING, 1);
+	expect_event(1, 100, 0x30, JFR_STATE_RUNNABLE, 3);
+}
+END_TEST
+
+START_TEST(each_thread_by_itself)
+{
+	begin(2);
+	visit(0, 1);
+	sleeps(0, 0x20);
+	runs(1, 0x30);
+	visit(1, 1);
+	ck_assert_uint_eq(threads[0].interrupted, 1);
+	ck_assert_uint_eq(threads[1].interrupted, 2);
+	sleeps(1, 0x40);
+	visit(2, 1);
+	ck_assert_uint_eq(threads[0].interrupted, 1);
+	ck_assert_uint_eq(threads[1].interrupted, 2);
+	wall_flush(NULL);
+	ck_assert_uint_eq(event_count, 3);
+	expect_event(0, 101, 0x30, JFR_STATE_RUNNABLE, 1);
+	expect_event(1, 100, 0x20, JFR_STATE_SLEEPING, 3);
+	expect_event(2, 101, 0x40, JFR_STATE_SLEEPING, 2);
+}
+END_TEST
+
+START_TEST(a_thread_that_is_gone_is_not_counted_any_more)
+{
+	begin(1);
+	visit(0, 1);
+	sleeps(0, 0x20);
+	visit(1, 1);
+	atomic_store(&threads[0].slot.ended, true);
+	visit(2, 1);
+	wall_end(NULL, &threads[0].slot);
+	ck_assert_uint_eq(event_count, 1);
+	expect_event(0, 100, 0x20, JFR_STATE_SLEEPING, 2);
+	/* The next one in its slot has no past. */
+	atomic_store(&threads[0].slot.ended, false);
+	wall_flush(NULL);
+	ck_assert_uint_eq(event_count, 1);
+	visit(3, 1);
+	ck_assert_uint_eq(threads[0].interrupted, 2);
+}
+END_TEST
+
+/* Its last sample comes out of the ring when another thread has the slot. */
+START_TEST(a_sample_of_a_thread_that_is_gone)
+{
+	begin(1);
+	visit(0, 1);
+	sleeps(0, 0x20);
+	answer(0, JFR_STATE_SLEEPING, 0x30, 3, 99);
+	ck_assert_uint_eq(event_count, 1);
+	expect_event(0, 99, 0x30, JFR_STATE_SLEEPING, 1);
+	visit(1, 1);
+	wall_flush(NULL);
+	expect_event(1, 100, 0x20, JFR_STATE_SLEEPING, 2);
+}
+END_TEST
+
+START_TEST(a_stack_of_nothing)
+{
+	begin(1);
+	visit(0, 1);
+	sleeps(0, 0x20);
+	answer(0, JFR_STATE_SLEEPING, 0, 0, 100);
+	visit(1, 1);
+	wall_flush(NULL);
+	ck_assert_uint_eq(threads[0].interrupted, 1);
+	ck_assert_uint_eq(event_count, 2);
+	ck_assert_uint_eq(events[1].stack, stack_id(0, 0, false));
+	ck_assert_uint_eq(events[1].samples, 2);
+}
+END_TEST
+
+START_TEST(a_stack_that_was_cut)
+{
+	begin(1);
+	cut = true;
+	visit(0, 1);
+	sleeps(0, 0x20);
+	cut = false;
+	visit(1, 1);
+	wall_flush(NULL);
+	ck_assert_uint_eq(event_count, 1);
+	ck_assert_uint_eq(events[0].stack, stack_id(0x20, 3, true));
+}
+END_TEST
+
+/* Sooner than the visit that was next, and nothing is left of what was counted. */
+START_TEST(stopped_and_started_again)
+{
+	begin(1);
+	visit(0, 1);
+	sleeps(0, 0x20);
+	visit(1, 1);
+	wall_stop();
+	ck_assert_ptr_null(threads[0].slot.wall.pcs);
+	wall_start(INTERVAL);
+	wall_visit(START + INTERVAL + 1);
+	ck_assert_uint_eq(threads[0].interrupted, 2);
+	wall_flush(NULL);
+	ck_assert_uint_eq(event_count, 0);
+	sleeps(0, 0x30);
+	wall_flush(NULL);
+	ck_assert_uint_eq(event_count, 1);
+	expect_event(0, 100, 0x30, JFR_STATE_SLEEPING, 1);
+}
+END_TEST
+
+int main(void)
+{
+	TCase *tests = tcase_create("all");
+	Suite *suite = suite_create("wall");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_checked_fixture(tests, setup, teardown);
+	tcase_add_test(tests, off);
+	tcase_add_test(tests, first_visit_is_anywhere_in_the_interval);
+	tcase_add_loop_test(tests, interruptions_are_spread, 0, 3);
+	tcase_add_test(tests, nothing_to_do_before_the_next_visit);
+	tcase_add_test(tests, no_thread);
+	tcase_add_test(tests, visits_are_made_together);
+	tcase_add_test(tests, goes_are_a_millisecond_apart_at_least);
+	tcase_add_test(tests, a_thread_that_runs_is_interrupted_each_time);
+	tcase_add_test(tests, a_sleeper_is_interrupted_once_and_counted);
+	tcase_add_test(tests, a_sleeper_is_counted_in_each_chunk);
+	tcase_add_loop_test(tests, cpu_time_is_a_life_sign, 0, 5);
+	tcase_add_test(tests, a_sleeper_that_moves_is_written_first);
+	tcase_add_test(tests, visits_that_were_missed_are_counted);
+	tcase_add_test(tests, one_that_runs_owes_what_was_missed);
+	tcase_add_test(tests, a_sleeper_that_does_not_answer_is_counted);
+	tcase_add_test(tests, one_that_cannot_be_interrupted_now_is_counted_later);
+	tcase_add_test(tests, each_thread_by_itself);
+	tcase_add_test(tests, a_thread_that_is_gone_is_not_counted_any_more);
+	tcase_add_test(tests, a_sample_of_a_thread_that_is_gone);
+	tcase_add_test(tests, a_stack_of_nothing);
+	tcase_add_test(tests, a_stack_that_was_cut);
+	tcase_add_test(tests, stopped_and_started_again);
+	suite_add_tcase(suite, tests);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
