@@ -133,12 +133,30 @@ static int from_dynamic(struct search *search, struct elf *file)
 	return from_section(search, file, SHT_DYNSYM);
 }
 
+/* Stubs of functions that are chosen at load (STT_GNU_IFUNC). Programs do not export theirs. */
+static int from_resolvers(struct search *search, struct elf *file, uint32_t type)
+{
+	const Elf64_Shdr *table = elf_find_section_type(file, type);
+	const Elf64_Shdr *strings = table ? elf_section(file, table->sh_link) : NULL;
+	int err;
+
+	if (!strings)
+		return 0;
+	err = plt_match_resolvers(file, table, strings, search->matches, search->count);
+	return err ? fatal(err) : tell(search, file, strings);
+}
+
 static int from_stubs(struct search *search, struct elf *file)
 {
 	const Elf64_Shdr *strings;
 	int err = plt_match(file, search->matches, search->count, &strings);
 
-	return err ? fatal(err) : tell(search, file, strings);
+	err = err ? fatal(err) : tell(search, file, strings);
+	if (!err)
+		err = from_resolvers(search, file, SHT_SYMTAB);
+	if (!err)
+		err = from_resolvers(search, file, SHT_DYNSYM);
+	return err;
 }
 
 /* Programs without symbols have an entry all the same, and stacks that begin there. */

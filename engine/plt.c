@@ -19,6 +19,8 @@ struct stub {
 };
 
 #if defined(__x86_64__)
+#define R_IRELATIVE R_X86_64_IRELATIVE
+
 /* Either "jmp *slot(%rip)", or "push $number; jmp", both perhaps behind endbr64 or with a prefix. */
 static bool decode(const uint8_t *code, struct stub *stub)
 {
@@ -40,6 +42,8 @@ static bool decode(const uint8_t *code, struct stub *stub)
 	return true;
 }
 #elif defined(__aarch64__)
+#define R_IRELATIVE R_AARCH64_IRELATIVE
+
 /* "adrp x16, page; ldr x17, [x16, #offset]", perhaps behind "bti c". */
 static bool decode(const uint8_t *code, struct stub *stub)
 {
@@ -89,7 +93,7 @@ static bool find_stub(struct elf *elf, const Elf64_Shdr *const *sections, size_t
 	return false;
 }
 
-/* Give each stub its relocation's symbol. */
+/* Give each stub its relocation's symbol, or its resolver. */
 static int name_stubs(struct elf *elf, const Elf64_Shdr *symbols, const Elf64_Rela *relocations,
 		      size_t count, uint64_t first, struct stub *stubs, size_t stub_count)
 {
@@ -105,6 +109,10 @@ static int name_stubs(struct elf *elf, const Elf64_Shdr *symbols, const Elf64_Re
 			    (stubs[s].numbered ? stubs[s].number != first + r
 					       : stubs[s].slot != relocations[r].r_offset))
 				continue;
+			if (ELF64_R_TYPE(relocations[r].r_info) == R_IRELATIVE) {
+				match->resolver = (uint64_t)relocations[r].r_addend;
+				match->start = stubs[s].start;
+			}
 			index = ELF64_R_SYM(relocations[r].r_info);
 			if (!index || index >= symbols->sh_size / sizeof(symbol))
 				continue;
@@ -149,7 +157,7 @@ static int read_relocations(struct elf *elf, const Elf64_Shdr *section, const El
 static bool needs_other_relocations(const struct stub *stubs, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		if (!stubs[i].match->found && !stubs[i].numbered)
+		if (!stubs[i].match->found && !stubs[i].match->resolver && !stubs[i].numbered)
 			return true;
 	return false;
 }
@@ -178,7 +186,9 @@ int plt_match(struct elf *elf, struct symbol_match *matches, size_t count,
 {
 	const Elf64_Shdr *const sections[] = { elf_find_section(elf, ".plt"),
 					       elf_find_section(elf, ".plt.sec"),
-					       elf_find_section(elf, ".plt.got") };
+					       elf_find_section(elf, ".plt.got"),
+					       elf_find_section(elf, ".iplt") };
+	const size_t section_count = sizeof(sections) / sizeof(sections[0]);
 	const Elf64_Shdr *symbols = elf_find_section_type(elf, SHT_DYNSYM);
 	size_t stub_count = 0, capacity = 0;
 	struct stub *stubs;
@@ -187,7 +197,7 @@ int plt_match(struct elf *elf, struct symbol_match *matches, size_t count,
 	if (!symbols || !(*strings = elf_section(elf, symbols->sh_link)))
 		return -ENOENT;
 	for (size_t i = 0; i < count; i++)
-		for (size_t s = 0; s < 3 && !matches[i].found; s++)
+		for (size_t s = 0; s < section_count && !matches[i].found; s++)
 			capacity += section_has(sections[s], matches[i].address);
 	if (!capacity)
 		return 0;
@@ -196,10 +206,55 @@ int plt_match(struct elf *elf, struct symbol_match *matches, size_t count,
 		return -ENOMEM;
 	for (size_t i = 0; i < count && stub_count < capacity; i++)
 		if (!matches[i].found &&
-		    find_stub(elf, sections, 3, &matches[i], &stubs[stub_count]))
+		    find_stub(elf, sections, section_count, &matches[i], &stubs[stub_count]))
 			stub_count++;
 	if (stub_count)
 		err = resolve(elf, symbols, stubs, stub_count);
 	free(stubs);
+	return err;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct symbol_match *left = a, *right = b;
+
+	return (left->address > right->address) - (left->address < right->address);
+}
+
+/* Those resolvers of MATCHES that are wanted, sorted; malloc'd. */
+static struct symbol_match *list_resolvers(const struct symbol_match *matches, size_t count,
+					   size_t *listed)
+{
+	struct symbol_match *resolvers = calloc(count, sizeof(*resolvers));
+
+	*listed = 0;
+	for (size_t i = 0; resolvers && i < count; i++)
+		if (matches[i].resolver && !matches[i].found)
+			resolvers[(*listed)++].address = matches[i].resolver;
+	if (*listed)
+		qsort(resolvers, *listed, sizeof(*resolvers), by_address);
+	return resolvers;
+}
+
+int plt_match_resolvers(struct elf *elf, const Elf64_Shdr *table, const Elf64_Shdr *strings,
+			struct symbol_match *matches, size_t count)
+{
+	size_t listed;
+	struct symbol_match *resolvers = list_resolvers(matches, count, &listed);
+	int err = resolvers ? 0 : -ENOMEM;
+
+	if (listed)
+		err = symbol_table_match(elf, table, strings, resolvers, listed);
+	for (size_t i = 0; listed && i < count && !err; i++) {
+		const struct symbol_match wanted = { .address = matches[i].resolver }, *answer;
+
+		if (!matches[i].resolver || matches[i].found)
+			continue;
+		answer = bsearch(&wanted, resolvers, listed, sizeof(*resolvers), by_address);
+		matches[i].found = matches[i].plt =
+			answer->found && answer->start == wanted.address;
+		matches[i].name = answer->name;
+	}
+	free(resolvers);
 	return err;
 }

@@ -26,6 +26,7 @@ struct symbol_match {
 	bool named; /* its name has been told */
 	uint32_t name;
 	uint64_t start;
+	uint64_t resolver; /* a stub's that has the name of the function here; 0: of none */
 
 	struct symbol_candidate covering; /* the innermost symbol whose size reaches here */
 	struct symbol_candidate nearest;  /* the last symbol that starts at or before */

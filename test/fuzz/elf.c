@@ -47,6 +47,13 @@ static void read_symbols(struct elf *elf)
 		count = spread(elf, matches);
 	}
 	plt_match(elf, matches, count, &strings);
+	for (size_t i = 0; i < elf_section_count(elf) && i < 32; i++) {
+		const Elf64_Shdr *table = elf_section(elf, i);
+
+		strings = elf_section(elf, table->sh_link);
+		if (strings)
+			plt_match_resolvers(elf, table, strings, matches, count);
+	}
 }
 
 static void read_notes(struct elf *elf)

@@ -48,17 +48,22 @@ __attribute__((format(printf, 1, 2))) static int shell(const char *format, ...)
 	return system(command);
 }
 
-static void setup(void)
+static void write_source(const char *name, const char *text)
 {
 	char path[PATH_MAX];
 	FILE *file;
 
-	ck_assert_ptr_nonnull(mkdtemp(directory));
-	snprintf(path, sizeof(path), "%s/lib.c", directory);
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
 	file = fopen(path, "w");
 	ck_assert_ptr_nonnull(file);
-	fputs(source, file);
+	fputs(text, file);
 	ck_assert_int_eq(fclose(file), 0);
+}
+
+static void setup(void)
+{
+	ck_assert_ptr_nonnull(mkdtemp(directory));
+	write_source("lib.c", source);
 	ck_assert_int_eq(shell("cc -O1 -g -fPIC -shared -Wl,--build-id=sha1 -o lib.so lib.c"), 0);
 	ck_assert_int_eq(symbols_open(&symbols), 0);
 }
@@ -243,39 +248,87 @@ START_TEST(packed_symbols_spoilt)
 }
 END_TEST
 
-START_TEST(stub_of_the_plt)
+/* What the first direct call in FUNCTION leads to; a byte that only looks like one leads elsewhere. */
+static uintptr_t first_called(void *library, const char *function)
 {
-	static const char *const flags[] = { "-Wl,-z,lazy", "-Wl,-z,now -fcf-protection=none",
-					     "-Wl,-z,lazy -Wl,-z,ibtplt" };
-	uintptr_t function, site = 0;
-	void *library;
-	struct symbol symbol;
+	uintptr_t start = (uintptr_t)dlsym(library, function);
 
-	ck_assert_int_eq(shell("cc -O1 -fPIC -shared %s -o lib.so lib.c", flags[_i]), 0);
-	library = load("lib.so");
-	function = (uintptr_t)dlsym(library, "caller_of_write");
+	ck_assert_uint_ne(start, 0);
 #if defined(__x86_64__)
-	/* The first direct call in it; a byte that only looks like one leads elsewhere. */
-	for (uintptr_t at = function; at < function + 64 && !site; at++) {
+	for (uintptr_t at = start; at < start + 64; at++) {
 		int32_t distance;
 
 		if (*(const uint8_t *)at != 0xe8)
 			continue;
 		memcpy(&distance, (const void *)(at + 1), sizeof(distance));
-		site = at + 5 + (uintptr_t)(intptr_t)distance;
+		return at + 5 + (uintptr_t)(intptr_t)distance;
 	}
 #elif defined(__aarch64__)
-	for (uintptr_t at = function; at < function + 64 && !site; at += 4) {
+	for (uintptr_t at = start; at < start + 64; at += 4) {
 		uint32_t word = *(const uint32_t *)at;
 
 		if (word >> 26 == 0x25) /* bl */
-			site = at + (uintptr_t)((intptr_t)(int32_t)(word << 6) >> 4);
+			return at + (uintptr_t)((intptr_t)(int32_t)(word << 6) >> 4);
 	}
 #endif
-	ck_assert_uint_ne(site, 0);
+	ck_abort_msg("%s calls nothing", function);
+}
+
+static const char *const plt_flags[] = { "-Wl,-z,lazy", "-Wl,-z,now -fcf-protection=none",
+					 "-Wl,-z,lazy -Wl,-z,ibtplt" };
+
+START_TEST(stub_of_the_plt)
+{
+	struct symbol symbol;
+	uintptr_t site;
+
+	ck_assert_int_eq(shell("cc -O1 -fPIC -shared %s -o lib.so lib.c", plt_flags[_i]), 0);
+	site = first_called(load("lib.so"), "caller_of_write");
 	symbol = resolve(site + 4);
 	ck_assert_str_eq(symbol.name, "write@plt");
 	ck_assert_uint_eq(symbol.start, site);
+}
+END_TEST
+
+/* Two functions that are chosen at load: one is exported, and called by a hidden name as in the C
+ * library; the other only .symtab knows. */
+static const char chosen_source[] =
+	"static int it(int a) { return a * 3; }\n"
+	"static int (*choose(void))(int) { return it; }\n"
+	"static int (*choose_again(void))(int) { return it; }\n"
+	"int chosen(int a) __attribute__((ifunc(\"choose\")));\n"
+	"extern int chosen_here(int a) __attribute__((alias(\"chosen\"), "
+	"visibility(\"hidden\")));\n"
+	"int hidden(int a) __attribute__((ifunc(\"choose_again\"), visibility(\"hidden\")));\n"
+	"int caller_of_chosen(int a) { return chosen_here(a) + 1; }\n"
+	"int caller_of_hidden(int a) { return hidden(a) + 1; }\n";
+
+START_TEST(stub_of_a_function_that_is_chosen)
+{
+	struct symbol symbol;
+	uintptr_t site;
+	void *library;
+
+	write_source("chosen.c", chosen_source);
+	ck_assert_int_eq(shell("cc -O1 -fPIC -shared %s -o whole.so chosen.c && "
+			       "strip -o stripped.so whole.so",
+			       plt_flags[_i]),
+			 0);
+	library = load("whole.so");
+	site = first_called(library, "caller_of_hidden");
+	symbol = resolve(site + 4);
+	ck_assert_str_eq(symbol.name, "hidden@plt");
+	ck_assert_uint_eq(symbol.start, site);
+	symbol = resolve(first_called(library, "caller_of_chosen"));
+	ck_assert_str_eq(symbol.name, "chosen@plt");
+	library = load("stripped.so");
+	site = first_called(library, "caller_of_chosen");
+	symbol = resolve(site);
+	ck_assert_str_eq(symbol.name, "chosen@plt");
+	ck_assert_uint_eq(symbol.start, site);
+	/* Nothing that is near it will do. */
+	symbol = resolve(first_called(library, "caller_of_hidden"));
+	ck_assert_ptr_nonnull(strstr(symbol.name, "stripped.so+0x"));
 }
 END_TEST
 
@@ -514,6 +567,7 @@ int main(void)
 	tcase_add_loop_test(tcase, packed_symbols, 0, 2);
 	tcase_add_loop_test(tcase, packed_symbols_spoilt, 0, 5);
 	tcase_add_loop_test(tcase, stub_of_the_plt, 0, 3);
+	tcase_add_loop_test(tcase, stub_of_a_function_that_is_chosen, 0, 3);
 	tcase_add_loop_test(tcase, file_is_gone_or_another, 0, 4);
 	tcase_add_test(tcase, file_is_gone_and_had_no_build_id);
 	tcase_add_test(tcase, library_is_closed);
