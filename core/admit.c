@@ -3,27 +3,46 @@
 
 #include <fnmatch.h>
 #include <limits.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <unistd.h>
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* A program may be started with a stack of a few pages: what is not needed is not taken of it. */
+static void copy_name(char *name, size_t size, const char *base)
+{
+	size_t length = strnlen(base, size - 1);
+
+	memcpy(name, base, length);
+	name[length] = '\0';
+}
+
+/* Apart, as only the few that come here are to have room for a path on their stacks. */
+static __attribute__((noinline)) void name_by_link(char *name, size_t size)
+{
+	char target[PATH_MAX];
+	ssize_t length = readlink("/proc/self/exe", target, sizeof(target) - 1);
+
+	target[length > 0 ? length : 0] = '\0';
+	copy_name(name, size, *base_name(target) ? base_name(target) : "unknown");
+}
 
 /* By the name it was started as, which is the one that users know and `ps` shows: redis-server is
  * a link to redis-check-rdb, and a script is not its interpreter. fexecve(3) has no name. */
 void executable_name(char *name, size_t size)
 {
-	const char *path = (const char *)getauxval(AT_EXECFN), *base;
-	char target[PATH_MAX];
-	ssize_t length;
+	const char *path = (const char *)getauxval(AT_EXECFN);
 
-	if (!path || !strncmp(path, "/dev/fd/", strlen("/dev/fd/"))) {
-		length = readlink("/proc/self/exe", target, sizeof(target) - 1);
-		target[length > 0 ? length : 0] = '\0';
-		path = target;
-	}
-	base = strrchr(path, '/');
-	base = base ? base + 1 : path;
-	snprintf(name, size, "%s", *base ? base : "unknown");
+	if (!path || !strncmp(path, "/dev/fd/", strlen("/dev/fd/")) || !*base_name(path))
+		name_by_link(name, size);
+	else
+		copy_name(name, size, base_name(path));
 }
 
 /* The glob is LENGTH bytes of P. One that is longer than any file name matches nothing. */

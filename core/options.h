@@ -83,8 +83,8 @@ void config_warn(char *const *environment);
  * `!glob`s leaves those out and takes all others. */
 bool config_admits(const struct config *config, const char *executable);
 
-/* The base name of this process's executable, or "unknown"; SIZE bytes at most. A symbolic link
- * is followed: `python3` is "python3.11". */
+/* The base name that this process was started by, a link's own and a script's too, or "unknown"; cut
+ * to SIZE - 1 bytes. */
 void executable_name(char *name, size_t size);
 
 #define OPTION_NAME_MAX    48
