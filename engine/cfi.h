@@ -41,7 +41,7 @@ struct unwind_rule {
 #define RULES_MAX 65536
 
 /* Every rule of the process, by index. Rows only ever join, so a handler may read any index
- * that it found in a table. The first few are always there. */
+ * that it found in a table. The first few are there from cfi_rules_init() on. */
 extern struct unwind_rule unwind_rules[RULES_MAX];
 enum {
 	RULE_INDEX_NONE,
@@ -51,6 +51,9 @@ enum {
 	RULE_INDEX_CHAIN,
 	RULE_INDEX_FIRST
 };
+
+/* Before anything looks at the rules; does nothing the next time. */
+void cfi_rules_init(void);
 
 /* The places of one module, as offsets from where its code begins. Row I holds from its address
  * up to that of row I + 1. One block; release with free(). */

@@ -5,13 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct unwind_rule unwind_rules[RULES_MAX] = {
-	[RULE_INDEX_NONE] = { .kind = RULE_NONE },
-	[RULE_INDEX_UNKNOWN] = { .kind = RULE_UNKNOWN },
-	[RULE_INDEX_END] = { .kind = RULE_END },
-	[RULE_INDEX_SIGNAL] = { .kind = RULE_SIGNAL },
-	[RULE_INDEX_CHAIN] = { .kind = RULE_CHAIN },
-};
+struct unwind_rule unwind_rules[RULES_MAX];
+
+/* At run time, so that the file need not hold all the rows for these. */
+void cfi_rules_init(void)
+{
+	if (unwind_rules[RULE_INDEX_UNKNOWN].kind)
+		return; /* handlers may read them already */
+	unwind_rules[RULE_INDEX_NONE].kind = RULE_NONE;
+	unwind_rules[RULE_INDEX_UNKNOWN].kind = RULE_UNKNOWN;
+	unwind_rules[RULE_INDEX_END].kind = RULE_END;
+	unwind_rules[RULE_INDEX_SIGNAL].kind = RULE_SIGNAL;
+	unwind_rules[RULE_INDEX_CHAIN].kind = RULE_CHAIN;
+}
 
 /* Indices into unwind_rules by hash of the rule; 0 is empty. */
 static uint16_t *rule_slots;

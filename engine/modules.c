@@ -428,6 +428,7 @@ int modules_open(void)
 			return -result;
 		modules.fork_handled = true;
 	}
+	cfi_rules_init();
 	cfi_lookup_init();
 	modules.open = true;
 	result = modules_refresh();

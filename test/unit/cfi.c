@@ -334,6 +334,7 @@ int main(void)
 	Suite *suite = suite_create("cfi");
 	int failed;
 
+	tcase_add_checked_fixture(tests, cfi_rules_init, NULL);
 	tcase_set_timeout(tests, 120);
 	tcase_add_loop_test(tests, one_program, 0, sizeof(programs) / sizeof(programs[0]));
 	tcase_add_test(tests, many_entries);
