@@ -1,22 +1,18 @@
 /* The threads of this process, a slot for each, with its clock. */
 #include "engine/threads.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "core/own_thread.h"
-#include "core/random.h"
+#include "engine/tids.h"
 
 #define BLOCK_SLOTS 256
 #define BLOCKS_MAX  256
@@ -315,58 +311,8 @@ void threads_close(void)
 	}
 }
 
-static int by_number(const void *a, const void *b)
-{
-	return *(const pid_t *)a - *(const pid_t *)b;
-}
-
-static bool contains(const pid_t *tids, size_t count, pid_t tid)
-{
-	return count && bsearch(&tid, tids, count, sizeof(*tids), by_number);
-}
-
-/* The ids of all threads of this process, sorted; malloc'd. Returns their number or -errno. */
-static ssize_t list_tids(pid_t **tids)
-{
-	DIR *dir = opendir("/proc/self/task");
-	size_t count = 0, room = 0;
-	struct dirent *entry;
-	pid_t *list = NULL;
-	ssize_t result;
-
-	if (!dir)
-		return -errno;
-	while ((entry = readdir(dir))) {
-		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
-
-		if (tid <= 0)
-			continue;
-		if (count == room) {
-			pid_t *larger =
-				realloc(list, (room = room ? 2 * room : 64) * sizeof(*list));
-
-			if (!larger) {
-				result = -ENOMEM;
-				goto out;
-			}
-			list = larger;
-		}
-		list[count++] = tid;
-	}
-	qsort(list, count, sizeof(*list), by_number);
-	*tids = list;
-	list = NULL;
-	result = (ssize_t)count;
-out:
-	free(list);
-	closedir(dir);
-	return result;
-}
-
-/* The directory's link count is the number of threads and two. */
 static bool number_is_as_known(void)
 {
-	struct stat st;
 	uint32_t known = own_thread_count();
 
 	for (uint32_t i = 0; i < atomic_load(&all.used); i++) {
@@ -374,7 +320,7 @@ static bool number_is_as_known(void)
 
 		known += t && atomic_load(&t->tid) && !atomic_load(&t->ended);
 	}
-	return !stat("/proc/self/task", &st) && st.st_nlink == known + 2;
+	return tids_are(known);
 }
 
 /* Mark in KNOWN those of TIDS that have a slot, and end the found threads that are gone. */
@@ -387,7 +333,7 @@ static void match_slots(const pid_t *tids, size_t count, bool *known)
 
 		if (!tid || atomic_load(&t->ended))
 			continue;
-		place = bsearch(&tid, tids, count, sizeof(*tids), by_number);
+		place = tids_find(tids, count, tid);
 		if (place)
 			known[place - tids] = true;
 		else if (t->found)
@@ -404,7 +350,7 @@ void threads_look(void)
 
 	if (number_is_as_known())
 		return;
-	count = list_tids(&tids);
+	count = tids_list(&tids);
 	if (count <= 0)
 		return; /* no /proc, or no memory: the next look may do better */
 	known = calloc((size_t)count, sizeof(*known));
@@ -415,7 +361,7 @@ void threads_look(void)
 	for (size_t i = 0; i < (size_t)count; i++) {
 		if (known[i] || own_thread_known(tids[i]))
 			continue;
-		if (contains(all.strangers, all.stranger_count, tids[i]))
+		if (tids_find(all.strangers, all.stranger_count, tids[i]))
 			adopt(tids[i]);
 		else
 			strangers[stranger_count++] = tids[i];
