@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -17,6 +16,7 @@
 #include "engine/mem_events.h"
 #include "engine/sampler.h"
 #include "engine/threads.h"
+#include "engine/tids.h"
 #include "preload/agent_of_process.h"
 #include "preload/interpose/fatal.h"
 #include "preload/interpose/hooks.h"
@@ -154,13 +154,6 @@ static void sleep_ns(long ns)
 	nanosleep(&time, NULL);
 }
 
-static bool is_single_threaded(void)
-{
-	struct stat st;
-
-	return !stat("/proc/self/task", &st) && st.st_nlink == 3;
-}
-
 /* False when there was no agent. Only a thread that the kernel has forgotten does not count, but
  * that is waited for no longer than GONE_NS. */
 static bool end_threads(uint64_t gone_ns)
@@ -172,7 +165,7 @@ static bool end_threads(uint64_t gone_ns)
 	while (own_thread_count() && clock_monotonic_ns() < until)
 		sleep_ns(50000);
 	until = clock_monotonic_ns() + gone_ns;
-	while (!is_single_threaded() && clock_monotonic_ns() < until)
+	while (!tids_are(1) && clock_monotonic_ns() < until)
 		sleep_ns(50000);
 	return true;
 }
