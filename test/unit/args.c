@@ -101,6 +101,25 @@ START_TEST(command_lines)
 }
 END_TEST
 
+/* What looks like a repetition of a repetition, and is none. */
+START_TEST(expressions)
+{
+	static const char *const right[][2] = {
+		{ "c\\++", "c+" },           { "[+*?]+x", "*x" },  { "[]+]*[^]*]?z", "]+z" },
+		{ "[[:alpha:]+]+", "a+" },   { "[[.*.]+]*", "*" }, { "(ab)*c+(d{2,3})?", "abcdd" },
+		{ "a{1,200}b{0,20}", "ab" },
+	};
+	struct args args;
+
+	for (size_t i = 0; i < sizeof(right) / sizeof(right[0]); i++) {
+		ck_assert_int_eq(PARSE(&args, "--include", right[i][0], "a.jfr"), COMMAND_OK);
+		ck_assert_msg(!regexec(&args.include.regex, right[i][1], 0, NULL, 0), "%s",
+			      right[i][0]);
+		args_free(&args);
+	}
+}
+END_TEST
+
 START_TEST(wrong_usage)
 {
 	static const char *const wrong[][3] = {
@@ -113,6 +132,13 @@ START_TEST(wrong_usage)
 		{ "--from", "soon" },
 		{ "--json" },
 		{ "--include", "(a{255}){255}" },
+		{ "--include", "^w??++++.?" },
+		{ "--include", "a{2}{3}" },
+		{ "--include", "(((((((a+)+)+)+)+)+)+)+" },
+		{ "--include", "[" },
+		{ "--include", "[[:alpha:" },
+		{ "--include", "a{" },
+		{ "--include", "a\\" },
 		{ "--rename-threads", "oops" },
 	};
 	struct args args;
@@ -140,6 +166,7 @@ int main(void)
 	tcase_add_test(tcase, durations);
 	tcase_add_test(tcase, moments);
 	tcase_add_test(tcase, command_lines);
+	tcase_add_test(tcase, expressions);
 	tcase_add_test(tcase, wrong_usage);
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);
