@@ -88,9 +88,6 @@ static bool begin(struct compiler *compiler, uint64_t offset, struct place *plac
 	return cie && fde_begin(&fde, cie, source, &compiler->run, place);
 }
 
-/* Padding between functions is not worth a row: nobody is interrupted there. */
-#define PADDING_MAX 64
-
 static void compile_fde(struct compiler *compiler, uint64_t offset)
 {
 	struct builder *b = &compiler->builder;
@@ -108,7 +105,7 @@ static void compile_fde(struct compiler *compiler, uint64_t offset)
 	end = at + place.size;
 	if (b->rows && at < b->covered)
 		return; /* entries do not overlap in a sound file */
-	if (b->rows && at - b->covered > PADDING_MAX)
+	if (b->rows && at - b->covered > CFI_PADDING_MAX)
 		builder_row(b, b->covered, RULE_INDEX_NONE);
 	do {
 		more = run_on(run, at + b->source->text_start, &advance);

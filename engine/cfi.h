@@ -13,6 +13,7 @@
 enum rule_kind {
 	RULE_NONE,     /* no information here: guess by frame pointer and code bytes */
 	RULE_UNKNOWN,  /* in no module that was looked at yet */
+	RULE_PENDING,  /* in a module that no table was compiled for yet */
 	RULE_SP,       /* the canonical frame address (CFA) is sp + offset */
 	RULE_FP,       /* fp + offset */
 	RULE_BASE,     /* the base register + offset */
@@ -46,6 +47,7 @@ extern struct unwind_rule unwind_rules[RULES_MAX];
 enum {
 	RULE_INDEX_NONE,
 	RULE_INDEX_UNKNOWN,
+	RULE_INDEX_PENDING,
 	RULE_INDEX_END,
 	RULE_INDEX_SIGNAL,
 	RULE_INDEX_CHAIN,

@@ -22,6 +22,10 @@ struct fde {
 /* False when there is none at OFFSET. */
 bool fde_read(struct fde *fde, const struct cfi_source *source, uint64_t offset);
 
+/* Entries so close have padding between them, where the rule of the first goes on: it is not worth
+ * a row, as nobody is interrupted there. */
+#define CFI_PADDING_MAX 64
+
 struct place {
 	uint64_t start, size; /* code, as link addresses */
 };

@@ -3,6 +3,13 @@
 
 #include <errno.h>
 
+bool cfi_header_searchable(const uint8_t head[CFI_HEADER_FIXED])
+{
+	/* The one form that linkers write; sorted by code address. */
+	return head[0] == 1 && head[1] != PE_OMIT && head[2] != PE_OMIT &&
+	       head[3] == (PE_DATAREL | 0x0b);
+}
+
 bool cfi_header_read(struct cfi_header *header, const struct cfi_source *source)
 {
 	struct cursor c = { .p = source->hdr,
@@ -21,8 +28,7 @@ bool cfi_header_read(struct cfi_header *header, const struct cfi_source *source)
 	header->frame = cursor_pointer(&c, frame_encoding, source);
 	if (c.bad)
 		return false;
-	/* The one form that linkers write; sorted by code address. */
-	if (count_encoding != PE_OMIT && header->encoding == (PE_DATAREL | 0x0b))
+	if (cfi_header_searchable(source->hdr))
 		header->count = cursor_pointer(&c, count_encoding, source);
 	if (c.bad || header->count > (uint64_t)(c.end - c.p) / CFI_HEADER_ROW)
 		header->count = 0;

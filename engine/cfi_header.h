@@ -13,6 +13,11 @@ struct cfi_header {
 
 #define CFI_HEADER_ROW 8 /* bytes */
 
+#define CFI_HEADER_FIXED 4 /* bytes: its version and the encodings */
+
+/* Whether a header that begins with HEAD has such a table. */
+bool cfi_header_searchable(const uint8_t head[CFI_HEADER_FIXED]);
+
 /* False when there is none. */
 bool cfi_header_read(struct cfi_header *header, const struct cfi_source *source);
 

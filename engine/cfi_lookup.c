@@ -1,4 +1,4 @@
-/* The rule for a place in a module that came a moment ago. */
+/* The rule for a place in a module without a table. */
 #include "engine/cfi_lookup.h"
 
 #include <dlfcn.h>
@@ -31,6 +31,22 @@ void cfi_lookup_init(void)
 	atomic_store(&loader_find, find);
 }
 
+static bool find_module(struct found_object *object, uintptr_t pc)
+{
+	find_object *find = atomic_load_explicit(&loader_find, memory_order_relaxed);
+
+	*object = (struct found_object){ 0 };
+	/* (Reads of memory that changes meanwhile are the loader's.) */
+	return find && !find((void *)pc, object);
+}
+
+const uint8_t *cfi_lookup_header(uintptr_t pc)
+{
+	struct found_object object;
+
+	return find_module(&object, pc) ? object.header : NULL;
+}
+
 /* Entries are longer in no sound file: what is asked about is bounded. */
 #define READABLE_MAX (256u << 10)
 
@@ -52,12 +68,10 @@ static bool readable(const uint8_t *p, uint64_t size)
 /* The module's whole range stands in for its sections, whose sizes it does not tell. */
 static bool find_source(struct cfi_source *source, uintptr_t pc)
 {
-	find_object *find = atomic_load_explicit(&loader_find, memory_order_relaxed);
-	struct found_object object = { 0 };
+	struct found_object object;
 	const uint8_t *header;
 
-	/* (Reads of memory that changes meanwhile are the loader's.) */
-	if (!find || find((void *)pc, &object))
+	if (!find_module(&object, pc))
 		return false;
 	header = object.header;
 	if (!header || header < object.start || header >= object.end ||
@@ -75,15 +89,18 @@ static bool find_source(struct cfi_source *source, uintptr_t pc)
 	return true;
 }
 
-/* Where the entry for PC should be, from the start of SOURCE's frame. */
-static bool find_entry(uint64_t *offset, const struct cfi_source *source, uintptr_t pc)
+/* Where the entry for PC should be, from the start of SOURCE's frame, and where the code of the
+ * next begins. */
+static bool find_entry(uint64_t *offset, uint64_t *next, const struct cfi_source *source,
+		       uintptr_t pc)
 {
 	struct cfi_header header;
-	uint64_t begin = 0, end, middle;
+	uint64_t begin = 0, end, middle, start;
 	struct cursor row;
 
 	if (!cfi_header_read(&header, source))
 		return false;
+	*next = UINT64_MAX;
 	end = header.count;
 	while (begin < end) {
 		middle = begin + (end - begin) / 2;
@@ -91,11 +108,13 @@ static bool find_entry(uint64_t *offset, const struct cfi_source *source, uintpt
 		cursor_skip(&row, middle * CFI_HEADER_ROW);
 		if (!readable(row.p, CFI_HEADER_ROW))
 			return false;
-		if (cursor_pointer(&row, header.encoding, source) <= pc) {
+		start = cursor_pointer(&row, header.encoding, source);
+		if (start <= pc) {
 			*offset = cursor_pointer(&row, header.encoding, source) -
 				  source->frame_address;
 			begin = middle + 1;
 		} else {
+			*next = start;
 			end = middle;
 		}
 	}
@@ -105,19 +124,25 @@ static bool find_entry(uint64_t *offset, const struct cfi_source *source, uintpt
 bool cfi_lookup(struct unwind_rule *rule, uintptr_t pc)
 {
 	struct cfi_source source;
-	uint64_t offset, advance;
+	uint64_t offset, next, end, advance;
 	struct place place;
 	struct fde fde;
 	struct cie cie;
 	struct run run;
 
-	if (!find_source(&source, pc) || !find_entry(&offset, &source, pc) ||
+	if (!find_source(&source, pc) || !find_entry(&offset, &next, &source, pc) ||
 	    !fde_read(&fde, &source, offset))
 		return false;
 	cie_read(&cie, &source, fde.cie_offset, &run);
 	if (!cie.valid || !fde_begin(&fde, &cie, &source, &run, &place) || pc < place.start ||
-	    pc - place.start >= place.size)
+	    !place.size)
 		return false;
+	end = place.start + place.size;
+	if (pc >= end) {
+		if (next - end > CFI_PADDING_MAX)
+			return false;
+		pc = end - 1;
+	}
 	while (run_on(&run, place.start, &advance) && pc - place.start >= advance)
 		place.start += advance;
 	*rule = run_rule(&run);

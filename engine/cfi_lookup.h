@@ -1,5 +1,5 @@
-/* The rule for a place in a module that came a moment ago, which no table was compiled for yet:
- * read from its unwind sections as they are in memory. */
+/* The rule for a place in a module that no table was compiled for yet, as it came a moment ago or
+ * few walks come through it: read from its unwind sections as they are in memory. */
 #ifndef ENGINE_CFI_LOOKUP_H
 #define ENGINE_CFI_LOOKUP_H
 
@@ -8,6 +8,10 @@
 /* Find the loader's own search for modules, which glibc has from 2.35 on. Without it no lookup
  * finds anything. Not in a handler. */
 void cfi_lookup_init(void);
+
+/* Where the header of the unwind sections is that a lookup for PC would search; NULL when there
+ * will be no lookup. Nothing of it is read. */
+const uint8_t *cfi_lookup_header(uintptr_t pc);
 
 /* Async-signal-safe: no locks, no allocation, and no byte read that the kernel did not say can be.
  * False when the instruction at PC is in no module, or in one without a search table, or without

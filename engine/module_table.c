@@ -4,6 +4,19 @@
 #include <sys/mman.h>
 
 #include "engine/cfi.h"
+#include "engine/cfi_header.h"
+#include "engine/cfi_lookup.h"
+#include "engine/process_memory.h"
+
+bool module_table_can_wait(const struct image *image, uintptr_t start)
+{
+	const Elf64_Phdr *phdr = image_phdr(image, PT_GNU_EH_FRAME);
+	uintptr_t header = phdr ? image->bias + phdr->p_vaddr : 0;
+	uint8_t head[CFI_HEADER_FIXED];
+
+	return phdr && (uintptr_t)cfi_lookup_header(start) == header &&
+	       !process_memory_read(header, head, sizeof(head)) && cfi_header_searchable(head);
+}
 
 static void *map_alloc(size_t size)
 {

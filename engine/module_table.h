@@ -2,11 +2,15 @@
 #ifndef ENGINE_MODULE_TABLE_H
 #define ENGINE_MODULE_TABLE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "engine/image.h"
 
 struct unwind_table;
+
+/* Whether walks can do without a table for the code of IMAGE at START, as cfi_lookup() serves. */
+bool module_table_can_wait(const struct image *image, uintptr_t start);
 
 /* Compile the unwind sections of IMAGE, which image_open() was called for, for its code at
  * [START, END). Returns the table, to be released with free(), or NULL when there is no unwind

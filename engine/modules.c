@@ -220,6 +220,18 @@ static void module_free(struct module *module)
 	free(module);
 }
 
+static void compile(struct module *module, struct image *image)
+{
+	const char *loader_path = image->path;
+
+	image->path = module->path;
+	image_open(image);
+	module->table = module_table_compile(image, module->start, module->end);
+	module->pending = false;
+	image_close(image);
+	image->path = loader_path;
+}
+
 /* Takes over the image's path. */
 static struct module *module_new(struct image *image, uintptr_t start, uintptr_t end)
 {
@@ -228,16 +240,16 @@ static struct module *module_new(struct image *image, uintptr_t start, uintptr_t
 	if (!module)
 		return NULL;
 	resolve_path(image, start, end);
-	image_open(image);
+	module->path = image->path;
 	module->start = start;
 	module->end = end;
 	module->bias = image->bias;
 	module->file_offset = offset_of(image, start);
 	module->build_id_size = image_build_id(image, module->build_id);
-	module->table = module_table_compile(image, start, end);
 	module->loaded_ticks = clock_ticks();
-	image_close(image);
-	module->path = image->path;
+	module->pending = module_table_can_wait(image, start);
+	if (!module->pending)
+		compile(module, image);
 	image->path = NULL;
 	return module;
 }
@@ -269,19 +281,38 @@ static void reclaim(void)
 	}
 }
 
+static unsigned lookups_in(const struct module *module)
+{
+	return module->entry ? atomic_load_explicit(&module->entry->lookups, memory_order_relaxed)
+			     : 0;
+}
+
+static bool is_due(const struct module *module)
+{
+	return module->pending && lookups_in(module) >= UNWIND_LOOKUPS_MAX;
+}
+
 static int publish(void)
 {
+	struct unwind_map_entry *entry;
 	struct unwind_map *map;
+	struct module *module;
 
 	map = malloc(sizeof(*map) + modules.present * sizeof(map->entries[0]));
 	if (!map)
 		return -ENOMEM;
 	map->count = modules.present;
-	for (size_t i = 0; i < modules.present; i++)
-		map->entries[i] = (struct unwind_map_entry){ .start = modules.list[i]->start,
-							     .end = modules.list[i]->end,
-							     .table = modules.list[i]->table };
-	retire((void *)unwind_map_publish(map));
+	for (size_t i = 0; i < modules.present; i++) {
+		module = modules.list[i];
+		entry = &map->entries[i];
+		entry->start = module->start;
+		entry->end = module->end;
+		entry->table = module->table;
+		entry->pending = module->pending;
+		atomic_init(&entry->lookups, lookups_in(module));
+		module->entry = entry;
+	}
+	retire(unwind_map_publish(map));
 	modules.unquiet = true;
 	modules.stale = false;
 	return 0;
@@ -364,6 +395,10 @@ static int merge(struct seen *seen)
 			for (size_t j = 0; j < old; j++)
 				if (modules.list[j] == module)
 					still[j] = true;
+			if (is_due(module)) {
+				compile(module, &seen->images[i]);
+				modules.stale = true;
+			}
 			continue;
 		}
 		module = module_new(&seen->images[i], start, end);
@@ -393,6 +428,14 @@ static void retire_tables(void)
 	}
 }
 
+static bool any_is_due(void)
+{
+	for (size_t i = 0; i < modules.present; i++)
+		if (is_due(modules.list[i]))
+			return true;
+	return false;
+}
+
 int modules_refresh(void)
 {
 	struct loader_count count = { 0 };
@@ -405,7 +448,7 @@ int modules_refresh(void)
 	reclaim();
 	iterate(count_callback, &count);
 	/* A loader that does not count is looked through every time. */
-	if (count.adds && !memcmp(&count, &modules.loader, sizeof(count)))
+	if (count.adds && !memcmp(&count, &modules.loader, sizeof(count)) && !any_is_due())
 		return 0;
 	iterate(seen_callback, &seen);
 	err = seen.failed ? -ENOMEM : merge(&seen);
@@ -439,7 +482,7 @@ void modules_close(void)
 {
 	if (!modules.open)
 		return;
-	retire((void *)unwind_map_publish(NULL));
+	retire(unwind_map_publish(NULL));
 	modules.unquiet = true;
 	for (size_t i = 0; i < modules.count; i++) {
 		retire(modules.list[i]->table);

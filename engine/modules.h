@@ -5,9 +5,11 @@
 #ifndef ENGINE_MODULES_H
 #define ENGINE_MODULES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+struct unwind_map_entry;
 struct unwind_table;
 
 struct module {
@@ -20,7 +22,10 @@ struct module {
 	uint64_t loaded_ticks;
 	uint64_t unloaded_ticks; /* 0: still there */
 
-	struct unwind_table *table; /* NULL: no unwind information, or no longer there */
+	/* NULL: no unwind information, no longer there, or not compiled yet. */
+	struct unwind_table *table;
+	bool pending; /* compiled once enough walks came through it, where they can do without */
+	struct unwind_map_entry *entry; /* of the published map, while it is there */
 };
 
 /* Begin, with what is loaded now. Returns 0 or -errno. */
@@ -30,8 +35,8 @@ int modules_open(void);
  * kept for the next modules_open(). */
 void modules_close(void);
 
-/* Look for modules that came or went. Costs a microsecond when none did. Returns 1 when
- * something changed, 0, or -errno; after an error all known modules are still known. */
+/* Look for modules that came or went, and compile the tables that are worth it by now. Costs a
+ * microsecond when there are none. Returns 1 when something changed, 0, or -errno; after an error all known modules are still known. */
 int modules_refresh(void);
 
 /* The module that has PC, or had it, the newest such; NULL when there is none. Valid until

@@ -237,7 +237,8 @@ static int step_without_rule(struct walk *walk)
 
 /* ---- Steps ---- */
 
-/* Some walk met a module that modules_refresh() has not seen, or did not reach the entry. */
+/* Some walk met a module that modules_refresh() has not seen or should compile, or did not reach
+ * the entry. */
 static _Atomic bool refresh_wanted;
 
 bool unwind_wants_refresh(void)
@@ -253,14 +254,16 @@ static void want_refresh(void)
 
 static int step_by(struct walk *walk, const struct unwind_rule *rule);
 
-/* A module that has just been loaded, or code of no module. */
-static int step_unknown(struct walk *walk)
+/* A module without a table: it has just been loaded, or few walks came through it. Or, where
+ * the module is UNKNOWN, code of none. */
+static int step_by_lookup(struct walk *walk, bool unknown)
 {
 	struct unwind_rule rule;
 
 	if (!cfi_lookup(&rule, walk->exact ? walk->pc : walk->pc - 1))
 		return step_without_rule(walk);
-	want_refresh();
+	if (unknown)
+		want_refresh();
 	return step_by(walk, &rule);
 }
 
@@ -272,7 +275,8 @@ static __attribute__((noinline)) int step_rare(struct walk *walk, const struct u
 	case RULE_NONE:
 		return step_without_rule(walk);
 	case RULE_UNKNOWN:
-		return step_unknown(walk);
+	case RULE_PENDING:
+		return step_by_lookup(walk, rule->kind == RULE_UNKNOWN);
 	case RULE_CHAIN:
 		return walk->exact ? step_without_rule(walk) : leave_by_frame_pointer(walk);
 	case RULE_SIGNAL:

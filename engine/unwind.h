@@ -22,8 +22,8 @@ size_t unwind_context(const void *ucontext, uintptr_t stack_high, uintptr_t *pcs
  * calls this; each more leaves out one more. Otherwise like unwind_context. */
 size_t unwind_here(uintptr_t stack_high, size_t skip, uintptr_t *pcs, size_t max, bool *truncated);
 
-/* Whether a walk met a module that modules_refresh() has not seen yet, or did not reach the entry,
- * since this was last asked. */
+/* Whether a walk met a module that modules_refresh() has not seen yet, or one that is worth a
+ * table by now, or did not reach the entry, since this was last asked. */
 bool unwind_wants_refresh(void);
 
 /* How walks ended. */

@@ -3,7 +3,7 @@
 
 _Atomic uint64_t unwind_cache[1 << UNWIND_CACHE_BITS];
 
-static _Atomic(const struct unwind_map *) current;
+static _Atomic(struct unwind_map *) current;
 static atomic_uint readers; /* handlers between reading CURRENT and being done with it */
 
 static void cache_clear(void)
@@ -12,9 +12,9 @@ static void cache_clear(void)
 		atomic_store_explicit(&unwind_cache[i], 0, memory_order_relaxed);
 }
 
-const struct unwind_map *unwind_map_publish(const struct unwind_map *map)
+struct unwind_map *unwind_map_publish(struct unwind_map *map)
 {
-	const struct unwind_map *old = atomic_exchange(&current, map);
+	struct unwind_map *old = atomic_exchange(&current, map);
 
 	cache_clear();
 	return old;
@@ -35,7 +35,7 @@ void unwind_map_after_fork(void)
 	atomic_store(&readers, 0);
 }
 
-static const struct unwind_map_entry *find_entry(const struct unwind_map *map, uintptr_t pc)
+static struct unwind_map_entry *find_entry(struct unwind_map *map, uintptr_t pc)
 {
 	size_t begin = 0, end = map ? map->count : 0, middle;
 
@@ -58,18 +58,38 @@ void unwind_map_remember(uintptr_t pc, uint16_t rule)
 			      memory_order_release);
 }
 
+/* A module with enough lookups is as one that is not known: who walks through it asks for a
+ * refresh, which compiles it. */
+static uint16_t count_lookup(struct unwind_map_entry *entry)
+{
+	unsigned lookups = atomic_load_explicit(&entry->lookups, memory_order_relaxed);
+
+	/* Two at once may count as one: it is about their cost. */
+	if (lookups < UNWIND_LOOKUPS_MAX)
+		atomic_store_explicit(&entry->lookups, lookups + 1, memory_order_relaxed);
+	return lookups < UNWIND_LOOKUPS_MAX ? RULE_INDEX_PENDING : RULE_INDEX_UNKNOWN;
+}
+
+static uint16_t entry_rule(struct unwind_map_entry *entry, uintptr_t pc)
+{
+	if (entry->pending)
+		return count_lookup(entry);
+	return entry->table ? unwind_table_find(entry->table, pc - entry->start) : RULE_INDEX_NONE;
+}
+
 uint16_t unwind_map_search(uintptr_t pc)
 {
-	const struct unwind_map_entry *entry;
+	struct unwind_map_entry *entry;
 	uint16_t rule = RULE_INDEX_UNKNOWN;
 
 	atomic_fetch_add(&readers, 1);
 	entry = find_entry(atomic_load(&current), pc);
 	if (entry)
-		rule = entry->table ? unwind_table_find(entry->table, pc - entry->start)
-				    : RULE_INDEX_NONE;
-	/* Cached while still counted, so that unwind_map_quiet() clears it if it is stale. */
-	unwind_map_remember(pc, rule);
+		rule = entry_rule(entry, pc);
+	/* Cached while this still counts as a reader, so that unwind_map_quiet() clears it if it
+	 * is stale; but each lookup is to be counted. */
+	if (rule != RULE_INDEX_PENDING)
+		unwind_map_remember(pc, rule);
 	atomic_fetch_sub_explicit(&readers, 1, memory_order_release);
 	return rule;
 }

@@ -14,10 +14,16 @@
 
 struct unwind_map_entry {
 	uintptr_t start, end;             /* code of one module, as loaded */
-	const struct unwind_table *table; /* NULL: no unwind information */
+	const struct unwind_table *table; /* NULL: no unwind information, or pending */
+	bool pending;                     /* not compiled yet: walks look each rule up */
+	atomic_uint lookups;              /* that they made so far */
 };
 
-/* Sorted by address, without overlap. Never changed once published. */
+/* So many lookups cost about as much time as to compile a library's table, which is worth it from
+ * then on. */
+#define UNWIND_LOOKUPS_MAX 256
+
+/* Sorted by address, without overlap. Once published only counted in. */
 struct unwind_map {
 	size_t count;
 	struct unwind_map_entry entries[];
@@ -25,7 +31,7 @@ struct unwind_map {
 
 /* Agent thread: put MAP (NULL: none) in place of the one published before, which is returned.
  * That one, and the tables that it names, may be in use until unwind_map_quiet() says so. */
-const struct unwind_map *unwind_map_publish(const struct unwind_map *map);
+struct unwind_map *unwind_map_publish(struct unwind_map *map);
 
 /* Agent thread: true when no handler can still use a map replaced before this call; it forgets
  * cached answers as well. False when one was busy: ask again later. */

@@ -22,8 +22,8 @@
 
 static char directory[] = "/tmp/modules-test-XXXXXX";
 
-/* Compile SOURCE to a library of NAME in the test's directory. */
-static bool build(const char *name, const char *source)
+/* Compile SOURCE, with FLAGS, to a library of NAME in the test's directory. */
+static bool build_with(const char *name, const char *flags, const char *source)
 {
 	char command[512], path[128];
 	FILE *file;
@@ -34,9 +34,14 @@ static bool build(const char *name, const char *source)
 	fputs(source, file);
 	ck_assert_int_eq(fclose(file), 0);
 	snprintf(command, sizeof(command),
-		 "cc -O1 -fomit-frame-pointer -shared -fPIC -Wl,--build-id -o %s/%s.so %s",
-		 directory, name, path);
+		 "cc -O1 -fomit-frame-pointer -shared -fPIC -Wl,--build-id %s -o %s/%s.so %s",
+		 flags, directory, name, path);
 	return !system(command);
+}
+
+static bool build(const char *name, const char *source)
+{
+	return build_with(name, "", source);
 }
 
 static void *open_library(const char *name)
@@ -48,6 +53,22 @@ static void *open_library(const char *name)
 	library = dlopen(path, RTLD_NOW);
 	ck_assert_msg(library != NULL, "%s", dlerror());
 	return library;
+}
+
+/* Look for the rule at PC as often as makes its module worth a table. */
+static void look_up_often(uintptr_t pc)
+{
+	for (int i = 0; i < UNWIND_LOOKUPS_MAX; i++)
+		unwind_map_find(pc);
+}
+
+/* The rule for PC in the table of its module. */
+static uint16_t compiled_rule(uintptr_t pc)
+{
+	look_up_often(pc);
+	ck_assert_int_ge(modules_refresh(), 0);
+	ck_assert(!modules_find(pc)->pending);
+	return unwind_map_find(pc);
 }
 
 static void setup(void)
@@ -83,8 +104,8 @@ START_TEST(the_program_and_its_libraries)
 	ck_assert_uint_gt(libc->build_id_size, 0);
 	ck_assert_uint_gt(libc->loaded_ticks, 0);
 	ck_assert_uint_eq(libc->unloaded_ticks, 0);
-	ck_assert_ptr_nonnull(own->table);
-	ck_assert_ptr_nonnull(libc->table);
+	ck_assert(own->table || own->pending);
+	ck_assert(libc->table || libc->pending);
 	ck_assert_ptr_null(modules_find(0));
 	ck_assert_ptr_null(modules_find((uintptr_t)&count));
 	count = modules_list(&list);
@@ -98,6 +119,60 @@ START_TEST(the_program_and_its_libraries)
 }
 END_TEST
 
+/* A table is made for what walks come through, and for nothing else. */
+START_TEST(compiled_when_worth_it)
+{
+	uintptr_t own_pc = (uintptr_t)&setup;
+	uintptr_t libc_pc = (uintptr_t)dlsym(RTLD_DEFAULT, "gnu_get_libc_version");
+	const struct module *own = modules_find(own_pc), *libc = modules_find(libc_pc);
+	void *library;
+
+	if (!dlsym(RTLD_DEFAULT, "_dl_find_object")) {
+		ck_assert_ptr_nonnull(own->table); /* nothing could be looked up */
+		return;
+	}
+	ck_assert(own->pending && !own->table);
+	for (int i = 0; i < UNWIND_LOOKUPS_MAX - 1; i++)
+		ck_assert_uint_eq(unwind_map_find(own_pc), RULE_INDEX_PENDING);
+	ck_assert_int_eq(modules_refresh(), 0);
+	ck_assert(own->pending);
+
+	/* What was counted stays so when another module comes. */
+	ck_assert(build("worth", "int come(void) { return 6; }"));
+	library = open_library("worth");
+	ck_assert_int_eq(modules_refresh(), 1);
+	ck_assert(own->pending);
+	ck_assert_uint_eq(unwind_map_find(own_pc), RULE_INDEX_PENDING);
+	/* From here on a walk asks for it. */
+	ck_assert_uint_eq(unwind_map_find(own_pc), RULE_INDEX_UNKNOWN);
+	ck_assert_int_eq(modules_refresh(), 1);
+	ck_assert(!own->pending && own->table);
+	ck_assert_uint_ge(unwind_map_find(own_pc), RULE_INDEX_FIRST);
+	ck_assert(libc->pending && !libc->table);
+	ck_assert_uint_eq(unwind_map_find(libc_pc), RULE_INDEX_PENDING);
+	ck_assert_int_eq(modules_refresh(), 0);
+	dlclose(library);
+}
+END_TEST
+
+START_TEST(without_a_search_table)
+{
+	const struct module *module;
+	void *library;
+	uintptr_t pc;
+
+	ck_assert(build_with("bare", "-Wl,--no-eh-frame-hdr",
+			     "int come(int (*f)(void)) { return f() + 7; }"));
+	library = open_library("bare");
+	pc = (uintptr_t)dlsym(library, "come");
+	ck_assert_int_eq(modules_refresh(), 1);
+	module = modules_find(pc);
+	ck_assert_ptr_nonnull(module);
+	ck_assert(!module->pending);
+	dlclose(library);
+}
+END_TEST
+
 START_TEST(the_vdso)
 {
 	uintptr_t address = getauxval(AT_SYSINFO_EHDR);
@@ -108,7 +183,7 @@ START_TEST(the_vdso)
 		if (!strcmp(list[i]->path, "[vdso]")) {
 			found++;
 			ck_assert_uint_eq(list[i]->bias, address);
-			ck_assert_ptr_nonnull(list[i]->table);
+			ck_assert(list[i]->table || list[i]->pending);
 		}
 	ck_assert_uint_eq(found, address ? 1 : 0);
 }
@@ -144,7 +219,7 @@ START_TEST(comes_and_goes)
 	ck_assert_int_eq(modules_refresh(), 1);
 	module = modules_find(pc);
 	ck_assert_ptr_nonnull(module);
-	ck_assert_uint_ge(unwind_map_find(pc), RULE_INDEX_FIRST);
+	ck_assert_uint_ge(compiled_rule(pc), RULE_INDEX_FIRST);
 	ck_assert_ptr_nonnull(strstr(module->path, "/come.so"));
 	ck_assert_int_eq(modules_refresh(), 0);
 	count = modules_list(&list);
@@ -214,7 +289,7 @@ START_TEST(relative_and_deleted)
 	snprintf(path, sizeof(path), "%s/relative.so", directory);
 	ck_assert_int_eq(strncmp(module->path, path, strlen(path)), 0);
 	/* Its tables then come from memory. */
-	ck_assert_uint_ge(unwind_map_find(pc), RULE_INDEX_FIRST);
+	ck_assert_uint_ge(compiled_rule(pc), RULE_INDEX_FIRST);
 	dlclose(library);
 }
 END_TEST
@@ -237,9 +312,9 @@ START_TEST(overwritten)
 	ck_assert_int_eq(modules_refresh(), 1);
 	module = modules_find(pc);
 	ck_assert_ptr_nonnull(module);
-	ck_assert_uint_ge(unwind_map_find(pc), RULE_INDEX_FIRST);
+	ck_assert_uint_ge(compiled_rule(pc), RULE_INDEX_FIRST);
 	/* In the function's middle, a word has been pushed for alignment. */
-	ck_assert_int_eq(unwind_rules[unwind_map_find(pc + 4)].offset, 16);
+	ck_assert_int_eq(unwind_rules[compiled_rule(pc + 4)].offset, 16);
 	ck_assert_uint_gt(module->build_id_size, 0);
 	dlclose(library);
 }
@@ -366,6 +441,8 @@ int main(void)
 	tcase_set_timeout(tests, 120);
 	tcase_add_test(tests, the_program_and_its_libraries);
 	tcase_add_test(tests, the_vdso);
+	tcase_add_test(tests, compiled_when_worth_it);
+	tcase_add_test(tests, without_a_search_table);
 	tcase_add_test(tests, nothing_changes);
 	tcase_add_test(tests, comes_and_goes);
 	tcase_add_test(tests, replaced_at_the_same_place);

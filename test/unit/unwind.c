@@ -18,6 +18,7 @@
 
 #include "engine/modules.h"
 #include "engine/unwind_arch.h"
+#include "engine/unwind_map.h"
 
 #define FRAMES 512
 #if defined(__clang__)
@@ -62,6 +63,20 @@ static void setup(void)
 {
 	ck_assert_int_eq(modules_open(), 0);
 	ends();
+}
+
+/* As once many walks came through all modules. */
+static void setup_tables(void)
+{
+	const struct module *const *list;
+	size_t count;
+
+	setup();
+	count = modules_list(&list);
+	for (size_t i = 0; i < count; i++)
+		for (int j = 0; j < UNWIND_LOOKUPS_MAX; j++)
+			unwind_map_find(list[i]->start);
+	ck_assert_int_ge(modules_refresh(), 0);
 }
 
 static void teardown(void)
@@ -578,14 +593,11 @@ START_TEST(cycle)
 }
 END_TEST
 
-int main(void)
+static TCase *walks(const char *how, void (*with)(void))
 {
-	SRunner *runner;
-	TCase *tests = tcase_create("walks");
-	Suite *suite = suite_create("unwind");
-	int failed;
+	TCase *tests = tcase_create(how);
 
-	tcase_add_checked_fixture(tests, setup, teardown);
+	tcase_add_checked_fixture(tests, with, teardown);
 	tcase_set_timeout(tests, 120);
 	tcase_add_test(tests, here_main);
 	tcase_add_test(tests, here_thread);
@@ -600,7 +612,17 @@ int main(void)
 #endif
 	tcase_add_test(tests, random_contexts);
 	tcase_add_test(tests, cycle);
-	suite_add_tcase(suite, tests);
+	return tests;
+}
+
+int main(void)
+{
+	SRunner *runner;
+	Suite *suite = suite_create("unwind");
+	int failed;
+
+	suite_add_tcase(suite, walks("lookups", setup));
+	suite_add_tcase(suite, walks("tables", setup_tables));
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);
