@@ -11,8 +11,7 @@
 static const struct command commands[] = {
 	{ .name = "run",
 	  .function = cmd_run,
-	  .arguments = "[-o DIR] [--cpu 10ms] [--wall 100ms] [--mem 512k] [--engine E] "
-		       "-- COMMAND...",
+	  .arguments = "[OPTION...] -- COMMAND...",
 	  .help = "Run COMMAND under the preload.",
 	  .example = PROGRAM " run -o profiles --cpu 10ms -- ./service --port 8080",
 	  .options = { run_options } },
