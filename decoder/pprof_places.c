@@ -37,6 +37,11 @@ uint64_t pprof_location(struct pprof *out, uint32_t frame)
 	return intern(&out->locations, &frame, sizeof(frame));
 }
 
+static bool is_program(const char *module)
+{
+	return *module != '[' && !strstr(module, ".so") && strcmp(module, "vdso");
+}
+
 /* The first mapping is the program, to readers: those that are no shared objects come first. */
 void pprof_number_programs(struct pprof *out)
 {
@@ -44,8 +49,7 @@ void pprof_number_programs(struct pprof *out)
 		const struct frame *frame = profile_frame(out->profile, id);
 		const char *module = intern_text(&out->profile->names, frame->module);
 
-		if (frame->module && frame->type == FRAME_NATIVE && !strstr(module, ".so") &&
-		    *module != '[')
+		if (frame->module && frame->type == FRAME_NATIVE && is_program(module))
 			mapping_of(out, frame);
 	}
 }
