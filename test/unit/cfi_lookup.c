@@ -36,6 +36,9 @@ static void teardown(void)
 	modules_close();
 }
 
+/* Where padding ends in an entry that no rule can say, as the dynamic linker of aarch64 has one. */
+static size_t only_read;
+
 /* What is read for PC is what was compiled for it. Returns whether anything is. */
 static bool compare(uintptr_t pc)
 {
@@ -44,6 +47,10 @@ static bool compare(uintptr_t pc)
 
 	if (!cfi_lookup(&read, pc))
 		return false;
+	if (compiled->kind == RULE_NONE) {
+		only_read++;
+		return false;
+	}
 	ck_assert_msg(!memcmp(&read, compiled, sizeof(read)), "rules differ at %#lx",
 		      (unsigned long)pc);
 	return true;
@@ -70,6 +77,7 @@ START_TEST(agrees_with_what_is_compiled)
 	}
 	ck_assert_uint_gt(read, 10000);
 	ck_assert_uint_eq(read, compiled);
+	ck_assert_uint_lt(only_read, read / 1000);
 }
 END_TEST
 
@@ -151,7 +159,10 @@ START_TEST(module_that_has_just_come)
 	compile_all();
 	ck_assert(compare(pc));
 
-	/* Sections that cannot be read end the lookup, no more. */
+	/* Sections that cannot be read end the lookup, no more. (An emulator says of all memory that
+	 * it can be read.) */
+	if (getenv("TEST_RUNNER"))
+		goto out;
 	ck_assert_int_ne(dl_iterate_phdr(find_header, &header), 0);
 	ck_assert_int_eq(mprotect((void *)header.page, 4096, PROT_NONE), 0);
 	ck_assert(!cfi_lookup(&rule, pc));
