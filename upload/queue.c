@@ -38,7 +38,7 @@ struct lane {
 	uint64_t next_ns;      /* no try before */
 	bool running;          /* has a thread */
 	bool busy;             /* in the reporter */
-	bool empty;            /* found nothing that waits for it, since the last put */
+	bool empty;            /* found nothing for it since the last put or try of any lane */
 	bool tried;            /* failed since drain() began */
 };
 
@@ -157,6 +157,14 @@ static void wait_until(struct queue *queue, uint64_t when_ns)
 		pthread_cond_timedwait(&queue->changed, &queue->lock, &when);
 }
 
+/* The other lanes pass over what one holds. */
+static void look_again(struct queue *queue)
+{
+	for (size_t i = 0; i < queue->lane_count; i++)
+		queue->lanes[i].empty = false;
+	pthread_cond_broadcast(&queue->changed);
+}
+
 static void *run_lane(void *argument)
 {
 	struct lane *lane = argument;
@@ -173,7 +181,7 @@ static void *run_lane(void *argument)
 		}
 		if (!take(queue, lane->bit, held)) {
 			deliver_held(lane, held);
-			pthread_cond_broadcast(&queue->changed);
+			look_again(queue);
 			continue;
 		}
 		lane->empty = true;
@@ -299,10 +307,14 @@ static int deliver(struct reporter *reporter, const struct report *report)
 /* Nothing more to wait for: all is delivered, or what is left outlives the process. */
 static bool drained(const struct queue *queue)
 {
+	bool busy = false;
+
+	for (size_t i = 0; i < queue->lane_count; i++)
+		busy = busy || queue->lanes[i].busy;
 	for (size_t i = 0; i < queue->lane_count; i++) {
 		const struct lane *lane = &queue->lanes[i];
 
-		if (lane->running && !lane->empty && !(lasts(queue) && lane->tried))
+		if (lane->running && (busy || !lane->empty) && !(lasts(queue) && lane->tried))
 			return false;
 	}
 	return true;
