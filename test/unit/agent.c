@@ -2,7 +2,6 @@
  * are the test's own; the engine writes chunks as small as chunks can be. */
 #include "core/agent.h"
 
-#include <check.h>
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +14,7 @@
 
 #include "core/clock.h"
 #include "core/fd.h"
+#include "test/fixtures/suite.h"
 
 #define CHUNK   100
 #define SECOND  1000000000u
@@ -331,9 +331,6 @@ END_TEST
 int main(void)
 {
 	TCase *c = tcase_create("agent");
-	Suite *s = suite_create("agent");
-	SRunner *runner = srunner_create(s);
-	int failed;
 
 	tcase_add_checked_fixture(c, set_up, NULL);
 	tcase_set_timeout(c, 60);
@@ -347,9 +344,5 @@ int main(void)
 	tcase_add_test(c, flush_reports_at_once);
 	tcase_add_test(c, stop_in_the_delay_touches_nothing);
 	tcase_add_test(c, starts_again_after_a_stop);
-	suite_add_tcase(s, c);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(c);
 }

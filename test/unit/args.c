@@ -1,8 +1,8 @@
 /* Command lines, and the values in them. */
-#include <check.h>
 
 #include "decoder/args.h"
 #include "decoder/say.h"
+#include "test/fixtures/suite.h"
 
 START_TEST(durations)
 {
@@ -158,20 +158,12 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("args");
 	TCase *tcase = tcase_create("values");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_test(tcase, durations);
 	tcase_add_test(tcase, moments);
 	tcase_add_test(tcase, command_lines);
 	tcase_add_test(tcase, expressions);
 	tcase_add_test(tcase, wrong_usage);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return suite_run(tcase);
 }

@@ -2,7 +2,6 @@
  * is as strict as the real one: an unexpected method, URL or header is answered with 400. */
 #include "upload/aws.h"
 
-#include <check.h>
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <stdio.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/log.h"
+#include "test/fixtures/suite.h"
 #include "upload/credentials.h"
 #include "upload/file.h"
 #include "upload/host.h"
@@ -485,10 +485,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("aws");
 	TCase *tcase = tcase_create("aws");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_test(tcase, keys_in_environment);
 	tcase_add_test(tcase, keys_of_instance);
@@ -504,9 +501,5 @@ int main(void)
 	tcase_add_test(tcase, warns_once);
 	tcase_add_test(tcase, cache_renews_early);
 	tcase_add_test(tcase, signs_as_documented);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(tcase);
 }

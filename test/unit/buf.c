@@ -1,9 +1,10 @@
 /* core/buf: grows to its cap and not beyond, and a failure changes nothing. */
 #include "core/buf.h"
 
-#include <check.h>
 #include <errno.h>
 #include <string.h>
+
+#include "test/fixtures/suite.h"
 
 START_TEST(appends)
 {
@@ -63,17 +64,9 @@ END_TEST
 int main(void)
 {
 	TCase *tests = tcase_create("all");
-	Suite *suite = suite_create("buf");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_test(tests, appends);
 	tcase_add_test(tests, keeps_its_cap);
 	tcase_add_test(tests, forgets_and_keeps_its_memory);
-	suite_add_tcase(suite, tests);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return suite_run(tests);
 }

@@ -1,12 +1,12 @@
 /* engine/cfi: entries assembled here, the C library's own, and entries cut and spoilt. */
 #include "engine/cfi.h"
 
-#include <check.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/unwind_arch.h"
+#include "test/fixtures/suite.h"
 
 #define TEXT  0x10000u  /* link address of the code */
 #define FRAME 0x200000u /* and of .eh_frame */
@@ -329,10 +329,7 @@ END_TEST
 
 int main(void)
 {
-	SRunner *runner;
 	TCase *tests = tcase_create("tables");
-	Suite *suite = suite_create("cfi");
-	int failed;
 
 	tcase_add_checked_fixture(tests, cfi_rules_init, NULL);
 	tcase_set_timeout(tests, 120);
@@ -343,10 +340,5 @@ int main(void)
 	tcase_add_test(tests, rules_run_out);
 	tcase_add_test(tests, nothing_there);
 	tcase_add_test(tests, spoilt);
-	suite_add_tcase(suite, tests);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return suite_run(tests);
 }

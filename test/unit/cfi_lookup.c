@@ -2,7 +2,6 @@
  * at every instruction; and sections that are not there are not read. */
 #include "engine/cfi_lookup.h"
 
-#include <check.h>
 #include <dlfcn.h>
 #include <link.h>
 #include <stdio.h>
@@ -13,6 +12,7 @@
 
 #include "engine/modules.h"
 #include "engine/unwind_map.h"
+#include "test/fixtures/suite.h"
 
 /* Have every module compiled, as walks that come through it do. */
 static void compile_all(void)
@@ -175,26 +175,17 @@ END_TEST
 
 int main(void)
 {
-	SRunner *runner;
 	TCase *tests;
-	Suite *suite;
-	int failed;
 
 	if (!dlsym(RTLD_DEFAULT, "_dl_find_object")) {
 		puts("this C library cannot be asked for modules in a handler");
 		return 77;
 	}
 	tests = tcase_create("lookup");
-	suite = suite_create("cfi_lookup");
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_set_timeout(tests, 120);
 	tcase_add_loop_test(tests, agrees_with_what_is_compiled, 0, 4);
 	tcase_add_test(tests, code_of_no_module);
 	tcase_add_test(tests, module_that_has_just_come);
-	suite_add_tcase(suite, tests);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return suite_run(tests);
 }

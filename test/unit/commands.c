@@ -1,6 +1,5 @@
 /* The reading commands, called as main() calls them, on a recording whose content is known: two
  * seconds from 22:13:20, a chunk each; see fixtures/jfr_sample.h. */
-#include <check.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 
 #include "decoder/commands.h"
 #include "test/fixtures/jfr_sample.h"
+#include "test/fixtures/suite.h"
 
 static struct sample sample;
 static char printed[65536];
@@ -135,10 +135,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("commands");
 	TCase *tcase = tcase_create("commands");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_checked_fixture(tcase, make, clear);
 	tcase_add_test(tcase, weights);
@@ -146,10 +143,5 @@ int main(void)
 	tcase_add_test(tcase, threads);
 	tcase_add_test(tcase, names);
 	tcase_add_test(tcase, losses);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return suite_run(tcase);
 }

@@ -1,7 +1,8 @@
 /* The check of .xz files is the one that the format names. */
-#include <check.h>
 #include <lzma.h>
 #include <string.h>
+
+#include "test/fixtures/suite.h"
 
 /* The check value that catalogues of CRCs give for CRC-64/XZ. */
 START_TEST(the_usual_text_gives_the_usual_value)
@@ -62,18 +63,10 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("crc64");
 	TCase *cases = tcase_create("crc64");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_test(cases, the_usual_text_gives_the_usual_value);
 	tcase_add_test(cases, parts_give_the_value_of_the_whole);
 	tcase_add_test(cases, the_unpacker_checks_by_it);
-	suite_add_tcase(suite, cases);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(cases);
 }

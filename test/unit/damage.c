@@ -2,7 +2,6 @@
  * or a result, within the bound of memory. Run under the sanitizers this is where wild reads would
  * show. A sample of them by default; with DAMAGE=0/1 every length, and every byte of the file with
  * each of its bits flipped, and all of them; with DAMAGE=2/3 the last of three shares. */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include "core/fd.h"
 #include "decoder/heap.h"
 #include "decoder/say.h"
+#include "test/fixtures/suite.h"
 
 #define MODEL "test/fuzz/corpus/jfr/native"
 
@@ -114,20 +114,12 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("damage");
 	TCase *tcase = tcase_create("reading");
-	SRunner *runner;
-	int failed;
 
 	tcase_set_timeout(tcase, 1800);
 	tcase_add_checked_fixture(tcase, load_model, NULL);
 	tcase_add_test(tcase, whole);
 	tcase_add_test(tcase, truncated);
 	tcase_add_test(tcase, flipped);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return suite_run(tcase);
 }

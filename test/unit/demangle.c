@@ -1,9 +1,10 @@
 /* engine/demangle: names as async-profiler shows them, and symbols made to do harm. */
 #include "engine/demangle.h"
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "test/fixtures/suite.h"
 
 static const struct {
 	const char *symbol, *name; /* NULL: stays as it is */
@@ -121,17 +122,10 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("demangle");
 	TCase *tcase = tcase_create("all");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_loop_test(tcase, table, 0, sizeof(cases) / sizeof(*cases));
 	tcase_add_loop_test(tcase, deep_names_end, 0, sizeof(pieces) / sizeof(*pieces));
 	tcase_add_test(tcase, exploding_names_end);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return suite_run(tcase);
 }

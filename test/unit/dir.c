@@ -115,5 +115,6 @@ int main(void)
 	tcase_add_test(tcase, says_why_it_cannot_make_one);
 	tcase_add_test(tcase, private_ones_are_nobody_elses);
 	tcase_add_test(tcase, renames_to_new_names_alone);
+	tcase_set_timeout(tcase, 30);
 	return suite_run(tcase);
 }

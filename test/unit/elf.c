@@ -1,7 +1,6 @@
 /* engine/elf: real files of this machine, small ones made here, and wrong ones. */
 #include "engine/elf.h"
 
-#include <check.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,6 +10,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "test/fixtures/suite.h"
 
 /* A file of two segments, three sections and one build-id, whose parts a test may spoil. */
 struct image {
@@ -317,10 +318,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("elf");
 	TCase *tcase = tcase_create("all");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_test(tcase, reads_what_is_there);
 	tcase_add_test(tcase, strings_are_cut_or_refused);
@@ -332,9 +330,5 @@ int main(void)
 	tcase_add_test(tcase, file_truncated_while_open);
 	tcase_add_test(tcase, only_regular_files);
 	tcase_add_test(tcase, crc_is_that_of_debuglink);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return suite_run(tcase);
 }

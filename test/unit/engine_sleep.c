@@ -1,5 +1,4 @@
 /* Who sleeps for async-profiler is woken, whichever of the two comes first. */
-#include <check.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -7,6 +6,7 @@
 
 #include "core/clock.h"
 #include "core/engine_sleep.h"
+#include "test/fixtures/suite.h"
 
 /* As async-profiler's thread does it. */
 static void *sleep_while(void *flag)
@@ -57,18 +57,10 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("engine_sleep");
 	TCase *cases = tcase_create("engine_sleep");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_loop_test(cases, a_sleeper_is_woken_with_all_signals_blocked, 0, 2);
 	tcase_add_test(cases, a_deadline_that_passed_is_no_wait);
 	tcase_add_test(cases, another_signal_is_sent);
-	suite_add_tcase(suite, cases);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(cases);
 }

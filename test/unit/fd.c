@@ -1,13 +1,14 @@
 /* core/fd: descriptors out of the way, and reads and writes that are whole. */
 #include "core/fd.h"
 
-#include <check.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+#include "test/fixtures/suite.h"
 
 static int memory(void)
 {
@@ -94,9 +95,6 @@ END_TEST
 int main(void)
 {
 	TCase *tests = tcase_create("all");
-	Suite *suite = suite_create("fd");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_test(tests, raises);
 	tcase_add_test(tests, raises_as_far_as_the_limit_allows);
@@ -104,10 +102,5 @@ int main(void)
 	tcase_add_test(tests, closes_what_it_cannot_raise);
 	tcase_add_test(tests, writes_and_reads);
 	tcase_add_test(tests, copies_a_part);
-	suite_add_tcase(suite, tests);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return suite_run(tests);
 }

@@ -1,7 +1,7 @@
 /* Which allocations live, and what a realloc makes of them. */
-#include <check.h>
 
 #include "decoder/heap.h"
+#include "test/fixtures/suite.h"
 
 static struct args args;
 static struct heap heap;
@@ -169,10 +169,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("heap");
 	TCase *tcase = tcase_create("heap");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, pairs);
@@ -182,10 +179,5 @@ int main(void)
 	tcase_add_test(tcase, parts);
 	tcase_add_test(tcase, sweep);
 	tcase_add_test(tcase, scales);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return suite_run(tcase);
 }

@@ -1,9 +1,9 @@
 /* Events of interleaved, overlapping runs come out in the order of time. */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "decoder/heap_order.h"
+#include "test/fixtures/suite.h"
 
 /* A chunk of events of one type: size, id, startTime. No metadata is needed to walk them. */
 static struct jfr_field time_field = { .name = "startTime" };
@@ -113,18 +113,10 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("heap_order");
 	TCase *tcase = tcase_create("merge");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_test(tcase, merges);
 	tcase_add_test(tcase, many_runs);
 	tcase_add_test(tcase, random_runs);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return suite_run(tcase);
 }

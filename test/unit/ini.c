@@ -90,5 +90,6 @@ int main(void)
 
 	tcase_add_loop_test(tcase, reads, 0, sizeof(cases) / sizeof(cases[0]));
 	tcase_add_test(tcase, nothing_has_nothing);
+	tcase_set_timeout(tcase, 30);
 	return suite_run(tcase);
 }

@@ -1,7 +1,7 @@
 /* What async-profiler's converter makes of our recordings. */
-#include <check.h>
 
 #include "test/fixtures/jfr_sample.h"
+#include "test/fixtures/suite.h"
 
 static struct sample sample;
 static char converter[4096];
@@ -59,8 +59,6 @@ static bool find_converter(void)
 
 int main(void)
 {
-	SRunner *runner;
-	Suite *suite;
 	TCase *tcase;
 	int failed;
 
@@ -72,16 +70,11 @@ int main(void)
 		puts("cannot write the recording");
 		return 1;
 	}
-	suite = suite_create("jfr_converter");
 	tcase = tcase_create("all");
-	runner = srunner_create(suite);
 	tcase_set_timeout(tcase, 120);
 	tcase_add_loop_test(tcase, stacks_and_their_weights, 0,
 			    sizeof(conversions) / sizeof(*conversions));
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
+	failed = suite_run(tcase);
 	sample_remove(&sample);
-	return failed ? 1 : 0;
+	return failed;
 }

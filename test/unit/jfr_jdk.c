@@ -1,7 +1,7 @@
 /* What the JDK's `jfr` makes of our recordings. */
-#include <check.h>
 
 #include "test/fixtures/jfr_sample.h"
+#include "test/fixtures/suite.h"
 
 static struct sample sample;
 
@@ -201,8 +201,6 @@ END_TEST
 
 int main(void)
 {
-	SRunner *runner;
-	Suite *suite;
 	TCase *tcase;
 	int failed;
 
@@ -214,19 +212,14 @@ int main(void)
 		puts("cannot write the recording");
 		return 1;
 	}
-	suite = suite_create("jfr_jdk");
 	tcase = tcase_create("all");
-	runner = srunner_create(suite);
 	tcase_set_timeout(tcase, 120);
 	tcase_add_test(tcase, summary);
 	tcase_add_test(tcase, print_json);
 	tcase_add_test(tcase, takes_all);
 	tcase_add_test(tcase, memory_chunks_have_their_clocks);
 	tcase_add_test(tcase, beside_chunks_of_async_profiler);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
+	failed = suite_run(tcase);
 	sample_remove(&sample);
-	return failed ? 1 : 0;
+	return failed;
 }

@@ -1,7 +1,6 @@
 /* engine/jfr_types: the tables are sound, and agree with a recording of async-profiler. */
 #include "engine/jfr_types.h"
 
-#include <check.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 
 #include "decoder/jfr_read.h"
+#include "test/fixtures/suite.h"
 
 /* Recorded by async-profiler 4.5; CPU, wall clock, native memory. */
 #define RECORDING "test/fixtures/native.jfr"
@@ -161,19 +161,12 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("jfr_types");
 	TCase *tcase = tcase_create("all");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_test(tcase, no_two_types_share_an_id_or_a_name);
 	tcase_add_test(tcase, fields_stand_by_their_owner_and_name_known_types);
 	tcase_add_test(tcase, simple_types_have_one_field);
 	tcase_add_test(tcase, constants_are_of_simple_types);
 	tcase_add_test(tcase, shared_types_are_as_async_profiler_has_them);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return suite_run(tcase);
 }

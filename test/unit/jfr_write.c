@@ -2,7 +2,6 @@
  * the memory is full. */
 #include "engine/jfr_write.h"
 
-#include <check.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -17,6 +16,7 @@
 #include "engine/jfr_encode.h"
 #include "engine/jfr_interned.h"
 #include "test/fixtures/jfr_sample.h"
+#include "test/fixtures/suite.h"
 
 #define HEADER 68
 
@@ -955,10 +955,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("jfr_write");
 	TCase *tcase = tcase_create("all");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_set_timeout(tcase, 60);
 	tcase_add_loop_test(tcase, varint, 0, sizeof(varints) / sizeof(*varints));
@@ -987,9 +984,5 @@ int main(void)
 #if OWN_ALLOCATOR
 	tcase_add_test(tcase, any_failing_allocation_is_survived);
 #endif
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return suite_run(tcase);
 }

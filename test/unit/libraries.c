@@ -1,8 +1,9 @@
 /* decoder/libraries: which library of a recording an address is in. */
 #include "decoder/libraries.h"
 
-#include <check.h>
 #include <stdlib.h>
+
+#include "test/fixtures/suite.h"
 
 static struct libraries libraries;
 
@@ -80,18 +81,10 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("libraries");
 	TCase *tests = tcase_create("all");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_add_loop_test(tests, at, 0, sizeof(cases) / sizeof(*cases));
 	tcase_add_test(tests, find);
-	suite_add_tcase(suite, tests);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return suite_run(tests);
 }

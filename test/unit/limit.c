@@ -119,5 +119,6 @@ int main(void)
 	tcase_add_test(tcase, many_go);
 	tcase_add_test(tcase, what_is_not_ours_stays);
 	tcase_add_test(tcase, says_what_it_cannot_look_into);
+	tcase_set_timeout(tcase, 30);
 	return suite_run(tcase);
 }

@@ -1,7 +1,6 @@
 /* upload/local.c, with dir.c and limit.c: profiles appear whole, under free names, in bounds. */
 #include "upload/local.h"
 
-#include <check.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +17,7 @@
 
 #include "core/clock.h"
 #include "core/fd.h"
+#include "test/fixtures/suite.h"
 
 #define DAY_MS (24 * 3600 * 1000ull)
 
@@ -387,10 +387,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("local");
 	TCase *tcase = tcase_create("local");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, writes_parts_under_free_names);
@@ -407,9 +404,5 @@ int main(void)
 	tcase_add_test(tcase, failure_is_said_once);
 	tcase_add_test(tcase, not_a_directory_is_refused);
 	tcase_add_loop_test(tcase, default_directory, 0, sizeof(defaults) / sizeof(defaults[0]));
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(tcase);
 }

@@ -1,7 +1,6 @@
 /* core/log: one line each, up to a level, and only where it is wanted. */
 #include "core/log.h"
 
-#include <check.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -9,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "test/fixtures/suite.h"
 
 static char path[] = "/tmp/log-test-XXXXXX";
 static char text[8192];
@@ -126,9 +127,6 @@ END_TEST
 int main(void)
 {
 	TCase *tests = tcase_create("all");
-	Suite *suite = suite_create("log");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_add_test(tests, says_up_to_its_level);
@@ -138,10 +136,5 @@ int main(void)
 	tcase_add_test(tests, cannot_be_opened);
 	tcase_add_test(tests, stderr_alone);
 	tcase_add_test(tests, reader_is_gone);
-	suite_add_tcase(suite, tests);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return suite_run(tests);
 }

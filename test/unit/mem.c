@@ -1,12 +1,13 @@
 /* engine/mem.c: what is sampled is told once, what is freed is not retained. */
 #include "engine/mem.h"
 
-#include <check.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "test/fixtures/suite.h"
 
 #define CALLER ((const void *)0x401000)
 
@@ -383,10 +384,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("mem");
 	TCase *tcase = tcase_create("mem");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_set_timeout(tcase, 120);
 	tcase_add_test(tcase, bounded);
@@ -399,9 +397,5 @@ int main(void)
 	tcase_add_test(tcase, refuses_from_the_limit_on);
 	tcase_add_test(tcase, growth_is_told_once);
 	tcase_add_loop_test(tcase, nothing_freed_is_retained, 0, 3);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(tcase);
 }

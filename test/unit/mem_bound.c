@@ -1,7 +1,6 @@
 /* engine/mem.c: a day's allocations, from more stacks and with more of them alive than there is
  * room for, take no more memory than is promised. MEM_SAMPLES=170000000 is a day of a gigabyte a
  * second at 512k; collected as at the end of each half minute's chunk. */
-#include <check.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +8,7 @@
 #include <unistd.h>
 
 #include "engine/mem.h"
+#include "test/fixtures/suite.h"
 
 #define CALLER         ((const void *)0x401000)
 #define CHUNK_SAMPLES  60000
@@ -161,16 +161,9 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("mem_bound");
 	TCase *tcase = tcase_create("mem_bound");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_set_timeout(tcase, 3600);
 	tcase_add_test(tcase, a_day);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(tcase);
 }

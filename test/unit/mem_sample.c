@@ -1,13 +1,13 @@
 /* engine/mem_sample.c: the countdown takes each byte with the same chance, and weights add up. */
 #include "engine/mem_sample.h"
 
-#include <check.h>
 #include <math.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdlib.h>
 
 #include "core/own_thread.h"
+#include "test/fixtures/suite.h"
 
 /* Ten standard deviations: by chance once in 10^23. */
 #define SIGMAS 10
@@ -226,10 +226,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("mem_sample");
 	TCase *tcase = tcase_create("mem_sample");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_set_timeout(tcase, 60);
 	tcase_add_loop_test(tcase, weighs, 0, sizeof(weights) / sizeof(weights[0]));
@@ -241,9 +238,5 @@ int main(void)
 	tcase_add_test(tcase, the_sampler_itself_is_not_sampled);
 	tcase_add_test(tcase, our_threads_are_not_sampled);
 	tcase_add_test(tcase, threads_draw_differently);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(tcase);
 }

@@ -1,11 +1,12 @@
 /* engine/mem_stacks.c: stacks come back as they went in, in bounded room. */
 #include "engine/mem_stacks.h"
 
-#include <check.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "test/fixtures/suite.h"
 
 #define THREADS 4
 
@@ -210,10 +211,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("mem_stacks");
 	TCase *tcase = tcase_create("mem_stacks");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_set_timeout(tcase, 120);
 	tcase_add_test(tcase, keeps_a_stack_once);
@@ -223,9 +221,5 @@ int main(void)
 	tcase_add_test(tcase, clear_forgets_all);
 	tcase_add_test(tcase, a_child_starts_afresh);
 	tcase_add_test(tcase, tidied_while_in_use);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(tcase);
 }

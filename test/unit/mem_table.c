@@ -1,10 +1,11 @@
 /* engine/mem_table.c: what is put in comes out once, whoever takes it. */
 #include "engine/mem_table.h"
 
-#include <check.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+
+#include "test/fixtures/suite.h"
 
 #define THREADS 4
 
@@ -175,10 +176,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("mem_table");
 	TCase *tcase = tcase_create("mem_table");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_set_timeout(tcase, 120);
 	tcase_add_test(tcase, nothing_before_open);
@@ -187,9 +185,5 @@ int main(void)
 	tcase_add_test(tcase, is_left_without_a_trace);
 	tcase_add_test(tcase, a_crowded_byte_never_forgets);
 	tcase_add_test(tcase, taken_once_under_races);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(tcase);
 }

@@ -1,7 +1,6 @@
 /* engine/modules: what is loaded, what comes and what goes, while handlers walk. */
 #include "engine/modules.h"
 
-#include <check.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
@@ -19,6 +18,7 @@
 #include "engine/image.h"
 #include "engine/unwind.h"
 #include "engine/unwind_map.h"
+#include "test/fixtures/suite.h"
 
 static char directory[] = "/tmp/modules-test-XXXXXX";
 
@@ -426,17 +426,13 @@ END_TEST
 
 int main(void)
 {
-	SRunner *runner;
 	TCase *tests;
-	Suite *suite;
-	int failed;
 
 	if (system("cc --version >/dev/null 2>&1")) {
 		puts("no compiler to make libraries with");
 		return 77;
 	}
 	tests = tcase_create("following");
-	suite = suite_create("modules");
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_set_timeout(tests, 120);
 	tcase_add_test(tests, the_program_and_its_libraries);
@@ -451,10 +447,5 @@ int main(void)
 	tcase_add_test(tests, walks_meet_changes);
 	tcase_add_test(tests, fork_meets_refresh);
 	tcase_add_test(tests, closed);
-	suite_add_tcase(suite, tests);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return suite_run(tests);
 }

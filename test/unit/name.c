@@ -1,10 +1,11 @@
 /* upload/name.c: what reports are called. */
 #include "upload/name.h"
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include "test/fixtures/suite.h"
 
 static const struct {
 	uint64_t seconds;
@@ -105,19 +106,12 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("name");
 	TCase *tcase = tcase_create("name");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_loop_test(tcase, writes_and_reads_time, 0, sizeof(times) / sizeof(times[0]));
 	tcase_add_test(tcase, agrees_with_gmtime);
 	tcase_add_test(tcase, names_a_file);
 	tcase_add_test(tcase, cuts_a_long_executable);
 	tcase_add_loop_test(tcase, knows_its_own, 0, sizeof(names) / sizeof(names[0]));
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(tcase);
 }

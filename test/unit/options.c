@@ -1,7 +1,6 @@
 /* The table of options, the values that it takes, and the words for those that it does not. */
 #include "core/options.h"
 
-#include <check.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/option_value.h"
+#include "test/fixtures/suite.h"
 
 #define CASES(table) (sizeof(table) / sizeof(*(table)))
 
@@ -507,10 +507,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("options");
 	TCase *tcase = tcase_create("options");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_loop_test(tcase, numbers_are_read, 0, CASES(numbers));
 	tcase_add_loop_test(tcase, texts_are_read, 0, CASES(texts));
@@ -527,9 +524,5 @@ int main(void)
 	tcase_add_loop_test(tcase, names_that_are_nearly_right_are_told, 0, CASES(warnings));
 	tcase_add_test(tcase, what_is_not_built_is_told);
 	tcase_add_test(tcase, a_row_is_found_by_its_whole_name);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(tcase);
 }

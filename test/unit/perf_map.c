@@ -1,13 +1,14 @@
 /* engine/perf_map: lists as node and python write them, growing, replaced, and not ours. */
 #include "engine/perf_map.h"
 
-#include <check.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "test/fixtures/suite.h"
 
 static char directory[] = "/tmp/asprof-perf-map-XXXXXX";
 static char path[64];
@@ -166,10 +167,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("perf_map");
 	TCase *tcase = tcase_create("all");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, lines_of_every_kind);
@@ -178,9 +176,5 @@ int main(void)
 	tcase_add_test(tcase, long_lists_and_long_lines);
 	tcase_add_test(tcase, not_ours_is_refused);
 	tcase_add_test(tcase, path_has_the_pid);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return suite_run(tcase);
 }

@@ -305,5 +305,6 @@ int main(void)
 	tcase_add_test(tcase, spool_that_fails_is_done_without);
 	tcase_add_test(tcase, spool_outlives_the_process);
 	tcase_add_test(tcase, backoff_grows_to_five_minutes);
+	tcase_set_timeout(tcase, 30);
 	return suite_run(tcase);
 }

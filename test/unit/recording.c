@@ -1,7 +1,6 @@
 /* core/recording.c: finished chunks are cut off at the front, and nothing else is. */
 #include "core/recording.h"
 
-#include <check.h>
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/fd.h"
+#include "test/fixtures/suite.h"
 
 #define UNFINISHED 0x7fffffffffffffffu
 
@@ -149,9 +149,6 @@ END_TEST
 int main(void)
 {
 	TCase *c = tcase_create("recording");
-	Suite *s = suite_create("recording");
-	SRunner *runner = srunner_create(s);
-	int failed;
 
 	tcase_add_checked_fixture(c, open_recording, close_recording);
 	tcase_add_test(c, cuts_finished_chunks_only);
@@ -161,9 +158,5 @@ int main(void)
 	tcase_add_test(c, waits_for_a_short_header);
 	tcase_add_test(c, never_goes_in_circles);
 	tcase_add_test(c, keeps_out_of_the_way);
-	suite_add_tcase(s, c);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(c);
 }

@@ -1,9 +1,10 @@
 /* engine/ring.c: what is put in comes out, whole and once, or is counted as lost. */
 #include "engine/ring.h"
 
-#include <check.h>
 #include <pthread.h>
 #include <stdlib.h>
+
+#include "test/fixtures/suite.h"
 
 #define RING_BYTES (16u << 10)
 #define PRODUCERS  4
@@ -179,9 +180,6 @@ END_TEST
 int main(void)
 {
 	TCase *c = tcase_create("ring");
-	Suite *s = suite_create("ring");
-	SRunner *runner = srunner_create(s);
-	int failed;
 
 	tcase_add_checked_fixture(c, open_rings, NULL);
 	tcase_set_timeout(c, 60);
@@ -190,9 +188,5 @@ int main(void)
 	tcase_add_test(c, wraps_many_times);
 	tcase_add_test(c, threads_put_while_one_takes);
 	tcase_add_test(c, scratch_buffers_run_out_and_come_back);
-	suite_add_tcase(s, c);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(c);
 }

@@ -260,5 +260,6 @@ int main(void)
 	tcase_add_test(tcase, mends_the_clock);
 	tcase_add_loop_test(tcase, says_a_cause_once, 0, sizeof(causes) / sizeof(causes[0]));
 	tcase_add_loop_test(tcase, keys_are_bounded, -1, 3);
+	tcase_set_timeout(tcase, 30);
 	return suite_run(tcase);
 }

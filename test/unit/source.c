@@ -1,6 +1,5 @@
 /* Where recordings come from: streams that are asked for twice, and files that are cut off while
  * they are read. */
-#include <check.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 #include <unistd.h>
 
 #include "decoder/source.h"
+#include "test/fixtures/suite.h"
 
 /* What is in a pipe, asked for by its path as a shell's <(...) gives it. */
 START_TEST(stream_twice)
@@ -81,18 +81,10 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("source");
 	TCase *tcase = tcase_create("source");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_test(tcase, stream_twice);
 	tcase_add_test(tcase, cut_off);
 	tcase_add_test(tcase, not_there);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return suite_run(tcase);
 }

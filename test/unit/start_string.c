@@ -1,9 +1,10 @@
 /* The start string, for each way of setting the options that go into it. */
 #include "core/start_string.h"
 
-#include <check.h>
 #include <errno.h>
 #include <stdlib.h>
+
+#include "test/fixtures/suite.h"
 
 #define VARIABLES 8
 
@@ -121,16 +122,9 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("start_string");
 	TCase *tcase = tcase_create("start_string");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_loop_test(tcase, start_string_is_as_documented, 0, CASES);
 	tcase_add_test(tcase, a_full_buffer_is_an_error);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(tcase);
 }

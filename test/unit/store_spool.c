@@ -250,5 +250,6 @@ int main(void)
 	tcase_add_test(tcase, old_ones_go_whoever_they_wait_for);
 	tcase_add_test(tcase, a_killed_process_leaves_nothing_for_good);
 	tcase_add_test(tcase, damaged_notes_are_passed_over);
+	tcase_set_timeout(tcase, 30);
 	return suite_run(tcase);
 }

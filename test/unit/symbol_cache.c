@@ -1,10 +1,11 @@
 /* engine/symbol_cache and engine/string_pool: kept apart, kept small. */
 #include "engine/symbol_cache.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "test/fixtures/suite.h"
 
 static struct symbol_cache cache;
 
@@ -129,10 +130,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("symbol_cache");
 	TCase *tcase = tcase_create("all");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_test(tcase, same_text_same_pointer);
 	tcase_add_test(tcase, key_is_module_and_address);
@@ -140,9 +138,5 @@ int main(void)
 	tcase_add_test(tcase, past_the_bound_the_unused_go);
 	tcase_add_test(tcase, never_keeps_more_than_the_bound);
 	tcase_add_test(tcase, numbers_of_chunks_run_out);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return suite_run(tcase);
 }

@@ -1,10 +1,11 @@
 /* engine/symbol_table: which of the symbols around an address is its name. */
 #include "engine/symbol_table.h"
 
-#include <check.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "test/fixtures/suite.h"
 
 enum { TEXT = 1, DATA = 2 };
 
@@ -244,18 +245,11 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("symbol_table");
 	TCase *tcase = tcase_create("all");
-	SRunner *runner = srunner_create(suite);
-	int failed;
 
 	tcase_add_loop_test(tcase, names_in_either_order, 0, 2);
 	tcase_add_test(tcase, each_by_itself);
 	tcase_add_test(tcase, what_is_found_stays);
 	tcase_add_test(tcase, wrong_tables_answer_nothing);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return suite_run(tcase);
 }

@@ -2,7 +2,6 @@
  * functions that are inlined into one another, and damaged. */
 #include "decoder/symbolizer.h"
 
-#include <check.h>
 #include <fcntl.h>
 #include <link.h>
 #include <stdio.h>
@@ -15,6 +14,7 @@
 #include "decoder/dwarf_library.h"
 #include "decoder/say.h"
 #include "engine/elf.h"
+#include "test/fixtures/suite.h"
 
 extern const char probe[];
 
@@ -227,7 +227,6 @@ static bool find_own_build_id(void)
 int main(void)
 {
 	ssize_t length = readlink("/proc/self/exe", own, sizeof(own) - 1);
-	SRunner *runner;
 	char command[64];
 	int failed;
 
@@ -241,10 +240,7 @@ int main(void)
 	}
 	say_nothing = true;
 	whole();
-	runner = srunner_create(suite());
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
+	failed = suite_run_all(suite());
 	snprintf(command, sizeof(command), "rm -rf %s", directory);
 	return system(command) || failed;
 }

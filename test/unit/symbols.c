@@ -2,7 +2,6 @@
  * has mapped anyway. Skips without a compiler and binutils. */
 #include "engine/symbols.h"
 
-#include <check.h>
 #include <dlfcn.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -17,6 +16,7 @@
 #include "engine/elf.h"
 #include "engine/modules.h"
 #include "engine/perf_map.h"
+#include "test/fixtures/suite.h"
 
 static char directory[64] = "/tmp/asprof-symbols-XXXXXX";
 static struct symbols *symbols;
@@ -543,19 +543,14 @@ END_TEST
 
 int main(void)
 {
-	SRunner *runner;
-	Suite *suite;
 	TCase *tcase;
-	int failed;
 
 	if (system("for i in cc c++ strip objcopy readelf xz; do "
 		   "command -v $i >/dev/null || exit 1; done")) {
 		puts("cc, c++, xz or binutils are not installed");
 		return 77;
 	}
-	suite = suite_create("symbols");
 	tcase = tcase_create("all");
-	runner = srunner_create(suite);
 	tcase_set_timeout(tcase, 60);
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, own_symbol_table);
@@ -578,9 +573,5 @@ int main(void)
 	tcase_add_test(tcase, code_made_at_run_time);
 	tcase_add_test(tcase, batches_and_chunks_agree);
 	tcase_add_test(tcase, return_address_is_of_the_call);
-	suite_add_tcase(suite, tcase);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return suite_run(tcase);
 }

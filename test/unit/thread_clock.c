@@ -2,9 +2,10 @@
  * moments at which one can be taken, and short threads owe as much together as a long one. */
 #include "engine/thread_clock.h"
 
-#include <check.h>
 #include <signal.h>
 #include <unistd.h>
+
+#include "test/fixtures/suite.h"
 
 #define INTERVAL 10000000u
 
@@ -106,9 +107,6 @@ END_TEST
 int main(void)
 {
 	TCase *tests = tcase_create("all");
-	Suite *suite = suite_create("thread_clock");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_test(tests, owes_one_an_interval);
 	tcase_add_test(tests, counts_from_when_it_is_seen);
@@ -116,10 +114,5 @@ int main(void)
 	tcase_add_test(tests, asks_for_nothing_where_off);
 	tcase_add_test(tests, forbidden);
 	tcase_add_test(tests, no_such_thread);
-	suite_add_tcase(suite, tests);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return suite_run(tests);
 }

@@ -1,11 +1,12 @@
 /* engine/threads: every thread has a slot while it lives, whichever way it came. */
 #include "engine/threads.h"
 
-#include <check.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <unistd.h>
+
+#include "test/fixtures/suite.h"
 
 static sem_t ready, leave;
 static pid_t tid;
@@ -158,9 +159,6 @@ END_TEST
 int main(void)
 {
 	TCase *tests = tcase_create("all");
-	Suite *suite = suite_create("threads");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_checked_fixture(tests, setup, NULL);
 	tcase_set_timeout(tests, 60);
@@ -169,10 +167,5 @@ int main(void)
 	tcase_add_test(tests, a_thread_is_found_by_looking);
 	tcase_add_test(tests, a_signals_value_is_checked);
 	tcase_add_test(tests, closed);
-	suite_add_tcase(suite, tests);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return suite_run(tests);
 }

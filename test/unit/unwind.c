@@ -2,7 +2,6 @@
  * are none. */
 #include "engine/unwind.h"
 
-#include <check.h>
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -19,6 +18,7 @@
 #include "engine/modules.h"
 #include "engine/unwind_arch.h"
 #include "engine/unwind_map.h"
+#include "test/fixtures/suite.h"
 
 #define FRAMES 512
 #if defined(__clang__)
@@ -617,15 +617,9 @@ static TCase *walks(const char *how, void (*with)(void))
 
 int main(void)
 {
-	SRunner *runner;
 	Suite *suite = suite_create("unwind");
-	int failed;
 
 	suite_add_tcase(suite, walks("lookups", setup));
 	suite_add_tcase(suite, walks("tables", setup_tables));
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return suite_run_all(suite);
 }

@@ -131,5 +131,6 @@ int main(void)
 	tcase_add_loop_test(tcase, refuses, 0, sizeof(bad) / sizeof(bad[0]));
 	tcase_add_test(tcase, hosts_are_bounded);
 	tcase_add_loop_test(tcase, encodes, 0, sizeof(encoded) / sizeof(encoded[0]));
+	tcase_set_timeout(tcase, 30);
 	return suite_run(tcase);
 }

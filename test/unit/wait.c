@@ -1,8 +1,9 @@
 /* What is left of a wait that is made again. */
 #include "preload/interpose/wait.h"
 
-#include <check.h>
 #include <stdbool.h>
+
+#include "test/fixtures/suite.h"
 
 static const struct {
 	struct timespec timeout;
@@ -60,20 +61,12 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("wait");
 	TCase *cases = tcase_create("wait");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_loop_test(cases, end_is_measured_where_it_can_be, 0,
 			    sizeof(timeouts) / sizeof(*timeouts));
 	tcase_add_test(cases, what_is_not_measured_is_given_again);
 	tcase_add_test(cases, past_the_end_nothing_is_left);
 	tcase_add_test(cases, milliseconds_are_rounded_up);
-	suite_add_tcase(suite, cases);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return suite_run(cases);
 }

@@ -3,12 +3,12 @@
  * wall.c calls; so is the time, which it is told. */
 #include "engine/wall.h"
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/clock.h"
 #include "core/random.h"
+#include "test/fixtures/suite.h"
 
 #define MS       ((uint64_t)1000000)
 #define INTERVAL (100 * MS)
@@ -534,9 +534,6 @@ END_TEST
 int main(void)
 {
 	TCase *tests = tcase_create("all");
-	Suite *suite = suite_create("wall");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_add_test(tests, off);
@@ -561,10 +558,5 @@ int main(void)
 	tcase_add_test(tests, a_stack_of_nothing);
 	tcase_add_test(tests, a_stack_that_was_cut);
 	tcase_add_test(tests, stopped_and_started_again);
-	suite_add_tcase(suite, tests);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return suite_run(tests);
 }
