@@ -17,6 +17,7 @@
 
 #include "core/clock.h"
 #include "core/fd.h"
+#include "test/fixtures/a_report.h"
 #include "test/fixtures/suite.h"
 
 #define DAY_MS (24 * 3600 * 1000ull)
@@ -25,7 +26,6 @@ static char base[] = "/tmp/asprof-local-XXXXXX";
 static char dir[PATH_MAX], logfile[PATH_MAX];
 static struct config config;
 static struct reporter *reporter;
-static int recording = -1;
 
 static void setup(void)
 {
@@ -37,8 +37,7 @@ static void setup(void)
 	config = (struct config){ .local_dir = dir,
 				  .local_max_bytes = 1 << 30,
 				  .local_max_age_ns = OPTION_OFF };
-	recording = memfd_create("recording", MFD_CLOEXEC);
-	ck_assert_int_eq(fd_write(recording, "0123456789", 10, 0), 0);
+	recording_make();
 }
 
 static void teardown(void)
@@ -51,15 +50,6 @@ static void teardown(void)
 	close(recording);
 	snprintf(command, sizeof(command), "rm -rf %s", base);
 	ck_assert_int_eq(system(command), 0);
-}
-
-static struct report a_report(uint64_t end_ms)
-{
-	return (struct report){ .parts = { { recording, 2, 3 }, { recording, 7, 2 } },
-				.part_count = 2,
-				.end_ms = end_ms,
-				.pid = 42,
-				.executable = "prog" };
 }
 
 static void deliver(uint64_t end_ms)

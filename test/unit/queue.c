@@ -10,31 +10,18 @@
 #include "core/clock.h"
 #include "core/fd.h"
 #include "core/log.h"
+#include "test/fixtures/a_report.h"
 #include "test/fixtures/folder.h"
 #include "test/fixtures/suite.h"
 #include "upload/store.h"
 
 static struct config config;
-static int recording;
 
 static void setup(void)
 {
 	config = (struct config){ .spool_max_bytes = 100000 };
-	recording = memfd_create("recording", MFD_CLOEXEC);
-	ck_assert_int_eq(fd_write(recording, "0123456789", 10, 0), 0);
+	recording_make();
 	ck_assert_int_eq(log_open(LOG_ERROR, "/dev/null"), 0);
-}
-
-static struct report a_report(uint64_t end_ms)
-{
-	return (struct report){ .parts = { { recording, 2, 3 }, { recording, 7, 2 } },
-				.part_count = 2,
-				.start_ms = end_ms - 1000,
-				.end_ms = end_ms,
-				.interval_ms = 1000,
-				.pid = 42,
-				.executable = "prog",
-				.engine = "builtin" };
 }
 
 struct fake {

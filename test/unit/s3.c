@@ -12,10 +12,10 @@
 
 #include "core/fd.h"
 #include "core/log.h"
+#include "test/fixtures/a_report.h"
 #include "test/fixtures/suite.h"
 
 static struct config config;
-static int recording;
 
 static struct {
 	long status;
@@ -74,21 +74,8 @@ static void setup(void)
 				  .profiling_group = "my group",
 				  .metadata = "none",
 				  .tags = "k=v" };
-	recording = memfd_create("recording", MFD_CLOEXEC);
-	ck_assert_int_eq(fd_write(recording, "0123456789", 10, 0), 0);
+	recording_make();
 	ck_assert_int_eq(log_open(LOG_ERROR, "/dev/null"), 0);
-}
-
-static struct report a_report(uint64_t end_ms)
-{
-	return (struct report){ .parts = { { recording, 2, 3 }, { recording, 7, 2 } },
-				.part_count = 2,
-				.start_ms = end_ms - 1000,
-				.end_ms = end_ms,
-				.interval_ms = 1000,
-				.pid = 42,
-				.executable = "prog",
-				.engine = "builtin" };
 }
 
 static const char *entry(zip_t *zip, const char *name)

@@ -8,6 +8,7 @@
 
 #include "core/clock.h"
 #include "core/fd.h"
+#include "test/fixtures/a_report.h"
 #include "test/fixtures/folder.h"
 #include "test/fixtures/suite.h"
 #include "upload/name.h"
@@ -18,13 +19,11 @@
 #define B 2u
 
 static const char *const names[] = { "a", "b" };
-static int recording;
 
 static void setup(void)
 {
 	folder_make();
-	recording = memfd_create("recording", MFD_CLOEXEC);
-	ck_assert_int_eq(fd_write(recording, "0123456789", 10, 0), 0);
+	recording_make();
 }
 
 static void teardown(void)
@@ -40,7 +39,7 @@ static struct store *open_one(uint64_t max_bytes, const char *const *reporters)
 	return store;
 }
 
-static struct report a_report(uint64_t ms_ago)
+static struct report a_full_report(uint64_t ms_ago)
 {
 	return (struct report){ .parts = { { recording, 0, 10 } },
 				.part_count = 1,
@@ -60,7 +59,7 @@ static struct report a_report(uint64_t ms_ago)
 
 static void put(struct store *store, uint64_t ms_ago, unsigned int pending)
 {
-	struct report report = a_report(ms_ago);
+	struct report report = a_full_report(ms_ago);
 
 	ck_assert_int_eq(store->put(store, &report, pending), 0);
 }
@@ -68,7 +67,7 @@ static void put(struct store *store, uint64_t ms_ago, unsigned int pending)
 START_TEST(what_is_taken_is_what_was_put)
 {
 	struct store *store = open_one(1000, names);
-	struct report put_in = a_report(0);
+	struct report put_in = a_full_report(0);
 	struct held held;
 	char text[11] = "";
 
@@ -150,7 +149,7 @@ END_TEST
 START_TEST(oldest_go_for_room)
 {
 	struct store *store = open_one(35, names);
-	struct report report = a_report(0);
+	struct report report = a_full_report(0);
 	struct held held;
 
 	for (unsigned int i = 0; i < 5; i++)
