@@ -49,7 +49,6 @@ struct printing {
 	struct raw_stack stack;
 	struct polls polls;
 	uint64_t min_us;
-	struct settings settings;
 
 	struct intern names, seen;
 	struct by_function *functions;

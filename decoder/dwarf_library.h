@@ -11,7 +11,6 @@
 	X(elf_version)          \
 	X(dwarf_begin)          \
 	X(dwarf_end)            \
-	X(dwarf_errmsg)         \
 	X(dwarf_addrdie)        \
 	X(dwarf_nextcu)         \
 	X(dwarf_offdie)         \

@@ -190,7 +190,6 @@ struct jfr_constant *jfr_pool_find(const struct jfr_pool *pool, uint64_t key);
 
 /* An integer; 0 where VALUE is none. */
 int64_t jfr_long(const struct jfr_value *value);
-double jfr_double(const struct jfr_value *value);
 
 /* Append a string, or the string that is VALUE's first field, as UTF-8. False where it is null or
  * none. */

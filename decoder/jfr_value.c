@@ -146,27 +146,6 @@ int64_t jfr_long(const struct jfr_value *value)
 	return 0;
 }
 
-double jfr_double(const struct jfr_value *value)
-{
-	size_t left = (size_t)(value->end - value->at);
-	uint32_t word;
-	uint64_t wide;
-	double number = 0;
-	float small;
-
-	if (value->type->shape == JFR_FLOAT && left >= 4) {
-		word = load_be32(value->at);
-		memcpy(&small, &word, sizeof(small));
-		return (double)small;
-	}
-	if (value->type->shape == JFR_DOUBLE && left >= 8) {
-		wide = load_be64(value->at);
-		memcpy(&number, &wide, sizeof(number));
-		return number;
-	}
-	return (double)jfr_long(value);
-}
-
 static int append_character(struct buf *out, uint32_t point)
 {
 	uint8_t utf8[4];

@@ -1,8 +1,6 @@
 /* Protocol buffers, as far as pprof's profile.proto needs them. */
 #include "decoder/proto.h"
 
-#include <string.h>
-
 enum { WIRE_VARINT = 0, WIRE_BYTES = 2 };
 
 int proto_varint(struct buf *out, uint64_t value)
@@ -28,21 +26,11 @@ int proto_int(struct buf *out, unsigned field, int64_t value)
 	return err ? err : proto_varint(out, (uint64_t)value);
 }
 
-int proto_bytes(struct buf *out, unsigned field, const void *data, size_t length)
+int proto_message(struct buf *out, unsigned field, const struct buf *message)
 {
 	int err = proto_varint(out, field << 3 | WIRE_BYTES);
 
 	if (!err)
-		err = proto_varint(out, length);
-	return err ? err : buf_append(out, data, length);
-}
-
-int proto_string(struct buf *out, unsigned field, const char *string)
-{
-	return proto_bytes(out, field, string, strlen(string));
-}
-
-int proto_message(struct buf *out, unsigned field, const struct buf *message)
-{
-	return proto_bytes(out, field, message->data, message->length);
+		err = proto_varint(out, message->length);
+	return err ? err : buf_append(out, message->data, message->length);
 }

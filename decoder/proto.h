@@ -7,8 +7,6 @@
 
 int proto_varint(struct buf *out, uint64_t value);             /* without a field number */
 int proto_int(struct buf *out, unsigned field, int64_t value); /* nothing for 0, the default */
-int proto_bytes(struct buf *out, unsigned field, const void *data, size_t length);
-int proto_string(struct buf *out, unsigned field, const char *string);
 int proto_message(struct buf *out, unsigned field, const struct buf *message);
 
 #endif

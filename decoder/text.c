@@ -145,7 +145,7 @@ void text_name(FILE *out, const char *name, unsigned width)
 {
 	size_t length = columns(name), head, tail;
 
-	if (!width || width < 8 || length <= width) {
+	if (width < 8 || length <= width) {
 		fputs(name, out);
 		return;
 	}
