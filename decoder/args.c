@@ -2,7 +2,6 @@
 #include "decoder/args.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

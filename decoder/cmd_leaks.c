@@ -4,7 +4,6 @@
 #include "decoder/say.h"
 #include "decoder/text.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,7 +5,6 @@
 #include "decoder/text.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define DEFAULT_LIMIT 10
 #define DEFAULT_DEPTH 6

@@ -1,7 +1,6 @@
 /* The living allocations, and the lives of the others. */
 #include "decoder/heap.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

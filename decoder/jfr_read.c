@@ -2,7 +2,6 @@
 #include "decoder/jfr_read.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "decoder/jfr_meta.h"
 #include "decoder/source.h"

@@ -1,7 +1,6 @@
 /* What a recording belongs to. */
 #include "decoder/labels.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include <cjson/cJSON.h>

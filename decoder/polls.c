@@ -1,7 +1,6 @@
 /* Polls of an event loop. */
 #include "decoder/polls.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "decoder/raw_stack.h"

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "decoder/filter.h"
 #include "decoder/heap.h"

@@ -1,8 +1,6 @@
 /* From the constants of one chunk to the names, frames and threads of a profile. */
 #include "decoder/resolve.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "decoder/labels.h"

@@ -9,7 +9,6 @@
 
 #include "core/fd.h"
 #include "upload/credentials.h"
-#include "upload/host.h"
 #include "upload/s3.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

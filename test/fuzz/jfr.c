@@ -10,7 +10,6 @@
 #include "decoder/raw_stack.h"
 #include "decoder/resolve.h"
 #include "decoder/say.h"
-#include "decoder/tally.h"
 #include "decoder/tree.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,9 +1,6 @@
 /* Any bytes as a zip with recordings and a metadata.json. */
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -1,6 +1,5 @@
 /* Ends as the first argument says, from the process or, with a second argument, only a child
  * of it, which then must not flush what is its parent's. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>

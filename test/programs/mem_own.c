@@ -1,6 +1,5 @@
 /* A program with a malloc of its own, which takes all its memory from one array; what the C
  * library allocates for it comes from there as well. free aborts on anything else. */
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

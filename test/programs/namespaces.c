@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "test/programs/check.h"
 

@@ -4,7 +4,6 @@
  * that a sampler may be seen to handle, because it can cause them itself. */
 #include <pthread.h>
 #include <signal.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>

@@ -1,7 +1,6 @@
 /* Has threads with 16 KiB of stack, as a limit or a default attribute says, and works for the
  * seconds that it is told. */
 #include <pthread.h>
-#include <stdlib.h>
 #include <time.h>
 
 #include "test/programs/check.h"
