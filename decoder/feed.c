@@ -250,8 +250,6 @@ static bool next_source(struct feed *feed)
 
 	if (feed->current) {
 		next = feed->current->next;
-		if (next)
-			next->references++;
 		release_source(feed->current);
 		feed->current = next;
 	}
@@ -261,8 +259,6 @@ static bool next_source(struct feed *feed)
 			feed->current = NULL;
 		}
 		feed->next++;
-		if (feed->current)
-			feed->current->references++;
 	}
 	if (!feed->current)
 		return false;

@@ -56,6 +56,7 @@ int source_map(struct source **out, const char *name, int fd)
 		err = -ENOMEM;
 		goto out;
 	}
+	source->references = 1;
 	source->data = data;
 	source->length = (uint64_t)status.st_size;
 	data = NULL;

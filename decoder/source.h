@@ -9,7 +9,7 @@ struct source {
 	const uint8_t *data;
 	uint64_t length;
 	char *labels;        /* of the zip, see labels.h; NULL: none */
-	unsigned references; /* kept by the feed */
+	unsigned references; /* for the feed to count; 1 at first: the list that it is in */
 	struct source *next;
 };
 
