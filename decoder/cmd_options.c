@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/options.h"
+#include "decoder/text.h"
 
 const struct command_option options_options[] = {
 	{ .name = "--json", .help = "as an array of objects" },
@@ -68,25 +69,11 @@ static void print_plain(const struct option_view *row)
 		printf("        Unset by default.%s\n", row->built ? "" : " Not built yet.");
 }
 
-static void print_json_string(const char *text)
-{
-	putchar('"');
-	for (; *text; text++) {
-		if (*text == '"' || *text == '\\')
-			printf("\\%c", *text);
-		else if ((unsigned char)*text < ' ' || *text == 0x7f)
-			printf("\\u%04x", (unsigned int)*text);
-		else
-			putchar(*text);
-	}
-	putchar('"');
-}
-
 static void print_json_pair(const char *key, const char *value)
 {
 	printf(", \"%s\": ", key);
 	if (value)
-		print_json_string(value);
+		json_string(stdout, value);
 	else
 		fputs("null", stdout);
 }
@@ -171,5 +158,5 @@ int cmd_options(int argc, char **argv)
 		format->print(&row);
 	}
 	fputs(format->tail, stdout);
-	return fflush(stdout) || ferror(stdout) ? COMMAND_FAILED : COMMAND_OK;
+	return COMMAND_OK;
 }

@@ -2,6 +2,7 @@
 #include "decoder/args.h"
 #include "decoder/commands.h"
 
+#include <errno.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <string.h>
@@ -151,13 +152,11 @@ static int run_command(const struct command *command, int argc, char **argv)
 	return status;
 }
 
-int main(int argc, char **argv)
+static int dispatch(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "";
 	const struct command *command;
 
-	/* Else glibc keeps tables that were outgrown, for others that are as large. */
-	mallopt(M_MMAP_THRESHOLD, 1 << 20);
 	if (!strcmp(name, "--version")) {
 		puts(PROGRAM " " ASPROF_AGENT_VERSION);
 		return COMMAND_OK;
@@ -178,4 +177,23 @@ int main(int argc, char **argv)
 		fprintf(stderr, PROGRAM ": no command '%s'\n", name);
 	print_commands(stderr);
 	return COMMAND_USAGE;
+}
+
+/* What a full disk cut short must not pass for the whole. */
+static int flush_output(int status)
+{
+	errno = 0;
+	if (!fflush(stdout) && !ferror(stdout))
+		return status;
+	if (errno != EPIPE) /* then nobody reads any more: nothing to complain of */
+		fprintf(stderr, PROGRAM ": standard output: %s\n",
+			errno ? strerror(errno) : "not all of it could be written");
+	return COMMAND_FAILED;
+}
+
+int main(int argc, char **argv)
+{
+	/* Else glibc keeps tables that were outgrown, for others that are as large. */
+	mallopt(M_MMAP_THRESHOLD, 1 << 20);
+	return flush_output(dispatch(argc, argv));
 }

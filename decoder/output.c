@@ -32,7 +32,11 @@ static int open_temporary(struct output *output)
 		return -errno;
 	fchmod(fd, 0666 & ~mask);
 	output->file = fdopen(fd, "w");
-	return output->file ? 0 : -errno;
+	if (output->file)
+		return 0;
+	close(fd);
+	unlink(output->temporary);
+	return -ENOMEM;
 }
 
 int output_open(struct output *output, const char *path)
@@ -63,17 +67,18 @@ int output_close(struct output *output)
 {
 	int err = 0;
 
+	if (output->file == stdout)
+		return 0;
 	if (fflush(output->file) || ferror(output->file))
 		err = errno ? -errno : -EIO;
-	if (output->file != stdout && fclose(output->file) && !err)
+	if (fclose(output->file) && !err)
 		err = -errno;
 	if (!err && output->temporary && rename(output->temporary, output->path))
 		err = -errno;
 	if (err) {
 		/* Nobody reads any more: nothing to complain of. */
 		if (err != -EPIPE)
-			say("%s: %s", output->path ? output->path : "standard output",
-			    strerror(-err));
+			say("%s: %s", output->path, strerror(-err));
 		if (output->temporary)
 			unlink(output->temporary);
 	}

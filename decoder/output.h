@@ -13,7 +13,8 @@ struct output {
 /* PATH NULL or "-" is standard output. Returns 0, or -errno after a line on stderr. */
 int output_open(struct output *output, const char *path);
 
-/* Returns 0; or -errno after a line on stderr, and then no file is left. */
+/* Returns 0; or -errno after a line on stderr, and then no file is left. Standard output stays open:
+ * main() looks at it when all is written. */
 int output_close(struct output *output);
 
 #endif

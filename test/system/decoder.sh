@@ -115,6 +115,14 @@ expect 2 top -n many "$data/native.jfr"
 expect 2 nativemem --type calloc "$data/native.jfr"
 expect 1 collapsed "$data/native.jfr" -o "$tmp/no/such/dir/out"
 
+# A full disk is told of once, and by the status.
+for command in summary top collapsed flamegraph pprof duration nativemem leaks lifetimes --help; do
+	"$agent" "$command" "$data/native.jfr" >/dev/full 2>"$tmp/err"
+	[ $? = 1 ] || fail "$command on a full disk: status 0"
+	[ "$(sed "s,: [^:]*$,," "$tmp/err")" = "asprof-agent: standard output" ] ||
+		fail "$command on a full disk: $(cat "$tmp/err")"
+done
+
 # JSON is JSON, where something is there to tell.
 if command -v python3 >/dev/null; then
 	for command in summary top leaks lifetimes; do
