@@ -10,7 +10,7 @@
 const struct command_option collapsed_options[] = {
 	{ "-o", "OUT", "the file to write, instead of standard output", ARG_STRING,
 	  offsetof(struct args, output) },
-	{ "--scaled", NULL, "scale allocation samples by their interval", ARG_FLAG,
+	{ "--scaled", NULL, "count a memory sample by its weight, not as one", ARG_FLAG,
 	  offsetof(struct args, weighted) },
 	{ 0 },
 };

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 const struct command_option duration_options[] = {
-	{ "--zip", NULL, "accepted; a zip is told by its content", ARG_IGNORED, 0 },
+	{ "--zip", NULL, "ignored: a zip is known by its content", ARG_IGNORED, 0 },
 	{ 0 },
 };
 

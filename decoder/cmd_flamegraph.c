@@ -13,11 +13,11 @@
 const struct command_option flamegraph_options[] = {
 	{ "-o", "OUT", "the file to write, instead of standard output", ARG_STRING,
 	  offsetof(struct args, output) },
-	{ "--base", "FILE...", "show what is different from these", ARG_FILES, 0 },
+	{ "--base", "FILE...", "compare with these: what grew, what shrank", ARG_FILES, 0 },
 	{ "--reverse", NULL, "start with the innermost frames", ARG_FLAG,
 	  offsetof(struct args, reverse) },
 	{ "--title", "TEXT", "the page's title", ARG_STRING, offsetof(struct args, title) },
-	{ "--min", "SHARE", "leave out frames with less of the whole (0)", ARG_RATIO,
+	{ "--min", "SHARE", "leave out frames below this share of the whole (0)", ARG_RATIO,
 	  offsetof(struct args, min_share) },
 	{ 0 },
 };

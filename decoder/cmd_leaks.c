@@ -15,9 +15,9 @@ const struct command_option leaks_options[] = {
 	{ "-n", "N", "stacks to show (10; 0: all)", ARG_COUNT, offsetof(struct args, limit) },
 	{ "--stack-depth", "N", "frames to show of each (12; 0: all)", ARG_COUNT,
 	  offsetof(struct args, stack_depth) },
-	{ "--min-age", "TIME", "only what is older, as 30s", ARG_DURATION,
+	{ "--min-age", "TIME", "only what is older than that, such as 30s", ARG_DURATION,
 	  offsetof(struct args, min_ns) },
-	{ "--json", NULL, "for programs", ARG_FLAG, offsetof(struct args, json) },
+	{ "--json", NULL, "print JSON", ARG_FLAG, offsetof(struct args, json) },
 	{ 0 },
 };
 

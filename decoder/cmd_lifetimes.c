@@ -17,7 +17,7 @@ const struct command_option lifetimes_options[] = {
 	  offsetof(struct args, limit) },
 	{ "--stack-depth", "N", "frames to show of each (6; 0: all)", ARG_COUNT,
 	  offsetof(struct args, stack_depth) },
-	{ "--json", NULL, "for programs", ARG_FLAG, offsetof(struct args, json) },
+	{ "--json", NULL, "print JSON", ARG_FLAG, offsetof(struct args, json) },
 	{ 0 },
 };
 

@@ -21,11 +21,11 @@
 const struct command_option longpolls_options[] = {
 	{ "--stack-depth", "N", "frames to print (5)", ARG_COUNT,
 	  offsetof(struct args, stack_depth) },
-	{ "--include-non-pollcatch", NULL, "samples outside of any poll as well", ARG_FLAG,
+	{ "--include-non-pollcatch", NULL, "also samples that fell into no poll", ARG_FLAG,
 	  offsetof(struct args, include_non_pollcatch) },
-	{ "--summary", NULL, "by function, with a histogram of their lengths", ARG_FLAG,
+	{ "--summary", NULL, "one row per function, with how long its polls were", ARG_FLAG,
 	  offsetof(struct args, summary) },
-	{ "--zip", NULL, "accepted; a zip is told by its content", ARG_IGNORED, 0 },
+	{ "--zip", NULL, "ignored: a zip is known by its content", ARG_IGNORED, 0 },
 	{ 0 },
 };
 

@@ -16,7 +16,7 @@ const struct command_option nativemem_options[] = {
 	  offsetof(struct args, type) },
 	{ "--stack-depth", "N", "frames to print (5)", ARG_COUNT,
 	  offsetof(struct args, stack_depth) },
-	{ "--zip", NULL, "accepted; a zip is told by its content", ARG_IGNORED, 0 },
+	{ "--zip", NULL, "ignored: a zip is known by its content", ARG_IGNORED, 0 },
 	{ 0 },
 };
 

@@ -28,10 +28,14 @@ static const struct {
 
 const struct command_option run_options[] = {
 	{ .name = "-o", .argument = "DIR", .help = "where the profiles go; made if missing" },
-	{ .name = "--cpu", .argument = "10ms", .help = "CPU time between samples, or off" },
-	{ .name = "--wall", .argument = "100ms", .help = "wall time between samples, or off" },
-	{ .name = "--mem", .argument = "512k", .help = "bytes allocated between samples" },
-	{ .name = "--engine", .argument = "E", .help = "auto, async-profiler or builtin" },
+	{ .name = "--cpu", .argument = "10ms", .help = "CPU time between samples, or off (100ms)" },
+	{ .name = "--wall",
+	  .argument = "100ms",
+	  .help = "wall-clock time between samples, or off (1s)" },
+	{ .name = "--mem",
+	  .argument = "512k",
+	  .help = "bytes allocated between samples, or off (off)" },
+	{ .name = "--engine", .argument = "E", .help = "auto, async-profiler or builtin (auto)" },
 	{ .name = NULL },
 };
 

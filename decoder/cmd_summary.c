@@ -13,9 +13,10 @@
 #include <string.h>
 
 const struct command_option summary_options[] = {
-	{ "--json", NULL, "for programs", ARG_FLAG, offsetof(struct args, json) },
-	{ "--jobs", "N", "threads to read with", ARG_COUNT, offsetof(struct args, jobs) },
-	{ "--zip", NULL, "accepted; a zip is told by its content", ARG_IGNORED, 0 },
+	{ "--json", NULL, "print JSON", ARG_FLAG, offsetof(struct args, json) },
+	{ "--jobs", "N", "threads to read with (one for each processor)", ARG_COUNT,
+	  offsetof(struct args, jobs) },
+	{ "--zip", NULL, "ignored: a zip is known by its content", ARG_IGNORED, 0 },
 	{ 0 },
 };
 

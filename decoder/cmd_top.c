@@ -14,7 +14,7 @@ const struct command_option top_options[] = {
 	{ "-n", "N", "functions to show (20; 0: all)", ARG_COUNT, offsetof(struct args, limit) },
 	{ "--samples", NULL, "weigh memory by samples, not by bytes", ARG_FLAG,
 	  offsetof(struct args, by_count) },
-	{ "--json", NULL, "for programs", ARG_FLAG, offsetof(struct args, json) },
+	{ "--json", NULL, "print JSON", ARG_FLAG, offsetof(struct args, json) },
 	{ 0 },
 };
 

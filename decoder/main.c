@@ -13,19 +13,19 @@ static const struct command commands[] = {
 	{ .name = "run",
 	  .function = cmd_run,
 	  .arguments = "[OPTION...] -- COMMAND...",
-	  .help = "Run COMMAND under the preload.",
+	  .help = "Run COMMAND with the profiler in it.",
 	  .example = PROGRAM " run -o profiles --cpu 10ms -- ./service --port 8080",
 	  .options = { run_options } },
 	{ .name = "options",
 	  .function = cmd_options,
 	  .arguments = "[--json]",
-	  .help = "Every environment variable, its default, its value here, its meaning.",
+	  .help = "List the environment variables: defaults, values here, meanings.",
 	  .example = PROGRAM " options | less",
 	  .options = { options_options } },
 	{ .name = "summary",
 	  .function = cmd_summary,
 	  .arguments = "FILE...",
-	  .help = "Events by type, threads, span, engine, losses.",
+	  .help = "What was recorded: time span, engine, losses, events by type, threads.",
 	  .example = PROGRAM " summary service_1234_2026-11-21T02-10-00Z.jfr",
 	  .options = { summary_options } },
 	{ .name = "top",
@@ -37,7 +37,7 @@ static const struct command commands[] = {
 	{ .name = "collapsed",
 	  .function = cmd_collapsed,
 	  .arguments = "FILE... [-o OUT]",
-	  .help = "Folded stacks, one a line, for other tools.",
+	  .help = "Folded stacks, one per line, for other tools.",
 	  .example = PROGRAM " collapsed --wall --threads service.jfr -o service.folded",
 	  .options = { collapsed_options, args_filters } },
 	{ .name = "longpolls",
@@ -55,7 +55,7 @@ static const struct command commands[] = {
 	{ .name = "duration",
 	  .function = cmd_duration,
 	  .arguments = "FILE",
-	  .help = "Seconds recorded.",
+	  .help = "How many seconds were recorded.",
 	  .example = PROGRAM " duration service.jfr",
 	  .options = { duration_options } },
 	{ .name = "pprof",
@@ -67,19 +67,19 @@ static const struct command commands[] = {
 	{ .name = "leaks",
 	  .function = cmd_leaks,
 	  .arguments = "FILE...",
-	  .help = "What was allocated and not freed over all the files, by stack.",
+	  .help = "What was allocated and never freed, over all the files, by stack.",
 	  .example = PROGRAM " leaks --min-age 30s /var/lib/asprof-agent",
 	  .options = { leaks_options, args_filters } },
 	{ .name = "lifetimes",
 	  .function = cmd_lifetimes,
 	  .arguments = "FILE...",
-	  .help = "How long allocations lived, by stack, and the temporaries.",
+	  .help = "How long allocations lived, by stack, and which were freed at once.",
 	  .example = PROGRAM " lifetimes -n 5 service.jfr",
 	  .options = { lifetimes_options, args_filters } },
 	{ .name = "flamegraph",
 	  .function = cmd_flamegraph,
 	  .arguments = "FILE... [-o OUT] [--base FILE...]",
-	  .help = "One self-contained HTML page to look around in.",
+	  .help = "A flame graph, as one HTML page that needs no other file.",
 	  .example = PROGRAM " flamegraph --cpu new.jfr --base old.jfr -o diff.html",
 	  .options = { flamegraph_options, args_filters } },
 };
@@ -102,14 +102,20 @@ static void print_commands(FILE *out)
 	fputs("\n" PROGRAM " COMMAND --help tells more of one command.\n", out);
 }
 
+#define HELP_COLUMN 26
+
 static void print_options(const struct command_option *option)
 {
-	char left[64];
+	int width;
 
 	for (; option && option->name; option++) {
-		snprintf(left, sizeof(left), "%s%s%s", option->name, option->argument ? " " : "",
-			 option->argument ? option->argument : "");
-		printf("  %-23s %s\n", left, option->help);
+		width = printf("  %s%s%s", option->name, option->argument ? " " : "",
+			       option->argument ? option->argument : "");
+		if (width > HELP_COLUMN - 2) {
+			putchar('\n');
+			width = 0;
+		}
+		printf("%*s%s\n", HELP_COLUMN - width, "", option->help);
 	}
 }
 
@@ -117,6 +123,8 @@ static int print_help(const struct command *command)
 {
 	printf("Usage: " PROGRAM " %s %s\n\n%s\n", command->name, command->arguments,
 	       command->help);
+	if (!strncmp(command->arguments, "FILE", 4))
+		puts("\nFILE is a .jfr or a .zip, a directory of them, or - for standard input.");
 	if (command->options[0] || command->options[1])
 		putchar('\n');
 	print_options(command->options[0]);
