@@ -24,7 +24,7 @@
 #define CONNECT_MS      5000
 #define WHOLE_MS        60000
 #define SLOW_BYTES_A_MS 20 /* a slow line gets more time for a large report */
-#define TRIES           3  /* each mend is made once: clock, credentials, region */
+#define TRIES           4  /* one, and one after each mend: clock, credentials, region */
 #define CAUSE_MAX       80
 #define LINE_MAX_BYTES  512
 

@@ -21,6 +21,7 @@ static struct {
 	long status;
 	const char *body;
 	int64_t date;
+	const char *const *ailments; /* codes to answer with first, NULL-terminated */
 	char url[512], authorization[512], date_sent[32], owner[32];
 	uint8_t content[65536];
 	size_t length;
@@ -50,6 +51,12 @@ static int answer(struct http *http, const struct http_request *request,
 	ck_assert_uint_le(request->body_length, sizeof(store.content));
 	memcpy(store.content, request->body, request->body_length);
 	store.length = request->body_length;
+	if (store.ailments && *store.ailments) {
+		response->status = 400;
+		response->date = 1000000000 + 1800;
+		snprintf(response->region, sizeof(response->region), "eu-north-1");
+		return buf_printf(&response->body, "<Code>%s</Code>", *store.ailments++);
+	}
 	response->status = store.status;
 	response->date = store.date;
 	if (store.status == 403 && store.date && !strcmp(store.date_sent, "20010909T021640Z"))
@@ -177,6 +184,24 @@ START_TEST(mends_the_clock)
 }
 END_TEST
 
+START_TEST(mends_all_that_can_be_mended)
+{
+	static const char *const ailments[] = { "RequestTimeTooSkewed", "ExpiredToken",
+						"PermanentRedirect", NULL };
+	struct report report = a_report(1500000000999);
+	struct reporter *reporter;
+
+	store.status = 200;
+	store.ailments = ailments;
+	ck_assert_int_eq(s3_reporter_open_with(&reporter, &config, environment, &http, tell_now),
+			 0);
+	ck_assert_int_eq(reporter->deliver(reporter, &report), 0);
+	ck_assert_int_eq(store.sent, 4);
+	ck_assert_ptr_nonnull(strstr(store.url, "s3.eu-north-1."));
+	reporter->close(reporter);
+}
+END_TEST
+
 static char *const nowhere[] = { "AWS_ACCESS_KEY_ID=A", "AWS_SECRET_ACCESS_KEY=S",
 				 "AWS_EC2_METADATA_DISABLED=true", NULL };
 static const struct {
@@ -245,6 +270,7 @@ int main(void)
 	tcase_add_test(tcase, puts_a_zip);
 	tcase_add_loop_test(tcase, judges_answers, 0, sizeof(answers) / sizeof(answers[0]));
 	tcase_add_test(tcase, mends_the_clock);
+	tcase_add_test(tcase, mends_all_that_can_be_mended);
 	tcase_add_loop_test(tcase, says_a_cause_once, 0, sizeof(causes) / sizeof(causes[0]));
 	tcase_add_loop_test(tcase, keys_are_bounded, -1, 3);
 	tcase_set_timeout(tcase, 30);
