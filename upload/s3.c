@@ -178,21 +178,27 @@ static bool mend(struct s3 *s3, enum mend what, const struct http_response *resp
 /* The bucket lies elsewhere, and the answer tells where. Only Amazon has regions that matter. */
 static bool mend_region(struct s3 *s3, const struct http_response *response)
 {
-	char problem[S3_TARGET_PROBLEM_SIZE];
+	const char *configured = s3->aws.region;
+	char problem[S3_TARGET_PROBLEM_SIZE], *region;
 	struct s3_target target;
-	bool custom = s3->config->s3_endpoint;
 
-	if (custom || s3->aws.region == response->region || !response->region[0] ||
+	if (s3->config->s3_endpoint || !response->region[0] ||
 	    !strcmp(response->region, s3->target.region))
 		return false;
-	free(s3->aws.found_region);
-	s3->aws.found_region = strdup(response->region);
-	s3->aws.region = s3->aws.found_region;
-	if (!s3->aws.region || s3_target_find(&target, &s3->aws, s3->config, problem))
+	region = strdup(response->region);
+	if (!region)
 		return false;
-	log_info("the bucket %s lies in %s", s3->config->s3_bucket, response->region);
+	s3->aws.region = region;
+	if (s3_target_find(&target, &s3->aws, s3->config, problem)) {
+		s3->aws.region = configured;
+		free(region);
+		return false;
+	}
+	log_info("the bucket %s lies in %s", s3->config->s3_bucket, region);
 	s3_target_free(&s3->target);
 	s3->target = target;
+	free(s3->aws.found_region);
+	s3->aws.found_region = region;
 	return true;
 }
 
