@@ -44,7 +44,8 @@ int limit_directory(int dir, uint64_t max_bytes, uint64_t target_bytes, int64_t 
 	/* Until nothing more goes, or may be removed. */
 	while (!err && remove_some(seen, dir, max_bytes, oldest, keep))
 		err = oldest_scan(seen, dir, NULL);
-	*total = seen->total;
+	if (!err)
+		*total = seen->total;
 	free(seen);
 	return err;
 }
