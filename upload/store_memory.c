@@ -28,14 +28,27 @@ struct memory {
 	struct item *first;
 };
 
+/* Reports lie on pages of their own, as a hole leaves the pages that it covers in part. */
+static off_t whole_pages(off_t bytes)
+{
+	off_t page = sysconf(_SC_PAGESIZE);
+
+	return (bytes + page - 1) / page * page;
+}
+
+static void give_back(const struct memory *memory, off_t offset, uint64_t length)
+{
+	fallocate(memory->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset,
+		  whole_pages((off_t)length));
+}
+
 static void forget(struct memory *memory, struct item **link)
 {
 	struct item *item = *link;
 
 	*link = item->next;
 	memory->store.losses.spooled_bytes -= item->length;
-	fallocate(memory->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, item->offset,
-		  (off_t)item->length);
+	give_back(memory, item->offset, item->length);
 	free(item);
 	if (!memory->first && !ftruncate(memory->fd, 0))
 		memory->end = 0;
@@ -66,10 +79,10 @@ static void copy_report(struct held *held, const struct report *report)
 		 report->engine_version ? report->engine_version : "");
 }
 
+/* Write REPORT behind all others; where that fails nothing of it is left. */
 static int write_at_end(struct memory *memory, const struct report *report, struct item *item)
 {
-	/* Page by page, or a hole would leave the pages at its ends. */
-	off_t start = (memory->end + 4095) & ~(off_t)4095;
+	off_t start = whole_pages(memory->end);
 	int err;
 
 	if (memory->fd < 0)
@@ -78,33 +91,25 @@ static int write_at_end(struct memory *memory, const struct report *report, stru
 		return memory->fd;
 	if (lseek(memory->fd, start, SEEK_SET) < 0)
 		return -errno;
-	err = report_write(report, memory->fd);
 	item->offset = start;
 	item->length = report_length(report);
-	memory->end = start + (off_t)item->length;
+	err = report_write(report, memory->fd);
+	if (err)
+		give_back(memory, start, item->length);
+	else
+		memory->end = start + (off_t)item->length;
 	return err;
 }
 
-static int put(struct store *store, const struct report *report, unsigned int pending)
+static int append(struct memory *memory, const struct report *report, unsigned int pending)
 {
-	struct memory *memory = (struct memory *)store;
-	uint64_t length = report_length(report);
-	struct item *item, **link;
+	struct item *item = calloc(1, sizeof(*item)), **link;
 	int err;
 
-	if (length > memory->max_bytes) {
-		store->losses.full++;
-		store->losses.dropped_bytes += length;
-		return -EFBIG;
-	}
-	make_room(memory, length);
-	item = calloc(1, sizeof(*item));
 	if (!item)
 		return -ENOMEM;
 	err = write_at_end(memory, report, item);
 	if (err) {
-		store->losses.full++;
-		store->losses.dropped_bytes += length;
 		free(item);
 		return err;
 	}
@@ -112,11 +117,28 @@ static int put(struct store *store, const struct report *report, unsigned int pe
 	item->held.pending = pending;
 	item->held.id = ++memory->serial;
 	item->held.report.part_count = 1;
-	store->losses.spooled_bytes += length;
+	memory->store.losses.spooled_bytes += item->length;
 	for (link = &memory->first; *link; link = &(*link)->next)
 		;
 	*link = item;
 	return 0;
+}
+
+static int put(struct store *store, const struct report *report, unsigned int pending)
+{
+	struct memory *memory = (struct memory *)store;
+	uint64_t length = report_length(report);
+	int err = -EFBIG;
+
+	if (length <= memory->max_bytes) {
+		make_room(memory, length);
+		err = append(memory, report, pending);
+	}
+	if (err) {
+		store->losses.full++;
+		store->losses.dropped_bytes += length;
+	}
+	return err;
 }
 
 static int take(struct store *store, unsigned int bit, struct held *out)
