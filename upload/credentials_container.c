@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/log.h"
 #include "upload/credentials_simple.h"
 #include "upload/file.h"
 #include "upload/secret.h"
@@ -29,8 +28,9 @@ static bool host_allowed(const char *text)
 	return false;
 }
 
-static int make_url(const struct environment *environment, struct buf *url)
+static int make_url(struct aws *aws, struct buf *url)
 {
+	const struct environment *environment = aws->environment;
 	const char *relative =
 		environment_get(environment, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
 	const char *full = environment_get(environment, "AWS_CONTAINER_CREDENTIALS_FULL_URI");
@@ -41,9 +41,10 @@ static int make_url(const struct environment *environment, struct buf *url)
 	if (!full)
 		return -ENOENT;
 	if (!host_allowed(full)) {
-		log_error("AWS_CONTAINER_CREDENTIALS_FULL_URI=%s is refused: it is neither https "
-			  "nor loopback nor the container agent's address",
-			  full);
+		aws_warn(aws,
+			 "AWS_CONTAINER_CREDENTIALS_FULL_URI=%s is refused: it is neither https "
+			 "nor loopback nor the container agent's address",
+			 full);
 		return -EPERM;
 	}
 	return buf_append_string(url, full);
@@ -81,7 +82,7 @@ static int get(struct credentials_provider *provider, struct credentials *out)
 	struct http_response response = HTTP_RESPONSE_INIT;
 	int err;
 
-	err = make_url(aws->environment, &request.url);
+	err = make_url(aws, &request.url);
 	if (err)
 		goto out;
 	err = http_request_header(&request, "accept", "application/json");

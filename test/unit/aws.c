@@ -374,11 +374,21 @@ START_TEST(endpoint_in_order)
 }
 END_TEST
 
+static size_t count_lines(const char *path)
+{
+	struct buf said = BUF_INIT(4096);
+	size_t lines = 0;
+
+	ck_assert_int_eq(file_read(&said, path), 0);
+	for (size_t i = 0; i < said.length; i++)
+		lines += said.data[i] == '\n';
+	buf_free(&said);
+	return lines;
+}
+
 START_TEST(warns_once)
 {
 	char *path = temporary("");
-	struct buf said = BUF_INIT(4096);
-	size_t lines = 0;
 
 	BEGIN(nobody, "A=1");
 	ck_assert_int_eq(log_open(LOG_WARN, path), 0);
@@ -388,11 +398,21 @@ START_TEST(warns_once)
 	aws_all_well(&aws);
 	aws_warn(&aws, "role %d", 1);
 	ck_assert_int_eq(log_open(LOG_OFF, NULL), 0);
-	ck_assert_int_eq(file_read(&said, path), 0);
-	for (size_t i = 0; i < said.length; i++)
-		lines += said.data[i] == '\n';
-	ck_assert_uint_eq(lines, 3);
-	buf_free(&said);
+	ck_assert_uint_eq(count_lines(path), 3);
+	unlink(path);
+}
+END_TEST
+
+START_TEST(says_a_refused_host_once)
+{
+	char *path = temporary("");
+
+	BEGIN(nobody, "AWS_CONTAINER_CREDENTIALS_FULL_URI=http://example.com/");
+	ck_assert_int_eq(log_open(LOG_WARN, path), 0);
+	for (int i = 0; i < 3; i++)
+		expect_failure(credentials_container, -EPERM);
+	ck_assert_int_eq(log_open(LOG_OFF, NULL), 0);
+	ck_assert_uint_eq(count_lines(path), 1);
 	unlink(path);
 }
 END_TEST
@@ -499,6 +519,7 @@ int main(void)
 	tcase_add_test(tcase, keys_by_web_identity);
 	tcase_add_test(tcase, endpoint_in_order);
 	tcase_add_test(tcase, warns_once);
+	tcase_add_test(tcase, says_a_refused_host_once);
 	tcase_add_test(tcase, cache_renews_early);
 	tcase_add_test(tcase, signs_as_documented);
 	return suite_run(tcase);
