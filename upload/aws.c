@@ -140,6 +140,15 @@ char *aws_setting(struct aws *aws, const char *name, const char *key)
 	return value ? strdup(value) : aws_profile_get(aws, aws_profile(aws), key);
 }
 
+bool aws_setting_is(struct aws *aws, const char *name, const char *key, const char *value)
+{
+	char *is = aws_setting(aws, name, key);
+	bool same = is && !strcasecmp(is, value);
+
+	free(is);
+	return same;
+}
+
 static char *endpoint_of_profile(struct aws *aws, const char *service)
 {
 	char *services = aws_profile_get(aws, aws_profile(aws), "services");
@@ -152,25 +161,17 @@ static char *endpoint_of_profile(struct aws *aws, const char *service)
 	return endpoint ? endpoint : aws_profile_get(aws, aws_profile(aws), "endpoint_url");
 }
 
-static bool is_true(char *value)
-{
-	bool result = value && !strcasecmp(value, "true");
-
-	free(value);
-	return result;
-}
-
 char *aws_endpoint(struct aws *aws, const char *service)
 {
 	char name[40] = "AWS_ENDPOINT_URL_";
 	const char *value;
+	size_t end = strlen(name);
 
-	if (is_true(aws_setting(aws, "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS",
-				"ignore_configured_endpoint_urls")))
+	if (aws_setting_is(aws, "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS",
+			   "ignore_configured_endpoint_urls", "true"))
 		return NULL;
-	for (size_t end = strlen(name); *service && end + 1 < sizeof(name); service++, end++)
-		name[end] = (char)toupper((unsigned char)*service);
-	service -= strlen(name) - strlen("AWS_ENDPOINT_URL_");
+	for (size_t i = 0; service[i] && end + 1 < sizeof(name); i++)
+		name[end++] = (char)toupper((unsigned char)service[i]);
 	value = environment_get(aws->environment, name);
 	if (!value)
 		value = environment_get(aws->environment, "AWS_ENDPOINT_URL");

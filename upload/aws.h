@@ -48,6 +48,9 @@ char *aws_profile_get(struct aws *aws, const char *profile, const char *key);
 /* The value of the environment's NAME, else of the profile's KEY: malloc'd, or NULL. */
 char *aws_setting(struct aws *aws, const char *name, const char *key);
 
+/* Whether that is VALUE, in upper or lower case. */
+bool aws_setting_is(struct aws *aws, const char *name, const char *key, const char *value);
+
 /* The endpoint set for SERVICE ("s3", "sts"), as AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, the
  * profile's services section or its endpoint_url: malloc'd, or NULL. */
 char *aws_endpoint(struct aws *aws, const char *service);

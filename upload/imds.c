@@ -10,23 +10,14 @@
 
 #define TIMEOUT_MS 1000
 
-static bool setting_is(struct aws *aws, const char *name, const char *key, const char *value)
-{
-	char *is = aws_setting(aws, name, key);
-	bool same = is && !strcasecmp(is, value);
-
-	free(is);
-	return same;
-}
-
 static char *endpoint(struct aws *aws)
 {
 	char *url = aws_setting(aws, "AWS_EC2_METADATA_SERVICE_ENDPOINT",
 				"ec2_metadata_service_endpoint");
 
 	if (!url)
-		url = strdup(setting_is(aws, "AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE",
-					"ec2_metadata_service_endpoint_mode", "IPv6")
+		url = strdup(aws_setting_is(aws, "AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE",
+					    "ec2_metadata_service_endpoint_mode", "IPv6")
 				     ? "http://[fd00:ec2::254]"
 				     : "http://169.254.169.254");
 	if (url && url[0] && url[strlen(url) - 1] == '/')
@@ -84,7 +75,7 @@ int imds_get(struct aws *aws, const char *path, struct buf *out)
 	char *base = NULL;
 	int err = -ENOENT;
 
-	if (setting_is(aws, "AWS_EC2_METADATA_DISABLED", "", "true"))
+	if (aws_setting_is(aws, "AWS_EC2_METADATA_DISABLED", "", "true"))
 		goto out;
 	base = endpoint(aws);
 	if (!base) {

@@ -9,23 +9,14 @@
 #include "upload/name.h"
 #include "upload/url.h"
 
-static bool is_on(struct aws *aws, const char *name, const char *key)
-{
-	char *value = aws_setting(aws, name, key);
-	bool on = value && !strcasecmp(value, "true");
-
-	free(value);
-	return on;
-}
-
 static int amazon(struct buf *out, struct aws *aws, const char *region)
 {
-	return buf_printf(out, "https://s3%s%s.%s.%s",
-			  is_on(aws, "AWS_USE_FIPS_ENDPOINT", "use_fips_endpoint") ? "-fips" : "",
-			  is_on(aws, "AWS_USE_DUALSTACK_ENDPOINT", "use_dualstack_endpoint")
-				  ? ".dualstack"
-				  : "",
-			  region, aws_domain(region));
+	bool fips = aws_setting_is(aws, "AWS_USE_FIPS_ENDPOINT", "use_fips_endpoint", "true");
+	bool dualstack =
+		aws_setting_is(aws, "AWS_USE_DUALSTACK_ENDPOINT", "use_dualstack_endpoint", "true");
+
+	return buf_printf(out, "https://s3%s%s.%s.%s", fips ? "-fips" : "",
+			  dualstack ? ".dualstack" : "", region, aws_domain(region));
 }
 
 /* A certificate's wildcard stands for one label: a bucket with dots is no host name's part. */
