@@ -11,7 +11,13 @@
 
 int reporters_capture(const struct config *config, char *const *environment)
 {
-	return config->s3_bucket ? s3_capture_environment(environment) : 0;
+	int err = 0;
+
+	if (config->local_dir || !config->s3_bucket)
+		err = local_capture(config, environment);
+	if (!err && config->s3_bucket)
+		err = s3_capture_environment(environment);
+	return err;
 }
 
 int reporters_open(struct reporter **out, const struct config *config)

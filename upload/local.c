@@ -53,14 +53,40 @@ static void local_free(struct local *local)
 	free(local);
 }
 
-/* Where the program goes afterwards, by chdir(2), is not where the profiles go. */
+/* Where the directory lies, see local_capture(); NULL: not noted, or not needed. */
+static char *captured;
+
+static const char *find_parent(char *const *environment)
+{
+	static const char name[] = "TMPDIR=";
+
+	for (; *environment; environment++)
+		if (!strncmp(*environment, name, strlen(name)) && (*environment)[strlen(name)])
+			return *environment + strlen(name);
+	return "/tmp";
+}
+
+int local_capture(const struct config *config, char *const *environment)
+{
+	const char *where = NULL;
+	char cwd[PATH_MAX];
+
+	if (!config->local_dir)
+		where = find_parent(environment);
+	else if (config->local_dir[0] != '/')
+		where = getcwd(cwd, sizeof(cwd));
+	free(captured);
+	captured = where ? strdup(where) : NULL;
+	return where && !captured ? -ENOMEM : 0;
+}
+
 static char *absolute(const char *path)
 {
-	char cwd[PATH_MAX], *joined;
+	char *joined;
 
-	if (path[0] == '/' || !getcwd(cwd, sizeof(cwd)))
+	if (path[0] == '/' || !captured)
 		return strdup(path);
-	return asprintf(&joined, "%s/%s", cwd, path) < 0 ? NULL : joined;
+	return asprintf(&joined, "%s/%s", captured, path) < 0 ? NULL : joined;
 }
 
 static int open_named(struct local *local, const char *path)
@@ -112,9 +138,7 @@ static int private_dir(const struct local *local)
 
 static int open_private(struct local *local)
 {
-	const char *parent = getenv("TMPDIR");
-
-	local->private_parent = strdup(parent && parent[0] ? parent : "/tmp");
+	local->private_parent = strdup(captured ? captured : "/tmp");
 	if (!local->private_parent ||
 	    asprintf(&local->path, "%s/asprof-agent-%u", local->private_parent, geteuid()) < 0) {
 		local->path = NULL;

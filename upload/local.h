@@ -5,6 +5,11 @@
 #include "core/options.h"
 #include "core/report.h"
 
+/* Note, in the constructor, what CONFIG's directory goes by: TMPDIR of ENVIRONMENT, or where a
+ * relative path begins. The program may be changing both when the directory is opened.
+ * Returns 0 or -ENOMEM. */
+int local_capture(const struct config *config, char *const *environment);
+
 /* Open the directory that CONFIG names, making it where it does not exist. With none named it
  * is /var/lib/asprof-agent where that exists and can be written, else a directory of the
  * user's own under $TMPDIR or /tmp, which is refused when it is a link, somebody else's, or

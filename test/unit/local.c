@@ -135,8 +135,12 @@ END_TEST
 
 START_TEST(relative_directory_outlives_chdir)
 {
+	char *const environment[] = { NULL };
+
 	ck_assert_int_eq(chdir(base), 0);
 	config.local_dir = "deep/er";
+	ck_assert_int_eq(local_capture(&config, environment), 0);
+	ck_assert_int_eq(chdir("/tmp"), 0); /* before the agent thread comes to it, and after */
 	open_it();
 	ck_assert_int_eq(chdir("/"), 0);
 	deliver(5000);
@@ -336,12 +340,16 @@ static const struct {
 
 START_TEST(default_directory)
 {
+	char tmpdir[sizeof(base) + 16];
+	char *const environment[] = { "TMP=/x", tmpdir, "TMPDIR=/y", NULL };
 	struct stat st;
 
 	if (!access("/var/lib/asprof-agent", W_OK))
 		return; /* this machine provides one */
 	config.local_dir = NULL;
-	ck_assert_int_eq(setenv("TMPDIR", base, 1), 0);
+	snprintf(tmpdir, sizeof(tmpdir), "TMPDIR=%s", base);
+	ck_assert_int_eq(local_capture(&config, environment), 0);
+	memset(tmpdir, 'x', strlen(tmpdir)); /* as a program that sets its title does */
 	snprintf(dir, sizeof(dir), "%s/asprof-agent-%u", base, geteuid());
 	switch (defaults[_i].spoil) {
 	case FINE:
