@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "upload/cgroup.h"
 #include "upload/file.h"
 
 /* As the downward API is commonly given to a container; the first that is set counts. */
@@ -58,23 +59,15 @@ static void add_tags(cJSON *agent, const char *tags)
 	free(copy);
 }
 
-/* The path of the unified hierarchy, "0::/…", or the first line's where there is none. */
 static void add_cgroup(cJSON *agent)
 {
 	struct buf text = BUF_INIT(64 << 10);
-	const char *lines, *path;
-	char *copy;
+	const char *path = NULL;
 
-	if (file_read(&text, "/proc/self/cgroup") || !text.length || !buf_string(&text))
-		goto out;
-	lines = buf_string(&text);
-	path = !strncmp(lines, "0::", 3) ? lines : strstr(lines, "\n0::");
-	path = path ? strstr(path, "::") + 2 : strrchr(lines, ':') + 1;
-	copy = path ? strndup(path, strcspn(path, "\n")) : NULL;
-	if (copy)
-		cJSON_AddStringToObject(agent, "cgroup", copy);
-	free(copy);
-out:
+	if (!file_read(&text, "/proc/self/cgroup") && buf_string(&text))
+		path = cgroup_path((char *)text.data);
+	if (path)
+		cJSON_AddStringToObject(agent, "cgroup", path);
 	buf_free(&text);
 }
 
