@@ -158,10 +158,13 @@ int sample_install(int signo, sample_handler handler, int flags)
 const struct sigaction *sample_wrap(int signo, const struct sigaction *action,
 				    struct sigaction *changed)
 {
-	if (signo < 1 || signo > SIGNALS || is_fault(signo) || !(action->sa_flags & SA_SIGINFO) ||
+	if (signo < 1 || signo > SIGNALS || !(action->sa_flags & SA_SIGINFO) ||
 	    !sample_in_engine((const void *)action->sa_sigaction))
 		return action;
-	make_action(changed, signo, action->sa_sigaction, action->sa_flags);
+	*changed = *action;
+	if (!is_fault(signo))
+		make_action(changed, signo, action->sa_sigaction, action->sa_flags);
+	changed->sa_flags |= SA_ONSTACK;
 	return changed;
 }
 

@@ -50,7 +50,9 @@ static inline bool sample_is_signal(int signo)
 bool sample_in_engine(const void *p);
 
 /* ACTION, which the engine installs, as it goes to the kernel: itself, or in CHANGED with our
- * handler in front of its own. */
+ * handler in front of its own, but where it handles faults. All of its handlers run on the stack
+ * that a thread has for signals: the Go runtime's others have no room for them, and after an
+ * overflow none has. */
 const struct sigaction *sample_wrap(int signo, const struct sigaction *action,
 				    struct sigaction *changed);
 

@@ -1,0 +1,87 @@
+/* A program that knows its stacks: its coroutines have the few bytes that they need, and it has a
+ * handler, on a stack apart, for the case that the main one is used up. */
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <ucontext.h>
+
+#include "check.h"
+
+#define COROUTINE_BYTES 2048
+#define APART_BYTES     (32u << 10) /* as the Go runtime's */
+#define WORK_S          2
+
+static ucontext_t caller, coroutine;
+
+static time_t now_s(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return now.tv_sec;
+}
+
+static void work(void)
+{
+	time_t until = now_s() + WORK_S;
+
+	while (now_s() < until)
+		;
+}
+
+static void have_a_stack_apart(void)
+{
+	static char memory[APART_BYTES];
+	stack_t apart = { .ss_sp = memory, .ss_size = sizeof(memory) };
+
+	CHECK(!sigaltstack(&apart, NULL));
+}
+
+/* Right below its stack nothing can be written. */
+static void work_in_a_coroutine(void)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char *memory =
+		mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(memory != MAP_FAILED);
+	CHECK(!mprotect(memory, page, PROT_NONE));
+	CHECK(!getcontext(&coroutine));
+	coroutine.uc_stack.ss_sp = memory + page;
+	coroutine.uc_stack.ss_size = COROUTINE_BYTES;
+	coroutine.uc_link = &caller;
+	makecontext(&coroutine, work, 0);
+	CHECK(!swapcontext(&caller, &coroutine));
+}
+
+static void on_overflow(int signo)
+{
+	(void)signo;
+	_exit(7);
+}
+
+static int recurse(int depth)
+{
+	volatile char frame[1024];
+
+	frame[0] = (char)depth;
+	return recurse(depth + 1) + frame[0];
+}
+
+int main(int argc, char **argv)
+{
+	struct sigaction action = { .sa_handler = on_overflow, .sa_flags = SA_ONSTACK };
+
+	CHECK(argc == 2);
+	have_a_stack_apart();
+	CHECK(!sigaction(SIGSEGV, &action, NULL));
+	now_s(); /* the loader takes more than a coroutine has where it looks for a function */
+	if (!strcmp(argv[1], "coroutine")) {
+		work_in_a_coroutine();
+		return 0;
+	}
+	work(); /* until an engine has started */
+	return recurse(0);
+}
