@@ -9,11 +9,27 @@
 
 #define LABELS_MAX 65536
 
-/* The base name of FILE, without what stands in brackets behind a zip's name. */
+/* The length of FILE without the member's name that stands in brackets behind a zip's. */
+static size_t without_member(const char *file)
+{
+	size_t length = strlen(file), at = length;
+	int depth = 0;
+
+	if (!length || file[length - 1] != ')')
+		return length;
+	do {
+		at--;
+		depth += file[at] == ')';
+		depth -= file[at] == '(';
+	} while (at && depth);
+	return at;
+}
+
+/* The base name of FILE; returns its length. */
 static size_t base_name(const char *file, const char **name)
 {
-	const char *bracket = strchr(file, '('), *slash;
-	size_t length = bracket ? (size_t)(bracket - file) : strlen(file);
+	size_t length = without_member(file);
+	const char *slash;
 
 	slash = memrchr(file, '/', length);
 	*name = slash ? slash + 1 : file;
