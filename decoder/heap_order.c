@@ -6,11 +6,42 @@
 
 #include "decoder/source.h"
 
-static int runs_add(struct runs *runs, uint32_t at, int64_t time)
+static const struct event_rank first_rank = { INT64_MIN, 0 };
+static const struct event_rank last_rank = { INT64_MAX, UINT32_MAX };
+
+static bool earlier(const struct event_rank *a, const struct event_rank *b)
+{
+	return a->time < b->time || (a->time == b->time && a->at < b->at);
+}
+
+static struct event_rank rank_of(const struct jfr_chunk *chunk, const struct jfr_event *event)
+{
+	return (struct event_rank){ event->slot[JFR_TIME],
+				    (uint32_t)(event->offset - chunk->header.offset) };
+}
+
+static int by_rank(const void *a, const void *b)
+{
+	const struct run *x = a, *y = b;
+
+	return earlier(&x->next, &y->next) ? -1 : 1;
+}
+
+/* Too many: the slice ends where the later half of the runs begins, which are dropped. */
+static void shorten_slice(struct runs *runs)
+{
+	qsort(runs->list, runs->count, sizeof(*runs->list), by_rank);
+	runs->count /= 2;
+	runs->end = runs->list[runs->count].next;
+}
+
+static int add_run(struct runs *runs, const struct run *run)
 {
 	uint32_t room = runs->room ? runs->room * 2 : 64;
 	struct run *list;
 
+	if (!earlier(&run->next, &runs->end))
+		return 0;
 	if (runs->count == runs->room) {
 		list = realloc(runs->list, room * sizeof(*list));
 		if (!list)
@@ -18,31 +49,55 @@ static int runs_add(struct runs *runs, uint32_t at, int64_t time)
 		runs->list = list;
 		runs->room = room;
 	}
-	runs->list[runs->count++] = (struct run){ .time = time, .at = at, .end = at };
+	runs->list[runs->count++] = *run;
+	if (runs->count == RUNS_MAX)
+		shorten_slice(runs);
 	return 0;
+}
+
+/* Find the runs of the slice from runs->begin to as far as RUNS_MAX of them reach. */
+static int find_slice(struct runs *runs, struct jfr_chunk *chunk, uint32_t kinds)
+{
+	struct run run = { .end = 0 }; /* 0: there is none */
+	struct event_rank rank;
+	struct jfr_event event;
+	struct jfr_scan scan;
+	int64_t last = 0;
+	bool inside;
+	int err = 0;
+
+	runs->count = 0;
+	runs->end = last_rank;
+	jfr_scan(&scan, chunk, kinds);
+	scan.times_only = true;
+	while (!err && jfr_next(&scan, &event)) {
+		rank = rank_of(chunk, &event);
+		inside = !earlier(&rank, &runs->begin) && earlier(&rank, &runs->end);
+		if (run.end && (!inside || rank.time < last)) {
+			err = add_run(runs, &run);
+			run.end = 0;
+		}
+		if (!inside)
+			continue;
+		if (!run.end)
+			run.next = rank;
+		last = rank.time;
+		run.end = rank.at + event.size;
+	}
+	if (!err && run.end)
+		err = add_run(runs, &run);
+	return err;
 }
 
 int runs_find(struct runs *runs, struct jfr_chunk *chunk, uint32_t kinds)
 {
-	struct jfr_event event;
-	struct jfr_scan scan;
-	int64_t last = 0;
-	uint32_t at;
+	int err;
 
-	*runs = (struct runs){ 0 };
-	jfr_scan(&scan, chunk, kinds);
-	scan.times_only = true;
-	while (jfr_next(&scan, &event)) {
-		at = (uint32_t)(event.offset - chunk->header.offset);
-		if (!runs->count || event.slot[JFR_TIME] < last)
-			if (runs_add(runs, at, event.slot[JFR_TIME])) {
-				runs_free(runs);
-				return -ENOMEM;
-			}
-		last = event.slot[JFR_TIME];
-		runs->list[runs->count - 1].end = at + event.size;
-	}
-	return 0;
+	*runs = (struct runs){ .begin = first_rank };
+	err = find_slice(runs, chunk, kinds);
+	if (err)
+		runs_free(runs);
+	return err;
 }
 
 void runs_free(struct runs *runs)
@@ -51,48 +106,41 @@ void runs_free(struct runs *runs)
 	*runs = (struct runs){ 0 };
 }
 
-/* Runs that are being merged at one time; few writers have more buffers. Each has its next event
- * at hand; beyond these, events are read again when their turn comes. */
+/* Runs that have their next event at hand; few writers have more buffers. Events of the others are
+ * read again when their turn comes. */
 #define OPEN_MAX 256
 
-/* Turns between letting go of the pages. */
+/* Pages are let go of when so many turns have been taken. To begin to read somewhere counts for
+ * more: the kernel then maps up to 16 pages. */
 #define FORGET_TURNS 16384
+#define BEGIN_TURNS  32
 
 struct open_run {
 	struct jfr_scan scan;
-	struct jfr_event event;
+	struct jfr_event event; /* its type is NULL while it has not been read */
 };
 
 struct merge {
-	struct run *heap; /* the first COUNT of the runs, which are open */
+	struct run *heap; /* the earliest is on top */
 	uint32_t count;
+	struct event_rank end;
 	struct jfr_chunk *chunk;
 	uint32_t kinds;
-	struct open_run *open;
+	struct open_run *open; /* by run.open - 1 */
 	uint32_t spare[OPEN_MAX], spares;
+	uint32_t turns; /* since pages were let go of */
 };
 
-/* In one chunk a run's place tells it from all others, and keeps the file's order. */
-static bool earlier(const struct run *a, const struct run *b)
+/* Let the run at I sink to where the heap is in order. */
+static void sink(struct merge *m, uint32_t i)
 {
-	return a->time < b->time || (a->time == b->time && a->at < b->at);
-}
-
-static int by_time(const void *a, const void *b)
-{
-	return earlier(a, b) ? -1 : 1;
-}
-
-/* Let the run at I sink to where the heap of COUNT runs is in order. */
-static void sink(struct run *heap, uint32_t count, uint32_t i)
-{
-	struct run run = heap[i];
+	struct run *heap = m->heap, run = heap[i];
 	uint32_t child;
 
-	while ((child = 2 * i + 1) < count) {
-		if (child + 1 < count && earlier(&heap[child + 1], &heap[child]))
+	while ((child = 2 * i + 1) < m->count) {
+		if (child + 1 < m->count && earlier(&heap[child + 1].next, &heap[child].next))
 			child++;
-		if (!earlier(&heap[child], &run))
+		if (!earlier(&heap[child].next, &run.next))
 			break;
 		heap[i] = heap[child];
 		i = child;
@@ -100,88 +148,103 @@ static void sink(struct run *heap, uint32_t count, uint32_t i)
 	heap[i] = run;
 }
 
-/* The next run goes into the heap, whose place it takes is its own in the list. */
-static void rise(struct merge *m)
+/* Where RUN's next event is kept, where there is a place left. */
+static struct open_run *open_run(struct merge *m, struct run *run)
 {
-	uint32_t i = m->count++, parent;
-	struct run run = m->heap[i];
-
-	run.open = m->spares ? m->spare[--m->spares] : OPEN_MAX;
-	if (run.open < OPEN_MAX)
-		m->open[run.open].event.type = NULL; /* not read yet */
-	for (; i && earlier(&run, &m->heap[parent = (i - 1) / 2]); i = parent)
-		m->heap[i] = m->heap[parent];
-	m->heap[i] = run;
+	if (!run->open && m->spares) {
+		run->open = m->spare[--m->spares];
+		m->open[run->open - 1].event.type = NULL;
+	}
+	return run->open ? &m->open[run->open - 1] : NULL;
 }
 
 static bool start_reading(struct merge *m, const struct run *run, struct open_run *open)
 {
+	m->turns += BEGIN_TURNS;
 	jfr_scan(&open->scan, m->chunk, m->kinds);
-	open->scan.at = open->scan.kept = m->chunk->data + run->at;
+	open->scan.at = open->scan.kept = m->chunk->data + run->next.at;
 	open->scan.end = m->chunk->data + run->end;
 	return jfr_next(&open->scan, &open->event);
 }
 
-/* Visit the earliest run's event, and those behind it for as long as it is the earliest; PENDING
- * is the run that will begin next, or NULL. */
-static void take_turn(struct merge *m, const struct run *pending,
-		      void (*visit)(void *arg, const struct jfr_event *event), void *arg)
+/* Take RUN, on top, out of the heap. */
+static void end_run(struct merge *m, const struct run *run)
 {
-	struct run *run = &m->heap[0];
-	const struct run *rival = m->count > 1 ? &m->heap[1] : NULL;
-	struct open_run scratch, *open = run->open < OPEN_MAX ? &m->open[run->open] : &scratch;
-	bool more = true;
-
-	if (m->count > 2 && earlier(&m->heap[2], rival))
-		rival = &m->heap[2];
-	if (pending && (!rival || earlier(pending, rival)))
-		rival = pending;
-	if (open == &scratch || !open->event.type)
-		more = start_reading(m, run, open);
-	while (more) {
-		visit(arg, &open->event);
-		more = jfr_next(&open->scan, &open->event);
-		run->time = open->event.slot[JFR_TIME];
-		run->at = (uint32_t)(open->event.offset - m->chunk->header.offset);
-		if (more && rival && earlier(rival, run)) {
-			sink(m->heap, m->count, 0);
-			return;
-		}
-	}
-	if (run->open < OPEN_MAX)
+	if (run->open)
 		m->spare[m->spares++] = run->open;
 	m->heap[0] = m->heap[--m->count];
 	if (m->count)
-		sink(m->heap, m->count, 0);
+		sink(m, 0);
+}
+
+/* Visit the earliest run's event, and those behind it for as long as it is the earliest. False
+ * when VISIT has had enough. */
+static bool take_turn(struct merge *m, bool (*visit)(void *arg, const struct jfr_event *event),
+		      void *arg)
+{
+	struct run *run = &m->heap[0];
+	const struct run *rival = m->count > 1 ? &m->heap[1] : NULL;
+	struct open_run scratch = { .event.type = NULL }, *open = open_run(m, run);
+	bool more = true;
+
+	if (m->count > 2 && earlier(&m->heap[2].next, &rival->next))
+		rival = &m->heap[2];
+	if (!open)
+		open = &scratch;
+	if (!open->event.type)
+		more = start_reading(m, run, open);
+	while (more) {
+		if (!visit(arg, &open->event))
+			return false;
+		more = jfr_next(&open->scan, &open->event);
+		run->next = rank_of(m->chunk, &open->event);
+		more = more && earlier(&run->next, &m->end);
+		if (more && rival && earlier(&rival->next, &run->next)) {
+			sink(m, 0);
+			return true;
+		}
+	}
+	end_run(m, run);
+	return true;
+}
+
+/* Returns whether VISIT wants more. */
+static bool merge_slice(struct merge *m, const struct runs *runs,
+			bool (*visit)(void *arg, const struct jfr_event *event), void *arg)
+{
+	bool more = true;
+
+	m->heap = runs->list;
+	m->count = runs->count;
+	m->end = runs->end;
+	for (uint32_t i = m->count / 2; i-- > 0;)
+		sink(m, i);
+	while (more && m->count) {
+		more = take_turn(m, visit, arg);
+		/* Pages that are read on come back at once. */
+		if (++m->turns >= FORGET_TURNS && m->chunk->mapped) {
+			source_forget(m->chunk->data, 0, m->chunk->header.size);
+			m->turns = 0;
+		}
+	}
+	return more;
 }
 
 int runs_merge(struct runs *runs, struct jfr_chunk *chunk, uint32_t kinds,
-	       void (*visit)(void *arg, const struct jfr_event *event), void *arg)
+	       bool (*visit)(void *arg, const struct jfr_event *event), void *arg)
 {
-	struct merge m = { .chunk = chunk, .kinds = kinds, .heap = runs->list };
-	uint32_t next = 0, turns = 0;
+	struct merge m = { .chunk = chunk, .kinds = kinds };
+	int err = 0;
 
 	m.open = calloc(OPEN_MAX, sizeof(*m.open));
-	if (!runs->count) {
-		free(m.open);
-		return 0;
-	}
 	if (!m.open)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < OPEN_MAX; i++)
-		m.spare[m.spares++] = i;
-	qsort(runs->list, runs->count, sizeof(*runs->list), by_time);
-	/* The heap grows over the front of the list as runs begin, and never overtakes it. */
-	while (m.count || next < runs->count) {
-		while (next < runs->count && (!m.count || earlier(&runs->list[next], &m.heap[0]))) {
-			m.heap[m.count] = runs->list[next++];
-			rise(&m);
-		}
-		take_turn(&m, next < runs->count ? &runs->list[next] : NULL, visit, arg);
-		/* Pages that are read on come back at once. */
-		if (chunk->mapped && ++turns % FORGET_TURNS == 0)
-			source_forget(chunk->data, 0, chunk->header.size);
+		m.spare[m.spares++] = i + 1;
+	while (merge_slice(&m, runs, visit, arg) && earlier(&runs->end, &last_rank) && !err) {
+		runs->begin = runs->end;
+		err = find_slice(runs, chunk, kinds);
 	}
 	free(m.open);
-	return 0;
+	return err;
 }

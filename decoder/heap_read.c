@@ -98,7 +98,8 @@ static uint32_t thread_of(struct reading *r, const struct jfr_event *event)
 	return r->last_thread;
 }
 
-static void on_event(void *arg, const struct jfr_event *event)
+/* False when there turned out to be too much. */
+static bool on_event(void *arg, const struct jfr_event *event)
 {
 	struct reading *r = arg;
 	const int64_t *slot = event->slot;
@@ -106,7 +107,7 @@ static void on_event(void *arg, const struct jfr_event *event)
 	int64_t time_ns;
 
 	if (slot[JFR_TIME] < r->from || slot[JFR_TIME] > r->to)
-		return;
+		return true;
 	time_ns = ticks_to_ns_by(&r->chunk->header, r->ns_per_tick, slot[JFR_TIME]);
 	if (time_ns < h->first_ns)
 		h->first_ns = time_ns;
@@ -134,6 +135,7 @@ static void on_event(void *arg, const struct jfr_event *event)
 		else /* what was there before must be gone all the same */
 			heap_freed(h, a.address, a.process, time_ns, a.thread);
 	}
+	return !h->overflow;
 }
 
 /* Files of one process are told by what they are labelled with; those without a label are all taken

@@ -14,9 +14,10 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void visit(void *arg, const struct jfr_event *event)
+static bool visit(void *arg, const struct jfr_event *event)
 {
 	*(int64_t *)arg += event->slot[JFR_ADDRESS];
+	return true;
 }
 
 static void read_events(struct jfr_chunk *chunk, struct resolve *resolve, struct settings *settings)

@@ -19,33 +19,42 @@ static struct jfr_type malloc_type = {
 };
 static uint16_t by_id[8192];
 
+#define EVENTS_MAX 300000
+
 struct seen {
-	int64_t times[4096];
-	size_t count;
+	int64_t last_time;
+	uint64_t last_offset;
+	size_t count, enough;
 };
 
-static void note(void *arg, const struct jfr_event *event)
+/* Look at the order: by time, and of one time as they are in the chunk. */
+static bool note(void *arg, const struct jfr_event *event)
 {
 	struct seen *seen = arg;
+	int64_t time = event->slot[JFR_TIME];
 
-	ck_assert_uint_lt(seen->count, 4096);
-	seen->times[seen->count++] = event->slot[JFR_TIME];
+	ck_assert(time > seen->last_time ||
+		  (time == seen->last_time && event->offset > seen->last_offset));
+	seen->last_time = time;
+	seen->last_offset = event->offset;
+	return ++seen->count != seen->enough;
 }
 
-/* Put TIMES into a chunk, merge, and look at what comes out. */
-static void check_merge(const unsigned *times, size_t count, uint32_t runs_expected)
+/* Put TIMES into a chunk and merge them, until ENOUGH have been visited. */
+static void check_merge_of(const unsigned *times, size_t count, uint32_t runs_expected,
+			   size_t enough)
 {
-	static uint8_t bytes[65536];
+	static uint8_t bytes[68 + 4 * EVENTS_MAX];
 	struct jfr_chunk chunk = {
 		.data = bytes, .types = &malloc_type, .type_count = 1, .by_id = by_id
 	};
-	static struct seen seen;
+	struct seen seen = { .last_time = -1, .enough = enough };
 	struct runs runs;
 	size_t at = 68;
 
+	ck_assert_uint_le(count, EVENTS_MAX);
 	time_field.type = &long_type;
 	by_id[5] = 1;
-	seen.count = 0;
 	for (size_t i = 0; i < count; i++) {
 		bytes[at++] = 4;
 		bytes[at++] = 5;
@@ -54,13 +63,18 @@ static void check_merge(const unsigned *times, size_t count, uint32_t runs_expec
 	}
 	chunk.header.size = at;
 	ck_assert_int_eq(runs_find(&runs, &chunk, JFR_MASK(JFR_MALLOC)), 0);
-	ck_assert_uint_eq(runs.count, runs_expected);
+	if (runs_expected < RUNS_MAX)
+		ck_assert_uint_eq(runs.count, runs_expected);
 	ck_assert_int_eq(runs_merge(&runs, &chunk, JFR_MASK(JFR_MALLOC), note, &seen), 0);
+	ck_assert_uint_le(runs.room, RUNS_MAX);
 	runs_free(&runs);
 	ck_assert_ptr_null(chunk.error.what);
-	ck_assert_uint_eq(seen.count, count);
-	for (size_t i = 1; i < count; i++)
-		ck_assert_int_le(seen.times[i - 1], seen.times[i]);
+	ck_assert_uint_eq(seen.count, enough < count ? enough : count);
+}
+
+static void check_merge(const unsigned *times, size_t count, uint32_t runs_expected)
+{
+	check_merge_of(times, count, runs_expected, SIZE_MAX);
 }
 
 START_TEST(merges)
@@ -111,6 +125,25 @@ START_TEST(random_runs)
 }
 END_TEST
 
+/* More than are kept, so that the chunk is gone through several times: of one event each, of three,
+ * and all at one time. */
+START_TEST(more_runs_than_are_kept)
+{
+	static unsigned times[EVENTS_MAX];
+
+	for (size_t i = 0; i < EVENTS_MAX; i++)
+		times[i] = (unsigned)(EVENTS_MAX - i) % 16384;
+	check_merge(times, EVENTS_MAX, RUNS_MAX);
+	check_merge_of(times, EVENTS_MAX, RUNS_MAX, EVENTS_MAX / 2);
+	for (size_t i = 0; i < EVENTS_MAX; i++)
+		times[i] = (unsigned)(EVENTS_MAX - i) % 5000 + (unsigned)(i % 3) * 5000;
+	check_merge(times, EVENTS_MAX, RUNS_MAX);
+	for (size_t i = 0; i < EVENTS_MAX; i++)
+		times[i] = 7 + i % 2;
+	check_merge(times, EVENTS_MAX, RUNS_MAX);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tcase = tcase_create("merge");
@@ -118,5 +151,6 @@ int main(void)
 	tcase_add_test(tcase, merges);
 	tcase_add_test(tcase, many_runs);
 	tcase_add_test(tcase, random_runs);
+	tcase_add_test(tcase, more_runs_than_are_kept);
 	return suite_run(tcase);
 }
