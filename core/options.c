@@ -68,7 +68,7 @@ static const struct option options[] = {
 	  FIELD(engine),
 	  .words = engine_words,
 	  .fallback = "auto",
-	  .help = "Who takes the samples; `auto` is async-profiler where its library is found, "
+	  .help = "Which engine takes the samples; `auto`: async-profiler if its library is found, "
 		  "else the builtin engine." },
 	{ .name = "LIB",
 	  .type = OPTION_TEXT,
@@ -76,7 +76,7 @@ static const struct option options[] = {
 	  .check = check_library,
 	  .expects = "a soname or an absolute path",
 	  .fallback = "libasyncProfiler.so",
-	  .help = "async-profiler's library, as handed to dlopen(3)." },
+	  .help = "async-profiler's library, as passed to dlopen(3)." },
 	{ .name = "REPORTING_INTERVAL",
 	  .type = OPTION_DURATION,
 	  FIELD(reporting_interval_ns),
@@ -93,7 +93,7 @@ static const struct option options[] = {
 	  .zero = true,
 	  .off = OPTION_OFF,
 	  .fallback = "100ms",
-	  .help = "CPU time between two samples of a thread that runs." },
+	  .help = "CPU time between two samples of a running thread." },
 	{ .name = "WALL_INTERVAL",
 	  .type = OPTION_DURATION,
 	  FIELD(wall_interval_ns),
@@ -109,15 +109,14 @@ static const struct option options[] = {
 	  .max = GIB(1024),
 	  .off = OPTION_OFF,
 	  .fallback = "off",
-	  .help = "Bytes allocated between two samples of malloc; `0` records every "
-		  "allocation." },
+	  .help = "Bytes allocated between two samples of malloc; `0` records every allocation." },
 	{ .name = "NATIVE_MEM_ENGINE",
 	  .type = OPTION_WORD,
 	  FIELD(native_mem_engine),
 	  .words = mem_engine_words,
 	  .fallback = "auto",
-	  .help = "Who samples malloc and free: the `engine` that takes the other samples, or "
-		  "the `builtin` one; `auto` is `engine`." },
+	  .help = "Who samples malloc and free: the `engine` that takes the other samples, or the "
+		  "`builtin` one; `auto` means `engine`." },
 	{ .name = "NATIVE_MEM_LIMIT",
 	  .type = OPTION_SIZE,
 	  FIELD(native_mem_limit_bytes),
@@ -125,8 +124,8 @@ static const struct option options[] = {
 	  .max = GIB(1 << 20),
 	  .off = OPTION_OFF,
 	  .fallback = "off",
-	  .help = "A single allocation of this size or more is refused with ENOMEM, its stack "
-		  "logged and recorded." },
+	  .help = "A single allocation of this size or more fails with ENOMEM; its stack is logged "
+		  "and recorded." },
 	{ .name = "NATIVE_MEM_GROWTH",
 	  .type = OPTION_SHARE,
 	  FIELD(native_mem_growth_permil),
@@ -134,7 +133,7 @@ static const struct option options[] = {
 	  .max = 10000,
 	  .off = OPTION_OFF,
 	  .fallback = "off",
-	  .help = "When the retained memory has grown by this share, a report goes out at "
+	  .help = "When the retained memory has grown by this share, a report is written at "
 		  "once." },
 	{ .name = "CSTACK",
 	  .type = OPTION_TEXT,
@@ -146,7 +145,7 @@ static const struct option options[] = {
 	  .type = OPTION_TEXT,
 	  FIELD(engine_options),
 	  .fallback = "",
-	  .help = "Appended to the engine's start command as it is." },
+	  .help = "Appended unchanged to the engine's start command." },
 	{ .name = "PROFILING_GROUP",
 	  .type = OPTION_TEXT,
 	  FIELD(profiling_group),
@@ -163,8 +162,8 @@ static const struct option options[] = {
 	  .type = OPTION_TEXT,
 	  FIELD(local_dir),
 	  .fallback = "",
-	  .help = "Directory for profiles on this machine; unset, and no bucket either: "
-		  "`/var/lib/asprof-agent` where that can be written, else "
+	  .help = "Directory for profiles on this machine; if neither this nor a bucket is set: "
+		  "`/var/lib/asprof-agent` if that can be written, else "
 		  "`${TMPDIR:-/tmp}/asprof-agent-UID`." },
 	{ .name = "LOCAL_MAX_BYTES",
 	  .type = OPTION_SIZE,
@@ -174,7 +173,7 @@ static const struct option options[] = {
 	  .zero = true,
 	  .off = 0,
 	  .fallback = "1g",
-	  .help = "What the profiles there may take, oldest go first; `0` keeps all." },
+	  .help = "Most bytes of profiles there; the oldest are deleted first; `0` keeps all." },
 	{ .name = "LOCAL_MAX_AGE",
 	  .type = OPTION_DURATION,
 	  FIELD(local_max_age_ns),
@@ -183,22 +182,21 @@ static const struct option options[] = {
 	  .zero = true,
 	  .off = OPTION_OFF,
 	  .fallback = "off",
-	  .help = "Profiles older than this go." },
+	  .help = "Profiles older than this are deleted." },
 	{ .name = "S3_BUCKET",
 	  .type = OPTION_TEXT,
 	  FIELD(s3_bucket),
 	  .check = check_no_space,
 	  .expects = "a bucket's name",
 	  .fallback = "",
-	  .help = "Bucket that profiles are uploaded to; set: the uploads are on." },
+	  .help = "Bucket to upload profiles to; unset: no uploads." },
 	{ .name = "S3_BUCKET_OWNER",
 	  .type = OPTION_TEXT,
 	  FIELD(s3_bucket_owner),
 	  .check = check_no_space,
 	  .expects = "an account's number",
 	  .fallback = "",
-	  .help = "Account that the bucket must belong to, sent as "
-		  "`x-amz-expected-bucket-owner`." },
+	  .help = "Account that must own the bucket, sent as `x-amz-expected-bucket-owner`." },
 	{ .name = "S3_PREFIX",
 	  .type = OPTION_TEXT,
 	  FIELD(s3_prefix),
@@ -217,8 +215,8 @@ static const struct option options[] = {
 	  .check = check_url,
 	  .expects = "a URL that begins with http:// or https://",
 	  .fallback = "",
-	  .help = "An S3-compatible store, addressed path-style; unset: found as the AWS SDKs "
-		  "find it." },
+	  .help = "URL of an S3-compatible store, addressed path-style; unset: found as the AWS "
+		  "SDKs find it." },
 	{ .name = "S3_PROXY",
 	  .type = OPTION_TEXT,
 	  FIELD(s3_proxy),
@@ -226,22 +224,21 @@ static const struct option options[] = {
 	  .expects = "a URL that begins with http:// or https://, or off",
 	  .none = "off",
 	  .fallback = "off",
-	  .help = "The only proxy that uploads go through; the program's own proxy settings do "
-		  "not count." },
+	  .help = "Proxy for uploads; the program's own proxy settings are ignored." },
 	{ .name = "METADATA",
 	  .type = OPTION_TEXT,
 	  FIELD(metadata),
 	  .check = check_metadata,
 	  .expects = "auto, none or file:PATH",
 	  .fallback = "auto",
-	  .help = "Whose machine it is: `auto` asks EC2, then ECS; `none` asks nobody; "
-		  "`file:PATH` holds a JSON object." },
+	  .help = "How to identify the machine: `auto` asks EC2, then ECS; `none` asks nobody; "
+		  "`file:PATH` is a file with a JSON object." },
 	{ .name = "PROCESS",
 	  .type = OPTION_TEXT,
 	  FIELD(process),
 	  .fallback = "*",
-	  .help = "Comma-separated globs over the executable's name, `!glob` leaves out; the "
-		  "first match decides." },
+	  .help = "Which executables to profile, by name: globs separated by commas, `!glob` to "
+		  "leave out; the first match decides." },
 	{ .name = "CHILDREN",
 	  .type = OPTION_SWITCH,
 	  FIELD(children),
@@ -260,7 +257,7 @@ static const struct option options[] = {
 	  .words = sandbox_words,
 	  .fallback = "leave",
 	  .unbuilt = true,
-	  .help = "When the program enters seccomp: `leave` it in peace, or `stay`." },
+	  .help = "When the program enters seccomp: `leave` it alone, or `stay`." },
 	{ .name = "START_DELAY",
 	  .type = OPTION_DURATION,
 	  FIELD(start_delay_ns),
@@ -269,13 +266,14 @@ static const struct option options[] = {
 	  .zero = true,
 	  .off = 0,
 	  .fallback = "100ms",
-	  .help = "A process that lives shorter is not profiled and pays next to nothing." },
+	  .help = "A process that ends earlier than this is not profiled, and costs next to "
+		  "nothing." },
 	{ .name = "SPOOL_DIR",
 	  .type = OPTION_TEXT,
 	  FIELD(spool_dir),
 	  .fallback = "",
-	  .help = "Directory where recordings are kept until they are delivered; unset: they "
-		  "are kept in memory." },
+	  .help = "Directory that keeps recordings until they are delivered; unset: memory keeps "
+		  "them." },
 	{ .name = "SPOOL_MAX_BYTES",
 	  .type = OPTION_SIZE,
 	  FIELD(spool_max_bytes),
@@ -283,8 +281,8 @@ static const struct option options[] = {
 	  .max = GIB(1 << 20),
 	  .off = OPTION_OFF,
 	  .fallback = "256m",
-	  .help = "What undelivered recordings may take; the oldest go first, and are counted; "
-		  "`off`: no limit." },
+	  .help = "Most bytes of undelivered recordings; the oldest are dropped first, and "
+		  "counted; `off`: no limit." },
 	{ .name = "EXIT_TIMEOUT",
 	  .type = OPTION_DURATION,
 	  FIELD(exit_timeout_ns),
@@ -293,7 +291,7 @@ static const struct option options[] = {
 	  .zero = true,
 	  .off = 0,
 	  .fallback = "2s",
-	  .help = "The most that the last report may delay the program's exit." },
+	  .help = "The longest that the last report may delay the program's exit." },
 	{ .name = "STALLS",
 	  .type = OPTION_DURATION,
 	  FIELD(stalls_ns),
@@ -304,7 +302,7 @@ static const struct option options[] = {
 	  .on = MS(10),
 	  .fallback = "off",
 	  .unbuilt = true,
-	  .help = "Event-loop turns that take longer are captured; `on` is `10ms`." },
+	  .help = "Capture turns of an event loop that take longer than this; `on` means `10ms`." },
 	{ .name = "LISTEN",
 	  .type = OPTION_TEXT,
 	  FIELD(listen),
@@ -321,14 +319,14 @@ static const struct option options[] = {
 	  .expects = "text without spaces",
 	  .fallback = "",
 	  .unbuilt = true,
-	  .help = "What a client of the live endpoint must show; needed for an address that is "
-		  "not loopback." },
+	  .help = "What a client of the live endpoint must present; required for an address that "
+		  "is not loopback." },
 	{ .name = "LOG",
 	  .type = OPTION_WORD,
 	  FIELD(log),
 	  .words = log_words,
 	  .fallback = "warn",
-	  .help = "How much the agent says." },
+	  .help = "How much the agent logs." },
 	{ .name = "LOG_FILE",
 	  .type = OPTION_TEXT,
 	  FIELD(log_file),
@@ -336,7 +334,7 @@ static const struct option options[] = {
 	  .expects = "a file's path, or stderr; never stdout",
 	  .none = "stderr",
 	  .fallback = "stderr",
-	  .help = "Where it says it; never stdout." },
+	  .help = "Where the agent logs to; never stdout." },
 };
 
 #define OPTION_COUNT  (sizeof(options) / sizeof(*options))
