@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdatomic.h>
-#include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -116,17 +115,22 @@ static void forget_stale(const void *p)
 	retain_no_more(&stale);
 }
 
-static void keep(const struct mem_port *port, const void *p, const struct mem_allocation *a)
+static void put(const void *p, const struct mem_allocation *a)
 {
 	struct mem_allocation evicted;
 
+	if (!mem_table_put(p, a, &evicted))
+		return;
+	retain_no_more(&evicted);
+	atomic_fetch_add_explicit(&all.evicted, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&all.evicted_bytes, evicted.weight, memory_order_relaxed);
+}
+
+static void keep(const struct mem_port *port, const void *p, const struct mem_allocation *a)
+{
 	/* Freed in a way that we do not see, else it could not be given out again. */
 	forget_stale(p);
-	if (mem_table_put(p, a, &evicted)) {
-		retain_no_more(&evicted);
-		atomic_fetch_add_explicit(&all.evicted, 1, memory_order_relaxed);
-		atomic_fetch_add_explicit(&all.evicted_bytes, evicted.weight, memory_order_relaxed);
-	}
+	put(p, a);
 	retain(port, a);
 }
 
@@ -244,14 +248,13 @@ bool mem_on_realloc_begin(const void *p, struct mem_allocation *was)
 void mem_on_realloc_end(const void *p, void *moved, size_t size, uint64_t growth,
 			struct mem_allocation *was, const void *caller)
 {
-	struct mem_allocation a = *was, evicted;
+	struct mem_allocation a = *was;
 	bool inside = mem_thread.inside;
 	int saved = errno;
 
 	mem_thread.inside = true;
 	if (!moved && size) {
-		if (mem_table_put(p, was, &evicted))
-			retain_no_more(&evicted);
+		put(p, was);
 	} else {
 		end_life(p, was);
 		if (moved && size && atomic_load(&mem_sampling)) {

@@ -262,6 +262,30 @@ START_TEST(losses_are_counted)
 }
 END_TEST
 
+/* While one is being resized, its place goes to another; when that fails it needs one again. */
+START_TEST(a_failed_resize_may_push_out)
+{
+	const size_t n = MEM_TABLE_MAX * 2;
+	struct mem_allocation was;
+	struct mem_summary s;
+	size_t resized = 0;
+
+	start(0, MEM_OFF);
+	for (size_t i = 0; i < n; i++)
+		allocate(at(i), 16);
+	for (size_t i = 0; i < n; i += 2) {
+		if (!mem_on_realloc_begin(at(i), &was))
+			continue;
+		resized++;
+		allocate(at(n + i), 16);
+		mem_on_realloc_end(at(i), NULL, 32, 16, &was, CALLER);
+	}
+	s = collect();
+	ck_assert_uint_gt(resized, 0);
+	ck_assert_uint_eq(s.bytes + s.evicted_bytes, s.totals.allocated_bytes);
+}
+END_TEST
+
 START_TEST(stopped_and_started_again)
 {
 	start(0, MEM_OFF);
@@ -393,6 +417,7 @@ int main(void)
 	tcase_add_test(tcase, an_unseen_free_heals);
 	tcase_add_test(tcase, a_resized_one_lives_on);
 	tcase_add_test(tcase, losses_are_counted);
+	tcase_add_test(tcase, a_failed_resize_may_push_out);
 	tcase_add_test(tcase, stopped_and_started_again);
 	tcase_add_test(tcase, refuses_from_the_limit_on);
 	tcase_add_test(tcase, growth_is_told_once);
