@@ -213,12 +213,12 @@ void mem_on_alloc_end(void *p, size_t size, const void *caller, bool sampled)
 	errno = saved;
 }
 
-static void end_life(const void *p, const struct mem_allocation *a)
+static void end_life(const void *p, uint64_t ticks, const struct mem_allocation *a)
 {
 	mem_stacks_freed(a->stack, count16(a), a->weight);
 	retain_no_more(a);
 	if (atomic_load_explicit(&mem_sampling, memory_order_relaxed))
-		port_get()->freed(p, a);
+		port_get()->freed(p, ticks, a);
 }
 
 void mem_on_free(const void *p)
@@ -227,27 +227,30 @@ void mem_on_free(const void *p)
 	int saved = errno;
 
 	if (mem_table_take(p, &a))
-		end_life(p, &a);
+		end_life(p, clock_ticks(), &a);
 	errno = saved;
 }
 
 /* Inside until the end: its stack may come back. */
-bool mem_on_realloc_begin(const void *p, struct mem_allocation *was)
+bool mem_on_realloc_begin(const void *p, struct mem_resize *resize)
 {
 	if (!mem_stacks_enter()) {
 		/* It cannot be followed to its new place, and must not be believed at the old. */
 		mem_on_free(p);
 		return false;
 	}
-	if (mem_table_take(p, was))
+	if (mem_table_take(p, &resize->was)) {
+		resize->begun = clock_ticks();
 		return true;
+	}
 	mem_stacks_leave();
 	return false;
 }
 
 void mem_on_realloc_end(const void *p, void *moved, size_t size, uint64_t growth,
-			struct mem_allocation *was, const void *caller)
+			const struct mem_resize *resize, const void *caller)
 {
+	const struct mem_allocation *was = &resize->was;
 	struct mem_allocation a = *was;
 	bool inside = mem_thread.inside;
 	int saved = errno;
@@ -256,7 +259,7 @@ void mem_on_realloc_end(const void *p, void *moved, size_t size, uint64_t growth
 	if (!moved && size) {
 		put(p, was);
 	} else {
-		end_life(p, was);
+		end_life(p, resize->begun, was);
 		if (moved && size && atomic_load(&mem_sampling)) {
 			a.size = size;
 			a.weight = mem_sample_reweight(was->size, was->weight, growth, size);

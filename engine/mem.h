@@ -29,8 +29,9 @@ struct mem_port {
 	 * malloc. A P of NULL was refused (see limit below), and then has no weight. */
 	void (*allocated)(const void *p, uint64_t ticks, const struct mem_allocation *allocation,
 			  const uintptr_t *pcs, size_t depth, bool truncated);
-	/* P, which was sampled, is about to be freed, or was pushed to another place. */
-	void (*freed)(const void *p, const struct mem_allocation *allocation);
+	/* P, which was sampled, is about to be freed, or was given up for another place. TICKS is
+	 * before anybody else can have got the same address. */
+	void (*freed)(const void *p, uint64_t ticks, const struct mem_allocation *allocation);
 	/* Say in the log that SIZE bytes were refused to this stack. */
 	void (*refused)(size_t size, const uintptr_t *pcs, size_t depth);
 	/* What is retained has grown by the share: see to it that mem_collect() is called soon. */
@@ -101,11 +102,17 @@ void mem_on_alloc_end(void *p, size_t size, const void *caller, bool sampled);
 /* Before the real free of a P that mem_table_watches(). */
 void mem_on_free(const void *p);
 
+/* An allocation while the real realloc has it. */
+struct mem_resize {
+	struct mem_allocation was;
+	uint64_t begun; /* ticks */
+};
+
 /* Round the real realloc of a P that was sampled: begin is false when it was not. END gets what
  * begin gave, the new address (NULL: it failed and all is as before, unless SIZE is 0), and the
  * bytes that the allocation grew by. */
-bool mem_on_realloc_begin(const void *p, struct mem_allocation *was);
+bool mem_on_realloc_begin(const void *p, struct mem_resize *resize);
 void mem_on_realloc_end(const void *p, void *moved, size_t size, uint64_t growth,
-			struct mem_allocation *was, const void *caller);
+			const struct mem_resize *resize, const void *caller);
 
 #endif

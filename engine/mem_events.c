@@ -79,7 +79,7 @@ static void send_malloc(const void *p, uint64_t ticks, const struct mem_allocati
 	ring_commit(s);
 }
 
-static void send_free(const void *p, const struct mem_allocation *a)
+static void send_free(const void *p, uint64_t ticks, const struct mem_allocation *a)
 {
 	pid_t tid = own_tid();
 	struct sample *s = ring_reserve((uint32_t)tid, SAMPLE_FREE, tid, sizeof(a->birth));
@@ -87,6 +87,7 @@ static void send_free(const void *p, const struct mem_allocation *a)
 	if (!s)
 		return;
 	fill(s, p, a);
+	s->ticks = ticks;
 	memcpy(s->payload, &a->birth, sizeof(a->birth));
 	ring_commit(s);
 }

@@ -385,13 +385,13 @@ static void *realloc_from_pool(void *p, size_t size)
 	return moved;
 }
 
-static COLD void *realloc_sampled(void *p, size_t size, struct mem_allocation *was,
+static COLD void *realloc_sampled(void *p, size_t size, const struct mem_resize *resize,
 				  const void *caller)
 {
-	size_t growth = size > was->size ? size - was->size : 0;
+	size_t growth = size > resize->was.size ? size - resize->was.size : 0;
 	void *moved = next.realloc(p, size);
 
-	mem_on_realloc_end(p, moved, size, growth, was, caller);
+	mem_on_realloc_end(p, moved, size, growth, resize, caller);
 	return moved;
 }
 
@@ -412,15 +412,15 @@ static COLD void *realloc_due(void *p, size_t size, size_t growth, const void *c
 
 static inline void *realloc_from(void *p, size_t size, const void *caller)
 {
-	struct mem_allocation was;
+	struct mem_resize resize;
 	size_t growth;
 
 	if (mem_table_watches(p)) {
 		if (in_pool(p))
 			return realloc_from_pool(p, size);
 		if (size < atomic_load_explicit(&mem_limit_bytes, memory_order_relaxed) &&
-		    mem_on_realloc_begin(p, &was))
-			return realloc_sampled(p, size, &was, caller);
+		    mem_on_realloc_begin(p, &resize))
+			return realloc_sampled(p, size, &resize, caller);
 	}
 	growth = growth_of(p, size);
 	if (size < atomic_load_explicit(&mem_limit_bytes, memory_order_relaxed) &&

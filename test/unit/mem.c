@@ -17,6 +17,7 @@ static size_t stack_depth = 3;
 static bool no_room;
 static _Atomic size_t allocations, frees, refusals, growths;
 static struct mem_allocation last_allocated, last_freed;
+static uint64_t allocated_ticks, freed_ticks;
 static uintptr_t last_pcs[3];
 static size_t last_depth;
 static bool last_truncated;
@@ -48,8 +49,8 @@ static void allocated(const void *p, uint64_t ticks, const struct mem_allocation
 		      const uintptr_t *pcs, size_t depth, bool truncated)
 {
 	(void)p;
-	(void)ticks;
 	pthread_mutex_lock(&lock);
+	allocated_ticks = ticks;
 	allocations++;
 	last_allocated = *a;
 	last_depth = depth;
@@ -58,9 +59,10 @@ static void allocated(const void *p, uint64_t ticks, const struct mem_allocation
 	pthread_mutex_unlock(&lock);
 }
 
-static void freed(const void *p, const struct mem_allocation *a)
+static void freed(const void *p, uint64_t ticks, const struct mem_allocation *a)
 {
 	(void)p;
+	freed_ticks = ticks;
 	pthread_mutex_lock(&lock);
 	frees++;
 	last_freed = *a;
@@ -207,15 +209,15 @@ END_TEST
 
 static void move(const void *from, const void *to, size_t size, uint64_t growth)
 {
-	struct mem_allocation was;
+	struct mem_resize resize;
 
-	ck_assert(mem_on_realloc_begin(from, &was));
-	mem_on_realloc_end(from, (void *)(uintptr_t)to, size, growth, &was, CALLER);
+	ck_assert(mem_on_realloc_begin(from, &resize));
+	mem_on_realloc_end(from, (void *)(uintptr_t)to, size, growth, &resize, CALLER);
 }
 
 START_TEST(a_resized_one_lives_on)
 {
-	struct mem_allocation was;
+	struct mem_resize resize;
 	uint64_t birth;
 
 	start(0, MEM_OFF);
@@ -226,7 +228,7 @@ START_TEST(a_resized_one_lives_on)
 	ck_assert_uint_eq(allocations, 2);
 	ck_assert_uint_eq(last_allocated.birth, birth);
 	ck_assert_uint_eq(last_allocated.size, 300);
-	ck_assert(!mem_on_realloc_begin(at(1), &was));
+	ck_assert(!mem_on_realloc_begin(at(1), &resize));
 	collect();
 	ck_assert_uint_eq(only.bytes, 300);
 	ck_assert_uint_eq(only.oldest, birth);
@@ -239,6 +241,26 @@ START_TEST(a_resized_one_lives_on)
 	move(at(2), NULL, 0, 0);
 	ck_assert_uint_eq(frees, 2);
 	ck_assert_uint_eq(collect().bytes, 0);
+}
+END_TEST
+
+/* The real realloc frees the old place: whoever gets it is sampled before we are back. */
+START_TEST(the_old_place_is_free_before_others_get_it)
+{
+	struct mem_resize resize;
+	uint64_t others;
+
+	start(0, MEM_OFF);
+	allocate(at(1), 100);
+	ck_assert(mem_on_realloc_begin(at(1), &resize));
+	allocate(at(1), 50);
+	others = allocated_ticks;
+	mem_on_realloc_end(at(1), (void *)(uintptr_t)at(2), 300, 200, &resize, CALLER);
+	ck_assert_uint_eq(last_freed.size, 100);
+	ck_assert_uint_lt(freed_ticks, others);
+	ck_assert_uint_ge(allocated_ticks, others);
+	collect();
+	ck_assert_uint_eq(only.bytes, 350);
 }
 END_TEST
 
@@ -266,7 +288,7 @@ END_TEST
 START_TEST(a_failed_resize_may_push_out)
 {
 	const size_t n = MEM_TABLE_MAX * 2;
-	struct mem_allocation was;
+	struct mem_resize resize;
 	struct mem_summary s;
 	size_t resized = 0;
 
@@ -274,11 +296,11 @@ START_TEST(a_failed_resize_may_push_out)
 	for (size_t i = 0; i < n; i++)
 		allocate(at(i), 16);
 	for (size_t i = 0; i < n; i += 2) {
-		if (!mem_on_realloc_begin(at(i), &was))
+		if (!mem_on_realloc_begin(at(i), &resize))
 			continue;
 		resized++;
 		allocate(at(n + i), 16);
-		mem_on_realloc_end(at(i), NULL, 32, 16, &was, CALLER);
+		mem_on_realloc_end(at(i), NULL, 32, 16, &resize, CALLER);
 	}
 	s = collect();
 	ck_assert_uint_gt(resized, 0);
@@ -359,17 +381,17 @@ static _Atomic uintptr_t next_address = 0x7e0000000000;
 static void *churn(void *seed)
 {
 	unsigned random = (unsigned)(uintptr_t)seed;
-	struct mem_allocation was;
+	struct mem_resize resize;
 
 	for (int i = 0; i < 20000; i++) {
 		uintptr_t p = atomic_fetch_add(&next_address, 32), old, moved;
 
 		allocate((void *)p, 16 + (size_t)rand_r(&random) % 1000);
 		if (i % 7 == 0 && mem_table_watches((void *)p) &&
-		    mem_on_realloc_begin((void *)p, &was)) {
+		    mem_on_realloc_begin((void *)p, &resize)) {
 			moved = atomic_fetch_add(&next_address, 32);
-			mem_on_realloc_end((void *)p, (void *)moved, was.size * 2, was.size, &was,
-					   CALLER);
+			mem_on_realloc_end((void *)p, (void *)moved, resize.was.size * 2,
+					   resize.was.size, &resize, CALLER);
 			p = moved;
 		}
 		old = atomic_exchange(&passed_on[(unsigned)rand_r(&random) % PASSED_ON], p);
@@ -416,6 +438,7 @@ int main(void)
 	tcase_add_test(tcase, a_walk_that_fails_still_names_the_caller);
 	tcase_add_test(tcase, an_unseen_free_heals);
 	tcase_add_test(tcase, a_resized_one_lives_on);
+	tcase_add_test(tcase, the_old_place_is_free_before_others_get_it);
 	tcase_add_test(tcase, losses_are_counted);
 	tcase_add_test(tcase, a_failed_resize_may_push_out);
 	tcase_add_test(tcase, stopped_and_started_again);

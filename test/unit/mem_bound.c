@@ -69,9 +69,10 @@ static void allocated(const void *p, uint64_t ticks, const struct mem_allocation
 	(void)truncated;
 }
 
-static void freed(const void *p, const struct mem_allocation *allocation)
+static void freed(const void *p, uint64_t ticks, const struct mem_allocation *allocation)
 {
 	(void)p;
+	(void)ticks;
 	(void)allocation;
 }
 
