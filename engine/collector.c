@@ -2,16 +2,15 @@
 #include "engine/collector.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "core/clock.h"
 #include "engine/chunk_facts.h"
 #include "engine/jfr_write.h"
 #include "engine/mem_events.h"
 #include "engine/modules.h"
+#include "engine/proc_file.h"
 #include "engine/ring.h"
 #include "engine/symbols.h"
 #include "engine/threads.h"
@@ -68,14 +67,9 @@ static void name_thread(pid_t tid)
 {
 	char path[48], name[JFR_THREAD_NAME_MAX + 1];
 	ssize_t length;
-	int fd;
 
 	snprintf(path, sizeof(path), "/proc/self/task/%d/comm", tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	length = read(fd, name, sizeof(name) - 1);
-	close(fd);
+	length = proc_file_read(path, name, sizeof(name));
 	if (length <= 0)
 		return;
 	name[length - 1] = '\0'; /* the newline */

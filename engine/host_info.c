@@ -2,14 +2,15 @@
 #include "engine/host_info.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "engine/proc_file.h"
 
 void host_os_version(char *version, size_t size)
 {
@@ -41,31 +42,40 @@ static int line_value(const char *text, const char *key, char *value, size_t siz
 	return 0;
 }
 
-/* The beginning of a file as a string; empty when it cannot be read. */
-static void read_start(const char *path, char *text, size_t size)
+/* From a list as "0-3,8". Not by sysconf(3) where there is one: that opens it among the program's
+ * lowest descriptors. */
+static uint32_t online_processors(void)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t length = 0;
+	unsigned long first, last, count = 0;
+	long fallback;
+	char list[1024], *at = list;
 
-	if (fd >= 0) {
-		length = read(fd, text, size - 1);
-		close(fd);
+	proc_file_read("/sys/devices/system/cpu/online", list, sizeof(list));
+	while (*at >= '0' && *at <= '9') {
+		first = last = strtoul(at, &at, 10);
+		if (*at == '-')
+			last = strtoul(at + 1, &at, 10);
+		if (*at == ',')
+			at++;
+		count += last >= first ? last - first + 1 : 0;
 	}
-	text[length > 0 ? length : 0] = '\0';
+	if (count)
+		return (uint32_t)count;
+	fallback = sysconf(_SC_NPROCESSORS_ONLN);
+	return fallback > 0 ? (uint32_t)fallback : 1;
 }
 
 void host_cpu_read(struct host_cpu *cpu)
 {
-	long threads = sysconf(_SC_NPROCESSORS_ONLN);
 	char text[4096], number[16];
 	unsigned int cores = 0;
 
 	/* The first processor speaks for all. */
-	read_start("/proc/cpuinfo", text, sizeof(text));
+	proc_file_read("/proc/cpuinfo", text, sizeof(text));
 	if (line_value(text, "model name", cpu->model, sizeof(cpu->model)) &&
 	    line_value(text, "CPU implementer", cpu->model, sizeof(cpu->model)))
 		snprintf(cpu->model, sizeof(cpu->model), "unknown");
-	cpu->threads = threads > 0 ? (uint32_t)threads : 1;
+	cpu->threads = online_processors();
 	if (!line_value(text, "cpu cores", number, sizeof(number)))
 		sscanf(number, "%u", &cores);
 	cpu->cores = cores ? cores : cpu->threads;
@@ -99,7 +109,7 @@ static void read_times(struct times *t)
 		t->user_ns = timeval_ns(usage.ru_utime);
 		t->system_ns = timeval_ns(usage.ru_stime);
 	}
-	read_start("/proc/stat", text, sizeof(text));
+	proc_file_read("/proc/stat", text, sizeof(text));
 	if (sscanf(text, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system,
 		   &idle, &iowait, &irq, &softirq, &steal) == 8) {
 		t->busy = user + nice + system + irq + softirq + steal;
@@ -119,7 +129,6 @@ int host_load_read(struct host_load *load)
 	static struct times last;
 	struct times now, before = last;
 	uint64_t capacity;
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
 	read_times(&now);
 	if (before.at_ns && now.at_ns - before.at_ns < 10000000u)
@@ -127,7 +136,7 @@ int host_load_read(struct host_load *load)
 	last = now;
 	if (!before.at_ns)
 		return -EAGAIN;
-	capacity = (now.at_ns - before.at_ns) * (uint64_t)(cpus > 0 ? cpus : 1);
+	capacity = (now.at_ns - before.at_ns) * online_processors();
 	load->user = share(now.user_ns - before.user_ns, capacity);
 	load->system = share(now.system_ns - before.system_ns, capacity);
 	load->machine = share(now.busy - before.busy, now.total - before.total);

@@ -1,4 +1,5 @@
-/* What a recording says of the machine: its kernel, its processors, and how busy they are. */
+/* What a recording says of the machine: its kernel, its processors, and how busy they are. Agent
+ * thread only. */
 #ifndef ENGINE_HOST_INFO_H
 #define ENGINE_HOST_INFO_H
 
@@ -6,8 +7,8 @@
 #include <stdint.h>
 
 struct host_cpu {
-	char model[128];
-	uint32_t sockets, cores, threads;
+	char model[128];                  /* "unknown" where the kernel does not say */
+	uint32_t sockets, cores, threads; /* of the whole machine; at least 1 */
 };
 
 void host_os_version(char *version, size_t size);
@@ -19,7 +20,7 @@ struct host_load {
 	float user, system, machine;
 };
 
-/* Returns 0, or -EAGAIN on the first call, and where too little time has passed to tell. */
+/* Returns 0, or -EAGAIN on the first call, and less than 10 ms after the last. */
 int host_load_read(struct host_load *load);
 
 #endif

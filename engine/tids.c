@@ -3,8 +3,12 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/fd.h"
 
 /* The directory's link count is the number of threads and two. */
 bool tids_are(size_t count)
@@ -21,14 +25,21 @@ static int by_number(const void *a, const void *b)
 
 ssize_t tids_list(pid_t **tids)
 {
-	DIR *dir = opendir("/proc/self/task");
 	size_t count = 0, room = 0;
 	struct dirent *entry;
 	pid_t *list = NULL;
 	ssize_t result;
+	DIR *dir;
+	int fd;
 
-	if (!dir)
-		return -errno;
+	fd = fd_raise(open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	if (fd < 0)
+		return fd;
+	dir = fdopendir(fd);
+	if (!dir) {
+		close(fd);
+		return -ENOMEM;
+	}
 	while ((entry = readdir(dir))) {
 		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
 
