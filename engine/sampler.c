@@ -13,6 +13,7 @@
 #include "core/clock.h"
 #include "engine/jfr_types.h"
 #include "engine/ring.h"
+#include "engine/thread_slots.h"
 #include "engine/threads.h"
 #include "engine/unwind.h"
 
@@ -207,7 +208,7 @@ static void on_signal(int signo, siginfo_t *info, void *uc)
 	uintptr_t slot = value & ~THREAD_TIMER_BITS;
 	int saved = errno;
 
-	if (info->si_code != SI_TIMER || !threads_owns(slot))
+	if (info->si_code != SI_TIMER || !thread_slot_is(slot))
 		pass_on(signo, info, uc);
 	else if (atomic_load_explicit(&enabled, memory_order_acquire))
 		take_sample((struct thread *)slot, value & THREAD_TIMER_BITS, uc);

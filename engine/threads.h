@@ -61,10 +61,6 @@ void threads_disarm(void);
 void threads_started(uintptr_t stack_low, uintptr_t stack_high, uintptr_t entry);
 void threads_ended(void);
 
-/* True when SLOT is one: a signal's value is looked at before it is believed.
- * Async-signal-safe. */
-bool threads_owns(uintptr_t slot);
-
 /* The calling thread's slot, or NULL. Async-signal-safe. Cheap in a thread that took its slot
  * itself, a look at all slots in others. */
 struct thread *threads_self(void);
@@ -82,8 +78,5 @@ void threads_each(void (*visit)(void *context, struct thread *thread), void *con
 
 /* Call LAST for every thread that has ended since, and free its slot. */
 void threads_reap(void (*last)(void *context, struct thread *thread), void *context);
-
-/* Threads now in slots. */
-uint32_t threads_count(void);
 
 #endif

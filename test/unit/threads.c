@@ -1,4 +1,5 @@
 /* engine/threads: every thread has a slot while it lives, whichever way it came. */
+#include "engine/thread_slots.h"
 #include "engine/threads.h"
 
 #include <pthread.h>
@@ -20,7 +21,7 @@ static void setup(void)
 	sem_init(&ready, 0, 0);
 	sem_init(&leave, 0, 0);
 	ck_assert_int_eq(threads_open(&timers), 0);
-	before = threads_count();
+	before = thread_slot_count();
 	ck_assert_uint_ge(before, 1);
 }
 
@@ -88,14 +89,14 @@ START_TEST(a_thread_takes_and_leaves_its_slot)
 	ck_assert_uint_eq(t->stack_low, 0x1000);
 	ck_assert_uint_eq(t->stack_high, 0x2000);
 	ck_assert_uint_eq(t->entry, 0x3000);
-	ck_assert_uint_eq(threads_count(), before + 1);
+	ck_assert_uint_eq(thread_slot_count(), before + 1);
 	threads_reap(count_last, &reaped);
 	ck_assert_int_eq(reaped, 0);
 	sem_post(&leave);
 	pthread_join(thread, NULL);
 	threads_reap(count_last, &reaped);
 	ck_assert_int_eq(reaped, 1);
-	ck_assert_uint_eq(threads_count(), before);
+	ck_assert_uint_eq(thread_slot_count(), before);
 	ck_assert_ptr_null(slot_of_tid(tid));
 	/* The slot is there for the next. */
 	ck_assert_int_eq(pthread_create(&thread, NULL, told, NULL), 0);
@@ -137,10 +138,10 @@ START_TEST(a_signals_value_is_checked)
 {
 	struct thread *own = threads_self();
 
-	ck_assert(threads_owns((uintptr_t)own));
-	ck_assert(!threads_owns((uintptr_t)own + 8));
-	ck_assert(!threads_owns(0));
-	ck_assert(!threads_owns((uintptr_t)&own));
+	ck_assert(thread_slot_is((uintptr_t)own));
+	ck_assert(!thread_slot_is((uintptr_t)own + 8));
+	ck_assert(!thread_slot_is(0));
+	ck_assert(!thread_slot_is((uintptr_t)&own));
 	ck_assert_uint_eq((uintptr_t)own & THREAD_TIMER_BITS, 0);
 }
 END_TEST
@@ -148,9 +149,9 @@ END_TEST
 START_TEST(closed)
 {
 	threads_close();
-	ck_assert_uint_eq(threads_count(), 0);
+	ck_assert_uint_eq(thread_slot_count(), 0);
 	threads_started(1, 2, 3); /* nobody keeps slots now */
-	ck_assert_uint_eq(threads_count(), 0);
+	ck_assert_uint_eq(thread_slot_count(), 0);
 	setup();
 	ck_assert_ptr_nonnull(slot_of_tid(getpid()));
 }

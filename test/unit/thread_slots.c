@@ -1,0 +1,83 @@
+/* engine/thread_slots.c: every thread has a slot of its own, until there is none left; who looks
+ * through them meanwhile sees no other. */
+#include "engine/thread_slots.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "test/fixtures/suite.h"
+
+#define TAKERS 3
+#define MANY   100000 /* more than there are slots */
+
+static atomic_bool done;
+
+/* Returns a slot that should not have been there. */
+static void *take_in_vain(void *unused)
+{
+	struct thread *t = NULL;
+
+	(void)unused;
+	while (!done && !t)
+		t = thread_slot_take(1, true);
+	return t;
+}
+
+/* Returns how many are taken; 0 where one is not what it was. */
+static uint32_t walk(void)
+{
+	const struct thread *t;
+	uint32_t seen = 0;
+
+	for (uint32_t at = 0; (t = thread_slot_next(&at)); seen++)
+		if (atomic_load(&t->tid) != (pid_t)seen + 1)
+			return 0;
+	return seen;
+}
+
+START_TEST(there_may_be_none_left)
+{
+	pthread_t takers[TAKERS];
+	uint32_t taken = 0;
+	void *extra;
+
+	while (taken < MANY && thread_slot_take((pid_t)taken + 1, true))
+		taken++;
+	ck_assert_uint_lt(taken, MANY);
+	ck_assert_uint_eq(thread_slot_count(), taken);
+	for (int i = 0; i < TAKERS; i++)
+		ck_assert_int_eq(pthread_create(&takers[i], NULL, take_in_vain, NULL), 0);
+	for (int i = 0; i < 200; i++)
+		ck_assert_uint_eq(walk(), taken);
+	done = true;
+	for (int i = 0; i < TAKERS; i++) {
+		pthread_join(takers[i], &extra);
+		ck_assert_ptr_null(extra);
+	}
+}
+END_TEST
+
+START_TEST(a_free_one_is_taken_again)
+{
+	struct thread *first = thread_slot_take(1, true), *second = thread_slot_take(2, true);
+
+	ck_assert_ptr_eq(thread_slot_of(2), second);
+	thread_slot_give(first);
+	ck_assert_ptr_null(thread_slot_of(1));
+	ck_assert_ptr_eq(thread_slot_take(3, false), first);
+	ck_assert_ptr_eq(thread_slot_of(3), first);
+	ck_assert_uint_eq(thread_slot_count(), 2);
+	ck_assert(thread_slot_is((uintptr_t)first));
+	ck_assert(!thread_slot_is((uintptr_t)first + 8));
+}
+END_TEST
+
+int main(void)
+{
+	TCase *tcase = tcase_create("thread_slots");
+
+	tcase_set_timeout(tcase, 60);
+	tcase_add_test(tcase, there_may_be_none_left);
+	tcase_add_test(tcase, a_free_one_is_taken_again);
+	return suite_run(tcase);
+}
