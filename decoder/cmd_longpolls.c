@@ -5,6 +5,7 @@
 #include "decoder/intern.h"
 #include "decoder/polls.h"
 #include "decoder/raw_stack.h"
+#include "decoder/room.h"
 #include "decoder/say.h"
 #include "decoder/text.h"
 
@@ -53,7 +54,6 @@ struct printing {
 	struct intern names, seen;
 	struct by_function *functions;
 	uint32_t room;
-	bool out_of_memory;
 };
 
 static bool is_idle(struct raw_stack *stack)
@@ -83,7 +83,7 @@ static const char *culprit(struct raw_stack *stack)
 }
 
 /* A poll in which several samples fell counts once for each function. */
-static void add_up(struct printing *p, const struct poll *poll, const struct jfr_header *header)
+static int add_up(struct printing *p, const struct poll *poll, const struct jfr_header *header)
 {
 	uint32_t name = intern_string(&p->names, culprit(&p->stack));
 	uint64_t key[3] = { poll->tid, poll->start, name };
@@ -93,19 +93,13 @@ static void add_up(struct printing *p, const struct poll *poll, const struct jfr
 	struct by_function *one, *grown;
 	unsigned bucket = 0;
 
-	if (name >= p->room) {
-		grown = realloc(p->functions, (size_t)(name + 1) * 2 * sizeof(*grown));
-		if (!grown) {
-			p->out_of_memory = true;
-			return;
-		}
-		memset(grown + p->room, 0, ((name + 1) * 2 - p->room) * sizeof(*grown));
-		p->functions = grown;
-		p->room = (name + 1) * 2;
-	}
+	grown = room_for(p->functions, &p->room, name, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	p->functions = grown;
 	intern(&p->seen, key, sizeof(key));
 	if (p->seen.count == before)
-		return;
+		return 0;
 	one = &p->functions[name];
 	for (uint64_t limit = 100; bucket < BUCKETS - 1 && us >= limit; limit *= 10)
 		bucket++;
@@ -115,6 +109,7 @@ static void add_up(struct printing *p, const struct poll *poll, const struct jfr
 	one->sum_us += us;
 	if (us > one->longest_us)
 		one->longest_us = us;
+	return 0;
 }
 
 static void print_sample(struct printing *p, const struct jfr_chunk *chunk,
@@ -151,10 +146,9 @@ static int on_sample(struct printing *p, const struct jfr_chunk *chunk,
 		return -ENOMEM;
 	if (is_idle(&p->stack))
 		return 0;
-	if (p->args->summary && poll)
-		add_up(p, poll, &chunk->header);
-	else if (!p->args->summary)
-		print_sample(p, chunk, event, poll, us, tid);
+	if (p->args->summary)
+		return poll ? add_up(p, poll, &chunk->header) : 0;
+	print_sample(p, chunk, event, poll, us, tid);
 	return 0;
 }
 

@@ -4,6 +4,7 @@
 #include "decoder/feed.h"
 #include "decoder/profile.h"
 #include "decoder/resolve.h"
+#include "decoder/room.h"
 #include "decoder/say.h"
 #include "decoder/text.h"
 
@@ -54,19 +55,12 @@ struct worker {
 
 static struct count *type_at(struct worker *w, const char *name)
 {
-	uint32_t id = intern_string(&w->profile.names, name), room = w->room ? w->room : 64;
-	struct count *types;
+	uint32_t id = intern_string(&w->profile.names, name);
+	struct count *types = room_for(w->types, &w->room, id, sizeof(*types));
 
-	if (id >= w->room) {
-		while (room <= id)
-			room *= 2;
-		types = realloc(w->types, room * sizeof(*types));
-		if (!types)
-			return NULL;
-		memset(types + w->room, 0, (room - w->room) * sizeof(*types));
-		w->types = types;
-		w->room = room;
-	}
+	if (!types)
+		return NULL;
+	w->types = types;
 	w->types[id].name = intern_text(&w->profile.names, id);
 	return &w->types[id];
 }

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "decoder/debuginfod.h"
+#include "decoder/room.h"
 #include "decoder/say.h"
 #include "engine/elf.h"
 
@@ -29,7 +30,7 @@ struct debug_store {
 	struct debuginfod *debuginfod;
 	bool indexed;
 	struct found *files; /* once all directories were looked through */
-	size_t file_count, file_room;
+	uint32_t file_count, file_room;
 };
 
 int debug_store_open(struct debug_store **out, const char *const *directories, unsigned count,
@@ -95,19 +96,15 @@ static int look_at(const char *path, char build_id[HEX_MAX])
 
 static int keep(struct debug_store *store, const char *path)
 {
-	size_t room = store->file_room ? store->file_room * 2 : 64;
 	struct found one = { .path = NULL }, *files;
 
 	one.worth = look_at(path, one.build_id);
 	if (!one.worth)
 		return 0;
-	if (store->file_count == store->file_room) {
-		files = reallocarray(store->files, room, sizeof(*files));
-		if (!files)
-			return -ENOMEM;
-		store->files = files;
-		store->file_room = room;
-	}
+	files = room_for(store->files, &store->file_room, store->file_count, sizeof(*files));
+	if (!files)
+		return -ENOMEM;
+	store->files = files;
 	one.path = strdup(path);
 	if (!one.path)
 		return -ENOMEM;
@@ -156,7 +153,7 @@ static char *find_anywhere(struct debug_store *store, const char *build_id)
 	for (unsigned i = 0; i < store->count && !store->indexed; i++)
 		look_through(store, store->directories[i]);
 	store->indexed = true;
-	for (size_t i = 0; i < store->file_count; i++)
+	for (uint32_t i = 0; i < store->file_count; i++)
 		if (!strcmp(store->files[i].build_id, build_id) &&
 		    (!best || store->files[i].worth > best->worth))
 			best = &store->files[i];

@@ -13,6 +13,7 @@
 
 #include "core/clock.h"
 #include "decoder/jfr_meta.h"
+#include "decoder/room.h"
 #include "decoder/say.h"
 #include "decoder/source.h"
 
@@ -28,7 +29,7 @@ struct feed_path {
 struct feed {
 	pthread_mutex_t lock;
 	struct feed_path *paths;
-	size_t count, room, next;
+	uint32_t count, room, next;
 	struct source *current; /* the one being handed out, and what follows it */
 	uint64_t offset;
 	struct settings settings;
@@ -40,18 +41,16 @@ struct feed {
 
 static int add_path(struct feed *feed, const char *path)
 {
-	struct feed_path *paths;
-	size_t room = feed->room ? feed->room * 2 : 16;
+	struct feed_path *paths = room_for(feed->paths, &feed->room, feed->count, sizeof(*paths));
 
-	if (feed->count == feed->room) {
-		paths = realloc(feed->paths, room * sizeof(*paths));
-		if (!paths)
-			return -ENOMEM;
-		feed->paths = paths;
-		feed->room = room;
-	}
-	feed->paths[feed->count] = (struct feed_path){ .path = strdup(path) };
-	return feed->paths[feed->count].path ? (feed->count++, 0) : -ENOMEM;
+	if (!paths)
+		return -ENOMEM;
+	feed->paths = paths;
+	paths[feed->count].path = strdup(path);
+	if (!paths[feed->count].path)
+		return -ENOMEM;
+	feed->count++;
+	return 0;
 }
 
 static bool is_recording(const char *name)
@@ -281,7 +280,7 @@ static void show_progress(struct feed *feed, const struct feed_chunk *chunk)
 		return;
 	feed->shown_ns = now;
 	feed->shown = true;
-	fprintf(stderr, "\r%" PRIu64 " MB read, file %zu of %zu\033[K", feed->bytes >> 20,
+	fprintf(stderr, "\r%" PRIu64 " MB read, file %u of %u\033[K", feed->bytes >> 20,
 		feed->next, feed->count);
 }
 

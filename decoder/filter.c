@@ -5,7 +5,8 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+
+#include "decoder/room.h"
 
 #define DAY_NS (86400 * INT64_C(1000000000))
 
@@ -69,21 +70,14 @@ int64_t ticks_to_ns(const struct jfr_header *header, int64_t ticks)
 	return ticks_to_ns_by(header, ns_per_tick(header), ticks);
 }
 
+/* The answer for ID; NULL when out of memory. */
 static uint8_t *place(uint8_t **answers, uint32_t *room, uint32_t id)
 {
-	uint32_t bigger = *room ? *room : 256;
-	uint8_t *grown;
+	uint8_t *grown = room_for(*answers, room, id, sizeof(**answers));
 
-	if (id >= *room) {
-		while (bigger <= id)
-			bigger *= 2;
-		grown = realloc(*answers, bigger);
-		if (!grown)
-			return NULL;
-		memset(grown + *room, 0, bigger - *room);
-		*answers = grown;
-		*room = bigger;
-	}
+	if (!grown)
+		return NULL;
+	*answers = grown;
 	return *answers + id;
 }
 

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decoder/room.h"
+
 /* The most places in the table, of 48 bytes each. Parts are made so small that the first fills five
  * eighths of them at most; then the others, as large but for chance, fit as well. */
 #define CAPACITY_MAX (1u << 18)
@@ -104,23 +106,6 @@ static unsigned life_bucket(int64_t ns)
 	for (int64_t limit = 1000; bucket < LIFE_BUCKETS - 1 && ns >= limit; limit *= 10)
 		bucket++;
 	return bucket;
-}
-
-static void *room_for(void *list, uint32_t *room, uint32_t id, size_t size)
-{
-	uint32_t bigger = *room ? *room : 64;
-	void *grown;
-
-	if (id < *room)
-		return list;
-	while (bigger <= id)
-		bigger *= 2;
-	grown = realloc(list, bigger * size);
-	if (!grown)
-		return NULL;
-	memset((char *)grown + *room * size, 0, (bigger - *room) * size);
-	*room = bigger;
-	return grown;
 }
 
 static struct heap_stack *stack_at(struct heap *h, uint32_t stack)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "decoder/room.h"
 #include "decoder/source.h"
 
 static const struct event_rank first_rank = { INT64_MIN, 0 };
@@ -37,18 +38,14 @@ static void shorten_slice(struct runs *runs)
 
 static int add_run(struct runs *runs, const struct run *run)
 {
-	uint32_t room = runs->room ? runs->room * 2 : 64;
 	struct run *list;
 
 	if (!earlier(&run->next, &runs->end))
 		return 0;
-	if (runs->count == runs->room) {
-		list = realloc(runs->list, room * sizeof(*list));
-		if (!list)
-			return -ENOMEM;
-		runs->list = list;
-		runs->room = room;
-	}
+	list = room_for(runs->list, &runs->room, runs->count, sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	runs->list = list;
 	runs->list[runs->count++] = *run;
 	if (runs->count == RUNS_MAX)
 		shorten_slice(runs);

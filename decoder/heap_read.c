@@ -11,6 +11,7 @@
 #include "decoder/heap_order.h"
 #include "decoder/labels.h"
 #include "decoder/resolve.h"
+#include "decoder/room.h"
 #include "decoder/say.h"
 
 #define KINDS (JFR_MASK(JFR_MALLOC) | JFR_MASK(JFR_FREE))
@@ -154,17 +155,12 @@ uint32_t heap_process(struct heap *h, const struct feed_chunk *from)
 static int add_retained(struct retained **list, uint32_t *count, uint32_t *room,
 			const struct retained *one)
 {
-	uint32_t bigger = *room ? *room * 2 : 64;
-	struct retained *grown;
+	struct retained *grown = room_for(*list, room, *count, sizeof(*grown));
 
-	if (*count == *room) {
-		grown = realloc(*list, bigger * sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		*list = grown;
-		*room = bigger;
-	}
-	(*list)[(*count)++] = *one;
+	if (!grown)
+		return -ENOMEM;
+	*list = grown;
+	grown[(*count)++] = *one;
 	return 0;
 }
 

@@ -12,6 +12,7 @@
 #include "decoder/debug_info.h"
 #include "decoder/dwarf_library.h"
 #include "decoder/intern.h"
+#include "decoder/room.h"
 #include "decoder/say.h"
 #include "engine/demangle.h"
 
@@ -90,26 +91,18 @@ int symbolizer_open(struct symbolizer **out, const char *const *directories, uns
 	return 0;
 }
 
-/* Make LIST long enough for an element NUMBER; new ones are zero. */
+/* Make LIST, the address of a list, long enough for element NUMBER; new ones are zero. */
 static bool reserve(struct symbolizer *s, void *list, uint32_t *room, uint32_t number, size_t size)
 {
-	uint32_t more = *room ? *room * 2 : 64;
-	char *grown, *old;
+	void *old, *grown;
 
-	if (number < *room)
-		return true;
-	if (more <= number)
-		more = number + 1;
 	memcpy(&old, list, sizeof(old));
-	grown = reallocarray(old, more, size);
-	if (!grown) {
+	grown = room_for(old, room, number, size);
+	if (!grown)
 		s->out_of_memory = true;
-		return false;
-	}
-	memset(grown + *room * size, 0, (more - *room) * size);
-	memcpy(list, &grown, sizeof(grown));
-	*room = more;
-	return true;
+	else
+		memcpy(list, &grown, sizeof(grown));
+	return grown != NULL;
 }
 
 static void close_library(struct debug_library *library)
