@@ -110,4 +110,7 @@ void args_free(struct args *args);
 int args_duration(const char *text, uint64_t *ns);
 int args_moment(const char *text, struct moment *moment);
 
+/* Whether regcomp(3) can be given TEXT: it may fill the memory with repetitions. */
+bool args_regex_is_sane(const char *text);
+
 #endif

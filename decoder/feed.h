@@ -7,14 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "decoder/jfr_read.h"
-
-/* What the recording says of how it was made. A chunk that a rotation cut out has no settings of
- * its own, so those of the chunk before hold on. Zero or "" where they are not known. */
-struct settings {
-	int64_t cpu_interval_ns, wall_interval_ns, mem_interval;
-	char clock[16], engine[40], version[40], event[40];
-};
+#include "decoder/settings.h"
 
 struct feed;
 struct source;
@@ -56,9 +49,5 @@ void feed_run(struct feed *feed, unsigned jobs, void (*work)(struct feed *feed, 
 	      void *states, size_t state_size);
 
 void feed_close(struct feed *feed);
-
-/* A setting, as read from a jdk.ActiveSetting event. */
-void settings_read(struct settings *settings, const struct jfr_chunk *chunk,
-		   const struct jfr_event *event);
 
 #endif

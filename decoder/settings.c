@@ -1,0 +1,73 @@
+/* What a recording says of how it was made: its jdk.ActiveSetting events. */
+#include "decoder/settings.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decoder/jfr_meta.h"
+
+static const struct {
+	const char *name;
+	size_t offset;
+	bool text; /* else a number */
+} rows[] = {
+	{ "interval", offsetof(struct settings, cpu_interval_ns), false },
+	{ "wall", offsetof(struct settings, wall_interval_ns), false },
+	{ "nativemem", offsetof(struct settings, mem_interval), false },
+	{ "clock", offsetof(struct settings, clock), true },
+	{ "engine", offsetof(struct settings, engine), true },
+	{ "version", offsetof(struct settings, version), true },
+};
+
+void settings_read(struct settings *settings, const struct jfr_chunk *chunk,
+		   const struct jfr_event *event)
+{
+	struct buf name = BUF_INIT(256), text = BUF_INIT(4096);
+	struct jfr_value value;
+	const char *key, *setting;
+
+	if (!jfr_event_get(chunk, event, "name", &value) || !jfr_string(chunk, &value, &name) ||
+	    !jfr_event_get(chunk, event, "value", &value) || !jfr_string(chunk, &value, &text))
+		goto out;
+	key = buf_string(&name);
+	setting = buf_string(&text);
+	if (!key || !setting)
+		goto out;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char *field = (char *)settings + rows[i].offset;
+
+		if (strcmp(key, rows[i].name))
+			continue;
+		if (rows[i].text)
+			snprintf(field, SETTING_TEXT, "%s", setting);
+		else
+			*(int64_t *)(void *)field = strtoll(setting, NULL, 10);
+	}
+out:
+	buf_free(&name);
+	buf_free(&text);
+}
+
+/* The settings stand among the first events of a recording. */
+#define SETTINGS_WITHIN 1000
+
+void settings_of(struct settings *settings, const uint8_t *data, uint64_t length)
+{
+	struct jfr_chunk chunk = { 0 };
+	struct jfr_error error;
+	struct jfr_event event;
+	struct jfr_scan scan;
+	int left = SETTINGS_WITHIN;
+
+	if (jfr_header(&chunk.header, data, length, 0, &error))
+		return;
+	chunk.data = data;
+	if (!jfr_meta_read(&chunk)) {
+		jfr_scan(&scan, &chunk, ~0u);
+		while (left-- && jfr_next(&scan, &event))
+			if (event.kind == JFR_SETTING)
+				settings_read(settings, &chunk, &event);
+	}
+	jfr_meta_free(&chunk);
+}

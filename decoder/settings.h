@@ -1,0 +1,23 @@
+/* What a recording says of how it was made: its jdk.ActiveSetting events. */
+#ifndef DECODER_SETTINGS_H
+#define DECODER_SETTINGS_H
+
+#include "decoder/jfr_read.h"
+
+#define SETTING_TEXT 40
+
+/* A chunk that a rotation cut out has no settings of its own, so those of the chunk before hold on.
+ * Zero or "" where they are not known. */
+struct settings {
+	int64_t cpu_interval_ns, wall_interval_ns, mem_interval;
+	char clock[SETTING_TEXT], engine[SETTING_TEXT], version[SETTING_TEXT];
+};
+
+/* Take in EVENT, a setting. */
+void settings_read(struct settings *settings, const struct jfr_chunk *chunk,
+		   const struct jfr_event *event);
+
+/* Take in the settings at the start of the recording in DATA. */
+void settings_of(struct settings *settings, const uint8_t *data, uint64_t length);
+
+#endif
