@@ -102,7 +102,7 @@ static void put_in(struct heap *h, struct reading *r)
 	uint32_t process = heap_process(h, &r->from);
 	int64_t first, last;
 
-	profile_spans(&h->profile, &r->chunk.header);
+	profile_span_chunk(&h->profile, &r->chunk.header);
 	if (r->first > r->last)
 		return;
 	first = ticks_to_ns(&r->chunk.header, r->first);

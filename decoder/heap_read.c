@@ -212,7 +212,7 @@ static void consume_chunk(struct heap *h, struct prepared *one, const struct per
 			     .settings = &one->from.settings,
 			     .process = heap_process(h, &one->from) };
 
-	profile_spans(&h->profile, &one->chunk.header);
+	profile_span_chunk(&h->profile, &one->chunk.header);
 	r.ns_per_tick = ns_per_tick(&one->chunk.header);
 	period_ticks(period, &one->chunk.header, &r.from, &r.to);
 	resolve_open(&r.resolve, &h->profile, h->args, &one->chunk, &one->from);

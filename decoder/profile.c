@@ -73,16 +73,21 @@ void profile_add(struct profile *p, uint32_t stack, uint32_t thread, uint32_t me
 	p->samples[*slot - 1].total += total;
 }
 
-void profile_spans(struct profile *p, const struct jfr_header *header)
+void profile_span(struct profile *p, int64_t start_ns, int64_t end_ns)
+{
+	if (start_ns < p->start_ns)
+		p->start_ns = start_ns;
+	if (end_ns > p->end_ns)
+		p->end_ns = end_ns;
+}
+
+void profile_span_chunk(struct profile *p, const struct jfr_header *header)
 {
 	int64_t end;
 
 	if (__builtin_add_overflow(header->start_ns, header->duration_ns, &end))
 		end = header->start_ns;
-	if (header->start_ns < p->start_ns)
-		p->start_ns = header->start_ns;
-	if (end > p->end_ns)
-		p->end_ns = end;
+	profile_span(p, header->start_ns, end);
 }
 
 enum metric profile_metric(const struct profile *p, enum metric wanted)

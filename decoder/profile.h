@@ -75,11 +75,15 @@ struct profile {
 int profile_read(struct profile *profile, const struct args *args, char **files, int count,
 		 uint32_t metrics);
 
-/* A chunk with HEADER has been read into PROFILE. */
-void profile_spans(struct profile *profile, const struct jfr_header *header);
+/* What has been read into PROFILE is from that time, or of the chunk with HEADER. */
+void profile_span(struct profile *profile, int64_t start_ns, int64_t end_ns);
+void profile_span_chunk(struct profile *profile, const struct jfr_header *header);
 
 /* Put all of FROM into INTO. */
 void profile_merge(struct profile *into, const struct profile *from);
+
+/* Likewise one thread, even if it has no sample. Returns its number in INTO. */
+uint32_t profile_merge_thread(struct profile *into, const struct profile *from, uint32_t thread);
 
 /* Add COUNT and TOTAL to the sample of that stack, thread and metric. */
 void profile_add(struct profile *profile, uint32_t stack, uint32_t thread, uint32_t metric,

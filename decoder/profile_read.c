@@ -167,7 +167,7 @@ static void read_chunk(struct worker *w, struct feed *feed, struct feed_chunk *f
 			feed_damage(feed, from, &chunk.error);
 		return;
 	}
-	profile_spans(&w->profile, &from->header);
+	profile_span_chunk(&w->profile, &from->header);
 	chunk.mapped = true;
 	tallies_clear(&w->tallies);
 	resolve_open(&resolve, &w->profile, w->args, &chunk, from);
@@ -188,58 +188,6 @@ static void work(struct feed *feed, void *state)
 		read_chunk(w, feed, &from);
 		feed_done(feed, &from);
 	}
-}
-
-void profile_merge(struct profile *into, const struct profile *from)
-{
-	uint32_t *frames = calloc(from->frames.count + 1, sizeof(*frames));
-	struct buf stack = BUF_INIT(16u << 20);
-
-	for (uint32_t id = 1; frames && id <= from->frames.count; id++) {
-		struct frame frame = *profile_frame(from, id);
-
-		frame.name = intern(&into->names, intern_key(&from->names, frame.name),
-				    intern_length(&from->names, frame.name));
-		if (frame.module)
-			frame.module = intern_string(&into->names,
-						     intern_text(&from->names, frame.module));
-		if (frame.file)
-			frame.file =
-				intern_string(&into->names, intern_text(&from->names, frame.file));
-		if (frame.build_id)
-			frame.build_id = intern_string(&into->names,
-						       intern_text(&from->names, frame.build_id));
-		frame.caller = frames[frame.caller]; /* has the smaller number */
-		frames[id] = intern(&into->frames, &frame, sizeof(frame));
-	}
-	for (uint32_t i = 0; frames && i < from->count; i++) {
-		const struct sample *s = &from->samples[i];
-		const uint32_t *ids = intern_key(&from->stacks, s->stack);
-		uint32_t depth = intern_length(&from->stacks, s->stack) / sizeof(*ids);
-		struct thread_key thread =
-			*(const struct thread_key *)intern_key(&from->threads, s->thread);
-
-		buf_reset(&stack);
-		for (uint32_t k = 0; k < depth; k++)
-			if (buf_append(&stack, &frames[ids[k]], sizeof(*ids)))
-				into->out_of_memory = true;
-		if (thread.name)
-			thread.name =
-				intern_string(&into->names, intern_text(&from->names, thread.name));
-		if (thread.labels)
-			thread.labels = intern_string(&into->names,
-						      intern_text(&from->names, thread.labels));
-		profile_add(into, s->stack ? intern(&into->stacks, stack.data, stack.length) : 0,
-			    intern(&into->threads, &thread, sizeof(thread)), s->metric, s->count,
-			    s->total);
-	}
-	into->out_of_memory |= !frames || from->out_of_memory;
-	if (from->start_ns < into->start_ns)
-		into->start_ns = from->start_ns;
-	if (from->end_ns > into->end_ns)
-		into->end_ns = from->end_ns;
-	free(frames);
-	buf_free(&stack);
 }
 
 static int read_samples(struct profile *profile, const struct args *args, struct feed *feed,

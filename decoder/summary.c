@@ -1,0 +1,183 @@
+/* What is in recordings, added up. */
+#include "decoder/summary.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decoder/resolve.h"
+#include "decoder/room.h"
+
+const struct loss_cause summary_causes[SUMMARY_CAUSES] = {
+	{ "ringFull", "samples: taken faster than they could be collected" },
+	{ "eventsDropped", "events: not written, for want of memory or room" },
+	{ "stackTableFull", "stacks: too many different ones" },
+	{ "threadTableFull", "thread names: too many threads" },
+	{ "tableEvictions", "living allocations: too many at once to be followed" },
+	{ "timerFailures", "threads: no timer could be set" },
+};
+
+/* Events that are of no type which the chunk describes. */
+#define UNDESCRIBED "(metadata and constants)"
+
+static void add_type(struct summary *s, const char *name, const struct event_count *count)
+{
+	uint32_t id = intern_string(&s->profile.names, name);
+	struct event_count *types = room_for(s->types, &s->room, id, sizeof(*types));
+
+	if (!types || !id) {
+		s->out_of_memory = true;
+		return;
+	}
+	s->types = types;
+	types[id].name = intern_text(&s->profile.names, id);
+	types[id].events += count->events;
+	types[id].bytes += count->bytes;
+}
+
+/* Told by the builtin engine. */
+static void add_losses(struct summary *s, const struct jfr_chunk *chunk,
+		       const struct jfr_event *event)
+{
+	struct jfr_value value;
+
+	s->losses_told = true;
+	for (size_t i = 0; i < SUMMARY_CAUSES; i++)
+		if (jfr_event_get(chunk, event, summary_causes[i].field, &value))
+			s->lost[i] += (uint64_t)jfr_long(&value);
+}
+
+static void count_events(struct summary *s, struct resolve *resolve, struct settings *settings)
+{
+	struct jfr_chunk *chunk = resolve->chunk;
+	struct event_count *counts = calloc(chunk->type_count + 1, sizeof(*counts));
+	struct jfr_event event;
+	struct jfr_scan scan;
+	size_t index;
+
+	jfr_scan(&scan, chunk, ~0u);
+	while (counts && jfr_next(&scan, &event)) {
+		index = event.type ? (size_t)(event.type - chunk->types) : chunk->type_count;
+		counts[index].events++;
+		counts[index].bytes += event.size;
+		if (event.kind == JFR_SETTING)
+			settings_read(settings, chunk, &event);
+		else if (event.kind == JFR_LOSSES)
+			add_losses(s, chunk, &event);
+		else if (event.kind != JFR_OTHER && event.slot[JFR_THREAD])
+			resolve_thread(resolve, (uint64_t)event.slot[JFR_THREAD]);
+	}
+	for (size_t i = 0; counts && i <= chunk->type_count; i++)
+		if (counts[i].events)
+			add_type(s, i < chunk->type_count ? chunk->types[i].name : UNDESCRIBED,
+				 &counts[i]);
+	s->out_of_memory |= !counts;
+	free(counts);
+}
+
+static void note_engine(struct summary *s, const struct settings *settings)
+{
+	char text[96];
+
+	if (!settings->engine[0] && !settings->version[0])
+		return;
+	snprintf(text, sizeof(text), "%s%s%s", settings->engine,
+		 settings->engine[0] && settings->version[0] ? " " : "", settings->version);
+	intern_string(&s->engines, text);
+	s->settings = *settings;
+}
+
+static void read_chunk(struct summary *s, struct feed *feed, struct feed_chunk *from)
+{
+	struct jfr_chunk chunk;
+	struct resolve resolve;
+	int err = jfr_chunk_open(&chunk, from->data, &from->header);
+
+	if (err) {
+		s->out_of_memory |= err != -EBADMSG;
+		if (err == -EBADMSG)
+			feed_damage(feed, from, &chunk.error);
+		return;
+	}
+	chunk.mapped = true;
+	s->chunks++;
+	s->bytes += from->header.size;
+	profile_span_chunk(&s->profile, &from->header);
+	resolve_open(&resolve, &s->profile, s->args, &chunk, from);
+	count_events(s, &resolve, &from->settings);
+	if (chunk.error.what)
+		feed_damage(feed, from, &chunk.error);
+	note_engine(s, &from->settings);
+	resolve_close(&resolve);
+	jfr_chunk_close(&chunk);
+}
+
+static void work(struct feed *feed, void *state)
+{
+	struct feed_chunk from;
+
+	while (feed_next(feed, &from)) {
+		read_chunk(state, feed, &from);
+		feed_done(feed, &from);
+	}
+}
+
+static void merge(struct summary *into, const struct summary *from)
+{
+	for (uint32_t i = 0; i < from->room; i++)
+		if (from->types[i].events)
+			add_type(into, from->types[i].name, &from->types[i]);
+	for (uint32_t id = 1; id <= from->profile.threads.count; id++)
+		profile_merge_thread(&into->profile, &from->profile, id);
+	for (uint32_t id = 1; id <= from->engines.count; id++)
+		intern_string(&into->engines, intern_text(&from->engines, id));
+	if (from->settings.engine[0] && !into->settings.engine[0])
+		into->settings = from->settings;
+	into->chunks += from->chunks;
+	into->bytes += from->bytes;
+	for (size_t i = 0; i < SUMMARY_CAUSES; i++)
+		into->lost[i] += from->lost[i];
+	into->losses_told |= from->losses_told;
+	into->out_of_memory |= from->out_of_memory;
+	profile_span(&into->profile, from->profile.start_ns, from->profile.end_ns);
+}
+
+static int more_events(const void *a, const void *b)
+{
+	const struct event_count *x = a, *y = b;
+
+	if (x->events != y->events)
+		return x->events < y->events ? 1 : -1;
+	return x->name && y->name ? strcmp(x->name, y->name) : 0;
+}
+
+int summary_read(struct summary *summary, const struct args *args, struct feed *feed)
+{
+	unsigned jobs = feed_jobs(feed, args->jobs);
+	struct summary *parts = calloc(jobs, sizeof(*parts));
+
+	*summary = (struct summary){ .profile = PROFILE_INIT };
+	if (!parts)
+		return -ENOMEM;
+	for (unsigned i = 0; i < jobs; i++)
+		parts[i] = (struct summary){ .args = args, .profile = PROFILE_INIT };
+	feed_run(feed, jobs, work, parts, sizeof(*parts));
+	*summary = parts[0];
+	for (unsigned i = 1; i < jobs; i++) {
+		merge(summary, &parts[i]);
+		summary_free(&parts[i]);
+	}
+	free(parts);
+	if (summary->room)
+		qsort(summary->types, summary->room, sizeof(*summary->types), more_events);
+	return summary->out_of_memory ? -ENOMEM : 0;
+}
+
+void summary_free(struct summary *summary)
+{
+	profile_free(&summary->profile);
+	intern_free(&summary->engines);
+	free(summary->types);
+	summary->types = NULL;
+}

@@ -1,0 +1,37 @@
+/* What is in recordings, added up: events by type, threads, losses, engines. */
+#ifndef DECODER_SUMMARY_H
+#define DECODER_SUMMARY_H
+
+#include "decoder/args.h"
+#include "decoder/feed.h"
+#include "decoder/profile.h"
+
+struct event_count {
+	const char *name;
+	uint64_t events, bytes;
+};
+
+/* What may be lost: a field of asprof.Losses, and what to call it. */
+#define SUMMARY_CAUSES 6
+extern const struct loss_cause {
+	const char *field, *text;
+} summary_causes[SUMMARY_CAUSES];
+
+struct summary {
+	const struct args *args;
+	struct profile profile;    /* threads, span and names */
+	struct event_count *types; /* by number of the name; sorted in the end */
+	uint32_t room;
+	uint64_t chunks, bytes, lost[SUMMARY_CAUSES];
+	bool losses_told;
+	struct intern engines;
+	struct settings settings;
+	bool out_of_memory;
+};
+
+/* Read all of FEED, with several threads. The types with events come first, the most frequent of
+ * them leading. Returns 0 or -ENOMEM; release with summary_free() either way. */
+int summary_read(struct summary *summary, const struct args *args, struct feed *feed);
+void summary_free(struct summary *summary);
+
+#endif
