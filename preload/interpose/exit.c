@@ -66,18 +66,21 @@ EXPORT void quick_exit(int status)
 	__builtin_unreachable();
 }
 
-/* async-profiler's own exit handler stops it under a lock that a thread may have held when this
- * process was forked, and then waits for ever. The agent stops it, where there is one.
+/* Drops two kinds of exit handlers; all others, the agent's own among them, are registered.
+ *
+ * async-profiler's own stops it under a lock that a thread may have held when this process was
+ * forked, and then waits for ever. The agent stops it, where there is one.
  *
  * What a library registers in its first use on a thread of ours, as a shared OpenSSL does in an
- * upload, would come before the agent's own handler, and take the library from under the last one. */
+ * upload, would run before the agent's own handler, which uploads once more with that library. */
 EXPORT int __cxa_atexit(void (*handler)(void *), void *argument, void *library)
 {
 	/* Looked for alone: nearly every program comes by here, and most of them need no other. */
 	static __typeof__(&__cxa_atexit) next;
 	__typeof__(&__cxa_atexit) found = __atomic_load_n(&next, __ATOMIC_RELAXED);
 
-	if (own_thread_is() || sample_in_engine((const void *)(uintptr_t)handler))
+	if (sample_in_engine((const void *)(uintptr_t)handler) ||
+	    (own_thread_is() && !is_agent_code((const void *)(uintptr_t)handler)))
 		return 0;
 	if (!found) {
 		found = (__typeof__(found))dlsym(RTLD_NEXT, "__cxa_atexit");

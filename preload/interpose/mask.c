@@ -73,7 +73,7 @@ static int change_mask(int (*change)(int, const sigset_t *, sigset_t *), int how
 	sigset_t copy;
 	int result;
 
-	if (caller_is_agent(caller)) /* whose threads are not sampled */
+	if (is_agent_code(caller)) /* whose threads are not sampled */
 		return change(how, set, old);
 	/* Unblocking is left as it is: the mask may be older than the sampling. */
 	result = change(how, how == SIG_UNBLOCK ? set : mask_strip(set, &copy), old);

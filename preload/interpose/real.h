@@ -149,14 +149,14 @@ static inline const struct real *real_ready(void)
 /* The real NAME, never NULL: where the C library has none, a function that fails with ENOSYS. */
 #define REAL(name) (real_ready()->name)
 
-/* True when CALLER, a return address, lies in this library: the agent's own calls are not to be
- * treated as the program's. */
-static inline bool caller_is_agent(const void *caller)
+/* True when P points into this library: the agent's own calls are not to be treated as the
+ * program's. */
+static inline bool is_agent_code(const void *p)
 {
 	extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 	extern const char _end[] __attribute__((visibility("hidden")));
 
-	return (const char *)caller >= __ehdr_start && (const char *)caller < _end;
+	return (const char *)p >= __ehdr_start && (const char *)p < _end;
 }
 
 #endif

@@ -149,7 +149,7 @@ static struct start *start_new(const pthread_attr_t *attr, void *arg, const void
 {
 	struct start *start;
 
-	if (!hooks_get() || caller_is_agent(caller))
+	if (!hooks_get() || is_agent_code(caller))
 		return NULL;
 	start = start_take();
 	if (start) {

@@ -1,9 +1,11 @@
 #!/bin/bash
 # Programs that end while the agent is starting an engine: with the status that they have without
-# it, and nothing said. And one whose main thread is gone early: it is profiled all the same.
+# it, and nothing said. One whose main thread is gone early: it is profiled all the same. And one that
+# has exit handlers: those that are older than the engine run when the agent has stopped.
 . "$(dirname "$0")/agent.inc"
 
 program=$(program early_exit)
+exit_order=$(program exit_order)
 mkdir "$work/reports"
 
 for engine in $(engines); do
@@ -22,5 +24,8 @@ for engine in $(engines); do
 	[ $status = 3 ] || fail "$engine, pthread_exit: status $status"
 	[ ! -s "$work/out" ] || fail "$engine, pthread_exit: $(cat "$work/out")"
 	[ -n "$(ls "$work/reports")" ] || fail "$engine, pthread_exit: no report"
+	profiled "$work/reports" "$engine" START_DELAY=50ms timeout 20 "$exit_order"
+	status=$?
+	[ $status = 3 ] || fail "$engine, exit_order: status $status"
 done
 echo ok
