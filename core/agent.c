@@ -61,6 +61,7 @@ struct run {
 	char engine_version[64];
 	uint64_t interval_began_ms, next_tick_ns;
 	uint64_t samples_taken, samples_lost; /* at the end of the last interval */
+	uint64_t engine_memory_kb;            /* likewise; 0 where the engine does not tell */
 	bool rotates_by_restart;              /* dump does not finish a chunk */
 };
 
@@ -218,25 +219,21 @@ static void add_mem_part(struct run *run, struct report *report)
 	}
 }
 
-/* Fill in what was sampled since the last report. */
-static void count_samples(struct run *run, struct report *report)
+/* Fill in what was sampled since the last report, and see how large the engine has grown. */
+static void read_metrics(struct run *run, struct report *report)
 {
 	uint64_t taken, lost;
 
+	run->engine_memory_kb = 0;
 	if (execute(run->with.engine, "metrics", true))
 		return; /* older ones do not have it */
+	run->engine_memory_kb = metric("mem_calltracestorage_kb") + metric("mem_flightrecorder_kb");
 	taken = metric("samples_total");
 	lost = metric("samples_skipped_total");
 	report->samples_taken = taken - (taken >= run->samples_taken ? run->samples_taken : 0);
 	report->samples_lost = lost - (lost >= run->samples_lost ? run->samples_lost : 0);
 	run->samples_taken = taken;
 	run->samples_lost = lost;
-}
-
-static bool needs_restart(void)
-{
-	return metric("mem_calltracestorage_kb") + metric("mem_flightrecorder_kb") >
-	       ENGINE_MEMORY_MAX_KB;
 }
 
 static void deliver(struct run *run, const struct report *report)
@@ -269,7 +266,7 @@ static int report_interval(struct run *run, bool final)
 	if (!report.parts[0].length)
 		return 0;
 	report.part_count = 1;
-	count_samples(run, &report);
+	read_metrics(run, &report);
 	add_mem_part(run, &report);
 	deliver(run, &report);
 	recording_release(run->recording, &report.parts[0]);
@@ -313,7 +310,7 @@ static int rotate(struct run *run)
 		run->rotates_by_restart = true;
 		return restart_engine(run);
 	}
-	return needs_restart() ? restart_engine(run) : 0;
+	return run->engine_memory_kb > ENGINE_MEMORY_MAX_KB ? restart_engine(run) : 0;
 }
 
 /* Clear BITS and wake who waits for that. */

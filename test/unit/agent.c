@@ -1,5 +1,5 @@
-/* core/agent.c: intervals become reports, whatever the engine does. The engine and the reporter
- * are the test's own; the engine writes chunks as small as chunks can be. */
+/* core/agent.c: intervals become reports, whatever the engine does. The engines and the reporter
+ * are the test's own; the engines write chunks as small as chunks can be. */
 #include "core/agent.h"
 
 #include <endian.h>
@@ -22,7 +22,7 @@
 
 enum step { START, DUMP, STOP, STEPS };
 
-static struct {
+struct fake {
 	const char *fails[STEPS]; /* what that step answers; NULL: it works */
 	bool cannot_dump;         /* dump writes nothing */
 	unsigned int memory_kb;   /* said by metrics */
@@ -30,7 +30,10 @@ static struct {
 	int fd; /* of the recording; -1: not open */
 	char command[512];
 	unsigned char serial; /* of the next chunk, so that each is told from the others */
-} engine;
+};
+
+static struct fake engine = { .fd = -1 }, mem_engine = { .fd = -1 };
+static bool with_mem_engine;
 
 static struct {
 	_Atomic int count;
@@ -43,29 +46,46 @@ static struct {
 
 static struct config config;
 
-static void write_chunk(void)
+static void write_chunk(struct fake *fake)
 {
 	uint64_t size = htobe64(CHUNK), pools = htobe64(68);
 	uint8_t chunk[CHUNK] = "FLR";
 
 	memcpy(chunk + 8, &size, 8);
 	memcpy(chunk + 16, &pools, 8);
-	chunk[CHUNK - 1] = engine.serial++;
-	fd_write(engine.fd, chunk, sizeof(chunk), -1);
+	chunk[CHUNK - 1] = fake->serial++;
+	fd_write(fake->fd, chunk, sizeof(chunk), -1);
 }
 
-static asprof_error_t start(const char *command)
+static asprof_error_t start(struct fake *fake, const char *command)
 {
 	const char *path = strstr(command, "file=") + strlen("file=");
 	char copy[64];
 
-	snprintf(engine.command, sizeof(engine.command), "%s", command);
+	if (fake->fd >= 0)
+		return "it runs already";
+	snprintf(fake->command, sizeof(fake->command), "%s", command);
 	snprintf(copy, sizeof(copy), "%.*s", (int)strcspn(path, ","), path);
-	engine.fd = open(copy, O_RDWR | O_APPEND | O_CLOEXEC);
-	return engine.fd < 0 ? "cannot open the file" : NULL;
+	fake->fd = open(copy, O_RDWR | O_APPEND | O_CLOEXEC);
+	return fake->fd < 0 ? "cannot open the file" : NULL;
 }
 
-static asprof_error_t execute(const char *command, asprof_writer_t output)
+static asprof_error_t stop(struct fake *fake)
+{
+	write_chunk(fake);
+	close(fake->fd);
+	fake->fd = -1;
+	return NULL;
+}
+
+static asprof_error_t dump(struct fake *fake)
+{
+	if (!fake->cannot_dump)
+		write_chunk(fake);
+	return NULL;
+}
+
+static asprof_error_t command_of(struct fake *fake, const char *command, asprof_writer_t output)
 {
 	static const char *const names[STEPS] = { "start,", "dump", "stop" };
 	char text[128];
@@ -73,26 +93,30 @@ static asprof_error_t execute(const char *command, asprof_writer_t output)
 	if (!strcmp(command, "metrics")) {
 		snprintf(text, sizeof(text),
 			 "mem_calltracestorage_kb %u\nsamples_total %d\nsamples_skipped_total 3\n",
-			 engine.memory_kb, engine.serial * 10);
+			 fake->memory_kb, fake->serial * 10);
 		output(text, strlen(text));
 		return NULL;
 	}
 	for (int i = 0; i < STEPS; i++) {
 		if (strncmp(command, names[i], strlen(names[i])))
 			continue;
-		engine.calls[i]++;
-		if (engine.fails[i])
-			return engine.fails[i];
-		if (i == START)
-			return start(command);
-		if (i == STOP || !engine.cannot_dump)
-			write_chunk();
-		if (i == STOP)
-			close(engine.fd);
-		return NULL;
+		fake->calls[i]++;
+		if (fake->fails[i])
+			return fake->fails[i];
+		return i == START ? start(fake, command) : i == STOP ? stop(fake) : dump(fake);
 	}
 	output("9.9\n", 4);
 	return NULL;
+}
+
+static asprof_error_t execute(const char *command, asprof_writer_t output)
+{
+	return command_of(&engine, command, output);
+}
+
+static asprof_error_t execute_mem(const char *command, asprof_writer_t output)
+{
+	return command_of(&mem_engine, command, output);
 }
 
 static const char *error_str(asprof_error_t err)
@@ -106,8 +130,9 @@ static int deliver(struct reporter *reporter, const struct report *report)
 
 	(void)reporter;
 	ck_assert_int_lt(n, REPORTS);
-	ck_assert_uint_eq(report->part_count, 1);
-	ck_assert_uint_eq(report->parts[0].length, CHUNK);
+	ck_assert_uint_eq(report->part_count, with_mem_engine ? 2 : 1);
+	for (size_t i = 0; i < report->part_count; i++)
+		ck_assert_uint_eq(report->parts[i].length, CHUNK);
 	ck_assert_str_eq(report->engine, "fake");
 	ck_assert_str_eq(report->engine_version, "9.9");
 	ck_assert_uint_ge(report->end_ms, report->start_ms);
@@ -136,6 +161,9 @@ static int prepare(struct agent_equipment *equipment, const struct config *c, st
 	static const struct engine fake = { .name = "fake",
 					    .execute = execute,
 					    .error_str = error_str };
+	static const struct engine fake_mem = { .name = "fake memory",
+						.execute = execute_mem,
+						.error_str = error_str };
 	static struct reporter reporter = {
 		.name = "test", .deliver = deliver, .drain = drain, .close = close_reporter
 	};
@@ -143,6 +171,7 @@ static int prepare(struct agent_equipment *equipment, const struct config *c, st
 	(void)c;
 	(void)wake;
 	equipment->engine = &fake;
+	equipment->mem_engine = with_mem_engine ? &fake_mem : NULL;
 	equipment->reporters[0] = &reporter;
 	equipment->reporter_count = 1;
 	return 0;
@@ -245,6 +274,20 @@ START_TEST(restarts_past_the_memory_bound)
 }
 END_TEST
 
+START_TEST(restarts_past_the_memory_bound_beside_a_mem_engine)
+{
+	with_mem_engine = true;
+	config.native_mem_bytes = 0;
+	engine.memory_kb = 1 << 20;
+	start_agent();
+	ck_assert(eventually(five_reports));
+	ck_assert_int_eq(agent_stop(10ull * SECOND), 0);
+	check_serials();
+	ck_assert_int_gt(engine.calls[START], 1);
+	ck_assert_int_eq(mem_engine.calls[START], 1);
+}
+END_TEST
+
 START_TEST(reporter_that_fails_changes_nothing)
 {
 	got.error = -EIO;
@@ -337,6 +380,7 @@ int main(void)
 	tcase_add_test(c, reports_each_interval);
 	tcase_add_test(c, restarts_where_dump_cannot_rotate);
 	tcase_add_test(c, restarts_past_the_memory_bound);
+	tcase_add_test(c, restarts_past_the_memory_bound_beside_a_mem_engine);
 	tcase_add_test(c, reporter_that_fails_changes_nothing);
 	tcase_add_test(c, failed_start_ends_the_agent);
 	tcase_add_test(c, failed_dump_ends_the_agent);
