@@ -365,18 +365,23 @@ static int loop(struct run *run)
 	return err;
 }
 
+/* Stop the engine and report what it has sampled last. */
 static void finish(struct run *run)
+{
+	if (execute(run->with.engine, "stop", false)) {
+		log_error("%s; the last profile is lost", failure);
+		return;
+	}
+	if (report_interval(run, true) < 0)
+		log_error("%s", failure);
+	recording_close(run->recording);
+	run->recording = NULL;
+}
+
+static void drain_reporters(struct run *run)
 {
 	uint64_t deadline = atomic_load(&agent.stop_by_ns);
 
-	if (execute(run->with.engine, "stop", false)) {
-		log_error("%s; the last profile is lost", failure);
-	} else {
-		if (report_interval(run, true) < 0)
-			log_error("%s", failure);
-		recording_close(run->recording);
-		run->recording = NULL;
-	}
 	for (size_t i = 0; i < run->with.reporter_count; i++) {
 		struct reporter *reporter = run->with.reporters[i];
 
@@ -448,6 +453,9 @@ static void *run_agent(void *unused)
 		log_error("%s; profiling is off in this process from now on", failure);
 	else
 		finish(&run);
+	stop_mem_engine(&run);
+	if (!err)
+		drain_reporters(&run);
 out:
 	agent.left_to_engine = run.recording;
 	close_reporters(&run);

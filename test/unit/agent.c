@@ -288,6 +288,32 @@ START_TEST(restarts_past_the_memory_bound_beside_a_mem_engine)
 }
 END_TEST
 
+START_TEST(mem_engine_stops_with_the_agent)
+{
+	with_mem_engine = true;
+	config.native_mem_bytes = 0;
+	start_agent();
+	ck_assert(eventually(agent_running));
+	ck_assert_int_eq(agent_stop(10ull * SECOND), 0);
+	ck_assert_int_eq(mem_engine.calls[STOP], 1);
+	start_agent();
+	ck_assert(eventually(five_reports));
+	ck_assert_int_eq(agent_stop(10ull * SECOND), 0);
+	check_serials();
+}
+END_TEST
+
+START_TEST(mem_engine_stops_with_an_engine_that_fails)
+{
+	with_mem_engine = true;
+	config.native_mem_bytes = 0;
+	engine.fails[DUMP] = "disk full";
+	start_agent();
+	ck_assert(eventually(has_ended));
+	ck_assert_int_eq(mem_engine.calls[STOP], 1);
+}
+END_TEST
+
 START_TEST(reporter_that_fails_changes_nothing)
 {
 	got.error = -EIO;
@@ -381,6 +407,8 @@ int main(void)
 	tcase_add_test(c, restarts_where_dump_cannot_rotate);
 	tcase_add_test(c, restarts_past_the_memory_bound);
 	tcase_add_test(c, restarts_past_the_memory_bound_beside_a_mem_engine);
+	tcase_add_test(c, mem_engine_stops_with_the_agent);
+	tcase_add_test(c, mem_engine_stops_with_an_engine_that_fails);
 	tcase_add_test(c, reporter_that_fails_changes_nothing);
 	tcase_add_test(c, failed_start_ends_the_agent);
 	tcase_add_test(c, failed_dump_ends_the_agent);
