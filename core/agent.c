@@ -4,18 +4,17 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <linux/futex.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "core/buf.h"
 #include "core/clock.h"
+#include "core/futex.h"
 #include "core/log.h"
 #include "core/own_thread.h"
 #include "core/random.h"
@@ -317,7 +316,7 @@ static int rotate(struct run *run)
 static void answer(uint32_t bits)
 {
 	atomic_fetch_and(&agent.asked, ~bits);
-	syscall(SYS_futex, &agent.asked, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+	futex_wake(&agent.asked);
 }
 
 static bool stop_is_asked(void)
@@ -493,8 +492,6 @@ const struct engine *agent_engine(void)
 /* Ask, and wait until the answer or DEADLINE_NS. Async-signal-safe. */
 static int ask(uint32_t bit, uint64_t deadline_ns)
 {
-	struct timespec deadline = { .tv_sec = (time_t)(deadline_ns / 1000000000u),
-				     .tv_nsec = (long)(deadline_ns % 1000000000u) };
 	uint32_t asked;
 
 	atomic_fetch_or(&agent.asked, bit);
@@ -504,8 +501,7 @@ static int ask(uint32_t bit, uint64_t deadline_ns)
 	       atomic_load(&agent.state) != AGENT_NONE) {
 		if (clock_monotonic_ns() >= deadline_ns)
 			return -ETIMEDOUT;
-		syscall(SYS_futex, &agent.asked, FUTEX_WAIT_BITSET_PRIVATE, asked, &deadline, NULL,
-			FUTEX_BITSET_MATCH_ANY);
+		futex_wait_until(&agent.asked, asked, deadline_ns);
 	}
 	return 0;
 }

@@ -5,14 +5,9 @@
  * on, and the program's exit would wait for up to a wall interval. A futex does without signals. */
 #include "core/engine_sleep.h"
 
-#include <errno.h>
-#include <limits.h>
-#include <linux/futex.h>
 #include <signal.h>
-#include <stdatomic.h>
-#include <stdint.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+
+#include "core/futex.h"
 
 /* 1 until a sleeper has seen it. One that nobody waits for makes the next sleep end early, which
  * async-profiler takes for an interruption, and goes on. */
@@ -22,15 +17,12 @@ int engine_sleep(clockid_t clock, int flags, const struct timespec *time, struct
 {
 	int saved = errno, err;
 
-	/* The kernel measures the futex's deadline as it does this one. */
+	/* Only such an end is what a futex takes. */
 	if (clock != CLOCK_MONOTONIC || flags != TIMER_ABSTIME)
 		return clock_nanosleep(clock, flags, time, rest);
-	err = syscall(SYS_futex, &woken, FUTEX_WAIT_BITSET_PRIVATE, 0, time, NULL,
-		      FUTEX_BITSET_MATCH_ANY)
-		      ? errno
-		      : EINTR;
+	err = futex_wait(&woken, 0, time);
 	errno = saved;
-	if (err == ETIMEDOUT)
+	if (err == -ETIMEDOUT)
 		return 0;
 	atomic_store(&woken, 0);
 	return EINTR;
@@ -41,6 +33,6 @@ int engine_wake(pthread_t thread, int signo)
 	if (signo != SIGIO)
 		return pthread_kill(thread, signo);
 	atomic_store(&woken, 1);
-	syscall(SYS_futex, &woken, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+	futex_wake(&woken);
 	return 0;
 }
