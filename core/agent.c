@@ -28,10 +28,6 @@
 /* What it prints for one command; the rest is cut. */
 #define ENGINE_OUTPUT_MAX 8192
 
-/* What others ask of the agent thread; it clears a bit when that is done. */
-#define ASK_FLUSH 1u
-#define ASK_STOP  2u
-
 enum state {
 	AGENT_NONE,
 	AGENT_DELAYED, /* the start delay is running; nothing was touched yet */
@@ -42,8 +38,10 @@ enum state {
 static struct {
 	struct agent_parts parts;
 	struct wake wake;
-	_Atomic uint32_t state; /* enum state */
-	_Atomic uint32_t asked; /* ASK_…; a futex for those who wait */
+	_Atomic uint32_t state;         /* enum state */
+	_Atomic uint32_t stop_asked;    /* a bool; a futex for those who wait */
+	_Atomic uint32_t flushes_asked; /* so often, since the process began */
+	_Atomic uint32_t flushes_done;  /* of these; a futex for those who wait */
 	_Atomic uint64_t stop_by_ns;
 	const struct engine *_Atomic running_engine;
 	/* Of an engine that failed to start or to stop: it may write there for ever. */
@@ -312,16 +310,11 @@ static int rotate(struct run *run)
 	return run->engine_memory_kb > ENGINE_MEMORY_MAX_KB ? restart_engine(run) : 0;
 }
 
-/* Clear BITS and wake who waits for that. */
-static void answer(uint32_t bits)
+/* What was asked for up to number ASKED is done. */
+static void answer_flushes(uint32_t asked)
 {
-	atomic_fetch_and(&agent.asked, ~bits);
-	futex_wake(&agent.asked);
-}
-
-static bool stop_is_asked(void)
-{
-	return atomic_load(&agent.asked) & ASK_STOP;
+	if (atomic_exchange(&agent.flushes_done, asked) != asked)
+		futex_wake(&agent.flushes_done);
 }
 
 static uint64_t min(uint64_t a, uint64_t b)
@@ -343,20 +336,23 @@ static int loop(struct run *run)
 {
 	const struct engine *engine = run->with.engine;
 	uint64_t interval = run->config->reporting_interval_ns, now, service_ns;
+	uint32_t asked;
 	int err = 0;
 
 	run->next_tick_ns = clock_monotonic_ns() + first_interval(run->config);
-	while (!err && !stop_is_asked()) {
+	while (!err && !atomic_load(&agent.stop_asked)) {
 		now = clock_monotonic_ns();
 		service_ns = engine->service ? engine->service(now) : UINT64_MAX;
 		if (run->mem_recording && run->with.mem_engine->service)
 			service_ns = min(service_ns, run->with.mem_engine->service(now));
-		if (now >= run->next_tick_ns || atomic_load(&agent.asked) & ASK_FLUSH) {
+		/* One that is asked for while a report is on its way is for the next. */
+		asked = atomic_load(&agent.flushes_asked);
+		if (now >= run->next_tick_ns || asked != atomic_load(&agent.flushes_done)) {
 			err = rotate(run);
 			/* On the beat; but a beat that was missed is not made up for. */
 			while (run->next_tick_ns <= now)
 				run->next_tick_ns += interval;
-			answer(ASK_FLUSH);
+			answer_flushes(asked);
 			continue;
 		}
 		wake_wait(&agent.wake, min(run->next_tick_ns, service_ns));
@@ -413,12 +409,12 @@ static bool wait_out_delay(uint64_t delay_ns)
 	uint64_t until = clock_monotonic_ns() + delay_ns;
 	uint32_t delayed = AGENT_DELAYED;
 
-	while (!stop_is_asked() && clock_monotonic_ns() < until)
+	while (!atomic_load(&agent.stop_asked) && clock_monotonic_ns() < until)
 		wake_wait(&agent.wake, until);
 	/* Who asks looks at the state after that, and does not wait while it is AGENT_DELAYED: so
 	 * the question is looked for once more, after the state has changed. */
 	return atomic_compare_exchange_strong(&agent.state, &delayed, AGENT_STARTING) &&
-	       !stop_is_asked();
+	       !atomic_load(&agent.stop_asked);
 }
 
 static void *run_agent(void *unused)
@@ -460,7 +456,9 @@ out:
 	close_reporters(&run);
 	buf_free(&engine_output);
 	atomic_store(&agent.state, AGENT_NONE);
-	answer(ASK_FLUSH | ASK_STOP);
+	answer_flushes(atomic_load(&agent.flushes_asked));
+	atomic_store(&agent.stop_asked, false);
+	futex_wake(&agent.stop_asked);
 	return NULL;
 }
 
@@ -472,7 +470,7 @@ int agent_start(const struct agent_parts *parts)
 	if (!atomic_compare_exchange_strong(&agent.state, &none, AGENT_DELAYED))
 		return -EALREADY;
 	agent.parts = *parts;
-	atomic_store(&agent.asked, 0);
+	atomic_store(&agent.stop_asked, false);
 	err = own_thread_start("asprof-agent", run_agent, NULL);
 	if (err)
 		atomic_store(&agent.state, AGENT_NONE);
@@ -489,49 +487,57 @@ const struct engine *agent_engine(void)
 	return atomic_load(&agent.running_engine);
 }
 
-/* Ask, and wait until the answer or DEADLINE_NS. Async-signal-safe. */
-static int ask(uint32_t bit, uint64_t deadline_ns)
+static bool has_ended(void)
 {
-	uint32_t asked;
+	return atomic_load(&agent.state) == AGENT_NONE;
+}
 
-	atomic_fetch_or(&agent.asked, bit);
+static uint32_t ask_for_flush(void)
+{
+	uint32_t number = atomic_fetch_add(&agent.flushes_asked, 1) + 1;
+
 	wake_up(&agent.wake);
-	/* It may have ended before it could see the question. */
-	while ((asked = atomic_load(&agent.asked)) & bit &&
-	       atomic_load(&agent.state) != AGENT_NONE) {
-		if (clock_monotonic_ns() >= deadline_ns)
-			return -ETIMEDOUT;
-		futex_wait_until(&agent.asked, asked, deadline_ns);
-	}
-	return 0;
+	return number;
 }
 
 int agent_flush(uint64_t timeout_ns)
 {
+	uint64_t deadline = clock_monotonic_ns() + timeout_ns;
+	uint32_t number, done;
+	int err = 0;
+
 	if (!agent_running() || own_thread_is())
 		return -ESRCH;
-	return ask(ASK_FLUSH, clock_monotonic_ns() + timeout_ns);
+	number = ask_for_flush();
+	/* The agent may end before it sees the question. */
+	while (err != -ETIMEDOUT && !has_ended() &&
+	       (int32_t)(number - (done = atomic_load(&agent.flushes_done))) > 0)
+		err = futex_wait_until(&agent.flushes_done, done, deadline);
+	return err == -ETIMEDOUT ? err : 0;
 }
 
 void agent_report_now(void)
 {
-	atomic_fetch_or(&agent.asked, ASK_FLUSH);
-	wake_up(&agent.wake);
+	ask_for_flush();
 }
 
 int agent_stop(uint64_t timeout_ns)
 {
 	uint64_t deadline = clock_monotonic_ns() + timeout_ns;
-	int saved = errno, err;
+	int saved = errno, err = 0;
 
-	if (atomic_load(&agent.state) == AGENT_NONE || own_thread_is())
+	if (has_ended() || own_thread_is())
 		return -ESRCH;
 	atomic_store(&agent.stop_by_ns, deadline);
-	atomic_fetch_or(&agent.asked, ASK_STOP);
+	atomic_store(&agent.stop_asked, true);
+	wake_up(&agent.wake);
 	/* While it is still asleep there is nothing to wait for. */
-	err = ask(ASK_STOP, atomic_load(&agent.state) == AGENT_DELAYED ? 0 : deadline);
+	if (atomic_load(&agent.state) == AGENT_DELAYED)
+		err = -ETIMEDOUT;
+	while (err != -ETIMEDOUT && !has_ended() && atomic_load(&agent.stop_asked))
+		err = futex_wait_until(&agent.stop_asked, true, deadline);
 	errno = saved;
-	return err;
+	return err == -ETIMEDOUT ? err : 0;
 }
 
 void agent_before_exit(uint64_t timeout_ns)
@@ -550,7 +556,8 @@ void agent_forget(void)
 {
 	atomic_store(&agent.running_engine, NULL);
 	atomic_store(&agent.state, AGENT_NONE);
-	atomic_store(&agent.asked, 0);
+	atomic_store(&agent.stop_asked, false);
+	atomic_store(&agent.flushes_done, atomic_load(&agent.flushes_asked));
 	engine_output = (struct buf)BUF_INIT(ENGINE_OUTPUT_MAX);
 	own_thread_forget();
 }

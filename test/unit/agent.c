@@ -5,6 +5,8 @@
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +42,8 @@ static struct {
 	unsigned char serials[REPORTS];
 	uint64_t taken[REPORTS];
 	bool final[REPORTS];
-	int error; /* what deliver returns */
+	int error;     /* what deliver returns */
+	sem_t *slowly; /* posted when the first comes, which then takes a while */
 	_Atomic int drains, closes;
 } got;
 
@@ -139,6 +142,10 @@ static int deliver(struct reporter *reporter, const struct report *report)
 	fd_read(report->parts[0].fd, &got.serials[n], 1, report->parts[0].offset + CHUNK - 1);
 	got.taken[n] = report->samples_taken;
 	got.final[n] = report->final;
+	if (got.slowly && !n) {
+		sem_post(got.slowly);
+		nanosleep(&(struct timespec){ .tv_nsec = SECOND / 10 }, NULL);
+	}
 	got.count++;
 	return got.error;
 }
@@ -373,6 +380,33 @@ START_TEST(flush_reports_at_once)
 }
 END_TEST
 
+static void *flush(void *unused)
+{
+	ck_assert_int_eq(agent_flush(10ull * SECOND), 0);
+	return unused;
+}
+
+/* What was sampled since the report under way was cut is in the next one. */
+START_TEST(flush_during_a_report_waits_for_the_next)
+{
+	pthread_t other;
+	sem_t delivering;
+
+	config.reporting_interval_ns = 3600ull * SECOND;
+	ck_assert_int_eq(sem_init(&delivering, 0, 0), 0);
+	got.slowly = &delivering;
+	start_agent();
+	ck_assert(eventually(agent_running));
+	ck_assert_int_eq(pthread_create(&other, NULL, flush, NULL), 0);
+	ck_assert_int_eq(sem_wait(&delivering), 0);
+	flush(NULL);
+	ck_assert_int_eq(got.count, 2);
+	ck_assert_int_eq(pthread_join(other, NULL), 0);
+	ck_assert_int_eq(agent_stop(10ull * SECOND), 0);
+	check_serials();
+}
+END_TEST
+
 START_TEST(stop_in_the_delay_touches_nothing)
 {
 	config.start_delay_ns = 3600ull * SECOND;
@@ -414,6 +448,7 @@ int main(void)
 	tcase_add_test(c, failed_dump_ends_the_agent);
 	tcase_add_test(c, failed_stop_leaves_the_file);
 	tcase_add_test(c, flush_reports_at_once);
+	tcase_add_test(c, flush_during_a_report_waits_for_the_next);
 	tcase_add_test(c, stop_in_the_delay_touches_nothing);
 	tcase_add_test(c, starts_again_after_a_stop);
 	return suite_run(c);
