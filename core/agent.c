@@ -28,18 +28,20 @@
 /* What it prints for one command; the rest is cut. */
 #define ENGINE_OUTPUT_MAX 8192
 
-enum state {
-	AGENT_NONE,
+enum phase {
+	AGENT_NONE,    /* no thread, or one that touches nothing any more */
 	AGENT_DELAYED, /* the start delay is running; nothing was touched yet */
 	AGENT_STARTING,
 	AGENT_RUNNING,
 };
 
+/* In the state beside a phase: the thread is to end. */
+#define STOP 0x100u
+
 static struct {
 	struct agent_parts parts;
 	struct wake wake;
-	_Atomic uint32_t state;         /* enum state */
-	_Atomic uint32_t stop_asked;    /* a bool; a futex for those who wait */
+	_Atomic uint32_t state; /* enum phase, STOP; a futex for those who wait for an end */
 	_Atomic uint32_t flushes_asked; /* so often, since the process began */
 	_Atomic uint32_t flushes_done;  /* of these; a futex for those who wait */
 	_Atomic uint64_t stop_by_ns;
@@ -317,6 +319,16 @@ static void answer_flushes(uint32_t asked)
 		futex_wake(&agent.flushes_done);
 }
 
+static uint32_t phase(void)
+{
+	return atomic_load(&agent.state) & ~STOP;
+}
+
+static bool stop_is_asked(void)
+{
+	return atomic_load(&agent.state) & STOP;
+}
+
 static uint64_t min(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
@@ -340,7 +352,7 @@ static int loop(struct run *run)
 	int err = 0;
 
 	run->next_tick_ns = clock_monotonic_ns() + first_interval(run->config);
-	while (!err && !atomic_load(&agent.stop_asked)) {
+	while (!err && !stop_is_asked()) {
 		now = clock_monotonic_ns();
 		service_ns = engine->service ? engine->service(now) : UINT64_MAX;
 		if (run->mem_recording && run->with.mem_engine->service)
@@ -403,18 +415,15 @@ static void learn_version(struct run *run)
 			 (int)strcspn(text, "\n"), text);
 }
 
-/* False when a stop comes first. */
+/* False when a stop comes first: nothing was touched, and nothing is. */
 static bool wait_out_delay(uint64_t delay_ns)
 {
 	uint64_t until = clock_monotonic_ns() + delay_ns;
 	uint32_t delayed = AGENT_DELAYED;
 
-	while (!atomic_load(&agent.stop_asked) && clock_monotonic_ns() < until)
+	while (!stop_is_asked() && clock_monotonic_ns() < until)
 		wake_wait(&agent.wake, until);
-	/* Who asks looks at the state after that, and does not wait while it is AGENT_DELAYED: so
-	 * the question is looked for once more, after the state has changed. */
-	return atomic_compare_exchange_strong(&agent.state, &delayed, AGENT_STARTING) &&
-	       !atomic_load(&agent.stop_asked);
+	return atomic_compare_exchange_strong(&agent.state, &delayed, AGENT_STARTING);
 }
 
 static void *run_agent(void *unused)
@@ -439,7 +448,7 @@ static void *run_agent(void *unused)
 	start_mem_engine(&run);
 	atomic_store(&agent.running_engine, run.with.engine);
 	agent.parts.started();
-	atomic_store(&agent.state, AGENT_RUNNING);
+	atomic_fetch_add(&agent.state, AGENT_RUNNING - AGENT_STARTING); /* a STOP stays */
 	log_info("profiling %s with %s %s", run.executable, run.with.engine->name,
 		 run.engine_version);
 	err = loop(&run);
@@ -456,9 +465,8 @@ out:
 	close_reporters(&run);
 	buf_free(&engine_output);
 	atomic_store(&agent.state, AGENT_NONE);
+	futex_wake(&agent.state);
 	answer_flushes(atomic_load(&agent.flushes_asked));
-	atomic_store(&agent.stop_asked, false);
-	futex_wake(&agent.stop_asked);
 	return NULL;
 }
 
@@ -470,7 +478,6 @@ int agent_start(const struct agent_parts *parts)
 	if (!atomic_compare_exchange_strong(&agent.state, &none, AGENT_DELAYED))
 		return -EALREADY;
 	agent.parts = *parts;
-	atomic_store(&agent.stop_asked, false);
 	err = own_thread_start("asprof-agent", run_agent, NULL);
 	if (err)
 		atomic_store(&agent.state, AGENT_NONE);
@@ -479,17 +486,12 @@ int agent_start(const struct agent_parts *parts)
 
 bool agent_running(void)
 {
-	return atomic_load(&agent.state) == AGENT_RUNNING;
+	return phase() == AGENT_RUNNING;
 }
 
 const struct engine *agent_engine(void)
 {
 	return atomic_load(&agent.running_engine);
-}
-
-static bool has_ended(void)
-{
-	return atomic_load(&agent.state) == AGENT_NONE;
 }
 
 static uint32_t ask_for_flush(void)
@@ -510,7 +512,7 @@ int agent_flush(uint64_t timeout_ns)
 		return -ESRCH;
 	number = ask_for_flush();
 	/* The agent may end before it sees the question. */
-	while (err != -ETIMEDOUT && !has_ended() &&
+	while (err != -ETIMEDOUT && phase() != AGENT_NONE &&
 	       (int32_t)(number - (done = atomic_load(&agent.flushes_done))) > 0)
 		err = futex_wait_until(&agent.flushes_done, done, deadline);
 	return err == -ETIMEDOUT ? err : 0;
@@ -524,18 +526,20 @@ void agent_report_now(void)
 int agent_stop(uint64_t timeout_ns)
 {
 	uint64_t deadline = clock_monotonic_ns() + timeout_ns;
+	uint32_t state = atomic_load(&agent.state);
 	int saved = errno, err = 0;
 
-	if (has_ended() || own_thread_is())
+	if (state == AGENT_NONE || own_thread_is())
 		return -ESRCH;
 	atomic_store(&agent.stop_by_ns, deadline);
-	atomic_store(&agent.stop_asked, true);
+	while (!atomic_compare_exchange_weak(&agent.state, &state, state | STOP))
+		if (state == AGENT_NONE)
+			return 0; /* it has ended by itself meanwhile */
 	wake_up(&agent.wake);
-	/* While it is still asleep there is nothing to wait for. */
-	if (atomic_load(&agent.state) == AGENT_DELAYED)
-		err = -ETIMEDOUT;
-	while (err != -ETIMEDOUT && !has_ended() && atomic_load(&agent.stop_asked))
-		err = futex_wait_until(&agent.stop_asked, true, deadline);
+	if (state == AGENT_DELAYED)
+		return 0; /* as good as ended */
+	while (err != -ETIMEDOUT && (state = atomic_load(&agent.state)) & STOP)
+		err = futex_wait_until(&agent.state, state, deadline);
 	errno = saved;
 	return err == -ETIMEDOUT ? err : 0;
 }
@@ -546,9 +550,8 @@ void agent_before_exit(uint64_t timeout_ns)
 	uint64_t deadline = clock_monotonic_ns() + timeout_ns;
 	uint32_t delayed = AGENT_DELAYED;
 
-	if (atomic_compare_exchange_strong(&agent.state, &delayed, AGENT_NONE))
-		return;
-	while (atomic_load(&agent.state) == AGENT_STARTING && clock_monotonic_ns() < deadline)
+	atomic_compare_exchange_strong(&agent.state, &delayed, AGENT_DELAYED | STOP);
+	while (phase() == AGENT_STARTING && clock_monotonic_ns() < deadline)
 		nanosleep(&a_while, NULL);
 }
 
@@ -556,7 +559,6 @@ void agent_forget(void)
 {
 	atomic_store(&agent.running_engine, NULL);
 	atomic_store(&agent.state, AGENT_NONE);
-	atomic_store(&agent.stop_asked, false);
 	atomic_store(&agent.flushes_done, atomic_load(&agent.flushes_asked));
 	engine_output = (struct buf)BUF_INIT(ENGINE_OUTPUT_MAX);
 	own_thread_forget();

@@ -50,7 +50,8 @@ int agent_flush(uint64_t timeout_ns);
 void agent_report_now(void);
 
 /* Close the last interval, deliver it, and end the agent thread; wait for that TIMEOUT_NS at
- * most, and not at all while the start delay runs. Async-signal-safe. Returns as above. */
+ * most. While the start delay runs there is nothing to wait for: the thread will touch nothing,
+ * but may not be gone yet. Async-signal-safe. Returns as above. */
 int agent_stop(uint64_t timeout_ns);
 
 /* exit(3) was called, and its handlers are about to run. From here on no engine is loaded: the
