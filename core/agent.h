@@ -5,21 +5,9 @@
 
 #include <stdbool.h>
 
-#include "core/engine.h"
+#include "core/equipment.h"
 #include "core/options.h"
-#include "core/report.h"
 #include "core/wake.h"
-
-#define AGENT_REPORTERS_MAX 4
-
-/* What an agent works with; filled in by agent_parts.prepare. */
-struct agent_equipment {
-	const struct engine *engine;
-	/* Samples native memory where ENGINE is not to, into chunks of its own; else NULL. */
-	const struct engine *mem_engine;
-	struct reporter *reporters[AGENT_REPORTERS_MAX];
-	size_t reporter_count;
-};
 
 struct agent_parts {
 	const struct config *config; /* for as long as the process lives */

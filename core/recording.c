@@ -122,6 +122,11 @@ void recording_release(struct recording *recording, const struct report_part *pa
 		fallocate(recording->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, end);
 }
 
+void recording_leave(struct recording *recording)
+{
+	free(recording);
+}
+
 void recording_close(struct recording *recording)
 {
 	if (!recording)

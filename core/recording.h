@@ -22,7 +22,11 @@ int recording_cut(struct recording *recording, struct report_part *part);
 /* Give back the space of PART and of all before it. */
 void recording_release(struct recording *recording, const struct report_part *part);
 
-/* The engine must have closed the file, or be done with it. */
+/* The engine must have closed the file, or be done with it. NULL is nothing to do. */
 void recording_close(struct recording *recording);
+
+/* Likewise for an engine that failed, and may write there for ever: the file stays, and so does its
+ * descriptor. */
+void recording_leave(struct recording *recording);
 
 #endif

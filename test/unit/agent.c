@@ -1,4 +1,4 @@
-/* core/agent.c: intervals become reports, whatever the engine does. The engines and the reporter
+/* core/agent.c and core/session.c: intervals become reports, whatever the engine does. The engines and the reporter
  * are the test's own; the engines write chunks as small as chunks can be. */
 #include "core/agent.h"
 

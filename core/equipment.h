@@ -1,0 +1,20 @@
+/* What an agent works with: its engines and its reporters. */
+#ifndef CORE_EQUIPMENT_H
+#define CORE_EQUIPMENT_H
+
+#include <stddef.h>
+
+#include "core/engine.h"
+#include "core/report.h"
+
+#define AGENT_REPORTERS_MAX 4
+
+struct agent_equipment {
+	const struct engine *engine;
+	/* Samples native memory where ENGINE is not to, into chunks of its own; else NULL. */
+	const struct engine *mem_engine;
+	struct reporter *reporters[AGENT_REPORTERS_MAX];
+	size_t reporter_count;
+};
+
+#endif

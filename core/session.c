@@ -1,0 +1,280 @@
+/* A session of profiling, from an engine's start to its stop. */
+#include "core/session.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/buf.h"
+#include "core/clock.h"
+#include "core/engine_command.h"
+#include "core/failure.h"
+#include "core/log.h"
+#include "core/start_string.h"
+
+/* async-profiler keeps every stack that it has seen since its start. Past this much it is
+ * restarted between two reports. */
+#define ENGINE_MEMORY_MAX_KB (32u << 10)
+
+#define NS_PER_MS 1000000u
+
+/* Start SOURCE on a new recording, with the sampling that CONFIG asks for; that of native memory
+ * only with MEM. When it fails the recording stays: the engine may have it open. */
+static int source_start(struct source *source, const struct config *config, bool mem)
+{
+	struct buf command = BUF_INIT(PATH_MAX + 4096);
+	int err = recording_open(&source->recording, config->spool_dir);
+
+	if (err)
+		return failed(err, "cannot make a file for the recording: %s", strerror(-err));
+	err = start_string(&command, config, recording_path(source->recording), mem);
+	if (err == -EINVAL) {
+		failed(err,
+		       "nothing to sample: CPU_INTERVAL, WALL_INTERVAL and NATIVE_MEM are off");
+	} else if (err) {
+		failed(err, "cannot make the start command: %s", strerror(-err));
+	} else {
+		log_debug("%s: %s", source->engine->name, buf_string(&command));
+		err = engine_command(source->engine, buf_string(&command));
+	}
+	buf_free(&command);
+	return err;
+}
+
+static void source_close(struct source *source)
+{
+	recording_close(source->recording);
+	source->recording = NULL;
+}
+
+static void source_leave(struct source *source)
+{
+	recording_leave(source->recording);
+	source->recording = NULL;
+}
+
+/* As recording_cut. */
+static int source_cut(struct source *source, struct report_part *part)
+{
+	int err = recording_cut(source->recording, part);
+
+	if (err)
+		failed(err, "%s: what it wrote is not a recording: %s", source->engine->name,
+		       strerror(-err));
+	return err;
+}
+
+static int start_all(struct session *s)
+{
+	s->samples_taken = s->samples_lost = 0;
+	return source_start(&s->all, s->config, !s->with.mem_engine);
+}
+
+/* What only samples memory must not keep the rest from being profiled. */
+static void start_mem(struct session *s)
+{
+	struct config mem_only = *s->config;
+
+	mem_only.cpu_interval_ns = mem_only.wall_interval_ns = OPTION_OFF;
+	mem_only.engine_options = "beside"; /* those set are for the other */
+	if (source_start(&s->mem, &mem_only, true)) {
+		log_error("%s; native memory is not sampled in this process", failure());
+		source_close(&s->mem);
+	}
+}
+
+static void stop_mem(struct session *s)
+{
+	if (!s->mem.recording)
+		return;
+	if (engine_command(s->mem.engine, "stop")) {
+		log_error("%s", failure());
+		source_leave(&s->mem);
+	} else {
+		source_close(&s->mem);
+	}
+}
+
+/* Add the memory of the interval to REPORT. */
+static void add_mem_part(struct session *s, struct report *report)
+{
+	struct report_part *part = &report->parts[report->part_count];
+
+	if (!s->mem.recording)
+		return;
+	if (engine_command(s->mem.engine, "dump,jfr") || source_cut(&s->mem, part)) {
+		log_error("%s; native memory is not sampled from now on", failure());
+		stop_mem(s);
+	} else if (part->length) {
+		report->part_count++;
+	}
+}
+
+/* Fill in what was sampled since the last report, and see how large the engine has grown. */
+static void read_metrics(struct session *s, struct report *report)
+{
+	uint64_t taken, lost;
+
+	s->engine_memory_kb = 0;
+	if (engine_ask(s->all.engine, "metrics"))
+		return; /* older ones do not have it */
+	s->engine_memory_kb = engine_answer_number("mem_calltracestorage_kb") +
+			      engine_answer_number("mem_flightrecorder_kb");
+	taken = engine_answer_number("samples_total");
+	lost = engine_answer_number("samples_skipped_total");
+	report->samples_taken = taken - (taken >= s->samples_taken ? s->samples_taken : 0);
+	report->samples_lost = lost - (lost >= s->samples_lost ? s->samples_lost : 0);
+	s->samples_taken = taken;
+	s->samples_lost = lost;
+}
+
+static void deliver(struct session *s, const struct report *report)
+{
+	for (size_t i = 0; i < s->with.reporter_count; i++) {
+		struct reporter *reporter = s->with.reporters[i];
+
+		/* It says itself what went wrong; profiling goes on. */
+		reporter->deliver(reporter, report);
+	}
+}
+
+/* Cut what is finished, and report it. Returns 1, or 0 when there was nothing, or -errno. */
+static int report_finished(struct session *s, bool final)
+{
+	struct report report = {
+		.start_ms = s->interval_began_ms,
+		.end_ms = clock_realtime_ns() / NS_PER_MS,
+		.interval_ms = s->config->reporting_interval_ns / NS_PER_MS,
+		.pid = getpid(),
+		.executable = s->executable,
+		.engine = s->all.engine->name,
+		.engine_version = s->engine_version,
+		.final = final,
+	};
+	int err = source_cut(&s->all, &report.parts[0]);
+
+	if (err)
+		return err;
+	if (!report.parts[0].length)
+		return 0;
+	report.part_count = 1;
+	read_metrics(s, &report);
+	add_mem_part(s, &report);
+	deliver(s, &report);
+	recording_release(s->all.recording, &report.parts[0]);
+	if (report.part_count > 1)
+		recording_release(s->mem.recording, &report.parts[1]);
+	s->interval_began_ms = report.end_ms;
+	return 1;
+}
+
+/* Stop, report, start on a new file. */
+static int restart_all(struct session *s)
+{
+	int err = engine_command(s->all.engine, "stop");
+
+	if (err)
+		return err;
+	err = report_finished(s, false);
+	if (err < 0)
+		return err;
+	source_close(&s->all);
+	return start_all(s);
+}
+
+int session_report(struct session *s)
+{
+	int err;
+
+	if (s->rotates_by_restart)
+		return restart_all(s);
+	err = engine_command(s->all.engine, "dump,jfr");
+	if (err)
+		return err;
+	err = report_finished(s, false);
+	if (err < 0)
+		return err;
+	if (!err) {
+		log_info(
+			"%s cannot close a chunk while it goes on; it is restarted for each report",
+			s->all.engine->name);
+		s->rotates_by_restart = true;
+		return restart_all(s);
+	}
+	return s->engine_memory_kb > ENGINE_MEMORY_MAX_KB ? restart_all(s) : 0;
+}
+
+static void learn_version(struct session *s)
+{
+	const char *line;
+	size_t length;
+
+	if (engine_ask(s->all.engine, "version"))
+		return;
+	line = engine_answer_line(&length);
+	if (line)
+		snprintf(s->engine_version, sizeof(s->engine_version), "%.*s", (int)length, line);
+}
+
+int session_start(struct session *s)
+{
+	int err;
+
+	executable_name(s->executable, sizeof(s->executable));
+	s->all.engine = s->with.engine;
+	s->mem.engine = s->with.mem_engine;
+	learn_version(s);
+	s->interval_began_ms = clock_realtime_ns() / NS_PER_MS;
+	err = start_all(s);
+	if (!err && s->mem.engine)
+		start_mem(s);
+	return err;
+}
+
+static uint64_t service(const struct source *source, uint64_t now_ns)
+{
+	return source->recording && source->engine->service ? source->engine->service(now_ns)
+							    : UINT64_MAX;
+}
+
+uint64_t session_service(struct session *s, uint64_t now_ns)
+{
+	uint64_t all = service(&s->all, now_ns), mem = service(&s->mem, now_ns);
+
+	return all < mem ? all : mem;
+}
+
+/* Stop the engine, and report what it has sampled last. */
+static void stop_all(struct session *s)
+{
+	if (engine_command(s->all.engine, "stop")) {
+		log_error("%s; the last profile is lost", failure());
+		return;
+	}
+	if (report_finished(s, true) < 0)
+		log_error("%s", failure());
+	source_close(&s->all);
+}
+
+void session_end(struct session *s, uint64_t drain_by_ns)
+{
+	stop_all(s);
+	stop_mem(s);
+	for (size_t i = 0; i < s->with.reporter_count; i++) {
+		struct reporter *reporter = s->with.reporters[i];
+
+		if (reporter->drain)
+			reporter->drain(reporter, drain_by_ns);
+	}
+}
+
+void session_close(struct session *s)
+{
+	stop_mem(s);
+	source_leave(&s->all);
+	for (size_t i = 0; i < s->with.reporter_count; i++)
+		s->with.reporters[i]->close(s->with.reporters[i]);
+	engine_answer_free();
+}

@@ -1,0 +1,53 @@
+/* A session of profiling, from an engine's start to its stop: its intervals become reports, which
+ * the reporters are handed. The agent thread's alone. */
+#ifndef CORE_SESSION_H
+#define CORE_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/equipment.h"
+#include "core/options.h"
+#include "core/recording.h"
+
+/* An engine, and the file that it writes; NULL when it does not run. */
+struct source {
+	const struct engine *engine;
+	struct recording *recording;
+};
+
+struct session {
+	const struct config *config; /* the caller's */
+	struct agent_equipment with; /* session_close() closes the reporters */
+
+	/* The rest is the session's own. */
+	struct source all, mem; /* mem: native memory where ALL is not to sample it */
+	char executable[64];
+	char engine_version[64];
+	uint64_t interval_began_ms;           /* wall clock, since 1970 */
+	uint64_t samples_taken, samples_lost; /* at the end of the last interval */
+	uint64_t engine_memory_kb;            /* likewise; 0 where the engine does not tell */
+	bool rotates_by_restart;              /* dump does not finish a chunk */
+};
+
+/* Start the engines that the session is equipped with. One for memory that cannot is said in the
+ * log and done without. Returns 0, or -errno as failed() has it. */
+int session_start(struct session *session);
+
+/* Do what the engines have due. Returns when they want that again (monotonic clock, UINT64_MAX:
+ * never). */
+uint64_t session_service(struct session *session, uint64_t now_ns);
+
+/* Close the interval that is under way, and have it delivered when there is something in it.
+ * Returns 0, or -errno as failed() has it: the engine cannot go on. */
+int session_report(struct session *session);
+
+/* Stop the engines, report what they have sampled last, and wait for its delivery until DRAIN_BY_NS
+ * (monotonic clock). */
+void session_end(struct session *session, uint64_t drain_by_ns);
+
+/* Release all that there is, at whatever point the session is. The recording of an engine that
+ * failed stays in the process: it may write there for ever. */
+void session_close(struct session *session);
+
+#endif
