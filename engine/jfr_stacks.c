@@ -123,7 +123,6 @@ static int add_stack(struct jfr_stacks *s, uint32_t hash, const uintptr_t *pcs, 
 	if (err)
 		return err;
 	head = (struct jfr_stack_head *)(s->words + start);
-	head->hash = hash;
 	head->number = s->count++;
 	head->depth = (uint32_t)count * 2 + truncated;
 	s->word_count += words;

@@ -32,7 +32,6 @@ struct jfr_stacks {
 };
 
 struct jfr_stack_head {
-	uint32_t hash;
 	uint32_t number; /* in the order of coming, from 0 */
 	uint32_t depth;  /* twice, plus one if truncated */
 };

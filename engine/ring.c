@@ -67,9 +67,9 @@ int ring_open(size_t shards, size_t bytes, struct wake *collector)
 	return 0;
 }
 
-void ring_lose(uint32_t count)
+static void lose_one(void)
 {
-	atomic_fetch_add_explicit(&all.lost, count, memory_order_relaxed);
+	atomic_fetch_add_explicit(&all.lost, 1, memory_order_relaxed);
 }
 
 uint64_t ring_lost(void)
@@ -107,7 +107,7 @@ struct sample *ring_reserve(uint32_t hint, enum sample_kind kind, pid_t tid, siz
 		pad = start + size > all.size ? all.size - start : 0;
 		used = head + pad + size - tail;
 		if (used > all.size && tail <= head) {
-			ring_lose(1);
+			lose_one();
 			hurry();
 			return NULL;
 		}
@@ -164,7 +164,7 @@ uintptr_t *ring_scratch_take(void)
 		return NULL;
 	do {
 		if (used == UINT32_MAX) {
-			ring_lose(1);
+			lose_one();
 			return NULL;
 		}
 		bit = ~used & (used + 1); /* the lowest that is free */

@@ -68,9 +68,6 @@ struct sample *ring_reserve_stack(uint32_t hint, enum sample_kind kind, pid_t ti
 uintptr_t *ring_scratch_take(void);
 void ring_scratch_give(uintptr_t *scratch);
 
-/* Count COUNT samples as lost. */
-void ring_lose(uint32_t count);
-
 /* Wake the collector. */
 void ring_wake(void);
 

@@ -238,7 +238,7 @@ int sampler_install(sampler_installer *install)
 {
 	int signo = sampler_choose(), err;
 
-	if (sampler_gave_up())
+	if (atomic_load(&given_up))
 		return -EBUSY;
 	if (sampler_signal())
 		return sampler_signal();
@@ -264,11 +264,6 @@ void sampler_give_up(int signo)
 	atomic_store(&given_up, true);
 	threads_disarm();
 	atomic_store(&signal_number, 0);
-}
-
-bool sampler_gave_up(void)
-{
-	return atomic_load(&given_up);
 }
 
 void sampler_enable(bool on)

@@ -26,15 +26,12 @@ int sampler_signal(void);
  * Async-signal-safe. */
 void sampler_give_up(int signo);
 
-/* Whether it did. */
-bool sampler_gave_up(void);
-
 /* In a thread that ends, in place of threads_ended(): first take the samples of its CPU time that
  * are due and that no signal came for. A thread may be shorter than what the kernel's CPU timers
  * can tell. */
 void sampler_thread_ended(void);
 
 /* Let samples through, or drop them in the handler. */
-void sampler_enable(bool enabled);
+void sampler_enable(bool on);
 
 #endif

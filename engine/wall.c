@@ -77,7 +77,6 @@ static uint64_t spread_ns(void)
 
 struct visit {
 	uint64_t now_ns, earliest_ns;
-	struct jfr_writer *jfr;
 };
 
 static void visit(void *context, struct thread *t)

@@ -4,7 +4,6 @@
 
 #include <stdatomic.h>
 
-#include "upload/environment.h"
 #include "upload/http.h"
 
 /* Make a sender for one thread, which has every signal blocked. CA_FILE verifies servers; NULL

@@ -72,16 +72,6 @@ int url_parse(struct url *url, const char *text)
 	return 0;
 }
 
-int url_append_origin(struct buf *out, const struct url *url)
-{
-	int err = buf_printf(out, url->ipv6 ? "%s://[%s]" : "%s://%s",
-			     url->https ? "https" : "http", url->host);
-
-	if (!err && url->port_written)
-		err = buf_printf(out, ":%u", url->port);
-	return err;
-}
-
 int url_encode(struct buf *out, const char *text, bool slash)
 {
 	int err = 0;

@@ -20,9 +20,6 @@ struct url {
  * nobody knows whom. Returns 0 or -EINVAL. */
 int url_parse(struct url *url, const char *text);
 
-/* Append "https://host:port" without the path, the port only where it was written. */
-int url_append_origin(struct buf *out, const struct url *url);
-
 /* Append TEXT, percent-encoded but for A-Z a-z 0-9 - . _ ~ and, with SLASH, '/'. */
 int url_encode(struct buf *out, const char *text, bool slash);
 
