@@ -2,15 +2,31 @@
 #include "upload/url.h"
 
 #include <arpa/inet.h>
-#include <ctype.h>
 #include <errno.h>
 #include <string.h>
+
+/* Not <ctype.h>: that asks the program's locale. */
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static char to_lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+}
+
+static bool is_letter(char c)
+{
+	return to_lower(c) >= 'a' && to_lower(c) <= 'z';
+}
 
 static bool host_character(char c, bool ipv6)
 {
 	if (ipv6)
-		return isxdigit((unsigned char)c) || c == ':' || c == '.';
-	return isalnum((unsigned char)c) || c == '-' || c == '.' || c == '_';
+		return is_digit(c) || (to_lower(c) >= 'a' && to_lower(c) <= 'f') || c == ':' ||
+		       c == '.';
+	return is_digit(c) || is_letter(c) || c == '-' || c == '.' || c == '_';
 }
 
 static int take_host(struct url *url, const char **text)
@@ -24,7 +40,7 @@ static int take_host(struct url *url, const char **text)
 	for (; host_character(*p, url->ipv6); p++) {
 		if (length + 1 == sizeof(url->host))
 			return -EINVAL;
-		url->host[length++] = (char)tolower((unsigned char)*p);
+		url->host[length++] = to_lower(*p);
 	}
 	url->host[length] = '\0';
 	if (!length || (url->ipv6 && *p++ != ']'))
@@ -42,9 +58,9 @@ static int take_port(struct url *url, const char **text)
 	if (!url->port_written)
 		return 0;
 	p++;
-	if (!isdigit((unsigned char)*p))
+	if (!is_digit(*p))
 		return -EINVAL;
-	for (url->port = 0; isdigit((unsigned char)*p); p++) {
+	for (url->port = 0; is_digit(*p); p++) {
 		url->port = url->port * 10 + (unsigned int)(*p - '0');
 		if (url->port > 65535)
 			return -EINVAL;
@@ -77,14 +93,11 @@ int url_encode(struct buf *out, const char *text, bool slash)
 	int err = 0;
 
 	for (; *text && !err; text++) {
-		unsigned char c = (unsigned char)*text;
-
-		/* Not isalnum(): that asks the program's locale. */
-		if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-		    strchr("-._~", c) || (slash && c == '/'))
-			err = buf_append(out, &c, 1);
+		if (is_digit(*text) || is_letter(*text) || strchr("-._~", *text) ||
+		    (slash && *text == '/'))
+			err = buf_append(out, text, 1);
 		else
-			err = buf_printf(out, "%%%02X", c);
+			err = buf_printf(out, "%%%02X", (unsigned char)*text);
 	}
 	return err;
 }
