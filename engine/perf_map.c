@@ -23,6 +23,7 @@ struct reading {
 	size_t count;
 	struct string_pool *strings;
 	char *buffer;
+	bool inside; /* a line whose beginning was not read: the rest of it says nothing */
 };
 
 void perf_map_path(char *path, size_t size)
@@ -95,13 +96,17 @@ static int take_lines(struct reading *reading, size_t n, size_t *used)
 
 	while (!err && (end = memchr(line, '\n', n - (size_t)(line - reading->buffer)))) {
 		*end = '\0';
-		err = take_line(reading, line);
+		if (!reading->inside)
+			err = take_line(reading, line);
+		reading->inside = false;
 		line = end + 1;
 	}
 	*used = (size_t)(line - reading->buffer);
 	/* A line that does not even fit the buffer is no function's name. */
-	if (!*used && n == BUFFER_BYTES)
+	if (!*used && n == BUFFER_BYTES) {
 		*used = n;
+		reading->inside = true;
+	}
 	return err;
 }
 
@@ -152,7 +157,7 @@ static uint64_t first_unread(struct perf_map *map, const struct stat *st,
 		if (entries[i]->scanned < at)
 			at = entries[i]->scanned;
 	}
-	return size - at > READ_MAX ? size - READ_MAX : at;
+	return at;
 }
 
 int perf_map_resolve(struct perf_map *map, const char *path, struct symbol_entry **entries,
@@ -160,18 +165,23 @@ int perf_map_resolve(struct perf_map *map, const char *path, struct symbol_entry
 {
 	struct reading reading = { .entries = entries, .count = count, .strings = strings };
 	struct stat st;
-	uint64_t at;
+	uint64_t at, size;
 	int fd, err = 0;
 
 	fd = open_list(path, &st);
 	if (fd < 0)
 		return fd;
 	at = first_unread(map, &st, entries, count);
+	size = (uint64_t)st.st_size;
+	if (size - at > READ_MAX) {
+		at = size - READ_MAX;
+		reading.inside = true;
+	}
 	reading.buffer = malloc(BUFFER_BYTES);
 	if (!reading.buffer)
 		err = -ENOMEM;
 	else
-		err = read_lines(&reading, fd, &at, (uint64_t)st.st_size);
+		err = read_lines(&reading, fd, &at, size);
 	if (!err) {
 		map->end = at;
 		for (size_t i = 0; i < count; i++)

@@ -132,6 +132,20 @@ START_TEST(long_lists_and_long_lines)
 }
 END_TEST
 
+/* Of a very long list only the end is read, which begins somewhere in a line. */
+START_TEST(half_a_line_says_nothing)
+{
+	static const char line[] = "7f0000002000 10 wrong\n3000 10 right\n";
+	struct symbol_entry entries[] = { { .address = 0x2000 }, { .address = 0x3000 } };
+
+	append(line);
+	ck_assert_int_eq(truncate(path, (64 << 20) + 6), 0); /* up to "7f0000" is left out */
+	resolve(entries, 2);
+	ck_assert_ptr_null(entries[0].name);
+	ck_assert_str_eq(entries[1].name, "right");
+}
+END_TEST
+
 START_TEST(not_ours_is_refused)
 {
 	struct symbol_entry entry = { .address = 0x1000 }, *entries = &entry;
@@ -174,6 +188,7 @@ int main(void)
 	tcase_add_test(tcase, only_what_was_added_is_read);
 	tcase_add_test(tcase, another_file_begins_anew);
 	tcase_add_test(tcase, long_lists_and_long_lines);
+	tcase_add_test(tcase, half_a_line_says_nothing);
 	tcase_add_test(tcase, not_ours_is_refused);
 	tcase_add_test(tcase, path_has_the_pid);
 	return suite_run(tcase);
