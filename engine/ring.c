@@ -38,29 +38,23 @@ _Static_assert(SCRATCH_MAX == 8 * sizeof(all.scratch_used), "one bit for each sc
 _Static_assert(sizeof(struct sample) % sizeof(uintptr_t) == 0, "records stay aligned");
 _Static_assert(offsetof(struct sample, kind) < 8, "the smallest pad holds size and kind");
 
-/* Zeroed, and only as resident as it is used. */
-static void *map(size_t bytes)
-{
-	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	return p == MAP_FAILED ? NULL : p;
-}
-
 int ring_open(size_t shards, size_t bytes, struct wake *collector)
 {
+	size_t scratch_bytes = SCRATCH_MAX * SAMPLE_DEPTH_MAX * sizeof(uintptr_t);
 	uint8_t *memory;
 
 	if (all.shards)
 		return 0;
 	if (!shards || shards > SHARDS_MAX)
 		shards = SHARDS_MAX;
-	memory = map(shards * bytes);
-	all.scratch = map(SCRATCH_MAX * SAMPLE_DEPTH_MAX * sizeof(uintptr_t));
-	if (!memory || !all.scratch)
+	/* Zeroed, and only as resident as it is used. */
+	memory = mmap(NULL, scratch_bytes + shards * bytes, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (memory == MAP_FAILED)
 		return -ENOMEM;
+	all.scratch = (uintptr_t *)memory;
 	for (size_t i = 0; i < shards; i++)
-		all.rings[i].bytes = memory + i * bytes;
+		all.rings[i].bytes = memory + scratch_bytes + i * bytes;
 	all.size = bytes;
 	all.collector = collector;
 	atomic_store_explicit(&all.shards, shards, memory_order_release);
