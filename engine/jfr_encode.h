@@ -8,6 +8,7 @@
 
 #define JFR_VARINT_MAX    9
 #define JFR_PADDED_LENGTH 4
+#define JFR_PADDED_MAX    ((1u << 28) - 1)
 
 /* First byte of a string. */
 enum jfr_string_encoding {
@@ -32,7 +33,7 @@ static inline uint8_t *jfr_put_varint(uint8_t *p, uint64_t value)
 	return p;
 }
 
-/* A number below 2^28 in JFR_PADDED_LENGTH bytes: for sizes that are known later. */
+/* A number up to JFR_PADDED_MAX in JFR_PADDED_LENGTH bytes: for sizes that are known later. */
 static inline void jfr_put_padded(uint8_t *p, size_t value)
 {
 	p[0] = (uint8_t)(value | 0x80);

@@ -2,6 +2,7 @@
  * An empty pool is left out, as the readers of the JDK refuse it. */
 #include "engine/jfr_interned.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -228,7 +229,7 @@ static void write_pools(const struct pool_writer *w)
 static void write_checkpoint(const struct pool_writer *w, uint64_t ticks)
 {
 	uint8_t size[JFR_PADDED_LENGTH] = { 0 };
-	off_t start = jfr_out_tell(w->out);
+	off_t start = jfr_out_tell(w->out), length;
 
 	jfr_out_bytes(w->out, size, sizeof(size)); /* known when all is written */
 	jfr_out_varint(w->out, JFR_T_CPOOL);
@@ -238,10 +239,15 @@ static void write_checkpoint(const struct pool_writer *w, uint64_t ticks)
 	jfr_out_varint(w->out, CHECKPOINT_KIND);
 	write_pools(w);
 
-	if (!jfr_out_flush(w->out)) {
-		jfr_put_padded(size, (size_t)(jfr_out_tell(w->out) - start));
-		jfr_out_patch(w->out, size, sizeof(size), start);
+	if (jfr_out_flush(w->out))
+		return;
+	length = jfr_out_tell(w->out) - start;
+	if (length > JFR_PADDED_MAX) {
+		w->out->err = -EFBIG;
+		return;
 	}
+	jfr_put_padded(size, (size_t)length);
+	jfr_out_patch(w->out, size, sizeof(size), start);
 }
 
 int jfr_interned_write(struct jfr_interned *interned, struct jfr_out *out, uint64_t ticks,
