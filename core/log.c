@@ -15,23 +15,23 @@
 #include <unistd.h>
 
 #include "core/fd.h"
+#include "core/own_fds.h"
 
 /* Longer lines are cut: paths and error texts fit. */
 #define LINE_MAX_BYTES 1024
 
 static struct {
 	enum log_level level;
-	int fd; /* -1: nowhere */
-	/* What descriptor 2 was when the log was opened; unused when fd is our own file. */
+	int fd; /* of the program; -1: nowhere */
+	/* What it was when the log was opened. */
 	dev_t dev;
 	ino_t ino;
-	bool own;
 } sink = { .level = LOG_WARN, .fd = -1 };
 
 int log_open(enum log_level level, const char *path)
 {
 	struct stat st;
-	int fd;
+	int fd = STDERR_FILENO;
 
 	sink.level = level;
 	if (path) {
@@ -39,30 +39,24 @@ int log_open(enum log_level level, const char *path)
 			open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0644));
 		if (fd < 0)
 			return fd;
-		sink.fd = fd;
-		sink.own = true;
-		return 0;
 	}
-	if (fstat(STDERR_FILENO, &st))
+	if (fstat(fd, &st))
 		return 0; /* no stderr: say nothing */
-	sink.fd = STDERR_FILENO;
+	sink.fd = fd;
 	sink.dev = st.st_dev;
 	sink.ino = st.st_ino;
 	return 0;
 }
 
-static bool sink_is_ours(void)
+static bool is_sink(int fd)
 {
 	struct stat st;
 
-	if (sink.own)
-		return true;
-	return sink.fd >= 0 && !fstat(sink.fd, &st) && st.st_dev == sink.dev &&
-	       st.st_ino == sink.ino;
+	return !fstat(fd, &st) && st.st_dev == sink.dev && st.st_ino == sink.ino;
 }
 
 /* A reader of stderr that went away must not kill the program with our SIGPIPE. */
-static void write_line(const char *line, size_t length)
+static void write_line(int fd, const char *line, size_t length)
 {
 	static const struct timespec at_once;
 	sigset_t pipe, before, pending;
@@ -72,12 +66,26 @@ static void write_line(const char *line, size_t length)
 	sigpending(&pending);
 	pthread_sigmask(SIG_BLOCK, &pipe, &before);
 	/* A log that cannot be written has nowhere to say so. */
-	while (write(sink.fd, line, length) < 0 && errno == EINTR)
+	while (write(fd, line, length) < 0 && errno == EINTR)
 		;
 	if (!sigismember(&pending, SIGPIPE))
 		while (sigtimedwait(&pipe, NULL, &at_once) < 0 && errno == EINTR)
 			;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* The program may have put something else at that number. */
+static void write_to_sink(const char *line, size_t length)
+{
+	bool apart = own_fds_apart();
+	int fd = apart ? own_fds_of_program(sink.fd) : sink.fd;
+
+	if (fd < 0)
+		return;
+	if (is_sink(fd))
+		write_line(fd, line, length);
+	if (apart)
+		close(fd);
 }
 
 static void say(enum log_level level, const char *format, va_list args)
@@ -86,7 +94,7 @@ static void say(enum log_level level, const char *format, va_list args)
 	int saved = errno, head, body;
 	size_t length;
 
-	if (level > sink.level || !sink_is_ours())
+	if (level > sink.level || sink.fd < 0)
 		goto out;
 	head = snprintf(line, sizeof(line), "asprof-agent[%d]: ", getpid());
 	body = vsnprintf(line + head, sizeof(line) - (size_t)head - 1, format, args);
@@ -97,7 +105,7 @@ static void say(enum log_level level, const char *format, va_list args)
 		if ((unsigned char)line[i] < ' ') /* words of a server may be among them */
 			line[i] = ' ';
 	line[length++] = '\n';
-	write_line(line, length);
+	write_to_sink(line, length);
 out:
 	errno = saved;
 }

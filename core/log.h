@@ -6,8 +6,9 @@
 enum log_level { LOG_OFF, LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 
 /* Say lines up to LEVEL. With PATH they are appended to that file (opened here, close-on-exec
- * and numbered high); with NULL they go to the stderr that the process has now, for as long as
- * descriptor 2 still is that file: a program that puts something else there is not written to.
+ * and numbered high); with NULL they go to the stderr that the process has now. Either for as long
+ * as that descriptor still is that file: a program that puts something else there is not written
+ * to. For a thread of the program, before any of ours has a table of its own (core/own_fds.h).
  * Returns 0, or -errno when PATH cannot be opened. */
 int log_open(enum log_level level, const char *path);
 

@@ -11,10 +11,13 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "core/own_fds.h"
+
 struct start {
 	char name[16];
 	void *(*run)(void *);
 	void *argument;
+	bool fds_apart;
 };
 
 static __thread bool own;
@@ -48,6 +51,7 @@ static void *begin(void *argument)
 
 	free(argument);
 	own = true;
+	own_fds_inherit(start.fds_apart);
 	if (!enlist(gettid()))
 		return NULL;
 	prctl(PR_SET_NAME, start.name);
@@ -71,6 +75,7 @@ int own_thread_start(const char *name, void *(*run)(void *), void *argument)
 		return -ENOMEM;
 	start->run = run;
 	start->argument = argument;
+	start->fds_apart = own_fds_apart();
 	snprintf(start->name, sizeof(start->name), "%s", name);
 
 	err = pthread_attr_init(&attr);

@@ -56,10 +56,8 @@ int recording_open(struct recording **out, const char *dir)
 		free(r);
 		return err;
 	}
-	snprintf(r->path, sizeof(r->path), "/proc/self/fd/%d", r->fd);
-	/* That is the main thread's view, which is empty once it has called pthread_exit(3). */
-	if (access(r->path, F_OK))
-		snprintf(r->path, sizeof(r->path), "/proc/thread-self/fd/%d", r->fd);
+	/* /proc/self shows the main thread's descriptors, which need not be those of this thread. */
+	snprintf(r->path, sizeof(r->path), "/proc/thread-self/fd/%d", r->fd);
 	*out = r;
 	return 0;
 }

@@ -11,6 +11,7 @@
 #include "core/clock.h"
 #include "core/engine_dl.h"
 #include "core/log.h"
+#include "core/own_fds.h"
 #include "core/own_thread.h"
 #include "engine/builtin.h"
 #include "engine/mem_events.h"
@@ -66,6 +67,9 @@ static int choose_engine(struct agent_equipment *equipment, const struct config 
 	}
 	if (err == -ELIBBAD)
 		log_warn("%s; the builtin engine is used instead", problem);
+	err = own_fds_leave();
+	if (err)
+		log_debug("descriptors stay in the program's table: %s", strerror(-err));
 	equipment->engine = builtin_engine(wake, sample_install);
 	return 0;
 }

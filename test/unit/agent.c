@@ -367,7 +367,7 @@ START_TEST(failed_stop_leaves_the_file)
 	start_agent();
 	ck_assert(eventually(has_ended));
 	ck_assert_int_eq(engine.calls[START], 1);
-	ck_assert_int_eq(access(strstr(engine.command, "/proc/self/fd"), F_OK), 0);
+	ck_assert_int_eq(access(strstr(engine.command, "/proc/thread-self/fd"), F_OK), 0);
 }
 END_TEST
 

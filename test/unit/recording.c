@@ -140,7 +140,7 @@ END_TEST
 
 START_TEST(keeps_out_of_the_way)
 {
-	ck_assert_str_eq(recording_path(recording) + strlen("/proc/self/fd/"),
+	ck_assert_str_eq(recording_path(recording) + strlen("/proc/thread-self/fd/"),
 			 strrchr(recording_path(recording), '/') + 1);
 	ck_assert_int_ge(atoi(strrchr(recording_path(recording), '/') + 1), FD_FLOOR);
 }

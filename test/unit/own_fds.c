@@ -1,0 +1,266 @@
+/* core/own_fds: a descriptor table that the program and the agent do not share. */
+#include "core/own_fds.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/log.h"
+#include "core/own_thread.h"
+#include "test/fixtures/suite.h"
+
+/* A thread of the agent's: does OTHERS_TURN when the program has had its own. */
+static pthread_barrier_t turn;
+static int (*others_turn)(void);
+static int left, told;
+
+static void *run_other(void *unused)
+{
+	(void)unused;
+	left = own_fds_leave();
+	pthread_barrier_wait(&turn);
+	pthread_barrier_wait(&turn);
+	told = others_turn();
+	pthread_barrier_wait(&turn);
+	return NULL;
+}
+
+/* Start it. False where it stays in this table, and that may be. */
+static bool other_is_apart(int (*does)(void))
+{
+	others_turn = does;
+	pthread_barrier_init(&turn, NULL, 2);
+	ck_assert_int_eq(own_thread_start("other", run_other, NULL), 0);
+	pthread_barrier_wait(&turn);
+	if (left)
+		fprintf(stderr, "own_fds: cases are left out: %s\n", strerror(-left));
+	return !left;
+}
+
+/* What it tells. */
+static int other(void)
+{
+	pthread_barrier_wait(&turn);
+	pthread_barrier_wait(&turn);
+	return told;
+}
+
+static int pipes[2];
+
+static int looks_for_the_pipe(void)
+{
+	return fcntl(pipes[1], F_GETFD) < 0 ? errno : 0;
+}
+
+START_TEST(keeps_nothing_of_the_program_open)
+{
+	char c;
+
+	ck_assert_int_eq(pipe(pipes), 0);
+	if (!other_is_apart(looks_for_the_pipe))
+		return;
+	close(pipes[1]);
+	ck_assert_int_eq(read(pipes[0], &c, 1), 0); /* its end, or this waits for ever */
+	ck_assert_int_eq(other(), EBADF);
+}
+END_TEST
+
+static int opens(void)
+{
+	return open("/dev/null", O_RDWR);
+}
+
+START_TEST(is_not_seen_by_the_program)
+{
+	int next = dup(STDIN_FILENO), fd;
+
+	close(next);
+	if (!other_is_apart(opens))
+		return;
+	fd = other();
+	ck_assert_int_gt(fd, STDERR_FILENO);
+	ck_assert_int_eq(dup(STDIN_FILENO), next);
+}
+END_TEST
+
+static int writes_to_standard_numbers(void)
+{
+	for (int fd = 0; fd <= STDERR_FILENO; fd++)
+		if (write(fd, "x", 1) >= 0 || errno != EBADF)
+			return -1;
+	return 0;
+}
+
+START_TEST(has_standard_numbers_that_lead_nowhere)
+{
+	if (other_is_apart(writes_to_standard_numbers))
+		ck_assert_int_eq(other(), 0);
+}
+END_TEST
+
+/* Apart, or not, in a thread that one starts which is. */
+static _Atomic int grandchild;
+
+static void *tell_apart(void *unused)
+{
+	(void)unused;
+	grandchild = own_fds_apart() ? 1 : -1;
+	return NULL;
+}
+
+static int starts_another(void)
+{
+	int err = own_thread_start("another", tell_apart, NULL);
+
+	while (!err && !grandchild)
+		usleep(1000);
+	return grandchild;
+}
+
+START_TEST(hands_it_on)
+{
+	if (!other_is_apart(starts_another))
+		return;
+	ck_assert(!own_fds_apart());
+	ck_assert_int_eq(other(), 1);
+}
+END_TEST
+
+static int copies_the_pipe(void)
+{
+	return own_fds_of_program(pipes[1]);
+}
+
+static int writes_to_the_pipe(void)
+{
+	int fd = copies_the_pipe();
+
+	return fd < 0 ? fd : (int)write(fd, "here", 4) + close(fd);
+}
+
+START_TEST(reaches_what_the_program_has_open)
+{
+	char text[8];
+
+	ck_assert_int_eq(pipe(pipes), 0);
+	if (!other_is_apart(writes_to_the_pipe))
+		return;
+	ck_assert_int_eq(other(), 4);
+	ck_assert_int_eq(read(pipes[0], text, sizeof(text)), 4);
+}
+END_TEST
+
+START_TEST(tells_that_the_program_has_it_closed)
+{
+	ck_assert_int_eq(pipe(pipes), 0);
+	close(pipes[1]);
+	if (other_is_apart(copies_the_pipe))
+		ck_assert_int_eq(other(), -EBADF);
+}
+END_TEST
+
+static int says(void)
+{
+	log_error("said");
+	return 0;
+}
+
+/* Bytes that the log said to FILE. */
+static off_t length_of(FILE *file)
+{
+	struct stat st;
+
+	ck_assert_int_eq(fstat(fileno(file), &st), 0);
+	return st.st_size;
+}
+
+START_TEST(logs_to_the_stderr_of_the_program)
+{
+	FILE *file = tmpfile();
+	int before = dup(STDERR_FILENO);
+
+	dup2(fileno(file), STDERR_FILENO);
+	ck_assert_int_eq(log_open(LOG_WARN, NULL), 0);
+	if (other_is_apart(says)) {
+		other();
+		ck_assert_int_gt(length_of(file), 0);
+	}
+	dup2(before, STDERR_FILENO);
+	fclose(file);
+}
+END_TEST
+
+START_TEST(logs_nothing_to_what_took_its_place)
+{
+	FILE *file = tmpfile();
+	int before = dup(STDERR_FILENO);
+
+	ck_assert_int_eq(log_open(LOG_WARN, NULL), 0);
+	if (other_is_apart(says)) {
+		dup2(fileno(file), STDERR_FILENO);
+		other();
+		dup2(before, STDERR_FILENO);
+		ck_assert_int_eq(length_of(file), 0);
+	}
+	fclose(file);
+}
+END_TEST
+
+START_TEST(logs_to_a_file)
+{
+	char path[] = "/tmp/own-fds-test-XXXXXX";
+	int fd = mkstemp(path);
+	struct stat st;
+
+	ck_assert_int_eq(log_open(LOG_WARN, path), 0);
+	unlink(path);
+	if (other_is_apart(says)) {
+		other();
+		ck_assert_int_eq(fstat(fd, &st), 0);
+		ck_assert_int_gt(st.st_size, 0);
+	}
+	close(fd);
+}
+END_TEST
+
+/* A filter may end the process for a call that it does not know. */
+START_TEST(stays_under_a_filter)
+{
+	struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	struct sock_fprog filter = { .len = 1, .filter = &allow };
+	int fd = dup(STDERR_FILENO);
+
+	ck_assert_int_eq(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter)) {
+		fprintf(stderr, "own_fds: a case is left out: no filter: %s\n", strerror(errno));
+		return;
+	}
+	ck_assert_int_eq(own_fds_leave(), -EPERM);
+	ck_assert(!own_fds_apart());
+	ck_assert_int_ge(fcntl(fd, F_GETFD), 0);
+}
+END_TEST
+
+int main(void)
+{
+	TCase *tcase = tcase_create("own_fds");
+
+	tcase_add_test(tcase, keeps_nothing_of_the_program_open);
+	tcase_add_test(tcase, is_not_seen_by_the_program);
+	tcase_add_test(tcase, has_standard_numbers_that_lead_nowhere);
+	tcase_add_test(tcase, hands_it_on);
+	tcase_add_test(tcase, reaches_what_the_program_has_open);
+	tcase_add_test(tcase, tells_that_the_program_has_it_closed);
+	tcase_add_test(tcase, logs_to_the_stderr_of_the_program);
+	tcase_add_test(tcase, logs_nothing_to_what_took_its_place);
+	tcase_add_test(tcase, logs_to_a_file);
+	tcase_add_test(tcase, stays_under_a_filter);
+	return suite_run(tcase);
+}
