@@ -1,129 +1,30 @@
 /* Follows the loader's list of modules and keeps an unwind table for each. */
 #include "engine/modules.h"
 
+#include <elf.h>
 #include <errno.h>
-#include <link.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "core/clock.h"
 #include "engine/cfi.h"
 #include "engine/cfi_lookup.h"
 #include "engine/image.h"
+#include "engine/loader_list.h"
 #include "engine/module_table.h"
 #include "engine/unwind_map.h"
-
-/* ---- The loader's lock and fork ---- */
-
-/* Held around dl_iterate_phdr, whose own lock must not be in our hands when another thread
- * forks: the child would never get it. */
-static pthread_mutex_t loader_mutex = PTHREAD_MUTEX_INITIALIZER;
-static bool fork_holds; /* only touched by the forking thread, between prepare and the rest */
-
-#define FORK_WAIT_NS 200000000
-
-static void fork_prepare(void)
-{
-	struct timespec until;
-
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += FORK_WAIT_NS;
-	until.tv_sec += until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
-	fork_holds = !pthread_mutex_timedlock(&loader_mutex, &until);
-}
-
-static void fork_parent(void)
-{
-	if (fork_holds)
-		pthread_mutex_unlock(&loader_mutex);
-}
-
-static void fork_child(void)
-{
-	pthread_mutex_init(&loader_mutex, NULL);
-	unwind_map_after_fork();
-}
-
-static int iterate(int (*callback)(struct dl_phdr_info *, size_t, void *), void *data)
-{
-	int result;
-
-	pthread_mutex_lock(&loader_mutex);
-	result = dl_iterate_phdr(callback, data);
-	pthread_mutex_unlock(&loader_mutex);
-	return result;
-}
-
-/* ---- What the loader has ---- */
-
-struct loader_count {
-	unsigned long long adds, subs;
-};
-
-static int count_callback(struct dl_phdr_info *info, size_t size, void *data)
-{
-	struct loader_count *count = data;
-
-	if (size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof(info->dlpi_subs)) {
-		count->adds = info->dlpi_adds;
-		count->subs = info->dlpi_subs;
-	}
-	return 1; /* the counts are the same in every entry */
-}
-
-struct seen {
-	struct image *images; /* each path is malloc'd */
-	size_t count, capacity;
-	bool failed;
-};
-
-static int seen_callback(struct dl_phdr_info *info, size_t size, void *data)
-{
-	struct seen *seen = data;
-	struct image *image, *grown;
-	size_t capacity;
-
-	(void)size;
-	if (seen->count == seen->capacity) {
-		capacity = seen->capacity ? seen->capacity * 2 : 16;
-		grown = reallocarray(seen->images, capacity, sizeof(*grown));
-		if (!grown)
-			return seen->failed = true;
-		seen->images = grown;
-		seen->capacity = capacity;
-	}
-	image = &seen->images[seen->count];
-	image->fd = -1;
-	image->bias = info->dlpi_addr;
-	image->phdr_count = info->dlpi_phnum <= IMAGE_PHDRS_MAX ? info->dlpi_phnum : 0;
-	memcpy(image->phdrs, info->dlpi_phdr, image->phdr_count * sizeof(image->phdrs[0]));
-	image->path = strdup(info->dlpi_name ? info->dlpi_name : "");
-	if (!image->path)
-		return seen->failed = true;
-	seen->count++;
-	return 0;
-}
-
-static void seen_free(struct seen *seen)
-{
-	for (size_t i = 0; i < seen->count; i++)
-		free((char *)seen->images[i].path);
-	free(seen->images);
-}
 
 /* ---- Modules ---- */
 
 static struct {
 	struct module **list; /* by address those that are there, then those that are gone */
 	size_t count, present, capacity;
-	struct loader_count loader;
+	struct loader_counts loader;
 	bool open, fork_handled;
 
 	/* Replaced maps, and tables of modules gone, until no handler can use them. */
@@ -195,8 +96,9 @@ static char *executable_path(void)
 	return strdup(path);
 }
 
-/* The loader's name for a module is "" for the program and whatever was given to dlopen else. */
-static void resolve_path(struct image *image, uintptr_t start, uintptr_t end)
+/* The loader's name for a module is "" for the program and whatever was given to dlopen else. To be
+ * freed by the caller; NULL when out of memory. */
+static char *resolve_path(const struct image *image, uintptr_t start, uintptr_t end)
 {
 	uintptr_t vdso = getauxval(AT_SYSINFO_EHDR), entry = getauxval(AT_ENTRY);
 	char *path = NULL;
@@ -207,10 +109,7 @@ static void resolve_path(struct image *image, uintptr_t start, uintptr_t end)
 		path = executable_path();
 	else if (image->path[0] != '/')
 		path = mapped_path(start);
-	if (!path)
-		return;
-	free((char *)image->path);
-	image->path = path;
+	return path ? path : strdup(image->path);
 }
 
 static void module_free(struct module *module)
@@ -232,15 +131,17 @@ static void compile(struct module *module, struct image *image)
 	image->path = loader_path;
 }
 
-/* Takes over the image's path. */
 static struct module *module_new(struct image *image, uintptr_t start, uintptr_t end)
 {
 	struct module *module = calloc(1, sizeof(*module));
 
 	if (!module)
 		return NULL;
-	resolve_path(image, start, end);
-	module->path = image->path;
+	module->path = resolve_path(image, start, end);
+	if (!module->path) {
+		free(module);
+		return NULL;
+	}
 	module->start = start;
 	module->end = end;
 	module->bias = image->bias;
@@ -250,7 +151,6 @@ static struct module *module_new(struct image *image, uintptr_t start, uintptr_t
 	module->pending = module_table_can_wait(image, start);
 	if (!module->pending)
 		compile(module, image);
-	image->path = NULL;
 	return module;
 }
 
@@ -378,30 +278,30 @@ static int reserve(size_t more)
 	return 0;
 }
 
-/* Bring the list in line with what was SEEN. Returns 0 or -errno. */
-static int merge(struct seen *seen)
+/* Bring the list in line with what the loader has. Returns 0 or -errno. */
+static int merge(struct loader_list *loaded)
 {
 	bool *still = calloc(modules.present + 1, sizeof(*still));
 	struct module *module;
 	uintptr_t start, end;
 	size_t old = modules.present;
-	int err = still ? reserve(seen->count) : -ENOMEM;
+	int err = still ? reserve(loaded->count) : -ENOMEM;
 
-	for (size_t i = 0; !err && i < seen->count; i++) {
-		if (!code_span(&seen->images[i], &start, &end))
+	for (size_t i = 0; !err && i < loaded->count; i++) {
+		if (!code_span(&loaded->images[i], &start, &end))
 			continue;
-		module = find_present(&seen->images[i], start, end);
+		module = find_present(&loaded->images[i], start, end);
 		if (module) {
 			for (size_t j = 0; j < old; j++)
 				if (modules.list[j] == module)
 					still[j] = true;
 			if (is_due(module)) {
-				compile(module, &seen->images[i]);
+				compile(module, &loaded->images[i]);
 				modules.stale = true;
 			}
 			continue;
 		}
-		module = module_new(&seen->images[i], start, end);
+		module = module_new(&loaded->images[i], start, end);
 		if (!module) {
 			err = -ENOMEM;
 			break;
@@ -438,26 +338,27 @@ static bool any_is_due(void)
 
 int modules_refresh(void)
 {
-	struct loader_count count = { 0 };
-	struct seen seen = { 0 };
+	struct loader_counts counts;
+	struct loader_list loaded;
 	bool changed = false;
 	int err;
 
 	if (!modules.open)
 		return -EINVAL;
 	reclaim();
-	iterate(count_callback, &count);
+	counts = loader_list_counts();
 	/* A loader that does not count is looked through every time. */
-	if (count.adds && !memcmp(&count, &modules.loader, sizeof(count)) && !any_is_due())
+	if (counts.adds && !memcmp(&counts, &modules.loader, sizeof(counts)) && !any_is_due())
 		return 0;
-	iterate(seen_callback, &seen);
-	err = seen.failed ? -ENOMEM : merge(&seen);
+	err = loader_list_read(&loaded);
+	if (!err)
+		err = merge(&loaded);
 	changed = modules.stale;
 	if (changed && !publish())
 		retire_tables();
 	if (!err && !modules.stale)
-		modules.loader = count;
-	seen_free(&seen);
+		modules.loader = counts;
+	loader_list_free(&loaded);
 	return err ? err : changed;
 }
 
@@ -465,8 +366,11 @@ int modules_open(void)
 {
 	int result;
 
+	result = loader_list_init();
+	if (result)
+		return result;
 	if (!modules.fork_handled) {
-		result = pthread_atfork(fork_prepare, fork_parent, fork_child);
+		result = pthread_atfork(NULL, NULL, unwind_map_after_fork);
 		if (result)
 			return -result;
 		modules.fork_handled = true;
@@ -491,7 +395,7 @@ void modules_close(void)
 	free(modules.list);
 	modules.list = NULL;
 	modules.count = modules.present = modules.capacity = 0;
-	modules.loader = (struct loader_count){ 0 };
+	modules.loader = (struct loader_counts){ 0 };
 	modules.open = false;
 	reclaim();
 }
