@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decoder/crash_guard.h"
 #include "decoder/say.h"
+#include "decoder/source.h"
 #include "decoder/symbolizer.h"
 
 #define AT(field) offsetof(struct args, field)
@@ -220,6 +222,18 @@ static int parse_switch(struct args *args, char **argv, int argc, int *at,
 	return status;
 }
 
+/* Debug files are read in a child process, by which streams must not have been used up. */
+static int open_symbolizer(struct args *args)
+{
+	for (int i = 0; i < args->file_count; i++)
+		source_keep_stream(args->files[i]);
+	for (int i = 0; i < args->base_count; i++)
+		source_keep_stream(args->base[i]);
+	crash_guard_start();
+	return symbolizer_open(&args->symbolizer, args->symbols, args->symbols_count,
+			       args->debuginfod);
+}
+
 int args_parse(struct args *args, int argc, char **argv, const struct command_option *own,
 	       const struct command_option *shared)
 {
@@ -247,8 +261,7 @@ int args_parse(struct args *args, int argc, char **argv, const struct command_op
 		status = COMMAND_USAGE;
 	}
 	if (status == COMMAND_OK && (args->symbols_count || args->debuginfod) &&
-	    symbolizer_open(&args->symbolizer, args->symbols, args->symbols_count,
-			    args->debuginfod))
+	    open_symbolizer(args))
 		status = COMMAND_FAILED;
 	return status;
 }

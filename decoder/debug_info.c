@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "decoder/crash_guard.h"
 #include "decoder/dwarf_file.h"
 #include "decoder/dwarf_frames.h"
 #include "engine/elf.h"
@@ -13,6 +15,7 @@
 
 struct debug_info {
 	const struct dwarf_library *lib;
+	char *path;
 	struct elf *elf; /* for symbols */
 	struct dwarf_file main;
 	struct dwarf_file shared; /* what dwz took out of several files */
@@ -54,13 +57,17 @@ int debug_info_open(struct debug_info **out, struct debug_store *store, const ch
 		return -ENOMEM;
 	info->main = info->shared = (struct dwarf_file)DWARF_FILE_CLOSED;
 	info->lib = dwarf_library();
-	err = info->lib ? elf_open(&info->elf, path) : -ENOENT;
+	info->path = strdup(path);
+	err = !info->path ? -ENOMEM : info->lib ? elf_open(&info->elf, path) : -ENOENT;
 	if (err) {
 		debug_info_close(info);
 		return err;
 	}
-	if (!dwarf_file_open(&info->main, info->lib, path, DEBUG_INFO_UNPACKED_MAX, name))
+	crash_guard_enter(path);
+	if (!crash_guard_excludes(path) &&
+	    !dwarf_file_open(&info->main, info->lib, path, DEBUG_INFO_UNPACKED_MAX, name))
 		open_shared(info, store, name);
+	crash_guard_leave();
 	*out = info;
 	return 0;
 }
@@ -69,12 +76,16 @@ void debug_info_close(struct debug_info *info)
 {
 	if (!info)
 		return;
+	if (info->main.dwarf)
+		crash_guard_enter(info->path);
 	if (info->lib) {
 		dwarf_file_close(&info->main, info->lib);
 		dwarf_file_close(&info->shared, info->lib);
 	}
+	crash_guard_leave();
 	elf_close(info->elf);
 	intern_free(&info->names);
+	free(info->path);
 	free(info);
 }
 
@@ -98,8 +109,10 @@ size_t debug_info_frames(struct debug_info *info, uint64_t address,
 {
 	size_t count = 0;
 
+	crash_guard_enter(info->path);
 	if (info->main.dwarf)
 		count = dwarf_frames(info->lib, info->main.dwarf, &info->names, address, frames);
+	crash_guard_leave();
 	if (!count) {
 		frames[0] = (struct debug_frame){ .name = from_symbols(info, address) };
 		return frames[0].name ? 1 : 0;

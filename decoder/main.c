@@ -1,6 +1,7 @@
 /* asprof-agent: the table of its commands, and the dispatch by it. */
 #include "decoder/args.h"
 #include "decoder/commands.h"
+#include "decoder/crash_guard.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -203,5 +204,6 @@ int main(int argc, char **argv)
 {
 	/* Else glibc keeps tables that were outgrown, for others that are as large. */
 	mallopt(M_MMAP_THRESHOLD, 1 << 20);
+	crash_guard_allow();
 	return flush_output(dispatch(argc, argv));
 }

@@ -170,6 +170,14 @@ static int open_path(const char *path)
 	return fd >= 0 ? fd : -errno;
 }
 
+void source_keep_stream(const char *path)
+{
+	int fd = open_path(path);
+
+	if (fd >= 0) /* else source_open() will tell */
+		close(fd);
+}
+
 int source_open(struct source **out, const char *path)
 {
 	const char *name = strcmp(path, "-") ? path : "standard input";

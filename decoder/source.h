@@ -17,6 +17,10 @@ struct source {
  * unnamed files. Returns 0, or -errno after a line on stderr. */
 int source_open(struct source **out, const char *path);
 
+/* Where PATH is a stream, which can be read once, read it now: so processes that are forked later
+ * can open it too. */
+void source_keep_stream(const char *path);
+
 /* Unmap this one. */
 void source_close(struct source *source);
 

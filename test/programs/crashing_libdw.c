@@ -1,0 +1,18 @@
+/* Stands in for libdw: every function but the one that is called at load crashes. */
+#include <stdlib.h>
+
+#include "decoder/dwarf_library.h"
+
+#define ALIAS(name) __asm__(".globl " #name "\n.set " #name ", crash\n");
+DWARF_FUNCTIONS(ALIAS)
+
+long crash(void);
+
+long crash(void)
+{
+	static unsigned calls;
+
+	if (calls++)
+		abort();
+	return 0;
+}
