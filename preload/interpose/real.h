@@ -3,6 +3,7 @@
 #ifndef PRELOAD_INTERPOSE_REAL_H
 #define PRELOAD_INTERPOSE_REAL_H
 
+#include <aio.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -13,8 +14,10 @@
 #include <sys/epoll.h>
 #include <sys/msg.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/select.h>
 #include <sys/sem.h>
+#include <sys/sendfile.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -113,6 +116,10 @@ int pthread_attr_setsigmask_np(pthread_attr_t *attr, const sigset_t *mask);
 	X(sendmsg)                    \
 	X(sendmmsg)                   \
 	X(connect)                    \
+	X(sendfile)                   \
+	X(copy_file_range)            \
+	X(getrandom)                  \
+	X(aio_suspend)                \
 	X(unshare)                    \
 	X(setns)                      \
 	X(prctl)                      \

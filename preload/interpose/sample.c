@@ -1,4 +1,4 @@
-/* Runs the engines' handlers, and notes which system calls they alone interrupted. */
+/* Runs the engines' handlers, and notes which system calls they alone interrupted or cut short. */
 #include "preload/interpose/sample.h"
 
 #include <link.h>
@@ -48,15 +48,16 @@ static bool is_syscall(const uint8_t *code)
 }
 #endif
 
-/* True right behind a system call that ended with EINTR. At the start of a page the
- * instruction before may lie in no mapping; no C library has a system call there. When the
- * kernel has a handler of the program run first, this is that handler's first instruction, and
- * the result register holds something else. */
+/* True right behind a system call that ended with EINTR, or that counts what it did, which may be
+ * less than it was to do. At the start of a page the instruction before may lie in no mapping; no
+ * C library has a system call there. When the kernel has a handler of the program run first, this
+ * is that handler's first instruction, and the result register holds something else. */
 static bool interrupted_call(const ucontext_t *context)
 {
 	uintptr_t pc = (uintptr_t)CONTEXT_PC(context);
+	long result = (long)CONTEXT_RESULT(context);
 
-	return (long)CONTEXT_RESULT(context) == -EINTR && pc % 4096 >= SYSCALL_LENGTH &&
+	return (result == -EINTR || result > 0) && pc % 4096 >= SYSCALL_LENGTH &&
 	       is_syscall((const uint8_t *)pc - SYSCALL_LENGTH);
 }
 

@@ -2,9 +2,10 @@
  * whether the sample, and nothing else, interrupted a system call.
  *
  * The kernel ends some calls with EINTR whenever a handler has run, SA_RESTART or not
- * (signal(7) lists them). A program that has no handlers need not expect that. When a sample
- * alone was the cause, our handler leaves a note for the interposer that made the call, and
- * that goes on with the time that is left.
+ * (signal(7) lists them), and lets others that move many bytes end with a part of them. A program
+ * that has no handlers need not expect that. When a sample alone was the cause, our handler leaves
+ * a note for the interposer that made the call, and that goes on with the time or the bytes that
+ * are left.
  *
  * What remains: a signal of the program that arrives after our handler has looked for pending
  * ones, and before the interposer is back in the call (a microsecond or two), runs its handler
@@ -67,7 +68,7 @@ void sample_release(int signo);
 void sample_restore(int signo);
 
 /* Where the stack pointer was in the system call that a sample, and nothing else, interrupted
- * last; 0 for none. */
+ * last, or may have ended before its work was done; 0 for none. */
 extern __thread uintptr_t sample_interrupted;
 
 /* A handler's frame takes more than this: the x86-64 kernel writes at least 1080 bytes and
@@ -76,10 +77,16 @@ extern __thread uintptr_t sample_interrupted;
  * the program that interrupted it. */
 #define SAMPLE_NEAR 1024
 
-/* After a call failed. FRAME: the interposer's. */
+/* After a call. FRAME: the interposer's. True when a sample may be why it did not do more. */
+static inline bool sample_ended_it(uintptr_t frame)
+{
+	return sample_interrupted && frame - sample_interrupted < SAMPLE_NEAR;
+}
+
+/* After a call failed. */
 static inline bool sample_interrupted_alone(uintptr_t frame)
 {
-	return errno == EINTR && sample_interrupted && frame - sample_interrupted < SAMPLE_NEAR;
+	return errno == EINTR && sample_ended_it(frame);
 }
 
 #define SAMPLE_FRAME ((uintptr_t)__builtin_frame_address(0))

@@ -54,7 +54,7 @@ EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *ti
 			   struct timespec *rest)
 {
 	int64_t before = flags & TIMER_ABSTIME ? 0 : clock_now(clock), now;
-	struct timespec left;
+	struct timespec left = time ? *time : (struct timespec){ 0 }; /* REST may be TIME */
 	int saved = errno, err;
 
 	for (;;) {
@@ -66,13 +66,37 @@ EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *ti
 		if (flags & TIMER_ABSTIME)
 			continue;
 		now = clock_now(clock);
-		left = *time;
 		sleep_less(&left, now - before);
 		before = now;
 		time = &left;
 	}
 	errno = saved;
 	return err;
+}
+
+/* As the C library makes it. */
+EXPORT int thrd_sleep(const struct timespec *time, struct timespec *rest)
+{
+	int err = clock_nanosleep(CLOCK_REALTIME, 0, time, rest);
+
+	if (!err)
+		return 0;
+	return err == EINTR ? -1 : -2;
+}
+
+EXPORT int aio_suspend(const struct aiocb *const list[], int count, const struct timespec *timeout)
+{
+	uint64_t end = wait_end(timeout);
+	struct timespec left;
+
+	return CALL_AGAIN(REAL(aio_suspend)(list, count, timeout),
+			  timeout = wait_left(end, timeout, &left));
+}
+
+EXPORT int aio_suspend64(const struct aiocb64 *const list[], int count,
+			 const struct timespec *timeout)
+{
+	return aio_suspend((const struct aiocb *const *)list, count, timeout);
 }
 
 EXPORT int pause(void)

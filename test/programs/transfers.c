@@ -1,0 +1,236 @@
+/* Makes calls that move many bytes, which a signal ends with a part of them, SA_RESTART or not; and
+ * sleeps that end at a signal. Prints "ok": with a profiler's signals about, each does all of its
+ * work, as it does without. */
+#include <aio.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <threads.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "test/programs/check.h"
+
+#define BYTES  (4u << 20)
+#define PIECES 3
+
+static char data[BYTES];
+static int near, zero, from, to;
+static off_t begin;
+
+static struct iovec pieces[PIECES] = { { data, 1 },
+				       { data + 1, BYTES / 2 },
+				       { data + 1 + BYTES / 2, BYTES / 2 - 1 } };
+static struct msghdr message = { .msg_iov = pieces, .msg_iovlen = PIECES };
+
+static ssize_t do_write(void)
+{
+	return write(near, data, BYTES);
+}
+
+static ssize_t do_writev(void)
+{
+	return writev(near, pieces, PIECES);
+}
+
+static ssize_t do_send(void)
+{
+	return send(near, data, BYTES, 0);
+}
+
+static ssize_t do_sendto(void)
+{
+	return sendto(near, data, BYTES, 0, NULL, 0);
+}
+
+static ssize_t do_sendmsg(void)
+{
+	return sendmsg(near, &message, 0);
+}
+
+static ssize_t do_recv(void)
+{
+	return recv(near, data, BYTES, MSG_WAITALL);
+}
+
+static ssize_t do_recvfrom(void)
+{
+	return recvfrom(near, data, BYTES, MSG_WAITALL, NULL, NULL);
+}
+
+static ssize_t do_recvmsg(void)
+{
+	return recvmsg(near, &message, MSG_WAITALL);
+}
+
+static ssize_t do_sendfile(void)
+{
+	begin = 0;
+	return sendfile(near, from, &begin, BYTES);
+}
+
+static ssize_t do_copy_file_range(void)
+{
+	begin = 0;
+	return copy_file_range(from, &begin, to, NULL, BYTES, 0);
+}
+
+static ssize_t do_read(void)
+{
+	return read(zero, data, BYTES);
+}
+
+static ssize_t do_readv(void)
+{
+	return readv(zero, pieces, PIECES);
+}
+
+static ssize_t do_getrandom(void)
+{
+	return getrandom(data, BYTES, 0);
+}
+
+enum peer { NONE, READS, WRITES };
+
+static const struct {
+	const char *name;
+	ssize_t (*call)(void);
+	enum peer peer;
+} transfers[] = {
+	{ "write", do_write, READS },        { "writev", do_writev, READS },
+	{ "send", do_send, READS },          { "sendto", do_sendto, READS },
+	{ "sendmsg", do_sendmsg, READS },    { "recv", do_recv, WRITES },
+	{ "recvfrom", do_recvfrom, WRITES }, { "recvmsg", do_recvmsg, WRITES },
+	{ "sendfile", do_sendfile, READS },  { "copy_file_range", do_copy_file_range, NONE },
+	{ "read", do_read, NONE },           { "readv", do_readv, NONE },
+	{ "getrandom", do_getrandom, NONE },
+};
+
+/* The other end of a socket, in no hurry. */
+static void be_peer(int far, enum peer peer)
+{
+	static const struct timespec moment = { .tv_nsec = 500000 };
+	static char part[BYTES / 64];
+	ssize_t n;
+
+	do {
+		nanosleep(&moment, NULL);
+		n = peer == READS ? read(far, part, sizeof(part)) : write(far, part, sizeof(part));
+	} while (n > 0);
+	_exit(0);
+}
+
+static pid_t start_peer(enum peer peer)
+{
+	int ends[2];
+	pid_t pid;
+
+	CHECK(!socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
+	near = ends[0];
+	pid = fork();
+	CHECK(pid >= 0);
+	if (!pid) {
+		close(near);
+		be_peer(ends[1], peer);
+	}
+	close(ends[1]);
+	return pid;
+}
+
+static void transfer(size_t i)
+{
+	pid_t pid = start_peer(transfers[i].peer);
+	ssize_t done;
+
+	errno = ENOTTY;
+	for (int n = 0; n < 5; n++) {
+		done = transfers[i].call();
+		if (done != BYTES || errno != ENOTTY) {
+			printf("%s: %zd, errno %d\n", transfers[i].name, done, errno);
+			exit(1);
+		}
+	}
+	close(near);
+	CHECK(waitpid(pid, NULL, 0) == pid);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+#define SLEEP_NS 50000000
+
+/* The time that is left is written over the time that was asked for. */
+static void do_clock_nanosleep(void)
+{
+	struct timespec time = { .tv_nsec = SLEEP_NS };
+
+	CHECK(!clock_nanosleep(CLOCK_MONOTONIC, 0, &time, &time));
+}
+
+static void do_nanosleep(void)
+{
+	struct timespec time = { .tv_nsec = SLEEP_NS };
+
+	CHECK(!nanosleep(&time, &time));
+}
+
+static void do_thrd_sleep(void)
+{
+	struct timespec time = { .tv_nsec = SLEEP_NS };
+
+	CHECK(!thrd_sleep(&time, &time));
+}
+
+static void do_aio_suspend(void)
+{
+	static const struct timespec time = { .tv_nsec = SLEEP_NS };
+	struct aiocb operation = { .aio_buf = data, .aio_nbytes = 1 };
+	const struct aiocb *operations[] = { &operation };
+	int ends[2];
+
+	CHECK(!pipe(ends));
+	operation.aio_fildes = ends[0];
+	CHECK(!aio_read(&operation));
+	CHECK(aio_suspend(operations, 1, &time) == -1 && errno == EAGAIN);
+	CHECK(write(ends[1], "", 1) == 1);
+	CHECK(!aio_suspend(operations, 1, NULL));
+	close(ends[0]);
+	close(ends[1]);
+}
+
+static void (*const sleeps[])(void) = {
+	do_clock_nanosleep,
+	do_nanosleep,
+	do_thrd_sleep,
+	do_aio_suspend,
+};
+
+int main(void)
+{
+	uint64_t start;
+
+	zero = open("/dev/zero", O_RDONLY);
+	from = memfd_create("from", 0);
+	to = memfd_create("to", 0);
+	CHECK(zero >= 0 && from >= 0 && to >= 0 && !ftruncate(from, BYTES));
+	for (size_t i = 0; i < sizeof(transfers) / sizeof(transfers[0]); i++)
+		transfer(i);
+	for (size_t i = 0; i < sizeof(sleeps) / sizeof(sleeps[0]); i++) {
+		start = now_ns();
+		sleeps[i]();
+		CHECK(now_ns() - start >= SLEEP_NS);
+	}
+	puts("ok");
+	return 0;
+}
