@@ -196,10 +196,12 @@ static void pass_on(int signo, siginfo_t *info, void *uc)
 
 static void take_sample(struct thread *thread, enum thread_timer timer, const void *uc)
 {
-	if (timer == TIMER_WALL)
+	if (timer == TIMER_WALL) {
+		thread_clock_interrupted(&thread->clock);
 		take_wall_sample(thread, uc);
-	else
+	} else {
 		take_cpu_sample(thread, timer, uc);
+	}
 }
 
 static void on_signal(int signo, siginfo_t *info, void *uc)

@@ -59,6 +59,7 @@ void thread_clock_init(struct thread_clock *clock, pid_t tid, uintptr_t value)
 	clock->tid = tid;
 	clock->value = value;
 	clock->shots = 0;
+	atomic_store(&clock->under_way, false);
 	atomic_store(&clock->first_ns, UINT64_MAX);
 }
 
@@ -137,6 +138,7 @@ void thread_clock_stop(struct thread_clock *clock)
 			timer_delete(clock->timers[i]);
 		clock->has[i] = false;
 	}
+	atomic_store(&clock->under_way, false);
 }
 
 void thread_clock_disarm(const struct thread_clock *clock)
@@ -170,7 +172,19 @@ void thread_clock_again(struct thread_clock *clock, uint64_t cpu_ns)
 		set(clock, TIMER_FIRST, 0, first - cpu_ns, 0);
 }
 
+/* One at a time: were the timer set again while its signal is pending, the kernel would drop that
+ * one when it has already interrupted a system call, and no handler would know. */
 bool thread_clock_interrupt(struct thread_clock *clock, uint64_t within_ns)
 {
-	return set(clock, TIMER_WALL, 0, 1 + random_below(within_ns), 0);
+	if (atomic_exchange(&clock->under_way, true))
+		return true;
+	if (set(clock, TIMER_WALL, 0, 1 + random_below(within_ns), 0))
+		return true;
+	atomic_store(&clock->under_way, false);
+	return false;
+}
+
+void thread_clock_interrupted(struct thread_clock *clock)
+{
+	atomic_store(&clock->under_way, false);
 }

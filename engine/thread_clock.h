@@ -27,6 +27,7 @@ struct thread_clock {
 	_Atomic uint64_t first_ns; /* CPU time at which the first is due; UINT64_MAX: never */
 	_Atomic uint64_t taken;    /* of those due since */
 	unsigned shots;            /* of TIMER_FIRST that came too soon */
+	_Atomic bool under_way;    /* a shot of TIMER_WALL that the thread has not taken yet */
 };
 
 /* The timers of every thread, as the engine wants them. */
@@ -67,6 +68,9 @@ uint64_t thread_clock_cpu(const struct thread_clock *clock);
  * least 1): were it done at once, running threads would be caught mostly where the scheduler let
  * the agent thread in, at the end of their system calls. False when it cannot be done. */
 bool thread_clock_interrupt(struct thread_clock *clock, uint64_t within_ns);
+
+/* TIMER_WALL's signal has come. Async-signal-safe. */
+void thread_clock_interrupted(struct thread_clock *clock);
 
 /* Timers that could not be had (RLIMIT_SIGPENDING, mostly). */
 uint64_t thread_clock_failures(void);
