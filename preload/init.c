@@ -38,24 +38,37 @@ const struct config *process_config(void)
 	return admitted ? &config : NULL;
 }
 
-/* async-profiler where it is to be had, else the builtin engine, as the user chose. */
-static int choose_engine(struct agent_equipment *equipment, const struct config *c,
-			 struct wake *wake)
+/* async-profiler, from the library that is loaded in the first call and used in later ones. Returns
+ * 0, or as engine_dl_open has it. */
+static int load_async_profiler(const struct engine **out, const char *library, char *problem)
 {
-	static struct engine loaded;
+	static struct engine engine;
+	static bool loaded;
+	int err;
+
+	if (!loaded) {
+		err = engine_dl_open(&engine, library, problem);
+		if (err)
+			return err;
+		/* First, as init has handlers to install. */
+		sample_engine_library((const void *)(uintptr_t)engine.execute);
+		engine.init();
+		loaded = true;
+	}
+	*out = &engine;
+	return 0;
+}
+
+/* async-profiler where it is to be had, else the builtin engine, as the user chose. */
+static int choose_engine(const struct engine **engine, const struct config *c, struct wake *wake)
+{
 	char problem[ENGINE_DL_PROBLEM_MAX];
 	int err = -ENOENT;
 
-	if (c->engine != ENGINE_BUILTIN) {
-		err = engine_dl_open(&loaded, c->lib, problem);
-		if (!err) {
-			/* First, as init has handlers to install. */
-			sample_engine_library((const void *)(uintptr_t)loaded.execute);
-			loaded.init();
-			equipment->engine = &loaded;
-			return 0;
-		}
-	}
+	if (c->engine != ENGINE_BUILTIN)
+		err = load_async_profiler(engine, c->lib, problem);
+	if (!err)
+		return 0;
 	if (c->engine == ENGINE_ASYNC_PROFILER) {
 		if (err == -ENOENT)
 			log_error("cannot find %s: install async-profiler, or name its library in "
@@ -70,7 +83,7 @@ static int choose_engine(struct agent_equipment *equipment, const struct config 
 	err = own_fds_leave();
 	if (err)
 		log_debug("descriptors stay in the program's table: %s", strerror(-err));
-	equipment->engine = builtin_engine(wake, sample_install);
+	*engine = builtin_engine(wake, sample_install);
 	return 0;
 }
 
@@ -107,14 +120,14 @@ static void choose_mem_engine(struct agent_equipment *equipment, const struct co
 
 static int prepare(struct agent_equipment *equipment, const struct config *c, struct wake *wake)
 {
-	int err = choose_engine(equipment, c, wake);
+	int err = choose_engine(&equipment->engine, c, wake);
 
-	if (!err)
-		choose_mem_engine(equipment, c, wake);
+	if (err)
+		return err;
+	choose_mem_engine(equipment, c, wake);
 	if (c->native_mem_bytes != OPTION_OFF)
 		look_at_allocators();
-	if (!err)
-		err = reporters_open(&equipment->reporters[0], c);
+	err = reporters_open(&equipment->reporters[0], c);
 	if (!err)
 		equipment->reporter_count = 1;
 	return err;

@@ -38,6 +38,8 @@ const char *asprof_execute(const char *command, writer *output)
 
 void asprof_init(void)
 {
+	if (initialised)
+		abort();
 	initialised = 1;
 }
 #endif

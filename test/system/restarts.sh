@@ -1,0 +1,27 @@
+#!/bin/bash
+# A program may have the agent stopped and started again, with each engine, and nothing is said.
+. "$(dirname "$0")/agent.inc"
+
+restarts=$(program restarts)
+${CC:-cc} -std=gnu11 -D_GNU_SOURCE -O2 -shared -fPIC -o "$work/fake.so" test/programs/fake_engine.c ||
+	exit 1
+
+# restarted NAME ENGINE [VARIABLE=value...]: at least REPORTS come of it.
+restarted() {
+	local name=$1 engine=$2 count
+	shift 2
+	profiled "$work/$name" "$engine" CPU_INTERVAL=1ms "$@" timeout 60 "$restarts" \
+		>"$work/said" 2>&1
+	[ $? = 3 ] && [ ! -s "$work/said" ] || fail "$name: $(cat "$work/said")"
+	count=$(ls "$work/$name" 2>/dev/null | wc -l)
+	[ "$count" -ge "$reports" ] || fail "$name: $count reports"
+}
+
+reports=3
+for engine in $(engines); do
+	restarted $engine $engine
+	restarted $engine-mem $engine NATIVE_MEM=64k NATIVE_MEM_ENGINE=builtin
+done
+reports=0 # it never writes any
+restarted fake async-profiler LIB="$work/fake.so"
+[ -n "${ASPROF_TEST_LIB:-}" ] || echo "async-profiler was left out: ASPROF_TEST_LIB is not set"
