@@ -31,7 +31,7 @@
 #define THREAD_GONE_SOON_NS 10000000u
 
 static struct config config;
-static bool admitted;
+static bool admitted; /* all is ready for an agent */
 
 const struct config *process_config(void)
 {
@@ -243,7 +243,8 @@ static void in_forked_child(void)
 	agent_forget();
 }
 
-/* Each step returns 0, or stops the agent from coming up in this process. */
+/* The steps of the constructor. Each returns 0; else the agent stays off in this process, after a
+ * line in the log where that is not as the settings have it. */
 
 /* In microseconds, as is the next: the preload reaches every program that a service starts. */
 static int read_environment(void)
@@ -254,9 +255,10 @@ static int read_environment(void)
 	if (getauxval(AT_SECURE))
 		return -EPERM;
 	err = config_read(&config, environ, problem);
-	if (err == -EINVAL) {
+	if (err) {
 		log_open(LOG_WARN, NULL);
-		log_error("%s; profiling is off in this process", problem);
+		log_error("%s; profiling is off in this process",
+			  err == -EINVAL ? problem : strerror(-err));
 	}
 	return err;
 }
@@ -281,7 +283,17 @@ static int open_log(void)
 			  config.log_file, strerror(-err));
 	}
 	config_warn(environ);
-	return reporters_capture(&config, environ);
+	return 0;
+}
+
+static int capture_environment(void)
+{
+	int err = reporters_capture(&config, environ);
+
+	if (err)
+		log_error("cannot copy the environment: %s; profiling is off in this process",
+			  strerror(-err));
+	return err;
 }
 
 /* In a program with the thread sanitizer: its allocator, which the C library then uses too, fails
@@ -292,10 +304,8 @@ static int refuse_thread_sanitizer(void)
 {
 	char executable[64];
 
-	if (!__tsan_init) {
-		admitted = true;
+	if (!__tsan_init)
 		return 0;
-	}
 	executable_name(executable, sizeof(executable));
 	log_warn("%s runs under the thread sanitizer; profiling is off in this process",
 		 executable);
@@ -306,12 +316,17 @@ static int set_hooks(void)
 {
 	int err = interpose_set_hooks(&hooks);
 
+	if (!err)
+		err = -pthread_atfork(NULL, NULL, in_forked_child);
+	if (err) {
+		log_error("cannot hook into the program: %s; profiling is off in this process",
+			  strerror(-err));
+		return err;
+	}
 	/* Early, as a thread that blocks it before could not be sampled. */
 	if (config.engine != ENGINE_ASYNC_PROFILER)
 		sample_reserve(sampler_choose());
-	if (!err)
-		err = -pthread_atfork(NULL, NULL, in_forked_child);
-	return err;
+	return 0;
 }
 
 static bool builtin_samples_mem(void)
@@ -346,8 +361,10 @@ static void before_exit(void *unused)
 
 static int start(void)
 {
-	int err = process_start_agent();
+	int err;
 
+	admitted = true;
+	err = process_start_agent();
 	if (err) {
 		log_error("cannot start a thread: %s; profiling is off in this process",
 			  strerror(-err));
@@ -359,7 +376,8 @@ static int start(void)
 }
 
 static int (*const steps[])(void) = {
-	read_environment, admit, open_log, refuse_thread_sanitizer, set_hooks, prepare_mem, start,
+	read_environment,    admit,     open_log,    refuse_thread_sanitizer,
+	capture_environment, set_hooks, prepare_mem, start,
 };
 
 __attribute__((constructor)) static void load(void)
