@@ -17,15 +17,17 @@ extern "C" {
 #define ASPROF_AGENT_API __attribute__((weak, visibility("default")))
 
 /* Begin to profile, where it was stopped or never begun; the settings are those of the
- * environment at the program's start. Returns 0, or -1 with errno set: EALREADY when it runs,
- * EPERM when they leave this program out, or one of them is wrong. */
+ * environment at the program's start, and ASPROF_AGENT_START_DELAY comes first. Returns 0, or -1
+ * with errno set: EALREADY when it runs; EPERM when the settings leave this program out or one of
+ * them is wrong, and in a forked child; EAGAIN or ENOMEM when no thread can be had. */
 ASPROF_AGENT_API int asprof_agent_start(void);
 
 /* Close and deliver the last report, wait for that (ASPROF_AGENT_EXIT_TIMEOUT at most), and
  * profile no more. Returns 0, or -1 with errno set: ESRCH when nothing runs, ETIMEDOUT. */
 ASPROF_AGENT_API int asprof_agent_stop(void);
 
-/* Close the report that is under way and have it delivered now. Returns as above. */
+/* Close the report that is under way, have it delivered now, and wait as above, until it is written
+ * or kept for its delivery. Returns as above. */
 ASPROF_AGENT_API int asprof_agent_flush(void);
 
 /* 1 while samples are taken, else 0. */

@@ -31,7 +31,7 @@
 #define THREAD_GONE_SOON_NS 10000000u
 
 static struct config config;
-static bool admitted; /* all is ready for an agent */
+static bool admitted; /* and this process may have an agent */
 
 const struct config *process_config(void)
 {
@@ -236,9 +236,10 @@ static const struct interpose_hooks hooks = {
 	.signal_claimed = on_signal_claimed,
 };
 
-/* The child has one thread, and no agent. */
+/* The child has one thread and no agent, and what the engines keep is of their parent's threads. */
 static void in_forked_child(void)
 {
+	admitted = false;
 	mem_fork_child();
 	agent_forget();
 }

@@ -1,5 +1,7 @@
-/* Has the agent stopped and started three times, and works in between. Ends with 3. */
+/* Has the agent stopped and started three times, and works in between. A forked child cannot start
+ * it. Ends with 3. */
 #include <errno.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -14,6 +16,16 @@ static void work(clock_t ticks)
 		;
 }
 
+static int child_is_refused(void)
+{
+	int status;
+	pid_t child = fork();
+
+	if (!child)
+		_exit(asprof_agent_start() != -1 || errno != EPERM || asprof_agent_running());
+	return waitpid(child, &status, 0) == child && !status;
+}
+
 int main(void)
 {
 	CHECK(asprof_agent_running != NULL);
@@ -22,6 +34,7 @@ int main(void)
 			usleep(1000);
 		CHECK(asprof_agent_start() == -1 && errno == EALREADY);
 		work(CLOCKS_PER_SEC / 10);
+		CHECK(child_is_refused());
 		CHECK(!asprof_agent_stop());
 		CHECK(!asprof_agent_running());
 		CHECK(asprof_agent_stop() == -1 && errno == ESRCH);
