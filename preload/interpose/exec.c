@@ -44,6 +44,8 @@ EXEC(execv, (const char *path, char *const *argv), (path, argv))
 EXEC(execvp, (const char *file, char *const *argv), (file, argv))
 EXEC(execvpe, (const char *file, char *const *argv, char *const *envp), (file, argv, envp))
 EXEC(fexecve, (int fd, char *const *argv, char *const *envp), (fd, argv, envp))
+EXEC(execveat, (int dir, const char *path, char *const *argv, char *const *envp, int flags),
+     (dir, path, argv, envp, flags))
 
 /* Those behind FIRST, up to and with the NULL. */
 static size_t count_arguments(va_list list)

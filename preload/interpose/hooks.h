@@ -8,7 +8,7 @@
 
 enum exiting {
 	EXITING_NORMALLY, /* exit(3): told by the library's own destructor */
-	EXITING_AT_ONCE,  /* _exit, _Exit, quick_exit */
+	EXITING_AT_ONCE,  /* _exit, _Exit, quick_exit, and becoming another program by exec */
 	EXITING_BY_SIGNAL /* in a signal handler, every other signal blocked */
 };
 

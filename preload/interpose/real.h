@@ -66,6 +66,7 @@ int pthread_attr_setsigmask_np(pthread_attr_t *attr, const sigset_t *mask);
 	X(execvp)                     \
 	X(execvpe)                    \
 	X(fexecve)                    \
+	X(execveat)                   \
 	X(sigaction)                  \
 	X(signal)                     \
 	X(sysv_signal)                \

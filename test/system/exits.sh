@@ -16,6 +16,8 @@ done <<-END
 	_exit 1
 	_Exit 1
 	quick_exit 1
+	execve 1
+	execveat 1
 	exit 0
 	return 0
 	vfork 0
