@@ -170,13 +170,21 @@ static int report_finished(struct session *s, bool final)
 	return 1;
 }
 
+/* After a command failed. async-profiler stops with the Java machine, as that begins to exit, and
+ * what it had is a finished chunk then, the last. */
+static bool has_ended(struct session *s)
+{
+	s->ended = report_finished(s, true) > 0;
+	return s->ended;
+}
+
 /* Stop, report, start on a new file. */
 static int restart_all(struct session *s)
 {
 	int err = engine_command(s->all.engine, "stop");
 
 	if (err)
-		return err;
+		return has_ended(s) ? 0 : err;
 	err = report_finished(s, false);
 	if (err < 0)
 		return err;
@@ -188,11 +196,13 @@ int session_report(struct session *s)
 {
 	int err;
 
+	if (s->ended)
+		return 0;
 	if (s->rotates_by_restart)
 		return restart_all(s);
 	err = engine_command(s->all.engine, "dump,jfr");
 	if (err)
-		return err;
+		return has_ended(s) ? 0 : err;
 	err = report_finished(s, false);
 	if (err < 0)
 		return err;
@@ -249,8 +259,11 @@ uint64_t session_service(struct session *s, uint64_t now_ns)
 /* Stop the engine, and report what it has sampled last. */
 static void stop_all(struct session *s)
 {
+	if (s->ended)
+		return;
 	if (engine_command(s->all.engine, "stop")) {
-		log_error("%s; the last profile is lost", failure());
+		if (!has_ended(s))
+			log_error("%s; the last profile is lost", failure());
 		return;
 	}
 	if (report_finished(s, true) < 0)

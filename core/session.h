@@ -28,6 +28,7 @@ struct session {
 	uint64_t samples_taken, samples_lost; /* at the end of the last interval */
 	uint64_t engine_memory_kb;            /* likewise; 0 where the engine does not tell */
 	bool rotates_by_restart;              /* dump does not finish a chunk */
+	bool ended;                           /* ALL's engine has, by itself */
 };
 
 /* Start the engines that the session is equipped with. One for memory that cannot is said in the

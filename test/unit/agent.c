@@ -28,6 +28,7 @@ enum step { START, DUMP, STOP, STEPS };
 struct fake {
 	const char *fails[STEPS]; /* what that step answers; NULL: it works */
 	bool cannot_dump;         /* dump writes nothing */
+	bool ends;                /* by itself, before it is told to go on or to stop */
 	unsigned int memory_kb;   /* said by metrics */
 	_Atomic int calls[STEPS];
 	int fd; /* of the recording; -1: not open */
@@ -105,6 +106,10 @@ static asprof_error_t command_of(struct fake *fake, const char *command, asprof_
 		if (strncmp(command, names[i], strlen(names[i])))
 			continue;
 		fake->calls[i]++;
+		if (i != START && fake->ends && fake->fd >= 0)
+			stop(fake);
+		if (i != START && fake->fd < 0)
+			return "it does not run";
 		if (fake->fails[i])
 			return fake->fails[i];
 		return i == START ? start(fake, command) : i == STOP ? stop(fake) : dump(fake);
@@ -225,6 +230,11 @@ static bool eventually(bool (*holds)(void))
 static bool five_reports(void)
 {
 	return got.count >= 5;
+}
+
+static bool a_final_report(void)
+{
+	return got.count && got.final[got.count - 1];
 }
 
 static bool no_thread(void)
@@ -371,6 +381,32 @@ START_TEST(failed_stop_leaves_the_file)
 }
 END_TEST
 
+/* As async-profiler does in a Java program that exits. */
+START_TEST(engine_that_has_ended_is_reported)
+{
+	start_agent();
+	ck_assert(eventually(five_reports));
+	engine.ends = true;
+	ck_assert_int_eq(agent_stop(10ull * SECOND), 0);
+	check_serials();
+	ck_assert(got.final[got.count - 1]);
+	ck_assert_int_eq(got.count, engine.serial);
+	ck_assert_int_eq(got.drains, 1);
+}
+END_TEST
+
+START_TEST(engine_that_ends_between_reports_is_reported)
+{
+	engine.ends = true;
+	start_agent();
+	ck_assert(eventually(a_final_report));
+	ck_assert_int_eq(got.count, 1);
+	ck_assert_int_eq(agent_stop(10ull * SECOND), 0);
+	ck_assert_int_eq(got.count, 1);
+	ck_assert_int_eq(got.drains, 1);
+}
+END_TEST
+
 START_TEST(flush_reports_at_once)
 {
 	config.reporting_interval_ns = 3600ull * SECOND;
@@ -453,6 +489,8 @@ int main(void)
 	tcase_add_test(c, failed_start_ends_the_agent);
 	tcase_add_test(c, failed_dump_ends_the_agent);
 	tcase_add_test(c, failed_stop_leaves_the_file);
+	tcase_add_test(c, engine_that_has_ended_is_reported);
+	tcase_add_test(c, engine_that_ends_between_reports_is_reported);
 	tcase_add_test(c, flush_reports_at_once);
 	tcase_add_test(c, flush_during_a_report_waits_for_the_next);
 	tcase_add_test(c, stop_in_the_delay_touches_nothing);
