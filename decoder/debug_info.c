@@ -9,6 +9,7 @@
 #include "decoder/dwarf_file.h"
 #include "decoder/dwarf_frames.h"
 #include "engine/elf.h"
+#include "engine/elf_identity.h"
 #include "engine/symbol_table.h"
 
 #define SYMBOL_MAX 4096

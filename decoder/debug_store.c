@@ -14,6 +14,7 @@
 #include "decoder/room.h"
 #include "decoder/say.h"
 #include "engine/elf.h"
+#include "engine/elf_identity.h"
 
 #define HEX_MAX   (2 * ELF_BUILD_ID_MAX + 1)
 #define FILES_MAX 500000

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/elf_identity.h"
 #include "engine/process_memory.h"
 
 /* A checksum reads the whole file, at each chunk with new addresses in it. */

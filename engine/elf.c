@@ -17,9 +17,6 @@
 #define SEGMENTS_MAX 512
 #define SECTIONS_MAX 4096
 
-/* A note is a name, an id and padding; a segment of notes is seldom over a page. */
-#define NOTES_MAX 65536
-
 /* How much of a table is read at once. */
 #define BLOCK_BYTES 24576
 _Static_assert(BLOCK_BYTES % sizeof(Elf64_Sym) == 0, "a block holds whole symbols");
@@ -256,6 +253,11 @@ const Elf64_Ehdr *elf_header(const struct elf *elf)
 	return &elf->header;
 }
 
+bool elf_is_image(const struct elf *elf)
+{
+	return elf->image != 0;
+}
+
 uint64_t elf_image_bias(const struct elf *elf)
 {
 	return elf->bias;
@@ -317,9 +319,8 @@ const Elf64_Shdr *elf_find_section(struct elf *elf, const char *name)
 	return NULL;
 }
 
-/* Copy from OFFSET of a section's content. */
-static int section_read(struct elf *elf, const Elf64_Shdr *section, uint64_t offset, void *data,
-			size_t length)
+int elf_read_section(struct elf *elf, const Elf64_Shdr *section, uint64_t offset, void *data,
+		     size_t length)
 {
 	if (section->sh_type == SHT_NOBITS || offset > section->sh_size ||
 	    length > section->sh_size - offset || offset > UINT64_MAX - section->sh_offset)
@@ -342,7 +343,7 @@ int elf_string(struct elf *elf, const Elf64_Shdr *strings, uint64_t offset, char
 			piece = (size_t)(strings->sh_size - offset);
 		if (!piece)
 			return -ENODATA; /* the table ends in the middle of a string */
-		err = section_read(elf, strings, offset, text + length, piece);
+		err = elf_read_section(elf, strings, offset, text + length, piece);
 		if (err)
 			return err;
 		end = memchr(text + length, '\0', piece);
@@ -353,134 +354,6 @@ int elf_string(struct elf *elf, const Elf64_Shdr *strings, uint64_t offset, char
 	}
 	text[length] = '\0';
 	return (int)length;
-}
-
-/* Notes are a header, a name and a description, these two padded to four bytes. */
-static int find_build_id(const uint8_t *notes, size_t size, uint8_t id[ELF_BUILD_ID_MAX])
-{
-	Elf64_Nhdr note;
-	size_t name, description, at = 0;
-
-	while (size - at >= sizeof(note)) {
-		memcpy(&note, notes + at, sizeof(note));
-		at += sizeof(note);
-		name = ((size_t)note.n_namesz + 3) & ~(size_t)3;
-		description = ((size_t)note.n_descsz + 3) & ~(size_t)3;
-		if (name > size - at || note.n_descsz > size - at - name)
-			return -ENOENT;
-		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof(ELF_NOTE_GNU) &&
-		    memcmp(notes + at, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) == 0 && note.n_descsz &&
-		    note.n_descsz <= ELF_BUILD_ID_MAX) {
-			memcpy(id, notes + at + name, note.n_descsz);
-			return (int)note.n_descsz;
-		}
-		if (description > size - at - name)
-			return -ENOENT;
-		at += name + description;
-	}
-	return -ENOENT;
-}
-
-/* BY_ADDRESS: an image has its notes in memory; AT is an address there, else a file offset. */
-static int read_build_id(struct elf *elf, bool by_address, uint64_t at, uint64_t size,
-			 uint8_t id[ELF_BUILD_ID_MAX])
-{
-	uint8_t *notes;
-	int err;
-
-	if (!size || size > NOTES_MAX)
-		return -ENOENT;
-	notes = malloc((size_t)size);
-	if (!notes)
-		return -ENOMEM;
-	err = by_address ? elf_read_address(elf, at, notes, (size_t)size)
-			 : elf_read(elf, at, notes, (size_t)size);
-	if (!err)
-		err = find_build_id(notes, (size_t)size, id);
-	free(notes);
-	return err;
-}
-
-int elf_build_id(struct elf *elf, uint8_t id[ELF_BUILD_ID_MAX])
-{
-	int n;
-
-	for (size_t i = 0; i < elf->segment_count; i++) {
-		const Elf64_Phdr *segment = &elf->segments[i];
-
-		if (segment->p_type != PT_NOTE)
-			continue;
-		n = read_build_id(elf, elf->image != 0,
-				  elf->image ? segment->p_vaddr : segment->p_offset,
-				  segment->p_filesz, id);
-		if (n > 0)
-			return n;
-	}
-	/* A separate debug file keeps the section where the segment points at nothing. */
-	for (size_t i = 0; i < elf->section_count; i++) {
-		const Elf64_Shdr *section = &elf->sections[i];
-
-		if (section->sh_type != SHT_NOTE)
-			continue;
-		n = read_build_id(elf, false, section->sh_offset, section->sh_size, id);
-		if (n > 0)
-			return n;
-	}
-	return -ENOENT;
-}
-
-/* The section is the name, its NUL, padding to four bytes, and the checksum. */
-int elf_debug_link(struct elf *elf, char name[ELF_NAME_MAX], uint32_t *crc)
-{
-	const Elf64_Shdr *section = elf_find_section(elf, ".gnu_debuglink");
-	size_t at;
-	int length;
-
-	if (!section)
-		return -ENOENT;
-	length = elf_string(elf, section, 0, name, ELF_NAME_MAX);
-	if (length < 0)
-		return length;
-	/* A name with a slash would lead out of the directories that are searched. */
-	if (!length || length == ELF_NAME_MAX - 1 || strchr(name, '/'))
-		return -ENOEXEC;
-	at = ((size_t)length + 1 + 3) & ~(size_t)3;
-	return section_read(elf, section, at, crc, sizeof(*crc));
-}
-
-static void crc_table(uint32_t table[256])
-{
-	for (uint32_t i = 0; i < 256; i++) {
-		uint32_t c = i;
-
-		for (int bit = 0; bit < 8; bit++)
-			c = c & 1 ? 0xedb88320u ^ (c >> 1) : c >> 1;
-		table[i] = c;
-	}
-}
-
-int elf_crc32(struct elf *elf, uint32_t *crc)
-{
-	uint32_t table[256], c = UINT32_MAX;
-	uint8_t *block = malloc(BLOCK_BYTES);
-	size_t n;
-	int err = 0;
-
-	if (!block)
-		return -ENOMEM;
-	crc_table(table);
-	for (uint64_t at = 0; at < elf->size; at += n) {
-		n = elf->size - at < BLOCK_BYTES ? (size_t)(elf->size - at) : BLOCK_BYTES;
-		err = elf_read(elf, at, block, n);
-		if (err)
-			goto out;
-		for (size_t i = 0; i < n; i++)
-			c = table[(c ^ block[i]) & 0xff] ^ (c >> 8);
-	}
-	*crc = ~c;
-out:
-	free(block);
-	return err;
 }
 
 int elf_symbols(struct elf *elf, const Elf64_Shdr *table,
@@ -498,7 +371,7 @@ int elf_symbols(struct elf *elf, const Elf64_Shdr *table,
 		return -ENOMEM;
 	for (uint64_t at = 0; at < bytes && !err; at += n) {
 		n = bytes - at < BLOCK_BYTES ? (size_t)(bytes - at) : BLOCK_BYTES;
-		err = section_read(elf, table, at, block, n);
+		err = elf_read_section(elf, table, at, block, n);
 		for (size_t i = 0; i < n / sizeof(*block) && !err; i++)
 			err = visit(context, &block[i]);
 	}

@@ -14,12 +14,6 @@
 
 struct elf;
 
-/* The longest build-id that is looked at; GNU ld writes 20 bytes, others 8 or 16. */
-#define ELF_BUILD_ID_MAX 64
-
-/* The longest file name in .gnu_debuglink, with its NUL. */
-#define ELF_NAME_MAX 256
-
 /* Open the regular file PATH; anything else there is -EINVAL.
  * Returns 0 and sets *OUT (release with elf_close), or -errno. So do the other three. */
 int elf_open(struct elf **out, const char *path);
@@ -40,7 +34,8 @@ void elf_close(struct elf *elf); /* NULL is fine */
 
 const Elf64_Ehdr *elf_header(const struct elf *elf);
 
-/* Of an image: mapped address less link address. */
+/* Whether elf_open_image() opened it; then: mapped address less link address. */
+bool elf_is_image(const struct elf *elf);
 uint64_t elf_image_bias(const struct elf *elf);
 
 /* Bytes of the file, or of the buffer. */
@@ -67,19 +62,14 @@ const Elf64_Shdr *elf_find_section(struct elf *elf, const char *name);
 /* The first of TYPE (SHT_SYMTAB, SHT_DYNSYM, …), or NULL. */
 const Elf64_Shdr *elf_find_section_type(const struct elf *elf, uint32_t type);
 
+/* Copy exactly LENGTH bytes from OFFSET of SECTION's content. */
+int elf_read_section(struct elf *elf, const Elf64_Shdr *section, uint64_t offset, void *data,
+		     size_t length);
+
 /* Copy the string at OFFSET of the string table STRINGS, cut to SIZE - 1 bytes.
  * Returns its length in TEXT, or -errno. */
 int elf_string(struct elf *elf, const Elf64_Shdr *strings, uint64_t offset, char *text,
 	       size_t size);
-
-/* The GNU build-id. Returns its length, at most ELF_BUILD_ID_MAX, or -ENOENT, or -errno. */
-int elf_build_id(struct elf *elf, uint8_t id[ELF_BUILD_ID_MAX]);
-
-/* The file name and checksum in .gnu_debuglink. Returns 0, -ENOENT, or -errno. */
-int elf_debug_link(struct elf *elf, char name[ELF_NAME_MAX], uint32_t *crc);
-
-/* The checksum that .gnu_debuglink means, over the whole file. */
-int elf_crc32(struct elf *elf, uint32_t *crc);
 
 /* Call VISIT for each symbol of TABLE (SHT_SYMTAB or SHT_DYNSYM) in the table's order, until it
  * returns other than 0, which is then returned. Reads in blocks: costs no memory by the size of

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/fd.h"
+#include "engine/build_id.h"
 #include "engine/process_memory.h"
 
 const Elf64_Phdr *image_phdr(const struct image *image, uint32_t type)
@@ -17,34 +18,6 @@ const Elf64_Phdr *image_phdr(const struct image *image, uint32_t type)
 		if (image->phdrs[i].p_type == type)
 			return &image->phdrs[i];
 	return NULL;
-}
-
-static uint64_t align4(uint64_t size)
-{
-	return (size + 3) & ~(uint64_t)3;
-}
-
-/* Find the build-id in the notes; its place goes to *OFFSET. */
-static size_t notes_build_id(const uint8_t *notes, size_t size, size_t *offset)
-{
-	Elf64_Nhdr note;
-	uint64_t name, end;
-	size_t at = 0;
-
-	while (size - at >= sizeof(note)) {
-		memcpy(&note, notes + at, sizeof(note));
-		name = at + sizeof(note);
-		end = name + align4(note.n_namesz) + align4(note.n_descsz);
-		if (end > size)
-			break;
-		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
-		    !memcmp(notes + name, "GNU", 4) && note.n_descsz <= IMAGE_BUILD_ID_MAX) {
-			*offset = (size_t)name + 4;
-			return note.n_descsz;
-		}
-		at = (size_t)end;
-	}
-	return 0;
 }
 
 #define NOTES_MAX 4096
@@ -63,7 +36,7 @@ static size_t find_build_id(const struct image *image, uint8_t id[IMAGE_BUILD_ID
 		if (phdr->p_type != PT_NOTE ||
 		    process_memory_read(image->bias + phdr->p_vaddr, notes, size))
 			continue;
-		found = notes_build_id(notes, size, &offset);
+		found = build_id_find(notes, size, IMAGE_BUILD_ID_MAX, &offset);
 		if (found) {
 			memcpy(id, notes + offset, found);
 			*address = phdr->p_vaddr + offset;

@@ -11,6 +11,7 @@
 #include "core/clock.h"
 #include "engine/demangle.h"
 #include "engine/elf.h"
+#include "engine/elf_identity.h"
 #include "engine/module_symbols.h"
 
 #define ADDRESSES 2000

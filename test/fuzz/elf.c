@@ -7,6 +7,7 @@
 
 #include "engine/debug_file.h"
 #include "engine/elf.h"
+#include "engine/elf_identity.h"
 #include "engine/plt.h"
 #include "engine/symbol_table.h"
 

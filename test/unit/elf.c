@@ -1,5 +1,6 @@
 /* engine/elf: real files of this machine, small ones made here, and wrong ones. */
 #include "engine/elf.h"
+#include "engine/elf_identity.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -14,6 +14,7 @@
 #include "decoder/dwarf_library.h"
 #include "decoder/say.h"
 #include "engine/elf.h"
+#include "engine/elf_identity.h"
 #include "test/fixtures/suite.h"
 
 extern const char probe[];
