@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "upload/name.h"
+#include "upload/date.h"
 
 static int parse_offset(const char *text, int64_t *seconds)
 {
@@ -26,7 +26,7 @@ static int parse_offset(const char *text, int64_t *seconds)
 
 int instant_parse(const char *text, int64_t *seconds)
 {
-	struct name_date d;
+	struct date d;
 	int64_t offset;
 	int end = 0;
 
@@ -39,6 +39,6 @@ int instant_parse(const char *text, int64_t *seconds)
 		text += 1 + strspn(text + 1, "0123456789");
 	if (parse_offset(text, &offset))
 		return -EINVAL;
-	*seconds = name_seconds(&d) - offset;
+	*seconds = date_seconds(&d) - offset;
 	return 0;
 }

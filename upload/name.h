@@ -14,19 +14,7 @@
 /* Room for a whole file name, with a "-N" where the name was taken. */
 #define NAME_FILE_SIZE 256
 
-struct name_date {
-	unsigned int year, month, day; /* month and day from 1 on */
-	unsigned int hour, minute, second;
-};
-
-/* The date of MS, milliseconds since 1970, in UTC. Asks neither TZ nor the C library, whose
- * gmtime_r() takes a lock that a fork may catch. */
-void name_date(struct name_date *out, uint64_t ms);
-
-/* Seconds since 1970 of a date. */
-int64_t name_seconds(const struct name_date *date);
-
-/* The same as "2026-11-21T02-10-00Z". */
+/* MS, milliseconds since 1970, in UTC as "2026-11-21T02-10-00Z". */
 void name_time(char out[NAME_TIME_SIZE], uint64_t ms);
 
 /* The file name of REPORT in a directory; TRY above 0 adds "-TRY". A very long executable's

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "upload/name.h"
+#include "upload/date.h"
 #include "upload/secret.h"
 #include "upload/url.h"
 
@@ -45,9 +45,9 @@ static int hmac(uint8_t out[HASH_BYTES], const uint8_t *key, size_t key_length, 
 
 static void date_text(char out[DATE_SIZE], int64_t now)
 {
-	struct name_date d;
+	struct date d;
 
-	name_date(&d, (uint64_t)now * 1000);
+	date_of_ms(&d, (uint64_t)now * 1000);
 	snprintf(out, DATE_SIZE, "%04u%02u%02uT%02u%02u%02uZ", d.year % 10000, d.month % 100,
 		 d.day % 100, d.hour % 100, d.minute % 100, d.second % 100);
 }

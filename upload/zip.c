@@ -7,7 +7,7 @@
 #include <zlib.h>
 
 #include "core/fd.h"
-#include "upload/name.h"
+#include "upload/date.h"
 
 #define VERSION_NEEDED  20                        /* 2.0: deflate */
 #define VERSION_MADE_BY (3 << 8 | VERSION_NEEDED) /* Unix */
@@ -110,9 +110,9 @@ static int deflate_content(struct packer *packer, const struct report *report, c
 /* DOS time has no zone and counts pairs of seconds from 1980; it is given in UTC. */
 static void dos_time(uint64_t ms, uint16_t *time, uint16_t *date)
 {
-	struct name_date d;
+	struct date d;
 
-	name_date(&d, ms);
+	date_of_ms(&d, ms);
 	*time = htole16((uint16_t)(d.hour << 11 | d.minute << 5 | d.second / 2));
 	*date = htole16(
 		(uint16_t)((d.year < 1980 ? 0 : d.year - 1980) << 9 | d.month << 5 | d.day));
