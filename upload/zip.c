@@ -17,21 +17,24 @@
 #define READ_BYTES      (32u << 10)
 #define OUT_BYTES       (64u << 10)
 
-struct local_header {
-	uint32_t signature;
+/* What an entry's two headers have in common. */
+struct facts {
 	uint16_t version, flags, method;
 	uint16_t time, date;
 	uint32_t crc, packed, unpacked;
 	uint16_t name_length, extra_length;
 } __attribute__((packed));
 
+struct local_header {
+	uint32_t signature;
+	struct facts facts;
+} __attribute__((packed));
+
 struct central_header {
 	uint32_t signature;
 	uint16_t made_by;
-	uint16_t version, flags, method;
-	uint16_t time, date;
-	uint32_t crc, packed, unpacked;
-	uint16_t name_length, extra_length, comment_length, disk, internal;
+	struct facts facts;
+	uint16_t comment_length, disk, internal;
 	uint32_t external, offset;
 } __attribute__((packed));
 
@@ -108,34 +111,23 @@ static int deflate_content(struct packer *packer, const struct report *report, c
 }
 
 /* DOS time has no zone and counts pairs of seconds from 1980; it is given in UTC. */
-static void dos_time(uint64_t ms, uint16_t *time, uint16_t *date)
+static struct facts describe(const struct entry *entry, uint64_t ms)
 {
 	struct date d;
 
 	date_of_ms(&d, ms);
-	*time = htole16((uint16_t)(d.hour << 11 | d.minute << 5 | d.second / 2));
-	*date = htole16(
-		(uint16_t)((d.year < 1980 ? 0 : d.year - 1980) << 9 | d.month << 5 | d.day));
-}
-
-static struct local_header local_header(const struct entry *entry, uint64_t ms)
-{
-	struct local_header header = {
-		.signature = htole32(0x04034b50),
+	return (struct facts){
 		.version = htole16(VERSION_NEEDED),
 		.flags = htole16(FLAG_UTF8),
 		.method = htole16(METHOD_DEFLATE),
+		.time = htole16((uint16_t)(d.hour << 11 | d.minute << 5 | d.second / 2)),
+		.date = htole16((uint16_t)((d.year < 1980 ? 0 : d.year - 1980) << 9 | d.month << 5 |
+					   d.day)),
 		.crc = htole32(entry->crc),
 		.packed = htole32((uint32_t)entry->packed),
 		.unpacked = htole32((uint32_t)entry->unpacked),
 		.name_length = htole16((uint16_t)strlen(entry->name)),
 	};
-	uint16_t time, date;
-
-	dos_time(ms, &time, &date);
-	header.time = time;
-	header.date = date;
-	return header;
 }
 
 /* The local header comes first and is right only once the entry is packed: room is left. */
@@ -143,7 +135,7 @@ static int add_entry(struct buf *out, struct entry *entry, const struct report *
 		     const char *metadata)
 {
 	struct packer packer = { .out = out, .entry = entry };
-	struct local_header header = local_header(entry, report->end_ms);
+	struct local_header header = { .signature = htole32(0x04034b50) };
 	int err;
 
 	entry->offset = out->length;
@@ -162,33 +154,22 @@ static int add_entry(struct buf *out, struct entry *entry, const struct report *
 		err = -EFBIG;
 	if (err)
 		return err;
-	header = local_header(entry, report->end_ms);
+	header.facts = describe(entry, report->end_ms);
 	memcpy(out->data + entry->offset, &header, sizeof(header));
 	return 0;
 }
 
 static int add_central(struct buf *out, const struct entry *entry, size_t base, uint64_t ms)
 {
-	struct central_header header = {
+	const struct central_header header = {
 		.signature = htole32(0x02014b50),
 		.made_by = htole16(VERSION_MADE_BY),
-		.version = htole16(VERSION_NEEDED),
-		.flags = htole16(FLAG_UTF8),
-		.method = htole16(METHOD_DEFLATE),
-		.crc = htole32(entry->crc),
-		.packed = htole32((uint32_t)entry->packed),
-		.unpacked = htole32((uint32_t)entry->unpacked),
-		.name_length = htole16((uint16_t)strlen(entry->name)),
+		.facts = describe(entry, ms),
 		.external = htole32(ATTRIBUTES),
 		.offset = htole32((uint32_t)(entry->offset - base)),
 	};
-	uint16_t time, date;
-	int err;
+	int err = buf_append(out, &header, sizeof(header));
 
-	dos_time(ms, &time, &date);
-	header.time = time;
-	header.date = date;
-	err = buf_append(out, &header, sizeof(header));
 	return err ? err : buf_append_string(out, entry->name);
 }
 
