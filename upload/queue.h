@@ -25,7 +25,4 @@
 int queue_open(struct reporter **out, struct reporter *const *reporters, size_t count,
 	       const struct config *config);
 
-/* How long until the next try after FAILURES in a row; RANDOM is below 2^32. */
-uint64_t queue_backoff_ns(unsigned int failures, uint32_t random);
-
 #endif

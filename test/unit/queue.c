@@ -13,6 +13,7 @@
 #include "test/fixtures/a_report.h"
 #include "test/fixtures/folder.h"
 #include "test/fixtures/suite.h"
+#include "upload/lane.h"
 #include "upload/store.h"
 
 static struct config config;
@@ -266,13 +267,13 @@ END_TEST
 
 START_TEST(backoff_grows_to_five_minutes)
 {
-	ck_assert_uint_eq(queue_backoff_ns(0, 0), 0);
-	ck_assert_uint_le(queue_backoff_ns(0, UINT32_MAX), 1000000000u);
-	ck_assert_uint_ge(queue_backoff_ns(0, UINT32_MAX), 999000000u);
-	ck_assert_uint_ge(queue_backoff_ns(3, UINT32_MAX), 7990000000u);
+	ck_assert_uint_eq(lane_backoff_ns(0, 0), 0);
+	ck_assert_uint_le(lane_backoff_ns(0, UINT32_MAX), 1000000000u);
+	ck_assert_uint_ge(lane_backoff_ns(0, UINT32_MAX), 999000000u);
+	ck_assert_uint_ge(lane_backoff_ns(3, UINT32_MAX), 7990000000u);
 	for (unsigned int i = 9; i < 100; i++) {
-		ck_assert_uint_le(queue_backoff_ns(i, UINT32_MAX), 300000000000u);
-		ck_assert_uint_ge(queue_backoff_ns(i, UINT32_MAX), 299000000000u);
+		ck_assert_uint_le(lane_backoff_ns(i, UINT32_MAX), 300000000000u);
+		ck_assert_uint_ge(lane_backoff_ns(i, UINT32_MAX), 299000000000u);
 	}
 }
 END_TEST
