@@ -8,29 +8,19 @@
 
 #include "core/clock.h"
 #include "core/own_thread.h"
+#include "engine/mem_growth.h"
 
 /* Frames of our own between the unwinder and the caller of malloc. */
 #define OWN_FRAMES_MAX 16
-
-/* Less growth than this is noise, and no reason to wake anybody. */
-#define GROWTH_FLOOR_BYTES (1u << 20)
-
-#define GROWTH_NEVER INT64_MAX
 
 _Atomic bool mem_sampling;
 _Atomic uint64_t mem_limit_bytes = MEM_OFF;
 
 static struct {
 	const struct mem_port *_Atomic port;
-	_Atomic uint64_t growth_permil;
-	_Atomic int64_t alarm; /* growth is told when retained passes this */
-	_Atomic bool grown;
 	_Atomic uint64_t lost, evicted, evicted_bytes;
 	struct live *live; /* the collector's; MEM_STACKS_MAX of them */
-	/* Weight of all that is in the table, while growth is watched. On a cache line of its own:
-	 * every sample of every thread writes it. */
-	_Alignas(64) _Atomic int64_t retained;
-} all = { .growth_permil = MEM_OFF, .alarm = GROWTH_NEVER };
+} all;
 
 /* By stack, while the table is read. */
 struct live {
@@ -75,36 +65,6 @@ static size_t caller_stack(const struct mem_port *port, uintptr_t *pcs, const vo
 	return depth;
 }
 
-static bool growth_is_watched(void)
-{
-	return atomic_load_explicit(&all.growth_permil, memory_order_relaxed) != MEM_OFF;
-}
-
-static void retain(const struct mem_port *port, const struct mem_allocation *a)
-{
-	int64_t retained, alarm;
-
-	if (!growth_is_watched())
-		return;
-	retained =
-		atomic_fetch_add_explicit(&all.retained, (int64_t)a->weight, memory_order_relaxed) +
-		(int64_t)a->weight;
-	alarm = atomic_load_explicit(&all.alarm, memory_order_relaxed);
-	if (retained <= alarm)
-		return;
-	/* For one thread, once, until the collector sets the next alarm. */
-	if (!atomic_compare_exchange_strong(&all.alarm, &alarm, GROWTH_NEVER))
-		return;
-	atomic_store(&all.grown, true);
-	port->grown();
-}
-
-static void retain_no_more(const struct mem_allocation *a)
-{
-	if (growth_is_watched())
-		atomic_fetch_sub_explicit(&all.retained, (int64_t)a->weight, memory_order_relaxed);
-}
-
 static void forget_stale(const void *p)
 {
 	struct mem_allocation stale;
@@ -112,7 +72,7 @@ static void forget_stale(const void *p)
 	if (!mem_table_watches(p) || !mem_table_take(p, &stale))
 		return;
 	mem_stacks_freed(stale.stack, count16(&stale), stale.weight);
-	retain_no_more(&stale);
+	mem_growth_fewer(stale.weight);
 }
 
 static void put(const void *p, const struct mem_allocation *a)
@@ -121,7 +81,7 @@ static void put(const void *p, const struct mem_allocation *a)
 
 	if (!mem_table_put(p, a, &evicted))
 		return;
-	retain_no_more(&evicted);
+	mem_growth_fewer(evicted.weight);
 	atomic_fetch_add_explicit(&all.evicted, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&all.evicted_bytes, evicted.weight, memory_order_relaxed);
 }
@@ -131,7 +91,8 @@ static void keep(const struct mem_port *port, const void *p, const struct mem_al
 	/* Freed in a way that we do not see, else it could not be given out again. */
 	forget_stale(p);
 	put(p, a);
-	retain(port, a);
+	if (mem_growth_more(a->weight))
+		port->grown();
 }
 
 /* Between mem_stacks_enter and leave. */
@@ -216,7 +177,7 @@ void mem_on_alloc_end(void *p, size_t size, const void *caller, bool sampled)
 static void end_life(const void *p, uint64_t ticks, const struct mem_allocation *a)
 {
 	mem_stacks_freed(a->stack, count16(a), a->weight);
-	retain_no_more(a);
+	mem_growth_fewer(a->weight);
 	if (atomic_load_explicit(&mem_sampling, memory_order_relaxed))
 		port_get()->freed(p, ticks, a);
 }
@@ -310,11 +271,8 @@ int mem_start(const struct mem_config *config)
 	mem_stop();
 	if (!mem_stacks_clear(mem_table_clear))
 		return -EAGAIN;
-	atomic_store(&all.growth_permil, config->growth_permil);
+	mem_growth_start(config->growth_permil);
 	atomic_store(&all.port, config->port);
-	atomic_store(&all.retained, 0);
-	atomic_store(&all.alarm, GROWTH_NEVER);
-	atomic_store(&all.grown, false);
 	atomic_store(&all.lost, 0);
 	atomic_store(&all.evicted, 0);
 	atomic_store(&all.evicted_bytes, 0);
@@ -358,23 +316,17 @@ static void add_totals(struct mem_totals *sum, const struct mem_totals *t)
 	sum->freed_bytes += t->freed_bytes;
 }
 
-static void mark_live(bool mark[MEM_STACKS_MAX])
+static void find_live(void)
 {
 	memset(all.live, 0, MEM_STACKS_MAX * sizeof(*all.live));
 	mem_table_each(add_live, NULL);
-	for (uint32_t id = 0; id < MEM_STACKS_MAX; id++)
-		mark[id] = all.live[id].bytes != 0;
 }
 
-/* The first call, and each that follows a growth, sets what the next growth is measured by. */
-static void set_alarm(bool grown)
+static void mark_live(bool mark[MEM_STACKS_MAX])
 {
-	int64_t base = atomic_load(&all.retained), step;
-
-	if (!growth_is_watched() || (atomic_load(&all.alarm) != GROWTH_NEVER && !grown))
-		return;
-	step = base / 1000 * (int64_t)atomic_load(&all.growth_permil);
-	atomic_store(&all.alarm, base + (step > GROWTH_FLOOR_BYTES ? step : GROWTH_FLOOR_BYTES));
+	find_live();
+	for (uint32_t id = 0; id < MEM_STACKS_MAX; id++)
+		mark[id] = all.live[id].bytes != 0;
 }
 
 void mem_collect(void (*each)(void *context, const struct mem_retained *retained), void *context,
@@ -386,8 +338,7 @@ void mem_collect(void (*each)(void *context, const struct mem_retained *retained
 	memset(summary, 0, sizeof(*summary));
 	if (!all.live)
 		return;
-	memset(all.live, 0, MEM_STACKS_MAX * sizeof(*all.live));
-	mem_table_each(add_live, NULL);
+	find_live();
 	for (uint32_t id = 0; id < mem_stacks_end(); id++) {
 		mem_stacks_totals(id, &r.totals);
 		r.count = all.live[id].count16 / 16;
@@ -405,8 +356,7 @@ void mem_collect(void (*each)(void *context, const struct mem_retained *retained
 	summary->evicted_bytes = atomic_load(&all.evicted_bytes);
 	summary->lost = atomic_load(&all.lost);
 	summary->lost_stacks = mem_stacks_lost();
-	summary->grown = atomic_exchange(&all.grown, false);
-	set_alarm(summary->grown);
+	summary->grown = mem_growth_measure();
 	if (mem_stacks_crowded())
 		mem_stacks_tidy(mark_live);
 }
