@@ -10,10 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MEM_STACKS_MAX 16384
+#include "engine/mem_tree.h"
 
-/* Deeper ones lose their outer frames. */
-#define MEM_STACK_DEPTH_MAX 1024
+#define MEM_STACKS_MAX 16384
 
 /* Bytes and allocations as estimated. */
 struct mem_totals {
