@@ -26,8 +26,9 @@ struct mem_tree {
 	_Atomic uint32_t used;
 };
 
-/* Add a stack, leaf first, as far as there is room from its outer end on. Returns the node where
- * that ends, and sets *CUT when it is not the leaf. Any thread, async-signal-safe. */
+/* Add a stack of addresses below 2^48, none of them 0, leaf first, as far as there is room from its
+ * outer end on. Returns the node where that ends, and sets *CUT to whether that is not the leaf's.
+ * Any thread, async-signal-safe. */
 uint32_t mem_tree_add(struct mem_tree *tree, const uintptr_t *pcs, size_t depth, bool truncated,
 		      bool *cut);
 
