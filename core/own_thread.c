@@ -2,7 +2,7 @@
 #include "core/own_thread.h"
 
 #include <errno.h>
-#include <limits.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -13,74 +13,67 @@
 
 #include "core/own_fds.h"
 
+#define NICE 10
+
+/* In a slot whose thread has no id yet. */
+#define STARTING (-1)
+
 struct start {
 	char name[16];
 	void *(*run)(void *);
 	void *argument;
+	_Atomic pid_t *slot;
 	bool fds_apart;
 };
 
 static __thread bool own;
-static _Atomic pid_t tids[OWN_THREADS_MAX];
+static _Atomic pid_t tids[OWN_THREADS_MAX]; /* 0: free */
 
-static bool enlist(pid_t tid)
+/* NULL when none is free. */
+static _Atomic pid_t *reserve_slot(void)
 {
 	for (size_t i = 0; i < OWN_THREADS_MAX; i++) {
 		pid_t none = 0;
 
-		if (atomic_compare_exchange_strong(&tids[i], &none, tid))
-			return true;
+		if (atomic_compare_exchange_strong(&tids[i], &none, STARTING))
+			return &tids[i];
 	}
-	return false;
+	return NULL;
 }
 
-static void strike_off(pid_t tid)
+/* On Linux these two are about the calling thread alone. */
+static void be_nice(void)
 {
-	for (size_t i = 0; i < OWN_THREADS_MAX; i++) {
-		pid_t expected = tid;
-
-		if (atomic_compare_exchange_strong(&tids[i], &expected, 0))
-			return;
-	}
+	if (getpriority(PRIO_PROCESS, 0) < NICE)
+		setpriority(PRIO_PROCESS, 0, NICE);
 }
 
 static void *begin(void *argument)
 {
 	struct start start = *(struct start *)argument;
-	void *result = NULL;
+	void *result;
 
 	free(argument);
 	own = true;
 	own_fds_inherit(start.fds_apart);
-	if (!enlist(gettid()))
-		return NULL;
+	atomic_store(start.slot, gettid());
 	prctl(PR_SET_NAME, start.name);
-	/* On Linux this is the priority of the calling thread alone. */
-	setpriority(PRIO_PROCESS, (id_t)gettid(), 10);
+	be_nice();
 	result = start.run(start.argument);
-	strike_off(gettid());
+	atomic_store(start.slot, 0);
 	return result;
 }
 
-int own_thread_start(const char *name, void *(*run)(void *), void *argument)
+static int create(struct start *start)
 {
-	struct start *start = malloc(sizeof(*start));
 	bool was_own = own;
 	pthread_attr_t attr;
 	pthread_t thread;
 	sigset_t every;
-	int err;
+	int err = pthread_attr_init(&attr);
 
-	if (!start)
-		return -ENOMEM;
-	start->run = run;
-	start->argument = argument;
-	start->fds_apart = own_fds_apart();
-	snprintf(start->name, sizeof(start->name), "%s", name);
-
-	err = pthread_attr_init(&attr);
 	if (err)
-		goto out;
+		return -err;
 	sigfillset(&every);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	pthread_attr_setstacksize(&attr, OWN_THREAD_STACK_SIZE);
@@ -89,10 +82,31 @@ int own_thread_start(const char *name, void *(*run)(void *), void *argument)
 	err = pthread_create(&thread, &attr, begin, start);
 	own = was_own;
 	pthread_attr_destroy(&attr);
-out:
-	if (err)
-		free(start);
 	return -err;
+}
+
+int own_thread_start(const char *name, void *(*run)(void *), void *argument)
+{
+	_Atomic pid_t *slot = reserve_slot();
+	struct start *start;
+	int err;
+
+	if (!slot)
+		return -EAGAIN;
+	start = malloc(sizeof(*start));
+	err = start ? 0 : -ENOMEM;
+	if (!err) {
+		*start = (struct start){
+			.run = run, .argument = argument, .slot = slot, .fds_apart = own_fds_apart()
+		};
+		snprintf(start->name, sizeof(start->name), "%s", name);
+		err = create(start);
+	}
+	if (err) {
+		atomic_store(slot, 0);
+		free(start);
+	}
+	return err;
 }
 
 bool own_thread_is(void)

@@ -2,7 +2,6 @@
 #ifndef CORE_OWN_THREAD_H
 #define CORE_OWN_THREAD_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -10,19 +9,20 @@
 #define OWN_THREADS_MAX       8
 #define OWN_THREAD_STACK_SIZE (256u << 10) /* a TLS handshake takes 20 KiB, a demangler more */
 
-/* Start RUN(ARGUMENT) on a detached thread called NAME (15 bytes at most), with every signal
- * blocked from its first instruction on, the lowest priority that still runs, and a stack of
- * OWN_THREAD_STACK_SIZE. Returns 0 or -errno. */
+/* Start RUN(ARGUMENT) on a detached thread called NAME (cut to 15 bytes), with every signal
+ * blocked from its first instruction on, a nice value of 10 or the program's where that is higher,
+ * and a stack of OWN_THREAD_STACK_SIZE. Not in signal context. Returns 0; -EAGAIN when there are
+ * OWN_THREADS_MAX already, or the system has no more; or another -errno. */
 int own_thread_start(const char *name, void *(*run)(void *), void *argument);
 
 /* True in a thread that own_thread_start() made, and while one is being made by this thread.
  * Async-signal-safe. */
 bool own_thread_is(void);
 
-/* True when TID is such a thread. */
+/* True when TID is such a thread. Async-signal-safe. */
 bool own_thread_known(pid_t tid);
 
-/* How many there are now. */
+/* How many there are now, with those that are being made. Async-signal-safe. */
 uint32_t own_thread_count(void);
 
 /* In a forked child: there are none. */

@@ -1,0 +1,110 @@
+/* core/own_thread.c: threads out of the program's way, and never more than can be told from its. */
+#include "core/own_thread.h"
+
+#include <errno.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "test/fixtures/suite.h"
+
+static sem_t begun, may_end;
+
+static struct {
+	char name[16];
+	bool is_own, is_known, all_blocked;
+	int nice;
+} seen;
+
+static bool blocks_all(void)
+{
+	sigset_t mask;
+
+	pthread_sigmask(SIG_SETMASK, NULL, &mask);
+	for (int signo = 1; signo <= 64; signo++)
+		if (signo != SIGKILL && signo != SIGSTOP && (signo < 32 || signo >= SIGRTMIN) &&
+		    !sigismember(&mask, signo))
+			return false;
+	return true;
+}
+
+static void *look_around(void *argument)
+{
+	prctl(PR_GET_NAME, seen.name);
+	seen.is_own = own_thread_is();
+	seen.is_known = own_thread_known(gettid());
+	seen.all_blocked = blocks_all();
+	seen.nice = getpriority(PRIO_PROCESS, 0);
+	sem_post(&begun);
+	sem_wait(&may_end);
+	return argument;
+}
+
+/* Ten seconds at most. */
+static void wait_for_count(uint32_t count)
+{
+	for (int i = 0; i < 10000 && own_thread_count() != count; i++)
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	ck_assert_uint_eq(own_thread_count(), count);
+}
+
+static void set_up(void)
+{
+	ck_assert_int_eq(sem_init(&begun, 0, 0), 0);
+	ck_assert_int_eq(sem_init(&may_end, 0, 0), 0);
+}
+
+START_TEST(is_out_of_the_way)
+{
+	ck_assert_int_eq(own_thread_start("a name that is too long", look_around, NULL), 0);
+	ck_assert_uint_eq(own_thread_count(), 1);
+	ck_assert(!own_thread_is());
+	ck_assert(!own_thread_known(gettid()));
+	sem_wait(&begun);
+	ck_assert_str_eq(seen.name, "a name that is ");
+	ck_assert(seen.is_own && seen.is_known && seen.all_blocked);
+	ck_assert_int_ge(seen.nice, 10);
+	sem_post(&may_end);
+	wait_for_count(0);
+}
+END_TEST
+
+START_TEST(is_as_nice_as_a_program_that_is_nicer)
+{
+	ck_assert_int_eq(setpriority(PRIO_PROCESS, 0, 15), 0);
+	ck_assert_int_eq(own_thread_start("test", look_around, NULL), 0);
+	sem_wait(&begun);
+	ck_assert_int_eq(seen.nice, 15);
+	sem_post(&may_end);
+}
+END_TEST
+
+START_TEST(one_too_many_is_refused)
+{
+	for (int i = 0; i < OWN_THREADS_MAX; i++)
+		ck_assert_int_eq(own_thread_start("test", look_around, NULL), 0);
+	ck_assert_int_eq(own_thread_start("test", look_around, NULL), -EAGAIN);
+	for (int i = 0; i < OWN_THREADS_MAX; i++)
+		sem_post(&may_end);
+	wait_for_count(0);
+	sem_post(&may_end);
+	ck_assert_int_eq(own_thread_start("test", look_around, NULL), 0);
+	wait_for_count(0);
+}
+END_TEST
+
+int main(void)
+{
+	TCase *tests = tcase_create("all");
+
+	tcase_add_checked_fixture(tests, set_up, NULL);
+	tcase_set_timeout(tests, 60);
+	tcase_add_test(tests, is_out_of_the_way);
+	tcase_add_test(tests, is_as_nice_as_a_program_that_is_nicer);
+	tcase_add_test(tests, one_too_many_is_refused);
+	return suite_run(tests);
+}
