@@ -14,7 +14,7 @@ int fd_raise(int fd)
 
 	if (fd < 0)
 		return -errno;
-	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur <= FD_FLOOR)
+	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur / 2 < FD_FLOOR)
 		floor = (int)limit.rlim_cur / 2;
 	raised = fcntl(fd, F_DUPFD_CLOEXEC, floor);
 	err = -errno;

@@ -6,13 +6,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The agent's descriptors lie from here on, where the limit allows: programs count on the
- * lowest free number, and select(2) on small ones. */
+/* The agent's descriptors lie from here on, or in the upper half of what RLIMIT_NOFILE allows where
+ * that begins lower: programs count on the lowest free number, and select(2) on small ones. */
 #define FD_FLOOR 400
 
-/* Take FD, or the error in errno when FD is negative, and move it to FD_FLOOR or above (or as
- * high as RLIMIT_NOFILE allows), close-on-exec. Returns the new descriptor, or -errno with FD
- * closed. */
+/* Take FD, or the error in errno when FD is negative, and move it up there, close-on-exec. Returns
+ * the new descriptor, or -errno with FD closed. */
 int fd_raise(int fd);
 
 /* Write all of DATA at OFFSET, or at the current position when OFFSET is negative.
