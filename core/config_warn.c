@@ -1,9 +1,7 @@
-/* Names that are nearly right, and options that come too early. */
-#include "core/options.h"
-
+/* Warns of variables with our prefix that are no option, and of options that are not built yet. */
 #include <string.h>
 
-#define PREFIX_LENGTH (sizeof(OPTION_PREFIX) - 1)
+#include "core/option_table.h"
 
 static size_t min3(size_t a, size_t b, size_t c)
 {
@@ -69,6 +67,6 @@ static void warn_entry(const char *entry)
 void config_warn(char *const *environment)
 {
 	for (; *environment; environment++)
-		if (!strncmp(*environment, OPTION_PREFIX, PREFIX_LENGTH))
+		if (option_unprefixed(*environment))
 			warn_entry(*environment);
 }

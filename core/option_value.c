@@ -6,6 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/options.h"
+
+/* The longest part of a value that a message shows. */
+#define SHOWN_MAX 100
+
 struct unit {
 	const char *suffix;
 	uint64_t factor;
@@ -103,13 +108,13 @@ static int parse_text(const struct option *option, const char *value, const char
 int option_parse(const struct option *option, const char *value, union option_value *out)
 {
 	static const char *const switches[] = { "off", "on", NULL };
+	unsigned int word = 0;
 	int err;
 
 	switch (option->type) {
 	case OPTION_SWITCH:
-		err = parse_word(switches, value, &out->word);
-		if (!err)
-			out->on = out->word == 1;
+		err = parse_word(switches, value, &word);
+		out->on = word;
 		return err;
 	case OPTION_WORD:
 		return parse_word(option->words, value, &out->word);
@@ -180,4 +185,18 @@ void option_expects(const struct option *option, char *text, size_t size)
 				 option->expects ? option->expects : "text on one line");
 		break;
 	}
+}
+
+int option_complain(const struct option *option, const char *value, char *problem)
+{
+	char shown[SHOWN_MAX + 4], expects[OPTION_EXPECTS_MAX];
+	size_t length = 0;
+
+	for (; *value && length < SHOWN_MAX; value++)
+		shown[length++] = (unsigned char)*value < ' ' || *value == 0x7f ? '?' : *value;
+	snprintf(shown + length, sizeof(shown) - length, "%s", *value ? "..." : "");
+	option_expects(option, expects, sizeof(expects));
+	snprintf(problem, OPTION_PROBLEM_MAX, "%s%s=%s is not accepted: give %s", OPTION_PREFIX,
+		 option->name, option->secret ? "(not shown)" : shown, expects);
+	return -EINVAL;
 }

@@ -32,6 +32,7 @@ struct option {
 
 	const char *fallback; /* the default as written; "": unset */
 	const char *help;     /* one sentence */
+	bool secret;          /* the value is not to be shown */
 	bool unbuilt;         /* this version does nothing with it */
 };
 
@@ -48,6 +49,10 @@ int option_parse(const struct option *option, const char *value, union option_va
 
 /* Write what OPTION accepts into TEXT: "a duration such as 10ms (100us to 1h), or off". */
 void option_expects(const struct option *option, char *text, size_t size);
+
+/* Write into PROBLEM, of OPTION_PROBLEM_MAX bytes, one line that names OPTION, the VALUE that it does
+ * not accept (whatever that holds), and what it would. Returns -EINVAL. */
+int option_complain(const struct option *option, const char *value, char *problem);
 
 /* The checks of the texts that have a form. */
 bool check_library(const char *value);  /* a soname or an absolute path */

@@ -1,0 +1,140 @@
+/* The config that comes of the table of options and an environment. */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/option_table.h"
+
+/* The value in ENTRY, "NAME=value", when that is OPTION's name; else NULL. */
+static const char *value_of(const struct option *option, const char *entry)
+{
+	size_t length = strlen(option->name);
+
+	return !strncmp(entry, option->name, length) && entry[length] == '=' ? entry + length + 1
+									     : NULL;
+}
+
+/* Each option's value in ENVIRONMENT, or NULL. As getenv(3), the first of two counts; an empty
+ * value counts as none, since that is how a unit file or a container unsets one. */
+static void find_values(char *const *environment, const char *values[OPTION_COUNT])
+{
+	const char *entry, *value;
+
+	memset(values, 0, OPTION_COUNT * sizeof(*values));
+	for (; *environment; environment++) {
+		entry = option_unprefixed(*environment);
+		for (size_t i = 0; entry && i < OPTION_COUNT; i++) {
+			value = value_of(&option_table[i], entry);
+			if (!value)
+				continue;
+			if (!values[i])
+				values[i] = value;
+			break;
+		}
+	}
+	for (size_t i = 0; i < OPTION_COUNT; i++)
+		if (values[i] && !*values[i])
+			values[i] = NULL;
+}
+
+static void store(struct config *config, const struct option *option,
+		  const union option_value *value)
+{
+	char *field = (char *)config + option->offset;
+
+	switch (option->type) {
+	case OPTION_SWITCH:
+		memcpy(field, &value->on, sizeof(value->on));
+		break;
+	case OPTION_WORD:
+		memcpy(field, &value->word, sizeof(value->word));
+		break;
+	case OPTION_DURATION:
+	case OPTION_SIZE:
+	case OPTION_SHARE:
+		memcpy(field, &value->number, sizeof(value->number));
+		break;
+	case OPTION_TEXT:
+		memcpy(field, &value->text, sizeof(value->text));
+		break;
+	}
+}
+
+/* Set one field to VALUE, or to its default when that is NULL. */
+static int set(struct config *config, const struct option *option, const char *value)
+{
+	union option_value parsed = { .text = NULL };
+	int err = 0;
+
+	if (value || *option->fallback)
+		err = option_parse(option, value ? value : option->fallback, &parsed);
+	if (!err)
+		store(config, option, &parsed);
+	return err;
+}
+
+static int set_some(struct config *config, const char *const *values, size_t from, size_t to,
+		    char problem[OPTION_PROBLEM_MAX])
+{
+	for (size_t i = from; i < to; i++)
+		if (set(config, &option_table[i], values[i]))
+			return option_complain(&option_table[i], values[i], problem);
+	return 0;
+}
+
+/* The program may change its environment, so the texts that came from there are copied into
+ * one block, with the executable's name behind them where that is the group. */
+static int own_texts(struct config *config, const char *const *values)
+{
+	char executable[NAME_MAX + 1];
+	size_t size = 0;
+	char *p;
+
+	executable_name(executable, sizeof(executable));
+	for (size_t i = 0; i < OPTION_COUNT; i++)
+		if (values[i] && option_table[i].type == OPTION_TEXT)
+			size += strlen(values[i]) + 1;
+	if (!config->profiling_group)
+		size += strlen(executable) + 1;
+	config->strings = p = malloc(size);
+	if (!p)
+		return -ENOMEM;
+
+	for (size_t i = 0; i < OPTION_COUNT; i++) {
+		if (!values[i] || option_table[i].type != OPTION_TEXT)
+			continue;
+		strcpy(p, values[i]);
+		set(config, &option_table[i], p); /* was accepted before */
+		p += strlen(p) + 1;
+	}
+	if (!config->profiling_group)
+		config->profiling_group = strcpy(p, executable);
+	return 0;
+}
+
+int config_read(struct config *config, char *const *environment, char problem[OPTION_PROBLEM_MAX])
+{
+	const char *values[OPTION_COUNT];
+	int err;
+
+	memset(config, 0, sizeof(*config));
+	problem[0] = '\0';
+	find_values(environment, values);
+	err = set_some(config, values, 0, 1, problem);
+	if (err || !config->enabled) /* inert: no other value counts, or is complained of */
+		return err;
+	err = set_some(config, values, 1, OPTION_COUNT, problem);
+	if (err)
+		return err;
+	if (config->listen && !listen_is_local(config->listen) && !config->listen_token)
+		return option_complain(option_lookup("LISTEN"), config->listen, problem);
+	config->local_max_bytes_set = values[option_lookup("LOCAL_MAX_BYTES") - option_table];
+	return own_texts(config, values);
+}
+
+void config_free(struct config *config)
+{
+	free(config->strings);
+	memset(config, 0, sizeof(*config));
+}
