@@ -34,8 +34,8 @@ check() {
 	}
 }
 
-# have COMMAND...: whether each is there; the first names the program that is left out otherwise.
-have() {
+# at_hand COMMAND...: whether each is there; the first names the program that is left out otherwise.
+at_hand() {
 	for command in "$@"; do
 		command -v "$command" >/dev/null || {
 			left_out="$left_out $1"
@@ -44,30 +44,30 @@ have() {
 	done
 }
 
-have "${CC:-cc}" && {
+at_hand "${CC:-cc}" && {
 	# shellcheck disable=SC2086 # words
 	"${CC:-cc}" -std=gnu11 -D_GNU_SOURCE $flags -s -o "$work/c" test/programs/stacks.c || exit 1
 	measure C "$work/c" "$seconds"
 }
 
-have "${CXX:-c++}" && {
+at_hand "${CXX:-c++}" && {
 	# shellcheck disable=SC2086 # words
 	"${CXX:-c++}" -std=c++17 $flags -o "$work/cc" test/programs/stacks.cc || exit 1
 	measure C++ "$work/cc" "$seconds"
 }
 
-have rustc && {
+at_hand rustc && {
 	rustc -C opt-level=2 -C force-frame-pointers=no -o "$work/rs" test/programs/stacks.rs || exit 1
 	measure Rust "$work/rs" "$seconds"
 }
 
-have sqlite3 &&
+at_hand sqlite3 &&
 	measure sqlite3 sqlite3 :memory: "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL
 		SELECT x + 1 FROM c WHERE x < $seconds * 2000000)
 		SELECT count(DISTINCT printf('%d', x % 999)), max(x * x % 7919) FROM c"
 
 # By its path: what comes first in PATH need not be the distribution's.
-have /usr/bin/python3 &&
+at_hand /usr/bin/python3 &&
 	measure python3 /usr/bin/python3 -c "
 import time
 import asyncio, ctypes, decimal, email.mime.text, hashlib, json, re, sqlite3, ssl, unittest
@@ -77,13 +77,13 @@ while time.process_time() < $seconds:
     sum(decimal.Decimal(i) / 3 for i in range(300))
     hashlib.sha256(b'x' * 100000).digest()"
 
-have node && measure node node -e "
+at_hand node && measure node node -e "
 while (process.cpuUsage().user < $seconds * 1e6) {
 	const rows = JSON.parse(JSON.stringify(Array.from({ length: 2000 }, (_, i) => ({ i, s: 't' + i }))));
 	rows.sort((a, b) => b.i * 7919 % 2003 - a.i).map((r) => r.s.replace(/t(\d)/g, (_, d) => d + 't'));
 }"
 
-have redis-server redis-benchmark redis-cli && {
+at_hand redis-server redis-benchmark redis-cli && {
 	profiled "$work/redis" builtin CPU_INTERVAL=1ms WALL_INTERVAL=off redis-server --port 0 \
 		--unixsocket "$work/redis.sock" --save '' --dir "$work" >"$work/redis.log" 2>&1 &
 	server=$!

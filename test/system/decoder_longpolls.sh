@@ -2,30 +2,30 @@
 # longpolls, nativemem and duration on the recordings test.jfr and test-nativemem.jfr of the
 # async-profiler Rust agent, whose directory ASPROF_TEST_JFR_DIR names: to the byte what its
 # decoder's own tests expect.
-set -u
-agent=${B:-build}/asprof-agent
+. "$(dirname "$0")/agent.inc"
 dir=${ASPROF_TEST_JFR_DIR:-}
-if [ ! -e "$dir/test.jfr" ] || [ ! -e "$dir/test-nativemem.jfr" ]; then
-	echo 'ASPROF_TEST_JFR_DIR names no directory with test.jfr and test-nativemem.jfr'
-	exit 77
-fi
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
-failed=0
+[ -e "$dir/test.jfr" ] && [ -e "$dir/test-nativemem.jfr" ] ||
+	skip 'ASPROF_TEST_JFR_DIR names no directory with test.jfr and test-nativemem.jfr'
 
-# expect WORDS... : compares with standard input; -head cuts after the first sample.
+# expect WORDS...: all that is printed is standard input.
 expect() {
-	cat >"$tmp/want"
-	"$agent" "$@" >"$tmp/all" || failed=1
-	head -c "$(wc -c <"$tmp/want")" "$tmp/all" >"$tmp/got"
-	[ -n "${WHOLE:-}" ] && cp "$tmp/all" "$tmp/got"
-	cmp -s "$tmp/want" "$tmp/got" && return
-	echo "FAIL: $*"
-	diff "$tmp/want" "$tmp/got" | head -n 10
-	failed=1
+	cat >"$work/want"
+	"$agent" "$@" >"$work/all" || fail "$*: status $?"
+	same "$*" "$work/all"
 }
 
-WHOLE=1
+# expect_first WORDS...: what is printed begins with standard input.
+expect_first() {
+	cat >"$work/want"
+	"$agent" "$@" >"$work/all" || fail "$*: status $?"
+	head -c "$(wc -c <"$work/want")" "$work/all" >"$work/first"
+	same "$*" "$work/first"
+}
+
+same() {
+	cmp -s "$work/want" "$2" || fail "$1: $(diff "$work/want" "$2" | head -n 10)"
+}
+
 expect longpolls "$dir/test.jfr" 200us --stack-depth 4 <<'END'
 [95.789203] thread 1880 - poll of 219us
  -   1: libc.so.6.clock_nanosleep
@@ -73,8 +73,7 @@ END
 expect duration "$dir/test.jfr" <<'END'
 15.003104
 END
-WHOLE=
-expect longpolls "$dir/test.jfr" 200us --stack-depth 4 --include-non-pollcatch <<'END'
+expect_first longpolls "$dir/test.jfr" 200us --stack-depth 4 --include-non-pollcatch <<'END'
 [87.831540] thread 1878 - sample with no pollcatch information
  -   1: libc.so.6.epoll_wait
  -   2: simple.mio::sys::unix::selector::Selector::select
@@ -83,7 +82,7 @@ expect longpolls "$dir/test.jfr" 200us --stack-depth 4 --include-non-pollcatch <
  -  49 more frame(s) (pass --stack-depth=53 to show)
 
 END
-expect longpolls "$dir/test.jfr" --stack-depth 4 <<'END'
+expect_first longpolls "$dir/test.jfr" --stack-depth 4 <<'END'
 [86.789064] thread 1878 - poll of 77us
  -   1: libc.so.6.clock_nanosleep
  -   2: libc.so.6.nanosleep
@@ -92,5 +91,4 @@ expect longpolls "$dir/test.jfr" --stack-depth 4 <<'END'
  -  55 more frame(s) (pass --stack-depth=59 to show)
 
 END
-[ "$failed" = 0 ] && echo 'to the byte'
-exit $failed
+echo 'to the byte'

@@ -1,10 +1,7 @@
 #!/bin/bash
 # With async-profiler for cpu and wall the builtin sampler's memory stands in the same reports.
 . "$(dirname "$0")/mem.inc"
-[ -n "${ASPROF_TEST_LIB:-}" ] || {
-	echo "ASPROF_TEST_LIB is not set"
-	exit 77
-}
+[ -n "${ASPROF_TEST_LIB:-}" ] || skip "ASPROF_TEST_LIB is not set"
 export ASPROF_AGENT_NATIVE_MEM=64k
 
 totals=$(program mem_totals) || exit 1

@@ -95,4 +95,4 @@ out=$(ASPROF_AGENT_NATIVE_MEM=0 preloaded "$own" 2>"$work/err") || fail "status 
 [ "$out" = "own 1" ] || fail "own malloc: $out"
 grep -q "native memory: .*/mem_own has a malloc of its own" "$work/err" ||
 	fail "own malloc is not recognised: $(cat "$work/err")"
-[ $found -gt 0 ] || { echo "no program to try"; exit 77; }
+[ $found -gt 0 ] || skip "no program to try"

@@ -2,10 +2,7 @@
 # With each allocation recorded gcc compiles a large file to the same object; what could not be
 # recorded is counted. FUNCTIONS=10000 makes a file that takes minutes.
 . "$(dirname "$0")/mem.inc"
-command -v gcc >/dev/null || {
-	echo "needs gcc"
-	exit 77
-}
+have gcc
 
 for ((i = 0; i < ${FUNCTIONS:-300}; i++)); do
 	echo "int f$i(int a) { int s = 0; for (int j = 0; j < a; j++) s += j * $i ^ (s >> 3); return s; }"

@@ -2,10 +2,7 @@
 # Totals by stack and retained bytes are within 3% of what a program says it allocated, and
 # nothing that was freed is retained. ROUNDS=20 takes about a minute.
 . "$(dirname "$0")/mem.inc"
-command -v jfr >/dev/null && command -v python3 >/dev/null || {
-	echo "needs jfr (of a JDK) and python3"
-	exit 77
-}
+have jfr python3
 
 totals=$(program mem_totals) || exit 1
 export ASPROF_AGENT_NATIVE_MEM=64k

@@ -13,7 +13,4 @@ for how in unshare setns; do
 		fail "$how: status $? $(cat "$work/err")"
 	grep -qx 'exiting 0: 0 started, 0 ended, 0 bad' "$work/err" || fail "$(cat "$work/err")"
 done
-[ -n "$ran" ] || {
-	echo "namespaces are not allowed here"
-	exit 77
-}
+[ -n "$ran" ] || skip "namespaces are not allowed here"

@@ -155,8 +155,5 @@ for name in sqlite3 python3 node git bash gcc perl; do
 	[ -s "${reports[0]}" ] || fail "$name: no report, so nothing was tried"
 	ran=$((ran + 1))
 done
-[ $ran -gt 0 ] || {
-	echo "none of the programs is installed"
-	exit 77
-}
+[ $ran -gt 0 ] || skip "none of the programs is installed"
 echo "$ran programs"

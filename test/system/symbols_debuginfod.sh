@@ -2,12 +2,7 @@
 # Debug files from a server: Debian's debuginfod, on loopback. Needs its package.
 set -u
 . "$(dirname "$0")/agent.inc"
-for tool in debuginfod curl python3; do
-	command -v $tool >/dev/null || {
-		echo "no $tool on this machine"
-		exit 77
-	}
-done
+have debuginfod curl python3
 . test/system/symbols.inc
 
 unset http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY

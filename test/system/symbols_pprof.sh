@@ -2,10 +2,7 @@
 # What `go tool pprof` makes of addresses, build-ids, inlined functions and lines. Needs Go.
 set -u
 . "$(dirname "$0")/agent.inc"
-command -v go >/dev/null || {
-	echo 'no Go on this machine'
-	exit 77
-}
+have go
 . test/system/symbols.inc
 
 pprof() {

@@ -7,10 +7,7 @@ have curl
 
 /usr/bin/python3 "$here/metadata_server.py" >"$work/port" 2>"$work/refused" &
 pids+=($!)
-for _ in $(seq 50); do
-	[ -s "$work/port" ] && break
-	sleep 0.1
-done
+until_true [ -s "$work/port" ] || fail "no metadata services"
 metadata=http://127.0.0.1:$(cat "$work/port")
 store
 

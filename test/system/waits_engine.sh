@@ -2,10 +2,7 @@
 # As waits.sh and signals.sh, with the signals of async-profiler.
 . "$(dirname "$0")/interpose.inc"
 
-[ -n "${ASPROF_TEST_LIB:-}" ] || {
-	echo "ASPROF_TEST_LIB does not name async-profiler's library"
-	exit 77
-}
+[ -n "${ASPROF_TEST_LIB:-}" ] || skip "ASPROF_TEST_LIB does not name async-profiler's library"
 export TEST_RECORDING=$work/recording.jfr
 interposers interpose_engine
 
