@@ -142,8 +142,8 @@ static void keep_limits(struct spool *spool, uint64_t more)
 {
 	uint64_t now = clock_monotonic_ns(), max = spool->max_bytes;
 	uint64_t *held = &spool->store.losses.spooled_bytes;
-	int64_t oldest = (int64_t)(clock_realtime_ns() / 1000000000u) -
-			 (int64_t)(STORE_AGE_MAX_MS / 1000);
+	int64_t oldest =
+		(int64_t)(clock_realtime_ns() / 1000000000u) - (int64_t)(STORE_AGE_MAX_MS / 1000);
 
 	if (spool->looked_ns && now - spool->looked_ns < LOOK_INTERVAL_NS && *held + more <= max)
 		return;
