@@ -62,8 +62,8 @@ static void allocated(const void *p, uint64_t ticks, const struct mem_allocation
 static void freed(const void *p, uint64_t ticks, const struct mem_allocation *a)
 {
 	(void)p;
-	freed_ticks = ticks;
 	pthread_mutex_lock(&lock);
+	freed_ticks = ticks;
 	frees++;
 	last_freed = *a;
 	pthread_mutex_unlock(&lock);
