@@ -1,6 +1,7 @@
 /* Strings kept once each, and freed all at once. */
 #include "engine/string_pool.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,13 +34,13 @@ static const char **find_slot(const char **slots, size_t count, const char *text
 	return &slots[i];
 }
 
-static int grow(struct string_pool *pool)
+static bool grow(struct string_pool *pool)
 {
 	size_t count = pool->slot_count ? pool->slot_count * 2 : SLOTS_MIN;
 	const char **slots = calloc(count, sizeof(*slots));
 
 	if (!slots)
-		return -1;
+		return false;
 	for (size_t i = 0; i < pool->slot_count; i++) {
 		const char *text = pool->slots[i];
 
@@ -49,7 +50,7 @@ static int grow(struct string_pool *pool)
 	free(pool->slots);
 	pool->slots = slots;
 	pool->slot_count = count;
-	return 0;
+	return true;
 }
 
 static char *room_for(struct string_pool *pool, size_t size)
@@ -81,7 +82,7 @@ const char *string_pool_intern(struct string_pool *pool, const char *text)
 	const char **slot;
 	char *copy;
 
-	if (pool->count >= pool->slot_count / 2 && grow(pool))
+	if (pool->count >= pool->slot_count / 2 && !grow(pool))
 		return NULL;
 	slot = find_slot(pool->slots, pool->slot_count, text, length);
 	if (*slot)

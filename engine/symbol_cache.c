@@ -1,6 +1,7 @@
 /* What addresses were found to be called: answers of earlier chunks, within a bound. */
 #include "engine/symbol_cache.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,13 +33,13 @@ struct symbol_entry *symbol_cache_find(struct symbol_cache *cache, uint64_t modu
 	return entry;
 }
 
-static int grow(struct symbol_cache *cache)
+static bool grow(struct symbol_cache *cache)
 {
 	size_t capacity = cache->capacity ? cache->capacity * 2 : CAPACITY_MIN;
 	struct symbol_entry *entries = calloc(capacity, sizeof(*entries));
 
 	if (!entries)
-		return -1;
+		return false;
 	for (size_t i = 0; i < cache->capacity; i++) {
 		const struct symbol_entry *entry = &cache->entries[i];
 
@@ -48,7 +49,7 @@ static int grow(struct symbol_cache *cache)
 	free(cache->entries);
 	cache->entries = entries;
 	cache->capacity = capacity;
-	return 0;
+	return true;
 }
 
 struct symbol_entry *symbol_cache_add(struct symbol_cache *cache, uint64_t module, uint64_t address)
@@ -57,7 +58,7 @@ struct symbol_entry *symbol_cache_add(struct symbol_cache *cache, uint64_t modul
 
 	if (entry)
 		return entry;
-	if (cache->count >= cache->capacity - cache->capacity / 4 && grow(cache))
+	if (cache->count >= cache->capacity - cache->capacity / 4 && !grow(cache))
 		return NULL;
 	entry = slot_of(cache->entries, cache->capacity, module, address);
 	memset(entry, 0, sizeof(*entry));
@@ -68,22 +69,22 @@ struct symbol_entry *symbol_cache_add(struct symbol_cache *cache, uint64_t modul
 	return entry;
 }
 
-/* Copy ENTRY into CACHE, which has not yet seen it. False: it is full. */
-static int keep(struct symbol_cache *cache, const struct symbol_entry *entry)
+/* Copy ENTRY into CACHE, which has not yet seen it. False when it is full, or memory is out. */
+static bool keep(struct symbol_cache *cache, const struct symbol_entry *entry)
 {
 	const char *name = NULL;
 	struct symbol_entry *copy;
 
 	if (cache->count >= SYMBOL_CACHE_ENTRIES || cache->strings.bytes >= SYMBOL_CACHE_BYTES)
-		return 0;
+		return false;
 	if (entry->name && !(name = string_pool_intern(&cache->strings, entry->name)))
-		return 0;
+		return false;
 	copy = symbol_cache_add(cache, entry->module, entry->address);
 	if (!copy)
-		return 0;
+		return false;
 	*copy = *entry;
 	copy->name = name;
-	return 1;
+	return true;
 }
 
 void symbol_cache_trim(struct symbol_cache *cache)
@@ -100,7 +101,7 @@ void symbol_cache_trim(struct symbol_cache *cache)
 		symbol_cache_free(cache);
 		*cache = kept;
 	}
-	/* The number marks free slots as 0; after four thousand million chunks begin anew. */
+	/* `used` is the number plus one, and 0 marks free slots: begin anew before it wraps. */
 	if (++cache->chunk == UINT32_MAX)
 		symbol_cache_free(cache);
 }
