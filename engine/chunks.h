@@ -34,9 +34,9 @@ struct chunks {
 	uint64_t opened_realtime_ns, opened_monotonic_ns;
 };
 
-/* At the end of the file FD, which stays the caller's. The settings are NULL where no such samples
- * will come. BESIDE_ANOTHER: the file's chunks will be put beside those of another engine.
- * Returns 0 (release with chunks_close) or -errno. */
+/* Write to the end of the file FD, which stays the caller's. SAMPLES and MEMORY are the settings of
+ * either kind of chunk, NULL where there will be none. BESIDE_ANOTHER: the file's chunks will be
+ * put beside those of another engine. Returns 0 (release with chunks_close) or -errno. */
 int chunks_open(struct chunks *chunks, int fd, const chunk_settings *samples,
 		const chunk_settings *memory, bool beside_another);
 
@@ -46,8 +46,8 @@ void chunks_close(struct chunks *chunks);
 /* Begin a chunk of each. Returns 0 or -errno. */
 int chunks_begin(struct chunks *chunks);
 
-/* Finish them at TICKS, with the modules, and with SYMBOLS for the frames. Returns 0, or -errno: the
- * chunk is lost. */
+/* Write the modules, and the names of the frames by SYMBOLS, and finish the chunks at TICKS.
+ * Returns 0, or -errno: a chunk is lost. */
 int chunks_end(struct chunks *chunks, struct symbols *symbols, uint64_t ticks);
 
 /* Whether native memory has a writer of its own. */

@@ -199,8 +199,8 @@ int collector_rotate(void)
 	return ended ? ended : err;
 }
 
-/* A thread that was preempted while it filled in a sample holds up those behind it. No new ones come,
- * so it is soon done; else they are not in the recording. */
+/* A thread that was preempted while it filled in a sample holds up those behind it in the ring. No
+ * new ones come, so it is soon done; after 10 ms what is left stays out of the recording. */
 static void wait_for_producers(void)
 {
 	static const struct timespec a_moment = { .tv_nsec = 500000 };

@@ -59,8 +59,9 @@ bool demangle_wanted(const char *symbol)
 	return symbol[0] == '_' && (symbol[1] == 'Z' || symbol[1] == 'R');
 }
 
-/* libiberty has no way to be told to stop, and may have gigabytes to say. What it holds in that
- * moment is on the stack, but for the few bytes of a non-ASCII Rust identifier, which are lost. */
+/* libiberty cannot be told to stop, and may have gigabytes to say, so a jump leaves it. What it
+ * holds at that moment is on its stack, but for the few bytes of a Rust identifier that is not
+ * ASCII, which are leaked. */
 static void take(const char *piece, size_t length, void *context)
 {
 	struct demangler *demangler = context;

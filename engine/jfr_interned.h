@@ -20,13 +20,14 @@ struct jfr_interned {
 	 * chunk to chunk: a reader that looks for leaks over all chunks of a file keeps the pools
 	 * of all of them together. */
 	uint32_t first_stack_id; /* the stack numbered n has this plus n */
-	uint32_t next_id;
-	uint32_t base_id;
+	uint32_t next_id;        /* of the next chunk */
+	uint32_t base_id;        /* where the counter begins, and begins again */
 };
 
-/* Ids start beyond those that async-profiler's tables of a usual size give out, and start over
- * after JFR_IDS: a file may hold chunks of both, and of our two writers, and has three bytes for
- * an id. Memory events have one or two bytes where async-profiler has no part in the file. */
+/* A file may hold chunks of async-profiler and of our two writers, and a reader may keep the pools
+ * of all of them, so each writer has a range of ids. Ours begin beyond what async-profiler's tables
+ * of a usual size reach, and start over after JFR_IDS, so that an id fits three bytes. In a file
+ * without async-profiler's chunks memory events have small ids, of one or two bytes. */
 #define JFR_IDS        (1u << 19)
 #define JFR_SMALL_IDS  1u
 #define JFR_FIRST_ID   (1u << 20)

@@ -24,10 +24,14 @@ struct jfr_threads {
 	uint64_t full; /* mentions that found no room */
 };
 
+/* Name TID; the newest name counts, and a long one is cut. */
 void jfr_threads_name(struct jfr_threads *t, pid_t tid, const char *name);
-void jfr_threads_use(struct jfr_threads *t, pid_t tid);
 bool jfr_threads_named(const struct jfr_threads *t, pid_t tid);
 
+/* An event mentions TID: it is then among those that are written. */
+void jfr_threads_use(struct jfr_threads *t, pid_t tid);
+
+/* Forget all threads. Memory beyond what a usual chunk needs is given back. */
 void jfr_threads_reset(struct jfr_threads *t);
 void jfr_threads_free(struct jfr_threads *t);
 

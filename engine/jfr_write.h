@@ -24,11 +24,11 @@ int jfr_writer_open(struct jfr_writer **out, int fd, off_t base);
 /* Whose chunks of the same time lie beside those of a writer, in one file. */
 enum jfr_beside { JFR_ALONE, JFR_BESIDE_OURS, JFR_BESIDE_ANOTHERS };
 
-/* Before the first chunk: W's chunks hold memory events alone. They are for being many, so times
- * count 2^COARSE ticks from the chunk's start: three bytes, not seven or eight, when that is a
- * microsecond (clock_microsecond_shift). (User events may hold ticks in their data, so their chunks
- * need the counter's own.) Ids come from a range of their own. Where the chunks beside W's tell how
- * long that time was, W's tell a duration of nothing, as readers add them up. */
+/* Before the first chunk: W's chunks hold memory events alone, which are many, and so are short.
+ * Their times count units of 2^COARSE ticks from the chunk's start on: three bytes instead of seven
+ * or eight when a unit is a microsecond (clock_microsecond_shift). Other chunks keep the counter's
+ * ticks, as the data of a user event may hold some. Their ids come from a range of their own.
+ * Readers add up the durations of chunks: where those BESIDE W's tell how long it was, W's tell 0. */
 void jfr_writer_memory_only(struct jfr_writer *w, unsigned coarse, enum jfr_beside beside);
 
 /* An open chunk stays in the file unfinished. W may be NULL. */

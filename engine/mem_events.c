@@ -186,6 +186,7 @@ static void say_heavy(struct symbols *symbols, const struct heavy *h)
 	struct symbol names[LOG_FRAMES] = { 0 };
 	struct buf line = BUF_INIT(800);
 	uintptr_t pcs[LOG_FRAMES];
+	const char *stack;
 
 	for (size_t i = 0; i < h->depth; i++)
 		pcs[i] = i ? symbols_call_site(h->pcs[i]) : h->pcs[i];
@@ -196,8 +197,10 @@ static void say_heavy(struct symbols *symbols, const struct heavy *h)
 		if (buf_printf(&line, "%s%.120s", i ? " < " : "",
 			       names[i].name ? names[i].name : "[unknown]"))
 			break;
+	stack = buf_string(&line);
 	log_warn("NATIVE_MEM_GROWTH: %llu bytes in %llu allocations: %s",
-		 (unsigned long long)h->bytes, (unsigned long long)h->count, buf_string(&line));
+		 (unsigned long long)h->bytes, (unsigned long long)h->count,
+		 stack ? stack : "[no memory for their stack]");
 	buf_free(&line);
 }
 

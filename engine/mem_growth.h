@@ -8,8 +8,8 @@
 /* Begin with nothing retained, and watch for a growth by PERMIL thousandths; UINT64_MAX: none. */
 void mem_growth_start(uint64_t permil);
 
-/* BYTES more are retained, or fewer. Any thread, async-signal-safe. more is true for one caller when
- * the share is passed, and then for nobody until it is measured anew. */
+/* BYTES more are retained, or fewer. Any thread, async-signal-safe. The first returns true to one
+ * caller when the share is passed, and then to nobody until it is measured anew. */
 bool mem_growth_more(uint64_t bytes);
 void mem_growth_fewer(uint64_t bytes);
 

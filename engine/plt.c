@@ -21,7 +21,7 @@ struct stub {
 #if defined(__x86_64__)
 #define R_IRELATIVE R_X86_64_IRELATIVE
 
-/* Either "jmp *slot(%rip)", or "push $number; jmp", both perhaps behind endbr64 or with a prefix. */
+/* Either "jmp *slot(%rip)" or "push $number; jmp", both perhaps behind endbr64 or a prefix. */
 static bool decode(const uint8_t *code, struct stub *stub)
 {
 	static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };

@@ -10,7 +10,7 @@
 /* Answer those of MATCHES that are not found yet and lie in a stub of .plt, .plt.sec, .plt.got or
  * .iplt: from the slot that it jumps through, and the relocation of that slot. Their names are in
  * *STRINGS. A slot that is filled in by a resolver at load has no name there: such a match is told
- * its resolver. Returns 0, -ENOENT when the file has no stubs, or -errno. */
+ * its resolver. Returns 0, -ENOENT when the file has no dynamic symbols, or -errno. */
 int plt_match(struct elf *elf, struct symbol_match *matches, size_t count,
 	      const Elf64_Shdr **strings);
 

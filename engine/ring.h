@@ -30,7 +30,7 @@ struct sample {
 	uint8_t state; /* enum jfr_thread_state */
 	bool truncated;
 	uint8_t unused;
-	uint32_t reserved; /* what size becomes */
+	uint32_t reserved; /* what size becomes by the commit */
 	uint32_t count;    /* addresses in pcs[], or bytes of payload */
 	uint64_t ticks;
 	uint64_t args[3];

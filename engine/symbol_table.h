@@ -34,10 +34,10 @@ struct symbol_match {
 };
 
 /* Answer those of MATCHES, sorted by address, that are not found yet, from TABLE with the names
- * in STRINGS. A sized symbol is the answer within its size only. One without a size (assembler)
- * reaches to where the next begins or another ends, within its section. Of aliases it takes functions over labels,
- * global names over local ones, then what has fewest underscores in front, and is shortest.
- * Returns 0 or -errno; after an error none of the answers comes from this table. */
+ * in STRINGS. A symbol with a size is the answer within its size only; one without (assembler)
+ * reaches to where the next begins or another ends, within its section. Of aliases a function is
+ * taken over a label, a global name over a local one, then the one with fewer underscores in front,
+ * then the shorter. Returns 0 or -errno; after an error no answer comes from this table. */
 int symbol_table_match(struct elf *elf, const Elf64_Shdr *table, const Elf64_Shdr *strings,
 		       struct symbol_match *matches, size_t count);
 

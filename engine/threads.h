@@ -35,7 +35,7 @@ struct thread {
 	_Atomic bool ended; /* its owner is gone, or going with every signal blocked */
 	uint32_t index;
 	_Atomic uint32_t next_free;
-	bool found; /* by looking: its end is seen by looking, too */
+	bool found; /* by looking, so that its end is seen by looking, too */
 	/* Stack that is mapped for certain; 0 where unknown. */
 	uintptr_t stack_low, stack_high;
 	uintptr_t entry; /* the function that it was made for; 0: not known */

@@ -6,7 +6,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Whether the process has COUNT threads; false where that cannot be told. Much cheaper than a list. */
+/* Whether the process has COUNT threads; false where that cannot be told. Much cheaper than a
+ * list. */
 bool tids_are(size_t count);
 
 /* List them, sorted, in *TIDS (malloc'd). Returns their number or -errno. */
