@@ -5,7 +5,6 @@
 #include "engine/mem_events.h"
 
 #include <stdatomic.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 

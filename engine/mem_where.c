@@ -5,7 +5,6 @@
 #include "engine/mem_where.h"
 
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,6 @@
  * tgkill would live on into the new program, and kill it. */
 #include "engine/thread_clock.h"
 
-#include <errno.h>
 #include <signal.h>
 
 #include "core/random.h"

@@ -2,7 +2,6 @@
 #include "upload/credentials.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "upload/secret.h"

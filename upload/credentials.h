@@ -30,7 +30,8 @@ struct credentials_provider {
 	void (*destroy)(struct credentials_provider *provider);
 };
 
-/* Each of these makes a provider; AWS must outlive it. 0 or -ENOMEM. */
+/* Each of these makes a provider (release with its destroy), which AWS must outlive. Returns 0 or
+ * -ENOMEM. All calls are made by the one thread that AWS is used by. */
 typedef int credentials_open(struct credentials_provider **out, struct aws *aws);
 
 credentials_open credentials_environment; /* AWS_ACCESS_KEY_ID and its companions */

@@ -1,4 +1,4 @@
-/* The providers of credentials in a row: the first that is set up here, and from then on that one. */
+/* Providers of credentials in a row: the first that is set up here is asked from then on. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>

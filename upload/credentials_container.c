@@ -1,7 +1,6 @@
 /* Credentials from the agent that runs a container: ECS, EKS pod identity, Greengrass.
  * Described under "Container credential provider" in the SDKs' reference guide. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "upload/credentials_simple.h"

@@ -1,5 +1,5 @@
-/* Dates of the Gregorian calendar, in UTC. Asks neither TZ nor the C library, whose gmtime_r() takes
- * a lock that a fork may catch. Any thread. */
+/* Dates of the Gregorian calendar, in UTC. Not by the C library's gmtime_r(), which takes a lock
+ * that a fork of the program may catch. Any thread. */
 #ifndef UPLOAD_DATE_H
 #define UPLOAD_DATE_H
 

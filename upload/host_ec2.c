@@ -1,7 +1,6 @@
 /* An EC2 instance, by its identity document. */
 #include <cjson/cJSON.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "upload/host.h"

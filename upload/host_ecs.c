@@ -1,7 +1,6 @@
 /* An ECS or Fargate task, by the task metadata endpoint, version 4. */
 #include <cjson/cJSON.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "upload/host.h"

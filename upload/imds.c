@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "upload/secret.h"
-
 #define TIMEOUT_MS 1000
 
 static char *endpoint(struct aws *aws)

@@ -2,7 +2,6 @@
 #include "upload/ini.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "upload/secret.h"

@@ -3,7 +3,6 @@
 #define UPLOAD_NAME_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "core/report.h"

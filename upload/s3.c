@@ -216,6 +216,7 @@ static int put_once(struct s3 *s3, const char *key, const struct buf *body, unsi
 	*again = false;
 	err = s3->credentials->get(s3->credentials, &credentials);
 	if (err) {
+		/* Said by the provider. That no keys are to be had is not the store's refusal. */
 		err = err == -EACCES || err == -EBADMSG ? -EAGAIN : err;
 		goto out;
 	}

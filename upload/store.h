@@ -19,7 +19,7 @@ struct held {
 	struct report report;
 	char executable[NAME_FILE_SIZE], engine[32], engine_version[64], group[512], tags[4096];
 	unsigned int pending; /* a bit for each reporter that has yet to get it */
-	char foreign[32];     /* one that only another process has, whose bit comes behind ours */
+	char foreign[32];     /* a reporter that only another process has; its bit is behind ours */
 
 	struct store *store;
 	uint64_t id;             /* in memory */
@@ -27,8 +27,8 @@ struct held {
 };
 
 struct store {
-	/* Copy REPORT in, for the reporters PENDING. Where there is no room the oldest go.
-	 * Returns 0 or -errno. */
+	/* Copy REPORT in, for the reporters PENDING. Where there is no room the oldest go, but for
+	 * those that are being delivered. Returns 0 or -errno. */
 	int (*put)(struct store *store, const struct report *report, unsigned int pending);
 
 	/* Take the oldest that waits for BIT and that nobody else is delivering there. Returns 0

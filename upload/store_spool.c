@@ -10,7 +10,6 @@
 
 #include "core/clock.h"
 #include "core/fd.h"
-#include "core/log.h"
 #include "upload/dir.h"
 #include "upload/spool_note.h"
 #include "upload/temporary.h"

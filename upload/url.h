@@ -3,7 +3,6 @@
 #define UPLOAD_URL_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "core/buf.h"
 

@@ -10,9 +10,9 @@
  *
  * Returns 0 or -errno, -EFBIG where OUT's cap or a zip file's 4 GiB is passed.
  *
- * Written here rather than by libzip, which takes an entry's time through mktime() or localtime_r(),
- * even one that is given in DOS form: that is the C library's lock on the time zone, which a fork
- * of the program may catch. */
+ * Not by libzip: that takes an entry's time through mktime() or localtime_r(), even where it is
+ * given in DOS form, and so the C library's lock on the time zone, which a fork of the program may
+ * catch. */
 int zip_report(struct buf *out, const struct report *report, const char *metadata);
 
 #endif
