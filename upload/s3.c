@@ -14,6 +14,7 @@
 #include "upload/credentials.h"
 #include "upload/http_curl.h"
 #include "upload/metadata.h"
+#include "upload/s3_answer.h"
 #include "upload/s3_target.h"
 #include "upload/sigv4.h"
 #include "upload/url.h"
@@ -41,51 +42,6 @@ struct s3 {
 	char said[CAUSE_MAX]; /* the failure that was said last; "" after a success */
 	atomic_bool stop;
 };
-
-/* --- what an answer means --- */
-
-enum mend { MEND_NOTHING, MEND_CLOCK, MEND_CREDENTIALS };
-
-/* The error codes with a meaning of their own; the "Error responses" of the S3 reference. */
-static const struct {
-	const char *code;
-	int err;
-	enum mend mend;
-} codes[] = {
-	{ "RequestTimeTooSkewed", -EAGAIN, MEND_CLOCK },
-	{ "RequestExpired", -EAGAIN, MEND_CLOCK },
-	{ "ExpiredToken", -EAGAIN, MEND_CREDENTIALS },
-	{ "ExpiredTokenException", -EAGAIN, MEND_CREDENTIALS },
-	{ "TokenRefreshRequired", -EAGAIN, MEND_CREDENTIALS },
-	{ "InvalidToken", -EACCES, MEND_CREDENTIALS },
-	{ "InvalidAccessKeyId", -EACCES, MEND_CREDENTIALS },
-	{ "RequestTimeout", -EAGAIN, MEND_NOTHING },
-	{ "SlowDown", -EAGAIN, MEND_NOTHING },
-	{ "Throttling", -EAGAIN, MEND_NOTHING },
-	{ "ThrottlingException", -EAGAIN, MEND_NOTHING },
-	{ "RequestLimitExceeded", -EAGAIN, MEND_NOTHING },
-	{ "OperationAborted", -EAGAIN, MEND_NOTHING },
-	{ "BadDigest", -EAGAIN, MEND_NOTHING }, /* changed on its way */
-	{ "XAmzContentSHA256Mismatch", -EAGAIN, MEND_NOTHING },
-	{ "EntityTooLarge", -EBADMSG, MEND_NOTHING },
-	{ "KeyTooLongError", -EBADMSG, MEND_NOTHING },
-};
-
-static int judge(long status, const char *code, enum mend *mend)
-{
-	*mend = MEND_NOTHING;
-	if (status >= 200 && status < 300)
-		return 0;
-	for (size_t i = 0; code && i < sizeof(codes) / sizeof(codes[0]); i++) {
-		if (strcmp(codes[i].code, code) != 0)
-			continue;
-		*mend = codes[i].mend;
-		return codes[i].err;
-	}
-	return status >= 500 || status == 408 || status == 429 ? -EAGAIN : -EACCES;
-}
-
-/* --- what is said --- */
 
 /* CAUSE tells one failure from another; the same is said once, until it is gone. */
 static void say(struct s3 *s3, const char *cause, const char *line)
@@ -127,8 +83,6 @@ static void say_silence(struct s3 *s3, int err, const struct http_response *resp
 	say(s3, cause, line);
 }
 
-/* --- one report --- */
-
 static int make_request(struct s3 *s3, struct http_request *request, const char *key,
 			const struct buf *body, const struct credentials *credentials)
 {
@@ -155,10 +109,10 @@ static int make_request(struct s3 *s3, struct http_request *request, const char 
 }
 
 /* True where another try at once may do. */
-static bool mend(struct s3 *s3, enum mend what, const struct http_response *response)
+static bool mend(struct s3 *s3, enum s3_mend what, const struct http_response *response)
 {
 	switch (what) {
-	case MEND_CLOCK:
+	case S3_MEND_CLOCK:
 		if (!response->date)
 			return false;
 		s3->aws.skew = response->date - s3->aws.now();
@@ -166,10 +120,10 @@ static bool mend(struct s3 *s3, enum mend what, const struct http_response *resp
 			 s3->aws.skew < 0 ? -s3->aws.skew : s3->aws.skew,
 			 s3->aws.skew < 0 ? "ahead of" : "behind");
 		return true;
-	case MEND_CREDENTIALS:
+	case S3_MEND_CREDENTIALS:
 		credentials_cache_forget(s3->credentials);
 		return true;
-	case MEND_NOTHING:
+	case S3_MEND_NOTHING:
 		break;
 	}
 	return false;
@@ -209,7 +163,7 @@ static int put_once(struct s3 *s3, const char *key, const struct buf *body, unsi
 	struct http_request request = HTTP_REQUEST_INIT("PUT", CONNECT_MS, WHOLE_MS);
 	struct http_response response = HTTP_RESPONSE_INIT;
 	struct credentials credentials = { 0 };
-	enum mend what = MEND_NOTHING;
+	enum s3_mend what = S3_MEND_NOTHING;
 	char *code = NULL;
 	int err;
 
@@ -228,7 +182,7 @@ static int put_once(struct s3 *s3, const char *key, const struct buf *body, unsi
 		goto out;
 	}
 	code = http_xml_text(&response, "Code");
-	err = judge(response.status, code, &what);
+	err = s3_judge(response.status, code, &what);
 	if (!err)
 		goto out;
 	if (!(*mended & 1u << what))

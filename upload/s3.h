@@ -6,9 +6,8 @@
 #include "core/report.h"
 #include "upload/http.h"
 
-/* What deliver() returns: -EACCES where the store refuses, and will refuse the next report as
- * well until somebody mends it; -EBADMSG where it will never take this one report; any other
- * -errno where the next try may do. */
+/* deliver() returns what s3_judge() made of the answer (s3_answer.h), or another -errno where the
+ * next try may do. */
 
 /* Make a reporter that puts reports into CONFIG's bucket; CONFIG must outlive it. Nothing is
  * looked up and nobody is asked before the first deliver(), whose thread must have every
