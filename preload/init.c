@@ -247,6 +247,15 @@ static void in_forked_child(void)
 /* The steps of the constructor. Each returns 0; else the agent stays off in this process, after a
  * line in the log where that is not as the settings have it. */
 
+/* The preload of a service reaches what is built for musl too, in a container that has both. Its
+ * loader does load us, and such a program is left alone. */
+extern const char *gnu_get_libc_version(void) __attribute__((weak));
+
+static int look_for_glibc(void)
+{
+	return gnu_get_libc_version ? 0 : -ENOSYS;
+}
+
 /* In microseconds, as is the next: the preload reaches every program that a service starts. */
 static int read_environment(void)
 {
@@ -350,7 +359,8 @@ static int prepare_mem(void)
 
 /* glibc's exit(3) calls the destructors of the calling thread's thread_local objects before all
  * other handlers. On the main thread nothing else calls them: pthread_exit(3) does not, there. */
-int __cxa_thread_atexit_impl(void (*destroy)(void *), void *object, void *dso);
+int __cxa_thread_atexit_impl(void (*destroy)(void *), void *object, void *dso)
+	__attribute__((weak));
 extern char __dso_handle;
 
 static void before_exit(void *unused)
@@ -377,8 +387,8 @@ static int start(void)
 }
 
 static int (*const steps[])(void) = {
-	read_environment,    admit,     open_log,    refuse_thread_sanitizer,
-	capture_environment, set_hooks, prepare_mem, start,
+	look_for_glibc,      read_environment, admit,       open_log, refuse_thread_sanitizer,
+	capture_environment, set_hooks,        prepare_mem, start,
 };
 
 __attribute__((constructor)) static void load(void)
