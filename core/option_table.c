@@ -250,7 +250,6 @@ const struct option option_table[] = {
 	  FIELD(sandbox),
 	  .words = sandbox_words,
 	  .fallback = "leave",
-	  .unbuilt = true,
 	  .help = "When the program enters seccomp: `leave` it alone, or `stay`." },
 	{ .name = "START_DELAY",
 	  .type = OPTION_DURATION,

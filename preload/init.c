@@ -197,6 +197,16 @@ static void on_privilege_change(void)
 	end_threads(THREAD_GONE_SOON_NS);
 }
 
+static bool on_sandbox(bool armed)
+{
+	if (config.sandbox == SANDBOX_STAY)
+		return false;
+	if (armed && end_threads(THREAD_GONE_NS))
+		log_info("the program enters a sandbox; profiling is off in this process from now "
+			 "on");
+	return true;
+}
+
 /* Nothing may come after this that the program's handler would not understand: the builtin engine
  * takes its timers away, and async-profiler is stopped before the call returns. */
 static void on_signal_claimed(int signo)
@@ -233,6 +243,7 @@ static const struct interpose_hooks hooks = {
 	.exec_failed = on_exec_failed,
 	.before_namespace_change = on_namespace_change,
 	.before_privilege_change = on_privilege_change,
+	.before_sandbox = on_sandbox,
 	.signal_claimed = on_signal_claimed,
 };
 
@@ -242,6 +253,7 @@ static void in_forked_child(void)
 	admitted = false;
 	mem_fork_child();
 	agent_forget();
+	exit_disarm();
 }
 
 /* The steps of the constructor. Each returns 0; else the agent stays off in this process, after a

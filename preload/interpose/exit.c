@@ -25,6 +25,11 @@ void exit_arm(void)
 	__atomic_store_n(&armed, own_pid(), __ATOMIC_RELEASE);
 }
 
+void exit_disarm(void)
+{
+	__atomic_store_n(&armed, 0, __ATOMIC_RELEASE);
+}
+
 bool exit_is_armed(void)
 {
 	pid_t pid = __atomic_load_n(&armed, __ATOMIC_ACQUIRE);

@@ -57,6 +57,18 @@ void fatal_install(void)
 		install(signals[i]);
 }
 
+void fatal_remove(void)
+{
+	static const struct sigaction none = { .sa_handler = SIG_DFL };
+	struct sigaction now;
+
+	if (exit_is_armed())
+		__atomic_store_n(&installed, false, __ATOMIC_RELEASE);
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		if (!REAL(sigaction)(signals[i], NULL, &now) && now.sa_handler == on_fatal)
+			REAL(sigaction)(signals[i], &none, NULL);
+}
+
 __sighandler_t fatal_shown(__sighandler_t handler)
 {
 	return handler == on_fatal ? SIG_DFL : handler;

@@ -9,6 +9,10 @@
  * again in a forked child with an agent of its own. */
 void fatal_install(void);
 
+/* Give the three their default action back where they have our handler, for good. A child of vfork
+ * does it for itself alone. Async-signal-safe. */
+void fatal_remove(void);
+
 /* HANDLER as the program is to see it. Async-signal-safe. */
 __sighandler_t fatal_shown(__sighandler_t handler);
 

@@ -42,6 +42,11 @@ struct interpose_hooks {
 	 * must be ended before this returns. */
 	void (*before_privilege_change)(void);
 
+	/* The program is about to enter a seccomp sandbox. True when nothing may be called there
+	 * that the program does not call; the agent's threads, if this process is ARMED, must have
+	 * ended then, and the end of the process will not be told. */
+	bool (*before_sandbox)(bool armed);
+
 	/* The program installs a handler of its own for a signal that takes samples (sample.h):
 	 * SIGNO is the program's as soon as this returns, so send no more of them to any thread.
 	 * Async-signal-safe. */
@@ -65,6 +70,8 @@ int interpose_set_hooks(const struct interpose_hooks *hooks);
 /* From now on the end of this process, and not of a child of it, is told to process_exiting;
  * a forked child that runs an agent of its own calls it again. */
 void exit_arm(void);
+/* Tell it no more. */
+void exit_disarm(void);
 /* Async-signal-safe. True once exit_arm() was called in this very process. */
 bool exit_is_armed(void);
 /* Tell process_exiting, unless that was done or this is a child. The library's destructor

@@ -6,6 +6,7 @@
 
 #include "preload/interpose/hooks.h"
 #include "preload/interpose/real.h"
+#include "preload/interpose/sandbox.h"
 
 static void end_agent(void)
 {
@@ -34,5 +35,7 @@ EXPORT int prctl(int option, ...)
 	va_end(list);
 	if (option == PR_SET_SECUREBITS || (option == PR_SET_KEEPCAPS && arguments[0]))
 		end_agent();
+	else if (option == PR_SET_SECCOMP)
+		sandbox_ahead();
 	return REAL(prctl)(option, arguments[0], arguments[1], arguments[2], arguments[3]);
 }

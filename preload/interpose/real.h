@@ -124,7 +124,8 @@ int pthread_attr_setsigmask_np(pthread_attr_t *attr, const sigset_t *mask);
 	X(unshare)                    \
 	X(setns)                      \
 	X(prctl)                      \
-	X(capset)
+	X(capset)                     \
+	X(syscall)
 
 /* dlsym without a version gives each function's default one. Of all of these, only quick_exit
  * has an older version that is another function: it ran the thread's destructors too, before

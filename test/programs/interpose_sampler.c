@@ -56,6 +56,12 @@ static void before_privilege_change(void)
 {
 }
 
+static bool before_sandbox(bool armed)
+{
+	(void)armed;
+	return false;
+}
+
 static bool before_namespace_change(void)
 {
 	return false;
@@ -81,6 +87,7 @@ static const struct interpose_hooks hooks = {
 	.exec_failed = exec_failed,
 	.before_namespace_change = before_namespace_change,
 	.before_privilege_change = before_privilege_change,
+	.before_sandbox = before_sandbox,
 	.signal_claimed = signal_claimed,
 };
 

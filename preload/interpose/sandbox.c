@@ -1,0 +1,36 @@
+/* Interposes syscall(2), by which libseccomp and others call seccomp(2): what our threads and
+ * handlers call is nothing that a program would have thought of in its filter. */
+#include "preload/interpose/sandbox.h"
+
+#include <linux/seccomp.h>
+#include <sys/syscall.h>
+
+#include "preload/interpose/fatal.h"
+#include "preload/interpose/hooks.h"
+#include "preload/interpose/real.h"
+
+void sandbox_ahead(void)
+{
+	const struct interpose_hooks *hooks = hooks_get();
+
+	bool armed = exit_is_armed();
+
+	if (!hooks || !hooks->before_sandbox(armed))
+		return;
+	fatal_remove();
+	if (armed) /* what a child of vfork has in memory is its parent's */
+		exit_disarm();
+}
+
+/* By the calling conventions of Linux the six arguments are where a variadic function's are; those
+ * that a call does not have are passed on as what happens to be there. */
+EXPORT long any_syscall(long number, long a, long b, long c, long d, long e,
+			long f) __asm__("syscall");
+
+EXPORT long any_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+	if (__builtin_expect(number == SYS_seccomp, 0) &&
+	    (a == SECCOMP_SET_MODE_STRICT || a == SECCOMP_SET_MODE_FILTER))
+		sandbox_ahead();
+	return REAL(syscall)(number, a, b, c, d, e, f);
+}

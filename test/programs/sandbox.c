@@ -1,0 +1,80 @@
+/* Works, enters a seccomp sandbox by the way that its first argument names, where nothing is allowed
+ * but to write, to end, and to return from a handler; works there, and ends as its second says. */
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "test/programs/check.h"
+
+#define ALLOW(number)                                      \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1), \
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+
+static struct sock_filter filter[] = {
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+	ALLOW(SYS_write),
+	ALLOW(SYS_exit_group),
+	ALLOW(SYS_rt_sigreturn),
+	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+};
+static struct sock_fprog program = { sizeof(filter) / sizeof(filter[0]), filter };
+
+/* By a clock that needs no system call. */
+static void work(long ms)
+{
+	struct timespec start, now;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &start);
+	do
+		clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	while ((now.tv_sec - start.tv_sec) * 1000 + (now.tv_nsec - start.tv_nsec) / 1000000 < ms);
+}
+
+static void enter(const char *how)
+{
+	CHECK(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+	if (!strcmp(how, "prctl"))
+		CHECK(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program));
+	else if (!strcmp(how, "threads"))
+		CHECK(!syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC,
+			       &program));
+	else
+		CHECK(!syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program));
+}
+
+/* Its parent is not in the sandbox, and kills it. */
+static int be_killed(const char *how)
+{
+	pid_t parent = getpid(), pid = fork();
+	int status;
+
+	if (!pid) {
+		enter(how);
+		for (;;)
+			work(1000);
+	}
+	work(300);
+	CHECK(getpid() == parent && !kill(pid, SIGTERM) && waitpid(pid, &status, 0) == pid);
+	return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
+int main(int argc, char **argv)
+{
+	CHECK(argc == 3);
+	work(300);
+	if (!strcmp(argv[2], "killed"))
+		return be_killed(argv[1]);
+	enter(argv[1]);
+	work(300);
+	if (write(STDOUT_FILENO, "worked\n", 7) == 7 && !strcmp(argv[2], "_exit"))
+		_exit(3);
+	return 4;
+}
