@@ -1,0 +1,99 @@
+/* Leaves frames of code without unwind information, by what such code is known to do. */
+#include "engine/unwind_map.h"
+#include "engine/unwind_walk.h"
+
+#define CODE_BYTES 16
+
+/* How many bytes, up to CODE_BYTES, can be read before and from PC. */
+static void readable_code(uintptr_t pc, size_t *before, size_t *after)
+{
+	*after = stack_memory_probe(pc) ? STACK_PAGE - pc % STACK_PAGE : 0;
+	*before = *after ? pc % STACK_PAGE : 0;
+	if (*after && *after < CODE_BYTES && stack_memory_probe(pc + CODE_BYTES - 1))
+		*after = CODE_BYTES;
+	if (*after && *before < CODE_BYTES && stack_memory_probe(pc - CODE_BYTES))
+		*before = CODE_BYTES;
+}
+
+static bool is_behind_call(uintptr_t pc)
+{
+	size_t before, after;
+
+	readable_code(pc, &before, &after);
+	return arch_is_behind_call((const uint8_t *)pc, before);
+}
+
+int walk_step_chain(struct walk *walk)
+{
+	static const struct unwind_rule rule = {
+		.kind = RULE_FP, .offset = 16, .ra_words = -1, .fp_save = SAVE_CFA, .fp_words = -2
+	};
+
+	if (!walk->fp)
+		return UNWIND_COMPLETE; /* the ABI's mark for the outermost frame */
+	if (walk->fp < walk->sp)
+		return UNWIND_NO_RULE;
+	return walk_leave(walk, &rule, walk->fp + 16);
+}
+
+/* The interrupted function has pushed WORDS words, of which the last may be the frame pointer. */
+static int leave_by_stack_pointer(struct walk *walk, int words)
+{
+	struct unwind_rule rule = { .kind = RULE_SP, .ra_words = -1 };
+
+	if (words == 2) {
+		rule.fp_save = SAVE_CFA;
+		rule.fp_words = -2;
+	}
+	return walk_leave(walk, &rule, walk->sp + (uintptr_t)words * 8);
+}
+
+static int leave_leaf(struct walk *walk, size_t before, size_t after)
+{
+	static const struct unwind_rule in_link = { .kind = RULE_SP };
+	uintptr_t ra;
+
+	switch (arch_leaf_at((const uint8_t *)walk->pc, before, after)) {
+	case ARCH_LEAF_RETURN_AT_SP:
+		return leave_by_stack_pointer(walk, 1);
+	case ARCH_LEAF_FP_AT_SP:
+		return leave_by_stack_pointer(walk, 2);
+	case ARCH_LEAF_RETURN_IN_LINK:
+		return walk_leave(walk, &in_link, walk->sp);
+	case ARCH_LEAF_FRAME_POINTER:
+		break;
+	}
+	/* A stub, or a hand-written leaf that pushes nothing. */
+	if (ARCH_RA == 16 && walk_read(walk, walk->sp, &ra) && is_behind_call(ra))
+		return leave_by_stack_pointer(walk, 1);
+	return walk_step_chain(walk);
+}
+
+/* The function is about to return: so does .init, which runs constructors, and has no other sign
+ * of its frame. */
+static int leave_by_epilogue(struct walk *walk, size_t bytes)
+{
+	static const struct unwind_rule rule = { .kind = RULE_SP, .ra_words = -1 };
+
+	return walk_leave(walk, &rule, walk->sp + bytes + sizeof(uintptr_t));
+}
+
+int walk_step_bare(struct walk *walk)
+{
+	size_t before, after, bytes;
+
+	readable_code(walk->pc, &before, &after);
+	if (!after)
+		/* A call through a wild pointer can still be told. */
+		return walk->exact && ARCH_RA == 16 ? leave_by_stack_pointer(walk, 1)
+						    : UNWIND_NO_RULE;
+	if (arch_is_sigreturn((const uint8_t *)walk->pc, after))
+		return walk_step_signal(walk);
+	bytes = arch_epilogue((const uint8_t *)walk->pc, after);
+	if (bytes)
+		return leave_by_epilogue(walk, bytes);
+	if (walk->exact)
+		return leave_leaf(walk, before, after);
+	unwind_map_remember(walk->pc - 1, RULE_INDEX_CHAIN);
+	return walk_step_chain(walk);
+}

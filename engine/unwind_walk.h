@@ -1,0 +1,96 @@
+/* A walk under way, and how it goes from frame to frame. The files that walk share it. */
+#ifndef ENGINE_UNWIND_WALK_H
+#define ENGINE_UNWIND_WALK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "engine/cfi.h"
+#include "engine/stack_memory.h"
+#include "engine/unwind.h"
+#include "engine/unwind_arch.h"
+
+#define likely(x)   __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+struct walk {
+	uintptr_t pc, sp, fp, base;
+	uintptr_t context; /* ucontext with all registers of this frame; 0: in a caller */
+	bool exact;        /* pc is an instruction to come, not a return address */
+	uintptr_t stack_high;
+	struct stack_memory memory;
+};
+
+/* What a step comes to, beside enum unwind_end: there is a caller. */
+enum { STEP_ON = UNWIND_ENDS };
+
+static inline bool walk_read(struct walk *walk, uintptr_t address, uintptr_t *value)
+{
+	return address % sizeof(uintptr_t) == 0 && stack_memory_read(&walk->memory, address, value);
+}
+
+/* The value of DWARF register NUMBER in this frame. */
+static inline bool walk_register(struct walk *walk, unsigned number, uintptr_t *value)
+{
+	ptrdiff_t offset = arch_register_offset(number);
+
+	if (number == ARCH_SP)
+		*value = walk->sp;
+	else if (number == ARCH_FP)
+		*value = walk->fp;
+	else if (number == ARCH_BASE)
+		*value = walk->base;
+	else
+		return walk->context && offset >= 0 &&
+		       walk_read(walk, walk->context + (uintptr_t)offset, value);
+	return true;
+}
+
+/* Load a saved register, if RULE says that it was saved. */
+static inline bool walk_restore(struct walk *walk, uint8_t save, int16_t words, uintptr_t cfa,
+				uintptr_t *value)
+{
+	uintptr_t from = save == SAVE_CFA ? cfa : save == SAVE_FP ? walk->fp : walk->sp;
+
+	if (save == SAVE_SAME)
+		return true;
+	return walk_read(walk, from + (uintptr_t)((intptr_t)words * 8), value);
+}
+
+/* Go to the caller of a frame whose CFA is known. */
+static inline int walk_leave(struct walk *walk, const struct unwind_rule *rule, uintptr_t cfa)
+{
+	uintptr_t ra, fp = walk->fp, base = walk->base;
+
+	/* A leaf may have no frame at all; any other that does not grow is a loop. */
+	if (unlikely(cfa <= walk->sp && (cfa < walk->sp || !walk->exact || rule->ra_words)))
+		return UNWIND_BAD_STACK;
+	if (likely(rule->ra_words)) {
+		if (!walk_read(walk, cfa + (uintptr_t)((intptr_t)rule->ra_words * 8), &ra))
+			return UNWIND_BAD_STACK;
+	} else if (!walk_register(walk, ARCH_RA, &ra)) {
+		return UNWIND_NO_RULE;
+	}
+	if (!walk_restore(walk, rule->fp_save, rule->fp_words, cfa, &fp) ||
+	    !walk_restore(walk, rule->base_save, rule->base_words, cfa, &base))
+		return UNWIND_BAD_STACK;
+	walk->pc = arch_strip(ra);
+	walk->sp = cfa;
+	walk->fp = fp;
+	walk->base = base;
+	walk->context = 0;
+	walk->exact = false;
+	return STEP_ON;
+}
+
+/* Steps that are rare: from code that no rule is for (of a just-in-time compiler, hand-written, or none
+ * at all); */
+int walk_step_bare(struct walk *walk);
+
+/* by the frame pointer: the one saved, and the return address, lie where it points; */
+int walk_step_chain(struct walk *walk);
+
+/* from a signal handler's return to what it interrupted. */
+int walk_step_signal(struct walk *walk);
+
+#endif
