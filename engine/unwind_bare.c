@@ -36,46 +36,48 @@ int walk_step_chain(struct walk *walk)
 	return walk_leave(walk, &rule, walk->fp + 16);
 }
 
-/* The interrupted function has pushed WORDS words, of which the last may be the frame pointer. */
-static int leave_by_stack_pointer(struct walk *walk, int words)
+/* The function has BYTES on the stack, and the frame pointer is its caller's. */
+static int leave_by_stack_pointer(struct walk *walk, size_t bytes)
 {
-	struct unwind_rule rule = { .kind = RULE_SP, .ra_words = -1 };
+	static const struct unwind_rule rule = { .kind = RULE_SP, .ra_words = -1 };
 
-	if (words == 2) {
-		rule.fp_save = SAVE_CFA;
-		rule.fp_words = -2;
-	}
-	return walk_leave(walk, &rule, walk->sp + (uintptr_t)words * 8);
+	return walk_leave(walk, &rule, walk->sp + bytes + sizeof(uintptr_t));
+}
+
+static bool returns_from(struct walk *walk, uintptr_t slot)
+{
+	uintptr_t ra;
+
+	return walk_read(walk, slot, &ra) && is_behind_call(ra);
+}
+
+/* What can be told from where there are return addresses: a stub or a hand-written leaf pushes
+ * nothing; .init, and what runs constructors and destructors, push one word. */
+static int leave_by_return_address(struct walk *walk)
+{
+	if (returns_from(walk, walk->sp))
+		return leave_by_stack_pointer(walk, 0);
+	if (!returns_from(walk, walk->fp + sizeof(uintptr_t)) &&
+	    returns_from(walk, walk->sp + sizeof(uintptr_t)))
+		return leave_by_stack_pointer(walk, sizeof(uintptr_t));
+	return walk_step_chain(walk);
 }
 
 static int leave_leaf(struct walk *walk, size_t before, size_t after)
 {
 	static const struct unwind_rule in_link = { .kind = RULE_SP };
-	uintptr_t ra;
 
 	switch (arch_leaf_at((const uint8_t *)walk->pc, before, after)) {
 	case ARCH_LEAF_RETURN_AT_SP:
-		return leave_by_stack_pointer(walk, 1);
+		return leave_by_stack_pointer(walk, 0);
 	case ARCH_LEAF_FP_AT_SP:
-		return leave_by_stack_pointer(walk, 2);
+		return leave_by_stack_pointer(walk, sizeof(uintptr_t));
 	case ARCH_LEAF_RETURN_IN_LINK:
 		return walk_leave(walk, &in_link, walk->sp);
 	case ARCH_LEAF_FRAME_POINTER:
 		break;
 	}
-	/* A stub, or a hand-written leaf that pushes nothing. */
-	if (ARCH_RA == 16 && walk_read(walk, walk->sp, &ra) && is_behind_call(ra))
-		return leave_by_stack_pointer(walk, 1);
-	return walk_step_chain(walk);
-}
-
-/* The function is about to return: so does .init, which runs constructors, and has no other sign
- * of its frame. */
-static int leave_by_epilogue(struct walk *walk, size_t bytes)
-{
-	static const struct unwind_rule rule = { .kind = RULE_SP, .ra_words = -1 };
-
-	return walk_leave(walk, &rule, walk->sp + bytes + sizeof(uintptr_t));
+	return ARCH_RA == 16 ? leave_by_return_address(walk) : walk_step_chain(walk);
 }
 
 int walk_step_bare(struct walk *walk)
@@ -85,13 +87,15 @@ int walk_step_bare(struct walk *walk)
 	readable_code(walk->pc, &before, &after);
 	if (!after)
 		/* A call through a wild pointer can still be told. */
-		return walk->exact && ARCH_RA == 16 ? leave_by_stack_pointer(walk, 1)
+		return walk->exact && ARCH_RA == 16 ? leave_by_stack_pointer(walk, 0)
 						    : UNWIND_NO_RULE;
 	if (arch_is_sigreturn((const uint8_t *)walk->pc, after))
 		return walk_step_signal(walk);
 	bytes = arch_epilogue((const uint8_t *)walk->pc, after);
+	/* It is about to return: so is .init, which runs constructors, and has no other sign of its
+	 * frame. */
 	if (bytes)
-		return leave_by_epilogue(walk, bytes);
+		return leave_by_stack_pointer(walk, bytes);
 	if (walk->exact)
 		return leave_leaf(walk, before, after);
 	unwind_map_remember(walk->pc - 1, RULE_INDEX_CHAIN);
