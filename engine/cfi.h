@@ -20,6 +20,7 @@ enum rule_kind {
 	RULE_REGISTER, /* REG + offset, known only in an interrupted frame */
 	RULE_DEREF,    /* *(REG + offset) + offset2 */
 	RULE_PLT,      /* sp + offset, 8 more from byte offset2 of a 16-byte stub on */
+	RULE_MOVED,    /* REG + offset, and a jump from here loads more than it, so see below */
 	RULE_SIGNAL,   /* all registers are in the ucontext at sp */
 	RULE_END,      /* the outermost frame */
 	RULE_CHAIN     /* no information, and looked at: follow the frame pointer */
@@ -28,15 +29,21 @@ enum rule_kind {
 /* Where a register of the caller is: at *(CFA + offset), or at *(fp or sp + offset). */
 enum rule_save { SAVE_SAME, SAVE_CFA, SAVE_FP, SAVE_SP };
 
-/* One way to leave a frame. Saved registers are counted in words of 8 bytes. */
+/* One way to leave a frame. Saved registers are counted in words of 8 bytes.
+ *
+ * By RULE_MOVED, which holds in an interrupted frame alone, words from RULE_IN_REGISTER on stand for
+ * the DWARF register that the value is in. It is for functions that go to another frame than their
+ * caller's (longjmp, setcontext), or keep their return address in a register (vfork). */
+#define RULE_IN_REGISTER 0x4000
+
 struct unwind_rule {
 	uint8_t kind; /* enum rule_kind */
-	uint8_t reg;  /* DWARF number for RULE_REGISTER and RULE_DEREF */
+	uint8_t reg;  /* DWARF number */
 	uint8_t fp_save, base_save;
 	int32_t offset, offset2;
 	int16_t ra_words; /* from the CFA; 0: still in the link register */
 	int16_t fp_words, base_words;
-	int16_t unused; /* zero: rules are compared as bytes */
+	int16_t sp_words; /* RULE_MOVED; 0: sp becomes the CFA */
 };
 
 #define RULES_MAX 65536

@@ -95,7 +95,10 @@ static void run_saves(struct run *run, uint8_t op)
 		get_block(&run->c);
 		state_set_save(&run->state, reg, HOW_UNKNOWN, 0);
 		break;
-	default: /* moved to a register, or a value computed from the CFA */
+	case CFA_REGISTER_MOVED:
+		state_set_moved(&run->state, reg, cursor_uleb(&run->c));
+		break;
+	default: /* a value computed from the CFA */
 		cursor_uleb(&run->c);
 		state_set_save(&run->state, reg, HOW_UNKNOWN, 0);
 		break;

@@ -12,6 +12,8 @@ enum state_slot state_slot(uint64_t reg)
 		return SLOT_FP;
 	case ARCH_BASE:
 		return SLOT_BASE;
+	case ARCH_SP:
+		return SLOT_SP;
 	default:
 		return SLOT_OTHER;
 	}
@@ -158,6 +160,13 @@ void state_set_save(struct state *state, uint64_t reg, enum save_how how, int64_
 	state->saves[state_slot(reg)] = (struct save){ .how = (uint8_t)how, .offset = offset };
 }
 
+void state_set_moved(struct state *state, uint64_t reg, uint64_t to)
+{
+	state->saves[state_slot(reg)] =
+		(struct save){ .how = to < ARCH_REGISTERS ? HOW_MOVED : HOW_UNKNOWN,
+			       .reg = (uint8_t)to };
+}
+
 static bool to_words(int64_t offset, int16_t *words)
 {
 	*words = (int16_t)(offset / 8);
@@ -205,6 +214,42 @@ static uint8_t cfa_rule(const struct state *state)
 	}
 }
 
+/* As save_rule, for a RULE_MOVED. Returns whether the register is anywhere. */
+static bool moved_words(const struct save *save, int16_t *words)
+{
+	if (save->how == HOW_MOVED) {
+		*words = (int16_t)(RULE_IN_REGISTER + save->reg);
+		return true;
+	}
+	if (save->how == HOW_CFA && to_words(save->offset, words) && *words < RULE_IN_REGISTER)
+		return true;
+	*words = 0;
+	return false;
+}
+
+static bool is_sp_moved(const struct state *state)
+{
+	return state->saves[SLOT_SP].how == HOW_MOVED || state->saves[SLOT_SP].how == HOW_CFA;
+}
+
+static struct unwind_rule moved_rule(const struct state *state)
+{
+	struct unwind_rule rule = { .kind = RULE_MOVED,
+				    .reg = state->cfa_reg,
+				    .offset = (int32_t)state->cfa_offset };
+	struct unwind_rule none = { 0 };
+
+	if (state->cfa_how != CFA_REGISTER || !fits_int32(state->cfa_offset) ||
+	    !moved_words(&state->saves[SLOT_RA], &rule.ra_words) ||
+	    (is_sp_moved(state) && !moved_words(&state->saves[SLOT_SP], &rule.sp_words)))
+		return none;
+	if (moved_words(&state->saves[SLOT_FP], &rule.fp_words))
+		rule.fp_save = SAVE_CFA;
+	if (moved_words(&state->saves[SLOT_BASE], &rule.base_words))
+		rule.base_save = SAVE_CFA;
+	return rule;
+}
+
 struct unwind_rule state_rule(const struct state *state)
 {
 	const struct save *ra = &state->saves[SLOT_RA];
@@ -214,6 +259,8 @@ struct unwind_rule state_rule(const struct state *state)
 		rule.kind = RULE_END;
 		return rule;
 	}
+	if (ra->how == HOW_MOVED || is_sp_moved(state))
+		return moved_rule(state);
 	rule.kind = cfa_rule(state);
 	if (rule.kind == RULE_REGISTER || rule.kind == RULE_DEREF)
 		rule.reg = state->cfa_reg;

@@ -9,20 +9,21 @@ enum save_how {
 	HOW_SAME,
 	HOW_CFA,   /* at CFA + offset */
 	HOW_DEREF, /* at register + offset */
+	HOW_MOVED, /* in another register */
 	HOW_UNDEFINED,
 	HOW_UNKNOWN
 };
 
 struct save {
 	uint8_t how;
-	uint8_t reg; /* HOW_DEREF */
+	uint8_t reg; /* HOW_DEREF and HOW_MOVED */
 	int64_t offset;
 };
 
 enum cfa_how { CFA_UNKNOWN, CFA_REGISTER, CFA_DEREF, CFA_PLT };
 
-/* OTHER is for all that no walk carries; nobody reads it. */
-enum state_slot { SLOT_RA, SLOT_FP, SLOT_BASE, SLOT_OTHER, SLOTS };
+/* OTHER is for all that no walk needs; nobody reads it. */
+enum state_slot { SLOT_RA, SLOT_FP, SLOT_BASE, SLOT_SP, SLOT_OTHER, SLOTS };
 
 struct state {
 	uint8_t cfa_how;
@@ -40,6 +41,7 @@ void state_set_cfa_expression(struct state *state, struct cursor block);
 
 /* The same for a saved register. */
 void state_set_save(struct state *state, uint64_t reg, enum save_how how, int64_t offset);
+void state_set_moved(struct state *state, uint64_t reg, uint64_t to);
 void state_set_save_expression(struct state *state, uint64_t reg, struct cursor block);
 
 /* The rule that says it; of RULE_NONE for what no rule can. */

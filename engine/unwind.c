@@ -90,6 +90,8 @@ static __attribute__((noinline)) int step_rare(struct walk *walk, const struct u
 		if ((walk->pc & 15) >= (uintptr_t)rule->offset2)
 			value += 8;
 		return walk_leave(walk, rule, value);
+	case RULE_MOVED:
+		return walk_step_moved(walk, rule);
 	case RULE_REGISTER:
 		if (!walk_register(walk, rule->reg, &value))
 			break;

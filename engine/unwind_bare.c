@@ -15,7 +15,7 @@ static void readable_code(uintptr_t pc, size_t *before, size_t *after)
 		*before = CODE_BYTES;
 }
 
-static bool is_behind_call(uintptr_t pc)
+bool walk_is_behind_call(uintptr_t pc)
 {
 	size_t before, after;
 
@@ -48,7 +48,7 @@ static bool returns_from(struct walk *walk, uintptr_t slot)
 {
 	uintptr_t ra;
 
-	return walk_read(walk, slot, &ra) && is_behind_call(ra);
+	return walk_read(walk, slot, &ra) && walk_is_behind_call(ra);
 }
 
 /* What can be told from where there are return addresses: a stub or a hand-written leaf pushes

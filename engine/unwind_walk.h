@@ -90,7 +90,13 @@ int walk_step_bare(struct walk *walk);
 /* by the frame pointer: the one saved, and the return address, lie where it points; */
 int walk_step_chain(struct walk *walk);
 
-/* from a signal handler's return to what it interrupted. */
+/* from a signal handler's return to what it interrupted; */
 int walk_step_signal(struct walk *walk);
+
+/* by a RULE_MOVED. */
+int walk_step_moved(struct walk *walk, const struct unwind_rule *rule);
+
+/* Whether there is a call right before PC. */
+bool walk_is_behind_call(uintptr_t pc);
 
 #endif
