@@ -107,6 +107,10 @@ static void compile_fde(struct compiler *compiler, uint64_t offset)
 		return; /* entries do not overlap in a sound file */
 	if (b->rows && at - b->covered > CFI_PADDING_MAX)
 		builder_row(b, b->covered, RULE_INDEX_NONE);
+	/* Its callees return to its first instruction, and return addresses are looked up one
+	 * lower, which is in the padding before. */
+	if (run->outermost && at && at > b->covered)
+		builder_row(b, at - 1, RULE_INDEX_END);
 	do {
 		more = run_on(run, at + b->source->text_start, &advance);
 		rule = run_rule(run);

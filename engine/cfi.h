@@ -85,6 +85,7 @@ struct cfi_source {
 	uint64_t frame_address;
 	uint64_t text_start, text_end; /* code to compile for */
 	uint64_t bias;                 /* 0 unless the copies were relocated */
+	uint64_t outermost;            /* code that nobody called, whatever is said of it; or 0 */
 	/* Asked before bytes of the sections are read, but for the begin of HDR; NULL: all can be. */
 	bool (*readable)(const uint8_t *p, uint64_t size);
 };

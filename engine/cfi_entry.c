@@ -129,5 +129,6 @@ bool fde_begin(const struct fde *fde, const struct cie *cie, const struct cfi_so
 		cursor_skip(&run->c, cursor_uleb(&run->c));
 	run->state = cie->initial;
 	run->depth = 0;
+	run->outermost = source->outermost && place->start == source->outermost;
 	return !run->c.bad;
 }

@@ -6,6 +6,7 @@
 
 #include "engine/cfi_entry.h"
 #include "engine/cfi_header.h"
+#include "engine/context_start.h"
 #include "engine/stack_memory.h"
 
 /* As glibc documents struct dl_find_object, with room for what later ones may add. */
@@ -21,6 +22,7 @@ struct found_object {
 typedef int find_object(void *pc, struct found_object *result);
 
 static find_object *_Atomic loader_find;
+static _Atomic uintptr_t outermost;
 
 void cfi_lookup_init(void)
 {
@@ -29,6 +31,7 @@ void cfi_lookup_init(void)
 	/* By name, as an older glibc would not load us with a reference. */
 	*(void **)&find = dlsym(RTLD_DEFAULT, "_dl_find_object");
 	atomic_store(&loader_find, find);
+	atomic_store(&outermost, context_start());
 }
 
 static bool find_module(struct found_object *object, uintptr_t pc)
@@ -38,6 +41,11 @@ static bool find_module(struct found_object *object, uintptr_t pc)
 	*object = (struct found_object){ 0 };
 	/* (Reads of memory that changes meanwhile are the loader's.) */
 	return find && !find((void *)pc, object);
+}
+
+uintptr_t cfi_lookup_outermost(void)
+{
+	return atomic_load_explicit(&outermost, memory_order_relaxed);
 }
 
 const uint8_t *cfi_lookup_header(uintptr_t pc)
@@ -84,6 +92,7 @@ static bool find_source(struct cfi_source *source, uintptr_t pc)
 		.frame = object.start,
 		.frame_size = (size_t)(object.end - object.start),
 		.frame_address = (uintptr_t)object.start,
+		.outermost = cfi_lookup_outermost(),
 		.readable = readable,
 	};
 	return true;
@@ -121,30 +130,50 @@ static bool find_entry(uint64_t *offset, uint64_t *next, const struct cfi_source
 	return begin;
 }
 
-bool cfi_lookup(struct unwind_rule *rule, uintptr_t pc)
-{
+/* The entry for PC, at the begin of its instructions. */
+struct lookup {
 	struct cfi_source source;
-	uint64_t offset, next, end, advance;
-	struct place place;
-	struct fde fde;
 	struct cie cie;
 	struct run run;
+	struct place place;
+	uint64_t next; /* where the code of the next begins */
+};
 
-	if (!find_source(&source, pc) || !find_entry(&offset, &next, &source, pc) ||
-	    !fde_read(&fde, &source, offset))
+static bool lookup_begin(struct lookup *lookup, uintptr_t pc)
+{
+	struct cfi_source *source = &lookup->source;
+	uint64_t offset;
+	struct fde fde;
+
+	if (!find_source(source, pc) || !find_entry(&offset, &lookup->next, source, pc) ||
+	    !fde_read(&fde, source, offset))
 		return false;
-	cie_read(&cie, &source, fde.cie_offset, &run);
-	if (!cie.valid || !fde_begin(&fde, &cie, &source, &run, &place) || pc < place.start ||
-	    !place.size)
+	cie_read(&lookup->cie, source, fde.cie_offset, &lookup->run);
+	return lookup->cie.valid &&
+	       fde_begin(&fde, &lookup->cie, source, &lookup->run, &lookup->place) &&
+	       pc >= lookup->place.start && lookup->place.size;
+}
+
+bool cfi_lookup(struct unwind_rule *rule, uintptr_t pc)
+{
+	uint64_t place, end, advance;
+	struct lookup lookup;
+
+	if (!lookup_begin(&lookup, pc))
 		return false;
-	end = place.start + place.size;
+	place = lookup.place.start;
+	end = place + lookup.place.size;
 	if (pc >= end) {
-		if (next - end > CFI_PADDING_MAX)
+		if (lookup.next - end > CFI_PADDING_MAX)
 			return false;
+		if (pc + 1 == lookup.source.outermost) {
+			*rule = (struct unwind_rule){ .kind = RULE_END };
+			return true;
+		}
 		pc = end - 1;
 	}
-	while (run_on(&run, place.start, &advance) && pc - place.start >= advance)
-		place.start += advance;
-	*rule = run_rule(&run);
+	while (run_on(&lookup.run, place, &advance) && pc - place >= advance)
+		place += advance;
+	*rule = run_rule(&lookup.run);
 	return rule->kind != RULE_NONE;
 }

@@ -13,6 +13,9 @@ void cfi_lookup_init(void);
  * will be no lookup. Nothing of it is read. */
 const uint8_t *cfi_lookup_header(uintptr_t pc);
 
+/* What is the outermost frame of each context that makecontext(3) makes; 0: none. */
+uintptr_t cfi_lookup_outermost(void);
+
 /* Async-signal-safe: no locks, no allocation, and no byte read that the kernel did not say can be.
  * False when the instruction at PC is in no module, or in one without a search table, or without
  * a rule. Takes some microseconds. */

@@ -211,6 +211,8 @@ struct unwind_rule run_rule(const struct run *run)
 {
 	if (run->c.bad)
 		return (struct unwind_rule){ .kind = RULE_NONE };
+	if (run->outermost)
+		return (struct unwind_rule){ .kind = RULE_END };
 	if (run->cie->signal)
 		return (struct unwind_rule){ .kind = RULE_SIGNAL };
 	return state_rule(&run->state);

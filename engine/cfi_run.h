@@ -25,6 +25,7 @@ struct run {
 	struct state state;
 	struct state stack[STATES_MAX];
 	size_t depth;
+	bool outermost; /* its code is what the source calls so */
 };
 
 /* Carry out instructions up to the next place. Returns false at the end of them, or true with

@@ -57,6 +57,7 @@ struct unwind_table *module_table_compile(const struct image *image, uintptr_t s
 	const Elf64_Phdr *phdr = image_phdr(image, PT_GNU_EH_FRAME);
 	struct cfi_source source = { .text_start = start - image->bias,
 				     .text_end = end - image->bias,
+				     .outermost = cfi_lookup_outermost() - image->bias,
 				     .bias = image_is_memory(image) ? image->bias : 0 };
 	struct unwind_table *table = NULL;
 	void *hdr = NULL, *frame = NULL;

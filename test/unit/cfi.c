@@ -248,6 +248,35 @@ START_TEST(signal_frame)
 END_TEST
 
 /* Equal rules of different modules are one. */
+/* Code that its source calls the outermost, and the byte before it, where a return to its begin is
+ * looked up, unless that is of the function before. */
+START_TEST(outermost_code)
+{
+	struct section section = { .length = 0 };
+	struct unwind_table *table = NULL;
+	struct cfi_source source;
+
+	put_cie(&section, "zR");
+	put_fde(&section, 0, TEXT, 0x18, "", 0);
+	put_fde(&section, 0, TEXT + 0x20, 0x10, "\x41\x0e\x10", 3);
+	put_fde(&section, 0, TEXT + 0x30, 0x10, "", 0);
+	source = source_of(&section);
+	source.outermost = TEXT + 0x20;
+	ck_assert_int_eq(cfi_compile(&table, &source), 0);
+	ck_assert_uint_eq(rule_at(table, 0x1e).kind, RULE_SP);
+	ck_assert_uint_eq(rule_at(table, 0x1f).kind, RULE_END);
+	ck_assert_uint_eq(rule_at(table, 0x20).kind, RULE_END);
+	ck_assert_uint_eq(rule_at(table, 0x2f).kind, RULE_END);
+	ck_assert_uint_eq(rule_at(table, 0x30).kind, RULE_SP);
+	free(table);
+	source.outermost = TEXT + 0x30;
+	ck_assert_int_eq(cfi_compile(&table, &source), 0);
+	ck_assert_uint_eq(rule_at(table, 0x2f).kind, RULE_SP);
+	ck_assert_uint_eq(rule_at(table, 0x30).kind, RULE_END);
+	free(table);
+}
+END_TEST
+
 START_TEST(rules_are_shared)
 {
 	struct section section = { .length = 0 };
@@ -350,6 +379,7 @@ int main(void)
 	tcase_add_loop_test(tests, one_program, 0, sizeof(programs) / sizeof(programs[0]));
 	tcase_add_test(tests, many_entries);
 	tcase_add_test(tests, signal_frame);
+	tcase_add_test(tests, outermost_code);
 	tcase_add_test(tests, rules_are_shared);
 	tcase_add_test(tests, rules_run_out);
 	tcase_add_test(tests, nothing_there);
