@@ -20,6 +20,7 @@ enum rule_kind {
 	RULE_REGISTER, /* REG + offset, known only in an interrupted frame */
 	RULE_DEREF,    /* *(REG + offset) + offset2 */
 	RULE_PLT,      /* sp + offset, 8 more from byte offset2 of a 16-byte stub on */
+	RULE_THROW,    /* REG + offset; saved registers may be those of a frame further up */
 	RULE_MOVED,    /* REG + offset, and a jump from here loads more than it, so see below */
 	RULE_SIGNAL,   /* all registers are in the ucontext at sp */
 	RULE_END,      /* the outermost frame */

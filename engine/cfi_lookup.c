@@ -154,6 +154,15 @@ static bool lookup_begin(struct lookup *lookup, uintptr_t pc)
 	       pc >= lookup->place.start && lookup->place.size;
 }
 
+uintptr_t cfi_lookup_function(uintptr_t pc)
+{
+	struct lookup lookup;
+
+	return lookup_begin(&lookup, pc) && pc - lookup.place.start < lookup.place.size
+		       ? lookup.place.start
+		       : 0;
+}
+
 bool cfi_lookup(struct unwind_rule *rule, uintptr_t pc)
 {
 	uint64_t place, end, advance;

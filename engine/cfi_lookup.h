@@ -21,4 +21,8 @@ uintptr_t cfi_lookup_outermost(void);
  * a rule. Takes some microseconds. */
 bool cfi_lookup(struct unwind_rule *rule, uintptr_t pc);
 
+/* Likewise, where the function at PC begins, or the part of it that has an entry of its own;
+ * 0: not known. */
+uintptr_t cfi_lookup_function(uintptr_t pc);
+
 #endif

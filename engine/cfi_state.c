@@ -14,6 +14,8 @@ enum state_slot state_slot(uint64_t reg)
 		return SLOT_BASE;
 	case ARCH_SP:
 		return SLOT_SP;
+	case ARCH_RESULT:
+		return SLOT_RESULT;
 	default:
 		return SLOT_OTHER;
 	}
@@ -250,6 +252,13 @@ static struct unwind_rule moved_rule(const struct state *state)
 	return rule;
 }
 
+/* Compilers have a function save the register for results only when it returns to an exception
+ * handler, which finds its arguments there. */
+static bool is_throw(const struct state *state)
+{
+	return state->saves[SLOT_RESULT].how == HOW_CFA && state->cfa_how == CFA_REGISTER;
+}
+
 struct unwind_rule state_rule(const struct state *state)
 {
 	const struct save *ra = &state->saves[SLOT_RA];
@@ -261,8 +270,8 @@ struct unwind_rule state_rule(const struct state *state)
 	}
 	if (ra->how == HOW_MOVED || is_sp_moved(state))
 		return moved_rule(state);
-	rule.kind = cfa_rule(state);
-	if (rule.kind == RULE_REGISTER || rule.kind == RULE_DEREF)
+	rule.kind = is_throw(state) ? RULE_THROW : cfa_rule(state);
+	if (rule.kind == RULE_THROW || rule.kind == RULE_REGISTER || rule.kind == RULE_DEREF)
 		rule.reg = state->cfa_reg;
 	rule.offset = (int32_t)state->cfa_offset;
 	rule.offset2 = (int32_t)state->cfa_offset2;

@@ -22,8 +22,9 @@ struct save {
 
 enum cfa_how { CFA_UNKNOWN, CFA_REGISTER, CFA_DEREF, CFA_PLT };
 
-/* OTHER is for all that no walk needs; nobody reads it. */
-enum state_slot { SLOT_RA, SLOT_FP, SLOT_BASE, SLOT_SP, SLOT_OTHER, SLOTS };
+/* RESULT is the register that functions return a number in; OTHER is for all that no walk needs, and
+ * nobody reads it. */
+enum state_slot { SLOT_RA, SLOT_FP, SLOT_BASE, SLOT_SP, SLOT_RESULT, SLOT_OTHER, SLOTS };
 
 struct state {
 	uint8_t cfa_how;

@@ -90,6 +90,8 @@ static __attribute__((noinline)) int step_rare(struct walk *walk, const struct u
 		if ((walk->pc & 15) >= (uintptr_t)rule->offset2)
 			value += 8;
 		return walk_leave(walk, rule, value);
+	case RULE_THROW:
+		return walk_step_throw(walk, rule);
 	case RULE_MOVED:
 		return walk_step_moved(walk, rule);
 	case RULE_REGISTER:
@@ -119,10 +121,17 @@ static inline int step(struct walk *walk)
 	uintptr_t key = walk->exact ? walk->pc : walk->pc - 1;
 
 	if (unlikely(!walk->pc))
-		return walk->exact ? walk_step_bare(walk) : UNWIND_COMPLETE;
+		return walk->exact   ? walk_step_bare(walk)
+		       : walk->trial ? UNWIND_BAD_STACK
+				     : UNWIND_COMPLETE;
 	if (unlikely(!key || key >> ARCH_ADDRESS_BITS))
 		return UNWIND_NO_RULE;
 	return step_by(walk, &unwind_rules[unwind_map_find(key)]);
+}
+
+int walk_step(struct walk *walk)
+{
+	return step(walk);
 }
 
 /* Frames that a signal interrupted may lie on another stack, lower than the handler's: only

@@ -1,5 +1,5 @@
 /* Stack walks. All of it is async-signal-safe but for unwind_stats_read: no locks, no
- * allocation, errno preserved, no memory read that could fault, under 2 KiB of stack. */
+ * allocation, errno preserved, no memory read that could fault, under 2.5 KiB of stack. */
 #ifndef ENGINE_UNWIND_H
 #define ENGINE_UNWIND_H
 
@@ -13,6 +13,12 @@
  * PCS[0] is the interrupted instruction; the others are return addresses, from which a
  * symbolizer subtracts 1. A frame that a signal interrupted further up is written one too high,
  * so that the same subtraction suits it.
+ *
+ * Two functions of glibc have instructions of which its unwind information says nothing right, and
+ * from which a walk goes wrong:
+ * - swapcontext(), eight on x86-64, between loading the new stack pointer and pushing the return
+ *   address there;
+ * - clone() and clone3() in the new thread, two: every signal is blocked then.
  *
  * Returns the frames written, at most MAX; *TRUNCATED tells whether there were more. */
 size_t unwind_context(const void *ucontext, uintptr_t stack_high, uintptr_t *pcs, size_t max,

@@ -59,6 +59,23 @@ bool arch_is_behind_call(const uint8_t *pc, size_t before)
 	       (word_at(pc - 4) & 0xfffffc1f) == 0xd63f0000;
 }
 
+/* No call or stub of this processor is read yet, so that none is doubted. */
+bool arch_call_target(struct arch_target *target, const uint8_t *pc, size_t before)
+{
+	(void)target;
+	(void)pc;
+	(void)before;
+	return false;
+}
+
+bool arch_stub_target(struct arch_target *target, const uint8_t *pc, size_t after)
+{
+	(void)target;
+	(void)pc;
+	(void)after;
+	return false;
+}
+
 #else
 typedef int unwind_aarch64_unused;
 #endif

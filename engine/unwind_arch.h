@@ -15,6 +15,7 @@
 #define ARCH_FP            6
 #define ARCH_BASE          3
 #define ARCH_RA            16
+#define ARCH_RESULT        0
 #define ARCH_REGISTERS     17
 #define ARCH_UCONTEXT_SKIP 0 /* the ucontext lies at the restorer's stack pointer */
 #elif defined(__aarch64__)
@@ -22,6 +23,7 @@
 #define ARCH_FP            29
 #define ARCH_BASE          19
 #define ARCH_RA            30
+#define ARCH_RESULT        0
 #define ARCH_REGISTERS     32
 #define ARCH_UCONTEXT_SKIP 128 /* sizeof(siginfo_t) comes first */
 #else
@@ -57,6 +59,18 @@ bool arch_is_sigreturn(const uint8_t *pc, size_t after);
 
 /* True when the BEFORE bytes that end at PC may be a call instruction. */
 bool arch_is_behind_call(const uint8_t *pc, size_t before);
+
+/* Where a call or a jump goes: to ADDRESS, or INDIRECT to what is read there. */
+struct arch_target {
+	uintptr_t address;
+	bool indirect;
+};
+
+/* Find it for the call that ends the BEFORE bytes up to PC, or for the stub that begins the AFTER
+ * bytes from PC on, as linkers make them for calls of other modules. False when there is none, or
+ * when it cannot be told. */
+bool arch_call_target(struct arch_target *target, const uint8_t *pc, size_t before);
+bool arch_stub_target(struct arch_target *target, const uint8_t *pc, size_t after);
 
 /* Remove what pointer authentication put into a return address. */
 static inline uintptr_t arch_strip(uintptr_t address)

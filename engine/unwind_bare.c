@@ -4,8 +4,7 @@
 
 #define CODE_BYTES 16
 
-/* How many bytes, up to CODE_BYTES, can be read before and from PC. */
-static void readable_code(uintptr_t pc, size_t *before, size_t *after)
+void walk_readable_code(uintptr_t pc, size_t *before, size_t *after)
 {
 	*after = stack_memory_probe(pc) ? STACK_PAGE - pc % STACK_PAGE : 0;
 	*before = *after ? pc % STACK_PAGE : 0;
@@ -19,7 +18,7 @@ bool walk_is_behind_call(uintptr_t pc)
 {
 	size_t before, after;
 
-	readable_code(pc, &before, &after);
+	walk_readable_code(pc, &before, &after);
 	return arch_is_behind_call((const uint8_t *)pc, before);
 }
 
@@ -30,7 +29,8 @@ int walk_step_chain(struct walk *walk)
 	};
 
 	if (!walk->fp)
-		return UNWIND_COMPLETE; /* the ABI's mark for the outermost frame */
+		/* The ABI's mark for the outermost frame. */
+		return walk->trial ? UNWIND_NO_RULE : UNWIND_COMPLETE;
 	if (walk->fp < walk->sp)
 		return UNWIND_NO_RULE;
 	return walk_leave(walk, &rule, walk->fp + 16);
@@ -84,7 +84,7 @@ int walk_step_bare(struct walk *walk)
 {
 	size_t before, after, bytes;
 
-	readable_code(walk->pc, &before, &after);
+	walk_readable_code(walk->pc, &before, &after);
 	if (!after)
 		/* A call through a wild pointer can still be told. */
 		return walk->exact && ARCH_RA == 16 ? leave_by_stack_pointer(walk, 0)

@@ -17,6 +17,7 @@ struct walk {
 	uintptr_t pc, sp, fp, base;
 	uintptr_t context; /* ucontext with all registers of this frame; 0: in a caller */
 	bool exact;        /* pc is an instruction to come, not a return address */
+	bool trial;        /* asks for the entry: zeros, of which stacks are full, mean nothing */
 	uintptr_t stack_high;
 	struct stack_memory memory;
 };
@@ -83,8 +84,11 @@ static inline int walk_leave(struct walk *walk, const struct unwind_rule *rule, 
 	return STEP_ON;
 }
 
-/* Steps that are rare: from code that no rule is for (of a just-in-time compiler, hand-written, or none
- * at all); */
+/* Take one step. */
+int walk_step(struct walk *walk);
+
+/* Or one of the rare ones: from code that no rule is for (of a just-in-time compiler, hand-written,
+ * or none at all); */
 int walk_step_bare(struct walk *walk);
 
 /* by the frame pointer: the one saved, and the return address, lie where it points; */
@@ -93,8 +97,14 @@ int walk_step_chain(struct walk *walk);
 /* from a signal handler's return to what it interrupted; */
 int walk_step_signal(struct walk *walk);
 
-/* by a RULE_MOVED. */
+/* by a RULE_MOVED; */
 int walk_step_moved(struct walk *walk, const struct unwind_rule *rule);
+
+/* by a RULE_THROW. */
+int walk_step_throw(struct walk *walk, const struct unwind_rule *rule);
+
+/* How many bytes of code can be read before and from PC; some more may be there. */
+void walk_readable_code(uintptr_t pc, size_t *before, size_t *after);
 
 /* Whether there is a call right before PC. */
 bool walk_is_behind_call(uintptr_t pc);

@@ -4,6 +4,7 @@ CFLAGS_engine_ring := -fno-stack-protector
 CFLAGS_engine_sampler := $(SIGNAL_FLAGS)
 CFLAGS_engine_unwind_bare := $(SIGNAL_FLAGS)
 CFLAGS_engine_unwind_jump := $(SIGNAL_FLAGS)
+CFLAGS_engine_unwind_throw := $(SIGNAL_FLAGS)
 CFLAGS_engine_unwind_map   := $(SIGNAL_FLAGS)
 CFLAGS_engine_unwind_x86_64 := $(SIGNAL_FLAGS)
 CFLAGS_engine_unwind_aarch64 := $(SIGNAL_FLAGS)

@@ -163,6 +163,8 @@ static const struct program programs[] = {
 	       .sp_words = 20) },
 	{ "in a register that is none", CODE(0x09, ARCH_RA, 99), .at = 0x100,
 	  RULE(.kind = RULE_NONE) },
+	{ "returns to a handler", CODE(0x0c, FP, 16, 0x80 | ARCH_RESULT, 9), .at = 0x100,
+	  RULE(.kind = RULE_THROW, .reg = FP, .offset = 16, .ra_words = -1) },
 	{ "unknown operation", CODE(0x3f, 0x0e, 64), .at = 0x100, RULE(.kind = RULE_NONE) },
 	{ "pop of nothing", CODE(0x0b), .at = 0x100, RULE(.kind = RULE_NONE) },
 	{ "odd save", CODE(0x41, 0x05, FP, 0), .at = 0x101,
