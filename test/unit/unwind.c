@@ -7,7 +7,6 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -426,87 +425,6 @@ START_TEST(fiber_ends)
 }
 END_TEST
 
-/* ---- Instruction by instruction ---- */
-
-#if defined(__x86_64__)
-static struct {
-	size_t steps, wrong, first_wrong;
-	uintptr_t first_pc;
-} stepped;
-
-static void on_step(int signo, siginfo_t *info, void *context)
-{
-	(void)signo;
-	(void)info;
-	walked.count =
-		unwind_context(context, handler_stack_high, walked.pcs, FRAMES, &walked.truncated);
-	stepped.steps++;
-	if (walked.count >= expected.count &&
-	    !memcmp(walked.pcs + (walked.count - expected.count), expected.pcs,
-		    expected.count * sizeof(expected.pcs[0])))
-		return;
-	if (!stepped.wrong++)
-		stepped.first_pc = walked.pcs[0];
-}
-
-static int compare_numbers(const void *a, const void *b)
-{
-	const int *left = a, *right = b;
-
-	return (*left > *right) - (*left < *right);
-}
-
-/* Library code with prologues, epilogues, tail calls and stubs; each name is bound on its first
- * call, through the loader's trampoline, unless the program binds at start. */
-static void things_to_step(void)
-{
-	int numbers[40];
-	char text[200];
-	void *block;
-
-	for (int i = 0; i < 40; i++)
-		numbers[i] = i * 7919 % 101;
-	qsort(numbers, 40, sizeof(numbers[0]), compare_numbers);
-	snprintf(text, sizeof(text), "%d %s %.3f %p", numbers[3], "words", 3.14, (void *)text);
-	block = realloc(malloc(100), 5000);
-	memset(block, 1, 5000);
-	free(block);
-	strtod("2.5e10", NULL);
-	strtok(text, " ");
-	recurse(3, (void (*)(void))getpid);
-	recurse_aligned(3, (void (*)(void))getppid, 1, 2, 3, 4, 5, 6);
-	recurse_alloca(3, (void (*)(void))getuid);
-}
-
-NOINLINE static void step_through(void)
-{
-	expected.count = 0;
-	_Unwind_Backtrace(oracle_frame, &expected);
-	memmove(expected.pcs, expected.pcs + 1, --expected.count * sizeof(expected.pcs[0]));
-	__asm__ volatile("sub $128, %%rsp\n\tpushfq\n\torl $0x100, (%%rsp)\n\tpopfq\n\t"
-			 "add $128, %%rsp" ::
-				 : "cc", "memory");
-	things_to_step();
-	__asm__ volatile("sub $128, %%rsp\n\tpushfq\n\tandl $~0x100, (%%rsp)\n\tpopfq\n\t"
-			 "add $128, %%rsp" ::
-				 : "cc", "memory");
-}
-
-START_TEST(every_instruction)
-{
-	handle(SIGTRAP, on_step, 0);
-	handler_stack_high = own_stack_high();
-	memset(&stepped, 0, sizeof(stepped));
-	step_through();
-	ck_assert_uint_gt(stepped.steps, 5000);
-	/* The stepping code itself moves the stack where no rule can tell. */
-	ck_assert_msg(stepped.wrong <= 8, "%zu of %zu wrong, the first at %#lx in %s",
-		      stepped.wrong, stepped.steps, stepped.first_pc,
-		      modules_find(stepped.first_pc) ? modules_find(stepped.first_pc)->path : "?");
-}
-END_TEST
-#endif
-
 /* ---- Stacks that are none ---- */
 
 static uint64_t random_state = 88172645463325252u;
@@ -607,9 +525,6 @@ static TCase *walks(const char *how, void (*with)(void))
 	tcase_add_test(tests, through_alternate_stack);
 	tcase_add_test(tests, through_nested_signals);
 	tcase_add_test(tests, fiber_ends);
-#if defined(__x86_64__)
-	tcase_add_test(tests, every_instruction);
-#endif
 	tcase_add_test(tests, random_contexts);
 	tcase_add_test(tests, cycle);
 	return tests;
