@@ -140,14 +140,25 @@ void state_set_cfa_expression(struct state *state, struct cursor block)
 	state->cfa_offset2 = at.offset2;
 }
 
+static bool fits_int32(int64_t value)
+{
+	return value >= INT32_MIN && value <= INT32_MAX;
+}
+
+/* No frame is so large that OFFSET does not fit. */
+static struct save save_at(enum save_how how, uint8_t reg, int64_t offset)
+{
+	if (!fits_int32(offset))
+		return (struct save){ .how = HOW_UNKNOWN };
+	return (struct save){ .how = (uint8_t)how, .reg = reg, .offset = (int32_t)offset };
+}
+
 void state_set_save_expression(struct state *state, uint64_t reg, struct cursor block)
 {
-	struct save *save = &state->saves[state_slot(reg)];
 	struct location at = evaluate(&block);
 
-	save->how = at.known && !at.deref ? HOW_DEREF : HOW_UNKNOWN;
-	save->reg = at.reg;
-	save->offset = at.offset;
+	state->saves[state_slot(reg)] =
+		save_at(at.known && !at.deref ? HOW_DEREF : HOW_UNKNOWN, at.reg, at.offset);
 }
 
 void state_set_cfa(struct state *state, uint64_t reg, int64_t offset)
@@ -159,14 +170,13 @@ void state_set_cfa(struct state *state, uint64_t reg, int64_t offset)
 
 void state_set_save(struct state *state, uint64_t reg, enum save_how how, int64_t offset)
 {
-	state->saves[state_slot(reg)] = (struct save){ .how = (uint8_t)how, .offset = offset };
+	state->saves[state_slot(reg)] = save_at(how, 0, offset);
 }
 
 void state_set_moved(struct state *state, uint64_t reg, uint64_t to)
 {
 	state->saves[state_slot(reg)] =
-		(struct save){ .how = to < ARCH_REGISTERS ? HOW_MOVED : HOW_UNKNOWN,
-			       .reg = (uint8_t)to };
+		save_at(to < ARCH_REGISTERS ? HOW_MOVED : HOW_UNKNOWN, (uint8_t)to, 0);
 }
 
 static bool to_words(int64_t offset, int16_t *words)
@@ -192,11 +202,6 @@ static uint8_t save_rule(const struct save *save, int16_t *words)
 		return SAVE_SAME;
 	}
 	return how;
-}
-
-static bool fits_int32(int64_t value)
-{
-	return value >= INT32_MIN && value <= INT32_MAX;
 }
 
 static uint8_t cfa_rule(const struct state *state)

@@ -17,7 +17,7 @@ enum save_how {
 struct save {
 	uint8_t how;
 	uint8_t reg; /* HOW_DEREF and HOW_MOVED */
-	int64_t offset;
+	int32_t offset;
 };
 
 enum cfa_how { CFA_UNKNOWN, CFA_REGISTER, CFA_DEREF, CFA_PLT };
