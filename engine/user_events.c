@@ -1,9 +1,9 @@
 /* Events of the program's own making. Names are few and never forgotten: an array that only
- * grows, read without a lock. */
+ * grows, without a lock, as a fork might catch it. */
 #include "engine/user_events.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -11,37 +11,35 @@
 
 #define NAMES_MAX 1024
 
-static pthread_mutex_t registering = PTHREAD_MUTEX_INITIALIZER;
-static const char *names[NAMES_MAX];
-static _Atomic int name_count;
+static const char *_Atomic names[NAMES_MAX]; /* the first NULL ends them */
 
 asprof_jfr_event_key user_event_register(const char *name)
 {
-	int key = -1, count;
-	char *copy;
+	char *copy = NULL;
 
-	pthread_mutex_lock(&registering);
-	count = atomic_load(&name_count);
-	for (int i = 0; i < count; i++) {
-		if (!strcmp(names[i], name)) {
-			key = i;
-			goto out;
+	for (int key = 0; key < NAMES_MAX; key++) {
+		const char *there = atomic_load(&names[key]);
+
+		if (!there) {
+			if (!copy)
+				copy = strdup(name);
+			if (!copy)
+				return -1;
+			if (atomic_compare_exchange_strong(&names[key], &there, copy))
+				return key;
+		}
+		if (!strcmp(there, name)) {
+			free(copy);
+			return key;
 		}
 	}
-	copy = count < NAMES_MAX ? strdup(name) : NULL;
-	if (!copy)
-		goto out;
-	names[count] = copy;
-	atomic_store_explicit(&name_count, count + 1, memory_order_release);
-	key = count;
-out:
-	pthread_mutex_unlock(&registering);
-	return key;
+	free(copy);
+	return -1;
 }
 
 const char *user_event_name(asprof_jfr_event_key key)
 {
-	return names[key];
+	return atomic_load(&names[key]);
 }
 
 asprof_error_t user_event_emit(asprof_jfr_event_key key, const uint8_t *data, size_t length)
@@ -49,7 +47,7 @@ asprof_error_t user_event_emit(asprof_jfr_event_key key, const uint8_t *data, si
 	pid_t tid = gettid();
 	struct sample *sample;
 
-	if (key < 0 || key >= atomic_load_explicit(&name_count, memory_order_acquire))
+	if (key < 0 || key >= NAMES_MAX || !atomic_load(&names[key]))
 		return "unknown event key";
 	if (length > ASPROF_MAX_JFR_EVENT_LENGTH)
 		return "event data longer than 2048 bytes";
