@@ -7,12 +7,14 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <string.h>
 #include <time.h>
 #include <ucontext.h>
 
 #include "core/clock.h"
 #include "engine/jfr_types.h"
 #include "engine/ring.h"
+#include "engine/stack_memory.h"
 #include "engine/thread_slots.h"
 #include "engine/threads.h"
 #include "engine/unwind.h"
@@ -21,36 +23,35 @@ static _Atomic int signal_number;
 static _Atomic bool enabled, given_up;
 static struct sigaction previous;
 
-struct context {
-	uintptr_t pc, sp;
-	bool in_system_call; /* interrupted in one, or just out of one that was */
-};
-
-static struct context read_context(const ucontext_t *uc)
-{
-	struct context c;
-	const uint8_t *code;
-
 #if defined(__x86_64__)
-	c.pc = (uintptr_t)uc->uc_mcontext.gregs[REG_RIP];
-	c.sp = (uintptr_t)uc->uc_mcontext.gregs[REG_RSP];
-	code = (const uint8_t *)c.pc;
-	/* 0f 05 is `syscall`. The kernel sets the pc back to it where it will restart the call,
-	 * and leaves it behind with EINTR where it will not. The two bytes before the pc are
-	 * looked at on the same page only, as that alone is sure to be there. */
-	c.in_system_call = (code[0] == 0x0f && code[1] == 0x05) ||
-			   ((c.pc & 4095) >= 2 && code[-2] == 0x0f && code[-1] == 0x05 &&
-			    uc->uc_mcontext.gregs[REG_RAX] == -EINTR);
+#define CONTEXT_PC(uc)     ((uintptr_t)(uc)->uc_mcontext.gregs[REG_RIP])
+#define CONTEXT_SP(uc)     ((uintptr_t)(uc)->uc_mcontext.gregs[REG_RSP])
+#define CONTEXT_RESULT(uc) ((uc)->uc_mcontext.gregs[REG_RAX])
+static const uint8_t system_call[] = { 0x0f, 0x05 }; /* syscall */
 #elif defined(__aarch64__)
-	c.pc = (uintptr_t)uc->uc_mcontext.pc;
-	c.sp = (uintptr_t)uc->uc_mcontext.sp;
-	code = (const uint8_t *)c.pc;
-	/* d4000001 is `svc #0`. */
-	c.in_system_call = *(const uint32_t *)code == 0xd4000001u ||
-			   ((c.pc & 4095) >= 4 && ((const uint32_t *)code)[-1] == 0xd4000001u &&
-			    (int64_t)uc->uc_mcontext.regs[0] == -EINTR);
+#define CONTEXT_PC(uc)     ((uintptr_t)(uc)->uc_mcontext.pc)
+#define CONTEXT_SP(uc)     ((uintptr_t)(uc)->uc_mcontext.sp)
+#define CONTEXT_RESULT(uc) ((int64_t)(uc)->uc_mcontext.regs[0])
+static const uint8_t system_call[] = { 0x01, 0x00, 0x00, 0xd4 }; /* svc #0 */
 #endif
-	return c;
+
+#define CALL_BYTES sizeof(system_call)
+
+/* A system call's instruction is at CODE. Not even code is sure to be readable. */
+static bool is_system_call(uintptr_t code)
+{
+	return stack_memory_probe(code) && stack_memory_probe(code + CALL_BYTES - 1) &&
+	       !memcmp((const void *)code, system_call, CALL_BYTES);
+}
+
+/* Interrupted in a system call, or just out of one that was. The kernel sets the pc back to the
+ * call where it will restart that, and leaves it behind with EINTR where it will not. */
+static bool in_system_call(const ucontext_t *uc)
+{
+	uintptr_t pc = CONTEXT_PC(uc);
+
+	return is_system_call(pc) ||
+	       (CONTEXT_RESULT(uc) == -EINTR && is_system_call(pc - CALL_BYTES));
 }
 
 static uint64_t own_cpu_ns(void)
@@ -82,9 +83,10 @@ static struct sample *reserve(struct thread *thread, enum sample_kind kind, cons
 }
 
 /* Reserve a sample of KIND with the stack that UC was interrupted on. */
-static struct sample *sample_context(struct thread *thread, enum sample_kind kind, const void *uc,
-				     uintptr_t sp)
+static struct sample *sample_context(struct thread *thread, enum sample_kind kind,
+				     const ucontext_t *uc)
 {
+	uintptr_t sp = CONTEXT_SP(uc);
 	bool on_known_stack = sp >= thread->stack_low && sp < thread->stack_high;
 	uintptr_t *pcs = ring_scratch_take();
 	struct sample *sample;
@@ -104,20 +106,19 @@ static struct sample *sample_context(struct thread *thread, enum sample_kind kin
 
 /* Its args are the slot, and the thread's CPU time, so that the collector sees whether it ran
  * again. */
-static void take_wall_sample(struct thread *thread, const void *uc)
+static void take_wall_sample(struct thread *thread, const ucontext_t *uc)
 {
-	struct context c = read_context(uc);
-	struct sample *sample = sample_context(thread, SAMPLE_WALL, uc, c.sp);
+	struct sample *sample = sample_context(thread, SAMPLE_WALL, uc);
 
 	if (!sample)
 		return;
-	sample->state = c.in_system_call ? JFR_STATE_SLEEPING : JFR_STATE_RUNNABLE;
+	sample->state = in_system_call(uc) ? JFR_STATE_SLEEPING : JFR_STATE_RUNNABLE;
 	sample->args[0] = (uint64_t)(uintptr_t)thread;
 	sample->args[1] = own_cpu_ns();
 	commit(thread, sample);
 }
 
-static void take_cpu_sample(struct thread *thread, enum thread_timer timer, const void *uc)
+static void take_cpu_sample(struct thread *thread, enum thread_timer timer, const ucontext_t *uc)
 {
 	uint64_t cpu_ns = own_cpu_ns();
 	uint32_t due = thread_clock_take(&thread->clock, cpu_ns);
@@ -128,7 +129,7 @@ static void take_cpu_sample(struct thread *thread, enum thread_timer timer, cons
 			thread_clock_again(&thread->clock, cpu_ns);
 		return;
 	}
-	sample = sample_context(thread, SAMPLE_CPU, uc, read_context(uc).sp);
+	sample = sample_context(thread, SAMPLE_CPU, uc);
 	if (!sample)
 		return;
 	sample->weight = due;
@@ -194,7 +195,7 @@ static void pass_on(int signo, siginfo_t *info, void *uc)
 		previous.sa_handler(signo);
 }
 
-static void take_sample(struct thread *thread, enum thread_timer timer, const void *uc)
+static void take_sample(struct thread *thread, enum thread_timer timer, const ucontext_t *uc)
 {
 	if (timer == TIMER_WALL) {
 		thread_clock_interrupted(&thread->clock);
