@@ -15,8 +15,6 @@
 #include "decoder/say.h"
 #include "decoder/unzip.h"
 
-#define PAGE 4096u
-
 static void on_bus_error(int sig)
 {
 	static const char text[] = "asprof-agent: a file was cut off while it was read\n";
@@ -80,8 +78,9 @@ void source_close(struct source *source)
 
 void source_forget(const uint8_t *data, uint64_t from, uint64_t upto)
 {
-	uintptr_t start = ((uintptr_t)data + from + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
-	uintptr_t end = ((uintptr_t)data + upto) & ~(uintptr_t)(PAGE - 1);
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	uintptr_t start = ((uintptr_t)data + from + page - 1) & -page;
+	uintptr_t end = ((uintptr_t)data + upto) & -page;
 
 	if (end > start)
 		madvise((void *)start, end - start, MADV_DONTNEED);

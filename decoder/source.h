@@ -24,7 +24,7 @@ void source_keep_stream(const char *path);
 /* Unmap this one. */
 void source_close(struct source *source);
 
-/* Let go of the pages before UPTO: what was read need not stay resident. */
+/* Let go of the pages of DATA between FROM and UPTO: what was read need not stay resident. */
 void source_forget(const uint8_t *data, uint64_t from, uint64_t upto);
 
 /* A mapped file that somebody cuts off under us ends the program with a line and status 1. */
