@@ -36,6 +36,7 @@ struct leaks {
 	int64_t first_ns, last_ns; /* the looks that are compared */
 	double bytes, allocations;
 	bool stated; /* from the engine's own statements, not from single events */
+	bool out_of_memory;
 };
 
 static double scale_of(const struct leaks *l, const struct allocation *a)
@@ -49,8 +50,10 @@ static int grow_list(struct leaks *l)
 	uint32_t room = l->heap->profile.stacks.count + 1;
 	struct leak *list = realloc(l->list, room * sizeof(*list));
 
-	if (!list)
+	if (!list) {
+		l->out_of_memory = true;
 		return -1;
+	}
 	for (; l->room < room; l->room++)
 		list[l->room] = (struct leak){ .stack = l->room };
 	l->list = list;
@@ -126,7 +129,7 @@ static int find_leaks(struct leaks *l)
 {
 	const struct heap *h = l->heap;
 
-	if (grow_list(l))
+	if (grow_list(l) || l->out_of_memory) /* then some are missing */
 		return -1;
 	l->last_ns = h->last_ns;
 	if (h->last_count)

@@ -25,6 +25,7 @@ struct top {
 	bool by_total;
 	const char *unit;
 	unsigned width;
+	bool out_of_memory;
 };
 
 static double share(double part, double whole)
@@ -65,15 +66,21 @@ static void print_row(const struct top *t, const struct function *function, doub
 	putchar('\n');
 }
 
-static void print_table(const struct top *t, uint32_t thread, const char *title)
+static bool find_functions(struct top *t, struct functions *functions, uint32_t thread)
+{
+	if (!functions_of(functions, t->profile, t->metric, t->by_total, thread))
+		return true;
+	t->out_of_memory = true;
+	return false;
+}
+
+static void print_table(struct top *t, uint32_t thread, const char *title)
 {
 	struct functions functions;
 	char weight[TEXT_NUMBER];
 
-	if (functions_of(&functions, t->profile, t->metric, t->by_total, thread)) {
-		say("out of memory");
+	if (!find_functions(t, &functions, thread))
 		return;
-	}
 	if (title)
 		printf("\n%s  %s (%.0f samples)\n", title,
 		       text_amount(weight, functions.weight, t->unit), functions.samples);
@@ -85,14 +92,12 @@ static void print_table(const struct top *t, uint32_t thread, const char *title)
 	functions_free(&functions);
 }
 
-static void print_json_functions(const struct top *t, uint32_t thread)
+static void print_json_functions(struct top *t, uint32_t thread)
 {
 	struct functions functions;
 
-	if (functions_of(&functions, t->profile, t->metric, t->by_total, thread)) {
-		say("out of memory");
+	if (!find_functions(t, &functions, thread))
 		return;
-	}
 	printf("\"weight\":");
 	json_number(stdout, functions.weight);
 	printf(",\"samples\":");
@@ -150,7 +155,7 @@ static struct thread_weight *threads_of(const struct top *t, uint32_t *count)
 	return list;
 }
 
-static void print_text(const struct top *t, const struct thread_weight *threads, uint32_t count)
+static void print_text(struct top *t, const struct thread_weight *threads, uint32_t count)
 {
 	const struct profile *p = t->profile;
 	char number[TEXT_NUMBER], name[256];
@@ -178,7 +183,7 @@ static void print_text(const struct top *t, const struct thread_weight *threads,
 	}
 }
 
-static void print_json(const struct top *t, const struct thread_weight *threads, uint32_t count)
+static void print_json(struct top *t, const struct thread_weight *threads, uint32_t count)
 {
 	char name[256];
 
@@ -200,16 +205,15 @@ static int print_top(struct top *t)
 	uint32_t count;
 	struct thread_weight *threads = threads_of(t, &count);
 
-	if (!threads) {
-		say("out of memory");
-		return COMMAND_FAILED;
-	}
-	if (t->args->json)
+	if (threads && t->args->json)
 		print_json(t, threads, count);
-	else
+	else if (threads)
 		print_text(t, threads, count);
+	t->out_of_memory |= !threads;
+	if (t->out_of_memory)
+		say("out of memory");
 	free(threads);
-	return COMMAND_OK;
+	return t->out_of_memory ? COMMAND_FAILED : COMMAND_OK;
 }
 
 int cmd_top(int argc, char **argv)
