@@ -37,19 +37,26 @@ struct lives {
 	uint32_t count;
 };
 
+/* The heavier one first; of equal ones the one whose stack was met first. */
+static int order(const struct row *x, const struct row *y, double weight_x, double weight_y)
+{
+	if (weight_x != weight_y)
+		return weight_x < weight_y ? 1 : -1;
+	return (x->stack > y->stack) - (x->stack < y->stack);
+}
+
 static int by_count(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
 
-	return (x->counts->allocated < y->counts->allocated) -
-	       (x->counts->allocated > y->counts->allocated);
+	return order(x, y, x->counts->allocated, y->counts->allocated);
 }
 
 static int by_short_bytes(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
 
-	return (x->short_bytes < y->short_bytes) - (x->short_bytes > y->short_bytes);
+	return order(x, y, x->short_bytes, y->short_bytes);
 }
 
 static int collect(struct lives *l)

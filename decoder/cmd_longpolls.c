@@ -182,7 +182,11 @@ static int longer(const void *a, const void *b)
 {
 	const struct by_function *x = a, *y = b;
 
-	return (x->sum_us < y->sum_us) - (x->sum_us > y->sum_us);
+	if (x->sum_us != y->sum_us)
+		return x->sum_us < y->sum_us ? 1 : -1;
+	if (x->polls != y->polls)
+		return x->polls < y->polls ? 1 : -1;
+	return (x->name > y->name) - (x->name < y->name);
 }
 
 static void print_summary(struct printing *p)
