@@ -101,6 +101,9 @@ static inline bool heap_wants(const struct heap *heap, uint64_t address)
 	return (uint64_t)heap_hash(address) >> (32 - heap->part_bits) == heap->part;
 }
 
+/* Which process's a file is, by number, for allocations are told apart by it. */
+uint32_t heap_process(struct heap *heap, const struct feed_chunk *from);
+
 /* Take out all allocations of PROCESS at addresses that GONE says are gone. */
 void heap_sweep(struct heap *heap, uint32_t process, bool (*gone)(void *arg, uint64_t address),
 		void *arg);

@@ -10,7 +10,4 @@
 /* Read all of FEED, whose files are in the order of time, into HEAP's table and profile. */
 void heap_last_read(struct heap *heap, struct feed *feed, const struct period *period);
 
-/* Which process's a file is, by number, for allocations are told apart by it. */
-uint32_t heap_process(struct heap *heap, const struct feed_chunk *from);
-
 #endif

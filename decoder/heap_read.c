@@ -67,7 +67,7 @@ static void prepare(struct pipe_line *line, struct prepared *one)
 static void *produce(void *arg)
 {
 	struct pipe_line *line = arg;
-	struct prepared one = { 0 };
+	struct prepared one;
 	bool more;
 
 	do {
@@ -223,33 +223,63 @@ static void consume_chunk(struct heap *h, struct prepared *one, const struct per
 	filter_free(&r.filter);
 }
 
+static void release(struct feed *feed, struct prepared *one)
+{
+	if (one->open) {
+		runs_free(&one->runs);
+		jfr_chunk_close(&one->chunk);
+	}
+	feed_done(feed, &one->from);
+}
+
+/* Wait for the next chunk. False when there is none. */
+static bool take(struct pipe_line *line, struct prepared *one)
+{
+	bool more;
+
+	pthread_mutex_lock(&line->lock);
+	while (line->put == line->taken && !line->ended)
+		pthread_cond_wait(&line->changed, &line->lock);
+	more = line->put != line->taken;
+	if (more)
+		*one = line->slots[line->taken % AHEAD];
+	pthread_mutex_unlock(&line->lock);
+	return more;
+}
+
+/* Its place is free only now: so no more than AHEAD chunks are open at a time. */
+static void give_back(struct pipe_line *line, struct prepared *one)
+{
+	release(line->feed, one);
+	pthread_mutex_lock(&line->lock);
+	line->taken++;
+	pthread_cond_broadcast(&line->changed);
+	pthread_mutex_unlock(&line->lock);
+}
+
 static void consume(struct pipe_line *line, struct heap *h, const struct period *period)
 {
 	struct prepared one;
-	bool more;
 
-	do {
-		pthread_mutex_lock(&line->lock);
-		while (line->put == line->taken && !line->ended)
-			pthread_cond_wait(&line->changed, &line->lock);
-		more = line->put != line->taken;
-		if (more)
-			one = line->slots[line->taken % AHEAD];
-		pthread_mutex_unlock(&line->lock);
-		if (!more)
-			break;
-		if (one.open) {
-			if (!h->overflow)
-				consume_chunk(h, &one, period);
-			runs_free(&one.runs);
-			jfr_chunk_close(&one.chunk);
-		}
-		feed_done(line->feed, &one.from);
-		pthread_mutex_lock(&line->lock);
-		line->taken++;
-		pthread_cond_broadcast(&line->changed);
-		pthread_mutex_unlock(&line->lock);
-	} while (more);
+	while (take(line, &one)) {
+		if (one.open && !h->overflow)
+			consume_chunk(h, &one, period);
+		give_back(line, &one);
+	}
+}
+
+/* Where no second thread can be had. */
+static void consume_alone(struct pipe_line *line, struct heap *h, const struct period *period)
+{
+	struct prepared one = { 0 };
+
+	while (!h->overflow && feed_next(line->feed, &one.from)) {
+		prepare(line, &one);
+		if (one.open)
+			consume_chunk(h, &one, period);
+		release(line->feed, &one);
+		one = (struct prepared){ 0 };
+	}
 }
 
 static void run_pipe_line(struct heap *h, struct feed *feed, const struct period *period)
@@ -258,22 +288,13 @@ static void run_pipe_line(struct heap *h, struct feed *feed, const struct period
 				  .changed = PTHREAD_COND_INITIALIZER,
 				  .feed = feed,
 				  .heap = h };
-	struct prepared one;
 	pthread_t producer;
 
 	if (!pthread_create(&producer, NULL, produce, &line)) {
 		consume(&line, h, period);
 		pthread_join(producer, NULL);
 	} else {
-		for (one = (struct prepared){ 0 }; feed_next(feed, &one.from);
-		     one = (struct prepared){ 0 }) {
-			prepare(&line, &one);
-			if (one.open)
-				consume_chunk(h, &one, period);
-			runs_free(&one.runs);
-			jfr_chunk_close(&one.chunk);
-			feed_done(feed, &one.from);
-		}
+		consume_alone(&line, h, period);
 	}
 	h->out_of_memory |= line.out_of_memory;
 }
