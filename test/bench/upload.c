@@ -67,9 +67,9 @@ int main(void)
 	struct reporter *s3;
 	long before;
 
-	report.parts[0] =
-		(struct report_part){ .fd = open("test/fixtures/native.jfr", O_RDONLY | O_CLOEXEC),
-				      .length = RECORDING_BYTES };
+	report.parts[0] = (struct report_part){ .fd = open("test/fixtures/jfr/native.jfr",
+							   O_RDONLY | O_CLOEXEC),
+						.length = RECORDING_BYTES };
 	log_open(LOG_ERROR, NULL);
 	if (report.parts[0].fd < 0 || s3_reporter_open(&s3, &config))
 		return EXIT_FAILURE;

@@ -56,7 +56,7 @@ rivals=(curl ${aws:+aws})
 make_object() {
 	/usr/bin/python3 - "$work/object.zip" <<-'END'
 		import sys, zipfile
-		data = open('test/fixtures/native.jfr', 'rb').read(50000)
+		data = open('test/fixtures/jfr/native.jfr', 'rb').read(50000)
 		with zipfile.ZipFile(sys.argv[1], 'w', zipfile.ZIP_DEFLATED) as out:
 		    out.writestr('async_profiler_dump_0.jfr', data)
 		    out.writestr('metadata.json', '{"start":1,"end":2,"reporting_interval":1000}')

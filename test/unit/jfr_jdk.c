@@ -142,7 +142,7 @@ END_TEST
  * takes those of the chunk before where the metadata has the same number. */
 START_TEST(beside_chunks_of_async_profiler)
 {
-	static const char theirs[] = "test/fixtures/native.jfr";
+	static const char theirs[] = "test/fixtures/jfr/native.jfr";
 	struct buf out = BUF_INIT(32 << 20);
 	char command[512], mixed[64];
 	unsigned mallocs;

@@ -12,7 +12,7 @@
 #include "test/fixtures/suite.h"
 
 /* Recorded by async-profiler 4.5; CPU, wall clock, native memory. */
-#define RECORDING "test/fixtures/native.jfr"
+#define RECORDING "test/fixtures/jfr/native.jfr"
 
 static const struct jfr_type_row *find(enum jfr_type_id type)
 {
