@@ -76,7 +76,17 @@ static void count_events(struct summary *s, struct resolve *resolve, struct sett
 	free(counts);
 }
 
-static void note_engine(struct summary *s, const struct settings *settings)
+/* The later ones stay; of two at one time the same ones, whoever has read which of them first. */
+static void note_settings(struct summary *s, const struct settings *settings, int64_t since_ns)
+{
+	if (since_ns < s->settings_ns ||
+	    (since_ns == s->settings_ns && memcmp(settings, &s->settings, sizeof(*settings)) < 0))
+		return;
+	s->settings = *settings;
+	s->settings_ns = since_ns;
+}
+
+static void note_engine(struct summary *s, const struct settings *settings, int64_t since_ns)
 {
 	char text[96];
 
@@ -85,7 +95,7 @@ static void note_engine(struct summary *s, const struct settings *settings)
 	snprintf(text, sizeof(text), "%s%s%s", settings->engine,
 		 settings->engine[0] && settings->version[0] ? " " : "", settings->version);
 	intern_string(&s->engines, text);
-	s->settings = *settings;
+	note_settings(s, settings, since_ns);
 }
 
 static void read_chunk(struct summary *s, struct feed *feed, struct feed_chunk *from)
@@ -108,7 +118,7 @@ static void read_chunk(struct summary *s, struct feed *feed, struct feed_chunk *
 	count_events(s, &resolve, &from->settings);
 	if (chunk.error.what)
 		feed_damage(feed, from, &chunk.error);
-	note_engine(s, &from->settings);
+	note_engine(s, &from->settings, from->header.start_ns);
 	resolve_close(&resolve);
 	jfr_chunk_close(&chunk);
 }
@@ -132,8 +142,8 @@ static void merge(struct summary *into, const struct summary *from)
 		profile_merge_thread(&into->profile, &from->profile, id);
 	for (uint32_t id = 1; id <= from->engines.count; id++)
 		intern_string(&into->engines, intern_text(&from->engines, id));
-	if (from->settings.engine[0] && !into->settings.engine[0])
-		into->settings = from->settings;
+	if (from->engines.count)
+		note_settings(into, &from->settings, from->settings_ns);
 	into->chunks += from->chunks;
 	into->bytes += from->bytes;
 	for (size_t i = 0; i < SUMMARY_CAUSES; i++)
@@ -152,6 +162,30 @@ static int more_events(const void *a, const void *b)
 	return x->name && y->name ? strcmp(x->name, y->name) : 0;
 }
 
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Number the engines anew, in an order that does not hang on who read what first. */
+static void sort_engines(struct summary *s)
+{
+	uint32_t count = s->engines.count;
+	const char **texts = calloc((size_t)count + 1, sizeof(*texts));
+	struct intern sorted = INTERN_INIT;
+
+	s->out_of_memory |= !texts;
+	for (uint32_t i = 0; texts && i < count; i++)
+		texts[i] = intern_text(&s->engines, i + 1);
+	if (texts)
+		qsort(texts, count, sizeof(*texts), by_text);
+	for (uint32_t i = 0; texts && i < count; i++)
+		s->out_of_memory |= !intern_string(&sorted, texts[i]);
+	free(texts);
+	intern_free(&s->engines);
+	s->engines = sorted;
+}
+
 int summary_read(struct summary *summary, const struct args *args, struct feed *feed)
 {
 	unsigned jobs = feed_jobs(feed, args->jobs);
@@ -161,7 +195,9 @@ int summary_read(struct summary *summary, const struct args *args, struct feed *
 	if (!parts)
 		return -ENOMEM;
 	for (unsigned i = 0; i < jobs; i++)
-		parts[i] = (struct summary){ .args = args, .profile = PROFILE_INIT };
+		parts[i] = (struct summary){ .args = args,
+					     .profile = PROFILE_INIT,
+					     .settings_ns = INT64_MIN };
 	feed_run(feed, jobs, work, parts, sizeof(*parts));
 	*summary = parts[0];
 	for (unsigned i = 1; i < jobs; i++) {
@@ -171,6 +207,7 @@ int summary_read(struct summary *summary, const struct args *args, struct feed *
 	free(parts);
 	if (summary->room)
 		qsort(summary->types, summary->room, sizeof(*summary->types), more_events);
+	sort_engines(summary);
 	return summary->out_of_memory ? -ENOMEM : 0;
 }
 

@@ -25,7 +25,8 @@ struct summary {
 	uint64_t chunks, bytes, lost[SUMMARY_CAUSES];
 	bool losses_told;
 	struct intern engines;
-	struct settings settings;
+	struct settings settings; /* those that were last in force, and since when */
+	int64_t settings_ns;
 	bool out_of_memory;
 };
 

@@ -133,6 +133,20 @@ START_TEST(losses)
 }
 END_TEST
 
+/* Whichever is read first: the settings shown are those of the latest one, java.jfr. */
+START_TEST(latest_settings)
+{
+	static const char *const lines[] = {
+		"summary test/fixtures/jfr/java.jfr test/fixtures/jfr/native.jfr",
+		"summary test/fixtures/jfr/native.jfr test/fixtures/jfr/java.jfr",
+	};
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
+		expect_part(cmd_summary, lines[i],
+			    "Engine    perf_events 4.5\nSampled   cpu 5 ms,");
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tcase = tcase_create("commands");
@@ -143,5 +157,6 @@ int main(void)
 	tcase_add_test(tcase, threads);
 	tcase_add_test(tcase, names);
 	tcase_add_test(tcase, losses);
+	tcase_add_test(tcase, latest_settings);
 	return suite_run(tcase);
 }
