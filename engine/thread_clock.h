@@ -14,7 +14,12 @@
 #include <sys/types.h>
 #include <time.h>
 
-enum thread_timer { TIMER_CPU, TIMER_FIRST, TIMER_WALL, THREAD_TIMERS };
+enum thread_timer {
+	TIMER_CPU,   /* of the thread's CPU time, once an interval */
+	TIMER_FIRST, /* a single shot, for a first sample that is due within a tick */
+	TIMER_WALL,  /* a single shot, for a wall-clock sample */
+	THREAD_TIMERS,
+};
 
 /* The signal's value is the thread's slot, with the timer's number in these bits. */
 #define THREAD_TIMER_BITS ((uintptr_t)3)

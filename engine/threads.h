@@ -46,7 +46,8 @@ struct thread {
 	struct thread_wall wall;
 };
 
-/* Begin to keep slots, with TIMERS for every thread from now on. Returns 0 or -errno. */
+/* Begin to keep slots, with TIMERS for every thread from now on. Agent thread. Returns 0, or
+ * -EAGAIN when not one thread of the program has a slot. */
 int threads_open(const struct thread_timers *timers);
 
 /* Take every timer away; reap first. */

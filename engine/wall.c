@@ -16,10 +16,11 @@
  * life sign. Looked at once after each sample; from then on every nanosecond counts. */
 #define BACK_TO_SLEEP_NS 50000u
 
-/* Visits that fall due close together are made in one go: at most this many goes an interval. */
-#define GOES_AN_INTERVAL 20
-#define SPREAD_MAX_NS    10000000u
-#define GO_MIN_NS        1000000u
+/* Visits that fall due close together are made in one round; between rounds lies at least a
+ * twentieth of the interval. */
+#define ROUNDS_MAX    20
+#define ROUND_MIN_NS  1000000u
+#define SPREAD_MAX_NS 10000000u
 
 static struct {
 	uint64_t interval_ns;
@@ -68,8 +69,8 @@ static bool still_asleep(struct thread_wall *w, uint64_t cpu_ns)
 	return asleep;
 }
 
-/* Over how long a go's samples are spread: longer than a tick of the scheduler, where the interval
- * has room for that. */
+/* Over how long the samples of a round are spread: longer than a tick of the scheduler, where the
+ * interval has room for that. */
 static uint64_t spread_ns(void)
 {
 	return wall.interval_ns / 4 < SPREAD_MAX_NS ? wall.interval_ns / 4 : SPREAD_MAX_NS;
@@ -108,19 +109,19 @@ static void visit(void *context, struct thread *t)
 uint64_t wall_visit(uint64_t now_ns)
 {
 	struct visit v = { .now_ns = now_ns, .earliest_ns = UINT64_MAX };
-	uint64_t go = wall.interval_ns / GOES_AN_INTERVAL;
+	uint64_t round = wall.interval_ns / ROUNDS_MAX;
 
 	if (wall.interval_ns == UINT64_MAX)
 		return UINT64_MAX;
 	if (now_ns < wall.next_ns)
 		return wall.next_ns;
 	threads_each(visit, &v);
-	if (go < GO_MIN_NS)
-		go = GO_MIN_NS;
+	if (round < ROUND_MIN_NS)
+		round = ROUND_MIN_NS;
 	/* No thread at all: look again in an interval. */
 	if (v.earliest_ns == UINT64_MAX)
 		v.earliest_ns = now_ns + wall.interval_ns;
-	wall.next_ns = v.earliest_ns < now_ns + go ? now_ns + go : v.earliest_ns;
+	wall.next_ns = v.earliest_ns < now_ns + round ? now_ns + round : v.earliest_ns;
 	return wall.next_ns;
 }
 

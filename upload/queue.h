@@ -9,15 +9,17 @@
 /* Make a reporter that hands on to REPORTERS, each with its own progress and its own thread,
  * "asprof-upload"; it owns them. CONFIG must outlive it.
  *
- * deliver() copies the report and does not wait, but for reporters that cannot be cancelled:
- * those take none long, and get it at once; where one fails it is tried again like the others.
- * Reports wait in CONFIG's spool, or in memory where it has none or the spool fails. What can
- * pass is tried again, at random moments that lie further and further apart; what a reporter
- * refuses (-EACCES, -EBADMSG) is dropped, or kept for an hour where the spool keeps it.
+ * deliver() copies the report and does not wait for the network. Reporters without a cancel()
+ * never take long: they get the report within deliver(), and only where that fails are they tried
+ * again like the others. Reports wait in CONFIG's spool, or in memory where it has none or the
+ * spool fails. After a failure that may pass the report is tried again, with random pauses that
+ * grow. What a reporter refuses is dropped: with -EBADMSG at once, with -EACCES at once from
+ * memory and after an hour from the spool.
  *
- * drain() tries all that waits at once, and until its deadline where nothing outlives the
- * process. close() ends the threads where they end at once; one that waits for the network is
- * left alone, with all it uses.
+ * drain() tries at once all that waits, until all is delivered or its deadline has come; with a
+ * spool a reporter that has failed is waited for no longer, as what is left outlives the process.
+ * close() waits a fifth of a second for the threads to end; one that waits for the network
+ * longer is left alone, with all it uses.
  *
  * In a forked child there are no threads: forget the queue there and make another.
  *
