@@ -37,7 +37,7 @@ static bool read_interval(uint64_t *ns, const char *text)
 	static const struct unit units[] = { { "", 1 },         { "ns", 1 },         { "us", 1000 },
 					     { "ms", 1000000 }, { "s", 1000000000 }, { NULL, 0 } };
 
-	return read_quantity(ns, text, units) && *ns;
+	return read_quantity(ns, text, units) && *ns >= START_INTERVAL_MIN_NS;
 }
 
 static bool read_bytes(uint64_t *bytes, const char *text)

@@ -11,6 +11,10 @@
 #define START_FILE_MAX    4096
 #define START_PROBLEM_MAX 256
 
+/* Shorter intervals are refused: the kernel's timers come some milliseconds apart, and each would
+ * bring more samples than can be written until the next. */
+#define START_INTERVAL_MIN_NS 10000
+
 struct start_request {
 	bool cpu;             /* event=cpu, not event=wall */
 	uint64_t interval_ns; /* of CPU time, or START_OFF */

@@ -60,8 +60,12 @@ static const struct {
 	const char *option;
 	uint64_t value; /* START_OFF: refused */
 } quantities[] = {
-	{ "interval=1", 1 },
-	{ "interval=1ns", 1 },
+	{ "interval=10000", 10000 },
+	{ "interval=10000ns", 10000 },
+	{ "interval=10us", 10000 },
+	{ "interval=9999", START_OFF },
+	{ "interval=9us", START_OFF },
+	{ "interval=1", START_OFF },
 	{ "interval=18446744073s", 18446744073000000000u },
 	{ "interval=18446744074s", START_OFF }, /* more than 64 bits of nanoseconds */
 	{ "interval=18446744073709551615", START_OFF },
