@@ -84,8 +84,9 @@ static double one_minus_exp(double x)
 static uint64_t draw(struct mem_thread *t, uint64_t interval)
 {
 	double u = (double)((random_next(t) >> 11) + 1) * 0x1p-53;
+	double bytes = minus_log(u) * (double)interval;
 
-	return (uint64_t)(minus_log(u) * (double)interval);
+	return bytes < 0x1p63 ? (uint64_t)bytes : INT64_MAX;
 }
 
 bool mem_sample_due(size_t size)
