@@ -4,26 +4,17 @@
 # best of three, memory is the peak of resident pages. The converter is looked for beside the
 # library that ASPROF_TEST_LIB names.
 set -u
-build=${B:-build}
-agent=$build/asprof-agent
+. "$(dirname "$0")/../system/agent.inc"
 converter=$(dirname "${ASPROF_TEST_LIB:-/}")/../bin/jfrconv
-if [ ! -x "$converter" ]; then
-	echo 'ASPROF_TEST_LIB names no library with bin/jfrconv beside it'
-	exit 77
-fi
-[ -x /usr/bin/time ] || {
-	echo 'no /usr/bin/time (package time)'
-	exit 77
-}
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
+[ -x "$converter" ] || skip 'ASPROF_TEST_LIB names no library with bin/jfrconv beside it'
+have /usr/bin/time
 
 # once NAME COMMAND... : keeps "seconds cpu-seconds kB"
 once() {
 	name=$1
 	shift
-	/usr/bin/time -o "$tmp/time" -f '%e %U %S %M' "$@" >/dev/null || exit 1
-	awk '{ print $1, $2 + $3, $4 }' "$tmp/time" >>"$tmp/$name"
+	/usr/bin/time -o "$work/time" -f '%e %U %S %M' "$@" >/dev/null || exit 1
+	awk '{ print $1, $2 + $3, $4 }' "$work/time" >>"$work/$name"
 }
 best() {
 	awk '{ if (NR == 1 || $1 < s) s = $1; if (NR == 1 || $2 < c) c = $2; if ($3 > m) m = $3 }
@@ -31,18 +22,18 @@ best() {
 }
 # compare TITLE FILE OUR-SWITCHES THEIR-SWITCHES
 compare() {
-	rm -f "$tmp/ours" "$tmp/theirs"
+	rm -f "$work/ours" "$work/theirs"
 	for _ in 1 2 3; do
 		# shellcheck disable=SC2086 # words on purpose
-		once ours "$agent" collapsed $3 "$2" -o "$tmp/ours.txt"
+		once ours "$agent" collapsed $3 "$2" -o "$work/ours.txt"
 		# shellcheck disable=SC2086
-		once theirs "$converter" $4 -o collapsed "$2" "$tmp/theirs.txt"
+		once theirs "$converter" $4 -o collapsed "$2" "$work/theirs.txt"
 	done
-	LC_ALL=C sort "$tmp/ours.txt" >"$tmp/a"
-	LC_ALL=C sort "$tmp/theirs.txt" >"$tmp/b"
+	LC_ALL=C sort "$work/ours.txt" >"$work/a"
+	LC_ALL=C sort "$work/theirs.txt" >"$work/b"
 	same='output equal'
-	cmp -s "$tmp/a" "$tmp/b" || same='OUTPUT DIFFERS'
-	echo "$(best "$tmp/ours") $(best "$tmp/theirs")" | awk -v title="$1" -v same="$same" '
+	cmp -s "$work/a" "$work/b" || same='OUTPUT DIFFERS'
+	echo "$(best "$work/ours") $(best "$work/theirs")" | awk -v title="$1" -v same="$same" '
 		function ratio(x, y) { return x > 0 ? y / x : y / .005 }
 		{ printf "%-22s %6.2f s %6.2f s CPU %7d kB   converter %6.2f s %6.2f s CPU %8d kB\n",
 			title, $1, $2, $3, $4, $5, $6
@@ -52,6 +43,6 @@ compare() {
 
 compare '300 kB, cpu' test/fixtures/jfr/native.jfr --cpu --cpu
 compare '300 kB, nativemem' test/fixtures/jfr/native.jfr --nativemem --nativemem
-"$build/test/bench/decoder_data" test/fixtures/jfr/native.jfr "$tmp/big.jfr" 600 || exit 1
-compare '600 MB, nativemem' "$tmp/big.jfr" --nativemem --nativemem
-compare '600 MB, leak' "$tmp/big.jfr" --leak '--nativemem --leak'
+"$B/test/bench/decoder_data" test/fixtures/jfr/native.jfr "$work/big.jfr" 600 || exit 1
+compare '600 MB, nativemem' "$work/big.jfr" --nativemem --nativemem
+compare '600 MB, leak' "$work/big.jfr" --leak '--nativemem --leak'

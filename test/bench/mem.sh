@@ -2,13 +2,10 @@
 # What sampling native memory adds to a pair of malloc and free, and the size of the recording.
 # async-profiler is measured beside it where ASPROF_TEST_LIB names its library.
 set -eu
-B=$(cd "${B:-build}" && pwd)
-cd "$(dirname "$0")/../.."
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+. "$(dirname "$0")/../system/agent.inc"
 rounds=${ROUNDS:-5} millions=${MILLIONS:-20}
 
-${CC:-cc} -std=gnu11 -D_GNU_SOURCE -O2 -pthread -o "$work/pairs" test/programs/mem_pairs.c
+pairs=$(program mem_pairs)
 
 # With memory alone, or what CPU and WALL say: $1 is the engine, then the program's arguments.
 profiled() {
@@ -16,12 +13,12 @@ profiled() {
 	shift
 	rm -rf "$work/out"
 	mkdir "$work/out"
-	env LD_PRELOAD="$B/libasprof_preload.so" ASPROF_AGENT_ENGINE="$engine" \
+	env LD_PRELOAD="$preload" ASPROF_AGENT_ENGINE="$engine" \
 		ASPROF_AGENT_LIB="${ASPROF_TEST_LIB:-none}" ASPROF_AGENT_START_DELAY=1ms \
 		ASPROF_AGENT_CPU_INTERVAL="${CPU:-off}" ASPROF_AGENT_WALL_INTERVAL="${WALL:-off}" \
 		ASPROF_AGENT_NATIVE_MEM="$NATIVE_MEM" ASPROF_AGENT_LOCAL_DIR="$work/out" \
 		ASPROF_AGENT_LOCAL_MAX_BYTES=0 ASPROF_AGENT_EXIT_TIMEOUT=60s \
-		ASPROF_AGENT_REPORTING_INTERVAL=1h "$work/pairs" "$@"
+		ASPROF_AGENT_REPORTING_INTERVAL=1h "$pairs" "$@"
 }
 
 median() {
@@ -40,9 +37,9 @@ printf '%-8s %8s %14s %14s %16s\n' threads bare 'off' 'builtin 512k' 'async-prof
 for threads in 1 2 8; do
 	: >"$work/bare"; : >"$work/off"; : >"$work/ours"; : >"$work/theirs"
 	for ((i = 0; i < rounds; i++)); do
-		"$work/pairs" $threads $millions 1 >>"$work/bare"
-		NATIVE_MEM=off LD_PRELOAD="$B/libasprof_preload.so" ASPROF_AGENT_ENABLED=off \
-			"$work/pairs" $threads $millions 1 >>"$work/off"
+		"$pairs" $threads $millions 1 >>"$work/bare"
+		NATIVE_MEM=off LD_PRELOAD="$preload" ASPROF_AGENT_ENABLED=off \
+			"$pairs" $threads $millions 1 >>"$work/off"
 		NATIVE_MEM=512k profiled builtin $threads $millions 800 >>"$work/ours"
 		[ $threads = 1 ] && size=$(recorded)
 		if [ -n "${ASPROF_TEST_LIB:-}" ] && [ $i -lt 3 ]; then
