@@ -226,18 +226,13 @@ static void print_json(const struct leaks *l)
 	       l->allocations, l->stated ? "true" : "false");
 	for (uint32_t i = 0; i < l->count && (!l->args->limit || i < l->args->limit); i++) {
 		const struct leak *leak = &l->list[i];
-		const uint32_t *frames = intern_key(&p->stacks, leak->stack);
-		uint32_t depth = intern_length(&p->stacks, leak->stack) / sizeof(*frames);
 
 		printf("%s{\"bytes\":%.0f,\"count\":%.0f,\"oldest_seconds\":%.3f,"
-		       "\"bytes_per_hour\":%.0f,\"stack\":[",
+		       "\"bytes_per_hour\":%.0f,\"stack\":",
 		       i ? "," : "", leak->bytes, leak->count,
 		       (double)(l->last_ns - leak->oldest_ns) / 1e9, growth(l, leak));
-		for (uint32_t k = 0; k < depth; k++) {
-			printf("%s", k ? "," : "");
-			json_string(stdout, profile_frame_name(p, frames[k]));
-		}
-		printf("]}");
+		profile_stack_json(stdout, p, leak->stack);
+		putchar('}');
 	}
 	printf("]}\n");
 }

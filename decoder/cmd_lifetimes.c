@@ -150,22 +150,15 @@ static void print_text(struct lives *l)
 
 static void print_json_row(const struct lives *l, const struct row *row)
 {
-	const struct profile *p = &l->heap->profile;
-	const uint32_t *frames = intern_key(&p->stacks, row->stack);
-	uint32_t depth = intern_length(&p->stacks, row->stack) / sizeof(*frames);
-
 	printf("{\"count\":%.0f,\"bytes\":%.0f,\"alive\":%.0f,\"short_count\":%.0f,"
 	       "\"short_bytes\":%.0f,\"freed\":{",
 	       row->counts->allocated, row->counts->allocated_bytes,
 	       row->counts->allocated - row->freed, row->short_count, row->short_bytes);
 	for (unsigned k = 0; k < LIFE_BUCKETS; k++)
 		printf("%s\"%s\":%.0f", k ? "," : "", limits[k], row->counts->freed[k]);
-	printf("},\"stack\":[");
-	for (uint32_t k = 0; k < depth; k++) {
-		printf("%s", k ? "," : "");
-		json_string(stdout, profile_frame_name(p, frames[k]));
-	}
-	printf("]}");
+	printf("},\"stack\":");
+	profile_stack_json(stdout, &l->heap->profile, row->stack);
+	putchar('}');
 }
 
 static void print_json(const struct lives *l)

@@ -1,9 +1,10 @@
 /* Samples added up by stack, thread and metric. */
 #include "decoder/profile.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "decoder/text.h"
 
 const struct metric_text metric_texts[METRICS] = {
 	[METRIC_ANY] = { "none", "samples", "samples" },
@@ -152,6 +153,19 @@ void profile_thread_name(const struct profile *p, uint32_t thread, char *name, s
 		snprintf(name, size, "%s", text);
 	else
 		snprintf(name, size, "[%s tid=%u]", text, key->tid);
+}
+
+void profile_stack_json(FILE *out, const struct profile *p, uint32_t stack)
+{
+	const uint32_t *frames = intern_key(&p->stacks, stack);
+	uint32_t depth = intern_length(&p->stacks, stack) / sizeof(*frames);
+
+	fputc('[', out);
+	for (uint32_t i = 0; i < depth; i++) {
+		fputs(i ? "," : "", out);
+		json_string(out, profile_frame_name(p, frames[i]));
+	}
+	fputc(']', out);
 }
 
 int profile_thread_order(const struct profile *p, uint32_t a, uint32_t b)

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "decoder/args.h"
 #include "decoder/feed.h"
@@ -102,6 +103,9 @@ const char *profile_frame_name(const struct profile *profile, uint32_t id);
 
 /* "[worker tid=12]", "[tid=12]" or "[NAME]". */
 void profile_thread_name(const struct profile *profile, uint32_t thread, char *name, size_t size);
+
+/* The names of STACK's frames as a JSON array, leaf first. */
+void profile_stack_json(FILE *out, const struct profile *profile, uint32_t stack);
 
 /* By tid, then by name; less than, equal to or greater than 0. Does not hang on who read what. */
 int profile_thread_order(const struct profile *profile, uint32_t a, uint32_t b);
