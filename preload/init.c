@@ -44,14 +44,20 @@ static int load_async_profiler(const struct engine **out, const char *library, c
 {
 	static struct engine engine;
 	static bool loaded;
+	const void *inside;
 	int err;
 
 	if (!loaded) {
 		err = engine_dl_open(&engine, library, problem);
 		if (err)
 			return err;
-		/* First, as init has handlers to install. */
-		sample_engine_library((const void *)(uintptr_t)engine.execute);
+		/* First, as init has handlers to install, and finds out about its imports. */
+		inside = (const void *)(uintptr_t)engine.execute;
+		sample_engine_library(inside);
+		err = mem_serve_library(inside);
+		if (err)
+			log_warn("native memory: cannot hand %s our malloc: %s", library,
+				 strerror(-err));
 		engine.init();
 		loaded = true;
 	}

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/imports.h"
 #include "engine/mem.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -489,4 +490,24 @@ const char *mem_passed_by(void)
 	if (!bound || same_object(bound, pool) || calls_come_here())
 		return NULL;
 	return dladdr(bound, &info) && info.dli_fname ? info.dli_fname : "the program";
+}
+
+/* Other names for ours, which are bound here: by their own they are the executable's stubs for us,
+ * too. In the assembler's words, as compilers want an alias to have every attribute of malloc. */
+#define OURS(name)                                                                          \
+	__asm__(".globl our_" #name "\n.hidden our_" #name "\n.set our_" #name ", " #name); \
+	extern __typeof__(name) our_##name __attribute__((visibility("hidden")));
+#define SERVED(X) X(malloc) X(calloc) X(realloc) X(free) X(posix_memalign) X(aligned_alloc)
+
+SERVED(OURS)
+
+int mem_serve_library(const void *inside)
+{
+#define IMPORT(name) { #name, (void *)our_##name },
+	static const struct import imports[] = { SERVED(IMPORT) };
+#undef IMPORT
+
+	if (mem_passed_by())
+		return 0;
+	return imports_redirect(inside, imports, sizeof(imports) / sizeof(imports[0]));
 }

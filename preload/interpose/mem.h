@@ -11,4 +11,10 @@ void mem_look_at_next(void);
  * calls come to us. Not in signal context; valid for ever. */
 const char *mem_passed_by(void);
 
+/* Let the library that INSIDE points into call us for what async-profiler takes for the functions
+ * behind its hooks, unless the program's calls go elsewhere. It would take a stub of the executable,
+ * where that has one because it does not move and uses a function's address, and the stub leads to
+ * the hook. Returns 0 or -errno. */
+int mem_serve_library(const void *inside);
+
 #endif
