@@ -175,6 +175,8 @@ void thread_clock_again(struct thread_clock *clock, uint64_t cpu_ns)
  * one when it has already interrupted a system call, and no handler would know. */
 bool thread_clock_interrupt(struct thread_clock *clock, uint64_t within_ns)
 {
+	if (atomic_load(&all.forbidden))
+		return false;
 	if (atomic_exchange(&clock->under_way, true))
 		return true;
 	if (set(clock, TIMER_WALL, 0, 1 + random_below(within_ns), 0))
