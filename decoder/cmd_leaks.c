@@ -208,7 +208,8 @@ static void print_text(const struct leaks *l)
 		const struct leak *leak = &l->list[i];
 
 		printf("\n%10s  %5.1f%%  %s allocations, oldest %s, grows %s/h\n",
-		       text_bytes(bytes, leak->bytes), 100 * leak->bytes / l->bytes,
+		       text_bytes(bytes, leak->bytes),
+		       l->bytes > 0 ? 100 * leak->bytes / l->bytes : 0,
 		       text_count(count, leak->count),
 		       text_duration(age, (double)(l->last_ns - leak->oldest_ns)),
 		       text_bytes(per_hour, growth(l, leak)));
