@@ -12,10 +12,7 @@
 #include <unistd.h>
 
 #include "core/fd.h"
-#include "upload/file.h"
-
-/* Larger than any distribution's bundle of certificate authorities. */
-#define CA_MAX (8u << 20)
+#include "upload/http_ca.h"
 
 /* Once an upload moves slower than this for so long it is given up and tried anew. */
 #define SLOW_BYTES_A_SECOND 512L
@@ -27,17 +24,6 @@ struct http_curl {
 	char *ca_file;
 	struct buf ca; /* while a request is under way */
 	const atomic_bool *stop;
-};
-
-/* Where distributions keep the system's certificate authorities: Debian, Fedora and RHEL,
- * openSUSE, old RHEL, Alpine and others. */
-static const char *const ca_places[] = {
-	"/etc/ssl/certs/ca-certificates.crt",
-	"/etc/pki/tls/certs/ca-bundle.crt",
-	"/etc/ssl/ca-bundle.pem",
-	"/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
-	"/etc/pki/tls/cacert.pem",
-	"/etc/ssl/cert.pem",
 };
 
 static const struct {
@@ -144,24 +130,6 @@ static int look_at_stop(void *arg, curl_off_t a, curl_off_t b, curl_off_t c, cur
 }
 
 /* curl would open the file itself, without close-on-exec. */
-static int load_ca(struct http_curl *self, struct http_response *response)
-{
-	int err = -ENOENT;
-
-	if (self->ca_file)
-		err = file_read(&self->ca, self->ca_file);
-	for (size_t i = 0; err && !self->ca_file && i < sizeof(ca_places) / sizeof(ca_places[0]);
-	     i++)
-		err = file_read(&self->ca, ca_places[i]);
-	if (err)
-		snprintf(response->problem, sizeof(response->problem),
-			 "no certificate authorities: %s: %s",
-			 self->ca_file ? self->ca_file
-				       : "none of the usual places has them (set AWS_CA_BUNDLE)",
-			 strerror(-err));
-	return err;
-}
-
 static int set_ca(struct http_curl *self, const char *url, struct http_response *response)
 {
 	struct curl_blob blob = { .flags = CURL_BLOB_NOCOPY };
@@ -170,9 +138,15 @@ static int set_ca(struct http_curl *self, const char *url, struct http_response 
 	buf_reset(&self->ca);
 	if (strncasecmp(url, "https:", 6) != 0)
 		return 0;
-	err = load_ca(self, response);
-	if (err)
+	err = http_ca_read(&self->ca, self->ca_file);
+	if (err) {
+		snprintf(response->problem, sizeof(response->problem),
+			 "no certificate authorities: %s: %s",
+			 self->ca_file ? self->ca_file
+				       : "none of the usual places has them (set AWS_CA_BUNDLE)",
+			 strerror(-err));
 		return err;
+	}
 	/* mbedTLS takes PEM only with its NUL. */
 	if (!buf_string(&self->ca))
 		return -ENOMEM;
@@ -341,7 +315,7 @@ int http_curl_open(struct http **out, const char *ca_file, const atomic_bool *st
 	self->http.send = send_request;
 	self->http.close = close_curl;
 	self->stop = stop;
-	self->ca = (struct buf)BUF_INIT(CA_MAX);
+	self->ca = (struct buf)BUF_INIT(HTTP_CA_MAX);
 	self->curl = curl_easy_init();
 	self->ca_file = ca_file ? strdup(ca_file) : NULL;
 	if (!self->curl || (ca_file && !self->ca_file)) {
