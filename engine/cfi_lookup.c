@@ -73,25 +73,26 @@ static bool readable(const uint8_t *p, uint64_t size)
 /* Its version and encodings, and three numbers at most. */
 #define HEADER_HEAD 28
 
-/* The module's whole range stands in for its sections, whose sizes it does not tell. */
+/* How far the offsets in a header reach. */
+#define HEADER_REACH ((uintptr_t)1 << 31)
+
+/* All that the header can name stands in for the sections, whose sizes nobody tells: a program's
+ * segments may have gaps, and then the loader knows that of the code alone. */
 static bool find_source(struct cfi_source *source, uintptr_t pc)
 {
-	struct found_object object;
-	const uint8_t *header;
+	const uint8_t *header = cfi_lookup_header(pc);
+	uintptr_t address = (uintptr_t)header, low;
 
-	if (!find_module(&object, pc))
+	if (!header || !readable(header, HEADER_HEAD))
 		return false;
-	header = object.header;
-	if (!header || header < object.start || header >= object.end ||
-	    !readable(header, HEADER_HEAD))
-		return false;
+	low = address > HEADER_REACH ? address - HEADER_REACH : STACK_PAGE;
 	*source = (struct cfi_source){
 		.hdr = header,
-		.hdr_size = (size_t)(object.end - header),
-		.hdr_address = (uintptr_t)header,
-		.frame = object.start,
-		.frame_size = (size_t)(object.end - object.start),
-		.frame_address = (uintptr_t)object.start,
+		.hdr_size = HEADER_REACH,
+		.hdr_address = address,
+		.frame = (const uint8_t *)low,
+		.frame_size = address + HEADER_REACH - low,
+		.frame_address = low,
 		.outermost = cfi_lookup_outermost(),
 		.readable = readable,
 	};
