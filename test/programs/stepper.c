@@ -252,7 +252,8 @@ __attribute__((constructor)) static void stepper_open(void)
 		     0);
 	if (tally == MAP_FAILED || modules_open() || sigaction(SIGTRAP, &action, NULL))
 		abort();
-	compile_tables();
+	if (!getenv("STEPPER_TABLES") || strcmp(getenv("STEPPER_TABLES"), "off"))
+		compile_tables();
 }
 
 __attribute__((destructor)) static void stepper_close(void)

@@ -1,6 +1,9 @@
 /* Walks the stack from every instruction that a program executes. A program that is linked with
  * stepper.c says where; when it ends, one line on stdout tells for each instruction how many walks
- * from it went wrong, if any, and the last line how many there were. */
+ * from it went wrong, if any, and the last line how many there were.
+ *
+ * Walks go by the tables of what is loaded at first; with STEPPER_TABLES=off in the environment, by
+ * what a handler looks up itself. */
 #ifndef TEST_PROGRAMS_STEPPER_H
 #define TEST_PROGRAMS_STEPPER_H
 

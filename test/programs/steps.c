@@ -45,8 +45,10 @@ static void library(void)
 	sink += (unsigned long)(strtod("2.5e10", NULL) + pow(1.5, (double)sink) + sin(0.5));
 }
 
-/* A frame that is found through a register of its own, and another by its frame pointer. */
-NOINLINE static int frames(int depth, int a, int b, int c, int d, int e, int f)
+/* A frame that is found through a register of its own, in code that is to be linked far off, so that
+ * the program's segments have a gap. */
+NOINLINE __attribute__((section(".far"))) static int frames(int depth, int a, int b, int c, int d,
+							    int e, int f)
 {
 	volatile _Alignas(128) char room[128];
 	volatile char *more = __builtin_alloca((size_t)(f & 63) + 1);

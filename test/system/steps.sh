@@ -42,8 +42,9 @@ stepped() {
 flags="-I. -O2 -fomit-frame-pointer -pthread -Wl,-z,lazy $work/stepper.so"
 
 # shellcheck disable=SC2086 # words
-build c "${CC:-cc}" -std=gnu11 -D_GNU_SOURCE test/programs/steps.c $flags -lm
-stepped C "$work/c" "$work/plugin.so"
+build c "${CC:-cc}" -std=gnu11 -D_GNU_SOURCE test/programs/steps.c $flags -lm \
+	-no-pie -Wl,--section-start=.far=0x40000000
+stepped C env STEPPER_TABLES=off "$work/c" "$work/plugin.so"
 
 if command -v "${CXX:-c++}" >/dev/null; then
 	# shellcheck disable=SC2086 # words
