@@ -325,18 +325,33 @@ static int capture_environment(void)
 }
 
 /* In a program with the thread sanitizer: its allocator, which the C library then uses too, fails
- * in threads that it has not seen begin, and it must not see ours. */
+ * in threads that it has not seen begin, and it must not see ours. Nor must the leak sanitizer, by
+ * itself, see those of async-profiler. */
 extern void __tsan_init(void) __attribute__((weak));
+extern void __lsan_init(void) __attribute__((weak));
 
-static int refuse_thread_sanitizer(void)
+/* The tool that the program is under, NULL for none. Valgrind would tell its user of our faults:
+ * the unwinder has the kernel look at memory that may hold anything. */
+static const char *checking_tool(void)
 {
+	const char *preloads = getenv("LD_PRELOAD");
+
+	if (__tsan_init)
+		return "the thread sanitizer";
+	if (__lsan_init)
+		return "the leak sanitizer";
+	return preloads && strstr(preloads, "/vgpreload_") ? "valgrind" : NULL;
+}
+
+static int refuse_checking_tool(void)
+{
+	const char *tool = checking_tool();
 	char executable[64];
 
-	if (!__tsan_init)
+	if (!tool)
 		return 0;
 	executable_name(executable, sizeof(executable));
-	log_warn("%s runs under the thread sanitizer; profiling is off in this process",
-		 executable);
+	log_warn("%s runs under %s; profiling is off in this process", executable, tool);
 	return -EPERM;
 }
 
@@ -405,7 +420,7 @@ static int start(void)
 }
 
 static int (*const steps[])(void) = {
-	look_for_glibc,      read_environment, admit,       open_log, refuse_thread_sanitizer,
+	look_for_glibc,      read_environment, admit,       open_log, refuse_checking_tool,
 	capture_environment, set_hooks,        prepare_mem, start,
 };
 
