@@ -75,6 +75,7 @@ int pthread_attr_setsigmask_np(pthread_attr_t *attr, const sigset_t *mask);
 	X(pthread_sigmask)            \
 	X(sigprocmask)                \
 	X(pthread_attr_setsigmask_np) \
+	X(sigaltstack)                \
 	X(signalfd)                   \
 	X(sigsuspend)                 \
 	X(sigwait)                    \

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "preload/interpose/altstack.h"
 #include "preload/interpose/hooks.h"
 #include "preload/interpose/mask.h"
 #include "preload/interpose/real.h"
@@ -48,6 +49,7 @@ static void tell_end(void *unused)
 	(void)unused;
 	if (hooks)
 		hooks->thread_ended();
+	altstack_end();
 }
 
 int thread_key_create(void)

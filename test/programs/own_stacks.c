@@ -1,5 +1,7 @@
-/* A program that knows its stacks: its coroutines have the few bytes that they need, and it has a
- * handler, on a stack apart, for the case that the main one is used up. */
+/* A program that knows its stacks: its coroutines have the few bytes that they need, and so has the
+ * stack for signals, which never come; or that is large, and there is a handler on it for the case
+ * that the main one is used up. */
+#include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
@@ -11,7 +13,13 @@
 
 #define COROUTINE_BYTES 2048
 #define APART_BYTES     (32u << 10) /* as the Go runtime's */
-#define WORK_S          2
+#define WORK_S          1
+
+#if defined(__x86_64__)
+#define LEAST_APART_BYTES 2048
+#else
+#define LEAST_APART_BYTES 5120
+#endif
 
 static ucontext_t caller, coroutine;
 
@@ -31,6 +39,18 @@ static void work(void)
 		;
 }
 
+/* Two pages; what is below the second cannot be written. */
+static char *guarded(void)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char *memory =
+		mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(memory != MAP_FAILED);
+	CHECK(!mprotect(memory, page, PROT_NONE));
+	return memory + page;
+}
+
 static void have_a_stack_apart(void)
 {
 	static char memory[APART_BYTES];
@@ -39,17 +59,30 @@ static void have_a_stack_apart(void)
 	CHECK(!sigaltstack(&apart, NULL));
 }
 
-/* Right below its stack nothing can be written. */
+/* A thread that has a small stack for signals, and sees that it has. */
+static void *work_beside_a_small_one(void *unused)
+{
+	stack_t small = { .ss_sp = guarded(), .ss_size = LEAST_APART_BYTES }, now;
+
+	CHECK(!sigaltstack(&small, NULL));
+	work();
+	CHECK(!sigaltstack(NULL, &now));
+	CHECK(now.ss_sp == small.ss_sp && now.ss_size == small.ss_size && !now.ss_flags);
+	return unused;
+}
+
+static void start_one_beside_a_small_one(void)
+{
+	pthread_t thread;
+
+	CHECK(!pthread_create(&thread, NULL, work_beside_a_small_one, NULL));
+	CHECK(!pthread_join(thread, NULL));
+}
+
 static void work_in_a_coroutine(void)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	char *memory =
-		mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	CHECK(memory != MAP_FAILED);
-	CHECK(!mprotect(memory, page, PROT_NONE));
 	CHECK(!getcontext(&coroutine));
-	coroutine.uc_stack.ss_sp = memory + page;
+	coroutine.uc_stack.ss_sp = guarded();
 	coroutine.uc_stack.ss_size = COROUTINE_BYTES;
 	coroutine.uc_link = &caller;
 	makecontext(&coroutine, work, 0);
@@ -80,6 +113,10 @@ int main(int argc, char **argv)
 	now_s(); /* the loader takes more than a coroutine has where it looks for a function */
 	if (!strcmp(argv[1], "coroutine")) {
 		work_in_a_coroutine();
+		return 0;
+	}
+	if (!strcmp(argv[1], "small")) {
+		start_one_beside_a_small_one();
 		return 0;
 	}
 	work(); /* until an engine has started */
