@@ -1,10 +1,11 @@
 #!/bin/bash
-# What the agent costs real programs at its default settings: sqlite3 on a large query, and
-# redis-server under redis-benchmark, bare and preloaded in turn; and the memory it adds.
+# What the agent costs real programs: bare, at its default settings, and with native memory sampled
+# at 512k, in turn.
 #
-# A machine is busy now and then: each figure is the median of ROUNDS pairs (21), with the quartiles
-# in brackets, and CPU time stands beside time, which includes the agent's own. PROGRAMS="sqlite3
-# redis" runs those alone.
+# A machine is busy now and then: each figure is the median of ROUNDS (21), with the quartiles in
+# brackets, and beside time stands CPU time, which includes the agent's own. PROGRAMS names those
+# to run, and ALLOCATOR a library that is preloaded in each case. The start of the agent and its
+# report at exit are part of what is measured, but for redis.
 set -eu
 B=$(cd "${B:-build}" && pwd)
 cd "$(dirname "$0")/../.."
@@ -15,23 +16,74 @@ stop() {
 	rm -rf "$work"
 }
 trap stop EXIT
-rounds=${ROUNDS:-21}
-preloaded=(LD_PRELOAD="$B/libasprof_preload.so" ASPROF_AGENT_ENGINE=builtin
-	ASPROF_AGENT_LOCAL_DIR="$work/reports")
+rounds=${ROUNDS:-21} allocator=${ALLOCATOR:-}
+agent="LD_PRELOAD=$B/libasprof_preload.so${allocator:+ $allocator},ASPROF_AGENT_ENGINE=builtin"
+agent+=",ASPROF_AGENT_LOCAL_DIR=$work/reports"
+settings=("bare:LD_PRELOAD=$allocator" "default:$agent" "memory at 512k:$agent,ASPROF_AGENT_NATIVE_MEM=512k")
 
 wanted() {
-	[[ " ${PROGRAMS:-sqlite3 redis} " == *" $1 "* ]]
+	[[ " ${PROGRAMS:-sqlite3 sqlite3-allocates python3 node redis} " == *" $1 "* ]]
 }
 
-sqlite() {
-	local variables
+# in_turn COMMAND [ARGUMENT…]
+in_turn() {
+	"$work/in_turn" "$rounds" 1 "${settings[@]/:/:PATH=$PATH,}" -- "$@"
+}
 
-	printf -v variables ',%s' "${preloaded[@]}"
-	${CC:-cc} -std=gnu11 -D_GNU_SOURCE -O2 -o "$work/in_turn" test/programs/in_turn.c
-	echo "sqlite3, a large query ($rounds rounds)"
-	"$work/in_turn" "$rounds" 1 "bare:PATH=$PATH" "preloaded:PATH=$PATH$variables" \
-		-- sqlite3 :memory: "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c
-			WHERE x < 5000000) SELECT sum(x * x % 7), count(DISTINCT x % 1000) FROM c"
+# Reports over a file with a million orders.
+run_sqlite3() {
+	sqlite3 "$work/orders.db" "
+		CREATE TABLE customers(id INTEGER PRIMARY KEY, name TEXT, country TEXT);
+		CREATE TABLE orders(id INTEGER PRIMARY KEY, customer INTEGER, day INTEGER, amount REAL,
+			note TEXT);
+		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50000)
+			INSERT INTO customers SELECT i, 'customer ' || i, 'country ' || (i * 7919 % 60) FROM n;
+		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000)
+			INSERT INTO orders SELECT i, i * 7919 % 50000 + 1, i * 31 % 365, i * 17 % 1000 / 10.0,
+				'order number ' || i FROM n;
+		CREATE INDEX by_customer ON orders(customer);"
+	in_turn sqlite3 "$work/orders.db" "
+		SELECT country, count(*), sum(amount), avg(amount), max(note)
+			FROM orders JOIN customers ON customers.id = orders.customer
+			WHERE day BETWEEN 30 AND 300 GROUP BY country ORDER BY 3 DESC;
+		SELECT name, (SELECT sum(amount) FROM orders WHERE customer = customers.id) AS total
+			FROM customers ORDER BY total DESC LIMIT 10;"
+}
+
+# The worst case: with each row it allocates 4 times and takes 9 locks.
+run_sqlite3-allocates() {
+	in_turn sqlite3 :memory: "
+		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000)
+		SELECT count(DISTINCT hex(i * 7919) || i % 97), sum(length(printf('%d-%d', i, i * 3)))
+			FROM n;"
+}
+
+run_python3() {
+	cat >"$work/work.py" <<-'PYTHON'
+		import collections, json, re
+		rows = [{"id": i, "name": f"row {i}", "tags": [f"a{i % 7}", f"b{i % 11}"]} for i in range(2000)]
+		words = collections.Counter()
+		for i in range(400):
+		    text = json.dumps(rows)
+		    words.update(re.findall(r"[ab]\d+", text))
+		    sorted(json.loads(text), key=lambda row: row["name"])
+		print(words.most_common(3))
+	PYTHON
+	in_turn python3 "$work/work.py"
+}
+
+run_node() {
+	cat >"$work/work.js" <<-'JS'
+		const { createHash } = require("crypto");
+		const rows = Array.from({ length: 500 }, (_, i) => ({ id: i, name: "row " + i, tags: ["a" + i % 7] }));
+		let sum = 0;
+		for (let i = 0; i < 5000; i++) {
+			const text = JSON.stringify(rows), body = Buffer.from(text);
+			sum += JSON.parse(text).length + createHash("sha256").update(body).digest()[0];
+		}
+		console.log(sum);
+	JS
+	in_turn node "$work/work.js"
 }
 
 # serve NAME [VARIABLE=value…]: a server on a socket of its own.
@@ -56,51 +108,63 @@ cpu_ns() {
 	cat /proc/"$(cat "$work/$1.pid")"/task/*/schedstat | awk '{ sum += $1 } END { printf "%.0f\n", sum }'
 }
 
-# turn NAME: the microseconds of a request, and its CPU nanoseconds.
+# turn NAME: the microseconds of a SET and a GET, and the CPU nanoseconds of both.
 turn() {
 	local before after
 
 	before=$(cpu_ns "$1")
-	redis-benchmark -s "$work/$1.sock" -q -t get -n "$requests" -c 20 --csv >"$work/said"
+	redis-benchmark -s "$work/$1.sock" -q -t set,get -d 200 -r 100000 -n "$requests" -c 20 --csv \
+		>"$work/said"
 	after=$(cpu_ns "$1")
 	awk -F'"' -v cpu=$((after - before)) -v n="$requests" \
-		'$2 == "GET" { print 1e6 / $4, cpu / n }' "$work/said"
+		'$2 ~ /^[SG]ET$/ { us += 1e6 / $4 } END { print us, cpu / n }' "$work/said"
 }
 
 # quartiles COLUMN COLUMN: of the first over the second in each line that is read.
 quartiles() {
 	awk -v a="$1" -v b="$2" '{ print $a / $b }' | sort -n | awk '{ v[NR] = $1 }
 		function rank(q) { return v[1 + int((NR - 1) * q / 4)] }
-		END { printf "%.3f (%.3f %.3f)", rank(2), rank(1), rank(3) }'
+		END { printf "%6.3f (%.3f %.3f)", rank(2), rank(1), rank(3) }'
 }
 
-resident() {
+median() {
+	awk -v a="$1" '{ print $a }' | sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'
+}
+
+resident_kb() {
 	awk '/^VmRSS/ { print $2 }' "/proc/$(cat "$work/$1.pid")/status"
 }
 
-redis() {
-	local requests=${REQUESTS:-60000} bare ours
+# Each server has its two columns in every line of `turns`.
+run_redis() {
+	local requests=${REQUESTS:-40000} variables round i
+	local n=${#settings[@]}
 
-	serve bare
-	serve ours "${preloaded[@]}"
-	turn bare >/dev/null
-	turn ours >/dev/null
+	for ((i = 0; i < n; i++)); do
+		IFS=, read -ra variables <<<"${settings[i]#*:}"
+		serve "$i" "${variables[@]}"
+		turn "$i" >/dev/null
+	done
 	# Who is first changes with each round.
-	for round in $(seq "$rounds"); do
-		if [ $((round % 2)) = 0 ]; then
-			bare=$(turn bare) ours=$(turn ours)
-		else
-			ours=$(turn ours) bare=$(turn bare)
-		fi
-		echo "$bare $ours"
-	done >"$work/turns"
-	echo "redis-server, GET under redis-benchmark ($rounds rounds of $requests)"
-	echo "  times            $(quartiles 3 1 <"$work/turns")"
-	echo "  times CPU time   $(quartiles 4 2 <"$work/turns")"
-	echo "  kB resident      $(resident bare) bare, +$(($(resident ours) - $(resident bare)))"
+	for ((round = 0; round < rounds; round++)); do
+		for ((i = round; i < round + n; i++)); do
+			turn $((i % n)) >"$work/turn.$((i % n))"
+		done
+		cat "$work"/turn.? | paste -s -d ' ' >>"$work/turns"
+	done
+	printf '  %-20s %12s  %-21s  %-21s %9s\n' '' 'us' 'times' 'times the CPU time' 'kB'
+	for ((i = 0; i < n; i++)); do
+		printf '  %-20s %12.1f  %-21s  %-21s %9d\n' "${settings[i]%%:*}" \
+			"$(median $((2 * i + 1)) <"$work/turns")" \
+			"$(quartiles $((2 * i + 1)) 1 <"$work/turns")" \
+			"$(quartiles $((2 * i + 2)) 2 <"$work/turns")" "$(resident_kb "$i")"
+	done
 }
 
-if wanted sqlite3 && command -v sqlite3 >/dev/null; then sqlite; fi
-if wanted redis && command -v redis-server >/dev/null && command -v redis-benchmark >/dev/null; then
-	redis
-fi
+${CC:-cc} -std=gnu11 -D_GNU_SOURCE -O2 -o "$work/in_turn" test/programs/in_turn.c
+for program in sqlite3 sqlite3-allocates python3 node redis; do
+	command=${program%-*}
+	wanted "$program" && command -v "${command/%redis/redis-server}" >/dev/null || continue
+	echo "$program${allocator:+ with $allocator} ($rounds rounds)"
+	"run_$program"
+done
