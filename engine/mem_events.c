@@ -11,6 +11,7 @@
 #include "core/buf.h"
 #include "core/log.h"
 #include "engine/mem_where.h"
+#include "engine/ring.h"
 #include "engine/threads.h"
 #include "engine/unwind.h"
 
@@ -43,8 +44,11 @@ static size_t walk(uintptr_t *pcs, size_t max, bool *truncated)
 	const struct thread *t = threads_self();
 	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
 	bool known = t && here >= t->stack_low && here < t->stack_high;
+	size_t depth = unwind_here(known ? t->stack_high : 0, 0, pcs, max, truncated);
 
-	return unwind_here(known ? t->stack_high : 0, 0, pcs, max, truncated);
+	if (unwind_wants_refresh())
+		ring_wake(); /* a table makes the next walks faster */
+	return depth;
 }
 
 static pid_t own_tid(void)
