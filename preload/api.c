@@ -3,8 +3,6 @@
 
 #include <errno.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <string.h>
 
 #include "core/agent.h"
 #include "core/clock.h"

@@ -1,7 +1,6 @@
 /* Which reporters a config asks for: a directory, a bucket, both; with neither, a directory. */
 #include "preload/reporters.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "core/log.h"
@@ -46,8 +45,8 @@ int reporters_open(struct reporter **out, const struct config *config)
 	err = queue_open(out, reporters, count, config);
 	if (err) {
 		log_error("no reports are kept for delivery: %s", strerror(-err));
-		while (count)
-			count--, reporters[count]->close(reporters[count]);
+		for (size_t i = 0; i < count; i++)
+			reporters[i]->close(reporters[i]);
 	}
 	return err;
 }

@@ -1,8 +1,5 @@
 /* Interposes the functions that set a signal's disposition, so that our handlers stay in place
  * and are not seen. */
-#include <errno.h>
-#include <string.h>
-
 #include "preload/interpose/fatal.h"
 #include "preload/interpose/hooks.h"
 #include "preload/interpose/real.h"

@@ -4,7 +4,6 @@
 #include "preload/interpose/fatal.h"
 
 #include <stdbool.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 

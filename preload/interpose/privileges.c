@@ -1,7 +1,6 @@
 /* Interposes the calls by which a thread goes on with privileges that are its own: capabilities are
  * of a thread, and users and groups should be of a process. glibc changes those in every thread, and
  * aborts when some thread may not; so none of the agent's may be there. */
-#include <linux/prctl.h>
 #include <stdarg.h>
 
 #include "preload/interpose/hooks.h"

@@ -21,11 +21,6 @@ static struct {
 	uintptr_t low, high;
 } engine;
 
-/* What a handler found interrupted. */
-struct interrupted {
-	uintptr_t pc, sp, result;
-};
-
 #if defined(__x86_64__)
 #define CONTEXT_PC(context)     ((context)->uc_mcontext.gregs[REG_RIP])
 #define CONTEXT_SP(context)     ((context)->uc_mcontext.gregs[REG_RSP])

@@ -1,7 +1,6 @@
 /* Interposes the functions that make threads, to run a hook in each new thread first. */
 #include "preload/interpose/thread.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "preload/interpose/altstack.h"
