@@ -6,41 +6,10 @@
 
 #include "core/asprof.h"
 #include "preload/interpose/fatal.h"
-#include "preload/interpose/hooks.h"
 #include "preload/interpose/sample.h"
+#include "test/programs/hooks.h"
 
 static asprof_error_t (*execute)(const char *command, asprof_writer_t output);
-
-static void nothing(void)
-{
-}
-
-static void thread_started(uintptr_t stack_low, uintptr_t stack_high, uintptr_t entry)
-{
-	(void)stack_low;
-	(void)stack_high;
-	(void)entry;
-}
-
-static void process_exiting(enum exiting how)
-{
-	(void)how;
-}
-
-static void before_privilege_change(void)
-{
-}
-
-static bool before_sandbox(bool armed)
-{
-	(void)armed;
-	return false;
-}
-
-static bool before_namespace_change(void)
-{
-	return false;
-}
 
 static void signal_claimed(int signo)
 {
@@ -48,12 +17,13 @@ static void signal_claimed(int signo)
 }
 
 static const struct interpose_hooks hooks = {
-	.thread_started = thread_started,
-	.thread_ended = nothing,
-	.process_exiting = process_exiting,
-	.before_namespace_change = before_namespace_change,
-	.before_privilege_change = before_privilege_change,
-	.before_sandbox = before_sandbox,
+	.thread_started = ignore_thread,
+	.thread_ended = ignore,
+	.process_exiting = ignore_exit,
+	.exec_failed = ignore,
+	.before_namespace_change = ignore_namespace_change,
+	.before_privilege_change = ignore,
+	.before_sandbox = ignore_sandbox,
 	.signal_claimed = signal_claimed,
 };
 

@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "preload/interpose/hooks.h"
+#include "test/programs/hooks.h"
 
 static int started, ended, bad_stacks;
 
@@ -54,16 +54,6 @@ static void *wait_for_end(void *unused)
 	return unused;
 }
 
-static void before_privilege_change(void)
-{
-}
-
-static bool before_sandbox(bool armed)
-{
-	(void)armed;
-	return false;
-}
-
 static bool before_namespace_change(void)
 {
 	if (!thread)
@@ -74,24 +64,15 @@ static bool before_namespace_change(void)
 	return true;
 }
 
-static void signal_claimed(int signo)
-{
-	(void)signo;
-}
-
-static void exec_failed(void)
-{
-}
-
 static const struct interpose_hooks hooks = {
 	.thread_started = thread_started,
 	.thread_ended = thread_ended,
 	.process_exiting = process_exiting,
-	.exec_failed = exec_failed,
+	.exec_failed = ignore,
 	.before_namespace_change = before_namespace_change,
-	.before_privilege_change = before_privilege_change,
-	.before_sandbox = before_sandbox,
-	.signal_claimed = signal_claimed,
+	.before_privilege_change = ignore,
+	.before_sandbox = ignore_sandbox,
+	.signal_claimed = ignore_signal,
 };
 
 __attribute__((constructor)) static void load(void)

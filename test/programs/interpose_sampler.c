@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "preload/interpose/fatal.h"
-#include "preload/interpose/hooks.h"
 #include "preload/interpose/sample.h"
+#include "test/programs/hooks.h"
 
 #define SIGNAL 37
 
@@ -24,17 +24,6 @@ static void on_signal(int signo, siginfo_t *info, void *context)
 	blocked += sigismember(&((ucontext_t *)context)->uc_sigmask, SIGUSR1);
 	errno = EDOM; /* must not be seen */
 	samples++;
-}
-
-static void thread_started(uintptr_t stack_low, uintptr_t stack_high, uintptr_t entry)
-{
-	(void)stack_low;
-	(void)stack_high;
-	(void)entry;
-}
-
-static void thread_ended(void)
-{
 }
 
 static void say(const char *what)
@@ -52,21 +41,6 @@ static void process_exiting(enum exiting how)
 	say(how == EXITING_BY_SIGNAL ? "signal" : "exit");
 }
 
-static void before_privilege_change(void)
-{
-}
-
-static bool before_sandbox(bool armed)
-{
-	(void)armed;
-	return false;
-}
-
-static bool before_namespace_change(void)
-{
-	return false;
-}
-
 static void signal_claimed(int signo)
 {
 	static const struct itimerspec never;
@@ -76,18 +50,14 @@ static void signal_claimed(int signo)
 	claimed++;
 }
 
-static void exec_failed(void)
-{
-}
-
 static const struct interpose_hooks hooks = {
-	.thread_started = thread_started,
-	.thread_ended = thread_ended,
+	.thread_started = ignore_thread,
+	.thread_ended = ignore,
 	.process_exiting = process_exiting,
-	.exec_failed = exec_failed,
-	.before_namespace_change = before_namespace_change,
-	.before_privilege_change = before_privilege_change,
-	.before_sandbox = before_sandbox,
+	.exec_failed = ignore,
+	.before_namespace_change = ignore_namespace_change,
+	.before_privilege_change = ignore,
+	.before_sandbox = ignore_sandbox,
 	.signal_claimed = signal_claimed,
 };
 

@@ -1,18 +1,10 @@
 /* Threads that end in every way there is; each result is checked. Prints "ok". */
 #include <pthread.h>
 #include <semaphore.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <threads.h>
 #include <unistd.h>
 
-#define CHECK(condition)                                                       \
-	do {                                                                   \
-		if (!(condition)) {                                            \
-			printf("%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-			exit(1);                                               \
-		}                                                              \
-	} while (0)
+#include "test/programs/check.h"
 
 static sem_t waiting;
 

@@ -1,0 +1,39 @@
+/* Hooks that do nothing, for a test's preload that looks at others of them. */
+#ifndef TEST_PROGRAMS_HOOKS_H
+#define TEST_PROGRAMS_HOOKS_H
+
+#include "preload/interpose/hooks.h"
+
+static inline void ignore(void)
+{
+}
+
+static inline void ignore_thread(uintptr_t stack_low, uintptr_t stack_high, uintptr_t entry)
+{
+	(void)stack_low;
+	(void)stack_high;
+	(void)entry;
+}
+
+static inline void ignore_exit(enum exiting how)
+{
+	(void)how;
+}
+
+static inline bool ignore_namespace_change(void)
+{
+	return false;
+}
+
+static inline bool ignore_sandbox(bool armed)
+{
+	(void)armed;
+	return false;
+}
+
+static inline void ignore_signal(int signo)
+{
+	(void)signo;
+}
+
+#endif
