@@ -1,5 +1,6 @@
 /* The composition root: what happens when the library is loaded, and who works with whom. */
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -293,7 +294,7 @@ static int read_environment(void)
 
 static int admit(void)
 {
-	char executable[64];
+	char executable[NAME_MAX + 1];
 
 	if (!config.enabled)
 		return -EPERM;

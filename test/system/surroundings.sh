@@ -36,6 +36,12 @@ as_root() {
 	[ "$(id -u)" -eq 0 ] && "$@" true 2>/dev/null
 }
 
+# A name of any length is one to choose by.
+name=$(printf 'long%.0s' {1..40})
+cp "$(command -v sleep)" "$work/$name" || exit 1
+profiled "$work/long" builtin PROCESS="$name" "$work/$name" 0.5 || fail "long name: status $?"
+[ -n "$(find "$work/long" -name '*.jfr')" ] || fail "long name: no report"
+
 somebody='setpriv --reuid=65534 --regid=65534 --clear-groups'
 for engine in $(engines); do
 	surrounded "as ever" "" 'exec "$@"'
