@@ -26,9 +26,10 @@
 #include "preload/interpose/sample.h"
 #include "preload/reporters.h"
 
-/* A thread that was told to end is gone from the kernel's list within this time. */
+/* How long to wait until a thread that has ended is gone from the kernel's list too. */
 #define THREAD_GONE_NS 1000000000u
-/* Where that is only to be on the safe side, as a program with threads of its own never has one. */
+/* Likewise where that it has ended will do: in a program with threads of its own the list never
+ * becomes as short as is waited for. */
 #define THREAD_GONE_SOON_NS 10000000u
 
 static struct config config;
@@ -241,6 +242,10 @@ static void on_exec_failed(void)
 	}
 	if (!err)
 		exit_arm();
+	else
+		log_error("cannot go on after an exec that failed: %s; profiling is off in this "
+			  "process from now on",
+			  strerror(-err));
 }
 
 static const struct interpose_hooks hooks = {
@@ -275,7 +280,8 @@ static int look_for_glibc(void)
 	return gnu_get_libc_version ? 0 : -ENOSYS;
 }
 
-/* In microseconds, as is the next: the preload reaches every program that a service starts. */
+/* This step and the next take microseconds: the preload reaches every program that a service
+ * starts. */
 static int read_environment(void)
 {
 	char problem[OPTION_PROBLEM_MAX];
