@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,10 +25,19 @@ static const struct {
 	{ "asprof_emit_jfr_event", offsetof(struct engine, emit_jfr_event), true },
 };
 
-#define PROBLEM(...) (snprintf(problem, ENGINE_DL_PROBLEM_MAX, __VA_ARGS__), -ELIBBAD)
-
 /* What it takes at its start, with the symbols of a large program; it crashes where it gets less. */
 #define ROOM_BYTES (128u << 20)
+
+/* Describe what makes the library useless. */
+__attribute__((format(printf, 2, 3))) static int bad(char *problem, const char *format, ...)
+{
+	va_list list;
+
+	va_start(list, format);
+	vsnprintf(problem, ENGINE_DL_PROBLEM_MAX, format, list);
+	va_end(list);
+	return -ELIBBAD;
+}
 
 /* False where the address space is limited (ulimit -v), and what is left is too little. */
 static bool has_room(void)
@@ -58,8 +68,8 @@ static int fill_in(struct engine *engine, void *handle, const char *library, cha
 		void *symbol = dlsym(handle, symbols[i].name);
 
 		if (!symbol && !symbols[i].optional)
-			return PROBLEM("%s is not async-profiler's library: it has no %s", library,
-				       symbols[i].name);
+			return bad(problem, "%s is not async-profiler's library: it has no %s",
+				   library, symbols[i].name);
 		memcpy((char *)engine + symbols[i].offset, &symbol, sizeof(symbol));
 	}
 	return 0;
@@ -72,11 +82,11 @@ int engine_dl_open(struct engine *engine, const char *library, char *problem)
 	int err;
 
 	if (!has_room())
-		return PROBLEM("there is no room for %s in the address space", library);
+		return bad(problem, "there is no room for %s in the address space", library);
 	handle = dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 	if (!handle) {
 		words = dlerror();
-		err = PROBLEM("cannot load %s: %s", library, words);
+		err = bad(problem, "cannot load %s: %s", library, words);
 		return is_missing(library, words) ? -ENOENT : err;
 	}
 	err = fill_in(engine, handle, library, problem);
@@ -84,7 +94,7 @@ int engine_dl_open(struct engine *engine, const char *library, char *problem)
 		return err;
 	err = engine_calls_redirect((const void *)(uintptr_t)engine->execute);
 	if (err)
-		return PROBLEM("cannot keep %s out of the program's way: %s", library,
-			       strerror(-err));
+		return bad(problem, "cannot keep %s out of the program's way: %s", library,
+			   strerror(-err));
 	return 0;
 }
