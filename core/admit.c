@@ -14,7 +14,7 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* A program may be started with a stack of a few pages: what is not needed is not taken of it. */
+/* Not by snprintf, which takes kilobytes of stack: a program may be started with a few pages. */
 static void copy_name(char *name, size_t size, const char *base)
 {
 	size_t length = strnlen(base, size - 1);
@@ -23,7 +23,7 @@ static void copy_name(char *name, size_t size, const char *base)
 	name[length] = '\0';
 }
 
-/* Apart, as only the few that come here are to have room for a path on their stacks. */
+/* In a function of its own, so that only those who come here take a path's room on the stack. */
 static __attribute__((noinline)) void name_by_link(char *name, size_t size)
 {
 	char target[PATH_MAX];

@@ -23,7 +23,7 @@ uint64_t clock_realtime_ns(void)
 
 unsigned clock_microsecond_shift(void)
 {
-	unsigned shift = 11; /* of 2 to 4 GHz */
+	unsigned shift = 11;
 #if defined(__aarch64__)
 	uint64_t frequency;
 

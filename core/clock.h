@@ -23,7 +23,8 @@ static inline uint64_t clock_ticks(void)
 #endif
 }
 
-/* The power of two of ticks that is a microsecond, or as little more as may be less than two. */
+/* N, where 2^N ticks are about a microsecond: from half of one to one. (On x86-64, whose counter does
+ * not tell how fast it is, that of a counter of 2 to 4 GHz.) */
 unsigned clock_microsecond_shift(void);
 
 #endif

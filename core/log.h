@@ -1,5 +1,6 @@
 /* The agent's few words to the operator: one line each, on stderr or in LOG_FILE, never on
- * stdout. Any thread; not in signal context. errno is preserved. */
+ * stdout. Any thread. In a signal handler too, where the format has no more than %s and %d: nothing
+ * here locks or allocates. errno is preserved. */
 #ifndef CORE_LOG_H
 #define CORE_LOG_H
 

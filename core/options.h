@@ -63,7 +63,7 @@ struct config {
 	char *strings; /* one block that all of the above point into */
 };
 
-/* Longest line that config_read and option_parse put into PROBLEM. */
+/* Room for any line that config_read and option_check put into PROBLEM. */
 #define OPTION_PROBLEM_MAX 512
 
 /* Read ENVIRONMENT ("NAME=value", NULL-terminated) into CONFIG, defaults where a variable is

@@ -1,4 +1,4 @@
-/* Numbers to spread by what would beat in time. */
+/* Random numbers, to spread in time what many processes or threads would do at one moment. */
 #include "core/random.h"
 
 #include <stdatomic.h>

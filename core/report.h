@@ -43,8 +43,8 @@ struct report {
 	/* Set where reports wait for their delivery. */
 	struct report_losses losses;
 	unsigned int same_second; /* earlier reports of this process with an end in this second */
-	const char *group,
-		*tags; /* this program's, as configured; NULL: those of who delivers it */
+	/* This program's, as configured; NULL: those of who delivers it. */
+	const char *group, *tags;
 };
 
 /* Bytes of all parts. */

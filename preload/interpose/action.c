@@ -37,7 +37,9 @@ static bool keep_signal(int signo, __sighandler_t handler, __sighandler_t *old)
 
 static int action_of_sample(int signo, const struct sigaction *action, struct sigaction *old)
 {
-	struct sigaction before = { .sa_handler = wishes[signo] };
+	struct sigaction before = {
+		.sa_handler = __atomic_load_n(&wishes[signo], __ATOMIC_RELAXED),
+	};
 	bool kept = true;
 
 	if (action)

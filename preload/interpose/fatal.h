@@ -5,8 +5,7 @@
 #include <signal.h>
 
 /* Put our handler wherever one of the three has its default action, now and whenever the
- * program goes back to that. The program is shown SIG_DFL. After exit_arm(), from any thread;
- * again in a forked child with an agent of its own. */
+ * program goes back to that. The program is shown SIG_DFL. After exit_arm(), from any thread. */
 void fatal_install(void);
 
 /* Give the three their default action back where they have our handler, for good. A child of vfork

@@ -30,8 +30,7 @@ struct interpose_hooks {
 	 * wake the agent thread and wait for it on a futex. Other threads run on meanwhile. */
 	void (*process_exiting)(enum exiting how);
 
-	/* After process_exiting: the process did not end, as its exec failed. errno need not be
-	 * preserved. */
+	/* After process_exiting: the process did not end, as its exec failed. */
 	void (*exec_failed)(void);
 
 	/* A system call comes that only a single-threaded process may make. True when threads
@@ -53,27 +52,29 @@ struct interpose_hooks {
 	void (*signal_claimed)(int signo);
 };
 
-/* What is in force; set by interpose_set_hooks, which any thread may call at any time. HOOKS is
- * used until the process ends. NULL: forward everything as it comes. */
+/* For hooks_get() alone. */
 extern const struct interpose_hooks *interpose_hooks;
 
-/* The hooks, or NULL. */
+/* The hooks in force; NULL before there are any: forward everything as it comes. */
 static inline const struct interpose_hooks *hooks_get(void)
 {
 	return __atomic_load_n(&interpose_hooks, __ATOMIC_ACQUIRE);
 }
 
-/* Before the first call, or in it: real_resolve(), and the key that thread_ended hangs on.
- * Returns 0 or -errno (no key left: threads' ends are not told then). */
+/* Put HOOKS, which must stay valid until the process ends, in force. Any thread, at any time.
+ * Returns 0, or -errno when there is no key left for thread_ended, which is not told then. */
 int interpose_set_hooks(const struct interpose_hooks *hooks);
 
-/* From now on the end of this process, and not of a child of it, is told to process_exiting;
- * a forked child that runs an agent of its own calls it again. */
+/* From now on the end of this process, and not of a child of it, is told to process_exiting. */
 void exit_arm(void);
+
 /* Tell it no more. */
 void exit_disarm(void);
-/* Async-signal-safe. True once exit_arm() was called in this very process. */
+
+/* True when exit_arm() was called in this very process, and its end is not told yet.
+ * Async-signal-safe. */
 bool exit_is_armed(void);
+
 /* Tell process_exiting, unless that was done or this is a child. The library's destructor
  * calls it for exit(3). Async-signal-safe. */
 void exit_tell(enum exiting how);
