@@ -4,10 +4,11 @@
 
 #include "core/options.h"
 
-/* The settings; NULL when the process is not one to profile, as they say or as they are wrong. */
-const struct config *process_config(void);
-
-/* Start the agent thread. Returns 0 or -errno. */
+/* Start the agent thread. Returns 0, or -errno as agent_start() has it; -EPERM when this process is
+ * not one to profile, as the settings say or as they are wrong. */
 int process_start_agent(void);
+
+/* The settings, as far as they were read. Async-signal-safe. */
+const struct config *process_config(void);
 
 #endif

@@ -27,17 +27,17 @@ static int result(int err)
 
 int asprof_agent_start(void)
 {
-	return result(process_config() ? process_start_agent() : -EPERM);
+	return result(process_start_agent());
 }
 
 int asprof_agent_stop(void)
 {
-	return result(process_config() ? agent_stop(process_config()->exit_timeout_ns) : -ESRCH);
+	return result(agent_stop(process_config()->exit_timeout_ns));
 }
 
 int asprof_agent_flush(void)
 {
-	return result(process_config() ? agent_flush(process_config()->exit_timeout_ns) : -ESRCH);
+	return result(agent_flush(process_config()->exit_timeout_ns));
 }
 
 int asprof_agent_running(void)

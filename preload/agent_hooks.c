@@ -1,0 +1,114 @@
+/* What the agent does when the interposers tell it something. */
+#include "preload/agent_hooks.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/agent.h"
+#include "core/clock.h"
+#include "core/log.h"
+#include "core/own_thread.h"
+#include "engine/sampler.h"
+#include "engine/threads.h"
+#include "engine/tids.h"
+#include "preload/agent_of_process.h"
+
+/* How long to wait until a thread that has ended is gone from the kernel's list too. */
+#define THREAD_GONE_NS 1000000000u
+/* Likewise where that it has ended will do: in a program with threads of its own the list never
+ * becomes as short as is waited for. */
+#define THREAD_GONE_SOON_NS 10000000u
+
+static void on_process_exiting(enum exiting how)
+{
+	(void)how;
+	agent_stop(process_config()->exit_timeout_ns);
+}
+
+static void sleep_ns(long ns)
+{
+	struct timespec time = { .tv_nsec = ns };
+
+	nanosleep(&time, NULL);
+}
+
+/* False when there was no agent. Only a thread that the kernel has forgotten does not count, but
+ * that is waited for no longer than GONE_NS. */
+static bool end_threads(uint64_t gone_ns)
+{
+	uint64_t until = clock_monotonic_ns() + THREAD_GONE_NS;
+
+	if (agent_stop(process_config()->exit_timeout_ns) == -ESRCH && !own_thread_count())
+		return false;
+	while (own_thread_count() && clock_monotonic_ns() < until)
+		sleep_ns(50000);
+	until = clock_monotonic_ns() + gone_ns;
+	while (!tids_are(1) && clock_monotonic_ns() < until)
+		sleep_ns(50000);
+	return true;
+}
+
+static bool on_namespace_change(void)
+{
+	return end_threads(THREAD_GONE_NS);
+}
+
+static void on_privilege_change(void)
+{
+	end_threads(THREAD_GONE_SOON_NS);
+}
+
+static bool on_sandbox(bool armed)
+{
+	if (process_config()->sandbox == SANDBOX_STAY)
+		return false;
+	if (armed && end_threads(THREAD_GONE_NS))
+		log_info("the program enters a sandbox; profiling is off in this process from now "
+			 "on");
+	return true;
+}
+
+/* Nothing may come after this that the program's handler would not understand: the builtin engine
+ * takes its timers away, and async-profiler is stopped before the call returns. */
+static void on_signal_claimed(int signo)
+{
+	const struct engine *engine = agent_engine();
+	bool builtin = engine && engine->service;
+
+	if (!engine || (builtin && signo != sampler_signal()))
+		return;
+	log_warn("the program handles signal %d itself, which takes the samples; profiling is off "
+		 "in this process from now on",
+		 signo);
+	sampler_give_up(signo);
+	agent_stop(builtin ? 0 : process_config()->exit_timeout_ns);
+}
+
+/* The agent thread may not have seen yet that it was called off. */
+static void on_exec_failed(void)
+{
+	int err = process_start_agent();
+
+	for (int i = 0; err == -EALREADY && i < 100; i++) {
+		sleep_ns(100000);
+		err = process_start_agent();
+	}
+	if (!err)
+		exit_arm();
+	else
+		log_error("cannot go on after an exec that failed: %s; profiling is off in this "
+			  "process from now on",
+			  strerror(-err));
+}
+
+const struct interpose_hooks agent_hooks = {
+	.thread_started = threads_started,
+	.thread_ended = sampler_thread_ended,
+	.process_exiting = on_process_exiting,
+	.exec_failed = on_exec_failed,
+	.before_namespace_change = on_namespace_change,
+	.before_privilege_change = on_privilege_change,
+	.before_sandbox = on_sandbox,
+	.signal_claimed = on_signal_claimed,
+};

@@ -1,0 +1,116 @@
+/* Which engines a config asks for: async-profiler, the builtin one, or both. */
+#include "preload/engines.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "core/engine_dl.h"
+#include "core/log.h"
+#include "core/own_fds.h"
+#include "engine/builtin.h"
+#include "preload/interpose/mem.h"
+#include "preload/interpose/sample.h"
+
+/* async-profiler, from the library that is loaded in the first call and used in later ones. Returns
+ * 0, or as engine_dl_open has it. */
+static int load_async_profiler(const struct engine **out, const char *library, char *problem)
+{
+	static struct engine engine;
+	static bool loaded;
+	const void *inside;
+	int err;
+
+	if (!loaded) {
+		err = engine_dl_open(&engine, library, problem);
+		if (err)
+			return err;
+		/* First, as init has handlers to install, and finds out about its imports. */
+		inside = (const void *)(uintptr_t)engine.execute;
+		sample_engine_library(inside);
+		err = mem_serve_library(inside);
+		if (err)
+			log_warn("native memory: cannot hand %s our malloc: %s", library,
+				 strerror(-err));
+		engine.init();
+		loaded = true;
+	}
+	*out = &engine;
+	return 0;
+}
+
+/* async-profiler where it is to be had, else the builtin engine, as the user chose. */
+static int choose_engine(const struct engine **engine, const struct config *c, struct wake *wake)
+{
+	char problem[ENGINE_DL_PROBLEM_MAX];
+	int err = -ENOENT;
+
+	if (c->engine != ENGINE_BUILTIN)
+		err = load_async_profiler(engine, c->lib, problem);
+	if (!err)
+		return 0;
+	if (c->engine == ENGINE_ASYNC_PROFILER) {
+		if (err == -ENOENT)
+			log_error("cannot find %s: install async-profiler, or name its library in "
+				  "ASPROF_AGENT_LIB; profiling is off in this process",
+				  c->lib);
+		else
+			log_error("%s; profiling is off in this process", problem);
+		return err;
+	}
+	if (err == -ELIBBAD)
+		log_warn("%s; the builtin engine is used instead", problem);
+	err = own_fds_leave();
+	if (err)
+		log_debug("descriptors stay in the program's table: %s", strerror(-err));
+	*engine = builtin_engine(wake, sample_install);
+	return 0;
+}
+
+static void look_at_allocators(void)
+{
+	const char *by = mem_passed_by();
+
+	mem_look_at_next();
+	if (by)
+		log_warn("native memory: %s has a malloc of its own, and what that does not hand "
+			 "on to the next is not seen",
+			 by);
+}
+
+/* With async-profiler for the rest; the builtin engine has it in hand anyway. */
+static void choose_mem_engine(struct agent_equipment *equipment, const struct config *c,
+			      struct wake *wake)
+{
+	const struct engine *builtin = builtin_engine(wake, sample_install);
+
+	if (c->native_mem_bytes == OPTION_OFF || equipment->engine == builtin)
+		return;
+	if (c->native_mem_engine != MEM_ENGINE_BUILTIN) {
+		if (c->native_mem_growth_permil != OPTION_OFF)
+			log_warn("NATIVE_MEM_GROWTH needs NATIVE_MEM_ENGINE=builtin beside %s, "
+				 "and does nothing",
+				 equipment->engine->name);
+	} else if (c->cpu_interval_ns == OPTION_OFF && c->wall_interval_ns == OPTION_OFF) {
+		equipment->engine = builtin; /* there is nothing else to sample */
+	} else {
+		equipment->mem_engine = builtin;
+	}
+}
+
+int engines_open(struct agent_equipment *equipment, const struct config *c, struct wake *wake)
+{
+	int err = choose_engine(&equipment->engine, c, wake);
+
+	if (err)
+		return err;
+	choose_mem_engine(equipment, c, wake);
+	if (c->native_mem_bytes != OPTION_OFF)
+		look_at_allocators();
+	return 0;
+}
+
+bool engines_may_sample_mem(const struct config *c)
+{
+	return c->native_mem_bytes != OPTION_OFF &&
+	       (c->engine != ENGINE_ASYNC_PROFILER || c->native_mem_engine == MEM_ENGINE_BUILTIN);
+}

@@ -1,0 +1,19 @@
+/* Which engines a config asks for. */
+#ifndef PRELOAD_ENGINES_H
+#define PRELOAD_ENGINES_H
+
+#include <stdbool.h>
+
+#include "core/equipment.h"
+#include "core/options.h"
+#include "core/wake.h"
+
+/* Fill in the engines of EQUIPMENT; one that needs waking is given WAKE. On the agent thread. Returns
+ * 0, or -errno after a line in the log. */
+int engines_open(struct agent_equipment *equipment, const struct config *config, struct wake *wake);
+
+/* True when the builtin engine may come to sample native memory: before engines_open() it is not
+ * known whether `auto` finds async-profiler. */
+bool engines_may_sample_mem(const struct config *config);
+
+#endif
