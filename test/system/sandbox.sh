@@ -1,6 +1,6 @@
 #!/bin/bash
 # A program that locks itself into a seccomp sandbox is not killed there for what the agent does, and
-# what was sampled before is reported.
+# what was sampled before is reported; nor is one that is started where few calls are allowed.
 . "$(dirname "$0")/agent.inc"
 
 sandbox=$(program sandbox)
@@ -28,5 +28,13 @@ for way in "prctl exit" "seccomp _exit" "threads killed"; do
 		[ "$said" = "$plain" ] || fail "$way, $engine: $said"
 		[ -n "$(find "$work/reports" -name '*.jfr')" ] || fail "$way, $engine: no report"
 	done
+done
+filtered=$(program filtered)
+for engine in $(engines); do
+	rm -rf "$work/reports" && mkdir "$work/reports"
+	said=$(ended profiled "$work/reports" "$engine" "$filtered" bash -c \
+		'for ((i = 0; i < 300000; i++)); do :; done; exit 6')
+	[ "$said" = "status 6" ] || fail "filtered, $engine: $said"
+	[ -n "$(find "$work/reports" -name 'bash*.jfr')" ] || fail "filtered, $engine: no report"
 done
 echo ok
