@@ -44,6 +44,12 @@ static void *look_around(void *argument)
 	return argument;
 }
 
+static void *wait_for_end(void *argument)
+{
+	sem_wait(&may_end);
+	return argument;
+}
+
 /* Ten seconds at most. */
 static void wait_for_count(uint32_t count)
 {
@@ -86,13 +92,13 @@ END_TEST
 START_TEST(one_too_many_is_refused)
 {
 	for (int i = 0; i < OWN_THREADS_MAX; i++)
-		ck_assert_int_eq(own_thread_start("test", look_around, NULL), 0);
-	ck_assert_int_eq(own_thread_start("test", look_around, NULL), -EAGAIN);
+		ck_assert_int_eq(own_thread_start("test", wait_for_end, NULL), 0);
+	ck_assert_int_eq(own_thread_start("test", wait_for_end, NULL), -EAGAIN);
 	for (int i = 0; i < OWN_THREADS_MAX; i++)
 		sem_post(&may_end);
 	wait_for_count(0);
 	sem_post(&may_end);
-	ck_assert_int_eq(own_thread_start("test", look_around, NULL), 0);
+	ck_assert_int_eq(own_thread_start("test", wait_for_end, NULL), 0);
 	wait_for_count(0);
 }
 END_TEST
