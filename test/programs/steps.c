@@ -1,5 +1,6 @@
 /* What C programs do with stacks, for every instruction: calls that are bound when first made, the
- * kernel's shared object, handlers, jumps, contexts, threads, libraries that come and go, processes. */
+ * kernel's shared object, handlers, jumps, contexts, threads, libraries that come and go, and
+ * processes. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <math.h>
@@ -45,8 +46,8 @@ static void library(void)
 	sink += (unsigned long)(strtod("2.5e10", NULL) + pow(1.5, (double)sink) + sin(0.5));
 }
 
-/* A frame that is found through a register of its own, in code that is to be linked far off, so that
- * the program's segments have a gap. */
+/* A frame that is found through a register of its own, in code that is to be linked far off, so
+ * that the program's segments have a gap. */
 NOINLINE __attribute__((section(".far"))) static int frames(int depth, int a, int b, int c, int d,
 							    int e, int f)
 {
