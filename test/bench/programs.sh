@@ -3,9 +3,10 @@
 # at 512k, in turn.
 #
 # A machine is busy now and then: each figure is the median of ROUNDS (21), with the quartiles in
-# brackets, and beside time stands CPU time, which includes the agent's own. PROGRAMS names those
-# to run, and ALLOCATOR a library that is preloaded in each case. The start of the agent and its
-# report at exit are part of what is measured, but for redis.
+# brackets, beside time stands CPU time, which includes the agent's own, and then what the least of
+# the times is to the least of the bare ones. PROGRAMS names those to run, and ALLOCATOR a library
+# that is preloaded in each case. The start of the agent and its report at exit are part of what is
+# measured, but for redis.
 set -eu
 B=$(cd "${B:-build}" && pwd)
 cd "$(dirname "$0")/../.."
@@ -127,8 +128,10 @@ quartiles() {
 		END { printf "%6.3f (%.3f %.3f)", rank(2), rank(1), rank(3) }'
 }
 
-median() {
-	awk -v a="$1" '{ print $a }' | sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'
+# rank COLUMN QUARTER: the value there, when half of all are below it at QUARTER 2.
+rank() {
+	awk -v a="$1" '{ print $a }' | sort -n |
+		awk -v q="$2" '{ v[NR] = $1 } END { print v[1 + int((NR - 1) * q / 4)] }'
 }
 
 resident_kb() {
@@ -137,7 +140,7 @@ resident_kb() {
 
 # Each server has its two columns in every line of `turns`.
 run_redis() {
-	local requests=${REQUESTS:-40000} variables round i
+	local requests=${REQUESTS:-40000} variables round i least bare_least
 	local n=${#settings[@]}
 
 	for ((i = 0; i < n; i++)); do
@@ -152,12 +155,15 @@ run_redis() {
 		done
 		cat "$work"/turn.? | paste -s -d ' ' >>"$work/turns"
 	done
-	printf '  %-20s %12s  %-21s  %-21s %9s\n' '' 'us' 'times' 'times the CPU time' 'kB'
+	bare_least=$(rank 1 0 <"$work/turns")
+	printf '  %-20s %12s  %-21s  %-21s  %6s %9s\n' '' 'us' 'times' 'times the CPU time' 'least' 'kB'
 	for ((i = 0; i < n; i++)); do
-		printf '  %-20s %12.1f  %-21s  %-21s %9d\n' "${settings[i]%%:*}" \
-			"$(median $((2 * i + 1)) <"$work/turns")" \
+		least=$(rank $((2 * i + 1)) 0 <"$work/turns")
+		printf '  %-20s %12.1f  %-21s  %-21s  %6.3f %9d\n' "${settings[i]%%:*}" \
+			"$(rank $((2 * i + 1)) 2 <"$work/turns")" \
 			"$(quartiles $((2 * i + 1)) 1 <"$work/turns")" \
-			"$(quartiles $((2 * i + 2)) 2 <"$work/turns")" "$(resident_kb "$i")"
+			"$(quartiles $((2 * i + 2)) 2 <"$work/turns")" \
+			"$(awk "BEGIN { print $least / $bare_least }")" "$(resident_kb "$i")"
 	done
 }
 

@@ -3,7 +3,8 @@
  * COMMAND [ARGUMENT]... A round is RUNS runs under each setting, in an order that goes on with each
  * round. Prints for each label the median of its time in microseconds a run; the time and the CPU
  * time by those of the first label in the same round, as the median over the rounds and, in
- * brackets, the quartiles; and the most memory that was resident. */
+ * brackets, the quartiles; its least time by that of the first label, which a busy machine disturbs
+ * least where each run does the same; and the most memory that was resident. */
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -84,9 +85,19 @@ static void print_ratio(const double *values, const double *first, size_t count)
 	free(ratios);
 }
 
+static double least(const double *values, size_t count)
+{
+	double result = values[0];
+
+	for (size_t i = 1; i < count; i++)
+		result = values[i] < result ? values[i] : result;
+	return result;
+}
+
 static void print(struct setting *settings, size_t count, size_t rounds)
 {
-	printf("  %-20s %12s  %-21s  %-21s %9s\n", "", "us", "times", "times the CPU time", "kB");
+	printf("  %-20s %12s  %-21s  %-21s  %6s %9s\n", "", "us", "times", "times the CPU time",
+	       "least", "kB");
 	for (struct setting *s = settings; s < settings + count; s++) {
 		double *sorted = calloc(rounds, sizeof(*sorted));
 
@@ -94,7 +105,9 @@ static void print(struct setting *settings, size_t count, size_t rounds)
 		printf("  %-20s %12.1f", s->label, quartile(sorted, rounds, 2));
 		print_ratio(s->wall_us, settings->wall_us, rounds);
 		print_ratio(s->cpu_us, settings->cpu_us, rounds);
-		printf(" %9ld\n", s->resident_kb);
+		printf("  %6.3f %9ld\n",
+		       least(s->wall_us, rounds) / least(settings->wall_us, rounds),
+		       s->resident_kb);
 		free(sorted);
 	}
 }
