@@ -8,9 +8,7 @@
 # that is preloaded in each case. The start of the agent and its report at exit are part of what is
 # measured, but for redis.
 set -eu
-B=$(cd "${B:-build}" && pwd)
-cd "$(dirname "$0")/../.."
-work=$(mktemp -d)
+. "$(dirname "$0")/../system/agent.inc"
 servers=()
 stop() {
 	for pid in "${servers[@]}"; do kill "$pid" 2>/dev/null && wait "$pid" 2>/dev/null; done
@@ -18,9 +16,11 @@ stop() {
 }
 trap stop EXIT
 rounds=${ROUNDS:-21} allocator=${ALLOCATOR:-}
-agent="LD_PRELOAD=$B/libasprof_preload.so${allocator:+ $allocator},ASPROF_AGENT_ENGINE=builtin"
-agent+=",ASPROF_AGENT_LOCAL_DIR=$work/reports"
-settings=("bare:LD_PRELOAD=$allocator" "default:$agent" "memory at 512k:$agent,ASPROF_AGENT_NATIVE_MEM=512k")
+default="LD_PRELOAD=$preload${allocator:+ $allocator},ASPROF_AGENT_ENGINE=builtin"
+default+=",ASPROF_AGENT_LOCAL_DIR=$work/reports"
+settings=("bare:LD_PRELOAD=$allocator" "default:$default"
+	"memory at 512k:$default,ASPROF_AGENT_NATIVE_MEM=512k")
+in_turn=$(program in_turn)
 
 wanted() {
 	[[ " ${PROGRAMS:-sqlite3 sqlite3-allocates python3 node redis} " == *" $1 "* ]]
@@ -28,7 +28,7 @@ wanted() {
 
 # in_turn COMMAND [ARGUMENT…]
 in_turn() {
-	"$work/in_turn" "$rounds" 1 "${settings[@]/:/:PATH=$PATH,}" -- "$@"
+	"$in_turn" "$rounds" 1 "${settings[@]/:/:PATH=$PATH,}" -- "$@"
 }
 
 # Reports over a file with a million orders.
@@ -167,7 +167,6 @@ run_redis() {
 	done
 }
 
-${CC:-cc} -std=gnu11 -D_GNU_SOURCE -O2 -o "$work/in_turn" test/programs/in_turn.c
 for program in sqlite3 sqlite3-allocates python3 node redis; do
 	command=${program%-*}
 	wanted "$program" && command -v "${command/%redis/redis-server}" >/dev/null || continue
