@@ -286,7 +286,7 @@ START_TEST(restarts_where_dump_cannot_rotate)
 }
 END_TEST
 
-START_TEST(restarts_past_the_memory_bound)
+static void check_restarts_past_the_memory_bound(void)
 {
 	engine.memory_kb = 1 << 20;
 	start_agent();
@@ -295,18 +295,18 @@ START_TEST(restarts_past_the_memory_bound)
 	check_serials();
 	ck_assert_int_gt(engine.calls[START], 1);
 }
+
+START_TEST(restarts_past_the_memory_bound)
+{
+	check_restarts_past_the_memory_bound();
+}
 END_TEST
 
 START_TEST(restarts_past_the_memory_bound_beside_a_mem_engine)
 {
 	with_mem_engine = true;
 	config.native_mem_bytes = 0;
-	engine.memory_kb = 1 << 20;
-	start_agent();
-	ck_assert(eventually(five_reports));
-	ck_assert_int_eq(agent_stop(10ull * SECOND), 0);
-	check_serials();
-	ck_assert_int_gt(engine.calls[START], 1);
+	check_restarts_past_the_memory_bound();
 	ck_assert_int_eq(mem_engine.calls[START], 1);
 }
 END_TEST
