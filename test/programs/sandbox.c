@@ -1,10 +1,6 @@
 /* Works, enters a seccomp sandbox by the way that its first argument names, where nothing is allowed
  * but to write, to end, and to return from a handler; works there, and ends as its second says. */
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <signal.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -13,17 +9,14 @@
 #include <unistd.h>
 
 #include "test/programs/check.h"
-
-#define ALLOW(number)                                      \
-	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1), \
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+#include "test/programs/filter.h"
 
 static struct sock_filter filter[] = {
-	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-	ALLOW(SYS_write),
-	ALLOW(SYS_exit_group),
-	ALLOW(SYS_rt_sigreturn),
-	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+	LOAD_NUMBER,
+	ON_CALL(SYS_write, SECCOMP_RET_ALLOW),
+	ON_CALL(SYS_exit_group, SECCOMP_RET_ALLOW),
+	ON_CALL(SYS_rt_sigreturn, SECCOMP_RET_ALLOW),
+	OTHERWISE(SECCOMP_RET_KILL_PROCESS),
 };
 static struct sock_fprog program = { sizeof(filter) / sizeof(filter[0]), filter };
 
