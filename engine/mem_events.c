@@ -39,23 +39,25 @@ int mem_events_start(uint64_t interval)
 	return mem_start(&config);
 }
 
+static pid_t own_tid(void)
+{
+	if (!mem_thread.tid)
+		mem_thread.tid = (uint32_t)gettid();
+	return (pid_t)mem_thread.tid;
+}
+
 static size_t walk(uintptr_t *pcs, size_t max, bool *truncated)
 {
-	const struct thread *t = threads_self();
+	struct thread *t = threads_self_by(own_tid());
 	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
 	bool known = t && here >= t->stack_low && here < t->stack_high;
 	size_t depth = unwind_here(known ? t->stack_high : 0, 0, pcs, max, truncated);
 
 	if (unwind_wants_refresh())
 		ring_wake(); /* a table makes the next walks faster */
+	if (t)
+		atomic_store_explicit(&t->sampled, true, memory_order_relaxed);
 	return depth;
-}
-
-static pid_t own_tid(void)
-{
-	if (!mem_thread.tid)
-		mem_thread.tid = (uint32_t)gettid();
-	return (pid_t)mem_thread.tid;
 }
 
 static void fill(struct sample *s, const void *p, const struct mem_allocation *a)
@@ -69,14 +71,11 @@ static void send_malloc(const void *p, uint64_t ticks, const struct mem_allocati
 			const uintptr_t *pcs, size_t depth, bool truncated)
 {
 	pid_t tid = own_tid();
-	struct thread *t = threads_self();
 	struct sample *s =
 		ring_reserve_stack((uint32_t)tid, SAMPLE_MALLOC, tid, pcs, depth, truncated);
 
 	if (!s)
 		return;
-	if (t)
-		atomic_store_explicit(&t->sampled, true, memory_order_relaxed);
 	fill(s, p, a);
 	s->ticks = ticks;
 	ring_commit(s);

@@ -88,6 +88,11 @@ void threads_ended(void)
 	errno = saved;
 }
 
+struct thread *threads_self_by(pid_t tid)
+{
+	return own ? own : thread_slot_of(tid);
+}
+
 struct thread *threads_self(void)
 {
 	return own ? own : thread_slot_of(gettid());

@@ -66,6 +66,9 @@ void threads_ended(void);
  * itself, a look at all slots in others. */
 struct thread *threads_self(void);
 
+/* The same where it is known that the thread is TID: no system call. */
+struct thread *threads_self_by(pid_t tid);
+
 /* This thread's data for asprof_get_thread_local_data. */
 struct asprof_thread_local_data *threads_local(void);
 

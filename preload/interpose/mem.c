@@ -364,18 +364,6 @@ EXPORT void free_aligned_sized(void *p, size_t align, size_t size)
 	next.free_aligned_sized(p, align, size);
 }
 
-/* Bytes by which P grows. Only they are counted: with its first bytes it had its chance, and so
- * has now been taken with the probability of its new size. */
-static inline size_t growth_of(void *p, size_t size)
-{
-	size_t has;
-
-	if (!p || !next_usable_size || !atomic_load_explicit(&mem_sampling, memory_order_relaxed))
-		return size;
-	has = next_usable_size(p);
-	return size > has ? size - has : 0;
-}
-
 static void *realloc_from_pool(void *p, size_t size)
 {
 	size_t left = (size_t)(pool + POOL_BYTES - (char *)p);
@@ -396,9 +384,8 @@ static COLD void *realloc_sampled(void *p, size_t size, const struct mem_resize 
 	return moved;
 }
 
-static COLD void *realloc_due(void *p, size_t size, size_t growth, const void *caller)
+static COLD void *realloc_due(void *p, size_t size, size_t counted, const void *caller)
 {
-	size_t counted = size >= atomic_load(&mem_limit_bytes) ? size : growth;
 	bool sampled;
 	void *moved;
 
@@ -411,23 +398,43 @@ static COLD void *realloc_due(void *p, size_t size, size_t growth, const void *c
 	return moved;
 }
 
-static inline void *realloc_from(void *p, size_t size, const void *caller)
+static inline bool below_limit(size_t size)
+{
+	return size < atomic_load_explicit(&mem_limit_bytes, memory_order_relaxed);
+}
+
+/* The bytes by which P grows are counted, and no more: with its first bytes it had its chance, and
+ * so has now been taken with the probability of its new size. */
+static __attribute__((noinline)) void *realloc_growing(void *p, size_t size, const void *caller)
+{
+	size_t has = p && next_usable_size ? next_usable_size(p) : 0;
+	size_t growth = size > has ? size - has : 0;
+
+	if (below_limit(size) && mem_sample_passes(growth))
+		return next.realloc(p, size);
+	return realloc_due(p, size, below_limit(size) ? growth : size, caller);
+}
+
+static COLD void *realloc_watched(void *p, size_t size, const void *caller)
 {
 	struct mem_resize resize;
-	size_t growth;
 
-	if (mem_table_watches(p)) {
-		if (in_pool(p))
-			return realloc_from_pool(p, size);
-		if (size < atomic_load_explicit(&mem_limit_bytes, memory_order_relaxed) &&
-		    mem_on_realloc_begin(p, &resize))
-			return realloc_sampled(p, size, &resize, caller);
-	}
-	growth = growth_of(p, size);
-	if (size < atomic_load_explicit(&mem_limit_bytes, memory_order_relaxed) &&
-	    mem_sample_passes(growth))
+	if (in_pool(p))
+		return realloc_from_pool(p, size);
+	if (below_limit(size) && mem_on_realloc_begin(p, &resize))
+		return realloc_sampled(p, size, &resize, caller);
+	return realloc_growing(p, size, caller);
+}
+
+static inline void *realloc_from(void *p, size_t size, const void *caller)
+{
+	if (mem_table_watches(p))
+		return realloc_watched(p, size, caller);
+	if (atomic_load_explicit(&mem_sampling, memory_order_relaxed))
+		return realloc_growing(p, size, caller);
+	if (mem_sample_passes(size))
 		return next.realloc(p, size);
-	return realloc_due(p, size, growth, caller);
+	return realloc_due(p, size, size, caller);
 }
 
 EXPORT void *realloc(void *p, size_t size)
