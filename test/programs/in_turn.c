@@ -12,66 +12,41 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 
-#define SETTINGS_MAX  8
-#define VARIABLES_MAX 15
+#include "test/programs/settings.h"
 
-struct setting {
-	char *label;
-	char *environment[VARIABLES_MAX + 1];
+struct turns {
+	struct setting setting;
 	double *wall_us, *cpu_us; /* of a run, by round */
 	long resident_kb;
 };
 
 static posix_spawn_file_actions_t quiet; /* nothing to read, and nobody to read it */
 
-static double now_us(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
-}
-
 static double to_us(struct timeval time)
 {
 	return (double)time.tv_sec * 1e6 + (double)time.tv_usec;
 }
 
-static void run(char **argv, int runs, struct setting *s, size_t round)
+static void run(char **argv, int runs, struct turns *t, size_t round)
 {
-	double start = now_us();
+	double start = clock_us(CLOCK_MONOTONIC);
 
 	for (int i = 0; i < runs; i++) {
 		struct rusage usage;
 		int status;
 		pid_t pid;
 
-		if (posix_spawnp(&pid, argv[0], &quiet, NULL, argv, s->environment) ||
+		if (posix_spawnp(&pid, argv[0], &quiet, NULL, argv, t->setting.environment) ||
 		    wait4(pid, &status, 0, &usage) < 0 || status) {
 			fprintf(stderr, "in_turn: %s failed\n", argv[0]);
 			exit(1);
 		}
-		s->cpu_us[round] += (to_us(usage.ru_utime) + to_us(usage.ru_stime)) / runs;
-		if (usage.ru_maxrss > s->resident_kb)
-			s->resident_kb = usage.ru_maxrss;
+		t->cpu_us[round] += (to_us(usage.ru_utime) + to_us(usage.ru_stime)) / runs;
+		if (usage.ru_maxrss > t->resident_kb)
+			t->resident_kb = usage.ru_maxrss;
 	}
-	s->wall_us[round] = (now_us() - start) / runs;
-}
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* The value of rank COUNT * QUARTER / 4; sorts VALUES. */
-static double quartile(double *values, size_t count, size_t quarter)
-{
-	qsort(values, count, sizeof(*values), by_value);
-	return values[(count - 1) * quarter / 4];
+	t->wall_us[round] = (clock_us(CLOCK_MONOTONIC) - start) / runs;
 }
 
 static void print_ratio(const double *values, const double *first, size_t count)
@@ -80,8 +55,8 @@ static void print_ratio(const double *values, const double *first, size_t count)
 
 	for (size_t i = 0; i < count; i++)
 		ratios[i] = values[i] / first[i];
-	printf("  %6.3f (%.3f %.3f)", quartile(ratios, count, 2), quartile(ratios, count, 1),
-	       quartile(ratios, count, 3));
+	printf("  %6.3f (%.3f %.3f)", quantile(ratios, count, 0.5), quantile(ratios, count, 0.25),
+	       quantile(ratios, count, 0.75));
 	free(ratios);
 }
 
@@ -94,40 +69,33 @@ static double least(const double *values, size_t count)
 	return result;
 }
 
-static void print(struct setting *settings, size_t count, size_t rounds)
+static void print(struct turns *turns, size_t count, size_t rounds)
 {
 	printf("  %-20s %12s  %-21s  %-21s  %6s %9s\n", "", "us", "times", "times the CPU time",
 	       "least", "kB");
-	for (struct setting *s = settings; s < settings + count; s++) {
+	for (struct turns *t = turns; t < turns + count; t++) {
 		double *sorted = calloc(rounds, sizeof(*sorted));
 
-		memcpy(sorted, s->wall_us, rounds * sizeof(*sorted));
-		printf("  %-20s %12.1f", s->label, quartile(sorted, rounds, 2));
-		print_ratio(s->wall_us, settings->wall_us, rounds);
-		print_ratio(s->cpu_us, settings->cpu_us, rounds);
-		printf("  %6.3f %9ld\n",
-		       least(s->wall_us, rounds) / least(settings->wall_us, rounds),
-		       s->resident_kb);
+		memcpy(sorted, t->wall_us, rounds * sizeof(*sorted));
+		printf("  %-20s %12.1f", t->setting.label, quantile(sorted, rounds, 0.5));
+		print_ratio(t->wall_us, turns->wall_us, rounds);
+		print_ratio(t->cpu_us, turns->cpu_us, rounds);
+		printf("  %6.3f %9ld\n", least(t->wall_us, rounds) / least(turns->wall_us, rounds),
+		       t->resident_kb);
 		free(sorted);
 	}
 }
 
-/* LABEL:VAR=value,VAR=value */
-static void read_setting(struct setting *s, char *text, size_t rounds)
+static void begin(struct turns *t, char *text, size_t rounds)
 {
-	char *variable;
-	size_t n = 0;
-
-	s->label = strsep(&text, ":");
-	while (n < VARIABLES_MAX && (variable = strsep(&text, ",")))
-		s->environment[n++] = variable;
-	s->wall_us = calloc(rounds, sizeof(*s->wall_us));
-	s->cpu_us = calloc(rounds, sizeof(*s->cpu_us));
+	setting_read(&t->setting, text);
+	t->wall_us = calloc(rounds, sizeof(*t->wall_us));
+	t->cpu_us = calloc(rounds, sizeof(*t->cpu_us));
 }
 
 int main(int argc, char **argv)
 {
-	struct setting settings[SETTINGS_MAX] = { 0 };
+	struct turns turns[SETTINGS_MAX] = { 0 };
 	size_t count = 0, rounds;
 	int runs, i;
 
@@ -136,7 +104,7 @@ int main(int argc, char **argv)
 	rounds = (size_t)atoi(argv[1]);
 	runs = atoi(argv[2]);
 	for (i = 3; i < argc && strcmp(argv[i], "--") && count < SETTINGS_MAX; i++)
-		read_setting(&settings[count++], argv[i], rounds);
+		begin(&turns[count++], argv[i], rounds);
 	if (i + 1 >= argc || runs < 1 || !rounds)
 		return 2;
 	posix_spawn_file_actions_init(&quiet);
@@ -144,7 +112,7 @@ int main(int argc, char **argv)
 	posix_spawn_file_actions_addopen(&quiet, 1, "/dev/null", O_WRONLY, 0);
 	for (size_t round = 0; round < rounds; round++)
 		for (size_t k = 0; k < count; k++)
-			run(argv + i + 1, runs, &settings[(round + k) % count], round);
-	print(settings, count, rounds);
+			run(argv + i + 1, runs, &turns[(round + k) % count], round);
+	print(turns, count, rounds);
 	return 0;
 }

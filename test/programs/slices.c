@@ -1,0 +1,224 @@
+/* How fast programs do the same work under each of several settings, once they run. Usage:
+ * slices STARTS ROUNDS REQUEST LABEL:VAR=value[,VAR=value]... -- COMMAND [ARGUMENT]...
+ *
+ * COMMAND is started under each setting; it answers each REQUEST, a line on its stdin, with a line.
+ * One at a time they are given a slice of work, so that what slows the machine for a while slows
+ * all alike. All this is done STARTS times, as where a program lies in memory makes it faster or
+ * slower too. Prints for each label the median of its time for a request in microseconds; the time
+ * and CPU time by those of the first label in the same round of slices, as the median over the
+ * starts of the median over their rounds, and in brackets where that median lies with 95 percent
+ * probability; and the resident memory at the end. */
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "test/programs/settings.h"
+
+#define WARM_UP_US 1e6 /* of work that is not counted: a start has costs of its own */
+
+struct instance {
+	pid_t pid;
+	int to;
+	FILE *from;
+	clockid_t cpu;
+};
+
+struct result {
+	double *wall_us, *cpu_us; /* by round of the present start */
+	double *us, *wall, *cpu;  /* by start; the latter two to those of the first setting */
+	long resident_kb;
+};
+
+static size_t starts, rounds, count;
+static const char *request;
+static struct setting settings[SETTINGS_MAX];
+static struct result results[SETTINGS_MAX];
+
+static void die(const char *what)
+{
+	fprintf(stderr, "slices: %s\n", what);
+	exit(1);
+}
+
+static void begin(struct instance *p, const struct setting *s, char **argv)
+{
+	posix_spawn_file_actions_t actions;
+	int to[2], from[2];
+
+	if (pipe2(to, O_CLOEXEC) || pipe2(from, O_CLOEXEC))
+		die("no pipe");
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, to[0], 0);
+	posix_spawn_file_actions_adddup2(&actions, from[1], 1);
+	if (posix_spawnp(&p->pid, argv[0], &actions, NULL, argv, (char **)s->environment) ||
+	    clock_getcpuclockid(p->pid, &p->cpu))
+		die("the command does not start");
+	posix_spawn_file_actions_destroy(&actions);
+	close(to[0]);
+	close(from[1]);
+	p->to = to[1];
+	p->from = fdopen(from[0], "r");
+}
+
+static void answer(struct instance *p)
+{
+	int c;
+
+	if (write(p->to, request, strlen(request)) != (ssize_t)strlen(request))
+		die("the command does not read");
+	while ((c = fgetc(p->from)) != '\n')
+		if (c == EOF)
+			die("the command ended before its answer");
+}
+
+static void warm_up(struct instance *p)
+{
+	double end = clock_us(CLOCK_MONOTONIC) + WARM_UP_US;
+
+	do
+		answer(p);
+	while (clock_us(CLOCK_MONOTONIC) < end);
+}
+
+static void slice(struct instance *p, double *wall_us, double *cpu_us)
+{
+	double wall = clock_us(CLOCK_MONOTONIC), cpu = clock_us(p->cpu);
+
+	answer(p);
+	*cpu_us = clock_us(p->cpu) - cpu;
+	*wall_us = clock_us(CLOCK_MONOTONIC) - wall;
+}
+
+static long resident_kb(pid_t pid)
+{
+	char path[64], line[256];
+	long kb = 0;
+	FILE *status;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	status = fopen(path, "re");
+	while (status && fgets(line, sizeof(line), status) && sscanf(line, "VmRSS: %ld", &kb) != 1)
+		;
+	if (status)
+		fclose(status);
+	return kb;
+}
+
+static void end(struct instance *p)
+{
+	int status;
+
+	close(p->to);
+	fclose(p->from);
+	if (waitpid(p->pid, &status, 0) < 0 || status)
+		die("the command failed");
+}
+
+/* The median over the rounds of VALUES, or of their ratio to FIRST where that is given. */
+static double over_rounds(const double *values, const double *first)
+{
+	double *copy = calloc(rounds, sizeof(*copy)), median;
+
+	for (size_t i = 0; i < rounds; i++)
+		copy[i] = first ? values[i] / first[i] : values[i];
+	median = quantile(copy, rounds, 0.5);
+	free(copy);
+	return median;
+}
+
+/* One instance under each setting, with all its rounds. */
+static void run(size_t start, char **argv)
+{
+	struct instance instances[SETTINGS_MAX];
+
+	for (size_t i = 0; i < count; i++) {
+		size_t k = (start + i) % count;
+
+		begin(&instances[k], &settings[k], argv);
+		warm_up(&instances[k]);
+	}
+	for (size_t round = 0; round < rounds; round++)
+		for (size_t i = 0; i < count; i++) {
+			size_t k = (round + i) % count;
+
+			slice(&instances[k], &results[k].wall_us[round], &results[k].cpu_us[round]);
+		}
+	for (size_t k = 0; k < count; k++) {
+		struct result *r = &results[k];
+
+		r->us[start] = over_rounds(r->wall_us, NULL);
+		r->wall[start] = over_rounds(r->wall_us, results->wall_us);
+		r->cpu[start] = over_rounds(r->cpu_us, results->cpu_us);
+		r->resident_kb = resident_kb(instances[k].pid);
+		end(&instances[k]);
+	}
+}
+
+/* How many of the least values, and of the greatest, lie outside of the interval that holds the
+ * median with 95 percent probability: each value is above it or below with the same chance. */
+static size_t outside(void)
+{
+	double chance = 1, sum = 0;
+	size_t rank = 0;
+
+	for (size_t i = 0; i < starts; i++)
+		chance /= 2;
+	while ((sum += chance) <= 0.025) {
+		rank++;
+		chance *= (double)(starts - rank + 1) / (double)rank;
+	}
+	return rank ? rank - 1 : 0;
+}
+
+static void print_ratio(double *values)
+{
+	qsort(values, starts, sizeof(*values), by_value);
+	printf("  %6.3f (%.3f %.3f)", values[starts / 2], values[outside()],
+	       values[starts - 1 - outside()]);
+}
+
+static void print(void)
+{
+	printf("  %-20s %12s  %-21s  %-21s  %9s\n", "", "us a slice", "times", "times the CPU time",
+	       "kB");
+	for (size_t k = 0; k < count; k++) {
+		struct result *r = &results[k];
+
+		printf("  %-20s %12.1f", settings[k].label, quantile(r->us, starts, 0.5));
+		print_ratio(r->wall);
+		print_ratio(r->cpu);
+		printf("  %9ld\n", r->resident_kb);
+	}
+}
+
+static void make_room(struct result *r)
+{
+	r->wall_us = calloc(rounds, sizeof(double));
+	r->cpu_us = calloc(rounds, sizeof(double));
+	r->us = calloc(starts, sizeof(double));
+	r->wall = calloc(starts, sizeof(double));
+	r->cpu = calloc(starts, sizeof(double));
+}
+
+int main(int argc, char **argv)
+{
+	int i;
+
+	if (argc < 7)
+		return 2;
+	starts = (size_t)atoi(argv[1]);
+	rounds = (size_t)atoi(argv[2]);
+	request = argv[3];
+	for (i = 4; i < argc && strcmp(argv[i], "--") && count < SETTINGS_MAX; i++) {
+		make_room(&results[count]);
+		setting_read(&settings[count++], argv[i]);
+	}
+	if (i + 1 >= argc || !starts || !rounds)
+		return 2;
+	for (size_t start = 0; start < starts; start++)
+		run(start, argv + i + 1);
+	print();
+	return 0;
+}
