@@ -153,9 +153,10 @@ void collector_drain(uint64_t now_ns)
 
 static void write_losses(uint64_t ticks)
 {
+	uint64_t lost = ring_lost(); /* once: more are lost meanwhile, and are the next chunk's */
 	struct jfr_losses losses = {
 		.samples = all.samples - all.samples_before,
-		.ring_full = ring_lost() - all.lost_before,
+		.ring_full = lost - all.lost_before,
 		.timer_failures = thread_clock_failures(),
 	};
 	struct jfr_losses mem_losses = { 0 };
@@ -167,7 +168,7 @@ static void write_losses(uint64_t ticks)
 	if (chunks_mem_is_apart(&all.chunks))
 		jfr_losses(all.chunks.mem, ticks, &mem_losses);
 	all.samples_before = all.samples;
-	all.lost_before = ring_lost();
+	all.lost_before = lost;
 }
 
 static int end_chunk(void)
