@@ -12,7 +12,7 @@
 
 /* Held around dl_iterate_phdr(3), whose own lock is out of reach. */
 static pthread_mutex_t loader_mutex = PTHREAD_MUTEX_INITIALIZER;
-static bool fork_holds; /* only touched by the forking thread, between prepare and the rest */
+static __thread bool fork_holds; /* several threads may be between prepare and the rest */
 
 static void fork_prepare(void)
 {
