@@ -15,3 +15,6 @@ CFLAGS_engine_cfi_entry := -fno-stack-protector
 CFLAGS_engine_cfi_run := -fno-stack-protector
 CFLAGS_engine_cfi_state := -fno-stack-protector
 CFLAGS_engine_cfi_cursor := -fno-stack-protector
+
+# The thread sanitizer that clang links in calls it before it can tell who calls.
+CFLAGS_core_at_fork := -fno-sanitize=all
