@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/log.h"
+#include "test/fixtures/sanitized.h"
 #include "test/fixtures/suite.h"
 #include "upload/credentials.h"
 #include "upload/file.h"
@@ -296,11 +297,7 @@ static const char keys_text[] = "[default]\naws_access_key_id=AK\naws_secret_acc
 /* The thread sanitizer does not outlive a clone(2) in its own memory, and an emulator has none. */
 static bool can_clone(void)
 {
-#ifdef __SANITIZE_THREAD__
-	return false;
-#else
-	return !getenv("TEST_RUNNER");
-#endif
+	return !THREAD_SANITIZED && !getenv("TEST_RUNNER");
 }
 
 START_TEST(keys_in_files)

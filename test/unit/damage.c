@@ -12,19 +12,13 @@
 #include "core/fd.h"
 #include "decoder/heap.h"
 #include "decoder/say.h"
+#include "test/fixtures/sanitized.h"
 #include "test/fixtures/suite.h"
 
 #define MODEL "test/fuzz/corpus/jfr/native"
 
 /* Kilobytes that reading may take; a sanitizer keeps what was freed for a while. */
-#ifdef __SANITIZE_ADDRESS__
-#define SANITIZER 1
-#elif defined(__has_feature)
-#define SANITIZER __has_feature(address_sanitizer)
-#else
-#define SANITIZER 0
-#endif
-#define MEMORY_MAX (SANITIZER ? 600u << 10 : 64u << 10)
+#define MEMORY_MAX (ADDRESS_SANITIZED ? 600u << 10 : 64u << 10)
 
 static uint8_t model[65536];
 static size_t model_size;

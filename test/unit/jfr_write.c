@@ -16,19 +16,14 @@
 #include "engine/jfr_encode.h"
 #include "engine/jfr_interned.h"
 #include "test/fixtures/jfr_sample.h"
+#include "test/fixtures/sanitized.h"
 #include "test/fixtures/suite.h"
 
 #define HEADER 68
 
 /* Fail the allocation numbered so, and all after it; 0: none. A sanitizer has its own allocator,
  * which must not be replaced. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define OWN_ALLOCATOR 0
-#elif defined(__has_feature)
-#define OWN_ALLOCATOR (!__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer))
-#else
-#define OWN_ALLOCATOR 1
-#endif
+#define OWN_ALLOCATOR (!ADDRESS_SANITIZED && !THREAD_SANITIZED)
 
 #if OWN_ALLOCATOR
 static unsigned allocations, fail_from;
