@@ -1,0 +1,265 @@
+/* The sampler of native memory at work under the sanitizers: the interposers of malloc and its kin,
+ * the builtin engine and the agent, instrumented, while threads churn. SECONDS_EACH=600 is the long
+ * version.
+ *
+ * A sanitizer has its own malloc, which a preload would have to stand before. So the interposers
+ * have other names here, which the churn calls, and what comes next for them is the program's
+ * malloc: the sanitizer's, with gcc from a shared library and with clang from the program itself. */
+#include <dlfcn.h>
+#include <malloc.h>
+#include <stdlib.h>
+
+void free_sized(void *p, size_t size);
+void free_aligned_sized(void *p, size_t alignment, size_t size);
+
+/* For the compiler, and for what mem.c has to say to the assembler. */
+#define UNDER_ANOTHER_NAME(name)                                \
+	extern __typeof__(name) name __asm__("sampled_" #name); \
+	__asm__(".set " #name ", sampled_" #name);
+UNDER_ANOTHER_NAME(malloc)
+UNDER_ANOTHER_NAME(calloc)
+UNDER_ANOTHER_NAME(realloc)
+UNDER_ANOTHER_NAME(reallocarray)
+UNDER_ANOTHER_NAME(free)
+UNDER_ANOTHER_NAME(posix_memalign)
+UNDER_ANOTHER_NAME(aligned_alloc)
+UNDER_ANOTHER_NAME(memalign)
+UNDER_ANOTHER_NAME(valloc)
+UNDER_ANOTHER_NAME(pvalloc)
+UNDER_ANOTHER_NAME(free_sized)
+UNDER_ANOTHER_NAME(free_aligned_sized)
+
+#undef RTLD_NEXT
+#define RTLD_NEXT RTLD_DEFAULT
+
+#include "preload/interpose/mem.c"
+
+#include <signal.h>
+#include <sys/mman.h>
+
+#include "core/agent.h"
+#include "core/fd.h"
+#include "decoder/jfr_read.h"
+#include "engine/builtin.h"
+#include "engine/mem_events.h"
+#include "engine/threads.h"
+#include "test/fixtures/mem_churn.h"
+#include "test/fixtures/suite.h"
+
+#define THREADS 64
+#define SECOND  1000000000ull
+
+/* Of a thread's stack, what is mapped for certain below its first frame. */
+#define STACK_SIZE (1u << 20)
+
+/* Every allocation; one in some; few, with samples of time beside them. */
+static const struct {
+	uint64_t mem_bytes, cpu_interval_ns, wall_interval_ns;
+} cases[] = {
+	{ 0, OPTION_OFF, OPTION_OFF },
+	{ 4096, OPTION_OFF, OPTION_OFF },
+	{ 65536, SECOND / 100, SECOND / 10 },
+};
+
+static struct config config;
+
+/* In the reports; the agent thread's until it has ended. */
+static struct {
+	uint64_t events[JFR_KINDS];
+	uint64_t retained_bytes; /* in the last */
+	uint64_t lost, told_lost;
+	bool final;
+} got;
+
+static unsigned seconds_each(void)
+{
+	const char *seconds = getenv("SECONDS_EACH");
+
+	return seconds ? (unsigned)atoi(seconds) : 1;
+}
+
+/* What the preload does in a thread's first and last moments. */
+static void *live_known(void *seed)
+{
+	uintptr_t high = (uintptr_t)__builtin_frame_address(0);
+
+	threads_started(high - STACK_SIZE, high, (uintptr_t)live);
+	live(seed);
+	sampler_thread_ended();
+	return NULL;
+}
+
+/* And in a forked child. */
+static void in_forked_child(void)
+{
+	mem_fork_child();
+	agent_forget();
+}
+
+static int install(int signo, sampler_handler *handler, int flags)
+{
+	struct sigaction action = { .sa_sigaction = handler,
+				    .sa_flags = SA_SIGINFO | SA_RESTART | flags };
+
+	sigfillset(&action.sa_mask);
+	return sigaction(signo, &action, NULL) ? -errno : 0;
+}
+
+static void read_event(const struct jfr_chunk *chunk, const struct jfr_event *event)
+{
+	struct jfr_value value;
+
+	got.events[event->kind]++;
+	if (event->kind == JFR_RETAINED)
+		got.retained_bytes += (uint64_t)event->slot[JFR_BYTES];
+	else if (event->kind == JFR_LOSSES && jfr_event_get(chunk, event, "ringFull", &value))
+		got.told_lost += (uint64_t)jfr_long(&value);
+}
+
+static void read_chunk(const uint8_t *data, const struct jfr_header *header)
+{
+	struct jfr_event event;
+	struct jfr_chunk chunk;
+	struct jfr_scan scan;
+
+	ck_assert_int_eq(jfr_chunk_open(&chunk, data, header), 0);
+	jfr_scan(&scan, &chunk, ~0u);
+	while (jfr_next(&scan, &event))
+		read_event(&chunk, &event);
+	ck_assert_ptr_null(chunk.error.what);
+	jfr_chunk_close(&chunk);
+}
+
+/* Whole chunks from the first byte to the last. */
+static void read_recording(const uint8_t *data, uint64_t length)
+{
+	struct jfr_error error = { 0 };
+	struct jfr_header header;
+	uint64_t at = 0;
+	int err;
+
+	while (!(err = jfr_header(&header, data, length, at, &error))) {
+		read_chunk(data, &header);
+		at += header.size;
+	}
+	ck_assert_int_eq(err, -ENODATA);
+	ck_assert_uint_eq(at, length);
+}
+
+static int deliver(struct reporter *reporter, const struct report *report)
+{
+	uint64_t length = report_length(report);
+	int fd = memfd_create("report", MFD_CLOEXEC);
+	uint8_t *data;
+
+	(void)reporter;
+	ck_assert_int_eq(report_write(report, fd), 0);
+	data = mmap(NULL, length, PROT_READ, MAP_PRIVATE, fd, 0);
+	ck_assert_ptr_ne(data, MAP_FAILED);
+	got.retained_bytes = 0;
+	read_recording(data, length);
+	munmap(data, length);
+	close(fd);
+	got.lost += report->samples_lost;
+	got.final = report->final;
+	return 0;
+}
+
+static void close_reporter(struct reporter *reporter)
+{
+	(void)reporter;
+}
+
+static int prepare(struct agent_equipment *equipment, const struct config *c, struct wake *wake)
+{
+	static struct reporter reporter = { .name = "test",
+					    .deliver = deliver,
+					    .close = close_reporter };
+
+	(void)c;
+	mem_look_at_next();
+	equipment->engine = builtin_engine(wake, install);
+	equipment->reporters[0] = &reporter;
+	equipment->reporter_count = 1;
+	return 0;
+}
+
+static void started(void)
+{
+}
+
+static void start_agent(int with)
+{
+	static const struct agent_parts parts = { .config = &config,
+						  .prepare = prepare,
+						  .started = started };
+	char problem[OPTION_PROBLEM_MAX], *none[] = { NULL };
+
+	ck_assert_int_eq(config_read(&config, none, problem), 0);
+	config.start_delay_ns = 0;
+	config.reporting_interval_ns = SECOND / 4;
+	config.native_mem_bytes = cases[with].mem_bytes;
+	config.cpu_interval_ns = cases[with].cpu_interval_ns;
+	config.wall_interval_ns = cases[with].wall_interval_ns;
+	mem_expect();
+	mem_events_growth(100, agent_report_now);
+	ck_assert_int_eq(pthread_atfork(NULL, NULL, in_forked_child), 0);
+	ck_assert_int_eq(agent_start(&parts), 0);
+	while (!agent_running()) /* or the case runs into its timeout */
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+}
+
+static void ignore(void *context, const struct mem_retained *retained)
+{
+	(void)context;
+	(void)retained;
+}
+
+/* Of all that was sampled each byte is known to be free, or was counted as lost from sight. */
+static void check_balance(void)
+{
+	struct mem_summary s;
+
+	mem_collect(ignore, NULL, &s);
+	printf("%llu bytes were allocated, %llu of them pushed out; %llu samples found no room\n",
+	       (unsigned long long)s.totals.allocated_bytes, (unsigned long long)s.evicted_bytes,
+	       (unsigned long long)s.lost);
+	ck_assert_uint_gt(s.totals.allocated_bytes, 0);
+	ck_assert_uint_eq(s.totals.allocated_bytes, s.totals.freed_bytes + s.evicted_bytes);
+	ck_assert_uint_eq(s.bytes, 0);
+	ck_assert_uint_eq(s.count, 0);
+}
+
+static void check_reports(void)
+{
+	printf("%llu allocations and %llu frees recorded, %llu samples lost\n",
+	       (unsigned long long)got.events[JFR_MALLOC], (unsigned long long)got.events[JFR_FREE],
+	       (unsigned long long)got.lost);
+	ck_assert(got.final);
+	ck_assert_uint_gt(got.events[JFR_MALLOC], 0);
+	ck_assert_uint_gt(got.events[JFR_FREE], 0);
+	ck_assert_uint_eq(got.told_lost, got.lost);
+	ck_assert_uint_eq(got.retained_bytes, 0);
+}
+
+START_TEST(threads_come_to_no_harm)
+{
+	ck_assert_ptr_null(mem_passed_by());
+	/* As any program allocates while it has one thread: that finds the next. */
+	atomic_store(&shared[0], allocate(0, 1));
+	start_agent(_i);
+	churn(THREADS, seconds_each(), live_known);
+	ck_assert_int_eq(agent_stop(60 * SECOND), 0);
+	check_balance();
+	check_reports();
+}
+END_TEST
+
+int main(void)
+{
+	TCase *tcase = tcase_create("mem_churn");
+
+	tcase_set_timeout(tcase, seconds_each() + 60);
+	tcase_add_loop_test(tcase, threads_come_to_no_harm, 0, sizeof(cases) / sizeof(cases[0]));
+	return suite_run(tcase);
+}
