@@ -3,13 +3,13 @@
 # default settings, and with native memory sampled at 512k.
 #
 # Where a program lies in memory makes it some percent faster or slower, and so does what else the
-# machine does. So each is started STARTS times (30), and does its work in slices, in turn with the
-# others. Ratios are medians over the starts, with their 95 percent intervals in brackets; CPU time
+# machine does. So each is started STARTS times (20), and does its work in slices, in turn with the
+# others, on the one processor that it shares with the agent's thread. Ratios are medians over the starts, with their 95 percent intervals in brackets; CPU time
 # includes the agent's own. What starting costs is told by exec.sh. PROGRAMS names those to run, and
 # ALLOCATOR a library that is preloaded in each case.
 set -eu
 . "$(dirname "$0")/../system/agent.inc"
-starts=${STARTS:-30} allocator=${ALLOCATOR:-}
+starts=${STARTS:-20} allocator=${ALLOCATOR:-}
 default="LD_PRELOAD=$preload${allocator:+ $allocator},ASPROF_AGENT_ENGINE=builtin"
 default+=",ASPROF_AGENT_LOCAL_DIR=$work/reports"
 settings=("bare:LD_PRELOAD=$allocator" "bare again:LD_PRELOAD=$allocator" "default:$default"
@@ -25,10 +25,10 @@ in_slices() {
 	local request=$1
 
 	shift
-	"$slices" "$starts" 9 "$request"$'\n' "${settings[@]/:/:PATH=$PATH,}" -- "$@"
+	"$slices" "$starts" 15 "$request"$'\n' "${settings[@]/:/:PATH=$PATH,}" -- "$@"
 }
 
-# Reports over a file with a million orders.
+# Reports over a file with two hundred thousand orders.
 run_sqlite3() {
 	sqlite3 "$work/orders.db" "
 		CREATE TABLE customers(id INTEGER PRIMARY KEY, name TEXT, country TEXT);
@@ -36,7 +36,7 @@ run_sqlite3() {
 			note TEXT);
 		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50000)
 			INSERT INTO customers SELECT i, 'customer ' || i, 'country ' || (i * 7919 % 60) FROM n;
-		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000)
+		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200000)
 			INSERT INTO orders SELECT i, i * 7919 % 50000 + 1, i * 31 % 365, i * 17 % 1000 / 10.0,
 				'order number ' || i FROM n;
 		CREATE INDEX by_customer ON orders(customer);"
@@ -85,7 +85,8 @@ run_node() {
 	in_slices go node "$work/work.js"
 }
 
-# The command becomes the server; its child passes the requests on, by redis-benchmark.
+# The command becomes the server; its child passes the requests on, by redis-benchmark, from another
+# processor.
 run_redis() {
 	cat >"$work/redis.sh" <<-'BASH'
 		socket=$1/$$.sock
@@ -99,6 +100,7 @@ run_redis() {
 			redis-cli -s "$socket" shutdown nosave
 		}
 		LD_PRELOAD='' pass_on &
+		taskset -pc 0 $! >&2
 		exec redis-server --port 0 --unixsocket "$socket" --save '' 3<&- 4>&-
 	BASH
 	in_slices go bash "$work/redis.sh" "$work"

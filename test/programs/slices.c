@@ -2,13 +2,17 @@
  * slices STARTS ROUNDS REQUEST LABEL:VAR=value[,VAR=value]... -- COMMAND [ARGUMENT]...
  *
  * COMMAND is started under each setting; it answers each REQUEST, a line on its stdin, with a line.
- * One at a time they are given a slice of work, so that what slows the machine for a while slows
- * all alike. All this is done STARTS times, as where a program lies in memory makes it faster or
- * slower too. Prints for each label the median of its time for a request in microseconds; the time
- * and CPU time by those of the first label in the same round of slices, as the median over the
- * starts of the median over their rounds, and in brackets where that median lies with 95 percent
- * probability; and the resident memory at the end. */
+ * One at a time, in an order that changes, they are given a slice of work, so that what slows the
+ * machine for a while slows all alike. They are kept to one processor, and this program to another:
+ * the time of a thread of the agent's is time of theirs. All this is done STARTS times, as where a
+ * program lies in memory makes it faster or slower too.
+ *
+ * Prints for each label the median of its time for a request in microseconds; the time and CPU time
+ * by those of the first label in the same round of slices, as the median over the starts of the
+ * median over their rounds, and in brackets where that median lies with 95 percent probability; and
+ * the resident memory at the end. */
 #include <fcntl.h>
+#include <sched.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <sys/wait.h>
@@ -16,7 +20,7 @@
 
 #include "test/programs/settings.h"
 
-#define WARM_UP_US 1e6 /* of work that is not counted: a start has costs of its own */
+#define WARM_UP_US 2.5e6 /* of work that is not counted: a start has costs of its own */
 
 struct instance {
 	pid_t pid;
@@ -31,6 +35,9 @@ struct result {
 	long resident_kb;
 };
 
+enum processor { OURS, THEIRS };
+static size_t processors[2];
+
 static size_t starts, rounds, count;
 static const char *request;
 static struct setting settings[SETTINGS_MAX];
@@ -40,6 +47,32 @@ static void die(const char *what)
 {
 	fprintf(stderr, "slices: %s\n", what);
 	exit(1);
+}
+
+/* This thread, and what it starts. There may be only one processor. */
+static void keep_to(enum processor which)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(processors[which], &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		die("no such processor");
+}
+
+static void find_processors(void)
+{
+	cpu_set_t set;
+	size_t cpu;
+
+	if (sched_getaffinity(0, sizeof(set), &set))
+		die("more processors than can be named");
+	for (cpu = 0; !CPU_ISSET(cpu, &set); cpu++)
+		;
+	processors[OURS] = cpu;
+	for (cpu = CPU_SETSIZE - 1; !CPU_ISSET(cpu, &set); cpu--)
+		;
+	processors[THEIRS] = cpu;
 }
 
 static void begin(struct instance *p, const struct setting *s, char **argv)
@@ -52,9 +85,11 @@ static void begin(struct instance *p, const struct setting *s, char **argv)
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_adddup2(&actions, to[0], 0);
 	posix_spawn_file_actions_adddup2(&actions, from[1], 1);
+	keep_to(THEIRS);
 	if (posix_spawnp(&p->pid, argv[0], &actions, NULL, argv, (char **)s->environment) ||
 	    clock_getcpuclockid(p->pid, &p->cpu))
 		die("the command does not start");
+	keep_to(OURS);
 	posix_spawn_file_actions_destroy(&actions);
 	close(to[0]);
 	close(from[1]);
@@ -128,23 +163,34 @@ static double over_rounds(const double *values, const double *first)
 	return median;
 }
 
+static void shuffle(size_t *order)
+{
+	for (size_t i = count; i > 1; i--) {
+		size_t j = (size_t)rand() % i, last = order[i - 1];
+
+		order[i - 1] = order[j];
+		order[j] = last;
+	}
+}
+
 /* One instance under each setting, with all its rounds. */
 static void run(size_t start, char **argv)
 {
 	struct instance instances[SETTINGS_MAX];
+	size_t order[SETTINGS_MAX];
 
 	for (size_t i = 0; i < count; i++) {
-		size_t k = (start + i) % count;
+		size_t k = order[i] = (start + i) % count;
 
 		begin(&instances[k], &settings[k], argv);
 		warm_up(&instances[k]);
 	}
-	for (size_t round = 0; round < rounds; round++)
-		for (size_t i = 0; i < count; i++) {
-			size_t k = (round + i) % count;
-
-			slice(&instances[k], &results[k].wall_us[round], &results[k].cpu_us[round]);
-		}
+	for (size_t round = 0; round < rounds; round++) {
+		shuffle(order);
+		for (size_t i = 0; i < count; i++)
+			slice(&instances[order[i]], &results[order[i]].wall_us[round],
+			      &results[order[i]].cpu_us[round]);
+	}
 	for (size_t k = 0; k < count; k++) {
 		struct result *r = &results[k];
 
@@ -217,6 +263,7 @@ int main(int argc, char **argv)
 	}
 	if (i + 1 >= argc || !starts || !rounds)
 		return 2;
+	find_processors();
 	for (size_t start = 0; start < starts; start++)
 		run(start, argv + i + 1);
 	print();
