@@ -14,6 +14,7 @@ enum rule_kind {
 	RULE_NONE,     /* no information here: guess by frame pointer and code bytes */
 	RULE_UNKNOWN,  /* in no module that was looked at yet */
 	RULE_PENDING,  /* in a module that no table was compiled for yet */
+	RULE_KEPT,     /* likewise, but this place was looked up before */
 	RULE_SP,       /* the canonical frame address (CFA) is sp + offset */
 	RULE_FP,       /* fp + offset */
 	RULE_BASE,     /* the base register + offset */
@@ -56,6 +57,7 @@ enum {
 	RULE_INDEX_NONE,
 	RULE_INDEX_UNKNOWN,
 	RULE_INDEX_PENDING,
+	RULE_INDEX_KEPT,
 	RULE_INDEX_END,
 	RULE_INDEX_SIGNAL,
 	RULE_INDEX_CHAIN,

@@ -15,6 +15,7 @@ void cfi_rules_init(void)
 	unwind_rules[RULE_INDEX_NONE].kind = RULE_NONE;
 	unwind_rules[RULE_INDEX_UNKNOWN].kind = RULE_UNKNOWN;
 	unwind_rules[RULE_INDEX_PENDING].kind = RULE_PENDING;
+	unwind_rules[RULE_INDEX_KEPT].kind = RULE_KEPT;
 	unwind_rules[RULE_INDEX_END].kind = RULE_END;
 	unwind_rules[RULE_INDEX_SIGNAL].kind = RULE_SIGNAL;
 	unwind_rules[RULE_INDEX_CHAIN].kind = RULE_CHAIN;

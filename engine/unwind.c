@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 
 #include "engine/cfi_lookup.h"
+#include "engine/unwind_lookups.h"
 #include "engine/unwind_map.h"
 #include "engine/unwind_walk.h"
 
@@ -56,13 +57,17 @@ static int step_by(struct walk *walk, const struct unwind_rule *rule);
 
 /* A module without a table: it has just been loaded, or few walks came through it. Or, where
  * the module is UNKNOWN, code of none. */
-static int step_by_lookup(struct walk *walk, bool unknown)
+static int step_by_lookup(struct walk *walk, enum rule_kind kind)
 {
+	uintptr_t key = walk->exact ? walk->pc : walk->pc - 1;
 	struct unwind_rule rule;
 
-	if (!cfi_lookup(&rule, walk->exact ? walk->pc : walk->pc - 1))
+	if (kind == RULE_KEPT && unwind_lookups_find(&rule, key))
+		return step_by(walk, &rule);
+	if (!cfi_lookup(&rule, key))
 		return walk_step_bare(walk);
-	if (unknown)
+	unwind_map_keep(key, &rule);
+	if (kind == RULE_UNKNOWN)
 		want_refresh();
 	return step_by(walk, &rule);
 }
@@ -76,7 +81,8 @@ static __attribute__((noinline)) int step_rare(struct walk *walk, const struct u
 		return walk_step_bare(walk);
 	case RULE_UNKNOWN:
 	case RULE_PENDING:
-		return step_by_lookup(walk, rule->kind == RULE_UNKNOWN);
+	case RULE_KEPT:
+		return step_by_lookup(walk, (enum rule_kind)rule->kind);
 	case RULE_CHAIN:
 		return walk->exact ? walk_step_bare(walk) : walk_step_chain(walk);
 	case RULE_SIGNAL:

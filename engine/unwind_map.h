@@ -46,6 +46,10 @@ uint16_t unwind_map_search(uintptr_t pc);
 /* Async-signal-safe: have unwind_map_find answer RULE for PC from now on. */
 void unwind_map_remember(uintptr_t pc, uint16_t rule);
 
+/* Async-signal-safe. A walk looked up RULE for PC: where PC is in a module that has no table yet,
+ * unwind_map_find answers RULE_INDEX_KEPT from now on, until another took its place. */
+void unwind_map_keep(uintptr_t pc, const struct unwind_rule *rule);
+
 #define UNWIND_CACHE_BITS 13
 /* Each word: 48 bits of address, 16 of rule. Zero is empty, as no code lies at address 0. */
 extern _Atomic uint64_t unwind_cache[1 << UNWIND_CACHE_BITS];

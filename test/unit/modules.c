@@ -155,6 +155,29 @@ START_TEST(compiled_when_worth_it)
 }
 END_TEST
 
+/* A place is looked up once, as long as its module stays as it is. */
+START_TEST(looked_up_once)
+{
+	uintptr_t pc = (uintptr_t)&setup, unknown = 4096;
+	const struct unwind_rule rule = { .kind = RULE_SP, .offset = 8, .ra_words = -1 };
+
+	if (!modules_find(pc)->pending)
+		return; /* nothing can be looked up */
+	unwind_map_keep(pc, &rule);
+	for (int i = 0; i < 2 * UNWIND_LOOKUPS_MAX; i++)
+		ck_assert_uint_eq(unwind_map_find(pc), RULE_INDEX_KEPT);
+	ck_assert_int_eq(modules_refresh(), 0);
+	ck_assert(modules_find(pc)->pending);
+	unwind_map_keep(unknown, &rule);
+	ck_assert_uint_eq(unwind_map_find(unknown), RULE_INDEX_UNKNOWN);
+
+	ck_assert_uint_ge(compiled_rule(pc + 1), RULE_INDEX_FIRST);
+	ck_assert_uint_ge(unwind_map_find(pc), RULE_INDEX_FIRST);
+	unwind_map_keep(pc, &rule);
+	ck_assert_uint_ge(unwind_map_find(pc), RULE_INDEX_FIRST);
+}
+END_TEST
+
 START_TEST(without_a_search_table)
 {
 	const struct module *module;
@@ -438,6 +461,7 @@ int main(void)
 	tcase_add_test(tests, the_program_and_its_libraries);
 	tcase_add_test(tests, the_vdso);
 	tcase_add_test(tests, compiled_when_worth_it);
+	tcase_add_test(tests, looked_up_once);
 	tcase_add_test(tests, without_a_search_table);
 	tcase_add_test(tests, nothing_changes);
 	tcase_add_test(tests, comes_and_goes);
