@@ -62,8 +62,11 @@ static int step_by_lookup(struct walk *walk, enum rule_kind kind)
 	uintptr_t key = walk->exact ? walk->pc : walk->pc - 1;
 	struct unwind_rule rule;
 
-	if (kind == RULE_KEPT && unwind_lookups_find(&rule, key))
-		return step_by(walk, &rule);
+	if (kind == RULE_KEPT) {
+		if (unwind_lookups_find(&rule, key))
+			return step_by(walk, &rule);
+		kind = (enum rule_kind)unwind_rules[unwind_map_search(key)].kind;
+	}
 	if (!cfi_lookup(&rule, key))
 		return walk_step_bare(walk);
 	unwind_map_keep(key, &rule);

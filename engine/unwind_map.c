@@ -98,7 +98,7 @@ uint16_t unwind_map_search(uintptr_t pc)
 		rule = entry_rule(entry, pc);
 	/* Cached while this still counts as a reader, so that unwind_map_quiet() clears it if it
 	 * is stale; but each lookup is to be counted. */
-	if (rule != RULE_INDEX_PENDING && rule != RULE_INDEX_KEPT)
+	if (rule != RULE_INDEX_PENDING)
 		unwind_map_remember(pc, rule);
 	atomic_fetch_sub_explicit(&readers, 1, memory_order_release);
 	return rule;
