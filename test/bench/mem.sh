@@ -21,8 +21,9 @@ profiled() {
 		ASPROF_AGENT_REPORTING_INTERVAL=1h "$pairs" "$@"
 }
 
+# Of the numbers on stdin; nothing of none.
 median() {
-	sort -n "$1" | sed -n "$(((rounds + 1) / 2))p"
+	sort -n | awk '{ all[NR] = $1 } END { printf "%s", all[int((NR + 1) / 2)] }'
 }
 
 recorded() {
@@ -31,8 +32,7 @@ recorded() {
 
 # times FILE: those of the bare program that ran next to it, as the machine is not always as fast.
 times() {
-	paste "$1" "$work/bare" | awk 'NF == 2 { printf "%.2f\n", $1 / $2 }' | sort -n |
-		awk '{ all[NR] = $1 } END { printf "%s", all[int((NR + 1) / 2)] }'
+	paste "$1" "$work/bare" | awk 'NF == 2 { printf "%.2f\n", $1 / $2 }' | median
 }
 
 printf '%-8s %8s %14s %14s %16s\n' threads bare 'off' 'builtin 512k' 'async-profiler'
@@ -50,10 +50,10 @@ for threads in 1 2 8; do
 			[ $threads = 1 ] && their_size=$(($(recorded) * 4))
 		fi
 	done
-	theirs=$(sort -n "$work/theirs" | sed -n 2p)
-	printf '%-8s %8s %14s %14s %16s\n' $threads "$(median "$work/bare")" \
-		"$(median "$work/off") ($(times "$work/off")x)" \
-		"$(median "$work/ours") ($(times "$work/ours")x)" \
+	theirs=$(median <"$work/theirs")
+	printf '%-8s %8s %14s %14s %16s\n' $threads "$(median <"$work/bare")" \
+		"$(median <"$work/off") ($(times "$work/off")x)" \
+		"$(median <"$work/ours") ($(times "$work/ours")x)" \
 		"${theirs:+$theirs ($(times "$work/theirs")x)}"
 done
 echo "nanoseconds of CPU for a pair of 16 to 1,040 bytes, median of $rounds"

@@ -220,9 +220,10 @@ static size_t outside(void)
 
 static void print_ratio(double *values)
 {
-	qsort(values, starts, sizeof(*values), by_value);
-	printf("  %6.3f (%.3f %.3f)", values[starts / 2], values[outside()],
-	       values[starts - 1 - outside()]);
+	double median = quantile(values, starts, 0.5); /* and sorts them */
+	size_t least = outside();
+
+	printf("  %6.3f (%.3f %.3f)", median, values[least], values[starts - 1 - least]);
 }
 
 static void print(void)
