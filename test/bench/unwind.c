@@ -99,15 +99,19 @@ static void start_timer(void)
 /* As with a collector once the program has run for a moment: what walks come through has a table. */
 static void open_modules(void)
 {
-	uintptr_t pcs[FRAMES_MAX];
-	bool truncated;
+	const struct module *const *list;
+	size_t count;
 
 	if (modules_open())
 		exit(1);
-	for (int i = 0; i < UNWIND_LOOKUPS_MAX; i++)
-		unwind_here(stack_high, 0, pcs, FRAMES_MAX, &truncated);
-	if (modules_refresh() != 1)
+	count = modules_list(&list);
+	for (size_t i = 0; i < count; i++)
+		for (int j = 0; j < UNWIND_LOOKUPS_MAX; j++)
+			unwind_map_find(list[i]->start);
+	if (modules_refresh() != 1) {
+		fputs("unwind: no table was compiled\n", stderr);
 		exit(1);
+	}
 }
 
 static struct result measure_builtin(int depth)
