@@ -77,6 +77,8 @@ struct unwind_table {
 	uint32_t first[];     /* [regions + 1]: first row of each 64 KiB */
 };
 
+struct memory_reader;
+
 /* Copies of a module's sections, with their link addresses; or, with both the same, the sections
  * where they are loaded. */
 struct cfi_source {
@@ -89,8 +91,7 @@ struct cfi_source {
 	uint64_t text_start, text_end; /* code to compile for */
 	uint64_t bias;                 /* 0 unless the copies were relocated */
 	uint64_t outermost;            /* code that nobody called, whatever is said of it; or 0 */
-	/* Asked before bytes of the sections are read, but for the begin of HDR; NULL: all can be. */
-	bool (*readable)(const uint8_t *p, uint64_t size);
+	struct memory_reader *reader;  /* of sections that may go; NULL: they stay */
 };
 
 /* Compile SOURCE, which may be malformed in any way: what makes no sense is left out.

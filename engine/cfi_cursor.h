@@ -8,11 +8,13 @@
 #include <string.h>
 
 #include "engine/cfi.h"
+#include "engine/memory_reader.h"
 
 /* A position in a section. Reading past the end gives zeros and sets BAD for good. */
 struct cursor {
 	const uint8_t *p, *end;
-	uint64_t address; /* link address of END */
+	uint64_t address;             /* link address of END */
+	struct memory_reader *reader; /* as the source has it */
 	bool bad;
 };
 
@@ -35,18 +37,26 @@ static inline uint64_t cursor_address(const struct cursor *c)
 	return c->address - (uint64_t)(c->end - c->p);
 }
 
+/* Take SIZE bytes, which stay as they are where there are none. */
+static inline void cursor_copy(struct cursor *c, void *data, size_t size)
+{
+	if ((size_t)(c->end - c->p) < size ||
+	    (c->reader && !memory_read(c->reader, data, (uintptr_t)c->p, size))) {
+		c->bad = true;
+		c->p = c->end;
+		return;
+	}
+	if (!c->reader)
+		memcpy(data, c->p, size);
+	c->p += size;
+}
+
 static inline uint64_t cursor_bytes(struct cursor *c, size_t size)
 {
 	uint64_t value = 0;
 
-	if ((size_t)(c->end - c->p) < size) {
-		c->bad = true;
-		c->p = c->end;
-		return 0;
-	}
-	memcpy(&value, c->p, size); /* both processors are little-endian */
-	c->p += size;
-	return value;
+	cursor_copy(c, &value, size); /* both processors are little-endian */
+	return c->bad ? 0 : value;
 }
 
 static inline void cursor_skip(struct cursor *c, uint64_t size)

@@ -3,19 +3,15 @@
 
 #include "engine/unwind_arch.h"
 
-/* An entry's length, with its mark for a wide one. */
-#define LENGTH_MAX 12
-
-static bool is_readable(const struct cfi_source *source, const uint8_t *p, uint64_t size)
-{
-	return !source->readable || source->readable(p, size);
-}
+/* Entries are longer in no sound file, and a handler has not the time. */
+#define LENGTH_MAX (256u << 10)
 
 static struct cursor frame_cursor(const struct cfi_source *source, uint64_t offset)
 {
 	return (struct cursor){ .p = source->frame + offset,
 				.end = source->frame + source->frame_size,
-				.address = source->frame_address + source->frame_size };
+				.address = source->frame_address + source->frame_size,
+				.reader = source->reader };
 }
 
 bool entry_begin(const struct cfi_source *source, uint64_t offset, struct cursor *c, uint64_t *id,
@@ -27,19 +23,16 @@ bool entry_begin(const struct cfi_source *source, uint64_t offset, struct cursor
 	if (offset >= source->frame_size)
 		return false;
 	*c = frame_cursor(source, offset);
-	if (!is_readable(source, c->p, LENGTH_MAX))
-		return false;
 	length = cursor_bytes(c, 4);
 	wide = length == 0xffffffff;
 	if (wide)
 		length = cursor_bytes(c, 8);
-	if (c->bad || !length || length > (uint64_t)(c->end - c->p))
+	if (c->bad || !length || length > (uint64_t)(c->end - c->p) ||
+	    (c->reader && length > LENGTH_MAX))
 		return false;
 	c->address -= (uint64_t)(c->end - c->p) - length;
 	c->end = c->p + length;
-	if (!is_readable(source, c->p, length))
-		return false;
-	*id_offset = (uint64_t)(c->p - source->frame);
+	*id_offset = cursor_address(c) - source->frame_address;
 	*id = cursor_bytes(c, wide ? 8 : 4);
 	return !c->bad;
 }
@@ -80,10 +73,23 @@ static void cie_augmentation(struct cie *cie, struct cursor *c, const char *lett
 	c->p = end;
 }
 
+/* Room for all letters that there are. */
+#define LETTERS_MAX 12
+
+static bool get_letters(struct cursor *c, char letters[LETTERS_MAX])
+{
+	for (size_t i = 0; i < LETTERS_MAX; i++) {
+		letters[i] = (char)cursor_u8(c);
+		if (!letters[i])
+			return !c->bad && (!i || letters[0] == 'z');
+	}
+	return false;
+}
+
 void cie_read(struct cie *cie, const struct cfi_source *source, uint64_t offset, struct run *run)
 {
 	uint64_t id, id_offset, ra, advance;
-	const char *letters;
+	char letters[LETTERS_MAX];
 	uint8_t version;
 
 	*cie = (struct cie){ .offset = offset };
@@ -91,10 +97,7 @@ void cie_read(struct cie *cie, const struct cfi_source *source, uint64_t offset,
 	if (!entry_begin(source, offset, &run->c, &id, &id_offset) || id)
 		return;
 	version = cursor_u8(&run->c);
-	letters = (const char *)run->c.p;
-	while (cursor_u8(&run->c))
-		;
-	if (run->c.bad || (version != 1 && version != 3) || (*letters && *letters != 'z'))
+	if ((version != 1 && version != 3) || !get_letters(&run->c, letters))
 		return;
 	cie->code_align = cursor_uleb(&run->c);
 	cie->data_align = cursor_sleb(&run->c);

@@ -14,22 +14,20 @@ bool cfi_header_read(struct cfi_header *header, const struct cfi_source *source)
 {
 	struct cursor c = { .p = source->hdr,
 			    .end = source->hdr + source->hdr_size,
-			    .address = source->hdr_address + source->hdr_size };
-	uint8_t frame_encoding, count_encoding;
+			    .address = source->hdr_address + source->hdr_size,
+			    .reader = source->reader };
+	uint8_t head[CFI_HEADER_FIXED] = { 0 };
 
 	*header = (struct cfi_header){ 0 };
-	if (source->hdr_size < 4 || cursor_u8(&c) != 1)
+	cursor_copy(&c, head, sizeof(head));
+	if (head[0] != 1 || head[1] == PE_OMIT)
 		return false;
-	frame_encoding = cursor_u8(&c);
-	count_encoding = cursor_u8(&c);
-	header->encoding = cursor_u8(&c);
-	if (frame_encoding == PE_OMIT)
-		return false;
-	header->frame = cursor_pointer(&c, frame_encoding, source);
+	header->frame = cursor_pointer(&c, head[1], source);
 	if (c.bad)
 		return false;
-	if (cfi_header_searchable(source->hdr))
-		header->count = cursor_pointer(&c, count_encoding, source);
+	header->encoding = head[3];
+	if (cfi_header_searchable(head))
+		header->count = cursor_pointer(&c, head[2], source);
 	if (c.bad || header->count > (uint64_t)(c.end - c.p) / CFI_HEADER_ROW)
 		header->count = 0;
 	header->table = c;

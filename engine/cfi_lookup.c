@@ -7,7 +7,7 @@
 #include "engine/cfi_entry.h"
 #include "engine/cfi_header.h"
 #include "engine/context_start.h"
-#include "engine/stack_memory.h"
+#include "engine/memory_reader.h"
 
 /* As glibc documents struct dl_find_object, with room for what later ones may add. */
 struct found_object {
@@ -55,38 +55,31 @@ const uint8_t *cfi_lookup_header(uintptr_t pc)
 	return find_module(&object, pc) ? object.header : NULL;
 }
 
-/* Entries are longer in no sound file: what is asked about is bounded. */
-#define READABLE_MAX (256u << 10)
-
-static bool readable(const uint8_t *p, uint64_t size)
-{
-	uintptr_t first = (uintptr_t)p & ~(STACK_PAGE - 1);
-
-	if (size > READABLE_MAX)
-		return false;
-	for (uintptr_t page = first; page < (uintptr_t)p + size; page += STACK_PAGE)
-		if (!stack_memory_probe(page))
-			return false;
-	return true;
-}
-
-/* Its version and encodings, and three numbers at most. */
-#define HEADER_HEAD 28
+/* The entry for a place, at the begin of its instructions. */
+struct lookup {
+	struct cfi_source source;
+	struct memory_reader reader;
+	struct cie cie;
+	struct run run;
+	struct place place;
+	uint64_t next; /* where the code of the next begins */
+};
 
 /* How far the offsets in a header reach. */
 #define HEADER_REACH ((uintptr_t)1 << 31)
 
 /* All that the header can name stands in for the sections, whose sizes nobody tells: a program's
  * segments may have gaps, and then the loader knows that of the code alone. */
-static bool find_source(struct cfi_source *source, uintptr_t pc)
+static bool find_source(struct lookup *lookup, uintptr_t pc, struct memory_block *block)
 {
 	const uint8_t *header = cfi_lookup_header(pc);
 	uintptr_t address = (uintptr_t)header, low;
 
-	if (!header || !readable(header, HEADER_HEAD))
+	if (!header)
 		return false;
-	low = address > HEADER_REACH ? address - HEADER_REACH : STACK_PAGE;
-	*source = (struct cfi_source){
+	low = address > HEADER_REACH ? address - HEADER_REACH : MEMORY_PAGE;
+	lookup->reader = (struct memory_reader){ .block = block };
+	lookup->source = (struct cfi_source){
 		.hdr = header,
 		.hdr_size = HEADER_REACH,
 		.hdr_address = address,
@@ -94,7 +87,7 @@ static bool find_source(struct cfi_source *source, uintptr_t pc)
 		.frame_size = address + HEADER_REACH - low,
 		.frame_address = low,
 		.outermost = cfi_lookup_outermost(),
-		.readable = readable,
+		.reader = &lookup->reader,
 	};
 	return true;
 }
@@ -116,8 +109,6 @@ static bool find_entry(uint64_t *offset, uint64_t *next, const struct cfi_source
 		middle = begin + (end - begin) / 2;
 		row = header.table;
 		cursor_skip(&row, middle * CFI_HEADER_ROW);
-		if (!readable(row.p, CFI_HEADER_ROW))
-			return false;
 		start = cursor_pointer(&row, header.encoding, source);
 		if (start <= pc) {
 			*offset = cursor_pointer(&row, header.encoding, source) -
@@ -127,26 +118,19 @@ static bool find_entry(uint64_t *offset, uint64_t *next, const struct cfi_source
 			*next = start;
 			end = middle;
 		}
+		if (row.bad)
+			return false;
 	}
 	return begin;
 }
 
-/* The entry for PC, at the begin of its instructions. */
-struct lookup {
-	struct cfi_source source;
-	struct cie cie;
-	struct run run;
-	struct place place;
-	uint64_t next; /* where the code of the next begins */
-};
-
-static bool lookup_begin(struct lookup *lookup, uintptr_t pc)
+static bool lookup_begin(struct lookup *lookup, uintptr_t pc, struct memory_block *block)
 {
 	struct cfi_source *source = &lookup->source;
 	uint64_t offset;
 	struct fde fde;
 
-	if (!find_source(source, pc) || !find_entry(&offset, &lookup->next, source, pc) ||
+	if (!find_source(lookup, pc, block) || !find_entry(&offset, &lookup->next, source, pc) ||
 	    !fde_read(&fde, source, offset))
 		return false;
 	cie_read(&lookup->cie, source, fde.cie_offset, &lookup->run);
@@ -155,21 +139,21 @@ static bool lookup_begin(struct lookup *lookup, uintptr_t pc)
 	       pc >= lookup->place.start && lookup->place.size;
 }
 
-uintptr_t cfi_lookup_function(uintptr_t pc)
+uintptr_t cfi_lookup_function(uintptr_t pc, struct memory_block *block)
 {
 	struct lookup lookup;
 
-	return lookup_begin(&lookup, pc) && pc - lookup.place.start < lookup.place.size
+	return lookup_begin(&lookup, pc, block) && pc - lookup.place.start < lookup.place.size
 		       ? lookup.place.start
 		       : 0;
 }
 
-bool cfi_lookup(struct unwind_rule *rule, uintptr_t pc)
+bool cfi_lookup(struct unwind_rule *rule, uintptr_t pc, struct memory_block *block)
 {
 	uint64_t place, end, advance;
 	struct lookup lookup;
 
-	if (!lookup_begin(&lookup, pc))
+	if (!lookup_begin(&lookup, pc, block))
 		return false;
 	place = lookup.place.start;
 	end = place + lookup.place.size;

@@ -4,6 +4,7 @@
 #define ENGINE_CFI_LOOKUP_H
 
 #include "engine/cfi.h"
+#include "engine/memory_reader.h"
 
 /* Find the loader's own search for modules, which glibc has from 2.35 on. Without it no lookup
  * finds anything. Not in a handler. */
@@ -16,13 +17,13 @@ const uint8_t *cfi_lookup_header(uintptr_t pc);
 /* What is the outermost frame of each context that makecontext(3) makes; 0: none. */
 uintptr_t cfi_lookup_outermost(void);
 
-/* Async-signal-safe: no locks, no allocation, and no byte read that the kernel did not say can be.
- * False when the instruction at PC is in no module, or in one without a search table, or without
- * a rule. Takes some microseconds. */
-bool cfi_lookup(struct unwind_rule *rule, uintptr_t pc);
+/* Async-signal-safe: no locks, no allocation, and no byte read that could be gone. False when the
+ * instruction at PC is in no module, or in one without a search table, or without a rule. Takes some
+ * microseconds. What is copied goes through BLOCK. */
+bool cfi_lookup(struct unwind_rule *rule, uintptr_t pc, struct memory_block *block);
 
 /* Likewise, where the function at PC begins, or the part of it that has an entry of its own;
  * 0: not known. */
-uintptr_t cfi_lookup_function(uintptr_t pc);
+uintptr_t cfi_lookup_function(uintptr_t pc, struct memory_block *block);
 
 #endif

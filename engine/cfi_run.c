@@ -37,7 +37,7 @@ enum {
 static struct cursor get_block(struct cursor *c)
 {
 	uint64_t size = cursor_uleb(c);
-	struct cursor block = { .p = c->p };
+	struct cursor block = { .p = c->p, .reader = c->reader };
 
 	cursor_skip(c, size);
 	block.end = c->bad ? block.p : c->p;

@@ -110,12 +110,16 @@ static struct location evaluate(struct cursor *c)
 
 /* Linkers describe lazy binding stubs by `sp + 8 + ((pc & 15) >= N) * 8`: from byte N on the
  * stub has pushed a word. Returns N, or -1 for another expression. */
-static int plt_expression(const uint8_t *p, size_t size)
+static int plt_expression(struct cursor block)
 {
 	static const uint8_t head[] = { 0x77, 0x08, 0x80, 0x00, 0x3f, 0x1a };
 	static const uint8_t tail[] = { 0x2a, 0x33, 0x24, 0x22 };
+	uint8_t p[sizeof(head) + 1 + sizeof(tail)];
 
-	if (size != sizeof(head) + 1 + sizeof(tail) || memcmp(p, head, sizeof(head)) ||
+	if ((size_t)(block.end - block.p) != sizeof(p))
+		return -1;
+	cursor_copy(&block, p, sizeof(p));
+	if (block.bad || memcmp(p, head, sizeof(head)) ||
 	    memcmp(p + sizeof(head) + 1, tail, sizeof(tail)) || p[sizeof(head)] < OP_LIT0 ||
 	    p[sizeof(head)] >= OP_LIT0 + 16)
 		return -1;
@@ -124,7 +128,7 @@ static int plt_expression(const uint8_t *p, size_t size)
 
 void state_set_cfa_expression(struct state *state, struct cursor block)
 {
-	int stub = plt_expression(block.p, (size_t)(block.end - block.p));
+	int stub = plt_expression(block);
 	struct location at;
 
 	if (stub >= 0 && ARCH_SP == 7) {

@@ -14,7 +14,7 @@
 #include "core/clock.h"
 #include "engine/jfr_types.h"
 #include "engine/ring.h"
-#include "engine/stack_memory.h"
+#include "engine/memory_reader.h"
 #include "engine/thread_slots.h"
 #include "engine/threads.h"
 #include "engine/unwind.h"
@@ -40,8 +40,9 @@ static const uint8_t system_call[] = { 0x01, 0x00, 0x00, 0xd4 }; /* svc #0 */
 /* A system call's instruction is at CODE. Not even code is sure to be readable. */
 static bool is_system_call(uintptr_t code)
 {
-	return stack_memory_probe(code) && stack_memory_probe(code + CALL_BYTES - 1) &&
-	       !memcmp((const void *)code, system_call, CALL_BYTES);
+	uint8_t bytes[CALL_BYTES];
+
+	return memory_copy(bytes, code, CALL_BYTES) && !memcmp(bytes, system_call, CALL_BYTES);
 }
 
 /* Interrupted in a system call, or just out of one that was. The kernel sets the pc back to the

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 
 #include "engine/cfi_lookup.h"
+#include "engine/stack_memory.h"
 #include "engine/unwind_lookups.h"
 #include "engine/unwind_map.h"
 #include "engine/unwind_walk.h"
@@ -67,7 +68,7 @@ static int step_by_lookup(struct walk *walk, enum rule_kind kind)
 			return step_by(walk, &rule);
 		kind = (enum rule_kind)unwind_rules[unwind_map_search(key)].kind;
 	}
-	if (!cfi_lookup(&rule, key))
+	if (!cfi_lookup(&rule, key, walk->memory.block))
 		return walk_step_bare(walk);
 	unwind_map_keep(key, &rule);
 	if (kind == RULE_UNKNOWN)
@@ -184,10 +185,13 @@ size_t unwind_context(const void *ucontext, uintptr_t stack_high, uintptr_t *pcs
 		      bool *truncated)
 {
 	const char *context = ucontext;
+	struct memory_block block;
 	struct walk walk = { .context = (uintptr_t)ucontext,
 			     .exact = true,
-			     .stack_high = stack_high };
+			     .stack_high = stack_high,
+			     .memory.block = &block };
 
+	memory_block_init(&block);
 	walk.pc = *(const uintptr_t *)(context + arch_pc_offset());
 	walk.sp = *(const uintptr_t *)(context + arch_register_offset(ARCH_SP));
 	walk.fp = *(const uintptr_t *)(context + arch_register_offset(ARCH_FP));
@@ -199,9 +203,11 @@ size_t unwind_context(const void *ucontext, uintptr_t stack_high, uintptr_t *pcs
 __attribute__((noinline)) size_t unwind_here(uintptr_t stack_high, size_t skip, uintptr_t *pcs,
 					     size_t max, bool *truncated)
 {
-	struct walk walk = { .exact = true, .stack_high = stack_high };
+	struct memory_block block;
+	struct walk walk = { .exact = true, .stack_high = stack_high, .memory.block = &block };
 	struct arch_here here;
 
+	memory_block_init(&block);
 	arch_here(&here);
 	walk.pc = here.pc;
 	walk.sp = here.sp;

@@ -1,5 +1,5 @@
 /* Stack walks. All of it is async-signal-safe but for unwind_stats_read: no locks, no
- * allocation, errno preserved, no memory read that could fault, under 2.5 KiB of stack. */
+ * allocation, errno preserved, no memory read that could fault, under 3 KiB of stack. */
 #ifndef ENGINE_UNWIND_H
 #define ENGINE_UNWIND_H
 

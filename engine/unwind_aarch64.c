@@ -60,16 +60,18 @@ bool arch_is_behind_call(const uint8_t *pc, size_t before)
 }
 
 /* No call or stub of this processor is read yet, so that none is doubted. */
-bool arch_call_target(struct arch_target *target, const uint8_t *pc, size_t before)
+bool arch_call_target(struct arch_target *target, const uint8_t *pc, uintptr_t from, size_t before)
 {
+	(void)from;
 	(void)target;
 	(void)pc;
 	(void)before;
 	return false;
 }
 
-bool arch_stub_target(struct arch_target *target, const uint8_t *pc, size_t after)
+bool arch_stub_target(struct arch_target *target, const uint8_t *pc, uintptr_t from, size_t after)
 {
+	(void)from;
 	(void)target;
 	(void)pc;
 	(void)after;

@@ -46,8 +46,8 @@ enum arch_leaf {
 	ARCH_LEAF_RETURN_IN_LINK /* aarch64: the return address is still in x30 */
 };
 
-/* Tell from the code bytes around PC, the interrupted instruction. BEFORE and AFTER are how many
- * bytes may be read on each side. Async-signal-safe. */
+/* Tell from the code bytes around PC, the interrupted instruction or a copy. BEFORE and AFTER are how
+ * many bytes may be read on each side; no more than 16 are. Async-signal-safe. */
 enum arch_leaf arch_leaf_at(const uint8_t *pc, size_t before, size_t after);
 
 /* How many bytes the code at PC, of which AFTER can be read, takes off the stack before it returns;
@@ -67,10 +67,10 @@ struct arch_target {
 };
 
 /* Find it for the call that ends the BEFORE bytes up to PC, or for the stub that begins the AFTER
- * bytes from PC on, as linkers make them for calls of other modules. False when there is none, or
- * when it cannot be told. */
-bool arch_call_target(struct arch_target *target, const uint8_t *pc, size_t before);
-bool arch_stub_target(struct arch_target *target, const uint8_t *pc, size_t after);
+ * bytes from PC on, as linkers make them for calls of other modules; what is at PC is a copy from
+ * FROM. False when there is none, or when it cannot be told. */
+bool arch_call_target(struct arch_target *target, const uint8_t *pc, uintptr_t from, size_t before);
+bool arch_stub_target(struct arch_target *target, const uint8_t *pc, uintptr_t from, size_t after);
 
 /* Remove what pointer authentication put into a return address. */
 static inline uintptr_t arch_strip(uintptr_t address)
@@ -102,15 +102,17 @@ static inline __attribute__((always_inline)) void arch_here(struct arch_here *he
 }
 
 /* A system call without errno: the program's errno is not a handler's to touch. */
-static inline long arch_syscall4(long number, long a, long b, long c, long d)
+static inline long arch_syscall6(long number, long a, long b, long c, long d, long e, long f)
 {
 #if defined(__x86_64__)
 	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	register long r9 __asm__("r9") = f;
 	long result;
 
 	__asm__ volatile("syscall"
 			 : "=a"(result)
-			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10)
+			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
 			 : "rcx", "r11", "memory");
 	return result;
 #else
@@ -119,10 +121,20 @@ static inline long arch_syscall4(long number, long a, long b, long c, long d)
 	register long x1 __asm__("x1") = b;
 	register long x2 __asm__("x2") = c;
 	register long x3 __asm__("x3") = d;
+	register long x4 __asm__("x4") = e;
+	register long x5 __asm__("x5") = f;
 
-	__asm__ volatile("svc #0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3) : "memory");
+	__asm__ volatile("svc #0"
+			 : "+r"(x0)
+			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
+			 : "memory");
 	return x0;
 #endif
+}
+
+static inline long arch_syscall4(long number, long a, long b, long c, long d)
+{
+	return arch_syscall6(number, a, b, c, d, 0, 0);
 }
 
 #endif

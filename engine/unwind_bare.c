@@ -2,24 +2,40 @@
 #include "engine/unwind_map.h"
 #include "engine/unwind_walk.h"
 
-#define CODE_BYTES 16
-
-void walk_readable_code(uintptr_t pc, size_t *before, size_t *after)
+/* Copy what can be read of the WANTED bytes from ADDRESS on, which are fewer than a page: all, or
+ * those of the page that KEEP lies in. */
+static size_t copy_code(uint8_t *to, uintptr_t address, size_t wanted, uintptr_t keep)
 {
-	*after = stack_memory_probe(pc) ? STACK_PAGE - pc % STACK_PAGE : 0;
-	*before = *after ? pc % STACK_PAGE : 0;
-	if (*after && *after < CODE_BYTES && stack_memory_probe(pc + CODE_BYTES - 1))
-		*after = CODE_BYTES;
-	if (*after && *before < CODE_BYTES && stack_memory_probe(pc - CODE_BYTES))
-		*before = CODE_BYTES;
+	uintptr_t page = keep & ~(MEMORY_PAGE - 1), end = page + MEMORY_PAGE;
+	uintptr_t from = address < page ? page : address;
+	size_t size = (address + wanted > end ? end : address + wanted) - from;
+
+	if (memory_copy(to, address, wanted))
+		return wanted;
+	if (size == wanted || !memory_copy(to + (from - address), from, size))
+		return 0;
+	return size;
+}
+
+void walk_code_copy(struct walk_code *code, uintptr_t pc)
+{
+	uint8_t *at = code->bytes + CODE_BYTES;
+
+	code->at = at;
+	code->before = code->after = CODE_BYTES;
+	if (memory_copy(code->bytes, pc - CODE_BYTES, sizeof(code->bytes)))
+		return;
+	code->after = copy_code(at, pc, CODE_BYTES, pc);
+	code->before =
+		code->after ? copy_code(code->bytes, pc - CODE_BYTES, CODE_BYTES, pc - 1) : 0;
 }
 
 bool walk_is_behind_call(uintptr_t pc)
 {
-	size_t before, after;
+	struct walk_code code;
 
-	walk_readable_code(pc, &before, &after);
-	return arch_is_behind_call((const uint8_t *)pc, before);
+	walk_code_copy(&code, pc);
+	return arch_is_behind_call(code.at, code.before);
 }
 
 int walk_step_chain(struct walk *walk)
@@ -33,6 +49,7 @@ int walk_step_chain(struct walk *walk)
 		return walk->trial ? UNWIND_NO_RULE : UNWIND_COMPLETE;
 	if (walk->fp < walk->sp)
 		return UNWIND_NO_RULE;
+	walk_doubt(walk);
 	return walk_leave(walk, &rule, walk->fp + 16);
 }
 
@@ -63,11 +80,11 @@ static int leave_by_return_address(struct walk *walk)
 	return walk_step_chain(walk);
 }
 
-static int leave_leaf(struct walk *walk, size_t before, size_t after)
+static int leave_leaf(struct walk *walk, const struct walk_code *code)
 {
 	static const struct unwind_rule in_link = { .kind = RULE_SP };
 
-	switch (arch_leaf_at((const uint8_t *)walk->pc, before, after)) {
+	switch (arch_leaf_at(code->at, code->before, code->after)) {
 	case ARCH_LEAF_RETURN_AT_SP:
 		return leave_by_stack_pointer(walk, 0);
 	case ARCH_LEAF_FP_AT_SP:
@@ -82,22 +99,26 @@ static int leave_leaf(struct walk *walk, size_t before, size_t after)
 
 int walk_step_bare(struct walk *walk)
 {
-	size_t before, after, bytes;
+	struct walk_code code;
+	size_t bytes;
 
-	walk_readable_code(walk->pc, &before, &after);
-	if (!after)
+	walk_code_copy(&code, walk->pc);
+	if (!code.after) {
+		walk_doubt(walk);
 		/* A call through a wild pointer can still be told. */
 		return walk->exact && ARCH_RA == 16 ? leave_by_stack_pointer(walk, 0)
 						    : UNWIND_NO_RULE;
-	if (arch_is_sigreturn((const uint8_t *)walk->pc, after))
+	}
+	if (arch_is_sigreturn(code.at, code.after))
 		return walk_step_signal(walk);
-	bytes = arch_epilogue((const uint8_t *)walk->pc, after);
+	walk_doubt(walk);
+	bytes = arch_epilogue(code.at, code.after);
 	/* It is about to return: so is .init, which runs constructors, and has no other sign of its
 	 * frame. */
 	if (bytes)
 		return leave_by_stack_pointer(walk, bytes);
 	if (walk->exact)
-		return leave_leaf(walk, before, after);
+		return leave_leaf(walk, &code);
 	unwind_map_remember(walk->pc - 1, RULE_INDEX_CHAIN);
 	return walk_step_chain(walk);
 }

@@ -1,4 +1,5 @@
 /* Frames whose caller is not up the stack. */
+#include "engine/stack_memory.h"
 #include "engine/unwind_walk.h"
 
 /* Enter the frame whose registers are in the ucontext at ADDRESS. */

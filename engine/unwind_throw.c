@@ -5,6 +5,7 @@
  * the call that the frame was in, and still lies there too. The frames between are done with, but
  * have not been overwritten. */
 #include "engine/cfi_lookup.h"
+#include "engine/stack_memory.h"
 #include "engine/unwind_walk.h"
 
 #define TRIAL_STEPS   256 /* enough to believe it */
@@ -30,8 +31,9 @@ static bool reaches_entry(const struct walk *walk, uintptr_t fp)
 /* The first page holds no code, nor does the stack. */
 static bool is_return_address(const struct walk *walk, uintptr_t word)
 {
-	return word >= STACK_PAGE && !(word >> ARCH_ADDRESS_BITS) &&
-	       (word < walk->memory.low || word >= walk->memory.high) && walk_is_behind_call(word);
+	return word >= MEMORY_PAGE && !(word >> ARCH_ADDRESS_BITS) &&
+	       (word < walk->memory.low || word >= walk->memory.high) && memory_probe(word) &&
+	       walk_is_behind_call(word);
 }
 
 /* Go to the first frame further up with the return address WANTED (0: any) that gets to the entry. */
@@ -93,21 +95,22 @@ static bool target_address(struct walk *walk, const struct arch_target *target, 
 static bool may_call(struct walk *walk, uintptr_t ra, uintptr_t function)
 {
 	struct arch_target target;
-	size_t before, after;
+	struct walk_code code;
 	uintptr_t called;
 
-	walk_readable_code(ra, &before, &after);
-	if (!function || !arch_call_target(&target, (const uint8_t *)ra, before) ||
+	walk_code_copy(&code, ra);
+	if (!function || !arch_call_target(&target, code.at, ra, code.before) ||
 	    !target_address(walk, &target, &called) || called == function)
 		return true;
-	walk_readable_code(called, &before, &after);
-	return arch_stub_target(&target, (const uint8_t *)called, after) &&
+	walk_code_copy(&code, called);
+	return arch_stub_target(&target, code.at, called, code.after) &&
 	       target_address(walk, &target, &called) && called == function;
 }
 
 /* Go on from where a frame of FUNCTION returns to. */
 static void find_caller(struct walk *walk, uintptr_t function)
 {
+	walk_doubt(walk);
 	if (!may_call(walk, walk->pc, function) && find_frame(walk, walk->pc))
 		return;
 	if (!find_frame_pointer(walk) && !reaches_entry(walk, 0))
@@ -128,6 +131,6 @@ int walk_step_throw(struct walk *walk, const struct unwind_rule *rule)
 	walk->exact = !walk_is_behind_call(walk->pc);
 	/* (Of several such frames only the innermost is about to return.) */
 	if (!walk->trial)
-		find_caller(walk, cfi_lookup_function(pc));
+		find_caller(walk, cfi_lookup_function(pc, walk->memory.block));
 	return STEP_ON;
 }

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "engine/cfi.h"
-#include "engine/stack_memory.h"
+#include "engine/memory_reader.h"
 #include "engine/unwind.h"
 #include "engine/unwind_arch.h"
 
@@ -19,7 +19,7 @@ struct walk {
 	bool exact;        /* pc is an instruction to come, not a return address */
 	bool trial;        /* asks for the entry: zeros, of which stacks are full, mean nothing */
 	uintptr_t stack_high;
-	struct stack_memory memory;
+	struct memory_reader memory;
 };
 
 /* What a step comes to, beside enum unwind_end: there is a caller. */
@@ -27,7 +27,13 @@ enum { STEP_ON = UNWIND_ENDS };
 
 static inline bool walk_read(struct walk *walk, uintptr_t address, uintptr_t *value)
 {
-	return address % sizeof(uintptr_t) == 0 && stack_memory_read(&walk->memory, address, value);
+	return address % sizeof(uintptr_t) == 0 && memory_read_word(&walk->memory, address, value);
+}
+
+/* What is guessed, or looked for, may be no frame at all. */
+static inline void walk_doubt(struct walk *walk)
+{
+	memory_reader_doubt(&walk->memory);
 }
 
 /* The value of DWARF register NUMBER in this frame. */
@@ -103,8 +109,17 @@ int walk_step_moved(struct walk *walk, const struct unwind_rule *rule);
 /* by a RULE_THROW. */
 int walk_step_throw(struct walk *walk, const struct unwind_rule *rule);
 
-/* How many bytes of code can be read before and from PC; some more may be there. */
-void walk_readable_code(uintptr_t pc, size_t *before, size_t *after);
+/* As much code as any of arch_...() looks at, on each side. */
+#define CODE_BYTES 16
+
+/* A copy of the code round PC, of which another thread may unload the original. */
+struct walk_code {
+	uint8_t bytes[2 * CODE_BYTES];
+	const uint8_t *at;    /* the middle of bytes[] */
+	size_t before, after; /* bytes that could be read on each side */
+};
+
+void walk_code_copy(struct walk_code *code, uintptr_t pc);
 
 /* Whether there is a call right before PC. */
 bool walk_is_behind_call(uintptr_t pc);

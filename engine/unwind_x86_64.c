@@ -71,25 +71,25 @@ bool arch_is_behind_call(const uint8_t *pc, size_t before)
 	return false;
 }
 
-/* The address that is so far from PC as the four bytes before it tell. */
-static uintptr_t relative_to(const uint8_t *pc)
+/* The address that is so far from FROM, a copy of which is at PC, as the four bytes before it tell. */
+static uintptr_t relative_to(const uint8_t *pc, uintptr_t from)
 {
 	int32_t distance;
 
 	memcpy(&distance, pc - sizeof(distance), sizeof(distance));
-	return (uintptr_t)pc + (uintptr_t)(intptr_t)distance;
+	return from + (uintptr_t)(intptr_t)distance;
 }
 
-bool arch_call_target(struct arch_target *target, const uint8_t *pc, size_t before)
+bool arch_call_target(struct arch_target *target, const uint8_t *pc, uintptr_t from, size_t before)
 {
 	if (before < 6)
 		return false;
 	target->indirect = pc[-6] == 0xff && pc[-5] == 0x15; /* call *n(%rip) */
-	target->address = relative_to(pc);
+	target->address = relative_to(pc, from);
 	return target->indirect || pc[-5] == 0xe8;
 }
 
-bool arch_stub_target(struct arch_target *target, const uint8_t *pc, size_t after)
+bool arch_stub_target(struct arch_target *target, const uint8_t *pc, uintptr_t from, size_t after)
 {
 	size_t begin = after >= 4 && bytes_at(pc, "\xf3\x0f\x1e\xfa", 4) ? 4 : 0; /* endbr64 */
 
@@ -98,7 +98,7 @@ bool arch_stub_target(struct arch_target *target, const uint8_t *pc, size_t afte
 	if (after < begin + 6 || !bytes_at(pc + begin, "\xff\x25", 2)) /* jmp *n(%rip) */
 		return false;
 	target->indirect = true;
-	target->address = relative_to(pc + begin + 6);
+	target->address = relative_to(pc + begin + 6, from + begin + 6);
 	return true;
 }
 

@@ -10,6 +10,7 @@ CFLAGS_engine_unwind_lookups := $(SIGNAL_FLAGS)
 CFLAGS_engine_unwind_x86_64 := $(SIGNAL_FLAGS)
 CFLAGS_engine_unwind_aarch64 := $(SIGNAL_FLAGS)
 CFLAGS_engine_stack_memory := $(SIGNAL_FLAGS)
+CFLAGS_engine_memory_reader := $(SIGNAL_FLAGS)
 CFLAGS_engine_cfi_lookup := -fno-stack-protector
 CFLAGS_engine_cfi_header := -fno-stack-protector
 CFLAGS_engine_cfi_entry := -fno-stack-protector

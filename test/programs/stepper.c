@@ -107,9 +107,11 @@ static _Unwind_Reason_Code base_frame(struct _Unwind_Context *context, void *dat
 
 static bool is_outermost(uintptr_t pc)
 {
+	struct memory_block block;
 	struct unwind_rule rule;
 
-	return cfi_lookup(&rule, pc) && rule.kind == RULE_END;
+	memory_block_init(&block);
+	return cfi_lookup(&rule, pc, &block) && rule.kind == RULE_END;
 }
 
 static bool is_right(const uintptr_t *pcs, size_t count, uintptr_t sp)

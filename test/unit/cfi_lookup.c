@@ -4,6 +4,8 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +38,14 @@ static void teardown(void)
 	modules_close();
 }
 
+static bool look_up(struct unwind_rule *rule, uintptr_t pc)
+{
+	struct memory_block block;
+
+	memory_block_init(&block);
+	return cfi_lookup(rule, pc, &block);
+}
+
 /* Where padding ends in an entry that no rule can say, as the dynamic linker of aarch64 has one. */
 static size_t only_read;
 
@@ -45,7 +55,7 @@ static bool compare(uintptr_t pc)
 	const struct unwind_rule *compiled = &unwind_rules[unwind_map_find(pc)];
 	struct unwind_rule read = { 0 };
 
-	if (!cfi_lookup(&read, pc))
+	if (!look_up(&read, pc))
 		return false;
 	if (compiled->kind == RULE_NONE) {
 		only_read++;
@@ -87,9 +97,9 @@ START_TEST(code_of_no_module)
 	struct unwind_rule rule;
 
 	ck_assert_ptr_ne(page, MAP_FAILED);
-	ck_assert(!cfi_lookup(&rule, (uintptr_t)page));
-	ck_assert(!cfi_lookup(&rule, 0));
-	ck_assert(!cfi_lookup(&rule, UINTPTR_MAX));
+	ck_assert(!look_up(&rule, (uintptr_t)page));
+	ck_assert(!look_up(&rule, 0));
+	ck_assert(!look_up(&rule, UINTPTR_MAX));
 	munmap(page, 4096);
 }
 END_TEST
@@ -153,7 +163,7 @@ START_TEST(module_that_has_just_come)
 		goto out; /* no compiler: the other tests have done what they can */
 	pc = (uintptr_t)dlsym(library, "come");
 	ck_assert_uint_eq(unwind_map_find(pc), RULE_INDEX_UNKNOWN);
-	ck_assert(cfi_lookup(&rule, pc));
+	ck_assert(look_up(&rule, pc));
 	ck_assert_int_eq(modules_refresh(), 1);
 	ck_assert_uint_eq(unwind_map_find(pc), RULE_INDEX_PENDING);
 	compile_all();
@@ -165,11 +175,56 @@ START_TEST(module_that_has_just_come)
 		goto out;
 	ck_assert_int_ne(dl_iterate_phdr(find_header, &header), 0);
 	ck_assert_int_eq(mprotect((void *)header.page, 4096, PROT_NONE), 0);
-	ck_assert(!cfi_lookup(&rule, pc));
+	ck_assert(!look_up(&rule, pc));
 	ck_assert_int_eq(mprotect((void *)header.page, 4096, PROT_READ), 0);
-	ck_assert(cfi_lookup(&rule, pc));
+	ck_assert(look_up(&rule, pc));
 out:
 	remove_library(library);
+}
+END_TEST
+
+struct coming {
+	char path[64];
+	_Atomic uintptr_t pc;
+	atomic_bool done;
+};
+
+static void *come_and_go(void *data)
+{
+	struct coming *coming = data;
+	void *library;
+
+	while (!atomic_load(&coming->done)) {
+		library = dlopen(coming->path, RTLD_NOW);
+		if (!library)
+			abort();
+		atomic_store(&coming->pc, (uintptr_t)dlsym(library, "come"));
+		dlclose(library);
+	}
+	return NULL;
+}
+
+#define LOOKUPS 2000 /* that find it, and as many that do not */
+
+START_TEST(module_that_comes_and_goes)
+{
+	static struct coming coming;
+	void *library = open_library();
+	struct unwind_rule rule;
+	size_t found = 0, missed = 0;
+	pthread_t thread;
+
+	if (!library || getenv("TEST_RUNNER"))
+		goto out;
+	dlclose(library);
+	snprintf(coming.path, sizeof(coming.path), "%s/come.so", directory);
+	ck_assert_int_eq(pthread_create(&thread, NULL, come_and_go, &coming), 0);
+	while (found < LOOKUPS || missed < LOOKUPS)
+		*(look_up(&rule, atomic_load(&coming.pc)) ? &found : &missed) += 1;
+	atomic_store(&coming.done, true);
+	pthread_join(thread, NULL);
+out:
+	remove_library(NULL);
 }
 END_TEST
 
@@ -187,5 +242,6 @@ int main(void)
 	tcase_add_loop_test(tests, agrees_with_what_is_compiled, 0, 4);
 	tcase_add_test(tests, code_of_no_module);
 	tcase_add_test(tests, module_that_has_just_come);
+	tcase_add_test(tests, module_that_comes_and_goes);
 	return suite_run(tests);
 }

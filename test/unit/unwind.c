@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -507,6 +508,72 @@ START_TEST(cycle)
 }
 END_TEST
 
+/* What another thread maps and unmaps, as it does with heaps, stacks of others and code: a row of
+ * frames, by frame pointer, in code that is no module's. */
+#define GOING_BYTES 4096
+
+struct going {
+	uintptr_t *frames;
+	atomic_bool done;
+};
+
+static void map_frames(const struct going *going)
+{
+	size_t count = GOING_BYTES / sizeof(uintptr_t);
+	void *at = mmap(going->frames, GOING_BYTES, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+
+	if (at != going->frames)
+		abort();
+	for (size_t i = 0; i + 3 < count; i += 2) {
+		going->frames[i] = (uintptr_t)&going->frames[i + 2];
+		going->frames[i + 1] = (uintptr_t)going->frames + 64 + i;
+	}
+}
+
+static void *come_and_go(void *data)
+{
+	struct going *going = data;
+
+	while (!atomic_load(&going->done)) {
+		map_frames(going);
+		munmap(going->frames, GOING_BYTES);
+	}
+	return NULL;
+}
+
+#define GOING_WALKS 1000 /* that go on, and as many that cannot */
+
+START_TEST(stack_that_comes_and_goes)
+{
+	static struct going going;
+	static struct stack stack;
+	uintptr_t pc;
+	ucontext_t context;
+	pthread_t thread;
+	size_t on = 0, ended = 0;
+
+	if (getenv("TEST_RUNNER"))
+		return; /* an emulator says of all memory that it can be read */
+	going.frames = mmap(NULL, GOING_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ck_assert_ptr_ne(going.frames, MAP_FAILED);
+	memset(&context, 0, sizeof(context));
+	pc = (uintptr_t)going.frames + 32;
+	set_register(&context, ARCH_SP, (uintptr_t)going.frames);
+	set_register(&context, ARCH_FP, (uintptr_t)going.frames);
+	memcpy((char *)&context + arch_pc_offset(), &pc, sizeof(pc));
+	ck_assert_int_eq(pthread_create(&thread, NULL, come_and_go, &going), 0);
+	while (on < GOING_WALKS || ended < GOING_WALKS) {
+		stack.count = unwind_context(&context, 0, stack.pcs, FRAMES, &stack.truncated);
+		ck_assert_uint_ge(stack.count, 1);
+		ck_assert_uint_le(stack.count, GOING_BYTES / 2 / sizeof(uintptr_t) + 1);
+		*(stack.count > 2 ? &on : &ended) += 1;
+	}
+	atomic_store(&going.done, true);
+	pthread_join(thread, NULL);
+}
+END_TEST
+
 static TCase *walks(const char *how, void (*with)(void))
 {
 	TCase *tests = tcase_create(how);
@@ -523,6 +590,7 @@ static TCase *walks(const char *how, void (*with)(void))
 	tcase_add_test(tests, fiber_ends);
 	tcase_add_test(tests, random_contexts);
 	tcase_add_test(tests, cycle);
+	tcase_add_test(tests, stack_that_comes_and_goes);
 	return tests;
 }
 
