@@ -55,6 +55,39 @@ const uint8_t *cfi_lookup_header(uintptr_t pc)
 	return find_module(&object, pc) ? object.header : NULL;
 }
 
+/* ---- Sections that stay ---- */
+
+#define LASTING_MAX 64
+
+/* Read-only segments of modules that are not unloaded, by the header that lies in each. */
+static struct lasting {
+	const uint8_t *header;
+	uintptr_t low, high;
+} lasting[LASTING_MAX];
+static atomic_size_t lasting_count;
+
+static const struct lasting *find_lasting(const uint8_t *header)
+{
+	size_t count = atomic_load_explicit(&lasting_count, memory_order_acquire);
+
+	for (size_t i = 0; i < count; i++)
+		if (lasting[i].header == header)
+			return &lasting[i];
+	return NULL;
+}
+
+void cfi_lookup_lasting(const uint8_t *header, uintptr_t low, uintptr_t high)
+{
+	size_t count = atomic_load(&lasting_count);
+
+	if (count == LASTING_MAX || find_lasting(header))
+		return;
+	lasting[count] = (struct lasting){ header, low, high };
+	atomic_store_explicit(&lasting_count, count + 1, memory_order_release);
+}
+
+/* ---- Lookups ---- */
+
 /* The entry for a place, at the begin of its instructions. */
 struct lookup {
 	struct cfi_source source;
@@ -73,12 +106,15 @@ struct lookup {
 static bool find_source(struct lookup *lookup, uintptr_t pc, struct memory_block *block)
 {
 	const uint8_t *header = cfi_lookup_header(pc);
+	const struct lasting *known = find_lasting(header);
 	uintptr_t address = (uintptr_t)header, low;
 
 	if (!header)
 		return false;
 	low = address > HEADER_REACH ? address - HEADER_REACH : MEMORY_PAGE;
-	lookup->reader = (struct memory_reader){ .block = block };
+	lookup->reader = (struct memory_reader){ .low = known ? known->low : 0,
+						 .high = known ? known->high : 0,
+						 .block = block };
 	lookup->source = (struct cfi_source){
 		.hdr = header,
 		.hdr_size = HEADER_REACH,

@@ -17,6 +17,10 @@ const uint8_t *cfi_lookup_header(uintptr_t pc);
 /* What is the outermost frame of each context that makecontext(3) makes; 0: none. */
 uintptr_t cfi_lookup_outermost(void);
 
+/* The module with HEADER is there to stay, and its bytes [LOW, HIGH) are never written: lookups read
+ * them where they are, and others by copies that the kernel makes. Not in a handler. */
+void cfi_lookup_lasting(const uint8_t *header, uintptr_t low, uintptr_t high);
+
 /* Async-signal-safe: no locks, no allocation, and no byte read that could be gone. False when the
  * instruction at PC is in no module, or in one without a search table, or without a rule. Takes some
  * microseconds. What is copied goes through BLOCK. */

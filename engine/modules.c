@@ -15,6 +15,7 @@
 #include "engine/cfi.h"
 #include "engine/cfi_lookup.h"
 #include "engine/image.h"
+#include "engine/lasting_modules.h"
 #include "engine/loader_list.h"
 #include "engine/module_table.h"
 #include "engine/unwind_map.h"
@@ -377,6 +378,9 @@ int modules_open(void)
 	}
 	cfi_rules_init();
 	cfi_lookup_init();
+	result = lasting_modules_each(cfi_lookup_lasting);
+	if (result)
+		return result;
 	modules.open = true;
 	result = modules_refresh();
 	return result < 0 ? result : 0;
