@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -29,7 +30,8 @@ int process_memory_read(uintptr_t address, void *data, size_t length)
 
 	if (!length)
 		return 0;
-	n = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
+	/* Not by the number of the process, which has no memory once the main thread ended. */
+	n = process_vm_readv((pid_t)syscall(SYS_gettid), &local, 1, &remote, 1, 0);
 	if (n == (ssize_t)length)
 		return 0;
 	if (n >= 0 || errno == EFAULT)
