@@ -14,7 +14,6 @@ enum rule_kind {
 	RULE_NONE,     /* no information here: guess by frame pointer and code bytes */
 	RULE_UNKNOWN,  /* in no module that was looked at yet */
 	RULE_PENDING,  /* in a module that no table was compiled for yet */
-	RULE_KEPT,     /* likewise, but this place was looked up before */
 	RULE_SP,       /* the canonical frame address (CFA) is sp + offset */
 	RULE_FP,       /* fp + offset */
 	RULE_BASE,     /* the base register + offset */
@@ -57,7 +56,6 @@ enum {
 	RULE_INDEX_NONE,
 	RULE_INDEX_UNKNOWN,
 	RULE_INDEX_PENDING,
-	RULE_INDEX_KEPT,
 	RULE_INDEX_END,
 	RULE_INDEX_SIGNAL,
 	RULE_INDEX_CHAIN,
@@ -102,7 +100,7 @@ int cfi_compile(struct unwind_table **out, const struct cfi_source *source);
  * (0 without a table). Link addresses. Returns 0 or -EINVAL. */
 int cfi_frame_span(const struct cfi_source *source, uint64_t *begin, uint64_t *last);
 
-/* The index of RULE; of RULE_NONE when there is no room for one more. */
+/* The index of RULE; RULE_INDEX_NONE when there is no room for one more. Async-signal-safe. */
 uint16_t cfi_rule_intern(const struct unwind_rule *rule);
 
 /* Rules known so far, and bytes held for finding equal ones. */

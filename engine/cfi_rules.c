@@ -1,8 +1,8 @@
-/* The rules of the process, each kept once. */
+/* The rules of the process, each kept once: rows in chains by their hash, which are only ever put in
+ * front. */
 #include "engine/cfi.h"
 
-#include <stdbool.h>
-#include <stdlib.h>
+#include <stdatomic.h>
 #include <string.h>
 
 struct unwind_rule unwind_rules[RULES_MAX];
@@ -15,18 +15,18 @@ void cfi_rules_init(void)
 	unwind_rules[RULE_INDEX_NONE].kind = RULE_NONE;
 	unwind_rules[RULE_INDEX_UNKNOWN].kind = RULE_UNKNOWN;
 	unwind_rules[RULE_INDEX_PENDING].kind = RULE_PENDING;
-	unwind_rules[RULE_INDEX_KEPT].kind = RULE_KEPT;
 	unwind_rules[RULE_INDEX_END].kind = RULE_END;
 	unwind_rules[RULE_INDEX_SIGNAL].kind = RULE_SIGNAL;
 	unwind_rules[RULE_INDEX_CHAIN].kind = RULE_CHAIN;
 }
 
-/* Indices into unwind_rules by hash of the rule; 0 is empty. */
-static uint16_t *rule_slots;
-static size_t rule_slot_count;
-static size_t rule_count = RULE_INDEX_FIRST;
+#define CHAINS 8192
 
-static size_t rule_hash(const struct unwind_rule *rule)
+static _Atomic uint16_t chains[CHAINS]; /* the newest row of each; 0: none */
+static uint16_t chain_next[RULES_MAX];
+static atomic_size_t row_count = RULE_INDEX_FIRST;
+
+static _Atomic uint16_t *chain_of(const struct unwind_rule *rule)
 {
 	uint64_t words[3] = { 0 }, hash;
 
@@ -34,36 +34,38 @@ static size_t rule_hash(const struct unwind_rule *rule)
 	memcpy(words, rule, sizeof(*rule));
 	hash = (words[0] * 0x9e3779b97f4a7c15u) ^ (words[1] * 0xc2b2ae3d27d4eb4fu) ^
 	       (words[2] * 0x165667b19e3779f9u);
-	return (size_t)(hash ^ hash >> 29);
+	return &chains[(hash ^ hash >> 29) % CHAINS];
 }
 
-static void rule_slot_put(size_t index)
+static uint16_t row_take(void)
 {
-	size_t slot = rule_hash(&unwind_rules[index]);
+	size_t row = atomic_load_explicit(&row_count, memory_order_relaxed);
 
-	while (rule_slots[slot &= rule_slot_count - 1])
-		slot++;
-	rule_slots[slot] = (uint16_t)index;
+	do
+		if (row >= RULES_MAX)
+			return 0;
+	while (!atomic_compare_exchange_weak(&row_count, &row, row + 1));
+	return (uint16_t)row;
 }
 
-static bool rule_slots_grow(void)
+/* Two that come at once may each put in the same rule, which does no harm. */
+static uint16_t chain_put(_Atomic uint16_t *chain, const struct unwind_rule *rule)
 {
-	size_t count = rule_slot_count ? rule_slot_count * 2 : 2048;
-	uint16_t *slots = calloc(count, sizeof(*slots));
+	uint16_t row = row_take(), newest = atomic_load_explicit(chain, memory_order_relaxed);
 
-	if (!slots)
-		return false;
-	free(rule_slots);
-	rule_slots = slots;
-	rule_slot_count = count;
-	for (size_t i = RULE_INDEX_FIRST; i < rule_count; i++)
-		rule_slot_put(i);
-	return true;
+	if (!row)
+		return RULE_INDEX_NONE;
+	unwind_rules[row] = *rule;
+	do
+		chain_next[row] = newest;
+	while (!atomic_compare_exchange_weak_explicit(chain, &newest, row, memory_order_acq_rel,
+						      memory_order_relaxed));
+	return row;
 }
 
 uint16_t cfi_rule_intern(const struct unwind_rule *rule)
 {
-	size_t slot;
+	_Atomic uint16_t *chain;
 
 	if (rule->kind == RULE_NONE)
 		return RULE_INDEX_NONE;
@@ -71,28 +73,21 @@ uint16_t cfi_rule_intern(const struct unwind_rule *rule)
 		return RULE_INDEX_END;
 	if (rule->kind == RULE_SIGNAL)
 		return RULE_INDEX_SIGNAL;
-	if (rule_count * 2 >= rule_slot_count && !rule_slots_grow() && !rule_slots)
-		return RULE_INDEX_NONE;
-	for (slot = rule_hash(rule);; slot++) {
-		slot &= rule_slot_count - 1;
-		if (!rule_slots[slot])
-			break;
-		if (!memcmp(&unwind_rules[rule_slots[slot]], rule, sizeof(*rule)))
-			return rule_slots[slot];
-	}
-	if (rule_count == RULES_MAX || rule_count + 1 >= rule_slot_count)
-		return RULE_INDEX_NONE;
-	unwind_rules[rule_count] = *rule;
-	rule_slots[slot] = (uint16_t)rule_count;
-	return (uint16_t)rule_count++;
+	chain = chain_of(rule);
+	for (uint16_t row = atomic_load_explicit(chain, memory_order_acquire); row;
+	     row = chain_next[row])
+		if (!memcmp(&unwind_rules[row], rule, sizeof(*rule)))
+			return row;
+	return chain_put(chain, rule);
 }
 
 size_t cfi_rule_count(void)
 {
-	return rule_count;
+	return atomic_load(&row_count);
 }
 
 size_t cfi_memory(void)
 {
-	return rule_count * sizeof(unwind_rules[0]) + rule_slot_count * sizeof(*rule_slots);
+	return cfi_rule_count() * (sizeof(unwind_rules[0]) + sizeof(chain_next[0])) +
+	       sizeof(chains);
 }

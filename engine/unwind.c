@@ -5,7 +5,6 @@
 
 #include "engine/cfi_lookup.h"
 #include "engine/stack_memory.h"
-#include "engine/unwind_lookups.h"
 #include "engine/unwind_map.h"
 #include "engine/unwind_walk.h"
 
@@ -63,11 +62,6 @@ static int step_by_lookup(struct walk *walk, enum rule_kind kind)
 	uintptr_t key = walk->exact ? walk->pc : walk->pc - 1;
 	struct unwind_rule rule;
 
-	if (kind == RULE_KEPT) {
-		if (unwind_lookups_find(&rule, key))
-			return step_by(walk, &rule);
-		kind = (enum rule_kind)unwind_rules[unwind_map_search(key)].kind;
-	}
 	if (!cfi_lookup(&rule, key, walk->memory.block))
 		return walk_step_bare(walk);
 	unwind_map_keep(key, &rule);
@@ -85,7 +79,6 @@ static __attribute__((noinline)) int step_rare(struct walk *walk, const struct u
 		return walk_step_bare(walk);
 	case RULE_UNKNOWN:
 	case RULE_PENDING:
-	case RULE_KEPT:
 		return step_by_lookup(walk, (enum rule_kind)rule->kind);
 	case RULE_CHAIN:
 		return walk->exact ? walk_step_bare(walk) : walk_step_chain(walk);

@@ -1,8 +1,6 @@
 /* The published map of modules and the cache in front of it. */
 #include "engine/unwind_map.h"
 
-#include "engine/unwind_lookups.h"
-
 _Atomic uint64_t unwind_cache[1 << UNWIND_CACHE_BITS];
 
 static _Atomic(struct unwind_map *) current;
@@ -12,7 +10,6 @@ static void cache_clear(void)
 {
 	for (size_t i = 0; i < sizeof(unwind_cache) / sizeof(unwind_cache[0]); i++)
 		atomic_store_explicit(&unwind_cache[i], 0, memory_order_relaxed);
-	unwind_lookups_clear();
 }
 
 struct unwind_map *unwind_map_publish(struct unwind_map *map)
@@ -61,13 +58,6 @@ void unwind_map_remember(uintptr_t pc, uint16_t rule)
 			      memory_order_release);
 }
 
-static bool was_kept(uintptr_t pc)
-{
-	struct unwind_rule rule;
-
-	return unwind_lookups_find(&rule, pc);
-}
-
 /* A module with enough lookups is as one that is not known: who walks through it asks for a
  * refresh, which compiles it. */
 static uint16_t count_lookup(struct unwind_map_entry *entry)
@@ -83,7 +73,7 @@ static uint16_t count_lookup(struct unwind_map_entry *entry)
 static uint16_t entry_rule(struct unwind_map_entry *entry, uintptr_t pc)
 {
 	if (entry->pending)
-		return was_kept(pc) ? RULE_INDEX_KEPT : count_lookup(entry);
+		return count_lookup(entry);
 	return entry->table ? unwind_table_find(entry->table, pc - entry->start) : RULE_INDEX_NONE;
 }
 
@@ -104,14 +94,18 @@ uint16_t unwind_map_search(uintptr_t pc)
 	return rule;
 }
 
-/* As a reader, too: what is kept for a module that has gone is cleared. */
+/* As a reader, too: what is kept for a module that has gone is cleared. There is room for all rules but
+ * in a process of monstrous size. */
 void unwind_map_keep(uintptr_t pc, const struct unwind_rule *rule)
 {
 	const struct unwind_map_entry *entry;
+	uint16_t index = cfi_rule_intern(rule);
 
+	if (index == RULE_INDEX_NONE)
+		return;
 	atomic_fetch_add(&readers, 1);
 	entry = find_entry(atomic_load(&current), pc);
 	if (entry && entry->pending)
-		unwind_lookups_keep(rule, pc);
+		unwind_map_remember(pc, index);
 	atomic_fetch_sub_explicit(&readers, 1, memory_order_release);
 }

@@ -46,9 +46,8 @@ uint16_t unwind_map_search(uintptr_t pc);
 /* Async-signal-safe: have unwind_map_find answer RULE for PC from now on. */
 void unwind_map_remember(uintptr_t pc, uint16_t rule);
 
-/* Async-signal-safe. A walk looked up RULE for PC: where PC is in a module that has no table yet,
- * unwind_map_find answers RULE_INDEX_KEPT from now on. When another took its place, ask
- * unwind_map_search, which counts that it is looked up again. */
+/* Async-signal-safe. A walk looked up RULE for PC: where PC is in a module that has no table yet, have
+ * unwind_map_find answer it from now on. */
 void unwind_map_keep(uintptr_t pc, const struct unwind_rule *rule);
 
 #define UNWIND_CACHE_BITS 13

@@ -2,6 +2,8 @@
 #include "engine/cfi.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -299,6 +301,49 @@ START_TEST(rules_are_shared)
 }
 END_TEST
 
+#define INTERNERS    4
+#define INTERN_RULES 10000
+
+/* Handlers put rules in as well, at any moment. */
+static void *intern_all(void *argument)
+{
+	size_t stride = *(const size_t *)argument;
+	struct unwind_rule rule = { .kind = RULE_SP };
+	bool right = true;
+
+	for (size_t i = 0; i < INTERN_RULES; i++) {
+		rule.offset = (int32_t)(i * stride % INTERN_RULES);
+		right &= !memcmp(&unwind_rules[cfi_rule_intern(&rule)], &rule, sizeof(rule));
+	}
+	return right ? argument : NULL;
+}
+
+START_TEST(rules_of_several_threads)
+{
+	/* Prime to how many there are, so that each thread puts in all. */
+	static const size_t strides[INTERNERS] = { 1, 1, 7, 9999 };
+	struct unwind_rule rule = { .kind = RULE_SP };
+	pthread_t threads[INTERNERS];
+	size_t count = cfi_rule_count();
+	void *right;
+
+	for (size_t i = 0; i < INTERNERS; i++)
+		ck_assert_int_eq(pthread_create(&threads[i], NULL, intern_all, (void *)&strides[i]),
+				 0);
+	for (size_t i = 0; i < INTERNERS; i++) {
+		ck_assert_int_eq(pthread_join(threads[i], &right), 0);
+		ck_assert_ptr_nonnull(right);
+	}
+	ck_assert_uint_ge(cfi_rule_count(), count + INTERN_RULES);
+	count = cfi_rule_count();
+	for (int32_t i = 0; i < INTERN_RULES; i++) {
+		rule.offset = i;
+		ck_assert_mem_eq(&unwind_rules[cfi_rule_intern(&rule)], &rule, sizeof(rule));
+	}
+	ck_assert_uint_eq(cfi_rule_count(), count);
+}
+END_TEST
+
 /* More rules than there are indices: those left over are walked by frame pointer. */
 START_TEST(rules_run_out)
 {
@@ -383,6 +428,7 @@ int main(void)
 	tcase_add_test(tests, signal_frame);
 	tcase_add_test(tests, outermost_code);
 	tcase_add_test(tests, rules_are_shared);
+	tcase_add_test(tests, rules_of_several_threads);
 	tcase_add_test(tests, rules_run_out);
 	tcase_add_test(tests, nothing_there);
 	tcase_add_test(tests, spoilt);
