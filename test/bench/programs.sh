@@ -4,9 +4,10 @@
 #
 # Where a program lies in memory makes it some percent faster or slower, and so does what else the
 # machine does. So each is started STARTS times (20), and does its work in slices, in turn with the
-# others, on the one processor that it shares with the agent's thread. Ratios are medians over the starts, with their 95 percent intervals in brackets; CPU time
-# includes the agent's own. What starting costs is told by exec.sh. PROGRAMS names those to run, and
-# ALLOCATOR a library that is preloaded in each case.
+# others, on the one processor that it shares with the agent's thread. Ratios are medians over the
+# starts, with their 95 percent intervals in brackets; CPU time includes the agent's own. What starting
+# costs is told by exec.sh. PROGRAMS names those to run, and ALLOCATOR a library that is preloaded in
+# each case.
 set -eu
 . "$(dirname "$0")/../system/agent.inc"
 starts=${STARTS:-20} allocator=${ALLOCATOR:-}
