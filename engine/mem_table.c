@@ -1,7 +1,9 @@
 /* The sampled allocations that are alive, by address.
  *
- * An address belongs to two buckets of eight slots and is put where there is more room, so that
- * the table fills to two thirds before it pushes anything out. A slot is owned by whoever
+ * An address belongs to three buckets of eight slots. One is that of the 512 bytes round it, so that what
+ * a program allocates and frees over and over takes few cache lines; once half of that is taken, it is
+ * put into one of the other two, where there is more room, so that the table fills to two thirds before
+ * it pushes anything out. A slot is owned by whoever
  * changes its address from what it was to BUSY by compare-and-swap; what the owner reads or
  * writes beside it is then his alone, until he stores the next address. A free only ever looks
  * for an address that its caller was given by us, and that nobody else can free at the time. */
@@ -89,10 +91,8 @@ static void unwatch(uintptr_t address)
 		;
 }
 
-static uint64_t mix(uintptr_t address)
+static uint64_t mix(uint64_t h)
 {
-	uint64_t h = (uint64_t)address >> 4;
-
 	h ^= h >> 30;
 	h *= 0xbf58476d1ce4e5b9u;
 	h ^= h >> 27;
@@ -100,12 +100,17 @@ static uint64_t mix(uintptr_t address)
 	return h ^ h >> 31;
 }
 
-static void find_buckets(uintptr_t address, size_t buckets[2])
-{
-	uint64_t h = mix(address);
+/* That of its neighbours, and the other two. */
+struct choice {
+	size_t near, far[2];
+};
 
-	buckets[0] = (size_t)(h % BUCKETS);
-	buckets[1] = (size_t)((h >> 32) % BUCKETS);
+static struct choice choice_of(uintptr_t address)
+{
+	uint64_t h = mix(address >> 4);
+
+	return (struct choice){ .near = mix(address >> 9) % BUCKETS,
+				.far = { h % BUCKETS, (h >> 32) % BUCKETS } };
 }
 
 /* Become owner of the slot while it holds ADDRESS. */
@@ -156,13 +161,14 @@ static bool take_from(struct table *t, size_t bucket, uintptr_t address, struct 
 bool mem_table_take(const void *p, struct mem_allocation *out)
 {
 	struct table *t = table_get();
-	size_t buckets[2];
+	struct choice choice;
 
 	if (!t || !p)
 		return false;
-	find_buckets((uintptr_t)p, buckets);
-	return take_from(t, buckets[0], (uintptr_t)p, out) ||
-	       take_from(t, buckets[1], (uintptr_t)p, out);
+	choice = choice_of((uintptr_t)p);
+	return take_from(t, choice.near, (uintptr_t)p, out) ||
+	       take_from(t, choice.far[0], (uintptr_t)p, out) ||
+	       take_from(t, choice.far[1], (uintptr_t)p, out);
 }
 
 static size_t room(struct table *t, size_t bucket)
@@ -197,7 +203,7 @@ static bool push_out(struct table *t, size_t bucket, uintptr_t address,
 	size_t way;
 
 	for (size_t i = 0; i < WAYS; i++) {
-		way = (i + (size_t)(mix(address) >> 24)) % WAYS;
+		way = (i + (size_t)(mix(address >> 4) >> 24)) % WAYS;
 		old = atomic_load_explicit(&t->address[bucket][way], memory_order_relaxed);
 		if (old == FREE || old == BUSY || !own(t, bucket, way, old))
 			continue;
@@ -215,20 +221,23 @@ bool mem_table_put(const void *p, const struct mem_allocation *allocation,
 {
 	struct table *t = table_get();
 	uintptr_t address = (uintptr_t)p;
-	size_t buckets[2], first;
+	struct choice choice;
+	size_t first;
 
 	*evicted = *allocation;
 	if (!t)
 		return true;
 	/* Before the address can be found: a free that looks has it from us, later. */
 	mem_table_watch(p);
-	find_buckets(address, buckets);
-	first = room(t, buckets[1]) > room(t, buckets[0]);
-	if (put_into(t, buckets[first], address, allocation) ||
-	    put_into(t, buckets[!first], address, allocation))
+	choice = choice_of(address);
+	if (room(t, choice.near) > WAYS / 2 && put_into(t, choice.near, address, allocation))
+		return false;
+	first = room(t, choice.far[1]) > room(t, choice.far[0]);
+	if (put_into(t, choice.far[first], address, allocation) ||
+	    put_into(t, choice.far[!first], address, allocation))
 		return false;
 	/* With every slot of the bucket being changed at this moment, the new one stays out. */
-	if (!push_out(t, buckets[first], address, allocation, evicted))
+	if (!push_out(t, choice.far[first], address, allocation, evicted))
 		unwatch(address);
 	return true;
 }
