@@ -3,7 +3,9 @@
 # async-profiler is measured beside it where ASPROF_TEST_LIB names its library.
 set -eu
 . "$(dirname "$0")/../system/agent.inc"
-rounds=${ROUNDS:-15} millions=${MILLIONS:-20}
+# A round is MILLIONS of pairs (100), so that the first moments, which exec.sh measures, weigh little.
+rounds=${ROUNDS:-15} millions=${MILLIONS:-100}
+recorded_millions=20
 
 pairs=$(program mem_pairs)
 
@@ -43,10 +45,9 @@ for threads in 1 2 8; do
 		NATIVE_MEM=off LD_PRELOAD="$preload" ASPROF_AGENT_ENABLED=off \
 			"$pairs" $threads $millions 1 >>"$work/off"
 		NATIVE_MEM=512k profiled builtin $threads $millions 800 >>"$work/ours"
-		[ $threads = 1 ] && size=$(recorded)
 		if [ -n "${ASPROF_TEST_LIB:-}" ] && [ $i -lt 3 ]; then
-			NATIVE_MEM=512k profiled async-profiler $threads $((millions / 4)) 800 \
-				>>"$work/theirs"
+			NATIVE_MEM=512k profiled async-profiler $threads \
+				$((recorded_millions / 4)) 800 >>"$work/theirs"
 			[ $threads = 1 ] && their_size=$(($(recorded) * 4))
 		fi
 	done
@@ -57,6 +58,8 @@ for threads in 1 2 8; do
 		"${theirs:+$theirs ($(times "$work/theirs")x)}"
 done
 echo "nanoseconds of CPU for a pair of 16 to 1,040 bytes, median of $rounds"
-CPU=100ms WALL=1s NATIVE_MEM=512k profiled builtin 1 $millions 800 >/dev/null
-echo "recording of $millions million pairs: builtin $size bytes, with cpu and wall samples" \
+NATIVE_MEM=512k profiled builtin 1 $recorded_millions 800 >/dev/null
+size=$(recorded)
+CPU=100ms WALL=1s NATIVE_MEM=512k profiled builtin 1 $recorded_millions 800 >/dev/null
+echo "recording of $recorded_millions million pairs: builtin $size bytes, with cpu and wall samples" \
 	"$(recorded)${their_size:+, async-profiler $their_size (of a quarter of the pairs, times 4)}"
