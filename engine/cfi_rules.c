@@ -41,11 +41,10 @@ static uint16_t row_take(void)
 {
 	size_t row = atomic_load_explicit(&row_count, memory_order_relaxed);
 
-	do
-		if (row >= RULES_MAX)
-			return 0;
-	while (!atomic_compare_exchange_weak(&row_count, &row, row + 1));
-	return (uint16_t)row;
+	while (row < RULES_MAX)
+		if (atomic_compare_exchange_weak(&row_count, &row, row + 1))
+			return (uint16_t)row;
+	return 0;
 }
 
 /* Two that come at once may each put in the same rule, which does no harm. */

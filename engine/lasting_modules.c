@@ -27,15 +27,15 @@ static void read_name(char name[NAME_BYTES], const struct candidate *candidate, 
 {
 	struct memory_block block;
 	struct memory_reader reader = { .block = &block };
-	size_t i = 0;
 
 	memory_block_init(&block);
-	do
+	for (size_t i = 0; i < NAME_BYTES; i++) {
 		if (!memory_read(&reader, &name[i], candidate->names + offset + i, 1))
-			i = NAME_BYTES - 1;
-	while (i < NAME_BYTES - 1 && name[i++]);
-	if (i == NAME_BYTES - 1)
-		name[0] = '\0'; /* there is none, or one that nobody would choose */
+			break;
+		if (!name[i])
+			return;
+	}
+	name[0] = '\0'; /* there is none, or one that nobody would choose */
 }
 
 /* The loader has made most of these absolute, where it may write. */
