@@ -57,7 +57,7 @@ static int step_by(struct walk *walk, const struct unwind_rule *rule);
 
 /* A module without a table: it has just been loaded, or few walks came through it. Or, where
  * the module is UNKNOWN, code of none. */
-static int step_by_lookup(struct walk *walk, enum rule_kind kind)
+static int step_by_lookup(struct walk *walk, bool unknown)
 {
 	uintptr_t key = walk->exact ? walk->pc : walk->pc - 1;
 	struct unwind_rule rule;
@@ -65,7 +65,7 @@ static int step_by_lookup(struct walk *walk, enum rule_kind kind)
 	if (!cfi_lookup(&rule, key, walk->memory.block))
 		return walk_step_bare(walk);
 	unwind_map_keep(key, &rule);
-	if (kind == RULE_UNKNOWN)
+	if (unknown)
 		want_refresh();
 	return step_by(walk, &rule);
 }
@@ -79,7 +79,7 @@ static __attribute__((noinline)) int step_rare(struct walk *walk, const struct u
 		return walk_step_bare(walk);
 	case RULE_UNKNOWN:
 	case RULE_PENDING:
-		return step_by_lookup(walk, (enum rule_kind)rule->kind);
+		return step_by_lookup(walk, rule->kind == RULE_UNKNOWN);
 	case RULE_CHAIN:
 		return walk->exact ? walk_step_bare(walk) : walk_step_chain(walk);
 	case RULE_SIGNAL:

@@ -2,32 +2,22 @@
 #include "engine/unwind_map.h"
 #include "engine/unwind_walk.h"
 
-/* Copy what can be read of the WANTED bytes from ADDRESS on, which are fewer than a page: all, or
- * those of the page that KEEP lies in. */
-static size_t copy_code(uint8_t *to, uintptr_t address, size_t wanted, uintptr_t keep)
-{
-	uintptr_t page = keep & ~(MEMORY_PAGE - 1), end = page + MEMORY_PAGE;
-	uintptr_t from = address < page ? page : address;
-	size_t size = (address + wanted > end ? end : address + wanted) - from;
-
-	if (memory_copy(to, address, wanted))
-		return wanted;
-	if (size == wanted || !memory_copy(to + (from - address), from, size))
-		return 0;
-	return size;
-}
-
 void walk_code_copy(struct walk_code *code, uintptr_t pc)
 {
-	uint8_t *at = code->bytes + CODE_BYTES;
+	size_t in_page = pc % MEMORY_PAGE;
 
-	code->at = at;
+	code->at = code->bytes + CODE_BYTES;
 	code->before = code->after = CODE_BYTES;
 	if (memory_copy(code->bytes, pc - CODE_BYTES, sizeof(code->bytes)))
 		return;
-	code->after = copy_code(at, pc, CODE_BYTES, pc);
-	code->before =
-		code->after ? copy_code(code->bytes, pc - CODE_BYTES, CODE_BYTES, pc - 1) : 0;
+	/* Then what of it lies in the page of PC. */
+	if (code->before > in_page)
+		code->before = in_page;
+	if (code->after > MEMORY_PAGE - in_page)
+		code->after = MEMORY_PAGE - in_page;
+	if (!memory_copy(code->bytes + CODE_BYTES - code->before, pc - code->before,
+			 code->before + code->after))
+		code->before = code->after = 0;
 }
 
 bool walk_is_behind_call(uintptr_t pc)

@@ -5,7 +5,6 @@
  * the call that the frame was in, and still lies there too. The frames between are done with, but
  * have not been overwritten. */
 #include "engine/cfi_lookup.h"
-#include "engine/stack_memory.h"
 #include "engine/unwind_walk.h"
 
 #define TRIAL_STEPS   256 /* enough to believe it */
