@@ -35,13 +35,19 @@ static bool copy_after_probe(void *data, uintptr_t address, size_t size)
 	return true;
 }
 
-bool memory_copy(void *data, uintptr_t address, size_t size)
+long memory_copy_some(void *data, uintptr_t address, size_t size)
 {
 	struct iovec to = { .iov_base = data, .iov_len = size };
 	struct iovec from = { .iov_base = (void *)address, .iov_len = size };
 	/* The thread's own number: that of the process has no memory once the main thread ended. */
 	long self = arch_syscall4(SYS_gettid, 0, 0, 0, 0);
-	long n = arch_syscall6(SYS_process_vm_readv, self, (long)&to, 1, (long)&from, 1, 0);
+
+	return arch_syscall6(SYS_process_vm_readv, self, (long)&to, 1, (long)&from, 1, 0);
+}
+
+bool memory_copy(void *data, uintptr_t address, size_t size)
+{
+	long n = memory_copy_some(data, address, size);
 
 	if (n == (long)size)
 		return true;

@@ -62,6 +62,10 @@ static inline bool memory_read_word(struct memory_reader *reader, uintptr_t addr
 /* The same without a reader, for no more than a page that is met once. */
 bool memory_copy(void *data, uintptr_t address, size_t size);
 
+/* Copy what can be copied of SIZE bytes. Returns how many, or -errno where a sandbox refuses the call, or
+ * -EFAULT when the first cannot be read. */
+long memory_copy_some(void *data, uintptr_t address, size_t size);
+
 /* True when the byte at ADDRESS can be read now. */
 bool memory_probe(uintptr_t address);
 

@@ -3,11 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "core/fd.h"
+#include "engine/memory_reader.h"
 
 /* Sandboxes that refuse process_vm_readv(2) seldom refuse a file under /proc. */
 static int read_by_file(uintptr_t address, void *data, size_t length)
@@ -24,17 +23,14 @@ static int read_by_file(uintptr_t address, void *data, size_t length)
 
 int process_memory_read(uintptr_t address, void *data, size_t length)
 {
-	struct iovec local = { .iov_base = data, .iov_len = length };
-	struct iovec remote = { .iov_base = (void *)address, .iov_len = length };
-	ssize_t n;
+	long n;
 
 	if (!length)
 		return 0;
-	/* Not by the number of the process, which has no memory once the main thread ended. */
-	n = process_vm_readv((pid_t)syscall(SYS_gettid), &local, 1, &remote, 1, 0);
-	if (n == (ssize_t)length)
+	n = memory_copy_some(data, address, length);
+	if (n == (long)length)
 		return 0;
-	if (n >= 0 || errno == EFAULT)
+	if (n >= 0 || n == -EFAULT)
 		return -EFAULT;
 	return read_by_file(address, data, length);
 }
