@@ -20,6 +20,19 @@ const Elf64_Phdr *image_phdr(const struct image *image, uint32_t type)
 	return NULL;
 }
 
+const Elf64_Phdr *image_segment(const struct image *image, uint64_t address)
+{
+	const Elf64_Phdr *phdr;
+
+	for (size_t i = 0; i < image->phdr_count; i++) {
+		phdr = &image->phdrs[i];
+		if (phdr->p_type == PT_LOAD && address >= phdr->p_vaddr &&
+		    address - phdr->p_vaddr < phdr->p_filesz)
+			return phdr;
+	}
+	return NULL;
+}
+
 #define NOTES_MAX 4096
 
 /* Like image_build_id; its link address goes to *ADDRESS. */
@@ -55,17 +68,11 @@ size_t image_build_id(const struct image *image, uint8_t id[IMAGE_BUILD_ID_MAX])
 
 static int file_read(const struct image *image, int fd, uint64_t address, void *data, size_t size)
 {
-	const Elf64_Phdr *phdr;
+	const Elf64_Phdr *phdr = image_segment(image, address);
 
-	for (size_t i = 0; i < image->phdr_count; i++) {
-		phdr = &image->phdrs[i];
-		if (phdr->p_type == PT_LOAD && address >= phdr->p_vaddr &&
-		    address - phdr->p_vaddr < phdr->p_filesz &&
-		    size <= phdr->p_filesz - (address - phdr->p_vaddr))
-			return fd_read(fd, data, size,
-				       (off_t)(phdr->p_offset + (address - phdr->p_vaddr)));
-	}
-	return -EFAULT;
+	if (!phdr || size > phdr->p_filesz - (address - phdr->p_vaddr))
+		return -EFAULT;
+	return fd_read(fd, data, size, (off_t)(phdr->p_offset + (address - phdr->p_vaddr)));
 }
 
 /* The same build-id at the same place and the same program headers: the same link. */

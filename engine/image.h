@@ -35,6 +35,9 @@ bool image_is_memory(const struct image *image);
 /* The build-id as it is in memory. Returns its size, 0 when there is none. */
 size_t image_build_id(const struct image *image, uint8_t id[IMAGE_BUILD_ID_MAX]);
 
+/* The loaded segment that has link address ADDRESS in its file, or NULL. */
+const Elf64_Phdr *image_segment(const struct image *image, uint64_t address);
+
 /* The first program header of TYPE, or NULL. */
 const Elf64_Phdr *image_phdr(const struct image *image, uint32_t type);
 

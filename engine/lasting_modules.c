@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/loader_list.h"
 #include "engine/memory_reader.h"
 #include "engine/process_memory.h"
 
@@ -20,15 +19,14 @@ struct candidate {
 	Elf64_Dyn *dynamic;
 	size_t count; /* of DYNAMIC */
 	char soname[NAME_BYTES];
+	struct memory_block block; /* through which its names are read */
 	bool lasts, followed;
 };
 
-static void read_name(char name[NAME_BYTES], const struct candidate *candidate, uint64_t offset)
+static void read_name(char name[NAME_BYTES], struct candidate *candidate, uint64_t offset)
 {
-	struct memory_block block;
-	struct memory_reader reader = { .block = &block };
+	struct memory_reader reader = { .block = &candidate->block };
 
-	memory_block_init(&block);
 	for (size_t i = 0; i < NAME_BYTES; i++) {
 		if (!memory_read(&reader, &name[i], candidate->names + offset + i, 1))
 			break;
@@ -51,6 +49,7 @@ static int candidate_read(struct candidate *candidate, const struct image *image
 	const Elf64_Dyn *entry;
 
 	candidate->image = image;
+	memory_block_init(&candidate->block);
 	if (!size || size > DYNAMIC_MAX * sizeof(Elf64_Dyn))
 		return 0;
 	candidate->dynamic = malloc(size);
@@ -80,7 +79,7 @@ static bool has_name(const struct candidate *candidate, const char *name)
 }
 
 /* The first of a name is the one that was there when it was needed. */
-static void keep_needed(struct candidate *list, size_t count, const struct candidate *by)
+static void keep_needed(struct candidate *list, size_t count, struct candidate *by)
 {
 	char name[NAME_BYTES];
 
@@ -106,41 +105,30 @@ static struct candidate *next_to_follow(struct candidate *list, size_t count)
 
 static void tell_of(const struct image *image, lasting_module_teller *tell)
 {
-	const Elf64_Phdr *header = image_phdr(image, PT_GNU_EH_FRAME), *phdr;
+	const Elf64_Phdr *header = image_phdr(image, PT_GNU_EH_FRAME);
+	const Elf64_Phdr *phdr = header ? image_segment(image, header->p_vaddr) : NULL;
 
-	for (size_t i = 0; header && i < image->phdr_count; i++) {
-		phdr = &image->phdrs[i];
-		if (phdr->p_type == PT_LOAD && (phdr->p_flags & (PF_R | PF_W)) == PF_R &&
-		    header->p_vaddr >= phdr->p_vaddr &&
-		    header->p_vaddr - phdr->p_vaddr < phdr->p_filesz)
-			tell((const uint8_t *)image->bias + header->p_vaddr,
-			     image->bias + phdr->p_vaddr,
-			     image->bias + phdr->p_vaddr + phdr->p_filesz);
-	}
+	if (phdr && (phdr->p_flags & (PF_R | PF_W)) == PF_R)
+		tell((const uint8_t *)image->bias + header->p_vaddr, image->bias + phdr->p_vaddr,
+		     image->bias + phdr->p_vaddr + phdr->p_filesz);
 }
 
-int lasting_modules_each(lasting_module_teller *tell)
+int lasting_modules_each(const struct loader_list *loaded, lasting_module_teller *tell)
 {
-	struct candidate *list = NULL, *next;
-	struct loader_list loaded;
-	int err = loader_list_read(&loaded);
+	struct candidate *list = calloc(loaded->count + 1, sizeof(*list)), *next;
+	int err = list ? 0 : -ENOMEM;
 
-	if (!err) {
-		list = calloc(loaded.count + 1, sizeof(*list));
-		err = list ? 0 : -ENOMEM;
-	}
-	for (size_t i = 0; !err && i < loaded.count; i++)
-		err = candidate_read(&list[i], &loaded.images[i]);
-	if (!err && loaded.count)
+	for (size_t i = 0; !err && i < loaded->count; i++)
+		err = candidate_read(&list[i], &loaded->images[i]);
+	if (!err && loaded->count)
 		list[0].lasts = true; /* the program */
-	while (!err && (next = next_to_follow(list, loaded.count))) {
+	while (!err && (next = next_to_follow(list, loaded->count))) {
 		next->followed = true;
-		keep_needed(list, loaded.count, next);
+		keep_needed(list, loaded->count, next);
 		tell_of(next->image, tell);
 	}
-	for (size_t i = 0; list && i < loaded.count; i++)
+	for (size_t i = 0; list && i < loaded->count; i++)
 		free(list[i].dynamic);
 	free(list);
-	loader_list_free(&loaded);
 	return err;
 }

@@ -36,18 +36,12 @@ static void map_free(void *p, size_t size)
 static size_t frame_size(const struct image *image, uint64_t begin, uint64_t last)
 {
 	const Elf64_Phdr *phdr;
-	uint64_t end = 0;
 	uint32_t length;
 
 	if (last >= begin && !image_read(image, last, &length, sizeof(length)))
 		return (size_t)(last - begin) + sizeof(length) + length;
-	for (size_t i = 0; i < image->phdr_count; i++) {
-		phdr = &image->phdrs[i];
-		if (phdr->p_type == PT_LOAD && begin >= phdr->p_vaddr &&
-		    begin - phdr->p_vaddr < phdr->p_filesz)
-			end = phdr->p_vaddr + phdr->p_filesz;
-	}
-	return end > begin ? (size_t)(end - begin) : 0;
+	phdr = image_segment(image, begin);
+	return phdr ? (size_t)(phdr->p_filesz - (begin - phdr->p_vaddr)) : 0;
 }
 
 #define SECTION_MAX ((size_t)512 << 20)

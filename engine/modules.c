@@ -352,6 +352,8 @@ int modules_refresh(void)
 	if (counts.adds && !memcmp(&counts, &modules.loader, sizeof(counts)) && !any_is_due())
 		return 0;
 	err = loader_list_read(&loaded);
+	if (!err && !modules.count) /* at first; they are always the same */
+		err = lasting_modules_each(&loaded, cfi_lookup_lasting);
 	if (!err)
 		err = merge(&loaded);
 	changed = modules.stale;
@@ -378,9 +380,6 @@ int modules_open(void)
 	}
 	cfi_rules_init();
 	cfi_lookup_init();
-	result = lasting_modules_each(cfi_lookup_lasting);
-	if (result)
-		return result;
 	modules.open = true;
 	result = modules_refresh();
 	return result < 0 ? result : 0;
