@@ -17,7 +17,7 @@
 #include "core/asprof.h"
 #include "engine/modules.h"
 #include "engine/unwind.h"
-#include "engine/unwind_map.h"
+#include "test/fixtures/compile_modules.h"
 
 #define NOINLINE    __attribute__((noinline))
 #define BURN_NS     1500000000u
@@ -99,16 +99,9 @@ static void start_timer(void)
 /* As with a collector once the program has run for a moment: what walks come through has a table. */
 static void open_modules(void)
 {
-	const struct module *const *list;
-	size_t count;
-
 	if (modules_open())
 		exit(1);
-	count = modules_list(&list);
-	for (size_t i = 0; i < count; i++)
-		for (int j = 0; j < UNWIND_LOOKUPS_MAX; j++)
-			unwind_map_find(list[i]->start);
-	if (modules_refresh() != 1) {
+	if (compile_modules() != 1) {
 		fputs("unwind: no table was compiled\n", stderr);
 		exit(1);
 	}

@@ -20,7 +20,7 @@
 #include "engine/cfi_lookup.h"
 #include "engine/modules.h"
 #include "engine/unwind.h"
-#include "engine/unwind_map.h"
+#include "test/fixtures/compile_modules.h"
 
 #define FRAMES 256
 
@@ -233,19 +233,6 @@ void step_off(void)
 
 /* ---- Begin and end ---- */
 
-/* As once many walks came through what is loaded now. */
-static void compile_tables(void)
-{
-	const struct module *const *list;
-	size_t count = modules_list(&list);
-
-	for (size_t i = 0; i < count; i++)
-		for (int j = 0; j < UNWIND_LOOKUPS_MAX; j++)
-			unwind_map_find(list[i]->start);
-	if (modules_refresh() != 1)
-		abort();
-}
-
 __attribute__((constructor)) static void stepper_open(void)
 {
 	struct sigaction action = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO };
@@ -254,8 +241,9 @@ __attribute__((constructor)) static void stepper_open(void)
 		     0);
 	if (tally == MAP_FAILED || modules_open() || sigaction(SIGTRAP, &action, NULL))
 		abort();
-	if (!getenv("STEPPER_TABLES") || strcmp(getenv("STEPPER_TABLES"), "off"))
-		compile_tables();
+	if ((!getenv("STEPPER_TABLES") || strcmp(getenv("STEPPER_TABLES"), "off")) &&
+	    compile_modules() != 1)
+		abort();
 }
 
 __attribute__((destructor)) static void stepper_close(void)

@@ -14,19 +14,8 @@
 
 #include "engine/modules.h"
 #include "engine/unwind_map.h"
+#include "test/fixtures/compile_modules.h"
 #include "test/fixtures/suite.h"
-
-/* Have every module compiled, as walks that come through it do. */
-static void compile_all(void)
-{
-	const struct module *const *list;
-	size_t count = modules_list(&list);
-
-	for (size_t i = 0; i < count; i++)
-		for (int j = 0; j < UNWIND_LOOKUPS_MAX; j++)
-			unwind_map_find(list[i]->start);
-	ck_assert_int_eq(modules_refresh(), 1);
-}
 
 static void setup(void)
 {
@@ -74,7 +63,7 @@ START_TEST(agrees_with_what_is_compiled)
 	const struct module *const *list;
 	size_t count, read = 0, compiled = 0;
 
-	compile_all();
+	ck_assert_int_eq(compile_modules(), 1);
 	count = modules_list(&list);
 	for (size_t i = 0; i < count; i++) {
 		if (!list[i]->table)
@@ -166,7 +155,7 @@ START_TEST(module_that_has_just_come)
 	ck_assert(look_up(&rule, pc));
 	ck_assert_int_eq(modules_refresh(), 1);
 	ck_assert_uint_eq(unwind_map_find(pc), RULE_INDEX_PENDING);
-	compile_all();
+	ck_assert_int_eq(compile_modules(), 1);
 	ck_assert(compare(pc));
 
 	/* Sections that cannot be read end the lookup, no more. (An emulator says of all memory that

@@ -18,6 +18,7 @@
 #include "engine/modules.h"
 #include "engine/unwind_arch.h"
 #include "engine/unwind_map.h"
+#include "test/fixtures/compile_modules.h"
 #include "test/fixtures/suite.h"
 
 #define FRAMES 512
@@ -68,15 +69,8 @@ static void setup(void)
 /* As once many walks came through all modules. */
 static void setup_tables(void)
 {
-	const struct module *const *list;
-	size_t count;
-
 	setup();
-	count = modules_list(&list);
-	for (size_t i = 0; i < count; i++)
-		for (int j = 0; j < UNWIND_LOOKUPS_MAX; j++)
-			unwind_map_find(list[i]->start);
-	ck_assert_int_ge(modules_refresh(), 0);
+	ck_assert_int_ge(compile_modules(), 0);
 }
 
 static void teardown(void)
