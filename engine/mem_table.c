@@ -1,12 +1,12 @@
 /* The sampled allocations that are alive, by address.
  *
- * An address belongs to three buckets of eight slots. One is that of the 512 bytes round it, so that what
- * a program allocates and frees over and over takes few cache lines; once half of that is taken, it is
- * put into one of the other two, where there is more room, so that the table fills to two thirds before
- * it pushes anything out. A slot is owned by whoever
- * changes its address from what it was to BUSY by compare-and-swap; what the owner reads or
- * writes beside it is then his alone, until he stores the next address. A free only ever looks
- * for an address that its caller was given by us, and that nobody else can free at the time. */
+ * An address belongs to three buckets of eight slots. One is that of the 512 bytes round it, so
+ * that what a program allocates and frees over and over takes few cache lines; once half of that is
+ * taken, it is put into one of the other two, where there is more room, so that the table fills to
+ * two thirds before it pushes anything out. A slot is owned by whoever changes its address from what
+ * it was to BUSY by compare-and-swap; what the owner reads or writes beside it is then his alone,
+ * until he stores the next address. A free only ever looks for an address that its caller was given
+ * by us, and that nobody else can free at the time. */
 #include "engine/mem_table.h"
 
 #include <errno.h>
