@@ -19,6 +19,7 @@
 #include "engine/unwind_arch.h"
 #include "engine/unwind_map.h"
 #include "test/fixtures/compile_modules.h"
+#include "test/fixtures/sanitized.h"
 #include "test/fixtures/suite.h"
 
 #define FRAMES 512
@@ -361,6 +362,14 @@ START_TEST(through_alternate_stack)
 }
 END_TEST
 
+/* clang's thread sanitizer calls the inner handler when raise() has returned, with the registers of
+ * before: what they tell of the stack is true no more. */
+#if THREAD_SANITIZED && defined(__clang__)
+#define NESTED_IN_TIME 0
+#else
+#define NESTED_IN_TIME 1
+#endif
+
 /* A handler interrupted by a handler. */
 static void raise_again(int signo, siginfo_t *info, void *context)
 {
@@ -580,7 +589,8 @@ static TCase *walks(const char *how, void (*with)(void))
 	tcase_add_test(tests, from_handler);
 	tcase_add_test(tests, through_signal_frame);
 	tcase_add_test(tests, through_alternate_stack);
-	tcase_add_test(tests, through_nested_signals);
+	if (NESTED_IN_TIME)
+		tcase_add_test(tests, through_nested_signals);
 	tcase_add_test(tests, fiber_ends);
 	tcase_add_test(tests, random_contexts);
 	tcase_add_test(tests, cycle);
