@@ -17,13 +17,14 @@
 #include "engine/user_events.h"
 #include "engine/wall.h"
 
-#define LOAD_INTERVAL_NS 5000000000u
-#define LOOK_INTERVAL_NS 1000000000u
+#define LOAD_INTERVAL_NS    5000000000u
+#define LOOK_INTERVAL_NS    1000000000u
+#define MODULES_INTERVAL_NS 500000000u /* for those that went */
 
 static struct {
 	struct chunks chunks;
 	struct symbols *symbols;
-	uint64_t load_due_ns, look_due_ns;
+	uint64_t load_due_ns, look_due_ns, modules_due_ns;
 	uint64_t samples, samples_before, lost_before;
 } all;
 
@@ -138,7 +139,10 @@ void collector_drain(uint64_t now_ns)
 {
 	if (!all.chunks.jfr)
 		return;
-	modules_refresh();
+	if (now_ns >= all.modules_due_ns || modules_have_grown()) {
+		modules_refresh();
+		all.modules_due_ns = now_ns + MODULES_INTERVAL_NS;
+	}
 	ring_drain(take, NULL);
 	threads_reap(part_with, NULL);
 	if (now_ns >= all.look_due_ns) {

@@ -35,9 +35,7 @@ const Elf64_Phdr *image_segment(const struct image *image, uint64_t address)
 
 #define NOTES_MAX 4096
 
-/* Like image_build_id; its link address goes to *ADDRESS. */
-static size_t find_build_id(const struct image *image, uint8_t id[IMAGE_BUILD_ID_MAX],
-			    uint64_t *address)
+size_t image_build_id(const struct image *image, uint8_t id[IMAGE_BUILD_ID_MAX], uint64_t *address)
 {
 	uint8_t *notes = malloc(NOTES_MAX);
 	const Elf64_Phdr *phdr;
@@ -59,13 +57,6 @@ static size_t find_build_id(const struct image *image, uint8_t id[IMAGE_BUILD_ID
 	return found;
 }
 
-size_t image_build_id(const struct image *image, uint8_t id[IMAGE_BUILD_ID_MAX])
-{
-	uint64_t address;
-
-	return find_build_id(image, id, &address);
-}
-
 static int file_read(const struct image *image, int fd, uint64_t address, void *data, size_t size)
 {
 	const Elf64_Phdr *phdr = image_segment(image, address);
@@ -85,7 +76,7 @@ static bool file_is_same(const struct image *image, int fd)
 	uint64_t address;
 	bool same;
 
-	size = find_build_id(image, id, &address);
+	size = image_build_id(image, id, &address);
 	same = phdrs && size && !fd_read(fd, &ehdr, sizeof(ehdr), 0) &&
 	       ehdr.e_phentsize == sizeof(Elf64_Phdr) && ehdr.e_phnum == image->phdr_count &&
 	       !fd_read(fd, phdrs, bytes, (off_t)ehdr.e_phoff) &&

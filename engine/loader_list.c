@@ -1,135 +1,199 @@
-/* The dynamic loader's list of modules. */
+/* Follows the loader's chain of modules, by copies alone. */
 #include "engine/loader_list.h"
 
 #include <errno.h>
-#include <link.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#define FORK_WAIT_NS 200000000
+#include "engine/elf.h"
+#include "engine/mapped_file.h"
+#include "engine/memory_check.h"
+#include "engine/memory_reader.h"
 
-/* Held around dl_iterate_phdr(3), whose own lock is out of reach. */
-static pthread_mutex_t loader_mutex = PTHREAD_MUTEX_INITIALIZER;
-static __thread bool fork_holds; /* several threads may be between prepare and the rest */
+/* A chain that is changed while it is followed may lead anywhere. */
+#define MODULES_MAX 65536
+#define PATH_BYTES  4096
 
-static void fork_prepare(void)
+/* How often a list is read before it is left for another time. */
+#define TRIES 3
+
+/* Weak, as musl's loader has none, and would not start the program for it. */
+extern struct r_debug _r_debug __attribute__((weak));
+
+static uintptr_t first_node(void)
 {
-	struct timespec until;
-
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += FORK_WAIT_NS;
-	until.tv_sec += until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
-	fork_holds = !pthread_mutex_timedlock(&loader_mutex, &until);
+	return (uintptr_t)__atomic_load_n(&_r_debug.r_map, __ATOMIC_RELAXED);
 }
 
-static void fork_parent(void)
+/* ---- Nodes ---- */
+
+static int add_node(struct loader_list *list, const struct loader_node *node)
 {
-	if (fork_holds)
-		pthread_mutex_unlock(&loader_mutex);
-}
+	size_t room = list->room ? 2 * list->room : 32;
+	struct loader_node *nodes;
 
-static void fork_child(void)
-{
-	pthread_mutex_init(&loader_mutex, NULL);
-}
-
-int loader_list_init(void)
-{
-	static bool fork_handled;
-	int err = fork_handled ? 0 : pthread_atfork(fork_prepare, fork_parent, fork_child);
-
-	fork_handled = !err;
-	return -err;
-}
-
-static void iterate(int (*callback)(struct dl_phdr_info *, size_t, void *), void *data)
-{
-	pthread_mutex_lock(&loader_mutex);
-	dl_iterate_phdr(callback, data);
-	pthread_mutex_unlock(&loader_mutex);
-}
-
-static int take_counts(struct dl_phdr_info *info, size_t size, void *data)
-{
-	struct loader_counts *counts = data;
-
-	if (size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof(info->dlpi_subs)) {
-		counts->adds = info->dlpi_adds;
-		counts->subs = info->dlpi_subs;
+	if (list->count == list->room) {
+		nodes = reallocarray(list->nodes, room, sizeof(*nodes));
+		if (!nodes)
+			return -ENOMEM;
+		list->nodes = nodes;
+		list->room = room;
 	}
-	return 1; /* the counts are the same in every entry */
-}
-
-struct loader_counts loader_list_counts(void)
-{
-	struct loader_counts counts = { 0 };
-
-	iterate(take_counts, &counts);
-	return counts;
-}
-
-/* What the list has room for is taken, and all of it counted. */
-struct taking {
-	struct loader_list *list;
-	size_t images, name_bytes;
-};
-
-static int take(struct dl_phdr_info *info, size_t size, void *data)
-{
-	struct taking *taking = data;
-	struct loader_list *list = taking->list;
-	const char *name = info->dlpi_name ? info->dlpi_name : "";
-	size_t name_at = taking->name_bytes, name_size = strlen(name) + 1;
-	struct image *image;
-
-	(void)size;
-	taking->images++;
-	taking->name_bytes += name_size;
-	if (taking->images > list->image_room || taking->name_bytes > list->name_room)
-		return 0;
-	image = &list->images[list->count++];
-	image->fd = -1;
-	image->bias = info->dlpi_addr;
-	image->phdr_count = info->dlpi_phnum <= IMAGE_PHDRS_MAX ? info->dlpi_phnum : 0;
-	memcpy(image->phdrs, info->dlpi_phdr, image->phdr_count * sizeof(image->phdrs[0]));
-	image->path = memcpy(list->names + name_at, name, name_size);
+	list->nodes[list->count++] = *node;
 	return 0;
 }
 
-static int make_room(struct loader_list *list, size_t images, size_t name_bytes)
+static int read_nodes(struct loader_list *list)
 {
-	loader_list_free(list);
-	list->images = reallocarray(NULL, images, sizeof(*list->images));
-	list->names = malloc(name_bytes);
-	if (!list->images || !list->names)
+	struct loader_node node = { .address = first_node() };
+	uintptr_t before = 0;
+	int err = 0;
+
+	while (!err && node.address) {
+		if (list->count == MODULES_MAX ||
+		    !memory_copy(&node.map, node.address, sizeof(node.map)) ||
+		    (uintptr_t)node.map.l_prev != before)
+			return -EAGAIN;
+		err = add_node(list, &node);
+		before = node.address;
+		node.address = (uintptr_t)node.map.l_next;
+	}
+	return err;
+}
+
+/* Each still leads to the one behind it. */
+bool loader_list_is_current(const struct loader_list *list)
+{
+	struct memory_check check = { .count = 0 };
+
+	if (!list->count || first_node() != list->nodes[0].address)
+		return false;
+	for (size_t i = 0; i < list->count; i++)
+		memory_check_add(&check, list->nodes[i].address, &list->nodes[i].map,
+				 sizeof(list->nodes[i].map));
+	return memory_check_end(&check);
+}
+
+bool loader_list_has_grown(const struct loader_list *list)
+{
+	const struct loader_node *last;
+	struct link_map map;
+
+	if (!list->count)
+		return true;
+	last = &list->nodes[list->count - 1];
+	return !memory_copy(&map, last->address, sizeof(map)) ||
+	       memcmp(&map, &last->map, sizeof(map));
+}
+
+/* ---- What they tell of ---- */
+
+/* The headers of ELF, if it is MAP's module: its dynamic section is where the loader has it. ELF is
+ * closed. */
+static bool take_headers(struct image *image, struct elf *elf, const struct link_map *map)
+{
+	const Elf64_Phdr *dynamic = elf_find_segment(elf, PT_DYNAMIC);
+	size_t count = elf_segment_count(elf);
+	bool same = dynamic && map->l_addr + dynamic->p_vaddr == (uintptr_t)map->l_ld &&
+		    count <= IMAGE_PHDRS_MAX;
+
+	for (size_t i = 0; same && i < count; i++)
+		image->phdrs[i] = *elf_segment(elf, i);
+	image->phdr_count = same ? count : 0;
+	elf_close(elf);
+	return same;
+}
+
+static bool take_mapped(struct image *image, uintptr_t start, const struct link_map *map)
+{
+	struct elf *elf;
+
+	return start < (uintptr_t)map->l_ld &&
+	       !elf_open_image(&elf, start, (uintptr_t)map->l_ld - start) &&
+	       take_headers(image, elf, map);
+}
+
+/* Where the file's beginning is not at link address 0, as of a program at a fixed place; or where a
+ * tool has moved the headers to the file's end. */
+static void take_by_mapping(struct image *image, const struct link_map *map)
+{
+	struct mapped_file file;
+	struct elf *elf;
+
+	if (mapped_file_at(&file, (uintptr_t)map->l_ld))
+		return;
+	if (!take_mapped(image, file.start, map) && !elf_open(&elf, file.path))
+		take_headers(image, elf, map);
+	free(file.path);
+}
+
+static char *read_string(uintptr_t address)
+{
+	char *text = malloc(PATH_BYTES), *fitting;
+	struct memory_block block;
+	struct memory_reader reader = { .block = &block };
+	size_t length = 0;
+
+	memory_block_init(&block);
+	if (!text)
+		return NULL;
+	while (length < PATH_BYTES - 1 &&
+	       memory_read(&reader, &text[length], address + length, 1) && text[length])
+		length++;
+	text[length] = '\0';
+	fitting = realloc(text, length + 1);
+	return fitting ? fitting : text;
+}
+
+static int read_images(struct loader_list *list)
+{
+	list->images = calloc(list->count + 1, sizeof(*list->images));
+	if (!list->images)
 		return -ENOMEM;
-	list->image_room = images;
-	list->name_room = name_bytes;
+	for (size_t i = 0; i < list->count; i++) {
+		const struct link_map *map = &list->nodes[i].map;
+		struct image *image = &list->images[i];
+
+		image->fd = -1;
+		image->bias = map->l_addr;
+		image->path = read_string((uintptr_t)map->l_name);
+		if (!image->path)
+			return -ENOMEM;
+		if (!take_mapped(image, map->l_addr, map))
+			take_by_mapping(image, map);
+	}
 	return 0;
 }
 
 int loader_list_read(struct loader_list *list)
 {
-	struct taking taking = { .list = list };
+	int err = -EAGAIN;
 
 	memset(list, 0, sizeof(*list));
-	iterate(take, &taking);
-	/* More may have come in the meantime. */
-	while (taking.images > list->count) {
-		if (make_room(list, taking.images, taking.name_bytes))
-			return -ENOMEM;
-		taking.images = taking.name_bytes = 0;
-		iterate(take, &taking);
+	if (!&_r_debug)
+		return -ENOSYS;
+	for (int i = 0; err == -EAGAIN && i < TRIES; i++) {
+		loader_list_free(list);
+		err = read_nodes(list);
+		if (!err)
+			err = read_images(list);
+		if (!err && !loader_list_is_current(list))
+			err = -EAGAIN;
 	}
-	return 0;
+	return err;
+}
+
+void loader_list_trim(struct loader_list *list)
+{
+	for (size_t i = 0; list->images && i < list->count; i++)
+		free((char *)list->images[i].path);
+	free(list->images);
+	list->images = NULL;
 }
 
 void loader_list_free(struct loader_list *list)
 {
-	free(list->images);
-	free(list->names);
+	loader_list_trim(list);
+	free(list->nodes);
 	memset(list, 0, sizeof(*list));
 }

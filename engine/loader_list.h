@@ -1,35 +1,43 @@
-/* The dynamic loader's list of modules. The calls are the agent thread's.
- *
- * Nothing is allocated while the loader's lock is held: an allocator may walk stacks under a lock of
- * its own, as tcmalloc does where its heap grows, and that walk waits for the loader's. Nor does
- * another thread fork then: its child would never get that lock. */
+/* The dynamic loader's list of modules, as it has it for debuggers (r_debug in <link.h>). None of the
+ * loader's locks is taken: who holds one may be waiting for anything, and the child of a fork would
+ * never get it. So the list may change while it is read; what is returned was all there at one
+ * moment. The calls are the agent thread's. */
 #ifndef ENGINE_LOADER_LIST_H
 #define ENGINE_LOADER_LIST_H
 
+#include <link.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "engine/image.h"
 
-/* How many modules ever came and went: another list has other counts. */
-struct loader_counts {
-	unsigned long long adds, subs; /* both 0: this loader does not count */
+/* An entry of the loader's. */
+struct loader_node {
+	uintptr_t address;
+	struct link_map map;
 };
 
 struct loader_list {
-	struct image *images; /* their paths are the loader's names, and the list's */
-	size_t count;
-	char *names;
-	size_t image_room, name_room; /* what IMAGES and NAMES have */
+	struct loader_node *nodes;
+	struct image *images; /* of each; without headers where these cannot be read */
+	size_t count, room;
 };
 
-/* Once, before the others. Returns 0 or -errno. */
-int loader_list_init(void);
-
-struct loader_counts loader_list_counts(void);
-
-/* Fill LIST, which is the caller's to free whatever comes. Returns 0 or -ENOMEM. */
+/* Fill LIST, which is the caller's to free whatever comes. Returns 0, -ENOMEM, -EAGAIN when it
+ * changes too fast, or -ENOSYS where the loader has none for debuggers. */
 int loader_list_read(struct loader_list *list);
+
+/* True when LIST is still what the loader has. A module may have been replaced by one of the same
+ * name at the same place. */
+bool loader_list_is_current(const struct loader_list *list);
+
+/* True when a module came, as it does behind all others. Takes as long for many as for one. */
+bool loader_list_has_grown(const struct loader_list *list);
+
+/* Keep no more of LIST than these two need. */
+void loader_list_trim(struct loader_list *list);
+
 void loader_list_free(struct loader_list *list);
 
 #endif

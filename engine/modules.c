@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -17,6 +16,8 @@
 #include "engine/image.h"
 #include "engine/lasting_modules.h"
 #include "engine/loader_list.h"
+#include "engine/mapped_file.h"
+#include "engine/memory_check.h"
 #include "engine/module_table.h"
 #include "engine/unwind_map.h"
 
@@ -25,7 +26,7 @@
 static struct {
 	struct module **list; /* by address those that are there, then those that are gone */
 	size_t count, present, capacity;
-	struct loader_counts loader;
+	struct loader_list loader; /* that LIST was last in line with; its nodes alone */
 	bool open, fork_handled;
 
 	/* Replaced maps, and tables of modules gone, until no handler can use them. */
@@ -64,26 +65,12 @@ static bool code_span(const struct image *image, uintptr_t *start, uintptr_t *en
 	return *start < *end;
 }
 
-/* The path that ADDRESS is mapped from, for modules that were opened by a relative one. */
+/* For modules that were opened by a relative path. */
 static char *mapped_path(uintptr_t address)
 {
-	FILE *maps = fopen("/proc/self/maps", "re");
-	unsigned long start, end;
-	char *line = NULL, *path = NULL, *slash;
-	size_t size = 0;
+	struct mapped_file file;
 
-	while (maps && !path && getline(&line, &size, maps) > 0) {
-		if (sscanf(line, "%lx-%lx", &start, &end) != 2 || address < start || address >= end)
-			continue;
-		line[strcspn(line, "\n")] = '\0';
-		slash = strchr(line, '/');
-		path = slash ? strdup(slash) : NULL;
-		break;
-	}
-	free(line);
-	if (maps)
-		fclose(maps);
-	return path;
+	return mapped_file_at(&file, address) ? NULL : file.path;
 }
 
 static char *executable_path(void)
@@ -147,7 +134,7 @@ static struct module *module_new(struct image *image, uintptr_t start, uintptr_t
 	module->end = end;
 	module->bias = image->bias;
 	module->file_offset = offset_of(image, start);
-	module->build_id_size = image_build_id(image, module->build_id);
+	module->build_id_size = image_build_id(image, module->build_id, &module->build_id_address);
 	module->loaded_ticks = clock_ticks();
 	module->pending = module_table_can_wait(image, start);
 	if (!module->pending)
@@ -245,6 +232,7 @@ static bool same_module(const struct module *module, const struct image *image, 
 			uintptr_t end)
 {
 	uint8_t id[IMAGE_BUILD_ID_MAX];
+	uint64_t address;
 	size_t size;
 
 	if (module->start != start || module->end != end || module->bias != image->bias)
@@ -252,7 +240,7 @@ static bool same_module(const struct module *module, const struct image *image, 
 	if (image->path[0] == '/' && strcmp(module->path, "[vdso]") &&
 	    strcmp(module->path, image->path))
 		return false;
-	size = image_build_id(image, id);
+	size = image_build_id(image, id, &address);
 	return size == module->build_id_size && !memcmp(id, module->build_id, size);
 }
 
@@ -337,20 +325,34 @@ static bool any_is_due(void)
 	return false;
 }
 
+/* Another module with the same entry of the loader's has another build-id. */
+static bool build_ids_stay(void)
+{
+	struct memory_check check = { .count = 0 };
+
+	for (size_t i = 0; i < modules.present; i++)
+		memory_check_add(&check, modules.list[i]->bias + modules.list[i]->build_id_address,
+				 modules.list[i]->build_id, modules.list[i]->build_id_size);
+	return memory_check_end(&check);
+}
+
+bool modules_have_grown(void)
+{
+	return modules.open && (loader_list_has_grown(&modules.loader) || any_is_due());
+}
+
 int modules_refresh(void)
 {
-	struct loader_counts counts;
 	struct loader_list loaded;
-	bool changed = false;
+	bool changed;
 	int err;
 
 	if (!modules.open)
 		return -EINVAL;
 	reclaim();
-	counts = loader_list_counts();
-	/* A loader that does not count is looked through every time. */
-	if (counts.adds && !memcmp(&counts, &modules.loader, sizeof(counts)) && !any_is_due())
+	if (loader_list_is_current(&modules.loader) && build_ids_stay() && !any_is_due())
 		return 0;
+	loader_list_free(&modules.loader);
 	err = loader_list_read(&loaded);
 	if (!err && !modules.count) /* at first; they are always the same */
 		err = lasting_modules_each(&loaded, cfi_lookup_lasting);
@@ -359,19 +361,20 @@ int modules_refresh(void)
 	changed = modules.stale;
 	if (changed && !publish())
 		retire_tables();
-	if (!err && !modules.stale)
-		modules.loader = counts;
-	loader_list_free(&loaded);
-	return err ? err : changed;
+	if (!err && !modules.stale) {
+		modules.loader = loaded;
+		loader_list_trim(&modules.loader);
+	} else {
+		loader_list_free(&loaded);
+	}
+	/* What changes too fast is looked at the next time. */
+	return err && err != -EAGAIN ? err : changed;
 }
 
 int modules_open(void)
 {
 	int result;
 
-	result = loader_list_init();
-	if (result)
-		return result;
 	if (!modules.fork_handled) {
 		result = pthread_atfork(NULL, NULL, unwind_map_after_fork);
 		if (result)
@@ -398,7 +401,7 @@ void modules_close(void)
 	free(modules.list);
 	modules.list = NULL;
 	modules.count = modules.present = modules.capacity = 0;
-	modules.loader = (struct loader_counts){ 0 };
+	loader_list_free(&modules.loader);
 	modules.open = false;
 	reclaim();
 }

@@ -18,7 +18,8 @@ struct module {
 	uint64_t file_offset; /* of start */
 	const char *path;     /* absolute where it could be found out; "[vdso]" for the vDSO */
 	uint8_t build_id[32];
-	size_t build_id_size; /* 0: none */
+	size_t build_id_size;      /* 0: none */
+	uint64_t build_id_address; /* by its link */
 	uint64_t loaded_ticks;
 	uint64_t unloaded_ticks; /* 0: still there */
 
@@ -35,9 +36,13 @@ int modules_open(void);
  * kept for the next modules_open(). */
 void modules_close(void);
 
-/* Look for modules that came or went, and compile the tables that are worth it by now. Costs a
- * microsecond when there are none. Returns 1 when something changed, 0, or -errno; after an error all known modules are still known. */
+/* Look for modules that came or went, and compile the tables that are worth it by now. Returns 1 when
+ * something changed, 0, or -errno; after an error all known modules are still known. */
 int modules_refresh(void);
+
+/* Whether modules_refresh() has something to do now; modules that went are not looked for. Takes two
+ * microseconds, and that one takes one for each module. */
+bool modules_have_grown(void);
 
 /* The module that has PC, or had it, the newest such; NULL when there is none. Valid until
  * modules_forget(), as are the modules of the list. */

@@ -1,5 +1,6 @@
 #!/bin/bash
-# The agent allocates nothing while it holds the loader's lock, whatever is loaded or goes.
+# The agent allocates nothing while it holds the loader's lock, whatever is loaded or goes, and goes
+# on reporting while the program holds it.
 . "$(dirname "$0")/mem.inc"
 
 ${CC:-cc} -std=gnu11 -D_GNU_SOURCE -O2 -shared -fPIC -o "$work/strict.so" \
@@ -46,3 +47,52 @@ for mem in off 4k; do
 		"$work/loads" 2>"$work/err" || fail "NATIVE_MEM=$mem: status $?: $(cat "$work/err")"
 done
 [ -n "$(ls "$work/out")" ] || fail "no report"
+
+# Until there are reports of it, 20 s at most.
+cat >"$work/holds.c" <<'C'
+#include <glob.h>
+#include <link.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+static size_t reports(void)
+{
+	glob_t found;
+	size_t count = glob(getenv("REPORTS"), 0, NULL, &found) ? 0 : found.gl_pathc;
+
+	globfree(&found);
+	return count;
+}
+
+static int held(struct dl_phdr_info *info, size_t size, void *data)
+{
+	time_t end = time(NULL) + 20;
+	size_t before = reports();
+
+	(void)info, (void)size, (void)data;
+	while (reports() < before + 3) {
+		for (volatile int i = 0; i < 10000000; i++)
+			;
+		if (time(NULL) > end)
+			_Exit(9);
+	}
+	return 1;
+}
+
+int main(void)
+{
+	/* The agent has the loader look for functions when it starts. */
+	for (int i = 0; i < 20000 && !reports(); i++)
+		usleep(1000);
+	dl_iterate_phdr(held, NULL);
+	_Exit(0);
+}
+C
+${CC:-cc} -std=gnu11 -D_GNU_SOURCE -O1 -rdynamic -o "$work/holds" "$work/holds.c" || exit 1
+REPORTS="$work/out/*.jfr" ASPROF_AGENT_REPORTING_INTERVAL=1s preloaded "$work/holds" 2>"$work/err" ||
+	fail "no reports while the loader's lock is held: status $?: $(cat "$work/err")"
+for report in "$work"/out/*.jfr; do
+	"$B/asprof-agent" collapsed "$report"
+done >"$work/stacks"
+grep -q ';held' "$work/stacks" || fail "what runs meanwhile has no name: $(cat "$work/stacks")"

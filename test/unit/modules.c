@@ -407,7 +407,7 @@ START_TEST(walks_meet_changes)
 }
 END_TEST
 
-/* A child forked while the refresher is at the loader's list can use the loader. */
+/* A child forked while the refresher is at the loader's list can use the loader, and has a list. */
 START_TEST(fork_meets_refresh)
 {
 	pthread_t refresher;
@@ -421,7 +421,7 @@ START_TEST(fork_meets_refresh)
 		pid = fork();
 		if (!pid) {
 			alarm(20);
-			_exit(modules_refresh() < 0);
+			_exit(modules_refresh() < 0 || !dlopen(NULL, RTLD_NOW));
 		}
 		ck_assert_int_gt(pid, 0);
 		ck_assert_int_eq(waitpid(pid, &status, 0), pid);

@@ -1,0 +1,68 @@
+/* Compares by one system call for many places. */
+#include "engine/memory_check.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "engine/memory_reader.h"
+
+/* Returns false where the call is refused, or one place is not there. */
+static bool read_all(const struct memory_check *check, void *data, size_t size)
+{
+	struct iovec to = { .iov_base = data, .iov_len = size };
+	/* See memory_copy_some(). */
+	ssize_t n = process_vm_readv(gettid(), &to, 1, check->places, check->count, 0);
+
+	return n == (ssize_t)size;
+}
+
+static bool read_each(const struct memory_check *check, uint8_t *data)
+{
+	for (size_t i = 0; i < check->count; i++) {
+		const struct iovec *place = &check->places[i];
+
+		if (!memory_copy(data, (uintptr_t)place->iov_base, place->iov_len))
+			return false;
+		data += place->iov_len;
+	}
+	return true;
+}
+
+static bool all_as_expected(const struct memory_check *check)
+{
+	uint8_t data[MEMORY_CHECK_PLACES * MEMORY_CHECK_BYTES], *at = data;
+	size_t size = 0;
+
+	for (size_t i = 0; i < check->count; i++)
+		size += check->places[i].iov_len;
+	if (!read_all(check, data, size) && !read_each(check, data))
+		return false;
+	for (size_t i = 0; i < check->count; i++) {
+		if (memcmp(at, check->expected[i], check->places[i].iov_len))
+			return false;
+		at += check->places[i].iov_len;
+	}
+	return true;
+}
+
+bool memory_check_end(struct memory_check *check)
+{
+	if (check->count && !check->failed)
+		check->failed = !all_as_expected(check);
+	check->count = 0;
+	return !check->failed;
+}
+
+void memory_check_add(struct memory_check *check, uintptr_t address, const void *expected,
+		      size_t size)
+{
+	if (size > MEMORY_CHECK_BYTES)
+		check->failed = true;
+	if (check->count == MEMORY_CHECK_PLACES)
+		memory_check_end(check);
+	if (check->failed || !size)
+		return;
+	check->places[check->count] =
+		(struct iovec){ .iov_base = (void *)address, .iov_len = size };
+	check->expected[check->count++] = expected;
+}
