@@ -50,28 +50,20 @@ done
 
 # Until there are reports of it, 20 s at most.
 cat >"$work/holds.c" <<'C'
-#include <glob.h>
 #include <link.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
-static size_t reports(void)
-{
-	glob_t found;
-	size_t count = glob(getenv("REPORTS"), 0, NULL, &found) ? 0 : found.gl_pathc;
-
-	globfree(&found);
-	return count;
-}
+#include "test/programs/reports.h"
 
 static int held(struct dl_phdr_info *info, size_t size, void *data)
 {
 	time_t end = time(NULL) + 20;
-	size_t before = reports();
+	size_t before = reports(getenv("REPORTS"));
 
 	(void)info, (void)size, (void)data;
-	while (reports() < before + 3) {
+	while (reports(getenv("REPORTS")) < before + 3) {
 		for (volatile int i = 0; i < 10000000; i++)
 			;
 		if (time(NULL) > end)
@@ -83,13 +75,13 @@ static int held(struct dl_phdr_info *info, size_t size, void *data)
 int main(void)
 {
 	/* The agent has the loader look for functions when it starts. */
-	for (int i = 0; i < 20000 && !reports(); i++)
+	for (int i = 0; i < 20000 && !reports(getenv("REPORTS")); i++)
 		usleep(1000);
 	dl_iterate_phdr(held, NULL);
 	_Exit(0);
 }
 C
-${CC:-cc} -std=gnu11 -D_GNU_SOURCE -O1 -rdynamic -o "$work/holds" "$work/holds.c" || exit 1
+${CC:-cc} -std=gnu11 -D_GNU_SOURCE -O1 -rdynamic -I. -o "$work/holds" "$work/holds.c" || exit 1
 REPORTS="$work/out/*.jfr" ASPROF_AGENT_REPORTING_INTERVAL=1s preloaded "$work/holds" 2>"$work/err" ||
 	fail "no reports while the loader's lock is held: status $?: $(cat "$work/err")"
 for report in "$work"/out/*.jfr; do
