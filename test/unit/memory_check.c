@@ -16,7 +16,8 @@ static bool all_hold(void)
 	struct memory_check check = { .count = 0 };
 
 	for (size_t i = 0; i < PLACES; i++)
-		memory_check_add(&check, (uintptr_t)there[i], expected[i], 1 + i % MEMORY_CHECK_BYTES);
+		memory_check_add(&check, (uintptr_t)there[i], expected[i],
+				 1 + i % MEMORY_CHECK_BYTES);
 	return memory_check_end(&check);
 }
 
@@ -44,7 +45,8 @@ END_TEST
 START_TEST(gone)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	uint8_t *memory = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *memory =
+		mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct memory_check check = { .count = 0 };
 	const uint8_t zero = 0;
 
