@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/engine_dl.h"
+#include "core/loader_gate.h"
 #include "core/log.h"
 #include "core/own_fds.h"
 #include "engine/builtin.h"
@@ -99,14 +100,17 @@ static void choose_mem_engine(struct agent_equipment *equipment, const struct co
 
 int engines_open(struct agent_equipment *equipment, const struct config *c, struct wake *wake)
 {
-	int err = choose_engine(&equipment->engine, c, wake);
+	int err;
 
-	if (err)
-		return err;
-	choose_mem_engine(equipment, c, wake);
-	if (c->native_mem_bytes != OPTION_OFF)
-		look_at_allocators();
-	return 0;
+	loader_gate_enter();
+	err = choose_engine(&equipment->engine, c, wake);
+	if (!err) {
+		choose_mem_engine(equipment, c, wake);
+		if (c->native_mem_bytes != OPTION_OFF)
+			look_at_allocators();
+	}
+	loader_gate_leave();
+	return err;
 }
 
 bool engines_may_sample_mem(const struct config *c)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/agent.h"
+#include "core/loader_gate.h"
 #include "core/log.h"
 #include "engine/mem.h"
 #include "engine/mem_events.h"
@@ -174,6 +175,8 @@ static int set_hooks(void)
 
 	if (!err)
 		err = -pthread_atfork(NULL, NULL, in_forked_child);
+	if (!err)
+		err = loader_gate_init();
 	if (err) {
 		log_error("cannot hook into the program: %s; profiling is off in this process",
 			  strerror(-err));

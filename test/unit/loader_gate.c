@@ -1,0 +1,110 @@
+/* core/loader_gate: a fork waits for who is in it, and not for ever. */
+#include "core/loader_gate.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "test/fixtures/suite.h"
+
+static sem_t entered, may_leave;
+static atomic_bool inside;
+
+static void *stay(void *argument)
+{
+	loader_gate_enter();
+	loader_gate_enter();
+	atomic_store(&inside, true);
+	sem_post(&entered);
+	sem_wait(&may_leave);
+	loader_gate_leave();
+	nanosleep(&(struct timespec){ .tv_nsec = 50000000 }, NULL);
+	atomic_store(&inside, false);
+	loader_gate_leave();
+	return argument;
+}
+
+static pthread_t begin_to_stay(void)
+{
+	pthread_t thread;
+
+	ck_assert_int_eq(pthread_create(&thread, NULL, stay, NULL), 0);
+	sem_wait(&entered);
+	return thread;
+}
+
+/* Returns whether somebody was inside when it forked; the child can enter. */
+static int fork_once(void)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		int was_inside = atomic_load(&inside);
+
+		alarm(20);
+		loader_gate_enter();
+		loader_gate_leave();
+		_exit(was_inside);
+	}
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static void set_up(void)
+{
+	sem_init(&entered, 0, 0);
+	sem_init(&may_leave, 0, 0);
+	ck_assert_int_eq(loader_gate_init(), 0);
+}
+
+START_TEST(fork_waits)
+{
+	pthread_t thread = begin_to_stay();
+
+	sem_post(&may_leave);
+	ck_assert_int_eq(fork_once(), 0);
+	pthread_join(thread, NULL);
+	ck_assert_int_eq(fork_once(), 0);
+}
+END_TEST
+
+START_TEST(not_for_ever)
+{
+	pthread_t thread = begin_to_stay();
+	uint64_t before = clock_monotonic_ns();
+
+	ck_assert_int_eq(fork_once(), 1);
+	ck_assert_uint_ge(clock_monotonic_ns() - before, LOADER_GATE_WAIT_S * 1000000000ull);
+	sem_post(&may_leave);
+	pthread_join(thread, NULL);
+	ck_assert_int_eq(fork_once(), 0);
+}
+END_TEST
+
+START_TEST(own_fork)
+{
+	loader_gate_enter();
+	ck_assert_int_eq(fork_once(), 0);
+	loader_gate_leave();
+	ck_assert_int_eq(fork_once(), 0);
+}
+END_TEST
+
+int main(void)
+{
+	TCase *tests = tcase_create("all");
+
+	tcase_add_checked_fixture(tests, set_up, NULL);
+	tcase_set_timeout(tests, 60);
+	tcase_add_test(tests, fork_waits);
+	tcase_add_test(tests, not_for_ever);
+	tcase_add_test(tests, own_fork);
+	return suite_run(tests);
+}
