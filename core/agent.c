@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "core/clock.h"
+#include "core/engine_calls.h"
 #include "core/engine_command.h"
 #include "core/failure.h"
 #include "core/futex.h"
@@ -224,5 +225,6 @@ void agent_forget(void)
 	atomic_store(&agent.state, AGENT_NONE);
 	atomic_store(&agent.flushes_done, atomic_load(&agent.flushes_asked));
 	engine_answer_forget();
+	engine_calls_forget();
 	own_thread_forget();
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/seccomp.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -108,12 +109,22 @@ static DIR *engine_opendir(const char *path)
 	return dir;
 }
 
-/* Between commands, and while it starts, it writes its log on standard output. */
+static atomic_bool is_child;
+
+void engine_calls_forget(void)
+{
+	atomic_store(&is_child, true);
+}
+
+/* Between commands, and while it starts, it writes its log on standard output. In a forked child it
+ * goes on writing of each thread and library into the recording, which is the parent's. */
 static ssize_t engine_write(int fd, const void *data, size_t length)
 {
 	const char *text = data;
 	int shown = (int)length;
 
+	if (atomic_load_explicit(&is_child, memory_order_relaxed))
+		return (ssize_t)length;
 	if (fd != STDOUT_FILENO)
 		return write(fd, data, length);
 	while (shown && text[shown - 1] == '\n')

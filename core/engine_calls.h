@@ -1,11 +1,15 @@
 /* What async-profiler calls instead of the C library's functions, so that the program does not
  * notice it: its descriptors are numbered high, the limit of their number stays the program's,
- * and standard output too; and that exit does not wait for a sleeper. */
+ * and standard output too; that exit does not wait for a sleeper, and that a forked child writes
+ * nothing into its parent's recording. */
 #ifndef CORE_ENGINE_CALLS_H
 #define CORE_ENGINE_CALLS_H
 
 /* Of the library that INSIDE points into, after dlopen and before its first call.
  * Returns 0 or -errno. */
 int engine_calls_redirect(const void *inside);
+
+/* In a forked child. */
+void engine_calls_forget(void);
 
 #endif

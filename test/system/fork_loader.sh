@@ -1,6 +1,6 @@
 #!/bin/bash
 # A child can use the dynamic loader whenever it was forked: also while the agent has it load
-# async-profiler, or the engine asks it what is loaded.
+# async-profiler, or the engine asks it what is loaded. And nothing of it is in its parent's reports.
 . "$(dirname "$0")/agent.inc"
 
 # Until the second report, 60 s at most.
@@ -54,6 +54,7 @@ forks() {
 		ASPROF_AGENT_REPORTING_INTERVAL=1s ASPROF_AGENT_LOCAL_DIR=$work/out \
 		LD_PRELOAD=$preload "$work/forks" "$work/out/*.jfr" >"$work/said" 2>&1 ||
 		fail "$1: $(cat "$work/said")"
+	! grep -aq 'libm\.so' "$work"/out/*.jfr || fail "$1: a child wrote into its parent's recording"
 }
 
 forks builtin
