@@ -2,19 +2,31 @@
 #include "core/loader_gate.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <time.h>
 
 static pthread_mutex_t gate = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static __thread bool fork_holds; /* several threads may be between prepare and the rest */
 
-static void fork_prepare(void)
+/* A fork has waited in vain: those behind it do not wait as well. */
+static atomic_bool overdue;
+
+static bool take_gate(void)
 {
 	struct timespec until;
 
+	if (atomic_load(&overdue))
+		return !pthread_mutex_trylock(&gate);
 	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += LOADER_GATE_WAIT_S;
-	fork_holds = !pthread_mutex_clocklock(&gate, CLOCK_MONOTONIC, &until);
+	return !pthread_mutex_clocklock(&gate, CLOCK_MONOTONIC, &until);
+}
+
+static void fork_prepare(void)
+{
+	fork_holds = take_gate();
+	atomic_store(&overdue, !fork_holds);
 }
 
 static void fork_parent(void)
