@@ -17,8 +17,8 @@ static __thread bool fork_holds; /* several threads may be between prepare and t
 /* A fork has waited in vain: those behind it do not wait as well. */
 static atomic_bool overdue;
 
-/* (Not by pthread_mutex_clocklock(3), which thread sanitizers do not know; and the other one with an
- * end takes a clock that may be set.) */
+/* (Not by pthread_mutex_clocklock(3), which thread sanitizers do not know; and the other one with
+ * an end takes a clock that may be set.) */
 static bool take_gate(void)
 {
 	static const struct timespec a_moment = { .tv_nsec = 1000000 };

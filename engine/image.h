@@ -32,8 +32,8 @@ int image_read(const struct image *image, uint64_t address, void *data, size_t s
 /* True when image_read gives what the loader relocated. */
 bool image_is_memory(const struct image *image);
 
-/* The build-id as it is in memory; its link address goes to *ADDRESS. Returns its size, 0 when there
- * is none. */
+/* The build-id as it is in memory; its link address goes to *ADDRESS. Returns its size, 0 when
+ * there is none. */
 size_t image_build_id(const struct image *image, uint8_t id[IMAGE_BUILD_ID_MAX], uint64_t *address);
 
 /* The loaded segment that has link address ADDRESS in its file, or NULL. */

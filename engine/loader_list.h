@@ -1,7 +1,7 @@
-/* The dynamic loader's list of modules, as it has it for debuggers (r_debug in <link.h>). None of the
- * loader's locks is taken: who holds one may be waiting for anything, and the child of a fork would
- * never get it. So the list may change while it is read; what is returned was all there at one
- * moment. The calls are the agent thread's. */
+/* The dynamic loader's list of modules, as it has it for debuggers (r_debug in <link.h>). None of
+ * the loader's locks is taken: who holds one may be waiting for anything, and the child of a fork
+ * would never get it. So the list may change while it is read; what is returned was all there at
+ * one moment. The calls are the agent thread's. */
 #ifndef ENGINE_LOADER_LIST_H
 #define ENGINE_LOADER_LIST_H
 

@@ -36,12 +36,12 @@ int modules_open(void);
  * kept for the next modules_open(). */
 void modules_close(void);
 
-/* Look for modules that came or went, and compile the tables that are worth it by now. Returns 1 when
- * something changed, 0, or -errno; after an error all known modules are still known. */
+/* Look for modules that came or went, and compile the tables that are worth it by now. Returns 1
+ * when something changed, 0, or -errno; after an error all known modules are still known. */
 int modules_refresh(void);
 
-/* Whether modules_refresh() has something to do now; modules that went are not looked for. Takes two
- * microseconds, and that one takes one for each module. */
+/* Whether modules_refresh() has something to do now; modules that went are not looked for. Takes
+ * two microseconds, and that one takes one for each module. */
 bool modules_have_grown(void);
 
 /* The module that has PC, or had it, the newest such; NULL when there is none. Valid until

@@ -46,8 +46,9 @@ static void tell_exit(void)
 	exit_tell(EXITING_NORMALLY);
 }
 
-/* async-profiler's library has objects that are destroyed at exit. Handlers run in the reverse order
- * of their registration: one that is registered after its start stops it while they are there. */
+/* async-profiler's library has objects that are destroyed at exit. Handlers run in the reverse
+ * order of their registration: one that is registered after its start stops it while they are
+ * there. */
 static void on_started(void)
 {
 	static bool registered;
