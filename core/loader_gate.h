@@ -7,9 +7,9 @@
 #define CORE_LOADER_GATE_H
 
 /* A fork waits for who is in the gate, but no longer: the thread that forks may hold the lock that
- * the other waits for. async-profiler takes half a second to read the symbols of a large program,
- * and longer where there is not a whole processor for it. After one that waited so long the next
- * ones do not. */
+ * the other waits for. async-profiler takes 0.2 s to read the symbols of a library of 110 MB, and
+ * longer where there is not a whole processor for it. After one that waited so long the next ones
+ * do not. */
 #define LOADER_GATE_WAIT_S 5
 
 /* Once, at load. Returns 0 or -errno. */
