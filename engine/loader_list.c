@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "engine/elf.h"
 #include "engine/mapped_file.h"
@@ -113,8 +114,13 @@ static bool take_mapped(struct image *image, uintptr_t start, const struct link_
 	       take_headers(image, elf, map);
 }
 
-/* Where the file's beginning is not at link address 0, as of a program at a fixed place; or where a
- * tool has moved the headers to the file's end. */
+/* Its beginning is not at link address 0 where it was linked to a fixed place. */
+static bool take_program(struct image *image, const struct link_map *map)
+{
+	return take_mapped(image, getauxval(AT_PHDR) & ~(MEMORY_PAGE - 1), map);
+}
+
+/* For libraries of that kind, and where a tool has moved the headers to the file's end. */
 static void take_by_mapping(struct image *image, const struct link_map *map)
 {
 	struct mapped_file file;
@@ -159,7 +165,7 @@ static int read_images(struct loader_list *list)
 		image->path = read_string((uintptr_t)map->l_name);
 		if (!image->path)
 			return -ENOMEM;
-		if (!take_mapped(image, map->l_addr, map))
+		if (!take_mapped(image, map->l_addr, map) && (i || !take_program(image, map)))
 			take_by_mapping(image, map);
 	}
 	return 0;

@@ -2,10 +2,14 @@
 #include "engine/mapped_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "core/fd.h"
 
 struct mapping {
 	unsigned long start, end, offset, inode;
@@ -19,9 +23,9 @@ static bool same_file(const struct mapping *a, const struct mapping *b)
 
 int mapped_file_at(struct mapped_file *file, uintptr_t address)
 {
-	FILE *maps = fopen("/proc/self/maps", "re");
+	int fd = fd_raise(open("/proc/self/maps", O_RDONLY | O_CLOEXEC)), err = -ENOENT;
+	FILE *maps = fd < 0 ? NULL : fdopen(fd, "r");
 	struct mapping mapping, first = { .start = 0 };
-	int err = maps ? -ENOENT : -errno;
 	char *line = NULL, *path;
 	size_t size = 0;
 
@@ -45,5 +49,7 @@ int mapped_file_at(struct mapped_file *file, uintptr_t address)
 	free(line);
 	if (maps)
 		fclose(maps);
-	return err;
+	else if (fd >= 0)
+		close(fd);
+	return maps ? err : fd < 0 ? fd : -ENOMEM;
 }
