@@ -27,13 +27,8 @@ static void read_name(char name[NAME_BYTES], struct candidate *candidate, uint64
 {
 	struct memory_reader reader = { .block = &candidate->block };
 
-	for (size_t i = 0; i < NAME_BYTES; i++) {
-		if (!memory_read(&reader, &name[i], candidate->names + offset + i, 1))
-			break;
-		if (!name[i])
-			return;
-	}
-	name[0] = '\0'; /* there is none, or one that nobody would choose */
+	if (!memory_read_string(&reader, name, NAME_BYTES, candidate->names + offset))
+		name[0] = '\0'; /* there is none, or one that nobody would choose */
 }
 
 /* The loader has made most of these absolute, where it may write. */

@@ -135,20 +135,13 @@ static void take_by_mapping(struct image *image, const struct link_map *map)
 
 static char *read_string(uintptr_t address)
 {
-	char *text = malloc(PATH_BYTES), *fitting;
 	struct memory_block block;
 	struct memory_reader reader = { .block = &block };
-	size_t length = 0;
+	char text[PATH_BYTES];
 
 	memory_block_init(&block);
-	if (!text)
-		return NULL;
-	while (length < PATH_BYTES - 1 &&
-	       memory_read(&reader, &text[length], address + length, 1) && text[length])
-		length++;
-	text[length] = '\0';
-	fitting = realloc(text, length + 1);
-	return fitting ? fitting : text;
+	memory_read_string(&reader, text, sizeof(text), address);
+	return strdup(text);
 }
 
 static int read_images(struct loader_list *list)

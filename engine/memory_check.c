@@ -1,21 +1,12 @@
 /* Compares by one system call for many places. */
 #include "engine/memory_check.h"
 
+#include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "engine/memory_reader.h"
 
-/* Returns false where the call is refused, or one place is not there. */
-static bool read_all(const struct memory_check *check, void *data, size_t size)
-{
-	struct iovec to = { .iov_base = data, .iov_len = size };
-	/* See memory_copy_some(). */
-	ssize_t n = process_vm_readv(gettid(), &to, 1, check->places, check->count, 0);
-
-	return n == (ssize_t)size;
-}
-
+/* Where a sandbox refuses to read all at once. */
 static bool read_each(const struct memory_check *check, uint8_t *data)
 {
 	for (size_t i = 0; i < check->count; i++) {
@@ -32,10 +23,12 @@ static bool all_as_expected(const struct memory_check *check)
 {
 	uint8_t data[MEMORY_CHECK_PLACES * MEMORY_CHECK_BYTES], *at = data;
 	size_t size = 0;
+	long n;
 
 	for (size_t i = 0; i < check->count; i++)
 		size += check->places[i].iov_len;
-	if (!read_all(check, data, size) && !read_each(check, data))
+	n = memory_copy_places(data, size, check->places, check->count);
+	if (n != (long)size && (n >= 0 || n == -EFAULT || !read_each(check, data)))
 		return false;
 	for (size_t i = 0; i < check->count; i++) {
 		if (memcmp(at, check->expected[i], check->places[i].iov_len))

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 
 #define SIGSET_BYTES 8
 
@@ -35,14 +34,21 @@ static bool copy_after_probe(void *data, uintptr_t address, size_t size)
 	return true;
 }
 
-long memory_copy_some(void *data, uintptr_t address, size_t size)
+long memory_copy_places(void *data, size_t size, const struct iovec *places, size_t count)
 {
 	struct iovec to = { .iov_base = data, .iov_len = size };
-	struct iovec from = { .iov_base = (void *)address, .iov_len = size };
 	/* The thread's own number: that of the process has no memory once the main thread ended. */
 	long self = arch_syscall4(SYS_gettid, 0, 0, 0, 0);
 
-	return arch_syscall6(SYS_process_vm_readv, self, (long)&to, 1, (long)&from, 1, 0);
+	return arch_syscall6(SYS_process_vm_readv, self, (long)&to, 1, (long)places, (long)count,
+			     0);
+}
+
+long memory_copy_some(void *data, uintptr_t address, size_t size)
+{
+	struct iovec from = { .iov_base = (void *)address, .iov_len = size };
+
+	return memory_copy_places(data, size, &from, 1);
 }
 
 bool memory_copy(void *data, uintptr_t address, size_t size)
@@ -101,4 +107,17 @@ bool memory_read(struct memory_reader *reader, void *data, uintptr_t address, si
 		memcpy(to, reader->block->bytes + skip, part);
 	}
 	return true;
+}
+
+bool memory_read_string(struct memory_reader *reader, char *text, size_t size, uintptr_t address)
+{
+	size_t length = 0;
+
+	while (length < size && memory_read(reader, &text[length], address + length, 1)) {
+		if (!text[length])
+			return true;
+		length++;
+	}
+	text[length < size ? length : size - 1] = '\0';
+	return false;
 }

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/uio.h>
 
 #include "engine/unwind_arch.h"
 
@@ -59,12 +60,19 @@ static inline bool memory_read_word(struct memory_reader *reader, uintptr_t addr
 	return true;
 }
 
-/* The same without a reader, for no more than a page that is met once. */
+/* Read the string at ADDRESS, cut to SIZE - 1 bytes. False when it is longer, or cannot all be read:
+ * then TEXT has what comes before. */
+bool memory_read_string(struct memory_reader *reader, char *text, size_t size, uintptr_t address);
+
+/* The same as memory_read() without a reader, for no more than a page that is met once. */
 bool memory_copy(void *data, uintptr_t address, size_t size);
 
-/* Copy what can be copied of SIZE bytes. Returns how many, or -errno where a sandbox refuses the call, or
- * -EFAULT when the first cannot be read. */
+/* Copy what can be copied of SIZE bytes. Returns how many, or -errno where a sandbox refuses the
+ * call, or -EFAULT when the first cannot be read. */
 long memory_copy_some(void *data, uintptr_t address, size_t size);
+
+/* Likewise from COUNT places, of SIZE bytes together, one after another to DATA. */
+long memory_copy_places(void *data, size_t size, const struct iovec *places, size_t count);
 
 /* True when the byte at ADDRESS can be read now. */
 bool memory_probe(uintptr_t address);

@@ -99,6 +99,33 @@ START_TEST(no_memory)
 }
 END_TEST
 
+/* Up to where it ends, or TEXT does, or memory. */
+START_TEST(strings)
+{
+	char *page = (char *)lone_page(), *last = page + MEMORY_PAGE - 4;
+	char text[8];
+
+	memset(page, 'x', MEMORY_PAGE);
+	memcpy(last, "end", 4);
+	ck_assert(memory_read_string(&reader, text, sizeof(text), (uintptr_t)last));
+	ck_assert_str_eq(text, "end");
+	ck_assert(memory_read_string(&reader, text, 4, (uintptr_t)last));
+	ck_assert_str_eq(text, "end");
+	ck_assert(!memory_read_string(&reader, text, 3, (uintptr_t)last));
+	ck_assert_str_eq(text, "en");
+	ck_assert(!memory_read_string(&reader, text, sizeof(text), (uintptr_t)page));
+	ck_assert_str_eq(text, "xxxxxxx");
+
+	last[3] = 'x';
+	setup(); /* the block is a copy */
+	ck_assert(!memory_read_string(&reader, text, sizeof(text), (uintptr_t)last));
+	ck_assert_str_eq(text, "endx");
+	ck_assert(!memory_read_string(&reader, text, sizeof(text), (uintptr_t)page - 1));
+	ck_assert_str_eq(text, "");
+	munmap(page - MEMORY_PAGE, 3 * MEMORY_PAGE);
+}
+END_TEST
+
 START_TEST(what_stays_is_not_copied)
 {
 	uint8_t *page = lone_page();
@@ -209,6 +236,7 @@ int main(void)
 	tcase_add_test(tests, edges);
 	tcase_add_test(tests, edges_without_the_call);
 	tcase_add_test(tests, no_memory);
+	tcase_add_test(tests, strings);
 	tcase_add_test(tests, what_stays_is_not_copied);
 	tcase_add_test(tests, what_is_next_stays);
 	tcase_add_test(tests, copies_are_bounded);
