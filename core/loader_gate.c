@@ -9,8 +9,6 @@
 
 #include "core/clock.h"
 
-#define NS_PER_S 1000000000ull
-
 static pthread_mutex_t gate = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static __thread bool fork_holds; /* several threads may be between prepare and the rest */
 
@@ -22,7 +20,7 @@ static atomic_bool overdue;
 static bool take_gate(void)
 {
 	static const struct timespec a_moment = { .tv_nsec = 1000000 };
-	uint64_t end_ns = clock_monotonic_ns() + LOADER_GATE_WAIT_S * NS_PER_S;
+	uint64_t end_ns = clock_monotonic_ns() + LOADER_GATE_WAIT_NS;
 
 	while (pthread_mutex_trylock(&gate)) {
 		if (atomic_load(&overdue) || clock_monotonic_ns() >= end_ns)

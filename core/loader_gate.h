@@ -10,7 +10,7 @@
  * the other waits for. async-profiler takes 0.2 s to read the symbols of a library of 110 MB, and
  * longer where there is not a whole processor for it. After one that waited so long the next ones
  * do not. */
-#define LOADER_GATE_WAIT_S 5
+#define LOADER_GATE_WAIT_NS 5000000000u
 
 /* Once, at load. Returns 0 or -errno. */
 int loader_gate_init(void);
