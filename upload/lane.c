@@ -14,7 +14,7 @@
 #define SECOND_NS 1000000000ull
 
 #define BACKOFF_FIRST_NS SECOND_NS
-#define BACKOFF_MAX_NS   (300 * SECOND_NS)
+#define BACKOFF_MAX_NS   (30 * SECOND_NS)
 #define DRAIN_PAUSE_NS   (SECOND_NS / 10)
 
 /* From here on the pause is the longest. */

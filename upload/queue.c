@@ -9,10 +9,10 @@
 #include "core/log.h"
 #include "upload/lane.h"
 
-/* What waits in memory is the program's memory: a limit that was set for a disk is too much. */
-#define MEMORY_MAX_BYTES (64ull << 20)
-
 #define CLOSE_WAIT_NS 200000000ull
+
+/* The process is not waited for any longer than a drain takes: what is lost is said before. */
+#define SAY_NS 50000000ull
 
 struct queue {
 	struct reporter reporter;
@@ -22,6 +22,8 @@ struct queue {
 	uint64_t last_second; /* in which a report ended */
 	unsigned int same_second;
 	int spool_said; /* the failure that was said last; 0 after a success */
+	bool full_said; /* that the oldest go for room; false when nothing waits any more */
+	bool lost_said;
 };
 
 static void count_losses(const struct queue *queue, struct report_losses *out)
@@ -71,6 +73,45 @@ static unsigned int deliver_now(struct queue *queue, const struct report *report
 	return pending;
 }
 
+/* What nobody will come to deliver. */
+static size_t count_forgotten(const struct queue *queue)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < queue->lanes.store_count; i++)
+		count += queue->lanes.stores[i]->waiting;
+	return count;
+}
+
+static void say_lost(struct queue *queue)
+{
+	size_t count = count_forgotten(queue);
+
+	if (!count || queue->lost_said)
+		return;
+	log_error("%zu report%s %s not delivered and %s lost%s", count, count == 1 ? "" : "s",
+		  count == 1 ? "was" : "were", count == 1 ? "is" : "are",
+		  queue->config->spool_dir ? "" : "; set " OPTION_PREFIX "SPOOL_DIR to keep them");
+	queue->lost_said = true;
+}
+
+/* Once for each time that too much waits. */
+static void say_full(struct queue *queue, uint64_t full_before)
+{
+	struct report_losses losses;
+
+	count_losses(queue, &losses);
+	if (losses.full == full_before) {
+		queue->full_said = queue->full_said && losses.spooled_bytes;
+		return;
+	}
+	if (!queue->full_said)
+		log_warn("%llu bytes of reports wait for their delivery, and there is room for no "
+			 "more: the oldest are dropped (" OPTION_PREFIX "SPOOL_MAX_BYTES)",
+			 (unsigned long long)losses.spooled_bytes);
+	queue->full_said = true;
+}
+
 static int put(struct queue *queue, const struct report *report, unsigned int pending)
 {
 	int err = -ENOENT;
@@ -108,6 +149,7 @@ static int deliver(struct reporter *reporter, const struct report *report)
 	pending = deliver_now(queue, &copy);
 	if (pending)
 		err = put(queue, &copy, pending);
+	say_full(queue, copy.losses.full);
 	for (size_t i = 0; !err && i < lanes->count; i++) {
 		if (!(pending & lanes->lane[i].bit))
 			continue;
@@ -121,8 +163,11 @@ static int deliver(struct reporter *reporter, const struct report *report)
 
 static void drain(struct reporter *reporter, uint64_t deadline_ns)
 {
-	struct lanes *lanes = &((struct queue *)reporter)->lanes;
+	struct queue *queue = (struct queue *)reporter;
+	struct lanes *lanes = &queue->lanes;
+	uint64_t now = clock_monotonic_ns(), left = deadline_ns > now ? deadline_ns - now : 0;
 
+	deadline_ns -= left / 4 < SAY_NS ? left / 4 : SAY_NS;
 	pthread_mutex_lock(&lanes->lock);
 	lanes->draining = true;
 	for (size_t i = 0; i < lanes->count; i++) {
@@ -133,6 +178,7 @@ static void drain(struct reporter *reporter, uint64_t deadline_ns)
 	while (!lanes_drained(lanes) && clock_monotonic_ns() < deadline_ns)
 		lanes_wait(lanes, deadline_ns);
 	lanes->draining = false;
+	say_lost(queue);
 	pthread_mutex_unlock(&lanes->lock);
 }
 
@@ -150,6 +196,7 @@ static void close_queue(struct reporter *reporter)
 	bool running;
 
 	pthread_mutex_lock(&lanes->lock);
+	say_lost(queue);
 	lanes->closing = true;
 	for (size_t i = 0; i < lanes->count; i++) {
 		struct reporter *to = lanes->lane[i].reporter;
@@ -187,8 +234,7 @@ static int open_stores(struct queue *queue)
 				  config->spool_dir,
 				  err == -EPERM ? "it belongs to another user" : strerror(-err));
 	}
-	err = store_memory_open(&lanes->stores[lanes->store_count],
-				max < MEMORY_MAX_BYTES ? max : MEMORY_MAX_BYTES);
+	err = store_memory_open(&lanes->stores[lanes->store_count], max);
 	if (!err)
 		lanes->store_count++;
 	return err;

@@ -41,6 +41,7 @@ struct store {
 	void (*close)(struct store *store);
 
 	bool lasts;                  /* beyond this process */
+	size_t waiting;              /* reports that end with the process; 0 where it lasts */
 	struct report_losses losses; /* "full", "aged" and their bytes; what waits now */
 };
 

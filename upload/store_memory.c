@@ -11,9 +11,13 @@
 #include "core/fd.h"
 #include "upload/store.h"
 
+/* (Not a struct held: that has room for the strings of any program's report.) */
 struct item {
 	struct item *next; /* younger */
-	struct held held;
+	struct report report;
+	char executable[NAME_FILE_SIZE], engine[32], engine_version[64];
+	unsigned int pending;
+	uint64_t id;
 	off_t offset;
 	uint64_t length;
 	unsigned int readers; /* not to be dropped while there are any */
@@ -48,6 +52,7 @@ static void forget(struct memory *memory, struct item **link)
 
 	*link = item->next;
 	memory->store.losses.spooled_bytes -= item->length;
+	memory->store.waiting--;
 	give_back(memory, item->offset, item->length);
 	free(item);
 	if (!memory->first && !ftruncate(memory->fd, 0))
@@ -70,12 +75,13 @@ static void make_room(struct memory *memory, uint64_t length)
 	}
 }
 
-static void copy_report(struct held *held, const struct report *report)
+static void copy_report(struct item *item, const struct report *report)
 {
-	held->report = *report;
-	snprintf(held->executable, sizeof(held->executable), "%s", report->executable);
-	snprintf(held->engine, sizeof(held->engine), "%s", report->engine ? report->engine : "");
-	snprintf(held->engine_version, sizeof(held->engine_version), "%s",
+	item->report = *report;
+	item->report.part_count = 1;
+	snprintf(item->executable, sizeof(item->executable), "%s", report->executable);
+	snprintf(item->engine, sizeof(item->engine), "%s", report->engine ? report->engine : "");
+	snprintf(item->engine_version, sizeof(item->engine_version), "%s",
 		 report->engine_version ? report->engine_version : "");
 }
 
@@ -113,11 +119,11 @@ static int append(struct memory *memory, const struct report *report, unsigned i
 		free(item);
 		return err;
 	}
-	copy_report(&item->held, report);
-	item->held.pending = pending;
-	item->held.id = ++memory->serial;
-	item->held.report.part_count = 1;
+	copy_report(item, report);
+	item->pending = pending;
+	item->id = ++memory->serial;
 	memory->store.losses.spooled_bytes += item->length;
+	memory->store.waiting++;
 	for (link = &memory->first; *link; link = &(*link)->next)
 		;
 	*link = item;
@@ -141,22 +147,32 @@ static int put(struct store *store, const struct report *report, unsigned int pe
 	return err;
 }
 
+static void lend(struct memory *memory, struct item *item, struct held *out)
+{
+	item->readers++;
+	out->report = item->report;
+	out->report.parts[0] = (struct report_part){ .fd = memory->fd,
+						     .offset = item->offset,
+						     .length = item->length };
+	strcpy(out->executable, item->executable);
+	strcpy(out->engine, item->engine);
+	strcpy(out->engine_version, item->engine_version);
+	out->report.executable = out->executable;
+	out->report.engine = out->engine;
+	out->report.engine_version = out->engine_version;
+	out->pending = item->pending;
+	out->id = item->id;
+	out->store = &memory->store;
+}
+
 static int take(struct store *store, unsigned int bit, struct held *out)
 {
 	struct memory *memory = (struct memory *)store;
 
 	for (struct item *item = memory->first; item; item = item->next) {
-		if (!(item->held.pending & bit))
+		if (!(item->pending & bit))
 			continue;
-		item->readers++;
-		*out = item->held;
-		out->store = store;
-		out->report.executable = out->executable;
-		out->report.engine = out->engine;
-		out->report.engine_version = out->engine_version;
-		out->report.parts[0] = (struct report_part){ .fd = memory->fd,
-							     .offset = item->offset,
-							     .length = item->length };
+		lend(memory, item, out);
 		return 0;
 	}
 	return -ENOENT;
@@ -169,11 +185,11 @@ static void settle(struct store *store, struct held *held, unsigned int done)
 	for (struct item **link = &memory->first; *link; link = &(*link)->next) {
 		struct item *item = *link;
 
-		if (item->held.id != held->id)
+		if (item->id != held->id)
 			continue;
 		item->readers--;
-		item->held.pending &= ~done;
-		if (!item->held.pending && !item->readers)
+		item->pending &= ~done;
+		if (!item->pending && !item->readers)
 			forget(memory, link);
 		return;
 	}

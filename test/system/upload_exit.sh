@@ -1,6 +1,7 @@
 #!/bin/bash
 # A store that never answers, and one that cannot even be connected to: exit and SIGTERM are
-# delayed by EXIT_TIMEOUT and hardly more; with a spool the next program delivers what was left.
+# delayed by EXIT_TIMEOUT and hardly more, and what is lost by it is said; with a spool the next
+# program delivers what was left.
 . "$(dirname "$0")/upload.inc"
 . "$here/strict.inc"
 
@@ -44,6 +45,7 @@ hole() {
 delayed() {
 	local what=$1 how=$2 timeout=$3 before took status
 
+	rm -f "$work/log"
 	env AWS_ACCESS_KEY_ID="$access" AWS_SECRET_ACCESS_KEY="$secret" AWS_REGION=us-east-1 \
 		AWS_EC2_METADATA_DISABLED=true ASPROF_AGENT_S3_BUCKET=reports \
 		ASPROF_AGENT_S3_ENDPOINT="$url" ASPROF_AGENT_ENGINE=builtin \
@@ -69,6 +71,7 @@ print(time.time_ns())' "$how" <"$work/stdin" >"$work/out" &
 	[ $took -lt $((timeout * 1000 + 2500)) ] || fail "that took too long"
 	# Or the time would not have been used to deliver.
 	[ $took -ge $((timeout * 1000 - 100)) ] || fail "it did not even try"
+	said '[0-9]* reports* w[a-z]* not delivered and [a-z]* lost; set ASPROF_AGENT_SPOOL_DIR'
 }
 mkfifo "$work/stdin"
 hole 1
@@ -83,6 +86,7 @@ rm -f "$work/log"
 profiled 2.5 ASPROF_AGENT_EXIT_TIMEOUT=1s ASPROF_AGENT_SPOOL_DIR="$work/spool"
 left=$(find "$work/spool" -name '*.jfr' | wc -l)
 [ "$left" -ge 2 ] || fail "the spool kept $left"
+! grep 'lost' "$work/log" || fail "what the spool keeps is not lost"
 store
 profiled 2.5 ASPROF_AGENT_SPOOL_DIR="$work/spool"
 [ "$(list | wc -l)" -ge $((left + 2)) ] || fail "of $left in the spool, with new ones: $(list)"

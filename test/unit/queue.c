@@ -4,8 +4,11 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "core/clock.h"
 #include "core/fd.h"
@@ -17,12 +20,38 @@
 #include "upload/store.h"
 
 static struct config config;
+static char logfile[] = "/tmp/asprof-queue-XXXXXX";
 
 static void setup(void)
 {
+	int fd;
+
 	config = (struct config){ .spool_max_bytes = 100000 };
 	recording_make();
-	ck_assert_int_eq(log_open(LOG_ERROR, "/dev/null"), 0);
+	strcpy(logfile + strlen(logfile) - 6, "XXXXXX");
+	fd = mkstemp(logfile);
+	ck_assert_int_ge(fd, 0);
+	close(fd);
+	ck_assert_int_eq(log_open(LOG_WARN, logfile), 0);
+}
+
+static void teardown(void)
+{
+	unlink(logfile);
+}
+
+static int count_log(const char *what)
+{
+	char line[1024];
+	FILE *f = fopen(logfile, "re");
+	int count = 0;
+
+	ck_assert_ptr_nonnull(f);
+	while (fgets(line, sizeof(line), f))
+		if (strstr(line, what))
+			count++;
+	fclose(f);
+	return count;
 }
 
 struct fake {
@@ -265,16 +294,102 @@ START_TEST(spool_outlives_the_process)
 }
 END_TEST
 
-START_TEST(backoff_grows_to_five_minutes)
+START_TEST(backoff_grows_to_half_a_minute)
 {
 	ck_assert_uint_eq(lane_backoff_ns(0, 0), 0);
 	ck_assert_uint_le(lane_backoff_ns(0, UINT32_MAX), 1000000000u);
 	ck_assert_uint_ge(lane_backoff_ns(0, UINT32_MAX), 999000000u);
 	ck_assert_uint_ge(lane_backoff_ns(3, UINT32_MAX), 7990000000u);
-	for (unsigned int i = 9; i < 100; i++) {
-		ck_assert_uint_le(lane_backoff_ns(i, UINT32_MAX), 300000000000u);
-		ck_assert_uint_ge(lane_backoff_ns(i, UINT32_MAX), 299000000000u);
+	for (unsigned int i = 5; i < 100; i++) {
+		ck_assert_uint_le(lane_backoff_ns(i, UINT32_MAX), 30000000000u);
+		ck_assert_uint_ge(lane_backoff_ns(i, UINT32_MAX), 29900000000u);
 	}
+}
+END_TEST
+
+/* Each report that waits is one less after the first has gone, without a pause between them. */
+START_TEST(a_first_success_sends_the_rest)
+{
+	struct report report = a_report(recently());
+
+	open_queue();
+	a.err = b.err = -EIO;
+	for (int i = 0; i < 200; i++)
+		ck_assert_int_eq(queue->deliver(queue, &report), 0);
+	while (!a.tries || !b.tries)
+		usleep(1000);
+	a.err = b.err = 0;
+	/* One failure was seen, or a few: the pause is some seconds at most. */
+	for (int i = 0; i < 2000 && (a.got < 200 || b.got < 200); i++)
+		usleep(10000);
+	ck_assert_int_eq(a.got, 200);
+	ck_assert_int_eq(b.got, 200);
+	queue->close(queue);
+}
+END_TEST
+
+START_TEST(what_is_forgotten_is_said)
+{
+	struct report report = a_report(recently());
+
+	open_queue();
+	b.err = -EIO;
+	for (int i = 0; i < 5; i++)
+		ck_assert_int_eq(queue->deliver(queue, &report), 0);
+	if (_i)
+		drain_now(200);
+	queue->close(queue);
+	ck_assert_int_eq(count_log("5 reports were not delivered and are lost; set "
+				   "ASPROF_AGENT_SPOOL_DIR to keep them"),
+			 1);
+}
+END_TEST
+
+START_TEST(what_is_delivered_is_not_said)
+{
+	struct report report = a_report(recently());
+
+	open_queue();
+	ck_assert_int_eq(queue->deliver(queue, &report), 0);
+	drain_now(5000);
+	queue->close(queue);
+	ck_assert_int_eq(count_log("report"), 0);
+}
+END_TEST
+
+/* The limit that is set is the one that is kept, in memory too; and what it costs is said once. */
+START_TEST(memory_holds_what_it_is_told)
+{
+	struct report report = a_report(recently());
+	const uint64_t length = 40ull << 20;
+
+	ck_assert_int_eq(ftruncate(recording, (off_t)length), 0);
+	report.part_count = 1;
+	report.parts[0].offset = 0;
+	report.parts[0].length = length;
+	config.spool_max_bytes = 2 * length;
+	open_queue();
+	a.err = b.err = -EIO;
+	for (int i = 0; i < 2; i++)
+		ck_assert_int_eq(queue->deliver(queue, &report), 0);
+	ck_assert_int_eq(count_log("the oldest are dropped"), 0);
+	drain_now(100);
+	queue->close(queue);
+	ck_assert_int_eq(count_log("2 reports were not delivered"), 1);
+}
+END_TEST
+
+START_TEST(dropping_is_said_once)
+{
+	struct report report = a_report(recently());
+
+	config.spool_max_bytes = 5 * 4;
+	open_queue();
+	a.err = b.err = -EIO;
+	for (int i = 0; i < 30; i++)
+		ck_assert_int_eq(queue->deliver(queue, &report), 0);
+	ck_assert_int_eq(count_log("the oldest are dropped"), 1);
+	queue->close(queue);
 }
 END_TEST
 
@@ -282,7 +397,7 @@ int main(void)
 {
 	TCase *tcase = tcase_create("queue");
 
-	tcase_add_checked_fixture(tcase, setup, NULL);
+	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, each_gets_every_report);
 	tcase_add_test(tcase, one_that_fails_holds_nobody);
 	tcase_add_test(tcase, refused_ones_are_dropped_and_told);
@@ -292,7 +407,12 @@ int main(void)
 	tcase_add_test(tcase, who_takes_none_long_gets_it_at_once);
 	tcase_add_test(tcase, spool_that_fails_is_done_without);
 	tcase_add_test(tcase, spool_outlives_the_process);
-	tcase_add_test(tcase, backoff_grows_to_five_minutes);
+	tcase_add_test(tcase, backoff_grows_to_half_a_minute);
+	tcase_add_test(tcase, a_first_success_sends_the_rest);
+	tcase_add_loop_test(tcase, what_is_forgotten_is_said, 0, 2);
+	tcase_add_test(tcase, what_is_delivered_is_not_said);
+	tcase_add_test(tcase, memory_holds_what_it_is_told);
+	tcase_add_test(tcase, dropping_is_said_once);
 	tcase_set_timeout(tcase, 30);
 	return suite_run(tcase);
 }
