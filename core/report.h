@@ -42,7 +42,7 @@ struct report {
 
 	/* Set where reports wait for their delivery. */
 	struct report_losses losses;
-	unsigned int same_second; /* earlier reports of this process with an end in this second */
+	uint32_t unique; /* no other report's that ends in this second, of whatever process */
 	/* This program's, as configured; NULL: those of who delivers it. */
 	const char *group, *tags;
 };

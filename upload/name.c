@@ -1,9 +1,12 @@
-/* The names that reports are given: "{executable}_{pid}_{time}.jfr". */
+/* The names that reports are given. */
 #include "upload/name.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "upload/date.h"
 
@@ -30,6 +33,37 @@ void name_file(char out[NAME_FILE_SIZE], const struct report *report, unsigned i
 		snprintf(again, sizeof(again), "-%u", try);
 	snprintf(out, NAME_FILE_SIZE, "%.*s_%d_%s%s" SUFFIX, EXECUTABLE_MAX, report->executable,
 		 (int)report->pid, time, again);
+}
+
+/* As the finalizer of splitmix64 does (Steele, Lea, Flood: Fast Splittable Pseudorandom Number
+ * Generators, 2014). */
+static uint64_t mix(uint64_t into, uint64_t value)
+{
+	into = (into ^ value) + 0x9e3779b97f4a7c15u;
+	into = (into ^ into >> 30) * 0xbf58476d1ce4e5b9u;
+	into = (into ^ into >> 27) * 0x94d049bb133111ebu;
+	return into ^ into >> 31;
+}
+
+/* Asked for anew each time: what was drawn once would be shared by forked children, and by all that
+ * wake up from one snapshot. The kernel's generator may itself be shared by those for a while, and
+ * have nothing to give early in a boot; clocks that count nanoseconds and the host's name help out. */
+uint32_t name_unique(void)
+{
+	static const clockid_t clocks[] = { CLOCK_REALTIME, CLOCK_BOOTTIME,
+					    CLOCK_THREAD_CPUTIME_ID };
+	uint64_t words[2 + 256 / 8] = { 0 }, mixed = (uint64_t)getpid();
+	struct timespec now;
+
+	if (getrandom(words, 2 * sizeof(words[0]), GRND_NONBLOCK) < 0)
+		words[0] = 0;
+	gethostname((char *)&words[2], sizeof(words) - 2 * sizeof(words[0]) - 1);
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		mixed = mix(mixed, words[i]);
+	for (size_t i = 0; i < sizeof(clocks) / sizeof(clocks[0]); i++)
+		if (!clock_gettime(clocks[i], &now))
+			mixed = mix(mixed, (uint64_t)now.tv_sec << 32 ^ (uint64_t)now.tv_nsec);
+	return (uint32_t)(mixed >> 32);
 }
 
 /* The digits of PATTERN's 'd's in TEXT as numbers in the order of the runs; every other

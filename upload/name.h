@@ -1,4 +1,5 @@
-/* The names that reports are given: "{executable}_{pid}_{time}.jfr". */
+/* The names that reports are given: "{executable}_{pid}_{time}.jfr" in a directory, and what tells
+ * one from all others in a bucket. */
 #ifndef UPLOAD_NAME_H
 #define UPLOAD_NAME_H
 
@@ -19,6 +20,10 @@ void name_time(char out[NAME_TIME_SIZE], uint64_t ms);
 /* The file name of REPORT in a directory; TRY above 0 adds "-TRY". A very long executable's
  * name is cut so that the rest fits. */
 void name_file(char out[NAME_FILE_SIZE], const struct report *report, unsigned int try);
+
+/* A number that no other report has: of another process, a forked child, another container, host or
+ * start, not even of another machine that was made from the same snapshot. Any thread. */
+uint32_t name_unique(void);
 
 /* True when NAME is one that name_file() makes; *SECONDS is then its time since 1970. */
 bool name_parse(const char *name, int64_t *seconds);

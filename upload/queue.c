@@ -8,6 +8,7 @@
 #include "core/clock.h"
 #include "core/log.h"
 #include "upload/lane.h"
+#include "upload/name.h"
 
 #define CLOSE_WAIT_NS 200000000ull
 
@@ -20,7 +21,7 @@ struct queue {
 	struct lanes lanes;
 	const char *names[STORE_REPORTERS_MAX];
 	uint64_t last_second; /* in which a report ended */
-	unsigned int same_second;
+	uint32_t last_unique;
 	int spool_said; /* the failure that was said last; 0 after a success */
 	bool full_said; /* that the oldest go for room; false when nothing waits any more */
 	bool lost_said;
@@ -39,15 +40,14 @@ static void count_losses(const struct queue *queue, struct report_losses *out)
 	}
 }
 
-/* Two reports of one second, after a flush, must not be one object. */
-static unsigned int number_in_second(struct queue *queue, uint64_t end_ms)
+/* Two reports of one second, after a flush, must not be one object; nor those of two processes. */
+static uint32_t unique_in_second(struct queue *queue, uint64_t end_ms)
 {
-	if (end_ms / 1000 != queue->last_second) {
-		queue->last_second = end_ms / 1000;
-		queue->same_second = 0;
-		return 0;
-	}
-	return ++queue->same_second;
+	if (end_ms / 1000 == queue->last_second)
+		return ++queue->last_unique;
+	queue->last_second = end_ms / 1000;
+	queue->last_unique = name_unique();
+	return queue->last_unique;
 }
 
 /* Those that take none long get it here and now. Returns the bits of the others. */
@@ -142,7 +142,7 @@ static int deliver(struct reporter *reporter, const struct report *report)
 	int err = 0;
 
 	pthread_mutex_lock(&lanes->lock);
-	copy.same_second = number_in_second(queue, report->end_ms);
+	copy.unique = unique_in_second(queue, report->end_ms);
 	count_losses(queue, &copy.losses);
 	copy.group = queue->config->profiling_group;
 	copy.tags = queue->config->tags ? queue->config->tags : "";

@@ -2,6 +2,7 @@
 #include "upload/s3_target.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,8 +118,7 @@ int s3_key(struct buf *out, const struct config *config, const struct report *re
 	if (!err)
 		err = host_machine(host, out);
 	if (!err)
-		err = buf_printf(out, "_%d_%s", (int)report->pid, time);
-	if (!err && report->same_second)
-		err = buf_printf(out, "-%u", report->same_second);
-	return err ? err : buf_append_string(out, ".zip");
+		err = buf_printf(out, "_%d_%s-%08" PRIx32 ".zip", (int)report->pid, time,
+				 report->unique);
+	return err;
 }

@@ -23,7 +23,8 @@ int s3_target_find(struct s3_target *out, struct aws *aws, const struct config *
 		   char problem[S3_TARGET_PROBLEM_SIZE]);
 void s3_target_free(struct s3_target *target);
 
-/* Append "{prefix}profile_{group}_{machine}_{pid}_{time}.zip". */
+/* Append "{prefix}profile_{group}_{machine}_{pid}_{time}-{unique}.zip", the last as eight hexadecimal
+ * digits. */
 int s3_key(struct buf *out, const struct config *config, const struct report *report,
 	   const struct host *host);
 

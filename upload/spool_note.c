@@ -62,7 +62,7 @@ int spool_note_write(struct buf *out, const struct held *held, const char *const
 		cJSON_AddNumberToObject(object, numbers[i].name, (double)value);
 	}
 	cJSON_AddNumberToObject(object, "pid", (double)report->pid);
-	cJSON_AddNumberToObject(object, "same_second", (double)report->same_second);
+	cJSON_AddNumberToObject(object, "unique", (double)report->unique);
 	cJSON_AddStringToObject(object, "executable", report->executable);
 	cJSON_AddStringToObject(object, "engine", report->engine ? report->engine : "");
 	cJSON_AddStringToObject(object, "engine_version",
@@ -125,7 +125,7 @@ int spool_note_read(struct held *held, const char *text, size_t length, const ch
 		memcpy((char *)&held->report + numbers[i].offset, &value, sizeof(value));
 	}
 	held->report.pid = (pid_t)(number_of(object, "pid") & 0x7fffffff);
-	held->report.same_second = (unsigned int)(number_of(object, "same_second") & 0xffff);
+	held->report.unique = (uint32_t)number_of(object, "unique");
 	take_string(held->executable, sizeof(held->executable), object, "executable");
 	take_string(held->engine, sizeof(held->engine), object, "engine");
 	take_string(held->engine_version, sizeof(held->engine_version), object, "engine_version");

@@ -48,7 +48,7 @@ named() {
 	: >"$work/refused"
 	profiled 2.5 "$@"
 	[ "$(list | wc -l)" -ge 3 ] || fail "$what: $(list | wc -l) arrived"
-	[ -z "$(list | grep -vE "^profile_svc_${pattern}_[0-9]+_2[-0-9TZ]+\.zip$")" ] ||
+	[ -z "$(list | grep -vE "^profile_svc_${pattern}_[0-9]+_2[-0-9TZ]+Z-[0-9a-f]{8}\.zip$")" ] ||
 		fail "$what: $(list)"
 	[ ! -s "$work/refused" ] || fail "$what: $(cat "$work/refused")"
 	echo "$what: $(list | head -n 1)"

@@ -12,7 +12,7 @@ import os
 import re
 import sys
 
-NAME = r'profile_svc_unknown___(\d+)_(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ)(-\d+)?'
+NAME = r'profile_svc_unknown___(\d+)_(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ)-([0-9a-f]{8})'
 
 
 def read(*path):

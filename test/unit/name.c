@@ -3,7 +3,10 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "test/fixtures/suite.h"
 
@@ -73,6 +76,39 @@ START_TEST(cuts_a_long_executable)
 }
 END_TEST
 
+static int by_value(const void *a, const void *b)
+{
+	uint32_t one = *(const uint32_t *)a, two = *(const uint32_t *)b;
+
+	return (one > two) - (one < two);
+}
+
+/* A generator that two processes shared would give both the same. */
+START_TEST(no_number_comes_twice)
+{
+	enum { PROCESSES = 8, EACH = 500 };
+	uint32_t(*drawn)[EACH] = mmap(NULL, sizeof(uint32_t[PROCESSES][EACH]),
+				      PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	size_t twice = 0, count = (size_t)PROCESSES * EACH;
+	int status;
+
+	ck_assert_ptr_ne(drawn, MAP_FAILED);
+	for (int p = 0; p < PROCESSES; p++) {
+		if (fork())
+			continue;
+		for (int i = 0; i < EACH; i++)
+			drawn[p][i] = name_unique();
+		_exit(0);
+	}
+	for (int p = 0; p < PROCESSES; p++)
+		ck_assert(wait(&status) > 0 && status == 0);
+	qsort(drawn, count, sizeof(uint32_t), by_value);
+	for (size_t i = 1; i < count; i++)
+		twice += drawn[0][i] == drawn[0][i - 1];
+	ck_assert_uint_le(twice, 1); /* of 4,000 of 2^32, two may well be one, once in 500 runs */
+}
+END_TEST
+
 static const struct {
 	const char *name;
 	bool ours;
@@ -112,6 +148,7 @@ int main(void)
 	tcase_add_test(tcase, agrees_with_gmtime);
 	tcase_add_test(tcase, names_a_file);
 	tcase_add_test(tcase, cuts_a_long_executable);
+	tcase_add_test(tcase, no_number_comes_twice);
 	tcase_add_loop_test(tcase, knows_its_own, 0, sizeof(names) / sizeof(names[0]));
 	return suite_run(tcase);
 }

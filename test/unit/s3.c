@@ -85,6 +85,14 @@ static void setup(void)
 	ck_assert_int_eq(log_open(LOG_ERROR, "/dev/null"), 0);
 }
 
+static struct report the_report(void)
+{
+	struct report report = a_report(1500000000999);
+
+	report.unique = 0x0badcafe;
+	return report;
+}
+
 static const char *entry(zip_t *zip, const char *name)
 {
 	static char text[4096];
@@ -101,7 +109,7 @@ static const char *entry(zip_t *zip, const char *name)
 
 START_TEST(puts_a_zip)
 {
-	struct report report = a_report(1500000000999);
+	struct report report = the_report();
 	struct reporter *reporter;
 	zip_error_t error;
 	zip_t *zip;
@@ -114,7 +122,7 @@ START_TEST(puts_a_zip)
 	ck_assert_int_eq(reporter->deliver(reporter, &report), 0);
 	ck_assert_str_eq(store.url,
 			 "https://bucket.s3.eu-west-1.amazonaws.com/a/b%3Aprofile_my%20group_"
-			 "unknown___42_2017-07-14T02-40-00Z.zip");
+			 "unknown___42_2017-07-14T02-40-00Z-0badcafe.zip");
 	ck_assert_str_eq(store.owner, "123");
 	zip = zip_open_from_source(zip_source_buffer_create(store.content, store.length, 0, &error),
 				   ZIP_CHECKCONS, &error);
@@ -153,7 +161,7 @@ static const struct {
 
 START_TEST(judges_answers)
 {
-	struct report report = a_report(1500000000999);
+	struct report report = the_report();
 	struct reporter *reporter;
 
 	store.status = answers[_i].status;
@@ -168,7 +176,7 @@ END_TEST
 
 START_TEST(mends_the_clock)
 {
-	struct report report = a_report(1500000000999);
+	struct report report = the_report();
 	struct reporter *reporter;
 
 	store.status = 403;
@@ -188,7 +196,7 @@ START_TEST(mends_all_that_can_be_mended)
 {
 	static const char *const ailments[] = { "RequestTimeTooSkewed", "ExpiredToken",
 						"PermanentRedirect", NULL };
-	struct report report = a_report(1500000000999);
+	struct report report = the_report();
 	struct reporter *reporter;
 
 	store.status = 200;
@@ -218,7 +226,7 @@ static const struct {
 
 START_TEST(says_a_cause_once)
 {
-	struct report report = a_report(1500000000999);
+	struct report report = the_report();
 	char path[] = "/tmp/asprof-s3-XXXXXX", text[4096] = "", *line;
 	int fd = mkstemp(path);
 	struct reporter *reporter;
@@ -244,8 +252,9 @@ END_TEST
 /* S3 takes keys of 1,024 bytes. */
 START_TEST(keys_are_bounded)
 {
-	static const char rest[] = "profile_my group_unknown___42_2017-07-14T02-40-00Z.zip";
-	struct report report = a_report(1500000000999);
+	static const char rest[] =
+		"profile_my group_unknown___42_2017-07-14T02-40-00Z-0badcafe.zip";
+	struct report report = the_report();
 	size_t length = 1024 - strlen(rest) + (size_t)_i;
 	struct reporter *reporter;
 	char prefix[1100];

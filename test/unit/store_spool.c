@@ -53,7 +53,7 @@ static struct report a_full_report(uint64_t ms_ago)
 				.group = "g",
 				.tags = "k=v",
 				.samples_taken = 99,
-				.same_second = 3,
+				.unique = 0xfedcba98,
 				.losses = { .full = 5 } };
 }
 
@@ -78,7 +78,7 @@ START_TEST(what_is_taken_is_what_was_put)
 	ck_assert_uint_eq(held.report.end_ms, put_in.end_ms);
 	ck_assert_uint_eq(held.report.interval_ms, 1000);
 	ck_assert_uint_eq(held.report.samples_taken, 99);
-	ck_assert_uint_eq(held.report.same_second, 3);
+	ck_assert_uint_eq(held.report.unique, 0xfedcba98);
 	ck_assert_uint_eq(held.report.losses.full, 5);
 	ck_assert_int_eq(held.report.pid, 42);
 	ck_assert_str_eq(held.report.executable, "prog");
