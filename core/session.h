@@ -3,6 +3,7 @@
 #ifndef CORE_SESSION_H
 #define CORE_SESSION_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -22,7 +23,7 @@ struct session {
 
 	/* The rest is the session's own. */
 	struct source all, mem; /* mem: native memory where ALL is not to sample it */
-	char executable[64];
+	char executable[NAME_MAX + 1];
 	char engine_version[64];
 	uint64_t interval_began_ms;           /* wall clock, since 1970 */
 	uint64_t samples_taken, samples_lost; /* at the end of the last interval */

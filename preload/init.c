@@ -161,7 +161,7 @@ static const char *checking_tool(void)
 static int refuse_checking_tool(void)
 {
 	const char *tool = checking_tool();
-	char executable[64];
+	char executable[NAME_MAX + 1];
 
 	if (!tool)
 		return 0;

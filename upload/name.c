@@ -10,7 +10,7 @@
 
 #include "upload/date.h"
 
-/* What of an executable's name is kept: 255 less "_", a pid, "_", a time, "-N" and ".jfr". */
+/* What of an executable's name is kept: 255 less "_", a pid, "_", a time, "-N" and the longest end. */
 #define EXECUTABLE_MAX 200
 
 #define SUFFIX ".jfr"
@@ -24,15 +24,34 @@ void name_time(char out[NAME_TIME_SIZE], uint64_t ms)
 		 d.month % 100, d.day % 100, d.hour, d.minute % 100, d.second % 100);
 }
 
+/* Whole characters alone, in UTF-8; and nothing that would lead into another directory or hide the
+ * file, whoever the name came from. */
+static void copy_executable(char out[EXECUTABLE_MAX + 1], const char *executable)
+{
+	size_t length = strnlen(executable, EXECUTABLE_MAX + 1);
+
+	if (length > EXECUTABLE_MAX)
+		for (length = EXECUTABLE_MAX; length && (executable[length] & 0xc0) == 0x80;)
+			length--;
+	memcpy(out, executable, length);
+	out[length] = '\0';
+	for (char *p = out; *p; p++)
+		if (*p == '/' || iscntrl((unsigned char)*p))
+			*p = '_';
+	if (out[0] == '.')
+		out[0] = '_';
+}
+
 void name_file(char out[NAME_FILE_SIZE], const struct report *report, unsigned int try)
 {
-	char time[NAME_TIME_SIZE], again[12] = "";
+	char time[NAME_TIME_SIZE], again[12] = "", executable[EXECUTABLE_MAX + 1];
 
+	copy_executable(executable, report->executable);
 	name_time(time, report->end_ms);
 	if (try)
 		snprintf(again, sizeof(again), "-%u", try);
-	snprintf(out, NAME_FILE_SIZE, "%.*s_%d_%s%s" SUFFIX, EXECUTABLE_MAX, report->executable,
-		 (int)report->pid, time, again);
+	snprintf(out, NAME_FILE_SIZE, "%s_%d_%s%s" SUFFIX, executable, (int)report->pid, time,
+		 again);
 }
 
 /* As the finalizer of splitmix64 does (Steele, Lea, Flood: Fast Splittable Pseudorandom Number

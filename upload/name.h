@@ -18,7 +18,8 @@
 void name_time(char out[NAME_TIME_SIZE], uint64_t ms);
 
 /* The file name of REPORT in a directory; TRY above 0 adds "-TRY". A very long executable's
- * name is cut so that the rest fits. */
+ * name is cut between two characters so that the rest fits; what has no place in a file name, as a
+ * '/' or a '.' in front, is replaced by '_'. */
 void name_file(char out[NAME_FILE_SIZE], const struct report *report, unsigned int try);
 
 /* A number that no other report has: of another process, a forked child, another container, host or

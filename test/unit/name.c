@@ -109,6 +109,45 @@ START_TEST(no_number_comes_twice)
 }
 END_TEST
 
+/* A name of 255 bytes, as long as the kernel has them; the cut would fall into a character. */
+START_TEST(cuts_between_characters)
+{
+	char executable[NAME_FILE_SIZE] = "", out[NAME_FILE_SIZE], *end;
+	struct report report = { .executable = executable, .pid = 4194304, .end_ms = 5000 };
+
+	strcat(executable, _i & 1 ? "x" : "");
+	while (strlen(executable) + 3 < sizeof(executable))
+		strcat(executable, _i & 2 ? "\xe2\x82\xac" : "\xc3\xa9");
+	name_file(out, &report, 999);
+	ck_assert_uint_lt(strlen(out), 256);
+	end = strstr(out, "_4194304_1970");
+	ck_assert_ptr_nonnull(end);
+	ck_assert_uint_ge((size_t)(end - out), 190);
+	*end = '\0';
+	ck_assert_int_eq(strncmp(out, executable, strlen(out)), 0);
+	ck_assert_uint_eq((strlen(out) - (_i & 1)) % (_i & 2 ? 3 : 2), 0);
+}
+END_TEST
+
+static const struct {
+	const char *executable, *name;
+} strays[] = {
+	{ "../../etc/logrotate.d/x", "_._.._etc_logrotate.d_x_1_1970-01-01T00-00-05Z.jfr" },
+	{ ".hidden", "_hidden_1_1970-01-01T00-00-05Z.jfr" },
+	{ "..", "_._1_1970-01-01T00-00-05Z.jfr" },
+	{ "a\nb", "a_b_1_1970-01-01T00-00-05Z.jfr" },
+};
+
+START_TEST(leads_nowhere_else)
+{
+	struct report report = { .executable = strays[_i].executable, .pid = 1, .end_ms = 5000 };
+	char out[NAME_FILE_SIZE];
+
+	name_file(out, &report, 0);
+	ck_assert_str_eq(out, strays[_i].name);
+}
+END_TEST
+
 static const struct {
 	const char *name;
 	bool ours;
@@ -149,6 +188,9 @@ int main(void)
 	tcase_add_test(tcase, names_a_file);
 	tcase_add_test(tcase, cuts_a_long_executable);
 	tcase_add_test(tcase, no_number_comes_twice);
+=======
+	tcase_add_loop_test(tcase, cuts_between_characters, 0, 4);
+	tcase_add_loop_test(tcase, leads_nowhere_else, 0, sizeof(strays) / sizeof(strays[0]));
 	tcase_add_loop_test(tcase, knows_its_own, 0, sizeof(names) / sizeof(names[0]));
 	return suite_run(tcase);
 }
