@@ -112,11 +112,10 @@ static int add_up(struct printing *p, const struct poll *poll, const struct jfr_
 	return 0;
 }
 
-static void print_sample(struct printing *p, const struct jfr_chunk *chunk,
-			 const struct jfr_event *event, const struct poll *poll, uint64_t us,
-			 int64_t tid)
+static void print_sample(struct printing *p, const struct jfr_chunk *chunk, int64_t ticks,
+			 const struct poll *poll, uint64_t us, int64_t tid)
 {
-	raw_time(stdout, &chunk->header, event->slot[JFR_TIME]);
+	raw_time(stdout, &chunk->header, ticks);
 	printf(" thread %" PRId64 " - ", tid);
 	if (poll)
 		printf("poll of %" PRIu64 "us\n", us);
@@ -125,17 +124,12 @@ static void print_sample(struct printing *p, const struct jfr_chunk *chunk,
 	raw_stack_print(stdout, &p->stack, p->args->stack_depth);
 }
 
-static int on_sample(struct printing *p, const struct jfr_chunk *chunk,
-		     const struct jfr_event *event)
+/* A sample of thread TID that fell into POLL, at TICKS. */
+static int in_poll(struct printing *p, const struct jfr_chunk *chunk, const struct jfr_event *event,
+		   const struct poll *poll, int64_t ticks, int64_t tid)
 {
-	const struct poll *poll;
-	int64_t tid = -1, ticks = event->slot[JFR_TIME];
 	uint64_t us = 0;
 
-	raw_thread(chunk, event, "sampledThread", &tid);
-	poll = polls_at(&p->polls, tid, ticks);
-	if (!poll && !p->args->include_non_pollcatch)
-		return 0;
 	if (poll) {
 		us = (uint64_t)((unsigned __int128)((uint64_t)ticks - poll->start) * 1000000u /
 				(unsigned __int128)chunk->header.ticks_per_second);
@@ -148,8 +142,40 @@ static int on_sample(struct printing *p, const struct jfr_chunk *chunk,
 		return 0;
 	if (p->args->summary)
 		return poll ? add_up(p, poll, &chunk->header) : 0;
-	print_sample(p, chunk, event, poll, us, tid);
+	print_sample(p, chunk, ticks, poll, us, tid);
 	return 0;
+}
+
+/* The last moment of POLL up to LAST. */
+static int64_t last_of(const struct poll *poll, int64_t last)
+{
+	uint64_t end = poll->start + poll->duration;
+
+	return end <= (uint64_t)last ? (int64_t)end - 1 : last;
+}
+
+/* A thread that sleeps is counted, not sampled again: one event stands for all of the time that it
+ * slept, from its first sample to its last, and is as long into a poll as the last that fell there. */
+static int on_sample(struct printing *p, const struct jfr_chunk *chunk,
+		     const struct jfr_event *event)
+{
+	const struct poll *poll;
+	int64_t tid = -1, ticks = event->slot[JFR_TIME], last = ticks;
+	int err = 0;
+
+	if (event->slot[JFR_SPAN] > 0 &&
+	    __builtin_add_overflow(ticks, event->slot[JFR_SPAN], &last))
+		last = ticks;
+	raw_thread(chunk, event, "sampledThread", &tid);
+	poll = polls_at(&p->polls, tid, ticks);
+	if (!poll && p->args->include_non_pollcatch)
+		err = in_poll(p, chunk, event, NULL, ticks, tid);
+	if (!poll)
+		poll = polls_after(&p->polls, tid, ticks, last);
+	for (; poll && !err; poll = polls_after(&p->polls, tid, (int64_t)poll->start, last))
+		if (poll->duration)
+			err = in_poll(p, chunk, event, poll, last_of(poll, last), tid);
+	return err;
 }
 
 static int print_chunk(void *arg, struct jfr_chunk *chunk, const struct feed_chunk *from)

@@ -49,6 +49,7 @@ enum jfr_slot {
 	JFR_STATE,
 	JFR_SAMPLES,
 	JFR_DURATION,
+	JFR_SPAN, /* timeSpan, in ticks */
 	JFR_ADDRESS,
 	JFR_SIZE, /* size or allocationSize */
 	JFR_TLAB,

@@ -84,25 +84,47 @@ int polls_read(struct polls *polls, struct jfr_chunk *chunk)
 	return err;
 }
 
-const struct poll *polls_at(const struct polls *polls, int64_t tid, int64_t ticks)
+/* How many polls stand before the first one of thread TID that starts behind TICKS. */
+static size_t polls_before(const struct polls *polls, uint32_t tid, uint64_t ticks)
 {
 	const struct poll *list = (const void *)polls->list.data;
 	size_t low = 0, high = polls->count, middle;
 
-	if (tid < 0 || tid > UINT32_MAX || ticks < 0)
-		return NULL;
 	while (low < high) {
 		middle = low + (high - low) / 2;
 		if (list[middle].tid < tid ||
-		    (list[middle].tid == tid && list[middle].start <= (uint64_t)ticks))
+		    (list[middle].tid == tid && list[middle].start <= ticks))
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	if (!low || list[low - 1].tid != tid || list[low - 1].start >= (uint64_t)ticks ||
-	    (uint64_t)ticks - list[low - 1].start >= list[low - 1].duration)
+	return low;
+}
+
+const struct poll *polls_at(const struct polls *polls, int64_t tid, int64_t ticks)
+{
+	const struct poll *list = (const void *)polls->list.data;
+	size_t before;
+
+	if (tid < 0 || tid > UINT32_MAX || ticks < 0)
 		return NULL;
-	return &list[low - 1];
+	before = polls_before(polls, (uint32_t)tid, (uint64_t)ticks);
+	if (!before || list[before - 1].tid != tid || list[before - 1].start >= (uint64_t)ticks ||
+	    (uint64_t)ticks - list[before - 1].start >= list[before - 1].duration)
+		return NULL;
+	return &list[before - 1];
+}
+
+const struct poll *polls_after(const struct polls *polls, int64_t tid, int64_t from, int64_t to)
+{
+	const struct poll *list = (const void *)polls->list.data;
+	size_t at;
+
+	if (tid < 0 || tid > UINT32_MAX || from < 0)
+		return NULL;
+	at = polls_before(polls, (uint32_t)tid, (uint64_t)from);
+	return at < polls->count && list[at].tid == tid && list[at].start < (uint64_t)to ? &list[at]
+											 : NULL;
 }
 
 void polls_free(struct polls *polls)

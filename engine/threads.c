@@ -26,7 +26,20 @@ static struct {
 } all;
 
 static __thread struct thread *own;
-static __thread struct asprof_thread_local_data own_local;
+
+/* Counters of samples, for the threads that ask for theirs. The agent thread moves them too, and a
+ * thread may end meanwhile: so they are no thread-local data, whose memory goes with the thread.
+ * One that is written to late is free, or another thread's, which takes it for a sample. */
+#define LOCALS_MAX 4096
+
+static struct {
+	struct asprof_thread_local_data data;
+	_Atomic bool taken;
+} locals[LOCALS_MAX];
+
+/* The calling thread's: one of those or, where all are taken, the second. */
+static __thread struct asprof_thread_local_data *own_local;
+static __thread struct asprof_thread_local_data spare_local;
 
 int threads_open(const struct thread_timers *timers)
 {
@@ -55,7 +68,6 @@ void threads_started(uintptr_t stack_low, uintptr_t stack_high, uintptr_t entry)
 		t->stack_low = stack_low;
 		t->stack_high = stack_high;
 		t->entry = entry;
-		atomic_store(&t->local, &own_local);
 		own = t;
 		thread_clock_start(&t->clock, true);
 	}
@@ -70,6 +82,37 @@ static void block_all_signals(void)
 	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &every, NULL, sizeof(every));
 }
 
+static struct asprof_thread_local_data *take_local(void)
+{
+	for (size_t i = 0; i < LOCALS_MAX; i++)
+		if (!atomic_load_explicit(&locals[i].taken, memory_order_relaxed) &&
+		    !atomic_exchange(&locals[i].taken, true))
+			return &locals[i].data;
+	return &spare_local;
+}
+
+static bool is_lasting(const struct asprof_thread_local_data *local)
+{
+	return (uintptr_t)local - (uintptr_t)locals < sizeof(locals);
+}
+
+static void give_local(void)
+{
+	if (is_lasting(own_local))
+		atomic_store(
+			&locals[((uintptr_t)own_local - (uintptr_t)locals) / sizeof(*locals)].taken,
+			false);
+	own_local = NULL;
+}
+
+void threads_counted(struct thread *t, uint64_t ticks)
+{
+	struct asprof_thread_local_data *local = atomic_load(&t->local);
+
+	if (is_lasting(local))
+		__atomic_store_n(&local->sample_counter, ticks, __ATOMIC_RELAXED);
+}
+
 void threads_ended(void)
 {
 	int saved = errno;
@@ -82,6 +125,7 @@ void threads_ended(void)
 	/* From here to its death no signal can bring the slot up again. */
 	block_all_signals();
 	own = NULL;
+	give_local();
 	if (atomic_load(&t->sampled))
 		prctl(PR_GET_NAME, t->name);
 	atomic_store_explicit(&t->ended, true, memory_order_release);
@@ -102,9 +146,11 @@ struct asprof_thread_local_data *threads_local(void)
 {
 	struct thread *t = threads_self();
 
-	if (t) /* one that was found by looking makes itself known here */
-		atomic_store(&t->local, &own_local);
-	return &own_local;
+	if (!own_local)
+		own_local = take_local();
+	if (t)
+		atomic_store(&t->local, own_local);
+	return own_local;
 }
 
 void threads_each(void (*visit)(void *context, struct thread *thread), void *context)

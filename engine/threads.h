@@ -74,6 +74,10 @@ struct asprof_thread_local_data *threads_local(void);
 
 /* The rest is for the agent thread. */
 
+/* A sample of THREAD was taken at TICKS, though the thread was not interrupted for it: move its
+ * counter, where it has asked for that. */
+void threads_counted(struct thread *thread, uint64_t ticks);
+
 /* Look for threads that came or went unseen. Cheap when their number is as known. */
 void threads_look(void);
 

@@ -58,6 +58,15 @@ static void count(struct thread_wall *w, uint32_t samples, uint64_t ticks)
 	w->last = ticks;
 }
 
+/* The thread shall see that it was sampled: it sleeps, but perhaps inside a turn of an event loop. */
+static void count_sleeper(struct thread *t, uint32_t samples)
+{
+	uint64_t ticks = clock_ticks();
+
+	count(&t->wall, samples, ticks);
+	threads_counted(t, ticks);
+}
+
 static bool still_asleep(struct thread_wall *w, uint64_t cpu_ns)
 {
 	bool asleep = w->settled ? cpu_ns == w->cpu_ns : cpu_ns - w->cpu_ns <= BACK_TO_SLEEP_NS;
@@ -96,7 +105,7 @@ static void visit(void *context, struct thread *t)
 		cpu_ns = thread_clock_cpu(&t->clock);
 		if (w->known && (w->asked || still_asleep(w, cpu_ns))) {
 			/* Asked in vain: it cannot take the signal, so it is still there. */
-			count(w, (uint32_t)times, clock_ticks());
+			count_sleeper(t, (uint32_t)times);
 		} else {
 			w->owed += (uint32_t)times;
 			w->asked = thread_clock_interrupt(&t->clock, spread_ns());

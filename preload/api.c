@@ -82,13 +82,26 @@ static void emit_turn(const struct engine *engine, uint64_t began, uint64_t ende
 		engine->emit_jfr_event(key, (const uint8_t *)ends, sizeof(ends));
 }
 
+/* The turn took so long that a visit for the wall clock fell into it. async-profiler does not move the
+ * counter of a thread that it only counts, as that still sleeps. (What is taken for a microsecond is
+ * half of one at the least: a turn too many does no harm.) */
+static bool is_long(uint64_t now)
+{
+	uint64_t interval_ns = process_config()->wall_interval_ns;
+
+	return interval_ns != OPTION_OFF &&
+	       (now - turn.began) >> clock_microsecond_shift() >= interval_ns / 1000;
+}
+
 void asprof_agent_poll_end(void)
 {
 	const struct engine *engine;
 
-	if (!turn.open || turn.data->sample_counter == turn.samples_before)
+	if (!turn.open)
 		return;
 	turn.open = false;
+	if (turn.data->sample_counter == turn.samples_before && !is_long(clock_ticks()))
+		return;
 	engine = agent_engine();
 	if (engine)
 		emit_turn(engine, turn.began, clock_ticks());

@@ -34,8 +34,9 @@ ASPROF_AGENT_API int asprof_agent_flush(void);
 ASPROF_AGENT_API int asprof_agent_running(void);
 
 /* Around one turn of an event loop, or one poll of a task, on the same thread. When a sample of
- * that thread fell in between, the event tokio.PollcatchV1 with the times of both ends is
- * recorded, by which `asprof-agent longpolls` finds the turns that took long. Turns do not nest.
+ * that thread fell in between, as one did where the turn took as long as the wall interval, the event
+ * tokio.PollcatchV1 with the times of both ends is recorded, by which `asprof-agent longpolls` finds
+ * the turns that took long. Turns do not nest.
  * A turn without a sample costs some nanoseconds. */
 ASPROF_AGENT_API void asprof_agent_poll_begin(void);
 ASPROF_AGENT_API void asprof_agent_poll_end(void);

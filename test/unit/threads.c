@@ -134,6 +134,53 @@ START_TEST(a_thread_is_found_by_looking)
 }
 END_TEST
 
+/* Asks for its counter, and ends. */
+static void *asks(void *local)
+{
+	threads_started(0x1000, 0x2000, 0x3000);
+	tid = gettid();
+	*(struct asprof_thread_local_data **)local = threads_local();
+	sem_post(&ready);
+	sem_wait(&leave);
+	threads_ended();
+	return NULL;
+}
+
+START_TEST(a_counter_outlives_its_thread)
+{
+	struct asprof_thread_local_data *local = NULL, *next = NULL;
+	pthread_t thread;
+	struct thread *t;
+	int reaped = 0;
+
+	ck_assert_int_eq(pthread_create(&thread, NULL, asks, &local), 0);
+	sem_wait(&ready);
+	t = slot_of_tid(tid);
+	threads_counted(t, 17);
+	ck_assert_uint_eq(local->sample_counter, 17);
+	sem_post(&leave);
+	pthread_join(thread, NULL);
+	/* The agent thread may be about to count it. */
+	threads_counted(t, 18);
+	ck_assert_uint_eq(local->sample_counter, 18);
+	threads_reap(count_last, &reaped);
+	/* The slot's next owner has not asked; when it does, there is a place again. */
+	ck_assert_int_eq(pthread_create(&thread, NULL, asks, &next), 0);
+	sem_wait(&ready);
+	ck_assert_ptr_eq(slot_of_tid(tid), t);
+	ck_assert_ptr_eq(next, local);
+	sem_post(&leave);
+	pthread_join(thread, NULL);
+	threads_reap(count_last, &reaped);
+	ck_assert_int_eq(pthread_create(&thread, NULL, told, NULL), 0);
+	sem_wait(&ready);
+	threads_counted(slot_of_tid(tid), 19);
+	ck_assert_uint_eq(local->sample_counter, 18);
+	sem_post(&leave);
+	pthread_join(thread, NULL);
+}
+END_TEST
+
 START_TEST(a_signals_value_is_checked)
 {
 	struct thread *own = threads_self();
@@ -166,6 +213,7 @@ int main(void)
 	tcase_add_test(tests, the_first_thread_is_found);
 	tcase_add_test(tests, a_thread_takes_and_leaves_its_slot);
 	tcase_add_test(tests, a_thread_is_found_by_looking);
+	tcase_add_test(tests, a_counter_outlives_its_thread);
 	tcase_add_test(tests, a_signals_value_is_checked);
 	tcase_add_test(tests, closed);
 	return suite_run(tests);

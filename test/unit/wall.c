@@ -22,7 +22,8 @@ static struct {
 	unsigned interrupted;
 } threads[THREADS];
 static size_t thread_count;
-static unsigned looks; /* at all threads */
+static unsigned looks;   /* at all threads */
+static unsigned counted; /* times that a thread's own counter was moved for it */
 static uint64_t interrupted_within_ns;
 static bool can_interrupt;
 static uint64_t phase_ns, phase_below_ns;
@@ -42,6 +43,12 @@ void threads_each(void (*visit)(void *context, struct thread *thread), void *con
 	looks++;
 	for (size_t i = 0; i < thread_count; i++)
 		visit(context, &threads[i].slot);
+}
+
+void threads_counted(struct thread *t, uint64_t ticks)
+{
+	ck_assert_uint_eq(ticks, t->wall.last);
+	counted++;
 }
 
 static size_t thread_of(const struct thread_clock *clock)
@@ -149,7 +156,7 @@ static void setup(void)
 {
 	memset(threads, 0, sizeof(threads));
 	thread_count = event_count = 0;
-	looks = 0;
+	looks = counted = 0;
 	cut = false;
 	can_interrupt = true;
 }
@@ -282,6 +289,21 @@ START_TEST(a_sleeper_is_interrupted_once_and_counted)
 	/* From its sample to the last visit. */
 	ck_assert_uint_ge(events[0].span, before - 7);
 	ck_assert_uint_le(events[0].span, after - 7);
+}
+END_TEST
+
+/* It may sleep in a turn of an event loop, which asks its counter whether a sample fell into it. */
+START_TEST(a_sleeper_that_is_counted_is_told)
+{
+	begin(1);
+	visit(0, 1);
+	sleeps(0, 0x10);
+	ck_assert_uint_eq(counted, 0); /* its handler did that */
+	visit(1, 3);
+	ck_assert_uint_eq(counted, 3);
+	threads[0].cpu_ns += MS;
+	visit(4, 1);
+	ck_assert_uint_eq(counted, 3);
 }
 END_TEST
 
@@ -545,6 +567,7 @@ int main(void)
 	tcase_add_test(tests, goes_are_a_millisecond_apart_at_least);
 	tcase_add_test(tests, a_thread_that_runs_is_interrupted_each_time);
 	tcase_add_test(tests, a_sleeper_is_interrupted_once_and_counted);
+	tcase_add_test(tests, a_sleeper_that_is_counted_is_told);
 	tcase_add_test(tests, a_sleeper_is_counted_in_each_chunk);
 	tcase_add_loop_test(tests, cpu_time_is_a_life_sign, 0, 5);
 	tcase_add_test(tests, a_sleeper_that_moves_is_written_first);
