@@ -214,7 +214,8 @@ static void on_signal(int signo, siginfo_t *info, void *uc)
 
 	if (info->si_code != SI_TIMER || !thread_slot_is(slot))
 		pass_on(signo, info, uc);
-	else if (atomic_load_explicit(&enabled, memory_order_acquire))
+	else if (atomic_load_explicit(&enabled, memory_order_acquire) &&
+		 threads_is_self((struct thread *)slot))
 		take_sample((struct thread *)slot, value & THREAD_TIMER_BITS, uc);
 	errno = saved;
 }

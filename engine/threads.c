@@ -74,14 +74,6 @@ void threads_started(uintptr_t stack_low, uintptr_t stack_high, uintptr_t entry)
 	errno = saved;
 }
 
-/* The program's own calls keep the sampling signal unblocked, so this is a raw one. */
-static void block_all_signals(void)
-{
-	uint64_t every = UINT64_MAX;
-
-	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &every, NULL, sizeof(every));
-}
-
 static struct asprof_thread_local_data *take_local(void)
 {
 	for (size_t i = 0; i < LOCALS_MAX; i++)
@@ -122,13 +114,11 @@ void threads_ended(void)
 		t = thread_slot_of(gettid()); /* adopted: it came before the engine */
 	if (!t)
 		return;
-	/* From here to its death no signal can bring the slot up again. */
-	block_all_signals();
 	own = NULL;
-	give_local();
 	if (atomic_load(&t->sampled))
 		prctl(PR_GET_NAME, t->name);
 	atomic_store_explicit(&t->ended, true, memory_order_release);
+	give_local(); /* no sample counts there any more */
 	errno = saved;
 }
 
@@ -140,6 +130,15 @@ struct thread *threads_self_by(pid_t tid)
 struct thread *threads_self(void)
 {
 	return own ? own : thread_slot_of(gettid());
+}
+
+bool threads_is_self(const struct thread *t)
+{
+	struct thread *self = own;
+
+	if (self)
+		return self == t;
+	return atomic_load(&t->tid) == gettid() && !atomic_load(&t->ended);
 }
 
 struct asprof_thread_local_data *threads_local(void)

@@ -32,7 +32,7 @@ struct thread_wall {
 
 struct thread {
 	_Atomic pid_t tid;  /* 0 while the slot is free */
-	_Atomic bool ended; /* its owner is gone, or going with every signal blocked */
+	_Atomic bool ended; /* its owner is gone, or going and done with the slot */
 	uint32_t index;
 	_Atomic uint32_t next_free;
 	bool found; /* by looking, so that its end is seen by looking, too */
@@ -68,6 +68,11 @@ struct thread *threads_self(void);
 
 /* The same where it is known that the thread is TID: no system call. */
 struct thread *threads_self_by(pid_t tid);
+
+/* True when T is the calling thread's slot, and it has not ended. A thread that ends keeps its signal
+ * mask, which is the program's: signals under way find out by this that the slot is not theirs any
+ * more. Async-signal-safe. */
+bool threads_is_self(const struct thread *t);
 
 /* This thread's data for asprof_get_thread_local_data. */
 struct asprof_thread_local_data *threads_local(void);

@@ -181,6 +181,34 @@ START_TEST(a_counter_outlives_its_thread)
 }
 END_TEST
 
+static void *tell_whose_slot(void *unused)
+{
+	struct thread *t;
+	sigset_t mask;
+
+	threads_started(0x1000, 0x2000, 0x3000);
+	t = threads_self();
+	ck_assert(threads_is_self(t));
+	ck_assert(!threads_is_self(slot_of_tid(getpid())));
+	threads_ended();
+	ck_assert(!threads_is_self(t));
+	/* Nothing is blocked: the C library's own signals and faults are the program's matter. */
+	ck_assert_int_eq(pthread_sigmask(SIG_BLOCK, NULL, &mask), 0);
+	for (int signo = 1; signo < SIGRTMAX; signo++)
+		ck_assert_int_ne(sigismember(&mask, signo), 1);
+	return unused;
+}
+
+START_TEST(a_slot_is_its_threads_until_that_ends)
+{
+	pthread_t thread;
+
+	ck_assert(threads_is_self(threads_self())); /* one that was found, too */
+	ck_assert_int_eq(pthread_create(&thread, NULL, tell_whose_slot, NULL), 0);
+	pthread_join(thread, NULL);
+}
+END_TEST
+
 START_TEST(a_signals_value_is_checked)
 {
 	struct thread *own = threads_self();
@@ -214,6 +242,7 @@ int main(void)
 	tcase_add_test(tests, a_thread_takes_and_leaves_its_slot);
 	tcase_add_test(tests, a_thread_is_found_by_looking);
 	tcase_add_test(tests, a_counter_outlives_its_thread);
+	tcase_add_test(tests, a_slot_is_its_threads_until_that_ends);
 	tcase_add_test(tests, a_signals_value_is_checked);
 	tcase_add_test(tests, closed);
 	return suite_run(tests);

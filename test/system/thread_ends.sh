@@ -1,0 +1,26 @@
+#!/bin/bash
+# A thread that ends has its program's signal mask to the last: it answers when another changes the
+# user of all threads, and what is called last may fault if there is a handler for it.
+. "$(dirname "$0")/agent.inc"
+
+thread_ends=$(program thread_ends)
+
+# expect ENGINE HOW [VARIABLE=value...]
+expect() {
+	engine=$1 how=$2
+	shift 2
+	out=$(profiled "$work/reports" "$engine" "$@" timeout 60 "$thread_ends" "$how" 2>"$work/err")
+	status=$?
+	[ "$status $out$(cat "$work/err")" = "0 ok" ] ||
+		fail "$engine, $how $*: status $status, $out, $(cat "$work/err")"
+}
+
+for how in user fault; do
+	[ "$("$thread_ends" $how)" = ok ] || fail "$how: fails by itself"
+	for engine in $(engines); do
+		expect "$engine" "$how" START_DELAY=100ms
+		expect "$engine" "$how" CPU_INTERVAL=1ms WALL_INTERVAL=1ms
+	done
+done
+[ -n "$(find "$work/reports" -name '*.jfr')" ] || fail "no report"
+echo ok
