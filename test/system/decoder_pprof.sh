@@ -2,6 +2,8 @@
 # What `go tool pprof` shows of our profile.proto is what `top` shows of the recording. Needs Go.
 . "$(dirname "$0")/agent.inc"
 have go python3
+# Newer releases of Go build it when it is first called.
+export HOME="$work" GOCACHE="$B/go"
 
 # check NAME TYPE SWITCHES...: flat and cum of every function, as "function flat cum".
 check() {
@@ -11,7 +13,7 @@ check() {
 	unit=minimum
 	[ "${type%_space}" = "$type" ] || unit=B
 	"$agent" pprof "$recording" -o "$work/p.pb.gz" || fail "pprof: status $?"
-	HOME=$work go tool pprof -top -nodecount=0 -nodefraction=0 -unit=$unit \
+	go tool pprof -top -nodecount=0 -nodefraction=0 -unit=$unit \
 		-sample_index="$type" "$work/p.pb.gz" 2>/dev/null |
 		awk 'seen { flat = $1; cum = $4; sub(/^ *[^ ]+ +[^ ]+ +[^ ]+ +[^ ]+ +[^ ]+ +/, "");
 			sub(/ \(inline\)$/, ""); gsub(/B$/, "", flat); gsub(/B$/, "", cum); print $0, flat, cum }
@@ -33,7 +35,7 @@ check native wall --wall
 check native alloc_space --alloc
 check native inuse_space --live
 check chunks cpu --cpu
-HOME=$work go tool pprof -raw "$work/p.pb.gz" 2>/dev/null >"$work/raw"
+go tool pprof -raw "$work/p.pb.gz" 2>/dev/null >"$work/raw"
 # The samples of the first column add up to what there is.
 sum=$(awk '/^Locations/ { exit } /^ +[0-9]+ .*: / { n += $1 } END { print n }' "$work/raw")
 [ "$sum" = 780 ] || fail "-raw adds up to $sum samples, not 780"
@@ -51,7 +53,7 @@ cp test/fixtures/jfr/native.jfr "$work/work_4711_2026-11-21T02-30-00Z.jfr"
 # labelled FILE LABEL: each sample of it has this label.
 labelled() {
 	"$agent" pprof --cpu "$1" -o "$work/labels.pb.gz" || fail "pprof: status $?"
-	HOME=$work go tool pprof -raw "$work/labels.pb.gz" 2>/dev/null |
+	go tool pprof -raw "$work/labels.pb.gz" 2>/dev/null |
 		sed '/^Locations/,$d' >"$work/raw"
 	samples=$(grep -Ec '^ +[0-9]+: ' "$work/raw")
 	with=$(grep -Fc "$2" "$work/raw")
