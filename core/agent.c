@@ -106,6 +106,9 @@ static void profile(struct session *session)
 		log_error("%s; profiling is off in this process", failure());
 		return;
 	}
+	/* Not before: a program with as many busy threads as it has processors would let a nicer one
+	 * begin only after a good while, and not be profiled until then. */
+	own_thread_be_nice();
 	atomic_store(&agent.running_engine, session->with.engine);
 	agent.parts.started();
 	atomic_fetch_add(&agent.state, AGENT_RUNNING - AGENT_STARTING); /* a STOP stays */

@@ -42,7 +42,7 @@ static _Atomic pid_t *reserve_slot(void)
 }
 
 /* On Linux these two are about the calling thread alone. */
-static void be_nice(void)
+void own_thread_be_nice(void)
 {
 	if (getpriority(PRIO_PROCESS, 0) < NICE)
 		setpriority(PRIO_PROCESS, 0, NICE);
@@ -58,7 +58,6 @@ static void *begin(void *argument)
 	own_fds_inherit(start.fds_apart);
 	atomic_store(start.slot, gettid());
 	prctl(PR_SET_NAME, start.name);
-	be_nice();
 	result = start.run(start.argument);
 	atomic_store(start.slot, 0);
 	return result;

@@ -10,10 +10,14 @@
 #define OWN_THREAD_STACK_SIZE (256u << 10) /* a TLS handshake takes 20 KiB, a demangler more */
 
 /* Start RUN(ARGUMENT) on a detached thread called NAME (cut to 15 bytes), with every signal
- * blocked from its first instruction on, a nice value of 10 or the program's where that is higher,
- * and a stack of OWN_THREAD_STACK_SIZE. Not in signal context. Returns 0; -EAGAIN when there are
+ * blocked from its first instruction on, the priority of the thread that starts it, and a stack of
+ * OWN_THREAD_STACK_SIZE. Not in signal context. Returns 0; -EAGAIN when there are
  * OWN_THREADS_MAX already, or the system has no more; or another -errno. */
 int own_thread_start(const char *name, void *(*run)(void *), void *argument);
+
+/* In such a thread: have a nice value of 10 from now on, or the program's where that is higher. There
+ * may be no way back, so what must not wait for the program's threads comes before. */
+void own_thread_be_nice(void);
 
 /* True in a thread that own_thread_start() made, and while one is being made by this thread.
  * Async-signal-safe. */

@@ -161,6 +161,7 @@ static void *run_lane(void *argument)
 	struct lanes *lanes = lane->lanes;
 	struct held *held = malloc(sizeof(*held));
 
+	own_thread_be_nice();
 	pthread_mutex_lock(&lanes->lock);
 	while (held && !lanes->closing) {
 		uint64_t now = clock_monotonic_ns();

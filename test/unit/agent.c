@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -33,6 +34,7 @@ struct fake {
 	_Atomic int calls[STEPS];
 	int fd; /* of the recording; -1: not open */
 	char command[512];
+	int nice[STEPS];      /* that of the agent's thread, when it was called last */
 	unsigned char serial; /* of the next chunk, so that each is told from the others */
 };
 
@@ -105,6 +107,7 @@ static asprof_error_t command_of(struct fake *fake, const char *command, asprof_
 	for (int i = 0; i < STEPS; i++) {
 		if (strncmp(command, names[i], strlen(names[i])))
 			continue;
+		fake->nice[i] = getpriority(PRIO_PROCESS, 0);
 		fake->calls[i]++;
 		if (i != START && fake->ends && fake->fd >= 0)
 			stop(fake);
@@ -270,6 +273,18 @@ START_TEST(reports_each_interval)
 	ck_assert_int_eq(got.drains, 1);
 	ck_assert_int_eq(got.closes, 1);
 	ck_assert(strstr(engine.command, "start,event=cpu,interval=100000000,wall=1000ms,jfr,"));
+}
+END_TEST
+
+START_TEST(is_nice_once_the_engine_has_started)
+{
+	int own = getpriority(PRIO_PROCESS, 0);
+
+	start_agent();
+	ck_assert(eventually(agent_running));
+	ck_assert_int_eq(agent_stop(10ull * SECOND), 0);
+	ck_assert_int_eq(engine.nice[START], own);
+	ck_assert_int_eq(engine.nice[STOP], own < 10 ? 10 : own);
 }
 END_TEST
 
@@ -480,6 +495,7 @@ int main(void)
 	tcase_add_checked_fixture(c, set_up, NULL);
 	tcase_set_timeout(c, 60);
 	tcase_add_test(c, reports_each_interval);
+	tcase_add_test(c, is_nice_once_the_engine_has_started);
 	tcase_add_test(c, restarts_where_dump_cannot_rotate);
 	tcase_add_test(c, restarts_past_the_memory_bound);
 	tcase_add_test(c, restarts_past_the_memory_bound_beside_a_mem_engine);

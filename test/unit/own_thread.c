@@ -17,7 +17,7 @@ static sem_t begun, may_end;
 static struct {
 	char name[16];
 	bool is_own, is_known, all_blocked;
-	int nice;
+	int born_nice, nice;
 } seen;
 
 /* All that a thread may block: under an emulator there are fewer. */
@@ -49,6 +49,8 @@ static void *look_around(void *argument)
 	seen.is_own = own_thread_is();
 	seen.is_known = own_thread_known(gettid());
 	seen.all_blocked = blocks_all();
+	seen.born_nice = getpriority(PRIO_PROCESS, 0);
+	own_thread_be_nice();
 	seen.nice = getpriority(PRIO_PROCESS, 0);
 	sem_post(&begun);
 	sem_wait(&may_end);
@@ -84,6 +86,7 @@ START_TEST(is_out_of_the_way)
 	sem_wait(&begun);
 	ck_assert_str_eq(seen.name, "a name that is ");
 	ck_assert(seen.is_own && seen.is_known && seen.all_blocked);
+	ck_assert_int_eq(seen.born_nice, getpriority(PRIO_PROCESS, 0));
 	ck_assert_int_ge(seen.nice, 10);
 	sem_post(&may_end);
 	wait_for_count(0);
