@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "engine/cfi.h"
+#include "engine/cfi_source.h"
 #include "engine/memory_reader.h"
 
 /* A position in a section. Reading past the end gives zeros and sets BAD for good. */

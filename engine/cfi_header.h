@@ -21,4 +21,8 @@ bool cfi_header_searchable(const uint8_t head[CFI_HEADER_FIXED]);
 /* False when there is none. */
 bool cfi_header_read(struct cfi_header *header, const struct cfi_source *source);
 
+/* Read from HDR where .eh_frame begins and, from the search table, where its last entry does
+ * (0 without a table). Link addresses. Returns 0 or -EINVAL. */
+int cfi_frame_span(const struct cfi_source *source, uint64_t *begin, uint64_t *last);
+
 #endif

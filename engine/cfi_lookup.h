@@ -3,7 +3,7 @@
 #ifndef ENGINE_CFI_LOOKUP_H
 #define ENGINE_CFI_LOOKUP_H
 
-#include "engine/cfi.h"
+#include "engine/cfi_rules.h"
 #include "engine/memory_reader.h"
 
 /* Find the loader's own search for modules, which glibc has from 2.35 on. Without it no lookup

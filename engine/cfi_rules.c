@@ -1,6 +1,5 @@
-/* The rules of the process, each kept once: rows in chains by their hash, which are only ever put in
- * front. */
-#include "engine/cfi.h"
+/* Rows in chains by their hash, which are only ever put in front. */
+#include "engine/cfi_rules.h"
 
 #include <stdatomic.h>
 #include <string.h>

@@ -4,6 +4,7 @@
 #define ENGINE_CFI_STATE_H
 
 #include "engine/cfi_cursor.h"
+#include "engine/cfi_rules.h"
 
 enum save_how {
 	HOW_SAME,

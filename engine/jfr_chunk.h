@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 #include "core/buf.h"
-#include "engine/jfr_out.h"
 #include "engine/jfr_interned.h"
+#include "engine/jfr_out.h"
 
 struct jfr_writer {
 	struct buf metadata; /* the same in every chunk */

@@ -8,6 +8,7 @@
 
 #include "engine/jfr_encode.h"
 #include "engine/jfr_names.h"
+#include "engine/jfr_types.h"
 
 #define MODIFIER_NATIVE 0x100
 #define CHECKPOINT_KIND 1 /* "flush": all events before it are in the file */

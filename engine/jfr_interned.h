@@ -4,10 +4,11 @@
 
 #include <stdint.h>
 
+#include "engine/jfr_limits.h"
+#include "engine/jfr_namer.h"
 #include "engine/jfr_out.h"
 #include "engine/jfr_stacks.h"
 #include "engine/jfr_threads.h"
-#include "engine/jfr_write.h"
 
 /* What the events of a chunk refer to. */
 struct jfr_interned {

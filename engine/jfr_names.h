@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 #include "engine/jfr_index.h"
+#include "engine/jfr_namer.h"
 #include "engine/jfr_stacks.h"
-#include "engine/jfr_write.h"
 
 struct jfr_method_row {
 	uint32_t class, name, descriptor; /* the latter two in symbols */

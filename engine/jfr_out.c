@@ -3,7 +3,7 @@
 
 #include "core/fd.h"
 #include "engine/jfr_encode.h"
-#include "engine/jfr_write.h"
+#include "engine/jfr_limits.h"
 
 void jfr_out_seek(struct jfr_out *out, off_t offset)
 {

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/jfr_write.h"
+#include "engine/jfr_limits.h"
+#include "engine/jfr_namer.h"
 
 /* What is kept for the next chunk. */
 #define KEEP_BYTES (512u << 10)

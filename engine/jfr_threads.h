@@ -7,7 +7,7 @@
 #include <sys/types.h>
 
 #include "engine/jfr_index.h"
-#include "engine/jfr_write.h"
+#include "engine/jfr_limits.h"
 
 struct jfr_thread_row {
 	pid_t tid;

@@ -13,6 +13,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "engine/jfr_limits.h"
+#include "engine/jfr_namer.h"
 #include "engine/jfr_types.h"
 
 struct jfr_writer;
@@ -40,19 +42,6 @@ void jfr_writer_close(struct jfr_writer *w);
  * START_TICKS. Returns 0 or -errno; on failure no chunk is open. */
 int jfr_chunk_begin(struct jfr_writer *w, uint64_t start_ns, uint64_t start_ticks);
 
-/* How a program counter is called; strings stay valid until jfr_chunk_end returns. */
-struct jfr_frame_name {
-	const char *class_name;  /* of native code: the library's file name; NULL: none */
-	const char *method_name; /* demangled; NULL: the frame is called "[unknown]" */
-	uint8_t type;            /* enum jfr_frame_type */
-	uint32_t address;        /* link address in the library; 0: unknown, or beyond 2 GiB */
-};
-
-/* Name COUNT program counters, all different, into OUT (zeroed). Those with IS_RETURN are return
- * addresses: the call lies before them. Returns 0 or -errno, which fails the chunk. */
-typedef int jfr_namer(void *context, const uintptr_t *pcs, const bool *is_return, size_t count,
-		      struct jfr_frame_name *out);
-
 /* Close the chunk: NAMER is called at most once, the pools are written, the header is patched
  * last, by one write. Ticks per second are measured between begin and end, so END_NS should be
  * START_NS plus what a monotonic clock says has passed.
@@ -77,12 +66,6 @@ uint64_t jfr_chunk_bytes(const struct jfr_writer *w);
  * it is the id of a stack with the one frame "[stack table full]", and that is counted; with
  * COUNT 0, of one with the frame "[unknown]". */
 uint32_t jfr_stack(struct jfr_writer *w, const uintptr_t *pcs, size_t count, bool truncated);
-
-#define JFR_STACKS_MAX_BYTES (2u << 20)
-#define JFR_THREADS_MAX      16384 /* with a name, in one chunk */
-#define JFR_THREAD_NAME_MAX  16    /* with its NUL; longer ones are cut */
-#define JFR_USER_TYPES_MAX   1024  /* in a writer's life */
-#define JFR_STRING_MAX       8191  /* bytes of a string in an event or a pool; cut beyond */
 
 /* Name thread TID in this chunk; the newest name wins. Threads that no event mentions are left
  * out; those mentioned and never named are called "[tid=TID]". */

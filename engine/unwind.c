@@ -6,6 +6,7 @@
 #include "engine/cfi_lookup.h"
 #include "engine/stack_memory.h"
 #include "engine/unwind_map.h"
+#include "engine/unwind_stats.h"
 #include "engine/unwind_walk.h"
 
 /* ---- Statistics ---- */

@@ -1,5 +1,5 @@
-/* Stack walks. All of it is async-signal-safe but for unwind_stats_read: no locks, no
- * allocation, errno preserved, no memory read that could fault, under 3 KiB of stack. */
+/* Stack walks. All of it is async-signal-safe: no locks, no allocation, errno preserved, no
+ * memory read that could fault, under 3 KiB of stack. */
 #ifndef ENGINE_UNWIND_H
 #define ENGINE_UNWIND_H
 
@@ -31,21 +31,5 @@ size_t unwind_here(uintptr_t stack_high, size_t skip, uintptr_t *pcs, size_t max
 /* Whether a walk met a module that modules_refresh() has not seen yet, or one that is worth a
  * table by now, or did not reach the entry, since this was last asked. */
 bool unwind_wants_refresh(void);
-
-/* How walks ended. */
-enum unwind_end {
-	UNWIND_COMPLETE,  /* at the entry of the thread */
-	UNWIND_TRUNCATED, /* at MAX */
-	UNWIND_NO_RULE,   /* at code that tells nothing of its frame */
-	UNWIND_BAD_STACK, /* at memory that cannot be, or cannot be a frame */
-	UNWIND_ENDS
-};
-
-struct unwind_stats {
-	uint64_t walks[UNWIND_ENDS];
-};
-
-/* Totals since the process began. Walks that end at the same moment may be counted once. */
-void unwind_stats_read(struct unwind_stats *stats);
 
 #endif

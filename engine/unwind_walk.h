@@ -5,10 +5,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "engine/cfi.h"
+#include "engine/cfi_rules.h"
 #include "engine/memory_reader.h"
-#include "engine/unwind.h"
 #include "engine/unwind_arch.h"
+#include "engine/unwind_stats.h"
 
 #define likely(x)   __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/cfi.h"
+#include "engine/cfi_header.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

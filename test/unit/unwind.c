@@ -18,6 +18,7 @@
 #include "engine/modules.h"
 #include "engine/unwind_arch.h"
 #include "engine/unwind_map.h"
+#include "engine/unwind_stats.h"
 #include "test/fixtures/compile_modules.h"
 #include "test/fixtures/sanitized.h"
 #include "test/fixtures/suite.h"
