@@ -7,6 +7,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "engine/memory_reader.h"
 #include "preload/interpose/real.h"
 
 #define SIGNALS 64
@@ -15,6 +16,7 @@ uint64_t sample_signals;
 __thread uintptr_t sample_interrupted;
 
 static sample_handler handlers[SIGNALS + 1];
+static int all_flags[SIGNALS + 1]; /* what each was installed with */
 
 /* The engine's library, as far as it is mapped. */
 static struct {
@@ -25,35 +27,38 @@ static struct {
 #define CONTEXT_PC(context)     ((context)->uc_mcontext.gregs[REG_RIP])
 #define CONTEXT_SP(context)     ((context)->uc_mcontext.gregs[REG_RSP])
 #define CONTEXT_RESULT(context) ((context)->uc_mcontext.gregs[REG_RAX])
-#define SYSCALL_LENGTH          2
-
-static bool is_syscall(const uint8_t *code)
-{
-	return code[0] == 0x0f && code[1] == 0x05;
-}
+static const uint8_t system_call[] = { 0x0f, 0x05 }; /* syscall */
 #elif defined(__aarch64__)
 #define CONTEXT_PC(context)     ((context)->uc_mcontext.pc)
 #define CONTEXT_SP(context)     ((context)->uc_mcontext.sp)
 #define CONTEXT_RESULT(context) ((context)->uc_mcontext.regs[0])
-#define SYSCALL_LENGTH          4
-
-static bool is_syscall(const uint8_t *code)
-{
-	return code[0] == 0x01 && code[1] == 0 && code[2] == 0 && code[3] == 0xd4; /* svc #0 */
-}
+static const uint8_t system_call[] = { 0x01, 0x00, 0x00, 0xd4 }; /* svc #0 */
 #endif
 
+#define SYSCALL_LENGTH sizeof(system_call)
+
+/* The kernel moves no more than this in one call. */
+#define MOST_BYTES 0x7ffff000
+
+/* Code that runs need not be readable: a JIT compiler may map its own for execution only. */
+static bool is_syscall(uintptr_t code)
+{
+	uint8_t bytes[SYSCALL_LENGTH];
+
+	return memory_copy(bytes, code, SYSCALL_LENGTH) &&
+	       !memcmp(bytes, system_call, SYSCALL_LENGTH);
+}
+
 /* True right behind a system call that ended with EINTR, or that counts what it did, which may be
- * less than it was to do. At the start of a page the instruction before may lie in no mapping; no
- * C library has a system call there. When the kernel has a handler of the program run first, this
- * is that handler's first instruction, and the result register holds something else. */
+ * less than it was to do. When the kernel has a handler of the program run first, this is that
+ * handler's first instruction, and the result register holds something else. */
 static bool interrupted_call(const ucontext_t *context)
 {
 	uintptr_t pc = (uintptr_t)CONTEXT_PC(context);
 	long result = (long)CONTEXT_RESULT(context);
 
-	return (result == -EINTR || result > 0) && pc % 4096 >= SYSCALL_LENGTH &&
-	       is_syscall((const uint8_t *)pc - SYSCALL_LENGTH);
+	return (result == -EINTR || (result > 0 && result <= MOST_BYTES)) &&
+	       is_syscall(pc - SYSCALL_LENGTH);
 }
 
 /* True for a signal that would run a handler: one that is ignored does not interrupt, and
@@ -86,11 +91,15 @@ static void on_sample(int signo, siginfo_t *info, void *context)
 	ucontext_t *uc = context;
 	sample_handler handler = __atomic_load_n(&handlers[signo], __ATOMIC_ACQUIRE);
 	__typeof__(CONTEXT_PC(uc)) pc = CONTEXT_PC(uc);
+	uintptr_t note = sample_interrupted;
 	int saved = errno;
 	bool interrupted = interrupted_call(uc);
 
 	if (handler)
 		handler(signo, info, context);
+	/* The handler may have made calls that we interpose, and the program may not have read yet
+	 * what the sample before this one left. */
+	sample_interrupted = note;
 	/* async-profiler sets some system calls back to be made again, whatever else came. */
 	if (interrupted && program_is_next(uc))
 		CONTEXT_PC(uc) = pc;
@@ -116,7 +125,7 @@ void sample_restore(int signo)
 	if (signo > 0 && signo <= SIGNALS)
 		handler = __atomic_load_n(&handlers[signo], __ATOMIC_ACQUIRE);
 	if (handler)
-		sample_install(signo, handler, 0);
+		sample_install(signo, handler, all_flags[signo]);
 }
 
 /* An engine handles faults that its own handler causes. */
@@ -134,11 +143,12 @@ static void make_action(struct sigaction *action, int signo, sample_handler hand
 {
 	memset(action, 0, sizeof(*action));
 	action->sa_sigaction = on_sample;
-	action->sa_flags = flags;
+	action->sa_flags = flags | SA_ONSTACK;
 	/* Everything is blocked, so that no handler of the program runs on top of ours unseen. */
 	sigfillset(&action->sa_mask);
 	for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++)
 		sigdelset(&action->sa_mask, faults[i]);
+	all_flags[signo] = flags;
 	__atomic_store_n(&handlers[signo], handler, __ATOMIC_RELEASE);
 	sample_reserve(signo);
 }

@@ -25,8 +25,8 @@ typedef void (*sample_handler)(int signo, siginfo_t *info, void *context);
  * early: a thread that blocked them before is never sampled. Any thread. */
 void sample_reserve(int signo);
 
-/* Install HANDLER for SIGNO, which is reserved by this: SA_SIGINFO, SA_RESTART and FLAGS, and
- * with all signals blocked but those that a fault raises. errno is preserved around it.
+/* Install HANDLER for SIGNO, which is reserved by this: SA_SIGINFO, SA_RESTART, SA_ONSTACK and FLAGS,
+ * and with all signals blocked but those that a fault raises. errno is preserved around it.
  * Returns 0 or -errno. There is no way back: signals may be under way at any time. */
 int sample_install(int signo, sample_handler handler, int flags);
 
