@@ -23,8 +23,6 @@
 /* What other processes leave in the spool is looked for this often. */
 #define LOOK_NS (30 * SECOND_NS)
 
-#define REFUSED_MAX_MS (3600ull * 1000)
-
 void lanes_init(struct lanes *lanes)
 {
 	pthread_condattr_t attr;
@@ -94,20 +92,17 @@ static void after_failure(struct lane *lane, struct held *held, int err)
 {
 	struct lanes *lanes = lane->lanes;
 	uint64_t now = clock_monotonic_ns();
-	bool refused = err == -EACCES;
 
 	lane->failures++;
 	lane->tried = true;
-	lane->next_ns = now + lane_backoff_ns(refused ? FAILURES_MAX : lane->failures - 1,
-					      (uint32_t)random_below(UINT32_MAX));
+	lane->refused = err == -EACCES;
+	lane->next_ns =
+		now + lane_backoff_ns(lane->failures - 1, (uint32_t)random_below(UINT32_MAX));
 	if (lanes->draining)
 		lane->next_ns = now + DRAIN_PAUSE_NS;
-	if (err == -EBADMSG || (refused && !held->store->lasts) ||
-	    (refused && age_ms(held) > REFUSED_MAX_MS)) {
+	if (err == -EBADMSG) {
 		drop(lanes, held, lane->bit, &lanes->losses.refused);
-		/* The next report is another case. */
-		if (!held->store->lasts || err == -EBADMSG)
-			lane->next_ns = 0;
+		lane->next_ns = 0; /* the next report is another case */
 	} else {
 		held->store->settle(held->store, held, 0);
 	}
@@ -212,7 +207,7 @@ bool lanes_drained(const struct lanes *lanes)
 		const struct lane *lane = &lanes->lane[i];
 
 		if (lane->running && (busy || !lane->empty) &&
-		    !(lanes_persist(lanes) && lane->tried))
+		    !(lane->tried && (lane->refused || lanes_persist(lanes))))
 			return false;
 	}
 	return true;

@@ -21,6 +21,7 @@ struct lane {
 	bool busy;             /* in the reporter */
 	bool empty;            /* found nothing for it since the last put or try of any lane */
 	bool tried;            /* failed since draining began */
+	bool refused;          /* so: nothing that is tried again in a second or two will do */
 };
 
 struct lanes {
@@ -53,7 +54,7 @@ void lanes_wait(struct lanes *lanes, uint64_t when_ns);
 /* Whether what waits outlives the process. */
 bool lanes_persist(const struct lanes *lanes);
 
-/* Nothing more to wait for: all is delivered, or what is left outlives the process. */
+/* Nothing more to wait for: all is delivered, or refused, or what is left outlives the process. */
 bool lanes_drained(const struct lanes *lanes);
 
 /* Whether any has a thread. */

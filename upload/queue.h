@@ -14,13 +14,13 @@
  * again like the others. Reports wait in CONFIG's spool, or in memory where it has none or the
  * spool fails; either holds what CONFIG says. After a failure that may pass the report is tried
  * again, with random pauses that grow to 30 seconds, and with the first success all that waits is
- * sent. What a reporter refuses is dropped: with -EBADMSG at once, with -EACCES at once from
- * memory and after an hour from the spool.
+ * sent. Only what a reporter can never take, -EBADMSG, is dropped.
  *
- * drain() tries at once all that waits, until all is delivered or its deadline has come; with a
- * spool a reporter that has failed is waited for no longer, as what is left outlives the process.
- * How many reports are lost for good is said in the log, before that deadline. close() waits a fifth of a second for the threads to end; one that waits for the network
- * longer is left alone, with all it uses.
+ * drain() tries at once all that waits, until all is delivered or its deadline has come; a
+ * reporter that has failed is waited for no longer with a spool, as what is left outlives the process,
+ * nor where it refuses (-EACCES), as nobody mends that so soon. How many reports are lost for good is
+ * said in the log, before that deadline. close() waits a fifth of a second for the threads to end; one
+ * that waits for the network longer is left alone, with all it uses.
  *
  * In a forked child there are no threads: forget the queue there and make another.
  *

@@ -59,14 +59,16 @@ static void say_good(struct s3 *s3)
 	s3->said[0] = '\0';
 }
 
-static void say_refusal(struct s3 *s3, const struct http_response *response, const char *code)
+static void say_refusal(struct s3 *s3, const struct http_response *response, const char *code,
+			const char *words)
 {
 	char *message = http_xml_text(response, "Message");
 	char cause[CAUSE_MAX], line[LINE_MAX_BYTES];
 
 	snprintf(cause, sizeof(cause), "%ld %s", response->status, code ? code : "");
-	snprintf(line, sizeof(line), "%s answers %s%s%s", s3->target.base, cause,
-		 message ? ": " : "", message ? message : "");
+	snprintf(line, sizeof(line), "%s answers %s%s%s%s%s", s3->target.base, cause,
+		 message ? ": " : "", message ? message : "", words ? "; " : "",
+		 words ? words : "");
 	say(s3, cause, line);
 	free(message);
 }
@@ -163,7 +165,7 @@ static int put_once(struct s3 *s3, const char *key, const struct buf *body, unsi
 	struct http_request request = HTTP_REQUEST_INIT("PUT", CONNECT_MS, WHOLE_MS);
 	struct http_response response = HTTP_RESPONSE_INIT;
 	struct credentials credentials = { 0 };
-	enum s3_mend what = S3_MEND_NOTHING;
+	struct s3_verdict verdict;
 	char *code = NULL;
 	int err;
 
@@ -182,14 +184,16 @@ static int put_once(struct s3 *s3, const char *key, const struct buf *body, unsi
 		goto out;
 	}
 	code = http_xml_text(&response, "Code");
-	err = s3_judge(response.status, code, &what);
+	verdict = s3_judge(response.status, code);
+	err = verdict.err;
 	if (!err)
 		goto out;
-	if (!(*mended & 1u << what))
-		*again = what ? mend(s3, what, &response) : mend_region(s3, &response);
-	*mended |= 1u << what;
+	if (!(*mended & 1u << verdict.mend))
+		*again = verdict.mend ? mend(s3, verdict.mend, &response)
+				      : mend_region(s3, &response);
+	*mended |= 1u << verdict.mend;
 	if (!*again)
-		say_refusal(s3, &response, code);
+		say_refusal(s3, &response, code, verdict.words);
 out:
 	free(code);
 	credentials_clear(&credentials);

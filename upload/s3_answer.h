@@ -5,9 +5,16 @@
 /* What may be mended here, so that the next try does. */
 enum s3_mend { S3_MEND_NOTHING, S3_MEND_CLOCK, S3_MEND_CREDENTIALS };
 
-/* Judge an answer by its STATUS and its error CODE (NULL: none). Returns 0 where the report was
- * taken; -EAGAIN where the next try may do; -EACCES where the store refuses, and will refuse the
- * next report as well until somebody mends it; -EBADMSG where it will never take this one. */
-int s3_judge(long status, const char *code, enum s3_mend *mend);
+struct s3_verdict {
+	/* 0: the report was taken. -EAGAIN: the next try may do. -EACCES: refused, as the next
+	 * report would be, until somebody mends it there: a bucket that is not made yet, a policy
+	 * that is on its way. -EBADMSG: this one will never be taken. */
+	int err;
+	enum s3_mend mend;
+	const char *words; /* what an operator can do, beyond the store's own words; NULL: none */
+};
+
+/* Judge an answer by its STATUS and its error CODE (NULL: none). */
+struct s3_verdict s3_judge(long status, const char *code);
 
 #endif
