@@ -11,6 +11,7 @@
 
 const struct loss_cause summary_causes[SUMMARY_CAUSES] = {
 	{ "ringFull", "samples: taken faster than they could be collected" },
+	{ "late", "samples: due while their thread could not take them" },
 	{ "eventsDropped", "events: not written, for want of memory or room" },
 	{ "stackTableFull", "stacks: too many different ones" },
 	{ "threadTableFull", "thread names: too many threads" },

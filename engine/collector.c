@@ -21,11 +21,17 @@
 #define LOOK_INTERVAL_NS    1000000000u
 #define MODULES_INTERVAL_NS 500000000u /* for those that went */
 
+/* So many samples at most come of one signal. A thread that has blocked it for seconds owes thousands
+ * when it comes: nobody saw where that time went, and it is more than a chunk should hold of one
+ * place. What is beyond is counted as lost. */
+#define WEIGHT_MAX 100
+
 static struct {
 	struct chunks chunks;
 	struct symbols *symbols;
 	uint64_t load_due_ns, look_due_ns, modules_due_ns;
 	uint64_t samples, samples_before, lost_before;
+	uint64_t late, late_before;
 } all;
 
 uint64_t collector_samples(void)
@@ -35,7 +41,7 @@ uint64_t collector_samples(void)
 
 uint64_t collector_lost(void)
 {
-	return ring_lost();
+	return ring_lost() + all.late;
 }
 
 static void close_all(void)
@@ -52,6 +58,7 @@ int collector_start(int fd, const chunk_settings *samples, const chunk_settings 
 
 	all.lost_before = ring_lost();
 	all.samples_before = all.samples;
+	all.late_before = all.late;
 	err = chunks_open(&all.chunks, fd, samples, memory, beside_another);
 	if (err)
 		return err;
@@ -81,10 +88,13 @@ static void take_execution(const struct sample *s)
 {
 	uint32_t stack = jfr_stack(all.chunks.jfr, s->pcs, s->count, s->truncated);
 
+	uint32_t weight = s->weight < WEIGHT_MAX ? s->weight : WEIGHT_MAX;
+
 	/* An ExecutionSample has no weight: shots that came late stand there one by one. */
-	for (uint32_t i = 0; i < s->weight; i++)
+	for (uint32_t i = 0; i < weight; i++)
 		jfr_execution_sample(all.chunks.jfr, s->ticks, s->tid, stack, JFR_STATE_DEFAULT);
-	all.samples += s->weight;
+	all.samples += weight;
+	all.late += s->weight - weight;
 }
 
 static void take(void *context, const struct sample *s)
@@ -162,6 +172,7 @@ static void write_losses(uint64_t ticks)
 		.samples = all.samples - all.samples_before,
 		.ring_full = lost - all.lost_before,
 		.timer_failures = thread_clock_failures(),
+		.late = all.late - all.late_before,
 	};
 	struct jfr_losses mem_losses = { 0 };
 	uint64_t *missed = chunks_mem_is_apart(&all.chunks) ? &mem_losses.table_evictions
@@ -172,6 +183,7 @@ static void write_losses(uint64_t ticks)
 	if (chunks_mem_is_apart(&all.chunks))
 		jfr_losses(all.chunks.mem, ticks, &mem_losses);
 	all.samples_before = all.samples;
+	all.late_before = all.late;
 	all.lost_before = lost;
 }
 

@@ -24,7 +24,8 @@ int collector_rotate(void);
  * lost. */
 int collector_stop(void);
 
-/* Samples written since the process began, and those that were lost in the rings. */
+/* Samples written since the process began, and those that were lost: in the rings, or because they
+ * came so late that they are not worth telling one by one. */
 uint64_t collector_samples(void);
 uint64_t collector_lost(void);
 

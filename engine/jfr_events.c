@@ -172,6 +172,7 @@ void jfr_losses(struct jfr_writer *w, uint64_t ticks, const struct jfr_losses *l
 	put(&e, w->interned.stacks.full);
 	put(&e, w->interned.threads.full);
 	put(&e, w->dropped);
+	put(&e, losses->late);
 	end_numbers(w, &e);
 }
 

@@ -215,6 +215,7 @@ const struct jfr_field_row jfr_fields[] = {
 	NUMBER(JFR_T_LOSSES, "threadTableFull", JFR_T_LONG,
 	       "Samples Without Thread Name: Table Full", JFR_UNIT_COUNT),
 	NUMBER(JFR_T_LOSSES, "eventsDropped", JFR_T_LONG, "Events Not Written", JFR_UNIT_COUNT),
+	NUMBER(JFR_T_LOSSES, "late", JFR_T_LONG, "Samples Lost as They Came Late", JFR_UNIT_COUNT),
 
 	PLAIN(JFR_T_LABEL, "value", JFR_T_STRING, NULL),
 	ARRAY(JFR_T_CATEGORY, "value", JFR_T_STRING, NULL),

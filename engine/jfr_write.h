@@ -141,6 +141,7 @@ struct jfr_losses {
 	uint64_t ring_full;
 	uint64_t timer_failures;
 	uint64_t table_evictions;
+	uint64_t late;
 };
 
 void jfr_losses(struct jfr_writer *w, uint64_t ticks, const struct jfr_losses *losses);

@@ -122,14 +122,16 @@ END_TEST
 
 START_TEST(losses)
 {
-	/* Each chunk tells 22 of full rings, 33 of timers, 44 of the table. */
+	/* Each chunk tells 22 of full rings, 55 that came late, 33 of timers, 44 of the table. */
 	expect_part(cmd_summary, "summary",
 		    "Lost      44 samples: taken faster than they could be collected\n"
+		    "          110 samples: due while their thread could not take them\n"
 		    "          88 living allocations: too many at once to be followed\n"
 		    "          66 threads: no timer could be set\n");
-	expect_part(cmd_summary, "summary --json",
-		    "\"lost\":{\"ringFull\":44,\"eventsDropped\":0,\"stackTableFull\":0,"
-		    "\"threadTableFull\":0,\"tableEvictions\":88,\"timerFailures\":66}");
+	expect_part(
+		cmd_summary, "summary --json",
+		"\"lost\":{\"ringFull\":44,\"late\":110,\"eventsDropped\":0,\"stackTableFull\":0,"
+		"\"threadTableFull\":0,\"tableEvictions\":88,\"timerFailures\":66}");
 }
 END_TEST
 
