@@ -188,7 +188,6 @@ int main(void)
 	tcase_add_test(tcase, names_a_file);
 	tcase_add_test(tcase, cuts_a_long_executable);
 	tcase_add_test(tcase, no_number_comes_twice);
-=======
 	tcase_add_loop_test(tcase, cuts_between_characters, 0, 4);
 	tcase_add_loop_test(tcase, leads_nowhere_else, 0, sizeof(strays) / sizeof(strays[0]));
 	tcase_add_loop_test(tcase, knows_its_own, 0, sizeof(names) / sizeof(names[0]));
