@@ -3,6 +3,7 @@
 #ifndef UPLOAD_AWS_H
 #define UPLOAD_AWS_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -14,9 +15,10 @@
 struct aws {
 	const struct environment *environment;
 	struct http *http;
-	int64_t (*now)(void); /* seconds since 1970 */
-	int64_t skew;         /* what the servers' clock is ahead of now() */
-	const char *region;   /* as configured; NULL: to be found */
+	int64_t (*now)(void);    /* seconds since 1970 */
+	int64_t skew;            /* what the servers' clock is ahead of now() */
+	const char *region;      /* as configured; NULL: to be found */
+	const atomic_bool *stop; /* once true, what takes long ends soon; NULL: never */
 
 	/* The rest is aws.c's. */
 	bool files_read;

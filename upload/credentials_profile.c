@@ -41,7 +41,7 @@ static int from_process(struct aws *aws, const char *profile, struct credentials
 
 	if (!command)
 		goto out;
-	err = process_read(command, aws->environment, PROCESS_TIMEOUT_MS, &answer);
+	err = process_read(command, aws->environment, PROCESS_TIMEOUT_MS, aws->stop, &answer);
 	if (!err)
 		err = credentials_from_json(out, (const char *)answer.data, answer.length,
 					    "SessionToken");

@@ -322,6 +322,7 @@ int s3_reporter_open_with(struct reporter **out, const struct config *config,
 	s3->aws.environment = &s3->environment;
 	s3->aws.now = now;
 	s3->aws.region = config->s3_region;
+	s3->aws.stop = &s3->stop;
 	*out = &s3->reporter;
 	return 0;
 }
