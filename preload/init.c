@@ -17,6 +17,7 @@
 #include "preload/agent_hooks.h"
 #include "preload/agent_of_process.h"
 #include "preload/engines.h"
+#include "preload/interpose/altstack.h"
 #include "preload/interpose/fatal.h"
 #include "preload/interpose/hooks.h"
 #include "preload/interpose/sample.h"
@@ -174,6 +175,7 @@ static int set_hooks(void)
 {
 	int err = interpose_set_hooks(&agent_hooks);
 
+	altstack_begin_first();
 	if (!err)
 		err = -pthread_atfork(NULL, NULL, in_forked_child);
 	if (!err)

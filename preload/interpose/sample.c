@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "engine/memory_reader.h"
+#include "preload/interpose/altstack.h"
 #include "preload/interpose/real.h"
 
 #define SIGNALS 64
@@ -95,7 +96,9 @@ static void on_sample(int signo, siginfo_t *info, void *context)
 	int saved = errno;
 	bool interrupted = interrupted_call(uc);
 
-	if (handler)
+	if (handler && sample_in_engine((const void *)handler))
+		altstack_go_back(handler, signo, info, context);
+	else if (handler)
 		handler(signo, info, context);
 	/* The handler may have made calls that we interpose, and the program may not have read yet
 	 * what the sample before this one left. */

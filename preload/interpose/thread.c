@@ -15,8 +15,9 @@ struct start {
 		thrd_start_t thrd;
 	} routine;
 	void *arg;
-	uint64_t believed; /* inherited, as the mask is */
-	size_t stack_size; /* mapped for certain below thread_stack_high() */
+	uint64_t believed;  /* inherited, as the mask is */
+	void *signal_stack; /* see altstack.h */
+	size_t stack_size;  /* mapped for certain below thread_stack_high() */
 };
 
 /* Most come from here: memory that one thread allocates and another frees has an allocator such
@@ -91,6 +92,12 @@ static void start_give(struct start *start)
 		free(start);
 }
 
+static void start_undo(struct start *start)
+{
+	altstack_give(start->signal_stack);
+	start_give(start);
+}
+
 static struct start begin(void *p)
 {
 	struct start start = *(struct start *)p;
@@ -100,6 +107,7 @@ static struct start begin(void *p)
 
 	start_give(p);
 	mask_believe(start.believed);
+	altstack_begin(start.signal_stack, high - start.stack_size, high);
 	if (hooks) {
 		/* A thread cancelled this early must not die with the hook half done. */
 		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
@@ -155,6 +163,8 @@ static struct start *start_new(const pthread_attr_t *attr, void *arg, const void
 	start = start_take();
 	if (start) {
 		start->arg = arg;
+		/* Before the thread's own stack is mapped, which then mostly lies below. */
+		start->signal_stack = altstack_take();
 		start->stack_size = stack_size(attr);
 		start->believed = mask_believed();
 	}
@@ -172,7 +182,7 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(
 	start->routine.pthread = routine;
 	err = REAL(pthread_create)(thread, attr, start_pthread, start);
 	if (err)
-		start_give(start);
+		start_undo(start);
 	return err;
 }
 
@@ -186,6 +196,6 @@ EXPORT int thrd_create(thrd_t *thread, thrd_start_t routine, void *arg)
 	start->routine.thrd = routine;
 	result = REAL(thrd_create)(thread, start_thrd, start);
 	if (result != thrd_success)
-		start_give(start);
+		start_undo(start);
 	return result;
 }

@@ -1,0 +1,32 @@
+#!/bin/bash
+# A sample needs no room where the program is: its coroutines and threads may have next to none left,
+# with no stack for signals of their own; and they do not see that they are given one.
+. "$(dirname "$0")/agent.inc"
+
+low_stacks=$(program low_stacks)
+
+# expect ENGINE HOW [VARIABLE=value...]
+expect() {
+	engine=$1 how=$2
+	shift 2
+	out=$(profiled "$work/reports" "$engine" "$@" "$low_stacks" "$how" 2>"$work/err")
+	status=$?
+	[ "$status $out$(cat "$work/err")" = "0 ok" ] ||
+		fail "$engine, $how $*: status $status, $out, $(cat "$work/err")"
+}
+
+for how in coroutines threads look many; do
+	[ "$("$low_stacks" $how)" = ok ] || fail "$how: fails by itself"
+	for engine in $(engines); do
+		expect "$engine" "$how" START_DELAY=100ms
+		rm -rf "$work/reports"
+		expect "$engine" "$how" CPU_INTERVAL=1ms WALL_INTERVAL=1ms
+		case $how in
+		coroutines | threads)
+			found=$("$agent" collapsed --cpu "$work/reports" | samples 'turn|fill_stack')
+			[ "$found" -gt 0 ] || fail "$engine, $how: no sample of it"
+			;;
+		esac
+	done
+done
+echo ok
