@@ -73,19 +73,20 @@ fuzz_bin  := $(patsubst test/fuzz/%.c,$(B)/test/fuzz/%,$(fuzz_src))
 
 preload := $(B)/libasprof_preload.so
 command := $(B)/asprof-agent
+launcher := $(B)/asprof-agent-launch
 
-PRELOAD_LDFLAGS := -shared -Wl,-soname,libasprof_preload.so \
+PRELOAD_LDFLAGS := -shared -Wl,--build-id -Wl,-soname,libasprof_preload.so \
 	-Wl,--version-script=preload/exports.map -Wl,--exclude-libs,ALL -Wl,-Bsymbolic \
 	-Wl,--dynamic-list=preload/allocator.list \
 	-Wl,-z,relro,-z,now,-z,defs,-z,nodelete,-z,noexecstack -Wl,--gc-sections \
 	-Wl,--hash-style=gnu -Wl,--as-needed
 
-.PHONY: all check check-unit check-system bench fuzz install clean format format-check tidy help
+.PHONY: all check check-unit check-system bench fuzz install uninstall clean format format-check tidy help
 .DELETE_ON_ERROR:
 
 # Each of the two once its folder is there: the layers below build and are tested before.
 all: $(library) $(if $(wildcard preload/exports.map),$(preload)) \
-	$(if $(wildcard decoder/main.c),$(command))
+	$(if $(wildcard decoder/main.c),$(command)) $(launcher)
 
 $(B)/obj/%.o: %.c $(DEPS_READY)
 	$(call say,CC,$<)
@@ -107,8 +108,18 @@ $(preload): $(preload_obj) $(agent_obj) preload/exports.map preload/allocator.li
 
 $(command): $(library_obj) $(B)/obj/decoder/main.o
 	$(call say,LD,$@)
-	$(Q)$(CC) $(ALL_CFLAGS) -Wl,--gc-sections $(LDFLAGS) -o $@ \
+	$(Q)$(CC) $(ALL_CFLAGS) -Wl,--build-id -Wl,--gc-sections $(LDFLAGS) -o $@ \
 		$(library_obj) $(B)/obj/decoder/main.o $(DEPS_LIBS) -lm
+
+# Static and of a few KiB: it has no C library, so no sanitizer and no unwind tables either.
+LAUNCHER_FLAGS := -std=gnu11 $(WARNINGS) -Os -ffreestanding -fno-pie -fno-stack-protector \
+	-fno-asynchronous-unwind-tables -fno-unwind-tables -fno-builtin -nostdlib -static \
+	-Wl,--build-id -Wl,-z,noexecstack -Wl,-z,noseparate-code -Wl,-z,max-page-size=4096
+
+$(launcher): launcher/launch.c launcher/raw.h
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(LAUNCHER_FLAGS) -o $@ $<
 
 $(library): $(library_obj)
 	$(call say,AR,$@)
@@ -163,7 +174,10 @@ fuzz-run: $(fuzz_bin)
 	$(Q)B=$(B) scripts/run-fuzz $(fuzz_bin)
 
 install: all ## to $(DESTDIR)$(PREFIX)
-	$(Q)DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' B='$(B)' scripts/install
+	$(Q)DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' B='$(B)' CROSS='$(CROSS)' VERSION=$(VERSION) scripts/install
+
+uninstall: ## what install has put there
+	$(Q)DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' B='$(B)' CROSS='$(CROSS)' scripts/install --uninstall
 
 # (What is in scripts/ is read by other builds than this one.)
 sources := $(shell git ls-files '*.[ch]' ':!scripts' 2>/dev/null)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# scripts/install: everything where a distribution would have it, and working from there.
+# scripts/install: everything where a distribution would have it, working from there, and removed again.
 set -u
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
@@ -9,15 +9,43 @@ fail() {
 }
 unset LD_PRELOAD
 
+mkdir -p "$dir/usr/lib/theirs" "$dir/usr/bin" && echo theirs >"$dir/usr/bin/theirs" || exit 1
 B=${B:-build} DESTDIR=$dir PREFIX=/usr scripts/install >/dev/null || fail "install: status $?"
 for file in lib/libasprof_preload.so bin/asprof-agent include/asprof_agent.h \
+	bin/asprof-agent-launch bin/asprof-agent-entrypoint lib/pkgconfig/asprof-agent.pc \
+	share/man/man1/asprof-agent-launch.1 share/doc/asprof-agent/CHANGELOG.md \
 	share/man/man1/asprof-agent.1 share/man/man7/libasprof_preload.7 \
 	share/bash-completion/completions/asprof-agent share/zsh/site-functions/_asprof-agent \
 	share/fish/vendor_completions.d/asprof-agent.fish \
 	share/doc/asprof-agent/examples/profile.conf; do
 	[ -s "$dir/usr/$file" ] || fail "no $file"
 done
-[ -x "$dir/usr/bin/asprof-agent" ] || fail "the command cannot be executed"
+for command in asprof-agent asprof-agent-launch asprof-agent-entrypoint; do
+	[ -x "$dir/usr/bin/$command" ] || fail "$command cannot be executed"
+done
+
+# Stripped; gdb and others find the symbols by build-id.
+for file in lib/libasprof_preload.so bin/asprof-agent bin/asprof-agent-launch; do
+	LC_ALL=C readelf -SW "$dir/usr/$file" | grep -q '\.debug_info\|\.symtab' && fail "$file is not stripped"
+	id=$(LC_ALL=C readelf -nW "$dir/usr/$file" | sed -n 's/.*Build ID: //p')
+	[ -n "$id" ] || fail "$file has no build-id"
+	debug=$dir/usr/lib/debug/.build-id/${id%"${id#??}"}/${id#??}.debug
+	LC_ALL=C readelf -SW "$debug" | grep -q '\.symtab' || fail "$file: no symbols in $debug"
+done
+
+# The version stands in the Makefile, and whatever else tells one tells the same.
+version=$(sed -n 's/^VERSION := //p' Makefile)
+[ "$("$dir/usr/bin/asprof-agent" --version)" = "asprof-agent $version" ] || fail "--version"
+grep -q "^Version: $version\$" "$dir/usr/lib/pkgconfig/asprof-agent.pc" || fail "asprof-agent.pc"
+grep -q "^## $version" CHANGELOG.md || fail "CHANGELOG.md does not begin with $version"
+for page in docs/*.[17]; do
+	grep -q "^\.TH .*\"asprof-agent $version\"\|^\.so " "$page" || fail "$page is of another version"
+done
+if command -v pkg-config >/dev/null; then
+	flags=$(PKG_CONFIG_PATH=$dir/usr/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$dir \
+		PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1 pkg-config --cflags asprof-agent) || fail "pkg-config"
+	[ "${flags% }" = "-I$dir/usr/include" ] || fail "pkg-config says '$flags'"
+fi
 
 # The command finds the library beside its bin; a program sees it mapped from there.
 "$dir/usr/bin/asprof-agent" run -o "$dir/out" -- cat /proc/self/maps >"$dir/maps" ||
@@ -49,4 +77,12 @@ if command -v bash >/dev/null; then
 		_asprof_agent; echo "${COMPREPLY[@]}"' bash "$dir/usr/share/bash-completion/completions/asprof-agent" 2>&1)
 	[ "$words" = options ] || fail "completion of 'op' gives '$words'"
 fi
+
+# What was there before is there still, and nothing else.
+B=${B:-build} DESTDIR=$dir PREFIX=/usr scripts/install --uninstall >/dev/null || fail "uninstall: status $?"
+find "$dir" -type f | grep -v -e "^$dir/[a-z.]*\$" -e "^$dir/out/" >"$dir/after"
+[ "$(cat "$dir/after")" = "$dir/usr/bin/theirs" ] || fail "left behind: $(cat "$dir/after")"
+[ ! -d "$dir/usr/share/doc/asprof-agent" ] && [ ! -d "$dir/usr/lib/debug" ] ||
+	fail "directories are left behind"
+[ -d "$dir/usr/lib/theirs" ] || fail "uninstall removed what it did not install"
 echo ok
