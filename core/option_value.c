@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/options.h"
+#include "core/show_url.h"
 
 /* The longest part of a value that a message shows. */
 #define SHOWN_MAX 100
@@ -189,9 +190,11 @@ void option_expects(const struct option *option, char *text, size_t size)
 
 int option_complain(const struct option *option, const char *value, char *problem)
 {
-	char shown[SHOWN_MAX + 4], expects[OPTION_EXPECTS_MAX];
+	char shown[SHOWN_MAX + 4], expects[OPTION_EXPECTS_MAX], url[SHOW_URL_SIZE];
 	size_t length = 0;
 
+	if (option->check == check_url)
+		value = show_url(url, value);
 	for (; *value && length < SHOWN_MAX; value++)
 		shown[length++] = (unsigned char)*value < ' ' || *value == 0x7f ? '?' : *value;
 	snprintf(shown + length, sizeof(shown) - length, "%s", *value ? "..." : "");

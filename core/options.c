@@ -14,6 +14,7 @@ static void show(const struct option *option, struct option_view *view)
 	view->help = option->help;
 	view->built = !option->unbuilt;
 	view->secret = option->secret;
+	view->url = option->check == check_url;
 }
 
 bool option_row(size_t index, struct option_view *view)

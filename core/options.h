@@ -98,6 +98,7 @@ struct option_view {
 	const char *help;                 /* one sentence, code in `backquotes` */
 	bool built;                       /* false: accepted, said to do nothing yet */
 	bool secret;                      /* the value is not to be shown */
+	bool url;                         /* the value is to be shown by show_url() */
 };
 
 /* The table's rows, in the order of the documentation. False past the end. */

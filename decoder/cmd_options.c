@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/options.h"
+#include "core/show_url.h"
 #include "decoder/text.h"
 
 const struct command_option options_options[] = {
@@ -20,10 +21,13 @@ const struct command_option options_options[] = {
 /* What the variable is set to here; NULL when unset, which an empty value is too. */
 static const char *value_here(const struct option_view *row)
 {
+	static char url[SHOW_URL_SIZE];
 	const char *value = getenv(row->name);
 
 	if (!value || !*value)
 		return NULL;
+	if (row->url)
+		return show_url(url, value);
 	return row->secret ? "(not shown)" : value;
 }
 

@@ -13,6 +13,7 @@
 #include "upload/file.h"
 #include "upload/imds.h"
 #include "upload/ini.h"
+#include "upload/outside.h"
 #include "upload/secret.h"
 
 #define FILE_MAX (1u << 20)
@@ -178,17 +179,30 @@ char *aws_endpoint(struct aws *aws, const char *service)
 	return value ? strdup(value) : endpoint_of_profile(aws, service);
 }
 
+/* It becomes a part of host names. Takes REGION, malloc'd or NULL. */
+static char *checked_region(struct aws *aws, char *region)
+{
+	if (!region || outside_fits(OUTSIDE_REGION, region))
+		return region;
+	aws_warn(aws, "'%.80s' is no region's name, and is not used", region);
+	free(region);
+	return NULL;
+}
+
 const char *aws_region(struct aws *aws)
 {
+	const char *value;
+
 	if (aws->region)
 		return aws->region;
+	if (aws->found_region)
+		return aws->found_region;
+	aws->found_region = checked_region(aws, aws_setting(aws, "AWS_REGION", "region"));
+	value = environment_get(aws->environment, "AWS_DEFAULT_REGION");
+	if (!aws->found_region && value)
+		aws->found_region = checked_region(aws, strdup(value));
 	if (!aws->found_region)
-		aws->found_region = aws_setting(aws, "AWS_REGION", "region");
-	if (!aws->found_region) {
-		const char *value = environment_get(aws->environment, "AWS_DEFAULT_REGION");
-
-		aws->found_region = value ? strdup(value) : imds_region(aws);
-	}
+		aws->found_region = checked_region(aws, imds_region(aws));
 	return aws->found_region;
 }
 

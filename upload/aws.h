@@ -58,7 +58,8 @@ bool aws_setting_is(struct aws *aws, const char *name, const char *key, const ch
 char *aws_endpoint(struct aws *aws, const char *service);
 
 /* The region: configured, from AWS_REGION, AWS_DEFAULT_REGION, the profile, or where this
- * instance runs. NULL when nothing tells; valid until aws_free(). */
+ * instance runs. What cannot be one is passed over, with a line. NULL when nothing tells; valid until
+ * aws_free(). */
 const char *aws_region(struct aws *aws);
 
 /* The domain that the region's services are in. */

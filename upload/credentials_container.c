@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "core/show_url.h"
+
 #include "upload/credentials_simple.h"
 #include "upload/file.h"
 #include "upload/secret.h"
@@ -33,6 +35,7 @@ static int make_url(struct aws *aws, struct buf *url)
 	const char *relative =
 		environment_get(environment, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
 	const char *full = environment_get(environment, "AWS_CONTAINER_CREDENTIALS_FULL_URI");
+	char shown[SHOW_URL_SIZE];
 
 	if (relative)
 		return buf_printf(url, "http://169.254.170.2%s%s", relative[0] == '/' ? "" : "/",
@@ -43,7 +46,7 @@ static int make_url(struct aws *aws, struct buf *url)
 		aws_warn(aws,
 			 "AWS_CONTAINER_CREDENTIALS_FULL_URI=%s is refused: it is neither https "
 			 "nor loopback nor the container agent's address",
-			 full);
+			 show_url(shown, full));
 		return -EPERM;
 	}
 	return buf_append_string(url, full);

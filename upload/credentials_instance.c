@@ -4,6 +4,7 @@
 
 #include "upload/credentials_simple.h"
 #include "upload/imds.h"
+#include "upload/outside.h"
 #include "upload/secret.h"
 
 #define ROLES "/latest/meta-data/iam/security-credentials/"
@@ -23,7 +24,9 @@ static int get(struct credentials_provider *provider, struct credentials *out)
 	while (end < path.length && !strchr(" \r\n", path.data[end]))
 		end++;
 	path.length = end;
-	err = buf_string(&path) ? imds_get(aws, buf_string(&path), &answer) : -EBADMSG;
+	err = buf_string(&path) && outside_fits(OUTSIDE_ROLE, buf_string(&path) + strlen(ROLES))
+		      ? imds_get(aws, buf_string(&path), &answer)
+		      : -EBADMSG;
 	if (!err)
 		err = credentials_from_json(out, (const char *)answer.data, answer.length, "Token");
 	if (err && err != -ENOENT)

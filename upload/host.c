@@ -8,6 +8,7 @@
 
 #include "core/log.h"
 #include "upload/file.h"
+#include "upload/outside.h"
 
 static void from_file(struct host *out, const char *path)
 {
@@ -32,7 +33,7 @@ static void from_file(struct host *out, const char *path)
 		id = cJSON_GetStringValue(cJSON_GetObjectItem(out->object, "ecs_task_arn"));
 		out->kind = id ? HOST_ECS : HOST_UNKNOWN;
 	}
-	out->id = id ? strdup(id) : NULL;
+	out->id = id && outside_fits(OUTSIDE_MACHINE, id) ? strdup(id) : NULL;
 	if (!out->id)
 		out->kind = HOST_UNKNOWN;
 out:

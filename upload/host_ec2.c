@@ -5,6 +5,7 @@
 
 #include "upload/host.h"
 #include "upload/imds.h"
+#include "upload/outside.h"
 
 static const struct {
 	const char *theirs, *ours;
@@ -19,7 +20,7 @@ static int take(struct host *out, const cJSON *document)
 {
 	const char *id = cJSON_GetStringValue(cJSON_GetObjectItem(document, fields[0].theirs));
 
-	if (!id)
+	if (!id || !outside_fits(OUTSIDE_MACHINE, id))
 		return -ENOENT;
 	out->object = cJSON_CreateObject();
 	out->id = strdup(id);

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "upload/host.h"
+#include "upload/outside.h"
+#include "upload/url.h"
 
 #define TIMEOUT_MS 1000
 
@@ -14,7 +16,7 @@ static int get_task(struct aws *aws, cJSON **out)
 	const char *base = environment_get(aws->environment, "ECS_CONTAINER_METADATA_URI_V4");
 	int err = -ENOENT;
 
-	if (!base)
+	if (!base || !url_is_base(base))
 		goto out;
 	err = buf_printf(&request.url, "%s/task", base);
 	if (!err)
@@ -60,7 +62,7 @@ static int take(struct host *out, const cJSON *task)
 	const char *cluster = cJSON_GetStringValue(cJSON_GetObjectItem(task, "Cluster"));
 	const cJSON *limits = cJSON_GetObjectItem(task, "Limits");
 
-	if (!arn)
+	if (!arn || !outside_fits(OUTSIDE_MACHINE, arn))
 		return -ENOENT;
 	out->id = strdup(arn);
 	out->object = cJSON_CreateObject();

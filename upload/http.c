@@ -9,6 +9,15 @@
 
 #include "upload/secret.h"
 
+/* A line break would begin another header; no other control character belongs there either. */
+static bool is_plain(const char *value)
+{
+	for (; *value; value++)
+		if (((unsigned char)*value < ' ' && *value != '\t') || *value == 0x7f)
+			return false;
+	return true;
+}
+
 int http_request_header(struct http_request *request, const char *name, const char *format, ...)
 {
 	struct http_header *header = &request->headers[request->header_count];
@@ -22,7 +31,7 @@ int http_request_header(struct http_request *request, const char *name, const ch
 	va_end(args);
 	if (length < 0)
 		return -ENOMEM;
-	if (strpbrk(header->value, "\r\n")) {
+	if (!is_plain(header->value)) {
 		secret_free(header->value);
 		return -EINVAL;
 	}

@@ -53,7 +53,7 @@ struct http_response {
 	}
 
 struct http {
-	/* Send REQUEST and wait for the answer. Returns 0 with whatever status came; or, with
+	/* Send REQUEST and wait for the answer. No words hold a secret of its URLs. Returns 0 with whatever status came; or, with
 	 * words in RESPONSE->problem, -ETIMEDOUT, -ECONNREFUSED, -EHOSTUNREACH (no such name),
 	 * -EPROTO (TLS: the server is not who it should be), -ECANCELED or another -errno. */
 	int (*send)(struct http *http, const struct http_request *request,
@@ -62,7 +62,8 @@ struct http {
 };
 
 /* Add NAME (lower case) with a value made from FORMAT. Returns 0, -ENOMEM, -E2BIG past
- * HTTP_HEADERS_MAX, or -EINVAL for a value with a line break, which would be another header. */
+ * HTTP_HEADERS_MAX, or -EINVAL for a value with control characters: a line break would be another
+ * header. */
 int http_request_header(struct http_request *request, const char *name, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 

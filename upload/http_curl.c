@@ -13,6 +13,7 @@
 
 #include "core/fd.h"
 #include "upload/http_ca.h"
+#include "upload/url.h"
 
 /* Once an upload moves slower than this for so long it is given up and tried anew. */
 #define SLOW_BYTES_A_SECOND 512L
@@ -257,6 +258,7 @@ static int send_request(struct http *http, const struct http_request *request,
 	char *url = strndup((const char *)request->url.data, request->url.length);
 	char words[CURL_ERROR_SIZE] = "";
 	struct curl_slist *lines;
+	struct url parsed;
 	bool failed;
 	CURLcode code;
 	int err;
@@ -268,7 +270,9 @@ static int send_request(struct http *http, const struct http_request *request,
 
 	curl_easy_reset(self->curl); /* keeps its connections */
 	lines = header_lines(request, &failed);
-	err = !url || failed ? -ENOMEM : set_ca(self, url, response);
+	err = !url || failed ? -ENOMEM : url_parse(&parsed, url);
+	if (!err)
+		err = set_ca(self, url, response);
 	if (err)
 		goto out;
 	set_request(self, request, url);
@@ -281,7 +285,7 @@ static int send_request(struct http *http, const struct http_request *request,
 	err = to_errno(code);
 	if (err)
 		snprintf(response->problem, sizeof(response->problem), "%s",
-			 words[0] ? words : curl_easy_strerror(code));
+			 words[0] && !strpbrk(words, "@?#") ? words : curl_easy_strerror(code));
 out:
 	curl_easy_reset(self->curl);
 	free_lines(lines);

@@ -6,12 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/show_url.h"
+#include "upload/url.h"
+
 #define TIMEOUT_MS 1000
 
 static char *endpoint(struct aws *aws)
 {
 	char *url = aws_setting(aws, "AWS_EC2_METADATA_SERVICE_ENDPOINT",
 				"ec2_metadata_service_endpoint");
+	char shown[SHOW_URL_SIZE];
 
 	if (!url)
 		url = strdup(aws_setting_is(aws, "AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE",
@@ -20,6 +24,12 @@ static char *endpoint(struct aws *aws)
 				     : "http://169.254.169.254");
 	if (url && url[0] && url[strlen(url) - 1] == '/')
 		url[strlen(url) - 1] = '\0';
+	if (url && !url_is_base(url)) {
+		aws_warn(aws, "AWS_EC2_METADATA_SERVICE_ENDPOINT=%s is no URL to put a path behind",
+			 show_url(shown, url));
+		free(url);
+		url = NULL;
+	}
 	return url;
 }
 
@@ -76,10 +86,8 @@ int imds_get(struct aws *aws, const char *path, struct buf *out)
 	if (aws_setting_is(aws, "AWS_EC2_METADATA_DISABLED", "", "true"))
 		goto out;
 	base = endpoint(aws);
-	if (!base) {
-		err = -ENOMEM;
+	if (!base)
 		goto out;
-	}
 	err = get_token(aws, base, &token);
 	if (!err)
 		err = get_path(aws, base, path, http_text(&token), &answer);

@@ -14,6 +14,7 @@
 #include "upload/credentials.h"
 #include "upload/http_curl.h"
 #include "upload/metadata.h"
+#include "upload/outside.h"
 #include "upload/s3_answer.h"
 #include "upload/s3_target.h"
 #include "upload/sigv4.h"
@@ -139,6 +140,7 @@ static bool mend_region(struct s3 *s3, const struct http_response *response)
 	struct s3_target target;
 
 	if (s3->config->s3_endpoint || !response->region[0] ||
+	    !outside_fits(OUTSIDE_REGION, response->region) ||
 	    !strcmp(response->region, s3->target.region))
 		return false;
 	region = strdup(response->region);

@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/show_url.h"
 #include "upload/name.h"
+#include "upload/outside.h"
 #include "upload/url.h"
 
 static int amazon(struct buf *out, struct aws *aws, const char *region)
@@ -38,7 +40,7 @@ static int append_bucket(struct buf *out, struct aws *aws, const char *endpoint,
 			 bool custom)
 {
 	struct url url;
-	int err = url_parse(&url, endpoint);
+	int err = url_is_base(endpoint) ? url_parse(&url, endpoint) : -EINVAL;
 
 	if (err)
 		return err;
@@ -59,15 +61,42 @@ static int append_bucket(struct buf *out, struct aws *aws, const char *endpoint,
 	return err ? err : buf_append_string(out, "/");
 }
 
+/* What can be wrong in them without looking elsewhere. */
+static int check_settings(const struct config *config, char problem[S3_TARGET_PROBLEM_SIZE])
+{
+	const struct {
+		const char *name, *value;
+		enum outside word;
+		const char *what;
+	} words[] = {
+		{ "S3_BUCKET", config->s3_bucket, OUTSIDE_BUCKET, "a bucket's name" },
+		{ "S3_BUCKET_OWNER", config->s3_bucket_owner, OUTSIDE_ACCOUNT, "an account" },
+		{ "S3_REGION", config->s3_region, OUTSIDE_REGION, "a region" },
+	};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (!words[i].value || outside_fits(words[i].word, words[i].value))
+			continue;
+		snprintf(problem, S3_TARGET_PROBLEM_SIZE, OPTION_PREFIX "%s=%.80s is not %s",
+			 words[i].name, words[i].value, words[i].what);
+		return -EINVAL;
+	}
+	return 0;
+}
+
 int s3_target_find(struct s3_target *out, struct aws *aws, const struct config *config,
 		   char problem[S3_TARGET_PROBLEM_SIZE])
 {
 	struct buf base = BUF_INIT(4096), own = BUF_INIT(512);
 	char *endpoint = config->s3_endpoint ? strdup(config->s3_endpoint) : NULL;
+	char shown[SHOW_URL_SIZE];
 	bool custom;
-	int err = 0;
+	int err;
 
 	memset(out, 0, sizeof(*out));
+	err = check_settings(config, problem);
+	if (err)
+		goto out;
 	if (!endpoint)
 		endpoint = aws_endpoint(aws, "s3");
 	custom = endpoint != NULL;
@@ -86,9 +115,10 @@ int s3_target_find(struct s3_target *out, struct aws *aws, const struct config *
 		err = append_bucket(&base, aws, custom ? endpoint : buf_string(&own),
 				    config->s3_bucket, custom);
 	if (err) {
-		snprintf(problem, S3_TARGET_PROBLEM_SIZE, "no use of the endpoint %s: %s",
-			 custom ? endpoint : out->region,
-			 err == -EINVAL ? "it is not an http or https URL" : strerror(-err));
+		snprintf(problem, S3_TARGET_PROBLEM_SIZE, "no use of the endpoint %.150s: %s",
+			 custom ? show_url(shown, endpoint) : out->region,
+			 err == -EINVAL ? "it is not an http or https URL to put a path behind"
+					: strerror(-err));
 		goto out;
 	}
 	out->base = strndup((const char *)base.data, base.length);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/show_url.h"
 #include "upload/instant.h"
 #include "upload/secret.h"
 #include "upload/sigv4.h"
@@ -43,10 +44,16 @@ static int add_role(struct buf *body, const struct sts_role *role)
 static int make_url(struct aws *aws, struct buf *url)
 {
 	const char *region = aws_region(aws);
-	char *endpoint = aws_endpoint(aws, "sts");
+	char *endpoint = aws_endpoint(aws, "sts"), shown[SHOW_URL_SIZE];
 	int err;
 
-	if (endpoint)
+	if (endpoint && !url_is_base(endpoint)) {
+		aws_warn(aws,
+			 "no use of the endpoint %s for STS: it is not an http or https URL "
+			 "to put a path behind",
+			 show_url(shown, endpoint));
+		err = -EINVAL;
+	} else if (endpoint)
 		err = buf_printf(url, "%s%s", endpoint,
 				 endpoint[strlen(endpoint) - 1] == '/' ? "" : "/");
 	else if (region)

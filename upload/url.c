@@ -88,6 +88,13 @@ int url_parse(struct url *url, const char *text)
 	return 0;
 }
 
+bool url_is_base(const char *text)
+{
+	struct url url;
+
+	return !url_parse(&url, text) && !strpbrk(url.path, "?#");
+}
+
 int url_encode(struct buf *out, const char *text, bool slash)
 {
 	int err = 0;

@@ -19,6 +19,10 @@ struct url {
  * nobody knows whom. Returns 0 or -EINVAL. */
 int url_parse(struct url *url, const char *text);
 
+/* True where TEXT is such a URL, and what is put behind it is its path: it has neither a query nor a
+ * fragment. */
+bool url_is_base(const char *text);
+
 /* Append TEXT, percent-encoded but for A-Z a-z 0-9 - . _ ~ and, with SLASH, '/'. */
 int url_encode(struct buf *out, const char *text, bool slash);
 

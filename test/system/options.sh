@@ -29,11 +29,13 @@ n=$(echo "$plain" | grep -c '^ASPROF_AGENT_')
 [ "$(echo "$markdown" | grep -c '^| `')" = "$n" ] || fail "the table has other options than the list"
 
 here=$(ASPROF_AGENT_CPU_INTERVAL=20ms ASPROF_AGENT_LISTEN_TOKEN=hush \
+	ASPROF_AGENT_S3_PROXY='http://me:hush@proxy:3128/?hush' \
 	ASPROF_AGENT_WALL_INTERVAL='10 parsecs' ASPROF_AGENT_TAGS='a="b\c' "$agent" options)
-echo "$here" | grep -q '^ASPROF_AGENT_CPU_INTERVAL=20ms$' || fail "the value here is not shown"
-echo "$here" | grep -A1 '^ASPROF_AGENT_WALL_INTERVAL=10 parsecs$' | grep -q 'NOT ACCEPTED' ||
+printf '%s\n' "$here" | grep -q '^ASPROF_AGENT_CPU_INTERVAL=20ms$' || fail "the value here is not shown"
+printf '%s\n' "$here" | grep -A1 '^ASPROF_AGENT_WALL_INTERVAL=10 parsecs$' | grep -q 'NOT ACCEPTED' ||
 	fail "the wrong value is not told"
-echo "$here" | grep -q hush && fail "the token is shown"
+printf '%s\n' "$here" | grep -q '^ASPROF_AGENT_S3_PROXY=http://proxy:3128/$' || fail "the proxy is not shown"
+printf '%s\n' "$here" | grep -q hush && fail "a secret is shown"
 
 if command -v python3 >/dev/null; then
 	got=$(ASPROF_AGENT_TAGS='a="b\c	' ASPROF_AGENT_LISTEN_TOKEN=hush "$agent" options --json |

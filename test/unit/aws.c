@@ -171,6 +171,35 @@ START_TEST(region_in_order)
 }
 END_TEST
 
+/* What such a server says by plain HTTP would become part of a host name, a path, or a line that is
+ * read on a terminal. */
+static const struct scene evil[] = {
+	{ "PUT", IMDS "api/token", TTL, "300", NULL, 200, "TOKEN" },
+	{ "GET", IMDS "meta-data/iam/security-credentials/", SHOW, "TOKEN", NULL, 200,
+	  "../../user-data?" },
+	{ "GET", IMDS "meta-data/placement/region", SHOW, "TOKEN", NULL, 200, "evil.example/#" },
+	{ "GET", IMDS "dynamic/instance-identity/document", SHOW, "TOKEN", NULL, 200,
+	  "{\"instanceId\":\"i-0\\u001b[2J\"}" },
+};
+
+START_TEST(takes_no_more_than_a_word)
+{
+	struct buf out = BUF_INIT(1024);
+	struct host host;
+
+	BEGIN(evil, "A=1");
+	ck_assert_ptr_null(aws_region(&aws));
+	expect_failure(credentials_instance, -EBADMSG);
+	host_find(&host, &aws, "auto");
+	ck_assert_int_eq(host_machine(&host, &out), 0);
+	ck_assert_str_eq(buf_string(&out), "unknown__");
+	host_free(&host);
+	buf_free(&out);
+	BEGIN(instance, "AWS_REGION=evil.example/#", "AWS_DEFAULT_REGION=b");
+	ck_assert_str_eq(aws_region(&aws), "b");
+}
+END_TEST
+
 #define TASK                                                               \
 	"{\"Cluster\":\"arn:aws:ecs:eu-west-1:99:cluster/c\",\"TaskARN\":" \
 	"\"arn:aws:ecs:eu-west-1:99:task/my_c/0b\",\"Limits\":{\"CPU\":0.5,\"Memory\":512}}"
@@ -239,6 +268,68 @@ START_TEST(keys_of_container)
 }
 END_TEST
 
+static char *temporary(const char *text)
+{
+	static char path[4][32];
+	static int n;
+	int fd;
+
+	n = (n + 1) % 4;
+	strcpy(path[n], "/tmp/asprof-aws-XXXXXX");
+	fd = mkstemp(path[n]);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	close(fd);
+	return path[n];
+}
+
+/* Where a path, or a word from the server, would be put behind: nobody is asked. */
+static char *const bad_bases[][4] = {
+	{ "ECS_CONTAINER_METADATA_URI_V4=http://host/?token=secret",
+	  "AWS_EC2_METADATA_SERVICE_ENDPOINT=http://user:secret@host" },
+	{ "ECS_CONTAINER_METADATA_URI_V4=http://host/#",
+	  "AWS_EC2_METADATA_SERVICE_ENDPOINT=http://host/?token=secret" },
+	{ "ECS_CONTAINER_METADATA_URI_V4=ftp://host/",
+	  "AWS_EC2_METADATA_SERVICE_ENDPOINT=http://host/#secret" },
+	{ "AWS_ENDPOINT_URL_STS=http://host/#secret", "AWS_ROLE_ARN=arn:aws:iam::1:role/r",
+	  "AWS_REGION=b" },
+	{ "AWS_ENDPOINT_URL_STS=http://user:secret@host/", "AWS_ROLE_ARN=arn:aws:iam::1:role/r",
+	  "AWS_REGION=b" },
+	{ "AWS_CONTAINER_CREDENTIALS_FULL_URI=http://user:secret@host/?token=secret" },
+};
+
+START_TEST(asks_at_no_bad_url_and_tells_no_secret)
+{
+	char *path = temporary(""), token[64], *entries[5] = { token };
+	struct credentials_provider *provider;
+	struct buf said = BUF_INIT(4096);
+	struct credentials got = { 0 };
+	struct host host;
+
+	snprintf(token, sizeof(token), "AWS_WEB_IDENTITY_TOKEN_FILE=%s", temporary("a.b/c"));
+	for (size_t i = 0; i < 3 && bad_bases[_i][i]; i++)
+		entries[i + 1] = bad_bases[_i][i];
+	begin(NULL, 0, entries);
+	ck_assert_int_eq(log_open(LOG_DEBUG, path), 0);
+	host_find(&host, &aws, "auto");
+	ck_assert_int_eq(host.kind, HOST_UNKNOWN);
+	ck_assert_int_eq(credentials_default(&provider, &aws), 0);
+	sent = 0; /* by those that know no better, to the usual address */
+	if (strstr(entries[1], "STS"))
+		ck_assert_int_eq(provider->get(provider, &got), -EINVAL);
+	else if (strstr(entries[1], "FULL"))
+		ck_assert_int_eq(provider->get(provider, &got), -EPERM);
+	ck_assert_uint_eq(sent, 0);
+	ck_assert_int_eq(log_open(LOG_OFF, NULL), 0);
+	ck_assert_int_eq(file_read(&said, path), 0);
+	ck_assert_msg(!memmem(said.data, said.length, "secret", 6), "%s", buf_string(&said));
+	buf_free(&said);
+	provider->destroy(provider);
+	unlink(path);
+	unlink(strchr(token, '=') + 1);
+}
+END_TEST
+
 /* Without TLS only to loopback and the agents' own addresses. */
 static const char *const refused_hosts[] = {
 	"http://example.com/", "http://169.254.169.254/x", "http://127.0.0.1.example.com/",
@@ -255,21 +346,6 @@ START_TEST(refuses_other_hosts)
 	ck_assert_uint_eq(sent, 0);
 }
 END_TEST
-
-static char *temporary(const char *text)
-{
-	static char path[4][32];
-	static int n;
-	int fd;
-
-	n = (n + 1) % 4;
-	strcpy(path[n], "/tmp/asprof-aws-XXXXXX");
-	fd = mkstemp(path[n]);
-	ck_assert_int_ge(fd, 0);
-	ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
-	close(fd);
-	return path[n];
-}
 
 #define STS "https://sts.eu-west-1.amazonaws.com/"
 static const struct scene sts[] = {
@@ -507,11 +583,14 @@ int main(void)
 	tcase_add_test(tcase, keys_in_environment);
 	tcase_add_test(tcase, keys_of_instance);
 	tcase_add_test(tcase, region_in_order);
+	tcase_add_test(tcase, takes_no_more_than_a_word);
 	tcase_add_test(tcase, machine_names);
 	tcase_add_test(tcase, task_limits);
 	tcase_add_test(tcase, keys_of_container);
 	tcase_add_loop_test(tcase, refuses_other_hosts, 0,
 			    sizeof(refused_hosts) / sizeof(refused_hosts[0]));
+	tcase_add_loop_test(tcase, asks_at_no_bad_url_and_tells_no_secret, 0,
+			    sizeof(bad_bases) / sizeof(bad_bases[0]));
 	tcase_add_test(tcase, keys_in_files);
 	tcase_add_test(tcase, keys_by_web_identity);
 	tcase_add_test(tcase, endpoint_in_order);

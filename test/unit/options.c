@@ -255,6 +255,9 @@ static const struct {
 	{ "S3_ENDPOINT=https://", NULL },
 	{ "S3_ENDPOINT=ftp://store", NULL },
 	{ "S3_PROXY=on", NULL },
+	{ "S3_PROXY=socks5://user:word@proxy:1080/?word",
+	  "ASPROF_AGENT_S3_PROXY=socks5://proxy:1080/ is not accepted: give a URL that begins with "
+	  "http:// or https://, or off" },
 	{ "METADATA=ec2", NULL },
 	{ "METADATA=file:", NULL },
 	{ "SANDBOX=quit", NULL },

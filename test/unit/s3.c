@@ -22,6 +22,7 @@ static struct {
 	const char *body;
 	int64_t date;
 	const char *const *ailments; /* codes to answer with first, NULL-terminated */
+	const char *region;          /* told with them */
 	char url[512], authorization[512], date_sent[32], owner[32];
 	uint8_t content[65536];
 	size_t length;
@@ -54,7 +55,8 @@ static int answer(struct http *http, const struct http_request *request,
 	if (store.ailments && *store.ailments) {
 		response->status = 400;
 		response->date = 1000000000 + 1800;
-		snprintf(response->region, sizeof(response->region), "eu-north-1");
+		snprintf(response->region, sizeof(response->region), "%s",
+			 store.region ? store.region : "eu-north-1");
 		return buf_printf(&response->body, "<Code>%s</Code>", *store.ailments++);
 	}
 	response->status = store.status;
@@ -227,6 +229,10 @@ static const struct {
 } causes[] = {
 	{ NULL, 200, nowhere, "no region" },
 	{ "http://user@host/", 200, environment, "not an http or https URL" },
+	{ "http://user:word@host/", 200, environment, "not an http or https URL" },
+	{ "http://host/?token=word", 200, environment, "not an http or https URL" },
+	{ "http://host/#word", 200, environment, "not an http or https URL" },
+	{ "http://u:wo/rd@host/?word", 200, environment, "not an http or https URL" },
 	{ NULL, 403, environment, "answers 403" },
 	{ NULL, 0, environment, "refused" },
 };
@@ -248,10 +254,63 @@ START_TEST(says_a_cause_once)
 		ck_assert_int_lt(reporter->deliver(reporter, &report), 0);
 	ck_assert_int_gt(read(fd, text, sizeof(text) - 1), 0);
 	ck_assert_msg(strstr(text, causes[_i].words), "%s", text);
+	ck_assert_msg(!strstr(text, "word") && !strstr(text, "wo/rd"), "%s", text);
 	line = strchr(text, '\n');
 	ck_assert_msg(line && !line[1], "%s", text);
 	close(fd);
 	unlink(path);
+	reporter->close(reporter);
+}
+END_TEST
+
+static const struct {
+	const char *bucket, *owner, *region, *words;
+} settings[] = {
+	{ "evil.example/#", "1", "eu-west-1", "S3_BUCKET=evil.example/# is not" },
+	{ "..", "1", "eu-west-1", "S3_BUCKET=.. is not" },
+	{ "bucket", "1\r\nx: y", "eu-west-1", "S3_BUCKET_OWNER=" },
+	{ "bucket", "1", "evil.example/#", "S3_REGION=evil.example/# is not" },
+};
+
+START_TEST(settings_lead_nowhere_else)
+{
+	struct report report = the_report();
+	char path[] = "/tmp/asprof-s3-XXXXXX", text[4096] = "";
+	int fd = mkstemp(path);
+	struct reporter *reporter;
+
+	ck_assert_int_eq(log_open(LOG_ERROR, path), 0);
+	config.s3_bucket = settings[_i].bucket;
+	config.s3_bucket_owner = settings[_i].owner;
+	config.s3_region = settings[_i].region;
+	store.status = 200;
+	ck_assert_int_eq(s3_reporter_open_with(&reporter, &config, environment, &http, tell_now),
+			 0);
+	ck_assert_int_lt(reporter->deliver(reporter, &report), 0);
+	ck_assert_int_eq(store.sent, 0);
+	ck_assert_int_gt(read(fd, text, sizeof(text) - 1), 0);
+	ck_assert_msg(strstr(text, settings[_i].words), "%s", text);
+	close(fd);
+	unlink(path);
+	reporter->close(reporter);
+}
+END_TEST
+
+/* In an answer that anybody may have changed, where it came without TLS. */
+START_TEST(a_region_leads_nowhere_else)
+{
+	static const char *const ailments[] = { "PermanentRedirect", "PermanentRedirect", NULL };
+	struct report report = the_report();
+	struct reporter *reporter;
+
+	store.status = 200;
+	store.ailments = ailments;
+	store.region = "evil.example/#";
+	ck_assert_int_eq(s3_reporter_open_with(&reporter, &config, environment, &http, tell_now),
+			 0);
+	ck_assert_int_lt(reporter->deliver(reporter, &report), 0);
+	ck_assert_int_eq(store.sent, 1);
+	ck_assert_ptr_nonnull(strstr(store.url, "//bucket.s3.eu-west-1.amazonaws.com/"));
 	reporter->close(reporter);
 }
 END_TEST
@@ -288,6 +347,9 @@ int main(void)
 	tcase_add_test(tcase, mends_the_clock);
 	tcase_add_test(tcase, mends_all_that_can_be_mended);
 	tcase_add_loop_test(tcase, says_a_cause_once, 0, sizeof(causes) / sizeof(causes[0]));
+	tcase_add_loop_test(tcase, settings_lead_nowhere_else, 0,
+			    sizeof(settings) / sizeof(settings[0]));
+	tcase_add_test(tcase, a_region_leads_nowhere_else);
 	tcase_add_loop_test(tcase, keys_are_bounded, -1, 3);
 	tcase_set_timeout(tcase, 30);
 	return suite_run(tcase);
