@@ -9,6 +9,7 @@
 
 #include "core/options.h"
 #include "core/show_url.h"
+#include "decoder/say.h"
 #include "decoder/text.h"
 
 const struct command_option options_options[] = {
@@ -17,6 +18,18 @@ const struct command_option options_options[] = {
 	{ .name = "--man", .help = "as the list in the manual page" },
 	{ .name = NULL },
 };
+
+/* A value that is to be shown as it is typed. */
+static void print_value(const char *value)
+{
+	char *clean = strdup(value);
+
+	if (clean) {
+		text_clean_string(clean);
+		fputs(clean, stdout);
+	}
+	free(clean);
+}
 
 /* What the variable is set to here; NULL when unset, which an empty value is too. */
 static const char *value_here(const struct option_view *row)
@@ -60,7 +73,9 @@ static void print_plain(const struct option_view *row)
 	const char *value = value_here(row);
 	char accepts[OPTION_EXPECTS_MAX + 16];
 
-	printf("%s%s%s\n", row->name, value ? "=" : "", value ? value : "");
+	printf("%s%s", row->name, value ? "=" : "");
+	print_value(value ? value : "");
+	putchar('\n');
 	if (is_wrong(row))
 		print_wrapped("NOT ACCEPTED: the agent stays off.");
 	print_wrapped(row->help);
@@ -153,7 +168,7 @@ int cmd_options(int argc, char **argv)
 	struct option_view row;
 
 	if (!format || argc > 2) {
-		fprintf(stderr, "asprof-agent: options: no switch '%s'\n", argv[argc - 1]);
+		say("options: no switch '%s'", argv[argc - 1]);
 		return COMMAND_USAGE;
 	}
 	fputs(format->head, stdout);

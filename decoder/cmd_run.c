@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/options.h"
+#include "decoder/say.h"
 
 #define PRELOAD "libasprof_preload.so"
 
@@ -50,7 +51,7 @@ static int set_directory(const char *dir)
 		goto failed;
 	return 0;
 failed:
-	fprintf(stderr, "asprof-agent: run: %s: %s\n", dir, strerror(errno));
+	say("run: %s: %s", dir, strerror(errno));
 	return RUN_FAILED;
 }
 
@@ -59,11 +60,11 @@ static int set_switch(const char *name, const char *variable, const char *value)
 	char problem[OPTION_PROBLEM_MAX];
 
 	if (!*value) {
-		fprintf(stderr, "asprof-agent: run: %s needs a value\n", name);
+		say("run: %s needs a value", name);
 		return COMMAND_USAGE;
 	}
 	if (option_check(variable, value, problem)) {
-		fprintf(stderr, "asprof-agent: run: %s: %s\n", name, problem);
+		say("run: %s: %s", name, problem);
 		return COMMAND_USAGE;
 	}
 	if (!strcmp(name, "-o"))
@@ -88,7 +89,7 @@ static int take_switch(char ***argv)
 			value = (*argv)[1] ? *++*argv : "";
 		return set_switch(switches[i].name, switches[i].variable, value);
 	}
-	fprintf(stderr, "asprof-agent: run: no switch '%s'\n", word);
+	say("run: no switch '%s'", word);
 	return COMMAND_USAGE;
 }
 
@@ -110,10 +111,7 @@ static int find_preload(char path[PATH_MAX])
 		strcpy(path, PRELOAD);
 	}
 	if (strpbrk(path, " :")) {
-		fprintf(stderr,
-			"asprof-agent: run: LD_PRELOAD cannot hold '%s': "
-			"its path has a space or a colon\n",
-			path);
+		say("run: LD_PRELOAD cannot hold '%s': its path has a space or a colon", path);
 		return RUN_FAILED;
 	}
 	return 0;
@@ -154,7 +152,7 @@ int cmd_run(int argc, char **argv)
 	if (*argv && !strcmp(*argv, "--"))
 		argv++;
 	if (!*argv) {
-		fputs("asprof-agent: run: no command given\n", stderr);
+		say("run: no command given");
 		return COMMAND_USAGE;
 	}
 	err = set_preload();
@@ -162,6 +160,6 @@ int cmd_run(int argc, char **argv)
 		return err;
 	execvp(*argv, argv);
 	err = errno;
-	fprintf(stderr, "asprof-agent: run: %s: %s\n", *argv, strerror(err));
+	say("run: %s: %s", *argv, strerror(err));
 	return err == ENOENT ? RUN_NOT_FOUND : RUN_CANNOT_EXECUTE;
 }

@@ -1,6 +1,7 @@
 /* What a recording belongs to. */
 #include "decoder/labels.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include <cjson/cJSON.h>
@@ -41,6 +42,18 @@ static const char *last_underscore(const char *name, size_t length)
 	return memrchr(name, '_', length);
 }
 
+static void add_line(struct buf *out, const char *key, const char *value, int length)
+{
+	struct buf clean = BUF_INIT(LABELS_MAX);
+
+	if (!buf_printf(&clean, "%s=%.*s", key, length, value)) {
+		names_clean(&clean);
+		buf_append(&clean, "\n", 1);
+		buf_append(out, clean.data, clean.length);
+	}
+	buf_free(&clean);
+}
+
 void labels_of(struct buf *out, const char *file, const char *labels)
 {
 	const char *name, *time, *pid;
@@ -51,7 +64,7 @@ void labels_of(struct buf *out, const char *file, const char *labels)
 	pid = time ? last_underscore(name, (size_t)(time - name)) : NULL;
 	if (pid && pid + 1 < time && strspn(pid + 1, "0123456789") == (size_t)(time - pid - 1) &&
 	    time[1] >= '0' && time[1] <= '9')
-		buf_printf(out, "process=%.*s\n", (int)(time - name), name);
+		add_line(out, "process", name, (int)(time - name));
 	if (labels)
 		buf_append_string(out, labels);
 	for (size_t i = 0; i < out->length; i++) /* lines stay lines */
@@ -61,16 +74,8 @@ void labels_of(struct buf *out, const char *file, const char *labels)
 
 static void add_tag(struct buf *out, const cJSON *tag)
 {
-	struct buf clean = BUF_INIT(LABELS_MAX);
-
-	if (!tag->string || !cJSON_IsString(tag))
-		return;
-	if (!buf_printf(&clean, "%s=%s", tag->string, tag->valuestring)) {
-		names_clean(&clean);
-		buf_append(&clean, "\n", 1);
-		buf_append(out, clean.data, clean.length);
-	}
-	buf_free(&clean);
+	if (tag->string && cJSON_IsString(tag))
+		add_line(out, tag->string, tag->valuestring, INT_MAX);
 }
 
 char *labels_from_metadata(const char *text)

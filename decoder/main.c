@@ -2,6 +2,7 @@
 #include "decoder/args.h"
 #include "decoder/commands.h"
 #include "decoder/crash_guard.h"
+#include "decoder/say.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -157,7 +158,7 @@ static int run_command(const struct command *command, int argc, char **argv)
 	if (status == COMMAND_HELP)
 		return print_help(command);
 	if (status == COMMAND_USAGE)
-		fprintf(stderr, PROGRAM ": %s --help tells the usage\n", command->name);
+		say("%s --help tells the usage", command->name);
 	return status;
 }
 
@@ -183,7 +184,7 @@ static int dispatch(int argc, char **argv)
 	if (command)
 		return run_command(command, argc - 1, argv + 1);
 	if (*name)
-		fprintf(stderr, PROGRAM ": no command '%s'\n", name);
+		say("no command '%s'", name);
 	print_commands(stderr);
 	return COMMAND_USAGE;
 }
@@ -195,8 +196,8 @@ static int flush_output(int status)
 	if (!fflush(stdout) && !ferror(stdout))
 		return status;
 	if (errno != EPIPE) /* then nobody reads any more: nothing to complain of */
-		fprintf(stderr, PROGRAM ": standard output: %s\n",
-			errno ? strerror(errno) : "not all of it could be written");
+		say("standard output: %s",
+		    errno ? strerror(errno) : "not all of it could be written");
 	return COMMAND_FAILED;
 }
 

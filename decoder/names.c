@@ -1,35 +1,27 @@
 /* Names of functions, classes and threads, made fit to be shown. */
 #include "decoder/names.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-/* Bytes of the UTF-8 character at P, 0 for what is none. */
-static size_t utf8_length(const uint8_t *p, size_t left)
-{
-	size_t length = *p < 0x80 ? 1 : *p < 0xc2 ? 0 : *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : 4;
-
-	if (*p > 0xf4 || length > left)
-		return 0;
-	for (size_t i = 1; i < length; i++)
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-	if ((*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] > 0x9f) ||
-	    (*p == 0xf0 && p[1] < 0x90) || (*p == 0xf4 && p[1] > 0x8f))
-		return 0;
-	return length;
-}
+#include "decoder/text.h"
 
 void names_clean(struct buf *name)
 {
-	size_t length;
+	text_clean(name->data, name->length);
+}
 
-	for (size_t i = 0; i < name->length; i += length) {
-		length = utf8_length(name->data + i, name->length - i);
-		if (!length || name->data[i] < 0x20 || name->data[i] == 0x7f) {
-			name->data[i] = '?';
-			length = 1;
-		}
+uint32_t names_intern(struct intern *intern_, const char *text)
+{
+	char *copy = strdup(text);
+	uint32_t id = 0;
+
+	if (copy) {
+		text_clean_string(copy);
+		id = intern_string(intern_, copy);
 	}
+	free(copy);
+	return id;
 }
 
 static void drop_front(struct buf *name, size_t count)

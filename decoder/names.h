@@ -5,10 +5,13 @@
 #include <stdbool.h>
 
 #include "core/buf.h"
+#include "decoder/intern.h"
 
-/* Control characters, and bytes that are not UTF-8, become '?': names come from other programs
- * and go to terminals. A `;` stays: what folded stacks split at is the reader's to know. */
+/* As text_clean() has it. A `;` stays: what folded stacks split at is the reader's to know. */
 void names_clean(struct buf *name);
+
+/* Intern TEXT, cleaned. 0: out of memory. */
+uint32_t names_intern(struct intern *intern, const char *text);
 
 /* java/util/HashMap -> HashMap. */
 void names_short_class(struct buf *name);

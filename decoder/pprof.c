@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "decoder/names.h"
 #include "decoder/proto.h"
 
 int pprof_open(struct pprof *out, FILE *file, const struct profile *profile)
@@ -38,7 +39,7 @@ void pprof_note(struct pprof *out, int err)
 
 int64_t pprof_string(struct pprof *out, const char *text)
 {
-	uint32_t id = intern_string(&out->strings, text);
+	uint32_t id = names_intern(&out->strings, text);
 
 	if (!id)
 		pprof_note(out, -ENOMEM);

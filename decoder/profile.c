@@ -153,6 +153,7 @@ void profile_thread_name(const struct profile *p, uint32_t thread, char *name, s
 		snprintf(name, size, "%s", text);
 	else
 		snprintf(name, size, "[%s tid=%u]", text, key->tid);
+	text_clean_string(name); /* it may have been cut inside a character */
 }
 
 void profile_stack_json(FILE *out, const struct profile *p, uint32_t stack)

@@ -117,6 +117,7 @@ void resolve_class_text(struct resolve *r, const struct jfr_value *class, struct
 	buf_reset(out);
 	if (!jfr_get(r->chunk, class, "name", &name) || !jfr_string(r->chunk, &name, out))
 		buf_reset(out);
+	names_clean(out);
 }
 
 /* Put frame ID on the stack, and those that it is inlined into. */

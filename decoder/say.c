@@ -6,6 +6,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "decoder/text.h"
+
 bool say_nothing;
 
 #define SAID_MAX 512
@@ -50,6 +52,7 @@ void say(const char *format, ...)
 	va_start(args, format);
 	vsnprintf(line, sizeof(line), format, args);
 	va_end(args);
+	text_clean_string(line);
 	if (!said_before(line))
 		fprintf(stderr, "asprof-agent: %s\n", line);
 }

@@ -7,7 +7,8 @@
 /* Set by tests that feed in much damage. */
 extern bool say_nothing;
 
-/* "asprof-agent: " and the line; one that was said before is not said again. Thread-safe. */
+/* "asprof-agent: " and the line, whatever it holds; one that was said before is not said again.
+ * Thread-safe. */
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The line for a damaged file: its name, the offset, what is wrong. */

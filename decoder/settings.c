@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "decoder/jfr_meta.h"
+#include "decoder/text.h"
 
 static const struct {
 	const char *name;
@@ -39,10 +40,12 @@ void settings_read(struct settings *settings, const struct jfr_chunk *chunk,
 
 		if (strcmp(key, rows[i].name))
 			continue;
-		if (rows[i].text)
+		if (rows[i].text) {
 			snprintf(field, SETTING_TEXT, "%s", setting);
-		else
+			text_clean_string(field);
+		} else {
 			*(int64_t *)(void *)field = strtoll(setting, NULL, 10);
+		}
 	}
 out:
 	buf_free(&name);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decoder/names.h"
 #include "decoder/resolve.h"
 #include "decoder/room.h"
 
@@ -24,7 +25,7 @@ const struct loss_cause summary_causes[SUMMARY_CAUSES] = {
 
 static void add_type(struct summary *s, const char *name, const struct event_count *count)
 {
-	uint32_t id = intern_string(&s->profile.names, name);
+	uint32_t id = names_intern(&s->profile.names, name);
 	struct event_count *types = room_for(s->types, &s->room, id, sizeof(*types));
 
 	if (!types || !id) {

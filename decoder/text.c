@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <time.h>
@@ -89,16 +90,80 @@ const char *text_time(char out[TEXT_NUMBER], int64_t ns)
 	return out;
 }
 
+/* Bytes of the UTF-8 character at P, 0 for what is none. */
+static size_t utf8_length(const uint8_t *p, size_t left)
+{
+	size_t length = *p < 0x80 ? 1 : *p < 0xc2 ? 0 : *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : 4;
+
+	if (*p > 0xf4 || length > left)
+		return 0;
+	for (size_t i = 1; i < length; i++)
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+	if ((*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] > 0x9f) ||
+	    (*p == 0xf0 && p[1] < 0x90) || (*p == 0xf4 && p[1] > 0x8f))
+		return 0;
+	return length;
+}
+
+/* The character of LENGTH bytes at P, where it has up to three. */
+static uint32_t utf8_point(const uint8_t *p, size_t length)
+{
+	if (length == 1)
+		return *p;
+	if (length == 2)
+		return (uint32_t)(*p & 0x1f) << 6 | (p[1] & 0x3f);
+	return (uint32_t)(*p & 0x0f) << 12 | (uint32_t)(p[1] & 0x3f) << 6 | (p[2] & 0x3f);
+}
+
+/* Obeyed, not shown: controls, line and paragraph separators, and marks of direction (Unicode's
+ * Bidi_Control). */
+static bool is_control(const uint8_t *p, size_t length)
+{
+	uint32_t c = utf8_point(p, length);
+
+	if (length > 3)
+		return false;
+	return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x061c || c == 0x200e || c == 0x200f ||
+	       (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+}
+
+void text_clean(void *text, size_t length)
+{
+	uint8_t *bytes = text;
+	size_t step;
+
+	for (size_t i = 0; i < length; i += step) {
+		step = utf8_length(bytes + i, length - i);
+		if (!step)
+			bytes[i] = '?';
+		else if (is_control(bytes + i, step))
+			memset(bytes + i, '?', step);
+		step += !step;
+	}
+}
+
+void text_clean_string(char *text)
+{
+	text_clean(text, strlen(text));
+}
+
 void json_string(FILE *out, const char *string)
 {
+	const uint8_t *p = (const uint8_t *)string, *end = p + strlen(string);
+	size_t length;
+
 	fputc('"', out);
-	for (const unsigned char *p = (const unsigned char *)string; *p; p++) {
+	for (; p < end; p += length + !length) {
+		length = utf8_length(p, (size_t)(end - p));
 		if (*p == '"' || *p == '\\')
 			fprintf(out, "\\%c", *p);
-		else if (*p < 0x20 || *p == 0x7f)
-			fprintf(out, "\\u%04x", *p);
+		else if (!length)
+			fputs("\\ufffd", out);
+		else if (is_control(p, length))
+			fprintf(out, "\\u%04x", utf8_point(p, length));
 		else
-			fputc(*p, out);
+			fwrite(p, 1, length, out);
 	}
 	fputc('"', out);
 }

@@ -23,7 +23,14 @@ const char *text_amount(char out[TEXT_NUMBER], double amount, const char *unit);
 /* "2026-11-21T02:29:39Z". */
 const char *text_time(char out[TEXT_NUMBER], int64_t ns);
 
-/* STRING quoted for JSON. */
+/* The one rule for whatever comes from outside and is shown (names in recordings and zips, file names,
+ * settings, the environment): what is no UTF-8, and what a terminal would obey rather than show,
+ * becomes a '?' for each byte, in place. That is control characters, those of 0x80 to 0x9f included,
+ * ends of lines, and the marks that turn the direction of writing. */
+void text_clean(void *text, size_t length);
+void text_clean_string(char *text);
+
+/* STRING quoted for JSON; what text_clean() would not leave is escaped. */
 void json_string(FILE *out, const char *string);
 
 /* A number without an exponent, whole where it is whole. */
