@@ -63,25 +63,38 @@ static void release_source(struct source *source)
 		source_close(source);
 }
 
+static void drop_current(struct feed *feed)
+{
+	struct source *next = feed->current->next;
+
+	release_source(feed->current);
+	feed->current = next;
+}
+
+static bool open_next(struct feed *feed)
+{
+	while (feed->next < feed->recordings.count) {
+		if (!source_open(&feed->current, feed->recordings.list[feed->next++].path))
+			return true;
+		feed->failed = true;
+		feed->current = NULL;
+	}
+	return false;
+}
+
 /* Go on to the next source. False when there is none. Under the lock. */
 static bool next_source(struct feed *feed)
 {
-	struct source *next;
-
-	if (feed->current) {
-		next = feed->current->next;
-		release_source(feed->current);
-		feed->current = next;
+	if (feed->current)
+		drop_current(feed);
+	for (;;) {
+		if (!feed->current && !open_next(feed))
+			return false;
+		if (!source_load(feed->current))
+			break;
+		feed->failed = true;
+		drop_current(feed);
 	}
-	while (!feed->current && feed->next < feed->recordings.count) {
-		if (source_open(&feed->current, feed->recordings.list[feed->next].path)) {
-			feed->failed = true;
-			feed->current = NULL;
-		}
-		feed->next++;
-	}
-	if (!feed->current)
-		return false;
 	feed->offset = 0;
 	if (feed->current->length)
 		settings_of(&feed->settings, feed->current->data, feed->current->length);

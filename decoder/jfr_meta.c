@@ -7,6 +7,13 @@
 
 #define DEPTH_MAX 32
 
+/* What is kept of each is many times as large as what a recording needs to claim it; no writer's
+ * metadata comes near. */
+#define STRINGS_MAX (1u << 20)
+#define TEXT_MAX    (16u << 20)
+#define TYPES_MAX   (1u << 14)
+#define FIELDS_MAX  (1u << 18)
+
 /* The elements are walked twice: to count, then to fill what was allocated by the count. */
 struct meta {
 	struct jfr_chunk *chunk;
@@ -149,11 +156,11 @@ static int read_strings(struct meta *m)
 	uint64_t count = cursor_varint(&m->c);
 	struct jfr_value value = { .end = m->c.end };
 	static const struct jfr_type string = { .shape = JFR_STRING };
-	struct buf text = BUF_INIT(64u << 20);
+	struct buf text = BUF_INIT(TEXT_MAX);
 	size_t *at = NULL;
 	int err = -EBADMSG;
 
-	if (count > cursor_left(&m->c))
+	if (count > cursor_left(&m->c) || count > STRINGS_MAX)
 		goto out;
 	err = -ENOMEM;
 	at = calloc(count + 1, sizeof(*at));
@@ -166,8 +173,11 @@ static int read_strings(struct meta *m)
 		value.at = m->c.at;
 		if (m->c.at < m->c.end && *m->c.at != 2) /* no constants are known yet */
 			jfr_string(m->chunk, &value, &text);
-		if (buf_append(&text, "", 1))
+		err = buf_append(&text, "", 1);
+		if (err) {
+			err = err == -EFBIG ? -EBADMSG : err;
 			goto out;
+		}
 		jfr_skip(&m->c, &string);
 	}
 	for (uint64_t i = 0; i < count; i++)
@@ -305,6 +315,8 @@ int jfr_meta_read(struct jfr_chunk *chunk)
 		goto out;
 	tree = m.c;
 	err = walk_tree(&m, tree, false);
+	if (!err && (m.types > TYPES_MAX || m.fields > FIELDS_MAX))
+		err = -EBADMSG;
 	if (err)
 		goto out;
 	err = -ENOMEM;

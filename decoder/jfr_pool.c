@@ -47,6 +47,9 @@ static int pool_reserve(struct jfr_pool *pool, size_t more)
 	return 0;
 }
 
+/* All constants of a chunk together; no program has that many stacks. */
+#define CONSTANTS_MAX (1u << 22)
+
 static int pool_put(struct jfr_pool *pool, uint64_t key, uint32_t at)
 {
 	struct jfr_constant *constant;
@@ -71,6 +74,8 @@ static int read_pool(struct jfr_chunk *chunk, struct cursor *c, struct jfr_type 
 	if (count < 1u << 16) /* saves growing in steps, risks little */
 		err = pool_reserve(&type->pool, count);
 	for (; count && !err && !c->bad; count--) {
+		if (chunk->constants++ == CONSTANTS_MAX)
+			return jfr_damage(chunk, c->at, "more constants than can be kept");
 		key = cursor_varint(c);
 		err = pool_put(&type->pool, key, (uint32_t)(c->at - chunk->data));
 		jfr_skip(c, type);

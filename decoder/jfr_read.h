@@ -125,9 +125,10 @@ struct jfr_chunk {
 	const uint8_t *data; /* the chunk's first byte */
 	struct jfr_type *types;
 	size_t type_count;
-	uint16_t *by_id; /* type number + 1 for small ids */
-	void *arena;     /* strings and fields of the metadata */
-	bool mapped;     /* set it where pages that were read may be let go of */
+	uint16_t *by_id;    /* type number + 1 for small ids */
+	uint32_t constants; /* met so far */
+	void *arena;        /* strings and fields of the metadata */
+	bool mapped;        /* set it where pages that were read may be let go of */
 	struct jfr_error error;
 };
 

@@ -126,7 +126,8 @@ static int print_help(const struct command *command)
 	printf("Usage: " PROGRAM " %s %s\n\n%s\n", command->name, command->arguments,
 	       command->help);
 	if (!strncmp(command->arguments, "FILE", 4))
-		puts("\nFILE is a .jfr or a .zip, a directory of them, or - for standard input.");
+		puts("\nFILE is a .jfr, a .zip or a .jfr.gz, a directory of them, or - for "
+		     "standard input.");
 	if (command->options[0] || command->options[1])
 		putchar('\n');
 	print_options(command->options[0]);

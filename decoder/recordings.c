@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "decoder/jfr_read.h"
 #include "decoder/room.h"
@@ -29,12 +30,44 @@ static int add_path(struct recordings *r, const char *path)
 	return 0;
 }
 
+static bool ends_in(const char *name, const char *end)
+{
+	size_t length = strlen(name), tail = strlen(end);
+
+	return length > tail && !strcmp(name + length - tail, end);
+}
+
 static bool is_recording(const char *name)
 {
-	size_t length = strlen(name);
+	return *name != '.' &&
+	       (ends_in(name, ".jfr") || ends_in(name, ".zip") || ends_in(name, ".jfr.gz"));
+}
 
-	return *name != '.' && length > 4 &&
-	       (!strcmp(name + length - 4, ".jfr") || !strcmp(name + length - 4, ".zip"));
+/* Whether what has STATUS was met before, by whatever name or link. */
+static bool met_before(struct recordings *r, const struct stat *status)
+{
+	const uint64_t key[2] = { status->st_dev, status->st_ino };
+	uint32_t before = r->met.count;
+
+	return intern(&r->met, key, sizeof(key)) && r->met.count == before;
+}
+
+static int add_directory(struct recordings *r, const char *path, int depth);
+
+static int add_entry(struct recordings *r, const char *path, const char *name, int depth)
+{
+	char child[4096];
+	struct stat status;
+
+	if (*name == '.' ||
+	    (size_t)snprintf(child, sizeof(child), "%s/%s", path, name) >= sizeof(child) ||
+	    stat(child, &status))
+		return 0;
+	if (!S_ISDIR(status.st_mode) && !(S_ISREG(status.st_mode) && is_recording(name)))
+		return 0;
+	if ((S_ISDIR(status.st_mode) && depth == DIRECTORY_DEPTH) || met_before(r, &status))
+		return 0;
+	return S_ISDIR(status.st_mode) ? add_directory(r, child, depth + 1) : add_path(r, child);
 }
 
 /* A directory stands for the recordings in it and below it, in the order of their names. */
@@ -42,8 +75,6 @@ static int add_directory(struct recordings *r, const char *path, int depth)
 {
 	struct dirent **entries = NULL;
 	int count = scandir(path, &entries, NULL, alphasort), err = 0;
-	char child[4096];
-	struct stat status;
 
 	if (count < 0) {
 		say("%s: %s", path, strerror(errno));
@@ -51,40 +82,42 @@ static int add_directory(struct recordings *r, const char *path, int depth)
 		return 0;
 	}
 	for (int i = 0; i < count; i++) {
-		const char *name = entries[i]->d_name;
-
-		if (!err && *name != '.' &&
-		    (size_t)snprintf(child, sizeof(child), "%s/%s", path, name) < sizeof(child) &&
-		    !stat(child, &status)) {
-			if (S_ISDIR(status.st_mode) && depth < DIRECTORY_DEPTH)
-				err = add_directory(r, child, depth + 1);
-			else if (S_ISREG(status.st_mode) && is_recording(name))
-				err = add_path(r, child);
-		}
+		if (!err)
+			err = add_entry(r, path, entries[i]->d_name, depth);
 		free(entries[i]);
 	}
 	free(entries);
 	return err;
 }
 
+/* One word of the command line. */
+static int add_word(struct recordings *r, const char *path)
+{
+	bool standard = !strcmp(path, "-");
+	uint32_t before = r->count;
+	struct stat status;
+	int err;
+
+	if (standard ? fstat(STDIN_FILENO, &status) : stat(path, &status))
+		return add_path(r, path); /* whoever opens it will tell */
+	if (met_before(r, &status))
+		return 0;
+	if (standard || !S_ISDIR(status.st_mode))
+		return add_path(r, path);
+	err = add_directory(r, path, 0);
+	if (!err && r->count == before && !r->failed) {
+		say("%s: no recording in this directory", path);
+		r->failed = true;
+	}
+	return err;
+}
+
 int recordings_find(struct recordings *r, char **paths, int count)
 {
-	struct stat status;
-	uint32_t before;
 	int err = 0;
 
-	for (int i = 0; i < count && !err; i++) {
-		before = r->count;
-		if (strcmp(paths[i], "-") && !stat(paths[i], &status) && S_ISDIR(status.st_mode)) {
-			err = add_directory(r, paths[i], 0);
-			if (!err && r->count == before && !r->failed) {
-				say("%s: no recording in this directory", paths[i]);
-				r->failed = true;
-			}
-		} else {
-			err = add_path(r, paths[i]);
-		}
-	}
+	for (int i = 0; i < count && !err; i++)
+		err = add_word(r, paths[i]);
 	return err;
 }
 
@@ -109,7 +142,8 @@ static void path_span(struct recording_path *path, int64_t *start_ns, int64_t *e
 		return;
 	for (; source; source = next) {
 		next = source->next;
-		for (offset = 0; !jfr_header(&header, source->data, source->length, offset, &error);
+		for (offset = 0; !source_load(source) &&
+				 !jfr_header(&header, source->data, source->length, offset, &error);
 		     offset += header.size) {
 			if (header.start_ns < path->start_ns)
 				path->start_ns = header.start_ns;
@@ -146,5 +180,6 @@ void recordings_free(struct recordings *r)
 	for (uint32_t i = 0; i < r->count; i++)
 		free(r->list[i].path);
 	free(r->list);
+	intern_free(&r->met);
 	*r = (struct recordings){ 0 };
 }

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "decoder/intern.h"
+
 struct recording_path {
 	char *path;
 	int64_t start_ns; /* of its first chunk, once recordings_span() has looked */
@@ -14,10 +16,11 @@ struct recording_path {
 struct recordings {
 	struct recording_path *list;
 	uint32_t count, room;
+	struct intern met; /* device and inode of the files and directories so far */
 	bool failed; /* something could not be looked at, or a directory has none: that was said */
 };
 
-/* Add what PATHS name. Returns 0 or -ENOMEM; release with recordings_free() either way. */
+/* Add what PATHS name, each file once, however often it is named or linked to. Returns 0 or -ENOMEM; release with recordings_free() either way. */
 int recordings_find(struct recordings *recordings, char **paths, int count);
 
 /* From the first start to the last end of all of them, in ns since 1970; reads all headers. False

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "core/fd.h"
+#include "decoder/gunzip.h"
 #include "decoder/say.h"
 #include "decoder/unzip.h"
 
@@ -32,12 +33,10 @@ void source_guard(void)
 	sigaction(SIGBUS, &action, NULL);
 }
 
-int source_map(struct source **out, const char *name, int fd)
+int source_fill(struct source *source, int fd)
 {
-	struct source *source = NULL;
 	struct stat status;
 	void *data = NULL;
-	int err = 0;
 
 	if (fstat(fd, &status))
 		return -errno;
@@ -47,23 +46,26 @@ int source_map(struct source **out, const char *name, int fd)
 			return -errno;
 		madvise(data, (size_t)status.st_size, MADV_SEQUENTIAL);
 	}
-	source = calloc(1, sizeof(*source));
-	if (source)
-		source->name = strdup(name);
-	if (!source || !source->name) {
-		err = -ENOMEM;
-		goto out;
-	}
-	source->references = 1;
 	source->data = data;
 	source->length = (uint64_t)status.st_size;
-	data = NULL;
-	*out = source;
-	source = NULL;
-out:
-	if (data)
-		munmap(data, (size_t)status.st_size);
-	free(source);
+	source->loaded = true;
+	return 0;
+}
+
+int source_map(struct source **out, const char *name, int fd)
+{
+	struct source *source = calloc(1, sizeof(*source));
+	int err = source ? 0 : -ENOMEM;
+
+	if (!err) {
+		source->references = 1;
+		source->name = strdup(name);
+		err = source->name ? source_fill(source, fd) : -ENOMEM;
+	}
+	if (err && source)
+		source_close(source);
+	else if (!err)
+		*out = source;
 	return err;
 }
 
@@ -71,9 +73,21 @@ void source_close(struct source *source)
 {
 	if (source->data)
 		munmap((void *)source->data, source->length);
+	if (source->archive)
+		archive_release(source->archive);
 	free(source->name);
 	free(source->labels);
 	free(source);
+}
+
+int source_load(struct source *source)
+{
+	return source->loaded ? 0 : unzip_member(source);
+}
+
+uint64_t source_unpacked_max(uint64_t packed)
+{
+	return (64u << 20) + (packed < UINT64_MAX / 64 ? packed * 32 : UINT64_MAX / 2);
 }
 
 void source_forget(const uint8_t *data, uint64_t from, uint64_t upto)
@@ -191,7 +205,9 @@ int source_open(struct source **out, const char *path)
 	close(fd);
 	if (err)
 		say("%s: %s", name, strerror(-err));
-	else if ((*out)->length >= 4 && !memcmp((*out)->data, "PK", 2))
+	else if ((*out)->length >= 4 && !memcmp((*out)->data, "\x1f\x8b\x08", 3))
+		err = gunzip_recording(out);
+	if (!err && (*out)->length >= 4 && !memcmp((*out)->data, "PK", 2))
 		err = unzip_recordings(out);
 	return err;
 }

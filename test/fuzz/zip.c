@@ -23,6 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	close(fd);
 	for (; source; source = next) {
 		next = source->next;
+		source_load(source);
 		source_close(source);
 	}
 	return 0;

@@ -35,9 +35,26 @@ cp "$data/native.jfr" "$work/dir/below/"
 same 'standard input' "$work/file" "$work/stdin"
 same 'pipe' "$work/file" "$work/pipe"
 same 'directory' "$work/file" "$work/directory"
-"$agent" collapsed --cpu "$data/native.jfr" "$data/native.jfr" >"$work/twice"
+cp "$data/native.jfr" "$work/copy.jfr"
+"$agent" collapsed --cpu "$data/native.jfr" "$work/copy.jfr" >"$work/twice"
 "$agent" collapsed --cpu "$data/native.jfr" | awk '{ $NF *= 2; print }' >"$work/doubled"
 same 'two files' "$work/twice" "$work/doubled"
+
+# One file is read once, by however many names and links it is reached, and whatever they lead back to.
+ln -s . "$work/dir/latest"
+ln -s .. "$work/dir/below/up"
+ln -s below "$work/dir/again"
+ln -s below/native.jfr "$work/dir/latest.jfr"
+ln "$work/dir/below/native.jfr" "$work/dir/hard.jfr"
+"$agent" collapsed --leak "$work/dir" >"$work/linked"
+same 'a directory of links' "$work/file" "$work/linked"
+"$agent" collapsed --leak "$work/dir/hard.jfr" "$work/dir/below/native.jfr" "$work/dir" \
+	"$work/dir/latest" >"$work/linked"
+same 'one file by four names' "$work/file" "$work/linked"
+"$agent" collapsed --leak - "$work/dir" <"$work/dir/hard.jfr" >"$work/linked"
+same 'standard input, and its file' "$work/file" "$work/linked"
+rm "$work/dir/latest" "$work/dir/below/up" "$work/dir/again" "$work/dir/latest.jfr" \
+	"$work/dir/hard.jfr"
 
 # Filters.
 [ "$("$agent" collapsed --cpu --include '^burn_hot$' "$data/native.jfr" | grep -vc burn_hot)" = 0 ] ||
