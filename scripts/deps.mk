@@ -3,7 +3,8 @@
 #   libiberty   demangles C++ and Rust          liblzma   unpacks .gnu_debugdata
 #   libcurl, mbedTLS   uploads                  libzip, zlib   .zip files        cJSON   JSON
 #
-# The last five are built once by scripts/build-deps, from the distribution's source packages:
+# The last five are built once by scripts/build-deps, from Debian's source packages, of the versions
+# and hashes that scripts/deps.lock names:
 #
 #   DEPS_BUILD=…    where they are built and kept (build/deps); trees may share one
 #   DEPS_DIR=…      build them from the upstream tarballs in this directory
@@ -26,7 +27,8 @@ DEPS_LIBS := $(shell pkg-config --libs libcurl libzip libcjson zlib) \
 else
 deps_dir := $(DEPS_BUILD)$(if $(CROSS),/$(patsubst %-,%,$(CROSS)))
 # Named after what built them, so that a tree whose recipe differs builds its own.
-deps_stamp := ready-$(firstword $(shell cat scripts/build-deps scripts/mbedtls_config.h | cksum))
+deps_stamp := ready-$(firstword $(shell \
+	{ cat scripts/build-deps scripts/mbedtls_config.h; grep -v ' maven ' scripts/deps.lock; } | cksum))
 DEPS_READY := $(deps_dir)/$(deps_stamp)
 DEPS_CFLAGS := -isystem $(deps_dir)/include
 DEPS_LIBS := $(addprefix $(deps_dir)/lib/,libcurl.a libmbedtls.a libmbedx509.a libmbedcrypto.a \
