@@ -85,10 +85,20 @@ PRELOAD_LDFLAGS := -shared -Wl,--build-id -Wl,-soname,libasprof_preload.so \
 .DELETE_ON_ERROR:
 
 # Each of the two once its folder is there: the layers below build and are tested before.
-all: $(library) $(if $(wildcard preload/exports.map),$(preload)) \
+all: $(DEPS_READY) $(library) $(if $(wildcard preload/exports.map),$(preload)) \
 	$(if $(wildcard decoder/main.c),$(command)) $(launcher)
 
-$(B)/obj/%.o: %.c $(DEPS_READY)
+# While the libraries are built, what includes none of their headers is compiled. (For another machine
+# all headers are brought.)
+own_src := $(core_src) $(engine_src) $(upload_src) $(preload_src) $(decoder_src)
+waiting := $(shell grep -lE '^ *\# *include <(curl|zip|zlib|cjson|mbedtls|psa)' $(own_src) $(own_src:.c=.h) \
+	     2>/dev/null)
+ifneq ($(CROSS)$(filter %.h,$(waiting)),)
+waiting := $(own_src)
+endif
+$(call objects,$(waiting)): $(DEPS_READY)
+
+$(B)/obj/%.o: %.c
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(CFLAGS_$(subst /,_,$*)) -MMD -MP -c -o $@ $<
