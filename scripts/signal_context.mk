@@ -17,6 +17,9 @@ CFLAGS_engine_cfi_run := -fno-stack-protector
 CFLAGS_engine_cfi_state := -fno-stack-protector
 CFLAGS_engine_cfi_cursor := -fno-stack-protector
 CFLAGS_engine_cfi_rules := -fno-stack-protector
+CFLAGS_preload_interpose_sample := -fno-stack-protector
+CFLAGS_preload_interpose_program_handler := -fno-stack-protector
+CFLAGS_preload_interpose_again := -fno-stack-protector
 
 # The thread sanitizer that clang links in calls it before it can tell who calls.
 CFLAGS_core_at_fork := -fno-sanitize=all

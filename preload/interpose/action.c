@@ -2,6 +2,7 @@
  * and are not seen. */
 #include "preload/interpose/fatal.h"
 #include "preload/interpose/hooks.h"
+#include "preload/interpose/program_handler.h"
 #include "preload/interpose/real.h"
 #include "preload/interpose/sample.h"
 
@@ -35,16 +36,28 @@ static bool keep_signal(int signo, __sighandler_t handler, __sighandler_t *old)
 	return false;
 }
 
+/* ACTION of the program's as it goes to the kernel: itself, or CHANGED. NULL is none. */
+static const struct sigaction *enter_handler(int signo, const struct sigaction *action,
+					     struct sigaction *changed)
+{
+	if (!action)
+		return NULL;
+	*changed = *action;
+	changed->sa_handler = program_handler_entry(signo, action->sa_handler);
+	return changed;
+}
+
 static int action_of_sample(int signo, const struct sigaction *action, struct sigaction *old)
 {
 	struct sigaction before = {
 		.sa_handler = __atomic_load_n(&wishes[signo], __ATOMIC_RELAXED),
 	};
+	struct sigaction changed;
 	bool kept = true;
 
 	if (action)
 		kept = keep_signal(signo, action->sa_handler, &before.sa_handler);
-	if (!kept && REAL(sigaction)(signo, action, NULL))
+	if (!kept && REAL(sigaction)(signo, enter_handler(signo, action, &changed), NULL))
 		return -1;
 	if (old)
 		*old = before;
@@ -90,8 +103,11 @@ static int change_action(int signo, const struct sigaction *action, struct sigac
 		return action_of_sample(signo, action, old);
 	if (engine && action)
 		action = sample_wrap(signo, action, &changed);
+	else
+		action = enter_handler(signo, action, &changed);
 	if (REAL(sigaction)(signo, action, &before))
 		return -1;
+	before.sa_handler = program_handler_shown(before.sa_handler);
 	if (engine)
 		show_engine(signo, !action, &before);
 	if (before.sa_handler != fatal_shown(before.sa_handler))
@@ -117,14 +133,14 @@ EXPORT int __sigaction(int signo, const struct sigaction *action, struct sigacti
 static __sighandler_t change_handler(__sighandler_t (*set)(int, __sighandler_t), int signo,
 				     __sighandler_t handler)
 {
-	__sighandler_t old;
+	__sighandler_t entry = program_handler_entry(signo, handler), old;
 
 	if (sample_is_signal(signo)) {
 		if (keep_signal(signo, handler, &old))
 			return old;
-		return set(signo, handler) == SIG_ERR ? SIG_ERR : old;
+		return set(signo, entry) == SIG_ERR ? SIG_ERR : old;
 	}
-	old = fatal_shown(set(signo, handler));
+	old = fatal_shown(program_handler_shown(set(signo, entry)));
 	if (old != SIG_ERR)
 		changed_to(signo, handler);
 	return old;

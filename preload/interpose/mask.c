@@ -4,8 +4,8 @@
 
 #include <string.h>
 
+#include "preload/interpose/again.h"
 #include "preload/interpose/real.h"
-#include "preload/interpose/sample.h"
 #include "preload/interpose/wait.h"
 
 /* On Linux, whatever sigset_t holds beyond, the kernel's 64 signals come first. */
@@ -115,7 +115,7 @@ EXPORT int sigsuspend(const sigset_t *set)
 	sigset_t copy;
 
 	set = mask_strip(set, &copy);
-	return CALL_AGAIN(REAL(sigsuspend)(set), );
+	return CALL_AGAIN(REAL(sigsuspend)(set), SYS_rt_sigsuspend, (long)set, sizeof(uint64_t));
 }
 
 EXPORT int sigwait(const sigset_t *set, int *signo)
@@ -125,12 +125,22 @@ EXPORT int sigwait(const sigset_t *set, int *signo)
 	return REAL(sigwait)(mask_strip(set, &copy), signo);
 }
 
+/* As the C library shows what a thread has sent. */
+static int show_taken(int signo, siginfo_t *info)
+{
+	if (signo != -1 && info && info->si_code == SI_TKILL)
+		info->si_code = SI_USER;
+	return signo;
+}
+
 EXPORT int sigwaitinfo(const sigset_t *set, siginfo_t *info)
 {
 	sigset_t copy;
 
 	set = mask_strip(set, &copy);
-	return CALL_AGAIN(REAL(sigwaitinfo)(set, info), );
+	return show_taken(CALL_AGAIN(REAL(sigwaitinfo)(set, info), SYS_rt_sigtimedwait, (long)set,
+				     (long)info, (long)NULL, sizeof(uint64_t)),
+			  info);
 }
 
 EXPORT int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *timeout)
@@ -140,6 +150,8 @@ EXPORT int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct times
 	sigset_t copy;
 
 	set = mask_strip(set, &copy);
-	return CALL_AGAIN(REAL(sigtimedwait)(set, info, timeout),
-			  timeout = wait_left(end, timeout, &left));
+	return show_taken(CALL_AGAIN(REAL(sigtimedwait)(set, info, timeout), SYS_rt_sigtimedwait,
+				     (long)set, (long)info, (long)wait_left_in(end, timeout, &left),
+				     sizeof(uint64_t)),
+			  info);
 }

@@ -4,6 +4,7 @@
 #define PRELOAD_INTERPOSE_REAL_H
 
 #include <aio.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -28,6 +29,9 @@
 /* Marks a function that the program is to find in place of the C library's. Its name must be
  * in exports.map too. */
 #define EXPORT __attribute__((visibility("default")))
+
+/* What is seldom needed, out of the way. */
+#define COLD __attribute__((noinline, cold))
 
 /* What programs built with _FORTIFY_SOURCE call; no header declares them. */
 int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t size);
@@ -120,6 +124,9 @@ int pthread_attr_setsigmask_np(pthread_attr_t *attr, const sigset_t *mask);
 	X(connect)                    \
 	X(sendfile)                   \
 	X(copy_file_range)            \
+	X(splice)                     \
+	X(tee)                        \
+	X(vmsplice)                   \
 	X(getrandom)                  \
 	X(aio_suspend)                \
 	X(unshare)                    \

@@ -2,6 +2,7 @@
 #include "preload/interpose/sample.h"
 
 #include <link.h>
+#include <linux/futex.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
@@ -9,12 +10,21 @@
 
 #include "engine/memory_reader.h"
 #include "preload/interpose/altstack.h"
+#include "preload/interpose/context.h"
 #include "preload/interpose/real.h"
 
 #define SIGNALS 64
 
 uint64_t sample_signals;
 __thread uintptr_t sample_interrupted;
+__thread int sample_errno;
+
+/* A call that will be made again behind a sample, not by an interposer: the thread is about to go on
+ * at FROM, TO is behind the call, and SP the stack pointer. */
+static __thread struct {
+	uintptr_t from, to, sp;
+	bool by_kernel;
+} restart;
 
 static sample_handler handlers[SIGNALS + 1];
 static int all_flags[SIGNALS + 1]; /* what each was installed with */
@@ -25,14 +35,8 @@ static struct {
 } engine;
 
 #if defined(__x86_64__)
-#define CONTEXT_PC(context)     ((context)->uc_mcontext.gregs[REG_RIP])
-#define CONTEXT_SP(context)     ((context)->uc_mcontext.gregs[REG_RSP])
-#define CONTEXT_RESULT(context) ((context)->uc_mcontext.gregs[REG_RAX])
 static const uint8_t system_call[] = { 0x0f, 0x05 }; /* syscall */
 #elif defined(__aarch64__)
-#define CONTEXT_PC(context)     ((context)->uc_mcontext.pc)
-#define CONTEXT_SP(context)     ((context)->uc_mcontext.sp)
-#define CONTEXT_RESULT(context) ((context)->uc_mcontext.regs[0])
 static const uint8_t system_call[] = { 0x01, 0x00, 0x00, 0xd4 }; /* svc #0 */
 #endif
 
@@ -87,6 +91,63 @@ static bool program_is_next(const ucontext_t *context)
 	return false;
 }
 
+/* Calls that wait, and that the kernel restarts after handlers that have SA_RESTART only. It
+ * restarts others too, whatever handlers there are. */
+static bool is_restarted_wait(const ucontext_t *context)
+{
+	long operation = (long)CONTEXT_ARGUMENT2(context) & FUTEX_CMD_MASK;
+
+	switch (CONTEXT_NUMBER(context)) {
+	case SYS_futex:
+		return operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET;
+#ifdef SYS_open
+	case SYS_open:
+#endif
+	case SYS_openat:
+	case SYS_read:
+	case SYS_readv:
+	case SYS_write:
+	case SYS_writev:
+	case SYS_recvfrom:
+	case SYS_recvmsg:
+	case SYS_recvmmsg:
+	case SYS_sendto:
+	case SYS_sendmsg:
+	case SYS_sendmmsg:
+	case SYS_accept:
+	case SYS_accept4:
+	case SYS_connect:
+	case SYS_wait4:
+	case SYS_waitid:
+	case SYS_flock:
+	case SYS_fcntl:
+	case SYS_ioctl:
+	case SYS_getrandom:
+	case SYS_mq_timedreceive:
+	case SYS_mq_timedsend:
+	case SYS_splice:
+	case SYS_tee:
+	case SYS_vmsplice:
+		return true;
+	}
+	return false;
+}
+
+/* Has a call been set back to be made again, by the kernel BEFORE the engine's handler, or by that? */
+static void note_restart(const ucontext_t *context, uintptr_t before, bool interrupted)
+{
+	uintptr_t pc = (uintptr_t)CONTEXT_PC(context);
+
+	restart.from = pc;
+	restart.sp = (uintptr_t)CONTEXT_SP(context);
+	restart.by_kernel = pc == before;
+	restart.to = pc; /* none */
+	if (!restart.by_kernel && interrupted)
+		restart.to = before;
+	else if (restart.by_kernel && is_restarted_wait(context) && is_syscall(pc))
+		restart.to = pc + SYSCALL_LENGTH;
+}
+
 static void on_sample(int signo, siginfo_t *info, void *context)
 {
 	ucontext_t *uc = context;
@@ -104,11 +165,34 @@ static void on_sample(int signo, siginfo_t *info, void *context)
 	 * what the sample before this one left. */
 	sample_interrupted = note;
 	/* async-profiler sets some system calls back to be made again, whatever else came. */
-	if (interrupted && program_is_next(uc))
+	if (interrupted && program_is_next(uc)) {
 		CONTEXT_PC(uc) = pc;
-	else if (interrupted && CONTEXT_PC(uc) == pc)
+	} else if (interrupted && CONTEXT_PC(uc) == pc) {
 		sample_interrupted = (uintptr_t)CONTEXT_SP(uc);
+		sample_errno = saved;
+	}
+	note_restart(uc, (uintptr_t)pc, interrupted);
 	errno = saved;
+}
+
+static COLD bool wants_restart(int signo)
+{
+	struct sigaction action;
+
+	return REAL(sigaction)(signo, NULL, &action) || action.sa_flags & SA_RESTART;
+}
+
+void sample_end_restart(int signo, ucontext_t *context)
+{
+	uintptr_t pc = (uintptr_t)CONTEXT_PC(context);
+
+	if (pc - restart.from >= restart.to - restart.from ||
+	    restart.sp != (uintptr_t)CONTEXT_SP(context))
+		return;
+	if (restart.by_kernel && wants_restart(signo))
+		return;
+	context_return(context, restart.to, -EINTR);
+	restart.to = restart.from;
 }
 
 void sample_reserve(int signo)
@@ -134,7 +218,7 @@ void sample_restore(int signo)
 /* An engine handles faults that its own handler causes. */
 static const int faults[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGABRT };
 
-static bool is_fault(int signo)
+bool sample_is_fault(int signo)
 {
 	for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++)
 		if (faults[i] == signo)
@@ -171,7 +255,7 @@ const struct sigaction *sample_wrap(int signo, const struct sigaction *action,
 	    !sample_in_engine((const void *)action->sa_sigaction))
 		return action;
 	*changed = *action;
-	if (!is_fault(signo))
+	if (!sample_is_fault(signo))
 		make_action(changed, signo, action->sa_sigaction, action->sa_flags);
 	changed->sa_flags |= SA_ONSTACK;
 	return changed;

@@ -7,9 +7,10 @@
  * a note for the interposer that made the call, and that goes on with the time or the bytes that
  * are left.
  *
- * What remains: a signal of the program that arrives after our handler has looked for pending
- * ones, and before the interposer is back in the call (a microsecond or two), runs its handler
- * and does not end the call; as if it had arrived just before the call was made. */
+ * A signal of the program's ends the call all the same, at whatever moment it comes: see again.h for
+ * the calls that we make again, and program_handler.h. What remains: a handler that the program has
+ * installed past the C library, by a system call in code of its own, goes unnoticed when it runs
+ * between a sample's and the call made again, a microsecond or two. */
 #ifndef PRELOAD_INTERPOSE_SAMPLE_H
 #define PRELOAD_INTERPOSE_SAMPLE_H
 
@@ -18,6 +19,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <ucontext.h>
+
+#include "preload/interpose/program_handler.h"
 
 typedef void (*sample_handler)(int signo, siginfo_t *info, void *context);
 
@@ -60,6 +64,9 @@ const struct sigaction *sample_wrap(int signo, const struct sigaction *action,
 /* ACTION, which came from the kernel, as the engine installed it. */
 void sample_unwrap(int signo, struct sigaction *action);
 
+/* True for the signals that an engine handles because its own handlers may cause them. */
+bool sample_is_fault(int signo);
+
 /* SIGNO is the program's from now on. */
 void sample_release(int signo);
 
@@ -67,9 +74,19 @@ void sample_release(int signo);
  * sample that was under way must not kill the program. */
 void sample_restore(int signo);
 
-/* Where the stack pointer was in the system call that a sample, and nothing else, interrupted
- * last, or may have ended before its work was done; 0 for none. */
+/* What a sample has left for the interposer whose call it, and nothing else, interrupted last, or may
+ * have ended before its work was done: where the stack pointer was in that, 0 for none; and what
+ * errno was before. */
 extern __thread uintptr_t sample_interrupted;
+extern __thread int sample_errno;
+
+/* Before a call. Returns how many handlers of the program have begun: if there are more when it is
+ * made again, it ends (again.h). */
+static inline unsigned long sample_begin(void)
+{
+	sample_interrupted = 0;
+	return program_handled;
+}
 
 /* A handler's frame takes more than this: the x86-64 kernel writes at least 1080 bytes and
  * aarch64 4.5 KiB. The frames of the C library between an interposer and its system call take
@@ -91,23 +108,9 @@ static inline bool sample_interrupted_alone(uintptr_t frame)
 
 #define SAMPLE_FRAME ((uintptr_t)__builtin_frame_address(0))
 
-/* The value of CALL, which fails with -1 and errno, made again for as long as only samples
- * interrupt it, and THEN done before each time. */
-#define CALL_AGAIN(call, then)                                       \
-	({                                                           \
-		int saved_ = errno;                                  \
-		__typeof__(call) result_;                            \
-                                                                     \
-		for (;;) {                                           \
-			sample_interrupted = 0;                      \
-			result_ = (call);                            \
-			if (__builtin_expect(result_ != -1, 1) ||    \
-			    !sample_interrupted_alone(SAMPLE_FRAME)) \
-				break;                               \
-			errno = saved_;                              \
-			then;                                        \
-		}                                                    \
-		result_;                                             \
-	})
+/* For the first instructions of a handler of the program for SIGNO: if CONTEXT stands before a call
+ * that a sample interrupted, and that will be made again by the kernel or async-profiler, that
+ * ends with EINTR, where the program's signal would have ended it. */
+void sample_end_restart(int signo, ucontext_t *context);
 
 #endif

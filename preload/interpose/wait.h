@@ -3,6 +3,7 @@
 #ifndef PRELOAD_INTERPOSE_WAIT_H
 #define PRELOAD_INTERPOSE_WAIT_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -46,6 +47,16 @@ static inline const struct timespec *wait_left(uint64_t end, const struct timesp
 	return left;
 }
 
+/* The same in LEFT always, for the kernel to write to; NULL for no end. */
+static inline struct timespec *wait_left_in(uint64_t end, const struct timespec *timeout,
+					    struct timespec *left)
+{
+	timeout = wait_left(end, timeout, left);
+	if (timeout && timeout != left)
+		*left = *timeout;
+	return timeout ? left : NULL;
+}
+
 /* The same for milliseconds: rounded up, so that no wait ends early. */
 static inline uint64_t wait_end_ms(int ms)
 {
@@ -55,6 +66,16 @@ static inline uint64_t wait_end_ms(int ms)
 static inline int wait_left_ms(uint64_t end, int ms)
 {
 	return end ? (int)((wait_left_ns(end) + 999999) / 1000000) : ms;
+}
+
+/* Of milliseconds, for calls that take nanoseconds. */
+static inline struct timespec *wait_left_of_ms(uint64_t end, int ms, struct timespec *left)
+{
+	if (ms < 0)
+		return NULL;
+	*left = (struct timespec){ 0 };
+	wait_left(end, left, left);
+	return left;
 }
 
 #endif

@@ -1,7 +1,9 @@
 /* Linked with the interposers into a preload of their own: a sampling signal every SAMPLER_US
- * microseconds (2000) on the main thread, and the number of samples on stderr at the end. */
+ * microseconds (2000; 0: none) on the main thread, and the number of samples on stderr at the end.
+ * With SAMPLER_SETS_BACK it sets a call of poll(2) back to be made again. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -17,6 +19,23 @@
 /* BLOCKED: of the samples, those taken while the program had SIGUSR1 blocked. */
 static int samples, blocked, claimed;
 static timer_t timer;
+static bool sets_back;
+
+/* As async-profiler does: mov $SYS_poll, %eax; syscall. */
+static void set_back(ucontext_t *context)
+{
+#if defined(__x86_64__)
+	static const char poll_call[] = { '\xb8', 7, 0, 0, 0, 0x0f, 0x05 };
+	greg_t *registers = context->uc_mcontext.gregs;
+
+	if (registers[REG_RAX] == -EINTR &&
+	    !memcmp((const char *)registers[REG_RIP] - sizeof(poll_call), poll_call,
+		    sizeof(poll_call)))
+		registers[REG_RIP] -= sizeof(poll_call);
+#else
+	(void)context;
+#endif
+}
 
 static void on_signal(int signo, siginfo_t *info, void *context)
 {
@@ -29,6 +48,8 @@ static void on_signal(int signo, siginfo_t *info, void *context)
 	getrandom(&byte, 1, GRND_NONBLOCK);
 	errno = EDOM; /* must not be seen */
 	samples++;
+	if (sets_back)
+		set_back(context);
 }
 
 static void say(const char *what)
@@ -74,6 +95,7 @@ __attribute__((constructor)) static void load(void)
 				    .it_value = { .tv_nsec = period * 1000 } };
 	struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGNAL };
 
+	sets_back = getenv("SAMPLER_SETS_BACK");
 	event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
 	interpose_set_hooks(&hooks);
 	exit_arm();

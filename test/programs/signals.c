@@ -62,6 +62,32 @@ static void own_handler(int signo)
 	errno = 0;
 }
 
+static void on_information(int signo, siginfo_t *info, void *context)
+{
+	CHECK(info->si_signo == signo && info->si_pid == getpid() && context);
+	got = signo;
+}
+
+/* What a handler is told, and what is told of it. */
+static void own_action(int signo)
+{
+	struct sigaction action = { .sa_flags = SA_SIGINFO | SA_RESETHAND | SA_NODEFER }, old;
+
+	action.sa_sigaction = on_information;
+	sigaddset(&action.sa_mask, SIGUSR2);
+	CHECK(!sigaction(signo, &action, NULL));
+	CHECK(!sigaction(signo, NULL, &old) && old.sa_sigaction == on_information);
+	CHECK((old.sa_flags & (SA_SIGINFO | SA_RESETHAND | SA_NODEFER | SA_RESTART)) ==
+	      action.sa_flags);
+	CHECK(sigismember(&old.sa_mask, SIGUSR2) && !sigismember(&old.sa_mask, SIGUSR1));
+	got = 0;
+	CHECK(!kill(getpid(), signo) && got == signo);
+	CHECK(!sigaction(signo, NULL, &old) && old.sa_handler == SIG_DFL);
+	CHECK(!siginterrupt(signo, 1) && signal(signo, on_signal) == SIG_DFL);
+	CHECK(!siginterrupt(signo, 0) && signal(signo, SIG_DFL) == on_signal);
+	errno = 0;
+}
+
 static int is_full(const sigset_t *set)
 {
 	for (int signo = 1; signo <= 64; signo++)
@@ -187,6 +213,8 @@ int main(int argc, char **argv)
 	own_handler(SIGTERM);
 	own_handler(SIGINT);
 	own_handler(SIGUSR1);
+	own_action(SIGUSR1);
+	own_action(SIGALRM);
 	masks(sampler, &spared);
 	waits();
 	spin_blocked();

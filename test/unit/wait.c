@@ -34,6 +34,12 @@ START_TEST(what_is_not_measured_is_given_again)
 	ck_assert_ptr_eq(wait_left(wait_end(&bad), &bad, &left), &bad);
 	ck_assert_int_eq(wait_left_ms(wait_end_ms(-1), -1), -1);
 	ck_assert_int_eq(wait_left_ms(wait_end_ms(0), 0), 0);
+	ck_assert_ptr_null(wait_left_in(wait_end(NULL), NULL, &left));
+	ck_assert_ptr_eq(wait_left_in(wait_end(&bad), &bad, &left), &left);
+	ck_assert_int_eq(left.tv_nsec, -1);
+	ck_assert_ptr_null(wait_left_of_ms(wait_end_ms(-1), -1, &left));
+	ck_assert_ptr_eq(wait_left_of_ms(wait_end_ms(0), 0, &left), &left);
+	ck_assert(!left.tv_sec && !left.tv_nsec);
 }
 END_TEST
 
