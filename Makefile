@@ -81,7 +81,7 @@ PRELOAD_LDFLAGS := -shared -Wl,--build-id -Wl,-soname,libasprof_preload.so \
 	-Wl,-z,relro,-z,now,-z,defs,-z,nodelete,-z,noexecstack -Wl,--gc-sections \
 	-Wl,--hash-style=gnu -Wl,--as-needed
 
-.PHONY: all check check-unit check-system bench fuzz install uninstall clean format format-check tidy help
+.PHONY: all check check-unit check-system check-long bench fuzz install uninstall dist deb clean format format-check tidy help
 .DELETE_ON_ERROR:
 
 # Each of the two once its folder is there: the layers below build and are tested before.
@@ -122,7 +122,7 @@ $(command): $(library_obj) $(B)/obj/decoder/main.o
 		$(library_obj) $(B)/obj/decoder/main.o $(DEPS_LIBS) -lm
 
 # Static and of a few KiB: it has no C library, so no sanitizer and no unwind tables either.
-LAUNCHER_FLAGS := -std=gnu11 $(WARNINGS) -Os -ffreestanding -fno-pie -fno-stack-protector \
+LAUNCHER_FLAGS := -std=gnu11 $(WARNINGS) -Os -g $(filter -ffile-prefix-map=%,$(CFLAGS)) -ffreestanding -fno-pie -fno-stack-protector \
 	-fno-asynchronous-unwind-tables -fno-unwind-tables -fno-builtin -nostdlib -static \
 	-Wl,--build-id -Wl,-z,noexecstack -Wl,-z,noseparate-code -Wl,-z,max-page-size=4096
 
@@ -188,6 +188,16 @@ install: all ## to $(DESTDIR)$(PREFIX)
 
 uninstall: ## what install has put there
 	$(Q)DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' B='$(B)' CROSS='$(CROSS)' scripts/install --uninstall
+
+dist: ## dist/: a tarball for this architecture, its debug symbols, SHA256SUMS
+	$(Q)CROSS='$(CROSS)' VERSION=$(VERSION) scripts/dist
+
+deb: ## dist/: a Debian package
+	$(Q)CROSS='$(CROSS)' VERSION=$(VERSION) scripts/deb
+
+check-long: all ## packages and containers, in roots of their own; installs debootstrap and lintian
+	$(Q)scripts/setup long
+	$(Q)B=$(B) TEST_TIMEOUT=1800 scripts/run-tests $(sort $(wildcard test/long/*.sh))
 
 # (What is in scripts/ is read by other builds than this one.)
 sources := $(shell git ls-files '*.[ch]' ':!scripts' 2>/dev/null)

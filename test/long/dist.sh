@@ -1,0 +1,38 @@
+#!/bin/bash
+# `make dist` twice, from the same sources in two places: the same bytes. What it makes works where it is
+# unpacked, and has no path of this machine in it.
+. "$(dirname "$0")/../system/agent.inc"
+
+version=$(sed -n 's/^VERSION := //p' Makefile)
+git rev-parse >"$work/top" 2>&1 || skip "this tree is not under git"
+# The libraries that are linked in are built once; what they are built in is not to be seen either.
+for place in one two/deeper; do
+	mkdir -p "$work/$place/build"
+	git ls-files -z --cached --others --exclude-standard | tar --null -T - -cf - | tar -xf - -C "$work/$place" || exit 1
+	cp -a build/deps "$work/$place/build/"
+	(cd "$work/$place" && SOURCE_DATE_EPOCH=1700000000 make -s dist VERSION="$version") >"$work/log" 2>&1 ||
+		fail "make dist: $(tail "$work/log")"
+done
+cmp "$work/one/dist/SHA256SUMS" "$work/two/deeper/dist/SHA256SUMS" ||
+	fail "other bytes: $(diff "$work"/one/dist/SHA256SUMS "$work"/two/deeper/dist/SHA256SUMS)"
+(cd "$work/one/dist" && sha256sum --quiet -c SHA256SUMS) || fail "SHA256SUMS"
+
+name=asprof-agent-$version-linux-$(uname -m)
+for part in '' -debug; do
+	tar -xzf "$work/one/dist/$name$part.tar.gz" -C "$work" || fail "the archive cannot be unpacked"
+done
+[ "$(stat -c %Y "$work/$name/bin/asprof-agent")" = 1700000000 ] || fail "not as old as SOURCE_DATE_EPOCH"
+grep -rlF "$work" "$work/$name" && fail "a path of this machine is in these"
+# Debug data name sources as they lie in the tree.
+for file in "$work/$name"/lib/debug/.build-id/*/*.debug; do
+	LC_ALL=C readelf --debug-dump=info --dwarf-depth=1 "$file" 2>/dev/null | grep 'DW_AT_comp_dir' |
+		grep -v ': \.$' && fail "$file has another directory"
+done
+"$work/$name/bin/asprof-agent" run -o "$work/out" -- cat /proc/self/maps >"$work/maps" || fail "run"
+grep -q "$work/$name/lib/libasprof_preload.so" "$work/maps" || fail "run does not find the library"
+if command -v pkg-config >/dev/null; then
+	flags=$(PKG_CONFIG_PATH=$work/$name/lib/pkgconfig pkg-config --cflags asprof-agent)
+	[ -e "${flags#-I}/asprof_agent.h" ] || [ -e "$(echo "${flags#-I}" | tr -d ' ')/asprof_agent.h" ] ||
+		fail "pkg-config says '$flags'"
+fi
+echo ok
