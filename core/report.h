@@ -45,6 +45,8 @@ struct report {
 	uint32_t unique; /* no other report's that ends in this second, of whatever process */
 	/* This program's, as configured; NULL: those of who delivers it. */
 	const char *group, *tags;
+	/* Whom it is of, where it comes out of a spool (upload/origin.h); NULL: this process. */
+	const char *origin;
 };
 
 /* Bytes of all parts. */
@@ -58,6 +60,10 @@ int report_write(const struct report *report, int fd);
  * come from one thread. */
 struct reporter {
 	const char *name; /* "local", "s3": for the log */
+
+	/* Which place this is, so that another process that reports there knows it again; no secrets,
+	 * as it is written down beside what waits in a spool. NULL: NAME says it. The reporter's. */
+	const char *destination;
 
 	/* Deliver REPORT, or take a copy and deliver it later; REPORT is the caller's and is valid
 	 * for this call only. Returns 0 or -errno, after saying what is wrong in the log. */

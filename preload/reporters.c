@@ -5,17 +5,19 @@
 
 #include "core/log.h"
 #include "upload/local.h"
+#include "upload/origin.h"
+#include "upload/place.h"
 #include "upload/queue.h"
 #include "upload/s3.h"
 
 int reporters_capture(const struct config *config, char *const *environment)
 {
-	int err = 0;
+	int err = place_capture(config, environment);
 
-	if (config->local_dir || !config->s3_bucket)
-		err = local_capture(config, environment);
 	if (!err && config->s3_bucket)
 		err = s3_capture_environment(environment);
+	if (!err && config->s3_bucket && config->spool_dir)
+		err = origin_capture(environment);
 	return err;
 }
 

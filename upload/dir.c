@@ -53,39 +53,62 @@ int dir_make(const char *path, mode_t mode)
 	return fd == -ENOENT && err ? err : fd;
 }
 
-int dir_make_private(const char *parent, const char *name)
+static int make_private_at(int at, const char *name)
 {
 	struct stat st;
-	int at, fd, err;
+	int fd, err;
 
-	at = open_dir(AT_FDCWD, parent, 0);
-	if (at < 0)
-		return at;
-	err = mkdirat(at, name, 0700) && errno != EEXIST ? -errno : 0;
-	if (err)
-		goto out;
+	if (mkdirat(at, name, 0700) && errno != EEXIST)
+		return -errno;
 	fd = open_dir(at, name, O_NOFOLLOW);
 	if (fd < 0) {
-		err = fd;
 		/* A link and a plain file are both "not a directory" to open(2). */
-		if (err == -ENOTDIR && !fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) &&
+		if (fd == -ENOTDIR && !fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) &&
 		    S_ISLNK(st.st_mode))
-			err = -ELOOP;
-		goto out;
+			fd = -ELOOP;
+		return fd;
 	}
-	if (fstat(fd, &st))
-		err = -errno;
-	else if (st.st_uid != geteuid())
+	err = fstat(fd, &st) ? -errno : 0;
+	if (!err && st.st_uid != geteuid())
 		err = -EPERM;
-	else if (st.st_mode & 077)
+	if (!err && st.st_mode & 077)
 		err = -EACCES;
-	if (err)
-		close(fd);
-	else
-		err = fd;
-out:
-	close(at);
+	if (!err)
+		return fd;
+	close(fd);
 	return err;
+}
+
+int dir_make_private(const char *parent, const char *name)
+{
+	int at = open_dir(AT_FDCWD, parent, 0), fd;
+
+	if (at < 0)
+		return at;
+	fd = make_private_at(at, name);
+	close(at);
+	return fd;
+}
+
+int dir_make_trusted(const char *path)
+{
+	int at = dir_make(path, 0700), fd = at;
+	struct stat st;
+	char name[16];
+
+	if (at < 0)
+		return at;
+	if (fstat(at, &st)) {
+		fd = -errno;
+	} else if (st.st_uid != geteuid() && st.st_uid != 0) {
+		fd = -EPERM;
+	} else if (st.st_mode & 022) {
+		snprintf(name, sizeof(name), "%u", geteuid());
+		fd = make_private_at(at, name);
+	}
+	if (fd != at)
+		close(at);
+	return fd;
 }
 
 int dir_rename_new(int dir, const char *from, const char *to)

@@ -61,6 +61,9 @@ uint64_t lane_backoff_ns(unsigned int failures, uint32_t random)
 
 bool lanes_persist(const struct lanes *lanes)
 {
+	for (size_t i = 0; i < lanes->store_count; i++)
+		if (lanes->stores[i]->waiting)
+			return false;
 	return lanes->stores[0]->lasts;
 }
 

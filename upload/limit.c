@@ -3,23 +3,19 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "upload/oldest.h"
 
 /* Returns how many went. One that another process removed first is as good. */
-static size_t remove_some(struct oldest *seen, int dir, uint64_t bound, int64_t oldest,
-			  const char *keep)
+static size_t remove_some(struct oldest *seen, int dir, uint64_t bound, int64_t oldest)
 {
 	size_t removed = 0;
 
 	for (size_t i = 0; i < seen->count; i++) {
 		const struct oldest_file *file = &seen->files[i];
 
-		if (seen->total <= bound && file->seconds >= oldest)
-			break;
-		if (!strcmp(file->name, keep))
+		if (seen->total <= bound && (file->future || file->seconds >= oldest))
 			continue;
 		if (unlinkat(dir, file->name, 0) && errno != ENOENT)
 			continue;
@@ -30,19 +26,20 @@ static size_t remove_some(struct oldest *seen, int dir, uint64_t bound, int64_t 
 }
 
 int limit_directory(int dir, uint64_t max_bytes, uint64_t target_bytes, int64_t oldest,
-		    const char *keep, uint64_t *total)
+		    uint64_t *total)
 {
 	struct oldest *seen;
 	int err;
 
-	seen = malloc(sizeof(*seen));
+	seen = calloc(1, sizeof(*seen));
 	if (!seen)
 		return -ENOMEM;
+	seen->end = NAME_PROFILE;
 	err = oldest_scan(seen, dir, NULL);
 	if (!err && seen->total > max_bytes)
 		max_bytes = target_bytes;
 	/* Until nothing more goes, or may be removed. */
-	while (!err && remove_some(seen, dir, max_bytes, oldest, keep))
+	while (!err && remove_some(seen, dir, max_bytes, oldest))
 		err = oldest_scan(seen, dir, NULL);
 	if (!err)
 		*total = seen->total;

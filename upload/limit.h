@@ -4,13 +4,12 @@
 
 #include <stdint.h>
 
-/* Remove each of our profiles (name_parse()) in DIR that is older than OLDEST (seconds since
- * 1970); and where the rest is more than MAX_BYTES, the oldest until it is TARGET_BYTES or less.
- * Never KEEP.
+/* Remove each of our profiles (oldest_scan()) in DIR that is older than OLDEST (seconds since 1970);
+ * and where the rest is more than MAX_BYTES, the oldest until it is TARGET_BYTES or less.
  *
- * Others may remove and add meanwhile. Returns 0 and sets *TOTAL to the bytes that are left,
- * or -errno. Uses little memory however many files there are. */
+ * Others may remove and add meanwhile. Returns 0 and sets *TOTAL to the bytes of the disk that are
+ * still taken, or -errno. Uses little memory however many files there are. */
 int limit_directory(int dir, uint64_t max_bytes, uint64_t target_bytes, int64_t oldest,
-		    const char *keep, uint64_t *total);
+		    uint64_t *total);
 
 #endif

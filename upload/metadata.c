@@ -5,38 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "upload/cgroup.h"
-#include "upload/file.h"
-
-/* As the downward API is commonly given to a container; the first that is set counts. */
-static const struct {
-	const char *key;
-	const char *names[4];
-} kubernetes[] = {
-	{ "pod", { "POD_NAME", "MY_POD_NAME", "K8S_POD_NAME", "KUBERNETES_POD_NAME" } },
-	{ "namespace",
-	  { "POD_NAMESPACE", "MY_POD_NAMESPACE", "K8S_NAMESPACE", "KUBERNETES_NAMESPACE" } },
-	{ "node", { "NODE_NAME", "MY_NODE_NAME", "K8S_NODE_NAME", "KUBERNETES_NODE_NAME" } },
-};
-
-static void add_kubernetes(cJSON *agent, const struct environment *environment)
-{
-	cJSON *object = NULL;
-	const char *value;
-
-	for (size_t i = 0; i < sizeof(kubernetes) / sizeof(kubernetes[0]); i++) {
-		value = NULL;
-		for (size_t n = 0; n < 4 && !value; n++)
-			value = environment_get(environment, kubernetes[i].names[n]);
-		if (!value)
-			continue;
-		if (!object)
-			object = cJSON_AddObjectToObject(agent, "kubernetes");
-		cJSON_AddStringToObject(object, kubernetes[i].key, value);
-	}
-}
+#include "upload/origin.h"
 
 /* "key=value,…", checked when it was read. */
 static void add_tags(cJSON *agent, const char *tags)
@@ -56,18 +26,6 @@ static void add_tags(cJSON *agent, const char *tags)
 		cJSON_AddStringToObject(object, tag, equals + 1);
 	}
 	free(copy);
-}
-
-static void add_cgroup(cJSON *agent)
-{
-	struct buf text = BUF_INIT(64 << 10);
-	const char *path = NULL;
-
-	if (!file_read(&text, "/proc/self/cgroup") && buf_string(&text))
-		path = cgroup_path((char *)text.data);
-	if (path)
-		cJSON_AddStringToObject(agent, "cgroup", path);
-	buf_free(&text);
 }
 
 static void add_number(cJSON *object, const char *key, uint64_t value)
@@ -99,11 +57,24 @@ static void add_string(cJSON *object, const char *key, const char *value)
 		cJSON_AddStringToObject(object, key, value);
 }
 
+/* What ORIGIN tells of the place that the report is of. */
+static void add_origin(cJSON *agent, cJSON *origin)
+{
+	static const char *const keys[] = { "hostname", "cgroup", "host", "kubernetes" };
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		cJSON *item = cJSON_DetachItemFromObjectCaseSensitive(origin, keys[i]);
+
+		if (item)
+			cJSON_AddItemToObject(agent, keys[i], item);
+	}
+}
+
 static cJSON *make(const struct report *report, const struct config *config,
 		   const struct host *host, const struct environment *environment)
 {
 	cJSON *object = cJSON_CreateObject(), *agent;
-	char name[256] = "";
+	cJSON *origin = origin_of(report, environment, host);
 
 	add_number(object, "start", report->start_ms);
 	add_number(object, "end", report->end_ms);
@@ -114,13 +85,9 @@ static cJSON *make(const struct report *report, const struct config *config,
 	add_number(agent, "pid", (uint64_t)report->pid);
 	add_string(agent, "engine", report->engine);
 	add_string(agent, "engine_version", report->engine_version);
-	if (!gethostname(name, sizeof(name) - 1))
-		add_string(agent, "hostname", name);
-	add_cgroup(agent);
+	add_origin(agent, origin);
+	cJSON_Delete(origin);
 	add_tags(agent, report->tags ? report->tags : config->tags);
-	if (host->object)
-		cJSON_AddItemToObject(agent, "host", cJSON_Duplicate(host->object, true));
-	add_kubernetes(agent, environment);
 	add_losses(agent, report);
 	return object;
 }

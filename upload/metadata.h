@@ -13,9 +13,10 @@
  *	{"start":ms,"end":ms,"reporting_interval":ms,"agent":{…}}
  *
  * where "agent" holds what is known beyond: "version", "executable", "pid", "engine",
- * "engine_version", "hostname", "cgroup", "tags" (of CONFIG), "host" (of HOST), "kubernetes"
- * (from ENVIRONMENT), "samples" {"taken","lost"}, and where there was any, "spooled_bytes" and
- * "dropped" {"bytes","full","aged","refused"}: reports, since the program started.
+ * "engine_version", "hostname", "cgroup", "host" and "kubernetes" (of whoever made the report, see
+ * origin_of()), "tags" (of REPORT, else of CONFIG), "samples" {"taken","lost"}, and where there was
+ * any, "spooled_bytes" and "dropped" {"bytes","full","aged","refused"}: reports, since the program
+ * started.
  * Returns 0 or -errno. */
 int metadata_json(struct buf *out, const struct report *report, const struct config *config,
 		  const struct host *host, const struct environment *environment);

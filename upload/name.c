@@ -13,8 +13,6 @@
 /* What of an executable's name is kept: 255 less "_", a pid, "_", a time, "-N" and the longest end. */
 #define EXECUTABLE_MAX 200
 
-#define SUFFIX ".jfr"
-
 void name_time(char out[NAME_TIME_SIZE], uint64_t ms)
 {
 	struct date d;
@@ -42,7 +40,8 @@ static void copy_executable(char out[EXECUTABLE_MAX + 1], const char *executable
 		out[0] = '_';
 }
 
-void name_file(char out[NAME_FILE_SIZE], const struct report *report, unsigned int try)
+void name_file(char out[NAME_FILE_SIZE], const struct report *report, const char *end,
+	       unsigned int try)
 {
 	char time[NAME_TIME_SIZE], again[12] = "", executable[EXECUTABLE_MAX + 1];
 
@@ -50,8 +49,8 @@ void name_file(char out[NAME_FILE_SIZE], const struct report *report, unsigned i
 	name_time(time, report->end_ms);
 	if (try)
 		snprintf(again, sizeof(again), "-%u", try);
-	snprintf(out, NAME_FILE_SIZE, "%s_%d_%s%s" SUFFIX, executable, (int)report->pid, time,
-		 again);
+	snprintf(out, NAME_FILE_SIZE, "%s_%d_%s%s%s", executable, (int)report->pid, time, again,
+		 end);
 }
 
 /* As the finalizer of splitmix64 does (Steele, Lea, Flood: Fast Splittable Pseudorandom Number
@@ -108,13 +107,13 @@ static bool match_numbers(const char *text, const char *pattern, unsigned int *n
 	return true;
 }
 
-bool name_parse(const char *name, int64_t *seconds)
+bool name_parse(const char *name, const char *suffix, int64_t *seconds)
 {
 	static const char time[] = "_dddd-dd-ddTdd-dd-ddZ";
-	size_t length = strlen(name), end = length - strlen(SUFFIX), digits;
+	size_t length = strlen(name), end = length - strlen(suffix), digits;
 	unsigned int n[6];
 
-	if (length <= strlen(SUFFIX) || strcmp(name + end, SUFFIX) != 0)
+	if (length <= strlen(suffix) || strcmp(name + end, suffix) != 0)
 		return false;
 
 	/* "-N": only behind the Z of the time, whose own parts end in digits as well. */

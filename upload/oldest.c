@@ -9,22 +9,35 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/clock.h"
 #include "core/fd.h"
 #include "upload/temporary.h"
 
-/* The order of age: profiles of one second by name, so that the order is one. */
-static bool older(const struct oldest_file *file, int64_t seconds, const char *name)
+#define BLOCK 4096
+
+/* The clocks of the machines that share a directory differ by so much, or else one is wrong. */
+#define FUTURE_SECONDS 60
+
+uint64_t oldest_blocks(uint64_t length)
 {
-	if (file->seconds != seconds)
-		return file->seconds < seconds;
-	return strcmp(file->name, name) < 0;
+	return (length + BLOCK - 1) / BLOCK * BLOCK;
 }
 
-static void remember(struct oldest *out, const char *name, int64_t seconds, uint64_t bytes)
+/* The order of age: profiles of one second by name, so that the order is one. */
+static bool older(const struct oldest_file *a, const struct oldest_file *b)
+{
+	if (a->future != b->future)
+		return a->future;
+	if (a->seconds != b->seconds)
+		return a->seconds < b->seconds;
+	return strcmp(a->name, b->name) < 0;
+}
+
+static void remember(struct oldest *out, const struct oldest_file *file)
 {
 	size_t at = out->count;
 
-	while (at && !older(&out->files[at - 1], seconds, name))
+	while (at && !older(&out->files[at - 1], file))
 		at--;
 	if (at == OLDEST_MAX)
 		return;
@@ -32,26 +45,31 @@ static void remember(struct oldest *out, const char *name, int64_t seconds, uint
 		out->count++;
 	memmove(&out->files[at + 1], &out->files[at],
 		(out->count - 1 - at) * sizeof(out->files[0]));
-	out->files[at].seconds = seconds;
-	out->files[at].bytes = bytes;
-	strcpy(out->files[at].name, name); /* look_at() has seen that it fits */
+	out->files[at] = *file;
 }
 
 static void look_at(struct oldest *out, int dir, const struct oldest_file *after, const char *name)
 {
-	int64_t seconds;
+	struct oldest_file file;
 	struct stat st;
 
 	if (temporary_is(name))
 		temporary_sweep(dir, name);
-	if (!name_parse(name, &seconds))
+	if (strlen(name) >= sizeof(file.name) || !name_parse(name, out->end, &file.seconds))
 		return;
-	if (strlen(name) >= NAME_FILE_SIZE || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) ||
-	    !S_ISREG(st.st_mode))
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode) ||
+	    st.st_uid != geteuid())
 		return;
-	out->total += (uint64_t)st.st_size;
-	if (!after || older(after, seconds, name))
-		remember(out, name, seconds, (uint64_t)st.st_size);
+	if (st.st_mtime < file.seconds)
+		file.seconds = st.st_mtime;
+	file.future = file.seconds > out->now + FUTURE_SECONDS;
+	/* Not its length: a sparse file takes no room. */
+	file.bytes = (uint64_t)st.st_blocks * 512 + out->beside_bytes;
+	file.length = (uint64_t)st.st_size;
+	strcpy(file.name, name);
+	out->total += file.bytes;
+	if (!after || older(after, &file))
+		remember(out, &file);
 }
 
 int oldest_scan(struct oldest *out, int dir, const struct oldest_file *after)
@@ -62,6 +80,7 @@ int oldest_scan(struct oldest *out, int dir, const struct oldest_file *after)
 
 	out->total = 0;
 	out->count = 0;
+	out->now = (int64_t)(clock_realtime_ns() / 1000000000u);
 	/* A descriptor of its own: closedir() closes it, and readers do not share a position. */
 	fd = fd_raise(openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 	if (fd < 0)

@@ -258,7 +258,8 @@ int queue_open(struct reporter **out, struct reporter *const *reporters, size_t 
 	lanes_init(&queue->lanes);
 	for (size_t i = 0; i < count; i++) {
 		lanes_add(&queue->lanes, reporters[i]);
-		queue->names[i] = reporters[i]->name;
+		queue->names[i] =
+			reporters[i]->destination ? reporters[i]->destination : reporters[i]->name;
 	}
 	err = open_stores(queue);
 	if (err) {

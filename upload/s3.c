@@ -14,6 +14,7 @@
 #include "upload/credentials.h"
 #include "upload/http_curl.h"
 #include "upload/metadata.h"
+#include "upload/origin.h"
 #include "upload/outside.h"
 #include "upload/s3_answer.h"
 #include "upload/s3_target.h"
@@ -32,6 +33,7 @@
 
 struct s3 {
 	struct reporter reporter;
+	char *destination;
 	const struct config *config;
 	struct environment environment;
 	struct aws aws;
@@ -240,6 +242,7 @@ static int get_ready(struct s3 *s3)
 	if (!err && !s3->host_known) {
 		host_find(&s3->host, &s3->aws, s3->config->metadata);
 		s3->host_known = true;
+		origin_found(&s3->host);
 	}
 	if (!err)
 		err = s3_target_find(&s3->target, &s3->aws, s3->config, problem);
@@ -297,6 +300,7 @@ static void close_s3(struct reporter *reporter)
 	host_free(&s3->host);
 	aws_free(&s3->aws);
 	environment_free(&s3->environment);
+	free(s3->destination);
 	free(s3);
 }
 
@@ -316,9 +320,12 @@ int s3_reporter_open_with(struct reporter **out, const struct config *config,
 		free(s3);
 		return -ENOMEM;
 	}
-	s3->reporter = (struct reporter){
-		.name = "s3", .deliver = deliver, .close = close_s3, .cancel = cancel
-	};
+	s3->destination = s3_destination(config, &s3->environment);
+	s3->reporter = (struct reporter){ .name = "s3",
+					  .destination = s3->destination,
+					  .deliver = deliver,
+					  .close = close_s3,
+					  .cancel = cancel };
 	s3->config = config;
 	s3->http = http;
 	s3->aws.environment = &s3->environment;

@@ -9,6 +9,7 @@
 
 #include "core/show_url.h"
 #include "upload/name.h"
+#include "upload/origin.h"
 #include "upload/outside.h"
 #include "upload/url.h"
 
@@ -136,6 +137,24 @@ void s3_target_free(struct s3_target *target)
 	memset(target, 0, sizeof(*target));
 }
 
+char *s3_destination(const struct config *config, const struct environment *environment)
+{
+	const char *endpoint = config->s3_endpoint;
+	struct url url = { .port = 0 };
+	char *out;
+
+	if (!endpoint)
+		endpoint = environment_get(environment, "AWS_ENDPOINT_URL_S3");
+	if (!endpoint)
+		endpoint = environment_get(environment, "AWS_ENDPOINT_URL");
+	if (!endpoint || url_parse(&url, endpoint))
+		snprintf(url.host, sizeof(url.host), "%s", endpoint ? "?" : "amazon");
+	if (asprintf(&out, "s3 %s:%u %s/%s", url.host, url.port, config->s3_bucket,
+		     config->s3_prefix ? config->s3_prefix : "") < 0)
+		return NULL;
+	return out;
+}
+
 int s3_key(struct buf *out, const struct config *config, const struct report *report,
 	   const struct host *host)
 {
@@ -146,7 +165,7 @@ int s3_key(struct buf *out, const struct config *config, const struct report *re
 	err = buf_printf(out, "%sprofile_%s_", config->s3_prefix ? config->s3_prefix : "",
 			 report->group ? report->group : config->profiling_group);
 	if (!err)
-		err = host_machine(host, out);
+		err = origin_machine(out, report, host);
 	if (!err)
 		err = buf_printf(out, "_%d_%s-%08" PRIx32 ".zip", (int)report->pid, time,
 				 report->unique);

@@ -23,6 +23,11 @@ int s3_target_find(struct s3_target *out, struct aws *aws, const struct config *
 		   char problem[S3_TARGET_PROBLEM_SIZE]);
 void s3_target_free(struct s3_target *target);
 
+/* The endpoint's host, the bucket and the prefix, as far as CONFIG and ENVIRONMENT tell and without what
+ * may be secret, so that two processes that upload to one place know it (struct reporter's destination).
+ * Malloc'd; NULL without memory. */
+char *s3_destination(const struct config *config, const struct environment *environment);
+
 /* Append "{prefix}profile_{group}_{machine}_{pid}_{time}-{unique}.zip", the last as eight hexadecimal
  * digits. */
 int s3_key(struct buf *out, const struct config *config, const struct report *report,

@@ -1,4 +1,4 @@
-/* What is known of a report in a spool beyond its recording: the file NAME.json. */
+/* What is known of a report in a spool beyond its recording: the file NAME.spool.json. */
 #include "upload/spool_note.h"
 
 #include <cjson/cJSON.h>
@@ -7,14 +7,17 @@
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/clock.h"
 #include "core/fd.h"
+#include "upload/origin.h"
 
 #define SUFFIX ".json"
+#define NOTE   ".spool" SUFFIX
 
 /* A note is there for a moment before its recording. */
 #define ALONE_MAX_SECONDS 60
@@ -47,14 +50,61 @@ static const struct {
 
 #define NUMBERS (sizeof(numbers) / sizeof(numbers[0]))
 
+/* It becomes a file's name, with more behind it. */
+static bool is_file_name(const char *text)
+{
+	return text[0] && text[0] != '.' && !strchr(text, '/');
+}
+
+/* It becomes a part of an object's, where a '/' is as good as any; but no store, nor what copies from
+ * it to a disk, is to be led upwards. */
+static bool is_object_name(const char *text)
+{
+	bool begins = true;
+
+	for (; *text; text++) {
+		if (begins && (*text == '.' || *text == '/'))
+			return false;
+		begins = *text == '/';
+	}
+	return true;
+}
+
+/* Fits, and is fit, to be read back. */
+static bool is_readable(const struct report *report)
+{
+	const char *group = report->group ? report->group : "";
+	const char *tags = report->tags ? report->tags : "";
+	const struct held *held = NULL;
+
+	return is_file_name(report->executable) && is_object_name(group) &&
+	       strlen(report->executable) < sizeof(held->executable) &&
+	       strlen(group) < sizeof(held->group) && strlen(tags) < sizeof(held->tags);
+}
+
+static void add_pending(cJSON *object, const struct held *held, const char *const *names,
+			unsigned int count)
+{
+	cJSON *pending = cJSON_AddArrayToObject(object, "pending");
+
+	for (unsigned int i = 0; i < count; i++)
+		if (held->pending & 1u << i)
+			cJSON_AddItemToArray(pending, cJSON_CreateString(names[i]));
+	for (const char *name = held->foreign; *name; name += strlen(name) + 1)
+		cJSON_AddItemToArray(pending, cJSON_CreateString(name));
+}
+
 int spool_note_write(struct buf *out, const struct held *held, const char *const *names,
 		     unsigned int count)
 {
 	const struct report *report = &held->report;
-	cJSON *object = cJSON_CreateObject(), *pending;
+	cJSON *object;
 	char *text;
 	int err;
 
+	if (!is_readable(report))
+		return -EINVAL;
+	object = cJSON_CreateObject();
 	for (size_t i = 0; i < NUMBERS; i++) {
 		uint64_t value;
 
@@ -69,12 +119,9 @@ int spool_note_write(struct buf *out, const struct held *held, const char *const
 				report->engine_version ? report->engine_version : "");
 	cJSON_AddStringToObject(object, "group", report->group ? report->group : "");
 	cJSON_AddStringToObject(object, "tags", report->tags ? report->tags : "");
-	pending = cJSON_AddArrayToObject(object, "pending");
-	for (unsigned int i = 0; i < count; i++)
-		if (held->pending & 1u << i)
-			cJSON_AddItemToArray(pending, cJSON_CreateString(names[i]));
-	if (held->foreign[0])
-		cJSON_AddItemToArray(pending, cJSON_CreateString(held->foreign));
+	cJSON_AddItemToObject(object, "origin",
+			      report->origin ? cJSON_Parse(report->origin) : origin_note());
+	add_pending(object, held, names, count);
 	text = cJSON_PrintUnformatted(object);
 	err = text ? buf_append_string(out, text) : -ENOMEM;
 	cJSON_free(text);
@@ -92,33 +139,89 @@ static uint64_t number_of(const cJSON *object, const char *name)
 	return (uint64_t)item->valuedouble;
 }
 
-static void take_string(char *out, size_t size, const cJSON *object, const char *name)
-{
-	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, name));
+/* Texts of a report, where they are kept, and what they are called. */
+#define TEXT(field)                                                                        \
+	{                                                                                  \
+#field, offsetof(struct held, field), sizeof(((struct held *)NULL)->field) \
+	}
+static const struct {
+	const char *name;
+	size_t offset, size;
+} texts[] = {
+	TEXT(executable), TEXT(engine), TEXT(engine_version), TEXT(group), TEXT(tags),
+};
 
-	snprintf(out, size, "%s", text ? text : "");
+static int take_texts(struct held *held, const cJSON *object)
+{
+	bool fit = true;
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		const char *text = cJSON_GetStringValue(
+			cJSON_GetObjectItemCaseSensitive(object, texts[i].name));
+
+		fit = snprintf((char *)held + texts[i].offset, texts[i].size, "%s",
+			       text ? text : "") < (int)texts[i].size &&
+		      fit;
+	}
+	held->report.executable = held->executable;
+	held->report.engine = held->engine;
+	held->report.engine_version = held->engine_version;
+	held->report.group = held->group[0] ? held->group : NULL;
+	held->report.tags = held->tags;
+	return fit && is_readable(&held->report) ? 0 : -EBADMSG;
 }
 
-static unsigned int bit_of(struct held *held, const char *name, const char *const *names,
-			   unsigned int count)
+static int take_pending(struct held *held, const cJSON *pending, const char *const *names,
+			unsigned int count)
 {
-	for (unsigned int i = 0; i < count; i++)
-		if (!strcmp(names[i], name))
-			return 1u << i;
-	snprintf(held->foreign, sizeof(held->foreign), "%s", name);
-	return 1u << count;
+	size_t used = 0, length;
+	const cJSON *name;
+
+	held->pending = 0;
+	memset(held->foreign, 0, sizeof(held->foreign));
+	cJSON_ArrayForEach(name, pending)
+	{
+		const char *text = cJSON_GetStringValue(name);
+		unsigned int i = 0;
+
+		while (text && i < count && strcmp(names[i], text) != 0)
+			i++;
+		if (!text || !text[0])
+			return -EBADMSG;
+		held->pending |= 1u << i;
+		if (i < count)
+			continue;
+		length = strlen(text) + 1;
+		if (length >= sizeof(held->foreign) - used)
+			return -EBADMSG;
+		memcpy(held->foreign + used, text, length);
+		used += length;
+	}
+	return 0;
+}
+
+/* Its machine becomes a part of an object's name too. */
+static int take_origin(struct held *held, const cJSON *object)
+{
+	const cJSON *origin = cJSON_GetObjectItemCaseSensitive(object, "origin");
+	const cJSON *machine = cJSON_GetObjectItemCaseSensitive(origin, "machine");
+
+	if (!cJSON_IsObject(origin) ||
+	    (cJSON_IsString(machine) && !is_file_name(machine->valuestring)))
+		return -EBADMSG;
+	held->origin = cJSON_PrintUnformatted(origin);
+	held->report.origin = held->origin;
+	return held->origin ? 0 : -ENOMEM;
 }
 
 int spool_note_read(struct held *held, const char *text, size_t length, const char *const *names,
 		    unsigned int count)
 {
 	cJSON *object = cJSON_ParseWithLength(text, length);
-	const cJSON *pending = cJSON_GetObjectItemCaseSensitive(object, "pending"), *name;
+	const cJSON *pending = cJSON_GetObjectItemCaseSensitive(object, "pending");
+	int err;
 
-	if (!cJSON_IsArray(pending)) {
-		cJSON_Delete(object);
-		return -EBADMSG;
-	}
+	memset(held, 0, sizeof(*held));
 	for (size_t i = 0; i < NUMBERS; i++) {
 		uint64_t value = number_of(object, numbers[i].name);
 
@@ -126,20 +229,18 @@ int spool_note_read(struct held *held, const char *text, size_t length, const ch
 	}
 	held->report.pid = (pid_t)(number_of(object, "pid") & 0x7fffffff);
 	held->report.unique = (uint32_t)number_of(object, "unique");
-	take_string(held->executable, sizeof(held->executable), object, "executable");
-	take_string(held->engine, sizeof(held->engine), object, "engine");
-	take_string(held->engine_version, sizeof(held->engine_version), object, "engine_version");
-	take_string(held->group, sizeof(held->group), object, "group");
-	take_string(held->tags, sizeof(held->tags), object, "tags");
-	held->pending = 0;
-	held->foreign[0] = '\0';
-	cJSON_ArrayForEach(name, pending)
-	{
-		if (cJSON_IsString(name))
-			held->pending |= bit_of(held, name->valuestring, names, count);
-	}
+	err = cJSON_IsArray(pending) ? take_pending(held, pending, names, count) : -EBADMSG;
+	if (!err)
+		err = take_texts(held, object);
+	if (!err)
+		err = take_origin(held, object);
 	cJSON_Delete(object);
-	return 0;
+	return err;
+}
+
+bool spool_note_trusts(const struct stat *file)
+{
+	return S_ISREG(file->st_mode) && file->st_uid == geteuid() && file->st_nlink == 1;
 }
 
 static void sweep_one(int dir, const char *note)
@@ -149,11 +250,12 @@ static void sweep_one(int dir, const char *note)
 	struct stat st;
 	int64_t ignored;
 
-	if (length < strlen(SUFFIX) || length >= sizeof(recording) ||
-	    strcmp(note + length - strlen(SUFFIX), SUFFIX) != 0)
+	if (length < strlen(NOTE) || length >= sizeof(recording) ||
+	    strcmp(note + length - strlen(NOTE), NOTE) != 0)
 		return;
 	snprintf(recording, sizeof(recording), "%.*s.jfr", (int)(length - strlen(SUFFIX)), note);
-	if (!name_parse(recording, &ignored) || fstatat(dir, note, &st, AT_SYMLINK_NOFOLLOW) ||
+	if (!name_parse(recording, NAME_SPOOLED, &ignored) ||
+	    fstatat(dir, note, &st, AT_SYMLINK_NOFOLLOW) || !spool_note_trusts(&st) ||
 	    (int64_t)(clock_realtime_ns() / 1000000000u) - st.st_mtime < ALONE_MAX_SECONDS)
 		return;
 	if (faccessat(dir, recording, F_OK, AT_SYMLINK_NOFOLLOW) && errno == ENOENT)

@@ -11,6 +11,9 @@
 
 #define STORE_REPORTERS_MAX 4
 
+/* Room for the names of those that only another process has. */
+#define STORE_FOREIGN_MAX 4096
+
 /* What waits for longer is dropped. */
 #define STORE_AGE_MAX_MS (24ull * 3600 * 1000)
 
@@ -19,10 +22,12 @@ struct held {
 	struct report report;
 	char executable[NAME_FILE_SIZE], engine[32], engine_version[64], group[512], tags[4096];
 	unsigned int pending; /* a bit for each reporter that has yet to get it */
-	char foreign[32];     /* a reporter that only another process has; its bit is behind ours */
+	/* Reporters that only other processes have, a NUL behind each; their bit is behind ours. */
+	char foreign[STORE_FOREIGN_MAX];
+	char *origin; /* malloc'd; settle() frees it */
 
 	struct store *store;
-	uint64_t id;             /* in memory */
+	uint64_t id;             /* the store's own */
 	struct oldest_file file; /* in a directory */
 };
 
@@ -48,10 +53,17 @@ struct store {
 /* Keep reports in an unnamed memory file. */
 int store_memory_open(struct store **out, uint64_t max_bytes);
 
-/* Keep reports as files in DIR, made where it is missing: NAME.jfr, with what else is known of
- * it in NAME.json. They appear whole or not at all, and outlive the process: any that has the
- * same directory may take them, each locked while it is delivered. NAMES are the reporters, in
- * the order of their bits. Returns 0 or -errno. */
+/* Keep reports as files in DIR, made where it is missing: NAME.spool.jfr, with what else is known of
+ * it in NAME.spool.json. They appear whole or not at all, and outlive the process: any of this user
+ * that has the same directory may take them, each locked while it is delivered, if they wait for one
+ * of its reporters: NAMES are these, in the order of their bits, as they name themselves to all
+ * (struct reporter's destination).
+ *
+ * Others cannot put anything in: where they may write to DIR, a directory of this user's own below it
+ * is used (dir_make_trusted()), and only plain files that this user owns are looked at. Where the
+ * process changes its user, so does the store: it goes to where that user keeps his.
+ *
+ * Returns 0 or -errno, -EPERM where DIR is another user's. */
 int store_spool_open(struct store **out, const char *dir, uint64_t max_bytes,
 		     const char *const *names, unsigned int count);
 

@@ -10,18 +10,25 @@
 
 #include "core/clock.h"
 #include "core/fd.h"
+#include "core/log.h"
+#include "core/options.h"
 #include "upload/dir.h"
+#include "upload/place.h"
 #include "upload/spool_note.h"
 #include "upload/temporary.h"
 
 /* Others add too, so what the directory holds is looked up this often. */
 #define LOOK_INTERVAL_NS 30000000000u
-#define NOTE_MAX         (16u << 10)
+#define NOTE_MAX         (64u << 10)
 #define TRIES_MAX        1000
 
 struct spool {
 	struct store store;
-	int dir;
+	char *path;
+	int dir;           /* -1: it cannot be used any more */
+	uid_t uid;         /* whose it is */
+	uint64_t changes;  /* of the user, so far */
+	uint64_t rests_ns; /* nothing is taken before */
 	uint64_t max_bytes;
 	const char *const *names;
 	unsigned int count;
@@ -63,7 +70,7 @@ static int name_both(const struct spool *spool, const struct report *report, con
 	int err = -EEXIST;
 
 	for (unsigned int try = 0; err == -EEXIST && try < TRIES_MAX; try++) {
-		name_file(name, report, try);
+		name_file(name, report, NAME_SPOOLED, try);
 		spool_note_name(json, name);
 		err = dir_rename_new(spool->dir, note, json);
 	}
@@ -75,19 +82,33 @@ static int name_both(const struct spool *spool, const struct report *report, con
 	return err;
 }
 
+/* Open NAME for reading, if nobody else can have put it there. Returns its descriptor, or -errno. */
+static int open_file(int dir, const char *name, struct stat *st)
+{
+	int fd = fd_raise(openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+	int err;
+
+	if (fd < 0)
+		return fd;
+	err = fstat(fd, st) ? -errno : spool_note_trusts(st) ? 0 : -EPERM;
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
+}
+
 /* Lock NAME for delivery. Returns its descriptor, or -errno: -EWOULDBLOCK when somebody else
  * has it, -ENOENT when somebody has delivered it meanwhile. */
 static int lock_file(int dir, const char *name)
 {
 	struct stat st;
-	int fd, err = 0;
+	int fd = open_file(dir, name, &st), err = 0;
 
-	fd = fd_raise(openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
 	if (fd < 0)
 		return fd;
 	if (flock(fd, LOCK_EX | LOCK_NB) || fstat(fd, &st))
 		err = -errno;
-	else if (!st.st_nlink || !S_ISREG(st.st_mode))
+	else if (!st.st_nlink)
 		err = -ENOENT;
 	if (err)
 		close(fd);
@@ -101,13 +122,16 @@ static void unlock_file(int fd)
 	close(fd);
 }
 
-static void remove_both(const struct spool *spool, const char *name)
+/* 0 or -errno, the recording being there still. */
+static int remove_both(const struct spool *spool, const char *name)
 {
 	char json[NAME_FILE_SIZE + 1];
 
 	spool_note_name(json, name);
-	unlinkat(spool->dir, name, 0);
+	if (unlinkat(spool->dir, name, 0) && errno != ENOENT)
+		return -errno;
 	unlinkat(spool->dir, json, 0);
+	return 0;
 }
 
 /* What is older than OLDEST (seconds since 1970), and the oldest while there is more than TARGET.
@@ -119,32 +143,35 @@ static size_t drop_some(struct spool *spool, uint64_t target, int64_t oldest)
 
 	for (size_t i = 0; i < spool->seen.count; i++) {
 		const struct oldest_file *file = &spool->seen.files[i];
-		bool aged = file->seconds < oldest;
+		bool aged = !file->future && file->seconds < oldest, gone;
 		int fd;
 
 		if (spool->seen.total <= target && !aged)
-			break;
+			continue;
 		fd = lock_file(spool->dir, file->name);
 		if (fd < 0)
 			continue;
-		remove_both(spool, file->name);
+		gone = !remove_both(spool, file->name);
 		unlock_file(fd);
+		if (!gone)
+			continue;
 		spool->seen.total -= file->bytes;
 		*(aged ? &losses->aged : &losses->full) += 1;
-		losses->dropped_bytes += file->bytes;
+		losses->dropped_bytes += file->length;
 		dropped++;
 	}
 	return dropped;
 }
 
-static void keep_limits(struct spool *spool, uint64_t more)
+static void keep_limits(struct spool *spool, uint64_t more, bool at_once)
 {
 	uint64_t now = clock_monotonic_ns(), max = spool->max_bytes;
 	uint64_t *held = &spool->store.losses.spooled_bytes;
 	int64_t oldest =
 		(int64_t)(clock_realtime_ns() / 1000000000u) - (int64_t)(STORE_AGE_MAX_MS / 1000);
 
-	if (spool->looked_ns && now - spool->looked_ns < LOOK_INTERVAL_NS && *held + more <= max)
+	if (!at_once && spool->looked_ns && now - spool->looked_ns < LOOK_INTERVAL_NS &&
+	    *held + more <= max)
 		return;
 	do {
 		if (oldest_scan(&spool->seen, spool->dir, NULL))
@@ -154,47 +181,153 @@ static void keep_limits(struct spool *spool, uint64_t more)
 	spool->looked_ns = now;
 }
 
-static int put(struct store *store, const struct report *report, unsigned int pending)
+static int try_writing(int dir)
 {
-	struct spool *spool = (struct spool *)store;
-	struct held held = { .report = *report, .pending = pending };
-	char note[NAME_FILE_SIZE], recording[NAME_FILE_SIZE];
-	uint64_t length = report_length(report);
+	char name[NAME_FILE_SIZE];
+	int fd = temporary_create(dir, 0600, name);
+
+	if (fd < 0)
+		return fd;
+	temporary_close(dir, name, fd, -ECANCELED);
+	return 0;
+}
+
+/* Returns a descriptor to a directory that can be written to, or -errno. */
+static int usable(int dir)
+{
+	int err = dir < 0 ? dir : try_writing(dir);
+
+	if (err && dir >= 0)
+		close(dir);
+	return err ? err : dir;
+}
+
+static void forget_dir(struct spool *spool)
+{
+	if (spool->dir >= 0)
+		close(spool->dir);
+	spool->dir = -1;
+	spool->looked_ns = 0;
+	spool->store.losses.spooled_bytes = 0;
+}
+
+/* The process has become another user's, who cannot reach what was its spool. */
+static void change_user(struct spool *spool)
+{
+	char *own = NULL;
 	int err;
 
-	if (length > spool->max_bytes)
-		return -EFBIG;
-	keep_limits(spool, length);
-	err = write_note(spool, &held, note);
+	forget_dir(spool);
+	spool->changes++;
+	spool->uid = geteuid();
+	spool->dir = usable(dir_make_trusted(spool->path));
+	err = spool->dir;
+	if (err < 0)
+		spool->dir = usable(place_private(&own));
+	if (err < 0)
+		log_warn("user %u cannot write in " OPTION_PREFIX "SPOOL_DIR %s: %s; reports wait "
+			 "in %s instead (let that user own the first)",
+			 spool->uid, spool->path, strerror(-err), spool->dir < 0 ? "memory" : own);
+	free(own);
+}
+
+/* The directory was removed; somebody cleaning up does not mean to end it all. */
+static int make_again(struct spool *spool)
+{
+	int dir = usable(dir_make_trusted(spool->path));
+
+	if (dir < 0)
+		return dir;
+	forget_dir(spool);
+	spool->changes++;
+	spool->dir = dir;
+	return 0;
+}
+
+/* Before each use: whether there is a directory of the user's that the process is of now. */
+static bool is_ready(struct spool *spool)
+{
+	if (geteuid() != spool->uid)
+		change_user(spool);
+	return spool->dir >= 0;
+}
+
+static int write_both(struct spool *spool, const struct held *held)
+{
+	char note[NAME_FILE_SIZE], recording[NAME_FILE_SIZE];
+	int err;
+
+	err = write_note(spool, held, note);
 	if (err)
 		return err;
-	err = write_recording(spool, report, recording);
+	err = write_recording(spool, &held->report, recording);
 	if (!err) {
-		err = name_both(spool, report, note, recording);
+		err = name_both(spool, &held->report, note, recording);
 		if (err)
 			unlinkat(spool->dir, recording, 0);
 	}
 	if (err)
 		unlinkat(spool->dir, note, 0);
-	else
-		store->losses.spooled_bytes += length;
+	return err;
+}
+
+static int put(struct store *store, const struct report *report, unsigned int pending)
+{
+	struct spool *spool = (struct spool *)store;
+	struct held *held;
+	uint64_t bytes = oldest_blocks(report_length(report)) + spool->seen.beside_bytes;
+	int err;
+
+	if (!is_ready(spool))
+		return -EACCES;
+	if (bytes > spool->max_bytes)
+		return -EFBIG;
+	held = calloc(1, sizeof(*held));
+	if (!held)
+		return -ENOMEM;
+	held->report = *report;
+	held->pending = pending;
+	keep_limits(spool, bytes, false);
+	err = write_both(spool, held);
+	if (err == -ENOENT && !make_again(spool))
+		err = write_both(spool, held);
+	if (err == -ENOSPC || err == -EDQUOT) {
+		keep_limits(spool, bytes, true);
+		err = write_both(spool, held);
+	}
+	if (!err)
+		store->losses.spooled_bytes += bytes;
+	free(held);
 	return err;
 }
 
 static int read_note(const struct spool *spool, const char *name, struct held *out)
 {
-	char json[NAME_FILE_SIZE + 1], text[NOTE_MAX];
-	ssize_t n;
+	struct buf text = BUF_INIT(NOTE_MAX);
+	char json[NAME_FILE_SIZE + 1];
+	struct stat st;
 	int fd, err;
 
 	spool_note_name(json, name);
-	fd = fd_raise(openat(spool->dir, json, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+	fd = open_file(spool->dir, json, &st);
 	if (fd < 0)
 		return fd;
-	n = pread(fd, text, sizeof(text), 0);
-	err = n < 0 ? -errno : spool_note_read(out, text, (size_t)n, spool->names, spool->count);
+	err = st.st_size > NOTE_MAX ? -EBADMSG : buf_reserve(&text, (size_t)st.st_size);
+	if (!err)
+		err = fd_read(fd, text.data, (size_t)st.st_size, 0);
+	if (!err)
+		err = spool_note_read(out, (const char *)text.data, (size_t)st.st_size,
+				      spool->names, spool->count);
+	buf_free(&text);
 	close(fd);
 	return err;
+}
+
+static void release(struct held *held)
+{
+	free(held->origin);
+	held->origin = NULL;
+	held->report.origin = NULL;
 }
 
 static int take_file(struct spool *spool, const struct oldest_file *file, unsigned int bit,
@@ -212,16 +345,13 @@ static int take_file(struct spool *spool, const struct oldest_file *file, unsign
 	if (!err && !(out->pending & bit))
 		err = -ENOENT;
 	if (err) {
+		release(out);
 		unlock_file(fd);
 		return err;
 	}
 	out->store = &spool->store;
 	out->file = *file;
-	out->report.executable = out->executable;
-	out->report.engine = out->engine;
-	out->report.engine_version = out->engine_version;
-	out->report.group = out->group[0] ? out->group : NULL;
-	out->report.tags = out->tags;
+	out->id = spool->changes;
 	out->report.part_count = 1;
 	out->report.parts[0] = (struct report_part){ .fd = fd, .length = (uint64_t)st.st_size };
 	return 0;
@@ -234,6 +364,8 @@ static int take(struct store *store, unsigned int bit, struct held *out)
 	struct oldest_file after;
 	int err;
 
+	if (!is_ready(spool) || clock_monotonic_ns() < spool->rests_ns)
+		return -ENOENT;
 	err = oldest_scan(&spool->seen, spool->dir, NULL);
 	while (!err && spool->seen.count) {
 		for (size_t i = 0; i < spool->seen.count; i++)
@@ -245,76 +377,86 @@ static int take(struct store *store, unsigned int bit, struct held *out)
 	return err ? err : -ENOENT;
 }
 
+static int settle_rest(struct spool *spool, const struct held *held)
+{
+	char json[NAME_FILE_SIZE + 1], temporary[NAME_FILE_SIZE];
+	int err = write_note(spool, held, temporary);
+
+	if (err)
+		return err;
+	spool_note_name(json, held->file.name);
+	if (!renameat(spool->dir, temporary, spool->dir, json))
+		return 0;
+	err = -errno;
+	unlinkat(spool->dir, temporary, 0);
+	return err;
+}
+
+/* One that cannot be marked as delivered would be delivered again and again. A full disk passes, and
+ * to send it again once in a while does no harm; else there is no use of the spool any more. */
+static void after_failure(struct spool *spool, int err)
+{
+	if (err == -ENOSPC || err == -EDQUOT || err == -ENOMEM) {
+		spool->rests_ns = clock_monotonic_ns() + LOOK_INTERVAL_NS;
+		return;
+	}
+	if (geteuid() == spool->uid)
+		log_error("the spool %s is not used any more: what was delivered cannot be "
+			  "removed: %s",
+			  spool->path, strerror(-err));
+	forget_dir(spool);
+}
+
 static void settle(struct store *store, struct held *held, unsigned int done)
 {
 	struct spool *spool = (struct spool *)store;
-	char json[NAME_FILE_SIZE + 1], temporary[NAME_FILE_SIZE];
 	unsigned int left = held->pending & ~done;
+	bool ours = spool->dir >= 0 && held->id == spool->changes;
+	int err = 0;
 
-	if (!left) {
-		remove_both(spool, held->file.name);
-		if (store->losses.spooled_bytes >= held->file.bytes)
+	if (ours && !left) {
+		err = remove_both(spool, held->file.name);
+		if (!err && store->losses.spooled_bytes >= held->file.bytes)
 			store->losses.spooled_bytes -= held->file.bytes;
-	} else if (left != held->pending) {
+	} else if (ours && left != held->pending) {
 		held->pending = left;
-		spool_note_name(json, held->file.name);
-		if (!write_note(spool, held, temporary) &&
-		    renameat(spool->dir, temporary, spool->dir, json))
-			unlinkat(spool->dir, temporary, 0);
+		err = settle_rest(spool, held);
 	}
 	unlock_file(held->report.parts[0].fd);
+	release(held);
+	if (err)
+		after_failure(spool, err);
 }
 
 static void close_spool(struct store *store)
 {
 	struct spool *spool = (struct spool *)store;
 
-	close(spool->dir);
+	if (spool->dir >= 0)
+		close(spool->dir);
+	free(spool->path);
 	free(spool);
-}
-
-/* A directory of another user's is not trusted with what he may read, replace or remove. */
-static int open_dir(const char *path)
-{
-	int fd = dir_make(path, 0700);
-	struct stat st;
-
-	if (fd < 0)
-		return fd;
-	if (!fstat(fd, &st) && (st.st_uid == geteuid() || st.st_uid == 0))
-		return fd;
-	close(fd);
-	return -EPERM;
-}
-
-static int try_writing(int dir)
-{
-	char name[NAME_FILE_SIZE];
-	int fd = temporary_create(dir, 0600, name);
-
-	if (fd < 0)
-		return fd;
-	temporary_close(dir, name, fd, -ECANCELED);
-	return 0;
 }
 
 int store_spool_open(struct store **out, const char *dir, uint64_t max_bytes,
 		     const char *const *names, unsigned int count)
 {
 	struct spool *spool = calloc(1, sizeof(*spool));
-	int err;
+	int err = -ENOMEM;
 
 	if (!spool)
-		return -ENOMEM;
-	spool->dir = open_dir(dir);
-	err = spool->dir < 0 ? spool->dir : try_writing(spool->dir);
-	if (err) {
-		if (spool->dir >= 0)
-			close(spool->dir);
-		free(spool);
 		return err;
-	}
+	spool->path = place_absolute(dir);
+	if (!spool->path)
+		goto fail;
+	spool->uid = geteuid();
+	spool->dir = usable(dir_make_trusted(spool->path));
+	err = spool->dir;
+	if (err < 0)
+		goto fail;
 	spool_note_sweep(spool->dir);
+	spool->seen.end = NAME_SPOOLED;
+	spool->seen.beside_bytes = oldest_blocks(1); /* the note */
 	spool->max_bytes = max_bytes;
 	spool->names = names;
 	spool->count = count;
@@ -323,4 +465,8 @@ int store_spool_open(struct store **out, const char *dir, uint64_t max_bytes,
 	};
 	*out = &spool->store;
 	return 0;
+fail:
+	free(spool->path);
+	free(spool);
+	return err;
 }

@@ -73,7 +73,8 @@ void temporary_sweep(int dir, const char *name)
 	struct stat st;
 	int64_t age;
 
-	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode) ||
+	    st.st_uid != geteuid())
 		return;
 	age = (int64_t)(clock_realtime_ns() / 1000000000u) - st.st_mtime;
 	if (age > SILENT_MAX_SECONDS || (age > UNLOCKED_MAX_SECONDS && !is_locked(dir, name)))

@@ -18,8 +18,8 @@ int temporary_close(int dir, const char *name, int fd, int err);
 /* True when NAME is one that temporary_create() makes. */
 bool temporary_is(const char *name);
 
-/* Remove the file NAME in DIR, a temporary one, if its writer is gone: nobody has it locked and
- * a minute has passed, or an hour has. */
+/* Remove the file NAME in DIR, a temporary one of this user's, if its writer is gone: nobody has it
+ * locked and a minute has passed, or an hour has. */
 void temporary_sweep(int dir, const char *name);
 
 #endif

@@ -19,7 +19,8 @@ static void read_text(const char *text)
 	if (!url_parse(&url, text) && (!url.host[0] || url.port > 65535))
 		abort();
 	instant_parse(text, &seconds);
-	name_parse(text, &seconds);
+	name_parse(text, NAME_PROFILE, &seconds);
+	name_parse(text, NAME_SPOOLED, &seconds);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -36,7 +37,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	free(ini_get((const char *)data, size, "default", "region"));
 	if (!credentials_from_json(&credentials, (const char *)data, size, "Token"))
 		credentials_clear(&credentials);
-	spool_note_read(&held, (const char *)data, size, names, 2);
+	if (!spool_note_read(&held, (const char *)data, size, names, 2) &&
+	    (held.executable[0] == '.' || strchr(held.executable, '/')))
+		abort();
+	free(held.origin);
 	if (!buf_append(&response.body, data, size))
 		free(http_xml_text(&response, "Code"));
 	http_response_free(&response);

@@ -87,7 +87,9 @@ profiled 2.5 ASPROF_AGENT_EXIT_TIMEOUT=1s ASPROF_AGENT_SPOOL_DIR="$work/spool"
 left=$(find "$work/spool" -name '*.jfr' | wc -l)
 [ "$left" -ge 2 ] || fail "the spool kept $left"
 ! grep 'lost' "$work/log" || fail "what the spool keeps is not lost"
-store
+# The store comes back where it was.
+end "${pids[-1]}"
+port=${url##*:} store
 profiled 2.5 ASPROF_AGENT_SPOOL_DIR="$work/spool"
 [ "$(list | wc -l)" -ge $((left + 2)) ] || fail "of $left in the spool, with new ones: $(list)"
 [ -z "$(find "$work/spool" -type f)" ] || fail "the spool holds $(ls -A "$work/spool")"

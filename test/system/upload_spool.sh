@@ -37,7 +37,7 @@ unshare -m true 2>/dev/null || skip "what needs no mount was seen; nothing can b
 # mounted OPTIONS: on the spool, in this process's own view of the file system.
 mounted() {
 	rm -rf "$work/spool" && mkdir "$work/spool"
-	mount -t tmpfs -o "$1" none "$work/spool" || fail "cannot mount"
+	mount -t tmpfs -o "mode=700,$1" none "$work/spool" || fail "cannot mount"
 	trap 'umount "$work/spool"; cleanup' EXIT
 }
 unmounted() {
@@ -55,8 +55,10 @@ arrives_without 'full' 'the spool takes no report: No space left'
 unmounted
 mounted size=64k
 rm -f "$work/log"
+store_stop
 profiled 4.5 ASPROF_AGENT_SPOOL_DIR="$work/spool" ASPROF_AGENT_CPU_INTERVAL=1ms \
-	ASPROF_AGENT_S3_ENDPOINT=http://127.0.0.1:1 ASPROF_AGENT_EXIT_TIMEOUT=1s
+	ASPROF_AGENT_EXIT_TIMEOUT=1s
+port=${url##*:} store
 said 'the spool takes no report: No space left'
 left=$(find "$work/spool" -name '*.jfr' | wc -l)
 [ "$left" -ge 1 ] || fail "nothing is left in the spool"

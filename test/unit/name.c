@@ -29,8 +29,8 @@ START_TEST(writes_and_reads_time)
 	name_time(out, times[_i].seconds * 1000 + 999);
 	ck_assert_str_eq(out, times[_i].text);
 	report.end_ms = times[_i].seconds * 1000;
-	name_file(file, &report, 0);
-	ck_assert(name_parse(file, &seconds));
+	name_file(file, &report, NAME_PROFILE, 0);
+	ck_assert(name_parse(file, NAME_PROFILE, &seconds));
 	ck_assert_int_eq(seconds, (int64_t)times[_i].seconds);
 }
 END_TEST
@@ -55,9 +55,9 @@ START_TEST(names_a_file)
 	struct report report = { .executable = "redis-server", .pid = 4711, .end_ms = 5000 };
 	char out[NAME_FILE_SIZE];
 
-	name_file(out, &report, 0);
+	name_file(out, &report, NAME_PROFILE, 0);
 	ck_assert_str_eq(out, "redis-server_4711_1970-01-01T00-00-05Z.jfr");
-	name_file(out, &report, 12);
+	name_file(out, &report, NAME_PROFILE, 12);
 	ck_assert_str_eq(out, "redis-server_4711_1970-01-01T00-00-05Z-12.jfr");
 }
 END_TEST
@@ -70,9 +70,9 @@ START_TEST(cuts_a_long_executable)
 
 	memset(executable, 'x', sizeof(executable) - 1);
 	executable[sizeof(executable) - 1] = '\0';
-	name_file(out, &report, 999);
+	name_file(out, &report, NAME_PROFILE, 999);
 	ck_assert_uint_lt(strlen(out), 256);
-	ck_assert(name_parse(out, &seconds));
+	ck_assert(name_parse(out, NAME_PROFILE, &seconds));
 }
 END_TEST
 
@@ -89,6 +89,7 @@ START_TEST(no_number_comes_twice)
 	enum { PROCESSES = 8, EACH = 500 };
 	uint32_t(*drawn)[EACH] = mmap(NULL, sizeof(uint32_t[PROCESSES][EACH]),
 				      PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	uint32_t *all = (uint32_t *)drawn;
 	size_t twice = 0, count = (size_t)PROCESSES * EACH;
 	int status;
 
@@ -102,9 +103,9 @@ START_TEST(no_number_comes_twice)
 	}
 	for (int p = 0; p < PROCESSES; p++)
 		ck_assert(wait(&status) > 0 && status == 0);
-	qsort(drawn, count, sizeof(uint32_t), by_value);
+	qsort(all, count, sizeof(uint32_t), by_value);
 	for (size_t i = 1; i < count; i++)
-		twice += drawn[0][i] == drawn[0][i - 1];
+		twice += all[i] == all[i - 1];
 	ck_assert_uint_le(twice, 1); /* of 4,000 of 2^32, two may well be one, once in 500 runs */
 }
 END_TEST
@@ -118,7 +119,7 @@ START_TEST(cuts_between_characters)
 	strcat(executable, _i & 1 ? "x" : "");
 	while (strlen(executable) + 3 < sizeof(executable))
 		strcat(executable, _i & 2 ? "\xe2\x82\xac" : "\xc3\xa9");
-	name_file(out, &report, 999);
+	name_file(out, &report, ".spool.json", 999);
 	ck_assert_uint_lt(strlen(out), 256);
 	end = strstr(out, "_4194304_1970");
 	ck_assert_ptr_nonnull(end);
@@ -143,7 +144,7 @@ START_TEST(leads_nowhere_else)
 	struct report report = { .executable = strays[_i].executable, .pid = 1, .end_ms = 5000 };
 	char out[NAME_FILE_SIZE];
 
-	name_file(out, &report, 0);
+	name_file(out, &report, NAME_PROFILE, 0);
 	ck_assert_str_eq(out, strays[_i].name);
 }
 END_TEST
@@ -163,6 +164,8 @@ static const struct {
 	{ "a_1_2026-11-21T02-10-00Z.jfr.gz", false },
 	{ "a_1_2026-11-21T02-10-00Z.zip", false },
 	{ "a_x_2026-11-21T02-10-00Z.jfr", false },
+	{ "a_1_2026-11-21T02-10-00Z.spool.jfr", false }, /* another's to remove */
+	{ "a_1_2026-11-21T02-10-00Z-3.spool.jfr", false },
 	{ "2026-11-21T02-10-00Z.jfr", false },
 	{ "recording.jfr", false },
 	{ "5.jfr", false },
@@ -175,7 +178,8 @@ START_TEST(knows_its_own)
 {
 	int64_t seconds;
 
-	ck_assert_msg(name_parse(names[_i].name, &seconds) == names[_i].ours, "%s", names[_i].name);
+	ck_assert_msg(name_parse(names[_i].name, NAME_PROFILE, &seconds) == names[_i].ours, "%s",
+		      names[_i].name);
 }
 END_TEST
 

@@ -1,6 +1,7 @@
 /* upload/store_spool.c and its notes: what was put is taken by whoever comes, by one at a time,
  * whole; what is too much or too old goes; a killed process leaves nothing for good. */
 #include <errno.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -12,11 +13,16 @@
 #include "test/fixtures/folder.h"
 #include "test/fixtures/suite.h"
 #include "upload/name.h"
+#include "upload/origin.h"
 #include "upload/store.h"
 #include "upload/temporary.h"
 
 #define A 1u
 #define B 2u
+
+/* What a report of ten bytes takes of the disk, with its note. */
+#define EACH (2ull * FOLDER_BLOCK)
+#define MUCH (100 * EACH)
 
 static const char *const names[] = { "a", "b" };
 
@@ -57,6 +63,14 @@ static struct report a_full_report(uint64_t ms_ago)
 				.losses = { .full = 5 } };
 }
 
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *where)
+{
+	(void)st;
+	(void)type;
+	(void)where;
+	return remove(path);
+}
+
 static void put(struct store *store, uint64_t ms_ago, unsigned int pending)
 {
 	struct report report = a_full_report(ms_ago);
@@ -66,7 +80,7 @@ static void put(struct store *store, uint64_t ms_ago, unsigned int pending)
 
 START_TEST(what_is_taken_is_what_was_put)
 {
-	struct store *store = open_one(1000, names);
+	struct store *store = open_one(MUCH, names);
 	struct report put_in = a_full_report(0);
 	struct held held;
 	char text[11] = "";
@@ -102,7 +116,7 @@ END_TEST
 /* Two processes: a lock belongs to the open file, so two stores in one are as good. */
 START_TEST(two_never_take_one)
 {
-	struct store *first = open_one(1000, names), *second = open_one(1000, names);
+	struct store *first = open_one(MUCH, names), *second = open_one(MUCH, names);
 	struct held one, two, three;
 
 	put(first, 2000, A);
@@ -127,17 +141,17 @@ END_TEST
 START_TEST(others_reporters_are_remembered)
 {
 	static const char *const theirs[] = { "c", "a" };
-	struct store *ours = open_one(1000, names), *store;
+	struct store *ours = open_one(MUCH, names), *store;
 	struct held held;
 
 	put(ours, 0, A | B);
 	ours->close(ours);
-	store = open_one(1000, theirs);
+	store = open_one(MUCH, theirs);
 	ck_assert_int_eq(store->take(store, A, &held), -ENOENT);
 	ck_assert_int_eq(store->take(store, B, &held), 0);
 	store->settle(store, &held, B);
 	store->close(store);
-	ours = open_one(1000, names);
+	ours = open_one(MUCH, names);
 	ck_assert_int_eq(ours->take(ours, A, &held), -ENOENT);
 	ck_assert_int_eq(ours->take(ours, B, &held), 0);
 	ours->settle(ours, &held, B);
@@ -148,7 +162,7 @@ END_TEST
 
 START_TEST(oldest_go_for_room)
 {
-	struct store *store = open_one(35, names);
+	struct store *store = open_one(3 * EACH + 1, names);
 	struct report report = a_full_report(0);
 	struct held held;
 
@@ -157,12 +171,12 @@ START_TEST(oldest_go_for_room)
 	ck_assert_int_eq(folder_count(".jfr"), 3);
 	ck_assert_uint_eq(store->losses.full, 2);
 	ck_assert_uint_eq(store->losses.dropped_bytes, 20);
-	ck_assert_uint_eq(store->losses.spooled_bytes, 30);
+	ck_assert_uint_eq(store->losses.spooled_bytes, 3 * EACH);
 	ck_assert_int_eq(store->take(store, A, &held), 0);
 	ck_assert_uint_eq((report.end_ms - held.report.end_ms + 500) / 1000, 8);
 	store->settle(store, &held, A);
-	ck_assert_uint_eq(store->losses.spooled_bytes, 20);
-	report.parts[0].length = 36;
+	ck_assert_uint_eq(store->losses.spooled_bytes, 2 * EACH);
+	report.parts[0].length = 3 * EACH;
 	ck_assert_int_eq(store->put(store, &report, A), -EFBIG);
 	store->close(store);
 }
@@ -170,12 +184,12 @@ END_TEST
 
 START_TEST(old_ones_go_whoever_they_wait_for)
 {
-	struct store *store = open_one(1000, names);
+	struct store *store = open_one(MUCH, names);
 
 	put(store, STORE_AGE_MAX_MS + 5000, A);
 	put(store, 0, A);
 	store->close(store);
-	store = open_one(1000, names);
+	store = open_one(MUCH, names);
 	put(store, 0, A);
 	ck_assert_int_eq(folder_count(".jfr"), 2);
 	ck_assert_uint_eq(store->losses.aged, 1);
@@ -193,20 +207,20 @@ START_TEST(a_killed_process_leaves_nothing_for_good)
 	struct store *store;
 	int fd;
 
-	folder_put(RECORDING ".json", 100, 120);
-	folder_put(RECORDING "-1.json", 100, 0); /* its recording may come yet */
-	folder_put("prog.json", 100, 120);       /* not ours */
+	folder_put(RECORDING ".spool.json", 100, 120);
+	folder_put(RECORDING "-1.spool.json", 100, 0); /* its recording may come yet */
+	folder_put("prog.spool.json", 100, 120);       /* not ours */
 	folder_put(".asprof-agent.7.0", 100, 120);
 	folder_put(".asprof-agent.7.1", 100, 0);
 	folder_put(".asprof-agent.7.2", 100, 120);
 	folder_put(".asprof-agent.7.3", 100, 4000);
 	fd = openat(folder_fd, ".asprof-agent.7.2", O_RDONLY | O_CLOEXEC);
 	ck_assert_int_eq(flock(fd, LOCK_EX), 0); /* is being written */
-	store = open_one(1000, names);
+	store = open_one(MUCH, names);
 	put(store, 0, A);
-	ck_assert(!folder_has(RECORDING ".json"));
-	ck_assert(folder_has(RECORDING "-1.json"));
-	ck_assert(folder_has("prog.json"));
+	ck_assert(!folder_has(RECORDING ".spool.json"));
+	ck_assert(folder_has(RECORDING "-1.spool.json"));
+	ck_assert(folder_has("prog.spool.json"));
 	ck_assert(!folder_has(".asprof-agent.7.0"));
 	ck_assert(folder_has(".asprof-agent.7.1"));
 	ck_assert(folder_has(".asprof-agent.7.2"));
@@ -223,15 +237,269 @@ END_TEST
 /* A report that somebody damaged is passed over, and those behind it are not held up. */
 START_TEST(damaged_notes_are_passed_over)
 {
-	struct store *store = open_one(1000, names);
+	struct store *store = open_one(MUCH, names);
 	struct held held;
 
-	folder_put("prog_42_2020-01-01T00-00-00Z.jfr", 10, 0);
-	folder_put("prog_42_2020-01-01T00-00-00Z.json", 10, 0);
-	folder_put("prog_42_2020-01-01T00-00-01Z.jfr", 10, 0);
+	folder_put("prog_42_2020-01-01T00-00-00Z.spool.jfr", 10, 0);
+	folder_put("prog_42_2020-01-01T00-00-00Z.spool.json", 10, 0);
+	folder_put("prog_42_2020-01-01T00-00-01Z.spool.jfr", 10, 0);
 	put(store, 0, A);
 	ck_assert_int_eq(store->take(store, A, &held), 0);
 	ck_assert_uint_eq(held.report.samples_taken, 99);
+	store->settle(store, &held, A);
+	store->close(store);
+}
+END_TEST
+
+/* NOTE beside a recording that is whole, by this user's own hand. */
+static void plant(const char *stem, const char *note)
+{
+	char name[NAME_FILE_SIZE];
+	int fd;
+
+	snprintf(name, sizeof(name), "%s.spool.jfr", stem);
+	folder_put(name, 10, 0);
+	snprintf(name, sizeof(name), "%s.spool.json", stem);
+	fd = openat(folder_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	ck_assert_int_eq(fd_write(fd, note, strlen(note), -1), 0);
+	close(fd);
+}
+
+#define STEM "prog_42_2026-11-21T02-10-00Z"
+#define NOTE(executable, group, machine)                                                  \
+	"{\"executable\":\"" executable "\",\"group\":\"" group "\",\"pending\":[\"a\"]," \
+	"\"origin\":{\"machine\":\"" machine "\"}}"
+
+static const struct {
+	const char *note;
+	bool fit;
+} planted[] = {
+	{ NOTE("prog", "g", "ec2_i-1_"), true },
+	{ NOTE("prog", "team/g", "ec2_i-1_"), true }, /* in an object's name alone */
+	{ NOTE("../../etc/logrotate.d/x", "g", "ec2_i-1_"), false },
+	{ NOTE("etc/x", "g", "ec2_i-1_"), false },
+	{ NOTE(".x", "g", "ec2_i-1_"), false },
+	{ NOTE("", "g", "ec2_i-1_"), false },
+	{ NOTE("prog", "../g", "ec2_i-1_"), false },
+	{ NOTE("prog", "a/../g", "ec2_i-1_"), false },
+	{ NOTE("prog", "/g", "ec2_i-1_"), false },
+	{ NOTE("prog", "g", "../ec2_i-1_"), false },
+	{ NOTE("prog", "g", "a/b"), false },
+	{ "{\"executable\":\"prog\",\"pending\":[\"a\"]}", false }, /* of nobody */
+};
+
+START_TEST(what_leads_elsewhere_is_not_taken)
+{
+	struct store *store = open_one(MUCH, names);
+	struct held held;
+
+	plant(STEM, planted[_i].note);
+	ck_assert_int_eq(store->take(store, A, &held), planted[_i].fit ? 0 : -ENOENT);
+	if (planted[_i].fit)
+		store->settle(store, &held, A);
+	store->close(store);
+}
+END_TEST
+
+/* Nor is a report put in that could not be taken out. */
+START_TEST(what_leads_elsewhere_is_not_put)
+{
+	struct store *store = open_one(MUCH, names);
+	struct report report = a_full_report(0);
+
+	report.executable = ".hidden";
+	ck_assert_int_eq(store->put(store, &report, A), -EINVAL);
+	ck_assert_int_eq(folder_count(""), 0);
+	store->close(store);
+}
+END_TEST
+
+enum trick { LINK, HARD_LINK, OTHER_USER, OTHER_USERS_NOTE };
+
+/* What others can put into a directory, one way or another. */
+START_TEST(what_is_not_ours_alone_is_not_taken)
+{
+	static const char recording_name[] = STEM ".spool.jfr", note[] = STEM ".spool.json";
+	struct store *store = open_one(MUCH, names);
+	struct held held;
+
+	if (_i >= OTHER_USER && geteuid())
+		return;
+	plant(STEM, NOTE("prog", "g", "m"));
+	switch ((enum trick)_i) {
+	case LINK:
+		ck_assert_int_eq(renameat(folder_fd, note, folder_fd, "elsewhere"), 0);
+		ck_assert_int_eq(symlinkat("elsewhere", folder_fd, note), 0);
+		break;
+	case HARD_LINK:
+		ck_assert_int_eq(linkat(folder_fd, recording_name, folder_fd, "elsewhere", 0), 0);
+		break;
+	case OTHER_USER:
+		ck_assert_int_eq(fchownat(folder_fd, recording_name, 12345, 12345, 0), 0);
+		break;
+	case OTHER_USERS_NOTE:
+		ck_assert_int_eq(fchownat(folder_fd, note, 12345, 12345, 0), 0);
+		break;
+	}
+	ck_assert_int_eq(store->take(store, A, &held), -ENOENT);
+	ck_assert(folder_has(recording_name) && folder_has(note));
+	store->close(store);
+}
+END_TEST
+
+/* Profiles of the local reporter, and whatever else lies there, count for nothing here and stay. */
+START_TEST(what_is_not_the_spools_stays)
+{
+	static const char *const others[] = { "prog_42_2020-01-01T00-00-00Z.jfr",
+					      "prog_42_2020-01-01T00-00-00Z.json",
+					      "prog_42_2020-01-01T00-00-00Z-1.jfr",
+					      "notes.spool.jfr" };
+	struct store *store = open_one(2 * EACH, names);
+
+	for (size_t i = 0; i < 4; i++)
+		folder_put(others[i], 100 * FOLDER_BLOCK, 48 * 3600);
+	for (unsigned int i = 0; i < 5; i++)
+		put(store, 10000 - 1000 * i, A);
+	ck_assert_int_eq(folder_count(".spool.json"), 2);
+	for (size_t i = 0; i < 4; i++)
+		ck_assert_msg(folder_has(others[i]), "%s is gone", others[i]);
+	store->close(store);
+}
+END_TEST
+
+/* Two services on one spool: each takes what goes where its own go, and leaves the rest as it is. */
+START_TEST(each_takes_what_is_for_its_own_place)
+{
+	static const char *const one[] = { "local /a 1", "s3 host:443 b/one-" };
+	static const char *const two[] = { "local /a 1", "s3 host:443 b/two-" };
+	struct store *first = open_one(MUCH, one), *second = open_one(MUCH, two);
+	struct held held;
+
+	put(first, 3000, A | B);
+	put(second, 2000, B);
+	ck_assert_int_eq(second->take(second, B, &held), 0);
+	ck_assert_uint_eq(held.pending, B);
+	second->settle(second, &held, B);
+	ck_assert_int_eq(second->take(second, B, &held), -ENOENT);
+	/* The directory is both's; what is left for the other's bucket is still known after. */
+	ck_assert_int_eq(second->take(second, A, &held), 0);
+	second->settle(second, &held, A);
+	ck_assert_int_eq(folder_count(".spool.jfr"), 1);
+	ck_assert_int_eq(first->take(first, A, &held), -ENOENT);
+	ck_assert_int_eq(first->take(first, B, &held), 0);
+	first->settle(first, &held, B);
+	ck_assert_int_eq(folder_count(""), 0);
+	first->close(first);
+	second->close(second);
+}
+END_TEST
+
+/* Of two that only another has, neither is forgotten. */
+START_TEST(all_places_of_another_are_remembered)
+{
+	static const char *const theirs[] = { "a", "c" };
+	struct store *ours = open_one(MUCH, names), *store;
+	static const char *const three[] = { "x", "y", "a" };
+	struct held held;
+
+	ck_assert_int_eq(store_spool_open(&store, folder, MUCH, three, 3), 0);
+	put(store, 0, 7);
+	store->close(store);
+	store = open_one(MUCH, theirs);
+	ck_assert_int_eq(store->take(store, A, &held), 0);
+	store->settle(store, &held, A);
+	store->close(store);
+	ours->close(ours);
+	ck_assert_int_eq(store_spool_open(&store, folder, MUCH, three, 3), 0);
+	ck_assert_int_eq(store->take(store, 4, &held), -ENOENT);
+	ck_assert_int_eq(store->take(store, 1, &held), 0);
+	ck_assert_uint_eq(held.pending, 3);
+	store->settle(store, &held, 3);
+	store->close(store);
+	ck_assert_int_eq(folder_count(""), 0);
+}
+END_TEST
+
+/* A directory that everybody may write to, as /tmp: then there is one below it for each user. */
+START_TEST(shared_directory_has_one_for_each)
+{
+	struct store *store;
+	char uid[16];
+	struct stat st;
+
+	snprintf(uid, sizeof(uid), "%u", geteuid());
+	ck_assert_int_eq(fchmod(folder_fd, _i ? 0770 : 01777), 0);
+	store = open_one(MUCH, names);
+	put(store, 0, A);
+	ck_assert_int_eq(folder_count(""), 0);
+	ck_assert_int_eq(fstatat(folder_fd, uid, &st, AT_SYMLINK_NOFOLLOW), 0);
+	ck_assert_uint_eq(st.st_mode, S_IFDIR | 0700);
+	store->close(store);
+	ck_assert_int_eq(fchmod(folder_fd, 0700), 0);
+	ck_assert_int_eq(nftw(folder_path(uid), remove_one, 4, FTW_DEPTH | FTW_PHYS), 0);
+}
+END_TEST
+
+/* Which others may have made before us. */
+START_TEST(shared_directory_is_not_trusted)
+{
+	struct store *store;
+	char uid[16];
+
+	snprintf(uid, sizeof(uid), "%u", geteuid());
+	ck_assert_int_eq(fchmod(folder_fd, 01777), 0);
+	ck_assert_int_eq(mkdirat(folder_fd, "target", 0700), 0);
+	if (_i == 0)
+		ck_assert_int_eq(symlinkat("target", folder_fd, uid), 0);
+	else
+		ck_assert_int_eq(mkdirat(folder_fd, uid, 0700), 0);
+	if (_i == 1)
+		ck_assert_int_eq(fchmodat(folder_fd, uid, 0777, 0), 0);
+	if (_i == 2 && fchownat(folder_fd, uid, 12345, 12345, 0))
+		return;
+	ck_assert_int_lt(store_spool_open(&store, folder, MUCH, names, 2), 0);
+	ck_assert_int_eq(unlinkat(folder_fd, "target", AT_REMOVEDIR), 0); /* it is empty */
+}
+END_TEST
+
+START_TEST(removed_directory_comes_back)
+{
+	char command[128];
+	struct store *store = open_one(MUCH, names);
+	struct held held;
+
+	put(store, 1000, A);
+	snprintf(command, sizeof(command), "rm -r %s", folder);
+	ck_assert_int_eq(system(command), 0);
+	put(store, 0, A);
+	ck_assert_int_eq(store->take(store, A, &held), 0);
+	store->settle(store, &held, A);
+	ck_assert_int_eq(store->take(store, A, &held), -ENOENT);
+	store->close(store);
+}
+END_TEST
+
+/* What a note tells, in a process of another place; and nothing of it is secret. */
+START_TEST(note_says_whom_it_is_of)
+{
+	char *const environment[] = { "POD_NAME=origin-pod", "AWS_SECRET_ACCESS_KEY=hush", NULL };
+	struct store *store = open_one(MUCH, names);
+	char text[4096] = "";
+	struct held held;
+	int fd;
+
+	ck_assert_int_eq(origin_capture(environment), 0);
+	put(store, 0, A);
+	ck_assert_int_eq(store->take(store, A, &held), 0);
+	ck_assert_ptr_nonnull(
+		strstr(held.report.origin, "\"kubernetes\":{\"pod\":\"origin-pod\"}"));
+	ck_assert_ptr_nonnull(strstr(held.report.origin, "\"hostname\":"));
+	snprintf(text, sizeof(text), "%.*s.json", (int)strlen(held.file.name) - 4, held.file.name);
+	fd = openat(folder_fd, text, O_RDONLY | O_CLOEXEC);
+	memset(text, 0, sizeof(text));
+	ck_assert_int_gt(pread(fd, text, sizeof(text) - 1, 0), 0);
+	close(fd);
+	ck_assert_ptr_null(strstr(text, "hush"));
 	store->settle(store, &held, A);
 	store->close(store);
 }
@@ -249,6 +517,17 @@ int main(void)
 	tcase_add_test(tcase, old_ones_go_whoever_they_wait_for);
 	tcase_add_test(tcase, a_killed_process_leaves_nothing_for_good);
 	tcase_add_test(tcase, damaged_notes_are_passed_over);
+	tcase_add_loop_test(tcase, what_leads_elsewhere_is_not_taken, 0,
+			    sizeof(planted) / sizeof(planted[0]));
+	tcase_add_test(tcase, what_leads_elsewhere_is_not_put);
+	tcase_add_loop_test(tcase, what_is_not_ours_alone_is_not_taken, LINK, OTHER_USERS_NOTE + 1);
+	tcase_add_test(tcase, what_is_not_the_spools_stays);
+	tcase_add_test(tcase, each_takes_what_is_for_its_own_place);
+	tcase_add_test(tcase, all_places_of_another_are_remembered);
+	tcase_add_loop_test(tcase, shared_directory_has_one_for_each, 0, 2);
+	tcase_add_loop_test(tcase, shared_directory_is_not_trusted, 0, 3);
+	tcase_add_test(tcase, removed_directory_comes_back);
+	tcase_add_test(tcase, note_says_whom_it_is_of);
 	tcase_set_timeout(tcase, 30);
 	return suite_run(tcase);
 }

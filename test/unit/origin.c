@@ -1,0 +1,158 @@
+/* upload/origin.c: what a report says of its origin is that of the process that made it, also where
+ * another delivers it. */
+#include "upload/origin.h"
+
+#include <cjson/cJSON.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/options.h"
+#include "test/fixtures/a_report.h"
+#include "test/fixtures/suite.h"
+#include "upload/metadata.h"
+
+static char *const pod_here[] = { "POD_NAME=here", NULL };
+static const struct config config = { .tags = "who=deliverer", .profiling_group = "deliverer" };
+static struct environment environment;
+static struct host nowhere, instance, task;
+
+static void setup(void)
+{
+	ck_assert_int_eq(environment_copy(&environment, pod_here), 0);
+	instance = (struct host){ .kind = HOST_EC2,
+				  .id = "i-here",
+				  .object = cJSON_Parse("{\"ec2_instance_id\":\"i-here\"}") };
+	task = (struct host){ .kind = HOST_ECS,
+			      .id = "arn:here",
+			      .object = cJSON_Parse("{\"ecs_task_arn\":\"arn:here\"}") };
+}
+
+static void teardown(void)
+{
+	environment_free(&environment);
+	cJSON_Delete(instance.object);
+	cJSON_Delete(task.object);
+}
+
+/* The metadata of a report of ORIGIN (NULL: of this process) that a process on HOST delivers. */
+static const char *metadata(const char *origin, const struct host *host)
+{
+	static struct buf out = BUF_INIT(1 << 20);
+	struct report report = a_report(5000);
+
+	buf_free(&out);
+	report.origin = origin;
+	report.tags = origin ? "who=maker" : NULL;
+	ck_assert_int_eq(metadata_json(&out, &report, &config, host, &environment), 0);
+	return buf_string(&out);
+}
+
+static const char *machine(const char *origin, const struct host *host)
+{
+	static struct buf out = BUF_INIT(4096);
+	struct report report = a_report(5000);
+
+	buf_free(&out);
+	report.origin = origin;
+	ck_assert_int_eq(origin_machine(&out, &report, host), 0);
+	return buf_string(&out);
+}
+
+/* A note of this process; "hostname" and "boot" replaced where given. */
+static char *note(const char *hostname, const char *boot)
+{
+	cJSON *object = origin_note();
+	char *text;
+
+	if (hostname)
+		cJSON_ReplaceItemInObjectCaseSensitive(object, "hostname",
+						       cJSON_CreateString(hostname));
+	if (boot)
+		cJSON_ReplaceItemInObjectCaseSensitive(object, "boot", cJSON_CreateString(boot));
+	text = cJSON_PrintUnformatted(object);
+	cJSON_Delete(object);
+	return text;
+}
+
+#define HAS(text, what)   ck_assert_msg(strstr(text, what), "%s is not in %s", what, text)
+#define LACKS(text, what) ck_assert_msg(!strstr(text, what), "%s is in %s", what, text)
+
+START_TEST(this_process_is_told_of)
+{
+	char hostname[300] = "\"hostname\":\"";
+	const char *text = metadata(NULL, &instance);
+
+	ck_assert_int_eq(gethostname(hostname + strlen(hostname), 256), 0);
+	HAS(text, hostname);
+	HAS(text, "\"kubernetes\":{\"pod\":\"here\"}");
+	HAS(text, "\"ec2_instance_id\":\"i-here\"");
+	HAS(text, "\"who\":\"deliverer\"");
+	ck_assert_str_eq(machine(NULL, &instance), "ec2_i-here_");
+	ck_assert_str_eq(machine(NULL, &nowhere), "unknown__");
+}
+END_TEST
+
+START_TEST(another_process_is_told_of)
+{
+	static const char origin[] =
+		"{\"hostname\":\"there\",\"boot\":\"b\",\"cgroup\":\"/"
+		"there\",\"machine\":\"ec2_i-1_\","
+		"\"host\":{\"ec2_instance_id\":\"i-1\"},\"kubernetes\":{\"pod\":\"there\"}}";
+	const char *text = metadata(origin, &instance);
+
+	HAS(text, "\"hostname\":\"there\"");
+	HAS(text, "\"cgroup\":\"/there\"");
+	HAS(text, "\"kubernetes\":{\"pod\":\"there\"}");
+	HAS(text, "\"ec2_instance_id\":\"i-1\"");
+	HAS(text, "\"who\":\"maker\"");
+	LACKS(text, "\"here\"");
+	LACKS(text, "i-here");
+	ck_assert_str_eq(machine(origin, &instance), "ec2_i-1_");
+}
+END_TEST
+
+/* A process that died before it knew its machine: the deliverer's is it, if the two ran on one. */
+START_TEST(what_was_not_known_is_taken_from_where_it_is_true)
+{
+	char *same = note(NULL, NULL), *container = note("another", NULL);
+	char *elsewhere = note(NULL, "another");
+
+	HAS(metadata(same, &task), "arn:here");
+	ck_assert_str_eq(machine(same, &task), "ecs_arn:here_");
+	HAS(metadata(container, &instance), "i-here");
+	ck_assert_str_eq(machine(container, &instance), "ec2_i-here_");
+	LACKS(metadata(container, &task), "arn:here");
+	ck_assert_str_eq(machine(container, &task), "unknown__");
+	LACKS(metadata(elsewhere, &instance), "i-here");
+	ck_assert_str_eq(machine(elsewhere, &instance), "unknown__");
+	cJSON_free(same);
+	cJSON_free(container);
+	cJSON_free(elsewhere);
+}
+END_TEST
+
+START_TEST(what_is_known_is_noted)
+{
+	char *text;
+
+	ck_assert_int_eq(origin_capture(pod_here), 0);
+	origin_found(&task);
+	text = note(NULL, NULL);
+	HAS(text, "\"machine\":\"ecs_arn:here_\"");
+	HAS(text, "\"host\":{\"ecs_task_arn\":\"arn:here\"}");
+	HAS(text, "\"kubernetes\":{\"pod\":\"here\"}");
+	cJSON_free(text);
+}
+END_TEST
+
+int main(void)
+{
+	TCase *tcase = tcase_create("origin");
+
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_test(tcase, this_process_is_told_of);
+	tcase_add_test(tcase, another_process_is_told_of);
+	tcase_add_test(tcase, what_was_not_known_is_taken_from_where_it_is_true);
+	tcase_add_test(tcase, what_is_known_is_noted);
+	return suite_run(tcase);
+}
