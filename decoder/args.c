@@ -13,7 +13,7 @@
 
 #define AT(field) offsetof(struct args, field)
 
-const struct command_option args_filters[] = {
+const struct command_option args_metrics[] = {
 	{ "--cpu", NULL, "CPU time (the default where it was sampled)", ARG_METRIC, METRIC_CPU },
 	{ "--wall", NULL, "wall-clock time, whether threads ran or waited", ARG_METRIC,
 	  METRIC_WALL },
@@ -31,24 +31,76 @@ const struct command_option args_filters[] = {
 	  AT(weighted) },
 	{ "--tail", "SHARE", "the end of the time, which --leak leaves out (10%)", ARG_RATIO,
 	  AT(tail) },
-	{ "--thread", "REGEX", "only threads whose name or tid matches", ARG_REGEX, AT(thread) },
-	{ "--from", "TIME", "02:10:00 (UTC), 30s (from the start), -30s (the end)", ARG_TIME,
-	  AT(from) },
-	{ "--to", "TIME", "up to such a time", ARG_TIME, AT(to) },
+	{ 0 },
+};
+
+#define THREAD_ROW                                                                        \
+	{                                                                                 \
+		"--thread", "REGEX", "only threads whose name or tid matches", ARG_REGEX, \
+			AT(thread)                                                        \
+	}
+
+const struct command_option args_thread[] = { THREAD_ROW, { 0 } };
+
+const struct command_option args_filters[] = {
+	THREAD_ROW,
 	{ "--include", "REGEX", "only stacks with a frame that matches", ARG_REGEX, AT(include) },
 	{ "--exclude", "REGEX", "only stacks without a frame that matches", ARG_REGEX,
 	  AT(exclude) },
-	{ "--rename-threads", "REGEX=NAME", "call all threads that match NAME", ARG_RENAME, 0 },
+	{ 0 },
+};
+
+const struct command_option args_period[] = {
+	{ "--from", "TIME", "02:10:00 (UTC), 30s (from the start), -30s (the end)", ARG_TIME,
+	  AT(from) },
+	{ "--to", "TIME", "up to such a time", ARG_TIME, AT(to) },
+	{ 0 },
+};
+
+const struct command_option args_sources[] = {
+	{ "--process", "REGEX", "only recordings of a process NAME_PID that matches", ARG_REGEX,
+	  AT(process) },
+	{ "--host", "REGEX", "only recordings of a host whose name matches", ARG_REGEX, AT(host) },
+	{ "--tag", "REGEX", "only recordings with a tag KEY=VALUE that matches", ARG_REGEX,
+	  AT(tag) },
+	{ 0 },
+};
+
+#define RENAME_ROW                                                                                \
+	{                                                                                         \
+		"--rename-threads", "REGEX=NAME", "call all threads that match NAME", ARG_RENAME, \
+			0                                                                         \
+	}
+
+const struct command_option args_renames[] = { RENAME_ROW, { 0 } };
+
+const struct command_option args_threads[] = {
+	RENAME_ROW,
 	{ "--threads", NULL, "split by thread", ARG_FLAG, AT(threads) },
+	{ 0 },
+};
+
+const struct command_option args_names[] = {
 	{ "--lines", NULL, "split by line of the source, where it is known", ARG_FLAG, AT(lines) },
 	{ "--simple", NULL, "short names: no packages, no parameters", ARG_FLAG, AT(simple) },
 	{ "--symbols", "DIR", "name functions by the debug files below DIR", ARG_SYMBOLS, 0 },
 	{ "--debuginfod", NULL, "name functions by the servers in DEBUGINFOD_URLS", ARG_FLAG,
 	  AT(debuginfod) },
-	{ "--jobs", "N", "threads to read with (one for each processor)", ARG_COUNT, AT(jobs) },
-	{ "--zip", NULL, "ignored: a zip is known by its content", ARG_IGNORED, 0 },
 	{ 0 },
 };
+
+#define JOBS_ROW                                                                           \
+	{                                                                                  \
+		"--jobs", "N", "threads to read with (one for each processor)", ARG_COUNT, \
+			AT(jobs)                                                           \
+	}
+#define ZIP_ROW                                                                         \
+	{                                                                               \
+		"--zip", NULL, "ignored: a zip is known by its content", ARG_IGNORED, 0 \
+	}
+
+const struct command_option args_reading[] = { JOBS_ROW, ZIP_ROW, { 0 } };
+const struct command_option args_zip[] = { ZIP_ROW, { 0 } };
 
 static int wrong(const struct args *args, const struct command_option *row, const char *value,
 		 const char *accepts)
@@ -172,14 +224,14 @@ static int set_value(struct args *args, const struct command_option *row, char *
 	return COMMAND_OK;
 }
 
-/* The row of the switch WORD, up to a "=" in it. */
-static const struct command_option *find_row(const struct command_option *row, const char *word,
-					     char **value)
+/* The row of the switch WORD in one table, up to a "=" in it. */
+static const struct command_option *find_in(const struct command_option *row, const char *word,
+					    char **value)
 {
 	size_t length = strcspn(word, "=");
 
 	*value = NULL;
-	for (; row && row->name; row++) {
+	for (; row->name; row++) {
 		if (strlen(row->name) == length && !strncmp(row->name, word, length)) {
 			*value = word[length] ? (char *)word + length + 1 : NULL;
 			return row;
@@ -194,19 +246,42 @@ static const struct command_option *find_row(const struct command_option *row, c
 	return NULL;
 }
 
+static const struct command_option *find_row(const struct command_option *const *tables,
+					     const char *word, char **value)
+{
+	const struct command_option *row = NULL;
+
+	for (; *tables && !row; tables++)
+		row = find_in(*tables, word, value);
+	return row;
+}
+
+/* WORD is no switch of this command; perhaps it is one of others. */
+static int refuse(const struct args *args, const char *word)
+{
+	static const struct command_option *const shared[] = {
+		args_metrics, args_filters, args_period,  args_sources,
+		args_threads, args_names,   args_reading, NULL,
+	};
+	char *value;
+	const struct command_option *row = find_row(shared, word, &value);
+
+	if (row)
+		say("%s: %s means nothing here", args->command, row->name);
+	else
+		say("%s: no switch '%s'", args->command, word);
+	return COMMAND_USAGE;
+}
+
 static int parse_switch(struct args *args, char **argv, int argc, int *at,
-			const struct command_option *own, const struct command_option *shared)
+			const struct command_option *const *tables)
 {
 	char *word = argv[*at], *value;
-	const struct command_option *row = find_row(own, word, &value);
+	const struct command_option *row = find_row(tables, word, &value);
 	int status;
 
 	if (!row)
-		row = find_row(shared, word, &value);
-	if (!row) {
-		say("%s: no switch '%s'", args->command, word);
-		return COMMAND_USAGE;
-	}
+		return refuse(args, word);
 	if (row->argument && !value && *at + 1 < argc)
 		value = argv[++*at];
 	if (!row->argument != !value) {
@@ -234,8 +309,7 @@ static int open_symbolizer(struct args *args)
 			       args->debuginfod);
 }
 
-int args_parse(struct args *args, int argc, char **argv, const struct command_option *own,
-	       const struct command_option *shared)
+int args_parse(struct args *args, int argc, char **argv, const struct command_option *const *tables)
 {
 	bool switches = true;
 	int status = COMMAND_OK;
@@ -254,7 +328,7 @@ int args_parse(struct args *args, int argc, char **argv, const struct command_op
 		else if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
 			status = COMMAND_HELP;
 		else
-			status = parse_switch(args, argv, argc, &i, own, shared);
+			status = parse_switch(args, argv, argc, &i, tables);
 	}
 	if (status == COMMAND_OK && !args->file_count) {
 		say("%s: no file given", args->command);
@@ -277,6 +351,9 @@ void args_free(struct args *args)
 	free_pattern(&args->thread);
 	free_pattern(&args->include);
 	free_pattern(&args->exclude);
+	free_pattern(&args->process);
+	free_pattern(&args->host);
+	free_pattern(&args->tag);
 	while (args->rename_count)
 		regfree(&args->renames[--args->rename_count].regex);
 	symbolizer_close(args->symbolizer);

@@ -67,6 +67,7 @@ struct args {
 
 	enum metric metric;
 	struct pattern thread, include, exclude;
+	struct pattern process, host, tag; /* of the recording, see labels.h */
 	struct moment from, to;
 	struct rename renames[RENAMES_MAX];
 	unsigned rename_count;
@@ -91,8 +92,17 @@ struct args {
 	unsigned jobs;
 };
 
-/* The switches that choose what is weighed and by which filters. */
-extern const struct command_option args_filters[];
+/* The switches that commands share. A command lists those that it honours: another's are refused. */
+extern const struct command_option args_metrics[]; /* what is weighed, and how */
+extern const struct command_option args_filters[]; /* by thread and by frames */
+extern const struct command_option args_thread[];  /* by thread alone */
+extern const struct command_option args_period[];
+extern const struct command_option args_sources[]; /* by what a recording is labelled with */
+extern const struct command_option args_threads[]; /* threads in what is printed */
+extern const struct command_option args_renames[];
+extern const struct command_option args_names[];   /* how functions are named */
+extern const struct command_option args_reading[]; /* by whom, and from where */
+extern const struct command_option args_zip[];
 
 /* The defaults of a command. */
 #define ARGS_INIT(name)                                          \
@@ -100,10 +110,10 @@ extern const struct command_option args_filters[];
 		.command = (name), .weighted = true, .tail = 0.1 \
 	}
 
-/* Parse ARGV by the tables. Returns COMMAND_OK (release with args_free), COMMAND_HELP, or
+/* Parse ARGV by TABLES, a list. Returns COMMAND_OK (release with args_free), COMMAND_HELP, or
  * COMMAND_USAGE after a line on stderr. Either way args_free() is fine. */
-int args_parse(struct args *args, int argc, char **argv, const struct command_option *own,
-	       const struct command_option *shared);
+int args_parse(struct args *args, int argc, char **argv,
+	       const struct command_option *const *tables);
 void args_free(struct args *args);
 
 /* The other readings of one value; also what the fuzzer drives. 0 or -EINVAL. */

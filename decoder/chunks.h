@@ -4,11 +4,28 @@
 
 #include "decoder/args.h"
 #include "decoder/feed.h"
+#include "decoder/filter.h"
+#include "decoder/resolve.h"
 
-/* Call EACH for every chunk that can be read; a negative return ends it. SETTINGS are those at the
- * chunk's start. Returns COMMAND_OK, or COMMAND_FAILED after a line on stderr. */
+/* What of a chunk is wanted. */
+struct wants {
+	const struct args *args;
+	struct period period;
+	int64_t from, to; /* the same in the chunk's ticks */
+	bool by_name;     /* threads or frames are chosen; else none of these is filled in */
+	struct profile profile;
+	struct resolve resolve;
+	struct filter filter;
+};
+
+/* Call EACH for every chunk that can be read; a negative return ends it. The settings of FROM are
+ * those at the chunk's start. Returns COMMAND_OK, or COMMAND_FAILED after a line on stderr. */
 int chunks_read(const struct args *args,
-		int (*each)(void *arg, struct jfr_chunk *chunk, const struct feed_chunk *from),
+		int (*each)(void *arg, struct jfr_chunk *chunk, const struct feed_chunk *from,
+			    struct wants *wants),
 		void *arg);
+
+/* Whether EVENT passes the filters. */
+bool wants_event(struct wants *wants, const struct jfr_event *event);
 
 #endif

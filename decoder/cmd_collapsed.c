@@ -1,5 +1,6 @@
 /* collapsed: folded stacks, one a line, as async-profiler's converter writes them. */
 #include "decoder/args.h"
+#include "decoder/explain.h"
 #include "decoder/output.h"
 #include "decoder/profile.h"
 #include "decoder/say.h"
@@ -7,12 +8,17 @@
 
 #include <stdlib.h>
 
-const struct command_option collapsed_options[] = {
+static const struct command_option own_options[] = {
 	{ "-o", "OUT", "the file to write, instead of standard output", ARG_STRING,
 	  offsetof(struct args, output) },
 	{ "--scaled", NULL, "count a memory sample by its weight, not as one", ARG_FLAG,
 	  offsetof(struct args, weighted) },
 	{ 0 },
+};
+
+const struct command_option *const collapsed_options[] = {
+	own_options,  args_metrics, args_filters, args_period, args_sources,
+	args_threads, args_names,   args_reading, NULL,
 };
 
 static const char *const suffixes[] = {
@@ -84,12 +90,14 @@ int cmd_collapsed(int argc, char **argv)
 	int status;
 
 	args.weighted = false; /* as the converter counts */
-	status = args_parse(&args, argc, argv, collapsed_options, args_filters);
+	status = args_parse(&args, argc, argv, collapsed_options);
 	if (status == COMMAND_OK) {
 		status = profile_read(&profile, &args, args.files, args.file_count,
 				      metric_mask(args.metric));
-		if (profile.start_ns <= profile.end_ns && print_collapsed(&args, &profile))
+		if (profile.chunks && print_collapsed(&args, &profile))
 			status = COMMAND_FAILED;
+		if (status == COMMAND_OK)
+			profile_explain(&profile, &args);
 	}
 	profile_free(&profile);
 	args_free(&args);

@@ -1,21 +1,37 @@
 /* duration: seconds recorded. */
 #include "decoder/args.h"
 #include "decoder/chunks.h"
+#include "decoder/explain.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-const struct command_option duration_options[] = {
-	{ "--zip", NULL, "ignored: a zip is known by its content", ARG_IGNORED, 0 },
-	{ 0 },
+const struct command_option *const duration_options[] = {
+	args_period,
+	args_sources,
+	args_zip,
+	NULL,
 };
 
-static int add(void *arg, struct jfr_chunk *chunk, const struct feed_chunk *from)
+struct seconds {
+	uint64_t ns;
+	bool any;
+};
+
+static int add(void *arg, struct jfr_chunk *chunk, const struct feed_chunk *from,
+	       struct wants *wants)
 {
-	uint64_t *sum = arg;
+	struct profile span = PROFILE_INIT;
+	struct seconds *sum = arg;
 
 	(void)from;
-	*sum += (uint64_t)chunk->header.duration_ns;
+	period_span(&wants->period, &span, &chunk->header);
+	if (span.start_ns > span.end_ns)
+		return 0;
+	sum->any = true;
+	sum->ns += (uint64_t)(wants->args->from.kind || wants->args->to.kind
+				      ? span.end_ns - span.start_ns
+				      : chunk->header.duration_ns);
 	return 0;
 }
 
@@ -35,14 +51,16 @@ static void print_shortest(double number)
 int cmd_duration(int argc, char **argv)
 {
 	struct args args = ARGS_INIT(argv[0]);
-	uint64_t ns = 0;
-	int status = args_parse(&args, argc, argv, duration_options, NULL);
+	struct seconds sum = { 0 };
+	int status = args_parse(&args, argc, argv, duration_options);
 
 	if (status == COMMAND_OK) {
-		status = chunks_read(&args, add, &ns);
-		if (status == COMMAND_OK || ns)
-			print_shortest((double)(ns / 1000000000u) +
-				       (double)(ns % 1000000000u) / 1e9);
+		status = chunks_read(&args, add, &sum);
+		if (status == COMMAND_OK || sum.ns)
+			print_shortest((double)(sum.ns / 1000000000u) +
+				       (double)(sum.ns % 1000000000u) / 1e9);
+		if (status == COMMAND_OK && !sum.any)
+			explain_empty(&args, 0, "nothing was recorded");
 	}
 	args_free(&args);
 	return status;

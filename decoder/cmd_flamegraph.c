@@ -1,5 +1,6 @@
 /* flamegraph: one HTML page that needs nothing else. */
 #include "decoder/args.h"
+#include "decoder/explain.h"
 #include "decoder/flamegraph_page.h"
 #include "decoder/output.h"
 #include "decoder/profile.h"
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct command_option flamegraph_options[] = {
+static const struct command_option own_options[] = {
 	{ "-o", "OUT", "the file to write, instead of standard output", ARG_STRING,
 	  offsetof(struct args, output) },
 	{ "--base", "FILE...", "compare with these: what grew, what shrank", ARG_FILES, 0 },
@@ -20,6 +21,11 @@ const struct command_option flamegraph_options[] = {
 	{ "--min", "SHARE", "leave out frames below this share of the whole (0)", ARG_RATIO,
 	  offsetof(struct args, min_share) },
 	{ 0 },
+};
+
+const struct command_option *const flamegraph_options[] = {
+	own_options,  args_metrics, args_filters, args_period, args_sources,
+	args_threads, args_names,   args_reading, NULL,
 };
 
 /* Inside a script element "</" and "<!--" would mean something. */
@@ -182,7 +188,7 @@ int cmd_flamegraph(int argc, char **argv)
 	struct page page = { .args = &args, .profile = PROFILE_INIT, .base = PROFILE_INIT };
 	int status;
 
-	status = args_parse(&args, argc, argv, flamegraph_options, args_filters);
+	status = args_parse(&args, argc, argv, flamegraph_options);
 	if (status == COMMAND_OK) {
 		status = profile_read(&page.profile, &args, args.files, args.file_count,
 				      metric_mask(args.metric));
@@ -191,8 +197,10 @@ int cmd_flamegraph(int argc, char **argv)
 			status |= profile_read(&page.base, &args, args.base, args.base_count,
 					       1u << page.metric);
 		page.by_total = args.total || metric_is_memory(page.metric);
-		if (page.profile.start_ns <= page.profile.end_ns && print_page(&page))
+		if (page.profile.chunks && print_page(&page))
 			status = COMMAND_FAILED;
+		if (status == COMMAND_OK)
+			profile_explain(&page.profile, &args);
 	}
 	tree_free(&page.tree);
 	profile_free(&page.profile);

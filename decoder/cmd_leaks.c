@@ -1,5 +1,6 @@
 /* leaks: what was allocated and not freed over all the files, by stack. */
 #include "decoder/args.h"
+#include "decoder/explain.h"
 #include "decoder/heap.h"
 #include "decoder/say.h"
 #include "decoder/text.h"
@@ -11,14 +12,20 @@
 #define DEFAULT_DEPTH 12
 #define HOUR_NS       3600e9
 
-const struct command_option leaks_options[] = {
+static const struct command_option own_options[] = {
 	{ "-n", "N", "stacks to show (10; 0: all)", ARG_COUNT, offsetof(struct args, limit) },
 	{ "--stack-depth", "N", "frames to show of each (12; 0: all)", ARG_COUNT,
 	  offsetof(struct args, stack_depth) },
 	{ "--min-age", "TIME", "only what is older than that, such as 30s", ARG_DURATION,
 	  offsetof(struct args, min_ns) },
+	{ "--raw", NULL, "count a memory sample as one, not by its weight", ARG_NO_FLAG,
+	  offsetof(struct args, weighted) },
 	{ "--json", NULL, "print JSON", ARG_FLAG, offsetof(struct args, json) },
 	{ 0 },
+};
+
+const struct command_option *const leaks_options[] = {
+	own_options, args_filters, args_period, args_sources, args_names, args_reading, NULL,
 };
 
 struct leak {
@@ -125,6 +132,13 @@ static int heavier(const void *a, const void *b)
 	return x->stack < y->stack ? -1 : x->stack > y->stack;
 }
 
+/* The engine states what is retained since its start, by all threads: what a thread or what a later
+ * time has left is told by single events alone. */
+static bool states(const struct leaks *l)
+{
+	return l->heap->last_count && !l->args->thread.set && !l->args->from.kind;
+}
+
 static int find_leaks(struct leaks *l)
 {
 	const struct heap *h = l->heap;
@@ -132,10 +146,10 @@ static int find_leaks(struct leaks *l)
 	if (grow_list(l) || l->out_of_memory) /* then some are missing */
 		return -1;
 	l->last_ns = h->last_ns;
-	if (h->last_count)
+	if (states(l))
 		take_statements(l);
 	/* One look only: what was born in the later half of the time seen is the growth. */
-	if (!h->last_count || l->first_ns >= l->last_ns) {
+	if (!states(l) || l->first_ns >= l->last_ns) {
 		l->first_ns = middle(h);
 		for (uint32_t i = 0; i < l->room; i++)
 			l->list[i].before = l->list[i].bytes - l->list[i].young;
@@ -249,7 +263,7 @@ int cmd_leaks(int argc, char **argv)
 
 	args.limit = DEFAULT_LIMIT;
 	args.stack_depth = DEFAULT_DEPTH;
-	status = args_parse(&args, argc, argv, leaks_options, args_filters);
+	status = args_parse(&args, argc, argv, leaks_options);
 	if (status == COMMAND_OK) {
 		leaks.heap = &heap;
 		heap.files = args.files;
@@ -263,6 +277,9 @@ int cmd_leaks(int argc, char **argv)
 		} else {
 			print_text(&leaks);
 		}
+		if (status == COMMAND_OK && !leaks.count)
+			explain_empty(&args, 1u << METRIC_LIVE,
+				      "all that was allocated was freed, or is too young");
 	}
 	free(leaks.list);
 	heap_free(&heap);

@@ -1,5 +1,6 @@
 /* lifetimes: how long allocations lived, by stack, and where the short-lived ones come from. */
 #include "decoder/args.h"
+#include "decoder/explain.h"
 #include "decoder/heap.h"
 #include "decoder/say.h"
 #include "decoder/text.h"
@@ -12,13 +13,19 @@
 /* Freed within 1 ms: the first four powers of ten. */
 #define SHORT_BUCKETS 4
 
-const struct command_option lifetimes_options[] = {
+static const struct command_option own_options[] = {
 	{ "-n", "N", "stacks to show in each list (10; 0: all)", ARG_COUNT,
 	  offsetof(struct args, limit) },
 	{ "--stack-depth", "N", "frames to show of each (6; 0: all)", ARG_COUNT,
 	  offsetof(struct args, stack_depth) },
+	{ "--raw", NULL, "count a memory sample as one, not by its weight", ARG_NO_FLAG,
+	  offsetof(struct args, weighted) },
 	{ "--json", NULL, "print JSON", ARG_FLAG, offsetof(struct args, json) },
 	{ 0 },
+};
+
+const struct command_option *const lifetimes_options[] = {
+	own_options, args_filters, args_period, args_sources, args_names, args_reading, NULL,
 };
 
 static const char *const limits[LIFE_BUCKETS] = { "1us", "10us", "100us", "1ms",   "10ms", "100ms",
@@ -180,7 +187,7 @@ int cmd_lifetimes(int argc, char **argv)
 
 	args.limit = DEFAULT_LIMIT;
 	args.stack_depth = DEFAULT_DEPTH;
-	status = args_parse(&args, argc, argv, lifetimes_options, args_filters);
+	status = args_parse(&args, argc, argv, lifetimes_options);
 	if (status == COMMAND_OK) {
 		heap.files = args.files;
 		heap.file_count = args.file_count;
@@ -194,6 +201,8 @@ int cmd_lifetimes(int argc, char **argv)
 				print_json(&lives);
 			else
 				print_text(&lives);
+			if (status == COMMAND_OK && !lives.count)
+				explain_empty(&args, 1u << METRIC_MALLOC, "nothing was allocated");
 		}
 	}
 	free(lives.rows);

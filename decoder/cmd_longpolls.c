@@ -2,6 +2,7 @@
  * agent's decoder prints them, or added up by function. */
 #include "decoder/args.h"
 #include "decoder/chunks.h"
+#include "decoder/explain.h"
 #include "decoder/intern.h"
 #include "decoder/polls.h"
 #include "decoder/raw_stack.h"
@@ -19,15 +20,18 @@
 #define DEFAULT_DEPTH 5
 #define BUCKETS       7
 
-const struct command_option longpolls_options[] = {
+static const struct command_option own_options[] = {
 	{ "--stack-depth", "N", "frames to print (5)", ARG_COUNT,
 	  offsetof(struct args, stack_depth) },
 	{ "--include-non-pollcatch", NULL, "also samples that fell into no poll", ARG_FLAG,
 	  offsetof(struct args, include_non_pollcatch) },
 	{ "--summary", NULL, "one row per function, with how long its polls were", ARG_FLAG,
 	  offsetof(struct args, summary) },
-	{ "--zip", NULL, "ignored: a zip is known by its content", ARG_IGNORED, 0 },
 	{ 0 },
+};
+
+const struct command_option *const longpolls_options[] = {
+	own_options, args_filters, args_period, args_sources, args_zip, NULL,
 };
 
 /* A worker that has nothing to do is parked inside its own poll. */
@@ -50,6 +54,7 @@ struct printing {
 	struct raw_stack stack;
 	struct polls polls;
 	uint64_t min_us;
+	bool any_poll, any;
 
 	struct intern names, seen;
 	struct by_function *functions;
@@ -140,6 +145,7 @@ static int in_poll(struct printing *p, const struct jfr_chunk *chunk, const stru
 		return -ENOMEM;
 	if (is_idle(&p->stack))
 		return 0;
+	p->any = true;
 	if (p->args->summary)
 		return poll ? add_up(p, poll, &chunk->header) : 0;
 	print_sample(p, chunk, ticks, poll, us, tid);
@@ -178,7 +184,8 @@ static int on_sample(struct printing *p, const struct jfr_chunk *chunk,
 	return err;
 }
 
-static int print_chunk(void *arg, struct jfr_chunk *chunk, const struct feed_chunk *from)
+static int print_chunk(void *arg, struct jfr_chunk *chunk, const struct feed_chunk *from,
+		       struct wants *wants)
 {
 	struct settings settings = from->settings;
 	struct printing *p = arg;
@@ -186,6 +193,7 @@ static int print_chunk(void *arg, struct jfr_chunk *chunk, const struct feed_chu
 	struct jfr_scan scan;
 	int err = polls_read(&p->polls, chunk);
 
+	p->any_poll |= p->polls.count > 0;
 	jfr_scan(&scan, chunk,
 		 JFR_MASK(JFR_EXECUTION_SAMPLE) | JFR_MASK(JFR_WALL_SAMPLE) |
 			 JFR_MASK(JFR_SETTING));
@@ -198,7 +206,7 @@ static int print_chunk(void *arg, struct jfr_chunk *chunk, const struct feed_chu
 			    from->file, settings.clock);
 			return -ENOTSUP;
 		}
-		if (event.kind != JFR_SETTING)
+		if (event.kind != JFR_SETTING && wants_event(wants, &event))
 			err = on_sample(p, chunk, &event);
 	}
 	return err;
@@ -264,10 +272,15 @@ int cmd_longpolls(int argc, char **argv)
 	int status;
 
 	args.stack_depth = DEFAULT_DEPTH;
-	status = args_parse(&args, argc, argv, longpolls_options, NULL);
+	status = args_parse(&args, argc, argv, longpolls_options);
 	if (status == COMMAND_OK) {
 		take_minimum(&args, &p.min_us);
 		status = chunks_read(&args, print_chunk, &p);
+		if (status == COMMAND_OK && !p.any)
+			explain_empty(&args, 1u << METRIC_CPU | 1u << METRIC_WALL,
+				      p.any_poll ? "no sample fell into a poll of that length"
+						 : "no poll was recorded in which a sample fell "
+						   "(see asprof_agent.h)");
 		if (args.summary)
 			print_summary(&p);
 	}

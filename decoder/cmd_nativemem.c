@@ -1,6 +1,7 @@
 /* nativemem: allocations or frees, one by one, as the Rust agent's decoder prints them. */
 #include "decoder/args.h"
 #include "decoder/chunks.h"
+#include "decoder/explain.h"
 #include "decoder/raw_stack.h"
 #include "decoder/say.h"
 
@@ -11,22 +12,26 @@
 
 #define DEFAULT_DEPTH 5
 
-const struct command_option nativemem_options[] = {
+static const struct command_option own_options[] = {
 	{ "--type", "malloc|free", "which events to print (malloc)", ARG_STRING,
 	  offsetof(struct args, type) },
 	{ "--stack-depth", "N", "frames to print (5)", ARG_COUNT,
 	  offsetof(struct args, stack_depth) },
-	{ "--zip", NULL, "ignored: a zip is known by its content", ARG_IGNORED, 0 },
 	{ 0 },
+};
+
+const struct command_option *const nativemem_options[] = {
+	own_options, args_filters, args_period, args_sources, args_zip, NULL,
 };
 
 struct printing {
 	const struct args *args;
 	struct raw_stack stack;
-	bool frees;
+	bool frees, any;
 };
 
-static int print_chunk(void *arg, struct jfr_chunk *chunk, const struct feed_chunk *from)
+static int print_chunk(void *arg, struct jfr_chunk *chunk, const struct feed_chunk *from,
+		       struct wants *wants)
 {
 	struct printing *p = arg;
 	struct jfr_event event;
@@ -36,7 +41,7 @@ static int print_chunk(void *arg, struct jfr_chunk *chunk, const struct feed_chu
 	(void)from;
 	jfr_scan(&scan, chunk, JFR_MASK(p->frees ? JFR_FREE : JFR_MALLOC));
 	while (jfr_next(&scan, &event)) {
-		if (!raw_thread(chunk, &event, "eventThread", &tid))
+		if (!wants_event(wants, &event) || !raw_thread(chunk, &event, "eventThread", &tid))
 			continue;
 		if (!raw_stack_read(&p->stack, chunk, &event))
 			return -ENOMEM;
@@ -46,6 +51,7 @@ static int print_chunk(void *arg, struct jfr_chunk *chunk, const struct feed_chu
 		if (!p->frees)
 			printf(" (%" PRIu64 " bytes)", (uint64_t)event.slot[JFR_SIZE]);
 		putchar('\n');
+		p->any = true;
 		raw_stack_print(stdout, &p->stack, p->args->stack_depth);
 	}
 	return 0;
@@ -59,7 +65,7 @@ int cmd_nativemem(int argc, char **argv)
 
 	args.type = "malloc";
 	args.stack_depth = DEFAULT_DEPTH;
-	status = args_parse(&args, argc, argv, nativemem_options, NULL);
+	status = args_parse(&args, argc, argv, nativemem_options);
 	printing.frees = !strcmp(args.type, "free");
 	if (status == COMMAND_OK && !printing.frees && strcmp(args.type, "malloc")) {
 		say("%s: --type %s: takes malloc or free", args.command, args.type);
@@ -67,6 +73,8 @@ int cmd_nativemem(int argc, char **argv)
 	}
 	if (status == COMMAND_OK)
 		status = chunks_read(&args, print_chunk, &printing);
+	if (status == COMMAND_OK && !printing.any)
+		explain_empty(&args, 1u << METRIC_MALLOC, "no such event was recorded");
 	raw_stack_free(&printing.stack);
 	args_free(&args);
 	return status;

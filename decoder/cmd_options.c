@@ -12,11 +12,16 @@
 #include "decoder/say.h"
 #include "decoder/text.h"
 
-const struct command_option options_options[] = {
+static const struct command_option own_options[] = {
 	{ .name = "--json", .help = "as an array of objects" },
 	{ .name = "--markdown", .help = "as the table in the README" },
 	{ .name = "--man", .help = "as the list in the manual page" },
 	{ .name = NULL },
+};
+
+const struct command_option *const options_options[] = {
+	own_options,
+	NULL,
 };
 
 /* A value that is to be shown as it is typed. */

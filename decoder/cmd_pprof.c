@@ -1,5 +1,6 @@
 /* pprof: gzipped profile.proto, for `go tool pprof` and all that reads it. */
 #include "decoder/args.h"
+#include "decoder/explain.h"
 #include "decoder/output.h"
 #include "decoder/pprof.h"
 #include "decoder/proto.h"
@@ -9,10 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct command_option pprof_options[] = {
+static const struct command_option own_options[] = {
 	{ "-o", "OUT", "the file to write, instead of standard output", ARG_STRING,
 	  offsetof(struct args, output) },
 	{ 0 },
+};
+
+const struct command_option *const pprof_options[] = {
+	own_options,  args_metrics, args_filters, args_period, args_sources,
+	args_renames, args_names,   args_reading, NULL,
 };
 
 /* The columns: for each metric there is, by count, by total, or both. Those of Java's objects give
@@ -204,16 +210,17 @@ int cmd_pprof(int argc, char **argv)
 	uint32_t metrics;
 	int status;
 
-	args.tail = 0;
 	args.places = true;
-	status = args_parse(&args, argc, argv, pprof_options, args_filters);
+	status = args_parse(&args, argc, argv, pprof_options);
 	if (status == COMMAND_OK) {
 		metrics = metric_mask(args.metric);
 		if (args.metric == METRIC_ANY)
 			metrics |= 1u << METRIC_LIVE;
 		status = profile_read(&profile, &args, args.files, args.file_count, metrics);
-		if (profile.start_ns <= profile.end_ns && print_pprof(&args, &profile))
+		if (profile.chunks && print_pprof(&args, &profile))
 			status = COMMAND_FAILED;
+		if (status == COMMAND_OK)
+			profile_explain(&profile, &args);
 	}
 	profile_free(&profile);
 	args_free(&args);

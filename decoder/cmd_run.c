@@ -27,7 +27,7 @@ static const struct {
 	{ "--engine", OPTION_PREFIX "ENGINE" },
 };
 
-const struct command_option run_options[] = {
+static const struct command_option own_options[] = {
 	{ .name = "-o", .argument = "DIR", .help = "where the profiles go; made if missing" },
 	{ .name = "--cpu", .argument = "10ms", .help = "CPU time between samples, or off (100ms)" },
 	{ .name = "--wall",
@@ -38,6 +38,11 @@ const struct command_option run_options[] = {
 	  .help = "bytes allocated between samples, or off (off)" },
 	{ .name = "--engine", .argument = "E", .help = "auto, async-profiler or builtin (auto)" },
 	{ .name = NULL },
+};
+
+const struct command_option *const run_options[] = {
+	own_options,
+	NULL,
 };
 
 /* The agent opens the directory from wherever the program has gone by then. */

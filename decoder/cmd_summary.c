@@ -1,5 +1,6 @@
 /* summary: what is in the recordings. */
 #include "decoder/commands.h"
+#include "decoder/explain.h"
 #include "decoder/say.h"
 #include "decoder/summary.h"
 #include "decoder/text.h"
@@ -8,12 +9,13 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-const struct command_option summary_options[] = {
+static const struct command_option own_options[] = {
 	{ "--json", NULL, "print JSON", ARG_FLAG, offsetof(struct args, json) },
-	{ "--jobs", "N", "threads to read with (one for each processor)", ARG_COUNT,
-	  offsetof(struct args, jobs) },
-	{ "--zip", NULL, "ignored: a zip is known by its content", ARG_IGNORED, 0 },
 	{ 0 },
+};
+
+const struct command_option *const summary_options[] = {
+	own_options, args_thread, args_period, args_sources, args_reading, NULL,
 };
 
 static void print_interval(const char *name, int64_t value, const char *unit)
@@ -137,11 +139,13 @@ static int print_summary(struct summary *summary, const struct args *args)
 
 static int summarize(const struct args *args, struct feed *feed)
 {
-	struct summary summary;
+	struct summary summary = { 0 };
 	int err = summary_read(&summary, args, feed);
 
-	if (summary.chunks && print_summary(&summary, args))
+	if (summary.profile.start_ns <= summary.profile.end_ns && print_summary(&summary, args))
 		err = -ENOMEM;
+	if (!err && !feed_failed(feed) && (!summary.room || !summary.types[0].events))
+		explain_empty(args, 0, "nothing was recorded");
 	summary_free(&summary);
 	return err;
 }
@@ -150,10 +154,10 @@ int cmd_summary(int argc, char **argv)
 {
 	struct args args = ARGS_INIT(argv[0]);
 	struct feed *feed = NULL;
-	int status = args_parse(&args, argc, argv, summary_options, NULL), err = 0;
+	int status = args_parse(&args, argc, argv, summary_options), err = 0;
 
 	if (status == COMMAND_OK)
-		err = feed_open(&feed, args.files, args.file_count, false);
+		err = feed_open(&feed, &args, args.files, args.file_count, false);
 	if (feed) {
 		err = summarize(&args, feed);
 		if (feed_failed(feed))

@@ -1,5 +1,6 @@
 /* top: the heaviest functions. */
 #include "decoder/args.h"
+#include "decoder/explain.h"
 #include "decoder/functions.h"
 #include "decoder/profile.h"
 #include "decoder/say.h"
@@ -10,12 +11,17 @@
 
 #define DEFAULT_LIMIT 20
 
-const struct command_option top_options[] = {
+static const struct command_option own_options[] = {
 	{ "-n", "N", "functions to show (20; 0: all)", ARG_COUNT, offsetof(struct args, limit) },
 	{ "--samples", NULL, "weigh memory by samples, not by bytes", ARG_FLAG,
 	  offsetof(struct args, by_count) },
 	{ "--json", NULL, "print JSON", ARG_FLAG, offsetof(struct args, json) },
 	{ 0 },
+};
+
+const struct command_option *const top_options[] = {
+	own_options,  args_metrics, args_filters, args_period, args_sources,
+	args_threads, args_names,   args_reading, NULL,
 };
 
 struct top {
@@ -224,7 +230,7 @@ int cmd_top(int argc, char **argv)
 	int status;
 
 	args.limit = DEFAULT_LIMIT;
-	status = args_parse(&args, argc, argv, top_options, args_filters);
+	status = args_parse(&args, argc, argv, top_options);
 	if (status == COMMAND_OK) {
 		status = profile_read(&profile, &args, args.files, args.file_count,
 				      metric_mask(args.metric));
@@ -232,8 +238,10 @@ int cmd_top(int argc, char **argv)
 		top.by_total = args.total || (metric_is_memory(top.metric) && !args.by_count);
 		top.unit = top.by_total ? metric_texts[top.metric].total_unit
 					: metric_texts[top.metric].count_unit;
-		if (profile.start_ns <= profile.end_ns && print_top(&top))
+		if (profile.chunks && print_top(&top))
 			status = COMMAND_FAILED;
+		if (status == COMMAND_OK)
+			profile_explain(&profile, &args);
 	}
 	profile_free(&profile);
 	args_free(&args);

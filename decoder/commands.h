@@ -10,7 +10,7 @@
 enum { COMMAND_OK = 0, COMMAND_FAILED = 1, COMMAND_USAGE = 2, COMMAND_HELP = -1 };
 
 /* One switch of a command, for its help and completion; kind and offset are for args_parse().
- * Tables end with a row of no name. */
+ * Tables end with a row of no name, lists of them with NULL. */
 struct command_option {
 	const char *name;     /* "--thread", or "-n" */
 	const char *argument; /* "REGEX"; NULL for a plain switch */
@@ -21,11 +21,12 @@ struct command_option {
 
 struct command {
 	const char *name;
-	int (*function)(int argc, char **argv); /* argv[0] is the command's name */
-	const char *arguments;                  /* "FILE… [-o OUT]" */
-	const char *help;                       /* one sentence */
-	const char *example;                    /* a whole command line */
-	const struct command_option *options[2];
+	int (*function)(int argc, char **argv);      /* argv[0] is the command's name */
+	const char *arguments;                       /* "FILE… [-o OUT]" */
+	const char *help;                            /* one sentence */
+	const char *example;                         /* a whole command line */
+	const struct command_option *const *options; /* its own first, then those it shares */
+	size_t own;                                  /* how many tables are its own */
 };
 
 int cmd_options(int argc, char **argv);
@@ -41,10 +42,18 @@ int cmd_duration(int argc, char **argv);
 int cmd_nativemem(int argc, char **argv);
 int cmd_longpolls(int argc, char **argv);
 
-extern const struct command_option summary_options[], top_options[], collapsed_options[],
-	flamegraph_options[], lifetimes_options[], leaks_options[], pprof_options[],
-	duration_options[], nativemem_options[], longpolls_options[];
-
-extern const struct command_option options_options[], run_options[];
+extern const struct command_option *const summary_options[],
+	*const top_options[],
+		*const collapsed_options[],
+			*const flamegraph_options[],
+				*const lifetimes_options[],
+					*const leaks_options[],
+						*const pprof_options[],
+							*const duration_options[],
+								*const nativemem_options[],
+									*const longpolls_options[],
+										*const options_options[],
+											*const run_options
+												[];
 
 #endif

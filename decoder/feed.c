@@ -10,11 +10,14 @@
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "decoder/labels.h"
 #include "decoder/recordings.h"
 #include "decoder/say.h"
+#include "decoder/selection.h"
 #include "decoder/source.h"
 
-#define PROGRESS_NS 1000000000u
+#define LEFT_OUT_MAX 8
+#define PROGRESS_NS  1000000000u
 
 struct feed {
 	pthread_mutex_t lock;
@@ -24,6 +27,7 @@ struct feed {
 	uint64_t offset;
 	struct settings settings;
 	bool failed;
+	struct intern left_out; /* labels of some that were not wanted */
 
 	bool terminal, shown;
 	uint64_t started_ns, shown_ns, bytes;
@@ -34,7 +38,7 @@ bool feed_span(struct feed *feed, int64_t *start_ns, int64_t *end_ns)
 	return recordings_span(&feed->recordings, start_ns, end_ns);
 }
 
-int feed_open(struct feed **out, char **paths, int count, bool ordered)
+int feed_open(struct feed **out, const struct args *args, char **paths, int count, bool ordered)
 {
 	struct feed *feed = calloc(1, sizeof(*feed));
 	int err;
@@ -44,6 +48,7 @@ int feed_open(struct feed **out, char **paths, int count, bool ordered)
 	pthread_mutex_init(&feed->lock, NULL);
 	feed->terminal = isatty(STDERR_FILENO) == 1;
 	feed->started_ns = clock_monotonic_ns();
+	feed->recordings.args = args;
 	source_guard();
 	err = recordings_find(&feed->recordings, paths, count);
 	if (err) {
@@ -82,6 +87,28 @@ static bool open_next(struct feed *feed)
 	return false;
 }
 
+static bool is_wanted(struct feed *feed, const struct source *source)
+{
+	const struct args *args = feed->recordings.args;
+	struct buf labels = BUF_INIT(1u << 17);
+
+	if (!args || selection_has(args, source))
+		return true;
+	labels_of(&labels, source->name, source->labels);
+	for (size_t i = 0; i < labels.length; i++)
+		if (labels.data[i] == '\n')
+			labels.data[i] = ' ';
+	if (feed->left_out.count < LEFT_OUT_MAX)
+		intern(&feed->left_out, labels.data, labels.length);
+	buf_free(&labels);
+	return false;
+}
+
+const char *feed_left_out(const struct feed *feed, unsigned number)
+{
+	return number < feed->left_out.count ? intern_text(&feed->left_out, number + 1) : NULL;
+}
+
 /* Go on to the next source. False when there is none. Under the lock. */
 static bool next_source(struct feed *feed)
 {
@@ -90,9 +117,10 @@ static bool next_source(struct feed *feed)
 	for (;;) {
 		if (!feed->current && !open_next(feed))
 			return false;
-		if (!source_load(feed->current))
+		if (source_load(feed->current))
+			feed->failed = true;
+		else if (is_wanted(feed, feed->current))
 			break;
-		feed->failed = true;
 		drop_current(feed);
 	}
 	feed->offset = 0;
@@ -247,6 +275,7 @@ void feed_close(struct feed *feed)
 		release_source(feed->current);
 	}
 	recordings_free(&feed->recordings);
+	intern_free(&feed->left_out);
 	pthread_mutex_destroy(&feed->lock);
 	free(feed);
 }

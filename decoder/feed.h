@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "decoder/args.h"
 #include "decoder/settings.h"
 
 struct feed;
@@ -21,9 +22,9 @@ struct feed_chunk {
 	struct settings settings; /* as they stand at the start of the file */
 };
 
-/* PATHS stay the caller's for the feed's life. ORDERED: files by the time of their first chunk.
- * Returns 0 (release with feed_close) or -ENOMEM. */
-int feed_open(struct feed **out, char **paths, int count, bool ordered);
+/* Of what PATHS name, those that ARGS want (NULL: all). Both stay the caller's for the feed's life.
+ * ORDERED: files by the time of their first chunk. Returns 0 (release with feed_close) or -ENOMEM. */
+int feed_open(struct feed **out, const struct args *args, char **paths, int count, bool ordered);
 
 /* The next chunk; false when there is none. Give it back with feed_done(). Thread-safe. */
 bool feed_next(struct feed *feed, struct feed_chunk *chunk);
@@ -34,6 +35,10 @@ void feed_damage(struct feed *feed, const struct feed_chunk *chunk, const struct
 
 /* Something could not be read. */
 bool feed_failed(const struct feed *feed);
+
+/* A recording that was left out: of the first few, its labels, each followed by a space; NULL when
+ * there is none of that number. Once all is read. */
+const char *feed_left_out(const struct feed *feed, unsigned number);
 
 /* From the first start to the last end of all the files, in ns since 1970; reads all headers.
  * False where there is no chunk at all. */

@@ -44,6 +44,20 @@ int period_set(struct period *period, const struct args *args, struct feed *feed
 	return 0;
 }
 
+void period_span(const struct period *period, struct profile *profile,
+		 const struct jfr_header *header)
+{
+	int64_t start = header->start_ns, end;
+
+	profile->chunks++;
+	if (__builtin_add_overflow(header->start_ns, header->duration_ns, &end))
+		end = header->start_ns;
+	start = period->from_ns > start ? period->from_ns : start;
+	end = period->to_ns < end ? period->to_ns : end;
+	if (start <= end)
+		profile_span(profile, start, end);
+}
+
 static int64_t ns_to_ticks(const struct jfr_header *header, int64_t ns)
 {
 	double ticks =

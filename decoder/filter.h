@@ -13,6 +13,10 @@ struct period {
 /* Returns 0, or -ENODATA where a time is relative and there is no chunk to count from. */
 int period_set(struct period *period, const struct args *args, struct feed *feed);
 
+/* Add to PROFILE's span what lies within the bounds of the chunk with HEADER. */
+void period_span(const struct period *period, struct profile *profile,
+		 const struct jfr_header *header);
+
 /* The bounds in ticks of the chunk with HEADER. */
 void period_ticks(const struct period *period, const struct jfr_header *header, int64_t *from,
 		  int64_t *to);

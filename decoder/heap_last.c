@@ -97,12 +97,12 @@ static bool is_in_table(void *arg, uint64_t address)
 }
 
 /* Put one chunk's table into the heap: what it speaks of goes, what it holds comes. */
-static void put_in(struct heap *h, struct reading *r)
+static void put_in(struct heap *h, struct reading *r, const struct period *period)
 {
 	uint32_t process = heap_process(h, &r->from);
 	int64_t first, last;
 
-	profile_span_chunk(&h->profile, &r->chunk.header);
+	period_span(period, &h->profile, &r->chunk.header);
 	if (r->first > r->last)
 		return;
 	first = ticks_to_ns(&r->chunk.header, r->first);
@@ -137,7 +137,7 @@ static void take_chunk(struct turns *turns, struct feed *feed, struct reading *r
 	while (turns->turn != ticket)
 		pthread_cond_wait(&turns->changed, &turns->lock);
 	if (!err && !turns->heap->overflow)
-		put_in(turns->heap, r);
+		put_in(turns->heap, r, turns->period);
 	if (err && err != -EBADMSG)
 		turns->heap->out_of_memory = true;
 	turns->turn++;

@@ -212,7 +212,7 @@ static void consume_chunk(struct heap *h, struct prepared *one, const struct per
 			     .settings = &one->from.settings,
 			     .process = heap_process(h, &one->from) };
 
-	profile_span_chunk(&h->profile, &one->chunk.header);
+	period_span(period, &h->profile, &one->chunk.header);
 	r.ns_per_tick = ns_per_tick(&one->chunk.header);
 	period_ticks(period, &one->chunk.header, &r.from, &r.to);
 	resolve_open(&r.resolve, &h->profile, h->args, &one->chunk, &one->from);
@@ -307,7 +307,7 @@ static bool read_part(struct heap *h)
 	bool good;
 
 	heap_restart(h);
-	if (feed_open(&feed, h->files, h->file_count, true)) {
+	if (feed_open(&feed, h->args, h->files, h->file_count, true)) {
 		h->out_of_memory = true;
 		return false;
 	}

@@ -78,6 +78,14 @@ static void add_tag(struct buf *out, const cJSON *tag)
 		add_line(out, tag->string, tag->valuestring, INT_MAX);
 }
 
+static void add_text(struct buf *out, const cJSON *agent, const char *name, const char *key)
+{
+	const cJSON *text = cJSON_GetObjectItemCaseSensitive(agent, name);
+
+	if (cJSON_IsString(text))
+		add_line(out, key, text->valuestring, INT_MAX);
+}
+
 char *labels_from_metadata(const char *text)
 {
 	struct buf out = BUF_INIT(LABELS_MAX);
@@ -86,6 +94,8 @@ char *labels_from_metadata(const char *text)
 	char *labels = NULL;
 
 	cJSON_ArrayForEach(tag, cJSON_GetObjectItemCaseSensitive(agent, "tags")) add_tag(&out, tag);
+	add_text(&out, agent, "hostname", "host");
+	add_text(&out, agent, "executable", "executable");
 	if (out.length && buf_string(&out))
 		labels = strdup(buf_string(&out));
 	buf_free(&out);

@@ -1,5 +1,5 @@
-/* What a recording belongs to, as "key=value" lines: its process, by the file's name, and the tags
- * that metadata.json beside it in a zip brings. */
+/* What a recording belongs to, as "key=value" lines: its process, by the file's name, and the tags,
+ * host and executable that metadata.json beside it in a zip brings. */
 #ifndef DECODER_LABELS_H
 #define DECODER_LABELS_H
 
@@ -9,7 +9,7 @@
  * then LABELS, which may be NULL. */
 void labels_of(struct buf *out, const char *file, const char *labels);
 
-/* The tags in the text of a metadata.json, or NULL; to be freed. */
+/* The lines from the text of a metadata.json, or NULL; to be freed. */
 char *labels_from_metadata(const char *json);
 
 #endif

@@ -58,7 +58,7 @@ void libraries_read(struct libraries *l, const struct args *args)
 	struct feed_chunk from;
 	struct jfr_chunk chunk;
 
-	if (feed_open(&feed, args->files, args->file_count, false))
+	if (feed_open(&feed, args, args->files, args->file_count, false))
 		return;
 	while (feed_next(feed, &from)) {
 		if (!jfr_chunk_open(&chunk, from.data, &from.header)) {

@@ -17,73 +17,85 @@ static const struct command commands[] = {
 	  .arguments = "[OPTION...] -- COMMAND...",
 	  .help = "Run COMMAND with the profiler in it.",
 	  .example = PROGRAM " run -o profiles --cpu 10ms -- ./service --port 8080",
-	  .options = { run_options } },
+	  .options = run_options,
+	  .own = 1 },
 	{ .name = "options",
 	  .function = cmd_options,
 	  .arguments = "[--json]",
 	  .help = "List the environment variables: defaults, values here, meanings.",
 	  .example = PROGRAM " options | less",
-	  .options = { options_options } },
+	  .options = options_options,
+	  .own = 1 },
 	{ .name = "summary",
 	  .function = cmd_summary,
 	  .arguments = "FILE...",
 	  .help = "What was recorded: time span, engine, losses, events by type, threads.",
 	  .example = PROGRAM " summary service_1234_2026-11-21T02-10-00Z.jfr",
-	  .options = { summary_options } },
+	  .options = summary_options,
+	  .own = 1 },
 	{ .name = "top",
 	  .function = cmd_top,
 	  .arguments = "FILE...",
 	  .help = "The heaviest functions, by self and total weight.",
 	  .example = PROGRAM " top --cpu --thread worker /var/lib/asprof-agent",
-	  .options = { top_options, args_filters } },
+	  .options = top_options,
+	  .own = 1 },
 	{ .name = "collapsed",
 	  .function = cmd_collapsed,
 	  .arguments = "FILE... [-o OUT]",
 	  .help = "Folded stacks, one per line, for other tools.",
 	  .example = PROGRAM " collapsed --wall --threads service.jfr -o service.folded",
-	  .options = { collapsed_options, args_filters } },
+	  .options = collapsed_options,
+	  .own = 1 },
 	{ .name = "longpolls",
 	  .function = cmd_longpolls,
 	  .arguments = "FILE [MIN]",
 	  .help = "Samples inside long polls of an event loop, with their stacks.",
 	  .example = PROGRAM " longpolls service.jfr 500us --stack-depth 10",
-	  .options = { longpolls_options } },
+	  .options = longpolls_options,
+	  .own = 1 },
 	{ .name = "nativemem",
 	  .function = cmd_nativemem,
 	  .arguments = "FILE [--type malloc|free]",
 	  .help = "Native allocations or frees, one by one.",
 	  .example = PROGRAM " nativemem service.jfr --type malloc --stack-depth 10",
-	  .options = { nativemem_options } },
+	  .options = nativemem_options,
+	  .own = 1 },
 	{ .name = "duration",
 	  .function = cmd_duration,
 	  .arguments = "FILE",
 	  .help = "How many seconds were recorded.",
 	  .example = PROGRAM " duration service.jfr",
-	  .options = { duration_options } },
+	  .options = duration_options,
+	  .own = 0 },
 	{ .name = "pprof",
 	  .function = cmd_pprof,
 	  .arguments = "FILE... [-o OUT]",
 	  .help = "A gzipped profile.proto, for go tool pprof.",
 	  .example = PROGRAM " pprof --symbols /usr/lib/debug service.jfr -o service.pb.gz",
-	  .options = { pprof_options, args_filters } },
+	  .options = pprof_options,
+	  .own = 1 },
 	{ .name = "leaks",
 	  .function = cmd_leaks,
 	  .arguments = "FILE...",
 	  .help = "What was allocated and never freed, over all the files, by stack.",
 	  .example = PROGRAM " leaks --min-age 30s /var/lib/asprof-agent",
-	  .options = { leaks_options, args_filters } },
+	  .options = leaks_options,
+	  .own = 1 },
 	{ .name = "lifetimes",
 	  .function = cmd_lifetimes,
 	  .arguments = "FILE...",
 	  .help = "How long allocations lived, by stack, and which were freed at once.",
 	  .example = PROGRAM " lifetimes -n 5 service.jfr",
-	  .options = { lifetimes_options, args_filters } },
+	  .options = lifetimes_options,
+	  .own = 1 },
 	{ .name = "flamegraph",
 	  .function = cmd_flamegraph,
 	  .arguments = "FILE... [-o OUT] [--base FILE...]",
 	  .help = "A flame graph, as one HTML page that needs no other file.",
 	  .example = PROGRAM " flamegraph --cpu new.jfr --base old.jfr -o diff.html",
-	  .options = { flamegraph_options, args_filters } },
+	  .options = flamegraph_options,
+	  .own = 1 },
 };
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
@@ -110,7 +122,7 @@ static void print_options(const struct command_option *option)
 {
 	int width;
 
-	for (; option && option->name; option++) {
+	for (; option->name; option++) {
 		width = printf("  %s%s%s", option->name, option->argument ? " " : "",
 			       option->argument ? option->argument : "");
 		if (width > HELP_COLUMN - 2) {
@@ -126,12 +138,16 @@ static int print_help(const struct command *command)
 	printf("Usage: " PROGRAM " %s %s\n\n%s\n", command->name, command->arguments,
 	       command->help);
 	if (!strncmp(command->arguments, "FILE", 4))
-		puts("\nFILE is a .jfr, a .zip or a .jfr.gz, a directory of them, or - for "
-		     "standard input.");
-	if (command->options[0] || command->options[1])
-		putchar('\n');
-	print_options(command->options[0]);
-	print_options(command->options[1]);
+		puts("\nFILE is a .jfr, .jfr.gz or .zip, a directory of them, or - for standard "
+		     "input.");
+	/* scripts/docs goes by the second heading: what is shared it describes once. */
+	for (const struct command_option *const *table = command->options; *table; table++) {
+		if (table == command->options || table == command->options + command->own)
+			puts(table == command->options && command->own
+				     ? ""
+				     : "\nShared with other commands:");
+		print_options(*table);
+	}
 	printf("\nExample:\n  %s\n", command->example);
 	return COMMAND_OK;
 }
@@ -143,8 +159,10 @@ static int print_words(const char *name)
 
 	for (size_t i = 0; i < COMMAND_COUNT && !name; i++)
 		puts(commands[i].name);
-	for (size_t i = 0; i < 2 && command; i++)
-		for (const struct command_option *o = command->options[i]; o && o->name; o++)
+	if (!command)
+		return COMMAND_OK;
+	for (const struct command_option *const *table = command->options; *table; table++)
+		for (const struct command_option *o = *table; o->name; o++)
 			puts(o->name);
 	return COMMAND_OK;
 }

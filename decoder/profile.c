@@ -82,15 +82,6 @@ void profile_span(struct profile *p, int64_t start_ns, int64_t end_ns)
 		p->end_ns = end_ns;
 }
 
-void profile_span_chunk(struct profile *p, const struct jfr_header *header)
-{
-	int64_t end;
-
-	if (__builtin_add_overflow(header->start_ns, header->duration_ns, &end))
-		end = header->start_ns;
-	profile_span(p, header->start_ns, end);
-}
-
 enum metric profile_metric(const struct profile *p, enum metric wanted)
 {
 	uint32_t there = 0;

@@ -60,7 +60,8 @@ struct profile {
 	uint32_t count, room;
 	uint32_t *slots;
 	uint32_t slot_count;
-	int64_t start_ns, end_ns; /* of the chunks read; start > end: none */
+	uint64_t chunks;          /* read */
+	int64_t start_ns, end_ns; /* of them, as far as it was asked for; start > end: none */
 	bool out_of_memory;
 };
 
@@ -76,9 +77,8 @@ struct profile {
 int profile_read(struct profile *profile, const struct args *args, char **files, int count,
 		 uint32_t metrics);
 
-/* What has been read into PROFILE is from that time, or of the chunk with HEADER. */
+/* What has been read into PROFILE is from that time. (Of a chunk: period_span().) */
 void profile_span(struct profile *profile, int64_t start_ns, int64_t end_ns);
-void profile_span_chunk(struct profile *profile, const struct jfr_header *header);
 
 /* Put all of FROM into INTO. */
 void profile_merge(struct profile *into, const struct profile *from);

@@ -64,6 +64,7 @@ void profile_merge(struct profile *into, const struct profile *from)
 			    s->total);
 	}
 	into->out_of_memory |= !frames || from->out_of_memory;
+	into->chunks += from->chunks;
 	profile_span(into, from->start_ns, from->end_ns);
 	free(frames);
 	buf_free(&scratch);

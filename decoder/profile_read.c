@@ -167,7 +167,7 @@ static void read_chunk(struct worker *w, struct feed *feed, struct feed_chunk *f
 			feed_damage(feed, from, &chunk.error);
 		return;
 	}
-	profile_span_chunk(&w->profile, &from->header);
+	period_span(&w->period, &w->profile, &from->header);
 	chunk.mapped = true;
 	tallies_clear(&w->tallies);
 	resolve_open(&resolve, &w->profile, w->args, &chunk, from);
@@ -225,7 +225,7 @@ static int read_all_samples(struct profile *profile, const struct args *args, ch
 			    int count, uint32_t metrics, uint32_t kinds)
 {
 	struct feed *feed = NULL;
-	int err = feed_open(&feed, files, count, false);
+	int err = feed_open(&feed, args, files, count, false);
 	bool failed;
 
 	if (!err)

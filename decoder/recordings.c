@@ -12,6 +12,7 @@
 #include "decoder/jfr_read.h"
 #include "decoder/room.h"
 #include "decoder/say.h"
+#include "decoder/selection.h"
 #include "decoder/source.h"
 
 #define DIRECTORY_DEPTH 16
@@ -128,8 +129,14 @@ static int by_start(const void *a, const void *b)
 	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
+static bool is_wanted(const struct args *args, struct source *source)
+{
+	return !source_load(source) && (!args || selection_has(args, source));
+}
+
 /* Look at all headers of the file; *END is left alone where there is none. */
-static void path_span(struct recording_path *path, int64_t *start_ns, int64_t *end_ns)
+static void path_span(const struct args *args, struct recording_path *path, int64_t *start_ns,
+		      int64_t *end_ns)
 {
 	struct source *source, *next;
 	struct jfr_header header;
@@ -142,7 +149,7 @@ static void path_span(struct recording_path *path, int64_t *start_ns, int64_t *e
 		return;
 	for (; source; source = next) {
 		next = source->next;
-		for (offset = 0; !source_load(source) &&
+		for (offset = 0; is_wanted(args, source) &&
 				 !jfr_header(&header, source->data, source->length, offset, &error);
 		     offset += header.size) {
 			if (header.start_ns < path->start_ns)
@@ -163,7 +170,7 @@ bool recordings_span(struct recordings *r, int64_t *start_ns, int64_t *end_ns)
 	*start_ns = INT64_MAX;
 	*end_ns = INT64_MIN;
 	for (uint32_t i = 0; i < r->count; i++)
-		path_span(&r->list[i], start_ns, end_ns);
+		path_span(r->args, &r->list[i], start_ns, end_ns);
 	return *start_ns != INT64_MAX;
 }
 

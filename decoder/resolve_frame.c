@@ -147,6 +147,12 @@ static uint32_t make_frame(struct resolve *r, const struct stored_frame *stored)
 	return intern_frame(r, &frame);
 }
 
+/* A line that is not known is negative, as Java has it: as 32 bits of it, or as all 64. */
+static uint32_t line_of(int64_t line)
+{
+	return line > 0 && line <= INT32_MAX ? (uint32_t)line : 0;
+}
+
 void stored_frame_read(struct stored_frame *stored, struct cursor *c, const struct jfr_type *type)
 {
 	*stored = (struct stored_frame){ 0 };
@@ -157,7 +163,7 @@ void stored_frame_read(struct stored_frame *stored, struct cursor *c, const stru
 		if (plain && !strcmp(field->name, "method"))
 			stored->method = cursor_varint(c);
 		else if (plain && !strcmp(field->name, "lineNumber"))
-			stored->line = (uint32_t)cursor_varint(c);
+			stored->line = line_of((int64_t)cursor_varint(c));
 		else if (plain && !strcmp(field->name, "bytecodeIndex"))
 			stored->address = (uint32_t)cursor_varint(c);
 		else if (plain && !strcmp(field->name, "type"))

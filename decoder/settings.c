@@ -21,6 +21,25 @@ static const struct {
 	{ "version", offsetof(struct settings, version), true },
 };
 
+/* A JDK's settings are each of an event type: how often it samples stands in its "20 ms". */
+static bool read_period(struct settings *settings, const struct jfr_chunk *chunk,
+			const struct jfr_event *event, const char *name, const char *value)
+{
+	const struct jfr_type *type;
+	struct jfr_value id;
+	char *end;
+	double ms;
+
+	if (strcmp(name, "period") || !jfr_event_get(chunk, event, "id", &id))
+		return false;
+	type = jfr_type_by_id(chunk, (uint64_t)jfr_long(&id));
+	ms = strtod(value, &end);
+	if (type && !strcmp(type->name, "jdk.ExecutionSample") && end != value &&
+	    !strcmp(end, " ms") && ms > 0 && ms < 1e9)
+		settings->cpu_interval_ns = (int64_t)(ms * 1e6);
+	return true;
+}
+
 void settings_read(struct settings *settings, const struct jfr_chunk *chunk,
 		   const struct jfr_event *event)
 {
@@ -33,7 +52,7 @@ void settings_read(struct settings *settings, const struct jfr_chunk *chunk,
 		goto out;
 	key = buf_string(&name);
 	setting = buf_string(&text);
-	if (!key || !setting)
+	if (!key || !setting || read_period(settings, chunk, event, key, setting))
 		goto out;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		char *field = (char *)settings + rows[i].offset;

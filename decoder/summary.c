@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "decoder/names.h"
+#include "decoder/filter.h"
 #include "decoder/resolve.h"
 #include "decoder/room.h"
 
@@ -50,31 +51,81 @@ static void add_losses(struct summary *s, const struct jfr_chunk *chunk,
 			s->lost[i] += (uint64_t)jfr_long(&value);
 }
 
+static void add_thread(struct summary *s, uint32_t thread, uint64_t events)
+{
+	uint64_t *list = room_for(s->threads, &s->thread_room, thread, sizeof(*list));
+
+	if (!list) {
+		s->out_of_memory = true;
+		return;
+	}
+	s->threads = list;
+	list[thread] += events;
+}
+
+/* Events without a time of their own (metadata and constants) are not of any period or thread. */
+static bool is_asked_for(const struct summary *s, struct resolve *resolve, struct filter *filter,
+			 const struct jfr_event *event, int64_t from, int64_t to)
+{
+	int64_t time = event->slot[JFR_TIME];
+
+	if (!s->args->thread.set && !s->args->from.kind && !s->args->to.kind)
+		return true;
+	if (!event->type || time < from || time > to)
+		return false;
+	return !s->args->thread.set ||
+	       (event->kind != JFR_OTHER && event->slot[JFR_THREAD] &&
+		filter_thread(filter, resolve_thread(resolve, (uint64_t)event->slot[JFR_THREAD])));
+}
+
+static void count_metric(struct summary *s, struct resolve *resolve, const struct jfr_event *event)
+{
+	static const enum metric metrics[JFR_KINDS] = {
+		[JFR_MALLOC] = METRIC_MALLOC,
+		[JFR_OBJECT] = METRIC_OBJECT,
+		[JFR_LIVE_OBJECT] = METRIC_LIVE_OBJECT,
+		[JFR_LOCK] = METRIC_LOCK,
+	};
+
+	if (event->kind == JFR_EXECUTION_SAMPLE || event->kind == JFR_WALL_SAMPLE)
+		s->metrics[resolve_is_cpu(resolve, event) ? METRIC_CPU : METRIC_WALL]++;
+	else
+		s->metrics[metrics[event->kind]]++;
+}
+
 static void count_events(struct summary *s, struct resolve *resolve, struct settings *settings)
 {
 	struct jfr_chunk *chunk = resolve->chunk;
 	struct event_count *counts = calloc(chunk->type_count + 1, sizeof(*counts));
 	struct jfr_event event;
 	struct jfr_scan scan;
+	struct filter filter = { .args = s->args, .profile = &s->profile };
+	int64_t from, to;
 	size_t index;
 
+	period_ticks(&s->period, &chunk->header, &from, &to);
 	jfr_scan(&scan, chunk, ~0u);
 	while (counts && jfr_next(&scan, &event)) {
+		if (event.kind == JFR_SETTING)
+			settings_read(settings, chunk, &event);
+		if (!is_asked_for(s, resolve, &filter, &event, from, to))
+			continue;
 		index = event.type ? (size_t)(event.type - chunk->types) : chunk->type_count;
 		counts[index].events++;
 		counts[index].bytes += event.size;
-		if (event.kind == JFR_SETTING)
-			settings_read(settings, chunk, &event);
-		else if (event.kind == JFR_LOSSES)
+		if (event.kind == JFR_LOSSES)
 			add_losses(s, chunk, &event);
 		else if (event.kind != JFR_OTHER && event.slot[JFR_THREAD])
-			resolve_thread(resolve, (uint64_t)event.slot[JFR_THREAD]);
+			add_thread(s, resolve_thread(resolve, (uint64_t)event.slot[JFR_THREAD]), 1);
+		if (s->want_metrics)
+			count_metric(s, resolve, &event);
 	}
 	for (size_t i = 0; counts && i <= chunk->type_count; i++)
 		if (counts[i].events)
 			add_type(s, i < chunk->type_count ? chunk->types[i].name : UNDESCRIBED,
 				 &counts[i]);
 	s->out_of_memory |= !counts;
+	filter_free(&filter);
 	free(counts);
 }
 
@@ -115,7 +166,7 @@ static void read_chunk(struct summary *s, struct feed *feed, struct feed_chunk *
 	chunk.mapped = true;
 	s->chunks++;
 	s->bytes += from->header.size;
-	profile_span_chunk(&s->profile, &from->header);
+	period_span(&s->period, &s->profile, &from->header);
 	resolve_open(&resolve, &s->profile, s->args, &chunk, from);
 	count_events(s, &resolve, &from->settings);
 	if (chunk.error.what)
@@ -141,11 +192,14 @@ static void merge(struct summary *into, const struct summary *from)
 		if (from->types[i].events)
 			add_type(into, from->types[i].name, &from->types[i]);
 	for (uint32_t id = 1; id <= from->profile.threads.count; id++)
-		profile_merge_thread(&into->profile, &from->profile, id);
+		add_thread(into, profile_merge_thread(&into->profile, &from->profile, id),
+			   id < from->thread_room ? from->threads[id] : 0);
 	for (uint32_t id = 1; id <= from->engines.count; id++)
 		intern_string(&into->engines, intern_text(&from->engines, id));
 	if (from->engines.count)
 		note_settings(into, &from->settings, from->settings_ns);
+	for (size_t i = 0; i < METRICS; i++)
+		into->metrics[i] += from->metrics[i];
 	into->chunks += from->chunks;
 	into->bytes += from->bytes;
 	for (size_t i = 0; i < SUMMARY_CAUSES; i++)
@@ -192,12 +246,18 @@ int summary_read(struct summary *summary, const struct args *args, struct feed *
 {
 	unsigned jobs = feed_jobs(feed, args->jobs);
 	struct summary *parts = calloc(jobs, sizeof(*parts));
+	struct period period;
+	bool want_metrics = summary->want_metrics;
 
 	*summary = (struct summary){ .profile = PROFILE_INIT };
 	if (!parts)
 		return -ENOMEM;
+	if (period_set(&period, args, feed))
+		period = (struct period){ INT64_MIN, INT64_MAX };
 	for (unsigned i = 0; i < jobs; i++)
 		parts[i] = (struct summary){ .args = args,
+					     .want_metrics = want_metrics,
+					     .period = period,
 					     .profile = PROFILE_INIT,
 					     .settings_ns = INT64_MIN };
 	feed_run(feed, jobs, work, parts, sizeof(*parts));
@@ -218,5 +278,7 @@ void summary_free(struct summary *summary)
 	profile_free(&summary->profile);
 	intern_free(&summary->engines);
 	free(summary->types);
+	free(summary->threads);
+	summary->threads = NULL;
 	summary->types = NULL;
 }

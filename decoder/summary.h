@@ -4,6 +4,7 @@
 
 #include "decoder/args.h"
 #include "decoder/feed.h"
+#include "decoder/filter.h"
 #include "decoder/profile.h"
 
 struct event_count {
@@ -22,6 +23,11 @@ struct summary {
 	struct profile profile;    /* threads, span and names */
 	struct event_count *types; /* by number of the name; sorted in the end */
 	uint32_t room;
+	uint64_t *threads; /* events by number of the thread */
+	uint32_t thread_room;
+	bool want_metrics; /* set it before, where they are wanted */
+	uint64_t metrics[METRICS];
+	struct period period;
 	uint64_t chunks, bytes, lost[SUMMARY_CAUSES];
 	bool losses_told;
 	struct intern engines;
@@ -30,7 +36,7 @@ struct summary {
 	bool out_of_memory;
 };
 
-/* Read all of FEED, with several threads. The types with events come first, the most frequent of
+/* Read all of FEED that ARGS ask for, with several threads. SUMMARY starts as {0}. The types with events come first, the most frequent of
  * them leading. Returns 0 or -ENOMEM; release with summary_free() either way. */
 int summary_read(struct summary *summary, const struct args *args, struct feed *feed);
 void summary_free(struct summary *summary);

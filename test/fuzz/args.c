@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (word = strtok_r(text, "\n", &rest); word && argc < WORDS_MAX;
 	     word = strtok_r(NULL, "\n", &rest))
 		argv[argc++] = word;
-	args_parse(&args, argc, argv, top_options, args_filters);
+	args_parse(&args, argc, argv, top_options);
 	args_free(&args);
 	free(text);
 	return 0;

@@ -73,7 +73,7 @@ END_TEST
 static int parse(struct args *args, int argc, const char *const *argv)
 {
 	*args = (struct args)ARGS_INIT("test");
-	return args_parse(args, argc, (char **)argv, top_options, args_filters);
+	return args_parse(args, argc, (char **)argv, top_options);
 }
 
 #define PARSE(args, ...)                                                              \

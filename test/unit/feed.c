@@ -61,7 +61,7 @@ START_TEST(closes_what_it_opened)
 		struct feed *feed;
 		int got = 0;
 
-		ck_assert_int_eq(feed_open(&feed, paths, 1, false), 0);
+		ck_assert_int_eq(feed_open(&feed, NULL, paths, 1, false), 0);
 		for (; got < wanted && feed_next(feed, &chunk); got++) {
 			ck_assert_int_eq(unnamed_mappings(), before + 1); /* one member at a time */
 			feed_done(feed, &chunk);
