@@ -1,5 +1,6 @@
 /* Interposes syscall(2), by which libseccomp and others call seccomp(2): what our threads and
- * handlers call is nothing that a program would have thought of in its filter. */
+ * handlers call is nothing that a program would have thought of in its filter. And by it programs
+ * make calls that wait (wait_raw.h). */
 #include "preload/interpose/sandbox.h"
 
 #include <errno.h>
@@ -9,6 +10,7 @@
 #include "preload/interpose/fatal.h"
 #include "preload/interpose/hooks.h"
 #include "preload/interpose/real.h"
+#include "preload/interpose/wait_raw.h"
 
 void sandbox_ahead(void)
 {
@@ -60,5 +62,8 @@ EXPORT long any_syscall(long number, long a, long b, long c, long d, long e, lon
 	if (__builtin_expect(number == SYS_seccomp, 0) &&
 	    (a == SECCOMP_SET_MODE_STRICT || a == SECCOMP_SET_MODE_FILTER))
 		sandbox_ahead();
+	if (__builtin_expect(wait_raw_is(number), 0))
+		return again_value(wait_raw((const long[AGAIN_LONGS]){ number, a, b, c, d, e, f }),
+				   errno);
 	return forward(number, a, b, c, d, e, f);
 }

@@ -1,6 +1,8 @@
 /* Makes each call that a signal interrupts in spite of SA_RESTART: first to its end, then until
  * a handler of the program interrupts it. Prints "ok"; all holds with a profiler's signals
  * about as it does without. */
+#include <fcntl.h>
+#include <linux/futex.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <semaphore.h>
@@ -14,6 +16,7 @@
 #include <sys/select.h>
 #include <sys/sem.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -23,11 +26,13 @@
 
 /* How long each call waits, and after how long, and then again and again, the program's signal
  * comes: one that falls just between a sample and the call made again would not end it. */
-#define WAIT_MS   120
-#define SIGNAL_MS 40
+#define WAIT_MS   80
+#define SIGNAL_MS 25
 
 static const struct timespec wait_time = { .tv_nsec = WAIT_MS * 1000000L };
 static int quiet, epfd, messages, semaphores, listener, receiver, sender;
+static int pipe_end;
+static unsigned long events;
 static sem_t semaphore;
 static sigset_t unused;
 static volatile int signals;
@@ -290,6 +295,144 @@ static int do_writev(void)
 	return (int)writev(sender, &part, 1);
 }
 
+/* The same by syscall(2). The kernel writes what is left over some of the times. */
+static long raw(long number, long a, long b, long c, long d, long e, long f)
+{
+	return syscall(number, a, b, c, d, e, f);
+}
+
+static int raw_futex(void)
+{
+	int word = 0;
+
+	return (int)raw(SYS_futex, (long)&word, FUTEX_WAIT, 0, (long)&wait_time, 0, 0);
+}
+
+static int raw_futex_until(void)
+{
+	struct timespec end = end_of_wait(CLOCK_MONOTONIC);
+	int word = 0;
+
+	return (int)raw(SYS_futex, (long)&word, FUTEX_WAIT_BITSET_PRIVATE, 0, (long)&end, 0,
+			FUTEX_BITSET_MATCH_ANY);
+}
+
+static int raw_nanosleep(void)
+{
+	struct timespec time = wait_time;
+	int result = (int)raw(SYS_nanosleep, (long)&time, (long)&time, 0, 0, 0, 0);
+
+	if (result)
+		CHECK(time.tv_nsec > 0 && time.tv_nsec < wait_time.tv_nsec);
+	return result;
+}
+
+static int raw_clock_nanosleep(void)
+{
+	return (int)raw(SYS_clock_nanosleep, CLOCK_BOOTTIME, 0, (long)&wait_time, 0, 0, 0);
+}
+
+static int raw_clock_nanosleep_until(void)
+{
+	struct timespec end = end_of_wait(CLOCK_REALTIME);
+
+	return (int)raw(SYS_clock_nanosleep, CLOCK_REALTIME, TIMER_ABSTIME, (long)&end, 0, 0, 0);
+}
+
+/* In memory that cannot be written to. */
+static int raw_ppoll(void)
+{
+	return (int)raw(SYS_ppoll, 0, 0, (long)&wait_time, 0, 8, 0);
+}
+
+static int raw_pselect6(void)
+{
+	struct timespec time = wait_time;
+	int result = (int)raw(SYS_pselect6, 0, 0, 0, 0, (long)&time, 0);
+
+	CHECK(!time.tv_sec &&
+	      (result ? time.tv_nsec > 0 && time.tv_nsec < wait_time.tv_nsec : !time.tv_nsec));
+	return result;
+}
+
+static int raw_epoll_pwait(void)
+{
+	struct epoll_event event;
+
+	return (int)raw(SYS_epoll_pwait, epfd, (long)&event, 1, WAIT_MS, 0, 8);
+}
+
+#ifdef SYS_poll
+static int raw_poll(void)
+{
+	return (int)raw(SYS_poll, 0, 0, WAIT_MS, 0, 0, 0);
+}
+
+static int raw_select(void)
+{
+	struct timeval time = { .tv_usec = WAIT_MS * 1000 };
+	int result = (int)raw(SYS_select, 0, 0, 0, 0, (long)&time, 0);
+
+	CHECK(!time.tv_sec &&
+	      (result ? time.tv_usec > 0 && time.tv_usec < WAIT_MS * 1000 : !time.tv_usec));
+	return result;
+}
+
+static int raw_epoll_wait(void)
+{
+	struct epoll_event event;
+
+	return (int)raw(SYS_epoll_wait, epfd, (long)&event, 1, WAIT_MS, 0, 0);
+}
+#endif
+
+static int raw_sigtimedwait(void)
+{
+	return (int)raw(SYS_rt_sigtimedwait, (long)&unused, 0, (long)&wait_time, 8, 0, 0);
+}
+
+static int raw_sigsuspend(void)
+{
+	uint64_t none = 0;
+
+	return (int)raw(SYS_rt_sigsuspend, (long)&none, 8, 0, 0, 0, 0);
+}
+
+static int raw_semtimedop(void)
+{
+	struct sembuf take = { .sem_op = -1 };
+
+	return (int)raw(SYS_semtimedop, semaphores, (long)&take, 1, (long)&wait_time, 0, 0);
+}
+
+static int raw_io_getevents(void)
+{
+	char event[32];
+
+	return (int)raw(SYS_io_getevents, (long)events, 1, 1, (long)event, (long)&wait_time, 0);
+}
+
+/* libaio's, which a preload stands in front of whether it is there or not. */
+int io_getevents(unsigned long context, long least, long most, void *happened,
+		 const struct timespec *timeout) __attribute__((weak));
+
+static int do_io_getevents(void)
+{
+	char event[32];
+	int result;
+
+	if (!io_getevents)
+		return raw_io_getevents();
+	result = io_getevents(events, 1, 1, event, &wait_time);
+	errno = result < 0 ? -result : 0;
+	return result < 0 ? -1 : result;
+}
+
+static int do_splice(void)
+{
+	return (int)splice(receiver, NULL, pipe_end, NULL, 8, 0);
+}
+
 static const struct wait {
 	const char *name;
 	int (*call)(void);
@@ -329,6 +472,25 @@ static const struct wait {
 	{ "write", do_write, EAGAIN, false },
 	{ "sendmsg", do_sendmsg, EAGAIN, false },
 	{ "writev", do_writev, EAGAIN, false },
+	{ "splice", do_splice, EAGAIN, false },
+	{ "io_getevents", do_io_getevents, 0, false },
+	{ "futex by number", raw_futex, ETIMEDOUT, false },
+	{ "futex until by number", raw_futex_until, ETIMEDOUT, false },
+	{ "nanosleep by number", raw_nanosleep, 0, false },
+	{ "clock_nanosleep by number", raw_clock_nanosleep, 0, false },
+	{ "clock_nanosleep until by number", raw_clock_nanosleep_until, 0, false },
+	{ "ppoll by number", raw_ppoll, 0, false },
+	{ "pselect6 by number", raw_pselect6, 0, false },
+	{ "epoll_pwait by number", raw_epoll_pwait, 0, false },
+#ifdef SYS_poll
+	{ "poll by number", raw_poll, 0, false },
+	{ "select by number", raw_select, 0, false },
+	{ "epoll_wait by number", raw_epoll_wait, 0, false },
+#endif
+	{ "sigtimedwait by number", raw_sigtimedwait, EAGAIN, false },
+	{ "sigsuspend by number", raw_sigsuspend, 0, true },
+	{ "semtimedop by number", raw_semtimedop, EAGAIN, false },
+	{ "io_getevents by number", raw_io_getevents, 0, false },
 };
 
 static void on_alarm(int signo)
@@ -353,6 +515,9 @@ static void set_up(void)
 
 	CHECK(!pipe(pipes));
 	quiet = pipes[0];
+	CHECK(!pipe(pipes));
+	pipe_end = pipes[1];
+	CHECK(!syscall(SYS_io_setup, 1, &events));
 	epfd = epoll_create1(0);
 	CHECK(epfd >= 0);
 	messages = msgget(IPC_PRIVATE, 0600);
