@@ -87,36 +87,3 @@ EXPORT ssize_t splice(int in, off_t *in_offset, int out, off_t *out_offset, size
 							(long)out_offset, (long)length, flags }),
 		error);
 }
-
-EXPORT ssize_t tee(int in, int out, size_t length, unsigned int flags)
-{
-	struct transfer transfer = RECEIVING(in);
-
-	return TRANSFER(&transfer, REAL(tee)(in, out, length, flags), SYS_tee, in, out,
-			(long)length, flags);
-}
-
-/* The piece stands where the call has no arguments any more. */
-static void vmsplice_part(long call[AGAIN_LONGS], int fd, const void *data, size_t length,
-			  long flags)
-{
-	call[0] = SYS_vmsplice;
-	call[1] = fd;
-	call[2] = (long)&call[5];
-	call[3] = 1;
-	call[4] = flags;
-	call[5] = (long)data;
-	call[6] = (long)length;
-}
-
-EXPORT ssize_t vmsplice(int fd, const struct iovec *pieces, size_t count, unsigned int flags)
-{
-	struct transfer transfer = SENDING(fd);
-	ssize_t done = TRANSFER(&transfer, REAL(vmsplice)(fd, pieces, count, flags), SYS_vmsplice,
-				fd, (long)pieces, (long)count, flags);
-
-	/* From a pipe it moves what there is. */
-	if (!CUT_SHORT(done) || (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY)
-		return done;
-	return transfer_rest_of_vector(&transfer, vmsplice_part, pieces, count, done, flags);
-}

@@ -11,6 +11,7 @@
 #include <semaphore.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/msg.h>
@@ -125,8 +126,10 @@ int pthread_attr_setsigmask_np(pthread_attr_t *attr, const sigset_t *mask);
 	X(sendfile)                   \
 	X(copy_file_range)            \
 	X(splice)                     \
-	X(tee)                        \
-	X(vmsplice)                   \
+	X(close)                      \
+	X(fclose)                     \
+	X(dup2)                       \
+	X(dup3)                       \
 	X(getrandom)                  \
 	X(aio_suspend)                \
 	X(unshare)                    \

@@ -102,5 +102,7 @@ EXPORT int setsockopt(int fd, int level, int option, const void *value, socklen_
 {
 	if (level == SOL_SOCKET && (option == SO_RCVTIMEO || option == SO_SNDTIMEO))
 		__atomic_store_n(&transfer_timeouts, true, __ATOMIC_RELAXED);
+	if (level == SOL_SOCKET && option == SO_LINGER)
+		__atomic_store_n(&transfer_lingers, true, __ATOMIC_RELAXED);
 	return REAL(setsockopt)(fd, level, option, value, length);
 }

@@ -14,6 +14,9 @@
 /* The program has given a socket a timeout. Most never do; their calls cost a load more. */
 extern bool transfer_timeouts;
 
+/* It has let a socket linger at its end. */
+extern bool transfer_lingers;
+
 /* A call on FD, which OPTION's timeout may end with EXPIRED. */
 struct transfer {
 	unsigned long handled; /* of the program's handlers, when it began */

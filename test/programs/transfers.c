@@ -3,6 +3,7 @@
  * work, as it does without. */
 #include <aio.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -209,11 +210,61 @@ static void do_aio_suspend(void)
 	close(ends[1]);
 }
 
+/* A connection, on which more was sent than arrives before the other end begins to read. */
+static int start_lingering(void)
+{
+	struct linger linger = { .l_onoff = 1, .l_linger = 10 };
+	struct sockaddr_in any = { .sin_family = AF_INET };
+	socklen_t length = sizeof(any);
+	int listener = socket(AF_INET, SOCK_STREAM, 0), fd;
+
+	any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	CHECK(!bind(listener, (struct sockaddr *)&any, length) && !listen(listener, 1));
+	CHECK(!getsockname(listener, (struct sockaddr *)&any, &length));
+	if (!fork()) { /* before there is a socket that it would hold open */
+		fd = accept(listener, NULL, NULL);
+		usleep(2 * SLEEP_NS / 1000);
+		while (read(fd, data, sizeof(data)) > 0)
+			;
+		_exit(0);
+	}
+	close(listener);
+	fd = socket(AF_INET, SOCK_STREAM, 0);
+	CHECK(!connect(fd, (struct sockaddr *)&any, length));
+	while (send(fd, data, sizeof(data), MSG_DONTWAIT) > 0)
+		;
+	errno = 0;
+	CHECK(!setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)));
+	return fd;
+}
+
+static void do_close(void)
+{
+	CHECK(!close(start_lingering()));
+}
+
+static void do_fclose(void)
+{
+	CHECK(!fclose(fdopen(start_lingering(), "r+")));
+}
+
+static void do_dup2(void)
+{
+	int fd = start_lingering();
+
+	CHECK(dup2(zero, fd) == fd && !close(fd));
+}
+
+static void do_dup3(void)
+{
+	int fd = start_lingering();
+
+	CHECK(dup3(zero, fd, O_CLOEXEC) == fd && !close(fd));
+}
+
 static void (*const sleeps[])(void) = {
-	do_clock_nanosleep,
-	do_nanosleep,
-	do_thrd_sleep,
-	do_aio_suspend,
+	do_clock_nanosleep, do_nanosleep, do_thrd_sleep, do_aio_suspend,
+	do_close,           do_fclose,    do_dup2,       do_dup3,
 };
 
 int main(void)
@@ -229,7 +280,10 @@ int main(void)
 	for (size_t i = 0; i < sizeof(sleeps) / sizeof(sleeps[0]); i++) {
 		start = now_ns();
 		sleeps[i]();
-		CHECK(now_ns() - start >= SLEEP_NS);
+		if (now_ns() - start < SLEEP_NS) {
+			printf("sleep %zu ended early\n", i);
+			return 1;
+		}
 	}
 	puts("ok");
 	return 0;

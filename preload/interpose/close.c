@@ -1,0 +1,66 @@
+/* Interposes the calls that close a descriptor. One that closes a socket with SO_LINGER waits until
+ * what was sent has arrived, and ends that wait at a signal without a word: no EINTR tells, and
+ * there is no socket any more to wait for. So samples are held back meanwhile. */
+#include <stdio.h>
+#include <sys/socket.h>
+
+#include "engine/unwind_arch.h"
+#include "preload/interpose/real.h"
+#include "preload/interpose/sample.h"
+#include "preload/interpose/transfer.h"
+
+bool transfer_lingers;
+
+/* True when FD's end may take its time, and samples are held back; BLOCKED is what was before. */
+static COLD bool hold_samples(int fd, uint64_t *blocked)
+{
+	uint64_t signals = __atomic_load_n(&sample_signals, __ATOMIC_RELAXED);
+	struct linger linger = { 0 };
+	socklen_t length = sizeof(linger);
+	int saved = errno;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, &length))
+		errno = saved;
+	if (!linger.l_onoff || !linger.l_linger)
+		return false;
+	return !arch_syscall4(SYS_rt_sigprocmask, SIG_BLOCK, (long)&signals, (long)blocked,
+			      sizeof(signals));
+}
+
+static COLD void let_samples(const uint64_t *blocked)
+{
+	arch_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, (long)blocked, 0, sizeof(*blocked));
+}
+
+/* The value of CALL, which closes FD. */
+#define CLOSING(fd, call)                                                               \
+	({                                                                              \
+		uint64_t blocked_;                                                      \
+		bool lingers_ = __atomic_load_n(&transfer_lingers, __ATOMIC_RELAXED) && \
+				hold_samples(fd, &blocked_);                            \
+		__typeof__(call) value_ = (call);                                       \
+                                                                                        \
+		if (__builtin_expect(lingers_, 0))                                      \
+			let_samples(&blocked_);                                         \
+		value_;                                                                 \
+	})
+
+EXPORT int close(int fd)
+{
+	return CLOSING(fd, REAL(close)(fd));
+}
+
+EXPORT int fclose(FILE *stream)
+{
+	return CLOSING(fileno(stream), REAL(fclose)(stream));
+}
+
+EXPORT int dup2(int fd, int number)
+{
+	return CLOSING(number, REAL(dup2)(fd, number));
+}
+
+EXPORT int dup3(int fd, int number, int flags)
+{
+	return CLOSING(number, REAL(dup3)(fd, number, flags));
+}
