@@ -37,8 +37,9 @@ struct report {
 	const char *executable; /* base name */
 	const char *engine;     /* "async-profiler" or "builtin" */
 	const char *engine_version;
-	uint64_t samples_taken, samples_lost; /* in this interval, as far as the engine tells */
-	bool final;                           /* the last one: the program is ending */
+	uint64_t samples_taken; /* in the recording: samples_count() */
+	uint64_t samples_lost;  /* in this interval, as far as the engine tells */
+	bool final;             /* the last one: the program is ending */
 
 	/* Set where reports wait for their delivery. */
 	struct report_losses losses;

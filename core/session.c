@@ -13,6 +13,7 @@
 #include "core/failure.h"
 #include "core/loader_gate.h"
 #include "core/log.h"
+#include "core/samples.h"
 #include "core/start_string.h"
 
 /* async-profiler keeps every stack that it has seen since its start. Past this much it is
@@ -115,7 +116,8 @@ static void add_mem_part(struct session *s, struct report *report)
 	}
 }
 
-/* Fill in what was sampled since the last report, and see how large the engine has grown. */
+/* Fill in what was lost since the last report, and taken as far as the engine tells, and see how large
+ * it has grown. */
 static void read_metrics(struct session *s, struct report *report)
 {
 	uint64_t taken, lost;
@@ -131,6 +133,20 @@ static void read_metrics(struct session *s, struct report *report)
 	report->samples_lost = lost - (lost >= s->samples_lost ? s->samples_lost : 0);
 	s->samples_taken = taken;
 	s->samples_lost = lost;
+}
+
+/* What the report holds; an engine's own number is of the moment when it was asked. */
+static void count_samples(struct report *report)
+{
+	uint64_t count = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < report->part_count && !err; i++)
+		err = samples_count(&report->parts[i], &count);
+	if (err)
+		log_debug("the samples of a report cannot be counted: %s", strerror(-err));
+	else
+		report->samples_taken = count;
 }
 
 static void deliver(struct session *s, const struct report *report)
@@ -165,6 +181,7 @@ static int report_finished(struct session *s, bool final)
 	report.part_count = 1;
 	read_metrics(s, &report);
 	add_mem_part(s, &report);
+	count_samples(&report);
 	deliver(s, &report);
 	recording_release(s->all.recording, &report.parts[0]);
 	if (report.part_count > 1)

@@ -16,7 +16,7 @@
  * "engine_version", "hostname", "cgroup", "host" and "kubernetes" (of whoever made the report, see
  * origin_of()), "tags" (of REPORT, else of CONFIG), "samples" {"taken","lost"}, and where there was
  * any, "spooled_bytes" and "dropped" {"bytes","full","aged","refused"}: reports, since the program
- * started.
+ * started. Taken are the samples in the recording (samples_count()).
  * Returns 0 or -errno. */
 int metadata_json(struct buf *out, const struct report *report, const struct config *config,
 		  const struct host *host, const struct environment *environment);
