@@ -70,6 +70,7 @@ static int loop(struct session *session)
 	int err = 0;
 
 	while (!err && !stop_is_asked()) {
+		log_say_kept();
 		now = clock_monotonic_ns();
 		service_ns = session_service(session, now);
 		/* One that is asked for while a report is on its way is for the next. */
@@ -93,8 +94,10 @@ static bool wait_out_delay(uint64_t delay_ns)
 	uint64_t until = clock_monotonic_ns() + delay_ns;
 	uint32_t delayed = AGENT_DELAYED;
 
-	while (!stop_is_asked() && clock_monotonic_ns() < until)
+	while (!stop_is_asked() && clock_monotonic_ns() < until) {
 		wake_wait(&agent.wake, until);
+		log_say_kept();
+	}
 	return atomic_compare_exchange_strong(&agent.state, &delayed, AGENT_STARTING);
 }
 
@@ -131,6 +134,8 @@ static void *run_agent(void *unused)
 	    !agent.parts.prepare(&session.with, session.config, &agent.wake))
 		profile(&session);
 	session_close(&session);
+	log_say_kept();
+	log_forget();
 	atomic_store(&agent.state, AGENT_NONE);
 	futex_wake(&agent.state);
 	answer_flushes(atomic_load(&agent.flushes_asked));
@@ -145,9 +150,12 @@ int agent_start(const struct agent_parts *parts)
 	if (!atomic_compare_exchange_strong(&agent.state, &none, AGENT_DELAYED))
 		return -EALREADY;
 	agent.parts = *parts;
+	log_keep_for(&agent.wake);
 	err = own_thread_start("asprof-agent", run_agent, NULL);
-	if (err)
+	if (err) {
+		log_forget();
 		atomic_store(&agent.state, AGENT_NONE);
+	}
 	return err;
 }
 
@@ -229,5 +237,6 @@ void agent_forget(void)
 	atomic_store(&agent.flushes_done, atomic_load(&agent.flushes_asked));
 	engine_answer_forget();
 	engine_calls_forget();
+	log_forget();
 	own_thread_forget();
 }

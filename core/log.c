@@ -4,109 +4,293 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "core/clock.h"
 #include "core/fd.h"
+#include "core/futex.h"
 #include "core/own_fds.h"
 
 /* Longer lines are cut: paths and error texts fit. */
 #define LINE_MAX_BYTES 1024
 
-static struct {
-	enum log_level level;
-	int fd; /* of the program; -1: nowhere */
-	/* What it was when the log was opened. */
+/* Lines that may wait for the agent thread. More are lost. */
+#define KEPT_MAX 8
+
+/* How long a thread of the agent's waits for a slow reader, and one of the program for the agent: its
+ * next instruction may be to abort. */
+#define PATIENCE_NS 100000000u
+
+/* The kernel's signal set, which is smaller than the C library's. */
+#define SIGNAL_SET_BYTES 8
+
+/* One file, as long as it stands at its number. */
+struct file {
+	int fd; /* -1: none */
 	dev_t dev;
 	ino_t ino;
-} sink = { .level = LOG_WARN, .fd = -1 };
+};
 
-int log_open(enum log_level level, const char *path)
+static struct {
+	enum log_level level;
+	struct file standard; /* the program's stderr */
+	const char *path;     /* of LOG_FILE; NULL: stderr alone */
+	struct file own;      /* that file, in the agent's table */
+	struct file shared;   /* or in the program's, where there is but that */
+	struct wake *_Atomic agent;
+	atomic_bool forgotten;
+} sink = { .level = LOG_WARN, .standard.fd = -1, .own.fd = -1, .shared.fd = -1 };
+
+enum kept_state { FREE, BEING_WRITTEN, FULL };
+
+static struct kept {
+	_Atomic uint32_t state; /* a futex for who waits until it is said */
+	const char *format;     /* with NUMBER; NULL: the text is what to say */
+	int number;
+	size_t length;
+	char text[LINE_MAX_BYTES];
+} kept[KEPT_MAX];
+
+static void file_note(struct file *file, int fd)
 {
 	struct stat st;
-	int fd = STDERR_FILENO;
 
-	sink.level = level;
-	if (path) {
-		fd = fd_raise(
-			open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0644));
-		if (fd < 0)
-			return fd;
-	}
-	if (fstat(fd, &st))
-		return 0; /* no stderr: say nothing */
-	sink.fd = fd;
-	sink.dev = st.st_dev;
-	sink.ino = st.st_ino;
-	return 0;
-}
-
-static bool is_sink(int fd)
-{
-	struct stat st;
-
-	return !fstat(fd, &st) && st.st_dev == sink.dev && st.st_ino == sink.ino;
-}
-
-/* A reader of stderr that went away must not kill the program with our SIGPIPE. */
-static void write_line(int fd, const char *line, size_t length)
-{
-	static const struct timespec at_once;
-	sigset_t pipe, before, pending;
-
-	sigemptyset(&pipe);
-	sigaddset(&pipe, SIGPIPE);
-	sigpending(&pending);
-	pthread_sigmask(SIG_BLOCK, &pipe, &before);
-	/* A log that cannot be written has nowhere to say so. */
-	while (write(fd, line, length) < 0 && errno == EINTR)
-		;
-	if (!sigismember(&pending, SIGPIPE))
-		while (sigtimedwait(&pipe, NULL, &at_once) < 0 && errno == EINTR)
-			;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	file->fd = fd >= 0 && !fstat(fd, &st) ? fd : -1;
+	if (file->fd < 0)
+		return; /* no stderr: say nothing */
+	file->dev = st.st_dev;
+	file->ino = st.st_ino;
 }
 
 /* The program may have put something else at that number. */
-static void write_to_sink(const char *line, size_t length)
+static bool file_is(const struct file *file, int fd)
+{
+	struct stat st;
+
+	return fd >= 0 && !fstat(fd, &st) && st.st_dev == file->dev && st.st_ino == file->ino;
+}
+
+/* A FIFO without a reader, as a device that is not there, is refused rather than waited for. */
+static int open_path(void)
+{
+	int fd = open(sink.path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
+		      0644);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int log_open(enum log_level level, const char *path)
+{
+	int fd;
+
+	sink.level = level;
+	sink.path = path;
+	file_note(&sink.standard, STDERR_FILENO);
+	if (!path)
+		return 0;
+	fd = open_path();
+	if (fd < 0)
+		sink.path = NULL;
+	else
+		close(fd);
+	return fd < 0 ? fd : 0;
+}
+
+static bool can_write(int fd, uint64_t patience_ns)
+{
+	struct timespec patience = { .tv_nsec = (long)patience_ns };
+	struct pollfd poll = { .fd = fd, .events = POLLOUT };
+
+	return syscall(SYS_ppoll, &poll, 1, &patience, NULL, SIGNAL_SET_BYTES) > 0 &&
+	       poll.revents & POLLOUT;
+}
+
+static int take_pipe_signal(siginfo_t *info)
+{
+	static const struct timespec at_once;
+	uint64_t pipe = UINT64_C(1) << (SIGPIPE - 1);
+	long got;
+
+	do
+		got = syscall(SYS_rt_sigtimedwait, &pipe, info, &at_once, SIGNAL_SET_BYTES);
+	while (got < 0 && errno == EINTR);
+	return (int)got;
+}
+
+static bool pipe_signal_pends(void)
+{
+	uint64_t pending = 0;
+
+	syscall(SYS_rt_sigpending, &pending, SIGNAL_SET_BYTES);
+	return pending >> (SIGPIPE - 1) & 1;
+}
+
+/* After a write that failed with EPIPE while SIGPIPE was blocked: it is pending for this thread, and
+ * that one is taken away before one that is pending for the process. If the thread had one of its own
+ * before, ours made no second: it is given back. */
+static void take_back_signal(bool pended)
+{
+	siginfo_t info;
+
+	if (take_pipe_signal(&info) == SIGPIPE && pended && !pipe_signal_pends())
+		syscall(SYS_rt_tgsigqueueinfo, getpid(), gettid(), SIGPIPE, &info);
+}
+
+/* A reader of stderr that went away must not kill the program with our SIGPIPE, and one that the
+ * program is sent meanwhile stays the program's. */
+static void write_quietly(int fd, const char *line, size_t length)
+{
+	uint64_t pipe = UINT64_C(1) << (SIGPIPE - 1), before;
+	bool pended;
+
+	if (send(fd, line, length, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0 || errno != ENOTSOCK)
+		return;
+	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &pipe, &before, SIGNAL_SET_BYTES);
+	pended = pipe_signal_pends();
+	/* A log that cannot be written has nowhere to say so. */
+	while (write(fd, line, length) < 0 && errno == EINTR)
+		;
+	if (errno == EPIPE)
+		take_back_signal(pended);
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, SIGNAL_SET_BYTES);
+}
+
+static void write_line(int fd, const char *line, size_t length)
+{
+	if (can_write(fd, own_fds_apart() ? PATIENCE_NS : 0))
+		write_quietly(fd, line, length);
+}
+
+static void write_to_standard(const char *line, size_t length)
 {
 	bool apart = own_fds_apart();
-	int fd = apart ? own_fds_of_program(sink.fd) : sink.fd;
+	int fd = sink.standard.fd;
 
 	if (fd < 0)
 		return;
-	if (is_sink(fd))
+	fd = apart ? own_fds_of_program(fd) : fd;
+	if (file_is(&sink.standard, fd))
 		write_line(fd, line, length);
-	if (apart)
+	if (apart && fd >= 0)
 		close(fd);
+}
+
+/* LOG_FILE in the table of this thread; -1 when it cannot be opened any more. */
+static int own_file(void)
+{
+	if (!file_is(&sink.own, sink.own.fd))
+		file_note(&sink.own, open_path());
+	return sink.own.fd;
+}
+
+/* In the constructor there is but the program's table, and nobody else to take the number for his. */
+static void write_in_passing(const char *line, size_t length)
+{
+	int fd = open_path();
+
+	if (fd < 0)
+		return write_to_standard(line, length);
+	write_line(fd, line, length);
+	close(fd);
+}
+
+static struct kept *reserve(void)
+{
+	for (size_t i = 0; i < KEPT_MAX; i++) {
+		uint32_t free = FREE;
+
+		if (atomic_compare_exchange_strong(&kept[i].state, &free, BEING_WRITTEN))
+			return &kept[i];
+	}
+	return NULL;
+}
+
+static void hand_over(struct kept *line, struct wake *agent)
+{
+	atomic_store(&line->state, FULL);
+	wake_up(agent);
+}
+
+static void keep(const char *text, size_t length, struct wake *agent)
+{
+	uint64_t until = clock_monotonic_ns() + PATIENCE_NS;
+	struct kept *line = reserve();
+
+	if (!line)
+		return;
+	line->format = NULL;
+	memcpy(line->text, text, length);
+	line->length = length;
+	hand_over(line, agent);
+	while (atomic_load(&line->state) == FULL)
+		if (futex_wait_until(&line->state, FULL, until) == -ETIMEDOUT)
+			break;
+}
+
+static void write_to_sink(const char *line, size_t length)
+{
+	struct wake *agent = atomic_load(&sink.agent);
+	int fd;
+
+	if (!sink.path || atomic_load(&sink.forgotten)) {
+		write_to_standard(line, length);
+	} else if (own_fds_apart()) {
+		fd = own_file();
+		if (fd >= 0)
+			write_line(fd, line, length);
+		else
+			write_to_standard(line, length);
+	} else if (sink.shared.fd >= 0) {
+		if (file_is(&sink.shared, sink.shared.fd))
+			write_line(sink.shared.fd, line, length);
+	} else if (agent) {
+		keep(line, length, agent);
+	} else {
+		write_in_passing(line, length);
+	}
+}
+
+/* Finish the LENGTH bytes, room for one more behind them. */
+static size_t finish_line(char *line, size_t length)
+{
+	for (size_t i = 0; i < length; i++)
+		if ((unsigned char)line[i] < ' ') /* words of a server may be among them */
+			line[i] = ' ';
+	line[length++] = '\n';
+	return length;
+}
+
+__attribute__((format(printf, 2, 0))) static size_t format_line(char line[LINE_MAX_BYTES],
+								const char *format, va_list args)
+{
+	int head = snprintf(line, LINE_MAX_BYTES, "asprof-agent[%d]: ", getpid());
+
+	if (vsnprintf(line + head, LINE_MAX_BYTES - (size_t)head - 1, format, args) < 0)
+		return 0;
+	return finish_line(line, strlen(line));
 }
 
 static void say(enum log_level level, const char *format, va_list args)
 {
 	char line[LINE_MAX_BYTES];
-	int saved = errno, head, body;
+	int saved = errno;
 	size_t length;
 
-	if (level > sink.level || sink.fd < 0)
-		goto out;
-	head = snprintf(line, sizeof(line), "asprof-agent[%d]: ", getpid());
-	body = vsnprintf(line + head, sizeof(line) - (size_t)head - 1, format, args);
-	if (body < 0)
-		goto out;
-	length = strlen(line);
-	for (size_t i = 0; i < length; i++)
-		if ((unsigned char)line[i] < ' ') /* words of a server may be among them */
-			line[i] = ' ';
-	line[length++] = '\n';
-	write_to_sink(line, length);
-out:
+	if (level <= sink.level) {
+		length = format_line(line, format, args);
+		if (length)
+			write_to_sink(line, length);
+	}
 	errno = saved;
 }
 
@@ -124,3 +308,71 @@ LOG_FUNCTION(log_error, LOG_ERROR)
 LOG_FUNCTION(log_warn, LOG_WARN)
 LOG_FUNCTION(log_info, LOG_INFO)
 LOG_FUNCTION(log_debug, LOG_DEBUG)
+
+void log_warn_later(const char *format, int number)
+{
+	struct wake *agent = atomic_load(&sink.agent);
+	struct kept *line = agent && LOG_WARN <= sink.level ? reserve() : NULL;
+	int saved = errno;
+
+	if (line) {
+		line->format = format;
+		line->number = number;
+		hand_over(line, agent);
+	}
+	errno = saved;
+}
+
+void log_keep_for(struct wake *agent)
+{
+	atomic_store(&sink.agent, agent);
+	atomic_store(&sink.forgotten, false);
+}
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral" /* checked where it was given */
+static void say_one(struct kept *line)
+{
+	if (line->format)
+		log_warn(line->format, line->number);
+	else
+		write_to_sink(line->text, line->length);
+}
+#pragma GCC diagnostic pop
+
+void log_say_kept(void)
+{
+	int saved = errno;
+
+	for (size_t i = 0; i < KEPT_MAX; i++) {
+		if (atomic_load(&kept[i].state) != FULL)
+			continue;
+		/* Also where the agent has not come to it yet; without, it is as if shared. */
+		if (own_fds_leave() && sink.path)
+			log_share();
+		say_one(&kept[i]);
+		atomic_store(&kept[i].state, FREE);
+		futex_wake(&kept[i].state);
+	}
+	errno = saved;
+}
+
+void log_share(void)
+{
+	int fd;
+
+	if (!sink.path || sink.shared.fd >= 0)
+		return;
+	fd = open_path();
+	file_note(&sink.shared, fd < 0 ? fd : fd_raise(fd));
+	if (sink.shared.fd < 0)
+		sink.path = NULL;
+}
+
+void log_forget(void)
+{
+	atomic_store(&sink.forgotten, true);
+	atomic_store(&sink.agent, NULL);
+	for (size_t i = 0; i < KEPT_MAX; i++)
+		atomic_store(&kept[i].state, FREE);
+}

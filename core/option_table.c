@@ -328,7 +328,8 @@ const struct option option_table[] = {
 	  .expects = "a file's path, or stderr; never stdout",
 	  .none = "stderr",
 	  .fallback = "stderr",
-	  .help = "Where the agent logs to; never stdout." },
+	  .help = "Where the agent logs to; never stdout. Where that is a FIFO, lines that nobody "
+		  "takes are lost." },
 };
 
 _Static_assert(sizeof(option_table) / sizeof(*option_table) == OPTION_COUNT, "option count");

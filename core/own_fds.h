@@ -4,27 +4,30 @@
  * the kernel counts no references to the files in it (__fget_light in Linux's fs/file.c); from the
  * second thread on each read(2), write(2) and poll(2) of the program takes two atomic operations
  * more. On a table of our own that second thread is not us. Nor does the program, or a child of it,
- * then have our descriptors, run short of numbers by them, or close them. */
+ * then have our descriptors, run short of numbers by them, or close them; and a number that the
+ * program takes for its own, as a shell does, is not one that we are about to close. */
 #ifndef CORE_OWN_FDS_H
 #define CORE_OWN_FDS_H
 
 #include <stdbool.h>
 
-/* Give the calling thread, and those that it starts by own_thread_start() from now on, an empty
- * table. For a thread of ours that has nothing open, and an engine that opens and closes nothing
- * in the program's threads. Returns 0; or -errno, and then nothing has changed: before Linux
- * 5.9, and under a seccomp filter, which may end the process at a call that it does not know. */
+/* Give the calling thread, and those that it starts from now on, an empty table. For a thread of
+ * ours that has nothing open. Opens nothing in the program's table. Returns 0, also where the thread
+ * has one already; or -errno, and then nothing has changed: before Linux 5.9, and under a seccomp
+ * filter that refuses it. */
 int own_fds_leave(void);
 
-/* True in a thread whose table is apart. */
+/* True in a thread whose table is apart: also in one that another library has started from such a
+ * thread. Async-signal-safe, errno preserved; a system call the first time in each thread. */
 bool own_fds_apart(void);
 
 /* For a thread that is being started: as own_fds_apart() was in the one that starts it. */
 void own_fds_inherit(bool apart);
 
-/* In a thread whose table is apart: a duplicate, for the caller to close, of what FD is in the
- * program. Returns -EBADF when it is closed there, and also once the main thread has called
- * pthread_exit(3); or another -errno. */
+/* In a thread whose table is apart, for writing: a duplicate, for the caller to close, of what FD
+ * is in the program. Under a seccomp filter, which may end the process at the call for that, the file
+ * is opened anew, which a socket cannot be. Returns -EBADF when it is closed there, and also once
+ * the main thread has called pthread_exit(3); or another -errno. */
 int own_fds_of_program(int fd);
 
 #endif

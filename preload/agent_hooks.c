@@ -78,9 +78,10 @@ static void on_signal_claimed(int signo)
 
 	if (!engine || (builtin && signo != sampler_signal()))
 		return;
-	log_warn("the program handles signal %d itself, which takes the samples; profiling is off "
-		 "in this process from now on",
-		 signo);
+	log_warn_later(
+		"the program handles signal %d itself, which takes the samples; profiling is "
+		"off in this process from now on",
+		signo);
 	sampler_give_up(signo);
 	agent_stop(builtin ? 0 : process_config()->exit_timeout_ns);
 }

@@ -47,8 +47,10 @@ static int choose_engine(const struct engine **engine, const struct config *c, s
 
 	if (c->engine != ENGINE_BUILTIN)
 		err = load_async_profiler(engine, c->lib, problem);
-	if (!err)
+	if (!err) {
+		log_share(); /* async-profiler's table is the program's */
 		return 0;
+	}
 	if (c->engine == ENGINE_ASYNC_PROFILER) {
 		if (err == -ENOENT)
 			log_error("cannot find %s: install async-profiler, or name its library in "
@@ -61,8 +63,10 @@ static int choose_engine(const struct engine **engine, const struct config *c, s
 	if (err == -ELIBBAD)
 		log_warn("%s; the builtin engine is used instead", problem);
 	err = own_fds_leave();
-	if (err)
+	if (err) {
+		log_share();
 		log_debug("descriptors stay in the program's table: %s", strerror(-err));
+	}
 	*engine = builtin_engine(wake, sample_install);
 	return 0;
 }

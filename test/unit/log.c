@@ -3,10 +3,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "test/fixtures/suite.h"
@@ -124,6 +129,115 @@ START_TEST(reader_is_gone)
 }
 END_TEST
 
+/* Stands in for write(2) in the log: the program is sent a signal meanwhile. */
+static bool signal_comes;
+
+ssize_t write(int fd, const void *data, size_t length)
+{
+	if (signal_comes)
+		kill(getpid(), SIGPIPE);
+	return syscall(SYS_write, fd, data, length);
+}
+
+static volatile sig_atomic_t signals;
+
+static void count(int signo)
+{
+	(void)signo;
+	signals++;
+}
+
+START_TEST(a_signal_of_the_program_stays)
+{
+	ck_assert_int_eq(log_open(LOG_WARN, path), 0);
+	signal(SIGPIPE, count);
+	signal_comes = true;
+	log_warn("while it comes");
+	signal_comes = false;
+	ck_assert_int_eq(signals, 1);
+}
+END_TEST
+
+static int send_to_process(void)
+{
+	return kill(getpid(), SIGPIPE);
+}
+
+static int send_to_thread(void)
+{
+	return pthread_kill(pthread_self(), SIGPIPE);
+}
+
+static int (*const sends[])(void) = { send_to_process, send_to_thread };
+
+/* The program's own, which it has blocked, is there once after a line that nobody reads. */
+START_TEST(a_pending_signal_stays)
+{
+	static const struct timespec at_once;
+	sigset_t set;
+	int ends[2];
+
+	ck_assert_int_eq(pipe(ends), 0);
+	ck_assert_int_eq(dup2(ends[1], STDERR_FILENO), STDERR_FILENO);
+	close(ends[1]);
+	ck_assert_int_eq(log_open(LOG_WARN, NULL), 0);
+	close(ends[0]);
+	sigemptyset(&set);
+	sigaddset(&set, SIGPIPE);
+	ck_assert_int_eq(pthread_sigmask(SIG_BLOCK, &set, NULL), 0);
+	ck_assert_int_eq(sends[_i](), 0);
+	log_warn("nobody hears");
+	ck_assert_int_eq(sigtimedwait(&set, NULL, &at_once), SIGPIPE);
+	ck_assert_int_eq(sigtimedwait(&set, NULL, &at_once), -1);
+}
+END_TEST
+
+static void make_fifo(void)
+{
+	ck_assert_int_eq(unlink(path), 0);
+	ck_assert_int_eq(mkfifo(path, 0600), 0);
+}
+
+START_TEST(a_fifo_without_a_reader_is_refused)
+{
+	make_fifo();
+	ck_assert_int_eq(log_open(LOG_WARN, path), -ENXIO);
+}
+END_TEST
+
+/* Neither one who does not read, nor one who has gone. */
+START_TEST(waits_for_no_reader)
+{
+	int reader;
+
+	make_fifo();
+	reader = open(path, O_RDONLY | O_NONBLOCK);
+	ck_assert_int_ge(reader, 0);
+	ck_assert_int_eq(log_open(LOG_WARN, path), 0);
+	for (int i = 0; i < 3000; i++)
+		log_warn("line %d of more than a pipe holds", i);
+	ck_assert_int_gt(read(reader, text, sizeof(text) - 1), 0);
+	ck_assert_ptr_nonnull(strstr(text, "line 0 of more"));
+	close(reader);
+	log_warn("nobody hears"); /* and nobody dies */
+}
+END_TEST
+
+/* Nor one of stderr. */
+START_TEST(waits_for_no_reader_of_stderr)
+{
+	int ends[2], end = dup(STDERR_FILENO);
+
+	ck_assert_int_eq(pipe(ends), 0);
+	dup2(ends[1], STDERR_FILENO);
+	ck_assert_int_eq(log_open(LOG_WARN, NULL), 0);
+	for (int i = 0; i < 3000; i++)
+		log_warn("line %d of more than a pipe holds", i);
+	dup2(end, STDERR_FILENO);
+	ck_assert_int_gt(read(ends[0], text, sizeof(text)), 0);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tests = tcase_create("all");
@@ -136,5 +250,10 @@ int main(void)
 	tcase_add_test(tests, cannot_be_opened);
 	tcase_add_test(tests, stderr_alone);
 	tcase_add_test(tests, reader_is_gone);
+	tcase_add_test(tests, a_signal_of_the_program_stays);
+	tcase_add_loop_test(tests, a_pending_signal_stays, 0, sizeof(sends) / sizeof(*sends));
+	tcase_add_test(tests, a_fifo_without_a_reader_is_refused);
+	tcase_add_test(tests, waits_for_no_reader);
+	tcase_add_test(tests, waits_for_no_reader_of_stderr);
 	return suite_run(tests);
 }

@@ -6,10 +6,12 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "core/log.h"
@@ -220,31 +222,119 @@ START_TEST(logs_to_a_file)
 	struct stat st;
 
 	ck_assert_int_eq(log_open(LOG_WARN, path), 0);
-	unlink(path);
 	if (other_is_apart(says)) {
 		other();
 		ck_assert_int_eq(fstat(fd, &st), 0);
 		ck_assert_int_gt(st.st_size, 0);
 	}
+	unlink(path);
 	close(fd);
 }
 END_TEST
 
-/* A filter may end the process for a call that it does not know. */
-START_TEST(stays_under_a_filter)
+static struct wake agent;
+
+static int says_what_is_kept(void)
 {
-	struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-	struct sock_fprog filter = { .len = 1, .filter = &allow };
-	int fd = dup(STDERR_FILENO);
+	while (wake_wait(&agent, UINT64_MAX) && atomic_load(&grandchild) < 2)
+		log_say_kept();
+	return 0;
+}
+
+/* A thread of the program says it, and the file is in the other table alone. */
+START_TEST(logs_to_a_file_for_the_program)
+{
+	char path[] = "/tmp/own-fds-test-XXXXXX", text[256] = "";
+	int fd = mkstemp(path), next = dup(fd);
+
+	close(next);
+	ck_assert_int_eq(log_open(LOG_WARN, path), 0);
+	log_keep_for(&agent);
+	if (other_is_apart(says_what_is_kept)) {
+		pthread_barrier_wait(&turn);
+		log_warn("kept");
+		log_warn_later("later %d", 5);
+		while (!strstr(text, "later"))
+			ck_assert_int_ge(pread(fd, text, sizeof(text) - 1, 0), 0);
+		ck_assert_ptr_nonnull(strstr(text, ": kept\n"));
+		ck_assert_ptr_nonnull(strstr(text, ": later 5\n"));
+		atomic_store(&grandchild, 2);
+		wake_up(&agent);
+		pthread_barrier_wait(&turn);
+		ck_assert_int_eq(dup(fd), next);
+	}
+	unlink(path);
+	close(fd);
+}
+END_TEST
+
+/* The call by which a descriptor of the program is copied ends the process, as under systemd's set
+ * for services. */
+static void put_filter(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pidfd_getfd, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog filter = { .len = sizeof(code) / sizeof(*code), .filter = code };
 
 	ck_assert_int_eq(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
-	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter)) {
-		fprintf(stderr, "own_fds: a case is left out: no filter: %s\n", strerror(errno));
+	ck_assert_int_eq(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter), 0);
+}
+
+START_TEST(leaves_under_a_filter)
+{
+	char text[8];
+
+	ck_assert_int_eq(pipe(pipes), 0);
+	put_filter();
+	if (!other_is_apart(writes_to_the_pipe))
 		return;
-	}
-	ck_assert_int_eq(own_fds_leave(), -EPERM);
-	ck_assert(!own_fds_apart());
-	ck_assert_int_ge(fcntl(fd, F_GETFD), 0);
+	ck_assert_int_eq(other(), 4);
+	ck_assert_int_eq(read(pipes[0], text, sizeof(text)), 4);
+}
+END_TEST
+
+START_TEST(tells_under_a_filter_that_it_is_closed)
+{
+	ck_assert_int_eq(pipe(pipes), 0);
+	close(pipes[1]);
+	put_filter();
+	if (other_is_apart(copies_the_pipe))
+		ck_assert_int_eq(other(), -EBADF);
+}
+END_TEST
+
+/* A library starts threads without asking us. */
+static void *tell_apart_again(void *unused)
+{
+	(void)unused;
+	return own_fds_apart() ? &left : NULL;
+}
+
+static int starts_as_a_library_does(void)
+{
+	pthread_t thread;
+	void *result = NULL;
+
+	if (!pthread_create(&thread, NULL, tell_apart_again, NULL))
+		pthread_join(thread, &result);
+	return result != NULL;
+}
+
+START_TEST(knows_threads_that_a_library_starts)
+{
+	pthread_t thread;
+	void *result;
+
+	if (!other_is_apart(starts_as_a_library_does))
+		return;
+	ck_assert_int_eq(pthread_create(&thread, NULL, tell_apart_again, NULL), 0);
+	ck_assert_int_eq(pthread_join(thread, &result), 0);
+	ck_assert_ptr_null(result);
+	ck_assert_int_eq(other(), 1);
 }
 END_TEST
 
@@ -261,6 +351,9 @@ int main(void)
 	tcase_add_test(tcase, logs_to_the_stderr_of_the_program);
 	tcase_add_test(tcase, logs_nothing_to_what_took_its_place);
 	tcase_add_test(tcase, logs_to_a_file);
-	tcase_add_test(tcase, stays_under_a_filter);
+	tcase_add_test(tcase, logs_to_a_file_for_the_program);
+	tcase_add_test(tcase, leaves_under_a_filter);
+	tcase_add_test(tcase, tells_under_a_filter_that_it_is_closed);
+	tcase_add_test(tcase, knows_threads_that_a_library_starts);
 	return suite_run(tcase);
 }
