@@ -3,14 +3,21 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/engine_calls.h"
+#include "core/fd.h"
+#include "core/library_path.h"
+#include "core/loader_gate.h"
 
 static const struct {
 	const char *name;
@@ -51,14 +58,17 @@ static bool has_room(void)
 	return true;
 }
 
-/* dlopen tells only in words that a file is missing. An absolute path can be looked at; of a
- * soname the loader says which file it could not open, which is the soname itself. */
-static bool is_missing(const char *library, const char *words)
+/* So that the loader, whose lock a fork waits for, does not wait for a disk. */
+static void read_ahead(const char *path)
 {
-	if (*library == '/')
-		return access(library, F_OK) != 0;
-	return !strncmp(words, library, strlen(library)) &&
-	       strstr(words, "No such file or directory");
+	int fd = fd_raise(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+	struct stat st;
+
+	if (fd < 0)
+		return;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode))
+		readahead(fd, 0, (size_t)st.st_size);
+	close(fd);
 }
 
 static int fill_in(struct engine *engine, void *handle, const char *library, char *problem)
@@ -75,21 +85,34 @@ static int fill_in(struct engine *engine, void *handle, const char *library, cha
 	return 0;
 }
 
+static int load(struct engine *engine, const char *library, const char *path, char *problem)
+{
+	void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+
+	if (!handle)
+		return bad(problem, "cannot load %s: %s", library, dlerror());
+	return fill_in(engine, handle, library, problem);
+}
+
 int engine_dl_open(struct engine *engine, const char *library, char *problem)
 {
-	const char *words;
-	void *handle;
+	char path[PATH_MAX];
 	int err;
 
+	if (*library != '/')
+		err = library_path_find(path, library);
+	else
+		err = realpath(library, path) ? 0 : -errno;
+	if (err == -ENOENT)
+		return bad(problem, "cannot find %s", library), err;
+	if (err)
+		return bad(problem, "cannot load %s: %s", library, strerror(-err));
 	if (!has_room())
 		return bad(problem, "there is no room for %s in the address space", library);
-	handle = dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-	if (!handle) {
-		words = dlerror();
-		err = bad(problem, "cannot load %s: %s", library, words);
-		return is_missing(library, words) ? -ENOENT : err;
-	}
-	err = fill_in(engine, handle, library, problem);
+	read_ahead(path);
+	loader_gate_enter();
+	err = load(engine, library, path, problem);
+	loader_gate_leave();
 	if (err)
 		return err;
 	err = engine_calls_redirect((const void *)(uintptr_t)engine->execute);

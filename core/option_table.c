@@ -70,7 +70,8 @@ const struct option option_table[] = {
 	  .check = check_library,
 	  .expects = "a soname or an absolute path",
 	  .fallback = "libasyncProfiler.so",
-	  .help = "async-profiler's library, as passed to dlopen(3)." },
+	  .help = "async-profiler's library: an absolute path, or a name that is looked for as the "
+		  "dynamic linker does, but never in the working directory." },
 	{ .name = "REPORTING_INTERVAL",
 	  .type = OPTION_DURATION,
 	  FIELD(reporting_interval_ns),

@@ -1,0 +1,27 @@
+/* Where a library is that is wanted by its soname alone, and may well be absent.
+ *
+ * dlopen(3) would look in the working directory too, where LD_LIBRARY_PATH has an empty or a relative
+ * entry, or the program a run path of that kind: it would run what somebody else has put there. Here
+ * only directories named from the root count. */
+#ifndef CORE_LIBRARY_PATH_H
+#define CORE_LIBRARY_PATH_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Find SONAME: what is loaded already, then as the loader looks for it (the program's run path,
+ * LD_LIBRARY_PATH as the process began with it, the loader's cache and its own directories), then
+ * beside this library. Returns 0 and fills in PATH, for dlopen(3), or -ENOENT. Not in signal context,
+ * and not while the caller holds a lock of the loader's. */
+int library_path_find(char path[PATH_MAX], const char *soname);
+
+/* True when a library of that file name is loaded; then PATH, unless it is NULL, is the loader's name
+ * of it. Likewise. */
+bool library_path_loaded(char path[PATH_MAX], const char *file_name);
+
+/* In the loader's cache of LENGTH bytes, which may hold anything. Returns as library_path_find(). */
+int library_path_in_cache(char path[PATH_MAX], const char *soname, const void *cache,
+			  size_t length);
+
+#endif

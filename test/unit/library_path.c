@@ -1,0 +1,150 @@
+/* core/library_path: a library that is wanted by name is not taken from the working directory. */
+#include "core/library_path.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "test/fixtures/suite.h"
+
+static char path[PATH_MAX];
+static char folder[] = "/tmp/library-path-XXXXXX";
+
+static void set_up(void)
+{
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+	ck_assert_int_eq(chdir(folder), 0);
+}
+
+static void tear_down(void)
+{
+	unlink("libwanted.so");
+	ck_assert_int_eq(chdir("/"), 0);
+	ck_assert_int_eq(rmdir(folder), 0);
+}
+
+static void make_wanted(void)
+{
+	int fd = open("libwanted.so", O_WRONLY | O_CREAT, 0755);
+
+	ck_assert_int_ge(fd, 0);
+	close(fd);
+}
+
+/* Run this test again with LD_LIBRARY_PATH, which the loader reads at the start alone. Its status is
+ * what became of it. */
+static int find_with(const char *directories)
+{
+	char program[PATH_MAX];
+	ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
+	char command[2 * PATH_MAX];
+
+	ck_assert_int_gt(length, 0);
+	program[length] = '\0';
+	snprintf(command, sizeof(command), "LD_LIBRARY_PATH='%s' '%s' find", directories, program);
+	return system(command);
+}
+
+static const char *const unsafe[] = {
+	"", ":", ".", "./", ":/nowhere", "/nowhere:", "/nowhere::/no"
+};
+
+START_TEST(not_in_the_working_directory)
+{
+	make_wanted();
+	ck_assert_int_ne(find_with(unsafe[_i]), 0);
+}
+END_TEST
+
+START_TEST(in_a_directory_from_the_root)
+{
+	char directories[PATH_MAX];
+
+	snprintf(directories, sizeof(directories), ":%s", folder);
+	ck_assert_int_ne(find_with(directories), 0);
+	make_wanted();
+	ck_assert_int_eq(find_with(directories), 0);
+}
+END_TEST
+
+/* Who opened it would wait for ever. */
+START_TEST(not_a_fifo)
+{
+	ck_assert_int_eq(mkfifo("libwanted.so", 0700), 0);
+	ck_assert_int_ne(find_with(folder), 0);
+}
+END_TEST
+
+START_TEST(where_the_loader_has_it)
+{
+	ck_assert(library_path_loaded(path, "libc.so.6"));
+	ck_assert_int_eq(*path, '/');
+	ck_assert_int_eq(library_path_find(path, "libc.so.6"), 0);
+	ck_assert_int_eq(library_path_find(path, "libBrokenLocale.so.1"), 0);
+	ck_assert_int_eq(*path, '/');
+	ck_assert_int_eq(library_path_find(path, "libnowhere.so"), -ENOENT);
+	ck_assert(!library_path_loaded(NULL, "libnowhere.so"));
+}
+END_TEST
+
+/* A cache as ldconfig(8) writes it, with one entry. */
+static size_t make_cache(char cache[256], uint32_t flags, const char *directory)
+{
+	uint32_t numbers[] = { 1, 0, 0, 0, 0, 0, 0 }, entry[] = { flags, 72, 85, 0, 0, 0 };
+
+	memset(cache, 0, 256);
+	memcpy(cache, "glibc-ld.so.cache1.1", 20);
+	memcpy(cache + 20, numbers, sizeof(numbers));
+	memcpy(cache + 48, entry, sizeof(entry));
+	strcpy(cache + 72, "libwanted.so");
+	snprintf(cache + 85, 256 - 85, "%s/libwanted.so", directory);
+	return 85 + strlen(cache + 85) + 1;
+}
+
+#if defined(__x86_64__)
+#define OURS 0x0303
+#else
+#define OURS 0x0a03
+#endif
+
+START_TEST(in_the_cache)
+{
+	char cache[256];
+	size_t length = make_cache(cache, OURS, folder);
+
+	make_wanted();
+	ck_assert_int_eq(library_path_in_cache(path, "libwanted.so", cache, length), 0);
+	ck_assert_int_eq(strncmp(path, folder, strlen(folder)), 0);
+	ck_assert_int_eq(library_path_in_cache(path, "libother.so", cache, length), -ENOENT);
+	for (size_t cut = 0; cut < length; cut++)
+		ck_assert_int_eq(library_path_in_cache(path, "libwanted.so", cache, cut), -ENOENT);
+	length = make_cache(cache, 0x0803, folder); /* for 32 bits */
+	ck_assert_int_eq(library_path_in_cache(path, "libwanted.so", cache, length), -ENOENT);
+	length = make_cache(cache, OURS, ".");
+	ck_assert_int_eq(library_path_in_cache(path, "libwanted.so", cache, length), -ENOENT);
+	length = make_cache(cache, OURS, folder);
+	memset(cache + 20, 0xff, 4);
+	ck_assert_int_eq(library_path_in_cache(path, "libwanted.so", cache, length), -ENOENT);
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+	TCase *tests = tcase_create("all");
+
+	if (argc > 1 && !strcmp(argv[1], "find"))
+		return library_path_find(path, "libwanted.so") != 0;
+	tcase_add_checked_fixture(tests, set_up, tear_down);
+	tcase_add_loop_test(tests, not_in_the_working_directory, 0,
+			    sizeof(unsafe) / sizeof(*unsafe));
+	tcase_add_test(tests, in_a_directory_from_the_root);
+	tcase_add_test(tests, not_a_fifo);
+	tcase_add_test(tests, where_the_loader_has_it);
+	tcase_add_test(tests, in_the_cache);
+	return suite_run(tests);
+}
