@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "core/engine_env.h"
 #include "core/engine_sleep.h"
 #include "core/fd.h"
 #include "core/imports.h"
@@ -147,6 +148,7 @@ int engine_calls_redirect(const void *inside)
 		{ "setrlimit", (void *)engine_setrlimit },
 		{ "setrlimit64", (void *)engine_setrlimit },
 		{ "write", (void *)engine_write },
+		{ "getenv", (void *)engine_getenv },
 		{ "clock_nanosleep", (void *)engine_sleep },
 		{ "pthread_kill", (void *)engine_wake },
 	};

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/agent.h"
+#include "core/engine_env.h"
 #include "core/loader_gate.h"
 #include "core/log.h"
 #include "engine/mem.h"
@@ -134,6 +135,8 @@ static int capture_environment(void)
 {
 	int err = reporters_capture(&config, environ);
 
+	if (!err && config.engine != ENGINE_BUILTIN)
+		err = engine_env_capture(environ);
 	if (err)
 		log_error("cannot copy the environment: %s; profiling is off in this process",
 			  strerror(-err));
