@@ -8,6 +8,7 @@
 #include "core/clock.h"
 #include "core/engine_calls.h"
 #include "core/engine_command.h"
+#include "core/engine_desk.h"
 #include "core/failure.h"
 #include "core/futex.h"
 #include "core/log.h"
@@ -134,6 +135,7 @@ static void *run_agent(void *unused)
 	    !agent.parts.prepare(&session.with, session.config, &agent.wake))
 		profile(&session);
 	session_close(&session);
+	engine_desk_close();
 	log_say_kept();
 	log_forget();
 	atomic_store(&agent.state, AGENT_NONE);

@@ -1,7 +1,8 @@
 /* What async-profiler calls instead of the C library's functions, so that the program does not
- * notice it: its descriptors are numbered high, the limit of their number stays the program's,
- * and standard output too; that exit does not wait for a sleeper, and that a forked child writes
- * nothing into its parent's recording. */
+ * notice it: its descriptors are not among the program's (core/engine_files.h), the limit of their
+ * number stays the program's, and standard output too; that exit does not wait for a sleeper, that the environment may be changed
+ * meanwhile, and that a forked child waits for no lock and writes nothing into its parent's
+ * recording. */
 #ifndef CORE_ENGINE_CALLS_H
 #define CORE_ENGINE_CALLS_H
 

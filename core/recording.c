@@ -19,6 +19,9 @@
 
 #define PAGE 4096
 
+/* /proc/self shows the main thread's descriptors, which need not be those of this thread. */
+#define FOLDER "/proc/thread-self/fd/"
+
 /* The front of a chunk's header (68 bytes), big-endian. Source: JDK, jfrChunkWriter.cpp. */
 struct chunk_header {
 	char magic[4]; /* "FLR\0" */
@@ -56,8 +59,7 @@ int recording_open(struct recording **out, const char *dir)
 		free(r);
 		return err;
 	}
-	/* /proc/self shows the main thread's descriptors, which need not be those of this thread. */
-	snprintf(r->path, sizeof(r->path), "/proc/thread-self/fd/%d", r->fd);
+	snprintf(r->path, sizeof(r->path), FOLDER "%d", r->fd);
 	*out = r;
 	return 0;
 }
@@ -65,6 +67,11 @@ int recording_open(struct recording **out, const char *dir)
 const char *recording_path(const struct recording *recording)
 {
 	return recording->path;
+}
+
+int recording_number(const char *path)
+{
+	return strncmp(path, FOLDER, strlen(FOLDER)) ? -1 : atoi(path + strlen(FOLDER));
 }
 
 /* The size of the finished chunk at OFFSET of a file of END bytes; 0 when it is not finished. */

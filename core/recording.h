@@ -14,6 +14,9 @@ int recording_open(struct recording **out, const char *dir);
 /* What to tell an engine as file=: a path by which this process can open it. */
 const char *recording_path(const struct recording *recording);
 
+/* The number in such a path, of this thread's table; -1 when PATH is another. */
+int recording_number(const char *path);
+
 /* Set PART to the chunks that were finished since the last cut; its length is 0 when there are
  * none. Whatever an engine may have written, PART holds whole chunks only. Returns 0, or -errno:
  * -EBADMSG when what lies there is no JFR. PART is good until it is released. */

@@ -16,15 +16,29 @@ static int put_wall(struct buf *out, const char *key, uint64_t ns)
 	return buf_printf(out, ",%s=%" PRIu64 "ms", key, ns / NS_PER_MS);
 }
 
+bool start_string_names_event(const struct config *config)
+{
+	const char *options = config->engine_options;
+
+	for (; options; options = strchr(options, ',')) {
+		options += *options == ',';
+		if (!strncmp(options, "event=", strlen("event=")))
+			return true;
+	}
+	return false;
+}
+
 static int put_events(struct buf *out, const struct config *config)
 {
+	bool named = start_string_names_event(config); /* a second one would be refused */
 	bool cpu = config->cpu_interval_ns != OPTION_OFF;
 	bool wall = config->wall_interval_ns != OPTION_OFF;
 	int err = 0;
 
 	if (cpu)
-		err = buf_printf(out, ",event=cpu,interval=%" PRIu64, config->cpu_interval_ns);
-	else if (wall)
+		err = buf_printf(out, "%s,interval=%" PRIu64, named ? "" : ",event=cpu",
+				 config->cpu_interval_ns);
+	else if (wall && !named)
 		err = buf_append_string(out, ",event=wall");
 	if (!err && wall)
 		err = put_wall(out, cpu ? "wall" : "interval", config->wall_interval_ns);

@@ -2,6 +2,8 @@
 #ifndef CORE_START_STRING_H
 #define CORE_START_STRING_H
 
+#include <stdbool.h>
+
 #include "core/buf.h"
 #include "core/options.h"
 
@@ -10,5 +12,8 @@
  * With MEM, and native memory on, the engine samples that too. Returns 0 or -errno, -EINVAL
  * when there is nothing to sample at all. */
 int start_string(struct buf *out, const struct config *config, const char *path, bool mem);
+
+/* True when the engine options name the event to sample; the command then has no other. */
+bool start_string_names_event(const struct config *config);
 
 #endif

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/fd.h"
+#include "core/recording.h"
 #include "engine/collector.h"
 #include "engine/mem_events.h"
 #include "engine/modules.h"
@@ -131,7 +132,10 @@ static asprof_error_t start(const char *options, asprof_writer_t output)
 		return problem("cannot start:", "the profiler is running already", 0);
 	if (start_request_read(&r, options, output, engine.problem))
 		return engine.problem;
-	fd = fd_raise(open(r.file, O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+	/* Also where /proc is missing, or is another's. */
+	fd = recording_number(r.file);
+	fd = fd_raise(fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0)
+			      : open(r.file, O_RDWR | O_CREAT | O_CLOEXEC, 0600));
 	if (fd < 0)
 		return problem("cannot open", r.file, fd);
 	engine.fd = fd;

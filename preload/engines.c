@@ -2,35 +2,52 @@
 #include "preload/engines.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "core/engine_desk.h"
 #include "core/engine_dl.h"
+#include "core/engine_files.h"
+#include "core/library_path.h"
 #include "core/loader_gate.h"
 #include "core/log.h"
 #include "core/own_fds.h"
+#include "core/start_string.h"
 #include "engine/builtin.h"
 #include "preload/interpose/mem.h"
 #include "preload/interpose/sample.h"
 
 /* async-profiler, from the library that is loaded in the first call and used in later ones. Returns
  * 0, or as engine_dl_open has it. */
-static int load_async_profiler(const struct engine **out, const char *library, char *problem)
+static int load_async_profiler(const struct engine **out, const struct config *c, char *problem)
 {
 	static struct engine engine;
 	static bool loaded;
 	const void *inside;
 	int err;
 
+	err = own_fds_apart() ? engine_desk_open() : 0;
+	if (err) {
+		snprintf(problem, ENGINE_DL_PROBLEM_MAX, "cannot start a thread for %s: %s", c->lib,
+			 strerror(-err));
+		return err;
+	}
+	/* Who asks for an event that the kernel counts. */
+	engine_files_allow_perf(start_string_names_event(c));
 	if (!loaded) {
-		err = engine_dl_open(&engine, library, problem);
-		if (err)
+		err = engine_dl_open(&engine, c->lib, problem);
+		if (err) {
+			engine_desk_close();
 			return err;
+		}
 		/* First, as init has handlers to install, and finds out about its imports. */
 		inside = (const void *)(uintptr_t)engine.execute;
 		sample_engine_library(inside);
+		loader_gate_enter();
 		err = mem_serve_library(inside);
+		loader_gate_leave();
 		if (err)
-			log_warn("native memory: cannot hand %s our malloc: %s", library,
+			log_warn("native memory: cannot hand %s our malloc: %s", c->lib,
 				 strerror(-err));
 		engine.init();
 		loaded = true;
@@ -39,18 +56,35 @@ static int load_async_profiler(const struct engine **out, const char *library, c
 	return 0;
 }
 
+/* Its library is wanted by the name that it has without a setting. */
+static bool library_is_named(const struct config *c)
+{
+	return strcmp(c->lib, "libasyncProfiler.so") != 0;
+}
+
+static bool has_java(void)
+{
+	return library_path_loaded(NULL, "libjvm.so");
+}
+
+/* For a user who has not chosen, async-profiler's descriptors must not come between the program's; it
+ * is worth that for Java alone, which the other does not understand. */
+static bool may_load(const struct config *c)
+{
+	return c->engine == ENGINE_ASYNC_PROFILER || library_is_named(c) || own_fds_apart() ||
+	       has_java();
+}
+
 /* async-profiler where it is to be had, else the builtin engine, as the user chose. */
 static int choose_engine(const struct engine **engine, const struct config *c, struct wake *wake)
 {
 	char problem[ENGINE_DL_PROBLEM_MAX];
 	int err = -ENOENT;
 
-	if (c->engine != ENGINE_BUILTIN)
-		err = load_async_profiler(engine, c->lib, problem);
-	if (!err) {
-		log_share(); /* async-profiler's table is the program's */
+	if (c->engine != ENGINE_BUILTIN && may_load(c))
+		err = load_async_profiler(engine, c, problem);
+	if (!err)
 		return 0;
-	}
 	if (c->engine == ENGINE_ASYNC_PROFILER) {
 		if (err == -ENOENT)
 			log_error("cannot find %s: install async-profiler, or name its library in "
@@ -60,13 +94,8 @@ static int choose_engine(const struct engine **engine, const struct config *c, s
 			log_error("%s; profiling is off in this process", problem);
 		return err;
 	}
-	if (err == -ELIBBAD)
+	if (err != -ENOENT)
 		log_warn("%s; the builtin engine is used instead", problem);
-	err = own_fds_leave();
-	if (err) {
-		log_share();
-		log_debug("descriptors stay in the program's table: %s", strerror(-err));
-	}
 	*engine = builtin_engine(wake, sample_install);
 	return 0;
 }
@@ -102,19 +131,31 @@ static void choose_mem_engine(struct agent_equipment *equipment, const struct co
 	}
 }
 
+static void leave_table(void)
+{
+	int err = own_fds_leave();
+
+	if (!err)
+		return;
+	log_share();
+	log_debug("descriptors stay in the program's table: %s", strerror(-err));
+}
+
 int engines_open(struct agent_equipment *equipment, const struct config *c, struct wake *wake)
 {
 	int err;
 
-	loader_gate_enter();
+	leave_table();
 	err = choose_engine(&equipment->engine, c, wake);
-	if (!err) {
-		choose_mem_engine(equipment, c, wake);
-		if (c->native_mem_bytes != OPTION_OFF)
-			look_at_allocators();
+	if (err)
+		return err;
+	choose_mem_engine(equipment, c, wake);
+	if (c->native_mem_bytes != OPTION_OFF) {
+		loader_gate_enter();
+		look_at_allocators();
+		loader_gate_leave();
 	}
-	loader_gate_leave();
-	return err;
+	return 0;
 }
 
 bool engines_may_sample_mem(const struct config *c)

@@ -1,0 +1,165 @@
+/* Where async-profiler's descriptors are while its code runs in a thread of the program. */
+#include "core/engine_desk.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stddef.h>
+
+#include "core/futex.h"
+#include "core/own_fds.h"
+#include "core/own_thread.h"
+
+/* On the stack of who asks, who waits for it. */
+struct request {
+	struct request *next;
+	engine_desk_call *call;
+	const long *arguments;
+	long result;
+	int err;
+	_Atomic uint32_t done; /* a futex */
+};
+
+static struct request closed; /* in the place of the newest: no more is taken in */
+
+static struct {
+	struct request *_Atomic newest; /* a list, to its oldest */
+	_Atomic uint32_t asked;         /* so often; a futex for the thread */
+	_Atomic uint32_t opened;        /* so often: each time there is another table */
+	atomic_bool apart;              /* the engine's descriptors are in a table of their own */
+} desk = { .newest = &closed };
+
+static void serve(struct request *request)
+{
+	errno = 0;
+	request->result = request->call(request->arguments);
+	request->err = errno;
+	/* From here on it is the other's again, who may be gone: a wake that nobody waits for. */
+	atomic_store(&request->done, 1);
+	futex_wake(&request->done);
+}
+
+static struct request *oldest_first(struct request *newest)
+{
+	struct request *first = NULL, *next;
+
+	for (; newest; newest = next) {
+		next = newest->next;
+		newest->next = first;
+		first = newest;
+	}
+	return first;
+}
+
+static void serve_all(struct request *newest)
+{
+	struct request *request, *next;
+
+	for (request = oldest_first(newest); request; request = next) {
+		next = request->next;
+		serve(request);
+	}
+}
+
+/* False where it was closed, or opened again behind another thread. */
+static bool take(struct request **newest, uint32_t opened)
+{
+	*newest = atomic_load(&desk.newest);
+	do {
+		if (*newest == &closed || atomic_load(&desk.opened) != opened)
+			return false;
+	} while (!atomic_compare_exchange_weak(&desk.newest, newest, NULL));
+	return true;
+}
+
+static void *run(void *opened)
+{
+	struct request *newest;
+	uint32_t asked;
+
+	for (;;) {
+		asked = atomic_load(&desk.asked);
+		if (!take(&newest, (uint32_t)(uintptr_t)opened))
+			return NULL;
+		if (newest)
+			serve_all(newest);
+		else
+			futex_wait(&desk.asked, asked, NULL);
+	}
+}
+
+int engine_desk_open(void)
+{
+	uintptr_t opened;
+	int err;
+
+	if (atomic_load(&desk.newest) != &closed)
+		return 0;
+	opened = atomic_fetch_add(&desk.opened, 1) + 1;
+	atomic_store(&desk.apart, true);
+	atomic_store(&desk.newest, NULL);
+	err = own_thread_start("asprof-files", run, (void *)opened);
+	if (err)
+		engine_desk_close();
+	return err;
+}
+
+static void ring(void)
+{
+	atomic_fetch_add(&desk.asked, 1);
+	futex_wake(&desk.asked);
+}
+
+/* What the thread has not seen is done here. */
+void engine_desk_close(void)
+{
+	struct request *newest = atomic_exchange(&desk.newest, &closed);
+
+	if (newest != &closed)
+		serve_all(newest);
+	ring();
+}
+
+static bool hand_in(struct request *request)
+{
+	struct request *newest = atomic_load(&desk.newest);
+
+	do {
+		if (newest == &closed)
+			return false;
+		request->next = newest;
+	} while (!atomic_compare_exchange_weak(&desk.newest, &newest, request));
+	ring();
+	return true;
+}
+
+bool engine_desk_is_apart(void)
+{
+	return atomic_load(&desk.apart);
+}
+
+bool engine_desk_is_here(void)
+{
+	return !engine_desk_is_apart() || own_fds_apart();
+}
+
+long engine_desk_ask(engine_desk_call *call, const long arguments[ENGINE_DESK_ARGUMENTS])
+{
+	struct request request = { .call = call, .arguments = arguments };
+	int saved = errno;
+
+	if (engine_desk_is_here())
+		return call(arguments);
+	if (!hand_in(&request)) {
+		errno = EBADF;
+		return -1;
+	}
+	while (!atomic_load(&request.done))
+		futex_wait(&request.done, 0, NULL);
+	errno = request.err ? request.err : saved;
+	return request.result;
+}
+
+void engine_desk_forget(void)
+{
+	atomic_store(&desk.newest, &closed);
+}

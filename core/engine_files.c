@@ -1,0 +1,410 @@
+/* What async-profiler calls instead of the C library's functions on descriptors. */
+#include "core/engine_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <linux/seccomp.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/sendfile.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "core/engine_desk.h"
+#include "core/fd.h"
+#include "core/log.h"
+#include "core/own_fds.h"
+#include "core/recording.h"
+
+static atomic_bool is_child, perf_allowed;
+
+void engine_files_forget(void)
+{
+	atomic_store(&is_child, true);
+	engine_desk_forget();
+}
+
+void engine_files_allow_perf(bool allow)
+{
+	atomic_store(&perf_allowed, allow);
+}
+
+#define ASK(call, ...) engine_desk_ask(call, (const long[ENGINE_DESK_ARGUMENTS]){ __VA_ARGS__ })
+
+/* FD where it may stay; -1 and errno as open(2) has it. */
+static int settled(int fd)
+{
+	if (own_fds_apart())
+		return fd;
+	fd = fd_raise(fd);
+	if (fd >= 0)
+		return fd;
+	errno = -fd;
+	return -1;
+}
+
+/* A perf event of async-profiler's stops when it has made a signal, and is started again at the end
+ * of the handler: by a call on its descriptor, which in a thread of the program would have to wait for
+ * ours. So it is started once, and goes on. */
+#define COUNTING_MAX 65536
+
+static _Atomic uint64_t counting[COUNTING_MAX / 64]; /* a bit for each descriptor */
+
+static bool is_counting(int fd)
+{
+	return fd >= 0 && fd < COUNTING_MAX && atomic_load(&counting[fd / 64]) >> (fd % 64) & 1;
+}
+
+static void set_counting(int fd, bool is)
+{
+	uint64_t bit = UINT64_C(1) << (fd % 64);
+
+	if (fd < 0 || fd >= COUNTING_MAX)
+		return;
+	if (is)
+		atomic_fetch_or(&counting[fd / 64], bit);
+	else
+		atomic_fetch_and(&counting[fd / 64], ~bit);
+}
+
+static long do_open(const long a[])
+{
+	const char *path = (const char *)a[0];
+	int number = recording_number(path);
+
+	/* Also where /proc is missing, or is another's. */
+	if (number >= 0)
+		return settled(fcntl(number, F_DUPFD_CLOEXEC, 0));
+	return settled(open(path, (int)a[1] | O_CLOEXEC, (mode_t)a[2]));
+}
+
+/* MODE is looked at only where FLAGS have O_CREAT. */
+int engine_open(const char *path, int flags, mode_t mode)
+{
+	return (int)ASK(do_open, (long)path, flags, (long)mode);
+}
+
+int engine_creat(const char *path, mode_t mode)
+{
+	return engine_open(path, O_CREAT | O_WRONLY | O_TRUNC, mode);
+}
+
+static long do_close(const long a[])
+{
+	set_counting((int)a[0], false);
+	return close((int)a[0]);
+}
+
+int engine_close(int fd)
+{
+	return (int)ASK(do_close, fd);
+}
+
+static long do_read(const long a[])
+{
+	return read((int)a[0], (void *)a[1], (size_t)a[2]);
+}
+
+/* In a handler it asks how far an event has counted: one interval, as it would conclude without. */
+ssize_t engine_read(int fd, void *data, size_t length)
+{
+	if (is_counting(fd) && !engine_desk_is_here()) {
+		errno = EAGAIN;
+		return -1;
+	}
+	return ASK(do_read, fd, (long)data, (long)length);
+}
+
+static long do_write(const long a[])
+{
+	return write((int)a[0], (const void *)a[1], (size_t)a[2]);
+}
+
+/* Between commands, and while it starts, it writes its log on standard output. In a forked child it
+ * goes on writing of each thread and library into the recording, which is the parent's. */
+ssize_t engine_write(int fd, const void *data, size_t length)
+{
+	const char *text = data;
+	int shown = (int)length;
+
+	if (atomic_load_explicit(&is_child, memory_order_relaxed))
+		return (ssize_t)length;
+	if (fd != STDOUT_FILENO)
+		return ASK(do_write, fd, (long)data, (long)length);
+	while (shown && text[shown - 1] == '\n')
+		shown--;
+	log_info("async-profiler: %.*s", shown, text);
+	return (ssize_t)length;
+}
+
+static long do_pwrite(const long a[])
+{
+	return pwrite((int)a[0], (const void *)a[1], (size_t)a[2], a[3]);
+}
+
+ssize_t engine_pwrite(int fd, const void *data, size_t length, off_t offset)
+{
+	if (atomic_load_explicit(&is_child, memory_order_relaxed))
+		return (ssize_t)length;
+	return ASK(do_pwrite, fd, (long)data, (long)length, offset);
+}
+
+static long do_lseek(const long a[])
+{
+	return lseek((int)a[0], a[1], (int)a[2]);
+}
+
+off_t engine_lseek(int fd, off_t offset, int whence)
+{
+	return ASK(do_lseek, fd, offset, whence);
+}
+
+static long do_ftruncate(const long a[])
+{
+	return ftruncate((int)a[0], a[1]);
+}
+
+int engine_ftruncate(int fd, off_t length)
+{
+	return (int)ASK(do_ftruncate, fd, length);
+}
+
+static long do_fadvise(const long a[])
+{
+	return posix_fadvise((int)a[0], a[1], a[2], (int)a[3]);
+}
+
+int engine_fadvise(int fd, off_t offset, off_t length, int advice)
+{
+	return (int)ASK(do_fadvise, fd, offset, length, advice);
+}
+
+static long do_sendfile(const long a[])
+{
+	return sendfile((int)a[0], (int)a[1], (off_t *)a[2], (size_t)a[3]);
+}
+
+ssize_t engine_sendfile(int out, int in, off_t *offset, size_t length)
+{
+	return ASK(do_sendfile, out, in, (long)offset, (long)length);
+}
+
+static long do_mmap(const long a[])
+{
+	return (long)mmap((void *)a[0], (size_t)a[1], (int)a[2], (int)a[3], (int)a[4], a[5]);
+}
+
+void *engine_mmap(void *address, size_t length, int protection, int flags, int fd, off_t offset)
+{
+	if (fd < 0)
+		return mmap(address, length, protection, flags, fd, offset);
+	return (void *)ASK(do_mmap, (long)address, (long)length, protection, flags, fd, offset);
+}
+
+static long do_fcntl(const long a[])
+{
+	return fcntl((int)a[0], (int)a[1], a[2]);
+}
+
+int engine_fcntl(int fd, int command, long argument)
+{
+	return (int)ASK(do_fcntl, fd, command, argument);
+}
+
+static long do_ioctl(const long a[])
+{
+	return ioctl((int)a[0], (unsigned long)a[1], a[2]);
+}
+
+static int start_counting(int fd)
+{
+	int err;
+
+	if (is_counting(fd))
+		return 0;
+	err = (int)ASK(do_ioctl, fd, PERF_EVENT_IOC_ENABLE, 0);
+	set_counting(fd, !err);
+	return err;
+}
+
+int engine_ioctl(int fd, unsigned long request, long argument)
+{
+	if (engine_desk_is_apart()) {
+		if (request == PERF_EVENT_IOC_REFRESH)
+			return start_counting(fd);
+		if (request == PERF_EVENT_IOC_RESET && is_counting(fd))
+			return 0;
+	}
+	return (int)ASK(do_ioctl, fd, (long)request, argument);
+}
+
+static long do_pipe(const long a[])
+{
+	int *ends = (int *)a[0];
+
+	if (pipe2(ends, O_CLOEXEC))
+		return -1;
+	ends[0] = settled(ends[0]);
+	ends[1] = settled(ends[1]);
+	if (ends[0] >= 0 && ends[1] >= 0)
+		return 0;
+	close(ends[0] >= 0 ? ends[0] : ends[1]);
+	errno = EMFILE;
+	return -1;
+}
+
+int engine_pipe(int ends[2])
+{
+	return (int)ASK(do_pipe, (long)ends);
+}
+
+/* It takes one only to be handed perf events by another process. */
+int engine_socket(int domain, int type, int protocol)
+{
+	(void)domain, (void)type, (void)protocol;
+	errno = EACCES;
+	return -1;
+}
+
+/* Streams in a thread of the program's read by the desk too. */
+static ssize_t stream_read(void *cookie, char *data, size_t length)
+{
+	return engine_read((int)(intptr_t)cookie, data, length);
+}
+
+static int stream_close(void *cookie)
+{
+	return engine_close((int)(intptr_t)cookie);
+}
+
+/* It only reads streams. */
+FILE *engine_fdopen(int fd, const char *mode)
+{
+	static const cookie_io_functions_t functions = { .read = stream_read,
+							 .close = stream_close };
+
+	return engine_desk_is_here() ? fdopen(fd, mode)
+				     : fopencookie((void *)(intptr_t)fd, "r", functions);
+}
+
+FILE *engine_fopen(const char *path, const char *mode)
+{
+	FILE *file;
+	int fd;
+
+	if (*mode != 'r') {
+		errno = EACCES;
+		return NULL;
+	}
+	fd = engine_open(path, O_RDONLY, 0);
+	file = fd < 0 ? NULL : engine_fdopen(fd, mode);
+	if (fd >= 0 && !file)
+		engine_close(fd);
+	return file;
+}
+
+static long do_opendir(const long a[])
+{
+	int fd = settled(open((const char *)a[0], O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+	if (fd >= 0 && !dir)
+		close(fd);
+	return (long)dir;
+}
+
+DIR *engine_opendir(const char *path)
+{
+	long dir = ASK(do_opendir, (long)path);
+
+	return dir == -1 ? NULL : (DIR *)dir;
+}
+
+static long do_readdir(const long a[])
+{
+	return (long)readdir((DIR *)a[0]);
+}
+
+struct dirent *engine_readdir(DIR *dir)
+{
+	long entry = dir ? ASK(do_readdir, (long)dir) : -1;
+
+	return entry == -1 ? NULL : (struct dirent *)entry;
+}
+
+static long do_rewinddir(const long a[])
+{
+	rewinddir((DIR *)a[0]);
+	return 0;
+}
+
+void engine_rewinddir(DIR *dir)
+{
+	if (dir)
+		ASK(do_rewinddir, (long)dir);
+}
+
+static long do_closedir(const long a[])
+{
+	return closedir((DIR *)a[0]);
+}
+
+int engine_closedir(DIR *dir)
+{
+	return dir ? (int)ASK(do_closedir, (long)dir) : -1;
+}
+
+/* Under a filter the one call that hardly a service needs may mean death: systemd's own set for
+ * services is without it. Where it fails async-profiler takes timers instead. */
+static bool may_have_perf_events(void)
+{
+	if (atomic_load(&perf_allowed) && prctl(PR_GET_SECCOMP) == SECCOMP_MODE_DISABLED)
+		return true;
+	errno = EPERM;
+	return false;
+}
+
+/* async-profiler would raise the limit at its start, as it takes a descriptor for each thread. The
+ * program, and all that it starts, would see that; so it is done when they do not suffice. */
+static void raise_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= limit.rlim_max)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static long do_memfd(const long a[])
+{
+	return settled((int)syscall(SYS_memfd_create, a[0], a[1]));
+}
+
+static long do_perf(const long a[])
+{
+	long fd = settled((int)syscall(SYS_perf_event_open, a[0], a[1], a[2], a[3], a[4]));
+
+	if (fd >= 0 || errno != EMFILE)
+		return fd;
+	raise_limit(); /* unless another thread has */
+	return settled((int)syscall(SYS_perf_event_open, a[0], a[1], a[2], a[3], a[4]));
+}
+
+/* By the calling conventions of Linux the six arguments are where a variadic function's are;
+ * those that a call does not have are passed on as what happens to be there, as in syscall(2). */
+long engine_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+	if (number == SYS_memfd_create)
+		return ASK(do_memfd, a, b);
+	if (number != SYS_perf_event_open)
+		return syscall(number, a, b, c, d, e, f);
+	/* 0 as the thread is the calling one, and here that may be another. */
+	return may_have_perf_events() ? ASK(do_perf, a, b ? b : gettid(), c, d, e) : -1;
+}

@@ -1,0 +1,42 @@
+/* What async-profiler calls instead of the C library's functions on descriptors. In a thread of the
+ * program's they are done in one of ours (core/engine_desk.h), so that nothing that async-profiler
+ * opens is ever in the program's table, nor anything of the program's in its hands. Where the agent
+ * has no table of its own, its descriptors are numbered high as soon as they are there. */
+#ifndef CORE_ENGINE_FILES_H
+#define CORE_ENGINE_FILES_H
+
+#include <dirent.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+/* May it have perf events? Without, which is how it begins, it takes timers for the CPU time. */
+void engine_files_allow_perf(bool allow);
+
+int engine_open(const char *path, int flags, mode_t mode);
+int engine_creat(const char *path, mode_t mode);
+int engine_close(int fd);
+ssize_t engine_read(int fd, void *data, size_t length);
+ssize_t engine_write(int fd, const void *data, size_t length);
+ssize_t engine_pwrite(int fd, const void *data, size_t length, off_t offset);
+off_t engine_lseek(int fd, off_t offset, int whence);
+int engine_ftruncate(int fd, off_t length);
+int engine_fadvise(int fd, off_t offset, off_t length, int advice);
+ssize_t engine_sendfile(int out, int in, off_t *offset, size_t length);
+void *engine_mmap(void *address, size_t length, int protection, int flags, int fd, off_t offset);
+int engine_fcntl(int fd, int command, long argument);
+int engine_ioctl(int fd, unsigned long request, long argument);
+int engine_pipe(int ends[2]);
+int engine_socket(int domain, int type, int protocol);
+FILE *engine_fopen(const char *path, const char *mode);
+FILE *engine_fdopen(int fd, const char *mode);
+DIR *engine_opendir(const char *path);
+struct dirent *engine_readdir(DIR *dir);
+void engine_rewinddir(DIR *dir);
+int engine_closedir(DIR *dir);
+long engine_syscall(long number, long a, long b, long c, long d, long e, long f);
+
+/* In a forked child. */
+void engine_files_forget(void);
+
+#endif
