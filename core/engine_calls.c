@@ -1,12 +1,18 @@
 /* What async-profiler calls instead of the C library's functions. */
 #include "core/engine_calls.h"
 
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <sys/resource.h>
 
 #include "core/engine_env.h"
 #include "core/engine_files.h"
 #include "core/engine_sleep.h"
 #include "core/imports.h"
+#include "core/loader_gate.h"
+#include "core/own_thread.h"
 
 /* It would raise the limit of descriptors at its start: see core/engine_files.c. */
 static int engine_setrlimit(unsigned int resource, const struct rlimit *limit)
@@ -14,8 +20,75 @@ static int engine_setrlimit(unsigned int resource, const struct rlimit *limit)
 	return resource == RLIMIT_NOFILE ? 0 : setrlimit((__rlimit_resource_t)resource, limit);
 }
 
+/* Each call of the loader by itself is in the gate, and not the whole start: a fork waits for no more
+ * than the one. The program's threads that come here are in a dlopen(3) of their own. */
+#define GATED(type, call)                     \
+	do {                                  \
+		bool gated = own_thread_is(); \
+		type result_;                 \
+                                              \
+		if (gated)                    \
+			loader_gate_enter();  \
+		result_ = call;               \
+		if (gated)                    \
+			loader_gate_leave();  \
+		return result_;               \
+	} while (0)
+
+static void *engine_dlopen(const char *file, int flags)
+{
+	GATED(void *, dlopen(file, flags));
+}
+
+static int engine_dlclose(void *handle)
+{
+	GATED(int, dlclose(handle));
+}
+
+static int engine_dladdr(const void *address, Dl_info *info)
+{
+	GATED(int, dladdr(address, info));
+}
+
+static int engine_dlinfo(void *handle, int request, void *info)
+{
+	GATED(int, dlinfo(handle, request, info));
+}
+
+static void *engine_dlsym(void *handle, const char *name)
+{
+	/* Behind the caller, which here may be that one or this library: both lie before what is
+	 * meant. There are three such calls, of some microseconds. */
+	if (handle == RTLD_NEXT)
+		return dlsym(handle, name);
+	GATED(void *, dlsym(handle, name));
+}
+
+/* The locks of a forked child were taken by threads that it does not have. What they guard is not
+ * changed there: nothing of what async-profiler would read can be opened. */
+static atomic_bool is_child;
+
+static int engine_lock(pthread_mutex_t *mutex)
+{
+	return atomic_load_explicit(&is_child, memory_order_relaxed) ? 0
+								     : pthread_mutex_lock(mutex);
+}
+
+static int engine_trylock(pthread_mutex_t *mutex)
+{
+	return atomic_load_explicit(&is_child, memory_order_relaxed) ? 0
+								     : pthread_mutex_trylock(mutex);
+}
+
+static int engine_unlock(pthread_mutex_t *mutex)
+{
+	return atomic_load_explicit(&is_child, memory_order_relaxed) ? 0
+								     : pthread_mutex_unlock(mutex);
+}
+
 void engine_calls_forget(void)
 {
+	atomic_store(&is_child, true);
 	engine_files_forget();
 }
 
@@ -57,6 +130,14 @@ int engine_calls_redirect(const void *inside)
 		{ "closedir", (void *)engine_closedir },
 		{ "setrlimit", (void *)engine_setrlimit },
 		{ "setrlimit64", (void *)engine_setrlimit },
+		{ "dlopen", (void *)engine_dlopen },
+		{ "dlclose", (void *)engine_dlclose },
+		{ "dladdr", (void *)engine_dladdr },
+		{ "dlinfo", (void *)engine_dlinfo },
+		{ "dlsym", (void *)engine_dlsym },
+		{ "pthread_mutex_lock", (void *)engine_lock },
+		{ "pthread_mutex_trylock", (void *)engine_trylock },
+		{ "pthread_mutex_unlock", (void *)engine_unlock },
 		{ "getenv", (void *)engine_getenv },
 		{ "clock_nanosleep", (void *)engine_sleep },
 		{ "pthread_kill", (void *)engine_wake },

@@ -9,6 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "core/loader_gate.h"
+
 #if defined(__x86_64__)
 #define SLOT_OF_STUB R_X86_64_JUMP_SLOT
 #define SLOT_OF_DATA R_X86_64_GLOB_DAT
@@ -108,7 +110,10 @@ int imports_redirect(const void *inside, const struct import *imports, size_t co
 	struct library library = { .inside = (uintptr_t)inside };
 	int err = 0;
 
-	if (!dl_iterate_phdr(find_library, &library) || !library.dynamic)
+	loader_gate_enter();
+	dl_iterate_phdr(find_library, &library);
+	loader_gate_leave();
+	if (!library.dynamic)
 		return -ENOENT;
 	for (size_t t = 0; t < sizeof(tables) / sizeof(tables[0]); t++) {
 		const ElfW(Rela) *relocations =

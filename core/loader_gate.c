@@ -19,7 +19,7 @@ static atomic_bool overdue;
  * an end takes a clock that may be set.) */
 static bool take_gate(void)
 {
-	static const struct timespec a_moment = { .tv_nsec = 1000000 };
+	static const struct timespec a_moment = { .tv_nsec = 100000 };
 	uint64_t end_ns = clock_monotonic_ns() + LOADER_GATE_WAIT_NS;
 
 	while (pthread_mutex_trylock(&gate)) {

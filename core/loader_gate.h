@@ -1,16 +1,15 @@
 /* Keeps fork(2) and the dynamic loader apart. The loader has locks, and the child of a fork finds
  * them held for ever when another thread was in a call of it: dlopen(3), dlsym(3),
- * dl_iterate_phdr(3) and the like. So has async-profiler, which takes one in every dlopen(3) of the
- * program's. What we have them do stands between enter and leave. (The list of modules is read
- * without: see engine/loader_list.h.) */
+ * dl_iterate_phdr(3) and the like. Each such call of ours, and of async-profiler's in our threads,
+ * stands between enter and leave; nothing else does, as the program's fork waits for it. (The list
+ * of modules is read without: see engine/loader_list.h.) */
 #ifndef CORE_LOADER_GATE_H
 #define CORE_LOADER_GATE_H
 
 /* A fork waits for who is in the gate, but no longer: the thread that forks may hold the lock that
- * the other waits for. async-profiler takes 0.2 s to read the symbols of a library of 110 MB, and
- * longer where there is not a whole processor for it. After one that waited so long the next ones
- * do not. */
-#define LOADER_GATE_WAIT_NS 5000000000u
+ * the other waits for. The longest call is the one that loads async-profiler, a few milliseconds.
+ * After a fork that waited so long the next ones do not. */
+#define LOADER_GATE_WAIT_NS 500000000u
 
 /* Once, at load. Returns 0 or -errno. */
 int loader_gate_init(void);

@@ -11,7 +11,6 @@
 #include "core/clock.h"
 #include "core/engine_command.h"
 #include "core/failure.h"
-#include "core/loader_gate.h"
 #include "core/log.h"
 #include "core/samples.h"
 #include "core/start_string.h"
@@ -39,9 +38,7 @@ static int source_start(struct source *source, const struct config *config, bool
 		failed(err, "cannot make the start command: %s", strerror(-err));
 	} else {
 		log_debug("%s: %s", source->engine->name, buf_string(&command));
-		loader_gate_enter(); /* it has the symbols read, under a lock of its own */
 		err = engine_command(source->engine, buf_string(&command));
-		loader_gate_leave();
 	}
 	buf_free(&command);
 	return err;

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <stdatomic.h>
 
+#include "core/loader_gate.h"
 #include "engine/cfi_entry.h"
 #include "engine/cfi_header.h"
 #include "engine/context_start.h"
@@ -29,7 +30,9 @@ void cfi_lookup_init(void)
 	find_object *find;
 
 	/* By name, as an older glibc would not load us with a reference. */
+	loader_gate_enter();
 	*(void **)&find = dlsym(RTLD_DEFAULT, "_dl_find_object");
+	loader_gate_leave();
 	atomic_store(&loader_find, find);
 	atomic_store(&outermost, context_start());
 }

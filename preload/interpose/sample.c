@@ -8,6 +8,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "core/loader_gate.h"
 #include "engine/memory_reader.h"
 #include "preload/interpose/altstack.h"
 #include "preload/interpose/context.h"
@@ -300,5 +301,7 @@ static int find_library(struct dl_phdr_info *info, size_t size, void *data)
 
 void sample_engine_library(const void *inside)
 {
+	loader_gate_enter();
 	dl_iterate_phdr(find_library, (void *)(uintptr_t)inside);
+	loader_gate_leave();
 }
