@@ -116,6 +116,8 @@ static size_t take_header(char *data, size_t size, size_t count, void *arg)
 	}
 	header_value(data, length, "x-amz-bucket-region", response->region,
 		     sizeof(response->region));
+	header_value(data, length, "x-amz-meta-sha256", response->sha256, sizeof(response->sha256));
+	header_value(data, length, "location", response->location, sizeof(response->location));
 	return length;
 }
 
@@ -209,6 +211,8 @@ static void set_request(struct http_curl *self, const struct http_request *reque
 
 	curl_easy_setopt(curl, CURLOPT_URL, url);
 	curl_easy_setopt(curl, CURLOPT_PATH_AS_IS, 1L);
+	if (!strcmp(request->method, "HEAD"))
+		curl_easy_setopt(curl, CURLOPT_NOBODY, 1L); /* or it would wait for the body */
 	curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request->method);
 	curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
 	/* Both are otherwise taken from the program's environment. */
@@ -259,6 +263,7 @@ static int send_request(struct http *http, const struct http_request *request,
 	char words[CURL_ERROR_SIZE] = "";
 	struct curl_slist *lines;
 	struct url parsed;
+	curl_off_t length;
 	bool failed;
 	CURLcode code;
 	int err;
@@ -266,7 +271,9 @@ static int send_request(struct http *http, const struct http_request *request,
 	buf_reset(&response->body);
 	response->status = 0;
 	response->date = 0;
-	response->region[0] = response->problem[0] = '\0';
+	response->length = 0;
+	response->region[0] = response->sha256[0] = response->location[0] = '\0';
+	response->problem[0] = '\0';
 
 	curl_easy_reset(self->curl); /* keeps its connections */
 	lines = header_lines(request, &failed);
@@ -282,6 +289,8 @@ static int send_request(struct http *http, const struct http_request *request,
 
 	code = curl_easy_perform(self->curl);
 	curl_easy_getinfo(self->curl, CURLINFO_RESPONSE_CODE, &response->status);
+	if (!curl_easy_getinfo(self->curl, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length))
+		response->length = length > 0 ? length : 0;
 	err = to_errno(code);
 	if (err)
 		snprintf(response->problem, sizeof(response->problem), "%s",

@@ -15,21 +15,14 @@
 #include "upload/http_curl.h"
 #include "upload/metadata.h"
 #include "upload/origin.h"
-#include "upload/outside.h"
-#include "upload/s3_answer.h"
+#include "upload/s3_bucket.h"
 #include "upload/s3_target.h"
 #include "upload/sigv4.h"
-#include "upload/url.h"
 #include "upload/zip.h"
 
-#define BODY_MAX        (1u << 30)
-#define KEY_MAX         (1024 + 1) /* that of S3, and a NUL */
-#define CONNECT_MS      5000
-#define WHOLE_MS        60000
-#define SLOW_BYTES_A_MS 20 /* a slow line gets more time for a large report */
-#define TRIES           4  /* one, and one after each mend: clock, credentials, region */
-#define CAUSE_MAX       80
-#define LINE_MAX_BYTES  512
+#define BODY_MAX (1u << 30)
+#define KEY_MAX  1024 /* that of S3 */
+#define NAMES    4    /* that are tried where they are taken */
 
 struct s3 {
 	struct reporter reporter;
@@ -42,183 +35,119 @@ struct s3 {
 	struct s3_target target;
 	struct host host;
 	bool ready, host_known;
-	char said[CAUSE_MAX]; /* the failure that was said last; "" after a success */
+	struct s3_bucket bucket;
+	char doubt[KEY_MAX + 1]; /* a name under which a report may have been put; "": none */
 	atomic_bool stop;
 };
 
-/* CAUSE tells one failure from another; the same is said once, until it is gone. */
-static void say(struct s3 *s3, const char *cause, const char *line)
+/* What lies in the bucket under a name. */
+enum there { THERE_NOTHING, THERE_THIS, THERE_ANOTHER, THERE_UNKNOWN };
+
+static int look(struct s3 *s3, const struct s3_request *put, enum there *there)
 {
-	if (!strncmp(s3->said, cause, sizeof(s3->said) - 1))
-		return;
-	snprintf(s3->said, sizeof(s3->said), "%s", cause);
-	log_error("no upload to the bucket %s: %s", s3->config->s3_bucket, line);
-}
-
-static void say_good(struct s3 *s3)
-{
-	if (s3->said[0])
-		log_warn("uploads to the bucket %s work again", s3->config->s3_bucket);
-	s3->said[0] = '\0';
-}
-
-static void say_refusal(struct s3 *s3, const struct http_response *response, const char *code,
-			const char *words)
-{
-	char *message = http_xml_text(response, "Message");
-	char cause[CAUSE_MAX], line[LINE_MAX_BYTES];
-
-	snprintf(cause, sizeof(cause), "%ld %s", response->status, code ? code : "");
-	snprintf(line, sizeof(line), "%s answers %s%s%s%s%s", s3->target.base, cause,
-		 message ? ": " : "", message ? message : "", words ? "; " : "",
-		 words ? words : "");
-	say(s3, cause, line);
-	free(message);
-}
-
-static void say_silence(struct s3 *s3, int err, const struct http_response *response)
-{
-	char cause[CAUSE_MAX], line[LINE_MAX_BYTES];
-
-	if (err == -ECANCELED)
-		return;
-	snprintf(cause, sizeof(cause), "error %d", -err);
-	snprintf(line, sizeof(line), "%s: %s", s3->target.base,
-		 response->problem[0] ? response->problem : strerror(-err));
-	say(s3, cause, line);
-}
-
-static int make_request(struct s3 *s3, struct http_request *request, const char *key,
-			const struct buf *body, const struct credentials *credentials)
-{
-	struct sigv4 sign = { .credentials = credentials,
-			      .region = s3->target.region,
-			      .service = "s3",
-			      .now = aws_now(&s3->aws) };
-	int err;
-
-	request->body = body->data;
-	request->body_length = body->length;
-	request->timeout_ms += body->length / SLOW_BYTES_A_MS;
-	request->keep = true;
-	request->proxy = s3->config->s3_proxy;
-	err = buf_append_string(&request->url, s3->target.base);
-	if (!err)
-		err = url_encode(&request->url, key, true);
-	if (!err)
-		err = http_request_header(request, "content-type", "application/zip");
-	if (!err && s3->config->s3_bucket_owner)
-		err = http_request_header(request, "x-amz-expected-bucket-owner", "%s",
-					  s3->config->s3_bucket_owner);
-	return err ? err : sigv4_sign(request, &sign);
-}
-
-/* True where another try at once may do. */
-static bool mend(struct s3 *s3, enum s3_mend what, const struct http_response *response)
-{
-	switch (what) {
-	case S3_MEND_CLOCK:
-		if (!response->date)
-			return false;
-		s3->aws.skew = response->date - s3->aws.now();
-		log_info("the clock is %" PRId64 " s %s the store's: mended for uploads",
-			 s3->aws.skew < 0 ? -s3->aws.skew : s3->aws.skew,
-			 s3->aws.skew < 0 ? "ahead of" : "behind");
-		return true;
-	case S3_MEND_CREDENTIALS:
-		credentials_cache_forget(s3->credentials);
-		return true;
-	case S3_MEND_NOTHING:
-		break;
-	}
-	return false;
-}
-
-/* The bucket lies elsewhere, and the answer tells where. Only Amazon has regions that matter. */
-static bool mend_region(struct s3 *s3, const struct http_response *response)
-{
-	const char *configured = s3->aws.region;
-	char problem[S3_TARGET_PROBLEM_SIZE], *region;
-	struct s3_target target;
-
-	if (s3->config->s3_endpoint || !response->region[0] ||
-	    !outside_fits(OUTSIDE_REGION, response->region) ||
-	    !strcmp(response->region, s3->target.region))
-		return false;
-	region = strdup(response->region);
-	if (!region)
-		return false;
-	s3->aws.region = region;
-	if (s3_target_find(&target, &s3->aws, s3->config, problem)) {
-		s3->aws.region = configured;
-		free(region);
-		return false;
-	}
-	log_info("the bucket %s lies in %s", s3->config->s3_bucket, region);
-	s3_target_free(&s3->target);
-	s3->target = target;
-	free(s3->aws.found_region);
-	s3->aws.found_region = region;
-	return true;
-}
-
-/* One request. *AGAIN where a mend was made. */
-static int put_once(struct s3 *s3, const char *key, const struct buf *body, unsigned int *mended,
-		    bool *again)
-{
-	struct http_request request = HTTP_REQUEST_INIT("PUT", CONNECT_MS, WHOLE_MS);
+	struct s3_request request = { .method = "HEAD", .key = put->key };
 	struct http_response response = HTTP_RESPONSE_INIT;
-	struct credentials credentials = { 0 };
-	struct s3_verdict verdict;
-	char *code = NULL;
-	int err;
+	bool in_doubt;
+	int err = s3_bucket_ask(&s3->bucket, &request, &response, &in_doubt);
 
-	*again = false;
-	err = s3->credentials->get(s3->credentials, &credentials);
-	if (err) {
-		/* Said by the provider. That no keys are to be had is not the store's refusal. */
-		err = err == -EACCES || err == -EBADMSG ? -EAGAIN : err;
-		goto out;
-	}
-	err = make_request(s3, &request, key, body, &credentials);
-	if (!err)
-		err = s3->http->send(s3->http, &request, &response);
-	if (err) {
-		say_silence(s3, err, &response);
-		goto out;
-	}
-	code = http_xml_text(&response, "Code");
-	verdict = s3_judge(response.status, code);
-	err = verdict.err;
-	if (!err)
-		goto out;
-	if (!(*mended & 1u << verdict.mend))
-		*again = verdict.mend ? mend(s3, verdict.mend, &response)
-				      : mend_region(s3, &response);
-	*mended |= 1u << verdict.mend;
-	if (!*again)
-		say_refusal(s3, &response, code, verdict.words);
-out:
-	free(code);
-	credentials_clear(&credentials);
+	*there = THERE_UNKNOWN; /* who may write may not always read */
+	if (response.status == 404)
+		*there = THERE_NOTHING;
+	else if (!err && (response.sha256[0] ? !strcmp(response.sha256, put->sha256)
+					     : response.length == (int64_t)put->body->length))
+		*there = THERE_THIS;
+	else if (!err)
+		*there = THERE_ANOTHER;
+	/* No answer, or none that is about this. */
+	err = response.status && response.status < 500 ? 0 : err;
 	http_response_free(&response);
-	http_request_free(&request);
 	return err;
 }
 
-static int put(struct s3 *s3, const char *key, const struct buf *body)
+/* Returns -EEXIST where the name is another report's. */
+static int put_as(struct s3 *s3, const struct s3_request *request)
 {
-	unsigned int mended = 0;
-	bool again = true;
+	bool doubted = !strcmp(s3->doubt, request->key), in_doubt;
+	struct http_response response = HTTP_RESPONSE_INIT;
+	enum there there;
 	int err = 0;
 
-	for (int i = 0; i < TRIES && again; i++)
-		err = put_once(s3, key, body, &mended, &again);
+	if (doubted)
+		err = look(s3, request, &there);
+	if (doubted && there == THERE_ANOTHER)
+		err = -EEXIST;
+	if (doubted && (err || there == THERE_THIS))
+		goto out;
+	err = s3_bucket_ask(&s3->bucket, request, &response, &in_doubt);
+	if (in_doubt && strlen(request->key) < sizeof(s3->doubt))
+		strcpy(s3->doubt, request->key);
+	if (err != -EEXIST)
+		goto out;
+	err = look(s3, request, &there);
 	if (err)
-		return err;
-	say_good(s3);
-	log_debug("put %s%s, %zu bytes", s3->target.base, key, body->length);
-	return 0;
+		goto out;
+	/* Where one may not look: the first try, of which no answer came, took the name. */
+	if (there == THERE_NOTHING)
+		err = -EAGAIN;
+	else if (there == THERE_ANOTHER || (there == THERE_UNKNOWN && !doubted))
+		err = -EEXIST;
+out:
+	http_response_free(&response);
+	return err;
+}
+
+static void say_long_key(struct s3 *s3, const struct report *report)
+{
+	const char *group = report->group ? report->group : s3->config->profiling_group;
+	size_t prefix = s3->config->s3_prefix ? strlen(s3->config->s3_prefix) : 0;
+	bool by_group = strlen(group) > prefix;
+	char line[256];
+
+	snprintf(line, sizeof(line),
+		 "a report's name would be longer than the %d bytes that S3 takes; "
+		 "shorten " OPTION_PREFIX "%s, which has %zu",
+		 KEY_MAX, by_group ? "PROFILING_GROUP" : "S3_PREFIX",
+		 by_group ? strlen(group) : prefix);
+	s3_bucket_say(&s3->bucket, "long key", line);
+}
+
+/* A name that is taken, though it should be nobody's, is followed by others that are always the same
+ * for the same report. */
+static int put(struct s3 *s3, const struct report *report, const struct buf *body)
+{
+	char sha256[SIGV4_HASH_SIZE];
+	struct report named = *report;
+	struct buf key = BUF_INIT(KEY_MAX + 1);
+	struct s3_request request = { .method = "PUT", .body = body, .sha256 = sha256 };
+	int err = sigv4_hash(sha256, body->data, body->length);
+
+	if (err)
+		goto out;
+	err = -EEXIST;
+	for (int i = 0; i < NAMES && err == -EEXIST; i++) {
+		buf_reset(&key);
+		if (s3_key(&key, s3->config, &named, &s3->host) || !buf_string(&key)) {
+			say_long_key(s3, report);
+			err = -EBADMSG;
+			goto out;
+		}
+		request.key = buf_string(&key);
+		err = put_as(s3, &request);
+		named.unique += (uint32_t)strtoul(sha256 + 56, NULL, 16) | 1;
+	}
+	if (err == -EEXIST) {
+		s3_bucket_say(&s3->bucket, "names",
+			      "the store says of every name that it is taken");
+		err = -EACCES;
+	}
+	if (err)
+		goto out;
+	s3->doubt[0] = '\0';
+	s3_bucket_say_good(&s3->bucket);
+	log_debug("put %s%s, %zu bytes", s3->target.base, request.key, body->length);
+out:
+	buf_free(&key);
+	return err;
 }
 
 /* What takes asking others is done here, on the thread that may wait. */
@@ -247,7 +176,8 @@ static int get_ready(struct s3 *s3)
 	if (!err)
 		err = s3_target_find(&s3->target, &s3->aws, s3->config, problem);
 	if (problem[0])
-		say(s3, problem, problem);
+		s3_bucket_say(&s3->bucket, problem, problem);
+	s3->bucket.credentials = s3->credentials;
 	s3->ready = !err;
 	return err;
 }
@@ -255,18 +185,15 @@ static int get_ready(struct s3 *s3)
 static int deliver(struct reporter *reporter, const struct report *report)
 {
 	struct s3 *s3 = (struct s3 *)reporter;
-	struct buf key = BUF_INIT(KEY_MAX), metadata = BUF_INIT(256 << 10),
-		   body = BUF_INIT(BODY_MAX);
+	struct buf metadata = BUF_INIT(256 << 10), body = BUF_INIT(BODY_MAX);
 	int err = 0;
 
 	if (!s3->ready)
 		err = get_ready(s3);
 	if (err)
 		return err;
-	err = s3_key(&key, s3->config, report, &s3->host);
-	if (!err)
-		err = metadata_json(&metadata, report, s3->config, &s3->host, &s3->environment);
-	if (!err && !(buf_string(&metadata) && buf_string(&key)))
+	err = metadata_json(&metadata, report, s3->config, &s3->host, &s3->environment);
+	if (!err && !buf_string(&metadata))
 		err = -EFBIG;
 	if (!err)
 		err = zip_report(&body, report, buf_string(&metadata));
@@ -276,8 +203,7 @@ static int deliver(struct reporter *reporter, const struct report *report)
 		err = -EBADMSG;
 	}
 	if (!err)
-		err = put(s3, buf_string(&key), &body);
-	buf_free(&key);
+		err = put(s3, report, &body);
 	buf_free(&metadata);
 	buf_free(&body);
 	return err;
@@ -332,6 +258,9 @@ int s3_reporter_open_with(struct reporter **out, const struct config *config,
 	s3->aws.now = now;
 	s3->aws.region = config->s3_region;
 	s3->aws.stop = &s3->stop;
+	s3->bucket.config = config;
+	s3->bucket.aws = &s3->aws;
+	s3->bucket.target = &s3->target;
 	*out = &s3->reporter;
 	return 0;
 }

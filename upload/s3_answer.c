@@ -8,6 +8,9 @@
 #include "core/options.h"
 
 #define CHECK_KEYS "are the access key and its secret right?"
+#define ELSEWHERE                                                                            \
+	"the bucket lies elsewhere; see " OPTION_PREFIX "S3_REGION and " OPTION_PREFIX "S3_" \
+	"ENDPOINT"
 
 /* The error codes with a meaning of their own; the "Error responses" of the S3 reference. */
 static const struct {
@@ -31,6 +34,16 @@ static const struct {
 	/* Changed on its way. */
 	{ "BadDigest", { -EAGAIN, S3_MEND_NOTHING, NULL } },
 	{ "XAmzContentSHA256Mismatch", { -EAGAIN, S3_MEND_NOTHING, NULL } },
+	{ "ConditionalRequestConflict", { -EAGAIN, S3_MEND_NOTHING, NULL } },
+	{ "PreconditionFailed", { -EEXIST, S3_MEND_NOTHING, NULL } },
+	/* Some stores do not know the condition under which reports are put, and do not ignore it. */
+	{ "NotImplemented", { -EACCES, S3_MEND_CONDITION, NULL } },
+	{ "InvalidArgument", { -EACCES, S3_MEND_CONDITION, NULL } },
+	{ "InvalidRequest", { -EACCES, S3_MEND_CONDITION, NULL } },
+	{ "PermanentRedirect", { -EACCES, S3_MEND_NOTHING, ELSEWHERE } },
+	{ "TemporaryRedirect", { -EACCES, S3_MEND_NOTHING, ELSEWHERE } },
+	{ "AuthorizationHeaderMalformed", { -EACCES, S3_MEND_NOTHING, ELSEWHERE } },
+	{ "IllegalLocationConstraintException", { -EACCES, S3_MEND_NOTHING, ELSEWHERE } },
 	{ "AccessDenied",
 	  { -EACCES, S3_MEND_NOTHING, "the credentials must allow s3:PutObject there" } },
 	{ "NoSuchBucket", { -EACCES, S3_MEND_NOTHING, "see " OPTION_PREFIX "S3_BUCKET" } },
@@ -52,6 +65,10 @@ static const struct {
 	struct s3_verdict verdict;
 } statuses[] = {
 	{ 200, 299, { 0, S3_MEND_NOTHING, NULL } },
+	{ 301, 308, { -EACCES, S3_MEND_NOTHING, ELSEWHERE } },
+	{ 400, 400, { -EACCES, S3_MEND_CONDITION, NULL } },
+	{ 412, 412, { -EEXIST, S3_MEND_NOTHING, NULL } },
+	{ 501, 501, { -EAGAIN, S3_MEND_CONDITION, NULL } },
 	{ 408, 409, { -EAGAIN, S3_MEND_NOTHING, NULL } },
 	{ 413, 413, { -EBADMSG, S3_MEND_NOTHING, "the report is too large for it" } },
 	{ 414, 414, { -EBADMSG, S3_MEND_NOTHING, "the report's name is too long for it" } },

@@ -85,8 +85,9 @@ static int check_settings(const struct config *config, char problem[S3_TARGET_PR
 	return 0;
 }
 
-int s3_target_find(struct s3_target *out, struct aws *aws, const struct config *config,
-		   char problem[S3_TARGET_PROBLEM_SIZE])
+/* REGION NULL: to be found. */
+static int find(struct s3_target *out, struct aws *aws, const struct config *config,
+		const char *region, char problem[S3_TARGET_PROBLEM_SIZE])
 {
 	struct buf base = BUF_INIT(4096), own = BUF_INIT(512);
 	char *endpoint = config->s3_endpoint ? strdup(config->s3_endpoint) : NULL;
@@ -101,23 +102,26 @@ int s3_target_find(struct s3_target *out, struct aws *aws, const struct config *
 	if (!endpoint)
 		endpoint = aws_endpoint(aws, "s3");
 	custom = endpoint != NULL;
-	out->region = aws_region(aws);
-	if (!out->region && custom)
-		out->region = "us-east-1"; /* most stores have no regions, and take this */
-	if (!out->region) {
+	out->custom = custom;
+	if (!region)
+		region = aws_region(aws);
+	if (!region && custom)
+		region = "us-east-1"; /* most stores have no regions, and take this */
+	if (!region) {
 		err = -EDESTADDRREQ;
 		snprintf(problem, S3_TARGET_PROBLEM_SIZE,
 			 "no region: set " OPTION_PREFIX "S3_REGION or AWS_REGION");
 		goto out;
 	}
+	snprintf(out->region, sizeof(out->region), "%s", region);
 	if (!custom)
-		err = amazon(&own, aws, out->region);
+		err = amazon(&own, aws, region);
 	if (!err)
 		err = append_bucket(&base, aws, custom ? endpoint : buf_string(&own),
 				    config->s3_bucket, custom);
 	if (err) {
 		snprintf(problem, S3_TARGET_PROBLEM_SIZE, "no use of the endpoint %.150s: %s",
-			 custom ? show_url(shown, endpoint) : out->region,
+			 custom ? show_url(shown, endpoint) : region,
 			 err == -EINVAL ? "it is not an http or https URL to put a path behind"
 					: strerror(-err));
 		goto out;
@@ -129,6 +133,20 @@ out:
 	buf_free(&own);
 	free(endpoint);
 	return err;
+}
+
+int s3_target_find(struct s3_target *out, struct aws *aws, const struct config *config,
+		   char problem[S3_TARGET_PROBLEM_SIZE])
+{
+	return find(out, aws, config, NULL, problem);
+}
+
+int s3_target_in(struct s3_target *out, struct aws *aws, const struct config *config,
+		 const char *region)
+{
+	char problem[S3_TARGET_PROBLEM_SIZE];
+
+	return find(out, aws, config, region, problem);
 }
 
 void s3_target_free(struct s3_target *target)

@@ -11,8 +11,9 @@
 #define S3_TARGET_PROBLEM_SIZE 256
 
 struct s3_target {
-	char *base;         /* the URL up to the key, with its last '/' */
-	const char *region; /* valid as long as the aws that it was found with */
+	char *base;      /* the URL up to the key, with its last '/' */
+	char region[64]; /* for signatures */
+	bool custom;     /* an endpoint was set */
 };
 
 /* Find the target: CONFIG's endpoint, else the SDKs' settings, else Amazon's own. A bucket's
@@ -21,6 +22,10 @@ struct s3_target {
  * Returns 0 (release with s3_target_free), or -errno with words for it in PROBLEM. */
 int s3_target_find(struct s3_target *out, struct aws *aws, const struct config *config,
 		   char problem[S3_TARGET_PROBLEM_SIZE]);
+
+/* The same for the bucket in REGION, whatever is set. */
+int s3_target_in(struct s3_target *out, struct aws *aws, const struct config *config,
+		 const char *region);
 void s3_target_free(struct s3_target *target);
 
 /* The endpoint's host, the bucket and the prefix, as far as CONFIG and ENVIRONMENT tell and without what

@@ -16,7 +16,7 @@
 #include "upload/url.h"
 
 #define HASH_BYTES 32
-#define HEX_SIZE   (2 * HASH_BYTES + 1)
+#define HEX_SIZE   SIGV4_HASH_SIZE
 #define DATE_SIZE  17 /* 20261121T021000Z */
 
 static void hex(char out[HEX_SIZE], const uint8_t hash[HASH_BYTES])
@@ -25,7 +25,7 @@ static void hex(char out[HEX_SIZE], const uint8_t hash[HASH_BYTES])
 		snprintf(out + 2 * i, 3, "%02x", hash[i]);
 }
 
-static int sha256_hex(char out[HEX_SIZE], const void *data, size_t length)
+int sigv4_hash(char out[SIGV4_HASH_SIZE], const void *data, size_t length)
 {
 	uint8_t hash[HASH_BYTES];
 
@@ -64,7 +64,7 @@ static int add_headers(struct http_request *request, const struct sigv4 *with, c
 	err = url_parse(&url, text);
 	if (err)
 		return err;
-	err = sha256_hex(hash, request->body ? request->body : "", request->body_length);
+	err = sigv4_hash(hash, request->body ? request->body : "", request->body_length);
 	if (err)
 		return err;
 	if (url.port_written && url.port != (url.https ? 443u : 80u))
@@ -206,7 +206,7 @@ int sigv4_sign(struct http_request *request, const struct sigv4 *with)
 	qsort(request->headers, request->header_count, sizeof(request->headers[0]), by_name);
 	err = canonical_request(&canonical, request);
 	if (!err)
-		err = sha256_hex(hash, canonical.data, canonical.length);
+		err = sigv4_hash(hash, canonical.data, canonical.length);
 	if (!err)
 		err = add_authorization(request, with, date, hash);
 out:

@@ -2,6 +2,7 @@
 #ifndef UPLOAD_SIGV4_H
 #define UPLOAD_SIGV4_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "upload/credentials.h"
@@ -13,6 +14,11 @@ struct sigv4 {
 	const char *service;
 	int64_t now; /* seconds since 1970, as the server sees it */
 };
+
+#define SIGV4_HASH_SIZE 65
+
+/* The SHA-256 of DATA in hexadecimal. Returns 0 or -EIO. */
+int sigv4_hash(char out[SIGV4_HASH_SIZE], const void *data, size_t length);
 
 /* Sign REQUEST, which is complete but for x-amz-date, x-amz-content-sha256 (the body's hash is
  * signed), x-amz-security-token and authorization: these are added. All headers are signed. A

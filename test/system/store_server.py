@@ -1,9 +1,13 @@
 #!/usr/bin/python3
-"""A bucket for the tests that is as strict as it is small: it takes PUT of objects alone, and
-checks the signature, the payload's hash, the clock, and how the path is encoded by itself, from
-"AWS Signature Version 4 for API requests". The key is "tester", its secret "testing".
+"""A bucket for the tests that is as strict as it is small: it takes PUT and HEAD of objects alone,
+and checks the signature, the payload's hash, the clock, and how the path is encoded by itself, from
+"AWS Signature Version 4 for API requests". The key is "tester", its secret "testing". With
+"if-none-match: *" no object takes another's name.
 
-usage: store_server.py [--port N] [--tls CERTIFICATE KEY] [--tls-version 1.2|1.3] FOLDER
+usage: store_server.py [--port N] [--tls CERTIFICATE KEY] [--tls-version 1.2|1.3]
+                       [--redirect STATUS URL] FOLDER
+
+With --redirect nothing is taken: each request is sent on to the same path behind URL.
 
 Prints "ready PORT". Objects become files in FOLDER; each request adds a line to FOLDER.log: the
 number of its connection, its status, and the object's name."""
@@ -73,32 +77,71 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.number = next(self.server.numbers)
         super().setup()
 
-    def put(self):
-        body = self.rfile.read(int(self.headers['Content-Length']))
+    def object(self, method, body):
+        """The file of the object that is asked for."""
         bucket, _, name = self.path.lstrip('/').partition('/')
         plain = urllib.parse.unquote(self.path)
         if urllib.parse.quote(plain, safe='/~') != self.path or '/' in name or not name:
             raise Refused('InvalidURI')
         if bucket != 'reports':
             raise Refused('NoSuchBucket')
-        check_signature('PUT', self.path, self.headers, body)
-        whole = os.path.join(self.server.folder, urllib.parse.unquote(name))
+        check_signature(method, self.path, self.headers, body)
+        return os.path.join(self.server.folder, urllib.parse.unquote(name))
+
+    def put(self, body):
+        whole = self.object('PUT', body)
         with tempfile.NamedTemporaryFile(dir=os.path.dirname(self.server.folder), delete=False) as out:
             out.write(body)
-        os.rename(out.name, whole)
+        if self.headers.get('If-None-Match') == '*':
+            try:
+                os.link(out.name, whole)
+            except FileExistsError:
+                raise Refused('PreconditionFailed') from None
+            finally:
+                os.unlink(out.name)
+        else:
+            os.rename(out.name, whole)
+        self.server.sums[whole] = self.headers.get('x-amz-meta-sha256', '')
 
-    def do_PUT(self):
-        status, code = 200, ''
-        try:
-            self.put()
-        except Refused as refused:
-            status, code = 403, str(refused)
+    def answer(self, status, code='', headers=()):
         answer = f'<Error><Code>{code}</Code></Error>'.encode() if code else b''
         self.server.note(f'{self.number} {status} {self.path.rpartition("/")[2]}')
         self.send_response(status)
-        self.send_header('Content-Length', str(len(answer)))
+        for name, value in headers:
+            self.send_header(name, value)
+        if 'Content-Length' not in dict(headers):
+            self.send_header('Content-Length', str(len(answer)))
         self.end_headers()
-        self.wfile.write(answer)
+        if self.command != 'HEAD':
+            self.wfile.write(answer)
+
+    def sent_on(self):
+        if self.server.redirect:
+            status, url = self.server.redirect
+            self.answer(int(status), 'TemporaryRedirect', [('Location', url + self.path)])
+        return self.server.redirect
+
+    def do_PUT(self):
+        body = self.rfile.read(int(self.headers['Content-Length']))
+        if self.sent_on():
+            return
+        try:
+            self.put(body)
+            self.answer(200)
+        except Refused as refused:
+            self.answer(412 if str(refused) == 'PreconditionFailed' else 403, str(refused))
+
+    def do_HEAD(self):
+        if self.sent_on():
+            return
+        try:
+            whole = self.object('HEAD', b'')
+            self.answer(200, '', [('Content-Length', str(os.path.getsize(whole))),
+                                  ('x-amz-meta-sha256', self.server.sums.get(whole, ''))])
+        except Refused as refused:
+            self.answer(403, str(refused))
+        except FileNotFoundError:
+            self.answer(404)
 
     def log_message(self, *_):
         pass
@@ -111,6 +154,8 @@ class Server(http.server.ThreadingHTTPServer):
         super().__init__(('127.0.0.1', options.port), Handler)
         self.folder = os.path.abspath(options.folder)
         self.numbers = itertools.count(1)
+        self.redirect = options.redirect
+        self.sums = {}
         os.makedirs(self.folder, exist_ok=True)
         self.log = open(self.folder + '.log', 'a', buffering=1)
         self.context = None
@@ -139,6 +184,7 @@ def main():
     parser.add_argument('--port', type=int, default=0)
     parser.add_argument('--tls', nargs=2)
     parser.add_argument('--tls-version')
+    parser.add_argument('--redirect', nargs=2)
     parser.add_argument('folder')
     server = Server(parser.parse_args())
     print('ready', server.server_port, flush=True)

@@ -150,7 +150,9 @@ static const struct {
 	{ 200, "", 0, 1 },
 	{ 403, "<Code>AccessDenied</Code>", -EACCES, 1 },
 	{ 404, "<Code>NoSuchBucket</Code>", -EACCES, 1 },
-	{ 400, "", -EACCES, 1 },
+	{ 400, "", -EACCES, 2 }, /* without the condition */
+	{ 501, "<Code>NotImplemented</Code>", -EACCES, 2 },
+	{ 409, "<Code>ConditionalRequestConflict</Code>", -EAGAIN, 1 },
 	{ 301, "", -EACCES, 1 },
 	{ 307, "", -EACCES, 1 },
 	{ 403, "<Code>SignatureDoesNotMatch</Code>", -EACCES, 2 },
