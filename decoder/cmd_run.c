@@ -100,7 +100,7 @@ static int take_switch(char ***argv)
 
 /* The preload beside this command, as in the build tree, or in the lib directory beside its
  * bin, as installed; else its soname, which the dynamic linker looks up. */
-static int find_preload(char path[PATH_MAX])
+int run_find_preload(char path[PATH_MAX])
 {
 	static const char *const places[] = { "", "../lib/", "../lib64/" };
 	char self[PATH_MAX], tried[2 * PATH_MAX];
@@ -129,7 +129,7 @@ static int set_preload(void)
 	char path[PATH_MAX], *joined;
 	int err;
 
-	err = find_preload(path);
+	err = run_find_preload(path);
 	if (err)
 		return err;
 	if (present && strstr(present, PRELOAD))

@@ -3,6 +3,7 @@
 #ifndef DECODER_COMMANDS_H
 #define DECODER_COMMANDS_H
 
+#include <limits.h>
 #include <stddef.h>
 
 /* What a command returns: the exit status, or COMMAND_HELP to have its help printed. A command
@@ -29,6 +30,7 @@ struct command {
 	size_t own;                                  /* how many tables are its own */
 };
 
+int cmd_doctor(int argc, char **argv);
 int cmd_options(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_summary(int argc, char **argv);
@@ -42,18 +44,22 @@ int cmd_duration(int argc, char **argv);
 int cmd_nativemem(int argc, char **argv);
 int cmd_longpolls(int argc, char **argv);
 
-extern const struct command_option *const summary_options[],
-	*const top_options[],
-		*const collapsed_options[],
-			*const flamegraph_options[],
-				*const lifetimes_options[],
-					*const leaks_options[],
-						*const pprof_options[],
-							*const duration_options[],
-								*const nativemem_options[],
-									*const longpolls_options[],
-										*const options_options[],
-											*const run_options
-												[];
+extern const struct command_option *const summary_options[];
+extern const struct command_option *const top_options[];
+extern const struct command_option *const collapsed_options[];
+extern const struct command_option *const flamegraph_options[];
+extern const struct command_option *const lifetimes_options[];
+extern const struct command_option *const leaks_options[];
+extern const struct command_option *const pprof_options[];
+extern const struct command_option *const duration_options[];
+extern const struct command_option *const nativemem_options[];
+extern const struct command_option *const longpolls_options[];
+extern const struct command_option *const options_options[];
+extern const struct command_option *const run_options[];
+extern const struct command_option *const doctor_options[];
+
+/* Where the preload is that `run` puts into LD_PRELOAD: its path, or its name alone where the dynamic linker
+ * is left to find it. Returns 0, or a status after saying why. */
+int run_find_preload(char path[PATH_MAX]);
 
 #endif
