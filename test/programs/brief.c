@@ -1,5 +1,6 @@
 /* Makes threads that live for MICROSECONDS of CPU time each, one after another, a thousand a
- * second or as fast as they go, for SECONDS from when it is profiled. Prints their CPU seconds. */
+ * second or as fast as they go, until they have used SECONDS of it, from when it is profiled. Prints their
+ * CPU seconds. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -45,14 +46,14 @@ static void wait_for_profiler(void)
 
 int main(int argc, char **argv)
 {
-	uint64_t next_ns, end_ns;
+	uint64_t next_ns, burn_ns;
 	pthread_t thread;
 
 	life_ns = (argc > 1 ? strtoull(argv[1], NULL, 10) : 200) * 1000;
 	wait_for_profiler();
 	next_ns = now_ns(CLOCK_MONOTONIC);
-	end_ns = next_ns + (uint64_t)((argc > 2 ? atof(argv[2]) : 5) * 1e9);
-	while (next_ns < end_ns) {
+	burn_ns = (uint64_t)((argc > 2 ? atof(argv[2]) : 1) * 1e9);
+	while (total_ns < burn_ns) {
 		struct timespec at = { .tv_sec = (time_t)(next_ns / 1000000000u),
 				       .tv_nsec = (long)(next_ns % 1000000000u) };
 

@@ -1,5 +1,6 @@
-/* A program of known shape: two threads burn CPU in two functions, two parts to one, and one
- * sleeps, for SECONDS from when it is profiled. Prints the CPU seconds of each burner. */
+/* A program of known shape: two threads burn SECONDS of CPU each in two functions, two parts to one, and one
+ * sleeps until they have, from when it is profiled. Prints the CPU seconds of each burner and how long
+ * the sleeper slept. What it does so depends on no clock but its own. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -11,7 +12,10 @@
 
 #define NOINLINE __attribute__((noinline))
 
-static uint64_t end_ns;
+static uint64_t burn_ns;
+static int burning = 2;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t burned = PTHREAD_COND_INITIALIZER;
 static pthread_barrier_t done;
 static volatile uint64_t sink;
 
@@ -54,27 +58,36 @@ static void finish(void)
 static void *burner(void *name)
 {
 	pthread_setname_np(pthread_self(), name);
-	while (now_ns(CLOCK_MONOTONIC) < end_ns) {
-		burn_heavy(2000000);
-		burn_light(1000000);
+	/* Many samples long each, so that it matters little on which side of an end one falls. */
+	for (int i = 0; i < 2; i++) {
+		burn_heavy(burn_ns / 3);
+		burn_light(burn_ns / 6);
 	}
 	printf("%s %.3f\n", (char *)name, (double)now_ns(CLOCK_THREAD_CPUTIME_ID) / 1e9);
+	pthread_mutex_lock(&lock);
+	burning--;
+	pthread_cond_signal(&burned);
+	pthread_mutex_unlock(&lock);
 	finish();
 	return NULL;
 }
 
 NOINLINE void wait_long(void)
 {
-	struct timespec step = { .tv_sec = 1 };
-
-	while (now_ns(CLOCK_MONOTONIC) < end_ns)
-		nanosleep(&step, NULL);
+	pthread_mutex_lock(&lock);
+	while (burning)
+		pthread_cond_wait(&burned, &lock);
+	pthread_mutex_unlock(&lock);
 }
 
 static void *sleeper(void *name)
 {
+	uint64_t began_ns;
+
 	pthread_setname_np(pthread_self(), name);
+	began_ns = now_ns(CLOCK_MONOTONIC);
 	wait_long();
+	printf("%s %.3f\n", (char *)name, (double)(now_ns(CLOCK_MONOTONIC) - began_ns) / 1e9);
 	finish();
 	return NULL;
 }
@@ -90,12 +103,11 @@ static void wait_for_profiler(void)
 int main(int argc, char **argv)
 {
 	static char *names[] = { "burner-1", "burner-2", "sleeper" };
-	double seconds = argc > 1 ? atof(argv[1]) : 5;
 	pthread_t thread;
 
+	burn_ns = (uint64_t)((argc > 1 ? atof(argv[1]) : 2) * 1e9);
 	wait_for_profiler();
 	pthread_barrier_init(&done, NULL, 4);
-	end_ns = now_ns(CLOCK_MONOTONIC) + (uint64_t)(seconds * 1e9);
 	for (int i = 0; i < 3; i++)
 		pthread_create(&thread, NULL, i < 2 ? burner : sleeper, names[i]);
 	pthread_barrier_wait(&done);

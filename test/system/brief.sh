@@ -2,10 +2,10 @@
 # Threads that live for less than the kernel's CPU timers can tell count for the CPU time that they
 # use, and where they use it.
 #
-# BRIEF_SECONDS is how long each kind of thread is made.
+# BRIEF_SECONDS is how much CPU time each kind of thread uses.
 . "$(dirname "$0")/agent.inc"
 
-seconds=${BRIEF_SECONDS:-4}
+seconds=${BRIEF_SECONDS:-0.8}
 brief=$(program brief) || exit 1
 
 for life in 200 2000; do
