@@ -39,11 +39,6 @@ int reporters_open(struct reporter **out, const struct config *config)
 	}
 	if (!count)
 		return err;
-	/* A directory alone is written to at once: nothing waits, unless a spool is asked for. */
-	if (count == 1 && !config->s3_bucket && !config->spool_dir) {
-		*out = reporters[0];
-		return 0;
-	}
 	err = queue_open(out, reporters, count, config);
 	if (err) {
 		log_error("no reports are kept for delivery: %s", strerror(-err));

@@ -1,0 +1,56 @@
+#!/bin/bash
+# A disk that is full for a while, LOCAL_DIR being all there is: every report is there in the end. And
+# where it is full of old profiles, these go first.
+. "$(dirname "$0")/agent.inc"
+. test/system/on_command.inc
+
+# In a view of the file system of its own, where it can mount what is full when it likes.
+if [ -z "${FULL_DISK:-}" ]; then
+	unshare -rm true 2>/dev/null || skip "nothing can be mounted here"
+	B=$B FULL_DISK=1 exec unshare -rm "$0"
+fi
+trap 'umount "$work/disk" 2>/dev/null; rm -rf "$work"' EXIT
+program on_command >/dev/null
+
+reports() {
+	find "$work/disk" -name 'on_command_*.jfr' | wc -l
+}
+
+# disk SIZE
+disk() {
+	mkdir -p "$work/disk"
+	mount -t tmpfs -o "size=$1" none "$work/disk" || fail "cannot mount"
+	rm -f "$work/log"
+}
+
+disk 1m
+begin ASPROF_AGENT_LOCAL_DIR="$work/disk"
+tell flush
+[ "$(reports)" -eq 1 ] || fail "$(reports) reports before the disk is full"
+! cat /dev/zero 2>/dev/null >"$work/disk/full" || fail "it does not become full"
+for _ in 1 2 3; do
+	tell flush
+done
+[ "$(reports)" -eq 1 ] || fail "the disk was not full: $(ls -l "$work/disk")"
+rm "$work/disk/full"
+tell flush
+finish
+[ "$(reports)" -eq 6 ] || fail "of 6 reports are there: $(ls "$work/disk"); $(cat "$work/log")"
+logged 'cannot write a profile in .*No space left'
+logged 'are written in .* again'
+echo "all of 6 reports are there, 3 of which met a full disk"
+umount "$work/disk"
+
+# As an earlier process left it, with wider limits.
+disk 1m
+head -c 500000 /dev/zero >"$work/disk/other_1_2020-01-01T00-00-00Z.jfr"
+! cat /dev/zero 2>/dev/null >"$work/disk/other_1_2020-01-01T00-00-01Z.jfr" ||
+	fail "it does not become full"
+begin ASPROF_AGENT_LOCAL_DIR="$work/disk" ASPROF_AGENT_LOCAL_MAX_BYTES=800k
+tell flush
+[ "$(reports)" -eq 1 ] || fail "no report: $(ls -l "$work/disk"); $(cat "$work/log")"
+[ ! -e "$work/disk/other_1_2020-01-01T00-00-00Z.jfr" ] || fail "the oldest is there"
+finish
+[ ! -s "$work/log" ] || fail "it says $(cat "$work/log")"
+echo "the oldest went first"
+umount "$work/disk"
