@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <string.h>
 #include <time.h>
 
 #include "core/clock.h"
@@ -13,6 +14,7 @@
 #include "core/futex.h"
 #include "core/log.h"
 #include "core/own_thread.h"
+#include "core/privileges.h"
 #include "core/random.h"
 #include "core/session.h"
 
@@ -32,6 +34,8 @@ static struct {
 	_Atomic uint32_t state; /* enum phase, STOP; a futex for those who wait for an end */
 	_Atomic uint32_t flushes_asked; /* so often, since the process began */
 	_Atomic uint32_t flushes_done;  /* of these; a futex for those who wait */
+	_Atomic uint32_t follows_asked; /* likewise, for privileges to be given up */
+	_Atomic uint32_t follows_done;
 	_Atomic uint64_t stop_by_ns;
 	const struct engine *_Atomic running_engine;
 } agent;
@@ -62,29 +66,53 @@ static uint64_t first_interval(const struct config *config)
 	return config->s3_bucket ? interval - random_below(interval / 2 + 1) : interval;
 }
 
+static uint64_t sooner(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Returns 0, or -errno as failed() has it: this thread must not do anything any more. */
+static int give_up_what_the_program_has(bool at_once)
+{
+	uint32_t asked = atomic_load(&agent.follows_asked);
+	int err = privileges_follow(at_once);
+
+	if (atomic_exchange(&agent.follows_done, asked) != asked)
+		futex_wake(&agent.follows_done);
+	return err ? failed(err, "cannot give up the privileges that the program gave up: %s",
+			    strerror(-err))
+		   : 0;
+}
+
 /* Sample and report until asked to stop, or until the engine fails. */
 static int loop(struct session *session)
 {
-	uint64_t interval = session->config->reporting_interval_ns, now, service_ns;
+	uint64_t interval = session->config->reporting_interval_ns, now, due_ns;
 	uint64_t tick_ns = clock_monotonic_ns() + first_interval(session->config);
 	uint32_t asked;
 	int err = 0;
 
 	while (!err && !stop_is_asked()) {
 		log_say_kept();
+		err = give_up_what_the_program_has(false);
+		if (err)
+			break;
 		now = clock_monotonic_ns();
-		service_ns = session_service(session, now);
+		due_ns = session_service(session, now);
 		/* One that is asked for while a report is on its way is for the next. */
 		asked = atomic_load(&agent.flushes_asked);
 		if (now >= tick_ns || asked != atomic_load(&agent.flushes_done)) {
-			err = session_report(session);
+			err = give_up_what_the_program_has(true);
+			if (!err)
+				err = session_report(session);
 			/* On the beat; but a beat that was missed is not made up for. */
 			while (tick_ns <= now)
 				tick_ns += interval;
 			answer_flushes(asked);
 			continue;
 		}
-		wake_wait(&agent.wake, tick_ns < service_ns ? tick_ns : service_ns);
+		due_ns = sooner(due_ns, privileges_due_ns());
+		wake_wait(&agent.wake, sooner(due_ns, tick_ns));
 	}
 	return err;
 }
@@ -92,11 +120,20 @@ static int loop(struct session *session)
 /* False when a stop comes first: nothing was touched, and nothing is. */
 static bool wait_out_delay(uint64_t delay_ns)
 {
-	uint64_t until = clock_monotonic_ns() + delay_ns;
+	uint64_t now = clock_monotonic_ns(), until = now + delay_ns;
+	uint64_t look_ns = now + PRIVILEGES_LOOK_NS;
 	uint32_t delayed = AGENT_DELAYED;
+	bool woken = false;
 
-	while (!stop_is_asked() && clock_monotonic_ns() < until) {
-		wake_wait(&agent.wake, until);
+	while (!stop_is_asked() && (now = clock_monotonic_ns()) < until) {
+		if (woken || now >= look_ns) {
+			if (give_up_what_the_program_has(false)) {
+				log_error("%s; profiling is off in this process", failure());
+				return false;
+			}
+			look_ns = privileges_due_ns();
+		}
+		woken = wake_wait(&agent.wake, sooner(until, look_ns));
 		log_say_kept();
 	}
 	return atomic_compare_exchange_strong(&agent.state, &delayed, AGENT_STARTING);
@@ -104,8 +141,10 @@ static bool wait_out_delay(uint64_t delay_ns)
 
 static void profile(struct session *session)
 {
-	int err = session_start(session);
+	int err = give_up_what_the_program_has(true);
 
+	if (!err)
+		err = session_start(session);
 	if (err) {
 		log_error("%s; profiling is off in this process", failure());
 		return;
@@ -120,9 +159,13 @@ static void profile(struct session *session)
 		 session->engine_version);
 	err = loop(session);
 	atomic_store(&agent.running_engine, NULL);
+	if (!err)
+		err = give_up_what_the_program_has(true);
 	if (err)
 		log_error("%s; profiling is off in this process from now on", failure());
-	else
+	if (privileges_follow(false))
+		engine_command(session->with.engine, "stop"); /* it may have a thread, too */
+	else if (!err)
 		session_end(session, atomic_load(&agent.stop_by_ns));
 }
 
@@ -221,6 +264,23 @@ int agent_stop(uint64_t timeout_ns)
 	return err == -ETIMEDOUT ? err : 0;
 }
 
+void agent_follow(uint64_t timeout_ns)
+{
+	uint64_t deadline = clock_monotonic_ns() + timeout_ns;
+	uint32_t number, done;
+	int saved = errno, err = 0;
+
+	if (phase() == AGENT_NONE || own_thread_is())
+		return;
+	privileges_changed();
+	number = atomic_fetch_add(&agent.follows_asked, 1) + 1;
+	wake_up(&agent.wake);
+	while (err != -ETIMEDOUT && phase() != AGENT_NONE &&
+	       (int32_t)(number - (done = atomic_load(&agent.follows_done))) > 0)
+		err = futex_wait_until(&agent.follows_done, done, deadline);
+	errno = saved;
+}
+
 void agent_before_exit(uint64_t timeout_ns)
 {
 	static const struct timespec a_while = { .tv_nsec = 500000 };
@@ -237,8 +297,10 @@ void agent_forget(void)
 	atomic_store(&agent.running_engine, NULL);
 	atomic_store(&agent.state, AGENT_NONE);
 	atomic_store(&agent.flushes_done, atomic_load(&agent.flushes_asked));
+	atomic_store(&agent.follows_done, atomic_load(&agent.follows_asked));
 	engine_answer_forget();
 	engine_calls_forget();
 	log_forget();
 	own_thread_forget();
+	privileges_forget();
 }

@@ -42,6 +42,10 @@ void agent_report_now(void);
  * but may not be gone yet. Async-signal-safe. Returns as above. */
 int agent_stop(uint64_t timeout_ns);
 
+/* The calling thread may have changed what it may do: have the agent thread give up what the program
+ * has given up, and wait for that, TIMEOUT_NS at most. Async-signal-safe, from any thread. */
+void agent_follow(uint64_t timeout_ns);
+
 /* exit(3) was called, and its handlers are about to run. From here on no engine is loaded: the
  * handlers of a library whose constructors still run would pull its data from under it. One that
  * is being loaded or started now is waited for, TIMEOUT_NS at most. */

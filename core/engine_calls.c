@@ -140,6 +140,7 @@ int engine_calls_redirect(const void *inside)
 		{ "pthread_mutex_unlock", (void *)engine_unlock },
 		{ "getenv", (void *)engine_getenv },
 		{ "clock_nanosleep", (void *)engine_sleep },
+		{ "pthread_cond_timedwait", (void *)engine_wait },
 		{ "pthread_kill", (void *)engine_wake },
 	};
 

@@ -8,6 +8,9 @@
 /* clock_nanosleep(2), which engine_wake() ends with EINTR. */
 int engine_sleep(clockid_t clock, int flags, const struct timespec *time, struct timespec *rest);
 
+/* pthread_cond_timedwait(3). */
+int engine_wait(pthread_cond_t *changed, pthread_mutex_t *lock, const struct timespec *time);
+
 /* pthread_kill(3); with SIGIO no signal is sent, but the sleeper is woken, or at once when it goes
  * to sleep the next time. */
 int engine_wake(pthread_t thread, int signo);

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "core/kernel.h"
+
 #define SIGSET_BYTES 8
 
 bool memory_probe(uintptr_t address)
@@ -12,7 +14,7 @@ bool memory_probe(uintptr_t address)
 	/* The set is read before the operation, which there is none of, is looked at: EFAULT when
 	 * it cannot be read, else EINVAL. Nothing is changed. */
 	address &= ~(uintptr_t)(SIGSET_BYTES - 1);
-	return arch_syscall4(SYS_rt_sigprocmask, -1, (long)address, 0, SIGSET_BYTES) == -EINVAL;
+	return kernel_call4(SYS_rt_sigprocmask, -1, (long)address, 0, SIGSET_BYTES) == -EINVAL;
 }
 
 /* Not by memcpy(3): a sanitizer's looks at what it holds about the address first, and that is not
@@ -38,10 +40,9 @@ long memory_copy_places(void *data, size_t size, const struct iovec *places, siz
 {
 	struct iovec to = { .iov_base = data, .iov_len = size };
 	/* The thread's own number: that of the process has no memory once the main thread ended. */
-	long self = arch_syscall4(SYS_gettid, 0, 0, 0, 0);
+	long self = kernel_call4(SYS_gettid, 0, 0, 0, 0);
 
-	return arch_syscall6(SYS_process_vm_readv, self, (long)&to, 1, (long)places, (long)count,
-			     0);
+	return kernel_call6(SYS_process_vm_readv, self, (long)&to, 1, (long)places, (long)count, 0);
 }
 
 long memory_copy_some(void *data, uintptr_t address, size_t size)

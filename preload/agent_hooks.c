@@ -20,6 +20,9 @@
  * becomes as short as is waited for. */
 #define THREAD_GONE_SOON_NS 10000000u
 
+/* How long the program waits until the agent's thread has given up what it has given up itself. */
+#define FOLLOWED_NS 200000000u
+
 static void on_process_exiting(enum exiting how)
 {
 	(void)how;
@@ -57,6 +60,11 @@ static bool on_namespace_change(void)
 static void on_privilege_change(void)
 {
 	end_threads(THREAD_GONE_SOON_NS);
+}
+
+static void on_privileges_changed(void)
+{
+	agent_follow(FOLLOWED_NS);
 }
 
 static bool on_sandbox(bool armed)
@@ -110,6 +118,7 @@ const struct interpose_hooks agent_hooks = {
 	.exec_failed = on_exec_failed,
 	.before_namespace_change = on_namespace_change,
 	.before_privilege_change = on_privilege_change,
+	.after_privilege_change = on_privileges_changed,
 	.before_sandbox = on_sandbox,
 	.signal_claimed = on_signal_claimed,
 };

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "core/fd.h"
+#include "core/privileges.h"
 #include "upload/http_ca.h"
 #include "upload/url.h"
 
@@ -129,7 +130,7 @@ static int look_at_stop(void *arg, curl_off_t a, curl_off_t b, curl_off_t c, cur
 	(void)b;
 	(void)c;
 	(void)d;
-	return self->stop && atomic_load(self->stop);
+	return (self->stop && atomic_load(self->stop)) || privileges_follow(false);
 }
 
 /* curl would open the file itself, without close-on-exec. */

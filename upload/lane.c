@@ -9,6 +9,7 @@
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/own_thread.h"
+#include "core/privileges.h"
 #include "core/random.h"
 
 #define SECOND_NS 1000000000ull
@@ -134,15 +135,28 @@ static void deliver_held(struct lane *lane, struct held *held)
 	}
 }
 
+/* False when END_NS came first. */
+static bool wait_until(struct lanes *lanes, uint64_t end_ns)
+{
+	struct timespec end = { .tv_sec = (time_t)(end_ns / SECOND_NS),
+				.tv_nsec = (long)(end_ns % SECOND_NS) };
+
+	if (end_ns == UINT64_MAX)
+		return !pthread_cond_wait(&lanes->changed, &lanes->lock);
+	return !pthread_cond_timedwait(&lanes->changed, &lanes->lock, &end);
+}
+
 void lanes_wait(struct lanes *lanes, uint64_t when_ns)
 {
-	struct timespec when = { .tv_sec = (time_t)(when_ns / SECOND_NS),
-				 .tv_nsec = (long)(when_ns % SECOND_NS) };
+	uint64_t due_ns = privileges_due_ns();
 
-	if (when_ns == UINT64_MAX)
-		pthread_cond_wait(&lanes->changed, &lanes->lock);
-	else
-		pthread_cond_timedwait(&lanes->changed, &lanes->lock, &when);
+	/* A thread that waits may do no more than the program, either. */
+	while (due_ns < when_ns && !wait_until(lanes, due_ns)) {
+		privileges_follow(false);
+		due_ns = privileges_due_ns();
+	}
+	if (due_ns >= when_ns)
+		wait_until(lanes, when_ns);
 }
 
 /* The other lanes pass over what one holds. */
@@ -168,6 +182,8 @@ static void *run_lane(void *argument)
 			lanes_wait(lanes, lane->busy ? UINT64_MAX : lane->next_ns);
 			continue;
 		}
+		if (privileges_follow(true))
+			break;
 		if (!take(lanes, lane->bit, held)) {
 			deliver_held(lane, held);
 			look_again(lanes);

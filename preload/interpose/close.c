@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <sys/socket.h>
 
-#include "engine/unwind_arch.h"
+#include "core/kernel.h"
 #include "preload/interpose/real.h"
 #include "preload/interpose/sample.h"
 #include "preload/interpose/transfer.h"
@@ -23,13 +23,13 @@ static COLD bool hold_samples(int fd, uint64_t *blocked)
 		errno = saved;
 	if (!linger.l_onoff || !linger.l_linger)
 		return false;
-	return !arch_syscall4(SYS_rt_sigprocmask, SIG_BLOCK, (long)&signals, (long)blocked,
-			      sizeof(signals));
+	return !kernel_call4(SYS_rt_sigprocmask, SIG_BLOCK, (long)&signals, (long)blocked,
+			     sizeof(signals));
 }
 
 static COLD void let_samples(const uint64_t *blocked)
 {
-	arch_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, (long)blocked, 0, sizeof(*blocked));
+	kernel_call4(SYS_rt_sigprocmask, SIG_SETMASK, (long)blocked, 0, sizeof(*blocked));
 }
 
 /* The value of CALL, which closes FD. */

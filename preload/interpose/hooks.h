@@ -41,6 +41,9 @@ struct interpose_hooks {
 	 * must be ended before this returns. */
 	void (*before_privilege_change)(void);
 
+	/* The calling thread, and no other, may have given up privileges by a system call. */
+	void (*after_privilege_change)(void);
+
 	/* The program is about to enter a seccomp sandbox. True when nothing may be called there
 	 * that the program does not call; the agent's threads, if this process is ARMED, must have
 	 * ended then, and the end of the process will not be told. */

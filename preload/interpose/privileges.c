@@ -1,7 +1,10 @@
 /* Interposes the calls by which a thread goes on with privileges that are its own: capabilities are
  * of a thread, and users and groups should be of a process. glibc changes those in every thread, and
  * aborts when some thread may not; so none of the agent's may be there. */
+#include "preload/interpose/privileges.h"
+
 #include <stdarg.h>
+#include <sys/syscall.h>
 
 #include "preload/interpose/hooks.h"
 #include "preload/interpose/real.h"
@@ -13,6 +16,56 @@ static void end_agent(void)
 
 	if (hooks && exit_is_armed())
 		hooks->before_privilege_change();
+}
+
+static void tell(void)
+{
+	const struct interpose_hooks *hooks = hooks_get();
+
+	if (hooks && exit_is_armed())
+		hooks->after_privilege_change();
+}
+
+static void before_prctl(long option, long first)
+{
+	if (option == PR_SET_SECUREBITS || (option == PR_SET_KEEPCAPS && first))
+		end_agent();
+	else if (option == PR_SET_SECCOMP)
+		sandbox_ahead();
+}
+
+static void after_prctl(long option)
+{
+	if (option == PR_CAPBSET_DROP || option == PR_CAP_AMBIENT || option == PR_SET_NO_NEW_PRIVS)
+		tell();
+}
+
+void privileges_before_call(long number, long first, long second)
+{
+	if (number == SYS_capset)
+		end_agent();
+	else if (number == SYS_prctl)
+		before_prctl(first, second);
+}
+
+/* Users and groups, of one thread: those of the agent can do the same. */
+void privileges_after_call(long number, long first)
+{
+	switch (number) {
+	case SYS_setuid:
+	case SYS_setgid:
+	case SYS_setreuid:
+	case SYS_setregid:
+	case SYS_setresuid:
+	case SYS_setresgid:
+	case SYS_setfsuid:
+	case SYS_setfsgid:
+	case SYS_setgroups:
+		tell();
+		break;
+	case SYS_prctl:
+		after_prctl(first);
+	}
 }
 
 EXPORT int capset(void *header, const void *data)
@@ -27,14 +80,14 @@ EXPORT int prctl(int option, ...)
 {
 	unsigned long arguments[4];
 	va_list list;
+	int result;
 
 	va_start(list, option);
 	for (size_t i = 0; i < 4; i++)
 		arguments[i] = va_arg(list, unsigned long);
 	va_end(list);
-	if (option == PR_SET_SECUREBITS || (option == PR_SET_KEEPCAPS && arguments[0]))
-		end_agent();
-	else if (option == PR_SET_SECCOMP)
-		sandbox_ahead();
-	return REAL(prctl)(option, arguments[0], arguments[1], arguments[2], arguments[3]);
+	before_prctl(option, (long)arguments[0]);
+	result = REAL(prctl)(option, arguments[0], arguments[1], arguments[2], arguments[3]);
+	after_prctl(option);
+	return result;
 }

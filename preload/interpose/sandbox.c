@@ -9,6 +9,7 @@
 
 #include "preload/interpose/fatal.h"
 #include "preload/interpose/hooks.h"
+#include "preload/interpose/privileges.h"
 #include "preload/interpose/real.h"
 #include "preload/interpose/wait_raw.h"
 
@@ -59,11 +60,16 @@ EXPORT long any_syscall(long number, long a, long b, long c, long d, long e,
 
 EXPORT long any_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
+	long result;
+
 	if (__builtin_expect(number == SYS_seccomp, 0) &&
 	    (a == SECCOMP_SET_MODE_STRICT || a == SECCOMP_SET_MODE_FILTER))
 		sandbox_ahead();
 	if (__builtin_expect(wait_raw_is(number), 0))
 		return again_value(wait_raw((const long[AGAIN_LONGS]){ number, a, b, c, d, e, f }),
 				   errno);
-	return forward(number, a, b, c, d, e, f);
+	privileges_before_call(number, a, b);
+	result = forward(number, a, b, c, d, e, f);
+	privileges_after_call(number, a);
+	return result;
 }

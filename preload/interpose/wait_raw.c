@@ -1,4 +1,5 @@
 /* Calls that wait, made by syscall(2), and by libaio. */
+#include "core/kernel.h"
 #include "preload/interpose/wait_raw.h"
 
 #include <dlfcn.h>
@@ -144,11 +145,11 @@ static bool can_be_written(long place)
 	struct iovec same = { (void *)place, sizeof(struct timespec) };
 	struct timespec copy;
 	struct iovec from = { &copy, sizeof(copy) };
-	long self = arch_syscall4(SYS_gettid, 0, 0, 0, 0), n;
+	long self = kernel_call4(SYS_gettid, 0, 0, 0, 0), n;
 
 	if (!memory_copy(&copy, (uintptr_t)place, sizeof(copy)))
 		return false;
-	n = arch_syscall6(SYS_process_vm_writev, self, (long)&from, 1, (long)&same, 1, 0);
+	n = kernel_call6(SYS_process_vm_writev, self, (long)&from, 1, (long)&same, 1, 0);
 	return n == sizeof(copy) || n == -EPERM || n == -ENOSYS;
 }
 
@@ -225,7 +226,7 @@ long wait_raw(const long given[AGAIN_LONGS])
 	const long *call = strip(given, stripped, &set);
 	struct limit limit = limit_of(call);
 	int64_t start = limit.kind && call[limit.at] ? now_by(limit.clock) : 0;
-	long result = arch_syscall6(call[0], call[1], call[2], call[3], call[4], call[5], call[6]);
+	long result = kernel_call6(call[0], call[1], call[2], call[3], call[4], call[5], call[6]);
 
 	if (__builtin_expect(result == -EINTR, 0) && sample_ended_it(SAMPLE_FRAME) && is_wait(call))
 		result = wait_again(handled, call, &limit, start);

@@ -23,6 +23,7 @@ static const struct interpose_hooks hooks = {
 	.exec_failed = ignore,
 	.before_namespace_change = ignore_namespace_change,
 	.before_privilege_change = ignore,
+	.after_privilege_change = ignore,
 	.before_sandbox = ignore_sandbox,
 	.signal_claimed = signal_claimed,
 };

@@ -1,0 +1,416 @@
+/* What the agent's threads may do: never more than the program. */
+#include "core/privileges.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "core/fd.h"
+#include "core/kernel.h"
+
+/* A process may be in 65,536 groups, which are named here. */
+#define STATUS_FIRST 4096u
+#define STATUS_MAX   (1u << 20)
+
+#define LOOKERS_MAX 16
+
+enum id { REAL, EFFECTIVE, SAVED, OF_FILES, IDS };
+
+/* As /proc has them. */
+enum caps { INHERITABLE, PERMITTED, IN_FORCE, BOUNDING, AMBIENT, CAPS };
+
+struct privileges {
+	uint32_t uids[IDS], gids[IDS];
+	gid_t *groups; /* malloc'd */
+	size_t group_count;
+	uint64_t caps[CAPS];
+	bool no_new;
+	bool gone; /* the thread has ended, and is only still listed */
+};
+
+static _Atomic uint32_t changes; /* so many times the program may have given something up */
+
+/* Threads that look, and whose privileges are no reason for others to keep theirs. */
+static _Atomic pid_t lookers[LOOKERS_MAX];
+
+static __thread struct {
+	bool looks;     /* and stands among the lookers */
+	bool is_nobody; /* there is nothing to look for */
+	int err;        /* what the last look said */
+	uint32_t changes;
+	uint64_t due_ns;
+} mine;
+
+/* A thread of the program that had what we have when the main one had not. */
+static _Atomic pid_t holder;
+
+static void free_privileges(struct privileges *p)
+{
+	free(p->groups);
+	p->groups = NULL;
+}
+
+/* What FD holds, in *TEXT (malloc'd). */
+static int read_all(int fd, char **text)
+{
+	size_t room = STATUS_FIRST, length = 0;
+	char *all = malloc(room), *larger;
+	ssize_t n = 1;
+
+	while (all && (n = read(fd, all + length, room - length - 1)) > 0) {
+		length += (size_t)n;
+		if (length + 1 < room)
+			continue;
+		larger = room < STATUS_MAX ? realloc(all, room *= 2) : NULL;
+		if (!larger)
+			free(all);
+		all = larger;
+	}
+	if (!all)
+		return -ENOMEM;
+	if (n < 0) {
+		n = -errno;
+		free(all);
+		return (int)n;
+	}
+	all[length] = '\0';
+	*text = all;
+	return 0;
+}
+
+static int read_status(pid_t tid, char **text)
+{
+	char path[48];
+	int fd, err;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/status", tid);
+	fd = fd_raise(open(path, O_RDONLY | O_CLOEXEC));
+	if (fd < 0)
+		return fd;
+	err = read_all(fd, text);
+	close(fd);
+	return err;
+}
+
+static void parse_ids(const char *text, uint32_t ids[IDS])
+{
+	char *end = (char *)(uintptr_t)text;
+
+	for (int i = 0; i < IDS; i++)
+		ids[i] = (uint32_t)strtoul(end, &end, 10);
+}
+
+static int parse_groups(const char *text, struct privileges *p)
+{
+	size_t length = strcspn(text, "\n");
+	char *end = (char *)(uintptr_t)text;
+
+	/* Each takes a digit and a space at least. */
+	p->groups = malloc((length / 2 + 1) * sizeof(*p->groups));
+	if (!p->groups)
+		return -ENOMEM;
+	while (end += strspn(end, " \t"), *end >= '0' && *end <= '9')
+		p->groups[p->group_count++] = (gid_t)strtoul(end, &end, 10);
+	return 0;
+}
+
+/* What is said behind NAME in TEXT; NULL when nothing is. */
+static const char *field(const char *text, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (; text; text = strchr(text, '\n') ? strchr(text, '\n') + 1 : NULL)
+		if (!strncmp(text, name, length) && text[length] == ':')
+			return text + length + 1;
+	return NULL;
+}
+
+static int parse(const char *text, struct privileges *p)
+{
+	static const char *const cap_names[CAPS] = { "CapInh", "CapPrm", "CapEff", "CapBnd",
+						     "CapAmb" };
+	const char *uids = field(text, "Uid"), *gids = field(text, "Gid");
+	const char *groups = field(text, "Groups"), *value;
+
+	if (!uids || !gids || !groups)
+		return -EBADMSG;
+	parse_ids(uids, p->uids);
+	parse_ids(gids, p->gids);
+	for (int i = 0; i < CAPS; i++) {
+		value = field(text, cap_names[i]);
+		p->caps[i] = value ? strtoull(value, NULL, 16) : 0; /* some are newer */
+	}
+	value = field(text, "NoNewPrivs");
+	p->no_new = value && strtol(value, NULL, 10);
+	value = field(text, "State");
+	p->gone = value && (value[1] == 'Z' || value[1] == 'X');
+	return parse_groups(groups, p);
+}
+
+static int read_privileges(pid_t tid, struct privileges *p)
+{
+	char *text = NULL;
+	int err = read_status(tid, &text);
+
+	memset(p, 0, sizeof(*p));
+	if (!err)
+		err = parse(text, p);
+	free(text);
+	return err;
+}
+
+static bool has_uid(const struct privileges *p, uint32_t uid)
+{
+	return uid == p->uids[REAL] || uid == p->uids[EFFECTIVE] || uid == p->uids[SAVED] ||
+	       uid == p->uids[OF_FILES];
+}
+
+static bool has_gid(const struct privileges *p, uint32_t gid)
+{
+	for (int i = 0; i < IDS; i++)
+		if (gid == p->gids[i])
+			return true;
+	for (size_t i = 0; i < p->group_count; i++)
+		if (gid == p->groups[i])
+			return true;
+	return false;
+}
+
+/* Whether HE has, or can take back, all that SHE has. */
+static bool covers(const struct privileges *he, const struct privileges *she)
+{
+	if (he->no_new && !she->no_new)
+		return false;
+	/* Who may not change it has no use for it either. */
+	if (she->caps[IN_FORCE] >> CAP_SETPCAP & 1 && she->caps[BOUNDING] & ~he->caps[BOUNDING])
+		return false;
+	for (int i = PERMITTED; i <= IN_FORCE; i++)
+		if (she->caps[i] & ~he->caps[PERMITTED])
+			return false;
+	/* Of no use by themselves, but another program that one executes would have them. */
+	if ((she->caps[INHERITABLE] | she->caps[AMBIENT]) &
+	    ~(he->caps[INHERITABLE] | he->caps[PERMITTED]))
+		return false;
+	for (int i = 0; i < IDS; i++)
+		if (!has_uid(he, she->uids[i]) || !has_gid(he, she->gids[i]))
+			return false;
+	for (size_t i = 0; i < she->group_count; i++)
+		if (!has_gid(he, she->groups[i]))
+			return false;
+	return true;
+}
+
+static bool is_looker(pid_t tid)
+{
+	for (size_t i = 0; i < LOOKERS_MAX; i++)
+		if (atomic_load(&lookers[i]) == tid)
+			return true;
+	return false;
+}
+
+/* Whether thread TID of the program has all that OWN says. In *HERS, where that is NULL still, what
+ * it has: one to go by. */
+static bool thread_covers(pid_t tid, const struct privileges *own, struct privileges *hers,
+			  bool *known)
+{
+	struct privileges p;
+	bool does = !read_privileges(tid, &p) && !p.gone && covers(&p, own);
+
+	if (p.groups && !p.gone && !*known) {
+		*hers = p;
+		*known = true;
+	} else {
+		free_privileges(&p);
+	}
+	return does;
+}
+
+/* Whether some thread of the program has all that OWN says; else *HERS is what the first of them has,
+ * if *KNOWN. */
+static bool program_covers(const struct privileges *own, struct privileges *hers, bool *known)
+{
+	pid_t first = getpid(), last_holder = atomic_load(&holder);
+	struct dirent *entry;
+	bool does = thread_covers(first, own, hers, known);
+	DIR *dir = NULL;
+	int fd = -1;
+
+	if (!does && last_holder)
+		does = !is_looker(last_holder) && thread_covers(last_holder, own, hers, known);
+	if (!does)
+		fd = fd_raise(open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	if (fd >= 0)
+		dir = fdopendir(fd);
+	if (fd >= 0 && !dir)
+		close(fd);
+	while (!does && dir && (entry = readdir(dir))) {
+		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		if (tid <= 0 || tid == first || is_looker(tid))
+			continue;
+		does = thread_covers(tid, own, hers, known);
+		if (does)
+			atomic_store(&holder, tid);
+	}
+	if (dir)
+		closedir(dir);
+	return does;
+}
+
+static void drop_caps(const struct privileges *wanted)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2];
+
+	if (kernel_call4(SYS_capget, (long)&header, (long)data, 0, 0))
+		return;
+	for (int i = 0; i < 2; i++) {
+		data[i].permitted &= (uint32_t)(wanted->caps[PERMITTED] >> 32 * i);
+		data[i].effective &= data[i].permitted;
+		data[i].inheritable &=
+			(uint32_t)((wanted->caps[INHERITABLE] | wanted->caps[PERMITTED]) >> 32 * i);
+	}
+	kernel_call4(SYS_capset, (long)&header, (long)data, 0, 0);
+}
+
+static void drop_sets(const struct privileges *own, const struct privileges *wanted)
+{
+	uint64_t bounding = own->caps[BOUNDING] & ~wanted->caps[BOUNDING];
+	uint64_t ambient = own->caps[AMBIENT] & ~wanted->caps[AMBIENT];
+
+	if (wanted->no_new)
+		kernel_call6(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0);
+	for (int cap = 0; cap < 64; cap++) {
+		if (ambient >> cap & 1)
+			kernel_call6(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_LOWER, cap, 0, 0, 0);
+		if (bounding >> cap & 1)
+			kernel_call6(SYS_prctl, PR_CAPBSET_DROP, cap, 0, 0, 0, 0);
+	}
+}
+
+/* Of the calling thread alone; what fails is seen afterwards. The right to change users goes last. */
+static void take_on(const struct privileges *own, const struct privileges *wanted)
+{
+	drop_sets(own, wanted);
+	kernel_call4(SYS_setgroups, (long)wanted->group_count, (long)wanted->groups, 0, 0);
+	kernel_call4(SYS_setresgid, wanted->gids[REAL], wanted->gids[EFFECTIVE],
+		     wanted->gids[SAVED], 0);
+	kernel_call4(SYS_setfsgid, wanted->gids[OF_FILES], 0, 0, 0);
+	kernel_call4(SYS_setresuid, wanted->uids[REAL], wanted->uids[EFFECTIVE],
+		     wanted->uids[SAVED], 0);
+	kernel_call4(SYS_setfsuid, wanted->uids[OF_FILES], 0, 0, 0);
+	drop_caps(wanted);
+}
+
+/* Nothing to give up, and nothing to take: users and groups are those of every thread. */
+static bool is_nobody(const struct privileges *p)
+{
+	for (int i = 1; i < IDS; i++)
+		if (p->uids[i] != p->uids[REAL] || p->gids[i] != p->gids[REAL])
+			return false;
+	return p->uids[REAL] && !(p->caps[INHERITABLE] | p->caps[PERMITTED] | p->caps[AMBIENT]);
+}
+
+/* Where there is no /proc: capabilities can be asked for. */
+static int look_at_caps(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct own[2], first[2];
+
+	if (kernel_call4(SYS_capget, (long)&header, (long)own, 0, 0))
+		return -EPERM;
+	header.pid = getpid();
+	if (kernel_call4(SYS_capget, (long)&header, (long)first, 0, 0))
+		return -EPERM;
+	for (int i = 0; i < 2; i++)
+		if (own[i].permitted & ~first[i].permitted)
+			return -EPERM;
+	return 0;
+}
+
+static int look(void)
+{
+	struct privileges own = { 0 }, hers = { 0 };
+	bool known = false;
+	int err = read_privileges(gettid(), &own);
+
+	if (err) {
+		err = err == -ENOENT ? look_at_caps() : err;
+		goto out;
+	}
+	mine.is_nobody = is_nobody(&own);
+	if (mine.is_nobody || program_covers(&own, &hers, &known))
+		goto out;
+	if (!known) {
+		err = -ESRCH;
+		goto out;
+	}
+	take_on(&own, &hers);
+	free_privileges(&own);
+	err = read_privileges(gettid(), &own);
+	if (!err && !covers(&hers, &own))
+		err = -EPERM;
+out:
+	free_privileges(&own);
+	free_privileges(&hers);
+	return err;
+}
+
+static void become_looker(void)
+{
+	pid_t none = 0;
+
+	if (mine.looks)
+		return;
+	mine.looks = true;
+	for (size_t i = 0; i < LOOKERS_MAX; i++, none = 0)
+		if (atomic_compare_exchange_strong(&lookers[i], &none, gettid()))
+			return;
+	/* Threads of ours that have ended stand there: the oldest of them goes. */
+	for (size_t i = 1; i < LOOKERS_MAX; i++)
+		atomic_store(&lookers[i - 1], atomic_load(&lookers[i]));
+	atomic_store(&lookers[LOOKERS_MAX - 1], gettid());
+}
+
+int privileges_follow(bool at_once)
+{
+	uint32_t change = atomic_load(&changes);
+	uint64_t now = clock_monotonic_ns();
+	int saved = errno;
+
+	if (!at_once && now < mine.due_ns && change == mine.changes)
+		return mine.err;
+	become_looker();
+	if (!mine.is_nobody)
+		mine.err = look();
+	mine.changes = change;
+	mine.due_ns = mine.is_nobody ? UINT64_MAX : now + PRIVILEGES_LOOK_NS;
+	errno = saved;
+	return mine.err;
+}
+
+uint64_t privileges_due_ns(void)
+{
+	return mine.due_ns;
+}
+
+void privileges_changed(void)
+{
+	atomic_fetch_add(&changes, 1);
+}
+
+void privileges_forget(void)
+{
+	atomic_store(&holder, 0);
+	for (size_t i = 0; i < LOOKERS_MAX; i++)
+		atomic_store(&lookers[i], 0);
+}

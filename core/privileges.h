@@ -1,0 +1,33 @@
+/* What the agent's threads may do: never more than the program.
+ *
+ * Users, groups and capabilities are of a thread, for the kernel. The C library changes them in every
+ * thread, ours included; a program that asks the kernel itself changes its own thread alone, and an
+ * agent that stayed root beside it would be a way back for whoever gets into the program. So our
+ * threads look at the program's, and give up what none of those has any more. */
+#ifndef CORE_PRIVILEGES_H
+#define CORE_PRIVILEGES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A thread of ours looks at least this often, also while it waits for something. */
+#define PRIVILEGES_LOOK_NS 500000000u
+
+/* In a thread of ours, or of an engine: give up what no thread of the program has. Looks AT_ONCE,
+ * else when the last look was that long ago or privileges_changed() was called since. Returns 0; or
+ * -errno when it has more than the program and cannot give it up, or cannot tell: then the thread must
+ * not do anything for the program any more. */
+int privileges_follow(bool at_once);
+
+/* When the calling thread is to look again (monotonic clock): now, where it never has; never, where
+ * there is nothing that could be given up. */
+uint64_t privileges_due_ns(void);
+
+/* The program may have given something up: all that call privileges_follow() look next time.
+ * Async-signal-safe. */
+void privileges_changed(void);
+
+/* In a forked child: no thread of ours is there. */
+void privileges_forget(void);
+
+#endif

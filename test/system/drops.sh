@@ -1,0 +1,24 @@
+#!/bin/bash
+# A program gives up root, by whichever door, and no thread of ours keeps what it has given up; the
+# profiling goes on.
+. "$(dirname "$0")/agent.inc"
+
+[ "$(id -u)" -eq 0 ] || skip "this needs root"
+drops=$(program drops)
+"$drops" call >/dev/null || skip "no right to change the user here"
+chmod 0711 "$work"
+
+for how in library call kernel capabilities; do
+	[ "$("$drops" $how)" = ok ] || fail "$how: fails by itself"
+	for engine in $(engines); do
+		mkdir -m 0777 "$work/reports"
+		out=$(profiled "$work/reports" "$engine" WALL_INTERVAL=10ms \
+			"$drops" $how 2>"$work/err")
+		status=$?
+		[ "$status $out$(cat "$work/err")" = "0 ok" ] ||
+			fail "$engine, $how: status $status, $out, $(cat "$work/err")"
+		[ -n "$(find "$work/reports" -name '*.jfr')" ] || fail "$engine, $how: no report"
+		rm -rf "$work/reports"
+	done
+done
+echo ok

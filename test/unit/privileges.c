@@ -1,0 +1,231 @@
+/* core/privileges: a thread of ours gives up what no thread of the program has any more, and not what
+ * one of them has or can take back. */
+#include "core/privileges.h"
+
+#include <grp.h>
+#include <linux/capability.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "core/kernel.h"
+#include "test/fixtures/suite.h"
+
+#define NOBODY 65534
+
+static sem_t go, done;
+static bool at_once = true;
+
+static struct {
+	int err, no_new;
+	uid_t uid, effective, saved;
+	gid_t gid, group;
+	int groups;
+	uint64_t caps;
+	uint64_t due_ns;
+} seen;
+
+static uint64_t permitted(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2] = { 0 };
+
+	kernel_call4(SYS_capget, (long)&header, (long)data, 0, 0);
+	return data[0].permitted | (uint64_t)data[1].permitted << 32;
+}
+
+/* The agent's thread. */
+static void *follow(void *unused)
+{
+	gid_t saved;
+
+	for (;;) {
+		sem_wait(&go);
+		seen.err = privileges_follow(at_once);
+		getresuid(&seen.uid, &seen.effective, &seen.saved);
+		getresgid(&seen.gid, &saved, &saved);
+		seen.groups = getgroups(1, &seen.group);
+		seen.no_new = prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0);
+		seen.caps = permitted();
+		seen.due_ns = privileges_due_ns();
+		sem_post(&done);
+	}
+	return unused;
+}
+
+static void look(void)
+{
+	sem_post(&go);
+	sem_wait(&done);
+}
+
+/* Here the main thread is the program's. */
+static void set_up(void)
+{
+	pthread_t thread;
+
+	sem_init(&go, 0, 0);
+	sem_init(&done, 0, 0);
+	ck_assert_int_eq(pthread_create(&thread, NULL, follow, NULL), 0);
+	look();
+	ck_assert_int_eq(seen.err, 0);
+	ck_assert_uint_eq(seen.uid, getuid());
+	ck_assert_uint_eq(seen.caps, permitted());
+}
+
+static void drop_user(void)
+{
+	ck_assert_int_eq(kernel_call4(SYS_setgroups, 0, 0, 0, 0), 0);
+	ck_assert_int_eq(kernel_call4(SYS_setresgid, NOBODY, NOBODY, NOBODY, 0), 0);
+	ck_assert_int_eq(kernel_call4(SYS_setresuid, NOBODY, NOBODY, NOBODY, 0), 0);
+}
+
+static void drop_caps(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct none[2] = { 0 };
+
+	ck_assert_int_eq(kernel_call4(SYS_capset, (long)&header, (long)none, 0, 0), 0);
+}
+
+START_TEST(an_ordinary_user_has_nothing_to_give_up)
+{
+	if (!getuid()) /* by the C library: both threads */
+		ck_assert_int_eq(setresuid(NOBODY, NOBODY, NOBODY), 0);
+	look();
+	ck_assert_int_eq(seen.err, 0);
+	ck_assert_uint_eq(seen.uid, getuid());
+	ck_assert_uint_eq(seen.due_ns, UINT64_MAX);
+}
+END_TEST
+
+START_TEST(a_user_is_followed)
+{
+	drop_user();
+	look();
+	ck_assert_int_eq(seen.err, 0);
+	ck_assert(seen.uid == NOBODY && seen.effective == NOBODY && seen.saved == NOBODY);
+	ck_assert_uint_eq(seen.gid, NOBODY);
+	ck_assert_int_eq(seen.groups, 0);
+	ck_assert_uint_eq(seen.caps, 0);
+	/* Then there is nothing left to look for. */
+	look();
+	ck_assert_uint_eq(seen.due_ns, UINT64_MAX);
+}
+END_TEST
+
+START_TEST(capabilities_are_followed)
+{
+	drop_caps();
+	look();
+	ck_assert_int_eq(seen.err, 0);
+	ck_assert_uint_eq(seen.uid, 0);
+	ck_assert_uint_eq(seen.caps, 0);
+}
+END_TEST
+
+START_TEST(groups_are_followed)
+{
+	gid_t groups[] = { 17, 4711 }, fewer[] = { 4711 };
+
+	ck_assert_int_eq(setgroups(2, groups), 0); /* by the C library: both threads */
+	ck_assert_int_eq(kernel_call4(SYS_setgroups, 1, (long)fewer, 0, 0), 0);
+	look();
+	ck_assert_int_eq(seen.err, 0);
+	ck_assert_int_eq(seen.groups, 1);
+	ck_assert_uint_eq(seen.group, 4711);
+	ck_assert_uint_eq(seen.caps, permitted());
+}
+END_TEST
+
+START_TEST(that_no_new_ones_come_is_followed)
+{
+	ck_assert_int_eq(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+	look();
+	ck_assert_int_eq(seen.err, 0);
+	ck_assert_int_eq(seen.no_new, 1);
+	ck_assert_uint_eq(seen.caps, permitted());
+}
+END_TEST
+
+START_TEST(what_can_be_taken_back_is_kept)
+{
+	ck_assert_int_eq(kernel_call4(SYS_setresuid, -1, NOBODY, -1, 0), 0);
+	look();
+	ck_assert_int_eq(seen.err, 0);
+	ck_assert_uint_eq(seen.effective, 0);
+	ck_assert_uint_gt(seen.caps, 0);
+	/* As a leak checker expects it at exit. */
+	ck_assert_int_eq(kernel_call4(SYS_setresuid, -1, 0, -1, 0), 0);
+}
+END_TEST
+
+static sem_t may_end;
+
+static void *keep(void *unused)
+{
+	sem_wait(&may_end);
+	return unused;
+}
+
+/* As of a server that takes on the user of whom it works for, in one thread or in all but one. */
+START_TEST(what_another_thread_has_is_kept)
+{
+	pthread_t thread;
+
+	sem_init(&may_end, 0, 0);
+	ck_assert_int_eq(pthread_create(&thread, NULL, keep, NULL), 0);
+	drop_user();
+	for (int i = 0; i < 2; i++) {
+		look();
+		ck_assert_int_eq(seen.err, 0);
+		ck_assert_uint_eq(seen.uid, 0);
+		ck_assert_uint_gt(seen.caps, 0);
+	}
+	sem_post(&may_end);
+	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+	do /* the kernel may have it still for a moment */
+		look();
+	while (seen.uid == 0 && (usleep(1000), true));
+	ck_assert_int_eq(seen.err, 0);
+	ck_assert_uint_eq(seen.uid, NOBODY);
+	ck_assert_uint_eq(seen.caps, 0);
+}
+END_TEST
+
+/* Told first, then only when it is time. */
+START_TEST(follows_when_told_and_in_time)
+{
+	at_once = false;
+	if (!_i)
+		privileges_changed();
+	drop_user();
+	do
+		look();
+	while (_i && seen.uid == 0 && (usleep(10000), true));
+	ck_assert_int_eq(seen.err, 0);
+	ck_assert_uint_eq(seen.uid, NOBODY);
+}
+END_TEST
+
+int main(void)
+{
+	TCase *tests = tcase_create("all");
+
+	tcase_add_checked_fixture(tests, set_up, NULL);
+	tcase_add_test(tests, an_ordinary_user_has_nothing_to_give_up);
+	if (!getuid() && permitted() >> CAP_SETUID & 1 && permitted() >> CAP_SETPCAP & 1) {
+		tcase_add_loop_test(tests, follows_when_told_and_in_time, 0, 2);
+		tcase_add_test(tests, a_user_is_followed);
+		tcase_add_test(tests, capabilities_are_followed);
+		tcase_add_test(tests, groups_are_followed);
+		tcase_add_test(tests, that_no_new_ones_come_is_followed);
+		tcase_add_test(tests, what_can_be_taken_back_is_kept);
+		tcase_add_test(tests, what_another_thread_has_is_kept);
+	}
+	return suite_run(tests);
+}
