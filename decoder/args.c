@@ -13,6 +13,11 @@
 
 #define AT(field) offsetof(struct args, field)
 
+const struct command_option args_total[] = {
+	{ "--total", NULL, "weigh by time or bytes, not by samples", ARG_FLAG, AT(total) },
+	{ 0 },
+};
+
 const struct command_option args_metrics[] = {
 	{ "--cpu", NULL, "CPU time (the default where it was sampled)", ARG_METRIC, METRIC_CPU },
 	{ "--wall", NULL, "wall-clock time, whether threads ran or waited", ARG_METRIC,
@@ -26,7 +31,6 @@ const struct command_option args_metrics[] = {
 	{ "--objects", NULL, "allocations of Java objects", ARG_METRIC, METRIC_OBJECT },
 	{ "--live-objects", NULL, "Java objects that survived", ARG_METRIC, METRIC_LIVE_OBJECT },
 	{ "--lock", NULL, "waits for contended locks", ARG_METRIC, METRIC_LOCK },
-	{ "--total", NULL, "weigh by time or bytes, not by samples", ARG_FLAG, AT(total) },
 	{ "--raw", NULL, "count a memory sample as one, not by its weight", ARG_NO_FLAG,
 	  AT(weighted) },
 	{ "--tail", "SHARE", "the end of the time, which --leak leaves out (10%)", ARG_RATIO,
@@ -260,8 +264,8 @@ static const struct command_option *find_row(const struct command_option *const 
 static int refuse(const struct args *args, const char *word)
 {
 	static const struct command_option *const shared[] = {
-		args_metrics, args_filters, args_period,  args_sources,
-		args_threads, args_names,   args_reading, NULL,
+		args_metrics, args_total, args_filters, args_period, args_sources,
+		args_threads, args_names, args_reading, NULL,
 	};
 	char *value;
 	const struct command_option *row = find_row(shared, word, &value);

@@ -94,6 +94,7 @@ struct args {
 
 /* The switches that commands share. A command lists those that it honours: another's are refused. */
 extern const struct command_option args_metrics[]; /* what is weighed, and how */
+extern const struct command_option args_total[];
 extern const struct command_option args_filters[]; /* by thread and by frames */
 extern const struct command_option args_thread[];  /* by thread alone */
 extern const struct command_option args_period[];

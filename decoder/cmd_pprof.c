@@ -21,25 +21,30 @@ const struct command_option *const pprof_options[] = {
 	args_renames, args_names,   args_reading, NULL,
 };
 
-/* The columns: for each metric there is, by count, by total, or both. Those of Java's objects give
- * way to the native ones where a recording has both. */
+#define NATIVE (1u << METRIC_MALLOC | 1u << METRIC_LIVE)
+
+/* The columns: for each metric there is, by count, by total, or both, as Go's own profiles have them.
+ * Those that another metric has too give way where a recording has both. */
 static const struct column {
 	enum metric metric;
 	bool total;
 	const char *type, *other_type;
+	uint32_t others;
 } all_columns[] = {
-	{ METRIC_CPU, false, "cpu", NULL },
-	{ METRIC_WALL, false, "wall", NULL },
-	{ METRIC_MALLOC, false, "alloc_objects", NULL },
-	{ METRIC_MALLOC, true, "alloc_space", NULL },
-	{ METRIC_OBJECT, false, "alloc_objects", "java_alloc_objects" },
-	{ METRIC_OBJECT, true, "alloc_space", "java_alloc_space" },
-	{ METRIC_LIVE, false, "inuse_objects", NULL },
-	{ METRIC_LIVE, true, "inuse_space", NULL },
-	{ METRIC_LIVE_OBJECT, false, "inuse_objects", "java_inuse_objects" },
-	{ METRIC_LIVE_OBJECT, true, "inuse_space", "java_inuse_space" },
-	{ METRIC_LOCK, false, "contentions", NULL },
-	{ METRIC_LOCK, true, "delay", NULL },
+	{ METRIC_CPU, false, "samples", NULL, 0 },
+	{ METRIC_CPU, true, "cpu", NULL, 0 },
+	{ METRIC_WALL, false, "samples", "wall_samples", 1u << METRIC_CPU },
+	{ METRIC_WALL, true, "wall", NULL, 0 },
+	{ METRIC_MALLOC, false, "alloc_objects", NULL, 0 },
+	{ METRIC_MALLOC, true, "alloc_space", NULL, 0 },
+	{ METRIC_OBJECT, false, "alloc_objects", "java_alloc_objects", NATIVE },
+	{ METRIC_OBJECT, true, "alloc_space", "java_alloc_space", NATIVE },
+	{ METRIC_LIVE, false, "inuse_objects", NULL, 0 },
+	{ METRIC_LIVE, true, "inuse_space", NULL, 0 },
+	{ METRIC_LIVE_OBJECT, false, "inuse_objects", "java_inuse_objects", NATIVE },
+	{ METRIC_LIVE_OBJECT, true, "inuse_space", "java_inuse_space", NATIVE },
+	{ METRIC_LOCK, false, "contentions", NULL, 0 },
+	{ METRIC_LOCK, true, "delay", NULL, 0 },
 };
 
 #define COLUMNS (sizeof(all_columns) / sizeof(all_columns[0]))
@@ -49,23 +54,25 @@ struct columns {
 	size_t count;
 };
 
-static void choose_columns(struct columns *columns, const struct profile *p, bool total)
+static void choose_columns(struct columns *columns, const struct profile *p)
 {
-	uint32_t there = 0;
+	uint32_t there = 0, totals = 0;
 
 	columns->count = 0;
-	for (uint32_t i = 0; i < p->count; i++)
+	for (uint32_t i = 0; i < p->count; i++) {
 		there |= 1u << p->samples[i].metric;
+		totals |= p->samples[i].total > 0 ? 1u << p->samples[i].metric : 0;
+	}
 	for (size_t i = 0; i < COLUMNS; i++) {
 		struct column column = all_columns[i];
 
 		if (!(there & 1u << column.metric))
 			continue;
-		if (column.other_type && (there & (1u << METRIC_MALLOC | 1u << METRIC_LIVE)))
+		/* Time, where the interval is known. */
+		if (column.total && column.metric <= METRIC_WALL && !(totals & 1u << column.metric))
+			continue;
+		if (there & column.others)
 			column.type = column.other_type;
-		/* Time, where it is asked for and known. */
-		if (total && column.metric <= METRIC_WALL)
-			column.total = true;
 		columns->list[columns->count++] = column;
 	}
 }
@@ -150,34 +157,67 @@ static void write_sample(struct pprof *out, const struct columns *columns, const
 	pprof_flush(out, PPROF_SAMPLE);
 }
 
-/* What `go tool pprof` opens with: time where there is any, else bytes. */
-static int64_t default_type(struct pprof *out, const struct columns *columns)
+/* What `go tool pprof` opens with: the first metric's time or bytes, but what lives before what was
+ * allocated, as in Go's own. */
+static const struct column *default_column(const struct columns *columns)
 {
-	size_t chosen = 0;
+	const struct column *chosen = NULL;
 
-	while (chosen + 1 < columns->count && columns->list[0].metric > METRIC_WALL &&
-	       !columns->list[chosen].total)
-		chosen++;
-	return columns->count ? pprof_string(out, columns->list[chosen].type) : 0;
+	for (size_t i = 0; i < columns->count; i++) {
+		const struct column *column = &columns->list[i];
+
+		if (!chosen || (!chosen->total && chosen->metric == column->metric) ||
+		    (chosen->metric == METRIC_MALLOC && column->metric == METRIC_LIVE))
+			chosen = column;
+	}
+	return chosen;
 }
 
-static void write_all(struct pprof *out, bool total)
+/* The period and what it is counted in: time, bytes of memory, or each event. */
+static void write_period(struct pprof *out, const struct column *column)
+{
+	bool memory = metric_is_memory(column->metric);
+	const char *type = memory ? "space" : column->type,
+		   *unit = memory ? "bytes" : "nanoseconds";
+	int64_t period = out->profile->periods[column->metric];
+
+	if (column->metric == METRIC_LOCK) {
+		type = "contentions";
+		unit = "count";
+		period = 1;
+	}
+	if (period <= 0)
+		return;
+	buf_reset(&out->message);
+	pprof_note(out, proto_int(&out->message, 1, pprof_string(out, type)));
+	pprof_note(out, proto_int(&out->message, 2, pprof_string(out, unit)));
+	pprof_flush(out, PPROF_PERIOD_TYPE);
+	pprof_number(out, PPROF_PERIOD, period);
+}
+
+static void write_all(struct pprof *out)
 {
 	const struct profile *p = out->profile;
+	const struct column *opens;
 	struct columns columns;
 	int64_t comment, type;
 
-	choose_columns(&columns, p, total);
+	choose_columns(&columns, p);
 	write_types(out, &columns);
 	pprof_number_programs(out);
 	for (uint32_t i = 0; i < p->count && !out->err; i++)
 		write_sample(out, &columns, &p->samples[i]);
 	pprof_write_places(out);
 	comment = pprof_string(out, "asprof-agent " ASPROF_AGENT_VERSION);
-	type = default_type(out, &columns);
+	opens = default_column(&columns);
+	type = opens ? pprof_string(out, opens->type) : 0;
+	if (opens)
+		write_period(out, opens);
 	pprof_write_strings(out);
-	pprof_number(out, PPROF_TIME_NS, p->start_ns);
-	pprof_number(out, PPROF_DURATION_NS, p->end_ns - p->start_ns);
+	if (p->start_ns <= p->end_ns) {
+		pprof_number(out, PPROF_TIME_NS, p->start_ns);
+		pprof_number(out, PPROF_DURATION_NS, p->end_ns - p->start_ns);
+	}
 	pprof_number(out, PPROF_COMMENT, comment);
 	pprof_number(out, PPROF_DEFAULT_TYPE, type);
 }
@@ -192,7 +232,7 @@ static int print_pprof(const struct args *args, const struct profile *profile)
 		return COMMAND_FAILED;
 	if (!pprof_open(&out, output.file, profile)) {
 		libraries_read(&out.libraries, args);
-		write_all(&out, args->total);
+		write_all(&out);
 		libraries_free(&out.libraries);
 	}
 	err = pprof_close(&out);

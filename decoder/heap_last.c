@@ -103,6 +103,7 @@ static void put_in(struct heap *h, struct reading *r, const struct period *perio
 	int64_t first, last;
 
 	period_span(period, &h->profile, &r->chunk.header);
+	profile_note_periods(&h->profile, &r->from.settings);
 	if (r->first > r->last)
 		return;
 	first = ticks_to_ns(&r->chunk.header, r->first);

@@ -22,6 +22,8 @@ enum pprof_field {
 	PPROF_STRING = 6,
 	PPROF_TIME_NS = 9,
 	PPROF_DURATION_NS = 10,
+	PPROF_PERIOD_TYPE = 11,
+	PPROF_PERIOD = 12,
 	PPROF_COMMENT = 13,
 	PPROF_DEFAULT_TYPE = 14,
 };
@@ -34,6 +36,7 @@ struct pprof {
 	struct intern mappings; /* see pprof_places.c for these */
 	struct intern functions;
 	struct intern locations;
+	char program[256];  /* by a label, where no frame is in it */
 	struct buf message; /* that is being put together */
 	struct buf inner;   /* a part of it */
 	int err;            /* the first, as -errno: no need to ask before the end */
@@ -58,7 +61,8 @@ void pprof_number(struct pprof *out, enum pprof_field field, int64_t number);
 /* The table of strings, when nothing will ask for another. */
 void pprof_write_strings(struct pprof *out);
 
-/* Give programs the first mappings, as readers take the first for the program. */
+/* Give the program the first mapping, as readers take that for the program: where no frame is in it,
+ * by the name that the recording is labelled with, or that a mapped file has. */
 void pprof_number_programs(struct pprof *out);
 
 /* The number of the location of FRAME, 0 for no stack, and of the frames that it is inlined into. */

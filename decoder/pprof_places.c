@@ -17,11 +17,20 @@ struct mapping {
 	uint32_t module, build_id;
 };
 
+/* The class of a Java method is no file that was mapped. (A frame that is inlined into native code has
+ * a caller.) */
+static bool is_mapped(const struct frame *frame)
+{
+	return frame->module &&
+	       (frame->type == FRAME_NATIVE || frame->type == FRAME_CPP ||
+		frame->type == FRAME_KERNEL || (frame->type == FRAME_INLINED && frame->caller));
+}
+
 static uint32_t mapping_of(struct pprof *out, const struct frame *frame)
 {
 	struct mapping mapping = { frame->module, frame->build_id };
 
-	return frame->module ? intern(&out->mappings, &mapping, sizeof(mapping)) : 0;
+	return is_mapped(frame) ? intern(&out->mappings, &mapping, sizeof(mapping)) : 0;
 }
 
 static uint32_t function_of(struct pprof *out, const struct frame *frame)
@@ -42,9 +51,31 @@ static bool is_program(const char *module)
 	return *module != '[' && !strstr(module, ".so") && strcmp(module, "vdso");
 }
 
-/* The first mapping is the program, to readers: those that are no shared objects come first. */
+/* What the labels call the program: EXECUTABLE, or NAME of the process NAME_PID. Copied to NAME. */
+static void labelled_program(const struct pprof *out, char *name, size_t size)
+{
+	const struct intern *threads = &out->profile->threads;
+	const struct thread_key *thread = intern_key(threads, threads->count ? 1 : 0);
+	const char *labels = intern_text(&out->profile->names, thread->labels);
+	const char *executable = strstr(labels, "executable="), *process = labels;
+	size_t length;
+
+	if (executable)
+		process = executable + strlen("executable=");
+	else if (!strncmp(labels, "process=", 8))
+		process = labels + 8;
+	else
+		process = "";
+	length = strcspn(process, "\n");
+	if (!executable && memrchr(process, '_', length))
+		length = (size_t)((const char *)memrchr(process, '_', length) - process);
+	snprintf(name, size, "%.*s", (int)length, process);
+}
+
 void pprof_number_programs(struct pprof *out)
 {
+	static const struct mapping without_frames = { 0, 0 };
+
 	for (uint32_t id = 1; id <= out->profile->frames.count; id++) {
 		const struct frame *frame = profile_frame(out->profile, id);
 		const char *module = intern_text(&out->profile->names, frame->module);
@@ -52,6 +83,19 @@ void pprof_number_programs(struct pprof *out)
 		if (frame->module && frame->type == FRAME_NATIVE && is_program(module))
 			mapping_of(out, frame);
 	}
+	if (out->mappings.count)
+		return;
+	labelled_program(out, out->program, sizeof(out->program));
+	for (uint32_t id = 1; id <= out->libraries.list.count && !out->program[0]; id++) {
+		const struct library *library = intern_key(&out->libraries.list, id);
+		const char *path = intern_text(&out->libraries.names, library->path);
+
+		if (*path == '/' && is_program(path))
+			snprintf(out->program, sizeof(out->program), "%s", path);
+	}
+	if (!out->program[0])
+		strcpy(out->program, "[unknown program]");
+	intern(&out->mappings, &without_frames, sizeof(without_frames));
 }
 
 /* What readers need not look for any more, by mapping. */
@@ -87,6 +131,8 @@ static void write_mapping(struct pprof *out, uint32_t id, uint8_t facts)
 	const struct library *library = library_of(out, mapping);
 	const char *name = intern_text(&out->profile->names, mapping->module), *build_id = "";
 
+	if (!mapping->module)
+		name = out->program;
 	pprof_note(out, proto_int(&out->message, 1, id));
 	if (library) {
 		name = intern_text(&out->libraries.names, library->path);

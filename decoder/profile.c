@@ -74,6 +74,20 @@ void profile_add(struct profile *p, uint32_t stack, uint32_t thread, uint32_t me
 	p->samples[*slot - 1].total += total;
 }
 
+static void note_period(struct profile *p, enum metric metric, int64_t period)
+{
+	if (period > p->periods[metric])
+		p->periods[metric] = period;
+}
+
+void profile_note_periods(struct profile *p, const struct settings *s)
+{
+	note_period(p, METRIC_CPU, s->cpu_interval_ns);
+	note_period(p, METRIC_WALL, s->wall_interval_ns ? s->wall_interval_ns : s->cpu_interval_ns);
+	note_period(p, METRIC_MALLOC, s->mem_interval);
+	note_period(p, METRIC_LIVE, s->mem_interval);
+}
+
 void profile_span(struct profile *p, int64_t start_ns, int64_t end_ns)
 {
 	if (start_ns < p->start_ns)

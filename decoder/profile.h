@@ -61,6 +61,7 @@ struct profile {
 	uint32_t *slots;
 	uint32_t slot_count;
 	uint64_t chunks;          /* read */
+	int64_t periods[METRICS]; /* between two samples, in the metric's unit; 0: not known */
 	int64_t start_ns, end_ns; /* of them, as far as it was asked for; start > end: none */
 	bool out_of_memory;
 };
@@ -79,6 +80,9 @@ int profile_read(struct profile *profile, const struct args *args, char **files,
 
 /* What has been read into PROFILE is from that time. (Of a chunk: period_span().) */
 void profile_span(struct profile *profile, int64_t start_ns, int64_t end_ns);
+
+/* What SETTINGS say of the periods; the longest of several stays. */
+void profile_note_periods(struct profile *profile, const struct settings *settings);
 
 /* Put all of FROM into INTO. */
 void profile_merge(struct profile *into, const struct profile *from);

@@ -64,6 +64,9 @@ void profile_merge(struct profile *into, const struct profile *from)
 			    s->total);
 	}
 	into->out_of_memory |= !frames || from->out_of_memory;
+	for (unsigned m = 0; m < METRICS; m++)
+		if (from->periods[m] > into->periods[m])
+			into->periods[m] = from->periods[m];
 	into->chunks += from->chunks;
 	profile_span(into, from->start_ns, from->end_ns);
 	free(frames);

@@ -175,6 +175,7 @@ static void read_chunk(struct worker *w, struct feed *feed, struct feed_chunk *f
 	if (chunk.error.what)
 		feed_damage(feed, from, &chunk.error);
 	fold(w, &resolve, &from->settings);
+	profile_note_periods(&w->profile, &from->settings);
 	resolve_close(&resolve);
 	jfr_chunk_close(&chunk);
 }

@@ -80,7 +80,7 @@ while IFS=: read -r command switches; do
 	# What is weighed, and how it is split: for those who weigh.
 	for switch in --cpu --wall --alloc --live --leak --lock --total --threads; do
 		case $command:$switch in
-		pprof:--threads) refused "$command" "$switch" ;;
+		pprof:--threads | pprof:--total) refused "$command" "$switch" ;;
 		top:* | collapsed:* | flamegraph:* | pprof:*)
 			try "$command" "$switch" '' || fail "$command $switch: status $?"
 			[ -s "$work/out" ] || [ -s "$work/err" ] || fail "$command $switch: nothing" ;;

@@ -12,11 +12,12 @@ check() {
 	shift 2
 	unit=minimum
 	[ "${type%_space}" = "$type" ] || unit=B
+	case $type in cpu | wall) unit=ns ;; esac
 	"$agent" pprof "$recording" -o "$work/p.pb.gz" || fail "pprof: status $?"
 	go tool pprof -top -nodecount=0 -nodefraction=0 -unit=$unit \
 		-sample_index="$type" "$work/p.pb.gz" 2>/dev/null |
 		awk 'seen { flat = $1; cum = $4; sub(/^ *[^ ]+ +[^ ]+ +[^ ]+ +[^ ]+ +[^ ]+ +/, "");
-			sub(/ \(inline\)$/, ""); gsub(/B$/, "", flat); gsub(/B$/, "", cum); print $0, flat, cum }
+			sub(/ \(inline\)$/, ""); gsub(/(B|ns)$/, "", flat); gsub(/(B|ns)$/, "", cum); print $0, flat, cum }
 			/ flat%/ { seen = 1 }' | LC_ALL=C sort >"$work/theirs"
 	"$agent" top -n 0 --json "$@" "$recording" | python3 -c '
 import json, sys
@@ -30,16 +31,54 @@ for name, (self, total) in rows.items():
 		fail "$recording $type: $(diff "$work/ours" "$work/theirs" | head -n 6)"
 	echo "$recording $type: $(wc -l <"$work/ours") functions"
 }
-check native cpu --cpu
-check native wall --wall
+check native samples --cpu
+check native wall_samples --wall
+check native cpu --cpu --total
+check native wall --wall --total
 check native alloc_space --alloc
 check native inuse_space --live
-check chunks cpu --cpu
+check chunks samples --cpu
+check chunks cpu --cpu --total
 go tool pprof -raw "$work/p.pb.gz" 2>/dev/null >"$work/raw"
 # The samples of the first column add up to what there is.
 sum=$(awk '/^Locations/ { exit } /^ +[0-9]+ .*: / { n += $1 } END { print n }' "$work/raw")
 [ "$sum" = 780 ] || fail "-raw adds up to $sum samples, not 780"
 grep -q 'thread:\[' "$work/raw" || fail 'no thread labels'
+
+# opens NAME SWITCHES TYPE PERIOD-TYPE PERIOD FILE: how readers find it: types, the one that they open
+# with, the period, and what the program is called.
+opens() {
+	# shellcheck disable=SC2086 # words on purpose
+	"$agent" pprof $2 "$1" -o "$work/p.pb.gz" || fail "pprof $2: status $?"
+	HOME=$work go tool pprof -raw "$work/p.pb.gz" >"$work/raw" 2>/dev/null
+	HOME=$work go tool pprof -top -nodecount=1 "$work/p.pb.gz" 2>/dev/null >"$work/top"
+	sed -n 's/^PeriodType: //p; s/^Period: //p' "$work/raw" | tr '\n' ' ' >"$work/period"
+	sed -n 's/^Type: //p; s/^File: //p' "$work/top" | tr '\n' ' ' >"$work/type"
+	echo "$1 $2: $(cat "$work/period")$(cat "$work/type")$(grep -A 1 '^Samples:' "$work/raw" | tail -n 1)"
+	[ "$(cat "$work/period")" = "$4 $5 " ] || fail "the period, wanted $4 $5"
+	[ "$(cat "$work/type")" = "$6 $3 " ] || fail "the file and type, wanted $6 $3"
+	grep -A 1 '^Samples:' "$work/raw" | grep -Fqw "$7" || fail "the types, wanted $7"
+	grep -q '^Time: 2' "$work/raw" && grep -q '^Duration: ' "$work/raw" || fail 'no time'
+}
+opens test/fixtures/jfr/native.jfr '' cpu 'cpu nanoseconds' 10000000 work \
+	'samples/count cpu/nanoseconds'
+opens test/fixtures/jfr/native.jfr --cpu cpu 'cpu nanoseconds' 10000000 work 'samples/count cpu/nanoseconds'
+opens test/fixtures/jfr/native.jfr --wall wall 'wall nanoseconds' 100000000 work 'samples/count wall/nanoseconds'
+opens test/fixtures/jfr/native.jfr --alloc alloc_space 'space bytes' 65536 work 'alloc_objects/count alloc_space/bytes'
+opens test/fixtures/jfr/native.jfr --live inuse_space 'space bytes' 65536 work 'inuse_objects/count inuse_space/bytes'
+# A Java program is called neither by a class nor by a library; where it is labelled, by the label.
+opens test/fixtures/jfr/java.jfr --cpu cpu 'cpu nanoseconds' 5000000 java 'samples/count cpu/nanoseconds'
+cp test/fixtures/jfr/java.jfr "$work/shop_12_2026-11-21T02-30-00Z.jfr"
+opens "$work/shop_12_2026-11-21T02-30-00Z.jfr" --cpu cpu 'cpu nanoseconds' 5000000 shop 'samples/count cpu/nanoseconds'
+# What is young is left out by --leak alone.
+bytes() {
+	"$agent" pprof "$@" test/fixtures/jfr/native.jfr -o "$work/p.pb.gz" || fail "pprof $*"
+	HOME=$work go tool pprof -top -sample_index=inuse_space -unit=B "$work/p.pb.gz" 2>/dev/null |
+		sed -n 's/.* of \([0-9.e+]*\)B total$/\1/p'
+}
+echo "live $(bytes --live), leak $(bytes --leak --tail 90%), all of it $(bytes --leak --tail 0)"
+[ "$(bytes --leak --tail 90%)" != "$(bytes --live)" ] && [ "$(bytes --leak --tail 0)" = "$(bytes --live)" ] ||
+	fail '--leak leaves nothing out'
 # Labels: thread, and of an upload the process and its tags, as the agent packs them.
 python3 - "$work" test/fixtures/jfr/native.jfr <<'END'
 import sys, zipfile
@@ -55,7 +94,7 @@ labelled() {
 	"$agent" pprof --cpu "$1" -o "$work/labels.pb.gz" || fail "pprof: status $?"
 	go tool pprof -raw "$work/labels.pb.gz" 2>/dev/null |
 		sed '/^Locations/,$d' >"$work/raw"
-	samples=$(grep -Ec '^ +[0-9]+: ' "$work/raw")
+	samples=$(grep -Ec '^ +[0-9][0-9 ]*: ' "$work/raw")
 	with=$(grep -Fc "$2" "$work/raw")
 	echo "$2: on $with of $samples samples"
 	[ "$samples" -gt 0 ] && [ "$samples" = "$with" ] || fail 'some have no label'
