@@ -16,7 +16,7 @@ static off_t heard_up_to;
 
 void doctor_listen(void)
 {
-	char path[64];
+	static char path[64]; /* the log keeps it */
 
 	if (heard < 0)
 		heard = memfd_create("doctor", MFD_CLOEXEC);
