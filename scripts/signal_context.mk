@@ -19,6 +19,7 @@ CFLAGS_engine_cfi_cursor := -fno-stack-protector
 CFLAGS_engine_cfi_rules := -fno-stack-protector
 CFLAGS_preload_interpose_sample := -fno-stack-protector
 CFLAGS_preload_interpose_program_handler := -fno-stack-protector
+CFLAGS_preload_interpose_stream := -fno-stack-protector
 CFLAGS_preload_interpose_again := -fno-stack-protector
 
 # The thread sanitizer that clang links in calls it before it can tell who calls.

@@ -13,6 +13,7 @@
 #include "preload/interpose/altstack.h"
 #include "preload/interpose/context.h"
 #include "preload/interpose/real.h"
+#include "preload/interpose/stream.h"
 
 #define SIGNALS 64
 
@@ -168,7 +169,7 @@ static void on_sample(int signo, siginfo_t *info, void *context)
 	/* async-profiler sets some system calls back to be made again, whatever else came. */
 	if (interrupted && program_is_next(uc)) {
 		CONTEXT_PC(uc) = pc;
-	} else if (interrupted && CONTEXT_PC(uc) == pc) {
+	} else if (interrupted && CONTEXT_PC(uc) == pc && !stream_call_again(uc)) {
 		sample_interrupted = (uintptr_t)CONTEXT_SP(uc);
 		sample_errno = saved;
 	}

@@ -2,6 +2,7 @@
  * without are restarted by the kernel; and where there is no room for all, a signal ends them with
  * a part, which many programs take for an error. */
 #include "preload/interpose/real.h"
+#include "preload/interpose/stream.h"
 #include "preload/interpose/transfer.h"
 
 static void write_part(long call[AGAIN_LONGS], int fd, const void *data, size_t length, long flags)
@@ -100,8 +101,11 @@ EXPORT int connect(int fd, const struct sockaddr *address, socklen_t length)
 
 EXPORT int setsockopt(int fd, int level, int option, const void *value, socklen_t length)
 {
-	if (level == SOL_SOCKET && (option == SO_RCVTIMEO || option == SO_SNDTIMEO))
+	if (level == SOL_SOCKET && (option == SO_RCVTIMEO || option == SO_SNDTIMEO) &&
+	    !__atomic_load_n(&transfer_timeouts, __ATOMIC_RELAXED)) {
+		stream_find_code();
 		__atomic_store_n(&transfer_timeouts, true, __ATOMIC_RELAXED);
+	}
 	if (level == SOL_SOCKET && option == SO_LINGER)
 		__atomic_store_n(&transfer_lingers, true, __ATOMIC_RELAXED);
 	return REAL(setsockopt)(fd, level, option, value, length);

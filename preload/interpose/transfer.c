@@ -7,6 +7,7 @@
 #include "preload/interpose/wait.h"
 
 bool transfer_timeouts;
+__thread uintptr_t transfer_frame;
 
 long transfer_wait(const struct transfer *transfer, int fd, int option)
 {

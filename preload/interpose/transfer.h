@@ -14,6 +14,9 @@
 /* The program has given a socket a timeout. Most never do; their calls cost a load more. */
 extern bool transfer_timeouts;
 
+/* Where a socket may have one: the frame of the function that makes such a call now; 0: none does. */
+extern __thread uintptr_t transfer_frame;
+
 /* It has let a socket linger at its end. */
 extern bool transfer_lingers;
 
@@ -51,9 +54,15 @@ long transfer_call_again(const struct transfer *transfer, const long call[AGAIN_
  * alone has ended it. */
 #define TRANSFER(transfer, call, ...)                                                              \
 	({                                                                                         \
-		__typeof__(call) value_ = (call);                                                  \
+		const uint64_t limited_ = (transfer)->start;                                       \
+		__typeof__(call) value_;                                                           \
 		int error_;                                                                        \
                                                                                                    \
+		if (__builtin_expect(limited_ != 0, 0))                                            \
+			transfer_frame = SAMPLE_FRAME;                                             \
+		value_ = (call);                                                                   \
+		if (__builtin_expect(limited_ != 0, 0))                                            \
+			transfer_frame = 0;                                                        \
 		if (__builtin_expect(value_ == -1, 0) && sample_interrupted_alone(SAMPLE_FRAME)) { \
 			error_ = sample_errno;                                                     \
 			value_ = (__typeof__(value_))again_value(                                  \

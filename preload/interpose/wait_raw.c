@@ -1,5 +1,4 @@
 /* Calls that wait, made by syscall(2), and by libaio. */
-#include "core/kernel.h"
 #include "preload/interpose/wait_raw.h"
 
 #include <dlfcn.h>
@@ -10,6 +9,7 @@
 #include <sys/time.h>
 #include <time.h>
 
+#include "core/kernel.h"
 #include "engine/memory_reader.h"
 #include "preload/interpose/mask.h"
 #include "preload/interpose/real.h"

@@ -433,6 +433,52 @@ static int do_splice(void)
 	return (int)splice(receiver, NULL, pipe_end, NULL, 8, 0);
 }
 
+/* Up to glibc 2.40, and on x86-64 alone, as stream.h says. */
+#if defined(__x86_64__) && !__GLIBC_PREREQ(2, 41)
+#define STREAMS 1
+static FILE *reading, *writing;
+
+static int do_getc(void)
+{
+	int c = getc(reading);
+
+	clearerr(reading);
+	return c;
+}
+
+static int do_fgets(void)
+{
+	char line[8];
+	bool failed = !fgets(line, sizeof(line), reading);
+
+	clearerr(reading);
+	return failed ? -1 : 0;
+}
+
+static int do_getline(void)
+{
+	static char *line;
+	static size_t size;
+	ssize_t result = getline(&line, &size, reading);
+
+	clearerr(reading);
+	return (int)result;
+}
+
+static int do_fwrite(void)
+{
+	bool failed = fwrite("x", 1, 1, writing) != 1;
+
+	clearerr(writing);
+	return failed ? -1 : 0;
+}
+
+static int do_dprintf(void)
+{
+	return dprintf(sender, "%d", 1);
+}
+#endif
+
 static const struct wait {
 	const char *name;
 	int (*call)(void);
@@ -473,6 +519,13 @@ static const struct wait {
 	{ "sendmsg", do_sendmsg, EAGAIN, false },
 	{ "writev", do_writev, EAGAIN, false },
 	{ "splice", do_splice, EAGAIN, false },
+#ifdef STREAMS
+	{ "getc", do_getc, EAGAIN, false },
+	{ "fgets", do_fgets, EAGAIN, false },
+	{ "getline", do_getline, EAGAIN, false },
+	{ "fwrite", do_fwrite, EAGAIN, false },
+	{ "dprintf", do_dprintf, EAGAIN, false },
+#endif
 	{ "io_getevents", do_io_getevents, 0, false },
 	{ "futex by number", raw_futex, ETIMEDOUT, false },
 	{ "futex until by number", raw_futex_until, ETIMEDOUT, false },
@@ -537,6 +590,11 @@ static void set_up(void)
 	sender = sockets[0];
 	CHECK(!setsockopt(receiver, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof(time)));
 	CHECK(!setsockopt(sender, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof(time)));
+#ifdef STREAMS
+	reading = fdopen(receiver, "r");
+	writing = fdopen(sender, "w");
+	CHECK(reading && writing && !setvbuf(writing, NULL, _IONBF, 0));
+#endif
 	/* Fill the socket, so that to send is to wait. */
 	memset(data, 0, sizeof(data));
 	while (send(sender, data, sizeof(data), MSG_DONTWAIT) > 0)
