@@ -91,6 +91,14 @@ static uint64_t age_ms(const struct held *held)
 	return now > held->report.end_ms ? now - held->report.end_ms : 0;
 }
 
+/* Whether another try in a second or two may do: of a network, and of a disk that is full. */
+static bool passes_soon(const struct lane *lane, int err)
+{
+	if (lane->reporter->cancel)
+		return err != -EACCES;
+	return err == -ENOSPC || err == -EDQUOT;
+}
+
 /* What a failed try means for the report and for the next try. */
 static void after_failure(struct lane *lane, struct held *held, int err)
 {
@@ -99,7 +107,7 @@ static void after_failure(struct lane *lane, struct held *held, int err)
 
 	lane->failures++;
 	lane->tried = true;
-	lane->refused = err == -EACCES;
+	lane->refused = !passes_soon(lane, err);
 	lane->next_ns =
 		now + lane_backoff_ns(lane->failures - 1, (uint32_t)random_below(UINT32_MAX));
 	if (lanes->draining)

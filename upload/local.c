@@ -103,20 +103,21 @@ static bool open_shared(struct folder *folder)
 	return true;
 }
 
-static int open_private(struct folder *folder)
+/* QUIET where the same was said before. */
+static int open_private(struct folder *folder, bool quiet)
 {
 	folder->private = true;
 	folder->dir = place_private(&folder->path);
-	if (folder->dir < 0)
+	if (folder->dir < 0 && !quiet)
 		log_error("cannot keep profiles in %s: %s; set " OPTION_PREFIX "LOCAL_DIR",
 			  folder->path ? folder->path : "a directory", place_why_not(folder->dir));
 	return folder->dir < 0 ? folder->dir : 0;
 }
 
-static int open_unasked(struct folder *folder)
+static int open_unasked(struct folder *folder, bool quiet)
 {
 	if (!open_shared(folder))
-		return open_private(folder);
+		return open_private(folder, quiet);
 	folder->private = false;
 	folder->path = strdup(SHARED_DIRECTORY);
 	return folder->path ? 0 : -ENOMEM;
@@ -241,7 +242,7 @@ static int put_in_own(struct local *local, const struct report *report, int err)
 		return own_err;
 	folder_close(own);
 	own->looked_ns = own->held_bytes = 0;
-	if (local->named ? open_private(own) : open_unasked(own)) {
+	if (local->named ? open_private(own, local->said) : open_unasked(own, local->said)) {
 		folder_close(own);
 		return err;
 	}
@@ -315,7 +316,7 @@ int local_reporter_open(struct reporter **out, const struct config *config)
 			local->main.max_bytes = UNASKED_MAX_BYTES;
 	}
 	err = local->named ? open_named(&local->main, config->local_dir)
-			   : open_unasked(&local->main);
+			   : open_unasked(&local->main, false);
 	if (!err)
 		err = name_destination(local);
 	if (err) {

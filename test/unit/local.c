@@ -389,6 +389,37 @@ START_TEST(default_directory)
 }
 END_TEST
 
+/* The process becomes another user's: see also system/drops_root.sh. */
+START_TEST(another_user_has_another_directory)
+{
+	char tmpdir[sizeof(base) + 16], own[PATH_MAX];
+	char *const environment[] = { tmpdir, NULL };
+	struct report report = a_report(5000);
+	bool possible;
+
+	if (geteuid())
+		return;
+	snprintf(tmpdir, sizeof(tmpdir), "TMPDIR=%s", base);
+	snprintf(own, sizeof(own), "%s/asprof-agent-12345", base);
+	ck_assert_int_eq(place_capture(&config, environment), 0);
+	ck_assert_int_eq(chmod(base, 01777), 0);
+	ck_assert_int_eq(chmod(logfile, 0666), 0);
+	possible = _i == 0;
+	if (!possible)
+		ck_assert_int_eq(mkdir(own, 0700), 0); /* somebody else's */
+	open_it();
+	ck_assert_int_eq(seteuid(12345), 0);
+	for (int i = 0; i < 3; i++)
+		ck_assert_int_eq(reporter->deliver(reporter, &report), possible ? 0 : -EACCES);
+	ck_assert_int_eq(seteuid(0), 0);
+	ck_assert_int_eq(count_log("user 12345 cannot write in"), possible);
+	ck_assert_int_eq(count_log("cannot keep profiles in"), !possible);
+	ck_assert_int_eq(count_log("cannot write a profile in"), !possible);
+	strcpy(dir, own);
+	ck_assert_int_eq(count_files(), possible ? 3 : 0);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tcase = tcase_create("local");
@@ -407,6 +438,7 @@ int main(void)
 	tcase_add_test(tcase, full_disk_leaves_nothing);
 	tcase_add_test(tcase, failure_is_said_once);
 	tcase_add_test(tcase, not_a_directory_is_refused);
+	tcase_add_loop_test(tcase, another_user_has_another_directory, 0, 2);
 	tcase_add_loop_test(tcase, default_directory, 0, sizeof(defaults) / sizeof(defaults[0]));
 	return suite_run(tcase);
 }

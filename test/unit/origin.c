@@ -3,6 +3,7 @@
 #include "upload/origin.h"
 
 #include <cjson/cJSON.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include "test/fixtures/a_report.h"
 #include "test/fixtures/suite.h"
 #include "upload/metadata.h"
+#include "upload/s3_target.h"
 
 static char *const pod_here[] = { "POD_NAME=here", NULL };
 static const struct config config = { .tags = "who=deliverer", .profiling_group = "deliverer" };
@@ -145,6 +147,44 @@ START_TEST(what_is_known_is_noted)
 }
 END_TEST
 
+static const struct config destinations[] = {
+	{ .s3_bucket = "b" },
+	{ .s3_bucket = "c" },
+	{ .s3_bucket = "b", .s3_prefix = "p" },
+	{ .s3_bucket = "b", .s3_endpoint = "http://one:1" },
+	{ .s3_bucket = "b", .s3_endpoint = "http://one:2" },
+	{ .s3_bucket = "b", .s3_endpoint = "http://two:1" },
+};
+
+/* Each is another place; and what may be secret in an address is not written down. */
+START_TEST(destinations_differ)
+{
+	static char *const named[] = { "AWS_ENDPOINT_URL=http://one:1", NULL };
+	struct environment none = { NULL }, of_sdk;
+	struct config secret = { .s3_bucket = "b",
+				 .s3_endpoint = "https://user:hush@host/?token=hush" };
+	char *one, *other;
+
+	for (size_t i = 0; i < sizeof(destinations) / sizeof(destinations[0]); i++) {
+		one = s3_destination(&destinations[i], &none);
+		other = s3_destination(&destinations[_i], &none);
+		ck_assert_int_eq(!strcmp(one, other), i == (size_t)_i);
+		free(one);
+		free(other);
+	}
+	ck_assert_int_eq(environment_copy(&of_sdk, named), 0);
+	one = s3_destination(&destinations[0], &of_sdk);
+	other = s3_destination(&destinations[3], &none);
+	ck_assert_str_eq(one, other);
+	free(one);
+	free(other);
+	one = s3_destination(&secret, &none);
+	LACKS(one, "hush");
+	free(one);
+	environment_free(&of_sdk);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tcase = tcase_create("origin");
@@ -154,5 +194,7 @@ int main(void)
 	tcase_add_test(tcase, another_process_is_told_of);
 	tcase_add_test(tcase, what_was_not_known_is_taken_from_where_it_is_true);
 	tcase_add_test(tcase, what_is_known_is_noted);
+	tcase_add_loop_test(tcase, destinations_differ, 0,
+			    sizeof(destinations) / sizeof(destinations[0]));
 	return suite_run(tcase);
 }

@@ -399,6 +399,24 @@ START_TEST(memory_holds_what_it_is_told)
 }
 END_TEST
 
+/* A directory that may not be written to holds no exit up; a full disk may have room in a moment. */
+START_TEST(what_does_not_pass_is_not_waited_for)
+{
+	struct report report = a_report(recently());
+	uint64_t began = clock_monotonic_ns();
+
+	open_queue();
+	a.reporter.cancel = NULL;
+	a.err = _i ? -EROFS : -EACCES;
+	ck_assert_int_eq(queue->deliver(queue, &report), 0);
+	drain_now(20000);
+	ck_assert_uint_lt(clock_monotonic_ns() - began, 10000000000u);
+	ck_assert_int_eq(b.got, 1);
+	queue->close(queue);
+	ck_assert_int_eq(count_log("1 report was not delivered and is lost"), 1);
+}
+END_TEST
+
 START_TEST(dropping_is_said_once)
 {
 	struct report report = a_report(recently());
@@ -433,6 +451,7 @@ int main(void)
 	tcase_add_loop_test(tcase, what_is_forgotten_is_said, 0, 2);
 	tcase_add_test(tcase, what_is_delivered_is_not_said);
 	tcase_add_test(tcase, memory_holds_what_it_is_told);
+	tcase_add_loop_test(tcase, what_does_not_pass_is_not_waited_for, 0, 2);
 	tcase_add_test(tcase, dropping_is_said_once);
 	tcase_set_timeout(tcase, 30);
 	return suite_run(tcase);
