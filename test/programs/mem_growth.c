@@ -1,5 +1,6 @@
-/* Keeps memory of known functions: 16 MiB at first, 60 MiB more as soon as there is a file in the
- * directory that is its argument; ends when there is another. The status tells whether both came. */
+/* Keeps memory of known functions: 16 MiB at first, of which it has a report written into the directory
+ * that is its argument, then 60 MiB more; ends when there is another file. The status tells whether both
+ * came. */
 #include <dirent.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -59,7 +60,7 @@ int main(int argc, char **argv)
 	while (asprof_agent_running && !asprof_agent_running())
 		usleep(10000);
 	keep_before(mib[0]);
-	if (argc < 2 || !wait_for(argv[1], 1))
+	if (argc < 2 || (asprof_agent_flush && asprof_agent_flush()) || !wait_for(argv[1], 1))
 		return 2;
 	keep_sixth(mib[1]);
 	keep_fifth(mib[2]);

@@ -4,6 +4,7 @@
 # neither for being in generated code nor for coming while the program loads its libraries.
 #
 # COMPLETENESS_SECONDS is how much CPU time each program burns, about.
+# Takes long.
 . "$(dirname "$0")/agent.inc"
 
 seconds=${COMPLETENESS_SECONDS:-1}

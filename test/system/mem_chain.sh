@@ -1,6 +1,7 @@
 #!/bin/bash
 # Real programs do what they do bare, sampled with each allocator that is at hand behind us or
 # before us; a program with a malloc of its own is recognised, and unharmed.
+# Takes long.
 . "$(dirname "$0")/mem.inc"
 lib=$B/libasprof_preload.so
 

@@ -2,7 +2,7 @@
 # When what is retained has grown by its share a report goes out before its time, and the log names
 # the five stacks that hold most, the heaviest first.
 . "$(dirname "$0")/mem.inc"
-export ASPROF_AGENT_NATIVE_MEM=1k ASPROF_AGENT_REPORTING_INTERVAL=3s
+export ASPROF_AGENT_NATIVE_MEM=1k # and no report is due in an hour
 
 # Passed when the last function has 18 of its 30 MiB; the first report is what growth is measured by.
 growth=$(program mem_growth) || exit 1
@@ -17,6 +17,4 @@ named=$(sed -n 's/.*NATIVE_MEM_GROWTH: [0-9]* bytes in [0-9]* allocations: \(kee
 
 # By their times the second of the reports, not counting the last one at the end.
 early=$(find "$work/out" -name '*.jfr' -printf '%T@ %p\n' | sort -n | sed -n '2s/^[^ ]* //p')
-"$B/asprof-agent" duration "$early" >"$work/seconds" || fail "unreadable"
-awk '{ exit !($1 < 2.5) }' "$work/seconds" || fail "the report came after $(cat "$work/seconds") s"
 "$B/asprof-agent" top --live "$early" | grep -q keep_second || fail "the report lacks the holders"

@@ -2,6 +2,7 @@
 # Programs that everybody has, plain and under the preload: the same output, word for word, the
 # same messages, exit status and descriptors. The agent runs from the first moment and reports
 # each second, so that all that it does happens while they run.
+# Takes long.
 . "$(dirname "$0")/agent.inc"
 
 mkdir "$work/reports"

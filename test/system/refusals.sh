@@ -1,5 +1,6 @@
 #!/bin/bash
 # What goes wrong is said in one line that names it, and the program is as it would have been.
+# Takes long.
 . "$(dirname "$0")/agent.inc"
 
 cc_library() {

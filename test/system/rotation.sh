@@ -1,6 +1,7 @@
 #!/bin/sh
 # A report each second loses nothing: as many samples as in one file, none without samples, and
 # every file readable by itself.
+# Takes long.
 . "$(dirname "$0")/agent.inc"
 
 seconds=${ROTATION_SECONDS:-3} # of CPU, so that many or more until it ends

@@ -2,6 +2,7 @@
 # From every instruction that programs in C, C++ and Rust execute, a walk comes to the outermost
 # frame of its stack: stubs, handlers, jumps, contexts, threads, libraries that come and go,
 # exceptions. Not sampled, but stepped.
+# Takes long.
 . "$(dirname "$0")/agent.inc"
 
 [ "$(uname -m)" = x86_64 ] || {

@@ -2,6 +2,7 @@
 # Uploads with credentials that expire, from a real security token service, a Ceph gateway's:
 # session tokens, and roles on the word of keys or of an identity provider. The gateway checks a
 # provider's tokens against the keys that the provider publishes.
+# Takes long.
 . "$(dirname "$0")/upload.inc"
 have curl
 # shellcheck disable=SC2034 # ceph.inc looks at it

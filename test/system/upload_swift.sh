@@ -1,5 +1,6 @@
 #!/bin/bash
 # Uploads against a real store: OpenStack Swift with its S3 interface.
+# Takes long.
 . "$(dirname "$0")/upload.inc"
 . "$here/swift.inc"
 . "$here/stores.inc"
