@@ -37,6 +37,7 @@ struct s3 {
 	bool ready, host_known;
 	struct s3_bucket bucket;
 	char doubt[KEY_MAX + 1]; /* a name under which a report may have been put; "": none */
+	int64_t opened;          /* seconds since 1970 */
 	atomic_bool stop;
 };
 
@@ -64,10 +65,11 @@ static int look(struct s3 *s3, const struct s3_request *put, enum there *there)
 	return err;
 }
 
-/* Returns -EEXIST where the name is another report's. */
-static int put_as(struct s3 *s3, const struct s3_request *request)
+/* Where it is DOUBTED whether the report was put there already, the store is asked first. Returns
+ * -EEXIST where the name is another report's. */
+static int put_as(struct s3 *s3, const struct s3_request *request, bool doubted)
 {
-	bool doubted = !strcmp(s3->doubt, request->key), in_doubt;
+	bool in_doubt;
 	struct http_response response = HTTP_RESPONSE_INIT;
 	enum there there;
 	int err = 0;
@@ -111,6 +113,13 @@ static void say_long_key(struct s3 *s3, const struct report *report)
 	s3_bucket_say(&s3->bucket, "long key", line);
 }
 
+/* No answer came to the last try, or an earlier process may not have lived to see one. */
+static bool is_doubted(const struct s3 *s3, const struct report *report, const char *key)
+{
+	return !strcmp(s3->doubt, key) ||
+	       (report->origin && report->end_ms / 1000 < (uint64_t)s3->opened);
+}
+
 /* A name that is taken, though it should be nobody's, is followed by others that are always the same
  * for the same report. */
 static int put(struct s3 *s3, const struct report *report, const struct buf *body)
@@ -132,7 +141,7 @@ static int put(struct s3 *s3, const struct report *report, const struct buf *bod
 			goto out;
 		}
 		request.key = buf_string(&key);
-		err = put_as(s3, &request);
+		err = put_as(s3, &request, is_doubted(s3, report, request.key));
 		named.unique += (uint32_t)strtoul(sha256 + 56, NULL, 16) | 1;
 	}
 	if (err == -EEXIST) {
@@ -256,6 +265,7 @@ int s3_reporter_open_with(struct reporter **out, const struct config *config,
 	s3->http = http;
 	s3->aws.environment = &s3->environment;
 	s3->aws.now = now;
+	s3->opened = now();
 	s3->aws.region = config->s3_region;
 	s3->aws.stop = &s3->stop;
 	s3->bucket.config = config;

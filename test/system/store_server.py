@@ -9,7 +9,7 @@ usage: store_server.py [--port N] [--tls CERTIFICATE KEY] [--tls-version 1.2|1.3
 
 With --redirect nothing is taken: each request is sent on to the same path behind URL.
 
-Prints "ready PORT". Objects become files in FOLDER; each request adds a line to FOLDER.log: the
+Prints "ready PORT". Objects become files in FOLDER; each PUT adds a line to FOLDER.log: the
 number of its connection, its status, and the object's name."""
 
 import argparse
@@ -105,7 +105,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def answer(self, status, code='', headers=()):
         answer = f'<Error><Code>{code}</Code></Error>'.encode() if code else b''
-        self.server.note(f'{self.number} {status} {self.path.rpartition("/")[2]}')
+        if self.command == 'PUT':
+            self.server.note(f'{self.number} {status} {self.path.rpartition("/")[2]}')
         self.send_response(status)
         for name, value in headers:
             self.send_header(name, value)

@@ -5,13 +5,14 @@
 . "$(dirname "$0")/upload.inc"
 . "$here/strict.inc"
 
-# hole.py PORT ACCEPTED: takes connections, and either accepts them and says nothing ever (1), or
-# leaves its queue full, so that the handshakes of others are dropped, as by a firewall (0).
+# hole.py ACCEPTS: takes connections, and either accepts them and says nothing ever (1), or a byte of
+# a header each second (2), or leaves its queue full, so that the handshakes of others are dropped, as
+# by a firewall (0).
 cat >"$work/hole.py" <<'END'
-import socket, sys, time
+import socket, sys, threading, time
 hole = socket.socket()
 hole.bind(('127.0.0.1', 0))
-accepts = sys.argv[1] == '1'
+accepts = sys.argv[1] != '0'
 hole.listen(64 if accepts else 0)
 port = hole.getsockname()[1]
 held = []
@@ -25,9 +26,20 @@ if not accepts:
         except socket.timeout:
             break
 print(port, flush=True)
+def trickle(connection):
+    try:
+        connection.recv(65536)
+        connection.sendall(b'HTTP/1.1 200 OK\r\n')
+        while True:
+            connection.sendall(b'x')
+            time.sleep(1)
+    except OSError:
+        pass
 while True:
     if accepts:
         held.append(hole.accept())
+        if sys.argv[1] == '2':
+            threading.Thread(target=trickle, args=held[-1][:1], daemon=True).start()
     else:
         time.sleep(60)
 END
@@ -77,6 +89,8 @@ mkfifo "$work/stdin"
 hole 1
 delayed 'no answer' exit 1
 delayed 'no answer' SIGTERM 1
+hole 2
+delayed 'a trickle' exit 1
 hole 0
 delayed 'no connection' exit 1
 delayed 'no connection' exit 2

@@ -132,12 +132,18 @@ static void play_script(const struct step *steps)
 	at = 0;
 }
 
-static void expect(int err)
+static void expect_of(uint64_t end_ms, const char *origin, int err)
 {
-	struct report report = a_report(1500000000999);
+	struct report report = a_report(end_ms);
 
 	report.unique = 0x0badcafe;
+	report.origin = origin;
 	ck_assert_int_eq(reporter->deliver(reporter, &report), err);
+}
+
+static void expect(int err)
+{
+	expect_of(1500000000999, NULL, err);
 }
 
 static void expect_end(void)
@@ -292,6 +298,27 @@ START_TEST(asks_before_it_sends_again)
 	play_script(never_got_it);
 	expect(-ECONNREFUSED);
 	expect(0);
+	expect_end();
+}
+END_TEST
+
+/* Out of a spool: it may have been killed after it was sent, and before it was told so. */
+START_TEST(asks_first_for_an_earlier_process)
+{
+	static const struct step steps[] = {
+		{ HEAD, .status = 404 },
+		{ PUT, .status = 200 },
+		{ HEAD, .status = 200, .same = true },
+		{ PUT, .status = 200 }, /* one of this process's own */
+		{ PUT, .status = 200 },
+		{ 0 },
+	};
+
+	play_script(steps);
+	for (int i = 0; i < 2; i++)
+		expect_of(999999999000, "{}", 0);
+	expect_of(1000000000000, "{}", 0);
+	expect_of(999999999000, NULL, 0);
 	expect_end();
 }
 END_TEST
@@ -531,6 +558,7 @@ int main(void)
 	tcase_add_test(tcase, a_name_that_one_may_not_look_at);
 	tcase_add_test(tcase, names_are_not_tried_for_ever);
 	tcase_add_test(tcase, asks_before_it_sends_again);
+	tcase_add_test(tcase, asks_first_for_an_earlier_process);
 	tcase_add_loop_test(tcase, does_without_the_condition, 0,
 			    sizeof(ignorant) / sizeof(ignorant[0]));
 	tcase_add_test(tcase, remembers_only_what_has_helped);
