@@ -30,19 +30,35 @@ static size_t edit_distance(const char *name, const char *known)
 	return row[strlen(known)];
 }
 
-/* The row whose name is nearest to NAME. */
-static void find_nearest(const char *name, struct option_view *nearest)
+/* NAME is KNOWN up to a word: CPU of CPU_INTERVAL, LOG of LOG_LEVEL. */
+static bool is_part(const char *name, const char *known)
 {
-	struct option_view row;
-	size_t distance, best = SIZE_MAX;
+	size_t length = strlen(name), known_length = strlen(known);
+	size_t least = length < known_length ? length : known_length;
 
+	return least > sizeof(OPTION_PREFIX) && !strncmp(name, known, least) &&
+	       (name[least] == '_' || known[least] == '_');
+}
+
+bool option_nearest(const char *name, struct option_view *nearest)
+{
+	size_t distance, best, length = strlen(name);
+	struct option_view row;
+	bool found = false;
+
+	if (length >= OPTION_NAME_MAX)
+		return false;
+	/* A third of the letters may be wrong: with more it might be meant for anything. */
+	best = (length - (sizeof(OPTION_PREFIX) - 1)) / 3 + 1;
 	for (size_t i = 0; option_row(i, &row); i++) {
 		distance = edit_distance(name, row.name);
-		if (distance < best) {
-			best = distance;
-			*nearest = row;
-		}
+		if (distance >= best && (found || !is_part(name, row.name)))
+			continue;
+		best = distance < best ? distance : best;
+		*nearest = row;
+		found = true;
 	}
+	return found;
 }
 
 static void warn_entry(const char *entry)
@@ -52,13 +68,16 @@ static void warn_entry(const char *entry)
 	char name[OPTION_NAME_MAX];
 	struct option_view row;
 
-	if (length >= sizeof(name)) /* the rest cannot make it any nearer */
+	if (length >= sizeof(name))
 		length = sizeof(name) - 1;
 	memcpy(name, entry, length);
 	name[length] = '\0';
 	if (!option_find(name, &row)) {
-		find_nearest(name, &row);
-		log_warn("%s is not known and is ignored; the nearest name is %s", name, row.name);
+		if (option_nearest(name, &row))
+			log_warn("%s is not known and is ignored; the nearest name is %s", name,
+				 row.name);
+		else
+			log_warn("%s is not known and is ignored", name);
 	} else if (*value && !row.built && strcmp(value, row.fallback)) {
 		log_warn("%s is set, but this version cannot do it yet", name);
 	}

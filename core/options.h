@@ -107,6 +107,9 @@ bool option_row(size_t index, struct option_view *view);
 /* The row of NAME (with or without the prefix). False when there is none. */
 bool option_find(const char *name, struct option_view *view);
 
+/* The row whose name is near to NAME, which has the prefix and is none; false where none is. */
+bool option_nearest(const char *name, struct option_view *nearest);
+
 /* Parse VALUE as option NAME (with or without the prefix) would: 0, or -EINVAL with a line in
  * PROBLEM. For command-line switches that end up as variables. */
 int option_check(const char *name, const char *value, char problem[OPTION_PROBLEM_MAX]);

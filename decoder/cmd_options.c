@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/options.h"
 #include "core/show_url.h"
@@ -148,15 +149,58 @@ static void print_man(const struct option_view *row)
 		puts("Not built yet.");
 }
 
+/* NAME=VALUE of the environment, which begins as ours do and is none. Its value is not shown: nobody
+ * knows what it holds. */
+static void print_unknown(const char *name, bool json)
+{
+	struct option_view near;
+	bool known = option_nearest(name, &near);
+
+	if (json) {
+		fputs(",\n  {\"name\": ", stdout);
+		json_string(stdout, name);
+		print_json_pair("nearest", known ? near.name : NULL);
+		fputs(", \"known\": false, \"accepted\": false}", stdout);
+		return;
+	}
+	print_value(name);
+	puts("\n        NOT KNOWN: it is ignored.");
+	if (known)
+		printf("        The nearest name is %s.\n", near.name);
+}
+
+/* Those that are not known; returns their number. */
+static unsigned print_unknowns(bool json)
+{
+	struct option_view row;
+	unsigned count = 0;
+
+	for (char **entry = environ; *entry; entry++) {
+		size_t length = strcspn(*entry, "=");
+		char *name;
+
+		if (strncmp(*entry, OPTION_PREFIX, sizeof(OPTION_PREFIX) - 1))
+			continue;
+		name = strndup(*entry, length);
+		if (name && !option_find(name, &row)) {
+			print_unknown(name, json);
+			count++;
+		}
+		free(name);
+	}
+	return count;
+}
+
 static const struct format {
 	const char *name, *head, *between, *tail;
 	void (*print)(const struct option_view *row);
+	bool here; /* it tells of this environment too */
 } formats[] = {
-	{ "", "", "", "", print_plain },
-	{ "--json", "[\n", ",\n", "\n]\n", print_json },
-	{ "--markdown", "| variable | default | meaning |\n|---|---|---|\n", "", "",
-	  print_markdown },
-	{ "--man", "", "", "", print_man },
+	{ "", "", "", "", print_plain, true },
+	{ "--json", "[\n", ",\n", "\n]\n", print_json, true },
+	{ "--markdown", "| variable | default | meaning |\n|---|---|---|\n", "", "", print_markdown,
+	  false },
+	{ "--man", "", "", "", print_man, false },
 };
 
 static const struct format *find_format(const char *name)
@@ -170,6 +214,7 @@ static const struct format *find_format(const char *name)
 int cmd_options(int argc, char **argv)
 {
 	const struct format *format = find_format(argc > 1 ? argv[1] : "");
+	unsigned wrong = 0, unknown = 0;
 	struct option_view row;
 
 	if (!format || argc > 2) {
@@ -180,7 +225,19 @@ int cmd_options(int argc, char **argv)
 	for (size_t i = 0; option_row(i, &row); i++) {
 		fputs(i ? format->between : "", stdout);
 		format->print(&row);
+		wrong += is_wrong(&row);
 	}
+	if (format->here)
+		unknown = print_unknowns(*format->between);
 	fputs(format->tail, stdout);
-	return COMMAND_OK;
+	if (!format->here || (!wrong && !unknown))
+		return COMMAND_OK;
+	fflush(stdout);
+	if (wrong)
+		say("options: %u value%s not accepted: the agent stays off", wrong,
+		    wrong == 1 ? " is" : "s are");
+	if (unknown)
+		say("options: %u variable%s not known, and ignored", unknown,
+		    unknown == 1 ? " is" : "s are");
+	return wrong ? COMMAND_FAILED : COMMAND_OK;
 }

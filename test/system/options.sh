@@ -37,6 +37,16 @@ printf '%s\n' "$here" | grep -A1 '^ASPROF_AGENT_WALL_INTERVAL=10 parsecs$' | gre
 printf '%s\n' "$here" | grep -q '^ASPROF_AGENT_S3_PROXY=http://proxy:3128/$' || fail "the proxy is not shown"
 printf '%s\n' "$here" | grep -q hush && fail "a secret is shown"
 
+ASPROF_AGENT_CPU_INTERVAL='10 parsecs' "$agent" options >/dev/null 2>&1
+[ $? = 1 ] || fail 'a wrong value is not status 1'
+unknown=$(ASPROF_AGENT_FOO=geheim ASPROF_AGENT_CPU_INTERVL=1ms "$agent" options 2>/dev/null) ||
+	fail 'an unknown name is not status 0, as the agent ignores it'
+echo "$unknown" | grep -A 1 '^ASPROF_AGENT_FOO$' | grep -q 'NOT KNOWN' || fail 'an unknown name is not told'
+echo "$unknown" | grep -A 2 '^ASPROF_AGENT_CPU_INTERVL$' | grep -q 'nearest name is ASPROF_AGENT_CPU_INTERVAL' ||
+	fail 'a near name is not told'
+echo "$unknown" | grep -q 'FORK is near\|nearest name is ASPROF_AGENT_FORK' && fail 'FOO is near FORK'
+echo "$unknown" | grep -q geheim && fail 'the value of an unknown name is shown'
+
 if command -v python3 >/dev/null; then
 	got=$(ASPROF_AGENT_TAGS='a="b\c	' ASPROF_AGENT_LISTEN_TOKEN=hush "$agent" options --json |
 		python3 -c '

@@ -14,8 +14,8 @@ pprof() {
 "$agent" pprof --cpu --symbols "$work/inlined.debug" "$work/profiles" -o "$work/p.pb.gz" 2>/dev/null ||
 	fail 'pprof'
 pprof -raw >"$work/raw"
-pprof -top -nodecount=0 -nodefraction=0 >"$work/top"
-pprof -list '^work::mix$' -source_path=. >"$work/list"
+pprof -sample_index=samples -top -nodecount=0 -nodefraction=0 >"$work/top"
+pprof -sample_index=samples -list '^work::mix$' -source_path=. >"$work/list"
 
 # The mapping: build-id, and all that debug files have brought.
 read -r start _ offset <<-END

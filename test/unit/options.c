@@ -455,10 +455,12 @@ static const struct {
 	{ "ASPROF_AGENT_CPU_INTERVALL=10ms",
 	  "ASPROF_AGENT_CPU_INTERVALL is not known and is ignored; the nearest name is "
 	  "ASPROF_AGENT_CPU_INTERVAL\n" },
-	{ "ASPROF_AGENT_CPU=10ms", "the nearest name is ASPROF_AGENT_" },
+	{ "ASPROF_AGENT_CPU=10ms", "the nearest name is ASPROF_AGENT_CPU_INTERVAL\n" },
+	{ "ASPROF_AGENT_LOG_LEVEL=info", "the nearest name is ASPROF_AGENT_LOG\n" },
+	{ "ASPROF_AGENT_FOO=1", "ASPROF_AGENT_FOO is not known and is ignored\n" },
 	{ "ASPROF_AGENT_WAL_INTERVAL", "the nearest name is ASPROF_AGENT_WALL_INTERVAL\n" },
 	{ "ASPROF_AGENT_S3BUCKET=", "the nearest name is ASPROF_AGENT_S3_BUCKET\n" },
-	{ "ASPROF_AGENT_=", "the nearest name is ASPROF_AGENT_L" },
+	{ "ASPROF_AGENT_=", "ASPROF_AGENT_ is not known and is ignored\n" },
 	{ "ASPROF_AGENT_AN_UNREASONABLY_LONG_NAME_THAT_GOES_ON_AND_ON_AND_ON=1",
 	  "ASPROF_AGENT_AN_UNREASONABLY_LONG_NAME_THAT_GO" },
 	{ "ASPROF_AGENT_SANDBOX=leave", NULL }, /* the default */
