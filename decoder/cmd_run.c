@@ -1,5 +1,5 @@
-/* asprof-agent run: a command under the preload. It becomes the command by exec, so that exit
- * status, signals and the place in the process tree are the command's own. */
+/* asprof-agent run: a command under the preload. It passes signals on, ends as the command ends, and
+ * says then where the profiles are. */
 #include "decoder/commands.h"
 
 #include <errno.h>
@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/options.h"
+#include "decoder/run_wait.h"
 #include "decoder/say.h"
 
 #define PRELOAD "libasprof_preload.so"
@@ -144,6 +145,7 @@ static int set_preload(void)
 
 int cmd_run(int argc, char **argv)
 {
+	struct run_command command;
 	int err;
 
 	(void)argc;
@@ -163,8 +165,11 @@ int cmd_run(int argc, char **argv)
 	err = set_preload();
 	if (err)
 		return err;
-	execvp(*argv, argv);
-	err = errno;
-	say("run: %s: %s", *argv, strerror(err));
-	return err == ENOENT ? RUN_NOT_FOUND : RUN_CANNOT_EXECUTE;
+	err = -run_command_wait(&command, argv);
+	if (err) {
+		say("run: %s: %s", *argv, strerror(err));
+		return err == ENOENT ? RUN_NOT_FOUND : RUN_CANNOT_EXECUTE;
+	}
+	run_report(&command);
+	return run_command_end(&command);
 }

@@ -1,5 +1,6 @@
 #!/bin/sh
-# `asprof-agent run`: what it puts into the environment, and that it becomes the command.
+# `asprof-agent run`: what it puts into the environment, that it ends as the command does, and what it
+# says in the end of where the profiles are.
 set -u
 build=$(cd "${B:-build}" && pwd) || exit 1
 dir=$(mktemp -d) || exit 1
@@ -59,17 +60,52 @@ expect "the user's own setting" 7ms \
 expect "the command's own switches" "-o --cpu" "$("$run" run -- echo -o --cpu)"
 expect "without --" "-o --cpu" "$("$run" run echo -o --cpu)"
 
-# It is the command: status, signal, process, nothing printed.
+# It ends as the command: status, signal; one line of its own on stderr.
 "$run" run -- sh -c 'exit 42'
 expect "status" 42 $?
 (
 	"$run" run -- sh -c 'kill -TERM $$'
 ) 2>/dev/null
 expect "signal" 143 $?
-pids=$(sh -c 'echo $$; exec "$0" run -- sh -c "echo \$\$"' "$run" | uniq | wc -l)
-expect "process: one id before and after" 1 "$pids"
+# What others send to it is the command's; what a terminal sends both have had.
+mkfifo "$dir/ready"
+"$run" run -- sh -c "trap 'exit 9' USR1; echo >\"$dir/ready\"; while :; do sleep 0.05; done" 2>/dev/null &
+pid=$!
+read -r _ <"$dir/ready"
+kill -USR1 $pid
+wait $pid
+expect "a signal passed on" 9 $?
 "$run" run -- true >"$dir/out.txt" 2>"$dir/err"
-[ ! -s "$dir/out.txt" ] && [ ! -s "$dir/err" ] || fail "it prints something by itself"
+[ ! -s "$dir/out.txt" ] || fail "it prints something by itself"
+expect "one line at the end" 1 "$(wc -l <"$dir/err")"
+
+# Where the profiles are, or why there are none: the real library, and files of all kinds.
+# says WORDS STATUS COMMAND...
+says() {
+	words=$1 status=$2
+	shift 2
+	TMPDIR=$dir "$build/asprof-agent" run "$@" >"$dir/out.txt" 2>"$dir/err"
+	expect "$words: status" "$status" $?
+	grep -q -e "^asprof-agent: run: $words" "$dir/err" || fail "wanted '$words', got: $(cat "$dir/err")"
+	expect "$words: one line" 1 "$(wc -l <"$dir/err")"
+}
+export ASPROF_AGENT_START_DELAY=0 ASPROF_AGENT_ENGINE=builtin
+says "1 profile in $dir/profiles\$" 0 --wall 10ms -o "$dir/profiles" -- sleep 0.4
+says "[12] profiles* in $dir/profiles2\$" 7 --wall 10ms -o "$dir/profiles2" -- sh -c "sleep 0.4; exit 7"
+ASPROF_AGENT_START_DELAY=1h says 'no profile of sleep: it ended within ASPROF_AGENT_START_DELAY, 60.0 min$' 0 \
+	-o "$dir/none" -- sleep 0
+ASPROF_AGENT_PROCESS='!sleep' says 'no profile of sleep: ASPROF_AGENT_PROCESS leaves it out$' 0 -- sleep 0
+ASPROF_AGENT_ENABLED=off says 'no profile of sleep: ASPROF_AGENT_ENABLED is off$' 0 -- sleep 0
+echo 'int main(void) { return 3; }' >"$dir/static.c"
+if ${CC:-cc} -static -o "$dir/static" "$dir/static.c" 2>/dev/null; then
+	says "no profile of $dir/static: it is statically linked" 3 -- "$dir/static"
+	printf '#!%s\n' "$dir/static" >"$dir/script"
+	chmod +x "$dir/script"
+	says "no profile of $dir/script: .*statically linked" 3 -- "$dir/script"
+	cp "$dir/static" "$dir/child"
+	says "[12] profiles* in $dir/profiles3" 0 --wall 10ms -o "$dir/profiles3" -- sh -c "$dir/child; sleep 0.4; true"
+fi
+unset ASPROF_AGENT_START_DELAY ASPROF_AGENT_ENGINE
 
 # Errors, as env(1) has them.
 "$run" run -- "$dir/no-such-program" 2>/dev/null
