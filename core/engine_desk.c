@@ -8,6 +8,7 @@
 #include "core/futex.h"
 #include "core/own_fds.h"
 #include "core/own_thread.h"
+#include "core/privileges.h"
 
 /* On the stack of who asks, who waits for it. */
 struct request {
@@ -78,12 +79,13 @@ static void *run(void *opened)
 
 	for (;;) {
 		asked = atomic_load(&desk.asked);
+		privileges_follow(false);
 		if (!take(&newest, (uint32_t)(uintptr_t)opened))
 			return NULL;
 		if (newest)
 			serve_all(newest);
 		else
-			futex_wait(&desk.asked, asked, NULL);
+			futex_wait_until(&desk.asked, asked, privileges_due_ns());
 	}
 }
 

@@ -16,6 +16,7 @@
 #include "core/clock.h"
 #include "core/fd.h"
 #include "core/kernel.h"
+#include "core/own_thread.h"
 
 /* A process may be in 65,536 groups, which are named here. */
 #define STATUS_FIRST 4096u
@@ -214,7 +215,7 @@ static bool is_looker(pid_t tid)
 	for (size_t i = 0; i < LOOKERS_MAX; i++)
 		if (atomic_load(&lookers[i]) == tid)
 			return true;
-	return false;
+	return own_thread_known(tid);
 }
 
 /* Whether thread TID of the program has all that OWN says. In *HERS, where that is NULL still, what
