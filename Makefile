@@ -78,6 +78,7 @@ launcher := $(B)/asprof-agent-launch
 PRELOAD_LDFLAGS := -shared -Wl,--build-id -Wl,-soname,libasprof_preload.so \
 	-Wl,--version-script=preload/exports.map -Wl,--exclude-libs,ALL -Wl,-Bsymbolic \
 	-Wl,--dynamic-list=preload/allocator.list \
+	$(addprefix -Wl$(comma)--wrap=,clock_gettime gettimeofday time nanosleep stat lstat fstat fstatat) \
 	-Wl,-z,relro,-z,now,-z,defs,-z,nodelete,-z,noexecstack -Wl,--gc-sections \
 	-Wl,--hash-style=gnu -Wl,--as-needed
 

@@ -1,8 +1,14 @@
-/* Time, in the three forms that a profiler needs. All are async-signal-safe. */
+/* Time, in the three forms that a profiler needs. All are async-signal-safe, and the kernel's: other
+ * preloads give the program another time (libfaketime), which the kernel, and whom we talk to, do not
+ * go by. */
 #ifndef CORE_CLOCK_H
 #define CORE_CLOCK_H
 
 #include <stdint.h>
+#include <time.h>
+
+/* clock_gettime(2). Returns 0 or -errno; errno is not touched. */
+int clock_read(clockid_t clock, struct timespec *now);
 
 /* Nanoseconds of CLOCK_MONOTONIC and of CLOCK_REALTIME. */
 uint64_t clock_monotonic_ns(void);

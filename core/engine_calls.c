@@ -2,11 +2,14 @@
 #include "core/engine_calls.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 
+#include "core/clock.h"
 #include "core/engine_env.h"
 #include "core/engine_files.h"
 #include "core/engine_sleep.h"
@@ -92,6 +95,37 @@ void engine_calls_forget(void)
 	engine_files_forget();
 }
 
+/* It compares what its clocks say with what the kernel does, so they are the kernel's: another preload
+ * may have others for the program. */
+static int engine_clock_gettime(clockid_t clock, struct timespec *now)
+{
+	int err = clock_read(clock, now);
+
+	if (!err)
+		return 0;
+	errno = -err;
+	return -1;
+}
+
+static int engine_gettimeofday(struct timeval *now, void *zone)
+{
+	uint64_t us = clock_realtime_ns() / 1000;
+
+	(void)zone;
+	*now = (struct timeval){ .tv_sec = (time_t)(us / 1000000),
+				 .tv_usec = (suseconds_t)(us % 1000000) };
+	return 0;
+}
+
+static time_t engine_time(time_t *now)
+{
+	time_t seconds = (time_t)(clock_realtime_ns() / 1000000000u);
+
+	if (now)
+		*now = seconds;
+	return seconds;
+}
+
 int engine_calls_redirect(const void *inside)
 {
 	static const struct import calls[] = {
@@ -141,6 +175,10 @@ int engine_calls_redirect(const void *inside)
 		{ "getenv", (void *)engine_getenv },
 		{ "clock_nanosleep", (void *)engine_sleep },
 		{ "pthread_cond_timedwait", (void *)engine_wait },
+		{ "pthread_cond_signal", (void *)engine_signal },
+		{ "clock_gettime", (void *)engine_clock_gettime },
+		{ "gettimeofday", (void *)engine_gettimeofday },
+		{ "time", (void *)engine_time },
 		{ "pthread_kill", (void *)engine_wake },
 	};
 

@@ -15,6 +15,9 @@
  * async-profiler takes for an interruption, and goes on. */
 static _Atomic uint32_t woken;
 
+/* So many times was signalled what engine_wait() waits for. */
+static _Atomic uint32_t signalled;
+
 static uint64_t ns_of(const struct timespec *time)
 {
 	return (uint64_t)time->tv_sec * 1000000000u + (uint64_t)time->tv_nsec;
@@ -41,25 +44,32 @@ int engine_sleep(clockid_t clock, int flags, const struct timespec *time, struct
 	return EINTR;
 }
 
-/* By the clock that a condition variable has if nobody chose one. */
+/* The one condition that it waits for, by the clock that such have if nobody chose one. All that wait
+ * are told of every signal, as may be at any time. */
 int engine_wait(pthread_cond_t *changed, pthread_mutex_t *lock, const struct timespec *time)
 {
-	uint64_t end_ns = ns_of(time), until_ns;
-	struct timespec until;
+	uint32_t before = atomic_load(&signalled);
+	uint64_t now_ns = clock_realtime_ns(), end_ns = ns_of(time), due_ns;
 	int err;
 
+	(void)changed;
+	end_ns = clock_monotonic_ns() + (end_ns > now_ns ? end_ns - now_ns : 0);
+	pthread_mutex_unlock(lock);
 	do {
 		privileges_follow(false);
-		until_ns = end_ns;
-		if (privileges_due_ns() != UINT64_MAX)
-			until_ns = clock_realtime_ns() + PRIVILEGES_LOOK_NS;
-		if (until_ns > end_ns)
-			until_ns = end_ns;
-		until = (struct timespec){ .tv_sec = (time_t)(until_ns / 1000000000u),
-					   .tv_nsec = (long)(until_ns % 1000000000u) };
-		err = pthread_cond_timedwait(changed, lock, &until);
-	} while (err == ETIMEDOUT && until_ns < end_ns);
-	return err;
+		due_ns = privileges_due_ns();
+		err = futex_wait_until(&signalled, before, due_ns < end_ns ? due_ns : end_ns);
+	} while (err == -ETIMEDOUT && due_ns < end_ns);
+	pthread_mutex_lock(lock);
+	return err == -ETIMEDOUT ? ETIMEDOUT : 0;
+}
+
+int engine_signal(pthread_cond_t *changed)
+{
+	(void)changed;
+	atomic_fetch_add(&signalled, 1);
+	futex_wake(&signalled);
+	return 0;
 }
 
 int engine_wake(pthread_t thread, int signo)

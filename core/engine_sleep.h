@@ -8,8 +8,10 @@
 /* clock_nanosleep(2), which engine_wake() ends with EINTR. */
 int engine_sleep(clockid_t clock, int flags, const struct timespec *time, struct timespec *rest);
 
-/* pthread_cond_timedwait(3). */
+/* pthread_cond_timedwait(3), by the kernel's clock whatever the program's is, and
+ * pthread_cond_signal(3). */
 int engine_wait(pthread_cond_t *changed, pthread_mutex_t *lock, const struct timespec *time);
+int engine_signal(pthread_cond_t *changed);
 
 /* pthread_kill(3); with SIGIO no signal is sent, but the sleeper is woken, or at once when it goes
  * to sleep the next time. */

@@ -6,7 +6,10 @@
 #include "engine/thread_clock.h"
 
 #include <signal.h>
+#include <sys/syscall.h>
 
+#include "core/clock.h"
+#include "core/kernel.h"
 #include "core/random.h"
 
 #ifndef sigev_notify_thread_id
@@ -79,9 +82,15 @@ uint64_t thread_clock_cpu(const struct thread_clock *clock)
 {
 	struct timespec spent;
 
-	if (clock_gettime(cpu_clock(clock->tid), &spent))
+	if (clock_read(cpu_clock(clock->tid), &spent))
 		return 0;
 	return (uint64_t)spent.tv_sec * 1000000000u + (uint64_t)spent.tv_nsec;
+}
+
+/* timer_settime(2). (libfaketime has another one, for timers by the time that it makes up.) */
+static long arm(int timer, int flags, const struct itimerspec *when)
+{
+	return kernel_call4(SYS_timer_settime, timer, flags, (long)when, 0);
 }
 
 /* Set TIMER, made when it is wanted first. */
@@ -100,13 +109,14 @@ static bool set(struct thread_clock *clock, enum thread_timer timer, int flags, 
 		return false;
 	event.sigev_notify_thread_id = clock->tid;
 	if (!clock->has[timer] &&
-	    timer_create(timer == TIMER_CPU ? cpu_clock(clock->tid) : CLOCK_MONOTONIC, &event,
-			 &clock->timers[timer])) {
+	    kernel_call4(SYS_timer_create,
+			 timer == TIMER_CPU ? cpu_clock(clock->tid) : CLOCK_MONOTONIC, (long)&event,
+			 (long)&clock->timers[timer], 0)) {
 		atomic_fetch_add(&all.failures, 1);
 		return false;
 	}
 	clock->has[timer] = true;
-	return !timer_settime(clock->timers[timer], flags, &when, NULL);
+	return !arm(clock->timers[timer], flags, &when);
 }
 
 void thread_clock_start(struct thread_clock *clock, bool born)
@@ -134,7 +144,7 @@ void thread_clock_stop(struct thread_clock *clock)
 	atomic_store(&clock->first_ns, UINT64_MAX);
 	for (int i = 0; i < THREAD_TIMERS; i++) {
 		if (clock->has[i])
-			timer_delete(clock->timers[i]);
+			kernel_call4(SYS_timer_delete, clock->timers[i], 0, 0, 0);
 		clock->has[i] = false;
 	}
 	atomic_store(&clock->under_way, false);
@@ -146,7 +156,7 @@ void thread_clock_disarm(const struct thread_clock *clock)
 
 	for (int i = 0; i < THREAD_TIMERS; i++)
 		if (clock->has[i])
-			timer_settime(clock->timers[i], 0, &never, NULL);
+			arm(clock->timers[i], 0, &never);
 }
 
 uint32_t thread_clock_take(struct thread_clock *clock, uint64_t cpu_ns)

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "core/clock.h"
+#include "core/futex.h"
 #include "core/log.h"
 #include "core/own_thread.h"
 #include "core/privileges.h"
@@ -26,12 +27,6 @@
 
 void lanes_init(struct lanes *lanes)
 {
-	pthread_condattr_t attr;
-
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&lanes->changed, &attr);
-	pthread_condattr_destroy(&attr);
 	pthread_mutex_init(&lanes->lock, NULL);
 }
 
@@ -46,7 +41,6 @@ void lanes_free(struct lanes *lanes)
 {
 	for (size_t i = 0; i < lanes->store_count; i++)
 		lanes->stores[i]->close(lanes->stores[i]);
-	pthread_cond_destroy(&lanes->changed);
 	pthread_mutex_destroy(&lanes->lock);
 }
 
@@ -143,15 +137,22 @@ static void deliver_held(struct lane *lane, struct held *held)
 	}
 }
 
+void lanes_tell(struct lanes *lanes)
+{
+	atomic_fetch_add(&lanes->changes, 1);
+	futex_wake(&lanes->changes);
+}
+
 /* False when END_NS came first. */
 static bool wait_until(struct lanes *lanes, uint64_t end_ns)
 {
-	struct timespec end = { .tv_sec = (time_t)(end_ns / SECOND_NS),
-				.tv_nsec = (long)(end_ns % SECOND_NS) };
+	uint32_t changes = atomic_load(&lanes->changes);
+	int err;
 
-	if (end_ns == UINT64_MAX)
-		return !pthread_cond_wait(&lanes->changed, &lanes->lock);
-	return !pthread_cond_timedwait(&lanes->changed, &lanes->lock, &end);
+	pthread_mutex_unlock(&lanes->lock);
+	err = futex_wait_until(&lanes->changes, changes, end_ns);
+	pthread_mutex_lock(&lanes->lock);
+	return err != -ETIMEDOUT;
 }
 
 void lanes_wait(struct lanes *lanes, uint64_t when_ns)
@@ -172,7 +173,7 @@ static void look_again(struct lanes *lanes)
 {
 	for (size_t i = 0; i < lanes->count; i++)
 		lanes->lane[i].empty = false;
-	pthread_cond_broadcast(&lanes->changed);
+	lanes_tell(lanes);
 }
 
 static void *run_lane(void *argument)
@@ -198,13 +199,13 @@ static void *run_lane(void *argument)
 			continue;
 		}
 		lane->empty = true;
-		pthread_cond_broadcast(&lanes->changed);
+		lanes_tell(lanes);
 		/* Spread, so that the processes of one spool do not look all at once. */
 		lanes_wait(lanes, lanes_persist(lanes) ? now + LOOK_NS / 2 + random_below(LOOK_NS)
 						       : UINT64_MAX);
 	}
 	lane->running = false;
-	pthread_cond_broadcast(&lanes->changed);
+	lanes_tell(lanes);
 	pthread_mutex_unlock(&lanes->lock);
 	free(held);
 	return NULL;

@@ -4,6 +4,7 @@
 #define UPLOAD_LANE_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,9 +26,9 @@ struct lane {
 };
 
 struct lanes {
-	pthread_mutex_t lock;    /* held for all of this and the stores, but not in a reporter */
-	pthread_cond_t changed;  /* anything here */
-	struct store *stores[2]; /* the spool, where there is one, and memory */
+	pthread_mutex_t lock;     /* held for all of this and the stores, but not in a reporter */
+	_Atomic uint32_t changes; /* of anything here; a futex for those who wait */
+	struct store *stores[2];  /* the spool, where there is one, and memory */
 	size_t store_count;
 	struct lane lane[STORE_REPORTERS_MAX];
 	size_t count;
@@ -47,6 +48,9 @@ void lanes_add(struct lanes *lanes, struct reporter *reporter);
 
 /* Give LANE its thread, if it has none. One that cannot be had is said in the log. */
 void lane_start(struct lane *lane);
+
+/* Something has changed: wake all that wait. */
+void lanes_tell(struct lanes *lanes);
 
 /* Wait until something changes, or until WHEN_NS (monotonic clock; UINT64_MAX: for ever). */
 void lanes_wait(struct lanes *lanes, uint64_t when_ns);

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/clock.h"
 #include "upload/date.h"
 
 /* What of an executable's name is kept: 255 less "_", a pid, "_", a time, "-N" and the longest end. */
@@ -79,7 +80,7 @@ uint32_t name_unique(void)
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		mixed = mix(mixed, words[i]);
 	for (size_t i = 0; i < sizeof(clocks) / sizeof(clocks[0]); i++)
-		if (!clock_gettime(clocks[i], &now))
+		if (!clock_read(clocks[i], &now))
 			mixed = mix(mixed, (uint64_t)now.tv_sec << 32 ^ (uint64_t)now.tv_nsec);
 	return (uint32_t)(mixed >> 32);
 }

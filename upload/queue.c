@@ -156,7 +156,7 @@ static int deliver(struct reporter *reporter, const struct report *report)
 		lanes->lane[i].empty = false;
 		lane_start(&lanes->lane[i]);
 	}
-	pthread_cond_broadcast(&lanes->changed);
+	lanes_tell(lanes);
 	pthread_mutex_unlock(&lanes->lock);
 	return err;
 }
@@ -174,7 +174,7 @@ static void drain(struct reporter *reporter, uint64_t deadline_ns)
 		lanes->lane[i].next_ns = 0;
 		lanes->lane[i].tried = false;
 	}
-	pthread_cond_broadcast(&lanes->changed);
+	lanes_tell(lanes);
 	while (!lanes_drained(lanes) && clock_monotonic_ns() < deadline_ns)
 		lanes_wait(lanes, deadline_ns);
 	lanes->draining = false;
@@ -204,7 +204,7 @@ static void close_queue(struct reporter *reporter)
 		if (to->cancel)
 			to->cancel(to);
 	}
-	pthread_cond_broadcast(&lanes->changed);
+	lanes_tell(lanes);
 	while (lanes_running(lanes) && clock_monotonic_ns() < deadline_ns)
 		lanes_wait(lanes, deadline_ns);
 	running = lanes_running(lanes);
