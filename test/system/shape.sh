@@ -13,13 +13,16 @@ for engine in $(engines); do
 	"$agent" collapsed --cpu --threads "$out" >"$work/cpu.txt" || fail "$engine: no CPU samples"
 	"$agent" collapsed --wall --threads "$out" >"$work/wall.txt" || fail "$engine: no wall samples"
 
+	# async-profiler does not make up for signals that a busy machine sends late.
+	[ "$engine" = builtin ] && percent=5 || percent=40
 	for thread in burner-1 burner-2; do
-		within 5 "$(awk -v t="$thread" '$1 == t { print $2 * 100 }' "$work/cpu")" \
+		within $percent "$(awk -v t="$thread" '$1 == t { print $2 * 100 }' "$work/cpu")" \
 			"$(samples "^\\[$thread" <"$work/cpu.txt")" "$engine: CPU samples of $thread"
 	done
 	all=$(samples ';burner;' <"$work/cpu.txt")
 	heavy=$(samples ';burner;burn_heavy' <"$work/cpu.txt")
-	within 5 "$(awk -v n="$all" 'BEGIN { print n * 2 / 3 }')" "$heavy" \
+	[ "$engine" = builtin ] || percent=15
+	within $percent "$(awk -v n="$all" 'BEGIN { print n * 2 / 3 }')" "$heavy" \
 		"$engine: share of burn_heavy"
 	# A busy machine may let the sampler in too late for some, but never for one too many.
 	slept=$(samples '^\[sleeper.*;wait_long' <"$work/wall.txt")
