@@ -17,8 +17,9 @@
 
 #define CONNECT_MS      5000
 #define WHOLE_MS        60000
-#define SLOW_BYTES_A_MS 20 /* a slow line gets more time for a large report */
-#define MOVES           4  /* a bucket that is sent from place to place is nowhere */
+#define QUESTION_MS     10000 /* without a body, nor one in the answer */
+#define SLOW_BYTES_A_MS 20    /* a slow line gets more time for a large report */
+#define MOVES           4     /* a bucket that is sent from place to place is nowhere */
 #define LINE_MAX_BYTES  768
 
 /* A request on its way: where it goes by now, and what was mended. */
@@ -194,7 +195,8 @@ static bool mend(struct way *way, enum s3_mend what, const struct http_response 
 /* One request. *AGAIN where a mend was made. */
 static int ask_once(struct way *way, struct http_response *response, bool *in_doubt, bool *again)
 {
-	struct http_request request = HTTP_REQUEST_INIT(way->request->method, CONNECT_MS, WHOLE_MS);
+	struct http_request request = HTTP_REQUEST_INIT(
+		way->request->method, CONNECT_MS, way->request->body ? WHOLE_MS : QUESTION_MS);
 	struct credentials_provider *provider = way->bucket->credentials;
 	struct credentials credentials = { 0 };
 	bool loud = way->request->body;

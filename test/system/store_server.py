@@ -5,9 +5,10 @@ and checks the signature, the payload's hash, the clock, and how the path is enc
 "if-none-match: *" no object takes another's name.
 
 usage: store_server.py [--port N] [--tls CERTIFICATE KEY] [--tls-version 1.2|1.3]
-                       [--redirect STATUS URL] FOLDER
+                       [--redirect STATUS URL] [--late N] FOLDER
 
-With --redirect nothing is taken: each request is sent on to the same path behind URL.
+With --redirect nothing is taken: each request is sent on to the same path behind URL. With --late the
+bucket is not there for the first N requests, and refuses as many after that.
 
 Prints "ready PORT". Objects become files in FOLDER; each PUT adds a line to FOLDER.log: the
 number of its connection, its status, and the object's name."""
@@ -126,6 +127,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers['Content-Length']))
         if self.sent_on():
             return
+        if self.server.late:
+            self.answer(*self.server.late.pop(0))
+            return
         try:
             self.put(body)
             self.answer(200)
@@ -156,6 +160,7 @@ class Server(http.server.ThreadingHTTPServer):
         self.folder = os.path.abspath(options.folder)
         self.numbers = itertools.count(1)
         self.redirect = options.redirect
+        self.late = [(404, 'NoSuchBucket')] * options.late + [(403, 'AccessDenied')] * options.late
         self.sums = {}
         os.makedirs(self.folder, exist_ok=True)
         self.log = open(self.folder + '.log', 'a', buffering=1)
@@ -186,6 +191,7 @@ def main():
     parser.add_argument('--tls', nargs=2)
     parser.add_argument('--tls-version')
     parser.add_argument('--redirect', nargs=2)
+    parser.add_argument('--late', type=int, default=0)
     parser.add_argument('folder')
     server = Server(parser.parse_args())
     print('ready', server.server_port, flush=True)
