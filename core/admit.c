@@ -45,6 +45,39 @@ void executable_name(char *name, size_t size)
 		copy_name(name, size, base_name(path));
 }
 
+/* What qemu's emulators of single programs are called for: not those of machines, nor its tools. */
+static const char *const emulated[] = {
+	"aarch64",     "aarch64_be",  "alpha",   "arm",        "armeb",        "hexagon", "hppa",
+	"i386",        "loongarch64", "m68k",    "microblaze", "microblazeel", "mips",    "mips64",
+	"mips64el",    "mipsel",      "mipsn32", "mipsn32el",  "or1k",         "ppc",     "ppc64",
+	"ppc64le",     "riscv32",     "riscv64", "s390x",      "sh4",          "sh4eb",   "sparc",
+	"sparc32plus", "sparc64",     "x86_64",  "xtensa",     "xtensaeb",
+};
+
+/* By the file itself: the kernel starts it under the name of the program that is emulated. */
+bool process_is_emulator(void)
+{
+	char target[128];
+	ssize_t length = readlink("/proc/self/exe", target, sizeof(target));
+	const char *name;
+	size_t bytes;
+
+	if (length <= 0 || length == (ssize_t)sizeof(target))
+		return false;
+	target[length] = '\0';
+	name = base_name(target);
+	if (strncmp(name, "qemu-", strlen("qemu-")))
+		return false;
+	name += strlen("qemu-");
+	bytes = strcspn(name, "-");
+	if (name[bytes] && strcmp(name + bytes, "-static"))
+		return false;
+	for (size_t i = 0; i < sizeof(emulated) / sizeof(*emulated); i++)
+		if (strlen(emulated[i]) == bytes && !memcmp(emulated[i], name, bytes))
+			return true;
+	return false;
+}
+
 /* The glob is LENGTH bytes of P. One that is longer than any file name matches nothing. */
 static bool glob_matches(const char *p, size_t length, const char *executable)
 {

@@ -157,7 +157,7 @@ long engine_desk_ask(engine_desk_call *call, const long arguments[ENGINE_DESK_AR
 	}
 	while (!atomic_load(&request.done))
 		futex_wait(&request.done, 0, NULL);
-	errno = request.err ? request.err : saved;
+	errno = request.result == -1 ? request.err : saved;
 	return request.result;
 }
 

@@ -87,6 +87,9 @@ bool config_admits(const struct config *config, const char *executable);
  * to SIZE - 1 bytes. */
 void executable_name(char *name, size_t size);
 
+/* True when this process runs a program of another processor, as qemu-aarch64 does. */
+bool process_is_emulator(void);
+
 #define OPTION_NAME_MAX    48
 #define OPTION_EXPECTS_MAX 128
 

@@ -174,6 +174,22 @@ static int refuse_checking_tool(void)
 	return -EPERM;
 }
 
+/* The program that is emulated may have an agent too, of its own processor, for which this process is
+ * its own: two would take the samples' signals from each other. That one can tell what the program does,
+ * and we could not; so we stand back, unless the user names this executable. */
+static int refuse_emulator(void)
+{
+	char executable[NAME_MAX + 1];
+
+	if (strcmp(config.process, "*") || !process_is_emulator())
+		return 0;
+	executable_name(executable, sizeof(executable));
+	log_warn("%s is run by an emulator, which is not profiled; a preload for the emulated "
+		 "processor profiles the program",
+		 executable);
+	return -EPERM;
+}
+
 static int set_hooks(void)
 {
 	int err = interpose_set_hooks(&agent_hooks);
@@ -234,8 +250,8 @@ static int start(void)
 }
 
 static int (*const steps[])(void) = {
-	look_for_glibc,      read_environment, admit,       open_log, refuse_checking_tool,
-	capture_environment, set_hooks,        prepare_mem, start,
+	look_for_glibc,  read_environment,    admit,     open_log,    refuse_checking_tool,
+	refuse_emulator, capture_environment, set_hooks, prepare_mem, start,
 };
 
 __attribute__((constructor)) static void load(void)

@@ -135,10 +135,11 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-	TCase *tests = tcase_create("all");
+	TCase *tests;
 
 	if (argc > 1 && !strcmp(argv[1], "find"))
 		return library_path_find(path, "libwanted.so") != 0;
+	tests = tcase_create("all");
 	tcase_add_checked_fixture(tests, set_up, tear_down);
 	tcase_add_loop_test(tests, not_in_the_working_directory, 0,
 			    sizeof(unsafe) / sizeof(*unsafe));

@@ -1,0 +1,33 @@
+#!/bin/bash
+# An emulator of another processor is left alone: the program that it runs may have an agent of its own.
+. "$(dirname "$0")/agent.inc"
+
+# look NAME [VARIABLE=value...]: a program of that name, with its line and its reports.
+look() {
+	local name=$1
+	shift
+	cp "$(command -v sleep)" "$work/$name" || exit 1
+	rm -rf "$work/out" && mkdir "$work/out"
+	profiled "$work/out" builtin "$@" "$work/$name" 0.4 2>"$work/said" || fail "$name: status $?"
+}
+
+for name in qemu-aarch64 qemu-x86_64-static; do
+	look $name
+	grep -q "^asprof-agent\[[0-9]*\]: $name is run by an emulator, which is not profiled" \
+		"$work/said" || fail "$name: $(cat "$work/said")"
+	[ -z "$(ls "$work/out")" ] || fail "$name: profiled"
+	look $name PROCESS=qemu-*
+	[ ! -s "$work/said" ] && [ -n "$(ls "$work/out")" ] || fail "$name by name: $(cat "$work/said")"
+done
+for name in qemu-img qemu-system-aarch64 qemu-aarch64-other qemu-; do
+	look $name
+	[ ! -s "$work/said" ] && [ -n "$(ls "$work/out")" ] || fail "$name: $(cat "$work/said")"
+done
+# Under the name of the program, as the kernel starts it for a file of another processor.
+look qemu-arm
+(
+	export ASPROF_AGENT_LOCAL_DIR=$work/out LD_PRELOAD=$preload
+	exec -a service "$work/qemu-arm" 0.1
+) 2>"$work/said"
+grep -q 'is run by an emulator' "$work/said" || fail "by another name: $(cat "$work/said")"
+echo ok
