@@ -258,8 +258,13 @@ void threads_look(void)
 	if (number_is_as_known())
 		return;
 	count = tids_list(&tids);
-	if (count <= 0)
-		return; /* no /proc, or no memory: the next look may do better */
+	if (count <= 0) {
+		/* A program that has changed its root may have no /proc: then the main thread, and
+		 * those that begin from now on. Without memory the next look may do better. */
+		if (count == -ENOENT && !thread_slot_of(getpid()))
+			adopt(getpid());
+		return;
+	}
 	known = calloc((size_t)count, sizeof(*known));
 	strangers = calloc((size_t)count, sizeof(*strangers));
 	if (!known || !strangers)

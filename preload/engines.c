@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/engine_desk.h"
 #include "core/engine_dl.h"
@@ -71,8 +72,12 @@ static bool has_java(void)
  * is worth that for Java alone, which the other does not understand. */
 static bool may_load(const struct config *c)
 {
-	return c->engine == ENGINE_ASYNC_PROFILER || library_is_named(c) || own_fds_apart() ||
-	       has_java();
+	if (c->engine == ENGINE_ASYNC_PROFILER)
+		return true;
+	/* It reads there what is loaded, and starts only where it can. */
+	if (access("/proc/self/maps", R_OK))
+		return false;
+	return library_is_named(c) || own_fds_apart() || has_java();
 }
 
 /* async-profiler where it is to be had, else the builtin engine, as the user chose. */
