@@ -15,10 +15,14 @@ export AWS_CONFIG_FILE=$work/config AWS_SHARED_CREDENTIALS_FILE=$work/none AWS_R
 watched() {
 	local engine=$1 status
 	shift
-	WATCHED_PRELOAD=$preload preload='' profiled "$work/watched" "$engine" \
-		REPORTING_INTERVAL=1s CPU_INTERVAL=10ms NATIVE_MEM=64k METADATA=none \
-		EXIT_TIMEOUT=500ms LOG=debug LOG_FILE="$work/log" SPOOL_DIR="$work/spool" "$@" \
-		timeout 60 "$watch" 400 "$quiet" 1.5 >"$work/seen" 2>&1
+	(
+		export WATCHED_PRELOAD=$preload
+		preload=
+		profiled "$work/watched" "$engine" REPORTING_INTERVAL=1s CPU_INTERVAL=10ms \
+			NATIVE_MEM=64k METADATA=none EXIT_TIMEOUT=500ms LOG=debug \
+			LOG_FILE="$work/log" SPOOL_DIR="$work/spool" "$@" \
+			timeout 60 "$watch" 400 "$quiet" 1.5
+	) >"$work/seen" 2>&1
 	status=$?
 	[ $status != 77 ] || { cat "$work/seen"; return; }
 	[ $status = 0 ] || fail "$engine: status $status: $(head -n 20 "$work/seen")"

@@ -11,17 +11,22 @@ look() {
 	profiled "$work/out" builtin "$@" "$work/$name" 0.4 2>"$work/said" || fail "$name: status $?"
 }
 
+profiled_quietly() {
+	[ ! -s "$work/said" ] || fail "$name: $(cat "$work/said")"
+	[ -n "$(ls "$work/out")" ] || fail "$name: no report"
+}
+
 for name in qemu-aarch64 qemu-x86_64-static; do
 	look $name
 	grep -q "^asprof-agent\[[0-9]*\]: $name is run by an emulator, which is not profiled" \
 		"$work/said" || fail "$name: $(cat "$work/said")"
 	[ -z "$(ls "$work/out")" ] || fail "$name: profiled"
 	look $name PROCESS=qemu-*
-	[ ! -s "$work/said" ] && [ -n "$(ls "$work/out")" ] || fail "$name by name: $(cat "$work/said")"
+	profiled_quietly
 done
 for name in qemu-img qemu-system-aarch64 qemu-aarch64-other qemu-; do
 	look $name
-	[ ! -s "$work/said" ] && [ -n "$(ls "$work/out")" ] || fail "$name: $(cat "$work/said")"
+	profiled_quietly
 done
 # Under the name of the program, as the kernel starts it for a file of another processor.
 look qemu-arm
