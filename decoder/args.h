@@ -71,7 +71,7 @@ struct args {
 	struct moment from, to;
 	struct rename renames[RENAMES_MAX];
 	unsigned rename_count;
-	bool threads, lines, simple, total, by_count, weighted;
+	bool threads, lines, simple, full_names, total, by_count, weighted;
 	bool places; /* frames keep address, file and line, though they are not shown */
 
 	/* Where debug files are, and who reads them: NULL where it is not asked for. */

@@ -2,6 +2,7 @@
 #include "decoder/args.h"
 #include "decoder/explain.h"
 #include "decoder/heap.h"
+#include "decoder/names.h"
 #include "decoder/say.h"
 #include "decoder/text.h"
 
@@ -20,6 +21,8 @@ static const struct command_option own_options[] = {
 	  offsetof(struct args, min_ns) },
 	{ "--raw", NULL, "count a memory sample as one, not by its weight", ARG_NO_FLAG,
 	  offsetof(struct args, weighted) },
+	{ "--full-names", NULL, "names as they are, however long", ARG_FLAG,
+	  offsetof(struct args, full_names) },
 	{ "--json", NULL, "print JSON", ARG_FLAG, offsetof(struct args, json) },
 	{ 0 },
 };
@@ -201,7 +204,8 @@ static void print_stack(const struct leaks *l, uint32_t stack, unsigned width)
 			break;
 		}
 		fputs("      ", stdout);
-		text_name(stdout, intern_text(&p->names, frame->name), width > 40 ? width - 30 : 0);
+		names_print(intern_text(&p->names, frame->name), width > 40 ? width - 30 : 0,
+			    l->args->full_names);
 		if (frame->module && frame->type >= FRAME_NATIVE)
 			printf(" [%s]", intern_text(&p->names, frame->module));
 		putchar('\n');

@@ -2,6 +2,7 @@
 #include "decoder/args.h"
 #include "decoder/explain.h"
 #include "decoder/heap.h"
+#include "decoder/names.h"
 #include "decoder/say.h"
 #include "decoder/text.h"
 
@@ -20,6 +21,8 @@ static const struct command_option own_options[] = {
 	  offsetof(struct args, stack_depth) },
 	{ "--raw", NULL, "count a memory sample as one, not by its weight", ARG_NO_FLAG,
 	  offsetof(struct args, weighted) },
+	{ "--full-names", NULL, "names as they are, however long", ARG_FLAG,
+	  offsetof(struct args, full_names) },
 	{ "--json", NULL, "print JSON", ARG_FLAG, offsetof(struct args, json) },
 	{ 0 },
 };
@@ -102,7 +105,9 @@ static void print_frames(const struct lives *l, uint32_t stack)
 			printf("      ... %u more\n", depth - i);
 			break;
 		}
-		printf("      %s\n", profile_frame_name(p, frames[i]));
+		fputs("      ", stdout);
+		names_print(profile_frame_name(p, frames[i]), 0, l->args->full_names);
+		putchar('\n');
 	}
 }
 

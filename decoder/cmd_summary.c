@@ -9,7 +9,11 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#define DEFAULT_LIMIT 20
+
 static const struct command_option own_options[] = {
+	{ "-n", "N", "threads to show, the busiest first (20; 0: all)", ARG_COUNT,
+	  offsetof(struct args, limit) },
 	{ "--json", NULL, "print JSON", ARG_FLAG, offsetof(struct args, json) },
 	{ 0 },
 };
@@ -39,13 +43,28 @@ static void print_losses(const struct summary *s)
 		printf("%-9s %s\n", title, s->losses_told ? "nothing" : "not told by this engine");
 }
 
-static int by_thread(const void *a, const void *b, void *arg)
+static uint64_t events_of(const struct summary *s, uint32_t thread)
 {
-	return profile_thread_order(arg, *(const uint32_t *)a, *(const uint32_t *)b);
+	return thread < s->thread_room ? s->threads[thread] : 0;
 }
 
-/* The numbers of all threads in an order that does not hang on who read what first. */
-static uint32_t *sorted_threads(struct summary *s)
+/* In an order that does not hang on who read what first. */
+static int by_thread(const void *a, const void *b, void *arg)
+{
+	const struct summary *s = arg;
+
+	return profile_thread_order(&s->profile, *(const uint32_t *)a, *(const uint32_t *)b);
+}
+
+static int by_events(const void *a, const void *b, void *arg)
+{
+	uint64_t x = events_of(arg, *(const uint32_t *)a), y = events_of(arg, *(const uint32_t *)b);
+
+	return x != y ? (x < y ? 1 : -1) : by_thread(a, b, arg);
+}
+
+/* The numbers of all threads, the busiest first where only some are shown. */
+static uint32_t *sorted_threads(struct summary *s, bool some)
 {
 	uint32_t count = s->profile.threads.count;
 	uint32_t *ids = calloc((size_t)count + 1, sizeof(*ids));
@@ -53,11 +72,11 @@ static uint32_t *sorted_threads(struct summary *s)
 	for (uint32_t i = 0; ids && i < count; i++)
 		ids[i] = i + 1;
 	if (ids)
-		qsort_r(ids, count, sizeof(*ids), by_thread, &s->profile);
+		qsort_r(ids, count, sizeof(*ids), some ? by_events : by_thread, s);
 	return ids;
 }
 
-static void print_text(const struct summary *s, const uint32_t *threads)
+static void print_text(const struct summary *s, const struct args *args, const uint32_t *threads)
 {
 	const struct profile *p = &s->profile;
 	char number[TEXT_NUMBER];
@@ -83,10 +102,12 @@ static void print_text(const struct summary *s, const uint32_t *threads)
 		printf("%10" PRIu64 "  %10s  %s\n", s->types[i].events,
 		       text_bytes(number, (double)s->types[i].bytes), s->types[i].name);
 	printf("\nThreads   %u\n", p->threads.count);
-	for (uint32_t i = 0; i < p->threads.count; i++) {
+	for (uint32_t i = 0; i < p->threads.count && (!args->limit || i < args->limit); i++) {
 		profile_thread_name(p, threads[i], name, sizeof(name));
-		printf("  %s\n", name);
+		printf("%10" PRIu64 "  %s\n", events_of(s, threads[i]), name);
 	}
+	if (args->limit && p->threads.count > args->limit)
+		printf("... and %u more (-n 0 shows all)\n", p->threads.count - args->limit);
 }
 
 static void print_json(const struct summary *s, const uint32_t *threads)
@@ -125,14 +146,14 @@ static void print_json(const struct summary *s, const uint32_t *threads)
 
 static int print_summary(struct summary *summary, const struct args *args)
 {
-	uint32_t *threads = sorted_threads(summary);
+	uint32_t *threads = sorted_threads(summary, !args->json);
 
 	if (!threads)
 		return -ENOMEM;
 	if (args->json)
 		print_json(summary, threads);
 	else
-		print_text(summary, threads);
+		print_text(summary, args, threads);
 	free(threads);
 	return 0;
 }
@@ -154,7 +175,10 @@ int cmd_summary(int argc, char **argv)
 {
 	struct args args = ARGS_INIT(argv[0]);
 	struct feed *feed = NULL;
-	int status = args_parse(&args, argc, argv, summary_options), err = 0;
+	int status, err = 0;
+
+	args.limit = DEFAULT_LIMIT;
+	status = args_parse(&args, argc, argv, summary_options);
 
 	if (status == COMMAND_OK)
 		err = feed_open(&feed, &args, args.files, args.file_count, false);

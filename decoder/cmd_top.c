@@ -3,6 +3,7 @@
 #include "decoder/explain.h"
 #include "decoder/functions.h"
 #include "decoder/profile.h"
+#include "decoder/names.h"
 #include "decoder/say.h"
 #include "decoder/text.h"
 
@@ -15,6 +16,8 @@ static const struct command_option own_options[] = {
 	{ "-n", "N", "functions to show (20; 0: all)", ARG_COUNT, offsetof(struct args, limit) },
 	{ "--samples", NULL, "weigh memory by samples, not by bytes", ARG_FLAG,
 	  offsetof(struct args, by_count) },
+	{ "--full-names", NULL, "names as they are, however long", ARG_FLAG,
+	  offsetof(struct args, full_names) },
 	{ "--json", NULL, "print JSON", ARG_FLAG, offsetof(struct args, json) },
 	{ 0 },
 };
@@ -66,7 +69,7 @@ static void print_row(const struct top *t, const struct function *function, doub
 	       share(function->total, weight));
 	if (left && taken + 3 < left / 2)
 		left -= taken + 3;
-	text_name(stdout, function_name(t, function), left);
+	names_print(function_name(t, function), left, t->args->full_names);
 	if (*module)
 		printf(" [%s]", module);
 	putchar('\n');

@@ -113,3 +113,59 @@ void names_short_function(struct buf *name)
 	if (out)
 		name->length = out;
 }
+
+/* Whether the bracket at AT opens or closes, 1 or -1, rather than being an operator's or an arrow. */
+static int bracket(const char *name, size_t at)
+{
+	char c = name[at];
+
+	if (at >= 8 && (c == '<' || c == '>') &&
+	    (!memcmp(name + at - 8, "operator", 8) ||
+	     (at >= 9 && name[at - 1] == c && !memcmp(name + at - 9, "operator", 8))))
+		return 0;
+	if (c == '<' || c == '(')
+		return 1;
+	return c == ')' || (c == '>' && !(at && name[at - 1] == '-')) ? -1 : 0;
+}
+
+/* Put "..." in place of what stands in the outermost brackets. But "<T as Trait>::method" would say
+ * nothing without its first ones. */
+static void fold_brackets(struct buf *out, const char *name)
+{
+	size_t length = strlen(name), begin = 0;
+	int depth = 0;
+
+	for (size_t i = 0; i < length; i++) {
+		int way = i ? bracket(name, i) : 0;
+
+		if (!depth) {
+			buf_append(out, name + i, 1);
+			depth = way > 0;
+			begin = i + 1;
+			continue;
+		}
+		depth += way;
+		if (depth)
+			continue;
+		buf_append(out, i - begin > 3 ? "..." : name + begin,
+			   i - begin > 3 ? 3 : i - begin);
+		buf_append(out, name + i, 1);
+	}
+	if (depth)
+		buf_append_string(out, name + begin);
+}
+
+/* The longest that is printed as it is. */
+#define SENSIBLE 100
+
+void names_print(const char *name, unsigned width, bool full)
+{
+	struct buf folded = BUF_INIT(1u << 20);
+
+	if (!full && strlen(name) > SENSIBLE) {
+		fold_brackets(&folded, name);
+		name = buf_string(&folded) ? buf_string(&folded) : name;
+	}
+	text_name(stdout, name, full ? 0 : width ? width : SENSIBLE);
+	buf_free(&folded);
+}

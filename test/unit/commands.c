@@ -135,6 +135,18 @@ START_TEST(losses)
 }
 END_TEST
 
+/* A server has hundreds of threads: the busiest are shown, and how many more there are. */
+START_TEST(busiest_threads)
+{
+	expect_part(cmd_summary, "summary", "Threads   2\n        11  [burner tid=1001]\n");
+	expect_part(cmd_summary, "summary -n 1",
+		    "Threads   2\n        11  [burner tid=1001]\n"
+		    "... and 1 more (-n 0 shows all)\n");
+	expect_part(cmd_summary, "summary --json",
+		    "\"threads\":[\"[burner tid=1001]\",\"[tid=1002]\"]");
+}
+END_TEST
+
 /* Whichever is read first: the settings shown are those of the latest one, java.jfr. */
 START_TEST(latest_settings)
 {
@@ -159,6 +171,7 @@ int main(void)
 	tcase_add_test(tcase, threads);
 	tcase_add_test(tcase, names);
 	tcase_add_test(tcase, losses);
+	tcase_add_test(tcase, busiest_threads);
 	tcase_add_test(tcase, latest_settings);
 	return suite_run(tcase);
 }
