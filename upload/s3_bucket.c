@@ -228,7 +228,8 @@ static int ask_once(struct way *way, struct http_response *response, bool *in_do
 	code = http_xml_text(response, "Code");
 	verdict = s3_judge(response->status, code);
 	err = verdict.err;
-	*in_doubt = response->status >= 500;
+	/* What stands before a store may not know; a store that is too busy (503) does. */
+	*in_doubt = response->status == 500 || response->status == 502 || response->status == 504;
 	if (err)
 		*again = mend(way, verdict.mend, response);
 	if (err && !*again && err != -EEXIST && loud)
