@@ -1,0 +1,138 @@
+#!/bin/bash
+# The examples of docs/containers.md, without Docker: each line of a Dockerfile is done in a root directory
+# of its own, and its entry point is started there as process 1, by chroot; and the Kubernetes pod's way with
+# an init container, a read-only root and a user without rights.
+. "$(dirname "$0")/../system/agent.inc"
+. test/long/root.inc
+
+have python3 setpriv
+# The context of the builds: what make dist would unpack, and the service.
+context=$work/context
+B=$B PREFIX='' DESTDIR=$context/asprof-agent scripts/install >"$work/log" || fail "install: $(cat "$work/log")"
+cat >"$work/service.c" <<'END'
+#include <stdio.h>
+#include <time.h>
+__attribute__((noinline)) void burn(void) { while (clock() < CLOCKS_PER_SEC) ; }
+int main(void) { burn(); return puts("served") < 0; }
+END
+${CC:-cc} -O1 -g -o "$context/service" "$work/service.c" || exit 1
+
+# A root with the C library and nothing else: no shell, no /proc, no /tmp.
+bare_root() {
+	root=$work/bare
+	rm -rf "$root"
+	mkdir -p "$root"
+	ldd "$context/service" | grep -o '/[^ ]*' | while read -r file; do
+		mkdir -p "$root$(dirname "$file")"
+		cp -L "$file" "$root$file"
+	done
+}
+
+# The text of the Nth block with such a mark.
+block() {
+	awk -v mark="<!-- long: $1 -->" -v n="$2" '
+		$0 == mark { found++; next }
+		found == n && /^```/ { if (inside) exit; inside = 1; next }
+		inside { print }' docs/containers.md
+}
+
+# build: does what the Dockerfile on standard input says; leaves $root, "$words" and "${variables[@]}".
+build() {
+	local word rest files file to
+
+	variables=() words=()
+	while read -r word rest; do
+		case $word in
+		FROM)
+			case $rest in
+			debian:*) minimal_root ;;
+			*distroless*) bare_root ;;
+			*) fail "FROM $rest?" ;;
+			esac
+			;;
+		COPY)
+			read -ra files <<<"$rest"
+			to=$root${files[-1]}
+			mkdir -p "$(dirname "${to}x")"
+			for file in "${files[@]:0:${#files[@]}-1}"; do
+				[ ! -d "$context/$file" ] || file=$file/.
+				cp -a "$context/$file" "$to" || exit 1
+			done
+			;;
+		ENV) variables+=("$rest") ;;
+		VOLUME) mkdir -p "$root$rest" ;;
+		ENTRYPOINT) mapfile -t words < <(python3 -c 'import json, sys; print("\n".join(json.loads(sys.argv[1])))' "$rest") ;;
+		'') ;;
+		*) fail "Dockerfile: $word?" ;;
+		esac
+	done
+	[ ${#words[@]} -gt 0 ] || fail "no ENTRYPOINT"
+}
+
+# start PROC COMMAND...: as process 1; with PROC there is /proc.
+start() {
+	local proc=$1
+
+	shift
+	env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin ASPROF_AGENT_START_DELAY=0 "${variables[@]}" \
+		/usr/bin/unshare --mount --pid --fork /bin/sh -c \
+		'[ -z "$1" ] || mount -t proc proc "$0/proc"; root=$0; shift; exec chroot "$root" "$@"' \
+		"$root" "$proc" "$@" >"$work/out" 2>"$work/err"
+}
+
+# profiled_in DIRECTORY WHAT: said what it says, and left a profile with the function in it.
+profiled_in() {
+	[ "$(cat "$work/out")" = served ] && [ ! -s "$work/err" ] || fail "$2: $(cat "$work/out" "$work/err")"
+	ls "$1"/service_1_*.jfr >/dev/null 2>&1 || fail "$2: no profile of process 1: $(ls "$1")"
+	"$agent" collapsed --cpu "$1" 2>/dev/null | grep -q "$3" || fail "$2: $("$agent" collapsed --cpu "$1" | head)"
+}
+
+block dockerfile 1 >"$work/Dockerfile"
+build <"$work/Dockerfile"
+start proc "${words[@]}" || fail "Debian: status $?: $(cat "$work/err")"
+profiled_in "$root/profiles" Debian ';burn[; ]'
+
+# For all programs, by the block as it is written.
+cp "$B/libasprof_preload.so" "$root/usr/local/lib/"
+in_root ldconfig
+block root 1 >"$root/block.sh"
+in_root env ASPROF_AGENT_START_DELAY=0 sh -e /block.sh >"$work/out" 2>"$work/err" || fail "ld.so.preload: $(cat "$work/err")"
+grep -q '^dash_.*\.jfr$' "$work/out" || fail "ld.so.preload: $(cat "$work/out" "$work/err")"
+grep -v '^dash_' "$work/out" && fail "ld.so.preload: these are profiled as well"
+[ ! -e "$root/etc/ld.so.preload" ] || fail "ld.so.preload is still there"
+
+# What cannot be profiled in an image is started all the same.
+${CC:-cc} -static -o "$root/usr/local/bin/service" "$work/service.c" || exit 1
+start proc "${words[@]}" || fail "static: status $?"
+[ "$(cat "$work/out")" = served ] && grep -q 'will not be profiled: .*statically linked' "$work/err" ||
+	fail "static: $(cat "$work/err")"
+
+block dockerfile 2 >"$work/Dockerfile"
+build <"$work/Dockerfile"
+[ ! -e "$root/bin" ] && [ ! -e "$root/proc" ] && [ ! -e "$root/tmp" ] || fail "the bare root is not bare"
+# Without /proc: profiles, or a line that says why not.
+start '' "${words[@]}" || fail "no /proc: status $?: $(cat "$work/err")"
+[ "$(cat "$work/out")" = served ] || fail "no /proc: $(cat "$work/out" "$work/err")"
+if ! ls "$root"/profiles/service_1_*.jfr >/dev/null 2>&1; then
+	[ "$(wc -l <"$work/err")" = 1 ] || fail "no /proc, and no word of why: $(cat "$work/err")"
+fi
+# With it, as every container has it.
+mkdir "$root/proc"
+rm -rf "$root"/profiles/*
+start proc "${words[@]}" || fail "distroless: status $?: $(cat "$work/err")"
+profiled_in "$root/profiles" distroless ';burn[; ]'
+
+# The pod: the init container's copy, then the service's own image, read-only, as another user.
+bare_root
+cp "$context/service" "$root/"
+mkdir "$root/agent" "$root/spool" "$root/proc" "$work/spool"
+cp "$context/asprof-agent/bin/asprof-agent-launch" "$context/asprof-agent/lib/libasprof_preload.so" "$root/agent/"
+chmod 0711 "$work" && chmod 0755 "$root" && chown 10001:10001 "$work/spool"
+env -i ASPROF_AGENT_START_DELAY=0 ASPROF_AGENT_LOCAL_DIR=/spool ASPROF_AGENT_TAGS=pod=a,node=b \
+	/usr/bin/unshare --mount --pid --fork /bin/sh -c 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" &&
+		mount --bind "$1" "$0/spool" && mount -t proc proc "$0/proc" && exec setpriv --no-new-privs --reuid 10001 --regid 10001 --clear-groups \
+		--bounding-set=-all,+sys_chroot --inh-caps=+sys_chroot --ambient-caps=+sys_chroot \
+		/usr/sbin/chroot "$0" /agent/asprof-agent-launch /service' "$root" "$work/spool" >"$work/out" 2>"$work/err" ||
+	fail "pod: status $?: $(cat "$work/err")"
+profiled_in "$work/spool" pod ';burn[; ]'
+echo ok
