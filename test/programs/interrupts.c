@@ -1,7 +1,8 @@
 /* For MS milliseconds each: waits for another process's writes by select, which nothing may interrupt;
- * waits for a signal of its own, which must end each wait; and runs code in memory that is for
- * execution alone, where the processor knows such. Prints "ok". */
+ * waits for a signal of its own, which must end each wait; cancels threads that wait; and runs code
+ * in memory that is for execution alone, where the processor knows such. Prints "ok". */
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
@@ -101,6 +102,27 @@ static void own_signals(int ms)
 	}
 }
 
+static void *wait_for_ever(void *unused)
+{
+	poll(NULL, 0, -1);
+	return unused;
+}
+
+/* A wait that samples have interrupted is a point of cancellation as before. */
+static void cancellations(int ms)
+{
+	uint64_t end = now_ms() + (unsigned int)ms;
+	pthread_t thread;
+	void *result;
+
+	while (now_ms() < end) {
+		CHECK(!pthread_create(&thread, NULL, wait_for_ever, NULL));
+		usleep(any() % 30000);
+		CHECK(!pthread_cancel(thread) && !pthread_join(thread, &result));
+		CHECK(result == PTHREAD_CANCELED);
+	}
+}
+
 #if defined(__x86_64__)
 static const unsigned char countdown[] = { 0x48, 0x89, 0xf8,   /* 1: mov %rdi, %rax */
 					   0x48, 0xff, 0xc8,   /* 2: dec %rax */
@@ -130,6 +152,7 @@ int main(int argc, char **argv)
 
 	others_writes(ms);
 	own_signals(ms);
+	cancellations(ms);
 	unreadable_code(ms);
 	puts("ok");
 	return 0;

@@ -21,8 +21,8 @@ start() {
 # shellcheck disable=SC2086 # words
 for engine in $(engines); do
 	start "$engine.waits" profiled "$work" "$engine" $fast "$waits"
-	start "$engine.interrupts" profiled "$work" "$engine" $fast "$interrupts" 800
-	start "$engine.default" profiled "$work" "$engine" START_DELAY=100ms "$interrupts" 800
+	start "$engine.interrupts" profiled "$work" "$engine" $fast "$interrupts" 600
+	start "$engine.default" profiled "$work" "$engine" START_DELAY=100ms "$interrupts" 600
 done
 wait
 
