@@ -210,15 +210,7 @@ static const long *strip(const long *call, long *stripped, uint64_t *set)
 	return stripped;
 }
 
-/* Most futex calls wait for nothing. */
-static bool is_wait(const long *call)
-{
-	long operation = call[2] & FUTEX_CMD_MASK;
-
-	return call[0] != SYS_futex || operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET;
-}
-
-long wait_raw(const long given[AGAIN_LONGS])
+static long wait_first(const long *given)
 {
 	unsigned long handled = sample_begin();
 	long stripped[AGAIN_LONGS];
@@ -228,9 +220,24 @@ long wait_raw(const long given[AGAIN_LONGS])
 	int64_t start = limit.kind && call[limit.at] ? now_by(limit.clock) : 0;
 	long result = kernel_call6(call[0], call[1], call[2], call[3], call[4], call[5], call[6]);
 
-	if (__builtin_expect(result == -EINTR, 0) && sample_ended_it(SAMPLE_FRAME) && is_wait(call))
+	if (__builtin_expect(result == -EINTR, 0) && sample_ended_it(SAMPLE_FRAME))
 		result = wait_again(handled, call, &limit, start);
 	return result;
+}
+
+/* Most futex calls wait for nothing. */
+static bool is_wait(const long *call)
+{
+	long operation = call[2] & FUTEX_CMD_MASK;
+
+	return call[0] != SYS_futex || operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET;
+}
+
+long wait_raw(const long call[AGAIN_LONGS])
+{
+	if (is_wait(call))
+		return wait_first(call);
+	return kernel_call6(call[0], call[1], call[2], call[3], call[4], call[5], call[6]);
 }
 
 /* libaio's functions return errors, and make their system calls themselves. Where the library is not
