@@ -13,6 +13,8 @@ size=$(od -An -tu1 -j8 -N8 $chunks | awk '{ for (i = 1; i <= NF; i++) n = n * 25
 head -c "$size" $chunks >"$work/first.jfr"
 "$agent" flamegraph --cpu "$work/first.jfr" --base $chunks \
 	-o "$work/base.html" || exit 1
+"$agent" flamegraph --cpu test/fixtures/jfr/java.jfr --base test/fixtures/jfr/native.jfr \
+	-o "$work/vanished.html" || exit 1
 "$B/test/bench/decoder_frames" "$work/frames.jfr" 130000 &&
 	"$agent" flamegraph "$work/frames.jfr" -o "$work/big.html" || exit 1
-BASE_PAGE=$work/base.html BIG_PAGE=$work/big.html HOME=$work node test/system/flamegraph.js "$browser" "$work/flame.html" "$work/profile"
+BASE_PAGE=$work/base.html VANISHED_PAGE=$work/vanished.html BIG_PAGE=$work/big.html HOME=$work node test/system/flamegraph.js "$browser" "$work/flame.html" "$work/profile"

@@ -114,6 +114,7 @@ async function main() {
 	await open(page);
 
 	if (process.env.BASE_PAGE) await lookAtDifference(process.env.BASE_PAGE);
+	if (process.env.VANISHED_PAGE) await lookForVanished(process.env.VANISHED_PAGE);
 	if (process.env.BIG_PAGE) await lookAtBigOne(process.env.BIG_PAGE);
 
 	// What grew is red, what shrank is blue, as the numbers in the page say.
@@ -132,6 +133,23 @@ async function main() {
 		check('red grew, blue shrank', seen.grown > 0 && seen.shrunk > 0 && !seen.wrong, JSON.stringify(seen));
 		const told = await value("describe(tree.name.findIndex(x => names[x] === 'burn_hot'))");
 		check('the base is told', /base [0-9,]+ samples.*points\)/.test(told), told);
+	}
+
+	// What is in the base alone is drawn, as wide as it was, and blue.
+	async function lookForVanished(path) {
+		await open(path);
+		const seen = JSON.parse(await value(`(() => {
+			const n = tree.name.findIndex(x => names[x] === 'burn_hot'), [x, w] = span(n);
+			const p = ${theGraph}.getContext('2d').getImageData(x + w - 3, tree.depth[n] * ROW + 2, 1, 1).data;
+			return JSON.stringify({ total: tree.total[n], base: tree.baseTotal[n], drawn: shown.includes(n),
+				share: w / width, blue: p[2] > p[0] }); })()`));
+		check('what has vanished is shown', seen.total === 0 && seen.base > 0 && seen.drawn && seen.blue &&
+			seen.share > 0.02, JSON.stringify(seen));
+		await value("document.getElementById('reverse').click()");
+		const turned = JSON.parse(await value(`(() => {
+			const n = tree.kidsOf(0).find(k => names[tree.name[k]] === 'burn_hot');
+			return JSON.stringify([n && tree.total[n], n && span(n)[1] > 8]); })()`));
+		check('likewise the other way round', turned[0] === 0 && turned[1], JSON.stringify(turned));
 	}
 
 	// How long 100,000 frames take to be drawn is told, not judged: the machine may be busy.
