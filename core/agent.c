@@ -17,6 +17,7 @@
 #include "core/privileges.h"
 #include "core/random.h"
 #include "core/session.h"
+#include "core/signal_share.h"
 
 enum phase {
 	AGENT_NONE,    /* no thread, or one that touches nothing any more */
@@ -24,6 +25,9 @@ enum phase {
 	AGENT_STARTING,
 	AGENT_RUNNING,
 };
+
+/* How often it is seen how many signals may pend still. */
+#define SHARE_LOOK_NS 1000000000u
 
 /* In the state beside a phase: the thread is to end. */
 #define STOP 0x100u
@@ -88,6 +92,7 @@ static int give_up_what_the_program_has(bool at_once)
 static int loop(struct session *session)
 {
 	uint64_t interval = session->config->reporting_interval_ns, now, due_ns;
+	uint64_t look_ns = 0;
 	uint64_t tick_ns = clock_monotonic_ns() + first_interval(session->config);
 	uint32_t asked;
 	int err = 0;
@@ -98,6 +103,10 @@ static int loop(struct session *session)
 		if (err)
 			break;
 		now = clock_monotonic_ns();
+		if (now >= look_ns) {
+			signal_share_look();
+			look_ns = now + SHARE_LOOK_NS;
+		}
 		due_ns = session_service(session, now);
 		/* One that is asked for while a report is on its way is for the next. */
 		asked = atomic_load(&agent.flushes_asked);
@@ -143,6 +152,7 @@ static void profile(struct session *session)
 {
 	int err = give_up_what_the_program_has(true);
 
+	signal_share_look();
 	if (!err)
 		err = session_start(session);
 	if (err) {
@@ -158,6 +168,7 @@ static void profile(struct session *session)
 	log_info("profiling %s with %s %s", session->executable, session->with.engine->name,
 		 session->engine_version);
 	err = loop(session);
+	signal_share_look(); /* a program may be short */
 	atomic_store(&agent.running_engine, NULL);
 	if (!err)
 		err = give_up_what_the_program_has(true);

@@ -21,6 +21,7 @@
 #include "core/log.h"
 #include "core/own_fds.h"
 #include "core/recording.h"
+#include "core/signal_share.h"
 
 static atomic_bool is_child, perf_allowed;
 
@@ -399,10 +400,30 @@ static long do_perf(const long a[])
 
 /* By the calling conventions of Linux the six arguments are where a variadic function's are;
  * those that a call does not have are passed on as what happens to be there, as in syscall(2). */
+/* One for each thread, where there are no perf events. */
+static long make_timer(long clock, long event, long timer)
+{
+	long result;
+
+	if (!signal_share_take(true)) {
+		signal_share_refuse();
+		errno = EAGAIN;
+		return -1;
+	}
+	result = syscall(SYS_timer_create, clock, event, timer);
+	if (result)
+		signal_share_give();
+	return result;
+}
+
 long engine_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
 	if (number == SYS_memfd_create)
 		return ASK(do_memfd, a, b);
+	if (number == SYS_timer_create)
+		return make_timer(a, b, c);
+	if (number == SYS_timer_delete)
+		signal_share_give();
 	if (number != SYS_perf_event_open)
 		return syscall(number, a, b, c, d, e, f);
 	/* 0 as the thread is the calling one, and here that may be another. */

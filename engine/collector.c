@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "core/clock.h"
+#include "core/signal_share.h"
 #include "engine/chunk_facts.h"
 #include "engine/jfr_write.h"
 #include "engine/mem_events.h"
@@ -31,7 +32,7 @@ static struct {
 	struct symbols *symbols;
 	uint64_t load_due_ns, look_due_ns, modules_due_ns;
 	uint64_t samples, samples_before, lost_before;
-	uint64_t late, late_before;
+	uint64_t late, late_before, refused_before;
 } all;
 
 uint64_t collector_samples(void)
@@ -145,6 +146,13 @@ static void part_with(void *context, struct thread *t)
 		chunks_name_thread(&all.chunks, atomic_load(&t->tid), t->name);
 }
 
+static void spare(void *context, struct thread *t)
+{
+	(void)context;
+	if (!atomic_load(&t->ended))
+		thread_clock_spare(&t->clock);
+}
+
 void collector_drain(uint64_t now_ns)
 {
 	if (!all.chunks.jfr)
@@ -157,6 +165,7 @@ void collector_drain(uint64_t now_ns)
 	threads_reap(part_with, NULL);
 	if (now_ns >= all.look_due_ns) {
 		threads_look();
+		threads_each(spare, NULL);
 		all.look_due_ns = now_ns + LOOK_INTERVAL_NS;
 	}
 	if (now_ns >= all.load_due_ns) {
@@ -167,11 +176,12 @@ void collector_drain(uint64_t now_ns)
 
 static void write_losses(uint64_t ticks)
 {
+	uint64_t refused = signal_share_refused();
 	uint64_t lost = ring_lost(); /* once: more are lost meanwhile, and are the next chunk's */
 	struct jfr_losses losses = {
 		.samples = all.samples - all.samples_before,
 		.ring_full = lost - all.lost_before,
-		.timer_failures = thread_clock_failures(),
+		.timer_failures = refused - all.refused_before,
 		.late = all.late - all.late_before,
 	};
 	struct jfr_losses mem_losses = { 0 };
@@ -185,6 +195,7 @@ static void write_losses(uint64_t ticks)
 	all.samples_before = all.samples;
 	all.late_before = all.late;
 	all.lost_before = lost;
+	all.refused_before = refused;
 }
 
 static int end_chunk(void)

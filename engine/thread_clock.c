@@ -11,6 +11,7 @@
 #include "core/clock.h"
 #include "core/kernel.h"
 #include "core/random.h"
+#include "core/signal_share.h"
 
 #ifndef sigev_notify_thread_id
 #define sigev_notify_thread_id _sigev_un._tid
@@ -29,7 +30,6 @@
 static struct {
 	struct thread_timers timers;
 	_Atomic bool forbidden;
-	_Atomic uint64_t failures;
 	/* Where in the interval the next thread's first sample is due, in 1/2^64 of it. Each is
 	 * the golden ratio further on, which spreads any number of threads evenly: threads that
 	 * live for a tenth of an interval are sampled one time in ten, with less left to chance
@@ -51,16 +51,12 @@ void thread_clock_forbid(void)
 	atomic_store(&all.forbidden, true);
 }
 
-uint64_t thread_clock_failures(void)
-{
-	return atomic_load(&all.failures);
-}
-
 void thread_clock_init(struct thread_clock *clock, pid_t tid, uintptr_t value)
 {
 	clock->tid = tid;
 	clock->value = value;
 	clock->shots = 0;
+	atomic_store(&clock->refused, false);
 	atomic_store(&clock->under_way, false);
 	atomic_store(&clock->first_ns, UINT64_MAX);
 }
@@ -108,11 +104,13 @@ static bool set(struct thread_clock *clock, enum thread_timer timer, int flags, 
 	if (atomic_load(&all.forbidden))
 		return false;
 	event.sigev_notify_thread_id = clock->tid;
+	if (!clock->has[timer] && !signal_share_take(timer == TIMER_CPU))
+		return false;
 	if (!clock->has[timer] &&
 	    kernel_call4(SYS_timer_create,
 			 timer == TIMER_CPU ? cpu_clock(clock->tid) : CLOCK_MONOTONIC, (long)&event,
 			 (long)&clock->timers[timer], 0)) {
-		atomic_fetch_add(&all.failures, 1);
+		signal_share_give();
 		return false;
 	}
 	clock->has[timer] = true;
@@ -133,21 +131,43 @@ void thread_clock_start(struct thread_clock *clock, bool born)
 	wait = first > now + LEAVE_NS ? first - now : LEAVE_NS;
 	atomic_store(&clock->taken, 0);
 	atomic_store(&clock->first_ns, first);
-	if (!set(clock, TIMER_CPU, TIMER_ABSTIME, now + wait, interval))
+	if (!set(clock, TIMER_CPU, TIMER_ABSTIME, now + wait, interval)) {
 		atomic_store(&clock->first_ns, UINT64_MAX);
-	else if (born && wait < TICK_NS)
+		/* Not one that is stopped, or whose signal is the program's now. */
+		if (!clock->has[TIMER_CPU] && !atomic_load(&all.forbidden)) {
+			atomic_store(&clock->refused, true);
+			signal_share_refuse();
+		}
+	} else if (born && wait < TICK_NS)
 		set(clock, TIMER_FIRST, 0, wait, 0);
+}
+
+static void drop(struct thread_clock *clock, int timer)
+{
+	if (!clock->has[timer])
+		return;
+	kernel_call4(SYS_timer_delete, clock->timers[timer], 0, 0, 0);
+	clock->has[timer] = false;
+	signal_share_give();
+}
+
+void thread_clock_spare(struct thread_clock *clock)
+{
+	if (!signal_share_is_scarce()) {
+		if (atomic_exchange(&clock->refused, false))
+			thread_clock_start(clock, false);
+	} else if (!atomic_load(&clock->under_way)) {
+		drop(clock, TIMER_WALL);
+	}
 }
 
 void thread_clock_stop(struct thread_clock *clock)
 {
 	atomic_store(&clock->first_ns, UINT64_MAX);
-	for (int i = 0; i < THREAD_TIMERS; i++) {
-		if (clock->has[i])
-			kernel_call4(SYS_timer_delete, clock->timers[i], 0, 0, 0);
-		clock->has[i] = false;
-	}
+	for (int i = 0; i < THREAD_TIMERS; i++)
+		drop(clock, i);
 	atomic_store(&clock->under_way, false);
+	atomic_store(&clock->refused, false);
 }
 
 void thread_clock_disarm(const struct thread_clock *clock)

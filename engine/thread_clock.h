@@ -32,6 +32,7 @@ struct thread_clock {
 	_Atomic uint64_t first_ns; /* CPU time at which the first is due; UINT64_MAX: never */
 	_Atomic uint64_t taken;    /* of those due since */
 	unsigned shots;            /* of TIMER_FIRST that came too soon */
+	_Atomic bool refused;      /* there was no timer for its CPU time */
 	_Atomic bool under_way;    /* a shot of TIMER_WALL that the thread has not taken yet */
 };
 
@@ -77,7 +78,8 @@ bool thread_clock_interrupt(struct thread_clock *clock, uint64_t within_ns);
 /* TIMER_WALL's signal has come. Async-signal-safe. */
 void thread_clock_interrupted(struct thread_clock *clock);
 
-/* Timers that could not be had (RLIMIT_SIGPENDING, mostly). */
-uint64_t thread_clock_failures(void);
+/* Where timers are scarce (core/signal_share.h), give back the one of the wall clock, which is made when
+ * it is wanted; where they are no longer, make the one of CPU time that was refused. Agent thread. */
+void thread_clock_spare(struct thread_clock *clock);
 
 #endif

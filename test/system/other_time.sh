@@ -2,6 +2,7 @@
 # Another preload gives the program another time, by the C library: the agent goes by the kernel's, and
 # samples and reports as ever, whoever comes first.
 . "$(dirname "$0")/agent.inc"
+# shellcheck disable=SC2030,SC2031 # changed for one command
 
 low_stacks=$(program low_stacks)
 other_time=$(program other_time -shared -fPIC)

@@ -1,0 +1,26 @@
+/* Our share of the signals that may pend. A timer takes one for as long as it exists, and what a user may
+ * have at once (RLIMIT_SIGPENDING) is for all its processes: a program that finds them taken cannot make
+ * a timer or queue a signal. So half of them are left alone, whoever has taken the others. */
+#ifndef CORE_SIGNAL_SHARE_H
+#define CORE_SIGNAL_SHARE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* For a timer that LASTS, or for one that is given back soon, for which the last quarter of the share is
+ * kept. False when there is none left; a thread that goes without for that is to be counted by
+ * signal_share_refuse(). Async-signal-safe, as are the next two. */
+bool signal_share_take(bool lasts);
+void signal_share_give(void);
+void signal_share_refuse(void);
+
+/* True when timers that wait for nothing should be given back. */
+bool signal_share_is_scarce(void);
+
+/* See how many there are, and say once if some thread went without. The agent's thread, now and then. */
+void signal_share_look(void);
+
+/* Threads that went without, since the process began. */
+uint64_t signal_share_refused(void);
+
+#endif

@@ -1,0 +1,71 @@
+/* Has many threads, and then needs timers and queued signals of its own, as many as it may have without
+ * an agent in a third of what its user is allowed. Prints "ok". */
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "preload/asprof_agent.h"
+#include "test/programs/check.h"
+
+#define THREADS   80 /* of which two work */
+#define WANTED    15
+#define WORK_MS   500
+#define GIVE_UP_S 20
+
+static volatile bool over;
+
+static void pause_ms(long ms)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = ms * 1000000 }, NULL);
+}
+
+static void *work(void *unused)
+{
+	while (!over)
+		;
+	return unused;
+}
+
+static void *idle(void *unused)
+{
+	while (!over)
+		pause_ms(10);
+	return unused;
+}
+
+/* Until samples have been taken for a while, if they are. */
+static void let_work(void)
+{
+	time_t until = time(NULL) + GIVE_UP_S;
+
+	while (asprof_agent_running && !asprof_agent_running() && time(NULL) < until)
+		pause_ms(1);
+	pause_ms(WORK_MS);
+}
+
+int main(void)
+{
+	struct sigevent event = { .sigev_notify = SIGEV_NONE };
+	pthread_t threads[THREADS];
+	sigset_t set;
+	timer_t timer;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGRTMIN);
+	CHECK(!sigprocmask(SIG_BLOCK, &set, NULL));
+	for (int i = 0; i < THREADS; i++)
+		CHECK(!pthread_create(&threads[i], NULL, i < 2 ? work : idle, NULL));
+	let_work();
+	for (int i = 0; i < WANTED; i++) {
+		CHECK(!timer_create(CLOCK_MONOTONIC, &event, &timer));
+		CHECK(!sigqueue(getpid(), SIGRTMIN, (union sigval){ .sival_int = i }));
+	}
+	over = true;
+	for (int i = 0; i < THREADS; i++)
+		CHECK(!pthread_join(threads[i], NULL));
+	puts("ok");
+	return 0;
+}
