@@ -56,6 +56,8 @@ void aws_warn(struct aws *aws, const char *format, ...)
 	uint32_t hash;
 	va_list args;
 
+	if (aws->stop && atomic_load(aws->stop))
+		return;
 	va_start(args, format);
 	vsnprintf(line, sizeof(line), format, args);
 	va_end(args);

@@ -37,7 +37,8 @@ void aws_forget_files(struct aws *aws);
 /* Seconds since 1970, by the servers' clock. */
 int64_t aws_now(const struct aws *aws);
 
-/* log_warn(), but each line once until all is well again: what fails is tried over and over. */
+/* log_warn(), but each line once until all is well again: what fails is tried over and over. Nothing
+ * once it is to stop: what fails then was made to. */
 void aws_warn(struct aws *aws, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void aws_all_well(struct aws *aws);
 

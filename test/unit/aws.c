@@ -461,6 +461,7 @@ static size_t count_lines(const char *path)
 
 START_TEST(warns_once)
 {
+	static const atomic_bool stop = true;
 	char *path = temporary("");
 
 	BEGIN(nobody, "A=1");
@@ -470,6 +471,8 @@ START_TEST(warns_once)
 	aws_warn(&aws, "role %d", 1);
 	aws_all_well(&aws);
 	aws_warn(&aws, "role %d", 1);
+	aws.stop = &stop;
+	aws_warn(&aws, "role %d", 3);
 	ck_assert_int_eq(log_open(LOG_OFF, NULL), 0);
 	ck_assert_uint_eq(count_lines(path), 3);
 	unlink(path);
