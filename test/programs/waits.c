@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ipc.h>
+#include <sys/mman.h>
 #include <sys/msg.h>
 #include <sys/select.h>
 #include <sys/sem.h>
@@ -24,12 +25,15 @@
 
 #include "test/programs/check.h"
 
-/* How long each call waits, and after how long, and then again and again, the program's signal
- * comes: one that falls just between a sample and the call made again would not end it. */
-#define WAIT_MS   80
-#define SIGNAL_MS 25
+/* How long each call waits to its end; after how long, and then again and again, the program's signal
+ * comes; and how long the call would wait then: on a busy machine the time could be over before
+ * the signal is looked at. */
+#define END_MS    50
+#define SIGNAL_MS 15
+#define LONG_MS   60000
 
-static const struct timespec wait_time = { .tv_nsec = WAIT_MS * 1000000L };
+static int wait_ms;
+static struct timespec wait_time, *fixed_time;
 static int quiet, epfd, messages, semaphores, listener, receiver, sender;
 static int pipe_end;
 static unsigned long events;
@@ -47,9 +51,17 @@ static uint64_t now_ns(clockid_t clock)
 
 static struct timespec end_of_wait(clockid_t clock)
 {
-	uint64_t end = now_ns(clock) + WAIT_MS * 1000000ULL;
+	uint64_t end = now_ns(clock) + (uint64_t)wait_ms * 1000000;
 
 	return (struct timespec){ (time_t)(end / 1000000000), (long)(end % 1000000000) };
+}
+
+/* LEFT is a part of the time. */
+static bool is_less(const struct timespec *left)
+{
+	return (left->tv_sec || left->tv_nsec) &&
+	       (left->tv_sec < wait_time.tv_sec ||
+		(left->tv_sec == wait_time.tv_sec && left->tv_nsec < wait_time.tv_nsec));
 }
 
 /* Each returns what the call does, an error as -1 and errno. */
@@ -57,7 +69,7 @@ static int do_poll(void)
 {
 	struct pollfd fd = { .fd = quiet, .events = POLLIN };
 
-	return poll(&fd, 1, WAIT_MS);
+	return poll(&fd, 1, wait_ms);
 }
 
 static int do_ppoll(void)
@@ -78,7 +90,7 @@ static int do_poll_for_ever(void)
 
 static int do_select(void)
 {
-	struct timeval time = { .tv_usec = WAIT_MS * 1000 };
+	struct timeval time = { wait_ms / 1000, wait_ms % 1000 * 1000 };
 	fd_set fds;
 	int result;
 
@@ -103,7 +115,7 @@ static int do_epoll_wait(void)
 {
 	struct epoll_event event;
 
-	return epoll_wait(epfd, &event, 1, WAIT_MS);
+	return epoll_wait(epfd, &event, 1, wait_ms);
 }
 
 static int do_epoll_pwait(void)
@@ -112,7 +124,7 @@ static int do_epoll_pwait(void)
 	sigset_t none;
 
 	sigemptyset(&none);
-	return epoll_pwait(epfd, &event, 1, WAIT_MS, &none);
+	return epoll_pwait(epfd, &event, 1, wait_ms, &none);
 }
 
 static int do_epoll_pwait2(void)
@@ -128,7 +140,7 @@ static int do_nanosleep(void)
 	int result = nanosleep(&wait_time, &rest);
 
 	if (result)
-		CHECK(!rest.tv_sec && rest.tv_nsec > 0 && rest.tv_nsec < wait_time.tv_nsec);
+		CHECK(is_less(&rest));
 	return result;
 }
 
@@ -154,7 +166,7 @@ static int do_clock_nanosleep_until(void)
 
 static int do_usleep(void)
 {
-	return usleep(WAIT_MS * 1000);
+	return usleep((useconds_t)wait_ms * 1000);
 }
 
 static int do_sem_timedwait(void)
@@ -323,7 +335,7 @@ static int raw_nanosleep(void)
 	int result = (int)raw(SYS_nanosleep, (long)&time, (long)&time, 0, 0, 0, 0);
 
 	if (result)
-		CHECK(time.tv_nsec > 0 && time.tv_nsec < wait_time.tv_nsec);
+		CHECK(is_less(&time));
 	return result;
 }
 
@@ -342,7 +354,7 @@ static int raw_clock_nanosleep_until(void)
 /* In memory that cannot be written to. */
 static int raw_ppoll(void)
 {
-	return (int)raw(SYS_ppoll, 0, 0, (long)&wait_time, 0, 8, 0);
+	return (int)raw(SYS_ppoll, 0, 0, (long)fixed_time, 0, 8, 0);
 }
 
 static int raw_pselect6(void)
@@ -350,8 +362,7 @@ static int raw_pselect6(void)
 	struct timespec time = wait_time;
 	int result = (int)raw(SYS_pselect6, 0, 0, 0, 0, (long)&time, 0);
 
-	CHECK(!time.tv_sec &&
-	      (result ? time.tv_nsec > 0 && time.tv_nsec < wait_time.tv_nsec : !time.tv_nsec));
+	CHECK(result ? is_less(&time) : !time.tv_sec && !time.tv_nsec);
 	return result;
 }
 
@@ -359,22 +370,23 @@ static int raw_epoll_pwait(void)
 {
 	struct epoll_event event;
 
-	return (int)raw(SYS_epoll_pwait, epfd, (long)&event, 1, WAIT_MS, 0, 8);
+	return (int)raw(SYS_epoll_pwait, epfd, (long)&event, 1, wait_ms, 0, 8);
 }
 
 #ifdef SYS_poll
 static int raw_poll(void)
 {
-	return (int)raw(SYS_poll, 0, 0, WAIT_MS, 0, 0, 0);
+	return (int)raw(SYS_poll, 0, 0, wait_ms, 0, 0, 0);
 }
 
 static int raw_select(void)
 {
-	struct timeval time = { .tv_usec = WAIT_MS * 1000 };
+	struct timeval time = { wait_ms / 1000, wait_ms % 1000 * 1000 };
+	struct timespec left;
 	int result = (int)raw(SYS_select, 0, 0, 0, 0, (long)&time, 0);
 
-	CHECK(!time.tv_sec &&
-	      (result ? time.tv_usec > 0 && time.tv_usec < WAIT_MS * 1000 : !time.tv_usec));
+	left = (struct timespec){ time.tv_sec, time.tv_usec * 1000 };
+	CHECK(result ? is_less(&left) : !time.tv_sec && !time.tv_usec);
 	return result;
 }
 
@@ -382,7 +394,7 @@ static int raw_epoll_wait(void)
 {
 	struct epoll_event event;
 
-	return (int)raw(SYS_epoll_wait, epfd, (long)&event, 1, WAIT_MS, 0, 0);
+	return (int)raw(SYS_epoll_wait, epfd, (long)&event, 1, wait_ms, 0, 0);
 }
 #endif
 
@@ -559,9 +571,22 @@ static void alarm_every(int ms)
 	CHECK(!setitimer(ITIMER_REAL, &every, NULL));
 }
 
+static void wait_for(int ms)
+{
+	struct timeval time = { ms / 1000, ms % 1000 * 1000 };
+
+	wait_ms = ms;
+	wait_time = (struct timespec){ time.tv_sec, time.tv_usec * 1000 };
+	CHECK(!mprotect(fixed_time, 4096, PROT_READ | PROT_WRITE));
+	*fixed_time = wait_time;
+	CHECK(!mprotect(fixed_time, 4096, PROT_READ));
+	CHECK(!setsockopt(listener, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof(time)));
+	CHECK(!setsockopt(receiver, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof(time)));
+	CHECK(!setsockopt(sender, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof(time)));
+}
+
 static void set_up(void)
 {
-	struct timeval time = { .tv_usec = WAIT_MS * 1000 };
 	struct sockaddr_in any = { .sin_family = AF_INET };
 	char data[1024];
 	int pipes[2], sockets[2];
@@ -570,6 +595,8 @@ static void set_up(void)
 	quiet = pipes[0];
 	CHECK(!pipe(pipes));
 	pipe_end = pipes[1];
+	fixed_time = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(fixed_time != MAP_FAILED);
 	CHECK(!syscall(SYS_io_setup, 1, &events));
 	epfd = epoll_create1(0);
 	CHECK(epfd >= 0);
@@ -584,12 +611,9 @@ static void set_up(void)
 	listener = socket(AF_INET, SOCK_STREAM, 0);
 	any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	CHECK(!bind(listener, (struct sockaddr *)&any, sizeof(any)) && !listen(listener, 1));
-	CHECK(!setsockopt(listener, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof(time)));
 	CHECK(!socketpair(AF_UNIX, SOCK_STREAM, 0, sockets));
 	receiver = sockets[0];
 	sender = sockets[0];
-	CHECK(!setsockopt(receiver, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof(time)));
-	CHECK(!setsockopt(sender, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof(time)));
 #ifdef STREAMS
 	reading = fdopen(receiver, "r");
 	writing = fdopen(sender, "w");
@@ -608,13 +632,14 @@ static void to_the_end(const struct wait *wait)
 	uint64_t start = now_ns(CLOCK_MONOTONIC);
 	int result;
 
+	wait_for(END_MS);
 	errno = 0;
 	result = wait->call();
 	if (wait->error ? result != -1 || errno != wait->error : result != 0 || errno) {
 		printf("%s: %d, %s\n", wait->name, result, strerror(errno));
 		exit(1);
 	}
-	CHECK(now_ns(CLOCK_MONOTONIC) - start >= WAIT_MS * 1000000ULL - 1000000);
+	CHECK(now_ns(CLOCK_MONOTONIC) - start >= END_MS * 1000000ULL - 1000000);
 }
 
 static void until_signal(const struct wait *wait)
@@ -622,6 +647,7 @@ static void until_signal(const struct wait *wait)
 	uint64_t start = now_ns(CLOCK_MONOTONIC);
 	int result;
 
+	wait_for(LONG_MS);
 	signals = 0;
 	alarm_every(SIGNAL_MS);
 	result = wait->call();
