@@ -23,6 +23,14 @@ static int engine_setrlimit(unsigned int resource, const struct rlimit *limit)
 	return resource == RLIMIT_NOFILE ? 0 : setrlimit((__rlimit_resource_t)resource, limit);
 }
 
+/* The C library's functions. async-profiler puts hooks of its own into what other libraries import, this
+ * one too but for its own: by our import its dlopen(3) would end there, with locks held that the hook
+ * takes in another order. */
+static struct {
+	__typeof__(&dlopen) dlopen;
+	__typeof__(&pthread_mutex_lock) lock;
+} real;
+
 /* Each call of the loader by itself is in the gate, and not the whole start: a fork waits for no more
  * than the one. The program's threads that come here are in a dlopen(3) of their own. */
 #define GATED(type, call)                     \
@@ -40,7 +48,7 @@ static int engine_setrlimit(unsigned int resource, const struct rlimit *limit)
 
 static void *engine_dlopen(const char *file, int flags)
 {
-	GATED(void *, dlopen(file, flags));
+	GATED(void *, real.dlopen(file, flags));
 }
 
 static int engine_dlclose(void *handle)
@@ -73,8 +81,7 @@ static atomic_bool is_child;
 
 static int engine_lock(pthread_mutex_t *mutex)
 {
-	return atomic_load_explicit(&is_child, memory_order_relaxed) ? 0
-								     : pthread_mutex_lock(mutex);
+	return atomic_load_explicit(&is_child, memory_order_relaxed) ? 0 : real.lock(mutex);
 }
 
 static int engine_trylock(pthread_mutex_t *mutex)
@@ -182,5 +189,7 @@ int engine_calls_redirect(const void *inside)
 		{ "pthread_kill", (void *)engine_wake },
 	};
 
+	real.dlopen = dlopen;
+	real.lock = pthread_mutex_lock;
 	return imports_redirect(inside, calls, sizeof(calls) / sizeof(calls[0]));
 }

@@ -33,3 +33,11 @@ for binding in lazy now; do
 	grep -q "not for standard output" "$work/log" || fail "$binding: its words are lost"
 done
 echo "$plain"
+
+# What the engine puts into other libraries' imports is not for itself.
+${CC:-cc} -std=gnu11 -D_GNU_SOURCE -O2 -shared -fPIC -o "$work/hooking.so" \
+	test/programs/hooking_engine.c || exit 1
+profiled "$work/out" async-profiler LIB="$work/hooking.so" LOG=info PROCESS=bash \
+	timeout 20 bash -c 'until grep -Eq "profiling (bash|is off)" "$0"; do :; done' "$work/hooked" \
+	2>"$work/hooked" || fail "hooks: status $?"
+grep -q 'profiling bash with async-profiler' "$work/hooked" || fail "hooks: $(cat "$work/hooked")"
