@@ -1,4 +1,4 @@
-/* Preloaded beside the agent: the process's date is off by WRONG_CLOCK seconds. */
+/* Preloaded into a store: the process's date is off by WRONG_CLOCK seconds. */
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
