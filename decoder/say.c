@@ -59,6 +59,10 @@ void say(const char *format, ...)
 
 void say_damage(const char *file, const struct jfr_error *error)
 {
-	say("%s: offset %" PRIu64 ": %s", file, error->offset,
-	    error->what ? error->what : "damaged");
+	char key[4200];
+
+	snprintf(key, sizeof(key), "damage of %s", file);
+	if (!said_before(key))
+		say("%s: offset %" PRIu64 ": %s", file, error->offset,
+		    error->what ? error->what : "damaged");
 }

@@ -11,7 +11,8 @@ extern bool say_nothing;
  * Thread-safe. */
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The line for a damaged file: its name, the offset, what is wrong. */
+/* The line for a damaged file: its name, the offset, what is wrong. One for each file: who reads it
+ * another way, or goes on behind the damage, may meet more of it. */
 void say_damage(const char *file, const struct jfr_error *error);
 
 #endif

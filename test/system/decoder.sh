@@ -94,6 +94,22 @@ head -c 300000 "$data/chunks.jfr" >"$work/cut.jfr"
 grep -q '^Span' "$work/out" || fail 'the whole chunks of a cut file are read'
 grep -q "cut.jfr: offset [0-9]*: a chunk that is cut off" "$work/err" || fail "cut: $(cat "$work/err")"
 
+# Damage is told of in one line, whichever way a command reads, and however much of it there is.
+python3 - "$data/chunks.jfr" "$work/damaged.jfr" <<'END' || exit 1
+import sys
+data = bytearray(open(sys.argv[1], "rb").read())
+for at in 5000, 100000, 200000, 300000:
+    data[at:at + 200] = b"\xff" * 200
+open(sys.argv[2], "wb").write(data)
+END
+for command in summary top 'top --live' collapsed flamegraph pprof leaks lifetimes longpolls nativemem; do
+	# shellcheck disable=SC2086 # words on purpose
+	"$agent" $command "$work/damaged.jfr" >/dev/null 2>"$work/err"
+	[ $? = 1 ] || fail "$command: damage is not told by the status"
+	[ "$(grep -c 'damaged.jfr: offset [0-9]*: ' "$work/err")" = 1 ] && [ "$(wc -l <"$work/err")" = 1 ] ||
+		fail "$command: damage: $(cat "$work/err")"
+done
+
 # expect STATUS WORDS... : one line on stderr at least, nothing on stdout.
 expect() {
 	want=$1
