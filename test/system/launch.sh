@@ -163,4 +163,15 @@ for each in "${ways[@]}"; do
 	ends "no linker" 127 elsewhere
 	ends "no program" 2
 done
+
+# For the other processor; what it starts here is none of its own programs.
+if command -v aarch64-linux-gnu-gcc >/dev/null && command -v qemu-aarch64 >/dev/null; then
+	make -s CROSS=aarch64-linux-gnu- B="$work/aarch64" "$work/aarch64/asprof-agent-launch" >"$work/log" 2>&1 ||
+		fail "aarch64: $(cat "$work/log")"
+	qemu-aarch64 "$work/aarch64/asprof-agent-launch" nowhere 2>"$work/err"
+	[ $? = 127 ] && grep -q 'nowhere: no such program' "$work/err" || fail "aarch64: $(cat "$work/err")"
+	qemu-aarch64 "$work/aarch64/asprof-agent-launch" "$work/path/good" >"$work/out" 2>"$work/err"
+	[ "$(cat "$work/out")" = "none|$KEPT" ] && grep -q 'another architecture' "$work/err" ||
+		fail "aarch64: $(cat "$work/out" "$work/err")"
+fi
 echo ok
