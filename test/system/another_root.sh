@@ -9,15 +9,18 @@ cat >"$work/leaves.c" <<'C'
 #include <time.h>
 #include <unistd.h>
 
+/* Half a second of work, once the file PROFILED is in the root that it has then. */
 int main(int argc, char **argv)
 {
-	time_t end;
+	clock_t end;
 
-	if (argc != 3 || (strcmp(argv[2], "user") && (chroot(argv[1]) || chdir("/"))))
+	if (argc != 4 || (strcmp(argv[2], "user") && (chroot(argv[1]) || chdir("/"))))
 		return 2;
 	if (strcmp(argv[2], "root") && (setgid(65534) || setuid(65534)))
 		return 2;
-	for (end = time(NULL) + 2; time(NULL) < end;)
+	for (int i = 0; i < 30000 && access(argv[3], F_OK); i++)
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	for (end = clock() + CLOCKS_PER_SEC / 2; clock() < end;)
 		;
 	return 0;
 }
@@ -29,12 +32,20 @@ cp "${ASPROF_TEST_LIB:-$B/libasprof_preload.so}" "$work/closed/libasyncProfiler.
 
 for what in user root both; do
 	rm -rf "$work/root" && mkdir "$work/root" && mkdir -m 0777 "$work/root/reports"
-	dir=/reports
-	[ $what != user ] || dir=$work/root/reports
-	profiled "$dir" auto START_DELAY=300ms LOG=info LIB="$work/closed/libasyncProfiler.so" \
-		"$work/leaves" "$work/root" $what 2>"$work/said" || fail "$what: status $?"
+	root=
+	[ $what != user ] || root=$work/root
+	profiled "$root/reports" auto START_DELAY=300ms CPU_INTERVAL=10ms LOG=info \
+		LIB="$work/closed/libasyncProfiler.so" "$work/leaves" "$work/root" $what \
+		"$root/profiled" 2>"$work/said" &
+	for _ in {1..300}; do
+		! grep -q 'profiling' "$work/said" || break
+		sleep 0.1
+	done
+	touch "$work/root/profiled"
+	wait $! || fail "$what: status $?"
 	grep -q 'profiling leaves with builtin' "$work/said" || fail "$what: $(cat "$work/said")"
-	"$agent" top --cpu "$work/root/reports" >"$work/top" || fail "$what: no samples"
+	"$agent" top --cpu "$work/root/reports" >"$work/top" || fail "$what: no report"
+	! grep -q '^cpu: 0 samples' "$work/top" || fail "$what: no samples"
 	# Names are to be had where /proc is.
 	[ $what != user ] || grep -q 'main \[leaves\]' "$work/top" || fail "$(cat "$work/top")"
 done
