@@ -83,8 +83,11 @@ static void own_action(int signo)
 	got = 0;
 	CHECK(!kill(getpid(), signo) && got == signo);
 	CHECK(!sigaction(signo, NULL, &old) && old.sa_handler == SIG_DFL);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 	CHECK(!siginterrupt(signo, 1) && signal(signo, on_signal) == SIG_DFL);
 	CHECK(!siginterrupt(signo, 0) && signal(signo, SIG_DFL) == on_signal);
+#pragma GCC diagnostic pop
 	errno = 0;
 }
 
