@@ -19,7 +19,7 @@ for engine in $(engines); do
 	# async-profiler's wall clock sends signals, which pend until a thread has its turn.
 	wall=10ms
 	[ "$engine" = builtin ] || wall=off
-	out=$(profiled "$work/reports" "$engine" PROCESS=pending_signals CPU_INTERVAL=10ms \
+	out=$(profiled "$work/reports" "$engine" PROCESS=pending_signals CPU_INTERVAL=10ms EXIT_TIMEOUT=30s \
 		WALL_INTERVAL=$wall "${limited[@]}" 2>"$work/err")
 	status=$?
 	[ "$status $out" = "0 ok" ] || fail "$engine: status $status, $out, $(cat "$work/err")"
