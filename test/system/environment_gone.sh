@@ -1,0 +1,48 @@
+#!/bin/bash
+# A program may take its environment away: no thread of the agent's looks there once it runs.
+. "$(dirname "$0")/agent.inc"
+
+cat >"$work/leaves.c" <<'C'
+#include <stdio.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* NAME.begun tells that the engine has asked for a variable, and NAME.forked ends its start. */
+int main(int argc, char **argv)
+{
+	char begun[512], forked[512];
+
+	environ = (char **)8;
+	snprintf(begun, sizeof(begun), "%s.begun", argv[argc - 1]);
+	snprintf(forked, sizeof(forked), "%s.forked", argv[argc - 1]);
+	for (int i = 0; access(begun, F_OK); i++) {
+		if (i == 30000)
+			return 2;
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	}
+	if (mkdir(forked, 0700))
+		return 1;
+	sleep(1);
+	return 0;
+}
+C
+${CC:-cc} -std=gnu11 -D_GNU_SOURCE -O1 -o "$work/leaves" "$work/leaves.c" || exit 1
+${CC:-cc} -std=gnu11 -D_GNU_SOURCE -O2 -shared -fPIC -o "$work/engine.so" \
+	test/programs/waiting_engine.c || exit 1
+
+WAITING_ENGINE=$work/name profiled "$work/out" async-profiler LIB="$work/engine.so" \
+	START_DELAY=500ms LOG=info "$work/leaves" "$work/name" 2>"$work/said" ||
+	fail "an engine: status $?, $(cat "$work/said")"
+grep -q 'profiling leaves with async-profiler' "$work/said" || fail "$(cat "$work/said")"
+
+# And uploads, which go nowhere. (async-profiler's library asks in its constructors too, before
+# anything can be put in the way.)
+mkdir "$work/begun.begun"
+profiled "$work/out" builtin START_DELAY=100ms S3_BUCKET=none METADATA=none \
+	S3_ENDPOINT=http://127.0.0.1:1 EXIT_TIMEOUT=500ms \
+	"$work/leaves" "$work/begun" 2>"$work/said" ||
+	fail "builtin: status $?, $(cat "$work/said")"
+echo ok
