@@ -10,6 +10,7 @@
 #include "core/engine_calls.h"
 #include "core/engine_command.h"
 #include "core/engine_desk.h"
+#include "core/engine_desk.h"
 #include "core/failure.h"
 #include "core/futex.h"
 #include "core/log.h"
@@ -81,8 +82,10 @@ static int give_up_what_the_program_has(bool at_once)
 	uint32_t asked = atomic_load(&agent.follows_asked);
 	int err = privileges_follow(at_once);
 
-	if (atomic_exchange(&agent.follows_done, asked) != asked)
+	if (atomic_exchange(&agent.follows_done, asked) != asked) {
+		engine_desk_look();
 		futex_wake(&agent.follows_done);
+	}
 	return err ? failed(err, "cannot give up the privileges that the program gave up: %s",
 			    strerror(-err))
 		   : 0;

@@ -111,6 +111,12 @@ static void ring(void)
 	futex_wake(&desk.asked);
 }
 
+void engine_desk_look(void)
+{
+	if (engine_desk_is_apart())
+		ring();
+}
+
 /* What the thread has not seen is done here. */
 void engine_desk_close(void)
 {

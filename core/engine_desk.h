@@ -32,6 +32,9 @@ bool engine_desk_is_here(void);
 /* True when the engine's descriptors are not in the program's table. Async-signal-safe. */
 bool engine_desk_is_apart(void);
 
+/* Have the thread, where there is one, look now at what it has to give up (core/privileges.h). */
+void engine_desk_look(void);
+
 /* In a forked child, which has none of the engine's descriptors. */
 void engine_desk_forget(void);
 
