@@ -12,6 +12,7 @@
 #include "upload/dir.h"
 
 static struct {
+	uid_t user;      /* whose TMPDIR it is */
 	char *temporary; /* NULL: /tmp */
 	char *working;   /* NULL: not needed, or not to be had */
 } captured;
@@ -50,6 +51,7 @@ int place_capture(const struct config *config, char *const *environment)
 {
 	int err = keep(&captured.temporary, find_temporary(environment));
 
+	captured.user = geteuid();
 	if (!err && (is_relative(config->local_dir) || is_relative(config->spool_dir)))
 		err = capture_working();
 	return err;
@@ -80,7 +82,8 @@ int place_private(char **path)
 	int fd = open_below(parent, path), second;
 	char *other;
 
-	if (fd >= 0 || !*path || !faccessat(AT_FDCWD, parent, W_OK | X_OK, AT_EACCESS))
+	if (fd >= 0 || !*path || geteuid() == captured.user ||
+	    !faccessat(AT_FDCWD, parent, W_OK | X_OK, AT_EACCESS))
 		return fd;
 	second = open_below("/tmp", &other);
 	if (second < 0) {

@@ -4,7 +4,6 @@
 #include "preload/interpose/privileges.h"
 
 #include <stdarg.h>
-#include <sys/syscall.h>
 
 #include "preload/interpose/hooks.h"
 #include "preload/interpose/real.h"
@@ -51,21 +50,10 @@ void privileges_before_call(long number, long first, long second)
 /* Users and groups, of one thread: those of the agent can do the same. */
 void privileges_after_call(long number, long first)
 {
-	switch (number) {
-	case SYS_setuid:
-	case SYS_setgid:
-	case SYS_setreuid:
-	case SYS_setregid:
-	case SYS_setresuid:
-	case SYS_setresgid:
-	case SYS_setfsuid:
-	case SYS_setfsgid:
-	case SYS_setgroups:
-		tell();
-		break;
-	case SYS_prctl:
+	if (number == SYS_prctl)
 		after_prctl(first);
-	}
+	else if (number != SYS_capset)
+		tell();
 }
 
 EXPORT int capset(void *header, const void *data)

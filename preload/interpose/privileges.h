@@ -2,7 +2,31 @@
 #ifndef PRELOAD_INTERPOSE_PRIVILEGES_H
 #define PRELOAD_INTERPOSE_PRIVILEGES_H
 
-/* For syscall(2), before call NUMBER with FIRST and SECOND, and after it: what the functions of the
+#include <stdbool.h>
+#include <sys/syscall.h>
+
+/* Whether call NUMBER may be one of them: what any other is spared. */
+static inline bool privileges_may_change(long number)
+{
+	switch (number) {
+	case SYS_capset:
+	case SYS_prctl:
+	case SYS_setuid:
+	case SYS_setgid:
+	case SYS_setreuid:
+	case SYS_setregid:
+	case SYS_setresuid:
+	case SYS_setresgid:
+	case SYS_setfsuid:
+	case SYS_setfsgid:
+	case SYS_setgroups:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* For syscall(2), before such a call NUMBER with FIRST and SECOND, and after it: what the functions of the
  * C library that are interposed do. */
 void privileges_before_call(long number, long first, long second);
 void privileges_after_call(long number, long first);

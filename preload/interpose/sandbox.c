@@ -68,6 +68,8 @@ EXPORT long any_syscall(long number, long a, long b, long c, long d, long e, lon
 	if (__builtin_expect(wait_raw_is(number), 0))
 		return again_value(wait_raw((const long[AGAIN_LONGS]){ number, a, b, c, d, e, f }),
 				   errno);
+	if (__builtin_expect(!privileges_may_change(number), 1))
+		return forward(number, a, b, c, d, e, f);
 	privileges_before_call(number, a, b);
 	result = forward(number, a, b, c, d, e, f);
 	privileges_after_call(number, a);
