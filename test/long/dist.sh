@@ -5,11 +5,15 @@
 
 version=$(sed -n 's/^VERSION := //p' Makefile)
 git rev-parse >"$work/top" 2>&1 || skip "this tree is not under git"
-# The libraries that are linked in are built once; what they are built in is not to be seen either.
+# Both at once, as somebody may be at work here. The libraries that are linked in are built before; what they
+# are built in is not to be seen either.
+make -s all >"$work/log" 2>&1 || fail "make: $(tail "$work/log")"
+git ls-files -z --cached --others --exclude-standard | tar --null -T - -cf "$work/sources.tar" || exit 1
 for place in one two/deeper; do
 	mkdir -p "$work/$place/build"
-	git ls-files -z --cached --others --exclude-standard | tar --null -T - -cf - | tar -xf - -C "$work/$place" || exit 1
-	cp -a build/deps "$work/$place/build/"
+	tar -xf "$work/sources.tar" -C "$work/$place" && cp -a build/deps "$work/$place/build/" || exit 1
+done
+for place in one two/deeper; do
 	(cd "$work/$place" && SOURCE_DATE_EPOCH=1700000000 make -s dist VERSION="$version") >"$work/log" 2>&1 ||
 		fail "make dist: $(tail "$work/log")"
 done
