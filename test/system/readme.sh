@@ -50,12 +50,12 @@ shown "always" sh 'LD_PRELOAD=libasprof_preload.so ./service'
 [ $status = 7 ] && [ -n "$(ls "$work/always")" ] || fail "always: $status, $(cat "$work/err")"
 
 # (Where it uploads to is not there.)
-export AWS_ACCESS_KEY_ID=a AWS_SECRET_ACCESS_KEY=b AWS_REGION=r ASPROF_AGENT_EXIT_TIMEOUT=10ms
+export AWS_ACCESS_KEY_ID=a AWS_SECRET_ACCESS_KEY=b AWS_REGION=r ASPROF_AGENT_EXIT_TIMEOUT=20s
 export ASPROF_AGENT_S3_ENDPOINT=http://127.0.0.1:1 ASPROF_AGENT_METADATA=none
 sed "s|/var/spool/service|$work/spool|" "$readme" >"$work/README.md"
 readme=$work/README.md
 shown "uploads" sh 'ASPROF_AGENT_S3_BUCKET='
-[ $status = 7 ] && [ -n "$(ls "$work/spool")" ] || fail "uploads: $status, $(cat "$work/err")"
+[ $status = 7 ] && [ -n "$(find "$work/spool" -type f)" ] || fail "uploads: $status, $(cat "$work/err")"
 unset AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_REGION ASPROF_AGENT_EXIT_TIMEOUT \
 	ASPROF_AGENT_S3_ENDPOINT ASPROF_AGENT_METADATA ASPROF_AGENT_LOCAL_DIR
 
