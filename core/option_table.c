@@ -150,9 +150,10 @@ const struct option option_table[] = {
 	  .type = OPTION_TEXT,
 	  FIELD(tags),
 	  .check = check_tags,
-	  .expects = "key=value, more of them with commas between",
+	  .expects = "key=value of 4096 bytes at most, more of them with commas between",
 	  .fallback = "",
-	  .help = "Written into `metadata.json` beside the profile." },
+	  .help = "Written into each profile, and into `metadata.json` beside an uploaded one; "
+		  "`asprof-agent ... --tag` chooses by them." },
 	{ .name = "LOCAL_DIR",
 	  .type = OPTION_TEXT,
 	  FIELD(local_dir),

@@ -19,12 +19,14 @@ bool check_library(const char *value)
 
 bool check_tags(const char *value)
 {
+	/* So that a recording has it whole. */
+	static const ptrdiff_t tag_max = 4096;
 	const char *p = value, *equals, *end;
 
 	for (;; p = end + 1) {
 		end = strchrnul(p, ',');
 		equals = memchr(p, '=', (size_t)(end - p));
-		if (!equals || equals == p)
+		if (!equals || equals == p || end - p > tag_max)
 			return false;
 		if (!*end)
 			return true;

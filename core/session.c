@@ -98,19 +98,42 @@ static void stop_mem(struct session *s)
 	}
 }
 
-/* Add the memory of the interval to REPORT. */
-static void add_mem_part(struct session *s, struct report *report)
+/* Add the memory of the interval to REPORT. False when there is none. */
+static bool add_mem_part(struct session *s, struct report *report)
 {
 	struct report_part *part = &report->parts[report->part_count];
 
 	if (!s->mem.recording)
-		return;
+		return false;
 	if (engine_command(s->mem.engine, "dump,jfr") || source_cut(&s->mem, part)) {
 		log_error("%s; native memory is not sampled from now on", failure());
 		stop_mem(s);
 	} else if (part->length) {
 		report->part_count++;
+		return true;
 	}
+	return false;
+}
+
+/* Add whom REPORT is of, in a file of its own: the engines' are not ours to write, and may be restarted
+ * between two reports. Sets *FILE, which REPORT needs, or NULL. */
+static void add_labels(struct session *s, struct report *report, struct recording **file)
+{
+	int err;
+
+	*file = NULL;
+	if (!s->with.write_labels)
+		return;
+	err = recording_open(file, s->config->spool_dir);
+	if (!err)
+		err = s->with.write_labels(recording_number(recording_path(*file)), report,
+					   s->config->tags);
+	if (!err)
+		err = recording_cut(*file, &report->parts[report->part_count]);
+	if (err)
+		log_warn("a profile does not tell its tags: %s", strerror(-err));
+	else if (report->parts[report->part_count].length)
+		report->part_count++;
 }
 
 /* Fill in what was lost since the last report, and taken as far as the engine tells, and see how large
@@ -169,6 +192,8 @@ static int report_finished(struct session *s, bool final)
 		.engine_version = s->engine_version,
 		.final = final,
 	};
+	struct recording *labels;
+	bool with_mem;
 	int err = source_cut(&s->all, &report.parts[0]);
 
 	if (err)
@@ -177,11 +202,13 @@ static int report_finished(struct session *s, bool final)
 		return 0;
 	report.part_count = 1;
 	read_metrics(s, &report);
-	add_mem_part(s, &report);
+	with_mem = add_mem_part(s, &report);
 	count_samples(&report);
+	add_labels(s, &report, &labels);
 	deliver(s, &report);
+	recording_close(labels);
 	recording_release(s->all.recording, &report.parts[0]);
-	if (report.part_count > 1)
+	if (with_mem)
 		recording_release(s->mem.recording, &report.parts[1]);
 	s->interval_began_ms = report.end_ms;
 	return 1;

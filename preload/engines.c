@@ -15,6 +15,7 @@
 #include "core/own_fds.h"
 #include "core/start_string.h"
 #include "engine/builtin.h"
+#include "engine/label_chunk.h"
 #include "preload/interpose/mem.h"
 #include "preload/interpose/sample.h"
 
@@ -155,6 +156,7 @@ int engines_open(struct agent_equipment *equipment, const struct config *c, stru
 	if (err)
 		return err;
 	choose_mem_engine(equipment, c, wake);
+	equipment->write_labels = label_chunk_write;
 	if (c->native_mem_bytes != OPTION_OFF) {
 		loader_gate_enter();
 		look_at_allocators();

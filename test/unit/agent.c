@@ -42,6 +42,12 @@ static struct fake engine = { .fd = -1 }, mem_engine = { .fd = -1 };
 static bool with_mem_engine;
 
 static struct {
+	bool wanted;
+	int error;      /* in the middle of writing them */
+	unsigned count; /* of reports that were given some */
+} labels;
+
+static struct {
 	_Atomic int count;
 	unsigned char serials[REPORTS];
 	uint64_t taken[REPORTS];
@@ -142,7 +148,8 @@ static int deliver(struct reporter *reporter, const struct report *report)
 
 	(void)reporter;
 	ck_assert_int_lt(n, REPORTS);
-	ck_assert_uint_eq(report->part_count, with_mem_engine ? 2 : 1);
+	ck_assert_uint_eq(report->part_count,
+			  1u + with_mem_engine + (labels.wanted && !labels.error));
 	for (size_t i = 0; i < report->part_count; i++)
 		ck_assert_uint_eq(report->parts[i].length, CHUNK);
 	ck_assert_str_eq(report->engine, "fake");
@@ -172,6 +179,17 @@ static void close_reporter(struct reporter *reporter)
 	got.closes++;
 }
 
+static int write_labels(int fd, const struct report *report, const char *tags)
+{
+	struct fake file = { .fd = fd };
+
+	ck_assert_ptr_eq(tags, config.tags);
+	ck_assert_uint_eq(report->part_count, 1u + with_mem_engine);
+	labels.count++;
+	write_chunk(&file);
+	return labels.error;
+}
+
 static int prepare(struct agent_equipment *equipment, const struct config *c, struct wake *wake)
 {
 	static const struct engine fake = { .name = "fake",
@@ -188,6 +206,7 @@ static int prepare(struct agent_equipment *equipment, const struct config *c, st
 	(void)wake;
 	equipment->engine = &fake;
 	equipment->mem_engine = with_mem_engine ? &fake_mem : NULL;
+	equipment->write_labels = labels.wanted ? write_labels : NULL;
 	equipment->reporters[0] = &reporter;
 	equipment->reporter_count = 1;
 	return 0;
@@ -352,6 +371,21 @@ START_TEST(mem_engine_stops_with_an_engine_that_fails)
 }
 END_TEST
 
+START_TEST(each_report_has_its_labels)
+{
+	with_mem_engine = _i & 1;
+	config.native_mem_bytes = with_mem_engine ? 0 : OPTION_OFF;
+	labels.wanted = true;
+	labels.error = _i & 2 ? -ENOSPC : 0; /* goes without them */
+	engine.cannot_dump = _i & 4;         /* rotates by restart */
+	start_agent();
+	ck_assert(eventually(five_reports));
+	ck_assert_int_eq(agent_stop(10ull * SECOND), 0);
+	ck_assert_uint_eq(labels.count, (unsigned)got.count);
+	check_serials();
+}
+END_TEST
+
 START_TEST(reporter_that_fails_changes_nothing)
 {
 	got.error = -EIO;
@@ -501,6 +535,7 @@ int main(void)
 	tcase_add_test(c, restarts_past_the_memory_bound_beside_a_mem_engine);
 	tcase_add_test(c, mem_engine_stops_with_the_agent);
 	tcase_add_test(c, mem_engine_stops_with_an_engine_that_fails);
+	tcase_add_loop_test(c, each_report_has_its_labels, 0, 8);
 	tcase_add_test(c, reporter_that_fails_changes_nothing);
 	tcase_add_test(c, failed_start_ends_the_agent);
 	tcase_add_test(c, failed_dump_ends_the_agent);

@@ -298,6 +298,23 @@ START_TEST(wrong_values_are_refused)
 }
 END_TEST
 
+START_TEST(a_tag_has_a_length)
+{
+	static const char name[] = "ASPROF_AGENT_TAGS=a=b,";
+	char entry[sizeof(name) + 4097] = "", problem[OPTION_PROBLEM_MAX];
+	struct config config;
+
+	memcpy(entry, name, sizeof(name) - 1);
+	memset(entry + sizeof(name) - 1, '=', 4096);
+	entry[sizeof(name) - 1] = 'k';
+	ck_assert_int_eq(read_one(&config, entry, problem), 0);
+	config_free(&config);
+	entry[sizeof(name) - 1 + 4096] = '=';
+	ck_assert_int_eq(read_one(&config, entry, problem), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(problem, "4096 bytes at most"));
+}
+END_TEST
+
 START_TEST(a_token_lets_it_listen_anywhere)
 {
 	char *const environment[] = { (char *)"ASPROF_AGENT_LISTEN=0.0.0.0:7070",
@@ -518,6 +535,7 @@ int main(void)
 	tcase_add_loop_test(tcase, texts_are_read, 0, CASES(texts));
 	tcase_add_test(tcase, words_and_switches_are_read);
 	tcase_add_loop_test(tcase, wrong_values_are_refused, 0, CASES(wrong));
+	tcase_add_test(tcase, a_tag_has_a_length);
 	tcase_add_test(tcase, a_token_lets_it_listen_anywhere);
 	tcase_add_test(tcase, disabled_reads_nothing_else);
 	tcase_add_test(tcase, the_first_of_two_counts);
