@@ -1,7 +1,9 @@
 /* What a recording belongs to, as "key=value" lines: its process, by the file's name, and the tags,
- * host and executable that metadata.json beside it in a zip brings. */
+ * host and executable, which metadata.json beside it in a zip brings, or the recording itself. */
 #ifndef DECODER_LABELS_H
 #define DECODER_LABELS_H
+
+#include <stdint.h>
 
 #include "core/buf.h"
 
@@ -11,5 +13,9 @@ void labels_of(struct buf *out, const char *file, const char *labels);
 
 /* The lines from the text of a metadata.json, or NULL; to be freed. */
 char *labels_from_metadata(const char *json);
+
+/* The lines that the recording in DATA tells, each once, of all the recordings where it is several; or
+ * NULL; to be freed. */
+char *labels_from_recording(const uint8_t *data, uint64_t length);
 
 #endif

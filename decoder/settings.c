@@ -40,15 +40,22 @@ static bool read_period(struct settings *settings, const struct jfr_chunk *chunk
 	return true;
 }
 
+bool settings_pair(const struct jfr_chunk *chunk, const struct jfr_event *event, struct buf *name,
+		   struct buf *text)
+{
+	struct jfr_value value;
+
+	return jfr_event_get(chunk, event, "name", &value) && jfr_string(chunk, &value, name) &&
+	       jfr_event_get(chunk, event, "value", &value) && jfr_string(chunk, &value, text);
+}
+
 void settings_read(struct settings *settings, const struct jfr_chunk *chunk,
 		   const struct jfr_event *event)
 {
 	struct buf name = BUF_INIT(256), text = BUF_INIT(4096);
-	struct jfr_value value;
 	const char *key, *setting;
 
-	if (!jfr_event_get(chunk, event, "name", &value) || !jfr_string(chunk, &value, &name) ||
-	    !jfr_event_get(chunk, event, "value", &value) || !jfr_string(chunk, &value, &text))
+	if (!settings_pair(chunk, event, &name, &text))
 		goto out;
 	key = buf_string(&name);
 	setting = buf_string(&text);

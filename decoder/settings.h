@@ -13,6 +13,11 @@ struct settings {
 	char clock[SETTING_TEXT], engine[SETTING_TEXT], version[SETTING_TEXT];
 };
 
+/* Put EVENT's, a setting's, name and value behind what is in NAME and TEXT. False where it lacks one, or
+ * there is no room. */
+bool settings_pair(const struct jfr_chunk *chunk, const struct jfr_event *event, struct buf *name,
+		   struct buf *text);
+
 /* Take in EVENT, a setting. */
 void settings_read(struct settings *settings, const struct jfr_chunk *chunk,
 		   const struct jfr_event *event);

@@ -13,6 +13,7 @@
 
 #include "core/fd.h"
 #include "decoder/gunzip.h"
+#include "decoder/labels.h"
 #include "decoder/say.h"
 #include "decoder/unzip.h"
 
@@ -82,7 +83,12 @@ void source_close(struct source *source)
 
 int source_load(struct source *source)
 {
-	return source->loaded ? 0 : unzip_member(source);
+	int err = source->loaded ? 0 : unzip_member(source);
+
+	if (!err && !source->labelled && !source->labels)
+		source->labels = labels_from_recording(source->data, source->length);
+	source->labelled = !err;
+	return err;
 }
 
 uint64_t source_unpacked_max(uint64_t packed)

@@ -9,10 +9,11 @@ struct source {
 	char *name; /* as messages call it: PATH, PATH(MEMBER), "standard input" */
 	const uint8_t *data;
 	uint64_t length;
-	char *labels;            /* of the zip, see labels.h; NULL: none */
+	char *labels;            /* of the zip, else its own, see labels.h; NULL: none */
 	struct archive *archive; /* the zip, whose member MEMBER this is; NULL: it is a file */
 	uint64_t member;
-	bool loaded;         /* data, length and labels are there */
+	bool loaded;         /* data and length are there, */
+	bool labelled;       /* and labels */
 	unsigned references; /* for the feed to count; 1 at first: the list that it is in */
 	struct source *next;
 };
@@ -21,7 +22,7 @@ struct source {
  * it. Returns 0, or -errno after a line on stderr. */
 int source_open(struct source **out, const char *path);
 
-/* Have the data there: a zip's member is unpacked only now, to an unnamed file, so that no more of
+/* Have the data and the labels there: a zip's member is unpacked only now, to an unnamed file, so that no more of
  * them lie about than are being read. Returns 0, or -errno after a line. Not for two members of one
  * zip at the same time, and neither is source_close(). */
 int source_load(struct source *source);

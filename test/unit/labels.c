@@ -1,8 +1,14 @@
-/* What a recording is labelled with: its process by its name, and the tags of its metadata. */
+/* What a recording is labelled with: its process by its name, and the tags of its metadata, or its own. */
 #include "decoder/labels.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include "core/fd.h"
+#include "engine/label_chunk.h"
 #include "test/fixtures/suite.h"
 
 #define TIME "_2026-11-21T02-10-00Z"
@@ -59,11 +65,103 @@ START_TEST(of_metadata)
 }
 END_TEST
 
+/* The front of an engine's chunk: when it began is at 32. */
+static const uint8_t front[68] = "FLR\0\2\0\0\0";
+
+static size_t chunk_of(uint8_t *out, size_t max, const char *executable, const char *tags)
+{
+	int engine_fd = memfd_create("engine", MFD_CLOEXEC),
+	    fd = memfd_create("labels", MFD_CLOEXEC);
+	struct report report = { .parts = { { .fd = engine_fd, .offset = 3 } },
+				 .part_count = 1,
+				 .executable = executable };
+	off_t length;
+
+	ck_assert_int_eq(fd_write(engine_fd, front, sizeof(front), 3), 0);
+	ck_assert_int_eq(label_chunk_write(fd, &report, tags), 0);
+	length = lseek(fd, 0, SEEK_END);
+	ck_assert_int_gt(length, 0);
+	ck_assert_uint_le((size_t)length, max);
+	ck_assert_int_eq(fd_read(fd, out, (size_t)length, 0), 0);
+	close(engine_fd);
+	close(fd);
+	return (size_t)length;
+}
+
+static const struct {
+	const char *executable, *tags, *expected; /* behind the host's */
+} recordings[] = {
+	{ "work", "a=b", "executable=work\na=b\n" },
+	{ "work", NULL, "executable=work\n" },
+	{ "work", "", "executable=work\n" },
+	{ "", "a=b", "a=b\n" },
+	{ "w", "a=b=c,d=,\xc3\xb6=\xe2\x82\xac",
+	  "executable=w\na=b=c\nd=\n\xc3\xb6=\xe2\x82\xac\n" },
+	{ "w", "a=x\nprocess=y", "executable=w\na=x?process=y\n" },
+	{ "w", "host=other", "executable=w\nhost=other\n" },
+};
+
+START_TEST(of_recordings)
+{
+	uint8_t data[32768];
+	size_t length =
+		chunk_of(data, sizeof(data), recordings[_i].executable, recordings[_i].tags);
+	char *labels = labels_from_recording(data, length);
+
+	ck_assert_ptr_nonnull(labels);
+	ck_assert(!strncmp(labels, "host=", 5));
+	ck_assert_str_eq(strchr(labels, '\n') + 1, recordings[_i].expected);
+	free(labels);
+	for (size_t cut = 0; cut < length; cut += 97) {
+		labels = labels_from_recording(data, cut);
+		ck_assert_ptr_null(labels);
+	}
+}
+END_TEST
+
+START_TEST(the_longest_tag_is_whole)
+{
+	static char tag[4097], expected[4099];
+	uint8_t data[32768];
+	size_t length;
+	char *labels;
+
+	for (size_t key = 1; key < 4096; key += 4093) {
+		memset(tag, 'x', 4096);
+		tag[key] = '=';
+		length = chunk_of(data, sizeof(data), "", tag);
+		labels = labels_from_recording(data, length);
+		ck_assert_ptr_nonnull(labels);
+		snprintf(expected, sizeof(expected), "%s\n", tag);
+		ck_assert_str_eq(strchr(labels, '\n') + 1, expected);
+		free(labels);
+	}
+}
+END_TEST
+
+/* Put one behind another: what both say is told once. */
+START_TEST(of_two_recordings)
+{
+	uint8_t data[65536];
+	size_t length = chunk_of(data, sizeof(data), "work", "a=b,c=d");
+	char *labels;
+
+	length += chunk_of(data + length, sizeof(data) - length, "work", "a=bb,c=d");
+	labels = labels_from_recording(data, length);
+	ck_assert_ptr_nonnull(labels);
+	ck_assert_str_eq(strchr(labels, '\n') + 1, "executable=work\na=b\nc=d\na=bb\n");
+	free(labels);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tcase = tcase_create("labels");
 
 	tcase_add_loop_test(tcase, of_names, 0, sizeof(names) / sizeof(names[0]));
 	tcase_add_loop_test(tcase, of_metadata, 0, sizeof(metadata) / sizeof(metadata[0]));
+	tcase_add_loop_test(tcase, of_recordings, 0, sizeof(recordings) / sizeof(recordings[0]));
+	tcase_add_test(tcase, the_longest_tag_is_whole);
+	tcase_add_test(tcase, of_two_recordings);
 	return suite_run(tcase);
 }

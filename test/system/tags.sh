@@ -1,0 +1,44 @@
+#!/bin/sh
+# A recording tells whom it is of: every report of either engine, and of both at once, has the tags, the
+# host and the executable in it, the command chooses by them, and a JDK's jfr reads it.
+. "$(dirname "$0")/agent.inc"
+
+for engine in $(engines); do
+	place=$work/$engine
+	profiled "$place/blue" "$engine" WALL_INTERVAL=10ms REPORTING_INTERVAL=1s NATIVE_MEM=64k \
+		NATIVE_MEM_ENGINE=builtin 'TAGS=team=blue,owner=Ann Ö.,sum=a=b,none=' sleep 1.2 ||
+		fail "$engine: status $?"
+	profiled "$place/plain" "$engine" WALL_INTERVAL=10ms sleep 0.4 || fail "$engine: status $?"
+	rm -rf "$work/named" && mkdir "$work/named"
+	for file in "$place"/blue/*.jfr; do
+		# By what it says, not by its name.
+		cp "$file" "$work/named/x.jfr" || fail "$engine: no report"
+		for words in '--tag ^team=blue$' '--tag ^owner=Ann.Ö[.]$' '--tag ^sum=a=b$' '--tag ^none=$' \
+			"--host ^$(uname -n)\$" '--process ^sleep$' \
+			"--tag team --host $(uname -n) --process sleep"; do
+			# shellcheck disable=SC2086
+			"$agent" summary $words "$work/named/x.jfr" >"$work/summary" 2>"$work/err" ||
+				fail "$engine: summary $words: $(cat "$work/err")"
+			grep -q '^Span' "$work/summary" && [ ! -s "$work/err" ] ||
+				fail "$engine: summary $words: $(cat "$work/err")"
+		done
+		"$agent" summary "$work/named/x.jfr" | grep -q 'asprof.Labels\|UserEvent' &&
+			fail "$engine: an event that the program did not make"
+		! command -v jfr >/dev/null || jfr summary "$work/named/x.jfr" >"$work/jfr" ||
+			fail "$engine: jfr cannot read it"
+		! command -v jfr >/dev/null || jfr print --events jdk.ActiveSetting "$work/named/x.jfr" |
+			grep -q '"agent.tag.team"' || fail "$engine: jfr does not show the tag"
+	done
+	# All at once: the one that has no tag is left out, and why there is nothing is said.
+	all=$("$agent" collapsed --wall "$place" | samples .)
+	blue=$("$agent" collapsed --wall --tag team=blue "$place" | samples .)
+	plain=$("$agent" collapsed --wall "$place/plain" | samples .)
+	echo "$engine: $all samples, $blue of them team=blue, $plain without a tag"
+	[ "$blue" -gt 0 ] && [ "$plain" -gt 0 ] && [ "$all" = $((blue + plain)) ] ||
+		fail "$engine: not the tagged ones"
+	"$agent" top --wall --tag team=red "$place" >"$work/out" 2>"$work/err" ||
+		fail "$engine: a tag that there is not: status $?"
+	grep -q "nothing left: no recording matches --tag; these are of: .*host=$(uname -n) executable=sleep team=blue" \
+		"$work/err" || fail "$engine: a tag that there is not: $(cat "$work/err")"
+done
+[ -n "${ASPROF_TEST_LIB:-}" ] || echo "async-profiler was left out: ASPROF_TEST_LIB is not set"
