@@ -7,16 +7,19 @@
 #include <string.h>
 
 #include "engine/jfr_encode.h"
+#include "engine/jfr_index.h"
 #include "engine/jfr_types.h"
 
 #define STRINGS_MAX 512
+#define SLOTS       1024 /* a power of two, with as many free as STRINGS_MAX takes */
 #define TREE_MAX    (32u << 10)
 
 struct builder {
 	struct buf tree;
 	const char *strings[STRINGS_MAX];
 	uint32_t string_count;
-	char numbers[256][4]; /* type ids in decimal, which attributes need */
+	uint16_t slots[SLOTS]; /* by hash: 1 + the number of a string; 0: free */
+	char numbers[256][4];  /* type ids in decimal, which attributes need */
 	int err;
 };
 
@@ -29,21 +32,33 @@ static void put_number(struct builder *b, uint64_t value)
 		b->err = buf_append(&b->tree, bytes, length);
 }
 
-static void put_string(struct builder *b, const char *string)
+/* The slot of STRING, or the one where it goes. */
+static uint16_t *slot_of(struct builder *b, const char *string)
 {
+	uint64_t hash = 0;
 	uint32_t i;
 
-	for (i = 0; i < b->string_count; i++)
-		if (!strcmp(b->strings[i], string))
+	for (const char *p = string; *p; p++)
+		hash = jfr_hash_step(hash, (uint8_t)*p);
+	for (i = jfr_hash_end(hash) % SLOTS; b->slots[i]; i = (i + 1) % SLOTS)
+		if (!strcmp(b->strings[b->slots[i] - 1], string))
 			break;
-	if (i == b->string_count) {
-		if (i == STRINGS_MAX) {
+	return &b->slots[i];
+}
+
+static void put_string(struct builder *b, const char *string)
+{
+	uint16_t *slot = slot_of(b, string);
+
+	if (!*slot) {
+		if (b->string_count == STRINGS_MAX) {
 			b->err = -E2BIG;
 			return;
 		}
 		b->strings[b->string_count++] = string;
+		*slot = (uint16_t)b->string_count;
 	}
-	put_number(b, i);
+	put_number(b, *slot - 1u);
 }
 
 /* An element is its name, then attributes() or children() with as many of each as was said. */
