@@ -51,8 +51,8 @@ DEPS_READY  :=
 ALL_CFLAGS = $(AGENT_CFLAGS) $(CFLAGS) $(SAN_FLAGS) $(DEPS_CFLAGS)
 
 core_src    := $(sort $(wildcard core/*.c))
-engine_src  := $(sort $(wildcard engine/*.c))
-upload_src  := $(sort $(wildcard upload/*.c))
+engine_src  := $(sort $(wildcard engine/*/*.c))
+upload_src  := $(sort $(wildcard upload/*/*.c))
 preload_src := $(sort $(wildcard preload/*.c preload/interpose/*.c))
 decoder_src := $(sort $(wildcard decoder/*.c))
 unit_src    := $(sort $(wildcard test/unit/*.c))
@@ -102,7 +102,7 @@ $(call objects,$(waiting)): $(DEPS_READY)
 $(B)/obj/%.o: %.c
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(CFLAGS_$(subst /,_,$*)) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(CFLAGS_in_$(subst /,_,$(*D))) $(CFLAGS_$(subst /,_,$*)) -MMD -MP -c -o $@ $<
 
 $(B)/obj/decoder/flamegraph_page.o: decoder/flamegraph.html
 

@@ -2,7 +2,7 @@
  * them held for ever when another thread was in a call of it: dlopen(3), dlsym(3),
  * dl_iterate_phdr(3) and the like. Each such call of ours, and of async-profiler's in our threads,
  * stands between enter and leave; nothing else does, as the program's fork waits for it. (The list
- * of modules is read without: see engine/loader_list.h.) */
+ * of modules is read without: see engine/modules/loader_list.h.) */
 #ifndef CORE_LOADER_GATE_H
 #define CORE_LOADER_GATE_H
 

@@ -46,7 +46,7 @@ struct report {
 	uint32_t unique; /* no other report's that ends in this second, of whatever process */
 	/* This program's, as configured; NULL: those of who delivers it. */
 	const char *group, *tags;
-	/* Whom it is of, where it comes out of a spool (upload/origin.h); NULL: this process. */
+	/* Whom it is of, where it comes out of a spool (upload/queue/origin.h); NULL: this process. */
 	const char *origin;
 };
 

@@ -8,9 +8,9 @@
 #include "decoder/crash_guard.h"
 #include "decoder/dwarf_file.h"
 #include "decoder/dwarf_frames.h"
-#include "engine/elf.h"
-#include "engine/elf_identity.h"
-#include "engine/symbol_table.h"
+#include "engine/elf/elf.h"
+#include "engine/elf/elf_identity.h"
+#include "engine/symbols/symbol_table.h"
 
 #define SYMBOL_MAX 4096
 

@@ -13,8 +13,8 @@
 #include "decoder/debuginfod.h"
 #include "decoder/room.h"
 #include "decoder/say.h"
-#include "engine/elf.h"
-#include "engine/elf_identity.h"
+#include "engine/elf/elf.h"
+#include "engine/elf/elf_identity.h"
 
 #define HEX_MAX   (2 * ELF_BUILD_ID_MAX + 1)
 #define FILES_MAX 500000

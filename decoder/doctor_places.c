@@ -13,13 +13,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/environment.h"
 #include "decoder/doctor.h"
-#include "upload/aws.h"
-#include "upload/credentials.h"
-#include "upload/environment.h"
-#include "upload/http_curl.h"
-#include "upload/s3_target.h"
-#include "upload/sigv4.h"
+#include "upload/aws/aws.h"
+#include "upload/aws/credentials.h"
+#include "upload/aws/sigv4.h"
+#include "upload/http/http_curl.h"
+#include "upload/s3/s3_target.h"
 
 #define SHARED_DIRECTORY "/var/lib/asprof-agent"
 

@@ -9,7 +9,7 @@
 
 #include "core/log.h"
 #include "decoder/doctor.h"
-#include "engine/proc_file.h"
+#include "engine/process/proc_file.h"
 
 static int heard = -1; /* a file in memory that is logged to */
 static off_t heard_up_to;

@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "decoder/doctor.h"
-#include "engine/debug_file.h"
-#include "engine/elf.h"
-#include "engine/elf_identity.h"
+#include "engine/elf/elf.h"
+#include "engine/elf/elf_identity.h"
+#include "engine/symbols/debug_file.h"
 
 #define SAID_MAX 8192
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "decoder/say.h"
-#include "engine/elf.h"
+#include "engine/elf/elf.h"
 
 /* What SECTION takes when it is unpacked; 0 for one that is not packed. */
 static uint64_t unpacked_size(struct elf *elf, const Elf64_Shdr *section, const char *name)

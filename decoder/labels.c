@@ -108,7 +108,7 @@ char *labels_from_metadata(const char *text)
 	return labels;
 }
 
-/* The settings that are labels (engine/label_chunk.h), and what they are called here. */
+/* The settings that are labels (engine/collect/label_chunk.h), and what they are called here. */
 static const struct {
 	const char *prefix, *key; /* KEY of NULL: what is behind the prefix */
 } kinds[] = {

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "core/fd.h"
-#include "engine/elf.h"
+#include "engine/elf/elf.h"
 
 #ifdef __x86_64__
 #define OWN_MACHINE EM_X86_64

@@ -14,7 +14,7 @@
 #include "decoder/intern.h"
 #include "decoder/room.h"
 #include "decoder/say.h"
-#include "engine/demangle.h"
+#include "engine/symbols/demangle.h"
 
 #define OPEN_MAX 8
 

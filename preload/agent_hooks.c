@@ -9,9 +9,9 @@
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/own_thread.h"
-#include "engine/sampler.h"
-#include "engine/threads.h"
-#include "engine/tids.h"
+#include "engine/process/tids.h"
+#include "engine/sample/sampler.h"
+#include "engine/sample/threads.h"
 #include "preload/agent_of_process.h"
 
 /* How long to wait until a thread that has ended is gone from the kernel's list too. */

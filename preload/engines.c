@@ -14,8 +14,8 @@
 #include "core/log.h"
 #include "core/own_fds.h"
 #include "core/start_string.h"
-#include "engine/builtin.h"
-#include "engine/label_chunk.h"
+#include "engine/collect/builtin.h"
+#include "engine/collect/label_chunk.h"
 #include "preload/interpose/mem.h"
 #include "preload/interpose/sample.h"
 

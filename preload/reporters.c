@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include "core/log.h"
-#include "upload/local.h"
-#include "upload/origin.h"
-#include "upload/place.h"
-#include "upload/queue.h"
-#include "upload/s3.h"
+#include "upload/files/place.h"
+#include "upload/local/local.h"
+#include "upload/queue/origin.h"
+#include "upload/queue/queue.h"
+#include "upload/s3/s3.h"
 
 int reporters_capture(const struct config *config, char *const *environment)
 {

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "core/imports.h"
-#include "engine/mem.h"
+#include "engine/memory/mem.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define COLD   __attribute__((noinline, cold))

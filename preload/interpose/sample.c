@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "core/loader_gate.h"
-#include "engine/memory_reader.h"
+#include "engine/reading/memory_reader.h"
 #include "preload/interpose/altstack.h"
 #include "preload/interpose/context.h"
 #include "preload/interpose/real.h"

@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "core/kernel.h"
-#include "engine/memory_reader.h"
+#include "engine/reading/memory_reader.h"
 #include "preload/interpose/mask.h"
 #include "preload/interpose/real.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "engine/jfr_write.h"
+#include "engine/jfr/jfr_write.h"
 
 #define DEPTH        40
 #define NAMES        4000

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "core/clock.h"
-#include "engine/jfr_write.h"
+#include "engine/jfr/jfr_write.h"
 
 #define STACKS 2000
 #define DEPTH  30

@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "core/clock.h"
-#include "engine/demangle.h"
-#include "engine/elf.h"
-#include "engine/elf_identity.h"
-#include "engine/module_symbols.h"
+#include "engine/elf/elf.h"
+#include "engine/elf/elf_identity.h"
+#include "engine/symbols/demangle.h"
+#include "engine/symbols/module_symbols.h"
 
 #define ADDRESSES 2000
 

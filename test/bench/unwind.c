@@ -13,10 +13,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/clock.h"
 #include "core/asprof.h"
-#include "engine/modules.h"
-#include "engine/unwind.h"
+#include "core/clock.h"
+#include "engine/modules/modules.h"
+#include "engine/unwind/unwind.h"
 #include "test/fixtures/compile_modules.h"
 
 #define NOINLINE    __attribute__((noinline))

@@ -10,7 +10,7 @@
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/options.h"
-#include "upload/s3.h"
+#include "upload/s3/s3.h"
 
 #define RECORDING_BYTES 50000
 #define LATER           21

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "core/fd.h"
-#include "upload/credentials.h"
-#include "upload/s3.h"
+#include "upload/aws/credentials.h"
+#include "upload/s3/s3.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,10 +1,10 @@
-/* engine/cfi: any bytes as .eh_frame_hdr and .eh_frame compile to a table that any offset can be
+/* engine/cfi/cfi: any bytes as .eh_frame_hdr and .eh_frame compile to a table that any offset can be
  * looked up in. The first byte tells how much of the input is the header. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/cfi.h"
-#include "engine/cfi_header.h"
+#include "engine/cfi/cfi.h"
+#include "engine/cfi/cfi_header.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

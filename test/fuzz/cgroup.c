@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "upload/cgroup.h"
+#include "upload/aws/cgroup.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/debug_file.h"
-#include "engine/elf.h"
-#include "engine/elf_identity.h"
-#include "engine/plt.h"
-#include "engine/symbol_table.h"
+#include "engine/elf/elf.h"
+#include "engine/elf/elf_identity.h"
+#include "engine/symbols/debug_file.h"
+#include "engine/symbols/plt.h"
+#include "engine/symbols/symbol_table.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "engine/image_symbols.h"
-#include "engine/symbol_table.h"
+#include "engine/symbols/image_symbols.h"
+#include "engine/symbols/symbol_table.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,12 +2,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "upload/credentials_simple.h"
-#include "upload/ini.h"
-#include "upload/instant.h"
-#include "upload/name.h"
-#include "upload/spool_note.h"
-#include "upload/url.h"
+#include "core/instant.h"
+#include "upload/aws/credentials_simple.h"
+#include "upload/aws/ini.h"
+#include "upload/files/name.h"
+#include "upload/http/url.h"
+#include "upload/queue/spool_note.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -17,9 +17,9 @@
 #include <ucontext.h>
 #include <unwind.h>
 
-#include "engine/cfi_lookup.h"
-#include "engine/modules.h"
-#include "engine/unwind.h"
+#include "engine/cfi/cfi_lookup.h"
+#include "engine/modules/modules.h"
+#include "engine/unwind/unwind.h"
 #include "test/fixtures/compile_modules.h"
 
 #define FRAMES 256

@@ -10,7 +10,7 @@
 	exit 77
 }
 
-# From which it does not: functions, and how many instructions in each at most. See engine/unwind.h.
+# From which it does not: functions, and how many instructions in each at most. See engine/unwind/unwind.h.
 known='swapcontext 8'
 
 build() {

@@ -1,6 +1,6 @@
 /* Who we are and where we are: credentials, regions, hosts, by servers that are played here. Each
  * is as strict as the real one: an unexpected method, URL or header is answered with 400. */
-#include "upload/aws.h"
+#include "upload/aws/aws.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -13,11 +13,11 @@
 #include "core/log.h"
 #include "test/fixtures/sanitized.h"
 #include "test/fixtures/suite.h"
-#include "upload/credentials.h"
-#include "upload/file.h"
-#include "upload/host.h"
-#include "upload/imds.h"
-#include "upload/sigv4.h"
+#include "upload/aws/credentials.h"
+#include "upload/aws/host.h"
+#include "upload/aws/imds.h"
+#include "upload/aws/sigv4.h"
+#include "upload/files/file.h"
 
 struct scene {
 	const char *method, *url;

@@ -1,5 +1,5 @@
-/* engine/cfi: entries assembled here, the C library's own, and entries cut and spoilt. */
-#include "engine/cfi.h"
+/* engine/cfi/cfi: entries assembled here, the C library's own, and entries cut and spoilt. */
+#include "engine/cfi/cfi.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/unwind_arch.h"
+#include "engine/arch/unwind_arch.h"
 #include "test/fixtures/suite.h"
 
 #define TEXT  0x10000u  /* link address of the code */

@@ -1,6 +1,6 @@
-/* engine/cfi_lookup: what a handler reads from a module's sections is what was compiled from them,
+/* engine/cfi/cfi_lookup: what a handler reads from a module's sections is what was compiled from them,
  * at every instruction; and sections that are not there are not read. */
-#include "engine/cfi_lookup.h"
+#include "engine/cfi/cfi_lookup.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -12,8 +12,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "engine/modules.h"
-#include "engine/unwind_map.h"
+#include "engine/modules/modules.h"
+#include "engine/unwind/unwind_map.h"
 #include "test/fixtures/compile_modules.h"
 #include "test/fixtures/suite.h"
 

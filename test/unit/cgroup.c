@@ -1,5 +1,5 @@
-/* upload/cgroup.c: the path is found in either version's list, colons and all. */
-#include "upload/cgroup.h"
+/* upload/aws/cgroup.c: the path is found in either version's list, colons and all. */
+#include "upload/aws/cgroup.h"
 
 #include <string.h>
 

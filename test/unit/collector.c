@@ -1,5 +1,5 @@
-/* engine/collector: what the rings hold becomes events, as many as a reader can use. */
-#include "engine/collector.h"
+/* engine/collect/collector: what the rings hold becomes events, as many as a reader can use. */
+#include "engine/collect/collector.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -9,8 +9,8 @@
 
 #include "core/clock.h"
 #include "decoder/jfr_read.h"
-#include "engine/modules.h"
-#include "engine/ring.h"
+#include "engine/modules/modules.h"
+#include "engine/sample/ring.h"
 #include "test/fixtures/suite.h"
 
 static struct wake wake;

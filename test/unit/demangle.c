@@ -1,5 +1,5 @@
-/* engine/demangle: names as async-profiler shows them, and symbols made to do harm. */
-#include "engine/demangle.h"
+/* engine/symbols/demangle: names as async-profiler shows them, and symbols made to do harm. */
+#include "engine/symbols/demangle.h"
 
 #include <stdlib.h>
 #include <string.h>

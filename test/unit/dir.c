@@ -1,5 +1,5 @@
-/* upload/dir.c: directories are made, opened, and trusted only where nobody else can reach in. */
-#include "upload/dir.h"
+/* upload/files/dir.c: directories are made, opened, and trusted only where nobody else can reach in. */
+#include "upload/files/dir.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,6 +1,6 @@
-/* engine/elf: real files of this machine, small ones made here, and wrong ones. */
-#include "engine/elf.h"
-#include "engine/elf_identity.h"
+/* engine/elf/elf: real files of this machine, small ones made here, and wrong ones. */
+#include "engine/elf/elf.h"
+#include "engine/elf/elf_identity.h"
 
 #include <errno.h>
 #include <fcntl.h>

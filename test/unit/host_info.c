@@ -1,5 +1,5 @@
-/* engine/host_info.c: this machine is described as other tools describe it. */
-#include "engine/host_info.h"
+/* engine/process/host_info.c: this machine is described as other tools describe it. */
+#include "engine/process/host_info.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,11 +1,11 @@
-/* upload/http.c and http_curl.c: what is not to be sent is not, and what is secret is not said. */
-#include "upload/http.h"
+/* upload/http/http.c and http_curl.c: what is not to be sent is not, and what is secret is not said. */
+#include "upload/http/http.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "test/fixtures/suite.h"
-#include "upload/http_curl.h"
+#include "upload/http/http_curl.h"
 
 static const struct {
 	const char *value;

@@ -1,5 +1,5 @@
-/* upload/ini.c: the config and credentials files as the AWS tools read them. */
-#include "upload/ini.h"
+/* upload/aws/ini.c: the config and credentials files as the AWS tools read them. */
+#include "upload/aws/ini.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* engine/jfr_types: the tables are sound, and agree with a recording of async-profiler. */
-#include "engine/jfr_types.h"
+/* engine/jfr/jfr_types: the tables are sound, and agree with a recording of async-profiler. */
+#include "engine/jfr/jfr_types.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* engine/jfr_write: chunks to the byte, what is shared in them, and what happens when the disk or
+/* engine/jfr/jfr_write: chunks to the byte, what is shared in them, and what happens when the disk or
  * the memory is full. */
-#include "engine/jfr_write.h"
+#include "engine/jfr/jfr_write.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,8 +13,8 @@
 
 #include "core/asprof.h"
 #include "decoder/jfr_read.h"
-#include "engine/jfr_encode.h"
-#include "engine/jfr_interned.h"
+#include "engine/jfr/jfr_encode.h"
+#include "engine/jfr/jfr_interned.h"
 #include "test/fixtures/jfr_sample.h"
 #include "test/fixtures/sanitized.h"
 #include "test/fixtures/suite.h"

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "core/fd.h"
-#include "engine/label_chunk.h"
+#include "engine/collect/label_chunk.h"
 #include "test/fixtures/suite.h"
 
 #define TIME "_2026-11-21T02-10-00Z"

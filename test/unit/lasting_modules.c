@@ -1,6 +1,6 @@
-/* engine/lasting_modules: the program and what it needs are told of, with what is in memory there;
+/* engine/modules/lasting_modules: the program and what it needs are told of, with what is in memory there;
  * what it opens is not. */
-#include "engine/lasting_modules.h"
+#include "engine/modules/lasting_modules.h"
 
 #include <dlfcn.h>
 #include <link.h>

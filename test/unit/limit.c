@@ -1,13 +1,13 @@
-/* upload/limit.c: a directory stays within its bounds, the oldest go first, and nothing else. */
-#include "upload/limit.h"
+/* upload/files/limit.c: a directory stays within its bounds, the oldest go first, and nothing else. */
+#include "upload/files/limit.h"
 
 #include <stdio.h>
 #include <unistd.h>
 
 #include "test/fixtures/folder.h"
 #include "test/fixtures/suite.h"
-#include "upload/name.h"
-#include "upload/oldest.h"
+#include "upload/files/name.h"
+#include "upload/files/oldest.h"
 
 #define NEWEST 1500000000
 

@@ -1,5 +1,5 @@
-/* engine/loader_list: what dl_iterate_phdr(3) tells, and without its lock. */
-#include "engine/loader_list.h"
+/* engine/modules/loader_list: what dl_iterate_phdr(3) tells, and without its lock. */
+#include "engine/modules/loader_list.h"
 
 #include <dlfcn.h>
 #include <elf.h>

@@ -1,5 +1,5 @@
-/* upload/local.c, with dir.c and limit.c: profiles appear whole, under free names, in bounds. */
-#include "upload/local.h"
+/* upload/local/local.c, with dir.c and limit.c: profiles appear whole, under free names, in bounds. */
+#include "upload/local/local.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -19,7 +19,7 @@
 #include "core/fd.h"
 #include "test/fixtures/a_report.h"
 #include "test/fixtures/suite.h"
-#include "upload/place.h"
+#include "upload/files/place.h"
 
 /* What a profile of a few bytes takes of the disk. */
 #define BLOCK 4096

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "decoder/commands.h"
-#include "engine/jfr_write.h"
+#include "engine/jfr/jfr_write.h"
 #include "test/fixtures/jfr_sample.h"
 #include "test/fixtures/suite.h"
 

@@ -1,5 +1,5 @@
-/* engine/mem.c: what is sampled is told once, what is freed is not retained. */
-#include "engine/mem.h"
+/* engine/memory/mem.c: what is sampled is told once, what is freed is not retained. */
+#include "engine/memory/mem.h"
 
 #include <errno.h>
 #include <pthread.h>

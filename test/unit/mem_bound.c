@@ -1,4 +1,4 @@
-/* engine/mem.c: a day's allocations, from more stacks and with more of them alive than there is
+/* engine/memory/mem.c: a day's allocations, from more stacks and with more of them alive than there is
  * room for, take no more memory than is promised. MEM_SAMPLES=170000000 is a day of a gigabyte a
  * second at 512k; collected as at the end of each half minute's chunk. */
 #include <stdint.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "engine/mem.h"
+#include "engine/memory/mem.h"
 #include "test/fixtures/sanitized.h"
 #include "test/fixtures/suite.h"
 

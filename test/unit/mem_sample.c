@@ -1,5 +1,5 @@
-/* engine/mem_sample.c: the countdown takes each byte with the same chance, and weights add up. */
-#include "engine/mem_sample.h"
+/* engine/memory/mem_sample.c: the countdown takes each byte with the same chance, and weights add up. */
+#include "engine/memory/mem_sample.h"
 
 #include <math.h>
 #include <pthread.h>

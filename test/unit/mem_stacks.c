@@ -1,5 +1,5 @@
-/* engine/mem_stacks.c: stacks come back as they went in, in bounded room. */
-#include "engine/mem_stacks.h"
+/* engine/memory/mem_stacks.c: stacks come back as they went in, in bounded room. */
+#include "engine/memory/mem_stacks.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

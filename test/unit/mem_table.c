@@ -1,5 +1,5 @@
-/* engine/mem_table.c: what is put in comes out once, whoever takes it. */
-#include "engine/mem_table.h"
+/* engine/memory/mem_table.c: what is put in comes out once, whoever takes it. */
+#include "engine/memory/mem_table.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

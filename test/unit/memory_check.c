@@ -1,5 +1,5 @@
-/* engine/memory_check: what is there and as it was, among many. */
-#include "engine/memory_check.h"
+/* engine/reading/memory_check: what is there and as it was, among many. */
+#include "engine/reading/memory_check.h"
 
 #include <string.h>
 #include <sys/mman.h>

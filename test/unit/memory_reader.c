@@ -1,6 +1,6 @@
-/* engine/memory_reader: what is there is read, whatever lies beside it; what is not is no fault, even
+/* engine/reading/memory_reader: what is there is read, whatever lies beside it; what is not is no fault, even
  * when it goes at that moment, and where a sandbox refuses the call that copies. */
-#include "engine/memory_reader.h"
+#include "engine/reading/memory_reader.h"
 
 #include <errno.h>
 #include <pthread.h>

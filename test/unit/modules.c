@@ -1,5 +1,5 @@
-/* engine/modules: what is loaded, what comes and what goes, while handlers walk. */
-#include "engine/modules.h"
+/* engine/modules/modules: what is loaded, what comes and what goes, while handlers walk. */
+#include "engine/modules/modules.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -14,10 +14,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "engine/cfi.h"
-#include "engine/image.h"
-#include "engine/unwind.h"
-#include "engine/unwind_map.h"
+#include "engine/cfi/cfi.h"
+#include "engine/modules/image.h"
+#include "engine/unwind/unwind.h"
+#include "engine/unwind/unwind_map.h"
 #include "test/fixtures/suite.h"
 
 static char directory[] = "/tmp/modules-test-XXXXXX";

@@ -1,5 +1,5 @@
-/* upload/name.c: what reports are called. */
-#include "upload/name.h"
+/* upload/files/name.c: what reports are called. */
+#include "upload/files/name.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-/* upload/origin.c: what a report says of its origin is that of the process that made it, also where
+/* upload/queue/origin.c: what a report says of its origin is that of the process that made it, also where
  * another delivers it. */
-#include "upload/origin.h"
+#include "upload/queue/origin.h"
 
 #include <cjson/cJSON.h>
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 #include "core/options.h"
 #include "test/fixtures/a_report.h"
 #include "test/fixtures/suite.h"
-#include "upload/metadata.h"
-#include "upload/s3_target.h"
+#include "upload/s3/metadata.h"
+#include "upload/s3/s3_target.h"
 
 static char *const pod_here[] = { "POD_NAME=here", NULL };
 static const struct config config = { .tags = "who=deliverer", .profiling_group = "deliverer" };

@@ -1,5 +1,5 @@
-/* upload/outside.c: what leads elsewhere than it should does not pass. */
-#include "upload/outside.h"
+/* upload/files/outside.c: what leads elsewhere than it should does not pass. */
+#include "upload/files/outside.h"
 
 #include <stdio.h>
 #include <string.h>

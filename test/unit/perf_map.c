@@ -1,5 +1,5 @@
-/* engine/perf_map: lists as node and python write them, growing, replaced, and not ours. */
-#include "engine/perf_map.h"
+/* engine/symbols/perf_map: lists as node and python write them, growing, replaced, and not ours. */
+#include "engine/symbols/perf_map.h"
 
 #include <errno.h>
 #include <stdio.h>

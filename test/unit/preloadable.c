@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "engine/elf.h"
+#include "engine/elf/elf.h"
 #include "test/fixtures/folder.h"
 #include "test/fixtures/suite.h"
 

@@ -1,6 +1,6 @@
-/* upload/process.c: a helper's output is read, and the program and the helper see nothing of each
+/* upload/aws/process.c: a helper's output is read, and the program and the helper see nothing of each
  * other. */
-#include "upload/process.h"
+#include "upload/aws/process.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
-/* upload/queue.c: every report reaches each reporter once, however they fail, or is told as
+/* upload/queue/queue.c: every report reaches each reporter once, however they fail, or is told as
  * dropped. */
-#include "upload/queue.h"
+#include "upload/queue/queue.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -16,8 +16,8 @@
 #include "test/fixtures/a_report.h"
 #include "test/fixtures/folder.h"
 #include "test/fixtures/suite.h"
-#include "upload/lane.h"
-#include "upload/store.h"
+#include "upload/queue/delivery.h"
+#include "upload/queue/store.h"
 
 static struct config config;
 static char logfile[] = "/tmp/asprof-queue-XXXXXX";

@@ -1,5 +1,5 @@
-/* engine/ring.c: what is put in comes out, whole and once, or is counted as lost. */
-#include "engine/ring.h"
+/* engine/sample/ring.c: what is put in comes out, whole and once, or is counted as lost. */
+#include "engine/sample/ring.h"
 
 #include <pthread.h>
 #include <stdlib.h>

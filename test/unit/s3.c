@@ -1,6 +1,6 @@
-/* upload/s3.c and its zip: a store that is played here takes, refuses, or is away; what is sent is
+/* upload/s3/s3.c and its zip: a store that is played here takes, refuses, or is away; what is sent is
  * right, and each answer is taken for what it means. */
-#include "upload/s3.h"
+#include "upload/s3/s3.h"
 
 #include <errno.h>
 #include <stdio.h>

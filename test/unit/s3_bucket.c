@@ -1,6 +1,6 @@
-/* upload/s3_bucket.c, and how s3.c uses it: a report gets a name of its own, arrives once, and follows
+/* upload/s3/s3_bucket.c, and how s3.c uses it: a report gets a name of its own, arrives once, and follows
  * the bucket to where it lies, by a store that is played here from a script. */
-#include "upload/s3_bucket.h"
+#include "upload/s3/s3_bucket.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "core/log.h"
 #include "test/fixtures/a_report.h"
 #include "test/fixtures/suite.h"
-#include "upload/s3.h"
+#include "upload/s3/s3.h"
 
 #define STEPS 16
 

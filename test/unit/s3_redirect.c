@@ -1,5 +1,5 @@
-/* upload/s3_redirect.c: a redirect is followed within the store, and nowhere else. */
-#include "upload/s3_redirect.h"
+/* upload/s3/s3_redirect.c: a redirect is followed within the store, and nowhere else. */
+#include "upload/s3/s3_redirect.h"
 
 #include <stdio.h>
 #include <stdlib.h>

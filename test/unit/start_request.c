@@ -1,5 +1,5 @@
-/* engine/start_request.c: what a start string asks for is understood, or refused by name. */
-#include "engine/start_request.h"
+/* engine/collect/start_request.c: what a start string asks for is understood, or refused by name. */
+#include "engine/collect/start_request.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* upload/store_memory.c: what was put is taken, the oldest makes room, and what cannot be kept is
+/* upload/queue/store_memory.c: what was put is taken, the oldest makes room, and what cannot be kept is
  * counted and takes no memory. */
 #include <errno.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "core/fd.h"
 #include "test/fixtures/a_report.h"
 #include "test/fixtures/suite.h"
-#include "upload/store.h"
+#include "upload/queue/store.h"
 
 #define A 1u
 #define B 2u

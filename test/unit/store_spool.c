@@ -1,4 +1,4 @@
-/* upload/store_spool.c and its notes: what was put is taken by whoever comes, by one at a time,
+/* upload/queue/store_spool.c and its notes: what was put is taken by whoever comes, by one at a time,
  * whole; what is too much or too old goes; a killed process leaves nothing for good. */
 #include <errno.h>
 #include <ftw.h>
@@ -12,10 +12,10 @@
 #include "test/fixtures/a_report.h"
 #include "test/fixtures/folder.h"
 #include "test/fixtures/suite.h"
-#include "upload/name.h"
-#include "upload/origin.h"
-#include "upload/store.h"
-#include "upload/temporary.h"
+#include "upload/files/name.h"
+#include "upload/files/temporary.h"
+#include "upload/queue/origin.h"
+#include "upload/queue/store.h"
 
 #define A 1u
 #define B 2u

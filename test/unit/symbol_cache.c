@@ -1,5 +1,5 @@
-/* engine/symbol_cache and engine/string_pool: kept apart, kept small. */
-#include "engine/symbol_cache.h"
+/* engine/symbols/symbol_cache and engine/symbols/string_pool: kept apart, kept small. */
+#include "engine/symbols/symbol_cache.h"
 
 #include <stdio.h>
 #include <stdlib.h>

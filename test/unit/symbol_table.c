@@ -1,5 +1,5 @@
-/* engine/symbol_table: which of the symbols around an address is its name. */
-#include "engine/symbol_table.h"
+/* engine/symbols/symbol_table: which of the symbols around an address is its name. */
+#include "engine/symbols/symbol_table.h"
 
 #include <stddef.h>
 #include <stdlib.h>

@@ -13,8 +13,8 @@
 #include "core/fd.h"
 #include "decoder/dwarf_library.h"
 #include "decoder/say.h"
-#include "engine/elf.h"
-#include "engine/elf_identity.h"
+#include "engine/elf/elf.h"
+#include "engine/elf/elf_identity.h"
 #include "test/fixtures/sanitized.h"
 #include "test/fixtures/suite.h"
 

@@ -1,6 +1,6 @@
-/* engine/symbols, whole: libraries made here and stripped in every way, and what this machine
+/* engine/symbols/symbols, whole: libraries made here and stripped in every way, and what this machine
  * has mapped anyway. Skips without a compiler and binutils. */
-#include "engine/symbols.h"
+#include "engine/symbols/symbols.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -12,10 +12,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "engine/debug_file.h"
-#include "engine/elf.h"
-#include "engine/modules.h"
-#include "engine/perf_map.h"
+#include "engine/elf/elf.h"
+#include "engine/modules/modules.h"
+#include "engine/symbols/debug_file.h"
+#include "engine/symbols/perf_map.h"
 #include "test/fixtures/suite.h"
 
 static char directory[64] = "/tmp/asprof-symbols-XXXXXX";

@@ -1,6 +1,6 @@
-/* engine/thread_clock: a thread owes one sample for each interval of its CPU time, whatever the
+/* engine/sample/thread_clock: a thread owes one sample for each interval of its CPU time, whatever the
  * moments at which one can be taken, and short threads owe as much together as a long one. */
-#include "engine/thread_clock.h"
+#include "engine/sample/thread_clock.h"
 
 #include <signal.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
-/* engine/thread_slots.c: every thread has a slot of its own, until there is none left; who looks
+/* engine/sample/thread_slots.c: every thread has a slot of its own, until there is none left; who looks
  * through them meanwhile sees no other. */
-#include "engine/thread_slots.h"
+#include "engine/sample/thread_slots.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
-/* engine/threads: every thread has a slot while it lives, whichever way it came. */
-#include "engine/thread_slots.h"
-#include "engine/threads.h"
+/* engine/sample/threads: every thread has a slot while it lives, whichever way it came. */
+#include "engine/sample/thread_slots.h"
+#include "engine/sample/threads.h"
 
 #include <pthread.h>
 #include <semaphore.h>

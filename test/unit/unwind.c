@@ -1,6 +1,6 @@
-/* engine/unwind: real stacks of every shape, each walked to the thread's entry, and stacks that
+/* engine/unwind/unwind: real stacks of every shape, each walked to the thread's entry, and stacks that
  * are none. */
-#include "engine/unwind.h"
+#include "engine/unwind/unwind.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -15,10 +15,10 @@
 #include <unistd.h>
 #include <unwind.h>
 
-#include "engine/modules.h"
-#include "engine/unwind_arch.h"
-#include "engine/unwind_map.h"
-#include "engine/unwind_stats.h"
+#include "engine/arch/unwind_arch.h"
+#include "engine/modules/modules.h"
+#include "engine/unwind/unwind_map.h"
+#include "engine/unwind/unwind_stats.h"
 #include "test/fixtures/compile_modules.h"
 #include "test/fixtures/sanitized.h"
 #include "test/fixtures/suite.h"

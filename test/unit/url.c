@@ -1,5 +1,5 @@
-/* upload/url.c: URLs taken apart, and encoded as S3 wants them. */
-#include "upload/url.h"
+/* upload/http/url.c: URLs taken apart, and encoded as S3 wants them. */
+#include "upload/http/url.h"
 
 #include <errno.h>
 #include <stdio.h>

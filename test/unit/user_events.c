@@ -1,11 +1,11 @@
-/* engine/user_events.c: a name has one key, whoever asks, and what is emitted comes out whole. */
-#include "engine/user_events.h"
+/* engine/sample/user_events.c: a name has one key, whoever asks, and what is emitted comes out whole. */
+#include "engine/sample/user_events.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "engine/ring.h"
+#include "engine/sample/ring.h"
 #include "test/fixtures/suite.h"
 
 #define THREADS 4

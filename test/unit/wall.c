@@ -1,7 +1,7 @@
-/* engine/wall: every thread is counted once an interval, and disturbed only when it has moved.
+/* engine/sample/wall: every thread is counted once an interval, and disturbed only when it has moved.
  * The threads, their CPU time and the recording are data of this file, in place of the modules that
  * wall.c calls; so is the time, which it is told. */
-#include "engine/wall.h"
+#include "engine/sample/wall.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,0 +1,107 @@
+/* The unwinder's knowledge of x86-64 code and signal frames. */
+#if defined(__x86_64__)
+
+#include <string.h>
+
+#include "engine/arch/unwind_arch.h"
+
+#define OFFSET(reg) (offsetof(ucontext_t, uc_mcontext.gregs) + (reg) * sizeof(greg_t))
+
+ptrdiff_t arch_register_offset(unsigned number)
+{
+	/* In DWARF's order. */
+	static const uint8_t registers[ARCH_REGISTERS] = {
+		REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
+		REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP,
+	};
+
+	return number < ARCH_REGISTERS ? (ptrdiff_t)OFFSET(registers[number]) : -1;
+}
+
+ptrdiff_t arch_pc_offset(void)
+{
+	return (ptrdiff_t)OFFSET(REG_RIP);
+}
+
+static bool bytes_at(const uint8_t *p, const char *bytes, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		if (p[i] != (uint8_t)bytes[i])
+			return false;
+	return true;
+}
+
+enum arch_leaf arch_leaf_at(const uint8_t *pc, size_t before, size_t after)
+{
+	if (after >= 4 && bytes_at(pc, "\xf3\x0f\x1e\xfa", 4)) { /* endbr64 */
+		return ARCH_LEAF_RETURN_AT_SP;
+	}
+	if (after >= 1 && (*pc == 0xc3 || *pc == 0xc2)) /* ret */
+		return ARCH_LEAF_RETURN_AT_SP;
+	if (after >= 4 && bytes_at(pc, "\x55\x48\x89\xe5", 4)) /* push rbp; mov rbp,rsp */
+		return ARCH_LEAF_RETURN_AT_SP;
+	if (before >= 1 && after >= 3 && pc[-1] == 0x55 && bytes_at(pc, "\x48\x89\xe5", 3))
+		return ARCH_LEAF_FP_AT_SP;
+	return ARCH_LEAF_FRAME_POINTER;
+}
+
+size_t arch_epilogue(const uint8_t *pc, size_t after)
+{
+	/* add $n,%rsp; ret */
+	return after >= 5 && bytes_at(pc, "\x48\x83\xc4", 3) && pc[3] < 0x80 && pc[4] == 0xc3
+		       ? pc[3]
+		       : 0;
+}
+
+bool arch_is_sigreturn(const uint8_t *pc, size_t after)
+{
+	/* mov $15,%rax or %eax; syscall */
+	return (after >= 9 && bytes_at(pc, "\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05", 9)) ||
+	       (after >= 7 && bytes_at(pc, "\xb8\x0f\x00\x00\x00\x0f\x05", 7));
+}
+
+bool arch_is_behind_call(const uint8_t *pc, size_t before)
+{
+	if (before >= 5 && pc[-5] == 0xe8)
+		return true;
+	/* call *r/m: ff /2 with no, a one-byte and a four-byte displacement, with and without SIB */
+	for (size_t length = 2; length <= 7 && length <= before; length++)
+		if (pc[-(ptrdiff_t)length] == 0xff && (pc[1 - (ptrdiff_t)length] & 0x38) == 0x10)
+			return true;
+	return false;
+}
+
+/* The address that is so far from FROM, a copy of which is at PC, as the four bytes before it tell. */
+static uintptr_t relative_to(const uint8_t *pc, uintptr_t from)
+{
+	int32_t distance;
+
+	memcpy(&distance, pc - sizeof(distance), sizeof(distance));
+	return from + (uintptr_t)(intptr_t)distance;
+}
+
+bool arch_call_target(struct arch_target *target, const uint8_t *pc, uintptr_t from, size_t before)
+{
+	if (before < 6)
+		return false;
+	target->indirect = pc[-6] == 0xff && pc[-5] == 0x15; /* call *n(%rip) */
+	target->address = relative_to(pc, from);
+	return target->indirect || pc[-5] == 0xe8;
+}
+
+bool arch_stub_target(struct arch_target *target, const uint8_t *pc, uintptr_t from, size_t after)
+{
+	size_t begin = after >= 4 && bytes_at(pc, "\xf3\x0f\x1e\xfa", 4) ? 4 : 0; /* endbr64 */
+
+	if (begin < after && pc[begin] == 0xf2) /* bnd */
+		begin++;
+	if (after < begin + 6 || !bytes_at(pc + begin, "\xff\x25", 2)) /* jmp *n(%rip) */
+		return false;
+	target->indirect = true;
+	target->address = relative_to(pc + begin + 6, from + begin + 6);
+	return true;
+}
+
+#else
+typedef int unwind_x86_64_unused;
+#endif

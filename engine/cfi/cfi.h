@@ -1,0 +1,51 @@
+/* Call frame information (.eh_frame), compiled into tables that a signal handler can search.
+ *
+ * Programs have millions of places but few ways to leave a frame, so each distinct way is kept
+ * once, in one array for the whole process, and a place is four bytes: sixteen bits of address
+ * within its 64 KiB region and sixteen bits of rule. */
+#ifndef ENGINE_CFI_CFI_H
+#define ENGINE_CFI_CFI_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "engine/cfi/cfi_rules.h"
+#include "engine/cfi/cfi_source.h"
+
+/* The places of one module, as offsets from where its code begins. Row I holds from its address
+ * up to that of row I + 1. One block; release with free(). */
+struct unwind_table {
+	size_t bytes;
+	uint32_t regions, rows;
+	const uint16_t *low;  /* low 16 bits of each row's offset */
+	const uint16_t *rule; /* and its rule */
+	uint32_t first[];     /* [regions + 1]: first row of each 64 KiB */
+};
+
+/* Compile SOURCE, which may be malformed in any way: what makes no sense is left out.
+ * Returns 0 and sets *OUT, -ENOENT when there is no row at all, -ENOMEM, or -EFBIG. */
+int cfi_compile(struct unwind_table **out, const struct cfi_source *source);
+
+/* The rule for OFFSET from the code's begin. Async-signal-safe; in a header so that the handler
+ * has it inline. */
+static inline uint16_t unwind_table_find(const struct unwind_table *table, uint64_t offset)
+{
+	uint64_t region = offset >> 16;
+	uint16_t low = (uint16_t)offset;
+	uint32_t begin, end, middle;
+
+	if (region >= table->regions)
+		return RULE_INDEX_NONE;
+	begin = table->first[region];
+	end = table->first[region + 1];
+	while (begin < end) {
+		middle = begin + (end - begin) / 2;
+		if (table->low[middle] <= low)
+			begin = middle + 1;
+		else
+			end = middle;
+	}
+	return begin ? table->rule[begin - 1] : RULE_INDEX_NONE;
+}
+
+#endif

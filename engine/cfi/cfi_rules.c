@@ -1,0 +1,91 @@
+/* Rows in chains by their hash, which are only ever put in front. */
+#include "engine/cfi/cfi_rules.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+struct unwind_rule unwind_rules[RULES_MAX];
+
+/* At run time, so that the file need not hold all the rows for these. */
+void cfi_rules_init(void)
+{
+	if (unwind_rules[RULE_INDEX_UNKNOWN].kind)
+		return; /* handlers may read them already */
+	unwind_rules[RULE_INDEX_NONE].kind = RULE_NONE;
+	unwind_rules[RULE_INDEX_UNKNOWN].kind = RULE_UNKNOWN;
+	unwind_rules[RULE_INDEX_PENDING].kind = RULE_PENDING;
+	unwind_rules[RULE_INDEX_END].kind = RULE_END;
+	unwind_rules[RULE_INDEX_SIGNAL].kind = RULE_SIGNAL;
+	unwind_rules[RULE_INDEX_CHAIN].kind = RULE_CHAIN;
+}
+
+#define CHAINS 8192
+
+static _Atomic uint16_t chains[CHAINS]; /* the newest row of each; 0: none */
+static uint16_t chain_next[RULES_MAX];
+static atomic_size_t row_count = RULE_INDEX_FIRST;
+
+static _Atomic uint16_t *chain_of(const struct unwind_rule *rule)
+{
+	uint64_t words[3] = { 0 }, hash;
+
+	_Static_assert(sizeof(*rule) <= sizeof(words) && sizeof(*rule) == 20, "no padding");
+	memcpy(words, rule, sizeof(*rule));
+	hash = (words[0] * 0x9e3779b97f4a7c15u) ^ (words[1] * 0xc2b2ae3d27d4eb4fu) ^
+	       (words[2] * 0x165667b19e3779f9u);
+	return &chains[(hash ^ hash >> 29) % CHAINS];
+}
+
+static uint16_t row_take(void)
+{
+	size_t row = atomic_load_explicit(&row_count, memory_order_relaxed);
+
+	while (row < RULES_MAX)
+		if (atomic_compare_exchange_weak(&row_count, &row, row + 1))
+			return (uint16_t)row;
+	return 0;
+}
+
+/* Two that come at once may each put in the same rule, which does no harm. */
+static uint16_t chain_put(_Atomic uint16_t *chain, const struct unwind_rule *rule)
+{
+	uint16_t row = row_take(), newest = atomic_load_explicit(chain, memory_order_relaxed);
+
+	if (!row)
+		return RULE_INDEX_NONE;
+	unwind_rules[row] = *rule;
+	do
+		chain_next[row] = newest;
+	while (!atomic_compare_exchange_weak_explicit(chain, &newest, row, memory_order_acq_rel,
+						      memory_order_relaxed));
+	return row;
+}
+
+uint16_t cfi_rule_intern(const struct unwind_rule *rule)
+{
+	_Atomic uint16_t *chain;
+
+	if (rule->kind == RULE_NONE)
+		return RULE_INDEX_NONE;
+	if (rule->kind == RULE_END)
+		return RULE_INDEX_END;
+	if (rule->kind == RULE_SIGNAL)
+		return RULE_INDEX_SIGNAL;
+	chain = chain_of(rule);
+	for (uint16_t row = atomic_load_explicit(chain, memory_order_acquire); row;
+	     row = chain_next[row])
+		if (!memcmp(&unwind_rules[row], rule, sizeof(*rule)))
+			return row;
+	return chain_put(chain, rule);
+}
+
+size_t cfi_rule_count(void)
+{
+	return atomic_load(&row_count);
+}
+
+size_t cfi_memory(void)
+{
+	return cfi_rule_count() * (sizeof(unwind_rules[0]) + sizeof(chain_next[0])) +
+	       sizeof(chains);
+}

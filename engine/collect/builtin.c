@@ -1,0 +1,249 @@
+/* The builtin engine behind async-profiler's commands: start, dump, stop, metrics, version. */
+#include "engine/collect/builtin.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/fd.h"
+#include "core/recording.h"
+#include "engine/collect/collector.h"
+#include "engine/collect/start_request.h"
+#include "engine/memory/mem_events.h"
+#include "engine/modules/modules.h"
+#include "engine/sample/ring.h"
+#include "engine/sample/threads.h"
+#include "engine/sample/user_events.h"
+#include "engine/sample/wall.h"
+
+/* Two rings hold a tenth of a second of 100 threads that each run 60 frames deep at 10 ms. */
+#define RINGS      2
+#define RING_BYTES (256u << 10)
+
+/* Samples wait in the rings no longer than this. */
+#define DRAIN_INTERVAL_NS 500000000u
+
+static struct {
+	struct wake *collector;
+	sampler_installer *install;
+	int fd;                             /* the recording; -1 when not running */
+	char problem[START_FILE_MAX + 256]; /* what the last error says */
+} engine = { .fd = -1 };
+
+static asprof_error_t problem(const char *what, const char *about, int err)
+{
+	snprintf(engine.problem, sizeof(engine.problem), "%s %s%s%s", what, about, err ? ": " : "",
+		 err ? strerror(-err) : "");
+	return engine.problem;
+}
+
+static bool memory_only(const struct start_request *r)
+{
+	return r->interval_ns == START_OFF && r->wall_ns == START_OFF && r->mem_bytes != START_OFF;
+}
+
+/* For chunks of native memory, or of all else. */
+static void describe(chunk_settings settings, const struct start_request *r, bool memory)
+{
+	size_t n = 0;
+
+#define SETTING(name, ...)         \
+	(settings[n].key = (name), \
+	 snprintf(settings[n++].value, sizeof(settings->value), __VA_ARGS__))
+
+	SETTING("version", "%s", ASPROF_AGENT_VERSION);
+	SETTING("engine", "builtin");
+	SETTING("cstack", "%s", r->cstack);
+	SETTING("clock", "%s", memory ? "monotonic" : "tsc");
+	SETTING("event", "%s", memory ? "nativemem" : r->cpu ? "cpu" : "wall");
+	if (r->interval_ns != START_OFF)
+		SETTING("interval", "%llu", (unsigned long long)r->interval_ns);
+	if (r->wall_ns != START_OFF)
+		SETTING("wall", "%llu", (unsigned long long)r->wall_ns);
+	if (r->mem_bytes != START_OFF)
+		SETTING("nativemem", "%llu", (unsigned long long)r->mem_bytes);
+#undef SETTING
+}
+
+static int start_sampling(const struct start_request *r)
+{
+	struct thread_timers timers = { .cpu_interval_ns = r->interval_ns };
+	int err;
+
+	/* No signals where memory alone is sampled, beside another engine. */
+	if (!memory_only(r)) {
+		timers.signo = sampler_install(engine.install);
+		if (timers.signo < 0)
+			return timers.signo;
+		sampler_enable(true);
+	}
+	err = threads_open(&timers);
+	if (!err && r->mem_bytes != START_OFF)
+		err = mem_events_start(r->mem_bytes);
+	if (err) {
+		sampler_enable(false);
+		threads_close();
+		return err;
+	}
+	wall_start(r->wall_ns);
+	return 0;
+}
+
+static int start_collecting(const struct start_request *r)
+{
+	chunk_settings samples = { 0 }, memory = { 0 };
+
+	describe(samples, r, false);
+	describe(memory, r, true);
+	return collector_start(engine.fd, memory_only(r) ? NULL : &samples,
+			       r->mem_bytes == START_OFF ? NULL : &memory, r->beside);
+}
+
+static int start_all(const struct start_request *r)
+{
+	int err = ring_open(RINGS, RING_BYTES, engine.collector);
+
+	if (!err)
+		err = modules_open();
+	if (!err)
+		err = start_collecting(r);
+	if (err)
+		return err;
+	err = start_sampling(r);
+	if (err)
+		collector_stop();
+	return err;
+}
+
+static void close_recording(void)
+{
+	close(engine.fd);
+	engine.fd = -1;
+}
+
+static asprof_error_t start(const char *options, asprof_writer_t output)
+{
+	struct start_request r;
+	int fd, err;
+
+	if (engine.fd >= 0)
+		return problem("cannot start:", "the profiler is running already", 0);
+	if (start_request_read(&r, options, output, engine.problem))
+		return engine.problem;
+	/* Also where /proc is missing, or is another's. */
+	fd = recording_number(r.file);
+	fd = fd_raise(fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0)
+			      : open(r.file, O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+	if (fd < 0)
+		return problem("cannot open", r.file, fd);
+	engine.fd = fd;
+	err = start_all(&r);
+	if (err) {
+		close_recording();
+		return problem("cannot start", "sampling", err);
+	}
+	return NULL;
+}
+
+static asprof_error_t dump(const char *options, asprof_writer_t output)
+{
+	int err = collector_rotate();
+
+	(void)options;
+	(void)output;
+	return err ? problem("cannot write", "the recording", err) : NULL;
+}
+
+static asprof_error_t stop(const char *options, asprof_writer_t output)
+{
+	int err;
+
+	(void)options;
+	(void)output;
+	if (engine.fd < 0)
+		return problem("cannot stop:", "the profiler is not running", 0);
+	sampler_enable(false);
+	mem_stop();
+	err = collector_stop();
+	wall_stop();
+	threads_close();
+	close_recording();
+	return err ? problem("cannot write", "the recording", err) : NULL;
+}
+
+static asprof_error_t metrics(const char *options, asprof_writer_t output)
+{
+	char text[256];
+
+	(void)options;
+	snprintf(text, sizeof(text), "samples_total %llu\nsamples_skipped_total %llu\n",
+		 (unsigned long long)collector_samples(), (unsigned long long)collector_lost());
+	output(text, strlen(text));
+	return NULL;
+}
+
+static asprof_error_t version(const char *options, asprof_writer_t output)
+{
+	(void)options;
+	output(ASPROF_AGENT_VERSION, strlen(ASPROF_AGENT_VERSION));
+	return NULL;
+}
+
+static const struct {
+	const char *name;
+	asprof_error_t (*run)(const char *options, asprof_writer_t output);
+} commands[] = {
+	{ "start", start },     { "dump", dump },       { "stop", stop },
+	{ "metrics", metrics }, { "version", version },
+};
+
+static asprof_error_t execute(const char *command, asprof_writer_t output)
+{
+	size_t length = strcspn(command, ",");
+
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		if (length == strlen(commands[i].name) &&
+		    !strncmp(command, commands[i].name, length))
+			return commands[i].run(command + length, output);
+	return problem("the builtin engine has no command", command, 0);
+}
+
+static void init(void)
+{
+}
+
+static const char *error_str(asprof_error_t err)
+{
+	return err;
+}
+
+static uint64_t service(uint64_t now_ns)
+{
+	uint64_t drain_due_ns = now_ns + DRAIN_INTERVAL_NS, visit_due_ns;
+
+	if (engine.fd < 0)
+		return UINT64_MAX;
+	collector_drain(now_ns);
+	visit_due_ns = wall_visit(now_ns);
+	return visit_due_ns < drain_due_ns ? visit_due_ns : drain_due_ns;
+}
+
+const struct engine *builtin_engine(struct wake *collector, sampler_installer *install)
+{
+	static const struct engine builtin = {
+		.name = "builtin",
+		.init = init,
+		.error_str = error_str,
+		.execute = execute,
+		.service = service,
+		.get_thread_local_data = threads_local,
+		.register_jfr_event = user_event_register,
+		.emit_jfr_event = user_event_emit,
+	};
+
+	engine.collector = collector;
+	engine.install = install;
+	return &builtin;
+}

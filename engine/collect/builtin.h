@@ -1,0 +1,13 @@
+/* The builtin engine: what async-profiler does for native programs, from within the preload. */
+#ifndef ENGINE_COLLECT_BUILTIN_H
+#define ENGINE_COLLECT_BUILTIN_H
+
+#include "core/engine.h"
+#include "core/wake.h"
+#include "engine/sample/sampler.h"
+
+/* The engine; there is one in a process. COLLECTOR is woken when samples wait; INSTALL installs
+ * the signal handler. */
+const struct engine *builtin_engine(struct wake *collector, sampler_installer *install);
+
+#endif

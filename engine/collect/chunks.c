@@ -1,0 +1,121 @@
+/* The chunks that are being written: one of samples, and one of native memory. */
+#include "engine/collect/chunks.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "core/fd.h"
+#include "engine/collect/chunk_facts.h"
+#include "engine/symbols/frame_names.h"
+
+bool chunks_mem_is_apart(const struct chunks *chunks)
+{
+	return chunks->mem != chunks->jfr;
+}
+
+static void close_mem(struct chunks *chunks)
+{
+	if (chunks_mem_is_apart(chunks))
+		jfr_writer_close(chunks->mem);
+	if (chunks->mem_fd >= 0)
+		close(chunks->mem_fd);
+	chunks->mem_fd = -1;
+	chunks->mem = chunks->jfr;
+}
+
+/* A writer for native memory alone. Where there is no room for that the other one takes it too:
+ * its chunks are larger for it, and otherwise the same. */
+static void open_mem(struct chunks *chunks)
+{
+	struct jfr_writer *mem;
+
+	chunks->mem_fd = fd_raise(memfd_create("asprof-agent", MFD_CLOEXEC));
+	if (chunks->mem_fd < 0 || jfr_writer_open(&mem, chunks->mem_fd, 0))
+		return close_mem(chunks);
+	jfr_writer_memory_only(mem, clock_microsecond_shift(), JFR_BESIDE_OURS);
+	chunks->mem = mem;
+}
+
+int chunks_open(struct chunks *chunks, int fd, const chunk_settings *samples,
+		const chunk_settings *memory, bool beside_another)
+{
+	off_t end = lseek(fd, 0, SEEK_END);
+	int err;
+
+	memset(chunks, 0, sizeof(*chunks));
+	chunks->mem_fd = -1;
+	chunks->opened_realtime_ns = clock_realtime_ns();
+	chunks->opened_monotonic_ns = clock_monotonic_ns();
+	err = end < 0 ? -errno : jfr_writer_open(&chunks->jfr, fd, end);
+	if (err)
+		return err;
+	chunks->mem = chunks->jfr;
+	memcpy(chunks->settings, samples ? samples : memory, sizeof(chunks->settings));
+	if (!samples)
+		jfr_writer_memory_only(chunks->jfr, clock_microsecond_shift(),
+				       beside_another ? JFR_BESIDE_ANOTHERS : JFR_ALONE);
+	if (samples && memory) {
+		memcpy(chunks->mem_settings, memory, sizeof(chunks->mem_settings));
+		open_mem(chunks);
+	}
+	return 0;
+}
+
+void chunks_close(struct chunks *chunks)
+{
+	close_mem(chunks);
+	jfr_writer_close(chunks->jfr);
+	chunks->jfr = chunks->mem = NULL;
+}
+
+static uint64_t wall_now_ns(const struct chunks *chunks)
+{
+	return chunks->opened_realtime_ns + clock_monotonic_ns() - chunks->opened_monotonic_ns;
+}
+
+static int begin(const struct chunks *chunks, struct jfr_writer *jfr, const chunk_settings settings)
+{
+	uint64_t ticks = clock_ticks();
+	int err = jfr_chunk_begin(jfr, wall_now_ns(chunks), ticks);
+
+	for (const struct chunk_setting *s = settings; !err && s->key; s++)
+		jfr_setting(jfr, ticks, s->key, s->value);
+	return err;
+}
+
+int chunks_begin(struct chunks *chunks)
+{
+	int err = begin(chunks, chunks->jfr, chunks->settings);
+
+	if (!err && chunks_mem_is_apart(chunks) && begin(chunks, chunks->mem, chunks->mem_settings))
+		close_mem(chunks);
+	return err;
+}
+
+static int end(const struct chunks *chunks, struct jfr_writer *jfr, struct symbols *symbols,
+	       uint64_t ticks)
+{
+	chunk_modules(jfr, ticks);
+	return jfr_chunk_end(jfr, wall_now_ns(chunks), ticks, frame_names, symbols, NULL);
+}
+
+int chunks_end(struct chunks *chunks, struct symbols *symbols, uint64_t ticks)
+{
+	int err = end(chunks, chunks->jfr, symbols, ticks);
+
+	if (!err && chunks_mem_is_apart(chunks))
+		err = end(chunks, chunks->mem, symbols, ticks);
+	if (!err && chunks_mem_is_apart(chunks))
+		err = jfr_writer_take(chunks->jfr, chunks->mem, NULL);
+	return err;
+}
+
+void chunks_name_thread(struct chunks *chunks, pid_t tid, const char *name)
+{
+	jfr_thread(chunks->jfr, tid, name);
+	if (chunks_mem_is_apart(chunks))
+		jfr_thread(chunks->mem, tid, name);
+}

@@ -1,0 +1,250 @@
+/* From rings to chunks: takes samples out of the rings and writes them into the recording. */
+#include "engine/collect/collector.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "core/clock.h"
+#include "core/signal_share.h"
+#include "engine/collect/chunk_facts.h"
+#include "engine/jfr/jfr_write.h"
+#include "engine/memory/mem_events.h"
+#include "engine/modules/modules.h"
+#include "engine/process/proc_file.h"
+#include "engine/sample/ring.h"
+#include "engine/sample/threads.h"
+#include "engine/sample/user_events.h"
+#include "engine/sample/wall.h"
+#include "engine/symbols/symbols.h"
+
+#define LOAD_INTERVAL_NS    5000000000u
+#define LOOK_INTERVAL_NS    1000000000u
+#define MODULES_INTERVAL_NS 500000000u /* for those that went */
+
+/* So many samples at most come of one signal. A thread that has blocked it for seconds owes thousands
+ * when it comes: nobody saw where that time went, and it is more than a chunk should hold of one
+ * place. What is beyond is counted as lost. */
+#define WEIGHT_MAX 100
+
+static struct {
+	struct chunks chunks;
+	struct symbols *symbols;
+	uint64_t load_due_ns, look_due_ns, modules_due_ns;
+	uint64_t samples, samples_before, lost_before;
+	uint64_t late, late_before, refused_before;
+} all;
+
+uint64_t collector_samples(void)
+{
+	return all.samples;
+}
+
+uint64_t collector_lost(void)
+{
+	return ring_lost() + all.late;
+}
+
+static void close_all(void)
+{
+	chunks_close(&all.chunks);
+	symbols_close(all.symbols);
+	all.symbols = NULL;
+}
+
+int collector_start(int fd, const chunk_settings *samples, const chunk_settings *memory,
+		    bool beside_another)
+{
+	int err;
+
+	all.lost_before = ring_lost();
+	all.samples_before = all.samples;
+	all.late_before = all.late;
+	err = chunks_open(&all.chunks, fd, samples, memory, beside_another);
+	if (err)
+		return err;
+	err = symbols_open(&all.symbols);
+	if (!err)
+		err = chunks_begin(&all.chunks);
+	if (err)
+		close_all();
+	return err;
+}
+
+/* Of a thread that lives; the others have left theirs in their slot. */
+static void name_thread(pid_t tid)
+{
+	char path[48], name[JFR_THREAD_NAME_MAX + 1];
+	ssize_t length;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/comm", tid);
+	length = proc_file_read(path, name, sizeof(name));
+	if (length <= 0)
+		return;
+	name[length - 1] = '\0'; /* the newline */
+	chunks_name_thread(&all.chunks, tid, name);
+}
+
+static void take_execution(const struct sample *s)
+{
+	uint32_t stack = jfr_stack(all.chunks.jfr, s->pcs, s->count, s->truncated);
+
+	uint32_t weight = s->weight < WEIGHT_MAX ? s->weight : WEIGHT_MAX;
+
+	/* An ExecutionSample has no weight: shots that came late stand there one by one. */
+	for (uint32_t i = 0; i < weight; i++)
+		jfr_execution_sample(all.chunks.jfr, s->ticks, s->tid, stack, JFR_STATE_DEFAULT);
+	all.samples += weight;
+	all.late += s->weight - weight;
+}
+
+static void take(void *context, const struct sample *s)
+{
+	(void)context;
+	if (!jfr_thread_named(all.chunks.jfr, s->tid))
+		name_thread(s->tid);
+	switch ((enum sample_kind)s->kind) {
+	case SAMPLE_CPU:
+		take_execution(s);
+		break;
+	case SAMPLE_WALL:
+		wall_take(all.chunks.jfr, s);
+		all.samples++;
+		break;
+	case SAMPLE_USER_EVENT:
+		jfr_user_event(
+			all.chunks.jfr, s->ticks, s->tid,
+			jfr_user_event_type(all.chunks.jfr, user_event_name((int)s->args[0])),
+			s->payload, s->count);
+		break;
+	case SAMPLE_MALLOC:
+		mem_events_malloc(all.chunks.mem, s);
+		all.samples++;
+		break;
+	case SAMPLE_FREE:
+		mem_events_free(all.chunks.mem, s);
+		break;
+	case SAMPLE_PAD:
+		break;
+	}
+}
+
+/* Threads are often named after they have begun to work. */
+static void name_again(void *context, struct thread *t)
+{
+	(void)context;
+	if (atomic_load(&t->sampled) && !atomic_load(&t->ended))
+		name_thread(atomic_load(&t->tid));
+}
+
+/* Its last samples are in the chunk by now. */
+static void part_with(void *context, struct thread *t)
+{
+	(void)context;
+	wall_end(all.chunks.jfr, t);
+	if (atomic_load(&t->sampled) && t->name[0])
+		chunks_name_thread(&all.chunks, atomic_load(&t->tid), t->name);
+}
+
+static void spare(void *context, struct thread *t)
+{
+	(void)context;
+	if (!atomic_load(&t->ended))
+		thread_clock_spare(&t->clock);
+}
+
+void collector_drain(uint64_t now_ns)
+{
+	if (!all.chunks.jfr)
+		return;
+	if (now_ns >= all.modules_due_ns || modules_have_grown()) {
+		modules_refresh();
+		all.modules_due_ns = now_ns + MODULES_INTERVAL_NS;
+	}
+	ring_drain(take, NULL);
+	threads_reap(part_with, NULL);
+	if (now_ns >= all.look_due_ns) {
+		threads_look();
+		threads_each(spare, NULL);
+		all.look_due_ns = now_ns + LOOK_INTERVAL_NS;
+	}
+	if (now_ns >= all.load_due_ns) {
+		chunk_load(all.chunks.jfr, clock_ticks());
+		all.load_due_ns = now_ns + LOAD_INTERVAL_NS;
+	}
+}
+
+static void write_losses(uint64_t ticks)
+{
+	uint64_t refused = signal_share_refused();
+	uint64_t lost = ring_lost(); /* once: more are lost meanwhile, and are the next chunk's */
+	struct jfr_losses losses = {
+		.samples = all.samples - all.samples_before,
+		.ring_full = lost - all.lost_before,
+		.timer_failures = refused - all.refused_before,
+		.late = all.late - all.late_before,
+	};
+	struct jfr_losses mem_losses = { 0 };
+	uint64_t *missed = chunks_mem_is_apart(&all.chunks) ? &mem_losses.table_evictions
+							    : &losses.table_evictions;
+
+	mem_events_chunk(all.chunks.mem, all.symbols, ticks, missed);
+	jfr_losses(all.chunks.jfr, ticks, &losses);
+	if (chunks_mem_is_apart(&all.chunks))
+		jfr_losses(all.chunks.mem, ticks, &mem_losses);
+	all.samples_before = all.samples;
+	all.late_before = all.late;
+	all.lost_before = lost;
+	all.refused_before = refused;
+}
+
+static int end_chunk(void)
+{
+	uint64_t ticks;
+	int err;
+
+	collector_drain(clock_monotonic_ns());
+	wall_flush(all.chunks.jfr);
+	threads_each(name_again, NULL);
+	ticks = clock_ticks();
+	chunk_load(all.chunks.jfr, ticks);
+	chunk_machine(all.chunks.jfr, ticks);
+	write_losses(ticks);
+	err = chunks_end(&all.chunks, all.symbols, ticks);
+	symbols_release(all.symbols);
+	modules_forget();
+	return err;
+}
+
+int collector_rotate(void)
+{
+	int ended, err;
+
+	if (!all.chunks.jfr)
+		return -ESRCH;
+	ended = end_chunk();
+	err = chunks_begin(&all.chunks);
+	return ended ? ended : err;
+}
+
+/* A thread that was preempted while it filled in a sample holds up those behind it in the ring. No
+ * new ones come, so it is soon done; after 10 ms what is left stays out of the recording. */
+static void wait_for_producers(void)
+{
+	static const struct timespec a_moment = { .tv_nsec = 500000 };
+
+	for (int i = 0; i < 20 && !ring_drain(take, NULL); i++)
+		nanosleep(&a_moment, NULL);
+}
+
+int collector_stop(void)
+{
+	int err;
+
+	if (!all.chunks.jfr)
+		return 0;
+	wait_for_producers();
+	err = end_chunk();
+	close_all();
+	return err;
+}

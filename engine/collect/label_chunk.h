@@ -1,0 +1,14 @@
+/* Whom a recording is of, as a chunk that lies behind the engines'. It is not in theirs, as another
+ * engine's are not ours to write. */
+#ifndef ENGINE_COLLECT_LABEL_CHUNK_H
+#define ENGINE_COLLECT_LABEL_CHUNK_H
+
+#include "core/report.h"
+
+/* Write to FD, an empty file, a chunk with no samples, and of no duration, at the time at which REPORT's
+ * first chunk begins: jdk.ActiveSetting events named agent.host, agent.executable and, of TAGS
+ * ("key=value,..."; NULL: none), agent.tag.KEY. It has all types that a builtin engine's chunk has:
+ * some readers refuse a chunk that lacks one. Returns 0 or -errno. */
+int label_chunk_write(int fd, const struct report *report, const char *tags);
+
+#endif

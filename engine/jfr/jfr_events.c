@@ -1,0 +1,351 @@
+/* The encoder's events, each the fields of its type (jfr_types.c) in order. */
+#include <string.h>
+
+#include "core/asprof.h"
+#include "engine/jfr/jfr_chunk.h"
+#include "engine/jfr/jfr_encode.h"
+#include "engine/jfr/jfr_write.h"
+
+/* An event of numbers alone, ten at most of nine bytes, has its length in one byte; one with
+ * strings has it padded. */
+#define NUMBERS_MAX (10 * JFR_VARINT_MAX)
+#define STRING_HEAD (1 + JFR_VARINT_MAX)
+
+_Static_assert(1 + JFR_VARINT_MAX + NUMBERS_MAX < 128, "the length fits a one-byte varint");
+
+struct event {
+	uint8_t *start, *p;
+};
+
+static bool begin(struct jfr_writer *w, struct event *e, enum jfr_type_id type, size_t length_bytes,
+		  size_t room)
+{
+	e->start = w->open ? jfr_out_room(&w->out, length_bytes + JFR_VARINT_MAX + room) : NULL;
+	if (!e->start) {
+		w->dropped++;
+		return false;
+	}
+	e->p = jfr_put_varint(e->start + length_bytes, type);
+	return true;
+}
+
+static void put(struct event *e, uint64_t value)
+{
+	e->p = jfr_put_varint(e->p, value);
+}
+
+static void put_time(const struct jfr_writer *w, struct event *e, uint64_t ticks)
+{
+	put(e, jfr_file_time(w, ticks));
+}
+
+/* Every event starts with its time. */
+static bool begin_numbers(struct jfr_writer *w, struct event *e, enum jfr_type_id type,
+			  uint64_t ticks)
+{
+	if (!begin(w, e, type, 1, NUMBERS_MAX))
+		return false;
+	put_time(w, e, ticks);
+	return true;
+}
+
+static void end_numbers(struct jfr_writer *w, struct event *e)
+{
+	*e->start = (uint8_t)(e->p - e->start);
+	jfr_out_commit(&w->out, e->p);
+}
+
+static void put_thread(struct jfr_writer *w, struct event *e, pid_t tid)
+{
+	if (tid > 0)
+		jfr_threads_use(&w->interned.threads, tid);
+	put(e, (uint32_t)tid);
+}
+
+void jfr_execution_sample(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t stack,
+			  enum jfr_thread_state state)
+{
+	struct event e;
+
+	if (!begin_numbers(w, &e, JFR_T_EXECUTION_SAMPLE, ticks))
+		return;
+	put_thread(w, &e, tid);
+	put(&e, stack);
+	put(&e, state);
+	end_numbers(w, &e);
+}
+
+void jfr_wall_sample(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t stack,
+		     enum jfr_thread_state state, uint32_t samples, uint64_t span_ticks)
+{
+	struct event e;
+
+	if (!begin_numbers(w, &e, JFR_T_WALL_CLOCK_SAMPLE, ticks))
+		return;
+	put_thread(w, &e, tid);
+	put(&e, stack);
+	put(&e, state);
+	put(&e, samples);
+	put(&e, span_ticks >> w->coarse);
+	end_numbers(w, &e);
+}
+
+/* Put the two fields that make what follows harmless to async-profiler's reader, see
+ * jfr_types.c. Returns where the length goes. */
+static uint8_t *begin_extra(struct event *e)
+{
+	uint8_t *length = e->p++;
+
+	put(e, JFR_EXTRA_VERSION);
+	return length;
+}
+
+static void end_extra(struct event *e, uint8_t *length)
+{
+	*length = (uint8_t)(e->p - length);
+}
+
+void jfr_malloc(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t stack, uint64_t address,
+		uint64_t size, uint64_t weight)
+{
+	struct event e;
+	uint8_t *extra;
+
+	if (!begin_numbers(w, &e, JFR_T_MALLOC, ticks))
+		return;
+	put_thread(w, &e, tid);
+	put(&e, stack);
+	put(&e, address);
+	put(&e, size);
+	extra = begin_extra(&e);
+	put(&e, weight);
+	end_extra(&e, extra);
+	end_numbers(w, &e);
+}
+
+void jfr_free(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t stack, uint64_t address,
+	      uint64_t weight, uint64_t birth)
+{
+	struct event e;
+	uint8_t *extra;
+
+	if (!begin_numbers(w, &e, JFR_T_FREE, ticks))
+		return;
+	put_thread(w, &e, tid);
+	put(&e, stack);
+	put(&e, address);
+	extra = begin_extra(&e);
+	put(&e, weight);
+	put_time(w, &e, birth);
+	end_extra(&e, extra);
+	end_numbers(w, &e);
+}
+
+void jfr_retained(struct jfr_writer *w, uint64_t ticks, uint32_t stack,
+		  const struct jfr_retained *retained)
+{
+	struct event e;
+
+	if (!begin_numbers(w, &e, JFR_T_RETAINED_HEAP, ticks))
+		return;
+	put(&e, stack);
+	put(&e, retained->count);
+	put(&e, retained->bytes);
+	put_time(w, &e, retained->oldest);
+	put(&e, retained->allocated_count);
+	put(&e, retained->allocated_bytes);
+	put(&e, retained->freed_count);
+	put(&e, retained->freed_bytes);
+	end_numbers(w, &e);
+}
+
+void jfr_losses(struct jfr_writer *w, uint64_t ticks, const struct jfr_losses *losses)
+{
+	struct event e;
+
+	if (!begin_numbers(w, &e, JFR_T_LOSSES, ticks))
+		return;
+	put(&e, losses->samples);
+	put(&e, losses->ring_full);
+	put(&e, losses->timer_failures);
+	put(&e, losses->table_evictions);
+	put(&e, w->interned.stacks.full);
+	put(&e, w->interned.threads.full);
+	put(&e, w->dropped);
+	put(&e, losses->late);
+	end_numbers(w, &e);
+}
+
+static float ratio(float value)
+{
+	return value > 0 ? value < 1 ? value : 1 : 0; /* 0 for what is no number, too */
+}
+
+void jfr_cpu_load(struct jfr_writer *w, uint64_t ticks, float user, float system, float machine)
+{
+	struct event e;
+
+	if (!begin_numbers(w, &e, JFR_T_CPU_LOAD, ticks))
+		return;
+	e.p = jfr_put_float(e.p, ratio(user));
+	e.p = jfr_put_float(e.p, ratio(system));
+	e.p = jfr_put_float(e.p, ratio(machine));
+	end_numbers(w, &e);
+}
+
+/* Begin an event with STRINGS among its fields, LENGTH bytes of them at most. */
+static bool begin_strings(struct jfr_writer *w, struct event *e, enum jfr_type_id type,
+			  uint64_t ticks, size_t strings, size_t length)
+{
+	if (!begin(w, e, type, JFR_PADDED_LENGTH, NUMBERS_MAX + strings * STRING_HEAD + length))
+		return false;
+	put_time(w, e, ticks);
+	return true;
+}
+
+static void end_strings(struct jfr_writer *w, struct event *e)
+{
+	jfr_put_padded(e->start, (size_t)(e->p - e->start));
+	jfr_out_commit(&w->out, e->p);
+}
+
+static size_t length_of(const char *string)
+{
+	return jfr_string_length(string, JFR_STRING_MAX);
+}
+
+static void put_string(struct event *e, const char *string)
+{
+	e->p = jfr_put_bytes(e->p, JFR_STRING_UTF8, string, length_of(string));
+}
+
+void jfr_user_event(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t type,
+		    const void *data, size_t length)
+{
+	struct event e;
+
+	if (!type || length > ASPROF_MAX_JFR_EVENT_LENGTH) {
+		w->dropped++;
+		return;
+	}
+	if (!begin_strings(w, &e, JFR_T_USER_EVENT, ticks, 1, length))
+		return;
+	put_thread(w, &e, tid);
+	put(&e, type);
+	/* Raw bytes as a Latin-1 string: that is what readers of user events expect. */
+	e.p = jfr_put_bytes(e.p, JFR_STRING_LATIN1, data, length);
+	end_strings(w, &e);
+}
+
+/* What a setting is a setting of; those not named here are the recording's. */
+static const struct {
+	const char *key;
+	enum jfr_type_id type;
+} setting_types[] = {
+	{ "interval", JFR_T_EXECUTION_SAMPLE },
+	{ "wall", JFR_T_EXECUTION_SAMPLE },
+	{ "nativemem", JFR_T_MALLOC },
+};
+
+void jfr_setting(struct jfr_writer *w, uint64_t ticks, const char *key, const char *value)
+{
+	enum jfr_type_id type = JFR_T_ACTIVE_RECORDING;
+	struct event e;
+	size_t i;
+
+	for (i = 0; i < sizeof(setting_types) / sizeof(*setting_types); i++)
+		if (!strcmp(setting_types[i].key, key))
+			type = setting_types[i].type;
+	if (!begin_strings(w, &e, JFR_T_ACTIVE_SETTING, ticks, 2,
+			   length_of(key) + length_of(value)))
+		return;
+	put(&e, type);
+	put_string(&e, key);
+	put_string(&e, value);
+	end_strings(w, &e);
+}
+
+static void put_hex(struct event *e, const uint8_t *bytes, size_t size)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	*e->p++ = JFR_STRING_UTF8;
+	e->p = jfr_put_varint(e->p, size * 2);
+	for (size_t i = 0; i < size; i++) {
+		*e->p++ = (uint8_t)digits[bytes[i] >> 4];
+		*e->p++ = (uint8_t)digits[bytes[i] & 15];
+	}
+}
+
+void jfr_native_library(struct jfr_writer *w, uint64_t ticks, const struct jfr_library *library)
+{
+	struct event e;
+
+	if (!begin_strings(w, &e, JFR_T_NATIVE_LIBRARY, ticks, 2,
+			   length_of(library->path) + library->build_id_size * 2))
+		return;
+	put_string(&e, library->path);
+	put(&e, library->base);
+	put(&e, library->top);
+	put_hex(&e, library->build_id, library->build_id_size);
+	put(&e, library->link_address);
+	put(&e, library->file_offset);
+	end_strings(w, &e);
+}
+
+void jfr_os_information(struct jfr_writer *w, uint64_t ticks, const char *version)
+{
+	struct event e;
+
+	if (!begin_strings(w, &e, JFR_T_OS_INFORMATION, ticks, 1, length_of(version)))
+		return;
+	put_string(&e, version);
+	end_strings(w, &e);
+}
+
+void jfr_cpu_information(struct jfr_writer *w, uint64_t ticks, const char *cpu,
+			 const char *description, uint32_t sockets, uint32_t cores,
+			 uint32_t threads)
+{
+	struct event e;
+
+	if (!begin_strings(w, &e, JFR_T_CPU_INFORMATION, ticks, 2,
+			   length_of(cpu) + length_of(description)))
+		return;
+	put_string(&e, cpu);
+	put_string(&e, description);
+	put(&e, sockets);
+	put(&e, cores);
+	put(&e, threads);
+	end_strings(w, &e);
+}
+
+void jfr_log(struct jfr_writer *w, uint64_t ticks, enum jfr_log_level level, const char *message)
+{
+	struct event e;
+
+	if (!begin_strings(w, &e, JFR_T_LOG, ticks, 1, length_of(message)))
+		return;
+	put(&e, level);
+	put_string(&e, message);
+	end_strings(w, &e);
+}
+
+void jfr_active_recording(struct jfr_writer *w)
+{
+	static const char name[] = "asprof-agent " ASPROF_AGENT_VERSION;
+	static const char destination[] = "asprof-agent.jfr";
+	struct event e;
+
+	if (!begin_strings(w, &e, JFR_T_ACTIVE_RECORDING, w->start_ticks, 2,
+			   sizeof(name) + sizeof(destination)))
+		return;
+	put(&e, 1); /* id */
+	put_string(&e, name);
+	put_string(&e, destination);
+	put(&e, INT64_MAX); /* age, unbounded */
+	put(&e, 0);         /* size, unbounded */
+	put(&e, w->start_ns / 1000000);
+	put(&e, INT64_MAX); /* duration: until told to stop */
+	end_strings(w, &e);
+}

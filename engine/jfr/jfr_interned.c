@@ -1,0 +1,292 @@
+/* What events refer to, collected while the chunk is open and written as its constant pools.
+ * An empty pool is left out, as the readers of the JDK refuse it. */
+#include "engine/jfr/jfr_interned.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "engine/jfr/jfr_encode.h"
+#include "engine/jfr/jfr_names.h"
+#include "engine/jfr/jfr_types.h"
+
+#define MODIFIER_NATIVE 0x100
+#define CHECKPOINT_KIND 1 /* "flush": all events before it are in the file */
+
+struct pool_writer {
+	const struct jfr_interned *interned;
+	struct jfr_names names;
+	struct jfr_out *out;
+	/* Ids of the rows numbered 0. */
+	uint32_t method_id, class_id, symbol_id;
+};
+
+static uint32_t constant_count(enum jfr_type_id type)
+{
+	uint32_t count = 0;
+	size_t i;
+
+	for (i = 0; i < jfr_constant_count; i++)
+		count += jfr_constants[i].type == type;
+	return count;
+}
+
+static void write_constants(const struct pool_writer *w, enum jfr_type_id type)
+{
+	size_t i;
+
+	for (i = 0; i < jfr_constant_count; i++) {
+		if (jfr_constants[i].type != type)
+			continue;
+		jfr_out_varint(w->out, jfr_constants[i].key);
+		jfr_out_string(w->out, jfr_constants[i].name);
+	}
+}
+
+static uint32_t thread_count(const struct pool_writer *w)
+{
+	return w->interned->threads.used;
+}
+
+static void write_threads(const struct pool_writer *w)
+{
+	const struct jfr_threads *threads = &w->interned->threads;
+	const struct jfr_thread_row *row;
+	char unnamed[32];
+	uint32_t i;
+
+	for (i = 0; i < threads->count; i++) {
+		row = &threads->rows[i];
+		if (!row->used)
+			continue;
+		snprintf(unnamed, sizeof(unnamed), "[tid=%d]", row->tid);
+		jfr_out_varint(w->out, (uint32_t)row->tid);
+		jfr_out_string(w->out, row->name[0] ? row->name : unnamed);
+		jfr_out_varint(w->out, (uint32_t)row->tid);
+		jfr_out_string(w->out, NULL); /* Java's name and id: it is no Java thread */
+		jfr_out_varint(w->out, 0);
+	}
+}
+
+static void write_frame(const struct pool_writer *w, uint32_t frame)
+{
+	uint8_t *p = jfr_out_room(w->out, 4 * JFR_VARINT_MAX);
+
+	if (!p)
+		return;
+	p = jfr_put_varint(p, w->method_id + w->names.methods_of[frame]);
+	*p++ = 0; /* line */
+	/* What native code has for a bytecode index: with it, a debug file tells the line. */
+	p = jfr_put_varint(p, w->names.frames[frame].address);
+	p = jfr_put_varint(p, w->names.frames[frame].type);
+	jfr_out_commit(w->out, p);
+}
+
+static void write_stack_head(const struct pool_writer *w, uint32_t number, bool truncated,
+			     uint32_t depth)
+{
+	jfr_out_varint(w->out, w->interned->first_stack_id + number);
+	jfr_out_varint(w->out, truncated);
+	jfr_out_varint(w->out, depth);
+}
+
+static uint32_t stack_count(const struct pool_writer *w)
+{
+	return w->interned->stacks.count;
+}
+
+static void write_stacks(const struct pool_writer *w)
+{
+	const struct jfr_stacks *stacks = &w->interned->stacks;
+	const struct jfr_stack_head *head;
+	uint32_t word = 0, i;
+
+	while (word < stacks->word_count) {
+		head = (const struct jfr_stack_head *)(stacks->words + word);
+		word += JFR_STACK_HEAD_WORDS;
+		write_stack_head(w, head->number, head->depth & 1, head->depth / 2);
+		for (i = 0; i < head->depth / 2; i++)
+			write_frame(w, stacks->words[word++]);
+	}
+	for (i = 0; i < JFR_STACK_SPECIALS; i++) {
+		if (!stacks->special[i])
+			continue;
+		write_stack_head(w, stacks->special[i] - 1, false, 1);
+		write_frame(w, stacks->pc_count + i);
+	}
+}
+
+static uint32_t method_count(const struct pool_writer *w)
+{
+	return w->names.method_count;
+}
+
+static void write_methods(const struct pool_writer *w)
+{
+	const struct jfr_method_row *row;
+	uint32_t i;
+
+	for (i = 0; i < w->names.method_count; i++) {
+		row = &w->names.methods[i];
+		jfr_out_varint(w->out, w->method_id + i);
+		jfr_out_varint(w->out, w->class_id + row->class);
+		jfr_out_varint(w->out, w->symbol_id + row->name);
+		jfr_out_varint(w->out, w->symbol_id + row->descriptor);
+		jfr_out_varint(w->out, MODIFIER_NATIVE);
+		jfr_out_varint(w->out, 0); /* not hidden */
+	}
+}
+
+static uint32_t class_count(const struct pool_writer *w)
+{
+	return w->names.class_count;
+}
+
+static void write_classes(const struct pool_writer *w)
+{
+	uint32_t i;
+
+	for (i = 0; i < w->names.class_count; i++) {
+		jfr_out_varint(w->out, w->class_id + i);
+		jfr_out_varint(w->out, 0); /* class loader */
+		jfr_out_varint(w->out, w->symbol_id + w->names.classes[i]);
+		jfr_out_varint(w->out, 0); /* package */
+		jfr_out_varint(w->out, 0); /* modifiers */
+	}
+}
+
+static uint32_t symbol_count(const struct pool_writer *w)
+{
+	return w->names.symbol_count;
+}
+
+static void write_symbols(const struct pool_writer *w)
+{
+	uint32_t i;
+
+	for (i = 0; i < w->names.symbol_count; i++) {
+		jfr_out_varint(w->out, w->symbol_id + i);
+		jfr_out_string(w->out, w->names.symbols[i]);
+	}
+}
+
+static uint32_t user_type_count(const struct pool_writer *w)
+{
+	return w->interned->user_type_count;
+}
+
+static void write_user_types(const struct pool_writer *w)
+{
+	uint32_t i;
+
+	for (i = 0; i < w->interned->user_type_count; i++) {
+		jfr_out_varint(w->out, i + 1);
+		jfr_out_string(w->out, w->interned->user_types[i]);
+	}
+}
+
+/* The pools in the order of writing. Those without functions come from jfr_constants. */
+static const struct {
+	enum jfr_type_id type;
+	uint32_t (*count)(const struct pool_writer *w);
+	void (*write)(const struct pool_writer *w);
+} pool_rows[] = {
+	{ JFR_T_FRAME_TYPE, NULL, NULL },
+	{ JFR_T_THREAD_STATE, NULL, NULL },
+	{ JFR_T_THREAD, thread_count, write_threads },
+	{ JFR_T_STACK_TRACE, stack_count, write_stacks },
+	{ JFR_T_METHOD, method_count, write_methods },
+	{ JFR_T_CLASS, class_count, write_classes },
+	{ JFR_T_SYMBOL, symbol_count, write_symbols },
+	{ JFR_T_USER_EVENT_TYPE, user_type_count, write_user_types },
+	{ JFR_T_LOG_LEVEL, NULL, NULL },
+};
+
+#define POOL_ROWS (sizeof(pool_rows) / sizeof(*pool_rows))
+
+static void write_pools(const struct pool_writer *w)
+{
+	uint32_t counts[POOL_ROWS], pools = 0;
+	size_t i;
+
+	for (i = 0; i < POOL_ROWS; i++) {
+		counts[i] = pool_rows[i].count ? pool_rows[i].count(w)
+					       : constant_count(pool_rows[i].type);
+		pools += counts[i] > 0;
+	}
+	jfr_out_varint(w->out, pools);
+	for (i = 0; i < POOL_ROWS; i++) {
+		if (!counts[i])
+			continue;
+		jfr_out_varint(w->out, pool_rows[i].type);
+		jfr_out_varint(w->out, counts[i]);
+		if (pool_rows[i].write)
+			pool_rows[i].write(w);
+		else
+			write_constants(w, pool_rows[i].type);
+	}
+}
+
+static void write_checkpoint(const struct pool_writer *w, uint64_t ticks)
+{
+	uint8_t size[JFR_PADDED_LENGTH] = { 0 };
+	off_t start = jfr_out_tell(w->out), length;
+
+	jfr_out_bytes(w->out, size, sizeof(size)); /* known when all is written */
+	jfr_out_varint(w->out, JFR_T_CPOOL);
+	jfr_out_varint(w->out, ticks);
+	jfr_out_varint(w->out, 0); /* duration */
+	jfr_out_varint(w->out, 0); /* no checkpoint before this one */
+	jfr_out_varint(w->out, CHECKPOINT_KIND);
+	write_pools(w);
+
+	if (jfr_out_flush(w->out))
+		return;
+	length = jfr_out_tell(w->out) - start;
+	if (length > JFR_PADDED_MAX) {
+		w->out->err = -EFBIG;
+		return;
+	}
+	jfr_put_padded(size, (size_t)length);
+	jfr_out_patch(w->out, size, sizeof(size), start);
+}
+
+int jfr_interned_write(struct jfr_interned *interned, struct jfr_out *out, uint64_t ticks,
+		       jfr_namer *namer, void *context)
+{
+	struct pool_writer w = { .interned = interned, .out = out };
+	int err;
+
+	err = jfr_names_make(&w.names, &interned->stacks, namer, context);
+	if (err)
+		goto out;
+	w.method_id = interned->first_stack_id + interned->stacks.count;
+	w.class_id = w.method_id + w.names.method_count;
+	w.symbol_id = w.class_id + w.names.class_count;
+	interned->next_id = w.symbol_id + w.names.symbol_count;
+	write_checkpoint(&w, ticks);
+	err = out->err;
+out:
+	jfr_names_free(&w.names);
+	return err;
+}
+
+void jfr_interned_reset(struct jfr_interned *interned)
+{
+	if (interned->next_id - interned->base_id >= JFR_IDS)
+		interned->next_id = interned->base_id;
+	interned->first_stack_id = interned->next_id;
+	jfr_stacks_reset(&interned->stacks);
+	jfr_threads_reset(&interned->threads);
+}
+
+void jfr_interned_free(struct jfr_interned *interned)
+{
+	uint32_t i;
+
+	for (i = 0; i < interned->user_type_count; i++)
+		free(interned->user_types[i]);
+	interned->user_type_count = 0;
+	jfr_stacks_free(&interned->stacks);
+	jfr_threads_free(&interned->threads);
+}

@@ -1,0 +1,250 @@
+/* What a recording of ours holds: types, their fields and fixed constants, as tables. */
+#include "engine/jfr/jfr_types.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+/* clang-format off */
+/* The shapes of rows. */
+#define TYPE(type, name, label)       { type, name, label, { NULL }, false }
+#define UNLABELLED(type, name)        { type, name, NULL, { NULL }, false }
+#define SIMPLE(type, name, label)     { type, name, label, { NULL }, true }
+#define EVENT(type, name, label, ...) { type, name, label, { __VA_ARGS__ }, false }
+
+#define NUMBER(owner, name, type, label, unit) { owner, name, type, label, JFR_INLINE, unit }
+#define PLAIN(owner, name, type, label)  NUMBER(owner, name, type, label, JFR_UNIT_NONE)
+#define POOLED(owner, name, type, label) { owner, name, type, label, JFR_IN_POOL, JFR_UNIT_NONE }
+#define ARRAY(owner, name, type, label)  { owner, name, type, label, JFR_IN_ARRAY, JFR_UNIT_NONE }
+#define START_TIME(owner)  NUMBER(owner, "startTime", JFR_T_LONG, "Start Time", JFR_UNIT_TICKS)
+#define STACK_TRACE(owner) POOLED(owner, "stackTrace", JFR_T_STACK_TRACE, "Stack Trace")
+
+const struct jfr_type_row jfr_types[] = {
+	UNLABELLED(JFR_T_BOOLEAN, "boolean"),
+	UNLABELLED(JFR_T_CHAR, "char"),
+	UNLABELLED(JFR_T_FLOAT, "float"),
+	UNLABELLED(JFR_T_DOUBLE, "double"),
+	UNLABELLED(JFR_T_BYTE, "byte"),
+	UNLABELLED(JFR_T_SHORT, "short"),
+	UNLABELLED(JFR_T_INT, "int"),
+	UNLABELLED(JFR_T_LONG, "long"),
+
+	UNLABELLED(JFR_T_STRING, "java.lang.String"),
+	TYPE(JFR_T_CLASS, "java.lang.Class", "Java Class"),
+	TYPE(JFR_T_THREAD, "java.lang.Thread", "Thread"),
+	TYPE(JFR_T_CLASS_LOADER, "jdk.types.ClassLoader", "Java Class Loader"),
+	SIMPLE(JFR_T_FRAME_TYPE, "jdk.types.FrameType", "Frame type"),
+	SIMPLE(JFR_T_THREAD_STATE, "jdk.types.ThreadState", "Java Thread State"),
+	TYPE(JFR_T_STACK_TRACE, "jdk.types.StackTrace", "Stacktrace"),
+	UNLABELLED(JFR_T_STACK_FRAME, "jdk.types.StackFrame"),
+	TYPE(JFR_T_METHOD, "jdk.types.Method", "Java Method"),
+	TYPE(JFR_T_PACKAGE, "jdk.types.Package", "Package"),
+	SIMPLE(JFR_T_SYMBOL, "jdk.types.Symbol", "Symbol"),
+	SIMPLE(JFR_T_LOG_LEVEL, "profiler.types.LogLevel", "Log Level"),
+	SIMPLE(JFR_T_USER_EVENT_TYPE, "profiler.types.UserEventType", "User-Defined Event Type"),
+
+	EVENT(JFR_T_EXECUTION_SAMPLE, "jdk.ExecutionSample", "Method Profiling Sample",
+	      "Java Virtual Machine", "Profiling"),
+	EVENT(JFR_T_CPU_LOAD, "jdk.CPULoad", "CPU Load", "Operating System", "Processor"),
+	EVENT(JFR_T_ACTIVE_RECORDING, "jdk.ActiveRecording", "Profiler Recording",
+	      "Flight Recorder"),
+	EVENT(JFR_T_ACTIVE_SETTING, "jdk.ActiveSetting", "Profiler Setting", "Flight Recorder"),
+	EVENT(JFR_T_OS_INFORMATION, "jdk.OSInformation", "OS Information", "Operating System"),
+	EVENT(JFR_T_CPU_INFORMATION, "jdk.CPUInformation", "CPU Information", "Operating System",
+	      "Processor"),
+	EVENT(JFR_T_NATIVE_LIBRARY, "jdk.NativeLibrary", "Native Library", "Java Virtual Machine",
+	      "Runtime"),
+	EVENT(JFR_T_LOG, "profiler.Log", "Log Message", "Profiler"),
+	EVENT(JFR_T_WALL_CLOCK_SAMPLE, "profiler.WallClockSample", "Wall Clock Sample",
+	      "Java Virtual Machine", "Profiling"),
+	EVENT(JFR_T_MALLOC, "profiler.Malloc", "malloc", "Java Virtual Machine", "Native Memory"),
+	EVENT(JFR_T_FREE, "profiler.Free", "free", "Java Virtual Machine", "Native Memory"),
+	EVENT(JFR_T_USER_EVENT, "profiler.UserEvent", "User-Defined Event", "Profiler"),
+	EVENT(JFR_T_RETAINED_HEAP, "asprof.RetainedHeap", "Retained Native Memory",
+	      "Java Virtual Machine", "Native Memory"),
+	EVENT(JFR_T_LOSSES, "asprof.Losses", "Profiler Losses", "Profiler"),
+
+	UNLABELLED(JFR_T_LABEL, "jdk.jfr.Label"),
+	UNLABELLED(JFR_T_CATEGORY, "jdk.jfr.Category"),
+	TYPE(JFR_T_CONTENT_TYPE, "jdk.jfr.ContentType", "Content Type"),
+	TYPE(JFR_T_TIMESTAMP, "jdk.jfr.Timestamp", "Timestamp"),
+	TYPE(JFR_T_TIMESPAN, "jdk.jfr.Timespan", "Timespan"),
+	TYPE(JFR_T_DATA_AMOUNT, "jdk.jfr.DataAmount", "Data Amount"),
+	TYPE(JFR_T_MEMORY_ADDRESS, "jdk.jfr.MemoryAddress", "Memory Address"),
+	TYPE(JFR_T_UNSIGNED, "jdk.jfr.Unsigned", "Unsigned Value"),
+	TYPE(JFR_T_PERCENTAGE, "jdk.jfr.Percentage", "Percentage"),
+};
+
+const struct jfr_field_row jfr_fields[] = {
+	POOLED(JFR_T_CLASS, "classLoader", JFR_T_CLASS_LOADER, "Class Loader"),
+	POOLED(JFR_T_CLASS, "name", JFR_T_SYMBOL, "Name"),
+	POOLED(JFR_T_CLASS, "package", JFR_T_PACKAGE, "Package"),
+	PLAIN(JFR_T_CLASS, "modifiers", JFR_T_INT, "Access Modifiers"),
+
+	PLAIN(JFR_T_THREAD, "osName", JFR_T_STRING, "OS Thread Name"),
+	PLAIN(JFR_T_THREAD, "osThreadId", JFR_T_LONG, "OS Thread Id"),
+	PLAIN(JFR_T_THREAD, "javaName", JFR_T_STRING, "Java Thread Name"),
+	PLAIN(JFR_T_THREAD, "javaThreadId", JFR_T_LONG, "Java Thread Id"),
+
+	POOLED(JFR_T_CLASS_LOADER, "type", JFR_T_CLASS, "Type"),
+	POOLED(JFR_T_CLASS_LOADER, "name", JFR_T_SYMBOL, "Name"),
+
+	PLAIN(JFR_T_FRAME_TYPE, "description", JFR_T_STRING, "Description"),
+	PLAIN(JFR_T_THREAD_STATE, "name", JFR_T_STRING, "Name"),
+
+	PLAIN(JFR_T_STACK_TRACE, "truncated", JFR_T_BOOLEAN, "Truncated"),
+	ARRAY(JFR_T_STACK_TRACE, "frames", JFR_T_STACK_FRAME, "Stack Frames"),
+
+	POOLED(JFR_T_STACK_FRAME, "method", JFR_T_METHOD, "Java Method"),
+	PLAIN(JFR_T_STACK_FRAME, "lineNumber", JFR_T_INT, "Line Number"),
+	PLAIN(JFR_T_STACK_FRAME, "bytecodeIndex", JFR_T_INT, "Bytecode Index"),
+	POOLED(JFR_T_STACK_FRAME, "type", JFR_T_FRAME_TYPE, "Frame Type"),
+
+	POOLED(JFR_T_METHOD, "type", JFR_T_CLASS, "Type"),
+	POOLED(JFR_T_METHOD, "name", JFR_T_SYMBOL, "Name"),
+	POOLED(JFR_T_METHOD, "descriptor", JFR_T_SYMBOL, "Descriptor"),
+	PLAIN(JFR_T_METHOD, "modifiers", JFR_T_INT, "Access Modifiers"),
+	PLAIN(JFR_T_METHOD, "hidden", JFR_T_BOOLEAN, "Hidden"),
+
+	POOLED(JFR_T_PACKAGE, "name", JFR_T_SYMBOL, "Name"),
+	PLAIN(JFR_T_SYMBOL, "string", JFR_T_STRING, "String"),
+	PLAIN(JFR_T_LOG_LEVEL, "name", JFR_T_STRING, "Name"),
+	PLAIN(JFR_T_USER_EVENT_TYPE, "name", JFR_T_STRING, "Name"),
+
+	START_TIME(JFR_T_EXECUTION_SAMPLE),
+	POOLED(JFR_T_EXECUTION_SAMPLE, "sampledThread", JFR_T_THREAD, "Thread"),
+	STACK_TRACE(JFR_T_EXECUTION_SAMPLE),
+	POOLED(JFR_T_EXECUTION_SAMPLE, "state", JFR_T_THREAD_STATE, "Thread State"),
+
+	START_TIME(JFR_T_CPU_LOAD),
+	NUMBER(JFR_T_CPU_LOAD, "jvmUser", JFR_T_FLOAT, "JVM User", JFR_UNIT_RATIO),
+	NUMBER(JFR_T_CPU_LOAD, "jvmSystem", JFR_T_FLOAT, "JVM System", JFR_UNIT_RATIO),
+	NUMBER(JFR_T_CPU_LOAD, "machineTotal", JFR_T_FLOAT, "Machine Total", JFR_UNIT_RATIO),
+
+	START_TIME(JFR_T_ACTIVE_RECORDING),
+	PLAIN(JFR_T_ACTIVE_RECORDING, "id", JFR_T_LONG, "Id"),
+	PLAIN(JFR_T_ACTIVE_RECORDING, "name", JFR_T_STRING, "Name"),
+	PLAIN(JFR_T_ACTIVE_RECORDING, "destination", JFR_T_STRING, "Destination"),
+	NUMBER(JFR_T_ACTIVE_RECORDING, "maxAge", JFR_T_LONG, "Max Age", JFR_UNIT_SPAN_MILLIS),
+	NUMBER(JFR_T_ACTIVE_RECORDING, "maxSize", JFR_T_LONG, "Max Size", JFR_UNIT_BYTES),
+	NUMBER(JFR_T_ACTIVE_RECORDING, "recordingStart", JFR_T_LONG, "Start Time", JFR_UNIT_MILLIS),
+	NUMBER(JFR_T_ACTIVE_RECORDING, "recordingDuration", JFR_T_LONG, "Recording Duration",
+	       JFR_UNIT_SPAN_MILLIS),
+
+	START_TIME(JFR_T_ACTIVE_SETTING),
+	PLAIN(JFR_T_ACTIVE_SETTING, "id", JFR_T_LONG, "Event Id"),
+	PLAIN(JFR_T_ACTIVE_SETTING, "name", JFR_T_STRING, "Setting Name"),
+	PLAIN(JFR_T_ACTIVE_SETTING, "value", JFR_T_STRING, "Setting Value"),
+
+	START_TIME(JFR_T_OS_INFORMATION),
+	PLAIN(JFR_T_OS_INFORMATION, "osVersion", JFR_T_STRING, "OS Version"),
+
+	START_TIME(JFR_T_CPU_INFORMATION),
+	PLAIN(JFR_T_CPU_INFORMATION, "cpu", JFR_T_STRING, "Type"),
+	PLAIN(JFR_T_CPU_INFORMATION, "description", JFR_T_STRING, "Description"),
+	NUMBER(JFR_T_CPU_INFORMATION, "sockets", JFR_T_INT, "Sockets", JFR_UNIT_COUNT),
+	NUMBER(JFR_T_CPU_INFORMATION, "cores", JFR_T_INT, "Cores", JFR_UNIT_COUNT),
+	NUMBER(JFR_T_CPU_INFORMATION, "hwThreads", JFR_T_INT, "Hardware Threads", JFR_UNIT_COUNT),
+
+	START_TIME(JFR_T_NATIVE_LIBRARY),
+	PLAIN(JFR_T_NATIVE_LIBRARY, "name", JFR_T_STRING, "Name"),
+	NUMBER(JFR_T_NATIVE_LIBRARY, "baseAddress", JFR_T_LONG, "Base Address", JFR_UNIT_ADDRESS),
+	NUMBER(JFR_T_NATIVE_LIBRARY, "topAddress", JFR_T_LONG, "Top Address", JFR_UNIT_ADDRESS),
+	/* Ours: what finds the debug file, and what baseAddress is in the file. */
+	PLAIN(JFR_T_NATIVE_LIBRARY, "buildId", JFR_T_STRING, "Build Id"),
+	NUMBER(JFR_T_NATIVE_LIBRARY, "linkAddress", JFR_T_LONG, "Link Address", JFR_UNIT_ADDRESS),
+	NUMBER(JFR_T_NATIVE_LIBRARY, "fileOffset", JFR_T_LONG, "File Offset", JFR_UNIT_BYTES),
+
+	START_TIME(JFR_T_LOG),
+	POOLED(JFR_T_LOG, "level", JFR_T_LOG_LEVEL, "Level"),
+	PLAIN(JFR_T_LOG, "message", JFR_T_STRING, "Message"),
+
+	START_TIME(JFR_T_WALL_CLOCK_SAMPLE),
+	POOLED(JFR_T_WALL_CLOCK_SAMPLE, "sampledThread", JFR_T_THREAD, "Thread"),
+	STACK_TRACE(JFR_T_WALL_CLOCK_SAMPLE),
+	POOLED(JFR_T_WALL_CLOCK_SAMPLE, "state", JFR_T_THREAD_STATE, "Thread State"),
+	NUMBER(JFR_T_WALL_CLOCK_SAMPLE, "samples", JFR_T_INT, "Samples", JFR_UNIT_COUNT),
+	NUMBER(JFR_T_WALL_CLOCK_SAMPLE, "timeSpan", JFR_T_LONG, "Time Span", JFR_UNIT_SPAN_TICKS),
+
+	/* async-profiler's reader takes the fields that it knows of profiler.Malloc and profiler.Free
+	 * and goes on reading right behind them, whatever the event's length. So what we add is
+	 * shaped like an event that it skips: its length in bytes, and a number that is no type. */
+	START_TIME(JFR_T_MALLOC),
+	POOLED(JFR_T_MALLOC, "eventThread", JFR_T_THREAD, "Event Thread"),
+	STACK_TRACE(JFR_T_MALLOC),
+	NUMBER(JFR_T_MALLOC, "address", JFR_T_LONG, "Address", JFR_UNIT_ADDRESS),
+	NUMBER(JFR_T_MALLOC, "size", JFR_T_LONG, "Size", JFR_UNIT_BYTES),
+	NUMBER(JFR_T_MALLOC, "extraBytes", JFR_T_INT, "Bytes From Here On", JFR_UNIT_COUNT),
+	NUMBER(JFR_T_MALLOC, "extraVersion", JFR_T_INT, "Version Of What Follows", JFR_UNIT_COUNT),
+	NUMBER(JFR_T_MALLOC, "weight", JFR_T_LONG, "Bytes Stood For", JFR_UNIT_BYTES),
+
+	START_TIME(JFR_T_FREE),
+	POOLED(JFR_T_FREE, "eventThread", JFR_T_THREAD, "Event Thread"),
+	STACK_TRACE(JFR_T_FREE),
+	NUMBER(JFR_T_FREE, "address", JFR_T_LONG, "Address", JFR_UNIT_ADDRESS),
+	NUMBER(JFR_T_FREE, "extraBytes", JFR_T_INT, "Bytes From Here On", JFR_UNIT_COUNT),
+	NUMBER(JFR_T_FREE, "extraVersion", JFR_T_INT, "Version Of What Follows", JFR_UNIT_COUNT),
+	NUMBER(JFR_T_FREE, "weight", JFR_T_LONG, "Bytes Stood For", JFR_UNIT_BYTES),
+	NUMBER(JFR_T_FREE, "birth", JFR_T_LONG, "Allocation Time", JFR_UNIT_TICKS),
+
+	START_TIME(JFR_T_USER_EVENT),
+	POOLED(JFR_T_USER_EVENT, "eventThread", JFR_T_THREAD, "Event Thread"),
+	POOLED(JFR_T_USER_EVENT, "type", JFR_T_USER_EVENT_TYPE, "User Event Type"),
+	PLAIN(JFR_T_USER_EVENT, "data", JFR_T_STRING, "User Data"),
+
+	/* Estimates from the weights of samples; the totals count from the start of sampling. */
+	START_TIME(JFR_T_RETAINED_HEAP),
+	STACK_TRACE(JFR_T_RETAINED_HEAP),
+	NUMBER(JFR_T_RETAINED_HEAP, "count", JFR_T_LONG, "Allocations Retained", JFR_UNIT_COUNT),
+	NUMBER(JFR_T_RETAINED_HEAP, "bytes", JFR_T_LONG, "Bytes Retained", JFR_UNIT_BYTES),
+	NUMBER(JFR_T_RETAINED_HEAP, "oldest", JFR_T_LONG, "Oldest Allocation", JFR_UNIT_TICKS),
+	NUMBER(JFR_T_RETAINED_HEAP, "allocatedCount", JFR_T_LONG, "Total Allocations",
+	       JFR_UNIT_COUNT),
+	NUMBER(JFR_T_RETAINED_HEAP, "allocatedBytes", JFR_T_LONG, "Total Bytes Allocated",
+	       JFR_UNIT_BYTES),
+	NUMBER(JFR_T_RETAINED_HEAP, "freedCount", JFR_T_LONG, "Total Frees", JFR_UNIT_COUNT),
+	NUMBER(JFR_T_RETAINED_HEAP, "freedBytes", JFR_T_LONG, "Total Bytes Freed", JFR_UNIT_BYTES),
+
+	/* Of one chunk. */
+	START_TIME(JFR_T_LOSSES),
+	NUMBER(JFR_T_LOSSES, "samples", JFR_T_LONG, "Samples Taken", JFR_UNIT_COUNT),
+	NUMBER(JFR_T_LOSSES, "ringFull", JFR_T_LONG, "Samples Lost to a Full Ring", JFR_UNIT_COUNT),
+	NUMBER(JFR_T_LOSSES, "timerFailures", JFR_T_LONG, "Timers Not Set", JFR_UNIT_COUNT),
+	NUMBER(JFR_T_LOSSES, "tableEvictions", JFR_T_LONG, "Live Allocations Forgotten",
+	       JFR_UNIT_COUNT),
+	NUMBER(JFR_T_LOSSES, "stackTableFull", JFR_T_LONG, "Samples Without Stack: Table Full",
+	       JFR_UNIT_COUNT),
+	NUMBER(JFR_T_LOSSES, "threadTableFull", JFR_T_LONG,
+	       "Samples Without Thread Name: Table Full", JFR_UNIT_COUNT),
+	NUMBER(JFR_T_LOSSES, "eventsDropped", JFR_T_LONG, "Events Not Written", JFR_UNIT_COUNT),
+	NUMBER(JFR_T_LOSSES, "late", JFR_T_LONG, "Samples Lost as They Came Late", JFR_UNIT_COUNT),
+
+	PLAIN(JFR_T_LABEL, "value", JFR_T_STRING, NULL),
+	ARRAY(JFR_T_CATEGORY, "value", JFR_T_STRING, NULL),
+	PLAIN(JFR_T_TIMESTAMP, "value", JFR_T_STRING, NULL),
+	PLAIN(JFR_T_TIMESPAN, "value", JFR_T_STRING, NULL),
+	PLAIN(JFR_T_DATA_AMOUNT, "value", JFR_T_STRING, NULL),
+};
+
+const struct jfr_constant_row jfr_constants[] = {
+	{ JFR_T_FRAME_TYPE, JFR_FRAME_INTERPRETED, "Interpreted" },
+	{ JFR_T_FRAME_TYPE, JFR_FRAME_JIT, "JIT compiled" },
+	{ JFR_T_FRAME_TYPE, JFR_FRAME_INLINED, "Inlined" },
+	{ JFR_T_FRAME_TYPE, JFR_FRAME_NATIVE, "Native" },
+	{ JFR_T_FRAME_TYPE, JFR_FRAME_CPP, "C++" },
+	{ JFR_T_FRAME_TYPE, JFR_FRAME_KERNEL, "Kernel" },
+	{ JFR_T_FRAME_TYPE, JFR_FRAME_C1, "C1 compiled" },
+
+	{ JFR_T_THREAD_STATE, JFR_STATE_DEFAULT, "STATE_DEFAULT" },
+	{ JFR_T_THREAD_STATE, JFR_STATE_RUNNABLE, "STATE_RUNNABLE" },
+	{ JFR_T_THREAD_STATE, JFR_STATE_SLEEPING, "STATE_SLEEPING" },
+
+	{ JFR_T_LOG_LEVEL, JFR_LOG_TRACE, "TRACE" },
+	{ JFR_T_LOG_LEVEL, JFR_LOG_DEBUG, "DEBUG" },
+	{ JFR_T_LOG_LEVEL, JFR_LOG_INFO, "INFO" },
+	{ JFR_T_LOG_LEVEL, JFR_LOG_WARN, "WARN" },
+	{ JFR_T_LOG_LEVEL, JFR_LOG_ERROR, "ERROR" },
+};
+/* clang-format on */
+
+const size_t jfr_type_count = COUNT(jfr_types);
+const size_t jfr_field_count = COUNT(jfr_fields);
+const size_t jfr_constant_count = COUNT(jfr_constants);

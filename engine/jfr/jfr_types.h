@@ -1,0 +1,151 @@
+/* What a recording of ours holds: types, their fields and fixed constants, as tables. The
+ * encoder writes its metadata from them; the reader finds in them what to expect.
+ *
+ * Names, order and numbers are those that async-profiler 4.5 writes, because some readers go by
+ * position. Fields that only we have stand at the end of their type. */
+#ifndef ENGINE_JFR_JFR_TYPES_H
+#define ENGINE_JFR_JFR_TYPES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum jfr_type_id {
+	JFR_T_METADATA = 0, /* the two events that every JFR reader knows without metadata */
+	JFR_T_CPOOL = 1,
+
+	JFR_T_BOOLEAN = 4,
+	JFR_T_CHAR,
+	JFR_T_FLOAT,
+	JFR_T_DOUBLE,
+	JFR_T_BYTE,
+	JFR_T_SHORT,
+	JFR_T_INT,
+	JFR_T_LONG,
+
+	JFR_T_STRING = 20,
+	JFR_T_CLASS,
+	JFR_T_THREAD,
+	JFR_T_CLASS_LOADER,
+	JFR_T_FRAME_TYPE,
+	JFR_T_THREAD_STATE,
+	JFR_T_STACK_TRACE,
+	JFR_T_STACK_FRAME,
+	JFR_T_METHOD,
+	JFR_T_PACKAGE = 30,
+	JFR_T_SYMBOL,
+	JFR_T_LOG_LEVEL = 33,
+	JFR_T_USER_EVENT_TYPE,
+
+	JFR_T_EVENT = 100, /* from here on up to JFR_T_ANNOTATION a type is a jdk.jfr.Event */
+	JFR_T_EXECUTION_SAMPLE = 101,
+	JFR_T_CPU_LOAD = 106,
+	JFR_T_ACTIVE_RECORDING,
+	JFR_T_ACTIVE_SETTING,
+	JFR_T_OS_INFORMATION,
+	JFR_T_CPU_INFORMATION,
+	JFR_T_NATIVE_LIBRARY = 113,
+	JFR_T_LOG = 116,
+	JFR_T_WALL_CLOCK_SAMPLE = 119,
+	JFR_T_MALLOC,
+	JFR_T_FREE,
+	JFR_T_USER_EVENT = 124,
+	JFR_T_RETAINED_HEAP = 180, /* ours */
+	JFR_T_LOSSES,
+
+	JFR_T_ANNOTATION = 200, /* above it a type is a java.lang.annotation.Annotation */
+	JFR_T_LABEL,
+	JFR_T_CATEGORY,
+	JFR_T_CONTENT_TYPE,
+	JFR_T_TIMESTAMP,
+	JFR_T_TIMESPAN,
+	JFR_T_DATA_AMOUNT,
+	JFR_T_MEMORY_ADDRESS,
+	JFR_T_UNSIGNED,
+	JFR_T_PERCENTAGE,
+};
+
+/* How a field's number is to be shown. */
+enum jfr_unit {
+	JFR_UNIT_NONE,
+	JFR_UNIT_COUNT, /* unsigned */
+	JFR_UNIT_BYTES,
+	JFR_UNIT_ADDRESS,
+	JFR_UNIT_RATIO,      /* 0 to 1 */
+	JFR_UNIT_TICKS,      /* a point in time */
+	JFR_UNIT_MILLIS,     /* a point in time, since 1970 */
+	JFR_UNIT_SPAN_TICKS, /* a duration */
+	JFR_UNIT_SPAN_MILLIS,
+};
+
+#define JFR_CATEGORIES_MAX 2
+
+struct jfr_type_row {
+	enum jfr_type_id type;
+	const char *name;
+	const char *label;                        /* NULL: none */
+	const char *category[JFR_CATEGORIES_MAX]; /* of events */
+	bool simple;                              /* one field, shown in place of the object */
+};
+
+/* How a field lies in its object. */
+enum jfr_place {
+	JFR_INLINE,   /* the value itself */
+	JFR_IN_POOL,  /* its key in the constant pool of its type */
+	JFR_IN_ARRAY, /* a count, then that many values */
+};
+
+struct jfr_field_row {
+	enum jfr_type_id owner; /* fields of one owner stand together, in order */
+	const char *name;
+	enum jfr_type_id type;
+	const char *label; /* NULL: none */
+	enum jfr_place place;
+	enum jfr_unit unit;
+};
+
+extern const struct jfr_type_row jfr_types[];
+extern const size_t jfr_type_count;
+
+extern const struct jfr_field_row jfr_fields[];
+extern const size_t jfr_field_count;
+
+/* Of the fields that we add to profiler.Malloc and profiler.Free; never the id of an event. */
+#define JFR_EXTRA_VERSION 1
+
+enum jfr_frame_type {
+	JFR_FRAME_INTERPRETED,
+	JFR_FRAME_JIT,
+	JFR_FRAME_INLINED,
+	JFR_FRAME_NATIVE,
+	JFR_FRAME_CPP,
+	JFR_FRAME_KERNEL,
+	JFR_FRAME_C1,
+};
+
+/* Readers tell CPU from wall-clock samples by the state: of CPU time it is JFR_STATE_DEFAULT. */
+enum jfr_thread_state {
+	JFR_STATE_DEFAULT,
+	JFR_STATE_RUNNABLE,
+	JFR_STATE_SLEEPING,
+};
+
+enum jfr_log_level {
+	JFR_LOG_TRACE,
+	JFR_LOG_DEBUG,
+	JFR_LOG_INFO,
+	JFR_LOG_WARN,
+	JFR_LOG_ERROR,
+};
+
+/* Constant pools that are the same in every chunk. Rows of one type stand together. */
+struct jfr_constant_row {
+	enum jfr_type_id type;
+	uint32_t key;
+	const char *name;
+};
+
+extern const struct jfr_constant_row jfr_constants[];
+extern const size_t jfr_constant_count;
+
+#endif

@@ -1,0 +1,368 @@
+/* Native memory: from a sampled allocation to what is retained. */
+#include "engine/memory/mem.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "core/clock.h"
+#include "core/own_thread.h"
+#include "engine/memory/mem_growth.h"
+
+/* Frames of our own between the unwinder and the caller of malloc. */
+#define OWN_FRAMES_MAX 16
+
+_Atomic bool mem_sampling;
+_Atomic uint64_t mem_limit_bytes = MEM_OFF;
+
+static struct {
+	const struct mem_port *_Atomic port;
+	_Atomic uint64_t lost, evicted, evicted_bytes;
+	struct live *live; /* the collector's; MEM_STACKS_MAX of them */
+} all;
+
+/* By stack, while the table is read. */
+struct live {
+	uint64_t count16, bytes, oldest;
+};
+
+static uint64_t count16(const struct mem_allocation *a)
+{
+	return a->size ? a->weight * 16 / a->size : 16;
+}
+
+static const struct mem_port *port_get(void)
+{
+	return atomic_load_explicit(&all.port, memory_order_acquire);
+}
+
+static void lose(void)
+{
+	atomic_fetch_add_explicit(&all.lost, 1, memory_order_relaxed);
+}
+
+/* The caller's stack: what lies above CALLER is ours. Returns its depth; PCS[0] is moved into
+ * the call. */
+static size_t caller_stack(const struct mem_port *port, uintptr_t *pcs, const void *caller,
+			   bool *truncated)
+{
+	size_t depth, own = 0;
+
+	*truncated = true;
+	depth = port->unwind(pcs, MEM_STACK_DEPTH_MAX, truncated);
+	while (own < depth && own < OWN_FRAMES_MAX && pcs[own] != (uintptr_t)caller)
+		own++;
+	if (own == depth || own == OWN_FRAMES_MAX) {
+		/* The walk ended before it left our frames. */
+		own = 0;
+		depth = 1;
+		*truncated = true;
+	}
+	depth -= own;
+	memmove(pcs, pcs + own, depth * sizeof(*pcs));
+	pcs[0] = (uintptr_t)caller - 1;
+	return depth;
+}
+
+static void forget_stale(const void *p)
+{
+	struct mem_allocation stale;
+
+	if (!mem_table_watches(p) || !mem_table_take(p, &stale))
+		return;
+	mem_stacks_freed(stale.stack, count16(&stale), stale.weight);
+	mem_growth_fewer(stale.weight);
+}
+
+static void put(const void *p, const struct mem_allocation *a)
+{
+	struct mem_allocation evicted;
+
+	if (!mem_table_put(p, a, &evicted))
+		return;
+	mem_growth_fewer(evicted.weight);
+	atomic_fetch_add_explicit(&all.evicted, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&all.evicted_bytes, evicted.weight, memory_order_relaxed);
+}
+
+static void keep(const struct mem_port *port, const void *p, const struct mem_allocation *a)
+{
+	/* Freed in a way that we do not see, else it could not be given out again. */
+	forget_stale(p);
+	put(p, a);
+	if (mem_growth_more(a->weight))
+		port->grown();
+}
+
+/* Between mem_stacks_enter and leave. */
+static void record(const void *p, struct mem_allocation *a, uint64_t ticks, const void *caller)
+{
+	const struct mem_port *port = port_get();
+	uintptr_t *pcs = port->borrow();
+	bool truncated;
+	size_t depth;
+
+	if (!pcs) {
+		lose();
+		return;
+	}
+	depth = caller_stack(port, pcs, caller, &truncated);
+	a->stack = mem_stacks_add(pcs, depth, truncated);
+	mem_stacks_allocated(a->stack, count16(a), a->weight);
+	keep(port, p, a);
+	port->allocated(p, ticks, a, pcs, depth, truncated);
+	port->give_back(pcs);
+}
+
+/* The call itself goes to the recording as an allocation at no address. */
+static void record_refused(size_t size, const void *caller)
+{
+	const struct mem_port *port = port_get();
+	struct mem_allocation a = { .size = size, .birth = clock_ticks() };
+	uintptr_t *pcs = port->borrow(), alone[1] = { (uintptr_t)caller - 1 };
+	bool truncated;
+	size_t depth;
+
+	if (!pcs) {
+		port->refused(size, alone, 1);
+		return;
+	}
+	depth = caller_stack(port, pcs, caller, &truncated);
+	port->refused(size, pcs, depth);
+	port->allocated(NULL, a.birth, &a, pcs, depth, truncated);
+	port->give_back(pcs);
+}
+
+bool mem_on_alloc_begin(size_t size, const void *caller, bool *sampled)
+{
+	struct mem_thread *t = &mem_thread;
+	int saved = errno;
+	bool refuse;
+
+	*sampled = mem_sample_due(size);
+	refuse = size >= atomic_load_explicit(&mem_limit_bytes, memory_order_acquire) &&
+		 !t->inside && !own_thread_is();
+	if (!refuse) {
+		/* An allocator that calls malloc for its calloc is not counted twice. */
+		t->inside |= *sampled;
+		return true;
+	}
+	t->inside = true;
+	record_refused(size, caller);
+	t->inside = false;
+	errno = saved;
+	return false;
+}
+
+void mem_on_alloc_end(void *p, size_t size, const void *caller, bool sampled)
+{
+	struct mem_allocation a = { .size = size };
+	int saved = errno;
+
+	if (!sampled)
+		return;
+	if (p && mem_stacks_enter()) {
+		a.weight = mem_sample_weight(size);
+		a.birth = clock_ticks();
+		record(p, &a, a.birth, caller);
+		mem_stacks_leave();
+	} else if (p) {
+		lose();
+	}
+	mem_thread.inside = false;
+	errno = saved;
+}
+
+static void end_life(const void *p, uint64_t ticks, const struct mem_allocation *a)
+{
+	mem_stacks_freed(a->stack, count16(a), a->weight);
+	mem_growth_fewer(a->weight);
+	if (atomic_load_explicit(&mem_sampling, memory_order_relaxed))
+		port_get()->freed(p, ticks, a);
+}
+
+void mem_on_free(const void *p)
+{
+	struct mem_allocation a;
+	int saved = errno;
+
+	if (mem_table_take(p, &a))
+		end_life(p, clock_ticks(), &a);
+	errno = saved;
+}
+
+/* Inside until the end: its stack may come back. */
+bool mem_on_realloc_begin(const void *p, struct mem_resize *resize)
+{
+	if (!mem_stacks_enter()) {
+		/* It cannot be followed to its new place, and must not be believed at the old. */
+		mem_on_free(p);
+		return false;
+	}
+	if (mem_table_take(p, &resize->was)) {
+		resize->begun = clock_ticks();
+		return true;
+	}
+	mem_stacks_leave();
+	return false;
+}
+
+void mem_on_realloc_end(const void *p, void *moved, size_t size, uint64_t growth,
+			const struct mem_resize *resize, const void *caller)
+{
+	const struct mem_allocation *was = &resize->was;
+	struct mem_allocation a = *was;
+	bool inside = mem_thread.inside;
+	int saved = errno;
+
+	mem_thread.inside = true;
+	if (!moved && size) {
+		put(p, was);
+	} else {
+		end_life(p, resize->begun, was);
+		if (moved && size && atomic_load(&mem_sampling)) {
+			a.size = size;
+			a.weight = mem_sample_reweight(was->size, was->weight, growth, size);
+			record(moved, &a, clock_ticks(), caller);
+		}
+	}
+	mem_thread.inside = inside;
+	mem_stacks_leave();
+	errno = saved;
+}
+
+void mem_limit(uint64_t bytes, const struct mem_port *port)
+{
+	if (port)
+		atomic_store(&all.port, port);
+	atomic_store(&mem_limit_bytes, bytes);
+	mem_sample_notice(bytes);
+}
+
+void mem_expect(void)
+{
+	mem_sample_expect();
+}
+
+static int open_all(void)
+{
+	int err = mem_table_open();
+
+	if (!err)
+		err = mem_stacks_open();
+	if (!err && !all.live) {
+		all.live = mmap(NULL, MEM_STACKS_MAX * sizeof(*all.live), PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (all.live == MAP_FAILED) {
+			all.live = NULL;
+			err = -ENOMEM;
+		}
+	}
+	return err;
+}
+
+int mem_start(const struct mem_config *config)
+{
+	int err = open_all();
+
+	if (err)
+		return err;
+	mem_stop();
+	if (!mem_stacks_clear(mem_table_clear))
+		return -EAGAIN;
+	mem_growth_start(config->growth_permil);
+	atomic_store(&all.port, config->port);
+	atomic_store(&all.lost, 0);
+	atomic_store(&all.evicted, 0);
+	atomic_store(&all.evicted_bytes, 0);
+	if (config->interval != MEM_OFF) {
+		atomic_store(&mem_sampling, true);
+		mem_sample_on(config->interval);
+	}
+	return 0;
+}
+
+void mem_stop(void)
+{
+	atomic_store(&mem_sampling, false);
+	mem_sample_off();
+}
+
+void mem_fork_child(void)
+{
+	mem_stop();
+	mem_thread.inside = false;
+	mem_thread.tid = 0;
+	mem_stacks_fork_child();
+}
+
+static void add_live(void *context, const struct mem_allocation *a)
+{
+	struct live *live = &all.live[a->stack];
+
+	(void)context;
+	live->count16 += count16(a);
+	live->bytes += a->weight;
+	if (!live->oldest || a->birth < live->oldest)
+		live->oldest = a->birth;
+}
+
+static void add_totals(struct mem_totals *sum, const struct mem_totals *t)
+{
+	sum->allocated_count += t->allocated_count;
+	sum->allocated_bytes += t->allocated_bytes;
+	sum->freed_count += t->freed_count;
+	sum->freed_bytes += t->freed_bytes;
+}
+
+static void find_live(void)
+{
+	memset(all.live, 0, MEM_STACKS_MAX * sizeof(*all.live));
+	mem_table_each(add_live, NULL);
+}
+
+static void mark_live(bool mark[MEM_STACKS_MAX])
+{
+	find_live();
+	for (uint32_t id = 0; id < MEM_STACKS_MAX; id++)
+		mark[id] = all.live[id].bytes != 0;
+}
+
+void mem_collect(void (*each)(void *context, const struct mem_retained *retained), void *context,
+		 struct mem_summary *summary)
+{
+	static uintptr_t pcs[MEM_STACK_DEPTH_MAX]; /* too big for the agent's small stack */
+	struct mem_retained r = { .pcs = pcs };
+
+	memset(summary, 0, sizeof(*summary));
+	if (!all.live)
+		return;
+	find_live();
+	for (uint32_t id = 0; id < mem_stacks_end(); id++) {
+		mem_stacks_totals(id, &r.totals);
+		r.count = all.live[id].count16 / 16;
+		r.bytes = all.live[id].bytes;
+		r.oldest = all.live[id].oldest;
+		if (!r.totals.allocated_bytes && !r.bytes)
+			continue;
+		r.depth = mem_stacks_get(id, pcs, MEM_STACK_DEPTH_MAX, &r.truncated);
+		each(context, &r);
+		summary->count += r.count;
+		summary->bytes += r.bytes;
+		add_totals(&summary->totals, &r.totals);
+	}
+	summary->evicted = atomic_load(&all.evicted);
+	summary->evicted_bytes = atomic_load(&all.evicted_bytes);
+	summary->lost = atomic_load(&all.lost);
+	summary->lost_stacks = mem_stacks_lost();
+	summary->grown = mem_growth_measure();
+	if (mem_stacks_crowded())
+		mem_stacks_tidy(mark_live);
+}
+
+size_t mem_bytes(void)
+{
+	return mem_table_bytes() + mem_stacks_bytes() + MEM_STACKS_MAX * sizeof(struct live) +
+	       sizeof(bool[MEM_STACKS_MAX]) + MEM_STACK_DEPTH_MAX * sizeof(uintptr_t);
+}

@@ -1,0 +1,19 @@
+/* Who is inside: any number of threads for a moment each, or the collector alone. */
+#ifndef ENGINE_MEMORY_MEM_DOORS_H
+#define ENGINE_MEMORY_MEM_DOORS_H
+
+#include <stdbool.h>
+
+/* Any thread, async-signal-safe, never waits. False while the doors are closed. */
+bool mem_doors_enter(void);
+void mem_doors_leave(void);
+
+/* Let nobody in, and wait for those inside, some milliseconds at most. False when somebody stays;
+ * the doors are then open again. One thread at a time. */
+bool mem_doors_close(void);
+void mem_doors_open(void);
+
+/* In a forked child: who was inside then does not exist here. */
+void mem_doors_fork_child(void);
+
+#endif

@@ -1,0 +1,283 @@
+/* The stacks of sampled allocations, each kept once: an id for each that has one, its totals, and
+ * the tree that they are in, which is replaced while nobody is inside. */
+#include "engine/memory/mem_stacks.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "engine/memory/mem_doors.h"
+#include "engine/memory/mem_tree.h"
+
+/* Above these shares it is time to tidy up. */
+#define NODES_CROWDED  (MEM_TREE_NODES / 2)
+#define STACKS_CROWDED (MEM_STACKS_MAX / 2)
+
+/* Ids that are looked at in any case. */
+#define LOOKS_MAX 256
+
+struct stack {
+	_Atomic uint32_t node;
+	_Atomic uint32_t taken; /* the id is given out */
+	_Atomic uint64_t allocated_count16, allocated_bytes;
+	_Atomic uint64_t freed_count16, freed_bytes;
+};
+
+static struct {
+	struct mem_tree *_Atomic tree;
+	struct stack *stack; /* MEM_STACKS_MAX of them; the first is nobody's */
+	_Atomic uint32_t end, used;
+	_Atomic uint32_t hint; /* where an id given back may be found */
+	_Atomic uint64_t lost;
+} all;
+
+_Static_assert(MEM_STACKS_MAX <= MEM_TREE_NODES, "an id fits a node's mark");
+_Static_assert(sizeof(struct mem_tree) <= 655360 + 64, "part of the sampler's 4 MiB");
+
+size_t mem_stacks_bytes(void)
+{
+	/* A second tree while tidying. */
+	return 2 * sizeof(struct mem_tree) + MEM_STACKS_MAX * sizeof(struct stack);
+}
+
+static void *map(size_t bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+int mem_stacks_open(void)
+{
+	struct mem_tree *tree;
+
+	if (all.stack)
+		return 0;
+	tree = map(sizeof(*tree));
+	if (!tree)
+		return -ENOMEM;
+	all.stack = map(MEM_STACKS_MAX * sizeof(*all.stack));
+	if (!all.stack) {
+		munmap(tree, sizeof(*tree));
+		return -ENOMEM;
+	}
+	atomic_store(&all.end, 1);
+	atomic_store(&all.tree, tree);
+	return 0;
+}
+
+bool mem_stacks_enter(void)
+{
+	return atomic_load_explicit(&all.tree, memory_order_relaxed) && mem_doors_enter();
+}
+
+void mem_stacks_leave(void)
+{
+	mem_doors_leave();
+}
+
+static bool id_try(uint32_t id)
+{
+	uint32_t no = 0;
+
+	return !atomic_load_explicit(&all.stack[id].taken, memory_order_relaxed) &&
+	       atomic_compare_exchange_strong(&all.stack[id].taken, &no, 1);
+}
+
+/* Full but for some: better lose one stack than look through all ids for each. */
+static bool hardly_any_left(void)
+{
+	return atomic_load_explicit(&all.used, memory_order_relaxed) > MEM_STACKS_MAX * 15 / 16;
+}
+
+/* An id that nobody has, or 0. */
+static uint32_t id_take(void)
+{
+	uint32_t id = atomic_load_explicit(&all.hint, memory_order_relaxed);
+
+	for (uint32_t i = 1; i < MEM_STACKS_MAX; i++) {
+		id = id + 1 < MEM_STACKS_MAX ? id + 1 : 1;
+		if (id_try(id)) {
+			atomic_store_explicit(&all.hint, id, memory_order_relaxed);
+			atomic_fetch_add_explicit(&all.used, 1, memory_order_relaxed);
+			return id;
+		}
+		if (i == LOOKS_MAX && hardly_any_left())
+			break;
+	}
+	return 0;
+}
+
+static void raise_end(uint32_t id)
+{
+	uint32_t end = atomic_load(&all.end);
+
+	while (end <= id && !atomic_compare_exchange_weak(&all.end, &end, id + 1))
+		;
+}
+
+/* The id of the stack that ends in NODE. */
+static uint32_t id_of(struct mem_tree *tree, uint32_t node)
+{
+	uint16_t there = atomic_load_explicit(&tree->stack[node], memory_order_acquire);
+	uint32_t id;
+
+	if (there)
+		return there;
+	id = id_take();
+	if (!id)
+		return 0;
+	atomic_store(&all.stack[id].node, node);
+	if (!atomic_compare_exchange_strong(&tree->stack[node], &there, (uint16_t)id)) {
+		/* Another thread was first with the same stack. */
+		atomic_fetch_sub_explicit(&all.used, 1, memory_order_relaxed);
+		atomic_store(&all.stack[id].taken, 0);
+		return there;
+	}
+	raise_end(id);
+	return id;
+}
+
+uint32_t mem_stacks_add(const uintptr_t *pcs, size_t depth, bool truncated)
+{
+	struct mem_tree *tree = atomic_load_explicit(&all.tree, memory_order_acquire);
+	bool cut;
+	uint32_t node = mem_tree_add(tree, pcs, depth, truncated, &cut);
+	uint32_t id = node == MEM_TREE_ROOT ? 0 : id_of(tree, node);
+
+	if (cut || !id)
+		atomic_fetch_add_explicit(&all.lost, 1, memory_order_relaxed);
+	return id;
+}
+
+void mem_stacks_allocated(uint32_t stack, uint64_t count16, uint64_t bytes)
+{
+	struct stack *s = &all.stack[stack];
+
+	atomic_fetch_add_explicit(&s->allocated_count16, count16, memory_order_relaxed);
+	atomic_fetch_add_explicit(&s->allocated_bytes, bytes, memory_order_relaxed);
+}
+
+void mem_stacks_freed(uint32_t stack, uint64_t count16, uint64_t bytes)
+{
+	struct stack *s = &all.stack[stack];
+
+	atomic_fetch_add_explicit(&s->freed_count16, count16, memory_order_relaxed);
+	atomic_fetch_add_explicit(&s->freed_bytes, bytes, memory_order_relaxed);
+}
+
+size_t mem_stacks_get(uint32_t stack, uintptr_t *pcs, size_t max, bool *truncated)
+{
+	uint32_t node = stack ? atomic_load(&all.stack[stack].node) : MEM_TREE_ROOT;
+
+	return mem_tree_get(atomic_load(&all.tree), node, pcs, max, truncated);
+}
+
+void mem_stacks_totals(uint32_t stack, struct mem_totals *totals)
+{
+	const struct stack *s = &all.stack[stack];
+
+	totals->allocated_count = atomic_load(&s->allocated_count16) / 16;
+	totals->allocated_bytes = atomic_load(&s->allocated_bytes);
+	totals->freed_count = atomic_load(&s->freed_count16) / 16;
+	totals->freed_bytes = atomic_load(&s->freed_bytes);
+}
+
+uint32_t mem_stacks_end(void)
+{
+	return atomic_load(&all.end);
+}
+
+bool mem_stacks_crowded(void)
+{
+	struct mem_tree *tree = atomic_load(&all.tree);
+
+	return atomic_load(&tree->used) > NODES_CROWDED || atomic_load(&all.used) > STACKS_CROWDED;
+}
+
+/* Frees of it may still come in, when its allocation is no longer in the table but the thread
+ * that freed it has not counted yet: then they are counted for whoever gets the id. */
+static void forget(struct stack *s)
+{
+	struct stack *nobody = &all.stack[0];
+
+	nobody->allocated_count16 += atomic_exchange(&s->allocated_count16, 0);
+	nobody->allocated_bytes += atomic_exchange(&s->allocated_bytes, 0);
+	nobody->freed_count16 += atomic_exchange(&s->freed_count16, 0);
+	nobody->freed_bytes += atomic_exchange(&s->freed_bytes, 0);
+	atomic_fetch_sub(&all.used, 1);
+	atomic_store(&s->taken, 0);
+}
+
+static void replace_tree(struct mem_tree *fresh, const bool keep[MEM_STACKS_MAX])
+{
+	struct mem_tree *old = atomic_load(&all.tree);
+	uint32_t end = 1, node;
+
+	for (uint32_t id = 1; id < atomic_load(&all.end); id++) {
+		struct stack *s = &all.stack[id];
+
+		if (!atomic_load(&s->taken))
+			continue;
+		if (!keep[id]) {
+			forget(s);
+			continue;
+		}
+		node = mem_tree_copy(fresh, old, atomic_load(&s->node));
+		atomic_store(&s->node, node);
+		if (node != MEM_TREE_ROOT)
+			atomic_store(&fresh->stack[node], (uint16_t)id);
+		end = id + 1;
+	}
+	atomic_store(&all.end, end);
+	atomic_store(&all.hint, 0);
+	atomic_store(&all.tree, fresh);
+	munmap(old, sizeof(*old));
+}
+
+bool mem_stacks_tidy(void (*mark)(bool keep[MEM_STACKS_MAX]))
+{
+	static bool keep[MEM_STACKS_MAX]; /* too big for the agent's small stack */
+	struct mem_tree *fresh = map(sizeof(*fresh));
+
+	if (!fresh)
+		return false;
+	if (!mem_doors_close()) {
+		munmap(fresh, sizeof(*fresh));
+		return false;
+	}
+	memset(keep, 0, sizeof(keep));
+	mark(keep);
+	replace_tree(fresh, keep);
+	mem_doors_open();
+	return true;
+}
+
+bool mem_stacks_clear(void (*empty)(void))
+{
+	struct mem_tree *tree = atomic_load(&all.tree);
+
+	if (!mem_doors_close())
+		return false;
+	empty();
+	/* In place: nobody looks. */
+	memset((void *)tree, 0, sizeof(*tree));
+	memset((void *)all.stack, 0, MEM_STACKS_MAX * sizeof(*all.stack));
+	atomic_store(&all.end, 1);
+	atomic_store(&all.used, 0);
+	atomic_store(&all.hint, 0);
+	atomic_store(&all.lost, 0);
+	mem_doors_open();
+	return true;
+}
+
+void mem_stacks_fork_child(void)
+{
+	mem_doors_fork_child();
+}
+
+uint64_t mem_stacks_lost(void)
+{
+	return atomic_load(&all.lost);
+}

@@ -1,0 +1,283 @@
+/* The sampled allocations that are alive, by address.
+ *
+ * An address belongs to three buckets of eight slots. One is that of the 512 bytes round it, so
+ * that what a program allocates and frees over and over takes few cache lines; once half of that is
+ * taken, it is put into one of the other two, where there is more room, so that the table fills to
+ * two thirds before it pushes anything out. A slot is owned by whoever changes its address from what
+ * it was to BUSY by compare-and-swap; what the owner reads or writes beside it is then his alone,
+ * until he stores the next address. A free only ever looks for an address that its caller was given
+ * by us, and that nobody else can free at the time. */
+#include "engine/memory/mem_table.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+
+#define WAYS    8
+#define BUCKETS (MEM_TABLE_MAX / WAYS)
+
+/* No address: the first page is never mapped. */
+#define FREE 0u
+#define BUSY 1u
+
+/* In bytes of mem_filter: stays for ever, as the true count is no longer known. */
+#define SATURATED 255
+
+_Atomic uint8_t mem_filter[1u << MEM_FILTER_BITS];
+_Atomic uint64_t mem_filter_factor;
+
+/* Atomic one by one for the reader that walks by; `version` tells it of a change in between. */
+struct entry {
+	_Atomic uint64_t size, weight, birth;
+	_Atomic uint32_t stack, version;
+};
+
+struct table {
+	_Atomic uintptr_t address[BUCKETS][WAYS];
+	struct entry entry[BUCKETS][WAYS];
+};
+
+static struct table *_Atomic opened;
+
+_Static_assert(sizeof(struct table) <= 1310720, "part of the sampler's 4 MiB");
+
+size_t mem_table_bytes(void)
+{
+	return sizeof(struct table) + sizeof(mem_filter);
+}
+
+int mem_table_open(void)
+{
+	struct table *t;
+
+	if (atomic_load(&opened))
+		return 0;
+	t = mmap(NULL, sizeof(*t), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (t == MAP_FAILED)
+		return -ENOMEM;
+	atomic_store(&opened, t);
+	return 0;
+}
+
+static struct table *table_get(void)
+{
+	return atomic_load_explicit(&opened, memory_order_acquire);
+}
+
+void mem_table_watch(const void *p)
+{
+	_Atomic uint8_t *count;
+	uint8_t now;
+
+	/* Before the count. Who frees P has it from who allocated it, and so sees both. */
+	if (!atomic_load_explicit(&mem_filter_factor, memory_order_relaxed))
+		atomic_store(&mem_filter_factor, MEM_FILTER_FACTOR);
+	count = &mem_filter[mem_filter_index(p)];
+	now = atomic_load_explicit(count, memory_order_relaxed);
+	while (now != SATURATED &&
+	       !atomic_compare_exchange_weak_explicit(count, &now, (uint8_t)(now + 1),
+						      memory_order_release, memory_order_relaxed))
+		;
+}
+
+static void unwatch(uintptr_t address)
+{
+	_Atomic uint8_t *count = &mem_filter[mem_filter_index((const void *)address)];
+	uint8_t now = atomic_load_explicit(count, memory_order_relaxed);
+
+	while (now != SATURATED && now != 0 &&
+	       !atomic_compare_exchange_weak_explicit(count, &now, (uint8_t)(now - 1),
+						      memory_order_release, memory_order_relaxed))
+		;
+}
+
+static uint64_t mix(uint64_t h)
+{
+	h ^= h >> 30;
+	h *= 0xbf58476d1ce4e5b9u;
+	h ^= h >> 27;
+	h *= 0x94d049bb133111ebu;
+	return h ^ h >> 31;
+}
+
+/* That of its neighbours, and the other two. */
+struct choice {
+	size_t near, far[2];
+};
+
+static struct choice choice_of(uintptr_t address)
+{
+	uint64_t h = mix(address >> 4);
+
+	return (struct choice){ .near = mix(address >> 9) % BUCKETS,
+				.far = { h % BUCKETS, (h >> 32) % BUCKETS } };
+}
+
+/* Become owner of the slot while it holds ADDRESS. */
+static bool own(struct table *t, size_t bucket, size_t way, uintptr_t address)
+{
+	return atomic_compare_exchange_strong_explicit(&t->address[bucket][way], &address, BUSY,
+						       memory_order_acquire, memory_order_relaxed);
+}
+
+static void release(struct table *t, size_t bucket, size_t way, uintptr_t address)
+{
+	atomic_store_explicit(&t->address[bucket][way], address, memory_order_release);
+}
+
+static void load(const struct entry *e, struct mem_allocation *out)
+{
+	out->size = atomic_load_explicit(&e->size, memory_order_relaxed);
+	out->weight = atomic_load_explicit(&e->weight, memory_order_relaxed);
+	out->birth = atomic_load_explicit(&e->birth, memory_order_relaxed);
+	out->stack = atomic_load_explicit(&e->stack, memory_order_relaxed);
+}
+
+/* The stores of the content may not be seen before that of the version: release, each. */
+static void store(struct entry *e, const struct mem_allocation *in)
+{
+	atomic_fetch_add_explicit(&e->version, 1, memory_order_relaxed);
+	atomic_store_explicit(&e->size, in->size, memory_order_release);
+	atomic_store_explicit(&e->weight, in->weight, memory_order_release);
+	atomic_store_explicit(&e->birth, in->birth, memory_order_release);
+	atomic_store_explicit(&e->stack, in->stack, memory_order_release);
+}
+
+static bool take_from(struct table *t, size_t bucket, uintptr_t address, struct mem_allocation *out)
+{
+	for (size_t way = 0; way < WAYS; way++) {
+		if (atomic_load_explicit(&t->address[bucket][way], memory_order_relaxed) !=
+			    address ||
+		    !own(t, bucket, way, address))
+			continue;
+		load(&t->entry[bucket][way], out);
+		release(t, bucket, way, FREE);
+		unwatch(address);
+		return true;
+	}
+	return false;
+}
+
+bool mem_table_take(const void *p, struct mem_allocation *out)
+{
+	struct table *t = table_get();
+	struct choice choice;
+
+	if (!t || !p)
+		return false;
+	choice = choice_of((uintptr_t)p);
+	return take_from(t, choice.near, (uintptr_t)p, out) ||
+	       take_from(t, choice.far[0], (uintptr_t)p, out) ||
+	       take_from(t, choice.far[1], (uintptr_t)p, out);
+}
+
+static size_t room(struct table *t, size_t bucket)
+{
+	size_t count = 0;
+
+	for (size_t way = 0; way < WAYS; way++)
+		count += atomic_load_explicit(&t->address[bucket][way], memory_order_relaxed) ==
+			 FREE;
+	return count;
+}
+
+static bool put_into(struct table *t, size_t bucket, uintptr_t address,
+		     const struct mem_allocation *allocation)
+{
+	for (size_t way = 0; way < WAYS; way++) {
+		if (atomic_load_explicit(&t->address[bucket][way], memory_order_relaxed) != FREE ||
+		    !own(t, bucket, way, FREE))
+			continue;
+		store(&t->entry[bucket][way], allocation);
+		release(t, bucket, way, address);
+		return true;
+	}
+	return false;
+}
+
+/* Push out any, beginning where the new address points, so that it is not always the same. */
+static bool push_out(struct table *t, size_t bucket, uintptr_t address,
+		     const struct mem_allocation *allocation, struct mem_allocation *evicted)
+{
+	uintptr_t old;
+	size_t way;
+
+	for (size_t i = 0; i < WAYS; i++) {
+		way = (i + (size_t)(mix(address >> 4) >> 24)) % WAYS;
+		old = atomic_load_explicit(&t->address[bucket][way], memory_order_relaxed);
+		if (old == FREE || old == BUSY || !own(t, bucket, way, old))
+			continue;
+		load(&t->entry[bucket][way], evicted);
+		store(&t->entry[bucket][way], allocation);
+		release(t, bucket, way, address);
+		unwatch(old);
+		return true;
+	}
+	return false;
+}
+
+bool mem_table_put(const void *p, const struct mem_allocation *allocation,
+		   struct mem_allocation *evicted)
+{
+	struct table *t = table_get();
+	uintptr_t address = (uintptr_t)p;
+	struct choice choice;
+	size_t first;
+
+	*evicted = *allocation;
+	if (!t)
+		return true;
+	/* Before the address can be found: a free that looks has it from us, later. */
+	mem_table_watch(p);
+	choice = choice_of(address);
+	if (room(t, choice.near) > WAYS / 2 && put_into(t, choice.near, address, allocation))
+		return false;
+	first = room(t, choice.far[1]) > room(t, choice.far[0]);
+	if (put_into(t, choice.far[first], address, allocation) ||
+	    put_into(t, choice.far[!first], address, allocation))
+		return false;
+	/* With every slot of the bucket being changed at this moment, the new one stays out. */
+	if (!push_out(t, choice.far[first], address, allocation, evicted))
+		unwatch(address);
+	return true;
+}
+
+void mem_table_each(void (*visit)(void *context, const struct mem_allocation *allocation),
+		    void *context)
+{
+	struct table *t = table_get();
+	struct mem_allocation copy;
+	uintptr_t address;
+	uint32_t version;
+
+	for (size_t i = 0; t && i < MEM_TABLE_MAX; i++) {
+		struct entry *e = &t->entry[i / WAYS][i % WAYS];
+		_Atomic uintptr_t *slot = &t->address[i / WAYS][i % WAYS];
+
+		address = atomic_load_explicit(slot, memory_order_acquire);
+		if (address == FREE || address == BUSY)
+			continue;
+		version = atomic_load_explicit(&e->version, memory_order_relaxed);
+		copy.size = atomic_load_explicit(&e->size, memory_order_acquire);
+		copy.weight = atomic_load_explicit(&e->weight, memory_order_acquire);
+		copy.birth = atomic_load_explicit(&e->birth, memory_order_acquire);
+		copy.stack = atomic_load_explicit(&e->stack, memory_order_acquire);
+		if (atomic_load_explicit(&e->version, memory_order_relaxed) == version &&
+		    atomic_load_explicit(slot, memory_order_relaxed) == address)
+			visit(context, &copy);
+	}
+}
+
+void mem_table_clear(void)
+{
+	struct table *t = table_get();
+	struct mem_allocation gone;
+	uintptr_t address;
+
+	for (size_t i = 0; t && i < MEM_TABLE_MAX; i++) {
+		address =
+			atomic_load_explicit(&t->address[i / WAYS][i % WAYS], memory_order_relaxed);
+		if (address != FREE && address != BUSY)
+			take_from(t, i / WAYS, address, &gone);
+	}
+}

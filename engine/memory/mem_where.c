@@ -1,0 +1,106 @@
+/* Where in the program's files a stack lies, in words, from within malloc.
+ *
+ * The loader's own list of modules is behind its lock, which another thread may hold while it
+ * waits for this one; so we ask the kernel. */
+#include "engine/memory/mem_where.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/fd.h"
+
+#define FRAMES_MAX 16
+#define NAME_BYTES 32
+
+struct place {
+	uintptr_t pc, base;
+	char name[NAME_BYTES]; /* of the file, without its folder */
+};
+
+struct places {
+	struct place place[FRAMES_MAX];
+	size_t count;
+	/* The file whose mappings are passing by, and where they began. */
+	uintptr_t base;
+	unsigned long inode;
+};
+
+/* "start-end perms offset dev inode path", addresses ascending. */
+static void take_line(struct places *places, const char *line)
+{
+	uintptr_t start, end;
+	unsigned long inode;
+	const char *name;
+	char *rest;
+
+	start = strtoul(line, &rest, 16);
+	end = strtoul(rest + (*rest == '-'), &rest, 16);
+	for (int field = 0; field < 3 && *rest; field++) /* perms, offset, dev */
+		rest += 1 + strcspn(rest + 1, " ");
+	inode = strtoul(rest, &rest, 10);
+	if (!inode || inode != places->inode)
+		places->base = start;
+	places->inode = inode;
+	rest += strspn(rest, " ");
+	name = strrchr(rest, '/');
+	name = name ? name + 1 : rest;
+	for (size_t i = 0; i < places->count; i++) {
+		struct place *p = &places->place[i];
+
+		if (p->pc < start || p->pc >= end)
+			continue;
+		p->base = places->base;
+		snprintf(p->name, sizeof(p->name), "%s", *name ? name : "[anonymous]");
+	}
+}
+
+static void read_maps(struct places *places)
+{
+	char text[2048];
+	size_t held = 0;
+	ssize_t got;
+	char *end;
+	int fd = fd_raise(open("/proc/self/maps", O_RDONLY | O_CLOEXEC));
+
+	if (fd < 0)
+		return;
+	while ((got = read(fd, text + held, sizeof(text) - 1 - held)) > 0) {
+		held += (size_t)got;
+		text[held] = '\0';
+		while ((end = strchr(text, '\n'))) {
+			*end++ = '\0';
+			take_line(places, text);
+			held -= (size_t)(end - text);
+			memmove(text, end, held + 1);
+		}
+		if (held == sizeof(text) - 1)
+			held = 0; /* a path that long: without it */
+	}
+	close(fd);
+}
+
+void mem_where(char *text, size_t size, const uintptr_t *pcs, size_t depth)
+{
+	struct places places = { .count = depth < FRAMES_MAX ? depth : FRAMES_MAX };
+	size_t used = 0;
+	int wrote;
+
+	for (size_t i = 0; i < places.count; i++)
+		places.place[i].pc = pcs[i];
+	read_maps(&places);
+	text[0] = '\0';
+	for (size_t i = 0; i < places.count; i++) {
+		const struct place *p = &places.place[i];
+
+		wrote = snprintf(text + used, size - used, "%s%s+0x%lx", i ? " < " : "",
+				 p->name[0] ? p->name : "[unmapped]",
+				 (unsigned long)(p->pc - p->base));
+		if (wrote < 0 || (size_t)wrote >= size - used)
+			break;
+		used += (size_t)wrote;
+	}
+	text[used] = '\0';
+}

@@ -1,0 +1,129 @@
+/* Follows DT_NEEDED from the program on. */
+#include "engine/modules/lasting_modules.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/reading/memory_reader.h"
+#include "engine/reading/process_memory.h"
+
+#define NAME_BYTES  128
+#define DYNAMIC_MAX 512
+
+struct candidate {
+	const struct image *image;
+	uintptr_t names;
+	Elf64_Dyn *dynamic;
+	size_t count; /* of DYNAMIC */
+	char soname[NAME_BYTES];
+	struct memory_block block; /* through which its names are read */
+	bool lasts, followed;
+};
+
+static void read_name(char name[NAME_BYTES], struct candidate *candidate, uint64_t offset)
+{
+	struct memory_reader reader = { .block = &candidate->block };
+
+	if (!memory_read_string(&reader, name, NAME_BYTES, candidate->names + offset))
+		name[0] = '\0'; /* there is none, or one that nobody would choose */
+}
+
+/* The loader has made most of these absolute, where it may write. */
+static uintptr_t loaded_address(const struct image *image, uint64_t value)
+{
+	return value < image->bias ? image->bias + value : value;
+}
+
+static int candidate_read(struct candidate *candidate, const struct image *image)
+{
+	const Elf64_Phdr *phdr = image_phdr(image, PT_DYNAMIC);
+	size_t size = phdr ? phdr->p_memsz : 0;
+	const Elf64_Dyn *entry;
+
+	candidate->image = image;
+	memory_block_init(&candidate->block);
+	if (!size || size > DYNAMIC_MAX * sizeof(Elf64_Dyn))
+		return 0;
+	candidate->dynamic = malloc(size);
+	if (!candidate->dynamic)
+		return -ENOMEM;
+	if (!process_memory_read(image->bias + phdr->p_vaddr, candidate->dynamic, size))
+		candidate->count = size / sizeof(Elf64_Dyn);
+	for (size_t i = 0; i < candidate->count; i++)
+		if (candidate->dynamic[i].d_tag == DT_STRTAB)
+			candidate->names = loaded_address(image, candidate->dynamic[i].d_un.d_ptr);
+	for (size_t i = 0; i < candidate->count; i++) {
+		entry = &candidate->dynamic[i];
+		if (entry->d_tag == DT_SONAME)
+			read_name(candidate->soname, candidate, entry->d_un.d_val);
+		if (entry->d_tag == DT_FLAGS_1 && entry->d_un.d_val & DF_1_NODELETE)
+			candidate->lasts = true;
+	}
+	return 0;
+}
+
+static bool has_name(const struct candidate *candidate, const char *name)
+{
+	const char *path = candidate->image->path, *slash = strrchr(path, '/');
+
+	return !strcmp(candidate->soname, name) ||
+	       !strcmp(strchr(name, '/') || !slash ? path : slash + 1, name);
+}
+
+/* The first of a name is the one that was there when it was needed. */
+static void keep_needed(struct candidate *list, size_t count, struct candidate *by)
+{
+	char name[NAME_BYTES];
+
+	for (size_t i = 0; i < by->count; i++) {
+		if (by->dynamic[i].d_tag != DT_NEEDED)
+			continue;
+		read_name(name, by, by->dynamic[i].d_un.d_val);
+		for (size_t j = 0; name[0] && j < count; j++)
+			if (has_name(&list[j], name)) {
+				list[j].lasts = true;
+				break;
+			}
+	}
+}
+
+static struct candidate *next_to_follow(struct candidate *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (list[i].lasts && !list[i].followed)
+			return &list[i];
+	return NULL;
+}
+
+static void tell_of(const struct image *image, lasting_module_teller *tell)
+{
+	const Elf64_Phdr *header = image_phdr(image, PT_GNU_EH_FRAME);
+	const Elf64_Phdr *phdr = header ? image_segment(image, header->p_vaddr) : NULL;
+
+	if (phdr && (phdr->p_flags & (PF_R | PF_W)) == PF_R)
+		tell((const uint8_t *)image->bias + header->p_vaddr, image->bias + phdr->p_vaddr,
+		     image->bias + phdr->p_vaddr + phdr->p_filesz);
+}
+
+int lasting_modules_each(const struct loader_list *loaded, lasting_module_teller *tell)
+{
+	struct candidate *list = calloc(loaded->count + 1, sizeof(*list)), *next;
+	int err = list ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !err && i < loaded->count; i++)
+		err = candidate_read(&list[i], &loaded->images[i]);
+	if (!err && loaded->count)
+		list[0].lasts = true; /* the program */
+	while (!err && (next = next_to_follow(list, loaded->count))) {
+		next->followed = true;
+		keep_needed(list, loaded->count, next);
+		tell_of(next->image, tell);
+	}
+	for (size_t i = 0; list && i < loaded->count; i++)
+		free(list[i].dynamic);
+	free(list);
+	return err;
+}

@@ -1,0 +1,80 @@
+/* From a module's sections to its unwind table. */
+#include "engine/modules/module_table.h"
+
+#include <sys/mman.h>
+
+#include "engine/cfi/cfi.h"
+#include "engine/cfi/cfi_header.h"
+#include "engine/cfi/cfi_lookup.h"
+#include "engine/reading/process_memory.h"
+
+bool module_table_can_wait(const struct image *image, uintptr_t start)
+{
+	const Elf64_Phdr *phdr = image_phdr(image, PT_GNU_EH_FRAME);
+	uintptr_t header = phdr ? image->bias + phdr->p_vaddr : 0;
+	uint8_t head[CFI_HEADER_FIXED];
+
+	return phdr && (uintptr_t)cfi_lookup_header(start) == header &&
+	       !process_memory_read(header, head, sizeof(head)) && cfi_header_searchable(head);
+}
+
+static void *map_alloc(size_t size)
+{
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static void map_free(void *p, size_t size)
+{
+	if (p)
+		munmap(p, size);
+}
+
+/* From .eh_frame's begin to behind its last entry; to the end of its segment when there is no
+ * search table that would tell. */
+static size_t frame_size(const struct image *image, uint64_t begin, uint64_t last)
+{
+	const Elf64_Phdr *phdr;
+	uint32_t length;
+
+	if (last >= begin && !image_read(image, last, &length, sizeof(length)))
+		return (size_t)(last - begin) + sizeof(length) + length;
+	phdr = image_segment(image, begin);
+	return phdr ? (size_t)(phdr->p_filesz - (begin - phdr->p_vaddr)) : 0;
+}
+
+#define SECTION_MAX ((size_t)512 << 20)
+
+struct unwind_table *module_table_compile(const struct image *image, uintptr_t start, uintptr_t end)
+{
+	const Elf64_Phdr *phdr = image_phdr(image, PT_GNU_EH_FRAME);
+	struct cfi_source source = { .text_start = start - image->bias,
+				     .text_end = end - image->bias,
+				     .outermost = cfi_lookup_outermost() - image->bias,
+				     .bias = image_is_memory(image) ? image->bias : 0 };
+	struct unwind_table *table = NULL;
+	void *hdr = NULL, *frame = NULL;
+	uint64_t last;
+
+	if (!phdr || phdr->p_memsz > SECTION_MAX)
+		return NULL;
+	source.hdr_size = phdr->p_memsz;
+	source.hdr_address = phdr->p_vaddr;
+	source.hdr = hdr = map_alloc(source.hdr_size);
+	if (!hdr || image_read(image, source.hdr_address, hdr, source.hdr_size) ||
+	    cfi_frame_span(&source, &source.frame_address, &last))
+		goto out;
+	source.frame_size = frame_size(image, source.frame_address, last);
+	if (!source.frame_size || source.frame_size > SECTION_MAX)
+		goto out;
+	source.frame = frame = map_alloc(source.frame_size);
+	if (!frame || image_read(image, source.frame_address, frame, source.frame_size))
+		goto out;
+	if (cfi_compile(&table, &source))
+		table = NULL; /* its frames are then walked by frame pointer */
+out:
+	map_free(hdr, source.hdr_size);
+	map_free(frame, source.frame_size);
+	return table;
+}

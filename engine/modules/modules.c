@@ -1,0 +1,451 @@
+/* Follows the loader's list of modules and keeps an unwind table for each. */
+#include "engine/modules/modules.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "engine/cfi/cfi.h"
+#include "engine/cfi/cfi_lookup.h"
+#include "engine/modules/image.h"
+#include "engine/modules/lasting_modules.h"
+#include "engine/modules/loader_list.h"
+#include "engine/modules/module_table.h"
+#include "engine/process/mapped_file.h"
+#include "engine/reading/memory_check.h"
+#include "engine/unwind/unwind_map.h"
+
+/* ---- Modules ---- */
+
+static struct {
+	struct module **list; /* by address those that are there, then those that are gone */
+	size_t count, present, capacity;
+	struct loader_list loader; /* that LIST was last in line with; its nodes alone */
+	bool open, fork_handled;
+
+	/* Replaced maps, and tables of modules gone, until no handler can use them. */
+	struct retired {
+		struct retired *next;
+		void *memory;
+	} * retired;
+	bool unquiet; /* something was replaced since the handlers were last seen idle */
+	bool stale;   /* the list is newer than the published map */
+} modules;
+
+static uint64_t offset_of(const struct image *image, uintptr_t start)
+{
+	for (size_t i = 0; i < image->phdr_count; i++)
+		if (image->phdrs[i].p_type == PT_LOAD &&
+		    image->bias + image->phdrs[i].p_vaddr == start)
+			return image->phdrs[i].p_offset;
+	return 0;
+}
+
+static bool code_span(const struct image *image, uintptr_t *start, uintptr_t *end)
+{
+	const Elf64_Phdr *phdr;
+
+	*start = UINTPTR_MAX;
+	*end = 0;
+	for (size_t i = 0; i < image->phdr_count; i++) {
+		phdr = &image->phdrs[i];
+		if (phdr->p_type != PT_LOAD || !(phdr->p_flags & PF_X))
+			continue;
+		if (image->bias + phdr->p_vaddr < *start)
+			*start = image->bias + phdr->p_vaddr;
+		if (image->bias + phdr->p_vaddr + phdr->p_memsz > *end)
+			*end = image->bias + phdr->p_vaddr + phdr->p_memsz;
+	}
+	return *start < *end;
+}
+
+/* For modules that were opened by a relative path. */
+static char *mapped_path(uintptr_t address)
+{
+	struct mapped_file file;
+
+	return mapped_file_at(&file, address) ? NULL : file.path;
+}
+
+static char *executable_path(void)
+{
+	char path[4096];
+	ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+	if (length <= 0)
+		return NULL;
+	path[length] = '\0';
+	return strdup(path);
+}
+
+/* The loader's name for a module is "" for the program and whatever was given to dlopen else. To be
+ * freed by the caller; NULL when out of memory. */
+static char *resolve_path(const struct image *image, uintptr_t start, uintptr_t end)
+{
+	uintptr_t vdso = getauxval(AT_SYSINFO_EHDR), entry = getauxval(AT_ENTRY);
+	char *path = NULL;
+
+	if (vdso && vdso >= image->bias && vdso <= start && start - vdso < (1u << 16))
+		path = strdup("[vdso]");
+	else if (entry >= start && entry < end)
+		path = executable_path();
+	else if (image->path[0] != '/')
+		path = mapped_path(start);
+	return path ? path : strdup(image->path);
+}
+
+static void module_free(struct module *module)
+{
+	if (module)
+		free((char *)module->path);
+	free(module);
+}
+
+static void compile(struct module *module, struct image *image)
+{
+	const char *loader_path = image->path;
+
+	image->path = module->path;
+	image_open(image);
+	module->table = module_table_compile(image, module->start, module->end);
+	module->pending = false;
+	image_close(image);
+	image->path = loader_path;
+}
+
+static struct module *module_new(struct image *image, uintptr_t start, uintptr_t end)
+{
+	struct module *module = calloc(1, sizeof(*module));
+
+	if (!module)
+		return NULL;
+	module->path = resolve_path(image, start, end);
+	if (!module->path) {
+		free(module);
+		return NULL;
+	}
+	module->start = start;
+	module->end = end;
+	module->bias = image->bias;
+	module->file_offset = offset_of(image, start);
+	module->build_id_size = image_build_id(image, module->build_id, &module->build_id_address);
+	module->loaded_ticks = clock_ticks();
+	module->pending = module_table_can_wait(image, start);
+	if (!module->pending)
+		compile(module, image);
+	return module;
+}
+
+/* ---- Handing over to the handlers ---- */
+
+static void retire(void *memory)
+{
+	struct retired *retired = memory ? malloc(sizeof(*retired)) : NULL;
+
+	if (!retired)
+		return; /* out of memory: better lost than freed under a handler */
+	retired->memory = memory;
+	retired->next = modules.retired;
+	modules.retired = retired;
+}
+
+static void reclaim(void)
+{
+	struct retired *retired;
+
+	if (!modules.unquiet || !unwind_map_quiet())
+		return;
+	modules.unquiet = false;
+	while ((retired = modules.retired)) {
+		modules.retired = retired->next;
+		free(retired->memory);
+		free(retired);
+	}
+}
+
+static unsigned lookups_in(const struct module *module)
+{
+	return module->entry ? atomic_load_explicit(&module->entry->lookups, memory_order_relaxed)
+			     : 0;
+}
+
+static bool is_due(const struct module *module)
+{
+	return module->pending && lookups_in(module) >= UNWIND_LOOKUPS_MAX;
+}
+
+static int publish(void)
+{
+	struct unwind_map_entry *entry;
+	struct unwind_map *map;
+	struct module *module;
+
+	map = malloc(sizeof(*map) + modules.present * sizeof(map->entries[0]));
+	if (!map)
+		return -ENOMEM;
+	map->count = modules.present;
+	for (size_t i = 0; i < modules.present; i++) {
+		module = modules.list[i];
+		entry = &map->entries[i];
+		entry->start = module->start;
+		entry->end = module->end;
+		entry->table = module->table;
+		entry->pending = module->pending;
+		atomic_init(&entry->lookups, lookups_in(module));
+		module->entry = entry;
+	}
+	retire(unwind_map_publish(map));
+	modules.unquiet = true;
+	modules.stale = false;
+	return 0;
+}
+
+/* ---- Changes ---- */
+
+/* Those present by address, then those gone, the newest first. */
+static int module_compare(const void *a, const void *b)
+{
+	const struct module *left = *(struct module *const *)a, *right = *(struct module *const *)b;
+
+	if (!left->unloaded_ticks != !right->unloaded_ticks)
+		return left->unloaded_ticks ? 1 : -1;
+	if (left->unloaded_ticks)
+		return left->unloaded_ticks > right->unloaded_ticks ? -1 : 1;
+	return left->start < right->start ? -1 : left->start > right->start;
+}
+
+static void order(void)
+{
+	qsort(modules.list, modules.count, sizeof(*modules.list), module_compare);
+	modules.present = 0;
+	while (modules.present < modules.count && !modules.list[modules.present]->unloaded_ticks)
+		modules.present++;
+}
+
+static bool same_module(const struct module *module, const struct image *image, uintptr_t start,
+			uintptr_t end)
+{
+	uint8_t id[IMAGE_BUILD_ID_MAX];
+	uint64_t address;
+	size_t size;
+
+	if (module->start != start || module->end != end || module->bias != image->bias)
+		return false;
+	if (image->path[0] == '/' && strcmp(module->path, "[vdso]") &&
+	    strcmp(module->path, image->path))
+		return false;
+	size = image_build_id(image, id, &address);
+	return size == module->build_id_size && !memcmp(id, module->build_id, size);
+}
+
+static struct module *find_present(const struct image *image, uintptr_t start, uintptr_t end)
+{
+	for (size_t i = 0; i < modules.present; i++)
+		if (same_module(modules.list[i], image, start, end))
+			return modules.list[i];
+	return NULL;
+}
+
+static int reserve(size_t more)
+{
+	size_t capacity = modules.count + more;
+	struct module **list;
+
+	if (capacity <= modules.capacity)
+		return 0;
+	list = reallocarray(modules.list, capacity, sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	modules.list = list;
+	modules.capacity = capacity;
+	return 0;
+}
+
+/* Bring the list in line with what the loader has. Returns 0 or -errno. */
+static int merge(struct loader_list *loaded)
+{
+	bool *still = calloc(modules.present + 1, sizeof(*still));
+	struct module *module;
+	uintptr_t start, end;
+	size_t old = modules.present;
+	int err = still ? reserve(loaded->count) : -ENOMEM;
+
+	for (size_t i = 0; !err && i < loaded->count; i++) {
+		if (!code_span(&loaded->images[i], &start, &end))
+			continue;
+		module = find_present(&loaded->images[i], start, end);
+		if (module) {
+			for (size_t j = 0; j < old; j++)
+				if (modules.list[j] == module)
+					still[j] = true;
+			if (is_due(module)) {
+				compile(module, &loaded->images[i]);
+				modules.stale = true;
+			}
+			continue;
+		}
+		module = module_new(&loaded->images[i], start, end);
+		if (!module) {
+			err = -ENOMEM;
+			break;
+		}
+		modules.list[modules.count++] = module;
+		modules.stale = true;
+	}
+	for (size_t i = 0; !err && i < old; i++)
+		if (!still[i]) {
+			modules.list[i]->unloaded_ticks = clock_ticks();
+			modules.stale = true;
+		}
+	free(still);
+	order();
+	return err;
+}
+
+/* After the new map is out, tables of modules gone have no readers to come. */
+static void retire_tables(void)
+{
+	for (size_t i = modules.present; i < modules.count; i++) {
+		retire(modules.list[i]->table);
+		modules.list[i]->table = NULL;
+	}
+}
+
+static bool any_is_due(void)
+{
+	for (size_t i = 0; i < modules.present; i++)
+		if (is_due(modules.list[i]))
+			return true;
+	return false;
+}
+
+/* Another module with the same entry of the loader's has another build-id. */
+static bool build_ids_stay(void)
+{
+	struct memory_check check = { .count = 0 };
+
+	for (size_t i = 0; i < modules.present; i++)
+		memory_check_add(&check, modules.list[i]->bias + modules.list[i]->build_id_address,
+				 modules.list[i]->build_id, modules.list[i]->build_id_size);
+	return memory_check_end(&check);
+}
+
+bool modules_have_grown(void)
+{
+	return modules.open && (loader_list_has_grown(&modules.loader) || any_is_due());
+}
+
+int modules_refresh(void)
+{
+	struct loader_list loaded;
+	bool changed;
+	int err;
+
+	if (!modules.open)
+		return -EINVAL;
+	reclaim();
+	if (loader_list_is_current(&modules.loader) && build_ids_stay() && !any_is_due())
+		return 0;
+	loader_list_free(&modules.loader);
+	err = loader_list_read(&loaded);
+	if (!err && !modules.count) /* at first; they are always the same */
+		err = lasting_modules_each(&loaded, cfi_lookup_lasting);
+	if (!err)
+		err = merge(&loaded);
+	changed = modules.stale;
+	if (changed && !publish())
+		retire_tables();
+	if (!err && !modules.stale) {
+		modules.loader = loaded;
+		loader_list_trim(&modules.loader);
+	} else {
+		loader_list_free(&loaded);
+	}
+	/* What changes too fast is looked at the next time. */
+	return err && err != -EAGAIN ? err : changed;
+}
+
+int modules_open(void)
+{
+	int result;
+
+	if (!modules.fork_handled) {
+		result = pthread_atfork(NULL, NULL, unwind_map_after_fork);
+		if (result)
+			return -result;
+		modules.fork_handled = true;
+	}
+	cfi_rules_init();
+	cfi_lookup_init();
+	modules.open = true;
+	result = modules_refresh();
+	return result < 0 ? result : 0;
+}
+
+void modules_close(void)
+{
+	if (!modules.open)
+		return;
+	retire(unwind_map_publish(NULL));
+	modules.unquiet = true;
+	for (size_t i = 0; i < modules.count; i++) {
+		retire(modules.list[i]->table);
+		module_free(modules.list[i]);
+	}
+	free(modules.list);
+	modules.list = NULL;
+	modules.count = modules.present = modules.capacity = 0;
+	loader_list_free(&modules.loader);
+	modules.open = false;
+	reclaim();
+}
+
+const struct module *modules_find(uintptr_t pc)
+{
+	size_t begin = 0, end = modules.present, middle;
+
+	while (begin < end) {
+		middle = begin + (end - begin) / 2;
+		if (modules.list[middle]->start <= pc)
+			begin = middle + 1;
+		else
+			end = middle;
+	}
+	if (begin && pc < modules.list[begin - 1]->end)
+		return modules.list[begin - 1];
+	for (size_t i = modules.present; i < modules.count; i++)
+		if (pc >= modules.list[i]->start && pc < modules.list[i]->end)
+			return modules.list[i];
+	return NULL;
+}
+
+size_t modules_list(const struct module *const **list)
+{
+	*list = (const struct module *const *)modules.list;
+	return modules.count;
+}
+
+void modules_forget(void)
+{
+	while (modules.count > modules.present)
+		module_free(modules.list[--modules.count]);
+}
+
+size_t modules_memory(void)
+{
+	size_t bytes =
+		modules.capacity * sizeof(*modules.list) + cfi_memory() + sizeof(unwind_cache);
+
+	for (size_t i = 0; i < modules.count; i++) {
+		bytes += sizeof(struct module);
+		if (modules.list[i]->table)
+			bytes += modules.list[i]->table->bytes;
+	}
+	return bytes;
+}

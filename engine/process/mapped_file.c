@@ -1,0 +1,55 @@
+/* Looks through /proc/self/maps. */
+#include "engine/process/mapped_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/fd.h"
+
+struct mapping {
+	unsigned long start, end, offset, inode;
+	unsigned major, minor;
+};
+
+static bool same_file(const struct mapping *a, const struct mapping *b)
+{
+	return a->inode == b->inode && a->major == b->major && a->minor == b->minor;
+}
+
+int mapped_file_at(struct mapped_file *file, uintptr_t address)
+{
+	int fd = fd_raise(open("/proc/self/maps", O_RDONLY | O_CLOEXEC)), err = -ENOENT;
+	FILE *maps = fd < 0 ? NULL : fdopen(fd, "r");
+	struct mapping mapping, first = { .start = 0 };
+	char *line = NULL, *path;
+	size_t size = 0;
+
+	while (maps && getline(&line, &size, maps) > 0) {
+		if (sscanf(line, "%lx-%lx %*s %lx %x:%x %lu", &mapping.start, &mapping.end,
+			   &mapping.offset, &mapping.major, &mapping.minor, &mapping.inode) != 6)
+			continue;
+		if (!mapping.offset)
+			first = mapping;
+		if (mapping.end <= address)
+			continue;
+		path = mapping.start <= address ? strchr(line, '/') : NULL;
+		if (!path)
+			break;
+		path[strcspn(path, "\n")] = '\0';
+		file->path = strdup(path);
+		file->start = same_file(&first, &mapping) ? first.start : 0;
+		err = file->path ? 0 : -ENOMEM;
+		break;
+	}
+	free(line);
+	if (maps)
+		fclose(maps);
+	else if (fd >= 0)
+		close(fd);
+	return maps ? err : fd < 0 ? fd : -ENOMEM;
+}

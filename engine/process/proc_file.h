@@ -1,0 +1,12 @@
+/* The small files that the kernel makes up, under /proc and /sys. */
+#ifndef ENGINE_PROCESS_PROC_FILE_H
+#define ENGINE_PROCESS_PROC_FILE_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+/* Read the first SIZE - 1 bytes of PATH, which one read(2) gives, into TEXT as a string. Returns
+ * its length, or -errno with TEXT empty. */
+ssize_t proc_file_read(const char *path, char *text, size_t size);
+
+#endif

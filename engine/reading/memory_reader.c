@@ -1,0 +1,124 @@
+/* Reads memory that may be anything, and gone at any moment. */
+#include "engine/reading/memory_reader.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "core/kernel.h"
+
+#define SIGSET_BYTES 8
+
+bool memory_probe(uintptr_t address)
+{
+	/* The set is read before the operation, which there is none of, is looked at: EFAULT when
+	 * it cannot be read, else EINVAL. Nothing is changed. */
+	address &= ~(uintptr_t)(SIGSET_BYTES - 1);
+	return kernel_call4(SYS_rt_sigprocmask, -1, (long)address, 0, SIGSET_BYTES) == -EINVAL;
+}
+
+/* Not by memcpy(3): a sanitizer's looks at what it holds about the address first, and that is not
+ * there for every one. */
+static void take(void *data, uintptr_t address, size_t size)
+{
+	uint8_t *to = data;
+
+	for (size_t i = 0; i < size; i++)
+		to[i] = ((const volatile uint8_t *)address)[i];
+}
+
+/* Where a sandbox refuses the call, what could be read a moment ago has to do. */
+static bool copy_after_probe(void *data, uintptr_t address, size_t size)
+{
+	if (!memory_probe(address) || !memory_probe(address + size - 1))
+		return false;
+	take(data, address, size);
+	return true;
+}
+
+long memory_copy_places(void *data, size_t size, const struct iovec *places, size_t count)
+{
+	struct iovec to = { .iov_base = data, .iov_len = size };
+	/* The thread's own number: that of the process has no memory once the main thread ended. */
+	long self = kernel_call4(SYS_gettid, 0, 0, 0, 0);
+
+	return kernel_call6(SYS_process_vm_readv, self, (long)&to, 1, (long)places, (long)count, 0);
+}
+
+long memory_copy_some(void *data, uintptr_t address, size_t size)
+{
+	struct iovec from = { .iov_base = (void *)address, .iov_len = size };
+
+	return memory_copy_places(data, size, &from, 1);
+}
+
+bool memory_copy(void *data, uintptr_t address, size_t size)
+{
+	long n = memory_copy_some(data, address, size);
+
+	if (n == (long)size)
+		return true;
+	return n < 0 && n != -EFAULT && copy_after_probe(data, address, size);
+}
+
+static bool take_block(struct memory_block *block, uintptr_t address)
+{
+	if (block->address == address)
+		return address;
+	if (address >> ARCH_ADDRESS_BITS || block->copies >= MEMORY_COPIES_MAX)
+		return false;
+	block->copies++;
+	block->address = memory_copy(block->bytes, address, MEMORY_BLOCK) ? address : 0;
+	return block->address;
+}
+
+static bool is_known(const struct memory_reader *reader, uintptr_t address, size_t size)
+{
+	return address >= reader->low && address < reader->high && size <= reader->high - address;
+}
+
+/* ADDRESS lies in the page that is next, and that is there. */
+static bool take_next(struct memory_reader *reader, uintptr_t address)
+{
+	if (!reader->next || address - reader->next >= MEMORY_PAGE || !memory_probe(address))
+		return false;
+	if (!reader->high)
+		reader->low = reader->next;
+	reader->next += MEMORY_PAGE;
+	reader->high = reader->next;
+	return true;
+}
+
+bool memory_read(struct memory_reader *reader, void *data, uintptr_t address, size_t size)
+{
+	uint8_t *to = data;
+	uintptr_t skip;
+	size_t part;
+
+	if (is_known(reader, address, size) ||
+	    (take_next(reader, address) && is_known(reader, address, size))) {
+		take(data, address, size);
+		return true;
+	}
+	for (; size; size -= part, address += part, to += part) {
+		skip = address & (MEMORY_BLOCK - 1);
+		part = size < MEMORY_BLOCK - skip ? size : MEMORY_BLOCK - skip;
+		if (!take_block(reader->block, address - skip))
+			return false;
+		memcpy(to, reader->block->bytes + skip, part);
+	}
+	return true;
+}
+
+bool memory_read_string(struct memory_reader *reader, char *text, size_t size, uintptr_t address)
+{
+	size_t length = 0;
+
+	while (length < size && memory_read(reader, &text[length], address + length, 1)) {
+		if (!text[length])
+			return true;
+		length++;
+	}
+	text[length < size ? length : size - 1] = '\0';
+	return false;
+}

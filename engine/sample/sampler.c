@@ -1,0 +1,277 @@
+/* The signal in which a thread samples itself.
+ *
+ * All of it but sampler_install() and sampler_thread_ended() runs in the handler, in whatever
+ * thread and state the program was: no locks, no allocation, errno kept. */
+#include "engine/sample/sampler.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <time.h>
+#include <ucontext.h>
+
+#include "core/clock.h"
+#include "engine/jfr/jfr_types.h"
+#include "engine/reading/memory_reader.h"
+#include "engine/sample/ring.h"
+#include "engine/sample/thread_slots.h"
+#include "engine/sample/threads.h"
+#include "engine/unwind/unwind.h"
+
+static _Atomic int signal_number;
+static _Atomic bool enabled, given_up;
+static struct sigaction previous;
+
+#if defined(__x86_64__)
+#define CONTEXT_PC(uc)     ((uintptr_t)(uc)->uc_mcontext.gregs[REG_RIP])
+#define CONTEXT_SP(uc)     ((uintptr_t)(uc)->uc_mcontext.gregs[REG_RSP])
+#define CONTEXT_RESULT(uc) ((uc)->uc_mcontext.gregs[REG_RAX])
+static const uint8_t system_call[] = { 0x0f, 0x05 }; /* syscall */
+#elif defined(__aarch64__)
+#define CONTEXT_PC(uc)     ((uintptr_t)(uc)->uc_mcontext.pc)
+#define CONTEXT_SP(uc)     ((uintptr_t)(uc)->uc_mcontext.sp)
+#define CONTEXT_RESULT(uc) ((int64_t)(uc)->uc_mcontext.regs[0])
+static const uint8_t system_call[] = { 0x01, 0x00, 0x00, 0xd4 }; /* svc #0 */
+#endif
+
+#define CALL_BYTES sizeof(system_call)
+
+/* A system call's instruction is at CODE. Not even code is sure to be readable. */
+static bool is_system_call(uintptr_t code)
+{
+	uint8_t bytes[CALL_BYTES];
+
+	return memory_copy(bytes, code, CALL_BYTES) && !memcmp(bytes, system_call, CALL_BYTES);
+}
+
+/* Interrupted in a system call, or just out of one that was. The kernel sets the pc back to the
+ * call where it will restart that, and leaves it behind with EINTR where it will not. */
+static bool in_system_call(const ucontext_t *uc)
+{
+	uintptr_t pc = CONTEXT_PC(uc);
+
+	return is_system_call(pc) ||
+	       (CONTEXT_RESULT(uc) == -EINTR && is_system_call(pc - CALL_BYTES));
+}
+
+static uint64_t own_cpu_ns(void)
+{
+	struct timespec spent;
+
+	if (clock_read(CLOCK_THREAD_CPUTIME_ID, &spent))
+		return 0;
+	return (uint64_t)spent.tv_sec * 1000000000u + (uint64_t)spent.tv_nsec;
+}
+
+static void commit(struct thread *thread, struct sample *sample)
+{
+	struct asprof_thread_local_data *local;
+
+	atomic_store_explicit(&thread->sampled, true, memory_order_relaxed);
+	local = atomic_load_explicit(&thread->local, memory_order_relaxed);
+	if (local)
+		local->sample_counter = sample->ticks;
+	ring_commit(sample);
+}
+
+static struct sample *reserve(struct thread *thread, enum sample_kind kind, const uintptr_t *pcs,
+			      size_t depth, bool truncated)
+{
+	return ring_reserve_stack(thread->index, kind,
+				  atomic_load_explicit(&thread->tid, memory_order_relaxed), pcs,
+				  depth, truncated);
+}
+
+/* Reserve a sample of KIND with the stack that UC was interrupted on. */
+static struct sample *sample_context(struct thread *thread, enum sample_kind kind,
+				     const ucontext_t *uc)
+{
+	uintptr_t sp = CONTEXT_SP(uc);
+	bool on_known_stack = sp >= thread->stack_low && sp < thread->stack_high;
+	uintptr_t *pcs = ring_scratch_take();
+	struct sample *sample;
+	bool truncated;
+	size_t depth;
+
+	if (!pcs)
+		return NULL;
+	depth = unwind_context(uc, on_known_stack ? thread->stack_high : 0, pcs, SAMPLE_DEPTH_MAX,
+			       &truncated);
+	sample = reserve(thread, kind, pcs, depth, truncated);
+	ring_scratch_give(pcs);
+	if (unwind_wants_refresh())
+		ring_wake(); /* it looks for new modules first */
+	return sample;
+}
+
+/* Its args are the slot, and the thread's CPU time, so that the collector sees whether it ran
+ * again. */
+static void take_wall_sample(struct thread *thread, const ucontext_t *uc)
+{
+	struct sample *sample = sample_context(thread, SAMPLE_WALL, uc);
+
+	if (!sample)
+		return;
+	sample->state = in_system_call(uc) ? JFR_STATE_SLEEPING : JFR_STATE_RUNNABLE;
+	sample->args[0] = (uint64_t)(uintptr_t)thread;
+	sample->args[1] = own_cpu_ns();
+	commit(thread, sample);
+}
+
+static void take_cpu_sample(struct thread *thread, enum thread_timer timer, const ucontext_t *uc)
+{
+	uint64_t cpu_ns = own_cpu_ns();
+	uint32_t due = thread_clock_take(&thread->clock, cpu_ns);
+	struct sample *sample;
+
+	if (!due) {
+		if (timer == TIMER_FIRST)
+			thread_clock_again(&thread->clock, cpu_ns);
+		return;
+	}
+	sample = sample_context(thread, SAMPLE_CPU, uc);
+	if (!sample)
+		return;
+	sample->weight = due;
+	commit(thread, sample);
+}
+
+/* What can still be told of a thread that is done: the function that it was made for, and the
+ * library's two that called it. */
+#define OUTERMOST 2
+
+static struct sample *sample_entry(struct thread *thread)
+{
+	uintptr_t *pcs = ring_scratch_take();
+	struct sample *sample;
+	bool truncated;
+	size_t depth, first;
+
+	if (!pcs)
+		return NULL;
+	depth = unwind_here(thread->stack_high, 0, pcs, SAMPLE_DEPTH_MAX, &truncated);
+	first = depth > OUTERMOST ? depth - OUTERMOST : 0;
+	if (thread->entry && first)
+		pcs[--first] = thread->entry;
+	sample = reserve(thread, SAMPLE_CPU, pcs + first, depth - first, truncated);
+	ring_scratch_give(pcs);
+	return sample;
+}
+
+static void take_last_sample(struct thread *thread)
+{
+	uint32_t due = thread_clock_take(&thread->clock, own_cpu_ns());
+	struct sample *sample;
+
+	if (!due)
+		return;
+	sample = sample_entry(thread);
+	if (!sample)
+		return;
+	sample->weight = due;
+	commit(thread, sample);
+}
+
+void sampler_thread_ended(void)
+{
+	int saved = errno;
+	struct thread *thread;
+
+	if (atomic_load_explicit(&enabled, memory_order_acquire)) {
+		thread = threads_self();
+		if (thread)
+			take_last_sample(thread);
+	}
+	threads_ended();
+	errno = saved;
+}
+
+/* Not ours: somebody else's handler was there before. */
+static void pass_on(int signo, siginfo_t *info, void *uc)
+{
+	if (previous.sa_flags & SA_SIGINFO)
+		previous.sa_sigaction(signo, info, uc);
+	else if (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN)
+		previous.sa_handler(signo);
+}
+
+static void take_sample(struct thread *thread, enum thread_timer timer, const ucontext_t *uc)
+{
+	if (timer == TIMER_WALL) {
+		thread_clock_interrupted(&thread->clock);
+		take_wall_sample(thread, uc);
+	} else {
+		take_cpu_sample(thread, timer, uc);
+	}
+}
+
+static void on_signal(int signo, siginfo_t *info, void *uc)
+{
+	uintptr_t value = (uintptr_t)info->si_value.sival_ptr;
+	uintptr_t slot = value & ~THREAD_TIMER_BITS;
+	int saved = errno;
+
+	if (info->si_code != SI_TIMER || !thread_slot_is(slot))
+		pass_on(signo, info, uc);
+	else if (atomic_load_explicit(&enabled, memory_order_acquire) &&
+		 threads_is_self((struct thread *)slot))
+		take_sample((struct thread *)slot, value & THREAD_TIMER_BITS, uc);
+	errno = saved;
+}
+
+static bool is_free(int signo)
+{
+	struct sigaction now;
+
+	return !sigaction(signo, NULL, &now) && !(now.sa_flags & SA_SIGINFO) &&
+	       now.sa_handler == SIG_DFL;
+}
+
+int sampler_choose(void)
+{
+	int signo = SIGRTMAX - 1; /* the last is valgrind's */
+
+	while (signo > SIGRTMIN && !is_free(signo))
+		signo--;
+	/* Where every one is taken (the Go runtime takes them all) we go before the handler of
+	 * the highest, and pass on what is not ours. */
+	return signo > SIGRTMIN ? signo : SIGRTMAX - 1;
+}
+
+int sampler_install(sampler_installer *install)
+{
+	int signo = sampler_choose(), err;
+
+	if (atomic_load(&given_up))
+		return -EBUSY;
+	if (sampler_signal())
+		return sampler_signal();
+	if (sigaction(signo, NULL, &previous))
+		return -errno;
+	err = install(signo, on_signal, SA_ONSTACK);
+	if (err)
+		return err;
+	atomic_store(&signal_number, signo);
+	return signo;
+}
+
+int sampler_signal(void)
+{
+	return atomic_load_explicit(&signal_number, memory_order_relaxed);
+}
+
+void sampler_give_up(int signo)
+{
+	if (signo != sampler_signal())
+		return; /* only thought of: another will be chosen */
+	atomic_store(&enabled, false);
+	atomic_store(&given_up, true);
+	threads_disarm();
+	atomic_store(&signal_number, 0);
+}
+
+void sampler_enable(bool on)
+{
+	atomic_store_explicit(&enabled, on, memory_order_release);
+}

@@ -1,0 +1,37 @@
+/* The signal in which a thread samples itself. */
+#ifndef ENGINE_SAMPLE_SAMPLER_H
+#define ENGINE_SAMPLE_SAMPLER_H
+
+#include <signal.h>
+#include <stdbool.h>
+
+typedef void sampler_handler(int signo, siginfo_t *info, void *context);
+
+/* Installs a handler with SA_SIGINFO, SA_RESTART and FLAGS, during which no signal that can wait
+ * is delivered, and hides from the program that it interrupts system calls. 0 or -errno. */
+typedef int sampler_installer(int signo, sampler_handler *handler, int flags);
+
+/* The signal that would be chosen now: a real-time one, counted from the top, as programs that
+ * use any count from the bottom. */
+int sampler_choose(void);
+
+/* Choose the sampling signal and install its handler, once in a process; it then stays, since a
+ * signal may be under way at any time. Returns its number or -errno. */
+int sampler_install(sampler_installer *install);
+
+/* Its number; 0 before sampler_install(). Async-signal-safe. */
+int sampler_signal(void);
+
+/* The program wants SIGNO for itself: when that is ours, stop sending it, for good.
+ * Async-signal-safe. */
+void sampler_give_up(int signo);
+
+/* In a thread that ends, in place of threads_ended(): first take the samples of its CPU time that
+ * are due and that no signal came for. A thread may be shorter than what the kernel's CPU timers
+ * can tell. */
+void sampler_thread_ended(void);
+
+/* Let samples through, or drop them in the handler. */
+void sampler_enable(bool on);
+
+#endif

@@ -1,0 +1,154 @@
+/* The slots of threads. */
+#include "engine/sample/thread_slots.h"
+
+#include <sys/mman.h>
+
+#define BLOCK_SLOTS 256
+#define BLOCKS_MAX  256
+#define SLOTS_MAX   (BLOCK_SLOTS * BLOCKS_MAX)
+#define NO_SLOT     UINT32_MAX
+
+static struct {
+	struct thread *_Atomic blocks[BLOCKS_MAX];
+	_Atomic uint32_t used;  /* slots ever used: the length of the array; see slots_used() */
+	_Atomic uint32_t count; /* slots in use now */
+	/* Top of the stack of free slots: index in the low half, a count against reuse between
+	 * load and exchange in the high half. */
+	_Atomic uint64_t free;
+} all = { .free = NO_SLOT };
+
+static struct thread *slot(uint32_t index)
+{
+	struct thread *block =
+		atomic_load_explicit(&all.blocks[index / BLOCK_SLOTS], memory_order_acquire);
+
+	return block ? &block[index % BLOCK_SLOTS] : NULL;
+}
+
+/* A thread that finds the array full has counted one too many for a moment. */
+static uint32_t slots_used(void)
+{
+	uint32_t used = atomic_load(&all.used);
+
+	return used < SLOTS_MAX ? used : SLOTS_MAX;
+}
+
+static struct thread *slot_pop(void)
+{
+	uint64_t top = atomic_load(&all.free), next;
+	struct thread *t;
+
+	do {
+		if ((uint32_t)top == NO_SLOT)
+			return NULL;
+		t = slot((uint32_t)top);
+		next = ((top >> 32) + 1) << 32 | atomic_load(&t->next_free);
+	} while (!atomic_compare_exchange_weak(&all.free, &top, next));
+	return t;
+}
+
+static void slot_push(struct thread *t)
+{
+	uint64_t top = atomic_load(&all.free), next;
+
+	do {
+		atomic_store(&t->next_free, (uint32_t)top);
+		next = ((top >> 32) + 1) << 32 | t->index;
+	} while (!atomic_compare_exchange_weak(&all.free, &top, next));
+}
+
+/* A slot that was never used. */
+static struct thread *slot_new(void)
+{
+	uint32_t index = atomic_fetch_add(&all.used, 1);
+	struct thread *_Atomic *place;
+	struct thread *block, *none = NULL;
+
+	if (index >= SLOTS_MAX) {
+		atomic_fetch_sub(&all.used, 1);
+		return NULL;
+	}
+	place = &all.blocks[index / BLOCK_SLOTS];
+	if (!atomic_load(place)) {
+		block = mmap(NULL, BLOCK_SLOTS * sizeof(*block), PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (block == MAP_FAILED)
+			return NULL; /* the index is lost, which is no harm */
+		if (!atomic_compare_exchange_strong(place, &none, block))
+			munmap(block, BLOCK_SLOTS * sizeof(*block));
+	}
+	slot(index)->index = index;
+	return slot(index);
+}
+
+struct thread *thread_slot_next(uint32_t *at)
+{
+	while (*at < slots_used()) {
+		struct thread *t = slot((*at)++);
+
+		if (t && atomic_load(&t->tid))
+			return t;
+	}
+	return NULL;
+}
+
+struct thread *thread_slot_of(pid_t tid)
+{
+	struct thread *t;
+
+	for (uint32_t at = 0; (t = thread_slot_next(&at));)
+		if (atomic_load(&t->tid) == tid && !atomic_load(&t->ended))
+			return t;
+	return NULL;
+}
+
+/* Whoever takes a slot has it alone until its tid is set. */
+struct thread *thread_slot_take(pid_t tid, bool found)
+{
+	struct thread *t = slot_pop();
+
+	if (!t)
+		t = slot_new();
+	if (!t)
+		return NULL;
+	t->found = found;
+	t->stack_low = t->stack_high = t->entry = 0;
+	thread_clock_init(&t->clock, tid, (uintptr_t)t);
+	atomic_store(&t->local, NULL);
+	atomic_store(&t->sampled, false);
+	t->wall.known = t->wall.asked = false;
+	t->wall.samples = t->wall.owed = 0;
+	t->wall.due_ns = 0;
+	atomic_store(&t->ended, false);
+	atomic_store(&t->tid, tid);
+	atomic_fetch_add(&all.count, 1);
+	return t;
+}
+
+void thread_slot_give(struct thread *t)
+{
+	thread_clock_stop(&t->clock);
+	atomic_store(&t->tid, 0);
+	atomic_fetch_sub(&all.count, 1);
+	slot_push(t);
+}
+
+bool thread_slot_is(uintptr_t address)
+{
+	uint32_t blocks = (slots_used() + BLOCK_SLOTS - 1) / BLOCK_SLOTS;
+
+	for (uint32_t i = 0; i < blocks; i++) {
+		uintptr_t first =
+			(uintptr_t)atomic_load_explicit(&all.blocks[i], memory_order_relaxed);
+
+		if (first && address >= first &&
+		    address < first + BLOCK_SLOTS * sizeof(struct thread))
+			return (address - first) % sizeof(struct thread) == 0;
+	}
+	return false;
+}
+
+uint32_t thread_slot_count(void)
+{
+	return atomic_load(&all.count);
+}

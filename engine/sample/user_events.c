@@ -1,0 +1,61 @@
+/* Events of the program's own making. Names are few and never forgotten: an array that only
+ * grows, without a lock, as a fork might catch it. */
+#include "engine/sample/user_events.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine/sample/ring.h"
+
+#define NAMES_MAX 1024
+
+static const char *_Atomic names[NAMES_MAX]; /* the first NULL ends them */
+
+asprof_jfr_event_key user_event_register(const char *name)
+{
+	char *copy = NULL;
+
+	for (int key = 0; key < NAMES_MAX; key++) {
+		const char *there = atomic_load(&names[key]);
+
+		if (!there) {
+			if (!copy)
+				copy = strdup(name);
+			if (!copy)
+				return -1;
+			if (atomic_compare_exchange_strong(&names[key], &there, copy))
+				return key;
+		}
+		if (!strcmp(there, name)) {
+			free(copy);
+			return key;
+		}
+	}
+	free(copy);
+	return -1;
+}
+
+const char *user_event_name(asprof_jfr_event_key key)
+{
+	return atomic_load(&names[key]);
+}
+
+asprof_error_t user_event_emit(asprof_jfr_event_key key, const uint8_t *data, size_t length)
+{
+	pid_t tid = gettid();
+	struct sample *sample;
+
+	if (key < 0 || key >= NAMES_MAX || !atomic_load(&names[key]))
+		return "unknown event key";
+	if (length > ASPROF_MAX_JFR_EVENT_LENGTH)
+		return "event data longer than 2048 bytes";
+	sample = ring_reserve((uint32_t)tid, SAMPLE_USER_EVENT, tid, length);
+	if (!sample)
+		return "profiler is not running, or its buffer is full";
+	sample->args[0] = (uint64_t)key;
+	memcpy(sample->payload, data, length);
+	ring_commit(sample);
+	return NULL;
+}

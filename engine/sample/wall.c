@@ -1,0 +1,203 @@
+/* The wall clock: every thread is counted once an interval, and a sleeping one is not woken for
+ * it twice.
+ *
+ * A thread that used no CPU time since its last sample still is where it was. So a sleeper is
+ * interrupted once, and from then on only counted; what was counted becomes one event with a
+ * number of samples, when it moves or when the chunk ends. */
+#include "engine/sample/wall.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/clock.h"
+#include "core/random.h"
+
+/* A sleeper that we interrupted spends some CPU time on its way back to sleep, which is not a
+ * life sign. Looked at once after each sample; from then on every nanosecond counts. */
+#define BACK_TO_SLEEP_NS 50000u
+
+/* Visits that fall due close together are made in one round; between rounds lies at least a
+ * twentieth of the interval. */
+#define ROUNDS_MAX    20
+#define ROUND_MIN_NS  1000000u
+#define SPREAD_MAX_NS 10000000u
+
+static struct {
+	uint64_t interval_ns;
+	uint64_t next_ns;
+} wall = { .interval_ns = UINT64_MAX };
+
+void wall_start(uint64_t interval_ns)
+{
+	wall.interval_ns = interval_ns;
+	wall.next_ns = 0;
+}
+
+static void forget(void *context, struct thread *t)
+{
+	(void)context;
+	t->wall.known = t->wall.asked = false;
+	t->wall.samples = t->wall.owed = 0;
+	t->wall.due_ns = 0;
+	free(t->wall.pcs);
+	t->wall.pcs = NULL;
+	t->wall.depth = 0;
+}
+
+void wall_stop(void)
+{
+	wall.interval_ns = UINT64_MAX;
+	threads_each(forget, NULL);
+}
+
+static void count(struct thread_wall *w, uint32_t samples, uint64_t ticks)
+{
+	if (!w->samples)
+		w->first = ticks;
+	w->samples += samples;
+	w->last = ticks;
+}
+
+/* The thread shall see that it was sampled: it sleeps, but perhaps inside a turn of an event loop. */
+static void count_sleeper(struct thread *t, uint32_t samples)
+{
+	uint64_t ticks = clock_ticks();
+
+	count(&t->wall, samples, ticks);
+	threads_counted(t, ticks);
+}
+
+static bool still_asleep(struct thread_wall *w, uint64_t cpu_ns)
+{
+	bool asleep = w->settled ? cpu_ns == w->cpu_ns : cpu_ns - w->cpu_ns <= BACK_TO_SLEEP_NS;
+
+	if (asleep) {
+		w->cpu_ns = cpu_ns;
+		w->settled = true;
+	}
+	return asleep;
+}
+
+/* Over how long the samples of a round are spread: longer than a tick of the scheduler, where the
+ * interval has room for that. */
+static uint64_t spread_ns(void)
+{
+	return wall.interval_ns / 4 < SPREAD_MAX_NS ? wall.interval_ns / 4 : SPREAD_MAX_NS;
+}
+
+struct visit {
+	uint64_t now_ns, earliest_ns;
+};
+
+static void visit(void *context, struct thread *t)
+{
+	struct thread_wall *w = &t->wall;
+	struct visit *v = context;
+	uint64_t cpu_ns, times;
+
+	if (atomic_load(&t->ended))
+		return;
+	if (!w->due_ns) /* anywhere in the interval, so that short lives count rightly */
+		w->due_ns = v->now_ns + random_below(wall.interval_ns);
+	if (w->due_ns <= v->now_ns) {
+		times = 1 + (v->now_ns - w->due_ns) / wall.interval_ns;
+		w->due_ns += times * wall.interval_ns;
+		cpu_ns = thread_clock_cpu(&t->clock);
+		if (w->known && (w->asked || still_asleep(w, cpu_ns))) {
+			/* Asked in vain: it cannot take the signal, so it is still there. */
+			count_sleeper(t, (uint32_t)times);
+		} else {
+			w->owed += (uint32_t)times;
+			w->asked = thread_clock_interrupt(&t->clock, spread_ns());
+		}
+	}
+	if (w->due_ns < v->earliest_ns)
+		v->earliest_ns = w->due_ns;
+}
+
+uint64_t wall_visit(uint64_t now_ns)
+{
+	struct visit v = { .now_ns = now_ns, .earliest_ns = UINT64_MAX };
+	uint64_t round = wall.interval_ns / ROUNDS_MAX;
+
+	if (wall.interval_ns == UINT64_MAX)
+		return UINT64_MAX;
+	if (now_ns < wall.next_ns)
+		return wall.next_ns;
+	threads_each(visit, &v);
+	if (round < ROUND_MIN_NS)
+		round = ROUND_MIN_NS;
+	/* No thread at all: look again in an interval. */
+	if (v.earliest_ns == UINT64_MAX)
+		v.earliest_ns = now_ns + wall.interval_ns;
+	wall.next_ns = v.earliest_ns < now_ns + round ? now_ns + round : v.earliest_ns;
+	return wall.next_ns;
+}
+
+static void write_event(struct jfr_writer *jfr, struct thread *t)
+{
+	struct thread_wall *w = &t->wall;
+	uint32_t stack;
+
+	if (!w->samples || !w->known)
+		return;
+	stack = jfr_stack(jfr, w->pcs, w->depth, w->truncated);
+	jfr_wall_sample(jfr, w->first, t->tid, stack, JFR_STATE_SLEEPING, w->samples,
+			w->last - w->first);
+	w->samples = 0;
+}
+
+static void keep_stack(struct thread_wall *w, const struct sample *sample)
+{
+	size_t bytes = sample->count * sizeof(*sample->pcs);
+	uintptr_t *pcs = realloc(w->pcs, bytes ? bytes : 1);
+
+	w->known = false; /* without memory it is interrupted again, no worse */
+	if (!pcs)
+		return;
+	memcpy(pcs, sample->pcs, bytes);
+	w->pcs = pcs;
+	w->depth = sample->count;
+	w->truncated = sample->truncated;
+	w->known = true;
+}
+
+void wall_take(struct jfr_writer *jfr, const struct sample *sample)
+{
+	struct thread *t = (struct thread *)(uintptr_t)sample->args[0];
+	struct thread_wall *w = &t->wall;
+	uint32_t samples = 1, stack;
+
+	/* Its thread may have ended, and the slot be another's. */
+	if (atomic_load(&t->tid) == sample->tid) {
+		write_event(jfr, t);
+		samples = w->owed ? w->owed : 1;
+		w->owed = 0;
+		w->asked = w->known = w->settled = false;
+		w->cpu_ns = sample->args[1];
+		if (sample->state == JFR_STATE_SLEEPING)
+			keep_stack(w, sample);
+		if (w->known) {
+			count(w, samples, sample->ticks);
+			return;
+		}
+	}
+	stack = jfr_stack(jfr, sample->pcs, sample->count, sample->truncated);
+	jfr_wall_sample(jfr, sample->ticks, sample->tid, stack, sample->state, samples, 0);
+}
+
+static void flush(void *context, struct thread *t)
+{
+	write_event(context, t);
+}
+
+void wall_flush(struct jfr_writer *jfr)
+{
+	threads_each(flush, jfr);
+}
+
+void wall_end(struct jfr_writer *jfr, struct thread *thread)
+{
+	write_event(jfr, thread);
+	forget(NULL, thread);
+}

@@ -1,0 +1,173 @@
+/* C++ and Rust names as people write them. libiberty does the work; this bounds it: in the
+ * length of what goes in and comes out, and by a stack that its recursion cannot pass. */
+#include "engine/symbols/demangle.h"
+
+#include <errno.h>
+#include <libiberty/demangle.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/buf.h"
+#include "engine/symbols/own_stack.h"
+
+/* libiberty takes C++ names up to 1,024 bytes, its limit on recursion. Rust's may be longer,
+ * but a profile is not the place to read them. */
+#define SYMBOL_MAX 4096
+
+/* A name may refer back to its own parts, and so double with each few bytes. */
+#define NAME_MAX_BYTES 16384
+
+/* Symbols made to recurse as deep as libiberty lets them took up to 434 kB. */
+#define STACK_BYTES (768 * 1024)
+
+struct demangler {
+	struct own_stack stack;
+	struct buf name;
+	const char *symbol; /* during a call */
+	bool known, cpp;
+	jmp_buf overflow;
+};
+
+int demangler_open(struct demangler **out)
+{
+	struct demangler *demangler = calloc(1, sizeof(*demangler));
+
+	if (!demangler)
+		return -ENOMEM;
+	demangler->name = (struct buf)BUF_INIT(NAME_MAX_BYTES);
+	*out = demangler;
+	return 0;
+}
+
+void demangler_trim(struct demangler *demangler)
+{
+	own_stack_unmap(&demangler->stack);
+	buf_free(&demangler->name);
+}
+
+void demangler_close(struct demangler *demangler)
+{
+	if (!demangler)
+		return;
+	demangler_trim(demangler);
+	free(demangler);
+}
+
+bool demangle_wanted(const char *symbol)
+{
+	return symbol[0] == '_' && (symbol[1] == 'Z' || symbol[1] == 'R');
+}
+
+/* libiberty cannot be told to stop, and may have gigabytes to say, so a jump leaves it. What it
+ * holds at that moment is on its stack, but for the few bytes of a Rust identifier that is not
+ * ASCII, which are leaked. */
+static void take(const char *piece, size_t length, void *context)
+{
+	struct demangler *demangler = context;
+
+	if (buf_append(&demangler->name, piece, length))
+		longjmp(demangler->overflow, 1);
+}
+
+static void run(void *context)
+{
+	struct demangler *demangler = context;
+
+	demangler->known = demangler->cpp = false;
+	if (setjmp(demangler->overflow)) {
+		demangler->known = false;
+		return;
+	}
+	/* Rust's older mangling is valid C++ as well, but for a hash that only it has. */
+	if (rust_demangle_callback(demangler->symbol, DMGL_NO_OPTS, take, demangler)) {
+		demangler->known = true;
+		return;
+	}
+	buf_reset(&demangler->name);
+	demangler->cpp = true;
+	demangler->known = cplus_demangle_v3_callback(demangler->symbol, DMGL_PARAMS | DMGL_ANSI,
+						      take, demangler) != 0;
+}
+
+static bool ends_with(const char *text, size_t length, const char *end)
+{
+	size_t n = strlen(end);
+
+	return length >= n && memcmp(text + length - n, end, n) == 0;
+}
+
+/* Cut what stands behind a list of parameters: qualifiers of the function, and the names of its
+ * copies as in "f(int) [clone .part.0]". */
+static size_t without_qualifiers(const char *name, size_t length)
+{
+	static const char *const qualifiers[] = { " const", " volatile", " noexcept", " &&", " &" };
+	size_t before, open;
+
+	do {
+		before = length;
+		for (size_t i = 0; i < sizeof(qualifiers) / sizeof(*qualifiers); i++)
+			if (ends_with(name, length, qualifiers[i]))
+				length -= strlen(qualifiers[i]);
+		if (!ends_with(name, length, "]"))
+			continue;
+		for (open = length; open && name[open] != '['; open--)
+			;
+		if (open && strncmp(name + open - 1, " [clone ", 8) == 0)
+			length = open - 1;
+	} while (length != before);
+	return length;
+}
+
+/* Cut the parameters of the function, which are the last thing in its name. */
+static void cut_parameters(char *name)
+{
+	size_t length = without_qualifiers(name, strlen(name)), at = length;
+	int depth = 0;
+
+	if (!ends_with(name, length, ")"))
+		return;
+	do {
+		at--;
+		depth += name[at] == ')';
+		depth -= name[at] == '(';
+	} while (at && depth);
+	if (at && !ends_with(name, at, "::"))
+		name[at] = '\0';
+}
+
+static const char *attempt(struct demangler *demangler, const char *symbol)
+{
+	char *name;
+
+	buf_reset(&demangler->name);
+	demangler->symbol = symbol;
+	own_stack_call(&demangler->stack, run, demangler);
+	name = (char *)(uintptr_t)buf_string(&demangler->name);
+	if (!demangler->known || !name)
+		return NULL;
+	if (demangler->cpp)
+		cut_parameters(name);
+	return *name ? name : NULL;
+}
+
+const char *demangle(struct demangler *demangler, const char *symbol)
+{
+	const char *name, *suffix;
+	char plain[1024];
+
+	if (!demangle_wanted(symbol) || strlen(symbol) > SYMBOL_MAX)
+		return NULL;
+	if (!demangler->stack.size && own_stack_map(&demangler->stack, STACK_BYTES))
+		return NULL;
+	name = attempt(demangler, symbol);
+	if (name)
+		return name;
+	/* Compilers tell copies of a function by what they put behind a dot. */
+	suffix = strchr(symbol, '.');
+	if (!suffix || (size_t)(suffix - symbol) >= sizeof(plain))
+		return NULL;
+	memcpy(plain, symbol, (size_t)(suffix - symbol));
+	plain[suffix - symbol] = '\0';
+	return attempt(demangler, plain);
+}

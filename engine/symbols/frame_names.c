@@ -1,0 +1,34 @@
+/* Names for the frames of a chunk, from the symbols of the program. */
+#include "engine/symbols/frame_names.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "engine/symbols/symbols.h"
+
+int frame_names(void *context, const uintptr_t *pcs, const bool *is_return, size_t count,
+		struct jfr_frame_name *out)
+{
+	struct symbol *found = calloc(count, sizeof(*found));
+	uintptr_t *sites = calloc(count, sizeof(*sites));
+	struct symbols *symbols = context;
+	int err = -ENOMEM;
+
+	if (!found || !sites)
+		goto out;
+	for (size_t i = 0; i < count; i++)
+		sites[i] = is_return[i] ? symbols_call_site(pcs[i]) : pcs[i];
+	err = symbols_resolve(symbols, sites, count, found);
+	for (size_t i = 0; !err && i < count; i++) {
+		out[i].class_name = found[i].module;
+		out[i].method_name = found[i].name;
+		out[i].type = (uint8_t)found[i].type;
+		/* Readers have 31 bits for it. */
+		if (found[i].link_address <= INT32_MAX)
+			out[i].address = (uint32_t)found[i].link_address;
+	}
+out:
+	free(sites);
+	free(found);
+	return err;
+}

@@ -1,0 +1,11 @@
+/* The dynamic symbols of a module in memory, found as the loader finds them. */
+#ifndef ENGINE_SYMBOLS_IMAGE_SYMBOLS_H
+#define ENGINE_SYMBOLS_IMAGE_SYMBOLS_H
+
+#include "engine/elf/elf.h"
+
+/* Describe, as sections would, where IMAGE (of elf_open_image) has its symbols and their names.
+ * Returns 0, -ENOENT when it has none, or -errno. */
+int image_symbols(struct elf *image, Elf64_Shdr *symbols, Elf64_Shdr *strings);
+
+#endif

@@ -1,0 +1,277 @@
+/* All that is known of one module's symbols, from the best source to the last. */
+#include "engine/symbols/module_symbols.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "engine/reading/process_memory.h"
+#include "engine/symbols/debug_file.h"
+#include "engine/symbols/image_symbols.h"
+#include "engine/symbols/plt.h"
+
+/* Longer symbols are cut. */
+#define TEXT_BYTES 8192
+
+/* No C library's entry code is longer. */
+#define ENTRY_BYTES 64
+
+/* The vDSO has two pages or some more. */
+#define VDSO_MAX (256 * 1024)
+
+struct search {
+	const struct module *module;
+	struct mapped_file mapped;
+	struct symbol_match *matches;
+	size_t count;
+	module_symbols_named named;
+	void *context;
+	char *text; /* TEXT_BYTES */
+};
+
+static bool all_found(const struct search *search)
+{
+	for (size_t i = 0; i < search->count; i++)
+		if (!search->matches[i].found)
+			return false;
+	return true;
+}
+
+/* A version ("memcpy@@GLIBC_2.14") says nothing to the reader of a profile. */
+static void cut_version(char *text)
+{
+	char *at = strchr(text, '@');
+
+	if (at && at != text)
+		*at = '\0';
+}
+
+/* Tell the names of what ELF has just answered; neighbours often have the same. */
+static int tell(struct search *search, struct elf *elf, const Elf64_Shdr *strings)
+{
+	uint32_t last = 0;
+	int err = 0, n;
+
+	for (size_t i = 0; i < search->count && !err; i++) {
+		struct symbol_match *match = &search->matches[i];
+
+		if (!match->found || match->named)
+			continue;
+		if (match->name != last) {
+			n = elf_string(elf, strings, match->name, search->text, TEXT_BYTES);
+			if (n <= 0) { /* a name out of the table: as good as none */
+				match->found = false;
+				continue;
+			}
+			cut_version(search->text);
+			last = match->name;
+		}
+		match->named = true;
+		err = search->named(search->context, match, search->text, match->plt ? "@plt" : "");
+	}
+	return err;
+}
+
+/* Only an error that is not the file's ends the search. */
+static int fatal(int err)
+{
+	return err == -ENOMEM ? err : 0;
+}
+
+static int from_tables(struct search *search, struct elf *elf, const Elf64_Shdr *table,
+		       const Elf64_Shdr *strings)
+{
+	int err;
+
+	if (!table || !strings)
+		return 0;
+	err = symbol_table_match(elf, table, strings, search->matches, search->count);
+	return err ? fatal(err) : tell(search, elf, strings);
+}
+
+static int from_section(struct search *search, struct elf *elf, uint32_t type)
+{
+	const Elf64_Shdr *table = elf_find_section_type(elf, type);
+
+	if (!table || table->sh_type == SHT_NOBITS)
+		return 0;
+	return from_tables(search, elf, table, elf_section(elf, table->sh_link));
+}
+
+static bool has_symbols(const struct elf *elf)
+{
+	return elf_find_section_type(elf, SHT_SYMTAB) != NULL;
+}
+
+static int from_separate(struct search *search, struct elf *file)
+{
+	struct elf *elf;
+	int err = debug_file_open_separate(&elf, file, search->module->path, DEBUG_FILE_ROOT);
+
+	if (err)
+		return fatal(err);
+	err = from_section(search, elf, SHT_SYMTAB);
+	elf_close(elf);
+	return err;
+}
+
+static int from_debug_data(struct search *search, struct elf *file)
+{
+	struct elf *elf;
+	int err = debug_file_unpack(&elf, file);
+
+	if (err)
+		return fatal(err);
+	err = from_section(search, elf, SHT_SYMTAB);
+	elf_close(elf);
+	return err;
+}
+
+static int from_dynamic(struct search *search, struct elf *file)
+{
+	return from_section(search, file, SHT_DYNSYM);
+}
+
+/* Stubs of functions that are chosen at load (STT_GNU_IFUNC). Programs do not export theirs. */
+static int from_resolvers(struct search *search, struct elf *file, uint32_t type)
+{
+	const Elf64_Shdr *table = elf_find_section_type(file, type);
+	const Elf64_Shdr *strings = table ? elf_section(file, table->sh_link) : NULL;
+	int err;
+
+	if (!strings)
+		return 0;
+	err = plt_match_resolvers(file, table, strings, search->matches, search->count);
+	return err ? fatal(err) : tell(search, file, strings);
+}
+
+static int from_stubs(struct search *search, struct elf *file)
+{
+	const Elf64_Shdr *strings;
+	int err = plt_match(file, search->matches, search->count, &strings);
+
+	err = err ? fatal(err) : tell(search, file, strings);
+	if (!err)
+		err = from_resolvers(search, file, SHT_SYMTAB);
+	if (!err)
+		err = from_resolvers(search, file, SHT_DYNSYM);
+	return err;
+}
+
+/* Programs without symbols have an entry all the same, and stacks that begin there. */
+static int from_entry(struct search *search, struct elf *file)
+{
+	uint64_t entry = elf_header(file)->e_entry;
+	int err = 0;
+
+	if (search->module->bias + entry != getauxval(AT_ENTRY))
+		return 0;
+	for (size_t i = 0; i < search->count && !err; i++) {
+		struct symbol_match *match = &search->matches[i];
+
+		if (match->found || match->address - entry >= ENTRY_BYTES)
+			continue;
+		match->found = match->named = true;
+		match->start = entry;
+		err = search->named(search->context, match, "_start", "");
+	}
+	return err;
+}
+
+static int from_file(struct search *search, struct elf *file)
+{
+	int (*const sources[])(struct search *, struct elf *) = {
+		from_separate, from_debug_data, from_dynamic, from_stubs, from_entry,
+	};
+	int err = from_section(search, file, SHT_SYMTAB);
+
+	/* A whole table makes the first two needless, but it has no stubs. */
+	for (size_t i = has_symbols(file) ? 2 : 0; i < sizeof(sources) / sizeof(*sources); i++) {
+		if (err || all_found(search))
+			break;
+		err = sources[i](search, file);
+	}
+	return err;
+}
+
+static int from_image(struct search *search)
+{
+	Elf64_Shdr table, strings;
+	struct elf *elf;
+	int err = debug_file_open_image(&elf, &search->mapped);
+
+	if (err)
+		return fatal(err);
+	if (!image_symbols(elf, &table, &strings))
+		err = from_tables(search, elf, &table, &strings);
+	elf_close(elf);
+	return err;
+}
+
+/* The vDSO is a whole file in memory. Its section headers, which are last, tell how long. */
+static int from_vdso(struct search *search)
+{
+	uintptr_t start = search->module->bias;
+	struct elf *elf = NULL;
+	void *copy = NULL;
+	Elf64_Ehdr header;
+	size_t size;
+	int err;
+
+	err = process_memory_read(start, &header, sizeof(header));
+	if (err || header.e_shoff > VDSO_MAX)
+		return 0;
+	size = (size_t)header.e_shoff + (size_t)header.e_shnum * sizeof(Elf64_Shdr);
+	copy = malloc(size);
+	if (!copy)
+		return -ENOMEM;
+	err = process_memory_read(start, copy, size);
+	if (!err)
+		err = elf_open_buffer(&elf, copy, size);
+	if (!err)
+		err = from_dynamic(search, elf);
+	elf_close(elf);
+	free(copy);
+	return fatal(err);
+}
+
+static int search_all(struct search *search)
+{
+	struct elf *file;
+	int err;
+
+	if (search->module->path[0] == '[')
+		return from_vdso(search);
+	err = debug_file_open(&file, &search->mapped);
+	if (err)
+		return from_image(search);
+	err = from_file(search, file);
+	elf_close(file);
+	return err;
+}
+
+int module_symbols_match(const struct module *module, struct symbol_match *matches, size_t count,
+			 module_symbols_named named, void *context)
+{
+	struct search search = {
+		.module = module,
+		.mapped = { .path = module->path,
+			    .build_id = module->build_id,
+			    .build_id_size = module->build_id_size,
+			    .bias = module->bias,
+			    .mapped = !module->unloaded_ticks },
+		.matches = matches,
+		.count = count,
+		.named = named,
+		.context = context,
+		.text = malloc(TEXT_BYTES),
+	};
+	int err;
+
+	if (!search.text)
+		return -ENOMEM;
+	err = search_all(&search);
+	free(search.text);
+	return err;
+}

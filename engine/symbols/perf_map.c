@@ -1,0 +1,193 @@
+/* Names of code that is made at run time, from the list that its maker writes. */
+#include "engine/symbols/perf_map.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/fd.h"
+
+#define BUFFER_BYTES 32768
+
+/* A list grows as long as the program compiles. Of a longer one only the end is read, so that a
+ * chunk costs no more than a fraction of a second. */
+#define READ_MAX (64u << 20)
+
+struct reading {
+	struct symbol_entry **entries;
+	size_t count;
+	struct string_pool *strings;
+	char *buffer;
+	bool inside; /* a line whose beginning was not read: the rest of it says nothing */
+};
+
+void perf_map_path(char *path, size_t size)
+{
+	snprintf(path, size, "/tmp/perf-%d.map", getpid());
+}
+
+/* A hexadecimal number at *AT, which moves behind it. */
+static bool parse_hex(char **at, uint64_t *value)
+{
+	char *start;
+
+	if ((*at)[0] == '0' && (*at)[1] == 'x')
+		*at += 2;
+	for (start = *at, *value = 0; *at - start <= 16; ++*at) {
+		int c = **at, digit;
+
+		if (c >= '0' && c <= '9')
+			digit = c - '0';
+		else if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f')
+			digit = (c | 0x20) - 'a' + 10;
+		else
+			break;
+		*value = *value << 4 | (uint64_t)digit;
+	}
+	return *at > start && *at - start <= 16;
+}
+
+static size_t first_at(const struct reading *reading, uint64_t address)
+{
+	size_t low = 0, high = reading->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (reading->entries[middle]->address < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* "START SIZE NAME"; what is written otherwise is passed over. Returns 0 or -ENOMEM. */
+static int take_line(struct reading *reading, char *line)
+{
+	uint64_t start, size;
+	const char *name = NULL;
+
+	if (!parse_hex(&line, &start) || *line++ != ' ' || !parse_hex(&line, &size) ||
+	    *line++ != ' ' || !*line)
+		return 0;
+	for (size_t i = first_at(reading, start);
+	     i < reading->count && reading->entries[i]->address - start < size; i++) {
+		if (!name)
+			name = string_pool_intern(reading->strings, line);
+		if (!name)
+			return -ENOMEM;
+		reading->entries[i]->name = name;
+		reading->entries[i]->start = start;
+	}
+	return 0;
+}
+
+/* Take the whole lines of the first N bytes in the buffer; *USED is their length. */
+static int take_lines(struct reading *reading, size_t n, size_t *used)
+{
+	char *line = reading->buffer, *end;
+	int err = 0;
+
+	while (!err && (end = memchr(line, '\n', n - (size_t)(line - reading->buffer)))) {
+		*end = '\0';
+		if (!reading->inside)
+			err = take_line(reading, line);
+		reading->inside = false;
+		line = end + 1;
+	}
+	*used = (size_t)(line - reading->buffer);
+	/* A line that does not even fit the buffer is no function's name. */
+	if (!*used && n == BUFFER_BYTES) {
+		*used = n;
+		reading->inside = true;
+	}
+	return err;
+}
+
+/* Read from *AT to SIZE; *AT is then behind the last whole line. */
+static int read_lines(struct reading *reading, int fd, uint64_t *at, uint64_t size)
+{
+	size_t n, used;
+	int err;
+
+	for (; *at < size; *at += used) {
+		n = size - *at < BUFFER_BYTES ? (size_t)(size - *at) : BUFFER_BYTES;
+		err = fd_read(fd, reading->buffer, n, (off_t)*at);
+		if (!err)
+			err = take_lines(reading, n, &used);
+		if (err)
+			return err;
+		if (!used)
+			break; /* it is being written */
+	}
+	return 0;
+}
+
+static int open_list(const char *path, struct stat *st)
+{
+	int fd = fd_raise(open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, st) || !S_ISREG(st->st_mode) || st->st_uid != geteuid()) {
+		close(fd);
+		return -EPERM;
+	}
+	return fd;
+}
+
+/* Where to begin: at what the least known entry has not seen yet. */
+static uint64_t first_unread(struct perf_map *map, const struct stat *st,
+			     struct symbol_entry **entries, size_t count)
+{
+	uint64_t size = (uint64_t)st->st_size, at = size;
+	bool same = map->device == st->st_dev && map->inode == st->st_ino && size >= map->end;
+
+	map->device = st->st_dev;
+	map->inode = st->st_ino;
+	for (size_t i = 0; i < count; i++) {
+		if (!same)
+			entries[i]->scanned = 0;
+		if (entries[i]->scanned < at)
+			at = entries[i]->scanned;
+	}
+	return at;
+}
+
+int perf_map_resolve(struct perf_map *map, const char *path, struct symbol_entry **entries,
+		     size_t count, struct string_pool *strings)
+{
+	struct reading reading = { .entries = entries, .count = count, .strings = strings };
+	struct stat st;
+	uint64_t at, size;
+	int fd, err = 0;
+
+	fd = open_list(path, &st);
+	if (fd < 0)
+		return fd;
+	at = first_unread(map, &st, entries, count);
+	size = (uint64_t)st.st_size;
+	if (size - at > READ_MAX) {
+		at = size - READ_MAX;
+		reading.inside = true;
+	}
+	reading.buffer = malloc(BUFFER_BYTES);
+	if (!reading.buffer)
+		err = -ENOMEM;
+	else
+		err = read_lines(&reading, fd, &at, size);
+	if (!err) {
+		map->end = at;
+		for (size_t i = 0; i < count; i++)
+			entries[i]->scanned = at;
+	}
+	free(reading.buffer);
+	close(fd);
+	return err;
+}

@@ -1,0 +1,260 @@
+/* Names for the stubs by which a module calls functions of others. */
+#include "engine/symbols/plt.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Stubs have 16 bytes; the first of .plt, which calls the loader, has 16 or 32. */
+#define STUB_BYTES 16
+
+#define BLOCK_RELOCATIONS 512
+
+/* A stub that was hit: what it jumps through, or its number where it pushes one. */
+struct stub {
+	struct symbol_match *match;
+	uint64_t start, slot;
+	uint32_t number;
+	bool numbered;
+};
+
+#if defined(__x86_64__)
+#define R_IRELATIVE R_X86_64_IRELATIVE
+
+/* Either "jmp *slot(%rip)" or "push $number; jmp", both perhaps behind endbr64 or a prefix. */
+static bool decode(const uint8_t *code, struct stub *stub)
+{
+	static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	size_t at = memcmp(code, endbr64, sizeof(endbr64)) ? 0 : sizeof(endbr64);
+	int32_t distance;
+
+	if (code[at] == 0xf2)
+		at++;
+	if (code[at] == 0xff && code[at + 1] == 0x25) {
+		memcpy(&distance, code + at + 2, sizeof(distance));
+		stub->slot = stub->start + at + 6 + (uint64_t)(int64_t)distance;
+		return true;
+	}
+	if (code[at] != 0x68)
+		return false;
+	memcpy(&stub->number, code + at + 1, sizeof(stub->number));
+	stub->numbered = true;
+	return true;
+}
+#elif defined(__aarch64__)
+#define R_IRELATIVE R_AARCH64_IRELATIVE
+
+/* "adrp x16, page; ldr x17, [x16, #offset]", perhaps behind "bti c". */
+static bool decode(const uint8_t *code, struct stub *stub)
+{
+	uint32_t words[3], *word = words;
+	uint64_t pages, at = stub->start;
+
+	memcpy(words, code, sizeof(words));
+	if (*word == 0xd503245f) {
+		word++;
+		at += 4;
+	}
+	if ((word[0] & 0x9f00001f) != 0x90000010 || (word[1] & 0xffc003ff) != 0xf9400211)
+		return false;
+	pages = (uint64_t)(word[0] >> 29 & 3) | (uint64_t)(word[0] >> 5 & 0x7ffff) << 2;
+	pages = (pages ^ 0x100000) - 0x100000; /* 21 bits, signed */
+	stub->slot = (at & ~(uint64_t)0xfff) + (pages << 12) + (word[1] >> 10 & 0xfff) * 8;
+	return true;
+}
+#endif
+
+static bool section_has(const Elf64_Shdr *section, uint64_t address)
+{
+	return section && address >= section->sh_addr &&
+	       address - section->sh_addr < section->sh_size;
+}
+
+/* The stub that has MATCH's address, decoded; false when it is in none. */
+static bool find_stub(struct elf *elf, const Elf64_Shdr *const *sections, size_t count,
+		      struct symbol_match *match, struct stub *stub)
+{
+	uint8_t code[STUB_BYTES];
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t stub_bytes = STUB_BYTES;
+
+		if (!section_has(sections[i], match->address))
+			continue;
+		if (sections[i]->sh_entsize == 8) /* .plt.got without endbr64 */
+			stub_bytes = 8;
+		memset(stub, 0, sizeof(*stub));
+		memset(code, 0, sizeof(code));
+		stub->match = match;
+		stub->start = match->address - (match->address - sections[i]->sh_addr) % stub_bytes;
+		return !elf_read_address(elf, stub->start, code, (size_t)stub_bytes) &&
+		       decode(code, stub);
+	}
+	return false;
+}
+
+/* Give each stub its relocation's symbol, or its resolver. */
+static int name_stubs(struct elf *elf, const Elf64_Shdr *symbols, const Elf64_Rela *relocations,
+		      size_t count, uint64_t first, struct stub *stubs, size_t stub_count)
+{
+	Elf64_Sym symbol;
+	uint64_t index;
+	int err;
+
+	for (size_t r = 0; r < count; r++) {
+		for (size_t s = 0; s < stub_count; s++) {
+			struct symbol_match *match = stubs[s].match;
+
+			if (match->found ||
+			    (stubs[s].numbered ? stubs[s].number != first + r
+					       : stubs[s].slot != relocations[r].r_offset))
+				continue;
+			if (ELF64_R_TYPE(relocations[r].r_info) == R_IRELATIVE) {
+				match->resolver = (uint64_t)relocations[r].r_addend;
+				match->start = stubs[s].start;
+			}
+			index = ELF64_R_SYM(relocations[r].r_info);
+			if (!index || index >= symbols->sh_size / sizeof(symbol))
+				continue;
+			err = elf_read(elf, symbols->sh_offset + index * sizeof(symbol), &symbol,
+				       sizeof(symbol));
+			if (err)
+				return err;
+			match->found = match->plt = true;
+			match->start = stubs[s].start;
+			match->name = symbol.st_name;
+		}
+	}
+	return 0;
+}
+
+static int read_relocations(struct elf *elf, const Elf64_Shdr *section, const Elf64_Shdr *symbols,
+			    struct stub *stubs, size_t stub_count)
+{
+	uint64_t total = section->sh_size / sizeof(Elf64_Rela);
+	Elf64_Rela *block;
+	int err = 0;
+
+	if (section->sh_type != SHT_RELA || section->sh_entsize != sizeof(Elf64_Rela))
+		return 0;
+	block = malloc(BLOCK_RELOCATIONS * sizeof(*block));
+	if (!block)
+		return -ENOMEM;
+	for (uint64_t at = 0; at < total && !err; at += BLOCK_RELOCATIONS) {
+		size_t n =
+			total - at < BLOCK_RELOCATIONS ? (size_t)(total - at) : BLOCK_RELOCATIONS;
+
+		err = elf_read(elf, section->sh_offset + at * sizeof(*block), block,
+			       n * sizeof(*block));
+		if (!err)
+			err = name_stubs(elf, symbols, block, n, at, stubs, stub_count);
+	}
+	free(block);
+	return err;
+}
+
+/* A number counts in .rela.plt alone. */
+static bool needs_other_relocations(const struct stub *stubs, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!stubs[i].match->found && !stubs[i].match->resolver && !stubs[i].numbered)
+			return true;
+	return false;
+}
+
+static int resolve(struct elf *elf, const Elf64_Shdr *symbols, struct stub *stubs, size_t count)
+{
+	const Elf64_Shdr *plt = elf_find_section(elf, ".rela.plt");
+	const Elf64_Shdr *other = elf_find_section(elf, ".rela.dyn");
+	int err = 0;
+
+	if (plt)
+		err = read_relocations(elf, plt, symbols, stubs, count);
+	if (!err && other && needs_other_relocations(stubs, count)) {
+		size_t left = 0;
+
+		for (size_t i = 0; i < count; i++)
+			if (!stubs[i].numbered)
+				stubs[left++] = stubs[i];
+		err = read_relocations(elf, other, symbols, stubs, left);
+	}
+	return err;
+}
+
+int plt_match(struct elf *elf, struct symbol_match *matches, size_t count,
+	      const Elf64_Shdr **strings)
+{
+	const Elf64_Shdr *const sections[] = { elf_find_section(elf, ".plt"),
+					       elf_find_section(elf, ".plt.sec"),
+					       elf_find_section(elf, ".plt.got"),
+					       elf_find_section(elf, ".iplt") };
+	const size_t section_count = sizeof(sections) / sizeof(sections[0]);
+	const Elf64_Shdr *symbols = elf_find_section_type(elf, SHT_DYNSYM);
+	size_t stub_count = 0, capacity = 0;
+	struct stub *stubs;
+	int err = 0;
+
+	if (!symbols || !(*strings = elf_section(elf, symbols->sh_link)))
+		return -ENOENT;
+	for (size_t i = 0; i < count; i++)
+		for (size_t s = 0; s < section_count && !matches[i].found; s++)
+			capacity += section_has(sections[s], matches[i].address);
+	if (!capacity)
+		return 0;
+	stubs = calloc(capacity, sizeof(*stubs));
+	if (!stubs)
+		return -ENOMEM;
+	for (size_t i = 0; i < count && stub_count < capacity; i++)
+		if (!matches[i].found &&
+		    find_stub(elf, sections, section_count, &matches[i], &stubs[stub_count]))
+			stub_count++;
+	if (stub_count)
+		err = resolve(elf, symbols, stubs, stub_count);
+	free(stubs);
+	return err;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct symbol_match *left = a, *right = b;
+
+	return (left->address > right->address) - (left->address < right->address);
+}
+
+/* Those resolvers of MATCHES that are wanted, sorted; malloc'd. */
+static struct symbol_match *list_resolvers(const struct symbol_match *matches, size_t count,
+					   size_t *listed)
+{
+	struct symbol_match *resolvers = calloc(count, sizeof(*resolvers));
+
+	*listed = 0;
+	for (size_t i = 0; resolvers && i < count; i++)
+		if (matches[i].resolver && !matches[i].found)
+			resolvers[(*listed)++].address = matches[i].resolver;
+	if (*listed)
+		qsort(resolvers, *listed, sizeof(*resolvers), by_address);
+	return resolvers;
+}
+
+int plt_match_resolvers(struct elf *elf, const Elf64_Shdr *table, const Elf64_Shdr *strings,
+			struct symbol_match *matches, size_t count)
+{
+	size_t listed;
+	struct symbol_match *resolvers = list_resolvers(matches, count, &listed);
+	int err = resolvers ? 0 : -ENOMEM;
+
+	if (listed)
+		err = symbol_table_match(elf, table, strings, resolvers, listed);
+	for (size_t i = 0; listed && i < count && !err; i++) {
+		const struct symbol_match wanted = { .address = matches[i].resolver }, *answer;
+
+		if (!matches[i].resolver || matches[i].found)
+			continue;
+		answer = bsearch(&wanted, resolvers, listed, sizeof(*resolvers), by_address);
+		matches[i].found = matches[i].plt =
+			answer->found && answer->start == wanted.address;
+		matches[i].name = answer->name;
+	}
+	free(resolvers);
+	return err;
+}

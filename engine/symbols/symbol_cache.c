@@ -1,0 +1,114 @@
+/* What addresses were found to be called: answers of earlier chunks, within a bound. */
+#include "engine/symbols/symbol_cache.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CAPACITY_MIN 256
+
+/* The slot that has the key, or the free one where it belongs. */
+static struct symbol_entry *slot_of(struct symbol_entry *entries, size_t capacity, uint64_t module,
+				    uint64_t address)
+{
+	uint64_t key[2] = { module, address };
+	size_t i = (size_t)string_hash(key, sizeof(key), 0) & (capacity - 1);
+
+	while (entries[i].used && (entries[i].address != address || entries[i].module != module))
+		i = (i + 1) & (capacity - 1);
+	return &entries[i];
+}
+
+struct symbol_entry *symbol_cache_find(struct symbol_cache *cache, uint64_t module,
+				       uint64_t address)
+{
+	struct symbol_entry *entry;
+
+	if (!cache->capacity)
+		return NULL;
+	entry = slot_of(cache->entries, cache->capacity, module, address);
+	if (!entry->used)
+		return NULL;
+	entry->used = cache->chunk + 1;
+	return entry;
+}
+
+static bool grow(struct symbol_cache *cache)
+{
+	size_t capacity = cache->capacity ? cache->capacity * 2 : CAPACITY_MIN;
+	struct symbol_entry *entries = calloc(capacity, sizeof(*entries));
+
+	if (!entries)
+		return false;
+	for (size_t i = 0; i < cache->capacity; i++) {
+		const struct symbol_entry *entry = &cache->entries[i];
+
+		if (entry->used)
+			*slot_of(entries, capacity, entry->module, entry->address) = *entry;
+	}
+	free(cache->entries);
+	cache->entries = entries;
+	cache->capacity = capacity;
+	return true;
+}
+
+struct symbol_entry *symbol_cache_add(struct symbol_cache *cache, uint64_t module, uint64_t address)
+{
+	struct symbol_entry *entry = symbol_cache_find(cache, module, address);
+
+	if (entry)
+		return entry;
+	if (cache->count >= cache->capacity - cache->capacity / 4 && !grow(cache))
+		return NULL;
+	entry = slot_of(cache->entries, cache->capacity, module, address);
+	memset(entry, 0, sizeof(*entry));
+	entry->module = module;
+	entry->address = address;
+	entry->used = cache->chunk + 1;
+	cache->count++;
+	return entry;
+}
+
+/* Copy ENTRY into CACHE, which has not yet seen it. False when it is full, or memory is out. */
+static bool keep(struct symbol_cache *cache, const struct symbol_entry *entry)
+{
+	const char *name = NULL;
+	struct symbol_entry *copy;
+
+	if (cache->count >= SYMBOL_CACHE_ENTRIES || cache->strings.bytes >= SYMBOL_CACHE_BYTES)
+		return false;
+	if (entry->name && !(name = string_pool_intern(&cache->strings, entry->name)))
+		return false;
+	copy = symbol_cache_add(cache, entry->module, entry->address);
+	if (!copy)
+		return false;
+	*copy = *entry;
+	copy->name = name;
+	return true;
+}
+
+void symbol_cache_trim(struct symbol_cache *cache)
+{
+	struct symbol_cache kept = { .chunk = cache->chunk };
+
+	if (cache->count > SYMBOL_CACHE_ENTRIES || cache->strings.bytes > SYMBOL_CACHE_BYTES) {
+		for (size_t i = 0; i < cache->capacity; i++) {
+			const struct symbol_entry *entry = &cache->entries[i];
+
+			if (entry->used == cache->chunk + 1 && !keep(&kept, entry))
+				break;
+		}
+		symbol_cache_free(cache);
+		*cache = kept;
+	}
+	/* `used` is the number plus one, and 0 marks free slots: begin anew before it wraps. */
+	if (++cache->chunk == UINT32_MAX)
+		symbol_cache_free(cache);
+}
+
+void symbol_cache_free(struct symbol_cache *cache)
+{
+	free(cache->entries);
+	string_pool_free(&cache->strings);
+	memset(cache, 0, sizeof(*cache));
+}

@@ -1,0 +1,213 @@
+/* Walks stacks, frame by frame, with the rules that the modules' tables name. */
+#include "engine/unwind/unwind.h"
+
+#include <stdatomic.h>
+
+#include "engine/cfi/cfi_lookup.h"
+#include "engine/reading/stack_memory.h"
+#include "engine/unwind/unwind_map.h"
+#include "engine/unwind/unwind_stats.h"
+#include "engine/unwind/unwind_walk.h"
+
+/* ---- Statistics ---- */
+
+/* Threads count in stripes by where their stack is, so that none waits for another's cache line;
+ * two on one stripe may lose a count. */
+#define STRIPES 32
+
+static struct stripe {
+	_Alignas(64) _Atomic uint64_t walks[UNWIND_ENDS];
+} stripes[STRIPES];
+
+static void count_end(enum unwind_end end, uintptr_t sp)
+{
+	struct stripe *stripe = &stripes[((sp >> 16) * 0x9e3779b97f4a7c15u) >> 59];
+	uint64_t count = atomic_load_explicit(&stripe->walks[end], memory_order_relaxed);
+
+	_Static_assert(STRIPES == 1 << (64 - 59), "the shift above");
+	atomic_store_explicit(&stripe->walks[end], count + 1, memory_order_relaxed);
+}
+
+void unwind_stats_read(struct unwind_stats *stats)
+{
+	*stats = (struct unwind_stats){ 0 };
+	for (size_t i = 0; i < STRIPES; i++)
+		for (size_t end = 0; end < UNWIND_ENDS; end++)
+			stats->walks[end] +=
+				atomic_load_explicit(&stripes[i].walks[end], memory_order_relaxed);
+}
+
+/* ---- Steps ---- */
+
+/* Some walk met a module that modules_refresh() has not seen or should compile, or did not reach
+ * the entry. */
+static _Atomic bool refresh_wanted;
+
+bool unwind_wants_refresh(void)
+{
+	return atomic_load_explicit(&refresh_wanted, memory_order_relaxed) &&
+	       atomic_exchange_explicit(&refresh_wanted, false, memory_order_relaxed);
+}
+
+static void want_refresh(void)
+{
+	atomic_store_explicit(&refresh_wanted, true, memory_order_relaxed);
+}
+
+static int step_by(struct walk *walk, const struct unwind_rule *rule);
+
+/* A module without a table: it has just been loaded, or few walks came through it. Or, where
+ * the module is UNKNOWN, code of none. */
+static int step_by_lookup(struct walk *walk, bool unknown)
+{
+	uintptr_t key = walk->exact ? walk->pc : walk->pc - 1;
+	struct unwind_rule rule;
+
+	if (!cfi_lookup(&rule, key, walk->memory.block))
+		return walk_step_bare(walk);
+	unwind_map_keep(key, &rule);
+	if (unknown)
+		want_refresh();
+	return step_by(walk, &rule);
+}
+
+static __attribute__((noinline)) int step_rare(struct walk *walk, const struct unwind_rule *rule)
+{
+	uintptr_t value;
+
+	switch (rule->kind) {
+	case RULE_NONE:
+		return walk_step_bare(walk);
+	case RULE_UNKNOWN:
+	case RULE_PENDING:
+		return step_by_lookup(walk, rule->kind == RULE_UNKNOWN);
+	case RULE_CHAIN:
+		return walk->exact ? walk_step_bare(walk) : walk_step_chain(walk);
+	case RULE_SIGNAL:
+		return walk_step_signal(walk);
+	case RULE_END:
+		return UNWIND_COMPLETE;
+	case RULE_BASE:
+		return walk_leave(walk, rule, walk->base + (uintptr_t)(intptr_t)rule->offset);
+	case RULE_PLT:
+		value = walk->sp + (uintptr_t)(intptr_t)rule->offset;
+		if ((walk->pc & 15) >= (uintptr_t)rule->offset2)
+			value += 8;
+		return walk_leave(walk, rule, value);
+	case RULE_THROW:
+		return walk_step_throw(walk, rule);
+	case RULE_MOVED:
+		return walk_step_moved(walk, rule);
+	case RULE_REGISTER:
+		if (!walk_register(walk, rule->reg, &value))
+			break;
+		return walk_leave(walk, rule, value + (uintptr_t)(intptr_t)rule->offset);
+	case RULE_DEREF:
+		if (!walk_register(walk, rule->reg, &value) ||
+		    !walk_read(walk, value + (uintptr_t)(intptr_t)rule->offset, &value))
+			break;
+		return walk_leave(walk, rule, value + (uintptr_t)(intptr_t)rule->offset2);
+	}
+	return UNWIND_NO_RULE;
+}
+
+static inline int step_by(struct walk *walk, const struct unwind_rule *rule)
+{
+	if (likely(rule->kind == RULE_SP))
+		return walk_leave(walk, rule, walk->sp + (uintptr_t)(intptr_t)rule->offset);
+	if (rule->kind == RULE_FP)
+		return walk_leave(walk, rule, walk->fp + (uintptr_t)(intptr_t)rule->offset);
+	return step_rare(walk, rule);
+}
+
+static inline int step(struct walk *walk)
+{
+	uintptr_t key = walk->exact ? walk->pc : walk->pc - 1;
+
+	if (unlikely(!walk->pc))
+		return walk->exact   ? walk_step_bare(walk)
+		       : walk->trial ? UNWIND_BAD_STACK
+				     : UNWIND_COMPLETE;
+	if (unlikely(!key || key >> ARCH_ADDRESS_BITS))
+		return UNWIND_NO_RULE;
+	return step_by(walk, &unwind_rules[unwind_map_find(key)]);
+}
+
+int walk_step(struct walk *walk)
+{
+	return step(walk);
+}
+
+/* Frames that a signal interrupted may lie on another stack, lower than the handler's: only
+ * their number keeps such a walk from going round. */
+#define SIGNAL_FRAMES_MAX 16
+
+static size_t walk_on(struct walk *walk, size_t skip, uintptr_t *pcs, size_t max, bool *truncated)
+{
+	uintptr_t sp = walk->sp;
+	unsigned signals = 0;
+	size_t count = 0;
+	int end;
+
+	if (!skip && max)
+		pcs[count++] = walk->pc;
+	while ((end = step(walk)) == STEP_ON) {
+		if (unlikely(walk->exact && ++signals > SIGNAL_FRAMES_MAX)) {
+			end = UNWIND_BAD_STACK;
+			break;
+		}
+		if (unlikely(!walk->pc && !walk->exact)) {
+			end = UNWIND_COMPLETE;
+			break;
+		}
+		if (skip && --skip)
+			continue;
+		if (count == max) {
+			end = UNWIND_TRUNCATED;
+			break;
+		}
+		pcs[count++] = walk->pc + walk->exact;
+	}
+	*truncated = end == UNWIND_TRUNCATED;
+	if (unlikely(end == UNWIND_NO_RULE || end == UNWIND_BAD_STACK))
+		want_refresh();
+	count_end((enum unwind_end)end, sp);
+	return count;
+}
+
+size_t unwind_context(const void *ucontext, uintptr_t stack_high, uintptr_t *pcs, size_t max,
+		      bool *truncated)
+{
+	const char *context = ucontext;
+	struct memory_block block;
+	struct walk walk = { .context = (uintptr_t)ucontext,
+			     .exact = true,
+			     .stack_high = stack_high,
+			     .memory.block = &block };
+
+	memory_block_init(&block);
+	walk.pc = *(const uintptr_t *)(context + arch_pc_offset());
+	walk.sp = *(const uintptr_t *)(context + arch_register_offset(ARCH_SP));
+	walk.fp = *(const uintptr_t *)(context + arch_register_offset(ARCH_FP));
+	walk.base = *(const uintptr_t *)(context + arch_register_offset(ARCH_BASE));
+	stack_memory_move(&walk.memory, walk.sp, stack_high);
+	return walk_on(&walk, 0, pcs, max, truncated);
+}
+
+__attribute__((noinline)) size_t unwind_here(uintptr_t stack_high, size_t skip, uintptr_t *pcs,
+					     size_t max, bool *truncated)
+{
+	struct memory_block block;
+	struct walk walk = { .exact = true, .stack_high = stack_high, .memory.block = &block };
+	struct arch_here here;
+
+	memory_block_init(&block);
+	arch_here(&here);
+	walk.pc = here.pc;
+	walk.sp = here.sp;
+	walk.fp = here.fp;
+	walk.base = here.base;
+	stack_memory_move(&walk.memory, walk.sp, stack_high);
+	/* This function, then the one that calls it. */
+	return walk_on(&walk, skip + 2, pcs, max, truncated);
+}

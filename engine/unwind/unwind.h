@@ -1,0 +1,35 @@
+/* Stack walks. All of it is async-signal-safe: no locks, no allocation, errno preserved, no
+ * memory read that could fault, under 3 KiB of stack. */
+#ifndef ENGINE_UNWIND_UNWIND_H
+#define ENGINE_UNWIND_UNWIND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Walk the stack that UCONTEXT (a ucontext_t, as handlers get it) was interrupted on.
+ * STACK_HIGH is where the thread's stack ends, 0 when unknown: the walk is then a little slower.
+ *
+ * PCS[0] is the interrupted instruction; the others are return addresses, from which a
+ * symbolizer subtracts 1. A frame that a signal interrupted further up is written one too high,
+ * so that the same subtraction suits it.
+ *
+ * Two functions of glibc have instructions of which its unwind information says nothing right, and
+ * from which a walk goes wrong:
+ * - swapcontext(), eight on x86-64, between loading the new stack pointer and pushing the return
+ *   address there;
+ * - clone() and clone3() in the new thread, two: every signal is blocked then.
+ *
+ * Returns the frames written, at most MAX; *TRUNCATED tells whether there were more. */
+size_t unwind_context(const void *ucontext, uintptr_t stack_high, uintptr_t *pcs, size_t max,
+		      bool *truncated);
+
+/* Walk the caller's own stack. With SKIP 0 the first frame is the caller of the function that
+ * calls this; each more leaves out one more. Otherwise like unwind_context. */
+size_t unwind_here(uintptr_t stack_high, size_t skip, uintptr_t *pcs, size_t max, bool *truncated);
+
+/* Whether a walk met a module that modules_refresh() has not seen yet, or one that is worth a
+ * table by now, or did not reach the entry, since this was last asked. */
+bool unwind_wants_refresh(void);
+
+#endif

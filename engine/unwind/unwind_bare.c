@@ -1,0 +1,114 @@
+/* Leaves frames of code without unwind information, by what such code is known to do. */
+#include "engine/unwind/unwind_map.h"
+#include "engine/unwind/unwind_walk.h"
+
+void walk_code_copy(struct walk_code *code, uintptr_t pc)
+{
+	size_t in_page = pc % MEMORY_PAGE;
+
+	code->at = code->bytes + CODE_BYTES;
+	code->before = code->after = CODE_BYTES;
+	if (memory_copy(code->bytes, pc - CODE_BYTES, sizeof(code->bytes)))
+		return;
+	/* Then what of it lies in the page of PC. */
+	if (code->before > in_page)
+		code->before = in_page;
+	if (code->after > MEMORY_PAGE - in_page)
+		code->after = MEMORY_PAGE - in_page;
+	if (!memory_copy(code->bytes + CODE_BYTES - code->before, pc - code->before,
+			 code->before + code->after))
+		code->before = code->after = 0;
+}
+
+bool walk_is_behind_call(uintptr_t pc)
+{
+	struct walk_code code;
+
+	walk_code_copy(&code, pc);
+	return arch_is_behind_call(code.at, code.before);
+}
+
+int walk_step_chain(struct walk *walk)
+{
+	static const struct unwind_rule rule = {
+		.kind = RULE_FP, .offset = 16, .ra_words = -1, .fp_save = SAVE_CFA, .fp_words = -2
+	};
+
+	if (!walk->fp)
+		/* The ABI's mark for the outermost frame. */
+		return walk->trial ? UNWIND_NO_RULE : UNWIND_COMPLETE;
+	if (walk->fp < walk->sp)
+		return UNWIND_NO_RULE;
+	walk_doubt(walk);
+	return walk_leave(walk, &rule, walk->fp + 16);
+}
+
+/* The function has BYTES on the stack, and the frame pointer is its caller's. */
+static int leave_by_stack_pointer(struct walk *walk, size_t bytes)
+{
+	static const struct unwind_rule rule = { .kind = RULE_SP, .ra_words = -1 };
+
+	return walk_leave(walk, &rule, walk->sp + bytes + sizeof(uintptr_t));
+}
+
+static bool returns_from(struct walk *walk, uintptr_t slot)
+{
+	uintptr_t ra;
+
+	return walk_read(walk, slot, &ra) && walk_is_behind_call(ra);
+}
+
+/* What can be told from where there are return addresses: a stub or a hand-written leaf pushes
+ * nothing; .init, and what runs constructors and destructors, push one word. */
+static int leave_by_return_address(struct walk *walk)
+{
+	if (returns_from(walk, walk->sp))
+		return leave_by_stack_pointer(walk, 0);
+	if (!returns_from(walk, walk->fp + sizeof(uintptr_t)) &&
+	    returns_from(walk, walk->sp + sizeof(uintptr_t)))
+		return leave_by_stack_pointer(walk, sizeof(uintptr_t));
+	return walk_step_chain(walk);
+}
+
+static int leave_leaf(struct walk *walk, const struct walk_code *code)
+{
+	static const struct unwind_rule in_link = { .kind = RULE_SP };
+
+	switch (arch_leaf_at(code->at, code->before, code->after)) {
+	case ARCH_LEAF_RETURN_AT_SP:
+		return leave_by_stack_pointer(walk, 0);
+	case ARCH_LEAF_FP_AT_SP:
+		return leave_by_stack_pointer(walk, sizeof(uintptr_t));
+	case ARCH_LEAF_RETURN_IN_LINK:
+		return walk_leave(walk, &in_link, walk->sp);
+	case ARCH_LEAF_FRAME_POINTER:
+		break;
+	}
+	return ARCH_RA == 16 ? leave_by_return_address(walk) : walk_step_chain(walk);
+}
+
+int walk_step_bare(struct walk *walk)
+{
+	struct walk_code code;
+	size_t bytes;
+
+	walk_code_copy(&code, walk->pc);
+	if (!code.after) {
+		walk_doubt(walk);
+		/* A call through a wild pointer can still be told. */
+		return walk->exact && ARCH_RA == 16 ? leave_by_stack_pointer(walk, 0)
+						    : UNWIND_NO_RULE;
+	}
+	if (arch_is_sigreturn(code.at, code.after))
+		return walk_step_signal(walk);
+	walk_doubt(walk);
+	bytes = arch_epilogue(code.at, code.after);
+	/* It is about to return: so is .init, which runs constructors, and has no other sign of its
+	 * frame. */
+	if (bytes)
+		return leave_by_stack_pointer(walk, bytes);
+	if (walk->exact)
+		return leave_leaf(walk, &code);
+	unwind_map_remember(walk->pc - 1, RULE_INDEX_CHAIN);
+	return walk_step_chain(walk);
+}

@@ -1,0 +1,65 @@
+/* Frames whose caller is not up the stack. */
+#include "engine/reading/stack_memory.h"
+#include "engine/unwind/unwind_walk.h"
+
+/* Enter the frame whose registers are in the ucontext at ADDRESS. */
+static bool enter_context(struct walk *walk, uintptr_t address)
+{
+	uintptr_t pc, sp, fp, base;
+
+	if (!walk_read(walk, address + (uintptr_t)arch_pc_offset(), &pc) ||
+	    !walk_read(walk, address + (uintptr_t)arch_register_offset(ARCH_SP), &sp) ||
+	    !walk_read(walk, address + (uintptr_t)arch_register_offset(ARCH_FP), &fp) ||
+	    !walk_read(walk, address + (uintptr_t)arch_register_offset(ARCH_BASE), &base))
+		return false;
+	walk->pc = pc;
+	walk->sp = sp;
+	walk->fp = fp;
+	walk->base = base;
+	walk->context = address;
+	walk->exact = true;
+	/* A handler on an alternate stack interrupted the thread's own. */
+	stack_memory_move(&walk->memory, sp, walk->stack_high);
+	return true;
+}
+
+int walk_step_signal(struct walk *walk)
+{
+	return enter_context(walk, walk->sp + ARCH_UCONTEXT_SKIP) ? STEP_ON : UNWIND_BAD_STACK;
+}
+
+/* Where a RULE_MOVED says that a register of the frame to come is. */
+static bool moved(struct walk *walk, int16_t words, uintptr_t cfa, uintptr_t *value)
+{
+	if (words >= RULE_IN_REGISTER)
+		return walk_register(walk, (unsigned)(words - RULE_IN_REGISTER), value);
+	return walk_read(walk, cfa + (uintptr_t)((intptr_t)words * 8), value);
+}
+
+int walk_step_moved(struct walk *walk, const struct unwind_rule *rule)
+{
+	uintptr_t cfa, pc, sp, fp = walk->fp, base = walk->base;
+
+	/* In a frame that was interrupted, of which there are but a few: so no such walk goes
+	 * round, though the stack pointer may go down. */
+	if (!walk->context)
+		return walk_step_bare(walk);
+	if (!walk_register(walk, rule->reg, &cfa))
+		return UNWIND_NO_RULE;
+	cfa += (uintptr_t)(intptr_t)rule->offset;
+	sp = cfa;
+	if (!moved(walk, rule->ra_words, cfa, &pc) ||
+	    (rule->sp_words && !moved(walk, rule->sp_words, cfa, &sp)) ||
+	    (rule->fp_save && !moved(walk, rule->fp_words, cfa, &fp)) ||
+	    (rule->base_save && !moved(walk, rule->base_words, cfa, &base)))
+		return UNWIND_BAD_STACK;
+	walk->pc = arch_strip(pc);
+	walk->sp = sp;
+	walk->fp = fp;
+	walk->base = base;
+	walk->context = 0;
+	/* A context that has not run yet begins with a function. */
+	walk->exact = !walk_is_behind_call(walk->pc);
+	stack_memory_move(&walk->memory, sp, walk->stack_high);
+	return STEP_ON;
+}

@@ -1,0 +1,111 @@
+/* The published map of modules and the cache in front of it. */
+#include "engine/unwind/unwind_map.h"
+
+_Atomic uint64_t unwind_cache[1 << UNWIND_CACHE_BITS];
+
+static _Atomic(struct unwind_map *) current;
+static atomic_uint readers; /* handlers between reading CURRENT and being done with it */
+
+static void cache_clear(void)
+{
+	for (size_t i = 0; i < sizeof(unwind_cache) / sizeof(unwind_cache[0]); i++)
+		atomic_store_explicit(&unwind_cache[i], 0, memory_order_relaxed);
+}
+
+struct unwind_map *unwind_map_publish(struct unwind_map *map)
+{
+	struct unwind_map *old = atomic_exchange(&current, map);
+
+	cache_clear();
+	return old;
+}
+
+bool unwind_map_quiet(void)
+{
+	/* Sequentially consistent against the reader's increment: one that comes after this sees
+	 * the newest map. One that ended before may have cached an answer from an older map. */
+	if (atomic_load(&readers))
+		return false;
+	cache_clear();
+	return true;
+}
+
+void unwind_map_after_fork(void)
+{
+	atomic_store(&readers, 0);
+}
+
+static struct unwind_map_entry *find_entry(struct unwind_map *map, uintptr_t pc)
+{
+	size_t begin = 0, end = map ? map->count : 0, middle;
+
+	while (begin < end) {
+		middle = begin + (end - begin) / 2;
+		if (map->entries[middle].start <= pc)
+			begin = middle + 1;
+		else
+			end = middle;
+	}
+	if (!begin || pc >= map->entries[begin - 1].end)
+		return NULL;
+	return &map->entries[begin - 1];
+}
+
+void unwind_map_remember(uintptr_t pc, uint16_t rule)
+{
+	/* Release: whoever finds the word finds the rule that it names. */
+	atomic_store_explicit(unwind_cache_slot(pc), (uint64_t)pc << 16 | rule,
+			      memory_order_release);
+}
+
+/* A module with enough lookups is as one that is not known: who walks through it asks for a
+ * refresh, which compiles it. */
+static uint16_t count_lookup(struct unwind_map_entry *entry)
+{
+	unsigned lookups = atomic_load_explicit(&entry->lookups, memory_order_relaxed);
+
+	/* Two at once may count as one: it is about their cost. */
+	if (lookups < UNWIND_LOOKUPS_MAX)
+		atomic_store_explicit(&entry->lookups, lookups + 1, memory_order_relaxed);
+	return lookups < UNWIND_LOOKUPS_MAX ? RULE_INDEX_PENDING : RULE_INDEX_UNKNOWN;
+}
+
+static uint16_t entry_rule(struct unwind_map_entry *entry, uintptr_t pc)
+{
+	if (entry->pending)
+		return count_lookup(entry);
+	return entry->table ? unwind_table_find(entry->table, pc - entry->start) : RULE_INDEX_NONE;
+}
+
+uint16_t unwind_map_search(uintptr_t pc)
+{
+	struct unwind_map_entry *entry;
+	uint16_t rule = RULE_INDEX_UNKNOWN;
+
+	atomic_fetch_add(&readers, 1);
+	entry = find_entry(atomic_load(&current), pc);
+	if (entry)
+		rule = entry_rule(entry, pc);
+	/* Cached while this still counts as a reader, so that unwind_map_quiet() clears it if it
+	 * is stale; but each lookup is to be counted. */
+	if (rule != RULE_INDEX_PENDING)
+		unwind_map_remember(pc, rule);
+	atomic_fetch_sub_explicit(&readers, 1, memory_order_release);
+	return rule;
+}
+
+/* As a reader, too: what is kept for a module that has gone is cleared. There is room for all rules but
+ * in a process of monstrous size. */
+void unwind_map_keep(uintptr_t pc, const struct unwind_rule *rule)
+{
+	const struct unwind_map_entry *entry;
+	uint16_t index = cfi_rule_intern(rule);
+
+	if (index == RULE_INDEX_NONE)
+		return;
+	atomic_fetch_add(&readers, 1);
+	entry = find_entry(atomic_load(&current), pc);
+	if (entry && entry->pending)
+		unwind_map_remember(pc, index);
+	atomic_fetch_sub_explicit(&readers, 1, memory_order_release);
+}

@@ -1,0 +1,214 @@
+/* What all that speaks to AWS shares. The rules are those of the "AWS SDKs and Tools Reference
+ * Guide". */
+#include "upload/aws/aws.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/log.h"
+#include "core/secret.h"
+#include "upload/aws/imds.h"
+#include "upload/aws/ini.h"
+#include "upload/files/file.h"
+#include "upload/files/outside.h"
+
+#define FILE_MAX (1u << 20)
+
+#define LINE_MAX_BYTES 1024
+#define SAID_MAX       (sizeof(((struct aws *)NULL)->said) / sizeof(uint32_t))
+
+void aws_forget_files(struct aws *aws)
+{
+	secret_buf_free(&aws->config);
+	secret_buf_free(&aws->credentials);
+	aws->files_read = false;
+}
+
+void aws_free(struct aws *aws)
+{
+	aws_forget_files(aws);
+	free(aws->found_region);
+	aws->found_region = NULL;
+}
+
+int64_t aws_now(const struct aws *aws)
+{
+	return aws->now() + aws->skew;
+}
+
+/* FNV-1a. */
+static uint32_t hash_of(const char *text)
+{
+	uint32_t hash = 2166136261u;
+
+	for (; *text; text++)
+		hash = (hash ^ (unsigned char)*text) * 16777619u;
+	return hash;
+}
+
+void aws_warn(struct aws *aws, const char *format, ...)
+{
+	char line[LINE_MAX_BYTES];
+	uint32_t hash;
+	va_list args;
+
+	if (aws->stop && atomic_load(aws->stop))
+		return;
+	va_start(args, format);
+	vsnprintf(line, sizeof(line), format, args);
+	va_end(args);
+	hash = hash_of(line);
+	for (size_t i = 0; i < aws->said_count && i < SAID_MAX; i++)
+		if (aws->said[i] == hash)
+			return;
+	aws->said[aws->said_count++ % SAID_MAX] = hash;
+	log_warn("%s", line);
+}
+
+void aws_all_well(struct aws *aws)
+{
+	aws->said_count = 0;
+}
+
+const char *aws_profile(const struct aws *aws)
+{
+	const char *name = environment_get(aws->environment, "AWS_PROFILE");
+
+	if (!name)
+		name = environment_get(aws->environment, "AWS_DEFAULT_PROFILE");
+	return name ? name : "default";
+}
+
+static void read_one(struct aws *aws, struct buf *out, const char *variable, const char *usual)
+{
+	const char *path = environment_get(aws->environment, variable);
+	const char *home = environment_get(aws->environment, "HOME");
+	char *made = NULL;
+	int err;
+
+	*out = (struct buf)BUF_INIT(FILE_MAX);
+	if (!path && home && asprintf(&made, "%s/%s", home, usual) > 0)
+		path = made;
+	if (path) {
+		err = file_read(out, path);
+		if (err && (err != -ENOENT || !made) && err != -ENOTDIR)
+			aws_warn(aws, "cannot read %s: %s", path, strerror(-err));
+		if (err)
+			secret_buf_free(out);
+	}
+	free(made);
+}
+
+static void read_files(struct aws *aws)
+{
+	if (aws->files_read)
+		return;
+	aws->files_read = true;
+	read_one(aws, &aws->config, "AWS_CONFIG_FILE", ".aws/config");
+	read_one(aws, &aws->credentials, "AWS_SHARED_CREDENTIALS_FILE", ".aws/credentials");
+}
+
+static char *config_get(struct aws *aws, const char *kind, const char *name, const char *key)
+{
+	char *section, *value;
+
+	if (asprintf(&section, "%s %s", kind, name) < 0)
+		return NULL;
+	value = ini_get((const char *)aws->config.data, aws->config.length, section, key);
+	free(section);
+	return value;
+}
+
+char *aws_profile_get(struct aws *aws, const char *profile, const char *key)
+{
+	char *value;
+
+	read_files(aws);
+	value = ini_get((const char *)aws->credentials.data, aws->credentials.length, profile, key);
+	if (!value)
+		value = config_get(aws, "profile", profile, key);
+	if (!value && !strcmp(profile, "default"))
+		value = ini_get((const char *)aws->config.data, aws->config.length, profile, key);
+	return value;
+}
+
+char *aws_setting(struct aws *aws, const char *name, const char *key)
+{
+	const char *value = environment_get(aws->environment, name);
+
+	return value ? strdup(value) : aws_profile_get(aws, aws_profile(aws), key);
+}
+
+bool aws_setting_is(struct aws *aws, const char *name, const char *key, const char *value)
+{
+	char *is = aws_setting(aws, name, key);
+	bool same = is && !strcasecmp(is, value);
+
+	free(is);
+	return same;
+}
+
+static char *endpoint_of_profile(struct aws *aws, const char *service)
+{
+	char *services = aws_profile_get(aws, aws_profile(aws), "services");
+	char key[32], *endpoint = NULL;
+
+	snprintf(key, sizeof(key), "%s.endpoint_url", service);
+	if (services)
+		endpoint = config_get(aws, "services", services, key);
+	free(services);
+	return endpoint ? endpoint : aws_profile_get(aws, aws_profile(aws), "endpoint_url");
+}
+
+char *aws_endpoint(struct aws *aws, const char *service)
+{
+	char name[40] = "AWS_ENDPOINT_URL_";
+	const char *value;
+	size_t end = strlen(name);
+
+	if (aws_setting_is(aws, "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS",
+			   "ignore_configured_endpoint_urls", "true"))
+		return NULL;
+	for (size_t i = 0; service[i] && end + 1 < sizeof(name); i++)
+		name[end++] = (char)toupper((unsigned char)service[i]);
+	value = environment_get(aws->environment, name);
+	if (!value)
+		value = environment_get(aws->environment, "AWS_ENDPOINT_URL");
+	return value ? strdup(value) : endpoint_of_profile(aws, service);
+}
+
+/* It becomes a part of host names. Takes REGION, malloc'd or NULL. */
+static char *checked_region(struct aws *aws, char *region)
+{
+	if (!region || outside_fits(OUTSIDE_REGION, region))
+		return region;
+	aws_warn(aws, "'%.80s' is no region's name, and is not used", region);
+	free(region);
+	return NULL;
+}
+
+const char *aws_region(struct aws *aws)
+{
+	const char *value;
+
+	if (aws->region)
+		return aws->region;
+	if (aws->found_region)
+		return aws->found_region;
+	aws->found_region = checked_region(aws, aws_setting(aws, "AWS_REGION", "region"));
+	value = environment_get(aws->environment, "AWS_DEFAULT_REGION");
+	if (!aws->found_region && value)
+		aws->found_region = checked_region(aws, strdup(value));
+	if (!aws->found_region)
+		aws->found_region = checked_region(aws, imds_region(aws));
+	return aws->found_region;
+}
+
+const char *aws_domain(const char *region)
+{
+	return strncmp(region, "cn-", 3) != 0 ? "amazonaws.com" : "amazonaws.com.cn";
+}

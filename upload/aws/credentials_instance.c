@@ -1,0 +1,43 @@
+/* Credentials of the role that an EC2 instance has. */
+#include <errno.h>
+#include <string.h>
+
+#include "core/secret.h"
+#include "upload/aws/credentials_simple.h"
+#include "upload/aws/imds.h"
+#include "upload/files/outside.h"
+
+#define ROLES "/latest/meta-data/iam/security-credentials/"
+
+static int get(struct credentials_provider *provider, struct credentials *out)
+{
+	struct aws *aws = simple_provider_aws(provider);
+	struct buf path = BUF_INIT(1024), answer = BUF_INIT(64 << 10);
+	size_t end = strlen(ROLES);
+	int err;
+
+	err = buf_append_string(&path, ROLES);
+	if (!err)
+		err = imds_get(aws, ROLES, &path); /* the role's name, behind the path */
+	if (err)
+		goto out;
+	while (end < path.length && !strchr(" \r\n", path.data[end]))
+		end++;
+	path.length = end;
+	err = buf_string(&path) && outside_fits(OUTSIDE_ROLE, buf_string(&path) + strlen(ROLES))
+		      ? imds_get(aws, buf_string(&path), &answer)
+		      : -EBADMSG;
+	if (!err)
+		err = credentials_from_json(out, (const char *)answer.data, answer.length, "Token");
+	if (err && err != -ENOENT)
+		aws_warn(aws, "the instance's role gives no credentials: %s", strerror(-err));
+out:
+	secret_buf_free(&answer);
+	buf_free(&path);
+	return err;
+}
+
+int credentials_instance(struct credentials_provider **out, struct aws *aws)
+{
+	return simple_provider_open(out, aws, "the instance's role", get);
+}

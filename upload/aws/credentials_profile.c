@@ -1,0 +1,199 @@
+/* Credentials from a profile in the shared config and credentials files: keys, a role on the
+ * word of another profile, or a program that prints them. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/secret.h"
+#include "upload/aws/credentials_simple.h"
+#include "upload/aws/process.h"
+#include "upload/aws/sts.h"
+#include "upload/files/file.h"
+
+/* Profiles that name one another as their source. */
+#define DEPTH_MAX 5
+
+#define PROCESS_TIMEOUT_MS 60000
+
+static int from_profile(struct aws *aws, const char *profile, unsigned int depth, bool role,
+			struct credentials *out);
+
+static int from_keys(struct aws *aws, const char *profile, struct credentials *out)
+{
+	char *id = aws_profile_get(aws, profile, "aws_access_key_id");
+	char *secret = aws_profile_get(aws, profile, "aws_secret_access_key");
+	char *token = aws_profile_get(aws, profile, "aws_session_token");
+	int err = -ENOENT;
+
+	if (id && secret)
+		err = credentials_set(out, id, secret, token, 0);
+	secret_free(id);
+	secret_free(secret);
+	secret_free(token);
+	return err;
+}
+
+static int from_process(struct aws *aws, const char *profile, struct credentials *out)
+{
+	char *command = aws_profile_get(aws, profile, "credential_process");
+	struct buf answer = BUF_INIT(64 << 10);
+	int err = -ENOENT;
+
+	if (!command)
+		goto out;
+	err = process_read(command, aws->environment, PROCESS_TIMEOUT_MS, aws->stop, &answer);
+	if (!err)
+		err = credentials_from_json(out, (const char *)answer.data, answer.length,
+					    "SessionToken");
+	if (err == -ENOENT)
+		err = -EIO;
+	if (err)
+		aws_warn(aws, "credential_process of profile %s gives no credentials: %s", profile,
+			 strerror(-err));
+out:
+	secret_buf_free(&answer);
+	free(command);
+	return err;
+}
+
+static int from_named_source(struct aws *aws, const char *name, struct credentials *out)
+{
+	static const struct {
+		const char *name;
+		credentials_open *open;
+	} sources[] = {
+		{ "Environment", credentials_environment },
+		{ "Ec2InstanceMetadata", credentials_instance },
+		{ "EcsContainer", credentials_container },
+	};
+	struct credentials_provider *provider;
+	int err;
+
+	for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
+		if (strcmp(name, sources[i].name) != 0)
+			continue;
+		err = sources[i].open(&provider, aws);
+		if (!err) {
+			err = provider->get(provider, out);
+			provider->destroy(provider);
+		}
+		return err;
+	}
+	return -EINVAL;
+}
+
+static int role_source(struct aws *aws, const char *profile, unsigned int depth,
+		       struct credentials *out)
+{
+	char *source = aws_profile_get(aws, profile, "source_profile");
+	char *named = aws_profile_get(aws, profile, "credential_source");
+	int err = -EINVAL;
+
+	/* A profile may be its own source: then its keys are meant. */
+	if (source)
+		err = from_profile(aws, source, depth + 1, strcmp(source, profile) != 0, out);
+	else if (named)
+		err = from_named_source(aws, named, out);
+	if (err)
+		aws_warn(aws, "profile %s: its source of credentials, %s, gives none", profile,
+			 source  ? source
+			 : named ? named
+				 : "source_profile or credential_source, is not set and");
+	free(source);
+	free(named);
+	return err == -ENOENT ? -EINVAL : err;
+}
+
+static int by_token_file(struct aws *aws, const struct sts_role *role, const char *path,
+			 struct credentials *out)
+{
+	struct buf token = BUF_INIT(64 << 10);
+	int err = file_read(&token, path);
+
+	if (err)
+		aws_warn(aws, "cannot read the web identity token %s: %s", path, strerror(-err));
+	else if (!buf_string(&token))
+		err = -ENOMEM;
+	else
+		err = sts_assume_web(aws, role, buf_string(&token), out);
+	secret_buf_free(&token);
+	return err == -ENOENT ? -EINVAL : err;
+}
+
+static int from_role(struct aws *aws, const char *profile, unsigned int depth,
+		     struct credentials *out)
+{
+	char *arn = aws_profile_get(aws, profile, "role_arn");
+	char *session = aws_profile_get(aws, profile, "role_session_name");
+	char *external = aws_profile_get(aws, profile, "external_id");
+	char *seconds = aws_profile_get(aws, profile, "duration_seconds");
+	char *token_file = aws_profile_get(aws, profile, "web_identity_token_file");
+	struct sts_role role = {
+		.arn = arn, .session = session, .external_id = external, .seconds = seconds
+	};
+	struct credentials source = { 0 };
+	int err = -ENOENT;
+
+	if (arn && token_file) {
+		err = by_token_file(aws, &role, token_file, out);
+	} else if (arn) {
+		err = role_source(aws, profile, depth, &source);
+		if (!err)
+			err = sts_assume(aws, &role, &source, out);
+	}
+	credentials_clear(&source);
+	free(arn);
+	free(session);
+	free(external);
+	free(seconds);
+	free(token_file);
+	return err;
+}
+
+static int from_profile(struct aws *aws, const char *profile, unsigned int depth, bool role,
+			struct credentials *out)
+{
+	int err = -ENOENT;
+
+	if (depth > DEPTH_MAX) {
+		aws_warn(aws, "profile %s: profiles name one another as their source", profile);
+		return -ELOOP;
+	}
+	if (role)
+		err = from_role(aws, profile, depth, out);
+	if (err == -ENOENT)
+		err = from_keys(aws, profile, out);
+	if (err == -ENOENT)
+		err = from_process(aws, profile, out);
+	return err;
+}
+
+static int get(struct credentials_provider *provider, struct credentials *out)
+{
+	struct aws *aws = simple_provider_aws(provider);
+
+	aws_forget_files(aws);
+	return from_profile(aws, aws_profile(aws), 0, true, out);
+}
+
+int credentials_profile(struct credentials_provider **out, struct aws *aws)
+{
+	return simple_provider_open(out, aws, "the shared config files", get);
+}
+
+static int get_web(struct credentials_provider *provider, struct credentials *out)
+{
+	struct aws *aws = simple_provider_aws(provider);
+	const char *path = environment_get(aws->environment, "AWS_WEB_IDENTITY_TOKEN_FILE");
+	struct sts_role role = {
+		.arn = environment_get(aws->environment, "AWS_ROLE_ARN"),
+		.session = environment_get(aws->environment, "AWS_ROLE_SESSION_NAME"),
+	};
+
+	return path && role.arn ? by_token_file(aws, &role, path, out) : -ENOENT;
+}
+
+int credentials_web(struct credentials_provider **out, struct aws *aws)
+{
+	return simple_provider_open(out, aws, "a web identity", get_web);
+}

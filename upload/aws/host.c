@@ -1,0 +1,79 @@
+/* Which machine this is. */
+#include "upload/aws/host.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/log.h"
+#include "upload/files/file.h"
+#include "upload/files/outside.h"
+
+static void from_file(struct host *out, const char *path)
+{
+	struct buf text = BUF_INIT(1 << 20);
+	int err = file_read(&text, path);
+	const char *id;
+
+	if (!err) {
+		out->object = cJSON_ParseWithLength((const char *)text.data, text.length);
+		if (!cJSON_IsObject(out->object))
+			err = -EBADMSG;
+	}
+	if (err) {
+		log_warn("no metadata from %s: %s", path,
+			 err == -EBADMSG ? "it holds no JSON object" : strerror(-err));
+		host_free(out);
+		goto out;
+	}
+	id = cJSON_GetStringValue(cJSON_GetObjectItem(out->object, "ec2_instance_id"));
+	out->kind = id ? HOST_EC2 : HOST_UNKNOWN;
+	if (!id) {
+		id = cJSON_GetStringValue(cJSON_GetObjectItem(out->object, "ecs_task_arn"));
+		out->kind = id ? HOST_ECS : HOST_UNKNOWN;
+	}
+	out->id = id && outside_fits(OUTSIDE_MACHINE, id) ? strdup(id) : NULL;
+	if (!out->id)
+		out->kind = HOST_UNKNOWN;
+out:
+	buf_free(&text);
+}
+
+void host_find(struct host *out, struct aws *aws, const char *setting)
+{
+	memset(out, 0, sizeof(*out));
+	if (!strcmp(setting, "none"))
+		return;
+	if (!strncmp(setting, "file:", 5)) {
+		from_file(out, setting + 5);
+		return;
+	}
+	if (!host_ec2(out, aws) || !host_ecs(out, aws))
+		return;
+	log_info("this machine is neither an EC2 instance nor an ECS task");
+}
+
+void host_free(struct host *host)
+{
+	free(host->id);
+	cJSON_Delete(host->object);
+	memset(host, 0, sizeof(*host));
+}
+
+int host_machine(const struct host *host, struct buf *out)
+{
+	size_t start;
+	int err;
+
+	if (host->kind == HOST_UNKNOWN)
+		return buf_append_string(out, "unknown__");
+	err = buf_append_string(out, host->kind == HOST_EC2 ? "ec2_" : "ecs_");
+	start = out->length;
+	if (!err)
+		err = buf_append_string(out, host->id);
+	for (size_t i = start; i < out->length; i++)
+		if (out->data[i] == '/' || out->data[i] == '_')
+			out->data[i] = '-';
+	return err ? err : buf_append_string(out, "_");
+}

@@ -1,0 +1,136 @@
+/* Directories that the agent writes to: made, opened and checked. */
+#include "upload/files/dir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "core/fd.h"
+
+#ifndef RENAME_NOREPLACE
+#define RENAME_NOREPLACE 1
+#endif
+
+static int open_dir(int at, const char *path, int flags)
+{
+	return fd_raise(openat(at, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags));
+}
+
+/* Whether a directory could not be made because it, or something, is there is told by the open
+ * that follows; only the last failure is worth saying. */
+static int make_parents(const char *path, mode_t mode)
+{
+	char part[PATH_MAX];
+	size_t length = strlen(path);
+	int err = 0;
+
+	if (length >= sizeof(part))
+		return -ENAMETOOLONG;
+	for (size_t i = 1; i <= length; i++) {
+		if (path[i] != '/' && path[i] != '\0')
+			continue;
+		memcpy(part, path, i);
+		part[i] = '\0';
+		err = mkdir(part, mode) ? -errno : 0;
+	}
+	return err;
+}
+
+int dir_make(const char *path, mode_t mode)
+{
+	int fd, err;
+
+	fd = open_dir(AT_FDCWD, path, 0);
+	if (fd != -ENOENT)
+		return fd;
+	err = make_parents(path, mode);
+	fd = open_dir(AT_FDCWD, path, 0);
+	return fd == -ENOENT && err ? err : fd;
+}
+
+static int make_private_at(int at, const char *name)
+{
+	struct stat st;
+	int fd, err;
+
+	if (mkdirat(at, name, 0700) && errno != EEXIST)
+		return -errno;
+	fd = open_dir(at, name, O_NOFOLLOW);
+	if (fd < 0) {
+		/* A link and a plain file are both "not a directory" to open(2). */
+		if (fd == -ENOTDIR && !fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) &&
+		    S_ISLNK(st.st_mode))
+			fd = -ELOOP;
+		return fd;
+	}
+	err = fstat(fd, &st) ? -errno : 0;
+	if (!err && st.st_uid != geteuid())
+		err = -EPERM;
+	if (!err && st.st_mode & 077)
+		err = -EACCES;
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
+}
+
+int dir_make_private(const char *parent, const char *name)
+{
+	int at = open_dir(AT_FDCWD, parent, 0), fd;
+
+	if (at < 0)
+		return at;
+	fd = make_private_at(at, name);
+	close(at);
+	return fd;
+}
+
+int dir_make_trusted(const char *path)
+{
+	int at = dir_make(path, 0700), fd = at;
+	struct stat st;
+	char name[16];
+
+	if (at < 0)
+		return at;
+	if (fstat(at, &st)) {
+		fd = -errno;
+	} else if (st.st_uid != geteuid() && st.st_uid != 0) {
+		fd = -EPERM;
+	} else if (st.st_mode & 022) {
+		snprintf(name, sizeof(name), "%u", geteuid());
+		fd = make_private_at(at, name);
+	}
+	if (fd != at)
+		close(at);
+	return fd;
+}
+
+int dir_rename_new(int dir, const char *from, const char *to)
+{
+	int err;
+
+	if (!syscall(SYS_renameat2, dir, from, dir, to, RENAME_NOREPLACE))
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS && errno != EPERM)
+		return -errno;
+
+	/* A file system or a kernel that lacks it: a link fails just as well where the name is
+	 * taken. */
+	if (linkat(dir, from, dir, to, 0))
+		err = -errno;
+	else
+		err = unlinkat(dir, from, 0) ? -errno : 0;
+	if (err != -EPERM && err != -EOPNOTSUPP && err != -ENOSYS)
+		return err;
+
+	/* No links either: then the look and the step are two, and a race is the best there is. */
+	if (!faccessat(dir, to, F_OK, AT_SYMLINK_NOFOLLOW))
+		return -EEXIST;
+	return renameat(dir, from, dir, to) ? -errno : 0;
+}

@@ -1,0 +1,48 @@
+/* Keeps a directory within bounds by removing its oldest profiles. */
+#include "upload/files/limit.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "upload/files/oldest.h"
+
+/* Returns how many went. One that another process removed first is as good. */
+static size_t remove_some(struct oldest *seen, int dir, uint64_t bound, int64_t oldest)
+{
+	size_t removed = 0;
+
+	for (size_t i = 0; i < seen->count; i++) {
+		const struct oldest_file *file = &seen->files[i];
+
+		if (seen->total <= bound && (file->future || file->seconds >= oldest))
+			continue;
+		if (unlinkat(dir, file->name, 0) && errno != ENOENT)
+			continue;
+		seen->total -= file->bytes;
+		removed++;
+	}
+	return removed;
+}
+
+int limit_directory(int dir, uint64_t max_bytes, uint64_t target_bytes, int64_t oldest,
+		    uint64_t *total)
+{
+	struct oldest *seen;
+	int err;
+
+	seen = calloc(1, sizeof(*seen));
+	if (!seen)
+		return -ENOMEM;
+	seen->end = NAME_PROFILE;
+	err = oldest_scan(seen, dir, NULL);
+	if (!err && seen->total > max_bytes)
+		max_bytes = target_bytes;
+	/* Until nothing more goes, or may be removed. */
+	while (!err && remove_some(seen, dir, max_bytes, oldest))
+		err = oldest_scan(seen, dir, NULL);
+	if (!err)
+		*total = seen->total;
+	free(seen);
+	return err;
+}

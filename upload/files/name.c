@@ -1,0 +1,137 @@
+/* The names that reports are given. */
+#include "upload/files/name.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "core/date.h"
+
+/* What of an executable's name is kept: 255 less "_", a pid, "_", a time, "-N" and the longest end. */
+#define EXECUTABLE_MAX 200
+
+void name_time(char out[NAME_TIME_SIZE], uint64_t ms)
+{
+	struct date d;
+
+	date_of_ms(&d, ms);
+	snprintf(out, NAME_TIME_SIZE, "%04u-%02u-%02uT%02u-%02u-%02uZ", d.year % 10000,
+		 d.month % 100, d.day % 100, d.hour, d.minute % 100, d.second % 100);
+}
+
+/* Whole characters alone, in UTF-8; and nothing that would lead into another directory or hide the
+ * file, whoever the name came from. */
+static void copy_executable(char out[EXECUTABLE_MAX + 1], const char *executable)
+{
+	size_t length = strnlen(executable, EXECUTABLE_MAX + 1);
+
+	if (length > EXECUTABLE_MAX)
+		for (length = EXECUTABLE_MAX; length && (executable[length] & 0xc0) == 0x80;)
+			length--;
+	memcpy(out, executable, length);
+	out[length] = '\0';
+	for (char *p = out; *p; p++)
+		if (*p == '/' || iscntrl((unsigned char)*p))
+			*p = '_';
+	if (out[0] == '.')
+		out[0] = '_';
+}
+
+void name_file(char out[NAME_FILE_SIZE], const struct report *report, const char *end,
+	       unsigned int try)
+{
+	char time[NAME_TIME_SIZE], again[12] = "", executable[EXECUTABLE_MAX + 1];
+
+	copy_executable(executable, report->executable);
+	name_time(time, report->end_ms);
+	if (try)
+		snprintf(again, sizeof(again), "-%u", try);
+	snprintf(out, NAME_FILE_SIZE, "%s_%d_%s%s%s", executable, (int)report->pid, time, again,
+		 end);
+}
+
+/* As the finalizer of splitmix64 does (Steele, Lea, Flood: Fast Splittable Pseudorandom Number
+ * Generators, 2014). */
+static uint64_t mix(uint64_t into, uint64_t value)
+{
+	into = (into ^ value) + 0x9e3779b97f4a7c15u;
+	into = (into ^ into >> 30) * 0xbf58476d1ce4e5b9u;
+	into = (into ^ into >> 27) * 0x94d049bb133111ebu;
+	return into ^ into >> 31;
+}
+
+/* Asked for anew each time: what was drawn once would be shared by forked children, and by all that
+ * wake up from one snapshot. The kernel's generator may itself be shared by those for a while, and
+ * have nothing to give early in a boot; clocks that count nanoseconds and the host's name help out. */
+uint32_t name_unique(void)
+{
+	static const clockid_t clocks[] = { CLOCK_REALTIME, CLOCK_BOOTTIME,
+					    CLOCK_THREAD_CPUTIME_ID };
+	uint64_t words[2 + 256 / 8] = { 0 }, mixed = (uint64_t)getpid();
+	struct timespec now;
+
+	if (getrandom(words, 2 * sizeof(words[0]), GRND_NONBLOCK) < 0)
+		words[0] = 0;
+	gethostname((char *)&words[2], sizeof(words) - 2 * sizeof(words[0]) - 1);
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		mixed = mix(mixed, words[i]);
+	for (size_t i = 0; i < sizeof(clocks) / sizeof(clocks[0]); i++)
+		if (!clock_read(clocks[i], &now))
+			mixed = mix(mixed, (uint64_t)now.tv_sec << 32 ^ (uint64_t)now.tv_nsec);
+	return (uint32_t)(mixed >> 32);
+}
+
+/* The digits of PATTERN's 'd's in TEXT as numbers in the order of the runs; every other
+ * character stands for itself. */
+static bool match_numbers(const char *text, const char *pattern, unsigned int *numbers)
+{
+	bool in_run = false;
+
+	for (; *pattern; pattern++, text++) {
+		if (*pattern != 'd') {
+			if (*text != *pattern)
+				return false;
+			in_run = false;
+			continue;
+		}
+		if (!isdigit((unsigned char)*text))
+			return false;
+		if (!in_run)
+			*numbers++ = 0;
+		numbers[-1] = numbers[-1] * 10 + (unsigned int)(*text - '0');
+		in_run = true;
+	}
+	return true;
+}
+
+bool name_parse(const char *name, const char *suffix, int64_t *seconds)
+{
+	static const char time[] = "_dddd-dd-ddTdd-dd-ddZ";
+	size_t length = strlen(name), end = length - strlen(suffix), digits;
+	unsigned int n[6];
+
+	if (length <= strlen(suffix) || strcmp(name + end, suffix) != 0)
+		return false;
+
+	/* "-N": only behind the Z of the time, whose own parts end in digits as well. */
+	for (digits = 0; digits < end && isdigit((unsigned char)name[end - 1 - digits]);)
+		digits++;
+	if (digits && digits + 2 <= end && name[end - 1 - digits] == '-' &&
+	    name[end - 2 - digits] == 'Z')
+		end -= digits + 1;
+
+	if (end < strlen(time) || !match_numbers(name + end - strlen(time), time, n))
+		return false;
+	end -= strlen(time);
+	for (digits = 0; digits < end && isdigit((unsigned char)name[end - 1 - digits]);)
+		digits++;
+	if (!digits || end - digits < 2 || name[end - 1 - digits] != '_')
+		return false; /* no pid, or no executable before it */
+
+	*seconds = date_seconds(&(struct date){ n[0], n[1], n[2], n[3], n[4], n[5] });
+	return true;
+}

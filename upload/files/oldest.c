@@ -1,0 +1,98 @@
+/* Looks through a directory for the oldest of our profiles. */
+#include "upload/files/oldest.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "core/fd.h"
+#include "upload/files/temporary.h"
+
+#define BLOCK 4096
+
+/* The clocks of the machines that share a directory differ by so much, or else one is wrong. */
+#define FUTURE_SECONDS 60
+
+uint64_t oldest_blocks(uint64_t length)
+{
+	return (length + BLOCK - 1) / BLOCK * BLOCK;
+}
+
+/* The order of age: profiles of one second by name, so that the order is one. */
+static bool older(const struct oldest_file *a, const struct oldest_file *b)
+{
+	if (a->future != b->future)
+		return a->future;
+	if (a->seconds != b->seconds)
+		return a->seconds < b->seconds;
+	return strcmp(a->name, b->name) < 0;
+}
+
+static void remember(struct oldest *out, const struct oldest_file *file)
+{
+	size_t at = out->count;
+
+	while (at && !older(&out->files[at - 1], file))
+		at--;
+	if (at == OLDEST_MAX)
+		return;
+	if (out->count < OLDEST_MAX)
+		out->count++;
+	memmove(&out->files[at + 1], &out->files[at],
+		(out->count - 1 - at) * sizeof(out->files[0]));
+	out->files[at] = *file;
+}
+
+static void look_at(struct oldest *out, int dir, const struct oldest_file *after, const char *name)
+{
+	struct oldest_file file;
+	struct stat st;
+
+	if (temporary_is(name))
+		temporary_sweep(dir, name);
+	if (strlen(name) >= sizeof(file.name) || !name_parse(name, out->end, &file.seconds))
+		return;
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode) ||
+	    st.st_uid != geteuid())
+		return;
+	if (st.st_mtime < file.seconds)
+		file.seconds = st.st_mtime;
+	file.future = file.seconds > out->now + FUTURE_SECONDS;
+	/* Not its length: a sparse file takes no room. */
+	file.bytes = (uint64_t)st.st_blocks * 512 + out->beside_bytes;
+	file.length = (uint64_t)st.st_size;
+	strcpy(file.name, name);
+	out->total += file.bytes;
+	if (!after || older(after, &file))
+		remember(out, &file);
+}
+
+int oldest_scan(struct oldest *out, int dir, const struct oldest_file *after)
+{
+	struct dirent *entry;
+	DIR *listing;
+	int fd;
+
+	out->total = 0;
+	out->count = 0;
+	out->now = (int64_t)(clock_realtime_ns() / 1000000000u);
+	/* A descriptor of its own: closedir() closes it, and readers do not share a position. */
+	fd = fd_raise(openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	if (fd < 0)
+		return fd;
+	listing = fdopendir(fd);
+	if (!listing) {
+		close(fd);
+		return -ENOMEM;
+	}
+	while ((entry = readdir(listing)))
+		if (!after || strcmp(entry->d_name, after->name) != 0)
+			look_at(out, dir, after, entry->d_name);
+	closedir(listing);
+	return 0;
+}

@@ -1,0 +1,29 @@
+/* Words that come from outside. */
+#include "upload/files/outside.h"
+
+#include <string.h>
+
+#define ALNUM "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+
+static const struct {
+	const char *characters;
+	size_t min, max;
+	const char *not_at_ends;
+} words[] = {
+	/* Without dots: "x.elb" would be a host that anybody can have at Amazon. */
+	[OUTSIDE_REGION] = { ALNUM "-_", 1, 63, "-_" },
+	[OUTSIDE_BUCKET] = { ALNUM "-_.", 1, 255, "." },
+	[OUTSIDE_ACCOUNT] = { ALNUM "-_", 1, 64, "" },
+	[OUTSIDE_ROLE] = { ALNUM "+=,.@-_", 1, 64, "." },
+	[OUTSIDE_MACHINE] = { ALNUM ":/-_.+=,@", 1, 512, "" },
+};
+
+bool outside_fits(enum outside word, const char *text)
+{
+	size_t length = strlen(text);
+
+	return length >= words[word].min && length <= words[word].max &&
+	       strspn(text, words[word].characters) == length &&
+	       !strchr(words[word].not_at_ends, text[0]) &&
+	       !strchr(words[word].not_at_ends, text[length - 1]) && !strstr(text, "..");
+}

@@ -1,0 +1,111 @@
+/* Where directories lie that are named by the settings: what their paths go by. */
+#include "upload/files/place.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "upload/files/dir.h"
+
+static struct {
+	uid_t user;      /* whose TMPDIR it is */
+	char *temporary; /* NULL: /tmp */
+	char *working;   /* NULL: not needed, or not to be had */
+} captured;
+
+static const char *find_temporary(char *const *environment)
+{
+	static const char name[] = "TMPDIR=";
+
+	for (; *environment; environment++)
+		if (!strncmp(*environment, name, strlen(name)) && (*environment)[strlen(name)])
+			return *environment + strlen(name);
+	return NULL;
+}
+
+static bool is_relative(const char *path)
+{
+	return path && path[0] != '/';
+}
+
+static int keep(char **out, const char *text)
+{
+	free(*out);
+	*out = text ? strdup(text) : NULL;
+	return text && !*out ? -ENOMEM : 0;
+}
+
+/* In a function of its own, so that only those who come here take a path's room on the stack. */
+static __attribute__((noinline)) int capture_working(void)
+{
+	char cwd[PATH_MAX];
+
+	return keep(&captured.working, getcwd(cwd, sizeof(cwd)));
+}
+
+int place_capture(const struct config *config, char *const *environment)
+{
+	int err = keep(&captured.temporary, find_temporary(environment));
+
+	captured.user = geteuid();
+	if (!err && (is_relative(config->local_dir) || is_relative(config->spool_dir)))
+		err = capture_working();
+	return err;
+}
+
+char *place_absolute(const char *path)
+{
+	char *joined;
+
+	if (path[0] == '/' || !captured.working)
+		return strdup(path);
+	return asprintf(&joined, "%s/%s", captured.working, path) < 0 ? NULL : joined;
+}
+
+static int open_below(const char *parent, char **path)
+{
+	if (asprintf(path, "%s/asprof-agent-%u", parent, geteuid()) < 0) {
+		*path = NULL;
+		return -ENOMEM;
+	}
+	return dir_make_private(parent, strrchr(*path, '/') + 1);
+}
+
+/* Root's TMPDIR may be nothing for the user that a service becomes. */
+int place_private(char **path)
+{
+	const char *parent = captured.temporary ? captured.temporary : "/tmp";
+	int fd = open_below(parent, path), second;
+	char *other;
+
+	if (fd >= 0 || !*path || geteuid() == captured.user ||
+	    !faccessat(AT_FDCWD, parent, W_OK | X_OK, AT_EACCESS))
+		return fd;
+	second = open_below("/tmp", &other);
+	if (second < 0) {
+		free(other);
+		return fd;
+	}
+	free(*path);
+	*path = other;
+	return second;
+}
+
+const char *place_why_not(int err)
+{
+	switch (err) {
+	case -ELOOP:
+		return "it is a symbolic link";
+	case -EPERM:
+		return "it belongs to another user";
+	case -EACCES:
+		return "other users have access to it, or this one has none (chmod 700 would mend "
+		       "the first)";
+	default:
+		return strerror(-err);
+	}
+}

@@ -1,0 +1,341 @@
+/* Sends HTTP requests with libcurl: the one place that knows it. */
+#include "upload/http/http_curl.h"
+
+#include <curl/curl.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "core/fd.h"
+#include "core/privileges.h"
+#include "upload/http/http_ca.h"
+#include "upload/http/url.h"
+
+/* Once an upload moves slower than this for so long it is given up and tried anew. */
+#define SLOW_BYTES_A_SECOND 512L
+#define SLOW_SECONDS        20L
+
+struct http_curl {
+	struct http http;
+	CURL *curl;
+	char *ca_file;
+	struct buf ca; /* while a request is under way */
+	const atomic_bool *stop;
+};
+
+static const struct {
+	CURLcode code;
+	int err;
+} codes[] = {
+	{ CURLE_COULDNT_RESOLVE_HOST, -EHOSTUNREACH },
+	{ CURLE_COULDNT_RESOLVE_PROXY, -EHOSTUNREACH },
+	{ CURLE_COULDNT_CONNECT, -ECONNREFUSED },
+	{ CURLE_OPERATION_TIMEDOUT, -ETIMEDOUT },
+	{ CURLE_ABORTED_BY_CALLBACK, -ECANCELED },
+	{ CURLE_PEER_FAILED_VERIFICATION, -EPROTO },
+	{ CURLE_SSL_CACERT_BADFILE, -EPROTO },
+	{ CURLE_SSL_CONNECT_ERROR, -EPROTO },
+	{ CURLE_SSL_ISSUER_ERROR, -EPROTO },
+	{ CURLE_OUT_OF_MEMORY, -ENOMEM },
+	{ CURLE_URL_MALFORMAT, -EINVAL },
+	{ CURLE_WRITE_ERROR, -EFBIG },
+};
+
+static int to_errno(CURLcode code)
+{
+	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
+		if (codes[i].code == code)
+			return codes[i].err;
+	return code == CURLE_OK ? 0 : -EIO;
+}
+
+/* The program counts on the lowest free descriptors, its stdio's among them. */
+static curl_socket_t open_socket(void *unused, curlsocktype purpose, struct curl_sockaddr *address)
+{
+	int fd;
+
+	(void)unused;
+	(void)purpose;
+	fd = fd_raise(socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol));
+	return fd < 0 ? CURL_SOCKET_BAD : fd;
+}
+
+/* A handle keeps one to be woken by, which it asks for under this name. Ours is linked in the place
+ * of the C library's, and seen by nobody else. */
+int eventfd(unsigned int count, int flags)
+{
+	int fd = fd_raise((int)syscall(SYS_eventfd2, count, flags));
+
+	if (fd < 0)
+		errno = -fd;
+	return fd < 0 ? -1 : fd;
+}
+
+static size_t take_body(char *data, size_t size, size_t count, void *arg)
+{
+	struct http_response *response = arg;
+
+	return buf_append(&response->body, data, size * count) ? 0 : size * count;
+}
+
+static bool header_value(const char *line, size_t length, const char *name, char *out, size_t size)
+{
+	size_t name_length = strlen(name), n = 0;
+
+	if (length <= name_length || strncasecmp(line, name, name_length) != 0 ||
+	    line[name_length] != ':')
+		return false;
+	line += name_length + 1;
+	length -= name_length + 1;
+	while (length && (*line == ' ' || *line == '\t')) {
+		line++;
+		length--;
+	}
+	while (n < length && n + 1 < size && line[n] != '\r' && line[n] != '\n') {
+		out[n] = line[n];
+		n++;
+	}
+	out[n] = '\0';
+	return true;
+}
+
+static size_t take_header(char *data, size_t size, size_t count, void *arg)
+{
+	struct http_response *response = arg;
+	size_t length = size * count;
+	char value[64];
+
+	if (header_value(data, length, "date", value, sizeof(value))) {
+		time_t date = curl_getdate(value, NULL);
+
+		response->date = date > 0 ? date : 0;
+	}
+	header_value(data, length, "x-amz-bucket-region", response->region,
+		     sizeof(response->region));
+	header_value(data, length, "x-amz-meta-sha256", response->sha256, sizeof(response->sha256));
+	header_value(data, length, "location", response->location, sizeof(response->location));
+	return length;
+}
+
+static int look_at_stop(void *arg, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
+{
+	const struct http_curl *self = arg;
+
+	(void)a;
+	(void)b;
+	(void)c;
+	(void)d;
+	return (self->stop && atomic_load(self->stop)) || privileges_follow(false);
+}
+
+/* curl would open the file itself, without close-on-exec. */
+static int set_ca(struct http_curl *self, const char *url, struct http_response *response)
+{
+	struct curl_blob blob = { .flags = CURL_BLOB_NOCOPY };
+	int err;
+
+	buf_reset(&self->ca);
+	if (strncasecmp(url, "https:", 6) != 0)
+		return 0;
+	err = http_ca_read(&self->ca, self->ca_file);
+	if (err) {
+		snprintf(response->problem, sizeof(response->problem),
+			 "no certificate authorities: %s: %s",
+			 self->ca_file ? self->ca_file
+				       : "none of the usual places has them (set AWS_CA_BUNDLE)",
+			 strerror(-err));
+		return err;
+	}
+	/* mbedTLS takes PEM only with its NUL. */
+	if (!buf_string(&self->ca))
+		return -ENOMEM;
+	blob.data = self->ca.data;
+	blob.len = self->ca.length;
+	curl_easy_setopt(self->curl, CURLOPT_CAINFO_BLOB, &blob);
+	return 0;
+}
+
+static bool has_header(const struct http_request *request, const char *name)
+{
+	for (size_t i = 0; i < request->header_count; i++)
+		if (!strcmp(request->headers[i].name, name))
+			return true;
+	return false;
+}
+
+static struct curl_slist *header_lines(const struct http_request *request, bool *failed)
+{
+	struct curl_slist *list = NULL, *more;
+	char *line;
+
+	/* Neither "100 Continue" nor a type that nobody asked for. */
+	list = curl_slist_append(NULL, "Expect:");
+	if (list && !has_header(request, "content-type")) {
+		more = curl_slist_append(list, "Content-Type:");
+		if (!more)
+			goto fail;
+		list = more;
+	}
+	for (size_t i = 0; list && i < request->header_count; i++) {
+		if (asprintf(&line, "%s: %s", request->headers[i].name, request->headers[i].value) <
+		    0)
+			goto fail;
+		more = curl_slist_append(list, line);
+		explicit_bzero(line, strlen(line));
+		free(line);
+		if (!more)
+			goto fail;
+		list = more;
+	}
+	*failed = !list;
+	return list;
+fail:
+	*failed = true;
+	return list;
+}
+
+static void free_lines(struct curl_slist *list)
+{
+	for (struct curl_slist *line = list; line; line = line->next)
+		explicit_bzero(line->data, strlen(line->data));
+	curl_slist_free_all(list);
+}
+
+static void set_request(struct http_curl *self, const struct http_request *request, const char *url)
+{
+	CURL *curl = self->curl;
+
+	curl_easy_setopt(curl, CURLOPT_URL, url);
+	curl_easy_setopt(curl, CURLOPT_PATH_AS_IS, 1L);
+	if (!strcmp(request->method, "HEAD"))
+		curl_easy_setopt(curl, CURLOPT_NOBODY, 1L); /* or it would wait for the body */
+	curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request->method);
+	curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+	/* Both are otherwise taken from the program's environment. */
+	curl_easy_setopt(curl, CURLOPT_PROXY, request->proxy ? request->proxy : "");
+	curl_easy_setopt(curl, CURLOPT_NOPROXY, "");
+	curl_easy_setopt(curl, CURLOPT_FORBID_REUSE, request->keep ? 0L : 1L);
+	if (request->body) {
+		curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE,
+				 (curl_off_t)request->body_length);
+		curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request->body);
+	}
+}
+
+static void set_bounds(struct http_curl *self, const struct http_request *request)
+{
+	CURL *curl = self->curl;
+
+	curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)request->connect_timeout_ms);
+	curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)request->timeout_ms);
+	curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, SLOW_BYTES_A_SECOND);
+	curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, SLOW_SECONDS);
+	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(curl, CURLOPT_TCP_KEEPALIVE, 1L);
+	curl_easy_setopt(curl, CURLOPT_MAXCONNECTS, 2L);
+	curl_easy_setopt(curl, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+	curl_easy_setopt(curl, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+	curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+	curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, look_at_stop);
+	curl_easy_setopt(curl, CURLOPT_XFERINFODATA, self);
+}
+
+static void set_response(struct http_curl *self, struct http_response *response, char *words)
+{
+	CURL *curl = self->curl;
+
+	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_body);
+	curl_easy_setopt(curl, CURLOPT_WRITEDATA, response);
+	curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, take_header);
+	curl_easy_setopt(curl, CURLOPT_HEADERDATA, response);
+	curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, words);
+}
+
+static int send_request(struct http *http, const struct http_request *request,
+			struct http_response *response)
+{
+	struct http_curl *self = (struct http_curl *)http;
+	char *url = strndup((const char *)request->url.data, request->url.length);
+	char words[CURL_ERROR_SIZE] = "";
+	struct curl_slist *lines;
+	struct url parsed;
+	curl_off_t length;
+	bool failed;
+	CURLcode code;
+	int err;
+
+	buf_reset(&response->body);
+	response->status = 0;
+	response->date = 0;
+	response->length = 0;
+	response->region[0] = response->sha256[0] = response->location[0] = '\0';
+	response->problem[0] = '\0';
+
+	curl_easy_reset(self->curl); /* keeps its connections */
+	lines = header_lines(request, &failed);
+	err = !url || failed ? -ENOMEM : url_parse(&parsed, url);
+	if (!err)
+		err = set_ca(self, url, response);
+	if (err)
+		goto out;
+	set_request(self, request, url);
+	set_bounds(self, request);
+	set_response(self, response, words);
+	curl_easy_setopt(self->curl, CURLOPT_HTTPHEADER, lines);
+
+	code = curl_easy_perform(self->curl);
+	curl_easy_getinfo(self->curl, CURLINFO_RESPONSE_CODE, &response->status);
+	if (!curl_easy_getinfo(self->curl, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length))
+		response->length = length > 0 ? length : 0;
+	err = to_errno(code);
+	if (err)
+		snprintf(response->problem, sizeof(response->problem), "%s",
+			 words[0] && !strpbrk(words, "@?#") ? words : curl_easy_strerror(code));
+out:
+	curl_easy_reset(self->curl);
+	free_lines(lines);
+	buf_free(&self->ca);
+	free(url);
+	return err;
+}
+
+static void close_curl(struct http *http)
+{
+	struct http_curl *self = (struct http_curl *)http;
+
+	if (self->curl)
+		curl_easy_cleanup(self->curl);
+	free(self->ca_file);
+	free(self);
+	curl_global_cleanup();
+}
+
+int http_curl_open(struct http **out, const char *ca_file, const atomic_bool *stop)
+{
+	struct http_curl *self;
+
+	if (curl_global_init(CURL_GLOBAL_DEFAULT))
+		return -ENOMEM;
+	self = calloc(1, sizeof(*self));
+	if (!self) {
+		curl_global_cleanup();
+		return -ENOMEM;
+	}
+	self->http.send = send_request;
+	self->http.close = close_curl;
+	self->stop = stop;
+	self->ca = (struct buf)BUF_INIT(HTTP_CA_MAX);
+	self->curl = curl_easy_init();
+	self->ca_file = ca_file ? strdup(ca_file) : NULL;
+	if (!self->curl || (ca_file && !self->ca_file)) {
+		close_curl(&self->http);
+		return -ENOMEM;
+	}
+	*out = &self->http;
+	return 0;
+}

@@ -1,0 +1,122 @@
+/* URLs: taken apart, and percent-encoded as S3's signatures want it. */
+#include "upload/http/url.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <string.h>
+
+/* Not <ctype.h>: that asks the program's locale. */
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static char to_lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+}
+
+static bool is_letter(char c)
+{
+	return to_lower(c) >= 'a' && to_lower(c) <= 'z';
+}
+
+static bool host_character(char c, bool ipv6)
+{
+	if (ipv6)
+		return is_digit(c) || (to_lower(c) >= 'a' && to_lower(c) <= 'f') || c == ':' ||
+		       c == '.';
+	return is_digit(c) || is_letter(c) || c == '-' || c == '.' || c == '_';
+}
+
+static int take_host(struct url *url, const char **text)
+{
+	const char *p = *text;
+	size_t length = 0;
+
+	url->ipv6 = *p == '[';
+	if (url->ipv6)
+		p++;
+	for (; host_character(*p, url->ipv6); p++) {
+		if (length + 1 == sizeof(url->host))
+			return -EINVAL;
+		url->host[length++] = to_lower(*p);
+	}
+	url->host[length] = '\0';
+	if (!length || (url->ipv6 && *p++ != ']'))
+		return -EINVAL;
+	*text = p;
+	return 0;
+}
+
+static int take_port(struct url *url, const char **text)
+{
+	const char *p = *text;
+
+	url->port = url->https ? 443 : 80;
+	url->port_written = *p == ':';
+	if (!url->port_written)
+		return 0;
+	p++;
+	if (!is_digit(*p))
+		return -EINVAL;
+	for (url->port = 0; is_digit(*p); p++) {
+		url->port = url->port * 10 + (unsigned int)(*p - '0');
+		if (url->port > 65535)
+			return -EINVAL;
+	}
+	*text = p;
+	return 0;
+}
+
+int url_parse(struct url *url, const char *text)
+{
+	memset(url, 0, sizeof(*url));
+	if (!strncasecmp(text, "https://", 8))
+		url->https = true;
+	else if (strncasecmp(text, "http://", 7) != 0)
+		return -EINVAL;
+	text += url->https ? 8 : 7;
+
+	if (take_host(url, &text) || take_port(url, &text))
+		return -EINVAL;
+	if (*text && !strchr("/?#", *text))
+		return -EINVAL;
+	for (url->path = text; *text; text++)
+		if ((unsigned char)*text <= ' ' || *text == 0x7f)
+			return -EINVAL;
+	return 0;
+}
+
+bool url_is_base(const char *text)
+{
+	struct url url;
+
+	return !url_parse(&url, text) && !strpbrk(url.path, "?#");
+}
+
+int url_encode(struct buf *out, const char *text, bool slash)
+{
+	int err = 0;
+
+	for (; *text && !err; text++) {
+		if (is_digit(*text) || is_letter(*text) || strchr("-._~", *text) ||
+		    (slash && *text == '/'))
+			err = buf_append(out, text, 1);
+		else
+			err = buf_printf(out, "%%%02X", (unsigned char)*text);
+	}
+	return err;
+}
+
+bool url_is_loopback(const struct url *url)
+{
+	struct in6_addr six;
+	struct in_addr four;
+
+	if (url->ipv6)
+		return inet_pton(AF_INET6, url->host, &six) == 1 && IN6_IS_ADDR_LOOPBACK(&six);
+	if (inet_pton(AF_INET, url->host, &four) == 1)
+		return ntohl(four.s_addr) >> 24 == 127;
+	return !strcmp(url->host, "localhost");
+}

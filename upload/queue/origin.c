@@ -1,0 +1,205 @@
+/* Whom a report is of: the machine, the container and the pod of the process that made it. */
+#include "upload/queue/origin.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "upload/aws/cgroup.h"
+#include "upload/files/file.h"
+
+/* More is left out of a note; it is of a file that the user named. */
+#define HOST_MAX (16u << 10)
+
+/* As the downward API is commonly given to a container; the first that is set counts. */
+static const struct {
+	const char *key;
+	const char *names[4];
+} kubernetes[] = {
+	{ "pod", { "POD_NAME", "MY_POD_NAME", "K8S_POD_NAME", "KUBERNETES_POD_NAME" } },
+	{ "namespace",
+	  { "POD_NAMESPACE", "MY_POD_NAMESPACE", "K8S_NAMESPACE", "KUBERNETES_NAMESPACE" } },
+	{ "node", { "NODE_NAME", "MY_NODE_NAME", "K8S_NODE_NAME", "KUBERNETES_NODE_NAME" } },
+};
+
+#define KEYS (sizeof(kubernetes) / sizeof(kubernetes[0]))
+
+static struct {
+	struct environment environment; /* what of it tells of the pod; set once */
+	pthread_mutex_t lock;           /* for the rest */
+	cJSON *host;                    /* NULL: not known, or too large */
+	char *machine;                  /* NULL: not known */
+} own = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static bool tells_of_pod(const char *entry)
+{
+	for (size_t i = 0; i < KEYS * 4; i++) {
+		const char *name = kubernetes[i / 4].names[i % 4];
+
+		if (!strncmp(entry, name, strlen(name)) && entry[strlen(name)] == '=')
+			return true;
+	}
+	return false;
+}
+
+int origin_capture(char *const *environment)
+{
+	char *found[KEYS * 4 + 1] = { NULL };
+
+	for (size_t n = 0; *environment && n < KEYS * 4; environment++)
+		if (tells_of_pod(*environment))
+			found[n++] = *environment;
+	environment_free(&own.environment);
+	return environment_copy(&own.environment, found);
+}
+
+static bool is_small(const cJSON *object)
+{
+	char *text = cJSON_PrintUnformatted(object);
+	bool small = text && strlen(text) <= HOST_MAX;
+
+	cJSON_free(text);
+	return small;
+}
+
+static char *machine_of(const struct host *host)
+{
+	struct buf name = BUF_INIT(4096);
+	char *out = NULL;
+
+	if (!host_machine(host, &name) && buf_string(&name))
+		out = strdup(buf_string(&name));
+	buf_free(&name);
+	return out;
+}
+
+void origin_found(const struct host *host)
+{
+	pthread_mutex_lock(&own.lock);
+	cJSON_Delete(own.host);
+	free(own.machine);
+	own.host =
+		host->object && is_small(host->object) ? cJSON_Duplicate(host->object, true) : NULL;
+	own.machine = host->kind == HOST_UNKNOWN ? NULL : machine_of(host);
+	pthread_mutex_unlock(&own.lock);
+}
+
+static void add_string(cJSON *object, const char *key, const char *value)
+{
+	if (value && value[0])
+		cJSON_AddStringToObject(object, key, value);
+}
+
+/* The kernel's boot, which tells two machines apart whatever they are called. */
+static void add_boot(cJSON *object)
+{
+	struct buf text = BUF_INIT(4096 + 1);
+
+	if (!file_read(&text, "/proc/sys/kernel/random/boot_id") && buf_string(&text)) {
+		text.data[strcspn((char *)text.data, "\n")] = '\0';
+		add_string(object, "boot", (char *)text.data);
+	}
+	buf_free(&text);
+}
+
+static void add_cgroup(cJSON *object)
+{
+	struct buf text = BUF_INIT(64 << 10);
+
+	if (!file_read(&text, "/proc/self/cgroup") && buf_string(&text))
+		add_string(object, "cgroup", cgroup_path((char *)text.data));
+	buf_free(&text);
+}
+
+static void add_kubernetes(cJSON *object, const struct environment *environment)
+{
+	const char *value;
+	cJSON *pod = NULL;
+
+	for (size_t i = 0; i < KEYS; i++) {
+		value = NULL;
+		for (size_t n = 0; n < 4 && !value; n++)
+			value = environment_get(environment, kubernetes[i].names[n]);
+		if (value && !pod)
+			pod = cJSON_AddObjectToObject(object, "kubernetes");
+		add_string(pod, kubernetes[i].key, value);
+	}
+}
+
+static cJSON *make(const struct environment *environment)
+{
+	cJSON *object = cJSON_CreateObject();
+	char name[256] = "";
+
+	if (!gethostname(name, sizeof(name) - 1))
+		add_string(object, "hostname", name);
+	add_boot(object);
+	add_cgroup(object);
+	if (environment->entries)
+		add_kubernetes(object, environment);
+	return object;
+}
+
+cJSON *origin_note(void)
+{
+	cJSON *object = make(&own.environment);
+
+	pthread_mutex_lock(&own.lock);
+	if (own.host)
+		cJSON_AddItemToObject(object, "host", cJSON_Duplicate(own.host, true));
+	add_string(object, "machine", own.machine);
+	pthread_mutex_unlock(&own.lock);
+	return object;
+}
+
+static const char *text_of(const cJSON *object, const char *key)
+{
+	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
+
+	return text ? text : "";
+}
+
+/* Whether what is known of HOST, this machine, is true of ORIGIN: a task is a container's, and an
+ * instance is the whole machine. */
+static bool is_here(const cJSON *origin, const struct host *host)
+{
+	cJSON *here = make(&(struct environment){ NULL });
+	const char *boot = text_of(here, "boot");
+	bool one = boot[0] && !strcmp(boot, text_of(origin, "boot")) &&
+		   (host->kind == HOST_EC2 ||
+		    !strcmp(text_of(here, "hostname"), text_of(origin, "hostname")));
+
+	cJSON_Delete(here);
+	return one;
+}
+
+cJSON *origin_of(const struct report *report, const struct environment *environment,
+		 const struct host *host)
+{
+	cJSON *object = report->origin ? cJSON_Parse(report->origin) : make(environment);
+
+	if (host->object && !cJSON_GetObjectItemCaseSensitive(object, "host") &&
+	    (!report->origin || is_here(object, host)))
+		cJSON_AddItemToObject(object, "host", cJSON_Duplicate(host->object, true));
+	return object;
+}
+
+int origin_machine(struct buf *out, const struct report *report, const struct host *host)
+{
+	static const struct host nobody = { .kind = HOST_UNKNOWN };
+	cJSON *origin;
+	int err;
+
+	if (!report->origin)
+		return host_machine(host, out);
+	origin = cJSON_Parse(report->origin);
+	if (text_of(origin, "machine")[0])
+		err = buf_append_string(out, text_of(origin, "machine"));
+	else
+		err = host_machine(is_here(origin, host) ? host : &nobody, out);
+	cJSON_Delete(origin);
+	return err;
+}

@@ -1,0 +1,274 @@
+/* Between the rotation and the reporters: one lane for each reporter. */
+#include "upload/queue/queue.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/clock.h"
+#include "core/log.h"
+#include "upload/files/name.h"
+#include "upload/queue/delivery.h"
+
+#define CLOSE_WAIT_NS 200000000ull
+
+/* The process is not waited for any longer than a drain takes: what is lost is said before. */
+#define SAY_NS 50000000ull
+
+struct queue {
+	struct reporter reporter;
+	const struct config *config;
+	struct lanes lanes;
+	const char *names[STORE_REPORTERS_MAX];
+	uint64_t last_second; /* in which a report ended */
+	uint32_t last_unique;
+	int spool_said; /* the failure that was said last; 0 after a success */
+	bool full_said; /* that the oldest go for room; false when nothing waits any more */
+	bool lost_said;
+};
+
+static void count_losses(const struct queue *queue, struct report_losses *out)
+{
+	*out = queue->lanes.losses;
+	for (size_t i = 0; i < queue->lanes.store_count; i++) {
+		const struct report_losses *losses = &queue->lanes.stores[i]->losses;
+
+		out->full += losses->full;
+		out->aged += losses->aged;
+		out->dropped_bytes += losses->dropped_bytes;
+		out->spooled_bytes += losses->spooled_bytes;
+	}
+}
+
+/* Two reports of one second, after a flush, must not be one object; nor those of two processes. */
+static uint32_t unique_in_second(struct queue *queue, uint64_t end_ms)
+{
+	if (end_ms / 1000 == queue->last_second)
+		return ++queue->last_unique;
+	queue->last_second = end_ms / 1000;
+	queue->last_unique = name_unique();
+	return queue->last_unique;
+}
+
+/* Those that take none long get it here and now. Returns the bits of the others. */
+static unsigned int deliver_now(struct queue *queue, const struct report *report)
+{
+	struct lanes *lanes = &queue->lanes;
+	unsigned int pending = 0;
+
+	for (size_t i = 0; i < lanes->count; i++) {
+		struct lane *lane = &lanes->lane[i];
+		int err = -EAGAIN;
+
+		if (!lane->reporter->cancel && !lane->busy) {
+			lane->busy = true;
+			pthread_mutex_unlock(&lanes->lock);
+			err = lane->reporter->deliver(lane->reporter, report);
+			pthread_mutex_lock(&lanes->lock);
+			lane->busy = false;
+		}
+		if (err)
+			pending |= lane->bit;
+	}
+	return pending;
+}
+
+/* What nobody will come to deliver. */
+static size_t count_forgotten(const struct queue *queue)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < queue->lanes.store_count; i++)
+		count += queue->lanes.stores[i]->waiting;
+	return count;
+}
+
+static void say_lost(struct queue *queue)
+{
+	size_t count = count_forgotten(queue);
+
+	if (!count || queue->lost_said)
+		return;
+	log_error("%zu report%s %s not delivered and %s lost%s", count, count == 1 ? "" : "s",
+		  count == 1 ? "was" : "were", count == 1 ? "is" : "are",
+		  queue->config->spool_dir ? "" : "; set " OPTION_PREFIX "SPOOL_DIR to keep them");
+	queue->lost_said = true;
+}
+
+/* Once for each time that too much waits. */
+static void say_full(struct queue *queue, uint64_t full_before)
+{
+	struct report_losses losses;
+
+	count_losses(queue, &losses);
+	if (losses.full == full_before) {
+		queue->full_said = queue->full_said && losses.spooled_bytes;
+		return;
+	}
+	if (!queue->full_said)
+		log_warn("%llu bytes of reports wait for their delivery, and there is room for no "
+			 "more: the oldest are dropped (" OPTION_PREFIX "SPOOL_MAX_BYTES)",
+			 (unsigned long long)losses.spooled_bytes);
+	queue->full_said = true;
+}
+
+static int put(struct queue *queue, const struct report *report, unsigned int pending)
+{
+	int err = -ENOENT;
+
+	for (size_t i = 0; err && i < queue->lanes.store_count; i++) {
+		struct store *store = queue->lanes.stores[i];
+
+		err = store->put(store, report, pending);
+		if (!store->lasts)
+			continue;
+		if (err && err != queue->spool_said)
+			log_error("the spool takes no report: %s; it is kept in memory",
+				  strerror(-err));
+		queue->spool_said = err;
+	}
+	if (err)
+		log_error("a report of %llu bytes is dropped: %s",
+			  (unsigned long long)report_length(report), strerror(-err));
+	return err;
+}
+
+static int deliver(struct reporter *reporter, const struct report *report)
+{
+	struct queue *queue = (struct queue *)reporter;
+	struct lanes *lanes = &queue->lanes;
+	struct report copy = *report;
+	unsigned int pending;
+	int err = 0;
+
+	pthread_mutex_lock(&lanes->lock);
+	copy.unique = unique_in_second(queue, report->end_ms);
+	count_losses(queue, &copy.losses);
+	copy.group = queue->config->profiling_group;
+	copy.tags = queue->config->tags ? queue->config->tags : "";
+	pending = deliver_now(queue, &copy);
+	if (pending)
+		err = put(queue, &copy, pending);
+	say_full(queue, copy.losses.full);
+	for (size_t i = 0; !err && i < lanes->count; i++) {
+		if (!(pending & lanes->lane[i].bit))
+			continue;
+		lanes->lane[i].empty = false;
+		lane_start(&lanes->lane[i]);
+	}
+	lanes_tell(lanes);
+	pthread_mutex_unlock(&lanes->lock);
+	return err;
+}
+
+static void drain(struct reporter *reporter, uint64_t deadline_ns)
+{
+	struct queue *queue = (struct queue *)reporter;
+	struct lanes *lanes = &queue->lanes;
+	uint64_t now = clock_monotonic_ns(), left = deadline_ns > now ? deadline_ns - now : 0;
+
+	deadline_ns -= left / 4 < SAY_NS ? left / 4 : SAY_NS;
+	pthread_mutex_lock(&lanes->lock);
+	lanes->draining = true;
+	for (size_t i = 0; i < lanes->count; i++) {
+		lanes->lane[i].next_ns = 0;
+		lanes->lane[i].tried = false;
+	}
+	lanes_tell(lanes);
+	while (!lanes_drained(lanes) && clock_monotonic_ns() < deadline_ns)
+		lanes_wait(lanes, deadline_ns);
+	lanes->draining = false;
+	say_lost(queue);
+	pthread_mutex_unlock(&lanes->lock);
+}
+
+static void free_queue(struct queue *queue)
+{
+	lanes_free(&queue->lanes);
+	free(queue);
+}
+
+static void close_queue(struct reporter *reporter)
+{
+	struct queue *queue = (struct queue *)reporter;
+	struct lanes *lanes = &queue->lanes;
+	uint64_t deadline_ns = clock_monotonic_ns() + CLOSE_WAIT_NS;
+	bool running;
+
+	pthread_mutex_lock(&lanes->lock);
+	say_lost(queue);
+	lanes->closing = true;
+	for (size_t i = 0; i < lanes->count; i++) {
+		struct reporter *to = lanes->lane[i].reporter;
+
+		if (to->cancel)
+			to->cancel(to);
+	}
+	lanes_tell(lanes);
+	while (lanes_running(lanes) && clock_monotonic_ns() < deadline_ns)
+		lanes_wait(lanes, deadline_ns);
+	running = lanes_running(lanes);
+	pthread_mutex_unlock(&lanes->lock);
+	if (running)
+		return; /* it still uses all of this */
+	for (size_t i = 0; i < lanes->count; i++)
+		lanes->lane[i].reporter->close(lanes->lane[i].reporter);
+	free_queue(queue);
+}
+
+static int open_stores(struct queue *queue)
+{
+	const struct config *config = queue->config;
+	struct lanes *lanes = &queue->lanes;
+	uint64_t max = config->spool_max_bytes;
+	int err;
+
+	if (config->spool_dir) {
+		err = store_spool_open(&lanes->stores[0], config->spool_dir, max, queue->names,
+				       (unsigned int)lanes->count);
+		if (!err)
+			lanes->store_count = 1;
+		else
+			log_error("no use of " OPTION_PREFIX "SPOOL_DIR %s: %s; reports are kept "
+				  "in memory",
+				  config->spool_dir,
+				  err == -EPERM ? "it belongs to another user" : strerror(-err));
+	}
+	err = store_memory_open(&lanes->stores[lanes->store_count], max);
+	if (!err)
+		lanes->store_count++;
+	return err;
+}
+
+int queue_open(struct reporter **out, struct reporter *const *reporters, size_t count,
+	       const struct config *config)
+{
+	struct queue *queue;
+	int err;
+
+	if (!count || count > STORE_REPORTERS_MAX)
+		return -EINVAL;
+	queue = calloc(1, sizeof(*queue));
+	if (!queue)
+		return -ENOMEM;
+	queue->reporter = (struct reporter){
+		.name = "queue", .deliver = deliver, .drain = drain, .close = close_queue
+	};
+	queue->config = config;
+	lanes_init(&queue->lanes);
+	for (size_t i = 0; i < count; i++) {
+		lanes_add(&queue->lanes, reporters[i]);
+		queue->names[i] =
+			reporters[i]->destination ? reporters[i]->destination : reporters[i]->name;
+	}
+	err = open_stores(queue);
+	if (err) {
+		free_queue(queue);
+		return err;
+	}
+	/* What an earlier process left there is delivered now. */
+	for (size_t i = 0; i < count && lanes_persist(&queue->lanes); i++)
+		lane_start(&queue->lanes.lane[i]);
+	*out = &queue->reporter;
+	return 0;
+}

@@ -1,0 +1,277 @@
+/* What is known of a report in a spool beyond its recording: the file NAME.spool.json. */
+#include "upload/queue/spool_note.h"
+
+#include <cjson/cJSON.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "core/fd.h"
+#include "upload/queue/origin.h"
+
+#define SUFFIX ".json"
+#define NOTE   ".spool" SUFFIX
+
+/* A note is there for a moment before its recording. */
+#define ALONE_MAX_SECONDS 60
+
+void spool_note_name(char out[NAME_FILE_SIZE + 1], const char *name)
+{
+	snprintf(out, NAME_FILE_SIZE + 1, "%.*s" SUFFIX, (int)strlen(name) - 4, name);
+}
+
+/* Numbers of a report, and what they are called. */
+#define NUMBER(name, field)                          \
+	{                                            \
+		name, offsetof(struct report, field) \
+	}
+static const struct {
+	const char *name;
+	size_t offset;
+} numbers[] = {
+	NUMBER("start", start_ms),
+	NUMBER("end", end_ms),
+	NUMBER("reporting_interval", interval_ms),
+	NUMBER("samples_taken", samples_taken),
+	NUMBER("samples_lost", samples_lost),
+	NUMBER("spooled_bytes", losses.spooled_bytes),
+	NUMBER("dropped_bytes", losses.dropped_bytes),
+	NUMBER("full", losses.full),
+	NUMBER("aged", losses.aged),
+	NUMBER("refused", losses.refused),
+};
+
+#define NUMBERS (sizeof(numbers) / sizeof(numbers[0]))
+
+/* It becomes a file's name, with more behind it. */
+static bool is_file_name(const char *text)
+{
+	return text[0] && text[0] != '.' && !strchr(text, '/');
+}
+
+/* It becomes a part of an object's, where a '/' is as good as any; but no store, nor what copies from
+ * it to a disk, is to be led upwards. */
+static bool is_object_name(const char *text)
+{
+	bool begins = true;
+
+	for (; *text; text++) {
+		if (begins && (*text == '.' || *text == '/'))
+			return false;
+		begins = *text == '/';
+	}
+	return true;
+}
+
+/* Fits, and is fit, to be read back. */
+static bool is_readable(const struct report *report)
+{
+	const char *group = report->group ? report->group : "";
+	const char *tags = report->tags ? report->tags : "";
+	const struct held *held = NULL;
+
+	return is_file_name(report->executable) && is_object_name(group) &&
+	       strlen(report->executable) < sizeof(held->executable) &&
+	       strlen(group) < sizeof(held->group) && strlen(tags) < sizeof(held->tags);
+}
+
+static void add_pending(cJSON *object, const struct held *held, const char *const *names,
+			unsigned int count)
+{
+	cJSON *pending = cJSON_AddArrayToObject(object, "pending");
+
+	for (unsigned int i = 0; i < count; i++)
+		if (held->pending & 1u << i)
+			cJSON_AddItemToArray(pending, cJSON_CreateString(names[i]));
+	for (const char *name = held->foreign; *name; name += strlen(name) + 1)
+		cJSON_AddItemToArray(pending, cJSON_CreateString(name));
+}
+
+int spool_note_write(struct buf *out, const struct held *held, const char *const *names,
+		     unsigned int count)
+{
+	const struct report *report = &held->report;
+	cJSON *object;
+	char *text;
+	int err;
+
+	if (!is_readable(report))
+		return -EINVAL;
+	object = cJSON_CreateObject();
+	for (size_t i = 0; i < NUMBERS; i++) {
+		uint64_t value;
+
+		memcpy(&value, (const char *)report + numbers[i].offset, sizeof(value));
+		cJSON_AddNumberToObject(object, numbers[i].name, (double)value);
+	}
+	cJSON_AddNumberToObject(object, "pid", (double)report->pid);
+	cJSON_AddNumberToObject(object, "unique", (double)report->unique);
+	cJSON_AddStringToObject(object, "executable", report->executable);
+	cJSON_AddStringToObject(object, "engine", report->engine ? report->engine : "");
+	cJSON_AddStringToObject(object, "engine_version",
+				report->engine_version ? report->engine_version : "");
+	cJSON_AddStringToObject(object, "group", report->group ? report->group : "");
+	cJSON_AddStringToObject(object, "tags", report->tags ? report->tags : "");
+	cJSON_AddItemToObject(object, "origin",
+			      report->origin ? cJSON_Parse(report->origin) : origin_note());
+	add_pending(object, held, names, count);
+	text = cJSON_PrintUnformatted(object);
+	err = text ? buf_append_string(out, text) : -ENOMEM;
+	cJSON_free(text);
+	cJSON_Delete(object);
+	return err;
+}
+
+static uint64_t number_of(const cJSON *object, const char *name)
+{
+	const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
+
+	/* 2^53 is where a double stops counting. */
+	if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0) || item->valuedouble > 9e15)
+		return 0;
+	return (uint64_t)item->valuedouble;
+}
+
+/* Texts of a report, where they are kept, and what they are called. */
+#define TEXT(field)                                                                        \
+	{                                                                                  \
+#field, offsetof(struct held, field), sizeof(((struct held *)NULL)->field) \
+	}
+static const struct {
+	const char *name;
+	size_t offset, size;
+} texts[] = {
+	TEXT(executable), TEXT(engine), TEXT(engine_version), TEXT(group), TEXT(tags),
+};
+
+static int take_texts(struct held *held, const cJSON *object)
+{
+	bool fit = true;
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		const char *text = cJSON_GetStringValue(
+			cJSON_GetObjectItemCaseSensitive(object, texts[i].name));
+
+		fit = snprintf((char *)held + texts[i].offset, texts[i].size, "%s",
+			       text ? text : "") < (int)texts[i].size &&
+		      fit;
+	}
+	held->report.executable = held->executable;
+	held->report.engine = held->engine;
+	held->report.engine_version = held->engine_version;
+	held->report.group = held->group[0] ? held->group : NULL;
+	held->report.tags = held->tags;
+	return fit && is_readable(&held->report) ? 0 : -EBADMSG;
+}
+
+static int take_pending(struct held *held, const cJSON *pending, const char *const *names,
+			unsigned int count)
+{
+	size_t used = 0, length;
+	const cJSON *name;
+
+	held->pending = 0;
+	memset(held->foreign, 0, sizeof(held->foreign));
+	cJSON_ArrayForEach(name, pending)
+	{
+		const char *text = cJSON_GetStringValue(name);
+		unsigned int i = 0;
+
+		while (text && i < count && strcmp(names[i], text) != 0)
+			i++;
+		if (!text || !text[0])
+			return -EBADMSG;
+		held->pending |= 1u << i;
+		if (i < count)
+			continue;
+		length = strlen(text) + 1;
+		if (length >= sizeof(held->foreign) - used)
+			return -EBADMSG;
+		memcpy(held->foreign + used, text, length);
+		used += length;
+	}
+	return 0;
+}
+
+/* Its machine becomes a part of an object's name too. */
+static int take_origin(struct held *held, const cJSON *object)
+{
+	const cJSON *origin = cJSON_GetObjectItemCaseSensitive(object, "origin");
+	const cJSON *machine = cJSON_GetObjectItemCaseSensitive(origin, "machine");
+
+	if (!cJSON_IsObject(origin) ||
+	    (cJSON_IsString(machine) && !is_file_name(machine->valuestring)))
+		return -EBADMSG;
+	held->origin = cJSON_PrintUnformatted(origin);
+	held->report.origin = held->origin;
+	return held->origin ? 0 : -ENOMEM;
+}
+
+int spool_note_read(struct held *held, const char *text, size_t length, const char *const *names,
+		    unsigned int count)
+{
+	cJSON *object = cJSON_ParseWithLength(text, length);
+	const cJSON *pending = cJSON_GetObjectItemCaseSensitive(object, "pending");
+	int err;
+
+	memset(held, 0, sizeof(*held));
+	for (size_t i = 0; i < NUMBERS; i++) {
+		uint64_t value = number_of(object, numbers[i].name);
+
+		memcpy((char *)&held->report + numbers[i].offset, &value, sizeof(value));
+	}
+	held->report.pid = (pid_t)(number_of(object, "pid") & 0x7fffffff);
+	held->report.unique = (uint32_t)number_of(object, "unique");
+	err = cJSON_IsArray(pending) ? take_pending(held, pending, names, count) : -EBADMSG;
+	if (!err)
+		err = take_texts(held, object);
+	if (!err)
+		err = take_origin(held, object);
+	cJSON_Delete(object);
+	return err;
+}
+
+bool spool_note_trusts(const struct stat *file)
+{
+	return S_ISREG(file->st_mode) && file->st_uid == geteuid() && file->st_nlink == 1;
+}
+
+static void sweep_one(int dir, const char *note)
+{
+	size_t length = strlen(note);
+	char recording[NAME_FILE_SIZE];
+	struct stat st;
+	int64_t ignored;
+
+	if (length < strlen(NOTE) || length >= sizeof(recording) ||
+	    strcmp(note + length - strlen(NOTE), NOTE) != 0)
+		return;
+	snprintf(recording, sizeof(recording), "%.*s.jfr", (int)(length - strlen(SUFFIX)), note);
+	if (!name_parse(recording, NAME_SPOOLED, &ignored) ||
+	    fstatat(dir, note, &st, AT_SYMLINK_NOFOLLOW) || !spool_note_trusts(&st) ||
+	    (int64_t)(clock_realtime_ns() / 1000000000u) - st.st_mtime < ALONE_MAX_SECONDS)
+		return;
+	if (faccessat(dir, recording, F_OK, AT_SYMLINK_NOFOLLOW) && errno == ENOENT)
+		unlinkat(dir, note, 0);
+}
+
+void spool_note_sweep(int dir)
+{
+	int fd = fd_raise(openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	DIR *listing = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+
+	while (listing && (entry = readdir(listing)))
+		sweep_one(dir, entry->d_name);
+	if (listing)
+		closedir(listing);
+	else if (fd >= 0)
+		close(fd);
+}

@@ -1,0 +1,32 @@
+/* What is known of a report in a spool beyond its recording: the file NAME.spool.json. */
+#ifndef UPLOAD_QUEUE_SPOOL_NOTE_H
+#define UPLOAD_QUEUE_SPOOL_NOTE_H
+
+#include <stdbool.h>
+#include <sys/stat.h>
+
+#include "core/buf.h"
+#include "upload/queue/store.h"
+
+/* What the note of the recording NAME, "….spool.jfr", is called. */
+void spool_note_name(char out[NAME_FILE_SIZE + 1], const char *name);
+
+/* Append HELD's report, those of NAMES whose bits are pending, and whom it is of (this process, where
+ * HELD does not say), as JSON without secrets. Returns 0 or -errno: -EINVAL where it could not be read
+ * back. */
+int spool_note_write(struct buf *out, const struct held *held, const char *const *names,
+		     unsigned int count);
+
+/* Read it back into HELD, the parts apart; the report's strings are HELD's. A name that is not among
+ * NAMES sets the bit COUNT: another process has such a reporter. What becomes a part of a file's or
+ * an object's name must be fit for that. Returns 0 (free HELD's origin), or -EBADMSG. */
+int spool_note_read(struct held *held, const char *text, size_t length, const char *const *names,
+		    unsigned int count);
+
+/* True for a plain file of this user's own that has no other name: nobody else has put it there. */
+bool spool_note_trusts(const struct stat *file);
+
+/* Remove the notes in DIR whose recording is gone: a process was killed between the two. */
+void spool_note_sweep(int dir);
+
+#endif

@@ -1,0 +1,223 @@
+/* Reports that wait in memory: one after another in an unnamed file, whose front is given back
+ * as they go. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "core/fd.h"
+#include "upload/queue/store.h"
+
+/* (Not a struct held: that has room for the strings of any program's report.) */
+struct item {
+	struct item *next; /* younger */
+	struct report report;
+	char executable[NAME_FILE_SIZE], engine[32], engine_version[64];
+	unsigned int pending;
+	uint64_t id;
+	off_t offset;
+	uint64_t length;
+	unsigned int readers; /* not to be dropped while there are any */
+};
+
+struct memory {
+	struct store store;
+	int fd; /* -1: not yet needed */
+	off_t end;
+	uint64_t max_bytes;
+	uint64_t serial;
+	struct item *first;
+};
+
+/* Reports lie on pages of their own, as a hole leaves the pages that it covers in part. */
+static off_t whole_pages(off_t bytes)
+{
+	off_t page = sysconf(_SC_PAGESIZE);
+
+	return (bytes + page - 1) / page * page;
+}
+
+static void give_back(const struct memory *memory, off_t offset, uint64_t length)
+{
+	fallocate(memory->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset,
+		  whole_pages((off_t)length));
+}
+
+static void forget(struct memory *memory, struct item **link)
+{
+	struct item *item = *link;
+
+	*link = item->next;
+	memory->store.losses.spooled_bytes -= item->length;
+	memory->store.waiting--;
+	give_back(memory, item->offset, item->length);
+	free(item);
+	if (!memory->first && !ftruncate(memory->fd, 0))
+		memory->end = 0;
+}
+
+static void make_room(struct memory *memory, uint64_t length)
+{
+	struct item **link = &memory->first;
+	struct report_losses *losses = &memory->store.losses;
+
+	while (*link && losses->spooled_bytes + length > memory->max_bytes) {
+		if ((*link)->readers) {
+			link = &(*link)->next;
+			continue;
+		}
+		losses->full++;
+		losses->dropped_bytes += (*link)->length;
+		forget(memory, link);
+	}
+}
+
+static void copy_report(struct item *item, const struct report *report)
+{
+	item->report = *report;
+	item->report.part_count = 1;
+	snprintf(item->executable, sizeof(item->executable), "%s", report->executable);
+	snprintf(item->engine, sizeof(item->engine), "%s", report->engine ? report->engine : "");
+	snprintf(item->engine_version, sizeof(item->engine_version), "%s",
+		 report->engine_version ? report->engine_version : "");
+}
+
+/* Write REPORT behind all others; where that fails nothing of it is left. */
+static int write_at_end(struct memory *memory, const struct report *report, struct item *item)
+{
+	off_t start = whole_pages(memory->end);
+	int err;
+
+	if (memory->fd < 0)
+		memory->fd = fd_raise(memfd_create("asprof-upload", MFD_CLOEXEC));
+	if (memory->fd < 0)
+		return memory->fd;
+	if (lseek(memory->fd, start, SEEK_SET) < 0)
+		return -errno;
+	item->offset = start;
+	item->length = report_length(report);
+	err = report_write(report, memory->fd);
+	if (err)
+		give_back(memory, start, item->length);
+	else
+		memory->end = start + (off_t)item->length;
+	return err;
+}
+
+static int append(struct memory *memory, const struct report *report, unsigned int pending)
+{
+	struct item *item = calloc(1, sizeof(*item)), **link;
+	int err;
+
+	if (!item)
+		return -ENOMEM;
+	err = write_at_end(memory, report, item);
+	if (err) {
+		free(item);
+		return err;
+	}
+	copy_report(item, report);
+	item->pending = pending;
+	item->id = ++memory->serial;
+	memory->store.losses.spooled_bytes += item->length;
+	memory->store.waiting++;
+	for (link = &memory->first; *link; link = &(*link)->next)
+		;
+	*link = item;
+	return 0;
+}
+
+static int put(struct store *store, const struct report *report, unsigned int pending)
+{
+	struct memory *memory = (struct memory *)store;
+	uint64_t length = report_length(report);
+	int err = -EFBIG;
+
+	if (length <= memory->max_bytes) {
+		make_room(memory, length);
+		err = append(memory, report, pending);
+	}
+	if (err) {
+		store->losses.full++;
+		store->losses.dropped_bytes += length;
+	}
+	return err;
+}
+
+static void lend(struct memory *memory, struct item *item, struct held *out)
+{
+	item->readers++;
+	out->report = item->report;
+	out->report.parts[0] = (struct report_part){ .fd = memory->fd,
+						     .offset = item->offset,
+						     .length = item->length };
+	strcpy(out->executable, item->executable);
+	strcpy(out->engine, item->engine);
+	strcpy(out->engine_version, item->engine_version);
+	out->report.executable = out->executable;
+	out->report.engine = out->engine;
+	out->report.engine_version = out->engine_version;
+	out->pending = item->pending;
+	out->id = item->id;
+	out->store = &memory->store;
+}
+
+static int take(struct store *store, unsigned int bit, struct held *out)
+{
+	struct memory *memory = (struct memory *)store;
+
+	for (struct item *item = memory->first; item; item = item->next) {
+		if (!(item->pending & bit))
+			continue;
+		lend(memory, item, out);
+		return 0;
+	}
+	return -ENOENT;
+}
+
+static void settle(struct store *store, struct held *held, unsigned int done)
+{
+	struct memory *memory = (struct memory *)store;
+
+	for (struct item **link = &memory->first; *link; link = &(*link)->next) {
+		struct item *item = *link;
+
+		if (item->id != held->id)
+			continue;
+		item->readers--;
+		item->pending &= ~done;
+		if (!item->pending && !item->readers)
+			forget(memory, link);
+		return;
+	}
+}
+
+static void close_memory(struct store *store)
+{
+	struct memory *memory = (struct memory *)store;
+
+	while (memory->first)
+		forget(memory, &memory->first);
+	if (memory->fd >= 0)
+		close(memory->fd);
+	free(memory);
+}
+
+int store_memory_open(struct store **out, uint64_t max_bytes)
+{
+	struct memory *memory = calloc(1, sizeof(*memory));
+
+	if (!memory)
+		return -ENOMEM;
+	memory->fd = -1;
+	memory->max_bytes = max_bytes;
+	memory->store.put = put;
+	memory->store.take = take;
+	memory->store.settle = settle;
+	memory->store.close = close_memory;
+	*out = &memory->store;
+	return 0;
+}

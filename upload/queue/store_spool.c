@@ -1,0 +1,472 @@
+/* Reports that wait as files in a directory, for this process or any other. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "core/fd.h"
+#include "core/log.h"
+#include "core/options.h"
+#include "upload/files/dir.h"
+#include "upload/files/place.h"
+#include "upload/files/temporary.h"
+#include "upload/queue/spool_note.h"
+
+/* Others add too, so what the directory holds is looked up this often. */
+#define LOOK_INTERVAL_NS 30000000000u
+#define NOTE_MAX         (64u << 10)
+#define TRIES_MAX        1000
+
+struct spool {
+	struct store store;
+	char *path;
+	int dir;           /* -1: it cannot be used any more */
+	uid_t uid;         /* whose it is */
+	uint64_t changes;  /* of the user, so far */
+	uint64_t rests_ns; /* nothing is taken before */
+	uint64_t max_bytes;
+	const char *const *names;
+	unsigned int count;
+	uint64_t looked_ns; /* 0: never */
+	struct oldest seen;
+};
+
+static int write_note(const struct spool *spool, const struct held *held,
+		      char temporary[NAME_FILE_SIZE])
+{
+	struct buf text = BUF_INIT(NOTE_MAX);
+	int fd, err;
+
+	fd = temporary_create(spool->dir, 0600, temporary);
+	if (fd < 0)
+		return fd;
+	err = spool_note_write(&text, held, spool->names, spool->count);
+	if (!err)
+		err = fd_write(fd, text.data, text.length, -1);
+	buf_free(&text);
+	return temporary_close(spool->dir, temporary, fd, err);
+}
+
+static int write_recording(const struct spool *spool, const struct report *report,
+			   char temporary[NAME_FILE_SIZE])
+{
+	int fd = temporary_create(spool->dir, 0600, temporary);
+
+	if (fd < 0)
+		return fd;
+	return temporary_close(spool->dir, temporary, fd, report_write(report, fd));
+}
+
+/* The note takes the name first: a recording that is there has its note. */
+static int name_both(const struct spool *spool, const struct report *report, const char *note,
+		     const char *recording)
+{
+	char name[NAME_FILE_SIZE], json[NAME_FILE_SIZE + 1];
+	int err = -EEXIST;
+
+	for (unsigned int try = 0; err == -EEXIST && try < TRIES_MAX; try++) {
+		name_file(name, report, NAME_SPOOLED, try);
+		spool_note_name(json, name);
+		err = dir_rename_new(spool->dir, note, json);
+	}
+	if (!err) {
+		err = dir_rename_new(spool->dir, recording, name);
+		if (err)
+			unlinkat(spool->dir, json, 0);
+	}
+	return err;
+}
+
+/* Open NAME for reading, if nobody else can have put it there. Returns its descriptor, or -errno. */
+static int open_file(int dir, const char *name, struct stat *st)
+{
+	int fd = fd_raise(openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+	int err;
+
+	if (fd < 0)
+		return fd;
+	err = fstat(fd, st) ? -errno : spool_note_trusts(st) ? 0 : -EPERM;
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
+}
+
+/* Lock NAME for delivery. Returns its descriptor, or -errno: -EWOULDBLOCK when somebody else
+ * has it, -ENOENT when somebody has delivered it meanwhile. */
+static int lock_file(int dir, const char *name)
+{
+	struct stat st;
+	int fd = open_file(dir, name, &st), err = 0;
+
+	if (fd < 0)
+		return fd;
+	if (flock(fd, LOCK_EX | LOCK_NB) || fstat(fd, &st))
+		err = -errno;
+	else if (!st.st_nlink)
+		err = -ENOENT;
+	if (err)
+		close(fd);
+	return err ? err : fd;
+}
+
+/* Said outright: a forked child may hold the descriptor as well. */
+static void unlock_file(int fd)
+{
+	flock(fd, LOCK_UN);
+	close(fd);
+}
+
+/* 0 or -errno, the recording being there still. */
+static int remove_both(const struct spool *spool, const char *name)
+{
+	char json[NAME_FILE_SIZE + 1];
+
+	spool_note_name(json, name);
+	if (unlinkat(spool->dir, name, 0) && errno != ENOENT)
+		return -errno;
+	unlinkat(spool->dir, json, 0);
+	return 0;
+}
+
+/* What is older than OLDEST (seconds since 1970), and the oldest while there is more than TARGET.
+ * Returns how many went; what is being delivered stays. */
+static size_t drop_some(struct spool *spool, uint64_t target, int64_t oldest)
+{
+	struct report_losses *losses = &spool->store.losses;
+	size_t dropped = 0;
+
+	for (size_t i = 0; i < spool->seen.count; i++) {
+		const struct oldest_file *file = &spool->seen.files[i];
+		bool aged = !file->future && file->seconds < oldest, gone;
+		int fd;
+
+		if (spool->seen.total <= target && !aged)
+			continue;
+		fd = lock_file(spool->dir, file->name);
+		if (fd < 0)
+			continue;
+		gone = !remove_both(spool, file->name);
+		unlock_file(fd);
+		if (!gone)
+			continue;
+		spool->seen.total -= file->bytes;
+		*(aged ? &losses->aged : &losses->full) += 1;
+		losses->dropped_bytes += file->length;
+		dropped++;
+	}
+	return dropped;
+}
+
+static void keep_limits(struct spool *spool, uint64_t more, bool at_once)
+{
+	uint64_t now = clock_monotonic_ns(), max = spool->max_bytes;
+	uint64_t *held = &spool->store.losses.spooled_bytes;
+	int64_t oldest =
+		(int64_t)(clock_realtime_ns() / 1000000000u) - (int64_t)(STORE_AGE_MAX_MS / 1000);
+
+	if (!at_once && spool->looked_ns && now - spool->looked_ns < LOOK_INTERVAL_NS &&
+	    *held + more <= max)
+		return;
+	do {
+		if (oldest_scan(&spool->seen, spool->dir, NULL))
+			return;
+		*held = spool->seen.total;
+	} while (drop_some(spool, max - more, oldest));
+	spool->looked_ns = now;
+}
+
+static int try_writing(int dir)
+{
+	char name[NAME_FILE_SIZE];
+	int fd = temporary_create(dir, 0600, name);
+
+	if (fd < 0)
+		return fd;
+	temporary_close(dir, name, fd, -ECANCELED);
+	return 0;
+}
+
+/* Returns a descriptor to a directory that can be written to, or -errno. */
+static int usable(int dir)
+{
+	int err = dir < 0 ? dir : try_writing(dir);
+
+	if (err && dir >= 0)
+		close(dir);
+	return err ? err : dir;
+}
+
+static void forget_dir(struct spool *spool)
+{
+	if (spool->dir >= 0)
+		close(spool->dir);
+	spool->dir = -1;
+	spool->looked_ns = 0;
+	spool->store.losses.spooled_bytes = 0;
+}
+
+/* The process has become another user's, who cannot reach what was its spool. */
+static void change_user(struct spool *spool)
+{
+	char *own = NULL;
+	int err;
+
+	forget_dir(spool);
+	spool->changes++;
+	spool->uid = geteuid();
+	spool->dir = usable(dir_make_trusted(spool->path));
+	err = spool->dir;
+	if (err < 0)
+		spool->dir = usable(place_private(&own));
+	if (err < 0)
+		log_warn("user %u cannot write in " OPTION_PREFIX "SPOOL_DIR %s: %s; reports wait "
+			 "in %s instead (let that user own the first)",
+			 spool->uid, spool->path, strerror(-err), spool->dir < 0 ? "memory" : own);
+	free(own);
+}
+
+/* The directory was removed; somebody cleaning up does not mean to end it all. */
+static int make_again(struct spool *spool)
+{
+	int dir = usable(dir_make_trusted(spool->path));
+
+	if (dir < 0)
+		return dir;
+	forget_dir(spool);
+	spool->changes++;
+	spool->dir = dir;
+	return 0;
+}
+
+/* Before each use: whether there is a directory of the user's that the process is of now. */
+static bool is_ready(struct spool *spool)
+{
+	if (geteuid() != spool->uid)
+		change_user(spool);
+	return spool->dir >= 0;
+}
+
+static int write_both(struct spool *spool, const struct held *held)
+{
+	char note[NAME_FILE_SIZE], recording[NAME_FILE_SIZE];
+	int err;
+
+	err = write_note(spool, held, note);
+	if (err)
+		return err;
+	err = write_recording(spool, &held->report, recording);
+	if (!err) {
+		err = name_both(spool, &held->report, note, recording);
+		if (err)
+			unlinkat(spool->dir, recording, 0);
+	}
+	if (err)
+		unlinkat(spool->dir, note, 0);
+	return err;
+}
+
+static int put(struct store *store, const struct report *report, unsigned int pending)
+{
+	struct spool *spool = (struct spool *)store;
+	struct held *held;
+	uint64_t bytes = oldest_blocks(report_length(report)) + spool->seen.beside_bytes;
+	int err;
+
+	if (!is_ready(spool))
+		return -EACCES;
+	if (bytes > spool->max_bytes)
+		return -EFBIG;
+	held = calloc(1, sizeof(*held));
+	if (!held)
+		return -ENOMEM;
+	held->report = *report;
+	held->pending = pending;
+	keep_limits(spool, bytes, false);
+	err = write_both(spool, held);
+	if (err == -ENOENT && !make_again(spool))
+		err = write_both(spool, held);
+	if (err == -ENOSPC || err == -EDQUOT) {
+		keep_limits(spool, bytes, true);
+		err = write_both(spool, held);
+	}
+	if (!err)
+		store->losses.spooled_bytes += bytes;
+	free(held);
+	return err;
+}
+
+static int read_note(const struct spool *spool, const char *name, struct held *out)
+{
+	struct buf text = BUF_INIT(NOTE_MAX);
+	char json[NAME_FILE_SIZE + 1];
+	struct stat st;
+	int fd, err;
+
+	spool_note_name(json, name);
+	fd = open_file(spool->dir, json, &st);
+	if (fd < 0)
+		return fd;
+	err = st.st_size > NOTE_MAX ? -EBADMSG : buf_reserve(&text, (size_t)st.st_size);
+	if (!err)
+		err = fd_read(fd, text.data, (size_t)st.st_size, 0);
+	if (!err)
+		err = spool_note_read(out, (const char *)text.data, (size_t)st.st_size,
+				      spool->names, spool->count);
+	buf_free(&text);
+	close(fd);
+	return err;
+}
+
+static void release(struct held *held)
+{
+	free(held->origin);
+	held->origin = NULL;
+	held->report.origin = NULL;
+}
+
+static int take_file(struct spool *spool, const struct oldest_file *file, unsigned int bit,
+		     struct held *out)
+{
+	int fd = lock_file(spool->dir, file->name), err;
+	struct stat st;
+
+	if (fd < 0)
+		return fd;
+	memset(out, 0, sizeof(*out));
+	err = read_note(spool, file->name, out);
+	if (!err && fstat(fd, &st))
+		err = -errno;
+	if (!err && !(out->pending & bit))
+		err = -ENOENT;
+	if (err) {
+		release(out);
+		unlock_file(fd);
+		return err;
+	}
+	out->store = &spool->store;
+	out->file = *file;
+	out->id = spool->changes;
+	out->report.part_count = 1;
+	out->report.parts[0] = (struct report_part){ .fd = fd, .length = (uint64_t)st.st_size };
+	return 0;
+}
+
+/* Those that cannot be taken now are passed over. */
+static int take(struct store *store, unsigned int bit, struct held *out)
+{
+	struct spool *spool = (struct spool *)store;
+	struct oldest_file after;
+	int err;
+
+	if (!is_ready(spool) || clock_monotonic_ns() < spool->rests_ns)
+		return -ENOENT;
+	err = oldest_scan(&spool->seen, spool->dir, NULL);
+	while (!err && spool->seen.count) {
+		for (size_t i = 0; i < spool->seen.count; i++)
+			if (!take_file(spool, &spool->seen.files[i], bit, out))
+				return 0;
+		after = spool->seen.files[spool->seen.count - 1];
+		err = oldest_scan(&spool->seen, spool->dir, &after);
+	}
+	return err ? err : -ENOENT;
+}
+
+static int settle_rest(struct spool *spool, const struct held *held)
+{
+	char json[NAME_FILE_SIZE + 1], temporary[NAME_FILE_SIZE];
+	int err = write_note(spool, held, temporary);
+
+	if (err)
+		return err;
+	spool_note_name(json, held->file.name);
+	if (!renameat(spool->dir, temporary, spool->dir, json))
+		return 0;
+	err = -errno;
+	unlinkat(spool->dir, temporary, 0);
+	return err;
+}
+
+/* One that cannot be marked as delivered would be delivered again and again. A full disk passes, and
+ * to send it again once in a while does no harm; else there is no use of the spool any more. */
+static void after_failure(struct spool *spool, int err)
+{
+	if (err == -ENOSPC || err == -EDQUOT || err == -ENOMEM) {
+		spool->rests_ns = clock_monotonic_ns() + LOOK_INTERVAL_NS;
+		return;
+	}
+	if (geteuid() == spool->uid)
+		log_error("the spool %s is not used any more: what was delivered cannot be "
+			  "removed: %s",
+			  spool->path, strerror(-err));
+	forget_dir(spool);
+}
+
+static void settle(struct store *store, struct held *held, unsigned int done)
+{
+	struct spool *spool = (struct spool *)store;
+	unsigned int left = held->pending & ~done;
+	bool ours = spool->dir >= 0 && held->id == spool->changes;
+	int err = 0;
+
+	if (ours && !left) {
+		err = remove_both(spool, held->file.name);
+		if (!err && store->losses.spooled_bytes >= held->file.bytes)
+			store->losses.spooled_bytes -= held->file.bytes;
+	} else if (ours && left != held->pending) {
+		held->pending = left;
+		err = settle_rest(spool, held);
+	}
+	unlock_file(held->report.parts[0].fd);
+	release(held);
+	if (err)
+		after_failure(spool, err);
+}
+
+static void close_spool(struct store *store)
+{
+	struct spool *spool = (struct spool *)store;
+
+	if (spool->dir >= 0)
+		close(spool->dir);
+	free(spool->path);
+	free(spool);
+}
+
+int store_spool_open(struct store **out, const char *dir, uint64_t max_bytes,
+		     const char *const *names, unsigned int count)
+{
+	struct spool *spool = calloc(1, sizeof(*spool));
+	int err = -ENOMEM;
+
+	if (!spool)
+		return err;
+	spool->path = place_absolute(dir);
+	if (!spool->path)
+		goto fail;
+	spool->uid = geteuid();
+	spool->dir = usable(dir_make_trusted(spool->path));
+	err = spool->dir;
+	if (err < 0)
+		goto fail;
+	spool_note_sweep(spool->dir);
+	spool->seen.end = NAME_SPOOLED;
+	spool->seen.beside_bytes = oldest_blocks(1); /* the note */
+	spool->max_bytes = max_bytes;
+	spool->names = names;
+	spool->count = count;
+	spool->store = (struct store){
+		.put = put, .take = take, .settle = settle, .close = close_spool, .lasts = true
+	};
+	*out = &spool->store;
+	return 0;
+fail:
+	free(spool->path);
+	free(spool);
+	return err;
+}

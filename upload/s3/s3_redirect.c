@@ -1,0 +1,199 @@
+/* Where a store may send a request on to. */
+#include "upload/s3/s3_redirect.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "upload/http/url.h"
+
+static const char *after(const char *text, const char *start)
+{
+	size_t length = strlen(start);
+
+	return strncmp(text, start, length) ? NULL : text + length;
+}
+
+static bool ends_in(const char *text, const char *end)
+{
+	size_t length = strlen(text), end_length = strlen(end);
+
+	return length > end_length && !strcmp(text + length - end_length, end);
+}
+
+/* HOST without the bucket's label; the bucket's name is in lower case wherever it is one. */
+static const char *service_of(const char *host, const char *bucket)
+{
+	const char *rest = after(host, bucket);
+
+	return rest && rest[0] == '.' ? rest + 1 : host;
+}
+
+/* "eu-west-1", "us-gov-west-1": letters in parts, and a number. */
+static bool is_region(const char *text, size_t length)
+{
+	size_t digits = 0;
+
+	while (digits < length && text[length - 1 - digits] >= '0' &&
+	       text[length - 1 - digits] <= '9')
+		digits++;
+	return digits && digits + 1 < length && text[length - 1 - digits] == '-' &&
+	       strspn(text, "abcdefghijklmnopqrstuvwxyz-") + digits >= length &&
+	       memchr(text, '-', length - 1 - digits);
+}
+
+/* "s3", "s3-fips", "s3-external-1", "s3-eu-west-1". Anybody can have a host at Amazon, as a machine
+ * or a load balancer, but not one with such a label right before regions and the domain. */
+static bool is_s3_label(const char *text, size_t length)
+{
+	static const char *const labels[] = { "s3", "s3-fips", "s3-external-1" };
+
+	for (size_t i = 0; i < sizeof(labels) / sizeof(labels[0]); i++)
+		if (strlen(labels[i]) == length && !memcmp(text, labels[i], length))
+			return true;
+	return length > 3 && !memcmp(text, "s3-", 3) && is_region(text + 3, length - 3);
+}
+
+static bool is_amazon(const char *service, const char *domain)
+{
+	const char *end;
+	bool first = true;
+
+	if (!ends_in(service, domain))
+		return false;
+	for (end = service + strlen(service) - strlen(domain); service < end; first = false) {
+		size_t length = strcspn(service, ".");
+
+		if (first ? !is_s3_label(service, length)
+			  : !is_region(service, length) &&
+				    !(length == 9 && !memcmp(service, "dualstack", 9)))
+			return false;
+		service += length + 1;
+	}
+	return !first;
+}
+
+static bool is_address(const struct url *url)
+{
+	struct in_addr four;
+
+	return url->ipv6 || inet_pton(AF_INET, url->host, &four) == 1;
+}
+
+static bool may_go(const struct url *from, const struct url *to, const char *bucket)
+{
+	static const char *const domains[] = { ".amazonaws.com", ".amazonaws.com.cn" };
+	const char *endpoint = service_of(from->host, bucket);
+	char end[sizeof(from->host) + 1];
+
+	if (from->https && !to->https)
+		return false;
+	if (!strcmp(from->host, to->host))
+		return true;
+	if (is_address(from) || is_address(to))
+		return false;
+	for (size_t i = 0; i < sizeof(domains) / sizeof(domains[0]); i++)
+		if (is_amazon(endpoint, domains[i]))
+			return is_amazon(service_of(to->host, bucket), domains[i]);
+	snprintf(end, sizeof(end), ".%s", endpoint);
+	return ends_in(to->host, end) || !strcmp(to->host, endpoint);
+}
+
+static int digit_of(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c = (char)(c | 0x20);
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Whether the LENGTH bytes of PATH are KEY, percent-encoded in whatever way. */
+static bool is_key(const char *path, size_t length, const char *key)
+{
+	for (; length && *key; key++) {
+		char c = *path;
+		size_t taken = 1;
+
+		if (c == '%' && length >= 3 && digit_of(path[1]) >= 0 && digit_of(path[2]) >= 0) {
+			c = (char)(digit_of(path[1]) << 4 | digit_of(path[2]));
+			taken = 3;
+		}
+		if (c != *key)
+			return false;
+		path += taken;
+		length -= taken;
+	}
+	return !length && !*key;
+}
+
+/* The base in LOCATION, an absolute URL or one that begins with "//" or "/". */
+static char *by_location(const struct url *from, const char *bucket, const char *key,
+			 const char *location)
+{
+	const char *scheme = from->https ? "https:" : "http:", *path;
+	char *text = NULL, *base = NULL;
+	struct url to;
+	size_t length;
+	int made;
+
+	if (location[0] == '/' && location[1] == '/')
+		made = asprintf(&text, "%s%s", scheme, location);
+	else if (location[0] == '/' && from->port_written)
+		made = asprintf(&text, "%s//%s%s%s:%u%s", scheme, from->ipv6 ? "[" : "", from->host,
+				from->ipv6 ? "]" : "", from->port, location);
+	else if (location[0] == '/')
+		made = asprintf(&text, "%s//%s%s%s%s", scheme, from->ipv6 ? "[" : "", from->host,
+				from->ipv6 ? "]" : "", location);
+	else
+		made = asprintf(&text, "%s", location);
+	if (made < 0 || url_parse(&to, text) || !may_go(from, &to, bucket))
+		goto out;
+	length = strcspn(to.path, "?#");
+	for (path = to.path; path < to.path + length; path++)
+		if (*path == '/' && is_key(path + 1, length - (size_t)(path + 1 - to.path), key)) {
+			base = strndup(text, (size_t)(path + 1 - text));
+			break;
+		}
+out:
+	if (made >= 0)
+		free(text);
+	return base;
+}
+
+static char *by_endpoint(const struct url *from, const char *bucket, const char *host)
+{
+	char *base = NULL;
+	struct url to;
+	int made;
+
+	made = asprintf(&base, "%s://%s/%s%s", from->https ? "https" : "http", host,
+			service_of(host, bucket) == host ? bucket : "",
+			service_of(host, bucket) == host ? "/" : "");
+	if (made < 0)
+		return NULL;
+	if (strchr(host, '/') || !url_is_base(base) || url_parse(&to, base) ||
+	    !may_go(from, &to, bucket)) {
+		free(base);
+		return NULL;
+	}
+	return base;
+}
+
+char *s3_redirect(const char *base, const char *bucket, const char *key,
+		  const struct http_response *response)
+{
+	char *host, *to = NULL;
+	struct url from;
+
+	if ((response->status != 301 && response->status != 307 && response->status != 308) ||
+	    url_parse(&from, base))
+		return NULL;
+	if (response->location[0])
+		return by_location(&from, bucket, key, response->location);
+	host = http_xml_text(response, "Endpoint");
+	if (host)
+		to = by_endpoint(&from, bucket, host);
+	free(host);
+	return to;
+}

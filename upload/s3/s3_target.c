@@ -1,0 +1,191 @@
+/* Where a report goes in S3: the bucket's URL and the object's key. */
+#include "upload/s3/s3_target.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/show_url.h"
+#include "upload/files/name.h"
+#include "upload/files/outside.h"
+#include "upload/http/url.h"
+#include "upload/queue/origin.h"
+
+static int amazon(struct buf *out, struct aws *aws, const char *region)
+{
+	bool fips = aws_setting_is(aws, "AWS_USE_FIPS_ENDPOINT", "use_fips_endpoint", "true");
+	bool dualstack =
+		aws_setting_is(aws, "AWS_USE_DUALSTACK_ENDPOINT", "use_dualstack_endpoint", "true");
+
+	return buf_printf(out, "https://s3%s%s.%s.%s", fips ? "-fips" : "",
+			  dualstack ? ".dualstack" : "", region, aws_domain(region));
+}
+
+/* A certificate's wildcard stands for one label: a bucket with dots is no host name's part. */
+static bool wants_host_style(struct aws *aws, const char *bucket, bool custom, bool https)
+{
+	char *style = aws_profile_get(aws, aws_profile(aws), "s3.addressing_style");
+	bool host = !custom;
+
+	if (style && !strcmp(style, "virtual"))
+		host = true;
+	else if (style && !strcmp(style, "path"))
+		host = false;
+	free(style);
+	return host && !(https && strchr(bucket, '.'));
+}
+
+static int append_bucket(struct buf *out, struct aws *aws, const char *endpoint, const char *bucket,
+			 bool custom)
+{
+	struct url url;
+	int err = url_is_base(endpoint) ? url_parse(&url, endpoint) : -EINVAL;
+
+	if (err)
+		return err;
+	if (!wants_host_style(aws, bucket, custom, url.https)) {
+		err = buf_printf(out, "%s%s", endpoint,
+				 endpoint[strlen(endpoint) - 1] == '/' ? "" : "/");
+		if (!err)
+			err = url_encode(out, bucket, false);
+		return err ? err : buf_append_string(out, "/");
+	}
+	err = buf_printf(out, "%s://", url.https ? "https" : "http");
+	if (!err)
+		err = url_encode(out, bucket, false);
+	if (!err)
+		err = buf_printf(out, ".%s", url.host);
+	if (!err && url.port_written)
+		err = buf_printf(out, ":%u", url.port);
+	return err ? err : buf_append_string(out, "/");
+}
+
+/* What can be wrong in them without looking elsewhere. */
+static int check_settings(const struct config *config, char problem[S3_TARGET_PROBLEM_SIZE])
+{
+	const struct {
+		const char *name, *value;
+		enum outside word;
+		const char *what;
+	} words[] = {
+		{ "S3_BUCKET", config->s3_bucket, OUTSIDE_BUCKET, "a bucket's name" },
+		{ "S3_BUCKET_OWNER", config->s3_bucket_owner, OUTSIDE_ACCOUNT, "an account" },
+		{ "S3_REGION", config->s3_region, OUTSIDE_REGION, "a region" },
+	};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (!words[i].value || outside_fits(words[i].word, words[i].value))
+			continue;
+		snprintf(problem, S3_TARGET_PROBLEM_SIZE, OPTION_PREFIX "%s=%.80s is not %s",
+			 words[i].name, words[i].value, words[i].what);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* REGION NULL: to be found. */
+static int find(struct s3_target *out, struct aws *aws, const struct config *config,
+		const char *region, char problem[S3_TARGET_PROBLEM_SIZE])
+{
+	struct buf base = BUF_INIT(4096), own = BUF_INIT(512);
+	char *endpoint = config->s3_endpoint ? strdup(config->s3_endpoint) : NULL;
+	char shown[SHOW_URL_SIZE];
+	bool custom;
+	int err;
+
+	memset(out, 0, sizeof(*out));
+	err = check_settings(config, problem);
+	if (err)
+		goto out;
+	if (!endpoint)
+		endpoint = aws_endpoint(aws, "s3");
+	custom = endpoint != NULL;
+	out->custom = custom;
+	if (!region)
+		region = aws_region(aws);
+	if (!region && custom)
+		region = "us-east-1"; /* most stores have no regions, and take this */
+	if (!region) {
+		err = -EDESTADDRREQ;
+		snprintf(problem, S3_TARGET_PROBLEM_SIZE,
+			 "no region: set " OPTION_PREFIX "S3_REGION or AWS_REGION");
+		goto out;
+	}
+	snprintf(out->region, sizeof(out->region), "%s", region);
+	if (!custom)
+		err = amazon(&own, aws, region);
+	if (!err)
+		err = append_bucket(&base, aws, custom ? endpoint : buf_string(&own),
+				    config->s3_bucket, custom);
+	if (err) {
+		snprintf(problem, S3_TARGET_PROBLEM_SIZE, "no use of the endpoint %.150s: %s",
+			 custom ? show_url(shown, endpoint) : region,
+			 err == -EINVAL ? "it is not an http or https URL to put a path behind"
+					: strerror(-err));
+		goto out;
+	}
+	out->base = strndup((const char *)base.data, base.length);
+	err = out->base ? 0 : -ENOMEM;
+out:
+	buf_free(&base);
+	buf_free(&own);
+	free(endpoint);
+	return err;
+}
+
+int s3_target_find(struct s3_target *out, struct aws *aws, const struct config *config,
+		   char problem[S3_TARGET_PROBLEM_SIZE])
+{
+	return find(out, aws, config, NULL, problem);
+}
+
+int s3_target_in(struct s3_target *out, struct aws *aws, const struct config *config,
+		 const char *region)
+{
+	char problem[S3_TARGET_PROBLEM_SIZE];
+
+	return find(out, aws, config, region, problem);
+}
+
+void s3_target_free(struct s3_target *target)
+{
+	free(target->base);
+	memset(target, 0, sizeof(*target));
+}
+
+char *s3_destination(const struct config *config, const struct environment *environment)
+{
+	const char *endpoint = config->s3_endpoint;
+	struct url url = { .port = 0 };
+	char *out;
+
+	if (!endpoint)
+		endpoint = environment_get(environment, "AWS_ENDPOINT_URL_S3");
+	if (!endpoint)
+		endpoint = environment_get(environment, "AWS_ENDPOINT_URL");
+	if (!endpoint || url_parse(&url, endpoint))
+		snprintf(url.host, sizeof(url.host), "%s", endpoint ? "?" : "amazon");
+	if (asprintf(&out, "s3 %s:%u %s/%s", url.host, url.port, config->s3_bucket,
+		     config->s3_prefix ? config->s3_prefix : "") < 0)
+		return NULL;
+	return out;
+}
+
+int s3_key(struct buf *out, const struct config *config, const struct report *report,
+	   const struct host *host)
+{
+	char time[NAME_TIME_SIZE];
+	int err;
+
+	name_time(time, report->end_ms);
+	err = buf_printf(out, "%sprofile_%s_", config->s3_prefix ? config->s3_prefix : "",
+			 report->group ? report->group : config->profiling_group);
+	if (!err)
+		err = origin_machine(out, report, host);
+	if (!err)
+		err = buf_printf(out, "_%d_%s-%08" PRIx32 ".zip", (int)report->pid, time,
+				 report->unique);
+	return err;
+}
