@@ -13,6 +13,7 @@
 #include "core/clock.h"
 #include "core/fd.h"
 #include "core/log.h"
+#include "core/privileges.h"
 #include "test/fixtures/a_report.h"
 #include "test/fixtures/folder.h"
 #include "test/fixtures/suite.h"
@@ -431,6 +432,43 @@ START_TEST(dropping_is_said_once)
 }
 END_TEST
 
+static struct lanes lanes;
+static atomic_bool noticed;
+
+static void *wait_for_a_change(void *unused)
+{
+	(void)unused;
+	pthread_mutex_lock(&lanes.lock);
+	privileges_follow(true);
+	lanes_wait(&lanes, UINT64_MAX);
+	atomic_store(&noticed, true);
+	pthread_mutex_unlock(&lanes.lock);
+	return NULL;
+}
+
+/* Who waits wakes up in between, to look at privileges; here what changes does so just then, when that
+ * one only waits for the lock. */
+START_TEST(no_change_goes_unnoticed)
+{
+	uint64_t began = clock_monotonic_ns();
+	pthread_t thread;
+
+	lanes_init(&lanes);
+	ck_assert_int_eq(pthread_create(&thread, NULL, wait_for_a_change, NULL), 0);
+	usleep(100000);
+	pthread_mutex_lock(&lanes.lock);
+	while (clock_monotonic_ns() < began + 2 * (uint64_t)PRIVILEGES_LOOK_NS)
+		usleep(10000);
+	lanes_tell(&lanes);
+	pthread_mutex_unlock(&lanes.lock);
+	while (!atomic_load(&noticed) && clock_monotonic_ns() < began + 20000000000u)
+		usleep(10000);
+	ck_assert(atomic_load(&noticed));
+	pthread_join(thread, NULL);
+	lanes_free(&lanes);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tcase = tcase_create("queue");
@@ -453,6 +491,7 @@ int main(void)
 	tcase_add_test(tcase, memory_holds_what_it_is_told);
 	tcase_add_loop_test(tcase, what_does_not_pass_is_not_waited_for, 0, 2);
 	tcase_add_test(tcase, dropping_is_said_once);
+	tcase_add_test(tcase, no_change_goes_unnoticed);
 	tcase_set_timeout(tcase, 30);
 	return suite_run(tcase);
 }

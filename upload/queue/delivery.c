@@ -143,29 +143,29 @@ void lanes_tell(struct lanes *lanes)
 	futex_wake(&lanes->changes);
 }
 
-/* False when END_NS came first. */
-static bool wait_until(struct lanes *lanes, uint64_t end_ns)
+/* Wait until there are other than CHANGES, or END_NS. True when there are, also where one came just
+ * when the time had ended: nobody would be woken by it any more. */
+static bool wait_until(struct lanes *lanes, uint32_t changes, uint64_t end_ns)
 {
-	uint32_t changes = atomic_load(&lanes->changes);
-	int err;
-
 	pthread_mutex_unlock(&lanes->lock);
-	err = futex_wait_until(&lanes->changes, changes, end_ns);
+	futex_wait_until(&lanes->changes, changes, end_ns);
 	pthread_mutex_lock(&lanes->lock);
-	return err != -ETIMEDOUT;
+	return atomic_load(&lanes->changes) != changes;
 }
 
 void lanes_wait(struct lanes *lanes, uint64_t when_ns)
 {
+	uint32_t changes = atomic_load(&lanes->changes);
 	uint64_t due_ns = privileges_due_ns();
 
 	/* A thread that waits may do no more than the program, either. */
-	while (due_ns < when_ns && !wait_until(lanes, due_ns)) {
+	while (due_ns < when_ns) {
+		if (wait_until(lanes, changes, due_ns))
+			return;
 		privileges_follow(false);
 		due_ns = privileges_due_ns();
 	}
-	if (due_ns >= when_ns)
-		wait_until(lanes, when_ns);
+	wait_until(lanes, changes, when_ns);
 }
 
 /* The other lanes pass over what one holds. */
