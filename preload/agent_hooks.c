@@ -94,12 +94,14 @@ static void on_signal_claimed(int signo)
 	agent_stop(builtin ? 0 : process_config()->exit_timeout_ns);
 }
 
-/* The agent thread may not have seen yet that it was called off. */
+/* The agent thread may not have seen yet that it was called off: on a busy machine it gets to that
+ * when it has a processor. */
 static void on_exec_failed(void)
 {
+	uint64_t until = clock_monotonic_ns() + THREAD_GONE_NS;
 	int err = process_start_agent();
 
-	for (int i = 0; err == -EALREADY && i < 100; i++) {
+	while (err == -EALREADY && clock_monotonic_ns() < until) {
 		sleep_ns(100000);
 		err = process_start_agent();
 	}

@@ -77,7 +77,7 @@ static void handle(int signal)
  * by the moment that it is let through. */
 START_TEST(handlers_of_the_program_do_not_run_in_it)
 {
-	struct sigaction action = { .sa_handler = handle };
+	struct sigaction action = { .sa_handler = handle, .sa_flags = SA_RESTART };
 	sigset_t mask;
 	pid_t sender;
 
