@@ -35,7 +35,8 @@ say = $(if $(V),,@printf '  %-6s %s\n' '$(1)' '$(2)')
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes \
 	    -Wvla -Wundef $(if $(WERROR),-Werror)
 CPPFLAGS += -D_GNU_SOURCE -DASPROF_AGENT_VERSION='"$(VERSION)"' -I.
-CFLAGS ?= -O2 -g
+# (A sanitizer's checks are half of what there is to compile at -O2.)
+CFLAGS ?= $(if $(SAN),-O1,-O2) -g
 # A fortified object would need glibc's *_chk entries, which other C libraries lack.
 AGENT_CFLAGS := -std=gnu11 $(WARNINGS) -fPIC -fvisibility=hidden -ffunction-sections \
 		-fdata-sections -fstack-protector-strong -fno-omit-frame-pointer -U_FORTIFY_SOURCE \

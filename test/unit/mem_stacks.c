@@ -2,6 +2,7 @@
 #include "engine/memory/mem_stacks.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -179,6 +180,7 @@ static void *adds(void *seed)
 			pcs[f] = 0x1000 + (f << 8) + (unsigned)rand_r(&random) % 5;
 		if (!mem_stacks_enter()) {
 			refused++;
+			sched_yield(); /* there may be fewer processors than threads */
 			continue;
 		}
 		id = mem_stacks_add(pcs, 6, false);
