@@ -7,6 +7,7 @@
 #include <linux/seccomp.h>
 #include <sys/syscall.h>
 
+#include "core/kernel.h"
 #include "preload/interpose/fatal.h"
 #include "preload/interpose/hooks.h"
 #include "preload/interpose/privileges.h"
@@ -31,15 +32,8 @@ void sandbox_ahead(void)
  * of its own when the call takes fewer; and would have to be written there to be handed on. */
 static long forward(long number, long a, long b, long c, long d, long e, long f)
 {
-	register long r10 __asm__("r10") = d;
-	register long r8 __asm__("r8") = e;
-	register long r9 __asm__("r9") = f;
-	long result;
+	long result = kernel_call6(number, a, b, c, d, e, f);
 
-	__asm__ volatile("syscall"
-			 : "=a"(result)
-			 : "0"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-			 : "rcx", "r11", "memory");
 	if (result >= 0 || result < -4095)
 		return result;
 	errno = (int)-result;
