@@ -16,7 +16,7 @@ static struct wake collector;
 static void *register_all(void *out)
 {
 	asprof_jfr_event_key *keys = out;
-	char name[16];
+	char name[24];
 
 	for (int i = 0; i < NAMES; i++) {
 		snprintf(name, sizeof(name), "event-%d", i);
@@ -29,7 +29,7 @@ START_TEST(a_name_has_one_key)
 {
 	static asprof_jfr_event_key keys[THREADS][NAMES];
 	pthread_t threads[THREADS];
-	char name[16];
+	char name[24];
 
 	for (int i = 0; i < THREADS; i++)
 		ck_assert_int_eq(pthread_create(&threads[i], NULL, register_all, keys[i]), 0);
@@ -48,7 +48,7 @@ END_TEST
 START_TEST(names_are_bounded)
 {
 	asprof_jfr_event_key key = 0;
-	char name[16];
+	char name[24];
 	int count;
 
 	for (count = 0; key >= 0 && count < 100000; count++) {
