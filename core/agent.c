@@ -10,7 +10,7 @@
 #include "core/engine_calls.h"
 #include "core/engine_command.h"
 #include "core/engine_desk.h"
-#include "core/engine_desk.h"
+#include "core/engine_sleep.h"
 #include "core/failure.h"
 #include "core/futex.h"
 #include "core/log.h"
@@ -287,6 +287,7 @@ void agent_follow(uint64_t timeout_ns)
 	if (phase() == AGENT_NONE || own_thread_is())
 		return;
 	privileges_changed();
+	engine_sleep_follow();
 	number = atomic_fetch_add(&agent.follows_asked, 1) + 1;
 	wake_up(&agent.wake);
 	while (err != -ETIMEDOUT && phase() != AGENT_NONE &&

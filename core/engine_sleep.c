@@ -6,6 +6,7 @@
 #include "core/engine_sleep.h"
 
 #include <signal.h>
+#include <stdbool.h>
 
 #include "core/clock.h"
 #include "core/futex.h"
@@ -26,7 +27,7 @@ static uint64_t ns_of(const struct timespec *time)
 int engine_sleep(clockid_t clock, int flags, const struct timespec *time, struct timespec *rest)
 {
 	uint64_t end_ns = ns_of(time), due_ns;
-	int saved = errno, err;
+	int saved = errno;
 
 	/* Only such an end is what a futex takes. */
 	if (clock != CLOCK_MONOTONIC || flags != TIMER_ABSTIME)
@@ -35,13 +36,10 @@ int engine_sleep(clockid_t clock, int flags, const struct timespec *time, struct
 	do {
 		privileges_follow(false);
 		due_ns = privileges_due_ns();
-		err = futex_wait_until(&woken, 0, due_ns < end_ns ? due_ns : end_ns);
-	} while (err == -ETIMEDOUT && due_ns < end_ns);
+		futex_wait_until(&woken, 0, due_ns < end_ns ? due_ns : end_ns);
+	} while (!atomic_load(&woken) && clock_monotonic_ns() < end_ns);
 	errno = saved;
-	if (err == -ETIMEDOUT)
-		return 0;
-	atomic_store(&woken, 0);
-	return EINTR;
+	return atomic_exchange(&woken, 0) ? EINTR : 0;
 }
 
 /* The one condition that it waits for, by the clock that such have if nobody chose one. All that wait
@@ -50,7 +48,7 @@ int engine_wait(pthread_cond_t *changed, pthread_mutex_t *lock, const struct tim
 {
 	uint32_t before = atomic_load(&signalled);
 	uint64_t now_ns = clock_realtime_ns(), end_ns = ns_of(time), due_ns;
-	int err;
+	bool told;
 
 	(void)changed;
 	end_ns = clock_monotonic_ns() + (end_ns > now_ns ? end_ns - now_ns : 0);
@@ -58,10 +56,17 @@ int engine_wait(pthread_cond_t *changed, pthread_mutex_t *lock, const struct tim
 	do {
 		privileges_follow(false);
 		due_ns = privileges_due_ns();
-		err = futex_wait_until(&signalled, before, due_ns < end_ns ? due_ns : end_ns);
-	} while (err == -ETIMEDOUT && due_ns < end_ns);
+		futex_wait_until(&signalled, before, due_ns < end_ns ? due_ns : end_ns);
+		told = atomic_load(&signalled) != before;
+	} while (!told && clock_monotonic_ns() < end_ns);
 	pthread_mutex_lock(lock);
-	return err == -ETIMEDOUT ? ETIMEDOUT : 0;
+	return told ? 0 : ETIMEDOUT;
+}
+
+void engine_sleep_follow(void)
+{
+	futex_wake(&woken);
+	futex_wake(&signalled);
 }
 
 int engine_signal(pthread_cond_t *changed)

@@ -17,4 +17,8 @@ int engine_signal(pthread_cond_t *changed);
  * to sleep the next time. */
 int engine_wake(pthread_t thread, int signo);
 
+/* Have all that sleep or wait look at their privileges, and go on. After privileges_changed().
+ * Async-signal-safe. */
+void engine_sleep_follow(void);
+
 #endif

@@ -55,6 +55,34 @@ START_TEST(another_signal_is_sent)
 }
 END_TEST
 
+static void *sleep_a_while(void *slept)
+{
+	uint64_t end_ns = clock_monotonic_ns() + 300000000u;
+	struct timespec until = { .tv_sec = (time_t)(end_ns / 1000000000u),
+				  .tv_nsec = (long)(end_ns % 1000000000u) };
+
+	*(int *)slept = engine_sleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+	return clock_monotonic_ns() < end_ns ? NULL : slept;
+}
+
+/* Who is to look at its privileges does that in its sleep. */
+START_TEST(a_look_ends_no_sleep)
+{
+	pthread_t thread;
+	void *whole;
+	int slept = -1;
+
+	ck_assert_int_eq(pthread_create(&thread, NULL, sleep_a_while, &slept), 0);
+	for (int i = 0; i < 20; i++) {
+		engine_sleep_follow();
+		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+	}
+	ck_assert_int_eq(pthread_join(thread, &whole), 0);
+	ck_assert_ptr_nonnull(whole);
+	ck_assert_int_eq(slept, 0);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *cases = tcase_create("engine_sleep");
@@ -62,5 +90,6 @@ int main(void)
 	tcase_add_loop_test(cases, a_sleeper_is_woken_with_all_signals_blocked, 0, 2);
 	tcase_add_test(cases, a_deadline_that_passed_is_no_wait);
 	tcase_add_test(cases, another_signal_is_sent);
+	tcase_add_test(cases, a_look_ends_no_sleep);
 	return suite_run(cases);
 }
