@@ -128,7 +128,7 @@ LAUNCHER_FLAGS := -std=gnu11 $(WARNINGS) -Os -g $(filter -ffile-prefix-map=%,$(C
 	-fno-asynchronous-unwind-tables -fno-unwind-tables -fno-builtin -nostdlib -static \
 	-Wl,--build-id -Wl,-z,noexecstack -Wl,-z,noseparate-code -Wl,-z,max-page-size=4096
 
-$(launcher): launcher/launch.c launcher/raw.h
+$(launcher): launcher/launch.c launcher/raw.h core/kernel.h
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(LAUNCHER_FLAGS) -o $@ $<

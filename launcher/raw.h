@@ -6,47 +6,25 @@
 #include <stddef.h>
 #include <sys/syscall.h>
 
-#if defined(__x86_64__)
+#include "core/kernel.h"
+
 static inline long raw_call(long number, long a, long b, long c, long d, long e)
 {
-	register long r10 __asm__("r10") = d;
-	register long r8 __asm__("r8") = e;
-	long result;
-
-	__asm__ volatile("syscall"
-			 : "=a"(result)
-			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8)
-			 : "rcx", "r11", "memory");
-	return result;
+	return kernel_call6(number, a, b, c, d, e, 0);
 }
 
+#if defined(__x86_64__)
 /* The kernel leaves argc, argv and envp on the stack, and no return address. */
 #define RAW_START(function)                                  \
 	__asm__(".globl _start\n_start:\n\txor %ebp, %ebp\n" \
 		"\tmov %rsp, %rdi\n\tand $-16, %rsp\n\tcall " #function "\n\thlt\n")
 #elif defined(__aarch64__)
-static inline long raw_call(long number, long a, long b, long c, long d, long e)
-{
-	register long x8 __asm__("x8") = number;
-	register long x0 __asm__("x0") = a;
-	register long x1 __asm__("x1") = b;
-	register long x2 __asm__("x2") = c;
-	register long x3 __asm__("x3") = d;
-	register long x4 __asm__("x4") = e;
-
-	__asm__ volatile("svc #0"
-			 : "+r"(x0)
-			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4)
-			 : "memory");
-	return x0;
-}
-
 #define RAW_START(function)                                         \
 	__asm__(".globl _start\n_start:\n\tmov x29, #0\n"           \
 		"\tmov x30, #0\n\tmov x0, sp\n\tbl " #function "\n" \
 		"\tbrk #1\n")
 #else
-#error "no system calls for this processor"
+#error "no way known to start on this processor"
 #endif
 
 static inline long raw_openat(const char *path, int flags)
