@@ -18,6 +18,7 @@
 #include "core/clock.h"
 #include "core/fd.h"
 #include "test/fixtures/a_report.h"
+#include "test/fixtures/log_file.h"
 #include "test/fixtures/suite.h"
 #include "upload/files/place.h"
 
@@ -100,16 +101,7 @@ static int count_files(void)
 
 static int count_log(const char *what)
 {
-	char line[4096];
-	FILE *f = fopen(logfile, "re");
-	int count = 0;
-
-	ck_assert_ptr_nonnull(f);
-	while (fgets(line, sizeof(line), f))
-		if (strstr(line, what))
-			count++;
-	fclose(f);
-	return count;
+	return log_file_count(logfile, what);
 }
 
 static void put(const char *name, size_t bytes)

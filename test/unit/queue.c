@@ -16,6 +16,7 @@
 #include "core/privileges.h"
 #include "test/fixtures/a_report.h"
 #include "test/fixtures/folder.h"
+#include "test/fixtures/log_file.h"
 #include "test/fixtures/suite.h"
 #include "upload/queue/delivery.h"
 #include "upload/queue/store.h"
@@ -43,16 +44,7 @@ static void teardown(void)
 
 static int count_log(const char *what)
 {
-	char line[1024];
-	FILE *f = fopen(logfile, "re");
-	int count = 0;
-
-	ck_assert_ptr_nonnull(f);
-	while (fgets(line, sizeof(line), f))
-		if (strstr(line, what))
-			count++;
-	fclose(f);
-	return count;
+	return log_file_count(logfile, what);
 }
 
 struct fake {
