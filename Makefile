@@ -53,6 +53,7 @@ ALL_CFLAGS = $(AGENT_CFLAGS) $(CFLAGS) $(SAN_FLAGS) $(DEPS_CFLAGS)
 
 core_src    := $(sort $(wildcard core/*.c))
 engine_src  := $(sort $(wildcard engine/*/*.c))
+asyncprof_src := $(sort $(wildcard asyncprof/*.c))
 upload_src  := $(sort $(wildcard upload/*/*.c))
 preload_src := $(sort $(wildcard preload/*.c preload/interpose/*.c))
 decoder_src := $(sort $(wildcard decoder/*.c))
@@ -61,7 +62,7 @@ bench_src   := $(sort $(wildcard test/bench/*.c))
 fuzz_src    := $(sort $(wildcard test/fuzz/*.c))
 
 objects = $(patsubst %.c,$(B)/obj/%.o,$(1))
-agent_obj   := $(call objects,$(core_src) $(engine_src) $(upload_src))
+agent_obj   := $(call objects,$(core_src) $(engine_src) $(asyncprof_src) $(upload_src))
 preload_obj := $(call objects,$(preload_src))
 decoder_obj := $(call objects,$(decoder_src))
 # All that has no constructor and no main: what unit tests, benches and fuzzers link.
@@ -92,7 +93,7 @@ all: $(DEPS_READY) $(library) $(if $(wildcard preload/exports.map),$(preload)) \
 
 # While the libraries are built, what includes none of their headers is compiled. (For another machine
 # all headers are brought.)
-own_src := $(core_src) $(engine_src) $(upload_src) $(preload_src) $(decoder_src)
+own_src := $(core_src) $(engine_src) $(asyncprof_src) $(upload_src) $(preload_src) $(decoder_src)
 waiting := $(shell grep -lE '^ *\# *include <(curl|zip|zlib|cjson|mbedtls|psa)' $(own_src) $(own_src:.c=.h) \
 	     2>/dev/null)
 ifneq ($(CROSS)$(filter %.h,$(waiting)),)

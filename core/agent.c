@@ -6,11 +6,11 @@
 #include <string.h>
 #include <time.h>
 
+#include "asyncprof/calls.h"
+#include "asyncprof/desk.h"
+#include "asyncprof/sleep.h"
 #include "core/clock.h"
-#include "core/engine_calls.h"
 #include "core/engine_command.h"
-#include "core/engine_desk.h"
-#include "core/engine_sleep.h"
 #include "core/failure.h"
 #include "core/futex.h"
 #include "core/log.h"
@@ -83,7 +83,7 @@ static int give_up_what_the_program_has(bool at_once)
 	int err = privileges_follow(at_once);
 
 	if (atomic_exchange(&agent.follows_done, asked) != asked) {
-		engine_desk_look();
+		desk_look();
 		futex_wake(&agent.follows_done);
 	}
 	return err ? failed(err, "cannot give up the privileges that the program gave up: %s",
@@ -192,7 +192,7 @@ static void *run_agent(void *unused)
 	    !agent.parts.prepare(&session.with, session.config, &agent.wake))
 		profile(&session);
 	session_close(&session);
-	engine_desk_close();
+	desk_close();
 	log_say_kept();
 	log_forget();
 	atomic_store(&agent.state, AGENT_NONE);
@@ -287,7 +287,7 @@ void agent_follow(uint64_t timeout_ns)
 	if (phase() == AGENT_NONE || own_thread_is())
 		return;
 	privileges_changed();
-	engine_sleep_follow();
+	sleep_follow();
 	number = atomic_fetch_add(&agent.follows_asked, 1) + 1;
 	wake_up(&agent.wake);
 	while (err != -ETIMEDOUT && phase() != AGENT_NONE &&
@@ -314,7 +314,7 @@ void agent_forget(void)
 	atomic_store(&agent.flushes_done, atomic_load(&agent.flushes_asked));
 	atomic_store(&agent.follows_done, atomic_load(&agent.follows_asked));
 	engine_answer_forget();
-	engine_calls_forget();
+	calls_forget();
 	log_forget();
 	own_thread_forget();
 	privileges_forget();

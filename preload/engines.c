@@ -6,10 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/engine_desk.h"
-#include "core/engine_dl.h"
-#include "core/engine_files.h"
-#include "core/library_path.h"
+#include "asyncprof/desk.h"
+#include "asyncprof/files.h"
+#include "asyncprof/library.h"
+#include "asyncprof/library_path.h"
 #include "core/loader_gate.h"
 #include "core/log.h"
 #include "core/own_fds.h"
@@ -20,7 +20,7 @@
 #include "preload/interpose/sample.h"
 
 /* async-profiler, from the library that is loaded in the first call and used in later ones. Returns
- * 0, or as engine_dl_open has it. */
+ * 0, or as library_open has it. */
 static int load_async_profiler(const struct engine **out, const struct config *c, char *problem)
 {
 	static struct engine engine;
@@ -28,18 +28,18 @@ static int load_async_profiler(const struct engine **out, const struct config *c
 	const void *inside;
 	int err;
 
-	err = own_fds_apart() ? engine_desk_open() : 0;
+	err = own_fds_apart() ? desk_open() : 0;
 	if (err) {
-		snprintf(problem, ENGINE_DL_PROBLEM_MAX, "cannot start a thread for %s: %s", c->lib,
+		snprintf(problem, LIBRARY_PROBLEM_MAX, "cannot start a thread for %s: %s", c->lib,
 			 strerror(-err));
 		return err;
 	}
 	/* Who asks for an event that the kernel counts. */
-	engine_files_allow_perf(start_string_names_event(c));
+	files_allow_perf(start_string_names_event(c));
 	if (!loaded) {
-		err = engine_dl_open(&engine, c->lib, problem);
+		err = library_open(&engine, c->lib, problem);
 		if (err) {
-			engine_desk_close();
+			desk_close();
 			return err;
 		}
 		/* First, as init has handlers to install, and finds out about its imports. */
@@ -84,7 +84,7 @@ static bool may_load(const struct config *c)
 /* async-profiler where it is to be had, else the builtin engine, as the user chose. */
 static int choose_engine(const struct engine **engine, const struct config *c, struct wake *wake)
 {
-	char problem[ENGINE_DL_PROBLEM_MAX];
+	char problem[LIBRARY_PROBLEM_MAX];
 	int err = -ENOENT;
 
 	if (c->engine != ENGINE_BUILTIN && may_load(c))

@@ -8,8 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "asyncprof/start_environment.h"
 #include "core/agent.h"
-#include "core/engine_env.h"
 #include "core/loader_gate.h"
 #include "core/log.h"
 #include "engine/memory/mem.h"
@@ -136,7 +136,7 @@ static int capture_environment(void)
 	int err = reporters_capture(&config, environ);
 
 	if (!err && config.engine != ENGINE_BUILTIN)
-		err = engine_env_capture(environ);
+		err = start_environment_capture(environ);
 	if (err)
 		log_error("cannot copy the environment: %s; profiling is off in this process",
 			  strerror(-err));

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/imports.h"
+#include "asyncprof/imports.h"
 #include "engine/memory/mem.h"
 
 #define EXPORT __attribute__((visibility("default")))

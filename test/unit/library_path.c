@@ -1,5 +1,5 @@
-/* core/library_path: a library that is wanted by name is not taken from the working directory. */
-#include "core/library_path.h"
+/* asyncprof/library_path: a library that is wanted by name is not taken from the working directory. */
+#include "asyncprof/library_path.h"
 
 #include <errno.h>
 #include <fcntl.h>

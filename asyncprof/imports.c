@@ -1,5 +1,5 @@
 /* Changes what a library calls: its own import table, and nobody else's. */
-#include "core/imports.h"
+#include "asyncprof/imports.h"
 
 #include <errno.h>
 #include <link.h>

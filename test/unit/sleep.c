@@ -4,8 +4,8 @@
 #include <signal.h>
 #include <stdbool.h>
 
+#include "asyncprof/sleep.h"
 #include "core/clock.h"
-#include "core/engine_sleep.h"
 #include "test/fixtures/suite.h"
 
 /* As async-profiler's thread does it. */
@@ -74,7 +74,7 @@ START_TEST(a_look_ends_no_sleep)
 
 	ck_assert_int_eq(pthread_create(&thread, NULL, sleep_a_while, &slept), 0);
 	for (int i = 0; i < 20; i++) {
-		engine_sleep_follow();
+		sleep_follow();
 		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
 	}
 	ck_assert_int_eq(pthread_join(thread, &whole), 0);
@@ -85,7 +85,7 @@ END_TEST
 
 int main(void)
 {
-	TCase *cases = tcase_create("engine_sleep");
+	TCase *cases = tcase_create("sleep");
 
 	tcase_add_loop_test(cases, a_sleeper_is_woken_with_all_signals_blocked, 0, 2);
 	tcase_add_test(cases, a_deadline_that_passed_is_no_wait);

@@ -1,5 +1,5 @@
 /* The environment as async-profiler sees it: as the program began with it. */
-#include "core/engine_env.h"
+#include "asyncprof/start_environment.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 
 static char *copy; /* entries, each with its NUL, and an empty one */
 
-int engine_env_capture(char *const *environment)
+int start_environment_capture(char *const *environment)
 {
 	size_t bytes = 1, length;
 	char *at;

@@ -1,6 +1,6 @@
 /* Changes what a library calls: its own import table, and nobody else's. */
-#ifndef CORE_IMPORTS_H
-#define CORE_IMPORTS_H
+#ifndef ASYNCPROF_IMPORTS_H
+#define ASYNCPROF_IMPORTS_H
 
 #include <stddef.h>
 

@@ -3,8 +3,8 @@
  * dlopen(3) would look in the working directory too, where LD_LIBRARY_PATH has an empty or a relative
  * entry, or the program a run path of that kind: it would run what somebody else has put there. Here
  * only directories named from the root count. */
-#ifndef CORE_LIBRARY_PATH_H
-#define CORE_LIBRARY_PATH_H
+#ifndef ASYNCPROF_LIBRARY_PATH_H
+#define ASYNCPROF_LIBRARY_PATH_H
 
 #include <limits.h>
 #include <stdbool.h>

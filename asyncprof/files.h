@@ -1,9 +1,9 @@
 /* What async-profiler calls instead of the C library's functions on descriptors. In a thread of the
- * program's they are done in one of ours (core/engine_desk.h), so that nothing that async-profiler
+ * program's they are done in one of ours (asyncprof/desk.h), so that nothing that async-profiler
  * opens is ever in the program's table, nor anything of the program's in its hands. Where the agent
  * has no table of its own, its descriptors are numbered high as soon as they are there. */
-#ifndef CORE_ENGINE_FILES_H
-#define CORE_ENGINE_FILES_H
+#ifndef ASYNCPROF_FILES_H
+#define ASYNCPROF_FILES_H
 
 #include <dirent.h>
 #include <stdbool.h>
@@ -11,7 +11,7 @@
 #include <sys/types.h>
 
 /* May it have perf events? Without, which is how it begins, it takes timers for the CPU time. */
-void engine_files_allow_perf(bool allow);
+void files_allow_perf(bool allow);
 
 int engine_open(const char *path, int flags, mode_t mode);
 int engine_creat(const char *path, mode_t mode);
@@ -37,6 +37,6 @@ int engine_closedir(DIR *dir);
 long engine_syscall(long number, long a, long b, long c, long d, long e, long f);
 
 /* In a forked child. */
-void engine_files_forget(void);
+void files_forget(void);
 
 #endif

@@ -1,6 +1,6 @@
 /* How async-profiler sleeps between two samples of wall time, and is woken when it is to stop. */
-#ifndef CORE_ENGINE_SLEEP_H
-#define CORE_ENGINE_SLEEP_H
+#ifndef ASYNCPROF_SLEEP_H
+#define ASYNCPROF_SLEEP_H
 
 #include <pthread.h>
 #include <time.h>
@@ -19,6 +19,6 @@ int engine_wake(pthread_t thread, int signo);
 
 /* Have all that sleep or wait look at their privileges, and go on. After privileges_changed().
  * Async-signal-safe. */
-void engine_sleep_follow(void);
+void sleep_follow(void);
 
 #endif

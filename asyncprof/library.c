@@ -1,5 +1,5 @@
 /* async-profiler as an engine, by dlopen(3). */
-#include "core/engine_dl.h"
+#include "asyncprof/library.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -14,9 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/engine_calls.h"
+#include "asyncprof/calls.h"
+#include "asyncprof/library_path.h"
 #include "core/fd.h"
-#include "core/library_path.h"
 #include "core/loader_gate.h"
 
 static const struct {
@@ -41,7 +41,7 @@ __attribute__((format(printf, 2, 3))) static int bad(char *problem, const char *
 	va_list list;
 
 	va_start(list, format);
-	vsnprintf(problem, ENGINE_DL_PROBLEM_MAX, format, list);
+	vsnprintf(problem, LIBRARY_PROBLEM_MAX, format, list);
 	va_end(list);
 	return -ELIBBAD;
 }
@@ -94,7 +94,7 @@ static int load(struct engine *engine, const char *library, const char *path, ch
 	return fill_in(engine, handle, library, problem);
 }
 
-int engine_dl_open(struct engine *engine, const char *library, char *problem)
+int library_open(struct engine *engine, const char *library, char *problem)
 {
 	char path[PATH_MAX];
 	int err;
@@ -115,7 +115,7 @@ int engine_dl_open(struct engine *engine, const char *library, char *problem)
 	loader_gate_leave();
 	if (err)
 		return err;
-	err = engine_calls_redirect((const void *)(uintptr_t)engine->execute);
+	err = calls_redirect((const void *)(uintptr_t)engine->execute);
 	if (err)
 		return bad(problem, "cannot keep %s out of the program's way: %s", library,
 			   strerror(-err));

@@ -4,38 +4,38 @@
  * threads of the program's, in their signal handlers too: it writes what it has sampled, and reads
  * libraries that the program loads. What it does there with descriptors is handed in here, done by a
  * thread that has that table, and waited for. */
-#ifndef CORE_ENGINE_DESK_H
-#define CORE_ENGINE_DESK_H
+#ifndef ASYNCPROF_DESK_H
+#define ASYNCPROF_DESK_H
 
 #include <stdbool.h>
 
-#define ENGINE_DESK_ARGUMENTS 6
+#define DESK_ARGUMENTS 6
 
 /* A call; it returns what the caller gets, and may set errno. */
-typedef long engine_desk_call(const long arguments[ENGINE_DESK_ARGUMENTS]);
+typedef long desk_call(const long arguments[DESK_ARGUMENTS]);
 
 /* Start the thread behind it. On the agent thread, with a table of its own. Returns 0, also when it is
  * open, or -errno. */
-int engine_desk_open(void);
+int desk_open(void);
 
 /* No more is taken in, and the thread ends. What was taken in is done. */
-void engine_desk_close(void);
+void desk_close(void);
 
 /* Have CALL made in a thread that has the engine's descriptors, which may be this one. Returns what
  * it does, with errno; where that is not to be had any more, -1 and EBADF. Any thread,
  * async-signal-safe where CALL is. */
-long engine_desk_ask(engine_desk_call *call, const long arguments[ENGINE_DESK_ARGUMENTS]);
+long desk_ask(desk_call *call, const long arguments[DESK_ARGUMENTS]);
 
-/* True when engine_desk_ask() makes the call in this thread. Async-signal-safe. */
-bool engine_desk_is_here(void);
+/* True when desk_ask() makes the call in this thread. Async-signal-safe. */
+bool desk_is_here(void);
 
 /* True when the engine's descriptors are not in the program's table. Async-signal-safe. */
-bool engine_desk_is_apart(void);
+bool desk_is_apart(void);
 
 /* Have the thread, where there is one, look now at what it has to give up (core/privileges.h). */
-void engine_desk_look(void);
+void desk_look(void);
 
 /* In a forked child, which has none of the engine's descriptors. */
-void engine_desk_forget(void);
+void desk_forget(void);
 
 #endif

@@ -1,16 +1,16 @@
 /* What async-profiler calls instead of the C library's functions, so that the program does not
- * notice it: its descriptors are not among the program's (core/engine_files.h), the limit of their
+ * notice it: its descriptors are not among the program's (asyncprof/files.h), the limit of their
  * number stays the program's, and standard output too; that exit does not wait for a sleeper, that the environment may be changed
  * meanwhile, and that a forked child waits for no lock and writes nothing into its parent's
  * recording. */
-#ifndef CORE_ENGINE_CALLS_H
-#define CORE_ENGINE_CALLS_H
+#ifndef ASYNCPROF_CALLS_H
+#define ASYNCPROF_CALLS_H
 
 /* Of the library that INSIDE points into, after dlopen and before its first call.
  * Returns 0 or -errno. */
-int engine_calls_redirect(const void *inside);
+int calls_redirect(const void *inside);
 
 /* In a forked child. */
-void engine_calls_forget(void);
+void calls_forget(void);
 
 #endif

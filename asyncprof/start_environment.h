@@ -1,10 +1,10 @@
 /* The environment as async-profiler sees it: as the program began with it. The program may change
  * its own at any moment, and getenv(3) in another thread then reads what is not there any more. */
-#ifndef CORE_ENGINE_ENV_H
-#define CORE_ENGINE_ENV_H
+#ifndef ASYNCPROF_START_ENVIRONMENT_H
+#define ASYNCPROF_START_ENVIRONMENT_H
 
 /* Copy ENVIRONMENT, for ever. Once, in the constructor. Returns 0 or -ENOMEM. */
-int engine_env_capture(char *const *environment);
+int start_environment_capture(char *const *environment);
 
 /* getenv(3), of the copy. Any thread. */
 char *engine_getenv(const char *name);

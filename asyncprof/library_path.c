@@ -1,5 +1,5 @@
 /* Where a library is that is wanted by its soname alone. */
-#include "core/library_path.h"
+#include "asyncprof/library_path.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* Where async-profiler's descriptors are while its code runs in a thread of the program. */
-#include "core/engine_desk.h"
+#include "asyncprof/desk.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -13,7 +13,7 @@
 /* On the stack of who asks, who waits for it. */
 struct request {
 	struct request *next;
-	engine_desk_call *call;
+	desk_call *call;
 	const long *arguments;
 	long result;
 	int err;
@@ -89,7 +89,7 @@ static void *run(void *opened)
 	}
 }
 
-int engine_desk_open(void)
+int desk_open(void)
 {
 	uintptr_t opened;
 	int err;
@@ -101,7 +101,7 @@ int engine_desk_open(void)
 	atomic_store(&desk.newest, NULL);
 	err = own_thread_start("asprof-files", run, (void *)opened);
 	if (err)
-		engine_desk_close();
+		desk_close();
 	return err;
 }
 
@@ -111,14 +111,14 @@ static void ring(void)
 	futex_wake(&desk.asked);
 }
 
-void engine_desk_look(void)
+void desk_look(void)
 {
-	if (engine_desk_is_apart())
+	if (desk_is_apart())
 		ring();
 }
 
 /* What the thread has not seen is done here. */
-void engine_desk_close(void)
+void desk_close(void)
 {
 	struct request *newest = atomic_exchange(&desk.newest, &closed);
 
@@ -140,22 +140,22 @@ static bool hand_in(struct request *request)
 	return true;
 }
 
-bool engine_desk_is_apart(void)
+bool desk_is_apart(void)
 {
 	return atomic_load(&desk.apart);
 }
 
-bool engine_desk_is_here(void)
+bool desk_is_here(void)
 {
-	return !engine_desk_is_apart() || own_fds_apart();
+	return !desk_is_apart() || own_fds_apart();
 }
 
-long engine_desk_ask(engine_desk_call *call, const long arguments[ENGINE_DESK_ARGUMENTS])
+long desk_ask(desk_call *call, const long arguments[DESK_ARGUMENTS])
 {
 	struct request request = { .call = call, .arguments = arguments };
 	int saved = errno;
 
-	if (engine_desk_is_here())
+	if (desk_is_here())
 		return call(arguments);
 	if (!hand_in(&request)) {
 		errno = EBADF;
@@ -167,7 +167,7 @@ long engine_desk_ask(engine_desk_call *call, const long arguments[ENGINE_DESK_AR
 	return request.result;
 }
 
-void engine_desk_forget(void)
+void desk_forget(void)
 {
 	atomic_store(&desk.newest, &closed);
 }

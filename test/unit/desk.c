@@ -1,5 +1,5 @@
-/* core/engine_desk: calls for the program's threads, made where the engine's descriptors are. */
-#include "core/engine_desk.h"
+/* asyncprof/desk: calls for the program's threads, made where the engine's descriptors are. */
+#include "asyncprof/desk.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/engine_files.h"
+#include "asyncprof/files.h"
 #include "core/own_fds.h"
 #include "core/own_thread.h"
 #include "test/fixtures/suite.h"
@@ -27,10 +27,10 @@ static void *run_agent(void *unused)
 	(void)unused;
 	opened = own_fds_leave();
 	if (!opened)
-		opened = engine_desk_open();
+		opened = desk_open();
 	pthread_barrier_wait(&turn);
 	pthread_barrier_wait(&turn);
-	engine_desk_close();
+	desk_close();
 	pthread_barrier_wait(&turn);
 	return NULL;
 }
@@ -46,7 +46,7 @@ static bool desk_is_open(void)
 	ck_assert_int_eq(own_thread_start("agent", run_agent, NULL), 0);
 	pthread_barrier_wait(&turn);
 	if (opened)
-		fprintf(stderr, "engine_desk: cases are left out: %s\n", strerror(-opened));
+		fprintf(stderr, "desk: cases are left out: %s\n", strerror(-opened));
 	return !opened;
 }
 
@@ -67,7 +67,7 @@ START_TEST(opens_elsewhere)
 
 	if (!desk_is_open())
 		return;
-	ck_assert(!engine_desk_is_here());
+	ck_assert(!desk_is_here());
 	fd = engine_open("/proc/self/maps", O_RDONLY, 0);
 	ck_assert_int_ge(fd, 0);
 	ck_assert_int_eq(lowest(), next);
@@ -189,7 +189,7 @@ START_TEST(a_child_has_none)
 	pid = fork();
 	if (!pid) {
 		alarm(20);
-		engine_files_forget();
+		files_forget();
 		_exit(engine_open("/dev/null", O_RDONLY, 0) != -1 || errno != EBADF);
 	}
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);

@@ -3,7 +3,7 @@
  * It sends its thread SIGIO and waits for it to end. But that thread, as all that descend from the
  * agent's, has every signal blocked, so that none of the program's is lost to it: it would sleep
  * on, and the program's exit would wait for up to a wall interval. A futex does without signals. */
-#include "core/engine_sleep.h"
+#include "asyncprof/sleep.h"
 
 #include <signal.h>
 #include <stdbool.h>
@@ -63,7 +63,7 @@ int engine_wait(pthread_cond_t *changed, pthread_mutex_t *lock, const struct tim
 	return told ? 0 : ETIMEDOUT;
 }
 
-void engine_sleep_follow(void)
+void sleep_follow(void)
 {
 	futex_wake(&woken);
 	futex_wake(&signalled);

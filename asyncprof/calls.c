@@ -1,5 +1,5 @@
 /* What async-profiler calls instead of the C library's functions. */
-#include "core/engine_calls.h"
+#include "asyncprof/calls.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -9,15 +9,15 @@
 #include <sys/resource.h>
 #include <sys/time.h>
 
+#include "asyncprof/files.h"
+#include "asyncprof/imports.h"
+#include "asyncprof/sleep.h"
+#include "asyncprof/start_environment.h"
 #include "core/clock.h"
-#include "core/engine_env.h"
-#include "core/engine_files.h"
-#include "core/engine_sleep.h"
-#include "core/imports.h"
 #include "core/loader_gate.h"
 #include "core/own_thread.h"
 
-/* It would raise the limit of descriptors at its start: see core/engine_files.c. */
+/* It would raise the limit of descriptors at its start: see asyncprof/files.c. */
 static int engine_setrlimit(unsigned int resource, const struct rlimit *limit)
 {
 	return resource == RLIMIT_NOFILE ? 0 : setrlimit((__rlimit_resource_t)resource, limit);
@@ -96,10 +96,10 @@ static int engine_unlock(pthread_mutex_t *mutex)
 								     : pthread_mutex_unlock(mutex);
 }
 
-void engine_calls_forget(void)
+void calls_forget(void)
 {
 	atomic_store(&is_child, true);
-	engine_files_forget();
+	files_forget();
 }
 
 /* It compares what its clocks say with what the kernel does, so they are the kernel's: another preload
@@ -133,7 +133,7 @@ static time_t engine_time(time_t *now)
 	return seconds;
 }
 
-int engine_calls_redirect(const void *inside)
+int calls_redirect(const void *inside)
 {
 	static const struct import calls[] = {
 		{ "syscall", (void *)engine_syscall },

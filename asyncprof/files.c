@@ -1,5 +1,5 @@
 /* What async-profiler calls instead of the C library's functions on descriptors. */
-#include "core/engine_files.h"
+#include "asyncprof/files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "core/engine_desk.h"
+#include "asyncprof/desk.h"
 #include "core/fd.h"
 #include "core/log.h"
 #include "core/own_fds.h"
@@ -25,18 +25,18 @@
 
 static atomic_bool is_child, perf_allowed;
 
-void engine_files_forget(void)
+void files_forget(void)
 {
 	atomic_store(&is_child, true);
-	engine_desk_forget();
+	desk_forget();
 }
 
-void engine_files_allow_perf(bool allow)
+void files_allow_perf(bool allow)
 {
 	atomic_store(&perf_allowed, allow);
 }
 
-#define ASK(call, ...) engine_desk_ask(call, (const long[ENGINE_DESK_ARGUMENTS]){ __VA_ARGS__ })
+#define ASK(call, ...) desk_ask(call, (const long[DESK_ARGUMENTS]){ __VA_ARGS__ })
 
 /* FD where it may stay; -1 and errno as open(2) has it. */
 static int settled(int fd)
@@ -115,7 +115,7 @@ static long do_read(const long a[])
 /* In a handler it asks how far an event has counted: one interval, as it would conclude without. */
 ssize_t engine_read(int fd, void *data, size_t length)
 {
-	if (is_counting(fd) && !engine_desk_is_here()) {
+	if (is_counting(fd) && !desk_is_here()) {
 		errno = EAGAIN;
 		return -1;
 	}
@@ -236,7 +236,7 @@ static int start_counting(int fd)
 
 int engine_ioctl(int fd, unsigned long request, long argument)
 {
-	if (engine_desk_is_apart()) {
+	if (desk_is_apart()) {
 		if (request == PERF_EVENT_IOC_REFRESH)
 			return start_counting(fd);
 		if (request == PERF_EVENT_IOC_RESET && is_counting(fd))
@@ -290,8 +290,8 @@ FILE *engine_fdopen(int fd, const char *mode)
 	static const cookie_io_functions_t functions = { .read = stream_read,
 							 .close = stream_close };
 
-	return engine_desk_is_here() ? fdopen(fd, mode)
-				     : fopencookie((void *)(intptr_t)fd, "r", functions);
+	return desk_is_here() ? fdopen(fd, mode)
+			      : fopencookie((void *)(intptr_t)fd, "r", functions);
 }
 
 FILE *engine_fopen(const char *path, const char *mode)
