@@ -56,7 +56,8 @@ engine_src  := $(sort $(wildcard engine/*/*.c))
 asyncprof_src := $(sort $(wildcard asyncprof/*.c))
 upload_src  := $(sort $(wildcard upload/*/*.c))
 preload_src := $(sort $(wildcard preload/*.c preload/interpose/*.c))
-decoder_src := $(sort $(wildcard decoder/*.c))
+profile_src := $(sort $(wildcard profile/*/*.c))
+decoder_src := $(sort $(wildcard decoder/*.c decoder/*/*.c))
 unit_src    := $(sort $(wildcard test/unit/*.c))
 bench_src   := $(sort $(wildcard test/bench/*.c))
 fuzz_src    := $(sort $(wildcard test/fuzz/*.c))
@@ -64,10 +65,11 @@ fuzz_src    := $(sort $(wildcard test/fuzz/*.c))
 objects = $(patsubst %.c,$(B)/obj/%.o,$(1))
 agent_obj   := $(call objects,$(core_src) $(engine_src) $(asyncprof_src) $(upload_src))
 preload_obj := $(call objects,$(preload_src))
+profile_obj := $(call objects,$(profile_src))
 decoder_obj := $(call objects,$(decoder_src))
 # All that has no constructor and no main: what unit tests, benches and fuzzers link.
 library     := $(B)/libasprof_test.a
-library_obj := $(agent_obj) $(filter-out %/main.o,$(decoder_obj))
+library_obj := $(agent_obj) $(profile_obj) $(filter-out %/main.o,$(decoder_obj))
 
 unit_bin  := $(patsubst test/unit/%.c,$(B)/test/unit/%,$(unit_src))
 bench_bin := $(patsubst test/bench/%.c,$(B)/test/bench/%,$(bench_src))
@@ -93,7 +95,8 @@ all: $(DEPS_READY) $(library) $(if $(wildcard preload/exports.map),$(preload)) \
 
 # While the libraries are built, what includes none of their headers is compiled. (For another machine
 # all headers are brought.)
-own_src := $(core_src) $(engine_src) $(asyncprof_src) $(upload_src) $(preload_src) $(decoder_src)
+own_src := $(core_src) $(engine_src) $(asyncprof_src) $(upload_src) $(profile_src) $(preload_src) \
+	   $(decoder_src)
 waiting := $(shell grep -lE '^ *\# *include <(curl|zip|zlib|cjson|mbedtls|psa)' $(own_src) $(own_src:.c=.h) \
 	     2>/dev/null)
 ifneq ($(CROSS)$(filter %.h,$(waiting)),)
@@ -106,7 +109,7 @@ $(B)/obj/%.o: %.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(CFLAGS_in_$(subst /,_,$(*D))) $(CFLAGS_$(subst /,_,$*)) -MMD -MP -c -o $@ $<
 
-$(B)/obj/decoder/flamegraph_page.o: decoder/flamegraph.html
+$(B)/obj/decoder/flamegraph_page.o: decoder/output/flamegraph.html
 
 # A signal handler may run where there is no thread control block to hold a canary, and it
 # reads stacks that a sanitizer has poisoned.

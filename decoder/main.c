@@ -1,8 +1,8 @@
 /* asprof-agent: the table of its commands, and the dispatch by it. */
-#include "decoder/args.h"
-#include "decoder/commands.h"
-#include "decoder/crash_guard.h"
-#include "decoder/say.h"
+#include "decoder/commands/args.h"
+#include "decoder/commands/commands.h"
+#include "decoder/output/say.h"
+#include "decoder/symbolize/crash_guard.h"
 
 #include <errno.h>
 #include <malloc.h>

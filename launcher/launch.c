@@ -3,7 +3,7 @@
  * Becomes the program, with libasprof_preload.so in LD_PRELOAD where the program can be profiled; else
  * without it, after one line on standard error that says why. It is static and has no C library, so
  * that it runs in any image. What it asks of a program is what asprof-agent-entrypoint asks, and, with
- * more words, decoder/preloadable.c. */
+ * more words, decoder/commands/preloadable.c. */
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>

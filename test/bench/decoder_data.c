@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "decoder/jfr_read.h"
+#include "profile/jfr/jfr_read.h"
 
 #define THREADS     8
 #define BUFFER_SIZE 65536

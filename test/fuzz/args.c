@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "decoder/args.h"
-#include "decoder/say.h"
+#include "decoder/commands/args.h"
+#include "decoder/output/say.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

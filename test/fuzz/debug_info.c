@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "core/fd.h"
-#include "decoder/debug_info.h"
-#include "decoder/dwarf_library.h"
-#include "decoder/say.h"
+#include "decoder/output/say.h"
+#include "decoder/symbolize/debug_info.h"
+#include "decoder/symbolize/dwarf_library.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

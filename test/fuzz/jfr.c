@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "decoder/heap_order.h"
-#include "decoder/last_table.h"
-#include "decoder/polls.h"
-#include "decoder/raw_stack.h"
-#include "decoder/resolve.h"
-#include "decoder/say.h"
-#include "decoder/tree.h"
+#include "decoder/output/raw_stack.h"
+#include "decoder/output/say.h"
+#include "profile/aggregate/heap_order.h"
+#include "profile/aggregate/last_table.h"
+#include "profile/aggregate/resolve.h"
+#include "profile/aggregate/tree.h"
+#include "profile/jfr/polls.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

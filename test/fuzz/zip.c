@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "core/fd.h"
-#include "decoder/say.h"
-#include "decoder/unzip.h"
+#include "decoder/input/unzip.h"
+#include "decoder/output/say.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,7 +1,7 @@
 /* Stands in for libdw: every function but the one that is called at load crashes. */
 #include <stdlib.h>
 
-#include "decoder/dwarf_library.h"
+#include "decoder/symbolize/dwarf_library.h"
 
 #define ALIAS(name) __asm__(".globl " #name "\n.set " #name ", crash\n");
 DWARF_FUNCTIONS(ALIAS)

@@ -1,7 +1,7 @@
 /* Command lines, and the values in them. */
 
-#include "decoder/args.h"
-#include "decoder/say.h"
+#include "decoder/commands/args.h"
+#include "decoder/output/say.h"
 #include "test/fixtures/suite.h"
 
 START_TEST(durations)

@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "core/clock.h"
-#include "decoder/jfr_read.h"
 #include "engine/modules/modules.h"
 #include "engine/sample/ring.h"
+#include "profile/jfr/jfr_read.h"
 #include "test/fixtures/suite.h"
 
 static struct wake wake;

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "decoder/commands.h"
+#include "decoder/commands/commands.h"
 #include "test/fixtures/jfr_sample.h"
 #include "test/fixtures/suite.h"
 

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "core/fd.h"
-#include "decoder/heap.h"
-#include "decoder/say.h"
+#include "decoder/output/say.h"
+#include "profile/aggregate/heap.h"
 #include "test/fixtures/sanitized.h"
 #include "test/fixtures/suite.h"
 

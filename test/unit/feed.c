@@ -5,7 +5,7 @@
 #include <string.h>
 #include <zip.h>
 
-#include "decoder/feed.h"
+#include "profile/aggregate/feed.h"
 #include "test/fixtures/jfr_sample.h"
 #include "test/fixtures/suite.h"
 

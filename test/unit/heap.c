@@ -1,6 +1,6 @@
 /* Which allocations live, and what a realloc makes of them. */
 
-#include "decoder/heap.h"
+#include "profile/aggregate/heap.h"
 #include "test/fixtures/suite.h"
 
 static struct args args;

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "decoder/heap_order.h"
+#include "profile/aggregate/heap_order.h"
 #include "test/fixtures/suite.h"
 
 /* A chunk of events of one type: size, id, startTime. No metadata is needed to walk them. */

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "decoder/jfr_read.h"
+#include "profile/jfr/jfr_read.h"
 #include "test/fixtures/suite.h"
 
 /* Recorded by async-profiler 4.5; CPU, wall clock, native memory. */

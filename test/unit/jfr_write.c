@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "core/asprof.h"
-#include "decoder/jfr_read.h"
 #include "engine/jfr/jfr_encode.h"
 #include "engine/jfr/jfr_interned.h"
+#include "profile/jfr/jfr_read.h"
 #include "test/fixtures/jfr_sample.h"
 #include "test/fixtures/sanitized.h"
 #include "test/fixtures/suite.h"

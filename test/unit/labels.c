@@ -1,5 +1,5 @@
 /* What a recording is labelled with: its process by its name, and the tags of its metadata, or its own. */
-#include "decoder/labels.h"
+#include "profile/jfr/labels.h"
 
 #include <stdio.h>
 #include <stdlib.h>

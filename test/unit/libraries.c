@@ -1,5 +1,5 @@
 /* decoder/libraries: which library of a recording an address is in. */
-#include "decoder/libraries.h"
+#include "profile/aggregate/libraries.h"
 
 #include <stdlib.h>
 

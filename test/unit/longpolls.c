@@ -1,4 +1,4 @@
-/* decoder/cmd_longpolls.c: a thread that sleeps is counted, and one event stands for all of that; the
+/* decoder/commands/cmd_longpolls.c: a thread that sleeps is counted, and one event stands for all of that; the
  * polls that it slept in are found by it, however far they are from its first sample. */
 #include <fcntl.h>
 #include <stdio.h>
@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "decoder/commands.h"
+#include "decoder/commands/commands.h"
 #include "engine/jfr/jfr_write.h"
 #include "test/fixtures/jfr_sample.h"
 #include "test/fixtures/suite.h"

@@ -39,10 +39,10 @@ UNDER_ANOTHER_NAME(free_aligned_sized)
 
 #include "core/agent.h"
 #include "core/fd.h"
-#include "decoder/jfr_read.h"
 #include "engine/collect/builtin.h"
 #include "engine/memory/mem_events.h"
 #include "engine/sample/threads.h"
+#include "profile/jfr/jfr_read.h"
 #include "test/fixtures/mem_churn.h"
 #include "test/fixtures/suite.h"
 

@@ -1,12 +1,12 @@
-/* decoder/names.c and text.c: names from outside, made fit to be shown. */
-#include "decoder/names.h"
+/* profile/basics/names.c and text.c: names from outside, made fit to be shown. */
+#include "profile/basics/names.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "decoder/text.h"
+#include "profile/basics/text.h"
 #include "test/fixtures/suite.h"
 
 static const struct {

@@ -1,6 +1,6 @@
 /* decoder/preloadable: programs of this machine, and files made here that have what keeps a preload
  * out. What needs another compiler is in test/system/doctor.sh. */
-#include "decoder/preloadable.h"
+#include "decoder/commands/preloadable.h"
 
 #include <errno.h>
 #include <fcntl.h>

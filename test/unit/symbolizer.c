@@ -1,6 +1,6 @@
 /* decoder/symbolizer: this program's own debug information, found in several places, asked for
  * functions that are inlined into one another, and damaged. */
-#include "decoder/symbolizer.h"
+#include "decoder/symbolize/symbolizer.h"
 
 #include <fcntl.h>
 #include <link.h>
@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "core/fd.h"
-#include "decoder/dwarf_library.h"
-#include "decoder/say.h"
+#include "decoder/output/say.h"
+#include "decoder/symbolize/dwarf_library.h"
 #include "engine/elf/elf.h"
 #include "engine/elf/elf_identity.h"
 #include "test/fixtures/sanitized.h"

@@ -1,0 +1,367 @@
+/* The command line of the reading commands. */
+#include "decoder/commands/args.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decoder/input/source.h"
+#include "decoder/output/say.h"
+#include "decoder/symbolize/crash_guard.h"
+#include "decoder/symbolize/symbolizer.h"
+
+#define AT(field) offsetof(struct args, field)
+
+const struct command_option args_total[] = {
+	{ "--total", NULL, "weigh by time or bytes, not by samples", ARG_FLAG, AT(total) },
+	{ 0 },
+};
+
+const struct command_option args_metrics[] = {
+	{ "--cpu", NULL, "CPU time (the default where it was sampled)", ARG_METRIC, METRIC_CPU },
+	{ "--wall", NULL, "wall-clock time, whether threads ran or waited", ARG_METRIC,
+	  METRIC_WALL },
+	{ "--alloc", NULL, "native allocations; Java's where there are none", ARG_METRIC,
+	  METRIC_MALLOC },
+	{ "--nativemem", NULL, "the same as --alloc", ARG_METRIC, METRIC_MALLOC },
+	{ "--live", NULL, "native allocations that were not freed", ARG_METRIC, METRIC_LIVE },
+	{ "--leak", NULL, "those of them that are not too young (see --tail)", ARG_METRIC,
+	  METRICS + METRIC_LIVE },
+	{ "--objects", NULL, "allocations of Java objects", ARG_METRIC, METRIC_OBJECT },
+	{ "--live-objects", NULL, "Java objects that survived", ARG_METRIC, METRIC_LIVE_OBJECT },
+	{ "--lock", NULL, "waits for contended locks", ARG_METRIC, METRIC_LOCK },
+	{ "--raw", NULL, "count a memory sample as one, not by its weight", ARG_NO_FLAG,
+	  AT(weighted) },
+	{ "--tail", "SHARE", "the end of the time, which --leak leaves out (10%)", ARG_RATIO,
+	  AT(tail) },
+	{ 0 },
+};
+
+#define THREAD_ROW                                                                        \
+	{                                                                                 \
+		"--thread", "REGEX", "only threads whose name or tid matches", ARG_REGEX, \
+			AT(thread)                                                        \
+	}
+
+const struct command_option args_thread[] = { THREAD_ROW, { 0 } };
+
+const struct command_option args_filters[] = {
+	THREAD_ROW,
+	{ "--include", "REGEX", "only stacks with a frame that matches", ARG_REGEX, AT(include) },
+	{ "--exclude", "REGEX", "only stacks without a frame that matches", ARG_REGEX,
+	  AT(exclude) },
+	{ 0 },
+};
+
+const struct command_option args_period[] = {
+	{ "--from", "TIME", "02:10:00 (UTC), 30s (from the start), -30s (the end)", ARG_TIME,
+	  AT(from) },
+	{ "--to", "TIME", "up to such a time", ARG_TIME, AT(to) },
+	{ 0 },
+};
+
+const struct command_option args_sources[] = {
+	{ "--process", "REGEX", "only recordings of a process NAME_PID that matches", ARG_REGEX,
+	  AT(process) },
+	{ "--host", "REGEX", "only recordings of a host whose name matches", ARG_REGEX, AT(host) },
+	{ "--tag", "REGEX", "only recordings with a tag KEY=VALUE that matches", ARG_REGEX,
+	  AT(tag) },
+	{ 0 },
+};
+
+#define RENAME_ROW                                                                                \
+	{                                                                                         \
+		"--rename-threads", "REGEX=NAME", "call all threads that match NAME", ARG_RENAME, \
+			0                                                                         \
+	}
+
+const struct command_option args_renames[] = { RENAME_ROW, { 0 } };
+
+const struct command_option args_threads[] = {
+	RENAME_ROW,
+	{ "--threads", NULL, "split by thread", ARG_FLAG, AT(threads) },
+	{ 0 },
+};
+
+const struct command_option args_names[] = {
+	{ "--lines", NULL, "split by line of the source, where it is known", ARG_FLAG, AT(lines) },
+	{ "--simple", NULL, "short names: no packages, no parameters", ARG_FLAG, AT(simple) },
+	{ "--symbols", "DIR", "name functions by the debug files below DIR", ARG_SYMBOLS, 0 },
+	{ "--debuginfod", NULL, "name functions by the servers in DEBUGINFOD_URLS", ARG_FLAG,
+	  AT(debuginfod) },
+	{ 0 },
+};
+
+#define JOBS_ROW                                                                           \
+	{                                                                                  \
+		"--jobs", "N", "threads to read with (one for each processor)", ARG_COUNT, \
+			AT(jobs)                                                           \
+	}
+#define ZIP_ROW                                                                         \
+	{                                                                               \
+		"--zip", NULL, "ignored: a zip is known by its content", ARG_IGNORED, 0 \
+	}
+
+const struct command_option args_reading[] = { JOBS_ROW, ZIP_ROW, { 0 } };
+const struct command_option args_zip[] = { ZIP_ROW, { 0 } };
+
+static int wrong(const struct args *args, const struct command_option *row, const char *value,
+		 const char *accepts)
+{
+	say("%s: %s %s: takes %s", args->command, row->name, value, accepts);
+	return COMMAND_USAGE;
+}
+
+static int parse_regex(const struct args *args, const struct command_option *row, regex_t *regex,
+		       const char *value)
+{
+	char problem[128];
+	int err;
+
+	if (!args_regex_is_sane(value))
+		return wrong(args, row, "...", "an expression that repeats less");
+	err = regcomp(regex, value, REG_EXTENDED | REG_NOSUB);
+	if (!err)
+		return COMMAND_OK;
+	regerror(err, regex, problem, sizeof(problem));
+	say("%s: %s %s: %s", args->command, row->name, value, problem);
+	return COMMAND_USAGE;
+}
+
+static int parse_rename(struct args *args, const struct command_option *row, char *value)
+{
+	char *equals = strrchr(value, '=');
+	struct rename *rename = &args->renames[args->rename_count];
+	int status;
+
+	if (!equals || equals == value || args->rename_count == RENAMES_MAX)
+		return wrong(args, row, value, "REGEX=NAME, at most 16 times");
+	*equals = '\0';
+	status = parse_regex(args, row, &rename->regex, value);
+	*equals = '=';
+	rename->name = equals + 1;
+	if (status == COMMAND_OK)
+		args->rename_count++;
+	return status;
+}
+
+static int parse_number(struct args *args, const struct command_option *row, const char *value,
+			void *place)
+{
+	char *end;
+	unsigned long count;
+	double ratio;
+
+	errno = 0;
+	if (row->kind == ARG_COUNT) {
+		count = strtoul(value, &end, 10);
+		if (*value < '0' || *value > '9' || *end || errno || count > 1000000000)
+			return wrong(args, row, value, "a number");
+		*(unsigned *)place = (unsigned)count;
+		return COMMAND_OK;
+	}
+	ratio = strtod(value, &end);
+	if (end != value && !strcmp(end, "%")) {
+		ratio /= 100;
+		end++;
+	}
+	if (end == value || *end || !(ratio >= 0 && ratio <= 1))
+		return wrong(args, row, value, "a share from 0 to 1, or as 10%");
+	*(double *)place = ratio;
+	return COMMAND_OK;
+}
+
+static int set_value(struct args *args, const struct command_option *row, char *value)
+{
+	void *place = (char *)args + row->offset;
+	struct pattern *pattern = place;
+	int status;
+
+	switch ((enum arg_kind)row->kind) {
+	case ARG_FLAG:
+		*(bool *)place = true;
+		break;
+	case ARG_NO_FLAG:
+		*(bool *)place = false;
+		break;
+	case ARG_METRIC:
+		/* --live is --leak without its tail. */
+		if (row->offset % METRICS == METRIC_LIVE)
+			args->leak = row->offset != METRIC_LIVE;
+		args->metric = (enum metric)(row->offset % METRICS);
+		break;
+	case ARG_STRING:
+		*(const char **)place = value;
+		break;
+	case ARG_COUNT:
+	case ARG_RATIO:
+		return parse_number(args, row, value, place);
+	case ARG_REGEX:
+		if (pattern->set)
+			return wrong(args, row, value, "one expression only");
+		status = parse_regex(args, row, &pattern->regex, value);
+		pattern->set = status == COMMAND_OK;
+		return status;
+	case ARG_TIME:
+		if (args_moment(value, place))
+			return wrong(args, row, value,
+				     "02:10:00, 2026-11-21T02:10:00Z, 30s or -30s");
+		break;
+	case ARG_DURATION:
+		if (args_duration(value, place))
+			return wrong(args, row, value, "a duration such as 500us or 10ms");
+		break;
+	case ARG_RENAME:
+		return parse_rename(args, row, value);
+	case ARG_FILES:
+		args->base[args->base_count++] = value;
+		break;
+	case ARG_SYMBOLS:
+		if (args->symbols_count == SYMBOLS_MAX)
+			return wrong(args, row, value, "a directory, at most 16 times");
+		args->symbols[args->symbols_count++] = value;
+		break;
+	case ARG_IGNORED:
+		break;
+	}
+	return COMMAND_OK;
+}
+
+/* The row of the switch WORD in one table, up to a "=" in it. */
+static const struct command_option *find_in(const struct command_option *row, const char *word,
+					    char **value)
+{
+	size_t length = strcspn(word, "=");
+
+	*value = NULL;
+	for (; row->name; row++) {
+		if (strlen(row->name) == length && !strncmp(row->name, word, length)) {
+			*value = word[length] ? (char *)word + length + 1 : NULL;
+			return row;
+		}
+		/* -n5 */
+		if (row->argument && row->name[1] != '-' && !strncmp(word, row->name, 2) &&
+		    word[2]) {
+			*value = (char *)word + 2;
+			return row;
+		}
+	}
+	return NULL;
+}
+
+static const struct command_option *find_row(const struct command_option *const *tables,
+					     const char *word, char **value)
+{
+	const struct command_option *row = NULL;
+
+	for (; *tables && !row; tables++)
+		row = find_in(*tables, word, value);
+	return row;
+}
+
+/* WORD is no switch of this command; perhaps it is one of others. */
+static int refuse(const struct args *args, const char *word)
+{
+	static const struct command_option *const shared[] = {
+		args_metrics, args_total, args_filters, args_period, args_sources,
+		args_threads, args_names, args_reading, NULL,
+	};
+	char *value;
+	const struct command_option *row = find_row(shared, word, &value);
+
+	if (row)
+		say("%s: %s means nothing here", args->command, row->name);
+	else
+		say("%s: no switch '%s'", args->command, word);
+	return COMMAND_USAGE;
+}
+
+static int parse_switch(struct args *args, char **argv, int argc, int *at,
+			const struct command_option *const *tables)
+{
+	char *word = argv[*at], *value;
+	const struct command_option *row = find_row(tables, word, &value);
+	int status;
+
+	if (!row)
+		return refuse(args, word);
+	if (row->argument && !value && *at + 1 < argc)
+		value = argv[++*at];
+	if (!row->argument != !value) {
+		say("%s: %s takes %s", args->command, row->name,
+		    row->argument ? row->argument : "nothing");
+		return COMMAND_USAGE;
+	}
+	status = set_value(args, row, value);
+	/* `NEW --base OLD1 OLD2`: all that follow, where the other side is given already. */
+	while (status == COMMAND_OK && row->kind == ARG_FILES && args->file_count &&
+	       *at + 1 < argc && argv[*at + 1][0] != '-')
+		args->base[args->base_count++] = argv[++*at];
+	return status;
+}
+
+/* Debug files are read in a child process, by which streams must not have been used up. */
+static int open_symbolizer(struct args *args)
+{
+	for (int i = 0; i < args->file_count; i++)
+		source_keep_stream(args->files[i]);
+	for (int i = 0; i < args->base_count; i++)
+		source_keep_stream(args->base[i]);
+	crash_guard_start();
+	return symbolizer_open(&args->symbolizer, args->symbols, args->symbols_count,
+			       args->debuginfod);
+}
+
+int args_parse(struct args *args, int argc, char **argv, const struct command_option *const *tables)
+{
+	bool switches = true;
+	int status = COMMAND_OK;
+
+	args->files = calloc((size_t)argc + 1, sizeof(*args->files));
+	args->base = calloc((size_t)argc + 1, sizeof(*args->base));
+	if (!args->files || !args->base) {
+		say("out of memory");
+		return COMMAND_FAILED;
+	}
+	for (int i = 1; i < argc && status == COMMAND_OK; i++) {
+		if (!switches || argv[i][0] != '-' || !argv[i][1])
+			args->files[args->file_count++] = argv[i];
+		else if (!strcmp(argv[i], "--"))
+			switches = false;
+		else if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
+			status = COMMAND_HELP;
+		else
+			status = parse_switch(args, argv, argc, &i, tables);
+	}
+	if (status == COMMAND_OK && !args->file_count) {
+		say("%s: no file given", args->command);
+		status = COMMAND_USAGE;
+	}
+	if (status == COMMAND_OK && (args->symbols_count || args->debuginfod) &&
+	    open_symbolizer(args))
+		status = COMMAND_FAILED;
+	return status;
+}
+
+static void free_pattern(struct pattern *pattern)
+{
+	if (pattern->set)
+		regfree(&pattern->regex);
+}
+
+void args_free(struct args *args)
+{
+	free_pattern(&args->thread);
+	free_pattern(&args->include);
+	free_pattern(&args->exclude);
+	free_pattern(&args->process);
+	free_pattern(&args->host);
+	free_pattern(&args->tag);
+	while (args->rename_count)
+		regfree(&args->renames[--args->rename_count].regex);
+	symbolizer_close(args->symbolizer);
+	free(args->files);
+	free(args->base);
+	args->files = args->base = NULL;
+}

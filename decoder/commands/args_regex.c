@@ -1,0 +1,69 @@
+/* Expressions that the C library would take for ever to compile. */
+#include "decoder/commands/args.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define REGEX_LENGTH_MAX  1024
+#define REGEX_REPEATS_MAX 5000
+
+/* The end of the bracket expression at P: its ']', or the end of the text. */
+static const char *bracket_end(const char *p)
+{
+	char kind;
+
+	p += p[1] == '^' ? 2 : 1;
+	for (p += *p == ']'; *p && *p != ']'; p++) {
+		if (*p != '[' || !p[1] || !strchr(".=:", p[1]))
+			continue;
+		for (kind = p[1], p += 2; *p && (*p != kind || p[1] != ']'); p++)
+			;
+		p += *p ? 1 : -1;
+	}
+	return *p ? p : p - 1;
+}
+
+/* How often the C library copies what stands before the repetition at P. */
+static double copies(const char *p, bool of_group)
+{
+	unsigned long bound;
+	char *end;
+
+	if (*p != '{')
+		return of_group ? 4 : 1;
+	bound = strtoul(p + 1, &end, 10);
+	if (*end == ',' && end[1] != '}')
+		bound = strtoul(end + 1, NULL, 10);
+	return (bound > 1 ? (double)bound : 1) * (of_group ? 4 : 1);
+}
+
+/* The C library unrolls x{1,255}, and more than doubles a group that is repeated; nested, they would
+ * fill the memory, or take hours. So would repetitions of repetitions, as in "x?++", which have no
+ * meaning (POSIX, "Regular Expressions", ERE Special Characters). */
+bool args_regex_is_sane(const char *text)
+{
+	bool repeated = false, group = false;
+	double all = 1;
+
+	if (strlen(text) > REGEX_LENGTH_MAX)
+		return false;
+	for (const char *p = text; *p; p++) {
+		if (strchr("+*?{", *p)) {
+			if (repeated)
+				return false;
+			all *= copies(p, group);
+			repeated = true;
+			p += *p == '{' ? strcspn(p, "}") : 0;
+			if (!*p)
+				break; /* regcomp(3) will tell */
+			continue;
+		}
+		repeated = false;
+		group = *p == ')';
+		if (*p == '[')
+			p = bracket_end(p);
+		else if (*p == '\\' && p[1])
+			p++;
+	}
+	return all <= REGEX_REPEATS_MAX;
+}

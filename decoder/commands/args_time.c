@@ -1,0 +1,113 @@
+/* Durations and moments as they are typed. */
+#include "decoder/commands/args.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* "30s", "1m30s", "1.5h"; the units that the environment variables take, and ns, d. */
+int args_duration(const char *text, uint64_t *ns)
+{
+	static const struct {
+		const char *name;
+		double ns;
+	} units[] = { { "ns", 1 },      { "us", 1e3 },   { "ms", 1e6 },
+		      { "s", 1e9 },     { "m", 60e9 },   { "h", 3600e9 },
+		      { "d", 86400e9 }, { "min", 60e9 }, { "sec", 1e9 } };
+	double sum = 0, number;
+	size_t length, i;
+	char *end;
+
+	if (!*text)
+		return -EINVAL;
+	while (*text) {
+		if ((*text < '0' || *text > '9') && *text != '.')
+			return -EINVAL;
+		number = strtod(text, &end);
+		length = strspn(end, "abcdefghijklmnopqrstuvwxyz");
+		for (i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+			if (length == strlen(units[i].name) && !strncmp(end, units[i].name, length))
+				break;
+		if (end == text || i == sizeof(units) / sizeof(units[0]))
+			return -EINVAL;
+		sum += number * units[i].ns;
+		text = end + length;
+		text += strspn(text, " ");
+	}
+	if (!(sum >= 0 && sum < 9e18))
+		return -EINVAL;
+	*ns = (uint64_t)sum;
+	return 0;
+}
+
+static int clock_time(const char *text, int64_t *ns)
+{
+	unsigned hour, minute;
+	double second = 0;
+	int used = 0;
+
+	if (sscanf(text, "%2u:%2u%n", &hour, &minute, &used) != 2 || !used)
+		return -EINVAL;
+	text += used;
+	if (*text == ':') {
+		if (sscanf(text, ":%lf%n", &second, &used) != 1)
+			return -EINVAL;
+		text += used;
+	}
+	if (*text == 'Z')
+		text++;
+	if (*text || hour > 24 || minute > 59 || !(second >= 0 && second < 61))
+		return -EINVAL;
+	*ns = (int64_t)(hour * 3600 + minute * 60) * 1000000000 + (int64_t)(second * 1e9);
+	return 0;
+}
+
+/* Add the date DAY to the time of day *NS. */
+static int add_days(struct tm *day, int64_t *ns)
+{
+	int64_t date;
+
+	if (__builtin_mul_overflow((int64_t)timegm(day), 1000000000, &date) ||
+	    __builtin_add_overflow(*ns, date, ns))
+		return -EINVAL;
+	return 0;
+}
+
+int args_moment(const char *text, struct moment *moment)
+{
+	struct tm day = { 0 };
+	const char *rest;
+	uint64_t ns;
+	char *end;
+
+	if (strlen(text) > 64)
+		return -EINVAL;
+	rest = strptime(text, "%Y-%m-%dT", &day);
+	if (rest) {
+		moment->kind = MOMENT_ABSOLUTE;
+		if (clock_time(rest, &moment->ns))
+			return -EINVAL;
+		return add_days(&day, &moment->ns);
+	}
+	if (strchr(text, ':')) {
+		moment->kind = MOMENT_DAY;
+		return clock_time(text, &moment->ns);
+	}
+	moment->kind = MOMENT_OFFSET;
+	if (strspn(text + (*text == '-'), "0123456789") == strlen(text + (*text == '-'))) {
+		errno = 0;
+		moment->ns = strtoll(text, &end, 10); /* milliseconds, as jfrconv takes them */
+		if (errno || end == text || llabs(moment->ns) > INT64_MAX / 1000000)
+			return -EINVAL;
+		if (moment->ns >= 1500000000000)
+			moment->kind = MOMENT_ABSOLUTE;
+		moment->ns *= 1000000;
+		return 0;
+	}
+	if (args_duration(text + (*text == '-'), &ns) || ns > INT64_MAX)
+		return -EINVAL;
+	moment->ns = *text == '-' ? -(int64_t)ns : (int64_t)ns;
+	return 0;
+}

@@ -1,0 +1,77 @@
+/* One chunk after another, in the order of the files. */
+#include "decoder/commands/chunks.h"
+
+#include <errno.h>
+
+#include "decoder/output/say.h"
+
+static void wants_open(struct wants *w, struct jfr_chunk *chunk, const struct feed_chunk *from)
+{
+	period_ticks(&w->period, &chunk->header, &w->from, &w->to);
+	if (w->by_name)
+		resolve_open(&w->resolve, &w->profile, w->args, chunk, from);
+}
+
+static void wants_close(struct wants *w)
+{
+	if (w->by_name)
+		resolve_close(&w->resolve);
+}
+
+bool wants_event(struct wants *w, const struct jfr_event *event)
+{
+	uint32_t thread, stack;
+
+	if (event->slot[JFR_TIME] < w->from || event->slot[JFR_TIME] > w->to)
+		return false;
+	if (!w->by_name)
+		return true;
+	thread = resolve_thread(&w->resolve, (uint64_t)event->slot[JFR_THREAD]);
+	if (!filter_thread(&w->filter, thread))
+		return false;
+	stack = resolve_stack(&w->resolve, (uint64_t)event->slot[JFR_STACK], 0, FRAME_NATIVE);
+	return filter_stack(&w->filter, stack, thread);
+}
+
+int chunks_read(const struct args *args,
+		int (*each)(void *arg, struct jfr_chunk *chunk, const struct feed_chunk *from,
+			    struct wants *wants),
+		void *arg)
+{
+	struct wants wants = { .args = args,
+			       .by_name =
+				       args->thread.set || args->include.set || args->exclude.set,
+			       .profile = PROFILE_INIT };
+	struct feed *feed = NULL;
+	struct feed_chunk from;
+	struct jfr_chunk chunk;
+	bool failed;
+	int err = feed_open(&feed, args, args->files, args->file_count, false);
+
+	wants.filter = (struct filter){ .args = args, .profile = &wants.profile };
+	if (!err && period_set(&wants.period, args, feed))
+		wants.period = (struct period){ INT64_MIN, INT64_MAX };
+	while (!err && feed_next(feed, &from)) {
+		err = jfr_chunk_open(&chunk, from.data, &from.header);
+		chunk.mapped = true;
+		if (!err) {
+			wants_open(&wants, &chunk, &from);
+			err = each(arg, &chunk, &from, &wants);
+			wants_close(&wants);
+		}
+		if (chunk.error.what) {
+			feed_damage(feed, &from, &chunk.error);
+			err = err == -EBADMSG ? 0 : err;
+		}
+		jfr_chunk_close(&chunk);
+		feed_done(feed, &from);
+	}
+	if (err == -ENOMEM)
+		say("out of memory");
+	failed = err || feed_failed(feed);
+	if (feed)
+		feed_close(feed);
+	filter_free(&wants.filter);
+	profile_free(&wants.profile);
+	return failed ? COMMAND_FAILED : COMMAND_OK;
+}

@@ -1,0 +1,31 @@
+/* One chunk after another, in the order of the files: for commands that print events one by one. */
+#ifndef DECODER_COMMANDS_CHUNKS_H
+#define DECODER_COMMANDS_CHUNKS_H
+
+#include "decoder/commands/args.h"
+#include "profile/aggregate/feed.h"
+#include "profile/aggregate/filter.h"
+#include "profile/aggregate/resolve.h"
+
+/* What of a chunk is wanted. */
+struct wants {
+	const struct args *args;
+	struct period period;
+	int64_t from, to; /* the same in the chunk's ticks */
+	bool by_name;     /* threads or frames are chosen; else none of these is filled in */
+	struct profile profile;
+	struct resolve resolve;
+	struct filter filter;
+};
+
+/* Call EACH for every chunk that can be read; a negative return ends it. The settings of FROM are
+ * those at the chunk's start. Returns COMMAND_OK, or COMMAND_FAILED after a line on stderr. */
+int chunks_read(const struct args *args,
+		int (*each)(void *arg, struct jfr_chunk *chunk, const struct feed_chunk *from,
+			    struct wants *wants),
+		void *arg);
+
+/* Whether EVENT passes the filters. */
+bool wants_event(struct wants *wants, const struct jfr_event *event);
+
+#endif

@@ -1,0 +1,105 @@
+/* collapsed: folded stacks, one a line, as async-profiler's converter writes them. */
+#include "decoder/commands/args.h"
+#include "decoder/commands/explain.h"
+#include "decoder/output/output.h"
+#include "decoder/output/say.h"
+#include "profile/aggregate/profile.h"
+#include "profile/aggregate/tree.h"
+
+#include <stdlib.h>
+
+static const struct command_option own_options[] = {
+	{ "-o", "OUT", "the file to write, instead of standard output", ARG_STRING,
+	  offsetof(struct args, output) },
+	{ "--scaled", NULL, "count a memory sample by its weight, not as one", ARG_FLAG,
+	  offsetof(struct args, weighted) },
+	{ 0 },
+};
+
+const struct command_option *const collapsed_options[] = {
+	own_options,  args_metrics, args_total, args_filters, args_period,
+	args_sources, args_threads, args_names, args_reading, NULL,
+};
+
+static const char *const suffixes[] = {
+	[FRAME_INTERPRETED] = "_[0]", [FRAME_JIT] = "_[j]", [FRAME_INLINED] = "_[i]",
+	[FRAME_NATIVE] = "",          [FRAME_CPP] = "",     [FRAME_KERNEL] = "_[k]",
+	[FRAME_C1] = "_[1]",
+};
+
+/* Depth first, with the line so far in LINE. */
+static int print_nodes(FILE *out, const struct tree *tree, const struct profile *profile,
+		       struct buf *line)
+{
+	uint32_t at = tree->count ? tree->nodes[0].child : 0;
+	size_t *lengths = calloc((size_t)tree->depth + 2, sizeof(*lengths));
+	uint32_t level = 0;
+	int err = lengths ? 0 : -1;
+
+	while (at && !err) {
+		const struct node *n = &tree->nodes[at];
+
+		line->length = lengths[level];
+		err = buf_printf(line, "%s%s%s", level ? ";" : "",
+				 intern_text(&profile->names, n->name), suffixes[node_type(n)]);
+		if (n->self >= 0.5 && !err)
+			fprintf(out, "%.*s %.0f\n", (int)line->length, (char *)line->data, n->self);
+		if (n->child) {
+			lengths[++level] = line->length;
+			at = n->child;
+			continue;
+		}
+		while (at && !tree->nodes[at].next) {
+			at = tree->nodes[at].parent;
+			level -= at ? 1 : 0;
+		}
+		at = at ? tree->nodes[at].next : 0;
+	}
+	free(lengths);
+	return err;
+}
+
+static int print_collapsed(const struct args *args, struct profile *profile)
+{
+	struct tree tree = { 0 };
+	struct buf line = BUF_INIT(64u << 20);
+	struct output output = { 0 };
+	int err;
+
+	err = tree_add(&tree, profile, profile_metric(profile, args->metric), args->total,
+		       args->threads);
+	if (!err) {
+		tree_sort(&tree, profile);
+		err = output_open(&output, args->output);
+	} else {
+		say("out of memory");
+	}
+	if (!err) {
+		err = print_nodes(output.file, &tree, profile, &line);
+		err = output_close(&output) ? -1 : err;
+	}
+	tree_free(&tree);
+	buf_free(&line);
+	return err ? COMMAND_FAILED : COMMAND_OK;
+}
+
+int cmd_collapsed(int argc, char **argv)
+{
+	struct args args = ARGS_INIT(argv[0]);
+	struct profile profile = PROFILE_INIT;
+	int status;
+
+	args.weighted = false; /* as the converter counts */
+	status = args_parse(&args, argc, argv, collapsed_options);
+	if (status == COMMAND_OK) {
+		status = profile_read(&profile, &args, args.files, args.file_count,
+				      metric_mask(args.metric));
+		if (profile.chunks && print_collapsed(&args, &profile))
+			status = COMMAND_FAILED;
+		if (status == COMMAND_OK)
+			profile_explain(&profile, &args);
+	}
+	profile_free(&profile);
+	args_free(&args);
+	return status;
+}

@@ -1,0 +1,67 @@
+/* duration: seconds recorded. */
+#include "decoder/commands/args.h"
+#include "decoder/commands/chunks.h"
+#include "decoder/commands/explain.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+const struct command_option *const duration_options[] = {
+	args_period,
+	args_sources,
+	args_zip,
+	NULL,
+};
+
+struct seconds {
+	uint64_t ns;
+	bool any;
+};
+
+static int add(void *arg, struct jfr_chunk *chunk, const struct feed_chunk *from,
+	       struct wants *wants)
+{
+	struct profile span = PROFILE_INIT;
+	struct seconds *sum = arg;
+
+	(void)from;
+	period_span(&wants->period, &span, &chunk->header);
+	if (span.start_ns > span.end_ns)
+		return 0;
+	sum->any = true;
+	sum->ns += (uint64_t)(wants->args->from.kind || wants->args->to.kind
+				      ? span.end_ns - span.start_ns
+				      : chunk->header.duration_ns);
+	return 0;
+}
+
+/* The shortest decimal fraction that reads back as NUMBER. */
+static void print_shortest(double number)
+{
+	char text[64];
+
+	for (int digits = 0; digits < 20; digits++) {
+		snprintf(text, sizeof(text), "%.*f", digits, number);
+		if (strtod(text, NULL) == number)
+			break;
+	}
+	puts(text);
+}
+
+int cmd_duration(int argc, char **argv)
+{
+	struct args args = ARGS_INIT(argv[0]);
+	struct seconds sum = { 0 };
+	int status = args_parse(&args, argc, argv, duration_options);
+
+	if (status == COMMAND_OK) {
+		status = chunks_read(&args, add, &sum);
+		if (status == COMMAND_OK || sum.ns)
+			print_shortest((double)(sum.ns / 1000000000u) +
+				       (double)(sum.ns % 1000000000u) / 1e9);
+		if (status == COMMAND_OK && !sum.any)
+			explain_empty(&args, 0, "nothing was recorded");
+	}
+	args_free(&args);
+	return status;
+}

@@ -1,0 +1,294 @@
+/* longpolls: samples that were taken inside a long poll of an event loop, one by one as the Rust
+ * agent's decoder prints them, or added up by function. */
+#include "decoder/commands/args.h"
+#include "decoder/commands/chunks.h"
+#include "decoder/commands/explain.h"
+#include "decoder/output/raw_stack.h"
+#include "decoder/output/say.h"
+#include "profile/basics/intern.h"
+#include "profile/basics/room.h"
+#include "profile/basics/text.h"
+#include "profile/jfr/polls.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define DEFAULT_DEPTH 5
+#define BUCKETS       7
+
+static const struct command_option own_options[] = {
+	{ "--stack-depth", "N", "frames to print (5)", ARG_COUNT,
+	  offsetof(struct args, stack_depth) },
+	{ "--include-non-pollcatch", NULL, "also samples that fell into no poll", ARG_FLAG,
+	  offsetof(struct args, include_non_pollcatch) },
+	{ "--summary", NULL, "one row per function, with how long its polls were", ARG_FLAG,
+	  offsetof(struct args, summary) },
+	{ 0 },
+};
+
+const struct command_option *const longpolls_options[] = {
+	own_options, args_filters, args_period, args_sources, args_zip, NULL,
+};
+
+/* A worker that has nothing to do is parked inside its own poll. */
+static const char idle_frame[] =
+	"<tokio::runtime::scheduler::multi_thread::worker::Context>::park_timeout";
+
+/* Frames of the machinery: whoever looks for a slow poll looks for what is not one of these. */
+static const char *const machinery[] = { "std::",    "core::",  "alloc::",  "tokio::",
+					 "futures",  "<core::", "<alloc::", "<std::",
+					 "<tokio::", "__",      "syscall" };
+
+struct by_function {
+	uint32_t name;
+	uint64_t polls, buckets[BUCKETS]; /* below 100 us, 1 ms, ... 10 s, longer */
+	uint64_t longest_us, sum_us;
+};
+
+struct printing {
+	const struct args *args;
+	struct raw_stack stack;
+	struct polls polls;
+	uint64_t min_us;
+	bool any_poll, any;
+
+	struct intern names, seen;
+	struct by_function *functions;
+	uint32_t room;
+};
+
+static bool is_idle(struct raw_stack *stack)
+{
+	for (size_t i = 0; i < stack->count; i++)
+		if (strstr(raw_method(stack, i), idle_frame))
+			return true;
+	return false;
+}
+
+static bool is_machinery(const char *class, const char *method)
+{
+	if (!strncmp(class, "libc.so", 7) || !strncmp(class, "ld-linux", 8) || !*class)
+		return true;
+	for (size_t i = 0; i < sizeof(machinery) / sizeof(machinery[0]); i++)
+		if (!strncmp(method, machinery[i], strlen(machinery[i])))
+			return true;
+	return false;
+}
+
+static const char *culprit(struct raw_stack *stack)
+{
+	for (size_t i = 0; i < stack->count; i++)
+		if (!is_machinery(raw_class(stack, i), raw_method(stack, i)))
+			return raw_method(stack, i);
+	return stack->count ? raw_method(stack, 0) : "<unknown>";
+}
+
+/* A poll in which several samples fell counts once for each function. */
+static int add_up(struct printing *p, const struct poll *poll, const struct jfr_header *header)
+{
+	uint32_t name = intern_string(&p->names, culprit(&p->stack));
+	uint64_t key[3] = { poll->tid, poll->start, name };
+	uint32_t before = p->seen.count;
+	uint64_t us = (uint64_t)((unsigned __int128)poll->duration * 1000000u /
+				 (unsigned __int128)header->ticks_per_second);
+	struct by_function *one, *grown;
+	unsigned bucket = 0;
+
+	grown = room_for(p->functions, &p->room, name, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	p->functions = grown;
+	intern(&p->seen, key, sizeof(key));
+	if (p->seen.count == before)
+		return 0;
+	one = &p->functions[name];
+	for (uint64_t limit = 100; bucket < BUCKETS - 1 && us >= limit; limit *= 10)
+		bucket++;
+	one->name = name;
+	one->polls++;
+	one->buckets[bucket]++;
+	one->sum_us += us;
+	if (us > one->longest_us)
+		one->longest_us = us;
+	return 0;
+}
+
+static void print_sample(struct printing *p, const struct jfr_chunk *chunk, int64_t ticks,
+			 const struct poll *poll, uint64_t us, int64_t tid)
+{
+	raw_time(stdout, &chunk->header, ticks);
+	printf(" thread %" PRId64 " - ", tid);
+	if (poll)
+		printf("poll of %" PRIu64 "us\n", us);
+	else
+		puts("sample with no pollcatch information");
+	raw_stack_print(stdout, &p->stack, p->args->stack_depth);
+}
+
+/* A sample of thread TID that fell into POLL, at TICKS. */
+static int in_poll(struct printing *p, const struct jfr_chunk *chunk, const struct jfr_event *event,
+		   const struct poll *poll, int64_t ticks, int64_t tid)
+{
+	uint64_t us = 0;
+
+	if (poll) {
+		us = (uint64_t)((unsigned __int128)((uint64_t)ticks - poll->start) * 1000000u /
+				(unsigned __int128)chunk->header.ticks_per_second);
+		if (us < p->min_us)
+			return 0;
+	}
+	if (!raw_stack_read(&p->stack, chunk, event))
+		return -ENOMEM;
+	if (is_idle(&p->stack))
+		return 0;
+	p->any = true;
+	if (p->args->summary)
+		return poll ? add_up(p, poll, &chunk->header) : 0;
+	print_sample(p, chunk, ticks, poll, us, tid);
+	return 0;
+}
+
+/* The last moment of POLL up to LAST. */
+static int64_t last_of(const struct poll *poll, int64_t last)
+{
+	uint64_t end = poll->start + poll->duration;
+
+	return end <= (uint64_t)last ? (int64_t)end - 1 : last;
+}
+
+/* A thread that sleeps is counted, not sampled again: one event stands for all of the time that it
+ * slept, from its first sample to its last, and is as long into a poll as the last that fell there. */
+static int on_sample(struct printing *p, const struct jfr_chunk *chunk,
+		     const struct jfr_event *event)
+{
+	const struct poll *poll;
+	int64_t tid = -1, ticks = event->slot[JFR_TIME], last = ticks;
+	int err = 0;
+
+	if (event->slot[JFR_SPAN] > 0 &&
+	    __builtin_add_overflow(ticks, event->slot[JFR_SPAN], &last))
+		last = ticks;
+	raw_thread(chunk, event, "sampledThread", &tid);
+	poll = polls_at(&p->polls, tid, ticks);
+	if (!poll && p->args->include_non_pollcatch)
+		err = in_poll(p, chunk, event, NULL, ticks, tid);
+	if (!poll)
+		poll = polls_after(&p->polls, tid, ticks, last);
+	for (; poll && !err; poll = polls_after(&p->polls, tid, (int64_t)poll->start, last))
+		if (poll->duration)
+			err = in_poll(p, chunk, event, poll, last_of(poll, last), tid);
+	return err;
+}
+
+static int print_chunk(void *arg, struct jfr_chunk *chunk, const struct feed_chunk *from,
+		       struct wants *wants)
+{
+	struct settings settings = from->settings;
+	struct printing *p = arg;
+	struct jfr_event event;
+	struct jfr_scan scan;
+	int err = polls_read(&p->polls, chunk);
+
+	p->any_poll |= p->polls.count > 0;
+	jfr_scan(&scan, chunk,
+		 JFR_MASK(JFR_EXECUTION_SAMPLE) | JFR_MASK(JFR_WALL_SAMPLE) |
+			 JFR_MASK(JFR_SETTING));
+	while (!err && jfr_next(&scan, &event)) {
+		if (event.kind == JFR_SETTING)
+			settings_read(&settings, chunk, &event);
+		if (settings.clock[0] && strcmp(settings.clock, "tsc")) {
+			say("%s: its clock is '%s', but polls are told by the timestamp counter: "
+			    "record it with clock=tsc (ASPROF_AGENT_ENGINE_OPTIONS=clock=tsc)",
+			    from->file, settings.clock);
+			return -ENOTSUP;
+		}
+		if (event.kind != JFR_SETTING && wants_event(wants, &event))
+			err = on_sample(p, chunk, &event);
+	}
+	return err;
+}
+
+static int longer(const void *a, const void *b)
+{
+	const struct by_function *x = a, *y = b;
+
+	if (x->sum_us != y->sum_us)
+		return x->sum_us < y->sum_us ? 1 : -1;
+	if (x->polls != y->polls)
+		return x->polls < y->polls ? 1 : -1;
+	return (x->name > y->name) - (x->name < y->name);
+}
+
+static void print_summary(struct printing *p)
+{
+	static const char *const limits[] = { "<100us", "<1ms", "<10ms", "<100ms",
+					      "<1s",    "<10s", ">=10s" };
+	char sum[TEXT_NUMBER], longest[TEXT_NUMBER];
+
+	if (p->room)
+		qsort(p->functions, p->room, sizeof(*p->functions), longer);
+	printf("%8s %9s %9s ", "polls", "sum", "longest");
+	for (unsigned k = 0; k < BUCKETS; k++)
+		printf(" %6s", limits[k]);
+	printf("\n");
+	for (uint32_t i = 0; i < p->room && p->functions[i].polls; i++) {
+		const struct by_function *one = &p->functions[i];
+
+		printf("%8" PRIu64 " %9s %9s ", one->polls,
+		       text_duration(sum, (double)one->sum_us * 1e3),
+		       text_duration(longest, (double)one->longest_us * 1e3));
+		for (unsigned k = 0; k < BUCKETS; k++)
+			if (one->buckets[k])
+				printf(" %6" PRIu64, one->buckets[k]);
+			else
+				printf(" %6s", ".");
+		printf("\n         %s\n", intern_text(&p->names, one->name));
+	}
+	if (!p->seen.count)
+		puts("no samples inside polls");
+}
+
+/* The last word is the shortest poll of interest, unless it is a file. */
+static void take_minimum(struct args *args, uint64_t *min_us)
+{
+	uint64_t ns;
+	struct stat status;
+
+	if (args->file_count < 2 || !stat(args->files[args->file_count - 1], &status) ||
+	    args_duration(args->files[args->file_count - 1], &ns))
+		return;
+	*min_us = ns / 1000;
+	args->file_count--;
+}
+
+int cmd_longpolls(int argc, char **argv)
+{
+	struct args args = ARGS_INIT(argv[0]);
+	struct printing p = { .args = &args, .stack = RAW_STACK_INIT, .polls = POLLS_INIT };
+	int status;
+
+	args.stack_depth = DEFAULT_DEPTH;
+	status = args_parse(&args, argc, argv, longpolls_options);
+	if (status == COMMAND_OK) {
+		take_minimum(&args, &p.min_us);
+		status = chunks_read(&args, print_chunk, &p);
+		if (status == COMMAND_OK && !p.any)
+			explain_empty(&args, 1u << METRIC_CPU | 1u << METRIC_WALL,
+				      p.any_poll ? "no sample fell into a poll of that length"
+						 : "no poll was recorded in which a sample fell "
+						   "(see asprof_agent.h)");
+		if (args.summary)
+			print_summary(&p);
+	}
+	raw_stack_free(&p.stack);
+	polls_free(&p.polls);
+	intern_free(&p.names);
+	intern_free(&p.seen);
+	free(p.functions);
+	args_free(&args);
+	return status;
+}

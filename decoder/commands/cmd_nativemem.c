@@ -1,0 +1,81 @@
+/* nativemem: allocations or frees, one by one, as the Rust agent's decoder prints them. */
+#include "decoder/commands/args.h"
+#include "decoder/commands/chunks.h"
+#include "decoder/commands/explain.h"
+#include "decoder/output/raw_stack.h"
+#include "decoder/output/say.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define DEFAULT_DEPTH 5
+
+static const struct command_option own_options[] = {
+	{ "--type", "malloc|free", "which events to print (malloc)", ARG_STRING,
+	  offsetof(struct args, type) },
+	{ "--stack-depth", "N", "frames to print (5)", ARG_COUNT,
+	  offsetof(struct args, stack_depth) },
+	{ 0 },
+};
+
+const struct command_option *const nativemem_options[] = {
+	own_options, args_filters, args_period, args_sources, args_zip, NULL,
+};
+
+struct printing {
+	const struct args *args;
+	struct raw_stack stack;
+	bool frees, any;
+};
+
+static int print_chunk(void *arg, struct jfr_chunk *chunk, const struct feed_chunk *from,
+		       struct wants *wants)
+{
+	struct printing *p = arg;
+	struct jfr_event event;
+	struct jfr_scan scan;
+	int64_t tid;
+
+	(void)from;
+	jfr_scan(&scan, chunk, JFR_MASK(p->frees ? JFR_FREE : JFR_MALLOC));
+	while (jfr_next(&scan, &event)) {
+		if (!wants_event(wants, &event) || !raw_thread(chunk, &event, "eventThread", &tid))
+			continue;
+		if (!raw_stack_read(&p->stack, chunk, &event))
+			return -ENOMEM;
+		raw_time(stdout, &chunk->header, event.slot[JFR_TIME]);
+		printf(" thread %" PRId64 " - %s at 0x%" PRIx64, tid, p->args->type,
+		       (uint64_t)event.slot[JFR_ADDRESS]);
+		if (!p->frees)
+			printf(" (%" PRIu64 " bytes)", (uint64_t)event.slot[JFR_SIZE]);
+		putchar('\n');
+		p->any = true;
+		raw_stack_print(stdout, &p->stack, p->args->stack_depth);
+	}
+	return 0;
+}
+
+int cmd_nativemem(int argc, char **argv)
+{
+	struct args args = ARGS_INIT(argv[0]);
+	struct printing printing = { .args = &args, .stack = RAW_STACK_INIT };
+	int status;
+
+	args.type = "malloc";
+	args.stack_depth = DEFAULT_DEPTH;
+	status = args_parse(&args, argc, argv, nativemem_options);
+	printing.frees = !strcmp(args.type, "free");
+	if (status == COMMAND_OK && !printing.frees && strcmp(args.type, "malloc")) {
+		say("%s: --type %s: takes malloc or free", args.command, args.type);
+		status = COMMAND_USAGE;
+	}
+	if (status == COMMAND_OK)
+		status = chunks_read(&args, print_chunk, &printing);
+	if (status == COMMAND_OK && !printing.any)
+		explain_empty(&args, 1u << METRIC_MALLOC, "no such event was recorded");
+	raw_stack_free(&printing.stack);
+	args_free(&args);
+	return status;
+}

@@ -1,0 +1,243 @@
+/* asprof-agent options: every environment variable, its default, its value here, its meaning.
+ * The README's table and the manual page's list are printed here too, from the same rows. */
+#include "decoder/commands/commands.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/options.h"
+#include "core/show_url.h"
+#include "decoder/output/say.h"
+#include "profile/basics/text.h"
+
+static const struct command_option own_options[] = {
+	{ .name = "--json", .help = "as an array of objects" },
+	{ .name = "--markdown", .help = "as the table in the README" },
+	{ .name = "--man", .help = "as the list in the manual page" },
+	{ .name = NULL },
+};
+
+const struct command_option *const options_options[] = {
+	own_options,
+	NULL,
+};
+
+/* A value that is to be shown as it is typed. */
+static void print_value(const char *value)
+{
+	char *clean = strdup(value);
+
+	if (clean) {
+		text_clean_string(clean);
+		fputs(clean, stdout);
+	}
+	free(clean);
+}
+
+/* What the variable is set to here; NULL when unset, which an empty value is too. */
+static const char *value_here(const struct option_view *row)
+{
+	static char url[SHOW_URL_SIZE];
+	const char *value = getenv(row->name);
+
+	if (!value || !*value)
+		return NULL;
+	if (row->url)
+		return show_url(url, value);
+	return row->secret ? "(not shown)" : value;
+}
+
+static bool is_wrong(const struct option_view *row)
+{
+	const char *value = getenv(row->name);
+	char problem[OPTION_PROBLEM_MAX];
+
+	return value && *value && option_check(row->name, value, problem);
+}
+
+/* TEXT at an indent of eight, broken before column 80. */
+static void print_wrapped(const char *text)
+{
+	size_t column = 0, length;
+
+	for (; *text; text += length + strspn(text + length, " ")) {
+		length = strcspn(text, " ");
+		if (column && column + 1 + length > 79) {
+			putchar('\n');
+			column = 0;
+		}
+		column += (size_t)printf("%s%.*s", column ? " " : "        ", (int)length, text);
+	}
+	putchar('\n');
+}
+
+static void print_plain(const struct option_view *row)
+{
+	const char *value = value_here(row);
+	char accepts[OPTION_EXPECTS_MAX + 16];
+
+	printf("%s%s", row->name, value ? "=" : "");
+	print_value(value ? value : "");
+	putchar('\n');
+	if (is_wrong(row))
+		print_wrapped("NOT ACCEPTED: the agent stays off.");
+	print_wrapped(row->help);
+	snprintf(accepts, sizeof(accepts), "Takes %s.", row->accepts);
+	print_wrapped(accepts);
+	if (*row->fallback)
+		printf("        Default %s.%s\n", row->fallback,
+		       row->built ? "" : " Not built yet.");
+	else
+		printf("        Unset by default.%s\n", row->built ? "" : " Not built yet.");
+}
+
+static void print_json_pair(const char *key, const char *value)
+{
+	printf(", \"%s\": ", key);
+	if (value)
+		json_string(stdout, value);
+	else
+		fputs("null", stdout);
+}
+
+static void print_json(const struct option_view *row)
+{
+	printf("  {\"name\": \"%s\"", row->name);
+	print_json_pair("default", *row->fallback ? row->fallback : NULL);
+	print_json_pair("value", value_here(row));
+	printf(", \"accepted\": %s", is_wrong(row) ? "false" : "true");
+	print_json_pair("takes", row->accepts);
+	print_json_pair("help", row->help);
+	printf(", \"built\": %s}", row->built ? "true" : "false");
+}
+
+static void print_markdown(const struct option_view *row)
+{
+	printf("| `%s` | %s%s%s | %s%s |\n", row->name, *row->fallback ? "`" : "", row->fallback,
+	       *row->fallback ? "`" : "", row->help, row->built ? "" : " *Not built yet.*");
+}
+
+/* `word` in bold; roff takes backslashes and hyphens for its own. */
+static void print_man_text(const char *text)
+{
+	bool quoted = false;
+
+	for (; *text; text++) {
+		if (*text == '`')
+			fputs((quoted = !quoted) ? "\\fB" : "\\fR", stdout);
+		else if (*text == '\\')
+			fputs("\\e", stdout);
+		else if (*text == '-')
+			fputs(quoted ? "\\-" : "-", stdout);
+		else
+			putchar(*text);
+	}
+	putchar('\n');
+}
+
+static void print_man(const struct option_view *row)
+{
+	printf(".TP\n.B %s\n", row->name);
+	print_man_text(row->help);
+	printf("Takes %s.\n", row->accepts);
+	if (*row->fallback)
+		printf("Default: %s.\n", row->fallback);
+	if (!row->built)
+		puts("Not built yet.");
+}
+
+/* NAME=VALUE of the environment, which begins as ours do and is none. Its value is not shown: nobody
+ * knows what it holds. */
+static void print_unknown(const char *name, bool json)
+{
+	struct option_view near;
+	bool known = option_nearest(name, &near);
+
+	if (json) {
+		fputs(",\n  {\"name\": ", stdout);
+		json_string(stdout, name);
+		print_json_pair("nearest", known ? near.name : NULL);
+		fputs(", \"known\": false, \"accepted\": false}", stdout);
+		return;
+	}
+	print_value(name);
+	puts("\n        NOT KNOWN: it is ignored.");
+	if (known)
+		printf("        The nearest name is %s.\n", near.name);
+}
+
+/* Those that are not known; returns their number. */
+static unsigned print_unknowns(bool json)
+{
+	struct option_view row;
+	unsigned count = 0;
+
+	for (char **entry = environ; *entry; entry++) {
+		size_t length = strcspn(*entry, "=");
+		char *name;
+
+		if (strncmp(*entry, OPTION_PREFIX, sizeof(OPTION_PREFIX) - 1))
+			continue;
+		name = strndup(*entry, length);
+		if (name && !option_find(name, &row)) {
+			print_unknown(name, json);
+			count++;
+		}
+		free(name);
+	}
+	return count;
+}
+
+static const struct format {
+	const char *name, *head, *between, *tail;
+	void (*print)(const struct option_view *row);
+	bool here; /* it tells of this environment too */
+} formats[] = {
+	{ "", "", "", "", print_plain, true },
+	{ "--json", "[\n", ",\n", "\n]\n", print_json, true },
+	{ "--markdown", "| variable | default | meaning |\n|---|---|---|\n", "", "", print_markdown,
+	  false },
+	{ "--man", "", "", "", print_man, false },
+};
+
+static const struct format *find_format(const char *name)
+{
+	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
+		if (!strcmp(formats[i].name, name))
+			return &formats[i];
+	return NULL;
+}
+
+int cmd_options(int argc, char **argv)
+{
+	const struct format *format = find_format(argc > 1 ? argv[1] : "");
+	unsigned wrong = 0, unknown = 0;
+	struct option_view row;
+
+	if (!format || argc > 2) {
+		say("options: no switch '%s'", argv[argc - 1]);
+		return COMMAND_USAGE;
+	}
+	fputs(format->head, stdout);
+	for (size_t i = 0; option_row(i, &row); i++) {
+		fputs(i ? format->between : "", stdout);
+		format->print(&row);
+		wrong += is_wrong(&row);
+	}
+	if (format->here)
+		unknown = print_unknowns(*format->between);
+	fputs(format->tail, stdout);
+	if (!format->here || (!wrong && !unknown))
+		return COMMAND_OK;
+	fflush(stdout);
+	if (wrong)
+		say("options: %u value%s not accepted: the agent stays off", wrong,
+		    wrong == 1 ? " is" : "s are");
+	if (unknown)
+		say("options: %u variable%s not known, and ignored", unknown,
+		    unknown == 1 ? " is" : "s are");
+	return wrong ? COMMAND_FAILED : COMMAND_OK;
+}

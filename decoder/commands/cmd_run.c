@@ -1,0 +1,175 @@
+/* asprof-agent run: a command under the preload. It passes signals on, ends as the command ends, and
+ * says then where the profiles are. */
+#include "decoder/commands/commands.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/options.h"
+#include "decoder/commands/run_wait.h"
+#include "decoder/output/say.h"
+
+#define PRELOAD "libasprof_preload.so"
+
+/* As env(1) has them. */
+enum { RUN_FAILED = 125, RUN_CANNOT_EXECUTE = 126, RUN_NOT_FOUND = 127 };
+
+/* Each switch is a variable of the agent under a shorter name. */
+static const struct {
+	const char *name, *variable;
+} switches[] = {
+	{ "-o", OPTION_PREFIX "LOCAL_DIR" },         { "--cpu", OPTION_PREFIX "CPU_INTERVAL" },
+	{ "--wall", OPTION_PREFIX "WALL_INTERVAL" }, { "--mem", OPTION_PREFIX "NATIVE_MEM" },
+	{ "--engine", OPTION_PREFIX "ENGINE" },
+};
+
+static const struct command_option own_options[] = {
+	{ .name = "-o", .argument = "DIR", .help = "where the profiles go; made if missing" },
+	{ .name = "--cpu", .argument = "10ms", .help = "CPU time between samples, or off (100ms)" },
+	{ .name = "--wall",
+	  .argument = "100ms",
+	  .help = "wall-clock time between samples, or off (1s)" },
+	{ .name = "--mem",
+	  .argument = "512k",
+	  .help = "bytes allocated between samples, or off (off)" },
+	{ .name = "--engine", .argument = "E", .help = "auto, async-profiler or builtin (auto)" },
+	{ .name = NULL },
+};
+
+const struct command_option *const run_options[] = {
+	own_options,
+	NULL,
+};
+
+/* The agent opens the directory from wherever the program has gone by then. */
+static int set_directory(const char *dir)
+{
+	char path[PATH_MAX];
+
+	if (mkdir(dir, 0755) && errno != EEXIST)
+		goto failed;
+	if (!realpath(dir, path) || setenv(OPTION_PREFIX "LOCAL_DIR", path, 1))
+		goto failed;
+	return 0;
+failed:
+	say("run: %s: %s", dir, strerror(errno));
+	return RUN_FAILED;
+}
+
+static int set_switch(const char *name, const char *variable, const char *value)
+{
+	char problem[OPTION_PROBLEM_MAX];
+
+	if (!*value) {
+		say("run: %s needs a value", name);
+		return COMMAND_USAGE;
+	}
+	if (option_check(variable, value, problem)) {
+		say("run: %s: %s", name, problem);
+		return COMMAND_USAGE;
+	}
+	if (!strcmp(name, "-o"))
+		return set_directory(value);
+	return setenv(variable, value, 1) ? RUN_FAILED : 0;
+}
+
+/* Take `NAME VALUE` or `NAME=VALUE` at *ARGV, and move *ARGV to the last word taken. */
+static int take_switch(char ***argv)
+{
+	const char *word = **argv, *value;
+	size_t length;
+
+	for (size_t i = 0; i < sizeof(switches) / sizeof(*switches); i++) {
+		length = strlen(switches[i].name);
+		if (strncmp(word, switches[i].name, length) ||
+		    (word[length] && word[length] != '='))
+			continue;
+		if (word[length])
+			value = word + length + 1;
+		else
+			value = (*argv)[1] ? *++*argv : "";
+		return set_switch(switches[i].name, switches[i].variable, value);
+	}
+	say("run: no switch '%s'", word);
+	return COMMAND_USAGE;
+}
+
+/* The preload beside this command, as in the build tree, or in the lib directory beside its
+ * bin, as installed; else its soname, which the dynamic linker looks up. */
+int run_find_preload(char path[PATH_MAX])
+{
+	static const char *const places[] = { "", "../lib/", "../lib64/" };
+	char self[PATH_MAX], tried[2 * PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	self[n > 0 ? n : 0] = '\0';
+	if (strrchr(self, '/'))
+		strrchr(self, '/')[1] = '\0';
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+		snprintf(tried, sizeof(tried), "%s%s" PRELOAD, self, places[i]);
+		if (realpath(tried, path))
+			break;
+		strcpy(path, PRELOAD);
+	}
+	if (strpbrk(path, " :")) {
+		say("run: LD_PRELOAD cannot hold '%s': its path has a space or a colon", path);
+		return RUN_FAILED;
+	}
+	return 0;
+}
+
+/* In front of what is there, unless it is there already. */
+static int set_preload(void)
+{
+	const char *present = getenv("LD_PRELOAD");
+	char path[PATH_MAX], *joined;
+	int err;
+
+	err = run_find_preload(path);
+	if (err)
+		return err;
+	if (present && strstr(present, PRELOAD))
+		return 0;
+	if (asprintf(&joined, "%s%s%s", path, present && *present ? ":" : "",
+		     present ? present : "") < 0)
+		return RUN_FAILED;
+	err = setenv("LD_PRELOAD", joined, 1) ? RUN_FAILED : 0;
+	free(joined);
+	return err;
+}
+
+int cmd_run(int argc, char **argv)
+{
+	struct run_command command;
+	int err;
+
+	(void)argc;
+	for (argv++; *argv && **argv == '-' && strcmp(*argv, "--"); argv++) {
+		if (!strcmp(*argv, "--help") || !strcmp(*argv, "-h"))
+			return COMMAND_HELP;
+		err = take_switch(&argv);
+		if (err)
+			return err;
+	}
+	if (*argv && !strcmp(*argv, "--"))
+		argv++;
+	if (!*argv) {
+		say("run: no command given");
+		return COMMAND_USAGE;
+	}
+	err = set_preload();
+	if (err)
+		return err;
+	err = -run_command_wait(&command, argv);
+	if (err) {
+		say("run: %s: %s", *argv, strerror(err));
+		return err == ENOENT ? RUN_NOT_FOUND : RUN_CANNOT_EXECUTE;
+	}
+	run_report(&command);
+	return run_command_end(&command);
+}

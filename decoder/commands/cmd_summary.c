@@ -1,0 +1,197 @@
+/* summary: what is in the recordings. */
+#include "decoder/commands/commands.h"
+#include "decoder/commands/explain.h"
+#include "decoder/output/say.h"
+#include "profile/aggregate/summary.h"
+#include "profile/basics/text.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#define DEFAULT_LIMIT 20
+
+static const struct command_option own_options[] = {
+	{ "-n", "N", "threads to show, the busiest first (20; 0: all)", ARG_COUNT,
+	  offsetof(struct args, limit) },
+	{ "--json", NULL, "print JSON", ARG_FLAG, offsetof(struct args, json) },
+	{ 0 },
+};
+
+const struct command_option *const summary_options[] = {
+	own_options, args_thread, args_period, args_sources, args_reading, NULL,
+};
+
+static void print_interval(const char *name, int64_t value, const char *unit)
+{
+	char number[TEXT_NUMBER];
+
+	if (value > 0)
+		printf("%s %s", name, text_amount(number, (double)value, unit));
+}
+
+static void print_losses(const struct summary *s)
+{
+	const char *title = "Lost";
+
+	for (size_t i = 0; i < SUMMARY_CAUSES; i++)
+		if (s->lost[i]) {
+			printf("%-9s %" PRIu64 " %s\n", title, s->lost[i], summary_causes[i].text);
+			title = "";
+		}
+	if (*title)
+		printf("%-9s %s\n", title, s->losses_told ? "nothing" : "not told by this engine");
+}
+
+static uint64_t events_of(const struct summary *s, uint32_t thread)
+{
+	return thread < s->thread_room ? s->threads[thread] : 0;
+}
+
+/* In an order that does not hang on who read what first. */
+static int by_thread(const void *a, const void *b, void *arg)
+{
+	const struct summary *s = arg;
+
+	return profile_thread_order(&s->profile, *(const uint32_t *)a, *(const uint32_t *)b);
+}
+
+static int by_events(const void *a, const void *b, void *arg)
+{
+	uint64_t x = events_of(arg, *(const uint32_t *)a), y = events_of(arg, *(const uint32_t *)b);
+
+	return x != y ? (x < y ? 1 : -1) : by_thread(a, b, arg);
+}
+
+/* The numbers of all threads, the busiest first where only some are shown. */
+static uint32_t *sorted_threads(struct summary *s, bool some)
+{
+	uint32_t count = s->profile.threads.count;
+	uint32_t *ids = calloc((size_t)count + 1, sizeof(*ids));
+
+	for (uint32_t i = 0; ids && i < count; i++)
+		ids[i] = i + 1;
+	if (ids)
+		qsort_r(ids, count, sizeof(*ids), some ? by_events : by_thread, s);
+	return ids;
+}
+
+static void print_text(const struct summary *s, const struct args *args, const uint32_t *threads)
+{
+	const struct profile *p = &s->profile;
+	char number[TEXT_NUMBER];
+	char name[256];
+
+	printf("Start     %s\n", text_time(number, p->start_ns));
+	printf("Span      %s, ", text_duration(number, (double)(p->end_ns - p->start_ns)));
+	printf("%" PRIu64 " chunk%s, %s\n", s->chunks, s->chunks == 1 ? "" : "s",
+	       text_bytes(number, (double)s->bytes));
+	for (uint32_t id = 1; id <= s->engines.count; id++)
+		printf("Engine    %s\n", intern_text(&s->engines, id));
+	if (s->settings.cpu_interval_ns || s->settings.wall_interval_ns) {
+		printf("Sampled   ");
+		print_interval("cpu", s->settings.cpu_interval_ns, "nanoseconds");
+		print_interval(s->settings.cpu_interval_ns > 0 ? ", wall" : "wall",
+			       s->settings.wall_interval_ns, "nanoseconds");
+		print_interval(", native memory", s->settings.mem_interval, "bytes");
+		putchar('\n');
+	}
+	print_losses(s);
+	printf("\n    events       bytes  type\n");
+	for (uint32_t i = 0; i < s->room && s->types[i].events; i++)
+		printf("%10" PRIu64 "  %10s  %s\n", s->types[i].events,
+		       text_bytes(number, (double)s->types[i].bytes), s->types[i].name);
+	printf("\nThreads   %u\n", p->threads.count);
+	for (uint32_t i = 0; i < p->threads.count && (!args->limit || i < args->limit); i++) {
+		profile_thread_name(p, threads[i], name, sizeof(name));
+		printf("%10" PRIu64 "  %s\n", events_of(s, threads[i]), name);
+	}
+	if (args->limit && p->threads.count > args->limit)
+		printf("... and %u more (-n 0 shows all)\n", p->threads.count - args->limit);
+}
+
+static void print_json(const struct summary *s, const uint32_t *threads)
+{
+	const struct profile *p = &s->profile;
+	char number[TEXT_NUMBER], name[256];
+
+	printf("{\"start\":\"%s\",\"start_ms\":%" PRId64 ",\"end_ms\":%" PRId64
+	       ",\"seconds\":%.3f,\"chunks\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"engines\":[",
+	       text_time(number, p->start_ns), p->start_ns / 1000000, p->end_ns / 1000000,
+	       (double)(p->end_ns - p->start_ns) / 1e9, s->chunks, s->bytes);
+	for (uint32_t id = 1; id <= s->engines.count; id++) {
+		printf("%s", id > 1 ? "," : "");
+		json_string(stdout, intern_text(&s->engines, id));
+	}
+	printf("],\"cpu_interval_ns\":%" PRId64 ",\"wall_interval_ns\":%" PRId64
+	       ",\"native_mem_bytes\":%" PRId64 ",\"lost\":{",
+	       s->settings.cpu_interval_ns, s->settings.wall_interval_ns, s->settings.mem_interval);
+	for (size_t i = 0; s->losses_told && i < SUMMARY_CAUSES; i++)
+		printf("%s\"%s\":%" PRIu64, i ? "," : "", summary_causes[i].field, s->lost[i]);
+	printf("},\"events\":{");
+	for (uint32_t i = 0; i < s->room && s->types[i].events; i++) {
+		printf("%s", i ? "," : "");
+		json_string(stdout, s->types[i].name);
+		printf(":{\"count\":%" PRIu64 ",\"bytes\":%" PRIu64 "}", s->types[i].events,
+		       s->types[i].bytes);
+	}
+	printf("},\"threads\":[");
+	for (uint32_t i = 0; i < p->threads.count; i++) {
+		profile_thread_name(p, threads[i], name, sizeof(name));
+		printf("%s", i ? "," : "");
+		json_string(stdout, name);
+	}
+	printf("]}\n");
+}
+
+static int print_summary(struct summary *summary, const struct args *args)
+{
+	uint32_t *threads = sorted_threads(summary, !args->json);
+
+	if (!threads)
+		return -ENOMEM;
+	if (args->json)
+		print_json(summary, threads);
+	else
+		print_text(summary, args, threads);
+	free(threads);
+	return 0;
+}
+
+static int summarize(const struct args *args, struct feed *feed)
+{
+	struct summary summary = { 0 };
+	int err = summary_read(&summary, args, feed);
+
+	if (summary.profile.start_ns <= summary.profile.end_ns && print_summary(&summary, args))
+		err = -ENOMEM;
+	if (!err && !feed_failed(feed) && (!summary.room || !summary.types[0].events))
+		explain_empty(args, 0, "nothing was recorded");
+	summary_free(&summary);
+	return err;
+}
+
+int cmd_summary(int argc, char **argv)
+{
+	struct args args = ARGS_INIT(argv[0]);
+	struct feed *feed = NULL;
+	int status, err = 0;
+
+	args.limit = DEFAULT_LIMIT;
+	status = args_parse(&args, argc, argv, summary_options);
+
+	if (status == COMMAND_OK)
+		err = feed_open(&feed, &args, args.files, args.file_count, false);
+	if (feed) {
+		err = summarize(&args, feed);
+		if (feed_failed(feed))
+			status = COMMAND_FAILED;
+		feed_close(feed);
+	}
+	if (err) {
+		say("out of memory");
+		status = COMMAND_FAILED;
+	}
+	args_free(&args);
+	return status;
+}

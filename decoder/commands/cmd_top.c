@@ -1,0 +1,252 @@
+/* top: the heaviest functions. */
+#include "decoder/commands/args.h"
+#include "decoder/commands/explain.h"
+#include "decoder/output/say.h"
+#include "profile/aggregate/functions.h"
+#include "profile/aggregate/profile.h"
+#include "profile/basics/names.h"
+#include "profile/basics/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_LIMIT 20
+
+static const struct command_option own_options[] = {
+	{ "-n", "N", "functions to show (20; 0: all)", ARG_COUNT, offsetof(struct args, limit) },
+	{ "--samples", NULL, "weigh memory by samples, not by bytes", ARG_FLAG,
+	  offsetof(struct args, by_count) },
+	{ "--full-names", NULL, "names as they are, however long", ARG_FLAG,
+	  offsetof(struct args, full_names) },
+	{ "--json", NULL, "print JSON", ARG_FLAG, offsetof(struct args, json) },
+	{ 0 },
+};
+
+const struct command_option *const top_options[] = {
+	own_options,  args_metrics, args_total, args_filters, args_period,
+	args_sources, args_threads, args_names, args_reading, NULL,
+};
+
+struct top {
+	const struct profile *profile;
+	const struct args *args;
+	enum metric metric;
+	bool by_total;
+	const char *unit;
+	unsigned width;
+	bool out_of_memory;
+};
+
+static double share(double part, double whole)
+{
+	return whole > 0 ? 100 * part / whole : 0;
+}
+
+static const char *function_name(const struct top *t, const struct function *function)
+{
+	return function->name ? intern_text(&t->profile->names, function->name) : "[no stack]";
+}
+
+/* The library of a native function; a Java method's name has its class in it already. */
+static const char *module_name(const struct top *t, const struct function *function)
+{
+	const char *module = intern_text(&t->profile->names, function->module);
+	const char *name = function_name(t, function);
+	size_t length = strlen(module);
+
+	return !strncmp(name, module, length) && (name[length] == '.' || !name[length]) ? ""
+											: module;
+}
+
+static void print_row(const struct top *t, const struct function *function, double weight)
+{
+	char self[TEXT_NUMBER], total[TEXT_NUMBER];
+	const char *module = module_name(t, function);
+	unsigned left = t->width > 46 ? t->width - 40 : 0, taken = (unsigned)strlen(module);
+
+	printf("%10s %6.2f%% %10s %6.2f%%  ", text_amount(self, function->self, t->unit),
+	       share(function->self, weight), text_amount(total, function->total, t->unit),
+	       share(function->total, weight));
+	if (left && taken + 3 < left / 2)
+		left -= taken + 3;
+	names_print(function_name(t, function), left, t->args->full_names);
+	if (*module)
+		printf(" [%s]", module);
+	putchar('\n');
+}
+
+static bool find_functions(struct top *t, struct functions *functions, uint32_t thread)
+{
+	if (!functions_of(functions, t->profile, t->metric, t->by_total, thread))
+		return true;
+	t->out_of_memory = true;
+	return false;
+}
+
+static void print_table(struct top *t, uint32_t thread, const char *title)
+{
+	struct functions functions;
+	char weight[TEXT_NUMBER];
+
+	if (!find_functions(t, &functions, thread))
+		return;
+	if (title)
+		printf("\n%s  %s (%.0f samples)\n", title,
+		       text_amount(weight, functions.weight, t->unit), functions.samples);
+	printf("\n      self       %%      total       %%  function\n");
+	for (uint32_t i = 0; i < functions.count && (!t->args->limit || i < t->args->limit); i++)
+		print_row(t, &functions.list[i], functions.weight);
+	if (t->args->limit && functions.count > t->args->limit)
+		printf("... and %u more (-n 0 shows all)\n", functions.count - t->args->limit);
+	functions_free(&functions);
+}
+
+static void print_json_functions(struct top *t, uint32_t thread)
+{
+	struct functions functions;
+
+	if (!find_functions(t, &functions, thread))
+		return;
+	printf("\"weight\":");
+	json_number(stdout, functions.weight);
+	printf(",\"samples\":");
+	json_number(stdout, functions.samples);
+	printf(",\"functions\":[");
+	for (uint32_t i = 0; i < functions.count && (!t->args->limit || i < t->args->limit); i++) {
+		const struct function *function = &functions.list[i];
+
+		printf("%s{\"name\":", i ? "," : "");
+		json_string(stdout, function_name(t, function));
+		printf(",\"module\":");
+		json_string(stdout, intern_text(&t->profile->names, function->module));
+		printf(",\"self\":");
+		json_number(stdout, function->self);
+		printf(",\"total\":");
+		json_number(stdout, function->total);
+		putchar('}');
+	}
+	putchar(']');
+	functions_free(&functions);
+}
+
+struct thread_weight {
+	uint32_t thread;
+	double weight;
+};
+
+static int heavier(const void *a, const void *b, void *arg)
+{
+	const struct thread_weight *x = a, *y = b;
+
+	if (x->weight != y->weight)
+		return x->weight < y->weight ? 1 : -1;
+	return profile_thread_order(arg, x->thread, y->thread);
+}
+
+/* Threads with any weight, heaviest first. */
+static struct thread_weight *threads_of(const struct top *t, uint32_t *count)
+{
+	const struct profile *p = t->profile;
+	struct thread_weight *list = calloc((size_t)p->threads.count + 1, sizeof(*list));
+
+	*count = 0;
+	if (!list)
+		return NULL;
+	for (uint32_t id = 0; id <= p->threads.count; id++)
+		list[id].thread = id;
+	for (uint32_t i = 0; i < p->count; i++)
+		if (p->samples[i].metric == t->metric)
+			list[p->samples[i].thread].weight +=
+				t->by_total ? p->samples[i].total : p->samples[i].count;
+	qsort_r(list, (size_t)p->threads.count + 1, sizeof(*list), heavier, (void *)p);
+	while (*count <= p->threads.count && list[*count].weight > 0)
+		++*count;
+	return list;
+}
+
+static void print_text(struct top *t, const struct thread_weight *threads, uint32_t count)
+{
+	const struct profile *p = t->profile;
+	char number[TEXT_NUMBER], name[256];
+	double samples = 0, total = 0;
+
+	for (uint32_t i = 0; i < p->count; i++)
+		if (p->samples[i].metric == t->metric) {
+			samples += p->samples[i].count;
+			total += p->samples[i].total;
+		}
+	printf("%s: %.0f %s", metric_texts[t->metric].name, samples,
+	       metric_texts[t->metric].count_unit);
+	if (total > 0)
+		printf(", %s", text_amount(number, total, metric_texts[t->metric].total_unit));
+	if (p->end_ns > p->start_ns)
+		printf(", in %s", text_duration(number, (double)(p->end_ns - p->start_ns)));
+	printf(", %u thread%s\n", count, count == 1 ? "" : "s");
+	if (!t->args->threads) {
+		print_table(t, 0, NULL);
+		return;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		profile_thread_name(p, threads[i].thread, name, sizeof(name));
+		print_table(t, threads[i].thread, name);
+	}
+}
+
+static void print_json(struct top *t, const struct thread_weight *threads, uint32_t count)
+{
+	char name[256];
+
+	printf("{\"metric\":\"%s\",\"unit\":\"%s\",", metric_texts[t->metric].name, t->unit);
+	print_json_functions(t, 0);
+	for (uint32_t i = 0; i < count && t->args->threads; i++) {
+		profile_thread_name(t->profile, threads[i].thread, name, sizeof(name));
+		printf("%s{\"name\":", i ? "," : ",\"threads\":[");
+		json_string(stdout, name);
+		putchar(',');
+		print_json_functions(t, threads[i].thread);
+		printf("}%s", i + 1 == count ? "]" : "");
+	}
+	printf("}\n");
+}
+
+static int print_top(struct top *t)
+{
+	uint32_t count;
+	struct thread_weight *threads = threads_of(t, &count);
+
+	if (threads && t->args->json)
+		print_json(t, threads, count);
+	else if (threads)
+		print_text(t, threads, count);
+	t->out_of_memory |= !threads;
+	if (t->out_of_memory)
+		say("out of memory");
+	free(threads);
+	return t->out_of_memory ? COMMAND_FAILED : COMMAND_OK;
+}
+
+int cmd_top(int argc, char **argv)
+{
+	struct args args = ARGS_INIT(argv[0]);
+	struct profile profile = PROFILE_INIT;
+	struct top top = { .profile = &profile, .args = &args, .width = text_width() };
+	int status;
+
+	args.limit = DEFAULT_LIMIT;
+	status = args_parse(&args, argc, argv, top_options);
+	if (status == COMMAND_OK) {
+		status = profile_read(&profile, &args, args.files, args.file_count,
+				      metric_mask(args.metric));
+		top.metric = profile_metric(&profile, args.metric);
+		top.by_total = args.total || (metric_is_memory(top.metric) && !args.by_count);
+		top.unit = top.by_total ? metric_texts[top.metric].total_unit
+					: metric_texts[top.metric].count_unit;
+		if (profile.chunks && print_top(&top))
+			status = COMMAND_FAILED;
+		if (status == COMMAND_OK)
+			profile_explain(&profile, &args);
+	}
+	profile_free(&profile);
+	args_free(&args);
+	return status;
+}

@@ -1,0 +1,65 @@
+/* asprof-agent doctor: what would keep profiles from coming. One table of checks (cmd_doctor.c); each
+ * looks at one thing and tells what it finds, with what mends it. */
+#ifndef DECODER_COMMANDS_DOCTOR_H
+#define DECODER_COMMANDS_DOCTOR_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "core/options.h"
+#include "decoder/commands/preloadable.h"
+
+enum severity {
+	SEVERITY_STOP, /* no profiles come */
+	SEVERITY_NOTE, /* they come, but for something */
+	SEVERITIES,
+};
+
+/* What is looked at: a program that would be started, a process, or this machine and user alone. */
+struct patient {
+	const char *asked;       /* as the user named it; NULL: this machine and user alone */
+	pid_t pid;               /* 0: no process */
+	bool profiled;           /* the preload is mapped into the process */
+	char root[32];           /* what its paths lie below: "", or "/proc/PID/root" */
+	char program[PATH_MAX];  /* as it is started, a script perhaps */
+	char library[PATH_MAX];  /* the preload: its path, or its name alone */
+	struct preloadable file; /* what is executed for it */
+
+	char **environment;   /* its, or ours */
+	struct config config; /* read from that; all zero where it is wrong */
+	bool configured;
+	char problem[OPTION_PROBLEM_MAX]; /* why not */
+
+	const char *check; /* the one that is under way */
+	unsigned int found[SEVERITIES];
+};
+
+/* Tell of a finding, under the name of the check or, where NAME is one, under that. */
+void doctor_finding(struct patient *patient, enum severity severity, const char *name,
+		    const char *mend, const char *format, ...)
+	__attribute__((format(printf, 5, 6)));
+
+/* Have what is logged from now on kept; doctor_heard() takes the next line of it, without the prefix.
+ * False where there is none. */
+void doctor_listen(void);
+bool doctor_heard(char *line, size_t size);
+
+/* The value of NAME in the patient's environment; NULL where it has none. */
+const char *doctor_variable(const struct patient *patient, const char *name);
+
+/* What the program's dynamic linker says when it is asked to list what it would load with LIBRARY
+ * preloaded; it does not run the program. True when it has nothing against it; else LINE says what. */
+bool doctor_ask_linker(const struct patient *patient, const char *library, char *line, size_t size);
+
+typedef void doctor_check(struct patient *patient);
+
+/* doctor_program.c: the program's file. */
+doctor_check doctor_preloadable, doctor_library, doctor_malloc, doctor_unwind, doctor_symbols,
+	doctor_go, doctor_java, doctor_engine;
+/* doctor_process.c: settings, and what the process or its surroundings are like. */
+doctor_check doctor_settings, doctor_unknown, doctor_left_out, doctor_preloaded, doctor_perf,
+	doctor_seccomp;
+/* doctor_places.c: where profiles go. */
+doctor_check doctor_directory, doctor_spool, doctor_bucket;
+
+#endif

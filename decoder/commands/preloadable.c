@@ -1,0 +1,313 @@
+/* Would the dynamic linker load the preload into a program? */
+#include "decoder/commands/preloadable.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "core/fd.h"
+#include "engine/elf/elf.h"
+
+#ifdef __x86_64__
+#define OWN_MACHINE EM_X86_64
+#else
+#define OWN_MACHINE EM_AARCH64
+#endif
+
+/* The kernel follows so many scripts, and reads so much of a first line. */
+#define SCRIPTS_MAX    4
+#define FIRST_LINE_MAX 256
+
+/* For `run`: the shell would say of such a file what it says. */
+static bool is_program(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISREG(st.st_mode) && !access(path, X_OK);
+}
+
+int preloadable_find(const char *name, char path[PATH_MAX])
+{
+	const char *p = getenv("PATH");
+	int length, n;
+
+	if (strchr(name, '/')) {
+		n = snprintf(path, PATH_MAX, "%s", name);
+		return n < PATH_MAX ? 0 : -ENAMETOOLONG;
+	}
+	for (p = p ? p : "/bin:/usr/bin";; p += length + 1) {
+		length = (int)strcspn(p, ":");
+		n = snprintf(path, PATH_MAX, "%.*s%s%s", length, p, length ? "/" : "./", name);
+		if (n < PATH_MAX && is_program(path))
+			return 0;
+		if (!p[length])
+			return -ENOENT;
+	}
+}
+
+/* Of "#!/usr/bin/env -S python3 -u" the program is python3, found by PATH; else the first word. */
+static int script_program(char *line, char path[PATH_MAX])
+{
+	char *rest, *word = strtok_r(line, " \t", &rest);
+	const char *base;
+
+	if (!word)
+		return -ENOEXEC;
+	base = strrchr(word, '/') ? strrchr(word, '/') + 1 : word;
+	if (strcmp(base, "env")) {
+		int n = snprintf(path, PATH_MAX, "%s", word);
+
+		return n < PATH_MAX ? 0 : -ENAMETOOLONG;
+	}
+	do
+		word = strtok_r(NULL, " \t", &rest);
+	while (word && (*word == '-' || strchr(word, '=')));
+	return word ? preloadable_find(word, path) : -ENOEXEC;
+}
+
+/* Whether PATH begins with "#!", and then what program that names, in PROGRAM. */
+static bool read_script(const char *path, char program[PATH_MAX], int *err)
+{
+	char line[FIRST_LINE_MAX + 1];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, line, FIRST_LINE_MAX);
+
+	*err = fd < 0 ? -errno : 0;
+	if (fd >= 0)
+		close(fd);
+	if (n < 3 || memcmp(line, "#!", 2))
+		return false;
+	line[n] = '\0';
+	line[strcspn(line, "\n")] = '\0';
+	*err = script_program(line + 2, program);
+	return true;
+}
+
+/* The kernel tells the linker to be careful, who then drops LD_PRELOAD, of a program that runs with
+ * the rights of another user than the caller's; of one with capabilities, unless root is the caller. */
+static bool is_privileged(const char *path)
+{
+	char capabilities[64];
+	struct statvfs fs;
+	struct stat st;
+
+	if (stat(path, &st) || (!statvfs(path, &fs) && fs.f_flag & ST_NOSUID))
+		return false;
+	if (st.st_mode & S_ISUID && st.st_uid != getuid())
+		return true;
+	if ((st.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) && st.st_gid != getgid())
+		return true;
+	return getuid() &&
+	       getxattr(path, "security.capability", capabilities, sizeof(capabilities)) > 0;
+}
+
+/* What a program with a sanitizer refers to. Clang's address sanitizer is linked into the program and
+ * bears a preload; gcc's is a library, which ends the program where it is not loaded first. */
+static const struct {
+	const char *symbol, *name;
+	bool if_undefined;
+} sanitizers[] = {
+	{ "__asan_init", "gcc's address sanitizer", true },
+	{ "__tsan_init", "the thread sanitizer", false },
+	{ "__lsan_init", "the leak sanitizer", false },
+	{ "__msan_init", "the memory sanitizer", false },
+};
+
+struct symbol_search {
+	struct elf *elf;
+	const Elf64_Shdr *strings;
+	const char *found;
+};
+
+static int look_at_symbol(void *context, const Elf64_Sym *symbol)
+{
+	struct symbol_search *search = context;
+	char name[16];
+
+	if (elf_string(search->elf, search->strings, symbol->st_name, name, sizeof(name)) <= 0)
+		return 0;
+	for (size_t i = 0; i < sizeof(sanitizers) / sizeof(*sanitizers); i++)
+		if (!strcmp(name, sanitizers[i].symbol) &&
+		    !(sanitizers[i].if_undefined && symbol->st_shndx != SHN_UNDEF))
+			search->found = sanitizers[i].name;
+	return search->found != NULL;
+}
+
+static const char *find_sanitizer(struct elf *elf)
+{
+	const Elf64_Shdr *table = elf_find_section_type(elf, SHT_DYNSYM);
+	struct symbol_search search = { .elf = elf };
+
+	if (!table || table->sh_link >= elf_section_count(elf))
+		return NULL;
+	search.strings = elf_section(elf, table->sh_link);
+	elf_symbols(elf, table, look_at_symbol, &search);
+	return search.found;
+}
+
+/* The C library goes by its linker's name. */
+static const char *other_libc(const char *linker)
+{
+	const char *base = strrchr(linker, '/') ? strrchr(linker, '/') + 1 : linker;
+
+	if (!strncmp(base, "ld-musl-", 8))
+		return "musl";
+	if (!strncmp(base, "ld-linux", 8) || !strncmp(base, "ld-2.", 5) || !strcmp(base, "ld.so.1"))
+		return NULL;
+	return !strncmp(base, "linker", 6) ? "Android" : "another C library";
+}
+
+static int read_linker(struct preloadable *p, struct elf *elf)
+{
+	const Elf64_Phdr *segment = elf_find_segment(elf, PT_INTERP);
+
+	if (!segment)
+		return 0;
+	if (segment->p_filesz < 2 || segment->p_filesz > sizeof(p->linker))
+		return -ENOEXEC;
+	p->linker[segment->p_filesz - 1] = '\0';
+	return elf_read(elf, segment->p_offset, p->linker, segment->p_filesz - 1);
+}
+
+/* The linker itself, when it is called as a program, loads the preload into what it is given. */
+static bool is_linker(const char *path)
+{
+	const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+
+	return !strncmp(base, "ld-linux", 8) || !strncmp(base, "ld-2.", 5) ||
+	       !strcmp(base, "ld.so");
+}
+
+static enum preloadable_obstacle judge(struct preloadable *p, struct elf *elf, const char *root,
+				       const char *path)
+{
+	char linker[2 * PATH_MAX];
+
+	if (elf_header(elf)->e_machine != OWN_MACHINE)
+		return PRELOADABLE_MACHINE;
+	p->go = elf_find_section(elf, ".go.buildinfo") != NULL;
+	if (read_linker(p, elf))
+		return PRELOADABLE_NO_PROGRAM;
+	if (!*p->linker)
+		return is_linker(path) ? PRELOADABLE : PRELOADABLE_STATIC;
+	snprintf(linker, sizeof(linker), "%s%s", root, p->linker);
+	/* (A link that leads to an absolute path leads out of another root: lstat will do.) */
+	if (access(linker, R_OK) &&
+	    !(*root && !faccessat(AT_FDCWD, linker, F_OK, AT_SYMLINK_NOFOLLOW)))
+		return PRELOADABLE_LINKER;
+	p->what = other_libc(p->linker);
+	if (p->what)
+		return PRELOADABLE_LIBC;
+	p->what = find_sanitizer(elf);
+	return p->what ? PRELOADABLE_SANITIZER : PRELOADABLE;
+}
+
+/* What the reader of 64-bit ELF refuses may be of 32 bits. */
+static enum preloadable_obstacle judge_unread(const char *path, int err)
+{
+	unsigned char ident[EI_NIDENT] = { 0 };
+	int fd;
+
+	if (err == -ENOENT || err == -ENOTDIR)
+		return PRELOADABLE_NOT_FOUND;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return PRELOADABLE_UNREADABLE;
+	err = fd_read(fd, ident, sizeof(ident), 0);
+	close(fd);
+	return !err && !memcmp(ident, ELFMAG, SELFMAG) ? PRELOADABLE_MACHINE
+						       : PRELOADABLE_NO_PROGRAM;
+}
+
+static enum preloadable_obstacle look_at_file(struct preloadable *p, const char *root,
+					      const char *path)
+{
+	enum preloadable_obstacle obstacle;
+	struct elf *elf;
+	int err = elf_open(&elf, path);
+
+	if (err)
+		return judge_unread(path, err);
+	obstacle = judge(p, elf, root, path);
+	elf_close(elf);
+	if (obstacle == PRELOADABLE && is_privileged(path))
+		return PRELOADABLE_PRIVILEGED;
+	return obstacle;
+}
+
+void preloadable_look(struct preloadable *out, const char *root, const char *program)
+{
+	char path[2 * PATH_MAX], next[PATH_MAX];
+	int err;
+
+	memset(out, 0, sizeof(*out));
+	snprintf(out->file, sizeof(out->file), "%s", program);
+	for (int i = 0;; i++) {
+		/* What is below /proc already, as /proc/PID/exe, leads there by itself. */
+		snprintf(path, sizeof(path), "%s%s", strncmp(out->file, "/proc/", 6) ? root : "",
+			 out->file);
+		if (i > SCRIPTS_MAX || !read_script(path, next, &err))
+			break;
+		out->script = true;
+		if (err) {
+			out->obstacle = PRELOADABLE_NOT_FOUND;
+			return;
+		}
+		snprintf(out->file, sizeof(out->file), "%s", next);
+	}
+	out->obstacle = look_at_file(out, root, path);
+}
+
+static const struct {
+	const char *why, *mend; /* %s in why: what, else the linker */
+} words[PRELOADABLE_OBSTACLES] = {
+	[PRELOADABLE] = { "", "" },
+	[PRELOADABLE_NOT_FOUND] = { "there is no such program", "Check its name and PATH." },
+	[PRELOADABLE_UNREADABLE] = { "it cannot be read, so nothing is known of it",
+				     "Ask as a user who may read it." },
+	[PRELOADABLE_NO_PROGRAM] = { "it is neither an ELF file nor a script",
+				     "Name the program itself." },
+	[PRELOADABLE_MACHINE] = { "it is built for another processor or for 32 bits, and the "
+				  "preload "
+				  "is not",
+				  "Build the program, or the agent, for the other's "
+				  "architecture." },
+	[PRELOADABLE_STATIC] = { "it is statically linked, so no library can be preloaded",
+				 "Link it dynamically." },
+	[PRELOADABLE_PRIVILEGED] = { "it gains privileges from its file (set-user-ID, set-group-ID "
+				     "or "
+				     "capabilities), so LD_PRELOAD is ignored",
+				     "Start it as the user that it becomes, without the mode bits "
+				     "or "
+				     "capabilities of the file." },
+	[PRELOADABLE_LINKER] = { "its dynamic linker %s is not here, so it cannot start",
+				 "Install the C library that it was built for." },
+	[PRELOADABLE_LIBC] = { "it is built for %s, and the preload works with glibc only",
+			       "Build the program for glibc." },
+	[PRELOADABLE_SANITIZER] = { "it is built with %s, which bears no profiler beside it",
+				    "Profile a build without -fsanitize." },
+};
+
+void preloadable_why(const struct preloadable *p, char line[PRELOADABLE_LINE_MAX])
+{
+	const char *why = words[p->obstacle].why, *hole = strstr(why, "%s");
+
+	if (hole)
+		snprintf(line, PRELOADABLE_LINE_MAX, "%.*s%s%s", (int)(hole - why), why,
+			 p->what ? p->what : p->linker, hole + 2);
+	else
+		snprintf(line, PRELOADABLE_LINE_MAX, "%s", why);
+}
+
+const char *preloadable_mend(const struct preloadable *p)
+{
+	if (p->obstacle == PRELOADABLE_STATIC && p->go)
+		return "Build it with CGO_ENABLED=1 and -ldflags=-linkmode=external.";
+	return words[p->obstacle].mend;
+}

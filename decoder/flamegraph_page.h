@@ -1,9 +1,0 @@
-/* The page of the flame graph, decoder/flamegraph.html, as it is in the program. */
-#ifndef DECODER_FLAMEGRAPH_PAGE_H
-#define DECODER_FLAMEGRAPH_PAGE_H
-
-/* NUL-terminated. The data goes where FLAMEGRAPH_DATA stands. */
-extern const char flamegraph_page[];
-#define FLAMEGRAPH_DATA "@DATA@"
-
-#endif

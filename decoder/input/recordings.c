@@ -1,0 +1,192 @@
+/* The recordings that a command line names. */
+#include "decoder/input/recordings.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "decoder/input/selection.h"
+#include "decoder/input/source.h"
+#include "decoder/output/say.h"
+#include "profile/basics/room.h"
+#include "profile/jfr/jfr_read.h"
+
+#define DIRECTORY_DEPTH 16
+
+static int add_path(struct recordings *r, const char *path)
+{
+	struct recording_path *list = room_for(r->list, &r->room, r->count, sizeof(*list));
+
+	if (!list)
+		return -ENOMEM;
+	r->list = list;
+	list[r->count].path = strdup(path);
+	if (!list[r->count].path)
+		return -ENOMEM;
+	r->count++;
+	return 0;
+}
+
+static bool ends_in(const char *name, const char *end)
+{
+	size_t length = strlen(name), tail = strlen(end);
+
+	return length > tail && !strcmp(name + length - tail, end);
+}
+
+static bool is_recording(const char *name)
+{
+	return *name != '.' &&
+	       (ends_in(name, ".jfr") || ends_in(name, ".zip") || ends_in(name, ".jfr.gz"));
+}
+
+/* Whether what has STATUS was met before, by whatever name or link. */
+static bool met_before(struct recordings *r, const struct stat *status)
+{
+	const uint64_t key[2] = { status->st_dev, status->st_ino };
+	uint32_t before = r->met.count;
+
+	return intern(&r->met, key, sizeof(key)) && r->met.count == before;
+}
+
+static int add_directory(struct recordings *r, const char *path, int depth);
+
+static int add_entry(struct recordings *r, const char *path, const char *name, int depth)
+{
+	char child[4096];
+	struct stat status;
+
+	if (*name == '.' ||
+	    (size_t)snprintf(child, sizeof(child), "%s/%s", path, name) >= sizeof(child) ||
+	    stat(child, &status))
+		return 0;
+	if (!S_ISDIR(status.st_mode) && !(S_ISREG(status.st_mode) && is_recording(name)))
+		return 0;
+	if ((S_ISDIR(status.st_mode) && depth == DIRECTORY_DEPTH) || met_before(r, &status))
+		return 0;
+	return S_ISDIR(status.st_mode) ? add_directory(r, child, depth + 1) : add_path(r, child);
+}
+
+/* A directory stands for the recordings in it and below it, in the order of their names. */
+static int add_directory(struct recordings *r, const char *path, int depth)
+{
+	struct dirent **entries = NULL;
+	int count = scandir(path, &entries, NULL, alphasort), err = 0;
+
+	if (count < 0) {
+		say("%s: %s", path, strerror(errno));
+		r->failed = true;
+		return 0;
+	}
+	for (int i = 0; i < count; i++) {
+		if (!err)
+			err = add_entry(r, path, entries[i]->d_name, depth);
+		free(entries[i]);
+	}
+	free(entries);
+	return err;
+}
+
+/* One word of the command line. */
+static int add_word(struct recordings *r, const char *path)
+{
+	bool standard = !strcmp(path, "-");
+	uint32_t before = r->count;
+	struct stat status;
+	int err;
+
+	if (standard ? fstat(STDIN_FILENO, &status) : stat(path, &status))
+		return add_path(r, path); /* whoever opens it will tell */
+	if (met_before(r, &status))
+		return 0;
+	if (standard || !S_ISDIR(status.st_mode))
+		return add_path(r, path);
+	err = add_directory(r, path, 0);
+	if (!err && r->count == before && !r->failed) {
+		say("%s: no recording in this directory", path);
+		r->failed = true;
+	}
+	return err;
+}
+
+int recordings_find(struct recordings *r, char **paths, int count)
+{
+	int err = 0;
+
+	for (int i = 0; i < count && !err; i++)
+		err = add_word(r, paths[i]);
+	return err;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct recording_path *x = a, *y = b;
+
+	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+static bool is_wanted(const struct args *args, struct source *source)
+{
+	return !source_load(source) && (!args || selection_has(args, source));
+}
+
+/* Look at all headers of the file; *END is left alone where there is none. */
+static void path_span(const struct args *args, struct recording_path *path, int64_t *start_ns,
+		      int64_t *end_ns)
+{
+	struct source *source, *next;
+	struct jfr_header header;
+	struct jfr_error error;
+	uint64_t offset;
+	int64_t end;
+
+	path->start_ns = INT64_MAX;
+	if (source_open(&source, path->path))
+		return;
+	for (; source; source = next) {
+		next = source->next;
+		for (offset = 0; is_wanted(args, source) &&
+				 !jfr_header(&header, source->data, source->length, offset, &error);
+		     offset += header.size) {
+			if (header.start_ns < path->start_ns)
+				path->start_ns = header.start_ns;
+			if (header.start_ns < *start_ns)
+				*start_ns = header.start_ns;
+			if (__builtin_add_overflow(header.start_ns, header.duration_ns, &end))
+				end = header.start_ns;
+			if (end > *end_ns)
+				*end_ns = end;
+		}
+		source_close(source);
+	}
+}
+
+bool recordings_span(struct recordings *r, int64_t *start_ns, int64_t *end_ns)
+{
+	*start_ns = INT64_MAX;
+	*end_ns = INT64_MIN;
+	for (uint32_t i = 0; i < r->count; i++)
+		path_span(r->args, &r->list[i], start_ns, end_ns);
+	return *start_ns != INT64_MAX;
+}
+
+void recordings_order(struct recordings *r)
+{
+	int64_t start, end;
+
+	if (r->count > 1 && recordings_span(r, &start, &end))
+		qsort(r->list, r->count, sizeof(*r->list), by_start);
+}
+
+void recordings_free(struct recordings *r)
+{
+	for (uint32_t i = 0; i < r->count; i++)
+		free(r->list[i].path);
+	free(r->list);
+	intern_free(&r->met);
+	*r = (struct recordings){ 0 };
+}

@@ -1,0 +1,52 @@
+/* Which recordings are wanted. What a recording does not say of itself matches nothing. */
+#include "decoder/input/selection.h"
+
+#include <string.h>
+
+#include "decoder/input/source.h"
+#include "profile/jfr/labels.h"
+
+#define LABELS_MAX (1u << 17)
+
+bool selection_is_set(const struct args *args)
+{
+	return args->process.set || args->host.set || args->tag.set;
+}
+
+static bool matches(const struct pattern *pattern, const char *text)
+{
+	return pattern->set && !regexec(&pattern->regex, text, 0, NULL, 0);
+}
+
+static bool is_key(const char *line, const char *key)
+{
+	size_t length = strlen(key);
+
+	return !strncmp(line, key, length) && line[length] == '=';
+}
+
+bool selection_has(const struct args *args, const struct source *source)
+{
+	bool process = !args->process.set, host = !args->host.set, tag = !args->tag.set;
+	struct buf labels = BUF_INIT(LABELS_MAX);
+	char *line, *rest;
+
+	labels_of(&labels, source->name, source->labels);
+	line = selection_is_set(args) && buf_string(&labels)
+		       ? strtok_r((char *)labels.data, "\n", &rest)
+		       : NULL;
+	for (; line; line = strtok_r(NULL, "\n", &rest)) {
+		const char *value = strchr(line, '=');
+
+		if (!value)
+			continue;
+		if (is_key(line, "process") || is_key(line, "executable"))
+			process |= matches(&args->process, value + 1);
+		else if (is_key(line, "host"))
+			host |= matches(&args->host, value + 1);
+		else
+			tag |= matches(&args->tag, line);
+	}
+	buf_free(&labels);
+	return process && host && tag;
+}

@@ -1,0 +1,215 @@
+/* Zips, as the S3 reporter makes them, or as anybody else packs recordings. */
+#include "decoder/input/unzip.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <zip.h>
+
+#include "core/fd.h"
+#include "decoder/output/say.h"
+#include "profile/jfr/labels.h"
+
+#define METADATA_MAX (1u << 20)
+
+struct archive {
+	struct source *packed;
+	zip_t *zip;
+	unsigned references; /* members, and whoever opened it */
+};
+
+static bool is_recording(const char *name)
+{
+	size_t length = strlen(name);
+
+	return length >= 4 && !strcmp(name + length - 4, ".jfr");
+}
+
+/* Unpack MEMBER into the unnamed file FD; what is wrong comes as -EBADMSG, too much of it as -EFBIG. */
+static int unpack(const struct archive *archive, uint64_t member, int fd)
+{
+	static const size_t size = 1 << 16;
+	zip_file_t *file = zip_fopen_index(archive->zip, member, 0);
+	uint64_t total = 0, most;
+	uint8_t *bytes = malloc(size);
+	zip_stat_t stat;
+	zip_int64_t n = 1;
+	int err = 0;
+
+	if (!file || !bytes)
+		err = file ? -ENOMEM : -EBADMSG;
+	most = source_unpacked_max(zip_stat_index(archive->zip, member, 0, &stat) ? 0
+										  : stat.comp_size);
+	while (!err && n) {
+		n = zip_fread(file, bytes, size);
+		if (n > 0)
+			err = fd_write(fd, bytes, (size_t)n, -1);
+		total += n > 0 ? (uint64_t)n : 0;
+		if (n < 0)
+			err = -EBADMSG;
+		else if (total > most)
+			err = -EFBIG;
+	}
+	/* A wrong checksum comes out here. */
+	if (file && zip_fclose(file) && !err)
+		err = -EBADMSG;
+	free(bytes);
+	return err;
+}
+
+static char *read_labels(zip_t *zip)
+{
+	zip_int64_t index = zip_name_locate(zip, "metadata.json", 0);
+	zip_file_t *file = index < 0 ? NULL : zip_fopen_index(zip, (zip_uint64_t)index, 0);
+	char *text = malloc(METADATA_MAX + 1), *labels = NULL;
+	zip_int64_t n;
+
+	if (file && text) {
+		n = zip_fread(file, text, METADATA_MAX);
+		if (n > 0) {
+			text[n] = '\0';
+			labels = labels_from_metadata(text);
+		}
+	}
+	if (file)
+		zip_fclose(file);
+	free(text);
+	return labels;
+}
+
+/* Where MEMBER stands in the zip: at the local header with its name, or 0 where there is none. (What
+ * the library knows of that it does not tell.) */
+static uint64_t member_offset(const struct archive *archive, uint64_t member)
+{
+	const char *name = zip_get_name(archive->zip, member, ZIP_FL_ENC_RAW);
+	const uint8_t *data = archive->packed->data, *end = data + archive->packed->length, *at;
+	size_t length = name ? strlen(name) : 0;
+
+	for (at = data; at && (size_t)(end - at) > 30 + length; at++) {
+		at = memmem(at, (size_t)(end - at) - length, "PK\003\004", 4);
+		if (!at || (size_t)(end - at) <= 30 + length)
+			break;
+		if (at[26] + 256u * at[27] == length && !memcmp(at + 30, name, length))
+			return (uint64_t)(at - data);
+	}
+	return 0;
+}
+
+static void say_member(const struct source *source, int err)
+{
+	const struct archive *archive = source->archive;
+	const char *what = strerror(-err);
+
+	if (err == -EBADMSG)
+		what = "a damaged member of the zip";
+	if (err == -EFBIG)
+		what = "not read, as it unpacks to more than 32 times its size and 64 MiB; "
+		       "unzip it where you trust it";
+	say("%s: offset %" PRIu64 ": %s", source->name, member_offset(archive, source->member),
+	    what);
+}
+
+int unzip_member(struct source *source)
+{
+	int fd = source_spare_file(), err;
+
+	err = fd < 0 ? -errno : unpack(source->archive, source->member, fd);
+	if (!err)
+		err = source_fill(source, fd);
+	if (err)
+		say_member(source, err);
+	else
+		source->labels = read_labels(source->archive->zip);
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+/* Add MEMBER to the list at *TAIL. */
+static int add_member(struct archive *archive, uint64_t member, struct source **tail)
+{
+	struct source *source = calloc(1, sizeof(*source));
+
+	if (!source || asprintf(&source->name, "%s(%s)", archive->packed->name,
+				zip_get_name(archive->zip, member, 0)) < 0) {
+		free(source);
+		return -ENOMEM;
+	}
+	source->references = 1;
+	source->archive = archive;
+	source->member = member;
+	archive->references++;
+	*tail = source;
+	return 0;
+}
+
+void archive_release(struct archive *archive)
+{
+	if (--archive->references)
+		return;
+	if (archive->zip)
+		zip_discard(archive->zip);
+	source_close(archive->packed);
+	free(archive);
+}
+
+static zip_t *open_zip(const struct source *packed)
+{
+	zip_error_t error;
+	zip_source_t *bytes;
+	zip_t *zip = NULL;
+
+	zip_error_init(&error);
+	bytes = zip_source_buffer_create(packed->data, packed->length, 0, &error);
+	if (bytes)
+		zip = zip_open_from_source(bytes, ZIP_RDONLY, &error);
+	if (bytes && !zip)
+		zip_source_free(bytes);
+	if (!zip)
+		say("%s: offset 0: a damaged zip: %s", packed->name, zip_error_strerror(&error));
+	zip_error_fini(&error);
+	return zip;
+}
+
+int unzip_recordings(struct source **source)
+{
+	struct archive *archive = calloc(1, sizeof(*archive));
+	struct source *list = NULL, **tail = &list, *next;
+	int err = archive ? 0 : -ENOMEM;
+
+	if (!archive) {
+		source_close(*source);
+		goto out;
+	}
+	*archive = (struct archive){ .packed = *source, .references = 1 };
+	archive->zip = open_zip(*source);
+	err = archive->zip ? 0 : -EBADMSG;
+	for (zip_int64_t i = 0; !err && i < zip_get_num_entries(archive->zip, 0); i++) {
+		const char *name = zip_get_name(archive->zip, (zip_uint64_t)i, 0);
+
+		if (!name || !is_recording(name))
+			continue;
+		err = add_member(archive, (uint64_t)i, tail);
+		if (!err)
+			tail = &(*tail)->next;
+	}
+	if (!err && !list) {
+		say("%s: no recording (.jfr) in this zip", archive->packed->name);
+		err = -ENOENT;
+	}
+	archive_release(archive);
+out:
+	if (err == -ENOMEM)
+		say("out of memory");
+	for (; err && list; list = next) {
+		next = list->next;
+		source_close(list);
+	}
+	*source = list;
+	return err;
+}

@@ -1,0 +1,121 @@
+/* Stacks printed frame by frame as they stand in the recording. */
+#include "decoder/output/raw_stack.h"
+
+#include "profile/basics/names.h"
+
+#define UNKNOWN "<unknown>"
+
+/* Append the string found at VALUE.NAME, or "<unknown>"; *AT says where it starts. */
+static bool append_name(struct raw_stack *stack, const struct jfr_chunk *chunk,
+			const struct jfr_value *value, size_t *at)
+{
+	struct buf name = BUF_INIT(1u << 20);
+	struct jfr_value symbol;
+	bool ok;
+
+	*at = stack->text.length;
+	if (value && jfr_get(chunk, value, "name", &symbol) && jfr_string(chunk, &symbol, &name))
+		names_clean(&name);
+	else {
+		buf_reset(&name);
+		buf_append_string(&name, UNKNOWN);
+	}
+	ok = !buf_append(&stack->text, name.data, name.length) && !buf_append(&stack->text, "", 1);
+	buf_free(&name);
+	return ok;
+}
+
+static bool append_frame(struct raw_stack *stack, const struct jfr_chunk *chunk,
+			 const struct jfr_value *frame)
+{
+	struct raw_frame one = { 0 };
+	struct jfr_value method, class;
+	bool has_method = jfr_get(chunk, frame, "method", &method);
+	bool has_class = has_method && jfr_get(chunk, &method, "type", &class);
+
+	if (!append_name(stack, chunk, has_class ? &class : NULL, &one.class) ||
+	    !append_name(stack, chunk, has_method ? &method : NULL, &one.method) ||
+	    buf_append(&stack->frames, &one, sizeof(one)))
+		return false;
+	stack->count++;
+	return true;
+}
+
+bool raw_stack_read(struct raw_stack *stack, const struct jfr_chunk *chunk,
+		    const struct jfr_event *event)
+{
+	struct jfr_value trace, frames, frame;
+	uint64_t count;
+	struct cursor c;
+
+	buf_reset(&stack->text);
+	buf_reset(&stack->frames);
+	stack->count = 0;
+	if (!jfr_event_get(chunk, event, "stackTrace", &trace) ||
+	    !jfr_get(chunk, &trace, "frames", &frames))
+		return true;
+	c = (struct cursor){ frames.at, frames.end, false };
+	for (count = cursor_varint(&c); count && !c.bad; count--) {
+		frame = (struct jfr_value){ frames.type, c.at, frames.end };
+		jfr_skip(&c, frames.type);
+		if (c.bad || c.at == frame.at)
+			break;
+		if (!append_frame(stack, chunk, &frame))
+			return false;
+	}
+	return true;
+}
+
+const char *raw_class(struct raw_stack *stack, size_t index)
+{
+	const struct raw_frame *frames = (const void *)stack->frames.data;
+
+	return (const char *)stack->text.data + frames[index].class;
+}
+
+const char *raw_method(struct raw_stack *stack, size_t index)
+{
+	const struct raw_frame *frames = (const void *)stack->frames.data;
+
+	return (const char *)stack->text.data + frames[index].method;
+}
+
+void raw_stack_print(FILE *out, struct raw_stack *stack, size_t depth)
+{
+	for (size_t i = 0; i < stack->count; i++) {
+		if (i == depth) {
+			fprintf(out, " - %3zu more frame(s) (pass --stack-depth=%zu to show)\n",
+				stack->count - depth, stack->count);
+			break;
+		}
+		fprintf(out, " - %3zu: %s.%s\n", i + 1, raw_class(stack, i), raw_method(stack, i));
+	}
+	fputc('\n', out);
+}
+
+bool raw_thread(const struct jfr_chunk *chunk, const struct jfr_event *event, const char *field,
+		int64_t *tid)
+{
+	struct jfr_value thread, id;
+
+	if (!jfr_event_get(chunk, event, field, &thread) ||
+	    !jfr_get(chunk, &thread, "osThreadId", &id))
+		return false;
+	*tid = jfr_long(&id);
+	return true;
+}
+
+void raw_time(FILE *out, const struct jfr_header *header, int64_t ticks)
+{
+	/* Seconds and the rest are added up apart, so that the last digit comes out alike. */
+	uint64_t ns = (uint64_t)((unsigned __int128)(__int128)ticks * 1000000000u /
+				 (unsigned __int128)header->ticks_per_second);
+
+	fprintf(out, "[%.6f]", (double)(ns / 1000000000u) + (double)(ns % 1000000000u) / 1e9);
+}
+
+void raw_stack_free(struct raw_stack *stack)
+{
+	buf_free(&stack->text);
+	buf_free(&stack->frames);
+}

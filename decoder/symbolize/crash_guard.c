@@ -1,0 +1,105 @@
+/* A child process for reading debug files. */
+#include "decoder/symbolize/crash_guard.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "decoder/output/say.h"
+
+#define EXCLUDED_MAX 16
+
+/* Shared by parent and child; NULL where there is no guard. */
+static struct guarded {
+	char reading[PATH_MAX]; /* "": no file */
+	char excluded[EXCLUDED_MAX][PATH_MAX];
+	unsigned excluded_count;
+} * guarded;
+
+static bool allowed;
+
+void crash_guard_allow(void)
+{
+	allowed = true;
+}
+
+void crash_guard_enter(const char *path)
+{
+	if (guarded)
+		snprintf(guarded->reading, sizeof(guarded->reading), "%s", path);
+}
+
+void crash_guard_leave(void)
+{
+	if (guarded)
+		guarded->reading[0] = '\0';
+}
+
+bool crash_guard_excludes(const char *path)
+{
+	for (unsigned i = 0; guarded && i < guarded->excluded_count; i++)
+		if (!strcmp(guarded->excluded[i], path))
+			return true;
+	return false;
+}
+
+/* As the child did. */
+static void end_by(int signal_number)
+{
+	signal(signal_number, SIG_DFL);
+	raise(signal_number);
+	exit(128 + signal_number);
+}
+
+/* The child died of SIGNAL_NUMBER: returns when it is worth trying without the file that it read. */
+static void judge(int signal_number)
+{
+	static const int crashes[] = { SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL };
+	bool crashed = false;
+
+	for (size_t i = 0; i < sizeof(crashes) / sizeof(crashes[0]); i++)
+		crashed |= signal_number == crashes[i];
+	if (!crashed || !guarded->reading[0] || guarded->excluded_count == EXCLUDED_MAX)
+		end_by(signal_number);
+	say("%s: reading this debug file crashed libdw (%s): only its symbols are used",
+	    guarded->reading, strsignal(signal_number));
+	strcpy(guarded->excluded[guarded->excluded_count++], guarded->reading);
+	guarded->reading[0] = '\0';
+}
+
+void crash_guard_start(void)
+{
+	int status;
+	pid_t child;
+
+	if (!allowed || guarded)
+		return;
+	guarded = mmap(NULL, sizeof(*guarded), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		       -1, 0);
+	if (guarded == MAP_FAILED) {
+		guarded = NULL;
+		return;
+	}
+	for (;;) {
+		child = fork();
+		if (child < 0)
+			return; /* without a guard, then */
+		if (!child) {
+			prctl(PR_SET_PDEATHSIG, SIGTERM);
+			return;
+		}
+		while (waitpid(child, &status, 0) < 0)
+			if (errno != EINTR)
+				exit(EXIT_FAILURE);
+		if (WIFEXITED(status))
+			exit(WEXITSTATUS(status));
+		judge(WTERMSIG(status));
+	}
+}

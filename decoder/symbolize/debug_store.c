@@ -1,0 +1,195 @@
+/* Where debug files are: first where distributions put them, by build-id, then anywhere below the
+ * directories, then on servers. */
+#include "decoder/symbolize/debug_store.h"
+
+#include <errno.h>
+#include <fts.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "decoder/output/say.h"
+#include "decoder/symbolize/debuginfod.h"
+#include "engine/elf/elf.h"
+#include "engine/elf/elf_identity.h"
+#include "profile/basics/room.h"
+
+#define HEX_MAX   (2 * ELF_BUILD_ID_MAX + 1)
+#define FILES_MAX 500000
+
+struct found {
+	char build_id[HEX_MAX];
+	char *path;
+	int worth;
+};
+
+struct debug_store {
+	const char *const *directories;
+	unsigned count;
+	struct debuginfod *debuginfod;
+	bool indexed;
+	struct found *files; /* once all directories were looked through */
+	uint32_t file_count, file_room;
+};
+
+int debug_store_open(struct debug_store **out, const char *const *directories, unsigned count,
+		     bool debuginfod)
+{
+	struct debug_store *store;
+	struct stat status;
+	int err = 0;
+
+	for (unsigned i = 0; i < count; i++)
+		if (stat(directories[i], &status)) {
+			err = -errno;
+			say("--symbols: %s: %s", directories[i], strerror(errno));
+			return err;
+		}
+	store = calloc(1, sizeof(*store));
+	if (!store)
+		return -ENOMEM;
+	store->directories = directories;
+	store->count = count;
+	if (debuginfod)
+		err = debuginfod_open(&store->debuginfod);
+	if (err) {
+		free(store);
+		return err;
+	}
+	*out = store;
+	return 0;
+}
+
+/* What a file is good for: 2 for debug information, 1 for symbols, 0 for neither. */
+static int worth_of(struct elf *elf)
+{
+	static const char *const names[] = { ".debug_info", ".zdebug_info" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const Elf64_Shdr *section = elf_find_section(elf, names[i]);
+
+		if (section && section->sh_type != SHT_NOBITS)
+			return 2;
+	}
+	return elf_find_section_type(elf, SHT_SYMTAB) != NULL;
+}
+
+/* The build-id of the file at PATH in hex; returns what the file is worth. */
+static int look_at(const char *path, char build_id[HEX_MAX])
+{
+	uint8_t id[ELF_BUILD_ID_MAX];
+	struct elf *elf;
+	int worth = 0, length;
+
+	build_id[0] = '\0';
+	if (elf_open(&elf, path))
+		return 0;
+	length = elf_build_id(elf, id);
+	for (int i = 0; i < length; i++)
+		snprintf(build_id + 2 * i, 3, "%02x", id[i]);
+	if (length > 0)
+		worth = worth_of(elf);
+	elf_close(elf);
+	return worth;
+}
+
+static int keep(struct debug_store *store, const char *path)
+{
+	struct found one = { .path = NULL }, *files;
+
+	one.worth = look_at(path, one.build_id);
+	if (!one.worth)
+		return 0;
+	files = room_for(store->files, &store->file_room, store->file_count, sizeof(*files));
+	if (!files)
+		return -ENOMEM;
+	store->files = files;
+	one.path = strdup(path);
+	if (!one.path)
+		return -ENOMEM;
+	store->files[store->file_count++] = one;
+	return 0;
+}
+
+static void look_through(struct debug_store *store, const char *directory)
+{
+	char *roots[] = { (char *)directory, NULL };
+	FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, NULL);
+	FTSENT *entry;
+	unsigned left = FILES_MAX;
+
+	while (walk && left && (entry = fts_read(walk)))
+		if (entry->fts_info == FTS_F && (left--, keep(store, entry->fts_path)))
+			break;
+	if (walk)
+		fts_close(walk);
+	if (!left)
+		say("--symbols: %s: only the first %d files were looked at", directory, FILES_MAX);
+}
+
+/* Below a root as distributions have it, a copy of one, or the .build-id directory itself. */
+static char *find_by_name(const struct debug_store *store, const char *build_id)
+{
+	static const char *const below[] = { "/.build-id", "/usr/lib/debug/.build-id", "" };
+	char path[PATH_MAX], id[HEX_MAX];
+
+	for (unsigned i = 0; i < store->count; i++)
+		for (size_t k = 0; k < sizeof(below) / sizeof(below[0]); k++) {
+			int n = snprintf(path, sizeof(path), "%s%s/%.2s/%s.debug",
+					 store->directories[i], below[k], build_id, build_id + 2);
+
+			if (n > 0 && (size_t)n < sizeof(path) && look_at(path, id) &&
+			    !strcmp(id, build_id))
+				return strdup(path);
+		}
+	return NULL;
+}
+
+static char *find_anywhere(struct debug_store *store, const char *build_id)
+{
+	const struct found *best = NULL;
+
+	for (unsigned i = 0; i < store->count && !store->indexed; i++)
+		look_through(store, store->directories[i]);
+	store->indexed = true;
+	for (uint32_t i = 0; i < store->file_count; i++)
+		if (!strcmp(store->files[i].build_id, build_id) &&
+		    (!best || store->files[i].worth > best->worth))
+			best = &store->files[i];
+	return best ? strdup(best->path) : NULL;
+}
+
+/* A build-id becomes part of paths and addresses: it is hex, of some length. */
+static bool is_build_id(const char *text)
+{
+	size_t length = strlen(text);
+
+	return length >= 4 && length < HEX_MAX && strspn(text, "0123456789abcdef") == length;
+}
+
+char *debug_store_find(struct debug_store *store, const char *build_id, const char *name)
+{
+	char *path;
+
+	if (!is_build_id(build_id))
+		return NULL;
+	path = find_by_name(store, build_id);
+	if (!path)
+		path = find_anywhere(store, build_id);
+	if (!path && store->debuginfod)
+		path = debuginfod_find(store->debuginfod, build_id, name);
+	return path;
+}
+
+void debug_store_close(struct debug_store *store)
+{
+	if (!store)
+		return;
+	while (store->file_count)
+		free(store->files[--store->file_count].path);
+	free(store->files);
+	debuginfod_close(store->debuginfod);
+	free(store);
+}

@@ -1,0 +1,188 @@
+/* What debug information says of an address. */
+#include "decoder/symbolize/dwarf_frames.h"
+
+#include <stdlib.h>
+
+#include "core/buf.h"
+
+/* The compilation unit that has ADDRESS. */
+static bool find_unit(const struct dwarf_library *lib, Dwarf *dwarf, uint64_t address,
+		      Dwarf_Die *unit)
+{
+	Dwarf_Off at = 0, next;
+	size_t header;
+
+	if (lib->dwarf_addrdie(dwarf, address, unit))
+		return true;
+	/* clang writes no list of addresses: each unit knows its own. */
+	while (!lib->dwarf_nextcu(dwarf, at, &next, &header, NULL, NULL, NULL)) {
+		if (lib->dwarf_offdie(dwarf, at + header, unit) &&
+		    lib->dwarf_haspc(unit, address) > 0)
+			return true;
+		if (next <= at)
+			break;
+		at = next;
+	}
+	return false;
+}
+
+static const char *string_of(const struct dwarf_library *lib, Dwarf_Die *die, unsigned attribute)
+{
+	Dwarf_Attribute space;
+
+	if (!lib->dwarf_attr_integrate(die, attribute, &space))
+		return NULL;
+	return lib->dwarf_formstring(&space);
+}
+
+/* From the code of a function, or an inlined copy of it, to where it was declared. */
+static void follow_origin(const struct dwarf_library *lib, Dwarf_Die *die)
+{
+	static const unsigned links[] = { DW_AT_abstract_origin, DW_AT_specification };
+	Dwarf_Attribute space;
+	Dwarf_Die next;
+
+	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++)
+		if (lib->dwarf_attr(die, links[i], &space) && lib->dwarf_formref_die(&space, &next))
+			*die = next;
+}
+
+/* The name of SCOPE as a part of its members' names; NULL for what is none. */
+static const char *scope_name(const struct dwarf_library *lib, Dwarf_Die *scope)
+{
+	int tag = lib->dwarf_tag(scope);
+	const char *name;
+
+	if (tag != DW_TAG_namespace && tag != DW_TAG_class_type && tag != DW_TAG_structure_type &&
+	    tag != DW_TAG_union_type)
+		return NULL;
+	name = string_of(lib, scope, DW_AT_name);
+	return name || tag != DW_TAG_namespace ? name : "(anonymous namespace)";
+}
+
+#define QUALIFIED_MAX 4096
+
+/* NAME with the namespaces and classes around DIE before it. */
+static const char *qualified_name(const struct dwarf_library *lib, Dwarf_Die *die, const char *name,
+				  struct intern *names)
+{
+	struct buf text = BUF_INIT(QUALIFIED_MAX);
+	Dwarf_Die declared = *die, *scopes = NULL;
+	uint32_t id = 0;
+	int count;
+
+	follow_origin(lib, &declared);
+	count = lib->dwarf_getscopes_die(&declared, &scopes);
+	for (int i = count - 1; i > 0; i--) {
+		const char *part = scope_name(lib, &scopes[i]);
+
+		if (part && buf_printf(&text, "%s::", part))
+			break;
+	}
+	if (text.length && !buf_append_string(&text, name))
+		id = intern(names, text.data, text.length);
+	if (count > 0)
+		free(scopes);
+	buf_free(&text);
+	return id ? intern_text(names, id) : name;
+}
+
+/* As it is linked; functions of one file alone have no such name in C++. */
+static const char *die_name(const struct dwarf_library *lib, Dwarf_Die *die, struct intern *names)
+{
+	const char *name = string_of(lib, die, DW_AT_linkage_name);
+
+	if (!name)
+		name = string_of(lib, die, DW_AT_MIPS_linkage_name);
+	if (name)
+		return name;
+	name = string_of(lib, die, DW_AT_name);
+	return name ? qualified_name(lib, die, name, names) : NULL;
+}
+
+static uint64_t number_of(const struct dwarf_library *lib, Dwarf_Die *die, unsigned attribute)
+{
+	Dwarf_Attribute space;
+	Dwarf_Word number;
+
+	if (!lib->dwarf_attr(die, attribute, &space) || lib->dwarf_formudata(&space, &number))
+		return 0;
+	return number;
+}
+
+/* Where the code of ADDRESS itself was written. */
+static void own_place(const struct dwarf_library *lib, Dwarf_Die *unit, uint64_t address,
+		      struct debug_frame *place)
+{
+	Dwarf_Line *row = lib->dwarf_getsrc_die(unit, address);
+	int line;
+
+	*place = (struct debug_frame){ .name = NULL };
+	if (!row)
+		return;
+	place->file = lib->dwarf_linesrc(row, NULL, NULL);
+	if (!lib->dwarf_lineno(row, &line) && line > 0)
+		place->line = (uint32_t)line;
+}
+
+/* Where the function INLINED was called. */
+static void call_place(const struct dwarf_library *lib, Dwarf_Die *unit, Dwarf_Die *inlined,
+		       struct debug_frame *place)
+{
+	uint64_t line = number_of(lib, inlined, DW_AT_call_line);
+	uint64_t file = number_of(lib, inlined, DW_AT_call_file);
+	Dwarf_Files *files;
+	size_t count;
+
+	*place = (struct debug_frame){ .line = line <= INT32_MAX ? (uint32_t)line : 0 };
+	if (!lib->dwarf_getsrcfiles(unit, &files, &count) && file < count)
+		place->file = lib->dwarf_filesrc(files, file, NULL, NULL);
+}
+
+/* The scopes around ADDRESS as they are in the machine's code, innermost first; to be freed. */
+static int scopes_of(const struct dwarf_library *lib, Dwarf_Die *unit, uint64_t address,
+		     Dwarf_Die **scopes)
+{
+	int count = lib->dwarf_getscopes(unit, address, scopes);
+	Dwarf_Die innermost;
+
+	if (count <= 0)
+		return 0;
+	/* Around an inlined function these are the scopes where it was written. */
+	innermost = (*scopes)[0];
+	free(*scopes);
+	count = lib->dwarf_getscopes_die(&innermost, scopes);
+	return count < 0 ? 0 : count;
+}
+
+size_t dwarf_frames(const struct dwarf_library *lib, Dwarf *dwarf, struct intern *names,
+		    uint64_t address, struct debug_frame frames[DEBUG_FRAMES_MAX])
+{
+	Dwarf_Die unit, *scopes = NULL;
+	struct debug_frame place;
+	size_t found = 0;
+	int count, tag = 0;
+
+	if (!find_unit(lib, dwarf, address, &unit))
+		return 0;
+	own_place(lib, &unit, address, &place);
+	count = scopes_of(lib, &unit, address, &scopes);
+	for (int i = 0; i < count && tag != DW_TAG_subprogram; i++) {
+		tag = lib->dwarf_tag(&scopes[i]);
+		if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram)
+			continue;
+		/* The last place is the function's own. */
+		if (found == DEBUG_FRAMES_MAX)
+			found--;
+		frames[found] = place;
+		frames[found++].name = die_name(lib, &scopes[i], names);
+		if (tag == DW_TAG_inlined_subroutine)
+			call_place(lib, &unit, &scopes[i], &place);
+	}
+	if (count)
+		free(scopes);
+	/* Assembler has lines, and no functions. */
+	if (tag != DW_TAG_subprogram && place.line && found < DEBUG_FRAMES_MAX)
+		frames[found++] = place;
+	return found;
+}

@@ -1,0 +1,290 @@
+/* Names, inlined functions and lines for addresses. Each address is looked up once; few files are
+ * open at a time, as what libdw reads of one stays in memory until it is closed. */
+#include "decoder/symbolize/symbolizer.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/buf.h"
+#include "decoder/output/say.h"
+#include "decoder/symbolize/debug_info.h"
+#include "decoder/symbolize/dwarf_library.h"
+#include "engine/symbols/demangle.h"
+#include "profile/basics/intern.h"
+#include "profile/basics/room.h"
+
+#define OPEN_MAX 8
+
+/* The heap may grow so far before all files are closed. Opening the next one takes no more than
+ * DEBUG_INFO_UNPACKED_MAX. */
+#define GROWTH_MAX (36u << 20)
+
+/* So many are told by name. */
+#define MISSING_SHOWN 5
+
+struct debug_library {
+	char *name, *path; /* path NULL: there is no debug file */
+	struct debug_info *info;
+	uint64_t used; /* when last */
+	bool opened;   /* before: what is wrong with it has been said */
+};
+
+/* The answer for an address: a row of frames. */
+struct answer {
+	uint32_t first, count;
+};
+
+struct symbolizer {
+	pthread_mutex_t lock;
+	struct debug_store *store;
+	struct demangler *demangler;
+	struct intern strings;
+	struct intern build_ids;
+	struct debug_library *libraries; /* by build-id */
+	uint32_t library_room;
+	struct intern addresses; /* struct address */
+	struct answer *answers;  /* by address */
+	uint32_t answer_room;
+	struct debug_frame *frames;
+	uint32_t frame_count, frame_room;
+	uint64_t clock;
+	size_t heap_before; /* any file was opened */
+	bool used, out_of_memory;
+};
+
+/* Interned by its bytes, so it has no padding. */
+struct address {
+	uint64_t library, address;
+};
+
+static size_t heap_bytes(void)
+{
+	struct mallinfo2 info = mallinfo2();
+
+	return info.uordblks + info.hblkhd;
+}
+
+int symbolizer_open(struct symbolizer **out, const char *const *directories, unsigned count,
+		    bool debuginfod)
+{
+	struct symbolizer *s;
+	int err;
+
+	if (!dwarf_library())
+		return -ENOENT;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return -ENOMEM;
+	pthread_mutex_init(&s->lock, NULL);
+	s->heap_before = heap_bytes();
+	err = demangler_open(&s->demangler);
+	if (!err)
+		err = debug_store_open(&s->store, directories, count, debuginfod);
+	if (err) {
+		symbolizer_close(s);
+		return err;
+	}
+	*out = s;
+	return 0;
+}
+
+/* Make LIST, the address of a list, long enough for element NUMBER; new ones are zero. */
+static bool reserve(struct symbolizer *s, void *list, uint32_t *room, uint32_t number, size_t size)
+{
+	void *old, *grown;
+
+	memcpy(&old, list, sizeof(old));
+	grown = room_for(old, room, number, size);
+	if (!grown)
+		s->out_of_memory = true;
+	else
+		memcpy(list, &grown, sizeof(grown));
+	return grown != NULL;
+}
+
+static void close_library(struct debug_library *library)
+{
+	debug_info_close(library->info);
+	library->info = NULL;
+}
+
+static void close_all(struct symbolizer *s)
+{
+	for (uint32_t id = 1; id < s->library_room; id++)
+		close_library(&s->libraries[id]);
+}
+
+/* Close what was used longest ago, so that one more may be opened. */
+static void make_room(struct symbolizer *s)
+{
+	struct debug_library *oldest = NULL;
+	unsigned open = 0;
+
+	for (uint32_t id = 1; id < s->library_room; id++) {
+		struct debug_library *library = &s->libraries[id];
+
+		if (!library->info)
+			continue;
+		open++;
+		if (!oldest || library->used < oldest->used)
+			oldest = library;
+	}
+	if (open == OPEN_MAX)
+		close_library(oldest);
+}
+
+static struct debug_library *library_of(struct symbolizer *s, const char *build_id,
+					const char *name)
+{
+	uint32_t id = intern_string(&s->build_ids, build_id);
+
+	if (!id || !reserve(s, &s->libraries, &s->library_room, id, sizeof(*s->libraries)))
+		return NULL;
+	if (!s->libraries[id].name) {
+		s->libraries[id].name = strdup(name);
+		s->libraries[id].path = debug_store_find(s->store, build_id, name);
+	}
+	return &s->libraries[id];
+}
+
+static struct debug_info *info_of(struct symbolizer *s, struct debug_library *library)
+{
+	int err;
+
+	library->used = ++s->clock;
+	if (library->info || !library->path)
+		return library->info;
+	make_room(s);
+	err = debug_info_open(&library->info, s->store, library->path,
+			      library->opened ? NULL : library->name);
+	library->opened = true;
+	if (err) {
+		say("%s: %s is not a debug file that can be read", library->name, library->path);
+		free(library->path);
+		library->path = NULL;
+	}
+	return library->info;
+}
+
+static const char *keep_string(struct symbolizer *s, const char *text)
+{
+	return text ? intern_text(&s->strings, intern_string(&s->strings, text)) : NULL;
+}
+
+static void keep_frame(struct symbolizer *s, const struct debug_frame *frame)
+{
+	const char *plain = frame->name ? demangle(s->demangler, frame->name) : NULL;
+
+	if (!reserve(s, &s->frames, &s->frame_room, s->frame_count, sizeof(*s->frames)))
+		return;
+	s->frames[s->frame_count++] = (struct debug_frame){
+		.name = keep_string(s, plain ? plain : frame->name),
+		.file = keep_string(s, frame->file),
+		.line = frame->line,
+	};
+}
+
+static struct answer look_up(struct symbolizer *s, struct debug_library *library, uint64_t address)
+{
+	struct answer answer = { .first = s->frame_count };
+	struct debug_frame frames[DEBUG_FRAMES_MAX];
+	struct debug_info *info = info_of(s, library);
+	size_t count = info ? debug_info_frames(info, address, frames) : 0;
+
+	for (size_t i = 0; i < count; i++)
+		keep_frame(s, &frames[i]);
+	answer.count = s->frame_count - answer.first;
+	/* What was read of a file stays in memory while it is open. */
+	if (info && heap_bytes() > s->heap_before + GROWTH_MAX) {
+		close_all(s);
+		s->heap_before = heap_bytes();
+	}
+	return answer;
+}
+
+static struct answer answer_of(struct symbolizer *s, const char *build_id, const char *name,
+			       uint64_t at)
+{
+	static const struct answer none;
+	struct debug_library *library = library_of(s, build_id, name);
+	struct address address = { .address = at };
+	uint32_t before = s->addresses.count, id;
+
+	if (!library)
+		return none;
+	address.library = (uint64_t)(library - s->libraries);
+	id = intern(&s->addresses, &address, sizeof(address));
+	if (!id || !reserve(s, &s->answers, &s->answer_room, id, sizeof(*s->answers)))
+		return none;
+	if (id > before)
+		s->answers[id] = look_up(s, library, at);
+	return s->answers[id];
+}
+
+size_t symbolizer_frames(struct symbolizer *s, const char *build_id, const char *name,
+			 uint64_t address, struct debug_frame frames[DEBUG_FRAMES_MAX])
+{
+	struct answer answer;
+
+	pthread_mutex_lock(&s->lock);
+	answer = answer_of(s, build_id, name, address);
+	if (answer.count)
+		memcpy(frames, s->frames + answer.first, answer.count * sizeof(*frames));
+	pthread_mutex_unlock(&s->lock);
+	return answer.count;
+}
+
+void symbolizer_used(struct symbolizer *s)
+{
+	pthread_mutex_lock(&s->lock);
+	s->used = true;
+	pthread_mutex_unlock(&s->lock);
+}
+
+static void say_missing(const struct symbolizer *s)
+{
+	struct buf text = BUF_INIT(4096);
+	uint32_t missing = 0;
+
+	for (uint32_t id = 1; id < s->library_room; id++) {
+		if (s->libraries[id].path || !s->libraries[id].name)
+			continue;
+		if (missing++ < MISSING_SHOWN)
+			buf_printf(&text, "%s%s (build-id %s)", text.length ? ", " : "",
+				   s->libraries[id].name, intern_text(&s->build_ids, id));
+	}
+	if (missing > MISSING_SHOWN)
+		buf_printf(&text, " and %u more", missing - MISSING_SHOWN);
+	if (missing)
+		say("no debug file for %s", buf_string(&text));
+	else if (s->used && !s->build_ids.count)
+		say("no address to look up: only the builtin engine keeps addresses and build-ids");
+	buf_free(&text);
+}
+
+void symbolizer_close(struct symbolizer *s)
+{
+	if (!s)
+		return;
+	say_missing(s);
+	close_all(s);
+	for (uint32_t id = 1; id < s->library_room; id++) {
+		free(s->libraries[id].name);
+		free(s->libraries[id].path);
+	}
+	if (s->out_of_memory)
+		say("out of memory: some functions are not named");
+	intern_free(&s->strings);
+	intern_free(&s->build_ids);
+	intern_free(&s->addresses);
+	free(s->libraries);
+	free(s->answers);
+	free(s->frames);
+	demangler_close(s->demangler);
+	debug_store_close(s->store);
+	pthread_mutex_destroy(&s->lock);
+	free(s);
+}

@@ -1,0 +1,17 @@
+/* A function at some address, with its place in the source. */
+#ifndef PROFILE_AGGREGATE_DEBUG_FRAME_H
+#define PROFILE_AGGREGATE_DEBUG_FRAME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Deeper chains of inlined functions are cut. */
+#define DEBUG_FRAMES_MAX 64
+
+struct debug_frame {
+	const char *name; /* NULL: unknown */
+	const char *file; /* NULL: unknown */
+	uint32_t line;    /* 0: unknown */
+};
+
+#endif

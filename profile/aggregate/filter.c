@@ -1,0 +1,168 @@
+/* Which events, threads and stacks are wanted. */
+#include "profile/aggregate/filter.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "profile/basics/room.h"
+
+#define DAY_NS (86400 * INT64_C(1000000000))
+
+/* What is known of a name. */
+enum { ASKED = 1, INCLUDED = 2, EXCLUDED = 4, WANTED = 8 };
+
+static int64_t moment_ns(const struct moment *moment, int64_t start_ns, int64_t end_ns)
+{
+	int64_t ns;
+
+	if (moment->kind == MOMENT_ABSOLUTE)
+		return moment->ns;
+	if (moment->kind == MOMENT_OFFSET) {
+		__builtin_add_overflow(moment->ns, moment->ns < 0 ? end_ns : start_ns, &ns);
+		return ns;
+	}
+	/* A time of day is the first such time after the recording's start. */
+	ns = start_ns - start_ns % DAY_NS + moment->ns;
+	return ns < start_ns && ns + DAY_NS <= end_ns ? ns + DAY_NS : ns;
+}
+
+int period_set(struct period *period, const struct args *args, struct feed *feed)
+{
+	int64_t start = 0, end = 0;
+	bool relative = (args->from.kind && args->from.kind != MOMENT_ABSOLUTE) ||
+			(args->to.kind && args->to.kind != MOMENT_ABSOLUTE);
+
+	*period = (struct period){ INT64_MIN, INT64_MAX };
+	if (relative && !feed_span(feed, &start, &end))
+		return -ENODATA;
+	if (args->from.kind)
+		period->from_ns = moment_ns(&args->from, start, end);
+	if (args->to.kind)
+		period->to_ns = moment_ns(&args->to, start, end);
+	return 0;
+}
+
+void period_span(const struct period *period, struct profile *profile,
+		 const struct jfr_header *header)
+{
+	int64_t start = header->start_ns, end;
+
+	profile->chunks++;
+	if (__builtin_add_overflow(header->start_ns, header->duration_ns, &end))
+		end = header->start_ns;
+	start = period->from_ns > start ? period->from_ns : start;
+	end = period->to_ns < end ? period->to_ns : end;
+	if (start <= end)
+		profile_span(profile, start, end);
+}
+
+static int64_t ns_to_ticks(const struct jfr_header *header, int64_t ns)
+{
+	double ticks =
+		((double)ns - (double)header->start_ns) * ((double)header->ticks_per_second / 1e9);
+	int64_t sum;
+
+	if (ns == INT64_MIN || ns == INT64_MAX)
+		return ns;
+	if (!(fabs(ticks) < 4e18))
+		return ticks < 0 ? INT64_MIN : INT64_MAX;
+	__builtin_add_overflow((int64_t)ticks, header->start_ticks, &sum);
+	return sum;
+}
+
+void period_ticks(const struct period *period, const struct jfr_header *header, int64_t *from,
+		  int64_t *to)
+{
+	*from = ns_to_ticks(header, period->from_ns);
+	*to = ns_to_ticks(header, period->to_ns);
+}
+
+int64_t ticks_to_ns(const struct jfr_header *header, int64_t ticks)
+{
+	return ticks_to_ns_by(header, ns_per_tick(header), ticks);
+}
+
+/* The answer for ID; NULL when out of memory. */
+static uint8_t *place(uint8_t **answers, uint32_t *room, uint32_t id)
+{
+	uint8_t *grown = room_for(*answers, room, id, sizeof(**answers));
+
+	if (!grown)
+		return NULL;
+	*answers = grown;
+	return *answers + id;
+}
+
+static bool matches(const struct pattern *pattern, const char *text)
+{
+	return pattern->set && !regexec(&pattern->regex, text, 0, NULL, 0);
+}
+
+static bool ask_thread(struct filter *f, uint32_t thread)
+{
+	const struct thread_key *key = intern_key(&f->profile->threads, thread);
+	uint8_t *answer = place(&f->threads, &f->thread_room, thread);
+	char tid[16];
+
+	if (!answer)
+		return true;
+	if (!*answer) {
+		snprintf(tid, sizeof(tid), "%u", key->tid);
+		*answer = ASKED;
+		if (matches(&f->args->thread, intern_text(&f->profile->names, key->name)) ||
+		    matches(&f->args->thread, tid))
+			*answer |= WANTED;
+	}
+	return *answer & WANTED;
+}
+
+bool filter_thread(struct filter *f, uint32_t thread)
+{
+	return !f->args->thread.set || ask_thread(f, thread);
+}
+
+static uint8_t ask_text(const struct filter *f, const char *text)
+{
+	return (uint8_t)(ASKED | (matches(&f->args->include, text) ? INCLUDED : 0) |
+			 (matches(&f->args->exclude, text) ? EXCLUDED : 0));
+}
+
+static uint8_t ask_name(struct filter *f, uint32_t name)
+{
+	uint8_t *answer = place(&f->names, &f->name_room, name);
+
+	if (!answer)
+		return INCLUDED;
+	if (!*answer)
+		*answer = ask_text(f, intern_text(&f->profile->names, name));
+	return *answer;
+}
+
+static bool ask_stack(struct filter *f, uint32_t stack, uint32_t thread)
+{
+	const uint32_t *frames = intern_key(&f->profile->stacks, stack);
+	uint32_t depth = intern_length(&f->profile->stacks, stack) / sizeof(*frames);
+	uint8_t all = 0;
+	char name[256];
+
+	for (uint32_t i = 0; i < depth; i++)
+		all |= ask_name(f, profile_frame(f->profile, frames[i])->name);
+	if (f->args->threads) {
+		profile_thread_name(f->profile, thread, name, sizeof(name));
+		all |= ask_text(f, name);
+	}
+	return !(all & EXCLUDED) && (!f->args->include.set || (all & INCLUDED));
+}
+
+bool filter_stack(struct filter *f, uint32_t stack, uint32_t thread)
+{
+	return (!f->args->include.set && !f->args->exclude.set) || ask_stack(f, stack, thread);
+}
+
+void filter_free(struct filter *filter)
+{
+	free(filter->names);
+	free(filter->threads);
+}

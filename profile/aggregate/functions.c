@@ -1,0 +1,94 @@
+/* Self and total weight by function. */
+#include "profile/aggregate/functions.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The number of the function of each frame. Samples without a stack are function 1's. */
+static uint32_t *number_frames(const struct profile *p, struct intern *keys)
+{
+	uint32_t *numbers = calloc((size_t)p->frames.count + 1, sizeof(*numbers));
+	uint32_t key[2] = { 0, 0 };
+
+	if (!numbers)
+		return NULL;
+	intern(keys, key, sizeof(key));
+	for (uint32_t id = 1; id <= p->frames.count; id++) {
+		key[0] = profile_frame(p, id)->name;
+		key[1] = profile_frame(p, id)->module;
+		numbers[id] = intern(keys, key, sizeof(key));
+	}
+	return numbers;
+}
+
+/* Numbers of names hang on which thread read what first; so the names themselves decide last. */
+static int heavier(const void *a, const void *b, void *arg)
+{
+	const struct function *x = a, *y = b;
+	const struct profile *p = arg;
+	int order;
+
+	if (x->self != y->self)
+		return x->self < y->self ? 1 : -1;
+	if (x->total != y->total)
+		return x->total < y->total ? 1 : -1;
+	order = strcmp(intern_text(&p->names, x->name), intern_text(&p->names, y->name));
+	if (order)
+		return order;
+	return strcmp(intern_text(&p->names, x->module), intern_text(&p->names, y->module));
+}
+
+int functions_of(struct functions *f, const struct profile *p, enum metric metric, bool by_total,
+		 uint32_t thread)
+{
+	struct intern keys = INTERN_INIT;
+	uint32_t *numbers = number_frames(p, &keys);
+	static const uint32_t no_frame;
+
+	*f = (struct functions){ .count = keys.count };
+	f->list = calloc((size_t)keys.count + 1, sizeof(*f->list));
+	if (!numbers || !f->list) {
+		free(numbers);
+		functions_free(f);
+		intern_free(&keys);
+		return -ENOMEM;
+	}
+	for (uint32_t id = 1; id <= keys.count; id++)
+		memcpy(&f->list[id - 1].name, intern_key(&keys, id), 2 * sizeof(uint32_t));
+	for (uint32_t i = 0; i < p->count; i++) {
+		const struct sample *s = &p->samples[i];
+		const uint32_t *frames = intern_key(&p->stacks, s->stack);
+		uint32_t depth = intern_length(&p->stacks, s->stack) / sizeof(*frames);
+		double weight = by_total ? s->total : s->count;
+
+		if (s->metric != metric || (thread && s->thread != thread))
+			continue;
+		if (!depth)
+			frames = &no_frame;
+		for (uint32_t k = 0; k < (depth ? depth : 1); k++) {
+			struct function *one = &f->list[frames[k] ? numbers[frames[k]] - 1 : 0];
+
+			if (!k)
+				one->self += weight;
+			if (one->seen != i + 1)
+				one->total += weight;
+			one->seen = i + 1;
+		}
+		f->weight += weight;
+		f->samples += s->count;
+	}
+	qsort_r(f->list, f->count, sizeof(*f->list), heavier, (void *)p);
+	while (f->count && f->list[f->count - 1].total == 0)
+		f->count--;
+	free(numbers);
+	intern_free(&keys);
+	return 0;
+}
+
+void functions_free(struct functions *functions)
+{
+	free(functions->list);
+	functions->list = NULL;
+	functions->count = 0;
+}

@@ -1,0 +1,247 @@
+/* The memory events of a chunk in the order of time. */
+#include "profile/aggregate/heap_order.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "decoder/input/source.h"
+#include "profile/basics/room.h"
+
+static const struct event_rank first_rank = { INT64_MIN, 0 };
+static const struct event_rank last_rank = { INT64_MAX, UINT32_MAX };
+
+static bool earlier(const struct event_rank *a, const struct event_rank *b)
+{
+	return a->time < b->time || (a->time == b->time && a->at < b->at);
+}
+
+static struct event_rank rank_of(const struct jfr_chunk *chunk, const struct jfr_event *event)
+{
+	return (struct event_rank){ event->slot[JFR_TIME],
+				    (uint32_t)(event->offset - chunk->header.offset) };
+}
+
+static int by_rank(const void *a, const void *b)
+{
+	const struct run *x = a, *y = b;
+
+	return earlier(&x->next, &y->next) ? -1 : 1;
+}
+
+/* Too many: the slice ends where the later half of the runs begins, which are dropped. */
+static void shorten_slice(struct runs *runs)
+{
+	qsort(runs->list, runs->count, sizeof(*runs->list), by_rank);
+	runs->count /= 2;
+	runs->end = runs->list[runs->count].next;
+}
+
+static int add_run(struct runs *runs, const struct run *run)
+{
+	struct run *list;
+
+	if (!earlier(&run->next, &runs->end))
+		return 0;
+	list = room_for(runs->list, &runs->room, runs->count, sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	runs->list = list;
+	runs->list[runs->count++] = *run;
+	if (runs->count == RUNS_MAX)
+		shorten_slice(runs);
+	return 0;
+}
+
+/* Find the runs of the slice from runs->begin to as far as RUNS_MAX of them reach. */
+static int find_slice(struct runs *runs, struct jfr_chunk *chunk, uint32_t kinds)
+{
+	struct run run = { .end = 0 }; /* 0: there is none */
+	struct event_rank rank;
+	struct jfr_event event;
+	struct jfr_scan scan;
+	int64_t last = 0;
+	bool inside;
+	int err = 0;
+
+	runs->count = 0;
+	runs->end = last_rank;
+	jfr_scan(&scan, chunk, kinds);
+	scan.times_only = true;
+	while (!err && jfr_next(&scan, &event)) {
+		rank = rank_of(chunk, &event);
+		inside = !earlier(&rank, &runs->begin) && earlier(&rank, &runs->end);
+		if (run.end && (!inside || rank.time < last)) {
+			err = add_run(runs, &run);
+			run.end = 0;
+		}
+		if (!inside)
+			continue;
+		if (!run.end)
+			run.next = rank;
+		last = rank.time;
+		run.end = rank.at + event.size;
+	}
+	if (!err && run.end)
+		err = add_run(runs, &run);
+	return err;
+}
+
+int runs_find(struct runs *runs, struct jfr_chunk *chunk, uint32_t kinds)
+{
+	int err;
+
+	*runs = (struct runs){ .begin = first_rank };
+	err = find_slice(runs, chunk, kinds);
+	if (err)
+		runs_free(runs);
+	return err;
+}
+
+void runs_free(struct runs *runs)
+{
+	free(runs->list);
+	*runs = (struct runs){ 0 };
+}
+
+/* Runs that have their next event at hand; few writers have more buffers. Events of the others are
+ * read again when their turn comes. */
+#define OPEN_MAX 256
+
+/* Pages are let go of when so many turns have been taken. To begin to read somewhere counts for
+ * more: the kernel then maps up to 16 pages. */
+#define FORGET_TURNS 16384
+#define BEGIN_TURNS  32
+
+struct open_run {
+	struct jfr_scan scan;
+	struct jfr_event event; /* its type is NULL while it has not been read */
+};
+
+struct merge {
+	struct run *heap; /* the earliest is on top */
+	uint32_t count;
+	struct event_rank end;
+	struct jfr_chunk *chunk;
+	uint32_t kinds;
+	struct open_run *open; /* by run.open - 1 */
+	uint32_t spare[OPEN_MAX], spares;
+	uint32_t turns; /* since pages were let go of */
+};
+
+/* Let the run at I sink to where the heap is in order. */
+static void sink(struct merge *m, uint32_t i)
+{
+	struct run *heap = m->heap, run = heap[i];
+	uint32_t child;
+
+	while ((child = 2 * i + 1) < m->count) {
+		if (child + 1 < m->count && earlier(&heap[child + 1].next, &heap[child].next))
+			child++;
+		if (!earlier(&heap[child].next, &run.next))
+			break;
+		heap[i] = heap[child];
+		i = child;
+	}
+	heap[i] = run;
+}
+
+/* Where RUN's next event is kept, where there is a place left. */
+static struct open_run *open_run(struct merge *m, struct run *run)
+{
+	if (!run->open && m->spares) {
+		run->open = m->spare[--m->spares];
+		m->open[run->open - 1].event.type = NULL;
+	}
+	return run->open ? &m->open[run->open - 1] : NULL;
+}
+
+static bool start_reading(struct merge *m, const struct run *run, struct open_run *open)
+{
+	m->turns += BEGIN_TURNS;
+	jfr_scan(&open->scan, m->chunk, m->kinds);
+	open->scan.at = open->scan.kept = m->chunk->data + run->next.at;
+	open->scan.end = m->chunk->data + run->end;
+	return jfr_next(&open->scan, &open->event);
+}
+
+/* Take RUN, on top, out of the heap. */
+static void end_run(struct merge *m, const struct run *run)
+{
+	if (run->open)
+		m->spare[m->spares++] = run->open;
+	m->heap[0] = m->heap[--m->count];
+	if (m->count)
+		sink(m, 0);
+}
+
+/* Visit the earliest run's event, and those behind it for as long as it is the earliest. False
+ * when VISIT has had enough. */
+static bool take_turn(struct merge *m, bool (*visit)(void *arg, const struct jfr_event *event),
+		      void *arg)
+{
+	struct run *run = &m->heap[0];
+	const struct run *rival = m->count > 1 ? &m->heap[1] : NULL;
+	struct open_run scratch = { .event.type = NULL }, *open = open_run(m, run);
+	bool more = true;
+
+	if (m->count > 2 && earlier(&m->heap[2].next, &rival->next))
+		rival = &m->heap[2];
+	if (!open)
+		open = &scratch;
+	if (!open->event.type)
+		more = start_reading(m, run, open);
+	while (more) {
+		if (!visit(arg, &open->event))
+			return false;
+		more = jfr_next(&open->scan, &open->event);
+		run->next = rank_of(m->chunk, &open->event);
+		more = more && earlier(&run->next, &m->end);
+		if (more && rival && earlier(&rival->next, &run->next)) {
+			sink(m, 0);
+			return true;
+		}
+	}
+	end_run(m, run);
+	return true;
+}
+
+/* Returns whether VISIT wants more. */
+static bool merge_slice(struct merge *m, const struct runs *runs,
+			bool (*visit)(void *arg, const struct jfr_event *event), void *arg)
+{
+	bool more = true;
+
+	m->heap = runs->list;
+	m->count = runs->count;
+	m->end = runs->end;
+	for (uint32_t i = m->count / 2; i-- > 0;)
+		sink(m, i);
+	while (more && m->count) {
+		more = take_turn(m, visit, arg);
+		/* Pages that are read on come back at once. */
+		if (++m->turns >= FORGET_TURNS && m->chunk->mapped) {
+			source_forget(m->chunk->data, 0, m->chunk->header.size);
+			m->turns = 0;
+		}
+	}
+	return more;
+}
+
+int runs_merge(struct runs *runs, struct jfr_chunk *chunk, uint32_t kinds,
+	       bool (*visit)(void *arg, const struct jfr_event *event), void *arg)
+{
+	struct merge m = { .chunk = chunk, .kinds = kinds };
+	int err = 0;
+
+	m.open = calloc(OPEN_MAX, sizeof(*m.open));
+	if (!m.open)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < OPEN_MAX; i++)
+		m.spare[m.spares++] = i + 1;
+	while (merge_slice(&m, runs, visit, arg) && earlier(&runs->end, &last_rank) && !err) {
+		runs->begin = runs->end;
+		err = find_slice(runs, chunk, kinds);
+	}
+	free(m.open);
+	return err;
+}

@@ -1,0 +1,197 @@
+/* Samples added up by stack, thread and metric. */
+#include "profile/aggregate/profile.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/basics/text.h"
+
+const struct metric_text metric_texts[METRICS] = {
+	[METRIC_ANY] = { "none", "samples", "samples" },
+	[METRIC_CPU] = { "cpu", "samples", "nanoseconds" },
+	[METRIC_WALL] = { "wall", "samples", "nanoseconds" },
+	[METRIC_MALLOC] = { "alloc", "allocations", "bytes" },
+	[METRIC_LIVE] = { "live", "allocations", "bytes" },
+	[METRIC_OBJECT] = { "objects", "samples", "bytes" },
+	[METRIC_LIVE_OBJECT] = { "live objects", "objects", "bytes" },
+	[METRIC_LOCK] = { "lock", "events", "nanoseconds" },
+};
+
+static uint32_t *find_slot(const struct profile *p, uint32_t stack, uint32_t thread,
+			   uint32_t metric)
+{
+	uint64_t hash = ((uint64_t)stack << 32 | thread) * 0x9E3779B97F4A7C15u;
+	uint32_t mask = p->slot_count - 1, i;
+
+	hash = (hash ^ metric) * 0xff51afd7ed558ccdu;
+	for (i = (uint32_t)(hash >> 32) & mask; p->slots[i]; i = (i + 1) & mask) {
+		const struct sample *s = &p->samples[p->slots[i] - 1];
+
+		if (s->stack == stack && s->thread == thread && s->metric == metric)
+			break;
+	}
+	return &p->slots[i];
+}
+
+static int grow(struct profile *p)
+{
+	uint32_t room = p->room ? p->room * 2 : 128;
+	struct sample *samples = realloc(p->samples, room * sizeof(*samples));
+	uint32_t *slots = calloc(room * 2, sizeof(*slots));
+
+	if (samples)
+		p->samples = samples;
+	if (!samples || !slots) {
+		free(slots);
+		return -1;
+	}
+	free(p->slots);
+	p->slots = slots;
+	p->slot_count = room * 2;
+	p->room = room;
+	for (uint32_t i = 0; i < p->count; i++)
+		*find_slot(p, p->samples[i].stack, p->samples[i].thread, p->samples[i].metric) =
+			i + 1;
+	return 0;
+}
+
+void profile_add(struct profile *p, uint32_t stack, uint32_t thread, uint32_t metric, double count,
+		 double total)
+{
+	uint32_t *slot;
+
+	if (p->count == p->room && grow(p)) {
+		p->out_of_memory = true;
+		return;
+	}
+	slot = find_slot(p, stack, thread, metric);
+	if (!*slot) {
+		p->samples[p->count++] =
+			(struct sample){ .stack = stack, .thread = thread, .metric = metric };
+		*slot = p->count;
+	}
+	p->samples[*slot - 1].count += count;
+	p->samples[*slot - 1].total += total;
+}
+
+static void note_period(struct profile *p, enum metric metric, int64_t period)
+{
+	if (period > p->periods[metric])
+		p->periods[metric] = period;
+}
+
+void profile_note_periods(struct profile *p, const struct settings *s)
+{
+	note_period(p, METRIC_CPU, s->cpu_interval_ns);
+	note_period(p, METRIC_WALL, s->wall_interval_ns ? s->wall_interval_ns : s->cpu_interval_ns);
+	note_period(p, METRIC_MALLOC, s->mem_interval);
+	note_period(p, METRIC_LIVE, s->mem_interval);
+}
+
+void profile_span(struct profile *p, int64_t start_ns, int64_t end_ns)
+{
+	if (start_ns < p->start_ns)
+		p->start_ns = start_ns;
+	if (end_ns > p->end_ns)
+		p->end_ns = end_ns;
+}
+
+enum metric profile_metric(const struct profile *p, enum metric wanted)
+{
+	uint32_t there = 0;
+
+	for (uint32_t i = 0; i < p->count; i++)
+		there |= 1u << p->samples[i].metric;
+	if (wanted == METRIC_MALLOC && !(there & 1u << METRIC_MALLOC) &&
+	    (there & 1u << METRIC_OBJECT))
+		return METRIC_OBJECT;
+	if (wanted == METRIC_LIVE && !(there & 1u << METRIC_LIVE) &&
+	    (there & 1u << METRIC_LIVE_OBJECT))
+		return METRIC_LIVE_OBJECT;
+	for (uint32_t m = METRIC_CPU; wanted == METRIC_ANY && m < METRICS; m++)
+		if (there & 1u << m)
+			return (enum metric)m;
+	return wanted == METRIC_ANY ? METRIC_CPU : wanted;
+}
+
+uint32_t metric_mask(enum metric wanted)
+{
+	switch (wanted) {
+	case METRIC_ANY: /* living memory is asked for by name only: it takes another reading */
+		return ~(1u << METRIC_LIVE);
+	case METRIC_MALLOC:
+		return 1u << METRIC_MALLOC | 1u << METRIC_OBJECT;
+	case METRIC_LIVE:
+		return 1u << METRIC_LIVE | 1u << METRIC_LIVE_OBJECT;
+	default:
+		return 1u << wanted;
+	}
+}
+
+bool metric_is_memory(enum metric metric)
+{
+	return metric >= METRIC_MALLOC && metric <= METRIC_LIVE_OBJECT;
+}
+
+const struct frame *profile_frame(const struct profile *p, uint32_t id)
+{
+	static const struct frame none;
+
+	return id && id <= p->frames.count ? intern_key(&p->frames, id) : &none;
+}
+
+const char *profile_frame_name(const struct profile *p, uint32_t id)
+{
+	return intern_text(&p->names, profile_frame(p, id)->name);
+}
+
+void profile_thread_name(const struct profile *p, uint32_t thread, char *name, size_t size)
+{
+	const struct thread_key *key = intern_key(&p->threads, thread);
+	const char *text = intern_text(&p->names, key->name);
+
+	if (!key->name)
+		snprintf(name, size, "[tid=%u]", key->tid);
+	else if (!key->tid)
+		snprintf(name, size, "[%s]", text);
+	else if (!strncmp(text, "[tid=", 5))
+		snprintf(name, size, "%s", text);
+	else
+		snprintf(name, size, "[%s tid=%u]", text, key->tid);
+	text_clean_string(name); /* it may have been cut inside a character */
+}
+
+void profile_stack_json(FILE *out, const struct profile *p, uint32_t stack)
+{
+	const uint32_t *frames = intern_key(&p->stacks, stack);
+	uint32_t depth = intern_length(&p->stacks, stack) / sizeof(*frames);
+
+	fputc('[', out);
+	for (uint32_t i = 0; i < depth; i++) {
+		fputs(i ? "," : "", out);
+		json_string(out, profile_frame_name(p, frames[i]));
+	}
+	fputc(']', out);
+}
+
+int profile_thread_order(const struct profile *p, uint32_t a, uint32_t b)
+{
+	const struct thread_key *x = intern_key(&p->threads, a), *y = intern_key(&p->threads, b);
+
+	if (!a || !b)
+		return (a > b) - (a < b);
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	return strcmp(intern_text(&p->names, x->name), intern_text(&p->names, y->name));
+}
+
+void profile_free(struct profile *p)
+{
+	intern_free(&p->names);
+	intern_free(&p->frames);
+	intern_free(&p->stacks);
+	intern_free(&p->threads);
+	free(p->samples);
+	free(p->slots);
+	*p = (struct profile)PROFILE_INIT;
+}

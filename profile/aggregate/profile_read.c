@@ -1,0 +1,286 @@
+/* From files to a profile: several threads, each with a profile of its own, take chunk after
+ * chunk; at the end the profiles are put together. */
+#include "profile/aggregate/profile.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "decoder/output/say.h"
+#include "profile/aggregate/filter.h"
+#include "profile/aggregate/heap.h"
+#include "profile/aggregate/resolve.h"
+#include "profile/aggregate/tally.h"
+
+struct worker {
+	struct profile profile;
+	struct tallies tallies;
+	const struct args *args;
+	struct period period;
+	uint32_t metrics, kinds;
+};
+
+static const struct {
+	enum metric metric;
+	uint32_t kinds;
+} wanted_kinds[] = {
+	{ METRIC_CPU, JFR_MASK(JFR_EXECUTION_SAMPLE) | JFR_MASK(JFR_WALL_SAMPLE) },
+	{ METRIC_WALL, JFR_MASK(JFR_EXECUTION_SAMPLE) | JFR_MASK(JFR_WALL_SAMPLE) },
+	{ METRIC_MALLOC, JFR_MASK(JFR_MALLOC) },
+	{ METRIC_OBJECT, JFR_MASK(JFR_OBJECT) },
+	{ METRIC_LIVE_OBJECT, JFR_MASK(JFR_LIVE_OBJECT) },
+	{ METRIC_LOCK, JFR_MASK(JFR_LOCK) },
+};
+
+/* The key and the weight of EVENT; false where it is not to be counted. */
+static bool weigh(struct resolve *resolve, const struct settings *settings,
+		  const struct jfr_event *event, struct tally *t)
+{
+	const int64_t *slot = event->slot;
+	double scale;
+
+	*t = (struct tally){ .key = { .stack = (uint64_t)slot[JFR_STACK],
+				      .thread = (uint64_t)slot[JFR_THREAD] },
+			     .count = 1 };
+	switch (event->kind) {
+	case JFR_EXECUTION_SAMPLE:
+	case JFR_WALL_SAMPLE:
+		t->key.metric = resolve_is_cpu(resolve, event) ? METRIC_CPU : METRIC_WALL;
+		if (event->kind == JFR_WALL_SAMPLE && slot[JFR_SAMPLES] > 0)
+			t->count = slot[JFR_SAMPLES];
+		break;
+	case JFR_MALLOC:
+		t->key.metric = METRIC_MALLOC;
+		t->total = slot[JFR_SIZE];
+		scale = mem_scale(settings, slot[JFR_SIZE], slot[JFR_WEIGHT]);
+		t->scaled_count = scale;
+		t->scaled_total = scale * (double)slot[JFR_SIZE];
+		return true;
+	case JFR_OBJECT:
+		t->key.metric = METRIC_OBJECT;
+		t->key.class = (uint64_t)slot[JFR_CLASS];
+		t->key.leaf = slot[JFR_TLAB] ? FRAME_INLINED : FRAME_KERNEL;
+		t->total = slot[JFR_TLAB] ? slot[JFR_TLAB] : slot[JFR_SIZE];
+		if (slot[JFR_WEIGHT])
+			t->total = slot[JFR_WEIGHT];
+		break;
+	case JFR_LIVE_OBJECT:
+		t->key.metric = METRIC_LIVE_OBJECT;
+		t->key.class = (uint64_t)slot[JFR_CLASS];
+		t->key.leaf = FRAME_INLINED;
+		t->total = slot[JFR_SIZE];
+		break;
+	case JFR_LOCK:
+		t->key.metric = METRIC_LOCK;
+		t->key.class = (uint64_t)slot[JFR_CLASS];
+		t->key.leaf = FRAME_INLINED;
+		t->total = slot[JFR_DURATION];
+		break;
+	default:
+		return false;
+	}
+	t->scaled_count = (double)t->count;
+	t->scaled_total = (double)t->total;
+	return true;
+}
+
+static bool tally_chunk(struct worker *w, struct resolve *resolve, struct settings *settings)
+{
+	struct jfr_chunk *chunk = resolve->chunk;
+	struct jfr_event event;
+	struct jfr_scan scan;
+	struct tally one, *sum;
+	int64_t from, to;
+
+	period_ticks(&w->period, &chunk->header, &from, &to);
+	jfr_scan(&scan, chunk, w->kinds | JFR_MASK(JFR_SETTING));
+	while (jfr_next(&scan, &event)) {
+		if (event.kind == JFR_SETTING) {
+			settings_read(settings, chunk, &event);
+			continue;
+		}
+		if (event.slot[JFR_TIME] < from || event.slot[JFR_TIME] > to ||
+		    !weigh(resolve, settings, &event, &one) || !(w->metrics & 1u << one.key.metric))
+			continue;
+		sum = tally_at(&w->tallies, &one.key);
+		if (!sum)
+			return false;
+		sum->count += one.count;
+		sum->total += one.total;
+		sum->scaled_count += one.scaled_count;
+		sum->scaled_total += one.scaled_total;
+	}
+	return true;
+}
+
+/* Total of a sum: time from the interval for samples, ticks for locks, else as it is. */
+static double total_of(const struct tally *t, const struct jfr_header *header,
+		       const struct settings *settings)
+{
+	if (t->key.metric == METRIC_CPU)
+		return (double)t->count * (double)settings->cpu_interval_ns;
+	if (t->key.metric == METRIC_WALL)
+		return (double)t->count * (double)(settings->wall_interval_ns
+							   ? settings->wall_interval_ns
+							   : settings->cpu_interval_ns);
+	if (t->key.metric == METRIC_LOCK)
+		return (double)t->total * (1e9 / (double)header->ticks_per_second);
+	return (double)t->total;
+}
+
+static void fold(struct worker *w, struct resolve *resolve, const struct settings *settings)
+{
+	struct filter filter = { .args = w->args, .profile = &w->profile };
+
+	for (uint32_t i = 0; i < w->tallies.capacity; i++) {
+		const struct tally *t = &w->tallies.table[i];
+		uint32_t stack, thread;
+		bool scaled = w->args->weighted;
+
+		if (!t->key.metric)
+			continue;
+		thread = resolve_thread(resolve, t->key.thread);
+		if (!filter_thread(&filter, thread))
+			continue;
+		stack = resolve_stack(resolve, t->key.stack, t->key.class,
+				      (enum frame_type)t->key.leaf);
+		if (!filter_stack(&filter, stack, thread))
+			continue;
+		if (scaled && t->key.metric == METRIC_MALLOC)
+			profile_add(&w->profile, stack, thread, t->key.metric, t->scaled_count,
+				    t->scaled_total);
+		else
+			profile_add(&w->profile, stack, thread, t->key.metric, (double)t->count,
+				    total_of(t, &resolve->chunk->header, settings));
+	}
+	filter_free(&filter);
+}
+
+static void read_chunk(struct worker *w, struct feed *feed, struct feed_chunk *from)
+{
+	struct jfr_chunk chunk;
+	struct resolve resolve;
+	int err = jfr_chunk_open(&chunk, from->data, &from->header);
+
+	if (err) {
+		w->profile.out_of_memory |= err != -EBADMSG;
+		if (err == -EBADMSG)
+			feed_damage(feed, from, &chunk.error);
+		return;
+	}
+	period_span(&w->period, &w->profile, &from->header);
+	chunk.mapped = true;
+	tallies_clear(&w->tallies);
+	resolve_open(&resolve, &w->profile, w->args, &chunk, from);
+	w->profile.out_of_memory |= !tally_chunk(w, &resolve, &from->settings);
+	if (chunk.error.what)
+		feed_damage(feed, from, &chunk.error);
+	fold(w, &resolve, &from->settings);
+	profile_note_periods(&w->profile, &from->settings);
+	resolve_close(&resolve);
+	jfr_chunk_close(&chunk);
+}
+
+static void work(struct feed *feed, void *state)
+{
+	struct worker *w = state;
+	struct feed_chunk from;
+
+	while (feed_next(feed, &from)) {
+		read_chunk(w, feed, &from);
+		feed_done(feed, &from);
+	}
+}
+
+static int read_samples(struct profile *profile, const struct args *args, struct feed *feed,
+			uint32_t metrics, uint32_t kinds)
+{
+	unsigned jobs = feed_jobs(feed, args->jobs);
+	struct worker *workers = calloc(jobs, sizeof(*workers));
+	struct period period;
+
+	if (!workers)
+		return -ENOMEM;
+	if (period_set(&period, args, feed))
+		period = (struct period){ INT64_MIN, INT64_MAX };
+	for (unsigned i = 0; i < jobs; i++)
+		workers[i] = (struct worker){ .profile = PROFILE_INIT,
+					      .args = args,
+					      .period = period,
+					      .metrics = metrics,
+					      .kinds = kinds };
+	feed_run(feed, jobs, work, workers, sizeof(*workers));
+	profile_free(profile);
+	*profile = workers[0].profile;
+	for (unsigned i = 0; i < jobs; i++) {
+		if (i) {
+			profile_merge(profile, &workers[i].profile);
+			profile_free(&workers[i].profile);
+		}
+		tallies_free(&workers[i].tallies);
+	}
+	free(workers);
+	return profile->out_of_memory ? -ENOMEM : 0;
+}
+
+static int read_all_samples(struct profile *profile, const struct args *args, char **files,
+			    int count, uint32_t metrics, uint32_t kinds)
+{
+	struct feed *feed = NULL;
+	int err = feed_open(&feed, args, files, count, false);
+	bool failed;
+
+	if (!err)
+		err = read_samples(profile, args, feed, metrics, kinds);
+	failed = err || feed_failed(feed);
+	if (err)
+		say("out of memory");
+	if (feed)
+		feed_close(feed);
+	return failed ? COMMAND_FAILED : COMMAND_OK;
+}
+
+/* What lives is known only after all events in their order: a reading of its own. */
+static void add_part(void *arg)
+{
+	struct heap *heap = arg;
+
+	heap_profile(heap, heap->args->leak ? heap->args->tail : 0);
+}
+
+static int read_live(struct profile *profile, const struct args *args, char **files, int count)
+{
+	struct heap heap = { .args = args,
+			     .files = files,
+			     .file_count = count,
+			     .each_part = add_part,
+			     .arg = &heap };
+	int status = heap_read(&heap);
+
+	profile_merge(profile, &heap.profile);
+	heap_free(&heap);
+	return status;
+}
+
+int profile_read(struct profile *profile, const struct args *args, char **files, int count,
+		 uint32_t metrics)
+{
+	int status = COMMAND_OK;
+	uint32_t kinds = 0;
+
+	*profile = (struct profile)PROFILE_INIT;
+	for (size_t i = 0; i < sizeof(wanted_kinds) / sizeof(wanted_kinds[0]); i++)
+		if (metrics & 1u << wanted_kinds[i].metric)
+			kinds |= wanted_kinds[i].kinds;
+	/* Java's objects stand in where nothing else lives: else that walk is saved. */
+	if (metrics == metric_mask(METRIC_LIVE)) {
+		status = read_live(profile, args, files, count);
+		if (profile->count)
+			return status;
+		metrics = 1u << METRIC_LIVE_OBJECT;
+	}
+	if (kinds)
+		status |= read_all_samples(profile, args, files, count, metrics, kinds);
+	if (metrics & 1u << METRIC_LIVE)
+		status |= read_live(profile, args, files, count);
+	return status;
+}

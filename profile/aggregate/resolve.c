@@ -1,0 +1,234 @@
+/* From the constants of one chunk to the names, frames and threads of a profile. */
+#include "profile/aggregate/resolve.h"
+
+#include <string.h>
+
+#include "decoder/symbolize/symbolizer.h"
+#include "profile/aggregate/resolve_frame.h"
+#include "profile/basics/names.h"
+#include "profile/jfr/labels.h"
+
+#define TEXT_MAX (1u << 20)
+
+/* Set in a memo where the constant leads to nothing. */
+#define MEMO_NOTHING UINT32_MAX
+
+static const struct {
+	const char *description;
+	enum frame_type type;
+} frame_types[] = {
+	{ "Interpreted", FRAME_INTERPRETED },
+	{ "JIT compiled", FRAME_JIT },
+	{ "Inlined", FRAME_INLINED },
+	{ "Native", FRAME_NATIVE },
+	{ "C++", FRAME_CPP },
+	{ "Kernel", FRAME_KERNEL },
+	{ "C1 compiled", FRAME_C1 },
+};
+
+/* The string of constant KEY of TYPE in r->text; NULL where there is none. */
+static const char *constant_text(struct resolve *r, const struct jfr_type *type, uint64_t key)
+{
+	struct jfr_value value;
+
+	buf_reset(&r->text);
+	if (!jfr_constant(r->chunk, type, key, &value) || !jfr_string(r->chunk, &value, &r->text))
+		return NULL;
+	return buf_string(&r->text);
+}
+
+static void read_frame_types(struct resolve *r)
+{
+	const char *text;
+
+	memset(r->types, FRAME_NATIVE, sizeof(r->types));
+	for (unsigned key = 0; r->frame_type && key < sizeof(r->types); key++) {
+		text = constant_text(r, r->frame_type, key);
+		for (size_t i = 0; text && i < sizeof(frame_types) / sizeof(frame_types[0]); i++)
+			if (!strcmp(text, frame_types[i].description))
+				r->types[key] = (uint8_t)frame_types[i].type;
+		if (text && !strcmp(text, "Kernel"))
+			r->kernel_frames = true;
+	}
+}
+
+static void read_states(struct resolve *r)
+{
+	const char *text;
+
+	for (uint64_t key = 0; r->state_type && key < 64 && !r->default_state; key++) {
+		text = constant_text(r, r->state_type, key);
+		r->default_state = text && !strcmp(text, "STATE_DEFAULT");
+	}
+}
+
+void resolve_open(struct resolve *resolve, struct profile *profile, const struct args *args,
+		  struct jfr_chunk *chunk, const struct feed_chunk *from)
+{
+	*resolve = (struct resolve){
+		.profile = profile,
+		.args = args,
+		.chunk = chunk,
+		.stack_type = jfr_type(chunk, "jdk.types.StackTrace"),
+		.thread_type = jfr_type(chunk, "java.lang.Thread"),
+		.class_type = jfr_type(chunk, "java.lang.Class"),
+		.method_type = jfr_type(chunk, "jdk.types.Method"),
+		.frame_type = jfr_type(chunk, "jdk.types.FrameType"),
+		.state_type = jfr_type(chunk, "jdk.types.ThreadState"),
+		.text = BUF_INIT(TEXT_MAX),
+		.text2 = BUF_INIT(TEXT_MAX),
+		.stack = BUF_INIT(TEXT_MAX * 4),
+	};
+	labels_of(&resolve->text, from->file, from->labels);
+	if (resolve->text.length)
+		resolve->labels = intern(&profile->names, resolve->text.data, resolve->text.length);
+	read_frame_types(resolve);
+	read_states(resolve);
+	if (args->symbolizer || args->places)
+		libraries_read_chunk(&resolve->libraries, chunk);
+	if (args->symbolizer)
+		symbolizer_used(args->symbolizer);
+}
+
+void resolve_close(struct resolve *resolve)
+{
+	libraries_free(&resolve->libraries);
+	buf_free(&resolve->text);
+	buf_free(&resolve->text2);
+	buf_free(&resolve->stack);
+}
+
+bool resolve_is_cpu(const struct resolve *r, const struct jfr_event *event)
+{
+	struct resolve *scratch = (struct resolve *)r;
+	const char *text;
+
+	if (!r->default_state)
+		return event->kind == JFR_EXECUTION_SAMPLE;
+	text = constant_text(scratch, r->state_type, (uint64_t)event->slot[JFR_STATE]);
+	return text ? !strcmp(text, "STATE_DEFAULT") : event->kind == JFR_EXECUTION_SAMPLE;
+}
+
+/* The name of a class, with its slashes. */
+void resolve_class_text(struct resolve *r, const struct jfr_value *class, struct buf *out)
+{
+	struct jfr_value name;
+
+	buf_reset(out);
+	if (!jfr_get(r->chunk, class, "name", &name) || !jfr_string(r->chunk, &name, out))
+		buf_reset(out);
+	names_clean(out);
+}
+
+/* Put frame ID on the stack, and those that it is inlined into. */
+static bool append_frame(struct resolve *r, uint32_t id)
+{
+	while (id && !buf_append(&r->stack, &id, sizeof(id))) {
+		id = profile_frame(r->profile, id)->caller;
+		if (!id)
+			return true;
+	}
+	return false;
+}
+
+static bool append_frames(struct resolve *r, uint64_t key)
+{
+	struct jfr_value value, frames;
+	struct stored_frame stored;
+	struct cursor c;
+	uint64_t count;
+
+	if (!jfr_constant(r->chunk, r->stack_type, key, &value) ||
+	    !jfr_get(r->chunk, &value, "frames", &frames))
+		return false;
+	c = (struct cursor){ frames.at, frames.end, false };
+	for (count = cursor_varint(&c); count && !c.bad; count--) {
+		const uint8_t *before = c.at;
+
+		stored_frame_read(&stored, &c, frames.type);
+		if (c.at == before || c.bad || !append_frame(r, resolve_frame(r, &stored)))
+			break;
+	}
+	return !c.bad;
+}
+
+static uint32_t class_frame(struct resolve *r, uint64_t class, enum frame_type type)
+{
+	struct frame frame = { .type = type };
+	struct jfr_value value;
+
+	buf_reset(&r->text);
+	if (jfr_constant(r->chunk, r->class_type, class, &value)) {
+		resolve_class_text(r, &value, &r->text);
+		names_java_class(&r->text, r->args->simple);
+	} else {
+		buf_append_string(&r->text, "null");
+	}
+	names_clean(&r->text);
+	frame.name = intern(&r->profile->names, r->text.data, r->text.length);
+	return intern(&r->profile->frames, &frame, sizeof(frame));
+}
+
+uint32_t resolve_stack(struct resolve *r, uint64_t key, uint64_t class, enum frame_type leaf_type)
+{
+	struct jfr_constant *constant =
+		r->stack_type ? jfr_pool_find(&r->stack_type->pool, key) : NULL;
+	uint32_t id;
+
+	if (!constant)
+		return 0;
+	if (!class && constant->memo)
+		return constant->memo == MEMO_NOTHING ? 0 : constant->memo;
+	buf_reset(&r->stack);
+	if (class) {
+		id = class_frame(r, class, leaf_type);
+		buf_append(&r->stack, &id, sizeof(id));
+	}
+	id = append_frames(r, key) ? intern(&r->profile->stacks, r->stack.data, r->stack.length)
+				   : 0;
+	if (!class)
+		constant->memo = id ? id : MEMO_NOTHING;
+	return id;
+}
+
+/* Rename by the first expression that matches. */
+static void rename_thread(struct resolve *r, struct thread_key *thread)
+{
+	const char *name = intern_text(&r->profile->names, thread->name);
+
+	for (unsigned i = 0; i < r->args->rename_count; i++)
+		if (!regexec(&r->args->renames[i].regex, name, 0, NULL, 0)) {
+			thread->name = intern_string(&r->profile->names, r->args->renames[i].name);
+			thread->tid = 0;
+			return;
+		}
+}
+
+uint32_t resolve_thread(struct resolve *r, uint64_t key)
+{
+	struct jfr_constant *constant =
+		r->thread_type ? jfr_pool_find(&r->thread_type->pool, key) : NULL;
+	struct thread_key thread = { .tid = (uint32_t)key, .labels = r->labels };
+	struct jfr_value value, field;
+	uint32_t id;
+
+	if (constant && constant->memo)
+		return constant->memo;
+	if (constant && jfr_constant(r->chunk, r->thread_type, key, &value)) {
+		if (jfr_get(r->chunk, &value, "osThreadId", &field) && jfr_long(&field))
+			thread.tid = (uint32_t)jfr_long(&field);
+		buf_reset(&r->text);
+		if ((jfr_get(r->chunk, &value, "javaName", &field) &&
+		     jfr_string(r->chunk, &field, &r->text)) ||
+		    (jfr_get(r->chunk, &value, "osName", &field) &&
+		     jfr_string(r->chunk, &field, &r->text))) {
+			names_clean(&r->text);
+			thread.name = intern(&r->profile->names, r->text.data, r->text.length);
+		}
+	}
+	rename_thread(r, &thread);
+	id = intern(&r->profile->threads, &thread, sizeof(thread));
+	if (constant)
+		constant->memo = id;
+	return id;
+}

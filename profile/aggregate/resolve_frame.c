@@ -1,0 +1,197 @@
+/* From a frame of a stack trace to a frame of a profile. */
+#include "profile/aggregate/resolve_frame.h"
+
+#include <string.h>
+
+#include "decoder/symbolize/symbolizer.h"
+#include "profile/basics/names.h"
+
+static bool is_native(const struct resolve *r, enum frame_type type)
+{
+	return (type == FRAME_NATIVE && r->kernel_frames) || type == FRAME_CPP ||
+	       type == FRAME_KERNEL;
+}
+
+/* Put the method's and the class's names into FRAME. */
+static void name_frame(struct resolve *r, const struct jfr_value *method, struct frame *frame)
+{
+	struct intern *names = &r->profile->names;
+	struct jfr_value class, name;
+
+	buf_reset(&r->text);
+	buf_reset(&r->text2);
+	if (jfr_get(r->chunk, method, "type", &class))
+		resolve_class_text(r, &class, &r->text2);
+	if (r->text2.length)
+		frame->module = intern(names, r->text2.data, r->text2.length);
+	if (!is_native(r, (enum frame_type)frame->type) && r->text2.length) {
+		if (r->args->simple)
+			names_short_class(&r->text2);
+		buf_append(&r->text, r->text2.data, r->text2.length);
+		buf_append_string(&r->text, ".");
+	}
+	if (!jfr_get(r->chunk, method, "name", &name) || !jfr_string(r->chunk, &name, &r->text))
+		r->text.length -= r->text.length ? 1 : 0; /* a class without a method */
+	if (r->args->simple && is_native(r, (enum frame_type)frame->type))
+		names_short_function(&r->text);
+}
+
+static enum frame_type type_of(const struct resolve *r, const struct stored_frame *stored)
+{
+	return stored->type < sizeof(r->types) ? (enum frame_type)r->types[stored->type]
+					       : FRAME_NATIVE;
+}
+
+/* The number of FRAME, whose name is in r->text. */
+static uint32_t intern_frame(struct resolve *r, struct frame *frame)
+{
+	names_clean(&r->text);
+	frame->name = intern(&r->profile->names, r->text.data, r->text.length);
+	return intern(&r->profile->frames, frame, sizeof(*frame));
+}
+
+/* What the engine calls a function that it has no name for: LIBRARY+0xADDRESS. */
+static bool is_nameless(struct resolve *r, const char *library)
+{
+	const char *name = buf_string(&r->text);
+	size_t length = strlen(library);
+
+	return name && !strncmp(name, library, length) && !strncmp(name + length, "+0x", 3);
+}
+
+static void set_name(struct resolve *r, const char *name)
+{
+	buf_reset(&r->text);
+	buf_append_string(&r->text, name ? name : "unknown");
+	if (r->args->simple)
+		names_short_function(&r->text);
+}
+
+/* Put the place in the source into FRAME and its name, as far as they are asked for. */
+static void set_place(struct resolve *r, struct frame *frame, const struct debug_frame *place)
+{
+	const char *slash = place->file ? strrchr(place->file, '/') : NULL;
+
+	frame->line = r->args->lines || r->args->places ? place->line : 0;
+	if (r->args->places && place->file)
+		frame->file = intern_string(&r->profile->names, place->file);
+	if (r->args->lines && place->file && place->line)
+		buf_printf(&r->text, " (%s:%u)", slash ? slash + 1 : place->file, place->line);
+}
+
+/* FRAME, named in r->text, is at ADDRESS of LIBRARY: add what debug files say. Returns the number of
+ * the innermost frame, from which `caller` leads to FRAME. */
+static uint32_t resolve_address(struct resolve *r, struct frame *frame,
+				const struct library *library, uint32_t address)
+{
+	const char *build_id = intern_text(&r->libraries.names, library->build_id);
+	const char *name = intern_text(&r->profile->names, frame->module);
+	struct debug_frame found[DEBUG_FRAMES_MAX];
+	size_t count = 0;
+	uint32_t id;
+
+	if (r->args->places) {
+		frame->address = address;
+		frame->build_id = intern_string(&r->profile->names, build_id);
+	}
+	if (r->args->symbolizer)
+		count = symbolizer_frames(r->args->symbolizer, build_id, name, address, found);
+	if (count) {
+		if (is_nameless(r, name) && found[count - 1].name)
+			set_name(r, found[count - 1].name);
+		set_place(r, frame, &found[count - 1]);
+	}
+	id = intern_frame(r, frame);
+	while (count > 1) {
+		struct frame inlined = *frame;
+
+		inlined.type = FRAME_INLINED;
+		inlined.caller = id;
+		set_name(r, found[--count - 1].name);
+		set_place(r, &inlined, &found[count - 1]);
+		id = intern_frame(r, &inlined);
+	}
+	return id;
+}
+
+/* The library that STORED's address is in, where that is known and asked for. */
+static const struct library *library_of(const struct resolve *r, const struct frame *frame,
+					const struct stored_frame *stored)
+{
+	if (!stored->address || !r->libraries.list.count ||
+	    !is_native(r, (enum frame_type)frame->type))
+		return NULL;
+	return libraries_at(&r->libraries, intern_text(&r->profile->names, frame->module),
+			    stored->address);
+}
+
+static uint32_t make_frame(struct resolve *r, const struct stored_frame *stored)
+{
+	struct frame frame = { .type = type_of(r, stored) };
+	const struct library *library;
+	struct jfr_value value;
+
+	if (jfr_constant(r->chunk, r->method_type, stored->method, &value))
+		name_frame(r, &value, &frame);
+	else {
+		buf_reset(&r->text);
+		buf_append_string(&r->text, "unknown");
+	}
+	library = library_of(r, &frame, stored);
+	if (library)
+		return resolve_address(r, &frame, library, stored->address);
+	if (r->args->lines || r->args->places)
+		frame.line = stored->line;
+	if (r->args->lines && stored->line)
+		buf_printf(&r->text, ":%u", stored->line);
+	return intern_frame(r, &frame);
+}
+
+/* A line that is not known is negative, as Java has it: as 32 bits of it, or as all 64. */
+static uint32_t line_of(int64_t line)
+{
+	return line > 0 && line <= INT32_MAX ? (uint32_t)line : 0;
+}
+
+void stored_frame_read(struct stored_frame *stored, struct cursor *c, const struct jfr_type *type)
+{
+	*stored = (struct stored_frame){ 0 };
+	for (size_t i = 0; i < type->field_count && !c->bad; i++) {
+		const struct jfr_field *field = &type->fields[i];
+		bool plain = !field->array && (field->constant || field->type->shape == JFR_VARINT);
+
+		if (plain && !strcmp(field->name, "method"))
+			stored->method = cursor_varint(c);
+		else if (plain && !strcmp(field->name, "lineNumber"))
+			stored->line = line_of((int64_t)cursor_varint(c));
+		else if (plain && !strcmp(field->name, "bytecodeIndex"))
+			stored->address = (uint32_t)cursor_varint(c);
+		else if (plain && !strcmp(field->name, "type"))
+			stored->type = (uint8_t)cursor_varint(c);
+		else
+			jfr_skip_field(c, field);
+	}
+}
+
+/* Frames of one method mostly come with the same line and type: the memo of the method's constant
+ * holds the last frame, and stands for as long as line and type agree. Where addresses count, few
+ * agree. */
+uint32_t resolve_frame(struct resolve *r, const struct stored_frame *stored)
+{
+	struct jfr_constant *constant =
+		r->method_type && !r->libraries.list.count
+			? jfr_pool_find(&r->method_type->pool, stored->method)
+			: NULL;
+	uint32_t id, want = r->args->lines || r->args->places ? stored->line : 0;
+	const struct frame *frame;
+
+	if (constant && constant->memo) {
+		frame = intern_key(&r->profile->frames, constant->memo);
+		if (frame->line == want && frame->type == type_of(r, stored))
+			return constant->memo;
+	}
+	id = make_frame(r, stored);
+	if (constant)
+		constant->memo = id;
+	return id;
+}

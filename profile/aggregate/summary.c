@@ -1,0 +1,284 @@
+/* What is in recordings, added up. */
+#include "profile/aggregate/summary.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/aggregate/filter.h"
+#include "profile/aggregate/resolve.h"
+#include "profile/basics/names.h"
+#include "profile/basics/room.h"
+
+const struct loss_cause summary_causes[SUMMARY_CAUSES] = {
+	{ "ringFull", "samples: taken faster than they could be collected" },
+	{ "late", "samples: due while their thread could not take them" },
+	{ "eventsDropped", "events: not written, for want of memory or room" },
+	{ "stackTableFull", "stacks: too many different ones" },
+	{ "threadTableFull", "thread names: too many threads" },
+	{ "tableEvictions", "living allocations: too many at once to be followed" },
+	{ "timerFailures", "threads: no timer could be set" },
+};
+
+/* Events that are of no type which the chunk describes. */
+#define UNDESCRIBED "(metadata and constants)"
+
+static void add_type(struct summary *s, const char *name, const struct event_count *count)
+{
+	uint32_t id = names_intern(&s->profile.names, name);
+	struct event_count *types = room_for(s->types, &s->room, id, sizeof(*types));
+
+	if (!types || !id) {
+		s->out_of_memory = true;
+		return;
+	}
+	s->types = types;
+	types[id].name = intern_text(&s->profile.names, id);
+	types[id].events += count->events;
+	types[id].bytes += count->bytes;
+}
+
+/* Told by the builtin engine. */
+static void add_losses(struct summary *s, const struct jfr_chunk *chunk,
+		       const struct jfr_event *event)
+{
+	struct jfr_value value;
+
+	s->losses_told = true;
+	for (size_t i = 0; i < SUMMARY_CAUSES; i++)
+		if (jfr_event_get(chunk, event, summary_causes[i].field, &value))
+			s->lost[i] += (uint64_t)jfr_long(&value);
+}
+
+static void add_thread(struct summary *s, uint32_t thread, uint64_t events)
+{
+	uint64_t *list = room_for(s->threads, &s->thread_room, thread, sizeof(*list));
+
+	if (!list) {
+		s->out_of_memory = true;
+		return;
+	}
+	s->threads = list;
+	list[thread] += events;
+}
+
+/* Events without a time of their own (metadata and constants) are not of any period or thread. */
+static bool is_asked_for(const struct summary *s, struct resolve *resolve, struct filter *filter,
+			 const struct jfr_event *event, int64_t from, int64_t to)
+{
+	int64_t time = event->slot[JFR_TIME];
+
+	if (!s->args->thread.set && !s->args->from.kind && !s->args->to.kind)
+		return true;
+	if (!event->type || time < from || time > to)
+		return false;
+	return !s->args->thread.set ||
+	       (event->kind != JFR_OTHER && event->slot[JFR_THREAD] &&
+		filter_thread(filter, resolve_thread(resolve, (uint64_t)event->slot[JFR_THREAD])));
+}
+
+static void count_metric(struct summary *s, struct resolve *resolve, const struct jfr_event *event)
+{
+	static const enum metric metrics[JFR_KINDS] = {
+		[JFR_MALLOC] = METRIC_MALLOC,
+		[JFR_OBJECT] = METRIC_OBJECT,
+		[JFR_LIVE_OBJECT] = METRIC_LIVE_OBJECT,
+		[JFR_LOCK] = METRIC_LOCK,
+	};
+
+	if (event->kind == JFR_EXECUTION_SAMPLE || event->kind == JFR_WALL_SAMPLE)
+		s->metrics[resolve_is_cpu(resolve, event) ? METRIC_CPU : METRIC_WALL]++;
+	else
+		s->metrics[metrics[event->kind]]++;
+}
+
+static void count_events(struct summary *s, struct resolve *resolve, struct settings *settings)
+{
+	struct jfr_chunk *chunk = resolve->chunk;
+	struct event_count *counts = calloc(chunk->type_count + 1, sizeof(*counts));
+	struct jfr_event event;
+	struct jfr_scan scan;
+	struct filter filter = { .args = s->args, .profile = &s->profile };
+	int64_t from, to;
+	size_t index;
+
+	period_ticks(&s->period, &chunk->header, &from, &to);
+	jfr_scan(&scan, chunk, ~0u);
+	while (counts && jfr_next(&scan, &event)) {
+		if (event.kind == JFR_SETTING)
+			settings_read(settings, chunk, &event);
+		if (!is_asked_for(s, resolve, &filter, &event, from, to))
+			continue;
+		index = event.type ? (size_t)(event.type - chunk->types) : chunk->type_count;
+		counts[index].events++;
+		counts[index].bytes += event.size;
+		if (event.kind == JFR_LOSSES)
+			add_losses(s, chunk, &event);
+		else if (event.kind != JFR_OTHER && event.slot[JFR_THREAD])
+			add_thread(s, resolve_thread(resolve, (uint64_t)event.slot[JFR_THREAD]), 1);
+		if (s->want_metrics)
+			count_metric(s, resolve, &event);
+	}
+	for (size_t i = 0; counts && i <= chunk->type_count; i++)
+		if (counts[i].events)
+			add_type(s, i < chunk->type_count ? chunk->types[i].name : UNDESCRIBED,
+				 &counts[i]);
+	s->out_of_memory |= !counts;
+	filter_free(&filter);
+	free(counts);
+}
+
+/* The later ones stay; of two at one time the same ones, whoever has read which of them first. */
+static void note_settings(struct summary *s, const struct settings *settings, int64_t since_ns)
+{
+	if (since_ns < s->settings_ns ||
+	    (since_ns == s->settings_ns && memcmp(settings, &s->settings, sizeof(*settings)) < 0))
+		return;
+	s->settings = *settings;
+	s->settings_ns = since_ns;
+}
+
+static void note_engine(struct summary *s, const struct settings *settings, int64_t since_ns)
+{
+	char text[96];
+
+	if (!settings->engine[0] && !settings->version[0])
+		return;
+	snprintf(text, sizeof(text), "%s%s%s", settings->engine,
+		 settings->engine[0] && settings->version[0] ? " " : "", settings->version);
+	intern_string(&s->engines, text);
+	note_settings(s, settings, since_ns);
+}
+
+static void read_chunk(struct summary *s, struct feed *feed, struct feed_chunk *from)
+{
+	struct jfr_chunk chunk;
+	struct resolve resolve;
+	int err = jfr_chunk_open(&chunk, from->data, &from->header);
+
+	if (err) {
+		s->out_of_memory |= err != -EBADMSG;
+		if (err == -EBADMSG)
+			feed_damage(feed, from, &chunk.error);
+		return;
+	}
+	chunk.mapped = true;
+	s->chunks++;
+	s->bytes += from->header.size;
+	period_span(&s->period, &s->profile, &from->header);
+	resolve_open(&resolve, &s->profile, s->args, &chunk, from);
+	count_events(s, &resolve, &from->settings);
+	if (chunk.error.what)
+		feed_damage(feed, from, &chunk.error);
+	note_engine(s, &from->settings, from->header.start_ns);
+	resolve_close(&resolve);
+	jfr_chunk_close(&chunk);
+}
+
+static void work(struct feed *feed, void *state)
+{
+	struct feed_chunk from;
+
+	while (feed_next(feed, &from)) {
+		read_chunk(state, feed, &from);
+		feed_done(feed, &from);
+	}
+}
+
+static void merge(struct summary *into, const struct summary *from)
+{
+	for (uint32_t i = 0; i < from->room; i++)
+		if (from->types[i].events)
+			add_type(into, from->types[i].name, &from->types[i]);
+	for (uint32_t id = 1; id <= from->profile.threads.count; id++)
+		add_thread(into, profile_merge_thread(&into->profile, &from->profile, id),
+			   id < from->thread_room ? from->threads[id] : 0);
+	for (uint32_t id = 1; id <= from->engines.count; id++)
+		intern_string(&into->engines, intern_text(&from->engines, id));
+	if (from->engines.count)
+		note_settings(into, &from->settings, from->settings_ns);
+	for (size_t i = 0; i < METRICS; i++)
+		into->metrics[i] += from->metrics[i];
+	into->chunks += from->chunks;
+	into->bytes += from->bytes;
+	for (size_t i = 0; i < SUMMARY_CAUSES; i++)
+		into->lost[i] += from->lost[i];
+	into->losses_told |= from->losses_told;
+	into->out_of_memory |= from->out_of_memory;
+	profile_span(&into->profile, from->profile.start_ns, from->profile.end_ns);
+}
+
+static int more_events(const void *a, const void *b)
+{
+	const struct event_count *x = a, *y = b;
+
+	if (x->events != y->events)
+		return x->events < y->events ? 1 : -1;
+	return x->name && y->name ? strcmp(x->name, y->name) : 0;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Number the engines anew, in an order that does not hang on who read what first. */
+static void sort_engines(struct summary *s)
+{
+	uint32_t count = s->engines.count;
+	const char **texts = calloc((size_t)count + 1, sizeof(*texts));
+	struct intern sorted = INTERN_INIT;
+
+	s->out_of_memory |= !texts;
+	for (uint32_t i = 0; texts && i < count; i++)
+		texts[i] = intern_text(&s->engines, i + 1);
+	if (texts)
+		qsort(texts, count, sizeof(*texts), by_text);
+	for (uint32_t i = 0; texts && i < count; i++)
+		s->out_of_memory |= !intern_string(&sorted, texts[i]);
+	free(texts);
+	intern_free(&s->engines);
+	s->engines = sorted;
+}
+
+int summary_read(struct summary *summary, const struct args *args, struct feed *feed)
+{
+	unsigned jobs = feed_jobs(feed, args->jobs);
+	struct summary *parts = calloc(jobs, sizeof(*parts));
+	struct period period;
+	bool want_metrics = summary->want_metrics;
+
+	*summary = (struct summary){ .profile = PROFILE_INIT };
+	if (!parts)
+		return -ENOMEM;
+	if (period_set(&period, args, feed))
+		period = (struct period){ INT64_MIN, INT64_MAX };
+	for (unsigned i = 0; i < jobs; i++)
+		parts[i] = (struct summary){ .args = args,
+					     .want_metrics = want_metrics,
+					     .period = period,
+					     .profile = PROFILE_INIT,
+					     .settings_ns = INT64_MIN };
+	feed_run(feed, jobs, work, parts, sizeof(*parts));
+	*summary = parts[0];
+	for (unsigned i = 1; i < jobs; i++) {
+		merge(summary, &parts[i]);
+		summary_free(&parts[i]);
+	}
+	free(parts);
+	if (summary->room)
+		qsort(summary->types, summary->room, sizeof(*summary->types), more_events);
+	sort_engines(summary);
+	return summary->out_of_memory ? -ENOMEM : 0;
+}
+
+void summary_free(struct summary *summary)
+{
+	profile_free(&summary->profile);
+	intern_free(&summary->engines);
+	free(summary->types);
+	free(summary->threads);
+	summary->threads = NULL;
+	summary->types = NULL;
+}

@@ -1,0 +1,205 @@
+/* Stacks as a tree from the outermost frame inwards. */
+#include "profile/aggregate/tree.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Compiled, interpreted and inlined code of one method is one node. */
+static uint32_t common_type(uint32_t type)
+{
+	return type <= FRAME_INLINED || type == FRAME_C1 ? FRAME_JIT : type;
+}
+
+static uint32_t *find_slot(const struct tree *t, uint32_t parent, uint32_t name, uint32_t type)
+{
+	uint64_t hash = ((uint64_t)parent << 32 | name) * 0x9E3779B97F4A7C15u;
+	uint32_t mask = t->slot_count - 1, i;
+
+	hash = (hash ^ type) * 0xff51afd7ed558ccdu;
+	for (i = (uint32_t)(hash >> 32) & mask; t->slots[i]; i = (i + 1) & mask) {
+		const struct node *n = &t->nodes[t->slots[i]];
+
+		if (n->parent == parent && n->name == name && n->type == type)
+			break;
+	}
+	return &t->slots[i];
+}
+
+static int grow(struct tree *t)
+{
+	uint32_t room = t->room ? t->room * 2 : 256;
+	struct node *nodes = realloc(t->nodes, room * sizeof(*nodes));
+	uint32_t *slots = calloc((size_t)room * 2, sizeof(*slots));
+
+	if (nodes)
+		t->nodes = nodes;
+	if (!nodes || !slots) {
+		free(slots);
+		t->out_of_memory = true;
+		return -ENOMEM;
+	}
+	free(t->slots);
+	t->slots = slots;
+	t->slot_count = room * 2;
+	t->room = room;
+	if (!t->count)
+		t->nodes[t->count++] = (struct node){ .type = FRAME_NATIVE };
+	for (uint32_t i = 1; i < t->count; i++)
+		*find_slot(t, nodes[i].parent, nodes[i].name, nodes[i].type) = i;
+	return 0;
+}
+
+static uint32_t child_of(struct tree *t, uint32_t parent, const struct frame *frame)
+{
+	uint32_t type = common_type(frame->type), *slot;
+
+	if (t->count == t->room && grow(t))
+		return parent;
+	slot = find_slot(t, parent, frame->name, type);
+	if (!*slot) {
+		*slot = t->count++;
+		t->nodes[*slot] = (struct node){ .name = frame->name,
+						 .module = frame->module,
+						 .type = type,
+						 .parent = parent,
+						 .next = t->nodes[parent].child };
+		t->nodes[parent].child = *slot;
+	}
+	return *slot;
+}
+
+static void weigh(struct node *n, uint32_t type, double weight, bool base)
+{
+	if (base) {
+		n->base_total += weight;
+		return;
+	}
+	n->total += weight;
+	if (type == FRAME_INTERPRETED)
+		n->interpreted += weight;
+	else if (type == FRAME_INLINED)
+		n->inlined += weight;
+	else if (type == FRAME_C1)
+		n->c1 += weight;
+}
+
+/* What names a frame of FROM has in INTO. */
+static struct frame translate(struct profile *into, const struct profile *from,
+			      const struct frame *frame)
+{
+	struct frame out = *frame;
+
+	if (into == from)
+		return out;
+	out.name = intern_string(&into->names, intern_text(&from->names, frame->name));
+	if (frame->module)
+		out.module = intern_string(&into->names, intern_text(&from->names, frame->module));
+	return out;
+}
+
+static void add_stack(struct tree *t, struct profile *into, const struct profile *from,
+		      const struct sample *s, double weight, bool threads)
+{
+	const uint32_t *frames = intern_key(&from->stacks, s->stack);
+	uint32_t depth = intern_length(&from->stacks, s->stack) / sizeof(*frames), at = 0;
+	bool base = into != from;
+	struct frame frame;
+	char name[256];
+
+	weigh(&t->nodes[0], FRAME_NATIVE, weight, base);
+	if (threads) {
+		profile_thread_name(from, s->thread, name, sizeof(name));
+		frame = (struct frame){ .name = intern_string(&into->names, name),
+					.type = FRAME_NATIVE };
+		at = child_of(t, at, &frame);
+		weigh(&t->nodes[at], frame.type, weight, base);
+	}
+	for (uint32_t i = depth; i-- > 0;) {
+		frame = translate(into, from, profile_frame(from, frames[i]));
+		at = child_of(t, at, &frame);
+		weigh(&t->nodes[at], frame.type, weight, base);
+	}
+	if (base)
+		t->nodes[at].base_self += weight;
+	else
+		t->nodes[at].self += weight;
+	if (depth + threads > t->depth)
+		t->depth = depth + threads;
+}
+
+static int add_samples(struct tree *t, struct profile *into, const struct profile *from,
+		       enum metric metric, bool by_total, bool threads)
+{
+	if (!t->count && grow(t))
+		return -ENOMEM;
+	for (uint32_t i = 0; i < from->count; i++) {
+		const struct sample *s = &from->samples[i];
+
+		if (s->metric == metric && s->stack)
+			add_stack(t, into, from, s, by_total ? s->total : s->count, threads);
+	}
+	return t->out_of_memory ? -ENOMEM : 0;
+}
+
+int tree_add(struct tree *tree, struct profile *profile, enum metric metric, bool by_total,
+	     bool threads)
+{
+	return add_samples(tree, profile, profile, metric, by_total, threads);
+}
+
+int tree_add_base(struct tree *tree, struct profile *profile, const struct profile *base,
+		  enum metric metric, bool by_total, bool threads)
+{
+	return add_samples(tree, profile, base, metric, by_total, threads);
+}
+
+enum frame_type node_type(const struct node *n)
+{
+	if (n->total > 0 && n->inlined * 3 >= n->total)
+		return FRAME_INLINED;
+	if (n->total > 0 && n->c1 * 2 >= n->total)
+		return FRAME_C1;
+	if (n->total > 0 && n->interpreted * 2 >= n->total)
+		return FRAME_INTERPRETED;
+	return (enum frame_type)n->type;
+}
+
+struct sortable {
+	const char *name;
+	uint32_t node, type;
+};
+
+static int by_name(const void *a, const void *b)
+{
+	const struct sortable *x = a, *y = b;
+	int order = strcmp(x->name, y->name);
+
+	return order ? order : (x->type > y->type) - (x->type < y->type);
+}
+
+void tree_sort(struct tree *t, const struct profile *profile)
+{
+	struct sortable *list = calloc((size_t)t->count + 1, sizeof(*list));
+
+	for (uint32_t n = 0; list && n < t->count; n++) {
+		uint32_t count = 0, i;
+
+		for (i = t->nodes[n].child; i; i = t->nodes[i].next)
+			list[count++] =
+				(struct sortable){ intern_text(&profile->names, t->nodes[i].name),
+						   i, t->nodes[i].type };
+		qsort(list, count, sizeof(*list), by_name);
+		t->nodes[n].child = count ? list[0].node : 0;
+		for (i = 0; i < count; i++)
+			t->nodes[list[i].node].next = i + 1 < count ? list[i + 1].node : 0;
+	}
+	free(list);
+}
+
+void tree_free(struct tree *t)
+{
+	free(t->nodes);
+	free(t->slots);
+	*t = (struct tree){ 0 };
+}

@@ -1,0 +1,143 @@
+/* Byte strings, each once: a hash table over keys in blocks that never move. */
+#include "profile/basics/intern.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK_SIZE (64u << 10)
+
+struct intern_block {
+	struct intern_block *next;
+	size_t used, size;
+	uint64_t bytes[];
+};
+
+static uint32_t hash_bytes(const void *key, size_t length)
+{
+	const uint8_t *p = key;
+	uint64_t hash = length * 0x9E3779B97F4A7C15u, word;
+
+	for (; length >= 8; length -= 8, p += 8) {
+		memcpy(&word, p, 8);
+		hash = (hash ^ word) * 0xff51afd7ed558ccdu;
+		hash ^= hash >> 32;
+	}
+	word = 0;
+	if (length)
+		memcpy(&word, p, length);
+	hash = (hash ^ word) * 0xff51afd7ed558ccdu;
+	return (uint32_t)(hash >> 32);
+}
+
+static void *block_copy(struct intern *intern, const void *key, size_t length)
+{
+	size_t need = (length + 8) & ~(size_t)7; /* a NUL fits */
+	struct intern_block *block = intern->blocks;
+	uint8_t *place;
+
+	if (!block || block->size - block->used < need) {
+		size_t size = need > BLOCK_SIZE ? need : BLOCK_SIZE;
+
+		block = malloc(sizeof(*block) + size);
+		if (!block)
+			return NULL;
+		*block = (struct intern_block){ .next = intern->blocks, .size = size };
+		intern->blocks = block;
+	}
+	place = (uint8_t *)block->bytes + block->used;
+	block->used += need;
+	if (length)
+		memcpy(place, key, length);
+	memset(place + length, 0, need - length);
+	return place;
+}
+
+static int grow_slots(struct intern *intern)
+{
+	uint32_t count = intern->slot_count ? intern->slot_count * 2 : 64;
+	uint32_t *slots = calloc(count, sizeof(*slots)), i;
+
+	if (!slots)
+		return -1;
+	for (uint32_t id = 1; id <= intern->count; id++) {
+		for (i = intern->entries[id].hash & (count - 1); slots[i];)
+			i = (i + 1) & (count - 1);
+		slots[i] = id;
+	}
+	free(intern->slots);
+	intern->slots = slots;
+	intern->slot_count = count;
+	return 0;
+}
+
+static int grow_entries(struct intern *intern)
+{
+	uint32_t room = intern->room ? intern->room * 2 : 64;
+	struct intern_entry *entries = realloc(intern->entries, room * sizeof(*entries));
+
+	if (!entries)
+		return -1;
+	intern->entries = entries;
+	intern->room = room;
+	return 0;
+}
+
+uint32_t intern(struct intern *intern, const void *key, size_t length)
+{
+	uint32_t hash = hash_bytes(key, length), i, id;
+	struct intern_entry *entry;
+	const void *copy;
+
+	if ((intern->count + 1) * 2 > intern->slot_count && grow_slots(intern))
+		return 0;
+	for (i = hash & (intern->slot_count - 1); (id = intern->slots[i]);
+	     i = (i + 1) & (intern->slot_count - 1)) {
+		entry = &intern->entries[id];
+		/* (Of no length, a key may be NULL, which memcmp must not be given.) */
+		if (entry->hash == hash && entry->length == length &&
+		    (!length || !memcmp(entry->key, key, length)))
+			return id;
+	}
+	if (intern->count + 1 >= intern->room && grow_entries(intern))
+		return 0;
+	copy = block_copy(intern, key, length);
+	if (!copy)
+		return 0;
+	id = ++intern->count;
+	intern->entries[id] = (struct intern_entry){ copy, (uint32_t)length, hash };
+	intern->slots[i] = id;
+	return id;
+}
+
+uint32_t intern_string(struct intern *intern_, const char *string)
+{
+	return intern(intern_, string, strlen(string));
+}
+
+const void *intern_key(const struct intern *intern, uint32_t id)
+{
+	return id && id <= intern->count ? intern->entries[id].key : "\0\0\0\0\0\0\0";
+}
+
+const char *intern_text(const struct intern *intern, uint32_t id)
+{
+	return intern_key(intern, id);
+}
+
+uint32_t intern_length(const struct intern *intern, uint32_t id)
+{
+	return id && id <= intern->count ? intern->entries[id].length : 0;
+}
+
+void intern_free(struct intern *intern)
+{
+	struct intern_block *block = intern->blocks, *next;
+
+	for (; block; block = next) {
+		next = block->next;
+		free(block);
+	}
+	free(intern->entries);
+	free(intern->slots);
+	*intern = (struct intern)INTERN_INIT;
+}

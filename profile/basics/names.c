@@ -1,0 +1,171 @@
+/* Names of functions, classes and threads, made fit to be shown. */
+#include "profile/basics/names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/basics/text.h"
+
+void names_clean(struct buf *name)
+{
+	text_clean(name->data, name->length);
+}
+
+uint32_t names_intern(struct intern *intern_, const char *text)
+{
+	char *copy = strdup(text);
+	uint32_t id = 0;
+
+	if (copy) {
+		text_clean_string(copy);
+		id = intern_string(intern_, copy);
+	}
+	free(copy);
+	return id;
+}
+
+static void drop_front(struct buf *name, size_t count)
+{
+	if (!count)
+		return;
+	memmove(name->data, name->data + count, name->length - count);
+	name->length -= count;
+}
+
+void names_short_class(struct buf *name)
+{
+	/* What follows a slash is no package where it starts with a digit: Lambda$1/0x0800. */
+	for (size_t i = name->length < 2 ? 0 : name->length - 1; i-- > 0;)
+		if (name->data[i] == '/' && (name->data[i + 1] < '0' || name->data[i + 1] > '9')) {
+			drop_front(name, i + 1);
+			return;
+		}
+}
+
+void names_java_class(struct buf *name, bool simple)
+{
+	static const struct {
+		char code;
+		const char *name;
+	} primitives[] = {
+		{ 'B', "byte" }, { 'C', "char" },    { 'S', "short" }, { 'I', "int" },
+		{ 'J', "long" }, { 'Z', "boolean" }, { 'F', "float" }, { 'D', "double" },
+	};
+	size_t depth = 0;
+
+	while (depth < name->length && name->data[depth] == '[')
+		depth++;
+	drop_front(name, depth);
+	if (depth && name->length == 1)
+		for (size_t i = 0; i < sizeof(primitives) / sizeof(primitives[0]); i++)
+			if (name->data[0] == primitives[i].code) {
+				buf_reset(name);
+				buf_append_string(name, primitives[i].name);
+				break;
+			}
+	if (depth && name->length > 2 && name->data[0] == 'L') {
+		drop_front(name, 1);
+		name->length--; /* its semicolon */
+	}
+	if (simple)
+		names_short_class(name);
+	for (size_t i = 0; i < name->length; i++)
+		if (name->data[i] == '/')
+			name->data[i] = '.';
+	while (depth--)
+		buf_append_string(name, "[]");
+}
+
+/* "::h0123456789abcdef", which Rust's older names end in. */
+static void drop_hash(struct buf *name)
+{
+	const uint8_t *tail = name->data + name->length - 19;
+
+	if (name->length > 19 && !memcmp(tail, "::h", 3) &&
+	    strspn((const char *)tail + 3, "0123456789abcdef") >= 16)
+		name->length -= 19;
+}
+
+void names_short_function(struct buf *name)
+{
+	size_t out = 0, depth = 0;
+
+	if (buf_string(name) == NULL || memchr(name->data, '/', name->length))
+		return; /* a path: the module stands for a function without a name */
+	drop_hash(name);
+	if (name->length && name->data[0] == '<') /* <T as Trait>::method: what is it of? */
+		return;
+	for (size_t i = 0; i < name->length; i++) {
+		uint8_t c = name->data[i];
+		bool opens = (c == '<' && i && name->data[i - 1] != '-' &&
+			      !(i >= 8 && !memcmp(name->data + i - 8, "operator", 8))) ||
+			     (c == '(' && i &&
+			      memcmp(name->data + i, "(anonymous",
+				     10 < name->length - i ? 10 : name->length - i));
+
+		if (opens)
+			depth++;
+		if (!depth)
+			name->data[out++] = c;
+		if (depth && (c == ')' || (c == '>' && name->data[i - 1] != '-')))
+			depth--;
+	}
+	if (out)
+		name->length = out;
+}
+
+/* Whether the bracket at AT opens or closes, 1 or -1, rather than being an operator's or an arrow. */
+static int bracket(const char *name, size_t at)
+{
+	char c = name[at];
+
+	if (at >= 8 && (c == '<' || c == '>') &&
+	    (!memcmp(name + at - 8, "operator", 8) ||
+	     (at >= 9 && name[at - 1] == c && !memcmp(name + at - 9, "operator", 8))))
+		return 0;
+	if (c == '<' || c == '(')
+		return 1;
+	return c == ')' || (c == '>' && !(at && name[at - 1] == '-')) ? -1 : 0;
+}
+
+/* Put "..." in place of what stands in the outermost brackets. But "<T as Trait>::method" would say
+ * nothing without its first ones. */
+static void fold_brackets(struct buf *out, const char *name)
+{
+	size_t length = strlen(name), begin = 0;
+	int depth = 0;
+
+	for (size_t i = 0; i < length; i++) {
+		int way = i ? bracket(name, i) : 0;
+
+		if (!depth) {
+			buf_append(out, name + i, 1);
+			depth = way > 0;
+			begin = i + 1;
+			continue;
+		}
+		depth += way;
+		if (depth)
+			continue;
+		buf_append(out, i - begin > 3 ? "..." : name + begin,
+			   i - begin > 3 ? 3 : i - begin);
+		buf_append(out, name + i, 1);
+	}
+	if (depth)
+		buf_append_string(out, name + begin);
+}
+
+/* The longest that is printed as it is. */
+#define SENSIBLE 100
+
+void names_print(const char *name, unsigned width, bool full)
+{
+	struct buf folded = BUF_INIT(1u << 20);
+
+	if (!full && strlen(name) > SENSIBLE) {
+		fold_brackets(&folded, name);
+		name = buf_string(&folded) ? buf_string(&folded) : name;
+	}
+	text_name(stdout, name, full ? 0 : width ? width : SENSIBLE);
+	buf_free(&folded);
+}

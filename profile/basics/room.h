@@ -1,0 +1,13 @@
+/* Lists that grow as they are filled. */
+#ifndef PROFILE_BASICS_ROOM_H
+#define PROFILE_BASICS_ROOM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Give LIST, which has room for *ROOM elements of SIZE bytes, room for element INDEX; the new ones
+ * are zero. Returns the list, which may have moved, or NULL when out of memory: then LIST is as it
+ * was. */
+void *room_for(void *list, uint32_t *room, uint32_t index, size_t size);
+
+#endif

@@ -1,0 +1,225 @@
+/* Chunks and their events. */
+#include "profile/jfr/jfr_read.h"
+
+#include <errno.h>
+
+#include "decoder/input/source.h"
+#include "profile/jfr/jfr_meta.h"
+
+#define HEADER_SIZE 68
+
+static int bad_header(struct jfr_error *error, uint64_t offset, const char *what)
+{
+	error->offset = offset;
+	error->what = what;
+	return -EBADMSG;
+}
+
+int jfr_header(struct jfr_header *header, const uint8_t *data, uint64_t length, uint64_t offset,
+	       struct jfr_error *error)
+{
+	const uint8_t *p = data + offset;
+	uint64_t left = length - offset;
+
+	if (!left)
+		return -ENODATA;
+	if (left >= 4 && memcmp(p, "FLR", 4))
+		return bad_header(error, offset, "no JFR chunk starts here");
+	if (left < HEADER_SIZE)
+		return bad_header(error, offset, "cut off inside a chunk's header");
+	*header = (struct jfr_header){
+		.offset = offset,
+		.size = load_be64(p + 8),
+		.constants = load_be64(p + 16),
+		.metadata = load_be64(p + 24),
+		.start_ns = (int64_t)load_be64(p + 32),
+		.duration_ns = (int64_t)load_be64(p + 40),
+		.start_ticks = (int64_t)load_be64(p + 48),
+		.ticks_per_second = (int64_t)load_be64(p + 56),
+		.major = (uint16_t)(p[4] << 8 | p[5]),
+		.minor = (uint16_t)(p[6] << 8 | p[7]),
+	};
+	if (header->major != 2)
+		return bad_header(error, offset + 4, "not version 2 of the format");
+	if (!(load_be32(p + 64) & 1))
+		return bad_header(error, offset + 64, "integers that are not compressed");
+	if (!header->metadata || !header->constants)
+		return bad_header(error, offset, "a chunk that was never finished");
+	if (header->size > left)
+		return bad_header(error, offset, "a chunk that is cut off");
+	if (header->size < HEADER_SIZE || header->metadata >= header->size ||
+	    header->constants >= header->size || header->metadata < HEADER_SIZE ||
+	    header->constants < HEADER_SIZE || header->size > UINT32_MAX)
+		return bad_header(error, offset + 8, "a chunk's header with impossible sizes");
+	if (header->ticks_per_second <= 0)
+		return bad_header(error, offset + 56, "a clock without frequency");
+	return 0;
+}
+
+int jfr_chunk_open(struct jfr_chunk *chunk, const uint8_t *file, const struct jfr_header *header)
+{
+	int err;
+
+	*chunk = (struct jfr_chunk){ .header = *header, .data = file + header->offset };
+	err = jfr_meta_read(chunk);
+	if (!err)
+		err = jfr_pools_read(chunk);
+	if (err) {
+		struct jfr_error error = chunk->error;
+
+		jfr_chunk_close(chunk);
+		chunk->error = error;
+	}
+	return err;
+}
+
+void jfr_chunk_close(struct jfr_chunk *chunk)
+{
+	jfr_pools_free(chunk);
+	jfr_meta_free(chunk);
+}
+
+struct jfr_type *jfr_type(const struct jfr_chunk *chunk, const char *name)
+{
+	for (size_t i = 0; i < chunk->type_count; i++)
+		if (!strcmp(chunk->types[i].name, name))
+			return &chunk->types[i];
+	return NULL;
+}
+
+struct jfr_type *jfr_type_by_id(const struct jfr_chunk *chunk, uint64_t id)
+{
+	if (id < JFR_SMALL_ID)
+		return chunk->by_id[id] ? &chunk->types[chunk->by_id[id] - 1] : NULL;
+	for (size_t i = 0; i < chunk->type_count; i++)
+		if ((uint64_t)chunk->types[i].id == id)
+			return &chunk->types[i];
+	return NULL;
+}
+
+void jfr_scan(struct jfr_scan *scan, struct jfr_chunk *chunk, uint32_t kinds)
+{
+	*scan = (struct jfr_scan){
+		.chunk = chunk,
+		.at = chunk->data + HEADER_SIZE,
+		.end = chunk->data + chunk->header.size,
+		.kinds = kinds,
+		.kept = chunk->data,
+	};
+}
+
+/* Fill in the slots by the type's plan. False where the event ends too early. */
+static bool read_slots(struct jfr_event *event, bool times_only)
+{
+	struct cursor c = { event->body, event->end, false };
+	const struct jfr_step *step = event->type->plan;
+	const struct jfr_step *end = step + event->type->plan_length;
+
+	for (; step < end; step++) {
+		for (unsigned i = step->skip; i; i--)
+			cursor_skip_varint(&c);
+		if (step->slot >= 0)
+			event->slot[step->slot] = (int64_t)cursor_varint(&c);
+		else
+			jfr_skip_field(&c, step->field);
+		if (times_only && step->slot == JFR_TIME)
+			break;
+	}
+	return !c.bad;
+}
+
+/* The same where all are integers, and as many bytes as they can take lie before the chunk's
+ * end: whether the event ended too early is seen behind them. */
+static bool read_integers(struct jfr_event *event, bool times_only)
+{
+	const struct jfr_step *step = event->type->plan;
+	const struct jfr_step *end = step + event->type->plan_length;
+	const uint8_t *p = event->body;
+	uint64_t value;
+
+	for (; step < end; step++) {
+		for (unsigned i = step->skip; i; i--)
+			p = fast_varint(p, &value);
+		p = fast_varint(p, &value);
+		event->slot[step->slot] = (int64_t)value;
+		if (times_only && step->slot == JFR_TIME)
+			break;
+	}
+	return p <= event->end;
+}
+
+/* Only what an event of TYPE has put there: quicker than all of them. */
+static void clear_slots(const struct jfr_type *type, struct jfr_event *event)
+{
+	for (size_t i = 0; i < type->plan_length; i++)
+		if (type->plan[i].slot >= 0)
+			event->slot[type->plan[i].slot] = 0;
+}
+
+static bool fill_slots(struct jfr_scan *scan, struct jfr_event *event)
+{
+	if (scan->last != event)
+		memset(event->slot, 0, sizeof(event->slot));
+	else if (scan->filled != event->type) /* the same fields are filled in again */
+		clear_slots(scan->filled, event);
+	scan->filled = event->type;
+	scan->last = event;
+	if (event->type->plan_bytes && (uint64_t)(scan->chunk->data + scan->chunk->header.size -
+						  event->body) >= event->type->plan_bytes)
+		return read_integers(event, scan->times_only);
+	return read_slots(event, scan->times_only);
+}
+
+/* Let go of pages from time to time: a large file shall not become resident as a whole. */
+#define FORGET_BYTES (4u << 20)
+
+static void forget(struct jfr_scan *scan)
+{
+	const uint8_t *data = scan->chunk->data;
+
+	if (scan->chunk->mapped)
+		source_forget(data, (uint64_t)(scan->kept - data), (uint64_t)(scan->at - data));
+	scan->kept = scan->at;
+}
+
+static inline struct jfr_type *type_of(const struct jfr_chunk *chunk, uint64_t id)
+{
+	if (id < JFR_SMALL_ID && chunk->by_id[id])
+		return &chunk->types[chunk->by_id[id] - 1];
+	return jfr_type_by_id(chunk, id);
+}
+
+bool jfr_next(struct jfr_scan *scan, struct jfr_event *event)
+{
+	struct jfr_chunk *chunk = scan->chunk;
+
+	while (scan->at < scan->end) {
+		if (scan->at - scan->kept > FORGET_BYTES)
+			forget(scan);
+		const uint8_t *at = scan->at;
+		struct cursor c = { at, scan->end, false };
+		uint64_t size = cursor_varint(&c), id = cursor_varint(&c);
+		enum jfr_kind kind;
+
+		if (c.bad || size > (uint64_t)(scan->end - at) || at + size < c.at) {
+			jfr_damage(chunk, at, "an event of impossible size");
+			return false;
+		}
+		scan->at = at + size;
+		event->type = type_of(chunk, id);
+		kind = event->type ? event->type->kind : JFR_OTHER;
+		if (!(scan->kinds & JFR_MASK(kind)))
+			continue;
+		event->kind = kind;
+		event->offset = chunk->header.offset + (uint64_t)(at - chunk->data);
+		event->size = (uint32_t)size;
+		event->body = c.at;
+		event->end = at + size;
+		if (event->type && !fill_slots(scan, event)) {
+			jfr_damage(chunk, at, "a damaged event");
+			return false;
+		}
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,244 @@
+/* Values inside events and constants, found by the names of their fields. */
+#include "profile/jfr/jfr_read.h"
+
+/* Values nest to this depth; a type that holds arrays of itself could go deeper. */
+#define DEPTH_MAX 32
+
+static void skip_value(struct cursor *c, const struct jfr_type *type, int depth);
+
+static void skip_string(struct cursor *c)
+{
+	uint64_t count;
+
+	switch (cursor_byte(c)) {
+	case 0: /* null */
+	case 1: /* empty */
+		break;
+	case 2: /* a constant */
+		cursor_skip_varint(c);
+		break;
+	case 3: /* UTF-8 */
+	case 5: /* Latin-1 */
+		cursor_skip(c, cursor_varint(c));
+		break;
+	case 4: /* UTF-16, a compressed integer each */
+		for (count = cursor_varint(c); count && !c->bad; count--)
+			cursor_skip_varint(c);
+		break;
+	default:
+		cursor_fail(c);
+	}
+}
+
+static void skip_one(struct cursor *c, const struct jfr_field *field, int depth)
+{
+	if (field->constant)
+		cursor_skip_varint(c);
+	else
+		skip_value(c, field->type, depth);
+}
+
+static void skip_array(struct cursor *c, const struct jfr_field *field, int depth)
+{
+	const uint8_t *before;
+	uint64_t count;
+
+	for (count = cursor_varint(c); count && !c->bad; count--) {
+		before = c->at;
+		skip_one(c, field, depth);
+		if (c->at == before) /* nothings, as many as one likes */
+			break;
+	}
+}
+
+static void skip_value(struct cursor *c, const struct jfr_type *type, int depth)
+{
+	if (depth > DEPTH_MAX) {
+		cursor_fail(c);
+		return;
+	}
+	switch (type->shape) {
+	case JFR_VARINT:
+		cursor_skip_varint(c);
+		break;
+	case JFR_BYTE:
+		cursor_skip(c, 1);
+		break;
+	case JFR_FLOAT:
+		cursor_skip(c, 4);
+		break;
+	case JFR_DOUBLE:
+		cursor_skip(c, 8);
+		break;
+	case JFR_STRING:
+		skip_string(c);
+		break;
+	case JFR_STRUCT:
+		for (size_t i = 0; i < type->field_count && !c->bad; i++)
+			if (type->fields[i].array)
+				skip_array(c, &type->fields[i], depth + 1);
+			else
+				skip_one(c, &type->fields[i], depth + 1);
+	}
+}
+
+void jfr_skip(struct cursor *c, const struct jfr_type *type)
+{
+	skip_value(c, type, 0);
+}
+
+void jfr_skip_field(struct cursor *c, const struct jfr_field *field)
+{
+	if (field->array)
+		skip_array(c, field, 0);
+	else
+		skip_one(c, field, 0);
+}
+
+bool jfr_constant(const struct jfr_chunk *chunk, const struct jfr_type *type, uint64_t key,
+		  struct jfr_value *out)
+{
+	const struct jfr_constant *constant = type ? jfr_pool_find(&type->pool, key) : NULL;
+
+	if (!constant)
+		return false;
+	*out = (struct jfr_value){ type, chunk->data + constant->at,
+				   chunk->data + chunk->header.size };
+	return true;
+}
+
+bool jfr_get(const struct jfr_chunk *chunk, const struct jfr_value *value, const char *name,
+	     struct jfr_value *out)
+{
+	struct cursor c = { value->at, value->end, false };
+
+	for (size_t i = 0; i < value->type->field_count && !c.bad; i++) {
+		const struct jfr_field *field = &value->type->fields[i];
+
+		if (strcmp(field->name, name)) {
+			jfr_skip_field(&c, field);
+			continue;
+		}
+		if (field->constant && !field->array)
+			return jfr_constant(chunk, field->type, cursor_varint(&c), out);
+		*out = (struct jfr_value){ field->type, c.at, value->end };
+		return true;
+	}
+	return false;
+}
+
+bool jfr_event_get(const struct jfr_chunk *chunk, const struct jfr_event *event, const char *name,
+		   struct jfr_value *out)
+{
+	struct jfr_value value = { event->type, event->body, event->end };
+
+	return event->type && jfr_get(chunk, &value, name, out);
+}
+
+int64_t jfr_long(const struct jfr_value *value)
+{
+	struct cursor c = { value->at, value->end, false };
+
+	if (value->type->shape == JFR_VARINT)
+		return (int64_t)cursor_varint(&c);
+	if (value->type->shape == JFR_BYTE)
+		return cursor_byte(&c);
+	return 0;
+}
+
+static int append_character(struct buf *out, uint32_t point)
+{
+	uint8_t utf8[4];
+	size_t length;
+
+	if (point < 0x80) {
+		utf8[0] = (uint8_t)point;
+		length = 1;
+	} else if (point < 0x800) {
+		utf8[0] = (uint8_t)(0xc0 | point >> 6);
+		utf8[1] = (uint8_t)(0x80 | (point & 0x3f));
+		length = 2;
+	} else if (point < 0x10000) {
+		utf8[0] = (uint8_t)(0xe0 | point >> 12);
+		utf8[1] = (uint8_t)(0x80 | (point >> 6 & 0x3f));
+		utf8[2] = (uint8_t)(0x80 | (point & 0x3f));
+		length = 3;
+	} else {
+		utf8[0] = (uint8_t)(0xf0 | (point >> 18 & 7));
+		utf8[1] = (uint8_t)(0x80 | (point >> 12 & 0x3f));
+		utf8[2] = (uint8_t)(0x80 | (point >> 6 & 0x3f));
+		utf8[3] = (uint8_t)(0x80 | (point & 0x3f));
+		length = 4;
+	}
+	return buf_append(out, utf8, length);
+}
+
+static bool append_utf16(struct cursor *c, struct buf *out)
+{
+	uint64_t count = cursor_varint(c);
+	uint32_t high = 0, unit;
+
+	for (; count && !c->bad; count--) {
+		unit = (uint32_t)cursor_varint(c) & 0xffff;
+		if (high && unit >= 0xdc00 && unit < 0xe000)
+			unit = 0x10000 + ((high - 0xd800) << 10) + (unit - 0xdc00);
+		else if (high && append_character(out, 0xfffd))
+			return false;
+		high = unit >= 0xd800 && unit < 0xdc00 ? unit : 0;
+		if (!high && append_character(out, unit))
+			return false;
+	}
+	return !c->bad;
+}
+
+/* NESTED: a constant that names a constant would never end. */
+static bool append_string(const struct jfr_chunk *chunk, const struct jfr_value *value,
+			  struct buf *out, bool nested)
+{
+	struct cursor c = { value->at, value->end, false };
+	struct jfr_value constant;
+	uint64_t count;
+
+	switch (cursor_byte(&c)) {
+	case 1:
+		return !c.bad;
+	case 2:
+		return !nested &&
+		       jfr_constant(chunk, jfr_type(chunk, "java.lang.String"), cursor_varint(&c),
+				    &constant) &&
+		       append_string(chunk, &constant, out, true);
+	case 3:
+		count = cursor_varint(&c);
+		return count <= cursor_left(&c) && !buf_append(out, c.at, count);
+	case 4:
+		return append_utf16(&c, out);
+	case 5:
+		count = cursor_varint(&c);
+		if (count > cursor_left(&c))
+			return false;
+		while (count--)
+			if (append_character(out, *c.at++))
+				return false;
+		return true;
+	default: /* null, or damaged */
+		return false;
+	}
+}
+
+bool jfr_string(const struct jfr_chunk *chunk, const struct jfr_value *value, struct buf *out)
+{
+	struct jfr_value inner = *value;
+	const struct jfr_field *field;
+	struct cursor c = { value->at, value->end, false };
+
+	/* A symbol, a thread state and the like are structs around one string. */
+	if (value->type->shape == JFR_STRUCT && value->type->field_count) {
+		field = &value->type->fields[0];
+		if (field->array)
+			return false;
+		inner = (struct jfr_value){ field->type, c.at, value->end };
+		if (field->constant && !jfr_constant(chunk, field->type, cursor_varint(&c), &inner))
+			return false;
+	}
+	return inner.type->shape == JFR_STRING && append_string(chunk, &inner, out, false);
+}

@@ -1,0 +1,197 @@
+/* What a recording belongs to. */
+#include "profile/jfr/labels.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+#include "profile/basics/names.h"
+#include "profile/jfr/jfr_meta.h"
+#include "profile/jfr/settings.h"
+
+#define LABELS_MAX 65536
+
+/* More than a chunk of labels takes. */
+#define LABEL_CHUNK_MAX (1u << 20)
+
+/* The length of FILE without the member's name that stands in brackets behind a zip's. */
+static size_t without_member(const char *file)
+{
+	size_t length = strlen(file), at = length;
+	int depth = 0;
+
+	if (!length || file[length - 1] != ')')
+		return length;
+	do {
+		at--;
+		depth += file[at] == ')';
+		depth -= file[at] == '(';
+	} while (at && depth);
+	return at;
+}
+
+/* The base name of FILE; returns its length. */
+static size_t base_name(const char *file, const char **name)
+{
+	size_t length = without_member(file);
+	const char *slash;
+
+	slash = memrchr(file, '/', length);
+	*name = slash ? slash + 1 : file;
+	return length - (size_t)(*name - file);
+}
+
+static const char *last_underscore(const char *name, size_t length)
+{
+	return memrchr(name, '_', length);
+}
+
+static void add_line(struct buf *out, const char *key, const char *value, int length)
+{
+	struct buf clean = BUF_INIT(LABELS_MAX);
+
+	if (!buf_printf(&clean, "%s=%.*s", key, length, value)) {
+		names_clean(&clean);
+		buf_append(&clean, "\n", 1);
+		buf_append(out, clean.data, clean.length);
+	}
+	buf_free(&clean);
+}
+
+void labels_of(struct buf *out, const char *file, const char *labels)
+{
+	const char *name, *time, *pid;
+	size_t length = base_name(file, &name);
+
+	buf_reset(out);
+	time = last_underscore(name, length);
+	pid = time ? last_underscore(name, (size_t)(time - name)) : NULL;
+	if (pid && pid + 1 < time && strspn(pid + 1, "0123456789") == (size_t)(time - pid - 1) &&
+	    time[1] >= '0' && time[1] <= '9')
+		add_line(out, "process", name, (int)(time - name));
+	if (labels)
+		buf_append_string(out, labels);
+	for (size_t i = 0; i < out->length; i++) /* lines stay lines */
+		if (out->data[i] < 0x20 && out->data[i] != '\n')
+			out->data[i] = '?';
+}
+
+static void add_tag(struct buf *out, const cJSON *tag)
+{
+	if (tag->string && cJSON_IsString(tag))
+		add_line(out, tag->string, tag->valuestring, INT_MAX);
+}
+
+static void add_text(struct buf *out, const cJSON *agent, const char *name, const char *key)
+{
+	const cJSON *text = cJSON_GetObjectItemCaseSensitive(agent, name);
+
+	if (cJSON_IsString(text))
+		add_line(out, key, text->valuestring, INT_MAX);
+}
+
+char *labels_from_metadata(const char *text)
+{
+	struct buf out = BUF_INIT(LABELS_MAX);
+	cJSON *json = cJSON_Parse(text);
+	const cJSON *agent = cJSON_GetObjectItemCaseSensitive(json, "agent"), *tag;
+	char *labels = NULL;
+
+	cJSON_ArrayForEach(tag, cJSON_GetObjectItemCaseSensitive(agent, "tags")) add_tag(&out, tag);
+	add_text(&out, agent, "hostname", "host");
+	add_text(&out, agent, "executable", "executable");
+	if (out.length && buf_string(&out))
+		labels = strdup(buf_string(&out));
+	buf_free(&out);
+	cJSON_Delete(json);
+	return labels;
+}
+
+/* The settings that are labels (engine/collect/label_chunk.h), and what they are called here. */
+static const struct {
+	const char *prefix, *key; /* KEY of NULL: what is behind the prefix */
+} kinds[] = {
+	{ "agent.host", "host" },
+	{ "agent.executable", "executable" },
+	{ "agent.tag.", NULL },
+};
+
+static const char *label_key(const char *name)
+{
+	for (size_t i = 0; name && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		size_t length = strlen(kinds[i].prefix);
+
+		if (kinds[i].key ? !strcmp(name, kinds[i].prefix)
+				 : !strncmp(name, kinds[i].prefix, length) && name[length])
+			return kinds[i].key ? kinds[i].key : name + length;
+	}
+	return NULL;
+}
+
+static bool has_line(const struct buf *out, const struct buf *line)
+{
+	size_t at = 0;
+
+	while (at < out->length) {
+		const uint8_t *start = out->data + at;
+		const uint8_t *end = memchr(start, '\n', out->length - at);
+		size_t length = end ? (size_t)(end - start) + 1 : out->length - at;
+
+		if (length == line->length && !memcmp(start, line->data, length))
+			return true;
+		at += length;
+	}
+	return false;
+}
+
+static void add_setting(struct buf *out, const struct jfr_chunk *chunk,
+			const struct jfr_event *event)
+{
+	struct buf name = BUF_INIT(LABELS_MAX), value = BUF_INIT(LABELS_MAX);
+	struct buf line = BUF_INIT(2 * LABELS_MAX);
+	const char *key;
+
+	if (settings_pair(chunk, event, &name, &value)) {
+		key = label_key(buf_string(&name));
+		if (key)
+			add_line(&line, key, buf_string(&value), INT_MAX);
+		if (line.length && !has_line(out, &line))
+			buf_append(out, line.data, line.length);
+	}
+	buf_free(&name);
+	buf_free(&value);
+	buf_free(&line);
+}
+
+static void add_chunk(struct buf *out, const uint8_t *data, const struct jfr_header *header)
+{
+	struct jfr_chunk chunk = { .header = *header, .data = data + header->offset };
+	struct jfr_event event;
+	struct jfr_scan scan;
+
+	if (!jfr_meta_read(&chunk)) {
+		jfr_scan(&scan, &chunk, JFR_MASK(JFR_SETTING));
+		while (jfr_next(&scan, &event))
+			add_setting(out, &chunk, &event);
+	}
+	jfr_meta_free(&chunk);
+}
+
+char *labels_from_recording(const uint8_t *data, uint64_t length)
+{
+	struct buf out = BUF_INIT(LABELS_MAX);
+	struct jfr_header header;
+	struct jfr_error error;
+	char *labels = NULL;
+
+	/* Labels have a chunk of their own, which is short and has no duration. */
+	for (uint64_t offset = 0; !jfr_header(&header, data, length, offset, &error);
+	     offset += header.size)
+		if (!header.duration_ns && header.size <= LABEL_CHUNK_MAX)
+			add_chunk(&out, data, &header);
+	if (out.length && buf_string(&out))
+		labels = strdup(buf_string(&out));
+	buf_free(&out);
+	return labels;
+}

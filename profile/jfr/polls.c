@@ -1,0 +1,133 @@
+/* Polls of an event loop. */
+#include "profile/jfr/polls.h"
+
+#include <stdlib.h>
+
+#include "decoder/output/raw_stack.h"
+
+#define EVENT_NAME "tokio.PollcatchV1"
+
+/* The data are bytes, written as the characters of a string: back from UTF-8. */
+static uint64_t character_bytes(const struct buf *text, size_t *at)
+{
+	uint64_t value = 0;
+
+	for (unsigned i = 0; i < 8 && *at < text->length; i++) {
+		uint8_t byte = text->data[(*at)++];
+
+		if (byte >= 0xc0 && *at < text->length)
+			byte = (uint8_t)((byte & 3) << 6 | (text->data[(*at)++] & 0x3f));
+		value |= (uint64_t)byte << (8 * i);
+	}
+	return value;
+}
+
+static bool is_poll(const struct jfr_chunk *chunk, const struct jfr_event *event,
+		    struct buf *scratch)
+{
+	struct jfr_value type, name;
+
+	buf_reset(scratch);
+	return jfr_event_get(chunk, event, "type", &type) && jfr_get(chunk, &type, "name", &name) &&
+	       jfr_string(chunk, &name, scratch) && scratch->length == sizeof(EVENT_NAME) - 1 &&
+	       !memcmp(scratch->data, EVENT_NAME, sizeof(EVENT_NAME) - 1);
+}
+
+static int add_poll(struct polls *polls, const struct jfr_chunk *chunk,
+		    const struct jfr_event *event, struct buf *scratch)
+{
+	uint64_t before, after, end = (uint64_t)event->slot[JFR_TIME];
+	struct poll poll = { 0 };
+	struct jfr_value data;
+	int64_t tid = 0;
+	size_t at = 0;
+
+	buf_reset(scratch);
+	if (jfr_event_get(chunk, event, "data", &data))
+		jfr_string(chunk, &data, scratch);
+	before = character_bytes(scratch, &at);
+	after = character_bytes(scratch, &at);
+	if (raw_thread(chunk, event, "eventThread", &tid))
+		poll.tid = (uint32_t)tid;
+	poll.duration = after > before ? after - before : 0;
+	poll.start = end > poll.duration ? end - poll.duration : 0;
+	return buf_append(&polls->list, &poll, sizeof(poll));
+}
+
+static int by_thread(const void *a, const void *b)
+{
+	const struct poll *x = a, *y = b;
+
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return (x->duration > y->duration) - (x->duration < y->duration);
+}
+
+int polls_read(struct polls *polls, struct jfr_chunk *chunk)
+{
+	struct buf scratch = BUF_INIT(1u << 20);
+	struct jfr_event event;
+	struct jfr_scan scan;
+	int err = 0;
+
+	buf_reset(&polls->list);
+	jfr_scan(&scan, chunk, JFR_MASK(JFR_USER_EVENT));
+	while (!err && jfr_next(&scan, &event))
+		if (is_poll(chunk, &event, &scratch))
+			err = add_poll(polls, chunk, &event, &scratch);
+	polls->count = polls->list.length / sizeof(struct poll);
+	if (polls->count)
+		qsort(polls->list.data, polls->count, sizeof(struct poll), by_thread);
+	buf_free(&scratch);
+	return err;
+}
+
+/* How many polls stand before the first one of thread TID that starts behind TICKS. */
+static size_t polls_before(const struct polls *polls, uint32_t tid, uint64_t ticks)
+{
+	const struct poll *list = (const void *)polls->list.data;
+	size_t low = 0, high = polls->count, middle;
+
+	while (low < high) {
+		middle = low + (high - low) / 2;
+		if (list[middle].tid < tid ||
+		    (list[middle].tid == tid && list[middle].start <= ticks))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+const struct poll *polls_at(const struct polls *polls, int64_t tid, int64_t ticks)
+{
+	const struct poll *list = (const void *)polls->list.data;
+	size_t before;
+
+	if (tid < 0 || tid > UINT32_MAX || ticks < 0)
+		return NULL;
+	before = polls_before(polls, (uint32_t)tid, (uint64_t)ticks);
+	if (!before || list[before - 1].tid != tid || list[before - 1].start >= (uint64_t)ticks ||
+	    (uint64_t)ticks - list[before - 1].start >= list[before - 1].duration)
+		return NULL;
+	return &list[before - 1];
+}
+
+const struct poll *polls_after(const struct polls *polls, int64_t tid, int64_t from, int64_t to)
+{
+	const struct poll *list = (const void *)polls->list.data;
+	size_t at;
+
+	if (tid < 0 || tid > UINT32_MAX || from < 0)
+		return NULL;
+	at = polls_before(polls, (uint32_t)tid, (uint64_t)from);
+	return at < polls->count && list[at].tid == tid && list[at].start < (uint64_t)to ? &list[at]
+											 : NULL;
+}
+
+void polls_free(struct polls *polls)
+{
+	buf_free(&polls->list);
+}

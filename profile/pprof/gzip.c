@@ -1,0 +1,64 @@
+/* A gzip stream into a file. */
+#include "profile/pprof/gzip.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <zlib.h>
+
+#define GZIP_WRAPPER 16 /* added to the window's bits, it asks zlib for gzip's header */
+
+struct gzip {
+	z_stream stream;
+	FILE *file;
+	uint8_t out[1 << 16];
+};
+
+int gzip_open(struct gzip **out, FILE *file)
+{
+	struct gzip *gzip = calloc(1, sizeof(*gzip));
+
+	if (!gzip)
+		return -ENOMEM;
+	gzip->file = file;
+	if (deflateInit2(&gzip->stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS | GZIP_WRAPPER,
+			 8, Z_DEFAULT_STRATEGY) != Z_OK) {
+		free(gzip);
+		return -ENOMEM;
+	}
+	*out = gzip;
+	return 0;
+}
+
+static int run(struct gzip *gzip, int flush)
+{
+	size_t length;
+	int status;
+
+	do {
+		gzip->stream.next_out = gzip->out;
+		gzip->stream.avail_out = sizeof(gzip->out);
+		status = deflate(&gzip->stream, flush);
+		length = sizeof(gzip->out) - gzip->stream.avail_out;
+		if (fwrite(gzip->out, 1, length, gzip->file) != length)
+			return errno ? -errno : -EIO;
+	} while (status == Z_OK && (gzip->stream.avail_in || flush == Z_FINISH));
+	return 0;
+}
+
+int gzip_write(struct gzip *gzip, const void *data, size_t length)
+{
+	gzip->stream.next_in = (void *)data;
+	gzip->stream.avail_in = (uInt)length;
+	return length ? run(gzip, Z_NO_FLUSH) : 0;
+}
+
+int gzip_close(struct gzip *gzip)
+{
+	int err = run(gzip, Z_FINISH);
+
+	deflateEnd(&gzip->stream);
+	free(gzip);
+	return err;
+}

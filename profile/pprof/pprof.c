@@ -1,0 +1,72 @@
+/* Messages of profile.proto, and its strings. */
+#include "profile/pprof/pprof.h"
+
+#include <errno.h>
+
+#include "profile/basics/names.h"
+#include "profile/pprof/proto.h"
+
+int pprof_open(struct pprof *out, FILE *file, const struct profile *profile)
+{
+	*out = (struct pprof){
+		.profile = profile,
+		.message = BUF_INIT(64u << 20),
+		.inner = BUF_INIT(64u << 20),
+	};
+	pprof_note(out, gzip_open(&out->gzip, file));
+	pprof_string(out, "");
+	return out->err;
+}
+
+int pprof_close(struct pprof *out)
+{
+	if (out->gzip)
+		pprof_note(out, gzip_close(out->gzip));
+	intern_free(&out->strings);
+	intern_free(&out->mappings);
+	intern_free(&out->functions);
+	intern_free(&out->locations);
+	buf_free(&out->message);
+	buf_free(&out->inner);
+	return out->err;
+}
+
+void pprof_note(struct pprof *out, int err)
+{
+	if (err && !out->err)
+		out->err = err;
+}
+
+int64_t pprof_string(struct pprof *out, const char *text)
+{
+	uint32_t id = names_intern(&out->strings, text);
+
+	if (!id)
+		pprof_note(out, -ENOMEM);
+	return (int64_t)id - 1;
+}
+
+void pprof_flush(struct pprof *out, enum pprof_field field)
+{
+	struct buf whole = BUF_INIT(SIZE_MAX / 2);
+
+	pprof_note(out, proto_message(&whole, field, &out->message));
+	pprof_note(out, gzip_write(out->gzip, whole.data, whole.length));
+	buf_free(&whole);
+	buf_reset(&out->message);
+}
+
+void pprof_number(struct pprof *out, enum pprof_field field, int64_t number)
+{
+	buf_reset(&out->inner);
+	pprof_note(out, proto_int(&out->inner, field, number));
+	pprof_note(out, gzip_write(out->gzip, out->inner.data, out->inner.length));
+}
+
+void pprof_write_strings(struct pprof *out)
+{
+	for (uint32_t id = 1; id <= out->strings.count && !out->err; id++) {
+		pprof_note(out, buf_append_string(&out->message, intern_text(&out->strings, id)));
+		pprof_flush(out, PPROF_STRING);
+	}
+}

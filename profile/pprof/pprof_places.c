@@ -1,0 +1,217 @@
+/* Where samples were, in a profile.proto: mappings, functions, and locations, which are named by the
+ * innermost of the frames that they stand for. */
+#include "profile/pprof/pprof.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/pprof/proto.h"
+
+/* These are interned by their bytes; all are in the profile's names, 0: none. */
+struct function {
+	uint32_t name, module, file;
+};
+
+struct mapping {
+	uint32_t module, build_id;
+};
+
+/* The class of a Java method is no file that was mapped. (A frame that is inlined into native code has
+ * a caller.) */
+static bool is_mapped(const struct frame *frame)
+{
+	return frame->module &&
+	       (frame->type == FRAME_NATIVE || frame->type == FRAME_CPP ||
+		frame->type == FRAME_KERNEL || (frame->type == FRAME_INLINED && frame->caller));
+}
+
+static uint32_t mapping_of(struct pprof *out, const struct frame *frame)
+{
+	struct mapping mapping = { frame->module, frame->build_id };
+
+	return is_mapped(frame) ? intern(&out->mappings, &mapping, sizeof(mapping)) : 0;
+}
+
+static uint32_t function_of(struct pprof *out, const struct frame *frame)
+{
+	struct function function = { frame->name, frame->module, frame->file };
+
+	return intern(&out->functions, &function, sizeof(function));
+}
+
+uint64_t pprof_location(struct pprof *out, uint32_t frame)
+{
+	mapping_of(out, profile_frame(out->profile, frame));
+	return intern(&out->locations, &frame, sizeof(frame));
+}
+
+static bool is_program(const char *module)
+{
+	return *module != '[' && !strstr(module, ".so") && strcmp(module, "vdso");
+}
+
+/* What the labels call the program: EXECUTABLE, or NAME of the process NAME_PID. Copied to NAME. */
+static void labelled_program(const struct pprof *out, char *name, size_t size)
+{
+	const struct intern *threads = &out->profile->threads;
+	const struct thread_key *thread = intern_key(threads, threads->count ? 1 : 0);
+	const char *labels = intern_text(&out->profile->names, thread->labels);
+	const char *executable = strstr(labels, "executable="), *process = labels;
+	size_t length;
+
+	if (executable)
+		process = executable + strlen("executable=");
+	else if (!strncmp(labels, "process=", 8))
+		process = labels + 8;
+	else
+		process = "";
+	length = strcspn(process, "\n");
+	if (!executable && memrchr(process, '_', length))
+		length = (size_t)((const char *)memrchr(process, '_', length) - process);
+	snprintf(name, size, "%.*s", (int)length, process);
+}
+
+void pprof_number_programs(struct pprof *out)
+{
+	static const struct mapping without_frames = { 0, 0 };
+
+	for (uint32_t id = 1; id <= out->profile->frames.count; id++) {
+		const struct frame *frame = profile_frame(out->profile, id);
+		const char *module = intern_text(&out->profile->names, frame->module);
+
+		if (frame->module && frame->type == FRAME_NATIVE && is_program(module))
+			mapping_of(out, frame);
+	}
+	if (out->mappings.count)
+		return;
+	labelled_program(out, out->program, sizeof(out->program));
+	for (uint32_t id = 1; id <= out->libraries.list.count && !out->program[0]; id++) {
+		const struct library *library = intern_key(&out->libraries.list, id);
+		const char *path = intern_text(&out->libraries.names, library->path);
+
+		if (*path == '/' && is_program(path))
+			snprintf(out->program, sizeof(out->program), "%s", path);
+	}
+	if (!out->program[0])
+		strcpy(out->program, "[unknown program]");
+	intern(&out->mappings, &without_frames, sizeof(without_frames));
+}
+
+/* What readers need not look for any more, by mapping. */
+enum { HAS_FILES = 1, HAS_LINES = 2, HAS_INLINED = 4 };
+
+static uint8_t *mapping_facts(struct pprof *out)
+{
+	uint8_t *facts = calloc((size_t)out->mappings.count + 1, 1);
+
+	for (uint32_t id = 1; facts && id <= out->locations.count; id++) {
+		const uint32_t *frame_id = intern_key(&out->locations, id);
+		const struct frame *frame = profile_frame(out->profile, *frame_id);
+		uint8_t *fact = &facts[mapping_of(out, frame)];
+
+		*fact |= frame->file ? HAS_FILES : 0;
+		*fact |= frame->line ? HAS_LINES : 0;
+		*fact |= frame->caller ? HAS_INLINED : 0;
+	}
+	if (!facts)
+		pprof_note(out, -ENOMEM);
+	return facts;
+}
+
+static const struct library *library_of(const struct pprof *out, const struct mapping *mapping)
+{
+	return libraries_find(&out->libraries, intern_text(&out->profile->names, mapping->module),
+			      intern_text(&out->profile->names, mapping->build_id));
+}
+
+static void write_mapping(struct pprof *out, uint32_t id, uint8_t facts)
+{
+	const struct mapping *mapping = intern_key(&out->mappings, id);
+	const struct library *library = library_of(out, mapping);
+	const char *name = intern_text(&out->profile->names, mapping->module), *build_id = "";
+
+	if (!mapping->module)
+		name = out->program;
+	pprof_note(out, proto_int(&out->message, 1, id));
+	if (library) {
+		name = intern_text(&out->libraries.names, library->path);
+		build_id = intern_text(&out->libraries.names, library->build_id);
+		pprof_note(out, proto_int(&out->message, 2, (int64_t)library->base));
+		pprof_note(out, proto_int(&out->message, 3, (int64_t)library->top));
+		pprof_note(out, proto_int(&out->message, 4, (int64_t)library->file_offset));
+	}
+	pprof_note(out, proto_int(&out->message, 5, pprof_string(out, name)));
+	pprof_note(out, proto_int(&out->message, 6, pprof_string(out, build_id)));
+	pprof_note(out, proto_int(&out->message, 7, 1)); /* has functions: no symbols to look for */
+	pprof_note(out, proto_int(&out->message, 8, !!(facts & HAS_FILES)));
+	pprof_note(out, proto_int(&out->message, 9, !!(facts & HAS_LINES)));
+	pprof_note(out, proto_int(&out->message, 10, !!(facts & HAS_INLINED)));
+	pprof_flush(out, PPROF_MAPPING);
+}
+
+static void write_mappings(struct pprof *out)
+{
+	uint8_t *facts = mapping_facts(out);
+
+	for (uint32_t id = 1; facts && id <= out->mappings.count; id++)
+		write_mapping(out, id, facts[id]);
+	free(facts);
+}
+
+/* Where FRAME's code was in memory. */
+static uint64_t runtime_address(struct pprof *out, const struct frame *frame)
+{
+	struct mapping mapping = { frame->module, frame->build_id };
+	const struct library *library = frame->address ? library_of(out, &mapping) : NULL;
+
+	return library ? library->base + (frame->address - library->link_address) : 0;
+}
+
+/* The frame of that number and those that it is inlined into, innermost first. */
+static void write_location(struct pprof *out, uint32_t id, uint32_t frame_id)
+{
+	const struct frame *frame = profile_frame(out->profile, frame_id);
+
+	pprof_note(out, proto_int(&out->message, 1, id));
+	pprof_note(out, proto_int(&out->message, 2, mapping_of(out, frame)));
+	pprof_note(out, proto_int(&out->message, 3, (int64_t)runtime_address(out, frame)));
+	for (;; frame = profile_frame(out->profile, frame->caller)) {
+		buf_reset(&out->inner);
+		pprof_note(out, proto_int(&out->inner, 1, function_of(out, frame)));
+		pprof_note(out, proto_int(&out->inner, 2, frame->line));
+		pprof_note(out, proto_message(&out->message, 4, &out->inner));
+		if (!frame->caller)
+			break;
+	}
+	pprof_flush(out, PPROF_LOCATION);
+}
+
+static void write_function(struct pprof *out, uint32_t id)
+{
+	const struct function *function = intern_key(&out->functions, id);
+	const struct intern *names = &out->profile->names;
+	const char *name = function->name ? intern_text(names, function->name) : "[no stack]";
+
+	pprof_note(out, proto_int(&out->message, 1, id));
+	pprof_note(out, proto_int(&out->message, 2, pprof_string(out, name)));
+	pprof_note(out, proto_int(&out->message, 3, pprof_string(out, name)));
+	pprof_note(out,
+		   proto_int(&out->message, 4,
+			     pprof_string(out,
+					  intern_text(names, function->file ? function->file
+									    : function->module))));
+	pprof_flush(out, PPROF_FUNCTION);
+}
+
+void pprof_write_places(struct pprof *out)
+{
+	write_mappings(out);
+	for (uint32_t id = 1; id <= out->locations.count; id++) {
+		const uint32_t *frame = intern_key(&out->locations, id);
+
+		write_location(out, id, *frame);
+	}
+	for (uint32_t id = 1; id <= out->functions.count; id++)
+		write_function(out, id);
+}
