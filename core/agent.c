@@ -6,9 +6,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "asyncprof/calls.h"
-#include "asyncprof/desk.h"
-#include "asyncprof/sleep.h"
 #include "core/clock.h"
 #include "core/engine_command.h"
 #include "core/failure.h"
@@ -82,10 +79,8 @@ static int give_up_what_the_program_has(bool at_once)
 	uint32_t asked = atomic_load(&agent.follows_asked);
 	int err = privileges_follow(at_once);
 
-	if (atomic_exchange(&agent.follows_done, asked) != asked) {
-		desk_look();
+	if (atomic_exchange(&agent.follows_done, asked) != asked)
 		futex_wake(&agent.follows_done);
-	}
 	return err ? failed(err, "cannot give up the privileges that the program gave up: %s",
 			    strerror(-err))
 		   : 0;
@@ -192,7 +187,6 @@ static void *run_agent(void *unused)
 	    !agent.parts.prepare(&session.with, session.config, &agent.wake))
 		profile(&session);
 	session_close(&session);
-	desk_close();
 	log_say_kept();
 	log_forget();
 	atomic_store(&agent.state, AGENT_NONE);
@@ -287,7 +281,6 @@ void agent_follow(uint64_t timeout_ns)
 	if (phase() == AGENT_NONE || own_thread_is())
 		return;
 	privileges_changed();
-	sleep_follow();
 	number = atomic_fetch_add(&agent.follows_asked, 1) + 1;
 	wake_up(&agent.wake);
 	while (err != -ETIMEDOUT && phase() != AGENT_NONE &&
@@ -314,7 +307,6 @@ void agent_forget(void)
 	atomic_store(&agent.flushes_done, atomic_load(&agent.flushes_asked));
 	atomic_store(&agent.follows_done, atomic_load(&agent.follows_asked));
 	engine_answer_forget();
-	calls_forget();
 	log_forget();
 	own_thread_forget();
 	privileges_forget();

@@ -26,6 +26,9 @@ struct engine {
 	 * never), and when the agent is woken. NULL where the engine has threads of its own. */
 	uint64_t (*service)(uint64_t now_ns);
 
+	/* No more is asked of it until it is chosen again. NULL where there is nothing to give back. */
+	void (*close)(void);
+
 	/* Any thread, not in signal context. NULL where the engine has none. */
 	struct asprof_thread_local_data *(*get_thread_local_data)(void);
 	asprof_jfr_event_key (*register_jfr_event)(const char *name);

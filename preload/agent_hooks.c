@@ -5,10 +5,13 @@
 #include <string.h>
 #include <time.h>
 
+#include "asyncprof/desk.h"
+#include "asyncprof/sleep.h"
 #include "core/agent.h"
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/own_thread.h"
+#include "core/privileges.h"
 #include "engine/process/tids.h"
 #include "engine/sample/sampler.h"
 #include "engine/sample/threads.h"
@@ -64,6 +67,9 @@ static void on_privilege_change(void)
 
 static void on_privileges_changed(void)
 {
+	privileges_changed();
+	desk_look();
+	sleep_follow();
 	agent_follow(FOLLOWED_NS);
 }
 

@@ -52,6 +52,7 @@ static int load_async_profiler(const struct engine **out, const struct config *c
 			log_warn("native memory: cannot hand %s our malloc: %s", c->lib,
 				 strerror(-err));
 		engine.init();
+		engine.close = desk_close;
 		loaded = true;
 	}
 	*out = &engine;

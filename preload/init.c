@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "asyncprof/calls.h"
 #include "asyncprof/start_environment.h"
 #include "core/agent.h"
 #include "core/loader_gate.h"
@@ -75,6 +76,7 @@ static void in_forked_child(void)
 	admitted = false;
 	mem_fork_child();
 	agent_forget();
+	calls_forget();
 	exit_disarm();
 }
 
