@@ -1,29 +1,16 @@
-/* The agent: one thread that starts an engine, closes a report each interval, and hands it to
- * the reporters. There is one in a process. */
+/* The agent, as threads of the program see it: started, stopped and asked for reports. What it is on its own
+ * side: core/agent_thread.h. */
 #ifndef CORE_AGENT_H
 #define CORE_AGENT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
-#include "core/equipment.h"
-#include "core/options.h"
-#include "core/wake.h"
+struct engine;
 
-struct agent_parts {
-	const struct config *config; /* for as long as the process lives */
-
-	/* Choose the engine and open the reporters, on the agent thread, after the start delay.
-	 * WAKE wakes the agent thread. Returns 0, or -errno after saying why in the log. */
-	int (*prepare)(struct agent_equipment *equipment, const struct config *config,
-		       struct wake *wake);
-
-	/* Called on the agent thread, once the engine has started; agent_before_exit() waits for
-	 * it to return. */
-	void (*started)(void);
-};
-
-/* Start the agent thread. Returns 0, -EALREADY while there is one, or -errno. */
-int agent_start(const struct agent_parts *parts);
+/* Have BEGIN start a thread of ours that calls agent_run(). Returns 0, -EALREADY while there is one, or
+ * what BEGIN does, -errno. */
+int agent_start(int (*begin)(void));
 
 /* True from the first sample that may be taken to the last. */
 bool agent_running(void);

@@ -20,12 +20,7 @@
 #include "core/fd.h"
 #include "core/futex.h"
 #include "core/own_fds.h"
-
-/* Longer lines are cut: paths and error texts fit. */
-#define LINE_MAX_BYTES 1024
-
-/* Lines that may wait for the agent thread. More are lost. */
-#define KEPT_MAX 8
+#include "core/shared.h"
 
 /* How long a thread of the agent's waits for a slow reader, and one of the program for the agent: its
  * next instruction may be to abort. */
@@ -34,34 +29,12 @@
 /* The kernel's signal set, which is smaller than the C library's. */
 #define SIGNAL_SET_BYTES 8
 
-/* One file, as long as it stands at its number. */
-struct file {
-	int fd; /* -1: none */
-	dev_t dev;
-	ino_t ino;
-};
-
-static struct {
-	enum log_level level;
-	struct file standard; /* the program's stderr */
-	const char *path;     /* of LOG_FILE; NULL: stderr alone */
-	struct file own;      /* that file, in the agent's table */
-	struct file shared;   /* or in the program's, where there is but that */
-	struct wake *_Atomic agent;
-	atomic_bool forgotten;
-} sink = { .level = LOG_WARN, .standard.fd = -1, .own.fd = -1, .shared.fd = -1 };
+/* LOG_FILE, in the agent's table. */
+static struct log_file own_log = { .fd = -1 };
 
 enum kept_state { FREE, BEING_WRITTEN, FULL };
 
-static struct kept {
-	_Atomic uint32_t state; /* a futex for who waits until it is said */
-	const char *format;     /* with NUMBER; NULL: the text is what to say */
-	int number;
-	size_t length;
-	char text[LINE_MAX_BYTES];
-} kept[KEPT_MAX];
-
-static void file_note(struct file *file, int fd)
+static void file_note(struct log_file *file, int fd)
 {
 	struct stat st;
 
@@ -73,7 +46,7 @@ static void file_note(struct file *file, int fd)
 }
 
 /* The program may have put something else at that number. */
-static bool file_is(const struct file *file, int fd)
+static bool file_is(const struct log_file *file, int fd)
 {
 	struct stat st;
 
@@ -83,8 +56,8 @@ static bool file_is(const struct file *file, int fd)
 /* A FIFO without a reader, as a device that is not there, is refused rather than waited for. */
 static int open_path(void)
 {
-	int fd = open(sink.path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
-		      0644);
+	int fd = open(shared->log.path,
+		      O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0644);
 
 	return fd < 0 ? -errno : fd;
 }
@@ -93,14 +66,14 @@ int log_open(enum log_level level, const char *path)
 {
 	int fd;
 
-	sink.level = level;
-	sink.path = path;
-	file_note(&sink.standard, STDERR_FILENO);
+	shared->log.level = (int)level;
+	shared->log.path = path;
+	file_note(&shared->log.standard, STDERR_FILENO);
 	if (!path)
 		return 0;
 	fd = open_path();
 	if (fd < 0)
-		sink.path = NULL;
+		shared->log.path = NULL;
 	else
 		close(fd);
 	return fd < 0 ? fd : 0;
@@ -174,12 +147,12 @@ static void write_line(int fd, const char *line, size_t length)
 static void write_to_standard(const char *line, size_t length)
 {
 	bool apart = own_fds_apart();
-	int fd = sink.standard.fd;
+	int fd = shared->log.standard.fd;
 
 	if (fd < 0)
 		return;
 	fd = apart ? own_fds_of_program(fd) : fd;
-	if (file_is(&sink.standard, fd))
+	if (file_is(&shared->log.standard, fd))
 		write_line(fd, line, length);
 	if (apart && fd >= 0)
 		close(fd);
@@ -188,9 +161,9 @@ static void write_to_standard(const char *line, size_t length)
 /* LOG_FILE in the table of this thread; -1 when it cannot be opened any more. */
 static int own_file(void)
 {
-	if (!file_is(&sink.own, sink.own.fd))
-		file_note(&sink.own, open_path());
-	return sink.own.fd;
+	if (!file_is(&own_log, own_log.fd))
+		file_note(&own_log, open_path());
+	return own_log.fd;
 }
 
 /* In the constructor there is but the program's table, and nobody else to take the number for his. */
@@ -204,18 +177,19 @@ static void write_in_passing(const char *line, size_t length)
 	close(fd);
 }
 
-static struct kept *reserve(void)
+static struct kept_line *reserve(void)
 {
-	for (size_t i = 0; i < KEPT_MAX; i++) {
+	for (size_t i = 0; i < KEPT_LINES_MAX; i++) {
 		uint32_t free = FREE;
 
-		if (atomic_compare_exchange_strong(&kept[i].state, &free, BEING_WRITTEN))
-			return &kept[i];
+		if (atomic_compare_exchange_strong(&shared->log.kept[i].state, &free,
+						   BEING_WRITTEN))
+			return &shared->log.kept[i];
 	}
 	return NULL;
 }
 
-static void hand_over(struct kept *line, struct wake *agent)
+static void hand_over(struct kept_line *line, struct wake *agent)
 {
 	atomic_store(&line->state, FULL);
 	wake_up(agent);
@@ -224,7 +198,7 @@ static void hand_over(struct kept *line, struct wake *agent)
 static void keep(const char *text, size_t length, struct wake *agent)
 {
 	uint64_t until = clock_monotonic_ns() + PATIENCE_NS;
-	struct kept *line = reserve();
+	struct kept_line *line = reserve();
 
 	if (!line)
 		return;
@@ -239,10 +213,10 @@ static void keep(const char *text, size_t length, struct wake *agent)
 
 static void write_to_sink(const char *line, size_t length)
 {
-	struct wake *agent = atomic_load(&sink.agent);
+	struct wake *agent = atomic_load(&shared->log.agent);
 	int fd;
 
-	if (!sink.path || atomic_load(&sink.forgotten)) {
+	if (!shared->log.path || atomic_load(&shared->log.forgotten)) {
 		write_to_standard(line, length);
 	} else if (own_fds_apart()) {
 		fd = own_file();
@@ -250,9 +224,9 @@ static void write_to_sink(const char *line, size_t length)
 			write_line(fd, line, length);
 		else
 			write_to_standard(line, length);
-	} else if (sink.shared.fd >= 0) {
-		if (file_is(&sink.shared, sink.shared.fd))
-			write_line(sink.shared.fd, line, length);
+	} else if (shared->log.in_program.fd >= 0) {
+		if (file_is(&shared->log.in_program, shared->log.in_program.fd))
+			write_line(shared->log.in_program.fd, line, length);
 	} else if (agent) {
 		keep(line, length, agent);
 	} else {
@@ -270,23 +244,23 @@ static size_t finish_line(char *line, size_t length)
 	return length;
 }
 
-__attribute__((format(printf, 2, 0))) static size_t format_line(char line[LINE_MAX_BYTES],
+__attribute__((format(printf, 2, 0))) static size_t format_line(char line[LOG_LINE_MAX],
 								const char *format, va_list args)
 {
-	int head = snprintf(line, LINE_MAX_BYTES, "asprof-agent[%d]: ", getpid());
+	int head = snprintf(line, LOG_LINE_MAX, "asprof-agent[%d]: ", getpid());
 
-	if (vsnprintf(line + head, LINE_MAX_BYTES - (size_t)head - 1, format, args) < 0)
+	if (vsnprintf(line + head, LOG_LINE_MAX - (size_t)head - 1, format, args) < 0)
 		return 0;
 	return finish_line(line, strlen(line));
 }
 
 static void say(enum log_level level, const char *format, va_list args)
 {
-	char line[LINE_MAX_BYTES];
+	char line[LOG_LINE_MAX];
 	int saved = errno;
 	size_t length;
 
-	if (level <= sink.level) {
+	if ((int)level <= shared->log.level) {
 		length = format_line(line, format, args);
 		if (length)
 			write_to_sink(line, length);
@@ -311,8 +285,8 @@ LOG_FUNCTION(log_debug, LOG_DEBUG)
 
 void log_warn_later(const char *format, int number)
 {
-	struct wake *agent = atomic_load(&sink.agent);
-	struct kept *line = agent && LOG_WARN <= sink.level ? reserve() : NULL;
+	struct wake *agent = atomic_load(&shared->log.agent);
+	struct kept_line *line = agent && LOG_WARN <= shared->log.level ? reserve() : NULL;
 	int saved = errno;
 
 	if (line) {
@@ -325,13 +299,13 @@ void log_warn_later(const char *format, int number)
 
 void log_keep_for(struct wake *agent)
 {
-	atomic_store(&sink.agent, agent);
-	atomic_store(&sink.forgotten, false);
+	atomic_store(&shared->log.agent, agent);
+	atomic_store(&shared->log.forgotten, false);
 }
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral" /* checked where it was given */
-static void say_one(struct kept *line)
+static void say_one(struct kept_line *line)
 {
 	if (line->format)
 		log_warn(line->format, line->number);
@@ -344,15 +318,15 @@ void log_say_kept(void)
 {
 	int saved = errno;
 
-	for (size_t i = 0; i < KEPT_MAX; i++) {
-		if (atomic_load(&kept[i].state) != FULL)
+	for (size_t i = 0; i < KEPT_LINES_MAX; i++) {
+		if (atomic_load(&shared->log.kept[i].state) != FULL)
 			continue;
 		/* Also where the agent has not come to it yet; without, it is as if shared. */
-		if (own_fds_leave() && sink.path)
+		if (own_fds_leave() && shared->log.path)
 			log_share();
-		say_one(&kept[i]);
-		atomic_store(&kept[i].state, FREE);
-		futex_wake(&kept[i].state);
+		say_one(&shared->log.kept[i]);
+		atomic_store(&shared->log.kept[i].state, FREE);
+		futex_wake(&shared->log.kept[i].state);
 	}
 	errno = saved;
 }
@@ -361,18 +335,18 @@ void log_share(void)
 {
 	int fd;
 
-	if (!sink.path || sink.shared.fd >= 0)
+	if (!shared->log.path || shared->log.in_program.fd >= 0)
 		return;
 	fd = open_path();
-	file_note(&sink.shared, fd < 0 ? fd : fd_raise(fd));
-	if (sink.shared.fd < 0)
-		sink.path = NULL;
+	file_note(&shared->log.in_program, fd < 0 ? fd : fd_raise(fd));
+	if (shared->log.in_program.fd < 0)
+		shared->log.path = NULL;
 }
 
 void log_forget(void)
 {
-	atomic_store(&sink.forgotten, true);
-	atomic_store(&sink.agent, NULL);
-	for (size_t i = 0; i < KEPT_MAX; i++)
-		atomic_store(&kept[i].state, FREE);
+	atomic_store(&shared->log.forgotten, true);
+	atomic_store(&shared->log.agent, NULL);
+	for (size_t i = 0; i < KEPT_LINES_MAX; i++)
+		atomic_store(&shared->log.kept[i].state, FREE);
 }

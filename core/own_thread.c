@@ -9,9 +9,12 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "core/kernel.h"
 #include "core/own_fds.h"
+#include "core/shared.h"
 
 #define NICE 10
 
@@ -27,7 +30,6 @@ struct start {
 };
 
 static __thread bool own;
-static _Atomic pid_t tids[OWN_THREADS_MAX]; /* 0: free */
 
 /* NULL when none is free. */
 static _Atomic pid_t *reserve_slot(void)
@@ -35,8 +37,8 @@ static _Atomic pid_t *reserve_slot(void)
 	for (size_t i = 0; i < OWN_THREADS_MAX; i++) {
 		pid_t none = 0;
 
-		if (atomic_compare_exchange_strong(&tids[i], &none, STARTING))
-			return &tids[i];
+		if (atomic_compare_exchange_strong(&shared->own_threads[i], &none, STARTING))
+			return &shared->own_threads[i];
 	}
 	return NULL;
 }
@@ -65,20 +67,24 @@ static void *begin(void *argument)
 
 static int create(struct start *start)
 {
+	sigset_t every;
+	uint64_t before;
 	bool was_own = own;
 	pthread_attr_t attr;
 	pthread_t thread;
-	sigset_t every;
 	int err = pthread_attr_init(&attr);
 
 	if (err)
 		return -err;
-	sigfillset(&every);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	pthread_attr_setstacksize(&attr, OWN_THREAD_STACK_SIZE);
-	pthread_attr_setsigmask_np(&attr, &every);
 	own = true; /* so that our own wrapper of pthread_create lets it pass */
+	/* What is blocked here is blocked there: not those by which the C library has each of its threads
+	 * change users, but in the image, where they are blocked already. */
+	sigfillset(&every);
+	kernel_call4(SYS_rt_sigprocmask, SIG_BLOCK, (long)&every, (long)&before, sizeof(before));
 	err = pthread_create(&thread, &attr, begin, start);
+	kernel_call4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof(before));
 	own = was_own;
 	pthread_attr_destroy(&attr);
 	return -err;
@@ -116,7 +122,7 @@ bool own_thread_is(void)
 bool own_thread_known(pid_t tid)
 {
 	for (size_t i = 0; i < OWN_THREADS_MAX; i++)
-		if (atomic_load(&tids[i]) == tid)
+		if (atomic_load(&shared->own_threads[i]) == tid)
 			return true;
 	return false;
 }
@@ -126,7 +132,7 @@ uint32_t own_thread_count(void)
 	uint32_t count = 0;
 
 	for (size_t i = 0; i < OWN_THREADS_MAX; i++)
-		count += atomic_load(&tids[i]) != 0;
+		count += atomic_load(&shared->own_threads[i]) != 0;
 	return count;
 }
 
@@ -134,5 +140,5 @@ void own_thread_forget(void)
 {
 	own = false;
 	for (size_t i = 0; i < OWN_THREADS_MAX; i++)
-		atomic_store(&tids[i], 0);
+		atomic_store(&shared->own_threads[i], 0);
 }

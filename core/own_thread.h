@@ -6,7 +6,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define OWN_THREADS_MAX       8
+#include "core/shared.h"
+
 #define OWN_THREAD_STACK_SIZE (256u << 10) /* a TLS handshake takes 20 KiB, a demangler more */
 
 /* Start RUN(ARGUMENT) on a detached thread called NAME (cut to 15 bytes), with every signal

@@ -17,12 +17,11 @@
 #include "core/fd.h"
 #include "core/kernel.h"
 #include "core/own_thread.h"
+#include "core/shared.h"
 
 /* A process may be in 65,536 groups, which are named here. */
 #define STATUS_FIRST 4096u
 #define STATUS_MAX   (1u << 20)
-
-#define LOOKERS_MAX 16
 
 enum id { REAL, EFFECTIVE, SAVED, OF_FILES, IDS };
 
@@ -38,11 +37,6 @@ struct privileges {
 	bool gone; /* the thread has ended, and is only still listed */
 };
 
-static _Atomic uint32_t changes; /* so many times the program may have given something up */
-
-/* Threads that look, and whose privileges are no reason for others to keep theirs. */
-static _Atomic pid_t lookers[LOOKERS_MAX];
-
 static __thread struct {
 	bool looks;     /* and stands among the lookers */
 	bool is_nobody; /* there is nothing to look for */
@@ -50,9 +44,6 @@ static __thread struct {
 	uint32_t changes;
 	uint64_t due_ns;
 } mine;
-
-/* A thread of the program that had what we have when the main one had not. */
-static _Atomic pid_t holder;
 
 static void free_privileges(struct privileges *p)
 {
@@ -213,7 +204,7 @@ static bool covers(const struct privileges *he, const struct privileges *she)
 static bool is_looker(pid_t tid)
 {
 	for (size_t i = 0; i < LOOKERS_MAX; i++)
-		if (atomic_load(&lookers[i]) == tid)
+		if (atomic_load(&shared->privileges.lookers[i]) == tid)
 			return true;
 	return own_thread_known(tid);
 }
@@ -239,7 +230,7 @@ static bool thread_covers(pid_t tid, const struct privileges *own, struct privil
  * if *KNOWN. */
 static bool program_covers(const struct privileges *own, struct privileges *hers, bool *known)
 {
-	pid_t first = getpid(), last_holder = atomic_load(&holder);
+	pid_t first = getpid(), last_holder = atomic_load(&shared->privileges.holder);
 	struct dirent *entry;
 	bool does = thread_covers(first, own, hers, known);
 	DIR *dir = NULL;
@@ -260,7 +251,7 @@ static bool program_covers(const struct privileges *own, struct privileges *hers
 			continue;
 		does = thread_covers(tid, own, hers, known);
 		if (does)
-			atomic_store(&holder, tid);
+			atomic_store(&shared->privileges.holder, tid);
 	}
 	if (dir)
 		closedir(dir);
@@ -374,17 +365,18 @@ static void become_looker(void)
 		return;
 	mine.looks = true;
 	for (size_t i = 0; i < LOOKERS_MAX; i++, none = 0)
-		if (atomic_compare_exchange_strong(&lookers[i], &none, gettid()))
+		if (atomic_compare_exchange_strong(&shared->privileges.lookers[i], &none, gettid()))
 			return;
 	/* Threads of ours that have ended stand there: the oldest of them goes. */
 	for (size_t i = 1; i < LOOKERS_MAX; i++)
-		atomic_store(&lookers[i - 1], atomic_load(&lookers[i]));
-	atomic_store(&lookers[LOOKERS_MAX - 1], gettid());
+		atomic_store(&shared->privileges.lookers[i - 1],
+			     atomic_load(&shared->privileges.lookers[i]));
+	atomic_store(&shared->privileges.lookers[LOOKERS_MAX - 1], gettid());
 }
 
 int privileges_follow(bool at_once)
 {
-	uint32_t change = atomic_load(&changes);
+	uint32_t change = atomic_load(&shared->privileges.changes);
 	uint64_t now = clock_monotonic_ns();
 	int saved = errno;
 
@@ -406,12 +398,12 @@ uint64_t privileges_due_ns(void)
 
 void privileges_changed(void)
 {
-	atomic_fetch_add(&changes, 1);
+	atomic_fetch_add(&shared->privileges.changes, 1);
 }
 
 void privileges_forget(void)
 {
-	atomic_store(&holder, 0);
+	atomic_store(&shared->privileges.holder, 0);
 	for (size_t i = 0; i < LOOKERS_MAX; i++)
-		atomic_store(&lookers[i], 0);
+		atomic_store(&shared->privileges.lookers[i], 0);
 }

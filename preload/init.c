@@ -11,8 +11,10 @@
 #include "asyncprof/calls.h"
 #include "asyncprof/start_environment.h"
 #include "core/agent.h"
+#include "core/agent_thread.h"
 #include "core/loader_gate.h"
 #include "core/log.h"
+#include "core/own_thread.h"
 #include "engine/memory/mem.h"
 #include "engine/memory/mem_events.h"
 #include "engine/sample/sampler.h"
@@ -61,13 +63,25 @@ static void on_started(void)
 	fatal_install();
 }
 
-int process_start_agent(void)
+static void *run_agent(void *unused)
 {
 	static const struct agent_parts parts = { .config = &config,
 						  .prepare = prepare,
 						  .started = on_started };
 
-	return admitted ? agent_start(&parts) : -EPERM;
+	(void)unused;
+	agent_run(&parts);
+	return NULL;
+}
+
+static int begin_agent(void)
+{
+	return own_thread_start("asprof-agent", run_agent, NULL);
+}
+
+int process_start_agent(void)
+{
+	return admitted ? agent_start(begin_agent) : -EPERM;
 }
 
 /* The child has one thread and no agent, and what the engines keep is of their parent's threads. */

@@ -1,6 +1,6 @@
-/* core/agent.c and core/session.c: intervals become reports, whatever the engine does. The engines and the reporter
+/* core/agent.c, core/agent_thread.c and core/session.c: intervals become reports, whatever the engine does. The engines and the reporter
  * are the test's own; the engines write chunks as small as chunks can be. */
-#include "core/agent.h"
+#include "core/agent_thread.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/agent.h"
 #include "core/clock.h"
 #include "core/fd.h"
 #include "core/own_thread.h"
@@ -226,13 +227,25 @@ static void set_up(void)
 	config.reporting_interval_ns = SECOND / 50;
 }
 
-static void start_agent(void)
+static void *run(void *unused)
 {
 	static const struct agent_parts parts = { .config = &config,
 						  .prepare = prepare,
 						  .started = started };
 
-	ck_assert_int_eq(agent_start(&parts), 0);
+	(void)unused;
+	agent_run(&parts);
+	return NULL;
+}
+
+static int begin(void)
+{
+	return own_thread_start("asprof-agent", run, NULL);
+}
+
+static void start_agent(void)
+{
+	ck_assert_int_eq(agent_start(begin), 0);
 }
 
 /* Wait, ten seconds at most, until HOLDS. */

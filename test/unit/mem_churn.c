@@ -38,7 +38,9 @@ UNDER_ANOTHER_NAME(free_aligned_sized)
 #include <sys/mman.h>
 
 #include "core/agent.h"
+#include "core/agent_thread.h"
 #include "core/fd.h"
+#include "core/own_thread.h"
 #include "engine/collect/builtin.h"
 #include "engine/memory/mem_events.h"
 #include "engine/sample/threads.h"
@@ -188,11 +190,24 @@ static void started(void)
 {
 }
 
-static void start_agent(int with)
+static void *run(void *unused)
 {
 	static const struct agent_parts parts = { .config = &config,
 						  .prepare = prepare,
 						  .started = started };
+
+	(void)unused;
+	agent_run(&parts);
+	return NULL;
+}
+
+static int begin_agent(void)
+{
+	return own_thread_start("asprof-agent", run, NULL);
+}
+
+static void start_agent(int with)
+{
 	char problem[OPTION_PROBLEM_MAX], *none[] = { NULL };
 
 	ck_assert_int_eq(config_read(&config, none, problem), 0);
@@ -204,7 +219,7 @@ static void start_agent(int with)
 	mem_expect();
 	mem_events_growth(100, agent_report_now);
 	ck_assert_int_eq(pthread_atfork(NULL, NULL, in_forked_child), 0);
-	ck_assert_int_eq(agent_start(&parts), 0);
+	ck_assert_int_eq(agent_start(begin_agent), 0);
 	while (!agent_running()) /* or the case runs into its timeout */
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 }
@@ -246,7 +261,7 @@ START_TEST(threads_come_to_no_harm)
 {
 	ck_assert_ptr_null(mem_passed_by());
 	/* As any program allocates while it has one thread: that finds the next. */
-	atomic_store(&shared[0], allocate(0, 1));
+	atomic_store(&passed[0], allocate(0, 1));
 	start_agent(_i);
 	churn(THREADS, seconds_each(), live_known);
 	ck_assert_int_eq(agent_stop(60 * SECOND), 0);

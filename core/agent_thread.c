@@ -1,0 +1,169 @@
+/* The agent thread: when it starts, reports and ends. */
+#include "core/agent_thread.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "core/agent_phase.h"
+#include "core/clock.h"
+#include "core/engine_command.h"
+#include "core/failure.h"
+#include "core/futex.h"
+#include "core/log.h"
+#include "core/own_thread.h"
+#include "core/privileges.h"
+#include "core/random.h"
+#include "core/session.h"
+#include "core/shared.h"
+#include "core/signal_share.h"
+
+/* How often it is seen how many signals may pend still. */
+#define SHARE_LOOK_NS 1000000000u
+
+/* What was asked for up to number ASKED is done. */
+static void answer_flushes(uint32_t asked)
+{
+	if (atomic_exchange(&shared->agent.flushes_done, asked) != asked)
+		futex_wake(&shared->agent.flushes_done);
+}
+
+static bool stop_is_asked(void)
+{
+	return atomic_load(&shared->agent.state) & AGENT_STOP;
+}
+
+/* A fleet that was started at one moment must not send at one moment: where reports are sent,
+ * the first interval is shorter, by up to a half, and all later ones keep that beat. */
+static uint64_t first_interval(const struct config *config)
+{
+	uint64_t interval = config->reporting_interval_ns;
+
+	return config->s3_bucket ? interval - random_below(interval / 2 + 1) : interval;
+}
+
+static uint64_t sooner(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Returns 0, or -errno as failed() has it: this thread must not do anything any more. */
+static int give_up_what_the_program_has(bool at_once)
+{
+	uint32_t asked = atomic_load(&shared->agent.follows_asked);
+	int err = privileges_follow(at_once);
+
+	if (atomic_exchange(&shared->agent.follows_done, asked) != asked)
+		futex_wake(&shared->agent.follows_done);
+	return err ? failed(err, "cannot give up the privileges that the program gave up: %s",
+			    strerror(-err))
+		   : 0;
+}
+
+/* Sample and report until asked to stop, or until the engine fails. */
+static int loop(struct session *session)
+{
+	uint64_t interval = session->config->reporting_interval_ns, now, due_ns;
+	uint64_t look_ns = 0;
+	uint64_t tick_ns = clock_monotonic_ns() + first_interval(session->config);
+	uint32_t asked;
+	int err = 0;
+
+	while (!err && !stop_is_asked()) {
+		log_say_kept();
+		err = give_up_what_the_program_has(false);
+		if (err)
+			break;
+		now = clock_monotonic_ns();
+		if (now >= look_ns) {
+			signal_share_look();
+			look_ns = now + SHARE_LOOK_NS;
+		}
+		due_ns = session_service(session, now);
+		/* One that is asked for while a report is on its way is for the next. */
+		asked = atomic_load(&shared->agent.flushes_asked);
+		if (now >= tick_ns || asked != atomic_load(&shared->agent.flushes_done)) {
+			err = give_up_what_the_program_has(true);
+			if (!err)
+				err = session_report(session);
+			/* On the beat; but a beat that was missed is not made up for. */
+			while (tick_ns <= now)
+				tick_ns += interval;
+			answer_flushes(asked);
+			continue;
+		}
+		due_ns = sooner(due_ns, privileges_due_ns());
+		wake_wait(&shared->agent.wake, sooner(due_ns, tick_ns));
+	}
+	return err;
+}
+
+/* False when a stop comes first: nothing was touched, and nothing is. */
+static bool wait_out_delay(uint64_t delay_ns)
+{
+	uint64_t now = clock_monotonic_ns(), until = now + delay_ns;
+	uint64_t look_ns = now + PRIVILEGES_LOOK_NS;
+	uint32_t delayed = AGENT_DELAYED;
+	bool woken = false;
+
+	while (!stop_is_asked() && (now = clock_monotonic_ns()) < until) {
+		if (woken || now >= look_ns) {
+			if (give_up_what_the_program_has(false)) {
+				log_error("%s; profiling is off in this process", failure());
+				return false;
+			}
+			look_ns = privileges_due_ns();
+		}
+		woken = wake_wait(&shared->agent.wake, sooner(until, look_ns));
+		log_say_kept();
+	}
+	return atomic_compare_exchange_strong(&shared->agent.state, &delayed, AGENT_STARTING);
+}
+
+static void profile(struct session *session, const struct agent_parts *parts)
+{
+	int err = give_up_what_the_program_has(true);
+
+	signal_share_look();
+	if (!err)
+		err = session_start(session);
+	if (err) {
+		log_error("%s; profiling is off in this process", failure());
+		return;
+	}
+	/* Not before: a program with as many busy threads as it has processors would let a nicer one
+	 * begin only after a good while, and not be profiled until then. */
+	own_thread_be_nice();
+	atomic_store(&shared->agent.running_engine, session->with.engine);
+	parts->started();
+	atomic_fetch_add(&shared->agent.state,
+			 AGENT_RUNNING - AGENT_STARTING); /* an AGENT_STOP stays */
+	log_info("profiling %s with %s %s", session->executable, session->with.engine->name,
+		 session->engine_version);
+	err = loop(session);
+	signal_share_look(); /* a program may be short */
+	atomic_store(&shared->agent.running_engine, NULL);
+	if (!err)
+		err = give_up_what_the_program_has(true);
+	if (err)
+		log_error("%s; profiling is off in this process from now on", failure());
+	if (privileges_follow(false))
+		engine_command(session->with.engine, "stop"); /* it may have a thread, too */
+	else if (!err)
+		session_end(session, atomic_load(&shared->agent.stop_by_ns));
+}
+
+void agent_run(const struct agent_parts *parts)
+{
+	struct session session = { .config = parts->config };
+
+	if (wait_out_delay(session.config->start_delay_ns) &&
+	    !parts->prepare(&session.with, session.config, &shared->agent.wake))
+		profile(&session, parts);
+	session_close(&session);
+	log_say_kept();
+	log_forget();
+	atomic_store(&shared->agent.state, AGENT_NONE);
+	futex_wake(&shared->agent.state);
+	answer_flushes(atomic_load(&shared->agent.flushes_asked));
+}

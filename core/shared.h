@@ -1,0 +1,86 @@
+/* What the program's threads and the agent's both have in their hands: a few words of plain memory,
+ * futexes among them. The agent may be an image with a C library of its own (image/shared.h), so nothing
+ * here is a lock, a stream or a type of a C library, and no pointer leads to what only one side can
+ * follow, but where that is said. */
+#ifndef CORE_SHARED_H
+#define CORE_SHARED_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "core/wake.h"
+
+/* Threads of ours at one time. */
+#define OWN_THREADS_MAX 8
+
+/* Threads, ours or async-profiler's, that look at their privileges. */
+#define LOOKERS_MAX 16
+
+/* Lines of the log that may wait for the agent thread, and the length of each: paths and error texts
+ * fit. */
+#define KEPT_LINES_MAX 8
+#define LOG_LINE_MAX   1024
+
+struct engine;
+
+/* One file, as long as it stands at its number. */
+struct log_file {
+	int fd; /* -1: none */
+	dev_t dev;
+	ino_t ino;
+};
+
+struct kept_line {
+	_Atomic uint32_t state; /* of core/log.c; a futex for who waits until it is said */
+	const char *format; /* the program's side's, with NUMBER; NULL: the text is what to say */
+	int number;
+	size_t length;
+	char text[LOG_LINE_MAX];
+};
+
+struct shared {
+	/* core/agent.h: what is asked for, and how far the agent thread has come. */
+	struct {
+		struct wake wake;
+		_Atomic uint32_t
+			state; /* enum agent_phase, AGENT_STOP; a futex for who waits for an end */
+		_Atomic uint32_t flushes_asked; /* so often, since the process began */
+		_Atomic uint32_t flushes_done;  /* of these; a futex for those who wait */
+		_Atomic uint32_t follows_asked; /* likewise, for privileges to be given up */
+		_Atomic uint32_t follows_done;
+		_Atomic uint64_t stop_by_ns;
+		const struct engine *_Atomic running_engine;
+	} agent;
+
+	/* core/own_thread.h: ids, 0 where one is free. */
+	_Atomic pid_t own_threads[OWN_THREADS_MAX];
+
+	/* core/privileges.h */
+	struct {
+		_Atomic uint32_t
+			changes; /* so many times the program may have given something up */
+		/* Threads whose privileges are no reason for others to keep theirs. */
+		_Atomic pid_t lookers[LOOKERS_MAX];
+		/* A thread of the program that had what we have when the main one had not. */
+		_Atomic pid_t holder;
+	} privileges;
+
+	/* core/log.h */
+	struct {
+		int level;                  /* enum log_level */
+		struct log_file standard;   /* the program's stderr */
+		const char *path;           /* of LOG_FILE; NULL: stderr alone */
+		struct log_file in_program; /* that file, where the agent has no table of its own */
+		struct wake *_Atomic agent; /* who says what is kept; NULL: nobody */
+		atomic_bool forgotten;
+		struct kept_line kept[KEPT_LINES_MAX];
+	} log;
+};
+
+/* There is one in a process; in the image, after it has begun, the program's. */
+extern struct shared *shared;
+
+#endif
