@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "decoder/input/source.h"
+#include "decoder/input/source_open.h"
 #include "decoder/output/say.h"
 #include "decoder/symbolize/crash_guard.h"
 #include "decoder/symbolize/symbolizer.h"
@@ -32,41 +32,43 @@ const struct command_option args_metrics[] = {
 	{ "--live-objects", NULL, "Java objects that survived", ARG_METRIC, METRIC_LIVE_OBJECT },
 	{ "--lock", NULL, "waits for contended locks", ARG_METRIC, METRIC_LOCK },
 	{ "--raw", NULL, "count a memory sample as one, not by its weight", ARG_NO_FLAG,
-	  AT(weighted) },
+	  AT(query.weighted) },
 	{ "--tail", "SHARE", "the end of the time, which --leak leaves out (10%)", ARG_RATIO,
-	  AT(tail) },
+	  AT(query.tail) },
 	{ 0 },
 };
 
 #define THREAD_ROW                                                                        \
 	{                                                                                 \
 		"--thread", "REGEX", "only threads whose name or tid matches", ARG_REGEX, \
-			AT(thread)                                                        \
+			AT(query.thread)                                                  \
 	}
 
 const struct command_option args_thread[] = { THREAD_ROW, { 0 } };
 
 const struct command_option args_filters[] = {
 	THREAD_ROW,
-	{ "--include", "REGEX", "only stacks with a frame that matches", ARG_REGEX, AT(include) },
+	{ "--include", "REGEX", "only stacks with a frame that matches", ARG_REGEX,
+	  AT(query.include) },
 	{ "--exclude", "REGEX", "only stacks without a frame that matches", ARG_REGEX,
-	  AT(exclude) },
+	  AT(query.exclude) },
 	{ 0 },
 };
 
 const struct command_option args_period[] = {
 	{ "--from", "TIME", "02:10:00 (UTC), 30s (from the start), -30s (the end)", ARG_TIME,
-	  AT(from) },
-	{ "--to", "TIME", "up to such a time", ARG_TIME, AT(to) },
+	  AT(query.from) },
+	{ "--to", "TIME", "up to such a time", ARG_TIME, AT(query.to) },
 	{ 0 },
 };
 
 const struct command_option args_sources[] = {
 	{ "--process", "REGEX", "only recordings of a process NAME_PID that matches", ARG_REGEX,
-	  AT(process) },
-	{ "--host", "REGEX", "only recordings of a host whose name matches", ARG_REGEX, AT(host) },
+	  AT(selection.process) },
+	{ "--host", "REGEX", "only recordings of a host whose name matches", ARG_REGEX,
+	  AT(selection.host) },
 	{ "--tag", "REGEX", "only recordings with a tag KEY=VALUE that matches", ARG_REGEX,
-	  AT(tag) },
+	  AT(selection.tag) },
 	{ 0 },
 };
 
@@ -80,13 +82,14 @@ const struct command_option args_renames[] = { RENAME_ROW, { 0 } };
 
 const struct command_option args_threads[] = {
 	RENAME_ROW,
-	{ "--threads", NULL, "split by thread", ARG_FLAG, AT(threads) },
+	{ "--threads", NULL, "split by thread", ARG_FLAG, AT(query.threads) },
 	{ 0 },
 };
 
 const struct command_option args_names[] = {
-	{ "--lines", NULL, "split by line of the source, where it is known", ARG_FLAG, AT(lines) },
-	{ "--simple", NULL, "short names: no packages, no parameters", ARG_FLAG, AT(simple) },
+	{ "--lines", NULL, "split by line of the source, where it is known", ARG_FLAG,
+	  AT(query.lines) },
+	{ "--simple", NULL, "short names: no packages, no parameters", ARG_FLAG, AT(query.simple) },
 	{ "--symbols", "DIR", "name functions by the debug files below DIR", ARG_SYMBOLS, 0 },
 	{ "--debuginfod", NULL, "name functions by the servers in DEBUGINFOD_URLS", ARG_FLAG,
 	  AT(debuginfod) },
@@ -96,7 +99,7 @@ const struct command_option args_names[] = {
 #define JOBS_ROW                                                                           \
 	{                                                                                  \
 		"--jobs", "N", "threads to read with (one for each processor)", ARG_COUNT, \
-			AT(jobs)                                                           \
+			AT(query.jobs)                                                     \
 	}
 #define ZIP_ROW                                                                         \
 	{                                                                               \
@@ -132,17 +135,17 @@ static int parse_regex(const struct args *args, const struct command_option *row
 static int parse_rename(struct args *args, const struct command_option *row, char *value)
 {
 	char *equals = strrchr(value, '=');
-	struct rename *rename = &args->renames[args->rename_count];
+	struct rename *rename = &args->query.renames[args->query.rename_count];
 	int status;
 
-	if (!equals || equals == value || args->rename_count == RENAMES_MAX)
+	if (!equals || equals == value || args->query.rename_count == RENAMES_MAX)
 		return wrong(args, row, value, "REGEX=NAME, at most 16 times");
 	*equals = '\0';
 	status = parse_regex(args, row, &rename->regex, value);
 	*equals = '=';
 	rename->name = equals + 1;
 	if (status == COMMAND_OK)
-		args->rename_count++;
+		args->query.rename_count++;
 	return status;
 }
 
@@ -188,7 +191,7 @@ static int set_value(struct args *args, const struct command_option *row, char *
 	case ARG_METRIC:
 		/* --live is --leak without its tail. */
 		if (row->offset % METRICS == METRIC_LIVE)
-			args->leak = row->offset != METRIC_LIVE;
+			args->query.leak = row->offset != METRIC_LIVE;
 		args->metric = (enum metric)(row->offset % METRICS);
 		break;
 	case ARG_STRING:
@@ -304,13 +307,18 @@ static int parse_switch(struct args *args, char **argv, int argc, int *at,
 /* Debug files are read in a child process, by which streams must not have been used up. */
 static int open_symbolizer(struct args *args)
 {
+	int err;
+
 	for (int i = 0; i < args->file_count; i++)
 		source_keep_stream(args->files[i]);
 	for (int i = 0; i < args->base_count; i++)
 		source_keep_stream(args->base[i]);
 	crash_guard_start();
-	return symbolizer_open(&args->symbolizer, args->symbols, args->symbols_count,
-			       args->debuginfod);
+	err = symbolizer_open(&args->symbolizer, args->symbols, args->symbols_count,
+			      args->debuginfod);
+	if (!err)
+		args->query.lookup = symbolizer_lookup(args->symbolizer);
+	return err;
 }
 
 int args_parse(struct args *args, int argc, char **argv, const struct command_option *const *tables)
@@ -352,14 +360,14 @@ static void free_pattern(struct pattern *pattern)
 
 void args_free(struct args *args)
 {
-	free_pattern(&args->thread);
-	free_pattern(&args->include);
-	free_pattern(&args->exclude);
-	free_pattern(&args->process);
-	free_pattern(&args->host);
-	free_pattern(&args->tag);
-	while (args->rename_count)
-		regfree(&args->renames[--args->rename_count].regex);
+	free_pattern(&args->query.thread);
+	free_pattern(&args->query.include);
+	free_pattern(&args->query.exclude);
+	free_pattern(&args->selection.process);
+	free_pattern(&args->selection.host);
+	free_pattern(&args->selection.tag);
+	while (args->query.rename_count)
+		regfree(&args->query.renames[--args->query.rename_count].regex);
 	symbolizer_close(args->symbolizer);
 	free(args->files);
 	free(args->base);

@@ -3,25 +3,13 @@
 #ifndef DECODER_COMMANDS_ARGS_H
 #define DECODER_COMMANDS_ARGS_H
 
-#include <regex.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "decoder/commands/commands.h"
-
-/* What is weighed. METRIC_ANY is cpu where there is any, else the first there is. */
-enum metric {
-	METRIC_ANY,
-	METRIC_CPU,
-	METRIC_WALL,
-	METRIC_MALLOC,
-	METRIC_LIVE, /* allocated and not freed, to the end of the files */
-	METRIC_OBJECT,
-	METRIC_LIVE_OBJECT,
-	METRIC_LOCK,
-	METRICS,
-};
+#include "decoder/input/selection.h"
+#include "profile/aggregate/query.h"
 
 enum arg_kind {
 	ARG_FLAG,     /* bool */
@@ -32,31 +20,14 @@ enum arg_kind {
 	ARG_RATIO,    /* double, "10%" or "0.1" */
 	ARG_REGEX,    /* struct pattern */
 	ARG_TIME,     /* struct moment */
-	ARG_RENAME,   /* args.renames */
+	ARG_RENAME,   /* args.query.renames */
 	ARG_FILES,    /* args.base */
 	ARG_SYMBOLS,  /* args.symbols */
 	ARG_DURATION, /* uint64_t, nanoseconds */
 	ARG_IGNORED,
 };
 
-struct pattern {
-	bool set;
-	regex_t regex;
-};
-
-/* A point in time as it was typed. */
-struct moment {
-	enum { MOMENT_NONE, MOMENT_OFFSET, MOMENT_DAY, MOMENT_ABSOLUTE } kind;
-	int64_t ns; /* since the start (from the end when negative), since midnight, since 1970 */
-};
-
-#define RENAMES_MAX 16
 #define SYMBOLS_MAX 16
-
-struct rename {
-	regex_t regex;
-	const char *name;
-};
 
 struct args {
 	const char *command;
@@ -66,13 +37,10 @@ struct args {
 	int base_count;
 
 	enum metric metric;
-	struct pattern thread, include, exclude;
-	struct pattern process, host, tag; /* of the recording, see labels.h */
-	struct moment from, to;
-	struct rename renames[RENAMES_MAX];
-	unsigned rename_count;
-	bool threads, lines, simple, full_names, total, by_count, weighted;
-	bool places; /* frames keep address, file and line, though they are not shown */
+	struct selection selection;
+	struct query query;
+
+	bool total, by_count, full_names;
 
 	/* Where debug files are, and who reads them: NULL where it is not asked for. */
 	const char *symbols[SYMBOLS_MAX];
@@ -80,16 +48,12 @@ struct args {
 	bool debuginfod;
 	struct symbolizer *symbolizer;
 
-	bool leak;
-	double tail; /* with leak: the youngest share that is left out */
-
 	const char *output; /* -o */
 	bool json, summary, include_non_pollcatch, reverse, inverted;
 	const char *title, *type;
 	unsigned limit, stack_depth;
 	double min_share;
 	uint64_t min_ns;
-	unsigned jobs;
 };
 
 /* The switches that commands share. A command lists those that it honours: another's are refused. */
@@ -106,9 +70,9 @@ extern const struct command_option args_reading[]; /* by whom, and from where */
 extern const struct command_option args_zip[];
 
 /* The defaults of a command. */
-#define ARGS_INIT(name)                                          \
-	{                                                        \
-		.command = (name), .weighted = true, .tail = 0.1 \
+#define ARGS_INIT(name)                                \
+	{                                              \
+		.command = (name), .query = QUERY_INIT \
 	}
 
 /* Parse ARGV by TABLES, a list. Returns COMMAND_OK (release with args_free), COMMAND_HELP, or

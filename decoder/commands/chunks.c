@@ -3,13 +3,14 @@
 
 #include <errno.h>
 
+#include "decoder/input/file_feed.h"
 #include "decoder/output/say.h"
 
 static void wants_open(struct wants *w, struct jfr_chunk *chunk, const struct feed_chunk *from)
 {
 	period_ticks(&w->period, &chunk->header, &w->from, &w->to);
 	if (w->by_name)
-		resolve_open(&w->resolve, &w->profile, w->args, chunk, from);
+		resolve_open(&w->resolve, &w->profile, &w->args->query, chunk, from);
 }
 
 static void wants_close(struct wants *w)
@@ -39,19 +40,19 @@ int chunks_read(const struct args *args,
 		void *arg)
 {
 	struct wants wants = { .args = args,
-			       .by_name =
-				       args->thread.set || args->include.set || args->exclude.set,
+			       .by_name = args->query.thread.set || args->query.include.set ||
+					  args->query.exclude.set,
 			       .profile = PROFILE_INIT };
 	struct feed *feed = NULL;
 	struct feed_chunk from;
 	struct jfr_chunk chunk;
 	bool failed;
-	int err = feed_open(&feed, args, args->files, args->file_count, false);
+	int err = file_feed_open(&feed, &args->selection, args->files, args->file_count);
 
-	wants.filter = (struct filter){ .args = args, .profile = &wants.profile };
-	if (!err && period_set(&wants.period, args, feed))
+	wants.filter = (struct filter){ .query = &args->query, .profile = &wants.profile };
+	if (!err && period_set(&wants.period, &args->query, feed))
 		wants.period = (struct period){ INT64_MIN, INT64_MAX };
-	while (!err && feed_next(feed, &from)) {
+	while (!err && feed->calls->next(feed, &from)) {
 		err = jfr_chunk_open(&chunk, from.data, &from.header);
 		chunk.mapped = true;
 		if (!err) {
@@ -60,17 +61,16 @@ int chunks_read(const struct args *args,
 			wants_close(&wants);
 		}
 		if (chunk.error.what) {
-			feed_damage(feed, &from, &chunk.error);
+			feed->calls->damage(feed, &from, &chunk.error);
 			err = err == -EBADMSG ? 0 : err;
 		}
 		jfr_chunk_close(&chunk);
-		feed_done(feed, &from);
+		feed->calls->done(feed, &from);
 	}
 	if (err == -ENOMEM)
 		say("out of memory");
-	failed = err || feed_failed(feed);
-	if (feed)
-		feed_close(feed);
+	failed = err || feed->failed;
+	file_feed_close(feed);
 	filter_free(&wants.filter);
 	profile_free(&wants.profile);
 	return failed ? COMMAND_FAILED : COMMAND_OK;

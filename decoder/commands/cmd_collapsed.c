@@ -1,6 +1,7 @@
 /* collapsed: folded stacks, one a line, as async-profiler's converter writes them. */
 #include "decoder/commands/args.h"
 #include "decoder/commands/explain.h"
+#include "decoder/commands/reading.h"
 #include "decoder/output/output.h"
 #include "decoder/output/say.h"
 #include "profile/aggregate/profile.h"
@@ -12,7 +13,7 @@ static const struct command_option own_options[] = {
 	{ "-o", "OUT", "the file to write, instead of standard output", ARG_STRING,
 	  offsetof(struct args, output) },
 	{ "--scaled", NULL, "count a memory sample by its weight, not as one", ARG_FLAG,
-	  offsetof(struct args, weighted) },
+	  offsetof(struct args, query.weighted) },
 	{ 0 },
 };
 
@@ -67,7 +68,7 @@ static int print_collapsed(const struct args *args, struct profile *profile)
 	int err;
 
 	err = tree_add(&tree, profile, profile_metric(profile, args->metric), args->total,
-		       args->threads);
+		       args->query.threads);
 	if (!err) {
 		tree_sort(&tree, profile);
 		err = output_open(&output, args->output);
@@ -89,10 +90,10 @@ int cmd_collapsed(int argc, char **argv)
 	struct profile profile = PROFILE_INIT;
 	int status;
 
-	args.weighted = false; /* as the converter counts */
+	args.query.weighted = false; /* as the converter counts */
 	status = args_parse(&args, argc, argv, collapsed_options);
 	if (status == COMMAND_OK) {
-		status = profile_read(&profile, &args, args.files, args.file_count,
+		status = read_profile(&profile, &args, args.files, args.file_count,
 				      metric_mask(args.metric));
 		if (profile.chunks && print_collapsed(&args, &profile))
 			status = COMMAND_FAILED;

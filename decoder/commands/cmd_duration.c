@@ -29,7 +29,7 @@ static int add(void *arg, struct jfr_chunk *chunk, const struct feed_chunk *from
 	if (span.start_ns > span.end_ns)
 		return 0;
 	sum->any = true;
-	sum->ns += (uint64_t)(wants->args->from.kind || wants->args->to.kind
+	sum->ns += (uint64_t)(wants->args->query.from.kind || wants->args->query.to.kind
 				      ? span.end_ns - span.start_ns
 				      : chunk->header.duration_ns);
 	return 0;

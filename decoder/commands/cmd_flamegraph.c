@@ -2,6 +2,7 @@
 #include "decoder/commands/args.h"
 #include "decoder/commands/explain.h"
 #include "decoder/output/flamegraph_page.h"
+#include "decoder/commands/reading.h"
 #include "decoder/output/output.h"
 #include "decoder/output/say.h"
 #include "profile/aggregate/profile.h"
@@ -131,7 +132,7 @@ static int put_data(FILE *out, struct page *page)
 	put_string(out, args->title ? args->title : title);
 	fprintf(out, ",\"unit\":\"%s\",\"threads\":%s,\"reverse\":%s,\"base\":%s,\"nodes\":[",
 		page->by_total ? text->total_unit : text->count_unit,
-		args->threads ? "true" : "false", args->reverse ? "true" : "false",
+		args->query.threads ? "true" : "false", args->reverse ? "true" : "false",
 		args->base_count ? "true" : "false");
 	if (page->tree.count)
 		put_nodes(out, &page->tree, args->min_share * page->tree.nodes[0].total, &names,
@@ -190,11 +191,11 @@ int cmd_flamegraph(int argc, char **argv)
 
 	status = args_parse(&args, argc, argv, flamegraph_options);
 	if (status == COMMAND_OK) {
-		status = profile_read(&page.profile, &args, args.files, args.file_count,
+		status = read_profile(&page.profile, &args, args.files, args.file_count,
 				      metric_mask(args.metric));
 		page.metric = profile_metric(&page.profile, args.metric);
 		if (args.base_count)
-			status |= profile_read(&page.base, &args, args.base, args.base_count,
+			status |= read_profile(&page.base, &args, args.base, args.base_count,
 					       1u << page.metric);
 		page.by_total = args.total || metric_is_memory(page.metric);
 		if (page.profile.chunks && print_page(&page))

@@ -1,6 +1,7 @@
 /* leaks: what was allocated and not freed over all the files, by stack. */
 #include "decoder/commands/args.h"
 #include "decoder/commands/explain.h"
+#include "decoder/commands/reading.h"
 #include "decoder/output/say.h"
 #include "profile/aggregate/heap.h"
 #include "profile/basics/names.h"
@@ -20,7 +21,7 @@ static const struct command_option own_options[] = {
 	{ "--min-age", "TIME", "only what is older than that, such as 30s", ARG_DURATION,
 	  offsetof(struct args, min_ns) },
 	{ "--raw", NULL, "count a memory sample as one, not by its weight", ARG_NO_FLAG,
-	  offsetof(struct args, weighted) },
+	  offsetof(struct args, query.weighted) },
 	{ "--full-names", NULL, "names as they are, however long", ARG_FLAG,
 	  offsetof(struct args, full_names) },
 	{ "--json", NULL, "print JSON", ARG_FLAG, offsetof(struct args, json) },
@@ -51,7 +52,7 @@ struct leaks {
 
 static double scale_of(const struct leaks *l, const struct allocation *a)
 {
-	return l->args->weighted ? (double)a->scale : 1;
+	return l->args->query.weighted ? (double)a->scale : 1;
 }
 
 /* Room for all stacks that there are. */
@@ -139,7 +140,7 @@ static int heavier(const void *a, const void *b)
  * time has left is told by single events alone. */
 static bool states(const struct leaks *l)
 {
-	return l->heap->last_count && !l->args->thread.set && !l->args->from.kind;
+	return l->heap->last_count && !l->args->query.thread.set && !l->args->query.from.kind;
 }
 
 static int find_leaks(struct leaks *l)
@@ -260,9 +261,7 @@ int cmd_leaks(int argc, char **argv)
 {
 	struct args args = ARGS_INIT(argv[0]);
 	struct leaks leaks = { .args = &args };
-	struct heap heap = {
-		.args = &args, .want_stacks = true, .each_part = add_part, .arg = &leaks
-	};
+	struct heap heap = { .want_stacks = true, .each_part = add_part, .arg = &leaks };
 	int status;
 
 	args.limit = DEFAULT_LIMIT;
@@ -270,9 +269,7 @@ int cmd_leaks(int argc, char **argv)
 	status = args_parse(&args, argc, argv, leaks_options);
 	if (status == COMMAND_OK) {
 		leaks.heap = &heap;
-		heap.files = args.files;
-		heap.file_count = args.file_count;
-		status = heap_read(&heap);
+		status = read_heap(&heap, &args);
 		if (find_leaks(&leaks)) {
 			say("out of memory");
 			status = COMMAND_FAILED;

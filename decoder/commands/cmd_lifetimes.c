@@ -1,6 +1,7 @@
 /* lifetimes: how long allocations lived, by stack, and where the short-lived ones come from. */
 #include "decoder/commands/args.h"
 #include "decoder/commands/explain.h"
+#include "decoder/commands/reading.h"
 #include "decoder/output/say.h"
 #include "profile/aggregate/heap.h"
 #include "profile/basics/names.h"
@@ -20,7 +21,7 @@ static const struct command_option own_options[] = {
 	{ "--stack-depth", "N", "frames to show of each (6; 0: all)", ARG_COUNT,
 	  offsetof(struct args, stack_depth) },
 	{ "--raw", NULL, "count a memory sample as one, not by its weight", ARG_NO_FLAG,
-	  offsetof(struct args, weighted) },
+	  offsetof(struct args, query.weighted) },
 	{ "--full-names", NULL, "names as they are, however long", ARG_FLAG,
 	  offsetof(struct args, full_names) },
 	{ "--json", NULL, "print JSON", ARG_FLAG, offsetof(struct args, json) },
@@ -186,7 +187,7 @@ static void print_json(const struct lives *l)
 int cmd_lifetimes(int argc, char **argv)
 {
 	struct args args = ARGS_INIT(argv[0]);
-	struct heap heap = { .args = &args, .want_stacks = true };
+	struct heap heap = { .want_stacks = true };
 	struct lives lives = { .args = &args, .heap = &heap };
 	int status;
 
@@ -194,9 +195,7 @@ int cmd_lifetimes(int argc, char **argv)
 	args.stack_depth = DEFAULT_DEPTH;
 	status = args_parse(&args, argc, argv, lifetimes_options);
 	if (status == COMMAND_OK) {
-		heap.files = args.files;
-		heap.file_count = args.file_count;
-		status = heap_read(&heap);
+		status = read_heap(&heap, &args);
 		if (collect(&lives)) {
 			say("out of memory");
 			status = COMMAND_FAILED;

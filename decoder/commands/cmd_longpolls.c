@@ -172,7 +172,7 @@ static int on_sample(struct printing *p, const struct jfr_chunk *chunk,
 	if (event->slot[JFR_SPAN] > 0 &&
 	    __builtin_add_overflow(ticks, event->slot[JFR_SPAN], &last))
 		last = ticks;
-	raw_thread(chunk, event, "sampledThread", &tid);
+	jfr_thread_id(chunk, event, "sampledThread", &tid);
 	poll = polls_at(&p->polls, tid, ticks);
 	if (!poll && p->args->include_non_pollcatch)
 		err = in_poll(p, chunk, event, NULL, ticks, tid);

@@ -41,7 +41,8 @@ static int print_chunk(void *arg, struct jfr_chunk *chunk, const struct feed_chu
 	(void)from;
 	jfr_scan(&scan, chunk, JFR_MASK(p->frees ? JFR_FREE : JFR_MALLOC));
 	while (jfr_next(&scan, &event)) {
-		if (!wants_event(wants, &event) || !raw_thread(chunk, &event, "eventThread", &tid))
+		if (!wants_event(wants, &event) ||
+		    !jfr_thread_id(chunk, &event, "eventThread", &tid))
 			continue;
 		if (!raw_stack_read(&p->stack, chunk, &event))
 			return -ENOMEM;

@@ -1,7 +1,8 @@
 /* summary: what is in the recordings. */
 #include "decoder/commands/commands.h"
 #include "decoder/commands/explain.h"
-#include "decoder/output/say.h"
+#include "decoder/commands/reading.h"
+#include "decoder/input/file_feed.h"
 #include "profile/aggregate/summary.h"
 #include "profile/basics/text.h"
 
@@ -161,11 +162,11 @@ static int print_summary(struct summary *summary, const struct args *args)
 static int summarize(const struct args *args, struct feed *feed)
 {
 	struct summary summary = { 0 };
-	int err = summary_read(&summary, args, feed);
+	int err = summary_read(&summary, &args->query, feed);
 
 	if (summary.profile.start_ns <= summary.profile.end_ns && print_summary(&summary, args))
 		err = -ENOMEM;
-	if (!err && !feed_failed(feed) && (!summary.room || !summary.types[0].events))
+	if (!err && (!summary.room || !summary.types[0].events))
 		explain_empty(args, 0, "nothing was recorded");
 	summary_free(&summary);
 	return err;
@@ -181,17 +182,13 @@ int cmd_summary(int argc, char **argv)
 	status = args_parse(&args, argc, argv, summary_options);
 
 	if (status == COMMAND_OK)
-		err = feed_open(&feed, &args, args.files, args.file_count, false);
+		err = file_feed_open(&feed, &args.selection, args.files, args.file_count);
 	if (feed) {
 		err = summarize(&args, feed);
-		if (feed_failed(feed))
-			status = COMMAND_FAILED;
-		feed_close(feed);
+		file_feed_close(feed);
 	}
-	if (err) {
-		say("out of memory");
-		status = COMMAND_FAILED;
-	}
+	if (err)
+		status = reading_status(err);
 	args_free(&args);
 	return status;
 }

@@ -1,6 +1,7 @@
 /* top: the heaviest functions. */
 #include "decoder/commands/args.h"
 #include "decoder/commands/explain.h"
+#include "decoder/commands/reading.h"
 #include "decoder/output/say.h"
 #include "profile/aggregate/functions.h"
 #include "profile/aggregate/profile.h"
@@ -182,7 +183,7 @@ static void print_text(struct top *t, const struct thread_weight *threads, uint3
 	if (p->end_ns > p->start_ns)
 		printf(", in %s", text_duration(number, (double)(p->end_ns - p->start_ns)));
 	printf(", %u thread%s\n", count, count == 1 ? "" : "s");
-	if (!t->args->threads) {
+	if (!t->args->query.threads) {
 		print_table(t, 0, NULL);
 		return;
 	}
@@ -198,7 +199,7 @@ static void print_json(struct top *t, const struct thread_weight *threads, uint3
 
 	printf("{\"metric\":\"%s\",\"unit\":\"%s\",", metric_texts[t->metric].name, t->unit);
 	print_json_functions(t, 0);
-	for (uint32_t i = 0; i < count && t->args->threads; i++) {
+	for (uint32_t i = 0; i < count && t->args->query.threads; i++) {
 		profile_thread_name(t->profile, threads[i].thread, name, sizeof(name));
 		printf("%s{\"name\":", i ? "," : ",\"threads\":[");
 		json_string(stdout, name);
@@ -235,7 +236,7 @@ int cmd_top(int argc, char **argv)
 	args.limit = DEFAULT_LIMIT;
 	status = args_parse(&args, argc, argv, top_options);
 	if (status == COMMAND_OK) {
-		status = profile_read(&profile, &args, args.files, args.file_count,
+		status = read_profile(&profile, &args, args.files, args.file_count,
 				      metric_mask(args.metric));
 		top.metric = profile_metric(&profile, args.metric);
 		top.by_total = args.total || (metric_is_memory(top.metric) && !args.by_count);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decoder/input/file_feed.h"
 #include "decoder/output/say.h"
 #include "profile/aggregate/filter.h"
 #include "profile/aggregate/summary.h"
@@ -43,11 +44,12 @@ static void say_labels(const struct args *args, const struct feed *feed)
 	struct list list = LIST_INIT;
 	const char *labels;
 
-	for (unsigned i = 0; (labels = feed_left_out(feed, i)); i++)
+	for (unsigned i = 0; (labels = file_feed_left_out(feed, i)); i++)
 		list_add(&list, *labels ? labels : "(nothing known)");
 	say("%s: nothing left: no recording matches%s%s%s; these are of: %s", args->command,
-	    args->process.set ? " --process" : "", args->host.set ? " --host" : "",
-	    args->tag.set ? " --tag" : "", list_text(&list));
+	    args->selection.process.set ? " --process" : "",
+	    args->selection.host.set ? " --host" : "", args->selection.tag.set ? " --tag" : "",
+	    list_text(&list));
 	buf_free(&list.text);
 }
 
@@ -56,7 +58,8 @@ static bool is_outside(const struct args *args, const struct profile *p, struct 
 	char start[TEXT_NUMBER], end[TEXT_NUMBER], span[TEXT_NUMBER];
 	struct period period;
 
-	if ((!args->from.kind && !args->to.kind) || period_set(&period, args, feed) ||
+	if ((!args->query.from.kind && !args->query.to.kind) ||
+	    period_set(&period, &args->query, feed) ||
 	    (period.from_ns <= p->end_ns && period.to_ns >= p->start_ns &&
 	     period.from_ns <= period.to_ns))
 		return false;
@@ -97,12 +100,12 @@ static bool has_no_metric(const struct args *args, const struct summary *s, uint
 
 static bool has_no_thread(const struct args *args, const struct summary *s)
 {
-	struct filter filter = { .args = args, .profile = &s->profile };
+	struct filter filter = { .query = &args->query, .profile = &s->profile };
 	struct list there = LIST_INIT;
 	bool found = false;
 	char name[256];
 
-	if (!args->thread.set)
+	if (!args->query.thread.set)
 		return false;
 	for (uint32_t id = 1; id <= s->profile.threads.count && !found; id++) {
 		found = filter_thread(&filter, id);
@@ -121,15 +124,15 @@ static void say_filters(const struct args *args, const char *rest)
 {
 	struct list set = LIST_INIT;
 
-	if (args->thread.set)
+	if (args->query.thread.set)
 		list_add(&set, "--thread");
-	if (args->from.kind)
+	if (args->query.from.kind)
 		list_add(&set, "--from");
-	if (args->to.kind)
+	if (args->query.to.kind)
 		list_add(&set, "--to");
-	if (args->include.set)
+	if (args->query.include.set)
 		list_add(&set, "--include");
-	if (args->exclude.set)
+	if (args->query.exclude.set)
 		list_add(&set, "--exclude");
 	if (set.count)
 		say("%s: nothing left: no sample passes %s", args->command, list_text(&set));
@@ -141,7 +144,7 @@ static void say_filters(const struct args *args, const char *rest)
 static void explain(const struct args *args, const struct summary *s, struct feed *feed,
 		    uint32_t metrics, const char *rest)
 {
-	if (!s->chunks && feed_left_out(feed, 0))
+	if (!s->chunks && file_feed_left_out(feed, 0))
 		say_labels(args, feed);
 	else if (s->chunks && !is_outside(args, &s->profile, feed) &&
 		 !has_no_metric(args, s, metrics) && !has_no_thread(args, s))
@@ -151,19 +154,19 @@ static void explain(const struct args *args, const struct summary *s, struct fee
 void explain_empty(const struct args *args, uint32_t metrics, const char *rest)
 {
 	struct summary summary = { .want_metrics = true };
-	struct args all = *args;
+	struct query all = args->query;
 	struct feed *feed;
 
 	all.thread.set = all.include.set = all.exclude.set = false;
 	all.from.kind = all.to.kind = MOMENT_NONE;
-	all.symbolizer = NULL;
+	all.lookup.frames = NULL;
 	fflush(stdout);
-	if (feed_open(&feed, &all, args->files, args->file_count, false))
+	if (file_feed_open(&feed, &args->selection, args->files, args->file_count))
 		return;
-	if (!summary_read(&summary, &all, feed) && !feed_failed(feed))
+	if (!summary_read(&summary, &all, feed))
 		explain(args, &summary, feed, metrics, rest);
 	summary_free(&summary);
-	feed_close(feed);
+	file_feed_close(feed);
 }
 
 void profile_explain(const struct profile *p, const struct args *args)

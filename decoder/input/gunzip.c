@@ -10,7 +10,6 @@
 #include <zlib.h>
 
 #include "core/fd.h"
-#include "decoder/input/unzip.h"
 #include "decoder/output/say.h"
 
 #define BLOCK (1u << 16)

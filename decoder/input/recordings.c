@@ -9,8 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "decoder/input/selection.h"
-#include "decoder/input/source.h"
+#include "decoder/input/source_open.h"
 #include "decoder/output/say.h"
 #include "profile/basics/room.h"
 #include "profile/jfr/jfr_read.h"
@@ -129,14 +128,14 @@ static int by_start(const void *a, const void *b)
 	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
-static bool is_wanted(const struct args *args, struct source *source)
+static bool is_wanted(const struct selection *selection, struct source *source)
 {
-	return !source_load(source) && (!args || selection_has(args, source));
+	return !source_load(source) && (!selection || selection_has(selection, source));
 }
 
 /* Look at all headers of the file; *END is left alone where there is none. */
-static void path_span(const struct args *args, struct recording_path *path, int64_t *start_ns,
-		      int64_t *end_ns)
+static void path_span(const struct selection *selection, struct recording_path *path,
+		      int64_t *start_ns, int64_t *end_ns)
 {
 	struct source *source, *next;
 	struct jfr_header header;
@@ -149,7 +148,7 @@ static void path_span(const struct args *args, struct recording_path *path, int6
 		return;
 	for (; source; source = next) {
 		next = source->next;
-		for (offset = 0; is_wanted(args, source) &&
+		for (offset = 0; is_wanted(selection, source) &&
 				 !jfr_header(&header, source->data, source->length, offset, &error);
 		     offset += header.size) {
 			if (header.start_ns < path->start_ns)
@@ -170,7 +169,7 @@ bool recordings_span(struct recordings *r, int64_t *start_ns, int64_t *end_ns)
 	*start_ns = INT64_MAX;
 	*end_ns = INT64_MIN;
 	for (uint32_t i = 0; i < r->count; i++)
-		path_span(r->args, &r->list[i], start_ns, end_ns);
+		path_span(r->selection, &r->list[i], start_ns, end_ns);
 	return *start_ns != INT64_MAX;
 }
 

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "decoder/commands/args.h"
+#include "decoder/input/selection.h"
 #include "profile/basics/intern.h"
 
 struct recording_path {
@@ -13,12 +13,12 @@ struct recording_path {
 	int64_t start_ns; /* of its first chunk, once recordings_span() has looked */
 };
 
-/* Starts as {0}, or with args alone. */
+/* Starts as {0}, or with selection alone. */
 struct recordings {
 	struct recording_path *list;
 	uint32_t count, room;
-	const struct args *args; /* which of them are wanted; NULL: all */
-	struct intern met;       /* device and inode of the files and directories so far */
+	const struct selection *selection; /* which of them are wanted; NULL: all */
+	struct intern met; /* device and inode of the files and directories so far */
 	bool failed; /* something could not be looked at, or a directory has none: that was said */
 };
 

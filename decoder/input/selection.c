@@ -8,9 +8,9 @@
 
 #define LABELS_MAX (1u << 17)
 
-bool selection_is_set(const struct args *args)
+bool selection_is_set(const struct selection *selection)
 {
-	return args->process.set || args->host.set || args->tag.set;
+	return selection->process.set || selection->host.set || selection->tag.set;
 }
 
 static bool matches(const struct pattern *pattern, const char *text)
@@ -25,14 +25,15 @@ static bool is_key(const char *line, const char *key)
 	return !strncmp(line, key, length) && line[length] == '=';
 }
 
-bool selection_has(const struct args *args, const struct source *source)
+bool selection_has(const struct selection *selection, const struct source *source)
 {
-	bool process = !args->process.set, host = !args->host.set, tag = !args->tag.set;
+	bool process = !selection->process.set, host = !selection->host.set,
+	     tag = !selection->tag.set;
 	struct buf labels = BUF_INIT(LABELS_MAX);
 	char *line, *rest;
 
 	labels_of(&labels, source->name, source->labels);
-	line = selection_is_set(args) && buf_string(&labels)
+	line = selection_is_set(selection) && buf_string(&labels)
 		       ? strtok_r((char *)labels.data, "\n", &rest)
 		       : NULL;
 	for (; line; line = strtok_r(NULL, "\n", &rest)) {
@@ -41,11 +42,11 @@ bool selection_has(const struct args *args, const struct source *source)
 		if (!value)
 			continue;
 		if (is_key(line, "process") || is_key(line, "executable"))
-			process |= matches(&args->process, value + 1);
+			process |= matches(&selection->process, value + 1);
 		else if (is_key(line, "host"))
-			host |= matches(&args->host, value + 1);
+			host |= matches(&selection->host, value + 1);
 		else
-			tag |= matches(&args->tag, line);
+			tag |= matches(&selection->tag, line);
 	}
 	buf_free(&labels);
 	return process && host && tag;

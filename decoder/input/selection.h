@@ -4,14 +4,18 @@
 
 #include <stdbool.h>
 
-#include "decoder/commands/args.h"
+#include "profile/aggregate/query.h"
 
 struct source;
 
-/* Whether ARGS choose among recordings at all. */
-bool selection_is_set(const struct args *args);
+struct selection {
+	struct pattern process, host, tag; /* of the recording, see labels.h */
+};
+
+/* Whether SELECTION chooses among recordings at all. */
+bool selection_is_set(const struct selection *selection);
 
 /* Whether SOURCE, which is loaded, is wanted. */
-bool selection_has(const struct args *args, const struct source *source);
+bool selection_has(const struct selection *selection, const struct source *source);
 
 #endif

@@ -3,36 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/fd.h"
-#include "decoder/input/gunzip.h"
-#include "decoder/input/unzip.h"
-#include "decoder/output/say.h"
 #include "profile/jfr/labels.h"
-
-static void on_bus_error(int sig)
-{
-	static const char text[] = "asprof-agent: a file was cut off while it was read\n";
-
-	(void)sig;
-	if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0)
-		_exit(1);
-	_exit(1);
-}
-
-void source_guard(void)
-{
-	struct sigaction action = { .sa_handler = on_bus_error };
-
-	sigaction(SIGBUS, &action, NULL);
-}
 
 int source_fill(struct source *source, int fd)
 {
@@ -74,8 +51,8 @@ void source_close(struct source *source)
 {
 	if (source->data)
 		munmap((void *)source->data, source->length);
-	if (source->archive)
-		archive_release(source->archive);
+	if (source->release)
+		source->release(source);
 	free(source->name);
 	free(source->labels);
 	free(source);
@@ -83,7 +60,7 @@ void source_close(struct source *source)
 
 int source_load(struct source *source)
 {
-	int err = source->loaded ? 0 : unzip_member(source);
+	int err = source->loaded ? 0 : source->load(source);
 
 	if (!err && !source->labelled && !source->labels)
 		source->labels = labels_from_recording(source->data, source->length);
@@ -96,124 +73,10 @@ uint64_t source_unpacked_max(uint64_t packed)
 	return (64u << 20) + (packed < UINT64_MAX / 64 ? packed * 32 : UINT64_MAX / 2);
 }
 
-void source_forget(const uint8_t *data, uint64_t from, uint64_t upto)
-{
-	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-	uintptr_t start = ((uintptr_t)data + from + page - 1) & -page;
-	uintptr_t end = ((uintptr_t)data + upto) & -page;
-
-	if (end > start)
-		madvise((void *)start, end - start, MADV_DONTNEED);
-}
-
 int source_spare_file(void)
 {
 	const char *dir = getenv("TMPDIR");
 	int fd = open(dir && *dir ? dir : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 
 	return fd >= 0 ? fd : memfd_create("asprof-agent", MFD_CLOEXEC);
-}
-
-/* Pipes and the like cannot be mapped: their content goes to an unnamed file first. */
-static int copy_stream(int in)
-{
-	static const size_t size = 1 << 16;
-	uint8_t *bytes = malloc(size);
-	int fd = source_spare_file(), err = 0;
-	ssize_t n = 1;
-
-	if (fd < 0 || !bytes)
-		err = fd < 0 ? -errno : -ENOMEM;
-	while (!err && n) {
-		n = read(in, bytes, size);
-		if (n < 0 && errno != EINTR)
-			err = -errno;
-		else if (n > 0)
-			err = fd_write(fd, bytes, (size_t)n, -1);
-	}
-	free(bytes);
-	if (err && fd >= 0)
-		close(fd);
-	return err ? err : fd;
-}
-
-#define STREAMS_MAX 64
-
-/* A stream can be read once; whoever asks again shall find its copy. */
-static struct stream {
-	dev_t device;
-	ino_t inode;
-	int copy;
-} streams[STREAMS_MAX];
-static unsigned stream_count;
-static pthread_mutex_t streams_lock = PTHREAD_MUTEX_INITIALIZER;
-
-/* A descriptor of the copy of what FD reads or, where that is -1, of what PATH gives. */
-static int copy_of_stream(int fd, const char *path, const struct stat *status)
-{
-	int in = -1, copy = -1;
-
-	pthread_mutex_lock(&streams_lock);
-	for (unsigned i = 0; i < stream_count && copy < 0; i++)
-		if (streams[i].device == status->st_dev && streams[i].inode == status->st_ino)
-			copy = fcntl(streams[i].copy, F_DUPFD_CLOEXEC, 0);
-	if (copy >= 0)
-		goto out;
-	in = fd >= 0 ? fd : open(path, O_RDONLY | O_CLOEXEC);
-	copy = in < 0 ? -errno : copy_stream(in);
-	if (copy >= 0 && stream_count < STREAMS_MAX)
-		streams[stream_count++] = (struct stream){
-			.device = status->st_dev,
-			.inode = status->st_ino,
-			.copy = fcntl(copy, F_DUPFD_CLOEXEC, 0),
-		};
-	if (in >= 0 && in != fd)
-		close(in);
-out:
-	pthread_mutex_unlock(&streams_lock);
-	return copy;
-}
-
-static int open_path(const char *path)
-{
-	int standard = strcmp(path, "-") ? -1 : STDIN_FILENO, fd;
-	struct stat status;
-
-	if (standard >= 0 ? fstat(standard, &status) : stat(path, &status))
-		return -errno;
-	if (S_ISDIR(status.st_mode))
-		return -EISDIR;
-	if (!S_ISREG(status.st_mode))
-		return copy_of_stream(standard, path, &status);
-	fd = standard >= 0 ? fcntl(standard, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC);
-	return fd >= 0 ? fd : -errno;
-}
-
-void source_keep_stream(const char *path)
-{
-	int fd = open_path(path);
-
-	if (fd >= 0) /* else source_open() will tell */
-		close(fd);
-}
-
-int source_open(struct source **out, const char *path)
-{
-	const char *name = strcmp(path, "-") ? path : "standard input";
-	int fd = open_path(path), err;
-
-	*out = NULL;
-	if (fd < 0) {
-		say("%s: %s", name, strerror(-fd));
-		return fd;
-	}
-	err = source_map(out, name, fd);
-	close(fd);
-	if (err)
-		say("%s: %s", name, strerror(-err));
-	else if ((*out)->length >= 4 && !memcmp((*out)->data, "\x1f\x8b\x08", 3))
-		err = gunzip_recording(out);
-	if (!err && (*out)->length >= 4 && !memcmp((*out)->data, "PK", 2))
-		err = unzip_recordings(out);
-	return err;
 }

@@ -17,6 +17,7 @@
 
 #define METADATA_MAX (1u << 20)
 
+/* A zip that stays open for as long as one of its members may be wanted. */
 struct archive {
 	struct source *packed;
 	zip_t *zip;
@@ -114,7 +115,9 @@ static void say_member(const struct source *source, int err)
 	    what);
 }
 
-int unzip_member(struct source *source)
+/* Unpack SOURCE, a member. Returns 0, or -errno after a line that names the zip, the member, and where
+ * in the zip that is. */
+static int load_member(struct source *source)
 {
 	int fd = source_spare_file(), err;
 
@@ -130,6 +133,21 @@ int unzip_member(struct source *source)
 	return err;
 }
 
+static void release(struct archive *archive)
+{
+	if (--archive->references)
+		return;
+	if (archive->zip)
+		zip_discard(archive->zip);
+	source_close(archive->packed);
+	free(archive);
+}
+
+static void release_member(struct source *source)
+{
+	release(source->archive);
+}
+
 /* Add MEMBER to the list at *TAIL. */
 static int add_member(struct archive *archive, uint64_t member, struct source **tail)
 {
@@ -143,19 +161,11 @@ static int add_member(struct archive *archive, uint64_t member, struct source **
 	source->references = 1;
 	source->archive = archive;
 	source->member = member;
+	source->load = load_member;
+	source->release = release_member;
 	archive->references++;
 	*tail = source;
 	return 0;
-}
-
-void archive_release(struct archive *archive)
-{
-	if (--archive->references)
-		return;
-	if (archive->zip)
-		zip_discard(archive->zip);
-	source_close(archive->packed);
-	free(archive);
 }
 
 static zip_t *open_zip(const struct source *packed)
@@ -202,7 +212,7 @@ int unzip_recordings(struct source **source)
 		say("%s: no recording (.jfr) in this zip", archive->packed->name);
 		err = -ENOENT;
 	}
-	archive_release(archive);
+	release(archive);
 out:
 	if (err == -ENOMEM)
 		say("out of memory");

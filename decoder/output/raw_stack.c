@@ -93,18 +93,6 @@ void raw_stack_print(FILE *out, struct raw_stack *stack, size_t depth)
 	fputc('\n', out);
 }
 
-bool raw_thread(const struct jfr_chunk *chunk, const struct jfr_event *event, const char *field,
-		int64_t *tid)
-{
-	struct jfr_value thread, id;
-
-	if (!jfr_event_get(chunk, event, field, &thread) ||
-	    !jfr_get(chunk, &thread, "osThreadId", &id))
-		return false;
-	*tid = jfr_long(&id);
-	return true;
-}
-
 void raw_time(FILE *out, const struct jfr_header *header, int64_t ticks)
 {
 	/* Seconds and the rest are added up apart, so that the last digit comes out alike. */

@@ -33,10 +33,6 @@ const char *raw_method(struct raw_stack *stack, size_t index);
 /* " -   1: CLASS.METHOD" for DEPTH frames, a line for what is left, an empty line. */
 void raw_stack_print(FILE *out, struct raw_stack *stack, size_t depth);
 
-/* osThreadId of the event's thread in FIELD ("eventThread"); false where there is none. */
-bool raw_thread(const struct jfr_chunk *chunk, const struct jfr_event *event, const char *field,
-		int64_t *tid);
-
 /* "[12.345678]": ticks as seconds. */
 void raw_time(FILE *out, const struct jfr_header *header, int64_t ticks);
 

@@ -2,7 +2,7 @@
 #ifndef DECODER_OUTPUT_SAY_H
 #define DECODER_OUTPUT_SAY_H
 
-#include "profile/jfr/jfr_read.h"
+#include "profile/jfr/jfr_parsed.h"
 
 /* Set by tests that feed in much damage. */
 extern bool say_nothing;

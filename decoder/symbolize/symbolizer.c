@@ -224,9 +224,10 @@ static struct answer answer_of(struct symbolizer *s, const char *build_id, const
 	return s->answers[id];
 }
 
-size_t symbolizer_frames(struct symbolizer *s, const char *build_id, const char *name,
-			 uint64_t address, struct debug_frame frames[DEBUG_FRAMES_MAX])
+static size_t frames_at(void *arg, const char *build_id, const char *name, uint64_t address,
+			struct debug_frame frames[DEBUG_FRAMES_MAX])
 {
+	struct symbolizer *s = arg;
 	struct answer answer;
 
 	pthread_mutex_lock(&s->lock);
@@ -237,11 +238,18 @@ size_t symbolizer_frames(struct symbolizer *s, const char *build_id, const char 
 	return answer.count;
 }
 
-void symbolizer_used(struct symbolizer *s)
+static void note_use(void *arg)
 {
+	struct symbolizer *s = arg;
+
 	pthread_mutex_lock(&s->lock);
 	s->used = true;
 	pthread_mutex_unlock(&s->lock);
+}
+
+struct address_lookup symbolizer_lookup(struct symbolizer *s)
+{
+	return (struct address_lookup){ .arg = s, .used = note_use, .frames = frames_at };
 }
 
 static void say_missing(const struct symbolizer *s)

@@ -4,10 +4,8 @@
 #define DECODER_SYMBOLIZE_SYMBOLIZER_H
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include "profile/aggregate/debug_frame.h"
+#include "profile/aggregate/query.h"
 
 struct symbolizer;
 
@@ -16,16 +14,12 @@ struct symbolizer;
 int symbolizer_open(struct symbolizer **out, const char *const *directories, unsigned count,
 		    bool debuginfod);
 
-/* What is at ADDRESS of the library with BUILD_ID, as debug_info_frames has it, but with names that
- * people read. NAME is for messages. The strings are valid until symbolizer_close. */
-size_t symbolizer_frames(struct symbolizer *symbolizer, const char *build_id, const char *name,
-			 uint64_t address, struct debug_frame frames[DEBUG_FRAMES_MAX]);
+/* Names that people read, from what debug_info_frames finds. What it gives stays until
+ * symbolizer_close. */
+struct address_lookup symbolizer_lookup(struct symbolizer *symbolizer);
 
 /* Says on stderr for which libraries nothing was found, and when none had a build-id. NULL is
  * fine. */
 void symbolizer_close(struct symbolizer *symbolizer);
-
-/* A recording has been read: from then on it counts that no address was asked for. */
-void symbolizer_used(struct symbolizer *symbolizer);
 
 #endif

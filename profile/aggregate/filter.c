@@ -28,19 +28,19 @@ static int64_t moment_ns(const struct moment *moment, int64_t start_ns, int64_t 
 	return ns < start_ns && ns + DAY_NS <= end_ns ? ns + DAY_NS : ns;
 }
 
-int period_set(struct period *period, const struct args *args, struct feed *feed)
+int period_set(struct period *period, const struct query *query, struct feed *feed)
 {
 	int64_t start = 0, end = 0;
-	bool relative = (args->from.kind && args->from.kind != MOMENT_ABSOLUTE) ||
-			(args->to.kind && args->to.kind != MOMENT_ABSOLUTE);
+	bool relative = (query->from.kind && query->from.kind != MOMENT_ABSOLUTE) ||
+			(query->to.kind && query->to.kind != MOMENT_ABSOLUTE);
 
 	*period = (struct period){ INT64_MIN, INT64_MAX };
-	if (relative && !feed_span(feed, &start, &end))
+	if (relative && !feed->calls->span(feed, &start, &end))
 		return -ENODATA;
-	if (args->from.kind)
-		period->from_ns = moment_ns(&args->from, start, end);
-	if (args->to.kind)
-		period->to_ns = moment_ns(&args->to, start, end);
+	if (query->from.kind)
+		period->from_ns = moment_ns(&query->from, start, end);
+	if (query->to.kind)
+		period->to_ns = moment_ns(&query->to, start, end);
 	return 0;
 }
 
@@ -111,8 +111,8 @@ static bool ask_thread(struct filter *f, uint32_t thread)
 	if (!*answer) {
 		snprintf(tid, sizeof(tid), "%u", key->tid);
 		*answer = ASKED;
-		if (matches(&f->args->thread, intern_text(&f->profile->names, key->name)) ||
-		    matches(&f->args->thread, tid))
+		if (matches(&f->query->thread, intern_text(&f->profile->names, key->name)) ||
+		    matches(&f->query->thread, tid))
 			*answer |= WANTED;
 	}
 	return *answer & WANTED;
@@ -120,13 +120,13 @@ static bool ask_thread(struct filter *f, uint32_t thread)
 
 bool filter_thread(struct filter *f, uint32_t thread)
 {
-	return !f->args->thread.set || ask_thread(f, thread);
+	return !f->query->thread.set || ask_thread(f, thread);
 }
 
 static uint8_t ask_text(const struct filter *f, const char *text)
 {
-	return (uint8_t)(ASKED | (matches(&f->args->include, text) ? INCLUDED : 0) |
-			 (matches(&f->args->exclude, text) ? EXCLUDED : 0));
+	return (uint8_t)(ASKED | (matches(&f->query->include, text) ? INCLUDED : 0) |
+			 (matches(&f->query->exclude, text) ? EXCLUDED : 0));
 }
 
 static uint8_t ask_name(struct filter *f, uint32_t name)
@@ -149,16 +149,16 @@ static bool ask_stack(struct filter *f, uint32_t stack, uint32_t thread)
 
 	for (uint32_t i = 0; i < depth; i++)
 		all |= ask_name(f, profile_frame(f->profile, frames[i])->name);
-	if (f->args->threads) {
+	if (f->query->threads) {
 		profile_thread_name(f->profile, thread, name, sizeof(name));
 		all |= ask_text(f, name);
 	}
-	return !(all & EXCLUDED) && (!f->args->include.set || (all & INCLUDED));
+	return !(all & EXCLUDED) && (!f->query->include.set || (all & INCLUDED));
 }
 
 bool filter_stack(struct filter *f, uint32_t stack, uint32_t thread)
 {
-	return (!f->args->include.set && !f->args->exclude.set) || ask_stack(f, stack, thread);
+	return (!f->query->include.set && !f->query->exclude.set) || ask_stack(f, stack, thread);
 }
 
 void filter_free(struct filter *filter)

@@ -2,7 +2,7 @@
 #ifndef PROFILE_AGGREGATE_FILTER_H
 #define PROFILE_AGGREGATE_FILTER_H
 
-#include "decoder/commands/args.h"
+#include "profile/aggregate/query.h"
 #include "profile/aggregate/profile.h"
 
 /* The bounds of --from and --to, in ns since 1970. */
@@ -11,7 +11,7 @@ struct period {
 };
 
 /* Returns 0, or -ENODATA where a time is relative and there is no chunk to count from. */
-int period_set(struct period *period, const struct args *args, struct feed *feed);
+int period_set(struct period *period, const struct query *query, struct feed *feed);
 
 /* Add to PROFILE's span what lies within the bounds of the chunk with HEADER. */
 void period_span(const struct period *period, struct profile *profile,
@@ -40,7 +40,7 @@ static inline int64_t ticks_to_ns_by(const struct jfr_header *header, double fac
 
 /* Answers by number are kept, as regular expressions are slow. One thread, one profile. */
 struct filter {
-	const struct args *args;
+	const struct query *query;
 	const struct profile *profile;
 	uint8_t *names, *threads; /* 0: not asked yet */
 	uint32_t name_room, thread_room;

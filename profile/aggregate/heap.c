@@ -250,7 +250,7 @@ void heap_profile(struct heap *h, double tail)
 		cutoff = INT64_MAX;
 	for (uint32_t i = 0; i < h->capacity; i++) {
 		const struct allocation *a = &h->table[i];
-		double scale = h->args->weighted ? (double)a->scale : 1;
+		double scale = h->query->weighted ? (double)a->scale : 1;
 
 		if (a->address && a->time_ns <= cutoff)
 			profile_add(&h->profile, a->stack, a->thread, METRIC_LIVE, scale,

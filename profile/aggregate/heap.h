@@ -5,7 +5,6 @@
 
 #include <stdatomic.h>
 
-#include "decoder/commands/args.h"
 #include "profile/aggregate/feed.h"
 #include "profile/aggregate/profile.h"
 
@@ -42,9 +41,8 @@ struct retained {
 
 struct heap {
 	/* What to read, filled in before heap_read(). */
-	const struct args *args;
-	char **files;
-	int file_count;
+	const struct query *query;
+	struct feed *feed;
 	bool want_stacks;             /* fill in STACKS too */
 	void (*each_part)(void *arg); /* may be NULL */
 	void *arg;
@@ -78,8 +76,8 @@ struct heap {
 
 /* Read the files. each_part(arg) is called for each part of the addresses, with the living
  * allocations of that part in the table. What was realloced from one part into another counts as
- * born then. Returns COMMAND_OK or, after a line, COMMAND_FAILED, with what could be read in HEAP.
- * Free it with heap_free(). */
+ * born then. Returns 0, -ENOMEM, or -EIO when something could not be read, which was told; what could be is
+ * in HEAP. Free it with heap_free(). */
 int heap_read(struct heap *heap);
 void heap_free(struct heap *heap);
 

@@ -62,13 +62,13 @@ static int read_events(struct turns *turns, struct reading *r)
 
 static void add_held(struct heap *h, struct reading *r, uint32_t process)
 {
-	struct filter filter = { .args = h->args, .profile = &h->profile };
+	struct filter filter = { .query = h->query, .profile = &h->profile };
 	struct resolve resolve;
 	struct jfr_event event;
 	struct jfr_scan scan;
 
 	jfr_scan(&scan, &r->chunk, LAST_KINDS);
-	resolve_open(&resolve, &h->profile, h->args, &r->chunk, &r->from);
+	resolve_open(&resolve, &h->profile, h->query, &r->chunk, &r->from);
 	for (uint32_t i = 0; i < r->table.count; i++) {
 		struct allocation a = { .address = r->table.list[i].address, .process = process };
 		const uint8_t *at = r->chunk.data + r->table.list[i].at;
@@ -133,7 +133,7 @@ static void take_chunk(struct turns *turns, struct feed *feed, struct reading *r
 	int err = read_chunk(turns, r);
 
 	if (r->chunk.error.what)
-		feed_damage(feed, &r->from, &r->chunk.error);
+		feed->calls->damage(feed, &r->from, &r->chunk.error);
 	pthread_mutex_lock(&turns->lock);
 	while (turns->turn != ticket)
 		pthread_cond_wait(&turns->changed, &turns->lock);
@@ -159,13 +159,13 @@ static void work(struct feed *feed, void *state)
 		reading = (struct reading){ .first = INT64_MAX, .last = INT64_MIN };
 		/* Chunk and ticket are taken at once: the tickets are the order of time. */
 		pthread_mutex_lock(&turns->lock);
-		more = !turns->heap->overflow && feed_next(feed, &reading.from);
+		more = !turns->heap->overflow && feed->calls->next(feed, &reading.from);
 		ticket = more ? turns->next++ : 0;
 		pthread_mutex_unlock(&turns->lock);
 		if (!more)
 			break;
 		take_chunk(turns, feed, &reading, ticket);
-		feed_done(feed, &reading.from);
+		feed->calls->done(feed, &reading.from);
 	}
 }
 
@@ -176,7 +176,7 @@ void heap_last_read(struct heap *heap, struct feed *feed, const struct period *p
 			       .heap = heap,
 			       .period = period };
 	struct turns *states[JOBS_MAX];
-	unsigned jobs = feed_jobs(feed, heap->args->jobs);
+	unsigned jobs = feed_jobs(feed, heap->query->jobs);
 
 	jobs = jobs < JOBS_MAX ? jobs : JOBS_MAX;
 	for (unsigned i = 0; i < jobs; i++)

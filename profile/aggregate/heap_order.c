@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "decoder/input/source.h"
 #include "profile/basics/room.h"
 
 static const struct event_rank first_rank = { INT64_MIN, 0 };
@@ -220,7 +219,7 @@ static bool merge_slice(struct merge *m, const struct runs *runs,
 		more = take_turn(m, visit, arg);
 		/* Pages that are read on come back at once. */
 		if (++m->turns >= FORGET_TURNS && m->chunk->mapped) {
-			source_forget(m->chunk->data, 0, m->chunk->header.size);
+			jfr_forget(m->chunk->data, 0, m->chunk->header.size);
 			m->turns = 0;
 		}
 	}

@@ -6,7 +6,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "decoder/output/say.h"
 #include "profile/aggregate/filter.h"
 #include "profile/aggregate/heap_last.h"
 #include "profile/aggregate/heap_order.h"
@@ -59,7 +58,7 @@ static void prepare(struct pipe_line *line, struct prepared *one)
 	if (!err)
 		err = runs_find(&one->runs, &one->chunk, KINDS);
 	if (one->chunk.error.what)
-		feed_damage(line->feed, &one->from, &one->chunk.error);
+		line->feed->calls->damage(line->feed, &one->from, &one->chunk.error);
 	if (err && err != -EBADMSG)
 		line->out_of_memory = true;
 }
@@ -72,7 +71,7 @@ static void *produce(void *arg)
 
 	do {
 		one = (struct prepared){ 0 };
-		more = !line->heap->overflow && feed_next(line->feed, &one.from);
+		more = !line->heap->overflow && line->feed->calls->next(line->feed, &one.from);
 		if (more)
 			prepare(line, &one);
 		pthread_mutex_lock(&line->lock);
@@ -207,7 +206,7 @@ static void read_retained(struct reading *r)
 static void consume_chunk(struct heap *h, struct prepared *one, const struct period *period)
 {
 	struct reading r = { .heap = h,
-			     .filter = { .args = h->args, .profile = &h->profile },
+			     .filter = { .query = h->query, .profile = &h->profile },
 			     .chunk = &one->chunk,
 			     .settings = &one->from.settings,
 			     .process = heap_process(h, &one->from) };
@@ -215,7 +214,7 @@ static void consume_chunk(struct heap *h, struct prepared *one, const struct per
 	period_span(period, &h->profile, &one->chunk.header);
 	r.ns_per_tick = ns_per_tick(&one->chunk.header);
 	period_ticks(period, &one->chunk.header, &r.from, &r.to);
-	resolve_open(&r.resolve, &h->profile, h->args, &one->chunk, &one->from);
+	resolve_open(&r.resolve, &h->profile, h->query, &one->chunk, &one->from);
 	if (runs_merge(&one->runs, &one->chunk, KINDS, on_event, &r))
 		h->out_of_memory = true;
 	read_retained(&r);
@@ -229,7 +228,7 @@ static void release(struct feed *feed, struct prepared *one)
 		runs_free(&one->runs);
 		jfr_chunk_close(&one->chunk);
 	}
-	feed_done(feed, &one->from);
+	feed->calls->done(feed, &one->from);
 }
 
 /* Wait for the next chunk. False when there is none. */
@@ -273,7 +272,7 @@ static void consume_alone(struct pipe_line *line, struct heap *h, const struct p
 {
 	struct prepared one = { 0 };
 
-	while (!h->overflow && feed_next(line->feed, &one.from)) {
+	while (!h->overflow && line->feed->calls->next(line->feed, &one.from)) {
 		prepare(line, &one);
 		if (one.open)
 			consume_chunk(h, &one, period);
@@ -299,50 +298,42 @@ static void run_pipe_line(struct heap *h, struct feed *feed, const struct period
 	h->out_of_memory |= line.out_of_memory;
 }
 
-/* Read all files for one part of the addresses. False where something could not be read. */
-static bool read_part(struct heap *h)
+/* Read all files for one part of the addresses. */
+static void read_part(struct heap *h)
 {
-	struct feed *feed;
+	struct feed *feed = h->feed;
 	struct period period;
-	bool good;
 
 	heap_restart(h);
-	if (feed_open(&feed, h->args, h->files, h->file_count, true)) {
+	if (feed->calls->restart(feed, true)) {
 		h->out_of_memory = true;
-		return false;
+		return;
 	}
-	if (period_set(&period, h->args, feed))
+	if (period_set(&period, h->query, feed))
 		period = (struct period){ INT64_MIN, INT64_MAX };
 	if (h->want_stacks)
 		run_pipe_line(h, feed, &period);
 	else
 		heap_last_read(h, feed, &period);
-	good = !feed_failed(feed);
-	feed_close(feed);
-	return good;
 }
 
 int heap_read(struct heap *h)
 {
-	bool good;
-
 	h->profile = (struct profile)PROFILE_INIT;
 	h->first_ns = INT64_MAX;
 	h->last_ns = INT64_MIN;
 	/* Into how many parts is found by trying; a try that fails does so early. */
-	good = read_part(h);
+	read_part(h);
 	while (h->overflow) {
 		h->part_bits++;
-		good = read_part(h);
+		read_part(h);
 	}
 	for (;;) {
 		if (h->each_part)
 			h->each_part(h->arg);
 		if (++h->part >> h->part_bits)
 			break;
-		good &= read_part(h);
+		read_part(h);
 	}
-	if (h->out_of_memory)
-		say("out of memory");
-	return good && !h->out_of_memory ? COMMAND_OK : COMMAND_FAILED;
+	return feed_result(h->feed, h->out_of_memory);
 }

@@ -52,22 +52,20 @@ void libraries_read_chunk(struct libraries *l, struct jfr_chunk *chunk)
 	buf_free(&scratch);
 }
 
-void libraries_read(struct libraries *l, const struct args *args)
+void libraries_read(struct libraries *l, struct feed *feed)
 {
-	struct feed *feed = NULL;
 	struct feed_chunk from;
 	struct jfr_chunk chunk;
 
-	if (feed_open(&feed, args, args->files, args->file_count, false))
+	if (feed->calls->restart(feed, false))
 		return;
-	while (feed_next(feed, &from)) {
+	while (feed->calls->next(feed, &from)) {
 		if (!jfr_chunk_open(&chunk, from.data, &from.header)) {
 			libraries_read_chunk(l, &chunk);
 			jfr_chunk_close(&chunk);
 		}
-		feed_done(feed, &from);
+		feed->calls->done(feed, &from);
 	}
-	feed_close(feed);
 }
 
 static bool is_called(const struct libraries *l, const struct library *library, const char *name)

@@ -2,7 +2,6 @@
 #ifndef PROFILE_AGGREGATE_LIBRARIES_H
 #define PROFILE_AGGREGATE_LIBRARIES_H
 
-#include "decoder/commands/args.h"
 #include "profile/aggregate/feed.h"
 #include "profile/basics/intern.h"
 
@@ -21,8 +20,9 @@ struct libraries {
 /* More than any program maps. */
 #define LIBRARIES_MAX 4096
 
-/* Start with {0}. What cannot be read is passed over in silence: it has been told of. */
-void libraries_read(struct libraries *libraries, const struct args *args);
+/* All that FEED names, from its first chunk on. Start with {0}. A chunk that is damaged is passed over in
+ * silence: who reads its events tells of it. */
+void libraries_read(struct libraries *libraries, struct feed *feed);
 
 /* Likewise those that one chunk names. */
 void libraries_read_chunk(struct libraries *libraries, struct jfr_chunk *chunk);

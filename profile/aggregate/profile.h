@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "decoder/commands/args.h"
+#include "profile/aggregate/query.h"
 #include "profile/aggregate/feed.h"
 #include "profile/basics/intern.h"
 
@@ -31,7 +31,7 @@ struct frame {
 	uint32_t caller; /* the frame that it is inlined into, which is next in every stack that
 			  * has it; 0: none, or told by the recording itself */
 
-	/* With args.places; else 0, as where they are unknown. */
+	/* With query.places; else 0, as where they are unknown. */
 	uint32_t file;     /* in names: its source */
 	uint32_t build_id; /* in names: of the library, in hex */
 	uint32_t address;  /* in the library, as it was linked */
@@ -72,10 +72,10 @@ struct profile {
 		.start_ns = INT64_MAX, .end_ns = INT64_MIN \
 	}
 
-/* Read all files of ARGS with several threads, METRICS (a mask of 1 << enum metric) only.
- * Returns COMMAND_OK, or COMMAND_FAILED when something could not be read: what was read is in
- * PROFILE all the same. Free it with profile_free(). */
-int profile_read(struct profile *profile, const struct args *args, char **files, int count,
+/* Read all of FEED with several threads, METRICS (a mask of 1 << enum metric) only. Returns 0, -ENOMEM,
+ * or -EIO when something could not be read, which was told: what was read is in PROFILE all the
+ * same. Free it with profile_free(). */
+int profile_read(struct profile *profile, const struct query *query, struct feed *feed,
 		 uint32_t metrics);
 
 /* What has been read into PROFILE is from that time. (Of a chunk: period_span().) */

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "decoder/output/say.h"
 #include "profile/aggregate/filter.h"
 #include "profile/aggregate/heap.h"
 #include "profile/aggregate/resolve.h"
@@ -14,7 +13,7 @@
 struct worker {
 	struct profile profile;
 	struct tallies tallies;
-	const struct args *args;
+	const struct query *query;
 	struct period period;
 	uint32_t metrics, kinds;
 };
@@ -129,12 +128,12 @@ static double total_of(const struct tally *t, const struct jfr_header *header,
 
 static void fold(struct worker *w, struct resolve *resolve, const struct settings *settings)
 {
-	struct filter filter = { .args = w->args, .profile = &w->profile };
+	struct filter filter = { .query = w->query, .profile = &w->profile };
 
 	for (uint32_t i = 0; i < w->tallies.capacity; i++) {
 		const struct tally *t = &w->tallies.table[i];
 		uint32_t stack, thread;
-		bool scaled = w->args->weighted;
+		bool scaled = w->query->weighted;
 
 		if (!t->key.metric)
 			continue;
@@ -164,16 +163,16 @@ static void read_chunk(struct worker *w, struct feed *feed, struct feed_chunk *f
 	if (err) {
 		w->profile.out_of_memory |= err != -EBADMSG;
 		if (err == -EBADMSG)
-			feed_damage(feed, from, &chunk.error);
+			feed->calls->damage(feed, from, &chunk.error);
 		return;
 	}
 	period_span(&w->period, &w->profile, &from->header);
 	chunk.mapped = true;
 	tallies_clear(&w->tallies);
-	resolve_open(&resolve, &w->profile, w->args, &chunk, from);
+	resolve_open(&resolve, &w->profile, w->query, &chunk, from);
 	w->profile.out_of_memory |= !tally_chunk(w, &resolve, &from->settings);
 	if (chunk.error.what)
-		feed_damage(feed, from, &chunk.error);
+		feed->calls->damage(feed, from, &chunk.error);
 	fold(w, &resolve, &from->settings);
 	profile_note_periods(&w->profile, &from->settings);
 	resolve_close(&resolve);
@@ -185,26 +184,28 @@ static void work(struct feed *feed, void *state)
 	struct worker *w = state;
 	struct feed_chunk from;
 
-	while (feed_next(feed, &from)) {
+	while (feed->calls->next(feed, &from)) {
 		read_chunk(w, feed, &from);
-		feed_done(feed, &from);
+		feed->calls->done(feed, &from);
 	}
 }
 
-static int read_samples(struct profile *profile, const struct args *args, struct feed *feed,
+static int read_samples(struct profile *profile, const struct query *query, struct feed *feed,
 			uint32_t metrics, uint32_t kinds)
 {
-	unsigned jobs = feed_jobs(feed, args->jobs);
+	unsigned jobs = feed_jobs(feed, query->jobs);
 	struct worker *workers = calloc(jobs, sizeof(*workers));
 	struct period period;
 
-	if (!workers)
+	if (!workers || feed->calls->restart(feed, false)) {
+		free(workers);
 		return -ENOMEM;
-	if (period_set(&period, args, feed))
+	}
+	if (period_set(&period, query, feed))
 		period = (struct period){ INT64_MIN, INT64_MAX };
 	for (unsigned i = 0; i < jobs; i++)
 		workers[i] = (struct worker){ .profile = PROFILE_INIT,
-					      .args = args,
+					      .query = query,
 					      .period = period,
 					      .metrics = metrics,
 					      .kinds = kinds };
@@ -219,24 +220,7 @@ static int read_samples(struct profile *profile, const struct args *args, struct
 		tallies_free(&workers[i].tallies);
 	}
 	free(workers);
-	return profile->out_of_memory ? -ENOMEM : 0;
-}
-
-static int read_all_samples(struct profile *profile, const struct args *args, char **files,
-			    int count, uint32_t metrics, uint32_t kinds)
-{
-	struct feed *feed = NULL;
-	int err = feed_open(&feed, args, files, count, false);
-	bool failed;
-
-	if (!err)
-		err = read_samples(profile, args, feed, metrics, kinds);
-	failed = err || feed_failed(feed);
-	if (err)
-		say("out of memory");
-	if (feed)
-		feed_close(feed);
-	return failed ? COMMAND_FAILED : COMMAND_OK;
+	return feed_result(feed, profile->out_of_memory);
 }
 
 /* What lives is known only after all events in their order: a reading of its own. */
@@ -244,28 +228,24 @@ static void add_part(void *arg)
 {
 	struct heap *heap = arg;
 
-	heap_profile(heap, heap->args->leak ? heap->args->tail : 0);
+	heap_profile(heap, heap->query->leak ? heap->query->tail : 0);
 }
 
-static int read_live(struct profile *profile, const struct args *args, char **files, int count)
+static int read_live(struct profile *profile, const struct query *query, struct feed *feed)
 {
-	struct heap heap = { .args = args,
-			     .files = files,
-			     .file_count = count,
-			     .each_part = add_part,
-			     .arg = &heap };
-	int status = heap_read(&heap);
+	struct heap heap = { .query = query, .feed = feed, .each_part = add_part, .arg = &heap };
+	int err = heap_read(&heap);
 
 	profile_merge(profile, &heap.profile);
 	heap_free(&heap);
-	return status;
+	return err;
 }
 
-int profile_read(struct profile *profile, const struct args *args, char **files, int count,
+int profile_read(struct profile *profile, const struct query *query, struct feed *feed,
 		 uint32_t metrics)
 {
-	int status = COMMAND_OK;
 	uint32_t kinds = 0;
+	int err = 0;
 
 	*profile = (struct profile)PROFILE_INIT;
 	for (size_t i = 0; i < sizeof(wanted_kinds) / sizeof(wanted_kinds[0]); i++)
@@ -273,14 +253,14 @@ int profile_read(struct profile *profile, const struct args *args, char **files,
 			kinds |= wanted_kinds[i].kinds;
 	/* Java's objects stand in where nothing else lives: else that walk is saved. */
 	if (metrics == metric_mask(METRIC_LIVE)) {
-		status = read_live(profile, args, files, count);
+		err = read_live(profile, query, feed);
 		if (profile->count)
-			return status;
+			return err;
 		metrics = 1u << METRIC_LIVE_OBJECT;
 	}
-	if (kinds)
-		status |= read_all_samples(profile, args, files, count, metrics, kinds);
-	if (metrics & 1u << METRIC_LIVE)
-		status |= read_live(profile, args, files, count);
-	return status;
+	if (kinds && err != -ENOMEM)
+		err = read_samples(profile, query, feed, metrics, kinds);
+	if (metrics & 1u << METRIC_LIVE && err != -ENOMEM)
+		err = read_live(profile, query, feed);
+	return err;
 }

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "decoder/symbolize/symbolizer.h"
 #include "profile/aggregate/resolve_frame.h"
 #include "profile/basics/names.h"
 #include "profile/jfr/labels.h"
@@ -62,12 +61,12 @@ static void read_states(struct resolve *r)
 	}
 }
 
-void resolve_open(struct resolve *resolve, struct profile *profile, const struct args *args,
+void resolve_open(struct resolve *resolve, struct profile *profile, const struct query *query,
 		  struct jfr_chunk *chunk, const struct feed_chunk *from)
 {
 	*resolve = (struct resolve){
 		.profile = profile,
-		.args = args,
+		.query = query,
 		.chunk = chunk,
 		.stack_type = jfr_type(chunk, "jdk.types.StackTrace"),
 		.thread_type = jfr_type(chunk, "java.lang.Thread"),
@@ -84,10 +83,10 @@ void resolve_open(struct resolve *resolve, struct profile *profile, const struct
 		resolve->labels = intern(&profile->names, resolve->text.data, resolve->text.length);
 	read_frame_types(resolve);
 	read_states(resolve);
-	if (args->symbolizer || args->places)
+	if (query->lookup.frames || query->places)
 		libraries_read_chunk(&resolve->libraries, chunk);
-	if (args->symbolizer)
-		symbolizer_used(args->symbolizer);
+	if (query->lookup.frames)
+		query->lookup.used(query->lookup.arg);
 }
 
 void resolve_close(struct resolve *resolve)
@@ -107,17 +106,6 @@ bool resolve_is_cpu(const struct resolve *r, const struct jfr_event *event)
 		return event->kind == JFR_EXECUTION_SAMPLE;
 	text = constant_text(scratch, r->state_type, (uint64_t)event->slot[JFR_STATE]);
 	return text ? !strcmp(text, "STATE_DEFAULT") : event->kind == JFR_EXECUTION_SAMPLE;
-}
-
-/* The name of a class, with its slashes. */
-void resolve_class_text(struct resolve *r, const struct jfr_value *class, struct buf *out)
-{
-	struct jfr_value name;
-
-	buf_reset(out);
-	if (!jfr_get(r->chunk, class, "name", &name) || !jfr_string(r->chunk, &name, out))
-		buf_reset(out);
-	names_clean(out);
 }
 
 /* Put frame ID on the stack, and those that it is inlined into. */
@@ -160,7 +148,7 @@ static uint32_t class_frame(struct resolve *r, uint64_t class, enum frame_type t
 	buf_reset(&r->text);
 	if (jfr_constant(r->chunk, r->class_type, class, &value)) {
 		resolve_class_text(r, &value, &r->text);
-		names_java_class(&r->text, r->args->simple);
+		names_java_class(&r->text, r->query->simple);
 	} else {
 		buf_append_string(&r->text, "null");
 	}
@@ -196,9 +184,9 @@ static void rename_thread(struct resolve *r, struct thread_key *thread)
 {
 	const char *name = intern_text(&r->profile->names, thread->name);
 
-	for (unsigned i = 0; i < r->args->rename_count; i++)
-		if (!regexec(&r->args->renames[i].regex, name, 0, NULL, 0)) {
-			thread->name = intern_string(&r->profile->names, r->args->renames[i].name);
+	for (unsigned i = 0; i < r->query->rename_count; i++)
+		if (!regexec(&r->query->renames[i].regex, name, 0, NULL, 0)) {
+			thread->name = intern_string(&r->profile->names, r->query->renames[i].name);
 			thread->tid = 0;
 			return;
 		}

@@ -3,8 +3,17 @@
 
 #include <string.h>
 
-#include "decoder/symbolize/symbolizer.h"
 #include "profile/basics/names.h"
+
+void resolve_class_text(struct resolve *r, const struct jfr_value *class, struct buf *out)
+{
+	struct jfr_value name;
+
+	buf_reset(out);
+	if (!jfr_get(r->chunk, class, "name", &name) || !jfr_string(r->chunk, &name, out))
+		buf_reset(out);
+	names_clean(out);
+}
 
 static bool is_native(const struct resolve *r, enum frame_type type)
 {
@@ -25,14 +34,14 @@ static void name_frame(struct resolve *r, const struct jfr_value *method, struct
 	if (r->text2.length)
 		frame->module = intern(names, r->text2.data, r->text2.length);
 	if (!is_native(r, (enum frame_type)frame->type) && r->text2.length) {
-		if (r->args->simple)
+		if (r->query->simple)
 			names_short_class(&r->text2);
 		buf_append(&r->text, r->text2.data, r->text2.length);
 		buf_append_string(&r->text, ".");
 	}
 	if (!jfr_get(r->chunk, method, "name", &name) || !jfr_string(r->chunk, &name, &r->text))
 		r->text.length -= r->text.length ? 1 : 0; /* a class without a method */
-	if (r->args->simple && is_native(r, (enum frame_type)frame->type))
+	if (r->query->simple && is_native(r, (enum frame_type)frame->type))
 		names_short_function(&r->text);
 }
 
@@ -63,7 +72,7 @@ static void set_name(struct resolve *r, const char *name)
 {
 	buf_reset(&r->text);
 	buf_append_string(&r->text, name ? name : "unknown");
-	if (r->args->simple)
+	if (r->query->simple)
 		names_short_function(&r->text);
 }
 
@@ -72,10 +81,10 @@ static void set_place(struct resolve *r, struct frame *frame, const struct debug
 {
 	const char *slash = place->file ? strrchr(place->file, '/') : NULL;
 
-	frame->line = r->args->lines || r->args->places ? place->line : 0;
-	if (r->args->places && place->file)
+	frame->line = r->query->lines || r->query->places ? place->line : 0;
+	if (r->query->places && place->file)
 		frame->file = intern_string(&r->profile->names, place->file);
-	if (r->args->lines && place->file && place->line)
+	if (r->query->lines && place->file && place->line)
 		buf_printf(&r->text, " (%s:%u)", slash ? slash + 1 : place->file, place->line);
 }
 
@@ -90,12 +99,13 @@ static uint32_t resolve_address(struct resolve *r, struct frame *frame,
 	size_t count = 0;
 	uint32_t id;
 
-	if (r->args->places) {
+	if (r->query->places) {
 		frame->address = address;
 		frame->build_id = intern_string(&r->profile->names, build_id);
 	}
-	if (r->args->symbolizer)
-		count = symbolizer_frames(r->args->symbolizer, build_id, name, address, found);
+	if (r->query->lookup.frames)
+		count = r->query->lookup.frames(r->query->lookup.arg, build_id, name, address,
+						found);
 	if (count) {
 		if (is_nameless(r, name) && found[count - 1].name)
 			set_name(r, found[count - 1].name);
@@ -140,9 +150,9 @@ static uint32_t make_frame(struct resolve *r, const struct stored_frame *stored)
 	library = library_of(r, &frame, stored);
 	if (library)
 		return resolve_address(r, &frame, library, stored->address);
-	if (r->args->lines || r->args->places)
+	if (r->query->lines || r->query->places)
 		frame.line = stored->line;
-	if (r->args->lines && stored->line)
+	if (r->query->lines && stored->line)
 		buf_printf(&r->text, ":%u", stored->line);
 	return intern_frame(r, &frame);
 }
@@ -182,7 +192,7 @@ uint32_t resolve_frame(struct resolve *r, const struct stored_frame *stored)
 		r->method_type && !r->libraries.list.count
 			? jfr_pool_find(&r->method_type->pool, stored->method)
 			: NULL;
-	uint32_t id, want = r->args->lines || r->args->places ? stored->line : 0;
+	uint32_t id, want = r->query->lines || r->query->places ? stored->line : 0;
 	const struct frame *frame;
 
 	if (constant && constant->memo) {

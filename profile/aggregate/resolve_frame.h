@@ -2,7 +2,7 @@
 #ifndef PROFILE_AGGREGATE_RESOLVE_FRAME_H
 #define PROFILE_AGGREGATE_RESOLVE_FRAME_H
 
-#include "profile/aggregate/resolve.h"
+#include "profile/aggregate/resolve_state.h"
 #include "profile/jfr/jfr_cursor.h"
 
 /* A frame as the chunk has it. */
@@ -19,5 +19,8 @@ void stored_frame_read(struct stored_frame *stored, struct cursor *c, const stru
 /* The number of the frame in the profile. Where it stands for functions that are inlined into one
  * another, that of the innermost: `caller` leads to the others. */
 uint32_t resolve_frame(struct resolve *resolve, const struct stored_frame *stored);
+
+/* The name of CLASS in OUT, as it stands there; empty where there is none. */
+void resolve_class_text(struct resolve *resolve, const struct jfr_value *class, struct buf *out);
 
 #endif

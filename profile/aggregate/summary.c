@@ -69,11 +69,11 @@ static bool is_asked_for(const struct summary *s, struct resolve *resolve, struc
 {
 	int64_t time = event->slot[JFR_TIME];
 
-	if (!s->args->thread.set && !s->args->from.kind && !s->args->to.kind)
+	if (!s->query->thread.set && !s->query->from.kind && !s->query->to.kind)
 		return true;
 	if (!event->type || time < from || time > to)
 		return false;
-	return !s->args->thread.set ||
+	return !s->query->thread.set ||
 	       (event->kind != JFR_OTHER && event->slot[JFR_THREAD] &&
 		filter_thread(filter, resolve_thread(resolve, (uint64_t)event->slot[JFR_THREAD])));
 }
@@ -99,7 +99,7 @@ static void count_events(struct summary *s, struct resolve *resolve, struct sett
 	struct event_count *counts = calloc(chunk->type_count + 1, sizeof(*counts));
 	struct jfr_event event;
 	struct jfr_scan scan;
-	struct filter filter = { .args = s->args, .profile = &s->profile };
+	struct filter filter = { .query = s->query, .profile = &s->profile };
 	int64_t from, to;
 	size_t index;
 
@@ -160,17 +160,17 @@ static void read_chunk(struct summary *s, struct feed *feed, struct feed_chunk *
 	if (err) {
 		s->out_of_memory |= err != -EBADMSG;
 		if (err == -EBADMSG)
-			feed_damage(feed, from, &chunk.error);
+			feed->calls->damage(feed, from, &chunk.error);
 		return;
 	}
 	chunk.mapped = true;
 	s->chunks++;
 	s->bytes += from->header.size;
 	period_span(&s->period, &s->profile, &from->header);
-	resolve_open(&resolve, &s->profile, s->args, &chunk, from);
+	resolve_open(&resolve, &s->profile, s->query, &chunk, from);
 	count_events(s, &resolve, &from->settings);
 	if (chunk.error.what)
-		feed_damage(feed, from, &chunk.error);
+		feed->calls->damage(feed, from, &chunk.error);
 	note_engine(s, &from->settings, from->header.start_ns);
 	resolve_close(&resolve);
 	jfr_chunk_close(&chunk);
@@ -180,9 +180,9 @@ static void work(struct feed *feed, void *state)
 {
 	struct feed_chunk from;
 
-	while (feed_next(feed, &from)) {
+	while (feed->calls->next(feed, &from)) {
 		read_chunk(state, feed, &from);
-		feed_done(feed, &from);
+		feed->calls->done(feed, &from);
 	}
 }
 
@@ -242,20 +242,22 @@ static void sort_engines(struct summary *s)
 	s->engines = sorted;
 }
 
-int summary_read(struct summary *summary, const struct args *args, struct feed *feed)
+int summary_read(struct summary *summary, const struct query *query, struct feed *feed)
 {
-	unsigned jobs = feed_jobs(feed, args->jobs);
+	unsigned jobs = feed_jobs(feed, query->jobs);
 	struct summary *parts = calloc(jobs, sizeof(*parts));
 	struct period period;
 	bool want_metrics = summary->want_metrics;
 
 	*summary = (struct summary){ .profile = PROFILE_INIT };
-	if (!parts)
+	if (!parts || feed->calls->restart(feed, false)) {
+		free(parts);
 		return -ENOMEM;
-	if (period_set(&period, args, feed))
+	}
+	if (period_set(&period, query, feed))
 		period = (struct period){ INT64_MIN, INT64_MAX };
 	for (unsigned i = 0; i < jobs; i++)
-		parts[i] = (struct summary){ .args = args,
+		parts[i] = (struct summary){ .query = query,
 					     .want_metrics = want_metrics,
 					     .period = period,
 					     .profile = PROFILE_INIT,
@@ -270,7 +272,7 @@ int summary_read(struct summary *summary, const struct args *args, struct feed *
 	if (summary->room)
 		qsort(summary->types, summary->room, sizeof(*summary->types), more_events);
 	sort_engines(summary);
-	return summary->out_of_memory ? -ENOMEM : 0;
+	return feed_result(feed, summary->out_of_memory);
 }
 
 void summary_free(struct summary *summary)

@@ -2,7 +2,7 @@
 #ifndef PROFILE_AGGREGATE_SUMMARY_H
 #define PROFILE_AGGREGATE_SUMMARY_H
 
-#include "decoder/commands/args.h"
+#include "profile/aggregate/query.h"
 #include "profile/aggregate/feed.h"
 #include "profile/aggregate/filter.h"
 #include "profile/aggregate/profile.h"
@@ -19,7 +19,7 @@ extern const struct loss_cause {
 } summary_causes[SUMMARY_CAUSES];
 
 struct summary {
-	const struct args *args;
+	const struct query *query;
 	struct profile profile;    /* threads, span and names */
 	struct event_count *types; /* by number of the name; sorted in the end */
 	uint32_t room;
@@ -36,9 +36,10 @@ struct summary {
 	bool out_of_memory;
 };
 
-/* Read all of FEED that ARGS ask for, with several threads. SUMMARY starts as {0}. The types with events come first, the most frequent of
- * them leading. Returns 0 or -ENOMEM; release with summary_free() either way. */
-int summary_read(struct summary *summary, const struct args *args, struct feed *feed);
+/* Read all of FEED that QUERY asks for, with several threads. SUMMARY starts as {0}. The types with
+ * events come first, the most frequent of them leading. Returns 0, -ENOMEM, or -EIO when something
+ * could not be read, which was told; release with summary_free() either way. */
+int summary_read(struct summary *summary, const struct query *query, struct feed *feed);
 void summary_free(struct summary *summary);
 
 #endif

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "profile/jfr/jfr_value.h"
+
 #define DEPTH_MAX 32
 
 /* What is kept of each is many times as large as what a recording needs to claim it; no writer's

@@ -2,7 +2,7 @@
 #ifndef PROFILE_JFR_JFR_META_H
 #define PROFILE_JFR_JFR_META_H
 
-#include "profile/jfr/jfr_read.h"
+#include "profile/jfr/jfr_parsed.h"
 
 /* Fill in chunk->types from the metadata, links between types included, and free them again.
  * Returns 0, -ENOMEM, or -EBADMSG with chunk->error set; either way to be freed. */
@@ -13,9 +13,7 @@ void jfr_meta_free(struct jfr_chunk *chunk);
 int jfr_pools_read(struct jfr_chunk *chunk);
 void jfr_pools_free(struct jfr_chunk *chunk);
 
-/* The largest type id that has a place in by_id. */
-#define JFR_SMALL_ID 8192
-
+/* Set chunk->error, unless it was set before. Returns -EBADMSG. */
 int jfr_damage(struct jfr_chunk *chunk, const uint8_t *at, const char *what);
 
 #endif

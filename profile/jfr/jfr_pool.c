@@ -5,25 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static size_t pool_slot(const struct jfr_pool *pool, uint64_t key)
-{
-	size_t mask = pool->capacity - 1, i;
-
-	i = (size_t)((key * 0x9E3779B97F4A7C15u) >> 32) & mask;
-	while (pool->table[i].at && pool->table[i].key != key)
-		i = (i + 1) & mask;
-	return i;
-}
-
-struct jfr_constant *jfr_pool_find(const struct jfr_pool *pool, uint64_t key)
-{
-	struct jfr_constant *constant;
-
-	if (!pool->capacity)
-		return NULL;
-	constant = &pool->table[pool_slot(pool, key)];
-	return constant->at ? constant : NULL;
-}
+#include "profile/jfr/jfr_value.h"
 
 /* Room for MORE keys at a load of at most two thirds. */
 static int pool_reserve(struct jfr_pool *pool, size_t more)
@@ -41,7 +23,7 @@ static int pool_reserve(struct jfr_pool *pool, size_t more)
 		return -ENOMEM;
 	for (size_t i = 0; i < pool->capacity; i++)
 		if (pool->table[i].at)
-			bigger.table[pool_slot(&bigger, pool->table[i].key)] = pool->table[i];
+			bigger.table[jfr_pool_slot(&bigger, pool->table[i].key)] = pool->table[i];
 	free(pool->table);
 	*pool = bigger;
 	return 0;
@@ -57,7 +39,7 @@ static int pool_put(struct jfr_pool *pool, uint64_t key, uint32_t at)
 
 	if (err)
 		return err;
-	constant = &pool->table[pool_slot(pool, key)];
+	constant = &pool->table[jfr_pool_slot(pool, key)];
 	if (!constant->at)
 		pool->count++;
 	*constant = (struct jfr_constant){ .key = key, .at = at };

@@ -2,8 +2,10 @@
 #include "profile/jfr/jfr_read.h"
 
 #include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
-#include "decoder/input/source.h"
 #include "profile/jfr/jfr_meta.h"
 
 #define HEADER_SIZE 68
@@ -77,24 +79,6 @@ void jfr_chunk_close(struct jfr_chunk *chunk)
 {
 	jfr_pools_free(chunk);
 	jfr_meta_free(chunk);
-}
-
-struct jfr_type *jfr_type(const struct jfr_chunk *chunk, const char *name)
-{
-	for (size_t i = 0; i < chunk->type_count; i++)
-		if (!strcmp(chunk->types[i].name, name))
-			return &chunk->types[i];
-	return NULL;
-}
-
-struct jfr_type *jfr_type_by_id(const struct jfr_chunk *chunk, uint64_t id)
-{
-	if (id < JFR_SMALL_ID)
-		return chunk->by_id[id] ? &chunk->types[chunk->by_id[id] - 1] : NULL;
-	for (size_t i = 0; i < chunk->type_count; i++)
-		if ((uint64_t)chunk->types[i].id == id)
-			return &chunk->types[i];
-	return NULL;
 }
 
 void jfr_scan(struct jfr_scan *scan, struct jfr_chunk *chunk, uint32_t kinds)
@@ -173,12 +157,22 @@ static bool fill_slots(struct jfr_scan *scan, struct jfr_event *event)
 /* Let go of pages from time to time: a large file shall not become resident as a whole. */
 #define FORGET_BYTES (4u << 20)
 
+void jfr_forget(const uint8_t *data, uint64_t from, uint64_t upto)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	uintptr_t start = ((uintptr_t)data + from + page - 1) & -page;
+	uintptr_t end = ((uintptr_t)data + upto) & -page;
+
+	if (end > start)
+		madvise((void *)start, end - start, MADV_DONTNEED);
+}
+
 static void forget(struct jfr_scan *scan)
 {
 	const uint8_t *data = scan->chunk->data;
 
 	if (scan->chunk->mapped)
-		source_forget(data, (uint64_t)(scan->kept - data), (uint64_t)(scan->at - data));
+		jfr_forget(data, (uint64_t)(scan->kept - data), (uint64_t)(scan->at - data));
 	scan->kept = scan->at;
 }
 

@@ -1,5 +1,7 @@
 /* Values inside events and constants, found by the names of their fields. */
-#include "profile/jfr/jfr_read.h"
+#include "profile/jfr/jfr_value.h"
+
+#include <string.h>
 
 /* Values nest to this depth; a type that holds arrays of itself could go deeper. */
 #define DEPTH_MAX 32
@@ -241,4 +243,16 @@ bool jfr_string(const struct jfr_chunk *chunk, const struct jfr_value *value, st
 			return false;
 	}
 	return inner.type->shape == JFR_STRING && append_string(chunk, &inner, out, false);
+}
+
+bool jfr_thread_id(const struct jfr_chunk *chunk, const struct jfr_event *event, const char *field,
+		   int64_t *tid)
+{
+	struct jfr_value thread, id;
+
+	if (!jfr_event_get(chunk, event, field, &thread) ||
+	    !jfr_get(chunk, &thread, "osThreadId", &id))
+		return false;
+	*tid = jfr_long(&id);
+	return true;
 }

@@ -3,8 +3,6 @@
 
 #include <stdlib.h>
 
-#include "decoder/output/raw_stack.h"
-
 #define EVENT_NAME "tokio.PollcatchV1"
 
 /* The data are bytes, written as the characters of a string: back from UTF-8. */
@@ -47,7 +45,7 @@ static int add_poll(struct polls *polls, const struct jfr_chunk *chunk,
 		jfr_string(chunk, &data, scratch);
 	before = character_bytes(scratch, &at);
 	after = character_bytes(scratch, &at);
-	if (raw_thread(chunk, event, "eventThread", &tid))
+	if (jfr_thread_id(chunk, event, "eventThread", &tid))
 		poll.tid = (uint32_t)tid;
 	poll.duration = after > before ? after - before : 0;
 	poll.start = end > poll.duration ? end - poll.duration : 0;

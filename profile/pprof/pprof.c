@@ -6,10 +6,12 @@
 #include "profile/basics/names.h"
 #include "profile/pprof/proto.h"
 
-int pprof_open(struct pprof *out, FILE *file, const struct profile *profile)
+int pprof_open(struct pprof *out, FILE *file, const struct profile *profile,
+	       const struct libraries *libraries)
 {
 	*out = (struct pprof){
 		.profile = profile,
+		.libraries = libraries,
 		.message = BUF_INIT(64u << 20),
 		.inner = BUF_INIT(64u << 20),
 	};

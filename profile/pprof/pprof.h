@@ -29,8 +29,8 @@ enum pprof_field {
 };
 
 struct pprof {
-	const struct profile *profile; /* where names, frames and stacks are; the caller's */
-	struct libraries libraries;    /* that its code was in; likewise, read by the caller */
+	const struct profile *profile;     /* where names, frames and stacks are; the caller's */
+	const struct libraries *libraries; /* that its code was in; likewise */
 	struct gzip *gzip;
 	struct intern strings;  /* number - 1 is the index; the first is "" */
 	struct intern mappings; /* see pprof_places.c for these */
@@ -43,7 +43,8 @@ struct pprof {
 };
 
 /* Begin to write to FILE. Returns 0 or -errno; release with pprof_close either way. */
-int pprof_open(struct pprof *out, FILE *file, const struct profile *profile);
+int pprof_open(struct pprof *out, FILE *file, const struct profile *profile,
+	       const struct libraries *libraries);
 
 /* Write what is left. Returns 0, or the first error that there was. */
 int pprof_close(struct pprof *out);

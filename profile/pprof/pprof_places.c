@@ -86,9 +86,9 @@ void pprof_number_programs(struct pprof *out)
 	if (out->mappings.count)
 		return;
 	labelled_program(out, out->program, sizeof(out->program));
-	for (uint32_t id = 1; id <= out->libraries.list.count && !out->program[0]; id++) {
-		const struct library *library = intern_key(&out->libraries.list, id);
-		const char *path = intern_text(&out->libraries.names, library->path);
+	for (uint32_t id = 1; id <= out->libraries->list.count && !out->program[0]; id++) {
+		const struct library *library = intern_key(&out->libraries->list, id);
+		const char *path = intern_text(&out->libraries->names, library->path);
 
 		if (*path == '/' && is_program(path))
 			snprintf(out->program, sizeof(out->program), "%s", path);
@@ -121,7 +121,7 @@ static uint8_t *mapping_facts(struct pprof *out)
 
 static const struct library *library_of(const struct pprof *out, const struct mapping *mapping)
 {
-	return libraries_find(&out->libraries, intern_text(&out->profile->names, mapping->module),
+	return libraries_find(out->libraries, intern_text(&out->profile->names, mapping->module),
 			      intern_text(&out->profile->names, mapping->build_id));
 }
 
@@ -135,8 +135,8 @@ static void write_mapping(struct pprof *out, uint32_t id, uint8_t facts)
 		name = out->program;
 	pprof_note(out, proto_int(&out->message, 1, id));
 	if (library) {
-		name = intern_text(&out->libraries.names, library->path);
-		build_id = intern_text(&out->libraries.names, library->build_id);
+		name = intern_text(&out->libraries->names, library->path);
+		build_id = intern_text(&out->libraries->names, library->build_id);
 		pprof_note(out, proto_int(&out->message, 2, (int64_t)library->base));
 		pprof_note(out, proto_int(&out->message, 3, (int64_t)library->top));
 		pprof_note(out, proto_int(&out->message, 4, (int64_t)library->file_offset));

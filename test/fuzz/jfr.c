@@ -67,7 +67,7 @@ static void read_chunk(const uint8_t *data, const struct jfr_header *header)
 {
 	struct feed_chunk from = { .file = "a_1_2.jfr", .data = data, .header = *header };
 	const uint32_t memory = JFR_MASK(JFR_MALLOC) | JFR_MASK(JFR_FREE);
-	struct args args = ARGS_INIT("fuzz");
+	struct query query = QUERY_INIT;
 	struct profile profile = PROFILE_INIT;
 	struct polls polls = POLLS_INIT;
 	struct tree tree = { 0 };
@@ -78,10 +78,10 @@ static void read_chunk(const uint8_t *data, const struct jfr_header *header)
 
 	if (jfr_chunk_open(&chunk, data, header))
 		return;
-	args.lines = header->size & 1;
-	args.places = header->size & 2;
-	args.simple = args.lines;
-	resolve_open(&resolve, &profile, &args, &chunk, &from);
+	query.lines = header->size & 1;
+	query.places = header->size & 2;
+	query.simple = query.lines;
+	resolve_open(&resolve, &profile, &query, &chunk, &from);
 	read_events(&chunk, &resolve, &from.settings);
 	if (!runs_find(&runs, &chunk, memory))
 		runs_merge(&runs, &chunk, memory, visit, &sum);

@@ -89,13 +89,13 @@ START_TEST(command_lines)
 	ck_assert_int_eq(args.metric, METRIC_WALL);
 	ck_assert_uint_eq(args.limit, 5);
 	ck_assert_int_eq(args.file_count, 2);
-	ck_assert(args.thread.set);
+	ck_assert(args.query.thread.set);
 	args_free(&args);
 
 	ck_assert_int_eq(PARSE(&args, "--leak", "--tail", "20%", "-", "--", "--odd"), COMMAND_OK);
 	ck_assert_int_eq(args.metric, METRIC_LIVE);
-	ck_assert(args.leak);
-	ck_assert(args.tail > 0.19 && args.tail < 0.21);
+	ck_assert(args.query.leak);
+	ck_assert(args.query.tail > 0.19 && args.query.tail < 0.21);
 	ck_assert_str_eq(args.files[1], "--odd");
 	args_free(&args);
 }
@@ -113,7 +113,7 @@ START_TEST(expressions)
 
 	for (size_t i = 0; i < sizeof(right) / sizeof(right[0]); i++) {
 		ck_assert_int_eq(PARSE(&args, "--include", right[i][0], "a.jfr"), COMMAND_OK);
-		ck_assert_msg(!regexec(&args.include.regex, right[i][1], 0, NULL, 0), "%s",
+		ck_assert_msg(!regexec(&args.query.include.regex, right[i][1], 0, NULL, 0), "%s",
 			      right[i][0]);
 		args_free(&args);
 	}

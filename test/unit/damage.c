@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/fd.h"
+#include "decoder/input/file_feed.h"
 #include "decoder/output/say.h"
 #include "profile/aggregate/heap.h"
 #include "test/fixtures/sanitized.h"
@@ -41,9 +42,9 @@ static void load_model(void)
 /* Read DATA as profile and as heap; returns the samples and events seen. */
 static double read_bytes(const uint8_t *data, size_t size)
 {
-	struct args args = ARGS_INIT("test");
+	struct query query = QUERY_INIT;
 	struct profile profile = PROFILE_INIT;
-	struct heap heap = { .args = &args, .file_count = 1, .want_stacks = true };
+	struct heap heap = { .query = &query, .want_stacks = true };
 	char path[64], *paths[] = { path };
 	int fd = memfd_create("damage", MFD_CLOEXEC);
 	double seen = 0;
@@ -51,16 +52,17 @@ static double read_bytes(const uint8_t *data, size_t size)
 	ck_assert_int_ge(fd, 0);
 	ck_assert_int_eq(fd_write(fd, data, size, 0), 0);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	profile_read(&profile, &args, paths, 1, metric_mask(METRIC_ANY));
+	ck_assert_int_eq(file_feed_open(&heap.feed, NULL, paths, 1), 0);
+	profile_read(&profile, &query, heap.feed, metric_mask(METRIC_ANY));
 	for (uint32_t i = 0; i < profile.count; i++)
 		seen += profile.samples[i].count;
-	heap.files = paths;
 	heap_read(&heap);
 	seen += heap.live;
 	profile_free(&profile);
-	profile_read(&profile, &args, paths, 1, metric_mask(METRIC_LIVE));
+	profile_read(&profile, &query, heap.feed, metric_mask(METRIC_LIVE));
 	seen += profile.count;
 	profile_free(&profile);
+	file_feed_close(heap.feed);
 	heap_free(&heap);
 	close(fd);
 	return seen;

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <zip.h>
 
-#include "profile/aggregate/feed.h"
+#include "decoder/input/file_feed.h"
 #include "test/fixtures/jfr_sample.h"
 #include "test/fixtures/suite.h"
 
@@ -61,14 +61,14 @@ START_TEST(closes_what_it_opened)
 		struct feed *feed;
 		int got = 0;
 
-		ck_assert_int_eq(feed_open(&feed, NULL, paths, 1, false), 0);
-		for (; got < wanted && feed_next(feed, &chunk); got++) {
+		ck_assert_int_eq(file_feed_open(&feed, NULL, paths, 1), 0);
+		for (; got < wanted && feed->calls->next(feed, &chunk); got++) {
 			ck_assert_int_eq(unnamed_mappings(), before + 1); /* one member at a time */
-			feed_done(feed, &chunk);
+			feed->calls->done(feed, &chunk);
 		}
 		ck_assert_int_eq(got, wanted < 4 ? wanted : 4);
-		ck_assert(!feed_failed(feed));
-		feed_close(feed);
+		ck_assert(!feed->failed);
+		file_feed_close(feed);
 		ck_assert_int_eq(unnamed_mappings(), before);
 	}
 }

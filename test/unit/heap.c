@@ -3,7 +3,7 @@
 #include "profile/aggregate/heap.h"
 #include "test/fixtures/suite.h"
 
-static struct args args;
+static struct query query;
 static struct heap heap;
 
 static uint32_t stack_of(const char *leaf)
@@ -17,8 +17,8 @@ static uint32_t stack_of(const char *leaf)
 
 static void setup(void)
 {
-	args = (struct args)ARGS_INIT("test");
-	heap = (struct heap){ .args = &args, .profile = PROFILE_INIT, .want_stacks = true };
+	query = (struct query)QUERY_INIT;
+	heap = (struct heap){ .query = &query, .profile = PROFILE_INIT, .want_stacks = true };
 }
 
 static void teardown(void)

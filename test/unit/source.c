@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "decoder/input/source.h"
+#include "decoder/input/source_open.h"
 #include "test/fixtures/suite.h"
 
 /* What is in a pipe, asked for by its path as a shell's <(...) gives it. */

@@ -81,6 +81,14 @@ static struct symbolizer *open_one(const char *path)
 	return s;
 }
 
+static size_t frames_at(struct symbolizer *s, const char *id, uint64_t address,
+			struct debug_frame frames[DEBUG_FRAMES_MAX])
+{
+	struct address_lookup lookup = symbolizer_lookup(s);
+
+	return lookup.frames(lookup.arg, id, "test", address, frames);
+}
+
 static void expect_frame(const struct debug_frame *frame, const char *name, uint32_t line)
 {
 	ck_assert_str_eq(frame->name, name);
@@ -95,8 +103,7 @@ static void expect_chain(const char *path)
 
 	/* The second answer is the one that was kept. */
 	for (int i = 0; i < 2; i++) {
-		ck_assert_uint_eq(
-			symbolizer_frames(s, build_id, "test", link_address(probe), frames), 3);
+		ck_assert_uint_eq(frames_at(s, build_id, link_address(probe), frames), 3);
 		expect_frame(&frames[0], "inner", INNER_LINE);
 		expect_frame(&frames[1], "outer", OUTER_LINE);
 		expect_frame(&frames[2], "whole", WHOLE_LINE);
@@ -135,9 +142,9 @@ START_TEST(unknown)
 	struct symbolizer *s = open_one(own);
 
 	for (size_t i = 0; i < sizeof(ids) / sizeof(*ids); i++)
-		ck_assert_uint_eq(symbolizer_frames(s, ids[i], "test", 4096, frames), 0);
-	ck_assert_uint_eq(symbolizer_frames(s, build_id, "test", 1, frames), 0);
-	ck_assert_uint_eq(symbolizer_frames(s, build_id, "test", UINT64_MAX, frames), 0);
+		ck_assert_uint_eq(frames_at(s, ids[i], 4096, frames), 0);
+	ck_assert_uint_eq(frames_at(s, build_id, 1, frames), 0);
+	ck_assert_uint_eq(frames_at(s, build_id, UINT64_MAX, frames), 0);
 	symbolizer_close(s);
 }
 END_TEST
@@ -162,8 +169,7 @@ static void read_damaged(const uint8_t *data, size_t size, const char *copy)
 	ck_assert_int_eq(fd_write(fd, data, size, 0), 0);
 	close(fd);
 	s = open_one(copy);
-	for (size_t i = 0; i < symbolizer_frames(s, build_id, "test", link_address(probe), frames);
-	     i++)
+	for (size_t i = 0; i < frames_at(s, build_id, link_address(probe), frames); i++)
 		if (frames[i].name)
 			ck_assert_uint_lt(strlen(frames[i].name), size);
 	symbolizer_close(s);

@@ -1,0 +1,22 @@
+/* The chunk whose constants are resolved, and the profile that they become a part of. */
+#ifndef PROFILE_AGGREGATE_RESOLVE_STATE_H
+#define PROFILE_AGGREGATE_RESOLVE_STATE_H
+
+#include "profile/aggregate/libraries.h"
+#include "profile/aggregate/profile.h"
+
+struct resolve {
+	struct profile *profile;
+	const struct query *query;
+	struct jfr_chunk *chunk;
+	struct jfr_type *stack_type, *thread_type, *class_type, *method_type, *frame_type,
+		*state_type;
+	bool kernel_frames; /* async-profiler's frame types: Native is C, not a Java native method */
+	bool default_state; /* its thread states: STATE_DEFAULT marks a sample of CPU time */
+	uint8_t types[64];  /* enum frame_type by key */
+	uint32_t labels;    /* of the file, in the profile's names */
+	struct libraries libraries; /* of the chunk, where addresses are asked for */
+	struct buf text, text2, stack;
+};
+
+#endif
