@@ -17,10 +17,15 @@ void signal_share_refuse(void);
 /* True when timers that wait for nothing should be given back. */
 bool signal_share_is_scarce(void);
 
-/* See how many there are, and say once if some thread went without. The agent's thread, now and then. */
-void signal_share_look(void);
+/* How many we have taken; and how many are LEFT for us, the RESERVE for timers that do not last among
+ * them, as signal_share_look() found out. */
+int64_t signal_share_taken(void);
+void signal_share_set(int64_t left, int64_t reserve);
 
 /* Threads that went without, since the process began. */
 uint64_t signal_share_refused(void);
+
+/* See how many there are, and say once if some thread went without. The agent's thread, now and then. */
+void signal_share_look(void);
 
 #endif

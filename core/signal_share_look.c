@@ -1,0 +1,56 @@
+/* How many signals may pend: found out by the agent's thread. */
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "core/fd.h"
+#include "core/log.h"
+#include "core/signal_share.h"
+
+/* Those that pend, or might, of all the user's processes; where that is not told, ours. */
+static int64_t count_pending(void)
+{
+	char text[4096], *line;
+	ssize_t length;
+	int fd = fd_raise(open("/proc/self/status", O_RDONLY | O_CLOEXEC));
+
+	if (fd < 0)
+		return signal_share_taken();
+	length = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[length > 0 ? length : 0] = '\0';
+	line = strstr(text, "\nSigQ:");
+	return line ? strtoll(line + strlen("\nSigQ:"), NULL, 10) : signal_share_taken();
+}
+
+static void say_refused(uint64_t limit)
+{
+	static bool told;
+
+	if (told)
+		return;
+	told = true;
+	log_warn("some threads get no CPU samples: a timer for each would take more than half of "
+		 "the %llu signals that may pend (ulimit -i)",
+		 (unsigned long long)limit);
+}
+
+void signal_share_look(void)
+{
+	struct rlimit limit;
+	int64_t all;
+
+	if (getrlimit(RLIMIT_SIGPENDING, &limit))
+		return;
+	if (limit.rlim_cur >= INT64_MAX / 2) {
+		signal_share_set(INT64_MAX / 2, 0);
+		return;
+	}
+	all = (int64_t)limit.rlim_cur / 2;
+	signal_share_set(all - count_pending(), all / 4);
+	if (signal_share_refused())
+		say_refused(limit.rlim_cur);
+}
