@@ -5,11 +5,8 @@
 
 void wake_up(struct wake *wake)
 {
-	int saved = errno;
-
 	if (!atomic_exchange_explicit(&wake->pending, 1, memory_order_release))
 		futex_wake(&wake->pending);
-	errno = saved;
 }
 
 bool wake_wait(struct wake *wake, uint64_t deadline_ns)

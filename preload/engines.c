@@ -103,7 +103,7 @@ static int choose_engine(const struct engine **engine, const struct config *c, s
 	}
 	if (err != -ENOENT)
 		log_warn("%s; the builtin engine is used instead", problem);
-	*engine = builtin_engine(wake, sample_install);
+	*engine = builtin_engine(wake);
 	return 0;
 }
 
@@ -122,7 +122,7 @@ static void look_at_allocators(void)
 static void choose_mem_engine(struct agent_equipment *equipment, const struct config *c,
 			      struct wake *wake)
 {
-	const struct engine *builtin = builtin_engine(wake, sample_install);
+	const struct engine *builtin = builtin_engine(wake);
 
 	if (c->native_mem_bytes == OPTION_OFF || equipment->engine == builtin)
 		return;

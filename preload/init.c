@@ -223,6 +223,7 @@ static int set_hooks(void)
 	/* Early, as a thread that blocks it before could not be sampled. */
 	if (config.engine != ENGINE_ASYNC_PROFILER)
 		sample_reserve(sampler_choose());
+	sampler_install_by(sample_install);
 	return 0;
 }
 

@@ -4,9 +4,16 @@ CFLAGS_in_engine_reading := $(SIGNAL_FLAGS)
 CFLAGS_in_engine_unwind := $(SIGNAL_FLAGS)
 # (What is read here may be anything, so the sanitizers are to see it.)
 CFLAGS_in_engine_cfi := -fno-stack-protector
+CFLAGS_in_engine_sample := -fno-stack-protector
+CFLAGS_in_engine_memory := -fno-stack-protector
 
 # Files, where the rest of the room does not.
-CFLAGS_engine_sample_ring := -fno-stack-protector
+CFLAGS_core_clock := -fno-stack-protector
+CFLAGS_core_disposition := -fno-stack-protector
+CFLAGS_core_random := -fno-stack-protector
+CFLAGS_core_signal_share := -fno-stack-protector
+CFLAGS_core_vdso := -fno-stack-protector
+CFLAGS_core_wake := -fno-stack-protector
 CFLAGS_engine_sample_sampler := $(SIGNAL_FLAGS)
 CFLAGS_preload_interpose_sample := -fno-stack-protector
 CFLAGS_preload_interpose_program_handler := -fno-stack-protector

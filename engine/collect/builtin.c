@@ -11,12 +11,14 @@
 #include "core/recording.h"
 #include "engine/collect/collector.h"
 #include "engine/collect/start_request.h"
+#include "engine/collect/thread_look.h"
+#include "engine/collect/wall.h"
 #include "engine/memory/mem_events.h"
 #include "engine/modules/modules.h"
 #include "engine/sample/ring.h"
+#include "engine/sample/sampler.h"
 #include "engine/sample/threads.h"
 #include "engine/sample/user_events.h"
-#include "engine/sample/wall.h"
 
 /* Two rings hold a tenth of a second of 100 threads that each run 60 frames deep at 10 ms. */
 #define RINGS      2
@@ -27,7 +29,6 @@
 
 static struct {
 	struct wake *collector;
-	sampler_installer *install;
 	int fd;                             /* the recording; -1 when not running */
 	char problem[START_FILE_MAX + 256]; /* what the last error says */
 } engine = { .fd = -1 };
@@ -74,12 +75,12 @@ static int start_sampling(const struct start_request *r)
 
 	/* No signals where memory alone is sampled, beside another engine. */
 	if (!memory_only(r)) {
-		timers.signo = sampler_install(engine.install);
+		timers.signo = sampler_install();
 		if (timers.signo < 0)
 			return timers.signo;
 		sampler_enable(true);
 	}
-	err = threads_open(&timers);
+	err = thread_look_open(&timers);
 	if (!err && r->mem_bytes != START_OFF)
 		err = mem_events_start(r->mem_bytes);
 	if (err) {
@@ -230,7 +231,7 @@ static uint64_t service(uint64_t now_ns)
 	return visit_due_ns < drain_due_ns ? visit_due_ns : drain_due_ns;
 }
 
-const struct engine *builtin_engine(struct wake *collector, sampler_installer *install)
+const struct engine *builtin_engine(struct wake *collector)
 {
 	static const struct engine builtin = {
 		.name = "builtin",
@@ -244,6 +245,5 @@ const struct engine *builtin_engine(struct wake *collector, sampler_installer *i
 	};
 
 	engine.collector = collector;
-	engine.install = install;
 	return &builtin;
 }

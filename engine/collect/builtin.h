@@ -4,10 +4,8 @@
 
 #include "core/engine.h"
 #include "core/wake.h"
-#include "engine/sample/sampler.h"
 
-/* The engine; there is one in a process. COLLECTOR is woken when samples wait; INSTALL installs
- * the signal handler. */
-const struct engine *builtin_engine(struct wake *collector, sampler_installer *install);
+/* The engine; there is one in a process. COLLECTOR is woken when samples wait. */
+const struct engine *builtin_engine(struct wake *collector);
 
 #endif

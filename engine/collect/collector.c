@@ -8,6 +8,8 @@
 #include "core/clock.h"
 #include "core/signal_share.h"
 #include "engine/collect/chunk_facts.h"
+#include "engine/collect/thread_look.h"
+#include "engine/collect/wall.h"
 #include "engine/jfr/jfr_write.h"
 #include "engine/memory/mem_events.h"
 #include "engine/modules/modules.h"
@@ -15,7 +17,6 @@
 #include "engine/sample/ring.h"
 #include "engine/sample/threads.h"
 #include "engine/sample/user_events.h"
-#include "engine/sample/wall.h"
 #include "engine/symbols/symbols.h"
 
 #define LOAD_INTERVAL_NS    5000000000u
@@ -164,7 +165,7 @@ void collector_drain(uint64_t now_ns)
 	ring_drain(take, NULL);
 	threads_reap(part_with, NULL);
 	if (now_ns >= all.look_due_ns) {
-		threads_look();
+		thread_look();
 		threads_each(spare, NULL);
 		all.look_due_ns = now_ns + LOOK_INTERVAL_NS;
 	}

@@ -9,9 +9,9 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "core/clock.h"
+#include "core/system.h"
 
 #define SHARDS_MAX  16
 #define SCRATCH_MAX 32
@@ -27,7 +27,7 @@ static struct {
 	struct ring rings[SHARDS_MAX];
 	_Atomic size_t shards; /* 0: not open */
 	uint64_t size;         /* of each ring, a power of two */
-	struct wake *collector;
+	struct wake *_Atomic collector;
 	uintptr_t *scratch;
 	/* What every thread reads is above, and what it writes below. */
 	_Alignas(CACHE_LINE) _Atomic uint64_t lost;
@@ -43,20 +43,18 @@ int ring_open(size_t shards, size_t bytes, struct wake *collector)
 	size_t scratch_bytes = SCRATCH_MAX * SAMPLE_DEPTH_MAX * sizeof(uintptr_t);
 	uint8_t *memory;
 
+	atomic_store(&all.collector, collector);
 	if (all.shards)
 		return 0;
 	if (!shards || shards > SHARDS_MAX)
 		shards = SHARDS_MAX;
-	/* Zeroed, and only as resident as it is used. */
-	memory = mmap(NULL, scratch_bytes + shards * bytes, PROT_READ | PROT_WRITE,
-		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (memory == MAP_FAILED)
+	memory = system_map(scratch_bytes + shards * bytes);
+	if (!memory)
 		return -ENOMEM;
 	all.scratch = (uintptr_t *)memory;
 	for (size_t i = 0; i < shards; i++)
 		all.rings[i].bytes = memory + scratch_bytes + i * bytes;
 	all.size = bytes;
-	all.collector = collector;
 	atomic_store_explicit(&all.shards, shards, memory_order_release);
 	return 0;
 }
@@ -73,14 +71,16 @@ uint64_t ring_lost(void)
 
 void ring_wake(void)
 {
-	wake_up(all.collector);
+	wake_up(atomic_load_explicit(&all.collector, memory_order_relaxed));
 }
 
 /* Advice that the next sample gives again: where it seems to be on its way, nothing is written. */
 static void hurry(void)
 {
-	if (!wake_is_pending(all.collector))
-		wake_up(all.collector);
+	struct wake *collector = atomic_load_explicit(&all.collector, memory_order_relaxed);
+
+	if (!wake_is_pending(collector))
+		wake_up(collector);
 }
 
 struct sample *ring_reserve(uint32_t hint, enum sample_kind kind, pid_t tid, size_t bytes)

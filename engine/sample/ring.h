@@ -47,7 +47,7 @@ struct sample {
 
 /* Allocate SHARDS rings (16 at most) of BYTES each (a power of two), which wake COLLECTOR when half
  * full. Returns 0 or -ENOMEM. Once open they stay until the process ends, as a handler may be
- * inside: opening them again does nothing. */
+ * inside: opening them again sets COLLECTOR alone. */
 int ring_open(size_t shards, size_t bytes, struct wake *collector);
 
 /* The rest is async-signal-safe, but for ring_drain. */

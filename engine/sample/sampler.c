@@ -1,7 +1,7 @@
 /* The signal in which a thread samples itself.
  *
  * All of it but sampler_install() and sampler_thread_ended() runs in the handler, in whatever
- * thread and state the program was: no locks, no allocation, errno kept. */
+ * thread and state the program was: no locks, no allocation, and errno is not touched. */
 #include "engine/sample/sampler.h"
 
 #include <errno.h>
@@ -12,6 +12,7 @@
 #include <ucontext.h>
 
 #include "core/clock.h"
+#include "core/disposition.h"
 #include "engine/jfr/jfr_types.h"
 #include "engine/reading/memory_reader.h"
 #include "engine/sample/ring.h"
@@ -21,7 +22,13 @@
 
 static _Atomic int signal_number;
 static _Atomic bool enabled, given_up;
-static struct sigaction previous;
+static struct disposition previous;
+static sampler_installer *installer;
+
+/* Of the signals for programs, the first that the C library leaves to them, and the last but one: that
+ * is valgrind's. */
+#define FIRST_SIGNAL 34
+#define LAST_SIGNAL  63
 
 #if defined(__x86_64__)
 #define CONTEXT_PC(uc)     ((uintptr_t)(uc)->uc_mcontext.gregs[REG_RIP])
@@ -175,7 +182,6 @@ static void take_last_sample(struct thread *thread)
 
 void sampler_thread_ended(void)
 {
-	int saved = errno;
 	struct thread *thread;
 
 	if (atomic_load_explicit(&enabled, memory_order_acquire)) {
@@ -184,16 +190,15 @@ void sampler_thread_ended(void)
 			take_last_sample(thread);
 	}
 	threads_ended();
-	errno = saved;
 }
 
 /* Not ours: somebody else's handler was there before. */
 static void pass_on(int signo, siginfo_t *info, void *uc)
 {
-	if (previous.sa_flags & SA_SIGINFO)
-		previous.sa_sigaction(signo, info, uc);
-	else if (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN)
-		previous.sa_handler(signo);
+	if (previous.handler == (void *)SIG_DFL || previous.handler == (void *)SIG_IGN)
+		return;
+	/* One without SA_SIGINFO looks at the first alone. */
+	((sampler_handler *)previous.handler)(signo, info, uc);
 }
 
 static void take_sample(struct thread *thread, enum thread_timer timer, const ucontext_t *uc)
@@ -210,36 +215,38 @@ static void on_signal(int signo, siginfo_t *info, void *uc)
 {
 	uintptr_t value = (uintptr_t)info->si_value.sival_ptr;
 	uintptr_t slot = value & ~THREAD_TIMER_BITS;
-	int saved = errno;
 
 	if (info->si_code != SI_TIMER || !thread_slot_is(slot))
 		pass_on(signo, info, uc);
 	else if (atomic_load_explicit(&enabled, memory_order_acquire) &&
 		 threads_is_self((struct thread *)slot))
 		take_sample((struct thread *)slot, value & THREAD_TIMER_BITS, uc);
-	errno = saved;
 }
 
 static bool is_free(int signo)
 {
-	struct sigaction now;
+	struct disposition now;
 
-	return !sigaction(signo, NULL, &now) && !(now.sa_flags & SA_SIGINFO) &&
-	       now.sa_handler == SIG_DFL;
+	return !disposition_get(signo, &now) && now.handler == (void *)SIG_DFL;
 }
 
 int sampler_choose(void)
 {
-	int signo = SIGRTMAX - 1; /* the last is valgrind's */
+	int signo = LAST_SIGNAL;
 
-	while (signo > SIGRTMIN && !is_free(signo))
+	while (signo > FIRST_SIGNAL && !is_free(signo))
 		signo--;
 	/* Where every one is taken (the Go runtime takes them all) we go before the handler of
 	 * the highest, and pass on what is not ours. */
-	return signo > SIGRTMIN ? signo : SIGRTMAX - 1;
+	return signo > FIRST_SIGNAL ? signo : LAST_SIGNAL;
 }
 
-int sampler_install(sampler_installer *install)
+void sampler_install_by(sampler_installer *install)
+{
+	installer = install;
+}
+
+int sampler_install(void)
 {
 	int signo = sampler_choose(), err;
 
@@ -247,9 +254,9 @@ int sampler_install(sampler_installer *install)
 		return -EBUSY;
 	if (sampler_signal())
 		return sampler_signal();
-	if (sigaction(signo, NULL, &previous))
-		return -errno;
-	err = install(signo, on_signal, SA_ONSTACK);
+	err = disposition_get(signo, &previous);
+	if (!err)
+		err = installer(signo, on_signal, SA_ONSTACK);
 	if (err)
 		return err;
 	atomic_store(&signal_number, signo);

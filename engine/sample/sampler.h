@@ -8,16 +8,20 @@
 typedef void sampler_handler(int signo, siginfo_t *info, void *context);
 
 /* Installs a handler with SA_SIGINFO, SA_RESTART and FLAGS, during which no signal that can wait
- * is delivered, and hides from the program that it interrupts system calls. 0 or -errno. */
+ * is delivered, and hides from the program that it interrupts system calls. 0 or -errno. It may be
+ * called in a thread that the C library does not know. */
 typedef int sampler_installer(int signo, sampler_handler *handler, int flags);
+
+/* Who installs; before sampler_install(). */
+void sampler_install_by(sampler_installer *install);
 
 /* The signal that would be chosen now: a real-time one, counted from the top, as programs that
  * use any count from the bottom. */
 int sampler_choose(void);
 
 /* Choose the sampling signal and install its handler, once in a process; it then stays, since a
- * signal may be under way at any time. Returns its number or -errno. */
-int sampler_install(sampler_installer *install);
+ * signal may be under way at any time. Agent thread. Returns its number or -errno. */
+int sampler_install(void);
 
 /* Its number; 0 before sampler_install(). Async-signal-safe. */
 int sampler_signal(void);

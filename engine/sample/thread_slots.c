@@ -1,7 +1,7 @@
 /* The slots of threads. */
 #include "engine/sample/thread_slots.h"
 
-#include <sys/mman.h>
+#include "core/system.h"
 
 #define BLOCK_SLOTS 256
 #define BLOCKS_MAX  256
@@ -70,12 +70,11 @@ static struct thread *slot_new(void)
 	}
 	place = &all.blocks[index / BLOCK_SLOTS];
 	if (!atomic_load(place)) {
-		block = mmap(NULL, BLOCK_SLOTS * sizeof(*block), PROT_READ | PROT_WRITE,
-			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		if (block == MAP_FAILED)
+		block = system_map(BLOCK_SLOTS * sizeof(*block));
+		if (!block)
 			return NULL; /* the index is lost, which is no harm */
 		if (!atomic_compare_exchange_strong(place, &none, block))
-			munmap(block, BLOCK_SLOTS * sizeof(*block));
+			system_unmap(block, BLOCK_SLOTS * sizeof(*block));
 	}
 	slot(index)->index = index;
 	return slot(index);
@@ -116,9 +115,6 @@ struct thread *thread_slot_take(pid_t tid, bool found)
 	thread_clock_init(&t->clock, tid, (uintptr_t)t);
 	atomic_store(&t->local, NULL);
 	atomic_store(&t->sampled, false);
-	t->wall.known = t->wall.asked = false;
-	t->wall.samples = t->wall.owed = 0;
-	t->wall.due_ns = 0;
 	atomic_store(&t->ended, false);
 	atomic_store(&t->tid, tid);
 	atomic_fetch_add(&all.count, 1);

@@ -15,25 +15,10 @@
 #include "core/asprof.h"
 #include "engine/sample/thread_clock.h"
 
-/* What the agent thread knows of a thread's wall clock; nobody else reads it. */
-struct thread_wall {
-	bool known;           /* the stack below is where it sleeps, as far as is known */
-	bool settled;         /* it was seen not to run since */
-	bool asked;           /* the timer was armed and its sample has not come yet */
-	bool truncated;       /* the stack */
-	uint32_t depth;       /* of the stack */
-	uintptr_t *pcs;       /* malloc'd */
-	uint64_t cpu_ns;      /* the thread's CPU time when that was taken, or last looked at */
-	uint64_t due_ns;      /* next visit, monotonic; 0: not yet chosen */
-	uint32_t owed;        /* visits that the sample asked for will stand for */
-	uint32_t samples;     /* counted since the last event */
-	uint64_t first, last; /* ticks of the first and the last of them */
-};
-
 struct thread {
 	_Atomic pid_t tid;  /* 0 while the slot is free */
 	_Atomic bool ended; /* its owner is gone, or going and done with the slot */
-	uint32_t index;
+	uint32_t index;     /* of the slot, for good */
 	_Atomic uint32_t next_free;
 	bool found; /* by looking, so that its end is seen by looking, too */
 	/* Stack that is mapped for certain; 0 where unknown. */
@@ -43,22 +28,13 @@ struct thread {
 	_Atomic bool sampled; /* so its name is wanted */
 	char name[16];        /* set when it has ended and was sampled */
 	struct asprof_thread_local_data *_Atomic local;
-	struct thread_wall wall;
 };
-
-/* Begin to keep slots, with TIMERS for every thread from now on. Agent thread. Returns 0, or
- * -EAGAIN when not one thread of the program has a slot. */
-int threads_open(const struct thread_timers *timers);
-
-/* Take every timer away; reap first. */
-void threads_close(void);
 
 /* Have no timer signal any more, for good: the signal is the program's now. Async-signal-safe. */
 void threads_disarm(void);
 
 /* In a thread that starts, with the address range of its stack that is mapped for certain and the
- * function that it is to run, and in one that ends. Not in signal context; errno preserved. No
- * lock is taken. */
+ * function that it is to run, and in one that ends. Not in signal context. No lock is taken. */
 void threads_started(uintptr_t stack_low, uintptr_t stack_high, uintptr_t entry);
 void threads_ended(void);
 
@@ -77,14 +53,24 @@ bool threads_is_self(const struct thread *t);
 /* This thread's data for asprof_get_thread_local_data. */
 struct asprof_thread_local_data *threads_local(void);
 
-/* The rest is for the agent thread. */
+/* The rest is for the agent thread, which the C library need not know. */
+
+/* Begin with TIMERS for every thread that has a slot, or is adopted from now on. */
+void threads_open(const struct thread_timers *timers);
+
+/* Give a slot to thread TID, which came without being told, with what is known of its stack. */
+void threads_adopt(pid_t tid, uintptr_t stack_low, uintptr_t stack_high);
+
+/* From now on threads that start take slots themselves. Returns 0, or -EAGAIN when not one thread of
+ * the program has a slot. */
+int threads_admit(void);
+
+/* Take every timer away; reap first. */
+void threads_close(void);
 
 /* A sample of THREAD was taken at TICKS, though the thread was not interrupted for it: move its
  * counter, where it has asked for that. */
 void threads_counted(struct thread *thread, uint64_t ticks);
-
-/* Look for threads that came or went unseen. Cheap when their number is as known. */
-void threads_look(void);
 
 /* Call VISIT for every thread, those that have ended and were not reaped included. */
 void threads_each(void (*visit)(void *context, struct thread *thread), void *context);

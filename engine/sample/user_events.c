@@ -3,37 +3,52 @@
 #include "engine/sample/user_events.h"
 
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "core/system.h"
 #include "engine/sample/ring.h"
 
 #define NAMES_MAX 1024
 
+/* Room for all names. */
+#define TEXT_MAX 65536
+
 static const char *_Atomic names[NAMES_MAX]; /* the first NULL ends them */
+static char text[TEXT_MAX];
+static _Atomic size_t text_used;
+
+/* NULL without room. */
+static const char *keep(const char *name)
+{
+	size_t used = atomic_load(&text_used), size = strnlen(name, TEXT_MAX) + 1;
+
+	do {
+		if (size > TEXT_MAX - used)
+			return NULL;
+	} while (!atomic_compare_exchange_weak(&text_used, &used, used + size));
+	memcpy(&text[used], name, size);
+	return &text[used];
+}
 
 asprof_jfr_event_key user_event_register(const char *name)
 {
-	char *copy = NULL;
+	const char *copy = NULL;
 
 	for (int key = 0; key < NAMES_MAX; key++) {
 		const char *there = atomic_load(&names[key]);
 
 		if (!there) {
 			if (!copy)
-				copy = strdup(name);
+				copy = keep(name);
 			if (!copy)
 				return -1;
 			if (atomic_compare_exchange_strong(&names[key], &there, copy))
 				return key;
 		}
-		if (!strcmp(there, name)) {
-			free(copy);
+		/* (Of two that come with the same name at once, one has used its room in vain.) */
+		if (!strcmp(there, name))
 			return key;
-		}
 	}
-	free(copy);
 	return -1;
 }
 
@@ -44,7 +59,7 @@ const char *user_event_name(asprof_jfr_event_key key)
 
 asprof_error_t user_event_emit(asprof_jfr_event_key key, const uint8_t *data, size_t length)
 {
-	pid_t tid = gettid();
+	pid_t tid = system_thread();
 	struct sample *sample;
 
 	if (key < 0 || key >= NAMES_MAX || !atomic_load(&names[key]))

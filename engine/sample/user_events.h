@@ -5,7 +5,7 @@
 
 #include "core/asprof.h"
 
-/* The key for NAME, the same for the same name; -1 when there is no memory or there are too
+/* The key for NAME, the same for the same name; -1 when there is no room or there are too
  * many. */
 asprof_jfr_event_key user_event_register(const char *name);
 

@@ -4,24 +4,25 @@
 #include "preload/interpose/fatal.h"
 
 #include <stdbool.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include <stddef.h>
 
+#include "core/disposition.h"
+#include "core/system.h"
 #include "preload/interpose/hooks.h"
-#include "preload/interpose/real.h"
 
 static const int signals[] = { SIGTERM, SIGINT, SIGHUP };
 
 static bool installed;
 
+static const struct disposition by_default = { .handler = (void *)SIG_DFL };
+
 void fatal_die(int signo)
 {
-	struct sigaction action = { .sa_handler = SIG_DFL };
-	uint64_t bit = 1ULL << (signo - 1);
+	uint64_t bit = disposition_bit(signo);
 
-	REAL(sigaction)(signo, &action, NULL);
-	syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &bit, NULL, sizeof(bit));
-	syscall(SYS_tgkill, syscall(SYS_getpid), syscall(SYS_gettid), signo);
+	disposition_set(signo, &by_default, NULL);
+	kernel_call4(SYS_rt_sigprocmask, SIG_UNBLOCK, (long)&bit, 0, sizeof(bit));
+	kernel_call4(SYS_tgkill, system_process(), system_thread(), signo, 0);
 }
 
 /* A child that has inherited this handler tells nothing. */
@@ -33,23 +34,24 @@ static void on_fatal(int signo)
 
 static void install(int signo)
 {
-	struct sigaction action = { .sa_handler = on_fatal, .sa_flags = SA_RESTART | SA_ONSTACK };
-	struct sigaction old;
+	static const struct disposition ours = { .handler = (void *)on_fatal,
+						 .flags = SA_RESTART | SA_ONSTACK,
+						 .mask = DISPOSITION_ALL };
+	struct disposition old;
 
-	if (REAL(sigaction)(signo, NULL, &old) || old.sa_handler != SIG_DFL)
+	if (disposition_get(signo, &old) || old.handler != (void *)SIG_DFL)
 		return;
-	sigfillset(&action.sa_mask);
-	REAL(sigaction)(signo, &action, &old);
+	disposition_set(signo, &ours, &old);
 	/* Another thread of the program was quicker. */
-	if (old.sa_handler != SIG_DFL && old.sa_handler != on_fatal)
-		REAL(sigaction)(signo, &old, NULL);
+	if (old.handler != (void *)SIG_DFL && old.handler != (void *)on_fatal)
+		disposition_set(signo, &old, NULL);
 }
 
 void fatal_install(void)
 {
 	/* The kernel spares the first process of a container from signals that have their
 	 * default action, so there is no death to tell; with a handler it would deliver them. */
-	if (syscall(SYS_getpid) == 1)
+	if (system_process() == 1)
 		return;
 	__atomic_store_n(&installed, true, __ATOMIC_RELEASE);
 	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
@@ -58,14 +60,13 @@ void fatal_install(void)
 
 void fatal_remove(void)
 {
-	static const struct sigaction none = { .sa_handler = SIG_DFL };
-	struct sigaction now;
+	struct disposition now;
 
 	if (exit_is_armed())
 		__atomic_store_n(&installed, false, __ATOMIC_RELEASE);
 	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
-		if (!REAL(sigaction)(signals[i], NULL, &now) && now.sa_handler == on_fatal)
-			REAL(sigaction)(signals[i], &none, NULL);
+		if (!disposition_get(signals[i], &now) && now.handler == (void *)on_fatal)
+			disposition_set(signals[i], &by_default, NULL);
 }
 
 __sighandler_t fatal_shown(__sighandler_t handler)

@@ -8,6 +8,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "core/disposition.h"
 #include "core/loader_gate.h"
 #include "engine/reading/memory_reader.h"
 #include "preload/interpose/altstack.h"
@@ -72,10 +73,10 @@ static bool interrupted_call(const ucontext_t *context)
  * pends only because our handler blocks it. */
 static bool has_handler(int signo)
 {
-	struct sigaction action;
+	struct disposition now;
 
-	return !REAL(sigaction)(signo, NULL, &action) && action.sa_handler != SIG_DFL &&
-	       action.sa_handler != SIG_IGN;
+	return !disposition_get(signo, &now) && now.handler != (void *)SIG_DFL &&
+	       now.handler != (void *)SIG_IGN;
 }
 
 /* True when a handler of the program runs as soon as ours returns. */
@@ -84,7 +85,7 @@ static bool program_is_next(const ucontext_t *context)
 	uint64_t blocked, pending = 0;
 
 	memcpy(&blocked, &context->uc_sigmask, sizeof(blocked));
-	if (syscall(SYS_rt_sigpending, &pending, sizeof(pending)))
+	if (kernel_call4(SYS_rt_sigpending, (long)&pending, sizeof(pending), 0, 0))
 		return true;
 	pending &= ~blocked & ~__atomic_load_n(&sample_signals, __ATOMIC_RELAXED);
 	for (; pending; pending &= pending - 1)
@@ -179,9 +180,9 @@ static void on_sample(int signo, siginfo_t *info, void *context)
 
 static COLD bool wants_restart(int signo)
 {
-	struct sigaction action;
+	struct disposition now;
 
-	return REAL(sigaction)(signo, NULL, &action) || action.sa_flags & SA_RESTART;
+	return disposition_get(signo, &now) || now.flags & SA_RESTART;
 }
 
 void sample_end_restart(int signo, ucontext_t *context)
@@ -228,15 +229,18 @@ bool sample_is_fault(int signo)
 	return false;
 }
 
-static void make_action(struct sigaction *action, int signo, sample_handler handler, int flags)
+/* Everything is blocked, so that no handler of the program runs on top of ours unseen. */
+static uint64_t blocked_signals(void)
 {
-	memset(action, 0, sizeof(*action));
-	action->sa_sigaction = on_sample;
-	action->sa_flags = flags | SA_ONSTACK;
-	/* Everything is blocked, so that no handler of the program runs on top of ours unseen. */
-	sigfillset(&action->sa_mask);
+	uint64_t blocked = DISPOSITION_ALL;
+
 	for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++)
-		sigdelset(&action->sa_mask, faults[i]);
+		blocked &= ~disposition_bit(faults[i]);
+	return blocked;
+}
+
+static void note_handler(int signo, sample_handler handler, int flags)
+{
 	all_flags[signo] = flags;
 	__atomic_store_n(&handlers[signo], handler, __ATOMIC_RELEASE);
 	sample_reserve(signo);
@@ -244,10 +248,14 @@ static void make_action(struct sigaction *action, int signo, sample_handler hand
 
 int sample_install(int signo, sample_handler handler, int flags)
 {
-	struct sigaction action;
+	struct disposition wanted = {
+		.handler = (void *)on_sample,
+		.flags = (unsigned)(flags | SA_SIGINFO | SA_RESTART | SA_ONSTACK),
+		.mask = blocked_signals(),
+	};
 
-	make_action(&action, signo, handler, SA_SIGINFO | SA_RESTART | flags);
-	return REAL(sigaction)(signo, &action, NULL) ? -errno : 0;
+	note_handler(signo, handler, flags | SA_SIGINFO | SA_RESTART);
+	return disposition_set(signo, &wanted, NULL);
 }
 
 const struct sigaction *sample_wrap(int signo, const struct sigaction *action,
@@ -257,8 +265,13 @@ const struct sigaction *sample_wrap(int signo, const struct sigaction *action,
 	    !sample_in_engine((const void *)action->sa_sigaction))
 		return action;
 	*changed = *action;
-	if (!sample_is_fault(signo))
-		make_action(changed, signo, action->sa_sigaction, action->sa_flags);
+	if (!sample_is_fault(signo)) {
+		uint64_t blocked = blocked_signals();
+
+		changed->sa_sigaction = on_sample;
+		memcpy(&changed->sa_mask, &blocked, sizeof(blocked));
+		note_handler(signo, action->sa_sigaction, action->sa_flags);
+	}
 	changed->sa_flags |= SA_ONSTACK;
 	return changed;
 }

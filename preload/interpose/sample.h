@@ -31,7 +31,8 @@ void sample_reserve(int signo);
 
 /* Install HANDLER for SIGNO, which is reserved by this: SA_SIGINFO, SA_RESTART, SA_ONSTACK and FLAGS,
  * and with all signals blocked but those that a fault raises. errno is preserved around it.
- * Returns 0 or -errno. There is no way back: signals may be under way at any time. */
+ * Returns 0 or -errno. There is no way back: signals may be under way at any time. In any thread, also
+ * in one that the C library does not know. */
 int sample_install(int signo, sample_handler handler, int flags);
 
 /* The library that INSIDE points into is an engine: handlers in it that it installs with

@@ -42,6 +42,7 @@ UNDER_ANOTHER_NAME(free_aligned_sized)
 #include "core/fd.h"
 #include "core/own_thread.h"
 #include "engine/collect/builtin.h"
+#include "engine/sample/sampler.h"
 #include "engine/memory/mem_events.h"
 #include "engine/sample/threads.h"
 #include "profile/jfr/jfr_read.h"
@@ -180,7 +181,8 @@ static int prepare(struct agent_equipment *equipment, const struct config *c, st
 
 	(void)c;
 	mem_look_at_next();
-	equipment->engine = builtin_engine(wake, install);
+	sampler_install_by(install);
+	equipment->engine = builtin_engine(wake);
 	equipment->reporters[0] = &reporter;
 	equipment->reporter_count = 1;
 	return 0;

@@ -1,4 +1,6 @@
-/* engine/sample/threads: every thread has a slot while it lives, whichever way it came. */
+/* engine/sample/threads and engine/collect/thread_look: every thread has a slot while it lives, whichever
+ * way it came. */
+#include "engine/collect/thread_look.h"
 #include "engine/sample/thread_slots.h"
 #include "engine/sample/threads.h"
 
@@ -20,7 +22,7 @@ static void setup(void)
 
 	sem_init(&ready, 0, 0);
 	sem_init(&leave, 0, 0);
-	ck_assert_int_eq(threads_open(&timers), 0);
+	ck_assert_int_eq(thread_look_open(&timers), 0);
 	before = thread_slot_count();
 	ck_assert_uint_ge(before, 1);
 }
@@ -116,9 +118,9 @@ START_TEST(a_thread_is_found_by_looking)
 
 	ck_assert_int_eq(pthread_create(&thread, NULL, untold, NULL), 0);
 	sem_wait(&ready);
-	threads_look();
+	thread_look();
 	ck_assert_ptr_null(slot_of_tid(tid));
-	threads_look();
+	thread_look();
 	t = slot_of_tid(tid);
 	ck_assert_ptr_nonnull(t);
 	ck_assert(t->found);
@@ -127,7 +129,7 @@ START_TEST(a_thread_is_found_by_looking)
 	/* The kernel may still list it for a moment. */
 	while (!atomic_load(&t->ended)) {
 		usleep(1000);
-		threads_look();
+		thread_look();
 	}
 	threads_reap(count_last, &reaped);
 	ck_assert_int_eq(reaped, 1);

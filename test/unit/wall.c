@@ -1,7 +1,7 @@
-/* engine/sample/wall: every thread is counted once an interval, and disturbed only when it has moved.
+/* engine/collect/wall: every thread is counted once an interval, and disturbed only when it has moved.
  * The threads, their CPU time and the recording are data of this file, in place of the modules that
  * wall.c calls; so is the time, which it is told. */
-#include "engine/sample/wall.h"
+#include "engine/collect/wall.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +47,7 @@ void threads_each(void (*visit)(void *context, struct thread *thread), void *con
 
 void threads_counted(struct thread *t, uint64_t ticks)
 {
-	ck_assert_uint_eq(ticks, t->wall.last);
+	ck_assert_uint_eq(ticks, wall_of(t)->last);
 	counted++;
 }
 
@@ -147,7 +147,7 @@ static void begin(size_t count)
 {
 	thread_count = count;
 	for (size_t i = 0; i < count; i++)
-		threads[i].slot.tid = (pid_t)(100 + i);
+		threads[i].slot = (struct thread){ .tid = (pid_t)(100 + i), .index = (uint32_t)i };
 	wall_start(INTERVAL);
 	phase_ns = 0;
 }
@@ -235,8 +235,8 @@ END_TEST
 START_TEST(visits_are_made_together)
 {
 	begin(2);
-	threads[0].slot.wall.due_ns = START;
-	threads[1].slot.wall.due_ns = START + 2 * MS;
+	wall_of(&threads[0].slot)->due_ns = START;
+	wall_of(&threads[1].slot)->due_ns = START + 2 * MS;
 	ck_assert_uint_eq(wall_visit(START), START + 5 * MS);
 	ck_assert_uint_eq(threads[1].interrupted, 0);
 	/* The first is due at its own time again, not a go later. */
@@ -540,7 +540,7 @@ START_TEST(stopped_and_started_again)
 	sleeps(0, 0x20);
 	visit(1, 1);
 	wall_stop();
-	ck_assert_ptr_null(threads[0].slot.wall.pcs);
+	ck_assert_ptr_null(wall_of(&threads[0].slot)->pcs);
 	wall_start(INTERVAL);
 	wall_visit(START + INTERVAL + 1);
 	ck_assert_uint_eq(threads[0].interrupted, 2);

@@ -4,7 +4,7 @@
  * A thread that used no CPU time since its last sample still is where it was. So a sleeper is
  * interrupted once, and from then on only counted; what was counted becomes one event with a
  * number of samples, when it moves or when the chunk ends. */
-#include "engine/sample/wall.h"
+#include "engine/collect/wall.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,10 +22,32 @@
 #define ROUND_MIN_NS  1000000u
 #define SPREAD_MAX_NS 10000000u
 
+#define SLOTS_MIN 64
+
 static struct {
 	uint64_t interval_ns;
 	uint64_t next_ns;
+	struct thread_wall *threads; /* by the index of their slots */
+	size_t room;
 } wall = { .interval_ns = UINT64_MAX };
+
+struct thread_wall *wall_of(const struct thread *t)
+{
+	size_t room = wall.room ? wall.room : SLOTS_MIN;
+	struct thread_wall *larger;
+
+	if (t->index < wall.room)
+		return &wall.threads[t->index];
+	while (room <= t->index)
+		room *= 2;
+	larger = realloc(wall.threads, room * sizeof(*larger));
+	if (!larger)
+		return NULL;
+	memset(larger + wall.room, 0, (room - wall.room) * sizeof(*larger));
+	wall.threads = larger;
+	wall.room = room;
+	return &larger[t->index];
+}
 
 void wall_start(uint64_t interval_ns)
 {
@@ -33,21 +55,20 @@ void wall_start(uint64_t interval_ns)
 	wall.next_ns = 0;
 }
 
-static void forget(void *context, struct thread *t)
+static void forget(struct thread_wall *w)
 {
-	(void)context;
-	t->wall.known = t->wall.asked = false;
-	t->wall.samples = t->wall.owed = 0;
-	t->wall.due_ns = 0;
-	free(t->wall.pcs);
-	t->wall.pcs = NULL;
-	t->wall.depth = 0;
+	free(w->pcs);
+	*w = (struct thread_wall){ 0 };
 }
 
 void wall_stop(void)
 {
 	wall.interval_ns = UINT64_MAX;
-	threads_each(forget, NULL);
+	for (size_t i = 0; i < wall.room; i++)
+		forget(&wall.threads[i]);
+	free(wall.threads);
+	wall.threads = NULL;
+	wall.room = 0;
 }
 
 static void count(struct thread_wall *w, uint32_t samples, uint64_t ticks)
@@ -59,11 +80,11 @@ static void count(struct thread_wall *w, uint32_t samples, uint64_t ticks)
 }
 
 /* The thread shall see that it was sampled: it sleeps, but perhaps inside a turn of an event loop. */
-static void count_sleeper(struct thread *t, uint32_t samples)
+static void count_sleeper(struct thread *t, struct thread_wall *w, uint32_t samples)
 {
 	uint64_t ticks = clock_ticks();
 
-	count(&t->wall, samples, ticks);
+	count(w, samples, ticks);
 	threads_counted(t, ticks);
 }
 
@@ -91,11 +112,11 @@ struct visit {
 
 static void visit(void *context, struct thread *t)
 {
-	struct thread_wall *w = &t->wall;
+	struct thread_wall *w = wall_of(t);
 	struct visit *v = context;
 	uint64_t cpu_ns, times;
 
-	if (atomic_load(&t->ended))
+	if (!w || atomic_load(&t->ended))
 		return;
 	if (!w->due_ns) /* anywhere in the interval, so that short lives count rightly */
 		w->due_ns = v->now_ns + random_below(wall.interval_ns);
@@ -105,7 +126,7 @@ static void visit(void *context, struct thread *t)
 		cpu_ns = thread_clock_cpu(&t->clock);
 		if (w->known && (w->asked || still_asleep(w, cpu_ns))) {
 			/* Asked in vain: it cannot take the signal, so it is still there. */
-			count_sleeper(t, (uint32_t)times);
+			count_sleeper(t, w, (uint32_t)times);
 		} else {
 			w->owed += (uint32_t)times;
 			w->asked = thread_clock_interrupt(&t->clock, spread_ns());
@@ -136,10 +157,10 @@ uint64_t wall_visit(uint64_t now_ns)
 
 static void write_event(struct jfr_writer *jfr, struct thread *t)
 {
-	struct thread_wall *w = &t->wall;
+	struct thread_wall *w = wall_of(t);
 	uint32_t stack;
 
-	if (!w->samples || !w->known)
+	if (!w || !w->samples || !w->known)
 		return;
 	stack = jfr_stack(jfr, w->pcs, w->depth, w->truncated);
 	jfr_wall_sample(jfr, w->first, t->tid, stack, JFR_STATE_SLEEPING, w->samples,
@@ -165,11 +186,11 @@ static void keep_stack(struct thread_wall *w, const struct sample *sample)
 void wall_take(struct jfr_writer *jfr, const struct sample *sample)
 {
 	struct thread *t = (struct thread *)(uintptr_t)sample->args[0];
-	struct thread_wall *w = &t->wall;
+	struct thread_wall *w = wall_of(t);
 	uint32_t samples = 1, stack;
 
 	/* Its thread may have ended, and the slot be another's. */
-	if (atomic_load(&t->tid) == sample->tid) {
+	if (w && atomic_load(&t->tid) == sample->tid) {
 		write_event(jfr, t);
 		samples = w->owed ? w->owed : 1;
 		w->owed = 0;
@@ -199,5 +220,6 @@ void wall_flush(struct jfr_writer *jfr)
 void wall_end(struct jfr_writer *jfr, struct thread *thread)
 {
 	write_event(jfr, thread);
-	forget(NULL, thread);
+	if (thread->index < wall.room)
+		forget(&wall.threads[thread->index]);
 }

@@ -1,0 +1,67 @@
+/* What the host's side asks of the system, by system calls of its own. It may be asked in a thread that
+ * the program's C library does not know: errno and all else that is a thread's own is not there, and
+ * no lock or allocator of that library may be touched. Async-signal-safe. */
+#ifndef CORE_SYSTEM_H
+#define CORE_SYSTEM_H
+
+#include <fcntl.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+
+#include "core/kernel.h"
+
+/* BYTES of zeroed memory, which only takes what is written to; NULL when there is none. */
+static inline void *system_map(size_t bytes)
+{
+	long result = kernel_call6(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE,
+				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return result < 0 && result >= -4095 ? NULL : (void *)result;
+}
+
+static inline void system_unmap(void *memory, size_t bytes)
+{
+	kernel_call4(SYS_munmap, (long)memory, (long)bytes, 0, 0);
+}
+
+static inline pid_t system_thread(void)
+{
+	return (pid_t)kernel_call4(SYS_gettid, 0, 0, 0, 0);
+}
+
+static inline pid_t system_process(void)
+{
+	return (pid_t)kernel_call4(SYS_getpid, 0, 0, 0, 0);
+}
+
+static inline void system_yield(void)
+{
+	kernel_call4(SYS_sched_yield, 0, 0, 0, 0);
+}
+
+/* Open PATH to read, close-on-exec. Returns the descriptor or -errno. */
+static inline int system_open(const char *path)
+{
+	return (int)kernel_call4(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0);
+}
+
+static inline ssize_t system_read(int fd, void *data, size_t size)
+{
+	return (ssize_t)kernel_call4(SYS_read, fd, (long)data, (long)size, 0);
+}
+
+static inline void system_close(int fd)
+{
+	kernel_call4(SYS_close, fd, 0, 0, 0);
+}
+
+/* One of RLIMIT_..., of this process. Returns 0 or -errno. */
+static inline int system_limit(int which, struct rlimit *limit)
+{
+	return (int)kernel_call4(SYS_prlimit64, 0, which, 0, (long)limit);
+}
+
+#endif

@@ -1,0 +1,152 @@
+/* Threads of the program that nobody told of. */
+#include "engine/collect/thread_look.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "core/own_thread.h"
+#include "engine/process/tids.h"
+#include "engine/sample/threads.h"
+
+/* Stacks of the main thread are looked at no deeper than this below their start. */
+#define MAIN_STACK_MAX (64u << 20)
+
+/* Unknown threads that the last look saw: such a one may be about to take its slot itself, and is
+ * adopted when the next look sees it again. */
+static struct {
+	pid_t *tids;
+	size_t count;
+} strangers;
+
+int thread_look_open(const struct thread_timers *timers)
+{
+	threads_open(timers);
+	/* Twice, as it takes two looks to adopt; and before any thread takes a slot itself. */
+	thread_look();
+	thread_look();
+	return threads_admit();
+}
+
+/* The main thread's stack begins below the strings of the environment and grows as deep as its
+ * limit; the kernel keeps other mappings out of that room. */
+static void adopt_main(pid_t tid)
+{
+	uintptr_t top = getauxval(AT_EXECFN);
+	struct rlimit limit;
+
+	if (!top || getrlimit(RLIMIT_STACK, &limit))
+		threads_adopt(tid, 0, 0);
+	else
+		threads_adopt(
+			tid,
+			top - (limit.rlim_cur < MAIN_STACK_MAX ? limit.rlim_cur : MAIN_STACK_MAX),
+			top & ~(uintptr_t)15);
+}
+
+static void adopt(pid_t tid)
+{
+	if (tid == getpid())
+		adopt_main(tid);
+	else
+		threads_adopt(tid, 0, 0);
+}
+
+static void count_one(void *count, struct thread *t)
+{
+	*(uint32_t *)count += !atomic_load(&t->ended);
+}
+
+static bool number_is_as_known(void)
+{
+	uint32_t known = own_thread_count();
+
+	threads_each(count_one, &known);
+	return tids_are(known);
+}
+
+struct listed {
+	const pid_t *tids;
+	size_t count;
+	bool *known; /* as long: it has a slot */
+};
+
+/* Mark what has a slot, and end the found threads that are gone. */
+static void match_slot(void *context, struct thread *t)
+{
+	struct listed *listed = context;
+	const pid_t *place;
+
+	if (atomic_load(&t->ended))
+		return;
+	place = tids_find(listed->tids, listed->count, atomic_load(&t->tid));
+	if (place)
+		listed->known[place - listed->tids] = true;
+	else if (t->found)
+		atomic_store(&t->ended, true);
+}
+
+static void adopt_strangers(const struct listed *listed, pid_t *now)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < listed->count; i++) {
+		pid_t tid = listed->tids[i];
+
+		if (listed->known[i] || own_thread_known(tid))
+			continue;
+		if (tids_find(strangers.tids, strangers.count, tid))
+			adopt(tid);
+		else
+			now[count++] = tid;
+	}
+	free(strangers.tids);
+	strangers.tids = now;
+	strangers.count = count;
+}
+
+static void note_main(void *found, struct thread *t)
+{
+	*(bool *)found |= !atomic_load(&t->ended) && atomic_load(&t->tid) == getpid();
+}
+
+/* A program that has changed its root may have no /proc: then the main thread, and those that begin
+ * from now on. */
+static void look_without_list(void)
+{
+	bool found = false;
+
+	threads_each(note_main, &found);
+	if (!found)
+		adopt(getpid());
+}
+
+void thread_look(void)
+{
+	struct listed listed = { 0 };
+	pid_t *tids = NULL, *now;
+	ssize_t count;
+
+	if (number_is_as_known())
+		return;
+	count = tids_list(&tids);
+	if (count <= 0) {
+		if (count == -ENOENT)
+			look_without_list();
+		return; /* without memory the next look may do better */
+	}
+	listed.tids = tids;
+	listed.count = (size_t)count;
+	listed.known = calloc(listed.count, sizeof(*listed.known));
+	now = calloc(listed.count, sizeof(*now));
+	if (listed.known && now) {
+		threads_each(match_slot, &listed);
+		adopt_strangers(&listed, now);
+		now = NULL;
+	}
+	free(now);
+	free(listed.known);
+	free(tids);
+}

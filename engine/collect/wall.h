@@ -1,0 +1,46 @@
+/* The wall clock: every thread is counted once an interval, and a sleeping one is not woken for
+ * it twice. Agent thread only. */
+#ifndef ENGINE_COLLECT_WALL_H
+#define ENGINE_COLLECT_WALL_H
+
+#include <stdint.h>
+
+#include "engine/jfr/jfr_write.h"
+#include "engine/sample/ring.h"
+#include "engine/sample/threads.h"
+
+/* What is known of the wall clock of the thread in a slot. */
+struct thread_wall {
+	bool known;           /* the stack below is where it sleeps, as far as is known */
+	bool settled;         /* it was seen not to run since */
+	bool asked;           /* the timer was armed and its sample has not come yet */
+	bool truncated;       /* the stack */
+	uint32_t depth;       /* of the stack */
+	uintptr_t *pcs;       /* malloc'd */
+	uint64_t cpu_ns;      /* the thread's CPU time when that was taken, or last looked at */
+	uint64_t due_ns;      /* next visit, monotonic; 0: not yet chosen */
+	uint32_t owed;        /* visits that the sample asked for will stand for */
+	uint32_t samples;     /* counted since the last event */
+	uint64_t first, last; /* ticks of the first and the last of them */
+};
+
+/* That of T, valid until the next call for another; NULL without memory. */
+struct thread_wall *wall_of(const struct thread *t);
+
+/* Visit every thread each INTERVAL_NS from now on; UINT64_MAX: never. */
+void wall_start(uint64_t interval_ns);
+void wall_stop(void);
+
+/* Make the visits that are due. Returns when the next ones are (monotonic). */
+uint64_t wall_visit(uint64_t now_ns);
+
+/* A sample of kind SAMPLE_WALL has come out of the ring. */
+void wall_take(struct jfr_writer *jfr, const struct sample *sample);
+
+/* Write what was counted for every thread since its last event: at the end of a chunk. */
+void wall_flush(struct jfr_writer *jfr);
+
+/* The same for a thread that has ended, before its slot is reaped. */
+void wall_end(struct jfr_writer *jfr, struct thread *thread);
+
+#endif
