@@ -20,7 +20,6 @@
 #include "core/fd.h"
 #include "core/log.h"
 #include "core/own_fds.h"
-#include "core/recording.h"
 #include "core/signal_share.h"
 
 static atomic_bool is_child, perf_allowed;
@@ -76,13 +75,7 @@ static void set_counting(int fd, bool is)
 
 static long do_open(const long a[])
 {
-	const char *path = (const char *)a[0];
-	int number = recording_number(path);
-
-	/* Also where /proc is missing, or is another's. */
-	if (number >= 0)
-		return settled(fcntl(number, F_DUPFD_CLOEXEC, 0));
-	return settled(open(path, (int)a[1] | O_CLOEXEC, (mode_t)a[2]));
+	return settled(open((const char *)a[0], (int)a[1] | O_CLOEXEC, (mode_t)a[2]));
 }
 
 /* MODE is looked at only where FLAGS have O_CREAT. */

@@ -19,8 +19,7 @@
 
 #define PAGE 4096
 
-/* /proc/self shows the main thread's descriptors, which need not be those of this thread. */
-#define FOLDER "/proc/thread-self/fd/"
+#define PROC "/proc/"
 
 /* The front of a chunk's header (68 bytes), big-endian. Source: JDK, jfrChunkWriter.cpp. */
 struct chunk_header {
@@ -34,7 +33,7 @@ struct chunk_header {
 struct recording {
 	int fd;
 	off_t cut; /* chunks before it were handed out */
-	char path[32];
+	char path[64];
 };
 
 static int open_file(const char *dir)
@@ -44,6 +43,19 @@ static int open_file(const char *dir)
 	if (fd < 0 && dir)
 		fd = fd_raise(open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
 	return fd;
+}
+
+/* /proc/self shows the main thread's descriptors, which need not be those of this thread; and what this
+ * thread is called there is not its number where /proc is of another namespace. Without it the path
+ * leads nowhere, and tells the number still. */
+static void name_file(struct recording *r)
+{
+	char thread[48];
+	ssize_t length = readlink(PROC "thread-self", thread, sizeof(thread));
+
+	if (length <= 0 || (size_t)length == sizeof(thread))
+		length = snprintf(thread, sizeof(thread), "thread-self");
+	snprintf(r->path, sizeof(r->path), PROC "%.*s/fd/%d", (int)length, thread, r->fd);
 }
 
 int recording_open(struct recording **out, const char *dir)
@@ -59,7 +71,7 @@ int recording_open(struct recording **out, const char *dir)
 		free(r);
 		return err;
 	}
-	snprintf(r->path, sizeof(r->path), FOLDER "%d", r->fd);
+	name_file(r);
 	*out = r;
 	return 0;
 }
@@ -71,7 +83,14 @@ const char *recording_path(const struct recording *recording)
 
 int recording_number(const char *path)
 {
-	return strncmp(path, FOLDER, strlen(FOLDER)) ? -1 : atoi(path + strlen(FOLDER));
+	const char *folder = strstr(path, "/fd/");
+
+	return strncmp(path, PROC, strlen(PROC)) || !folder ? -1 : atoi(folder + strlen("/fd/"));
+}
+
+int recording_fd(const struct recording *recording)
+{
+	return recording->fd;
 }
 
 /* The size of the finished chunk at OFFSET of a file of END bytes; 0 when it is not finished. */

@@ -11,11 +11,16 @@ struct recording;
  * Returns 0 and sets *OUT (release with recording_close), or -errno. */
 int recording_open(struct recording **out, const char *dir);
 
-/* What to tell an engine as file=: a path by which this process can open it. */
+/* What to tell an engine as file=: a path by which every thread of this process can open it, whatever
+ * table of descriptors it has. */
 const char *recording_path(const struct recording *recording);
 
-/* The number in such a path, of this thread's table; -1 when PATH is another. */
+/* The number in such a path, in the table of the thread that opened the recording; -1 when PATH is
+ * another. */
 int recording_number(const char *path);
+
+/* Its descriptor, in the same table; the recording's. */
+int recording_fd(const struct recording *recording);
 
 /* Set PART to the chunks that were finished since the last cut; its length is 0 when there are
  * none. Whatever an engine may have written, PART holds whole chunks only. Returns 0, or -errno:

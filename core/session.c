@@ -126,8 +126,7 @@ static void add_labels(struct session *s, struct report *report, struct recordin
 		return;
 	err = recording_open(file, s->config->spool_dir);
 	if (!err)
-		err = s->with.write_labels(recording_number(recording_path(*file)), report,
-					   s->config->tags);
+		err = s->with.write_labels(recording_fd(*file), report, s->config->tags);
 	if (!err)
 		err = recording_cut(*file, &report->parts[report->part_count]);
 	if (err)

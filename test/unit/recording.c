@@ -4,13 +4,22 @@
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "core/fd.h"
 #include "test/fixtures/suite.h"
+
+#ifndef CLOSE_RANGE_UNSHARE
+#define CLOSE_RANGE_UNSHARE (1u << 1)
+#endif
 
 #define UNFINISHED 0x7fffffffffffffffu
 
@@ -140,9 +149,37 @@ END_TEST
 
 START_TEST(keeps_out_of_the_way)
 {
-	ck_assert_str_eq(recording_path(recording) + strlen("/proc/thread-self/fd/"),
-			 strrchr(recording_path(recording), '/') + 1);
-	ck_assert_int_ge(atoi(strrchr(recording_path(recording), '/') + 1), FD_FLOOR);
+	ck_assert_int_eq(recording_number(recording_path(recording)), recording_fd(recording));
+	ck_assert_int_ge(recording_fd(recording), FD_FLOOR);
+	ck_assert_int_eq(recording_number("/proc/self/maps"), -1);
+	ck_assert_int_eq(recording_number("/tmp/fd/5"), -1);
+}
+END_TEST
+
+/* As async-profiler's has one. */
+static void *open_with_another_table(void *opened)
+{
+	int fd;
+
+	*(bool *)opened = !syscall(SYS_close_range, 0, UINT_MAX, CLOSE_RANGE_UNSHARE);
+	fd = open(recording_path(recording), O_RDWR | O_CLOEXEC);
+	return fd >= 0 && pwrite(fd, "x", 1, 9) == 1 && !close(fd) ? opened : NULL;
+}
+
+START_TEST(is_opened_by_a_thread_with_another_table)
+{
+	pthread_t thread;
+	void *written;
+	bool apart;
+	char c;
+
+	ck_assert_int_eq(pthread_create(&thread, NULL, open_with_another_table, &apart), 0);
+	ck_assert_int_eq(pthread_join(thread, &written), 0);
+	if (!apart)
+		fprintf(stderr, "recording: on this kernel there are no other tables\n");
+	ck_assert_ptr_nonnull(written);
+	ck_assert_int_eq(pread(recording_fd(recording), &c, 1, 9), 1);
+	ck_assert_int_eq(c, 'x');
 }
 END_TEST
 
@@ -158,5 +195,6 @@ int main(void)
 	tcase_add_test(c, waits_for_a_short_header);
 	tcase_add_test(c, never_goes_in_circles);
 	tcase_add_test(c, keeps_out_of_the_way);
+	tcase_add_test(c, is_opened_by_a_thread_with_another_table);
 	return suite_run(c);
 }
