@@ -36,6 +36,22 @@ int agent_start(int (*begin)(void))
 	return err;
 }
 
+bool agent_is_called_off(void)
+{
+	return atomic_load(&shared->agent.state) & AGENT_STOP;
+}
+
+void agent_has_ended(void)
+{
+	uint32_t asked = atomic_load(&shared->agent.flushes_asked);
+
+	log_forget();
+	atomic_store(&shared->agent.state, AGENT_NONE);
+	futex_wake(&shared->agent.state);
+	if (atomic_exchange(&shared->agent.flushes_done, asked) != asked)
+		futex_wake(&shared->agent.flushes_done);
+}
+
 bool agent_running(void)
 {
 	return phase() == AGENT_RUNNING;

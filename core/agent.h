@@ -12,6 +12,13 @@ struct engine;
  * what BEGIN does, -errno. */
 int agent_start(int (*begin)(void));
 
+/* For the thread that is begun, before agent_run(): it has been called off meanwhile, and is to end.
+ * Async-signal-safe, as is the next. */
+bool agent_is_called_off(void);
+
+/* In place of agent_run(): the thread will touch nothing any more. */
+void agent_has_ended(void);
+
 /* True from the first sample that may be taken to the last. */
 bool agent_running(void);
 

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "core/agent.h"
 #include "core/agent_phase.h"
 #include "core/clock.h"
 #include "core/engine_command.h"
@@ -26,11 +27,6 @@ static void answer_flushes(uint32_t asked)
 {
 	if (atomic_exchange(&shared->agent.flushes_done, asked) != asked)
 		futex_wake(&shared->agent.flushes_done);
-}
-
-static bool stop_is_asked(void)
-{
-	return atomic_load(&shared->agent.state) & AGENT_STOP;
 }
 
 /* A fleet that was started at one moment must not send at one moment: where reports are sent,
@@ -69,7 +65,7 @@ static int loop(struct session *session)
 	uint32_t asked;
 	int err = 0;
 
-	while (!err && !stop_is_asked()) {
+	while (!err && !agent_is_called_off()) {
 		log_say_kept();
 		err = give_up_what_the_program_has(false);
 		if (err)
@@ -106,7 +102,7 @@ static bool wait_out_delay(uint64_t delay_ns)
 	uint32_t delayed = AGENT_DELAYED;
 	bool woken = false;
 
-	while (!stop_is_asked() && (now = clock_monotonic_ns()) < until) {
+	while (!agent_is_called_off() && (now = clock_monotonic_ns()) < until) {
 		if (woken || now >= look_ns) {
 			if (give_up_what_the_program_has(false)) {
 				log_error("%s; profiling is off in this process", failure());
@@ -162,8 +158,5 @@ void agent_run(const struct agent_parts *parts)
 		profile(&session, parts);
 	session_close(&session);
 	log_say_kept();
-	log_forget();
-	atomic_store(&shared->agent.state, AGENT_NONE);
-	futex_wake(&shared->agent.state);
-	answer_flushes(atomic_load(&shared->agent.flushes_asked));
+	agent_has_ended();
 }

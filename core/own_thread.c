@@ -119,8 +119,15 @@ bool own_thread_is(void)
 	return own;
 }
 
+void own_thread_adopt(void)
+{
+	own = true;
+}
+
 bool own_thread_known(pid_t tid)
 {
+	if (atomic_load(&shared->agent.id) == tid)
+		return true;
 	for (size_t i = 0; i < OWN_THREADS_MAX; i++)
 		if (atomic_load(&shared->own_threads[i]) == tid)
 			return true;
@@ -129,7 +136,7 @@ bool own_thread_known(pid_t tid)
 
 uint32_t own_thread_count(void)
 {
-	uint32_t count = 0;
+	uint32_t count = atomic_load(&shared->agent.id) != 0;
 
 	for (size_t i = 0; i < OWN_THREADS_MAX; i++)
 		count += atomic_load(&shared->own_threads[i]) != 0;
@@ -139,6 +146,7 @@ uint32_t own_thread_count(void)
 void own_thread_forget(void)
 {
 	own = false;
+	atomic_store(&shared->agent.id, 0);
 	for (size_t i = 0; i < OWN_THREADS_MAX; i++)
 		atomic_store(&shared->own_threads[i], 0);
 }

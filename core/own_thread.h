@@ -20,6 +20,9 @@ int own_thread_start(const char *name, void *(*run)(void *), void *argument);
  * may be no way back, so what must not wait for the program's threads comes before. */
 void own_thread_be_nice(void);
 
+/* The calling thread, which another has made, is one of ours: shared->agent.id has its number. */
+void own_thread_adopt(void);
+
 /* True in a thread that own_thread_start() made, and while one is being made by this thread.
  * Async-signal-safe. */
 bool own_thread_is(void);

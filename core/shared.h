@@ -44,6 +44,8 @@ struct kept_line {
 struct shared {
 	/* core/agent.h: what is asked for, and how far the agent thread has come. */
 	struct {
+		_Atomic pid_t
+			id; /* of the thread, where it is not one of the C library's; else 0 */
 		struct wake wake;
 		_Atomic uint32_t
 			state; /* enum agent_phase, AGENT_STOP; a futex for who waits for an end */
@@ -54,6 +56,9 @@ struct shared {
 		_Atomic uint64_t stop_by_ns;
 		const struct engine *_Atomic running_engine;
 	} agent;
+
+	/* The struct r_debug of the program's loader; NULL: not told. */
+	const void *loader_debug;
 
 	/* core/own_thread.h: ids, 0 where one is free. */
 	_Atomic pid_t own_threads[OWN_THREADS_MAX];

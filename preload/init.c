@@ -18,6 +18,7 @@
 #include "engine/memory/mem.h"
 #include "engine/memory/mem_events.h"
 #include "engine/sample/sampler.h"
+#include "engine/unwind/unwind_map.h"
 #include "preload/agent_hooks.h"
 #include "preload/agent_of_process.h"
 #include "preload/engines.h"
@@ -89,6 +90,7 @@ static void in_forked_child(void)
 {
 	admitted = false;
 	mem_fork_child();
+	unwind_map_after_fork();
 	agent_forget();
 	calls_forget();
 	exit_disarm();

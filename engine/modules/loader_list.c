@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "core/shared.h"
 #include "engine/elf/elf.h"
 #include "engine/process/mapped_file.h"
 #include "engine/reading/memory_check.h"
@@ -21,9 +22,15 @@
 /* Weak, as musl's loader has none, and would not start the program for it. */
 extern struct r_debug _r_debug __attribute__((weak));
 
+/* That of the program, where we are an image beside it. NULL: there is none. */
+static const struct r_debug *loader_debug(void)
+{
+	return shared->loader_debug ? shared->loader_debug : &_r_debug;
+}
+
 static uintptr_t first_node(void)
 {
-	return (uintptr_t)__atomic_load_n(&_r_debug.r_map, __ATOMIC_RELAXED);
+	return (uintptr_t)__atomic_load_n(&loader_debug()->r_map, __ATOMIC_RELAXED);
 }
 
 /* ---- Nodes ---- */
@@ -169,7 +176,7 @@ int loader_list_read(struct loader_list *list)
 	int err = -EAGAIN;
 
 	memset(list, 0, sizeof(*list));
-	if (!&_r_debug)
+	if (!loader_debug())
 		return -ENOSYS;
 	for (int i = 0; err == -EAGAIN && i < TRIES; i++) {
 		loader_list_free(list);

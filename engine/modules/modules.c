@@ -3,7 +3,6 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +26,7 @@ static struct {
 	struct module **list; /* by address those that are there, then those that are gone */
 	size_t count, present, capacity;
 	struct loader_list loader; /* that LIST was last in line with; its nodes alone */
-	bool open, fork_handled;
+	bool open;
 
 	/* Replaced maps, and tables of modules gone, until no handler can use them. */
 	struct retired {
@@ -375,12 +374,6 @@ int modules_open(void)
 {
 	int result;
 
-	if (!modules.fork_handled) {
-		result = pthread_atfork(NULL, NULL, unwind_map_after_fork);
-		if (result)
-			return -result;
-		modules.fork_handled = true;
-	}
 	cfi_rules_init();
 	cfi_lookup_init();
 	modules.open = true;

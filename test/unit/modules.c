@@ -421,6 +421,7 @@ START_TEST(fork_meets_refresh)
 		pid = fork();
 		if (!pid) {
 			alarm(20);
+			unwind_map_after_fork();
 			_exit(modules_refresh() < 0 || !dlopen(NULL, RTLD_NOW));
 		}
 		ck_assert_int_gt(pid, 0);
