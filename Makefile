@@ -51,7 +51,7 @@ DEPS_READY  :=
 
 ALL_CFLAGS = $(AGENT_CFLAGS) $(CFLAGS) $(SAN_FLAGS) $(DEPS_CFLAGS)
 
-core_src    := $(sort $(wildcard core/*.c))
+core_src    := $(sort $(wildcard core/*.c core/*/*.c))
 engine_src  := $(sort $(wildcard engine/*/*.c))
 asyncprof_src := $(sort $(wildcard asyncprof/*.c))
 upload_src  := $(sort $(wildcard upload/*/*.c))

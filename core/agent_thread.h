@@ -4,7 +4,7 @@
 #define CORE_AGENT_THREAD_H
 
 #include "core/equipment.h"
-#include "core/options.h"
+#include "core/options/config.h"
 #include "core/wake.h"
 
 struct agent_parts {

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "core/equipment.h"
-#include "core/options.h"
+#include "core/options/config.h"
 #include "core/recording.h"
 
 /* An engine, and the file that it writes; NULL when it does not run. */

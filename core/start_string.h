@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "core/buf.h"
-#include "core/options.h"
+#include "core/options/config.h"
 
 /* Write the command that starts an engine on the recording at PATH, as
  * "start,event=cpu,interval=100000000,wall=1000ms,jfr,cstack=dwarf,file=PATH", into OUT.

@@ -2,7 +2,7 @@
 #ifndef PRELOAD_AGENT_OF_PROCESS_H
 #define PRELOAD_AGENT_OF_PROCESS_H
 
-#include "core/options.h"
+#include "core/options/config.h"
 
 /* Start the agent thread. Returns 0, or -errno as agent_start() has it; -EPERM when this process is
  * not one to profile, as the settings say or as they are wrong. */

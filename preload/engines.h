@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "core/equipment.h"
-#include "core/options.h"
+#include "core/options/config.h"
 #include "core/wake.h"
 
 /* Fill in the engines of EQUIPMENT; one that needs waking is given WAKE. On the agent thread. Returns

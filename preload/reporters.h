@@ -2,7 +2,7 @@
 #ifndef PRELOAD_REPORTERS_H
 #define PRELOAD_REPORTERS_H
 
-#include "core/options.h"
+#include "core/options/config.h"
 #include "core/report.h"
 
 /* Note, in the constructor, what the reporters need of ENVIRONMENT: later the program may be

@@ -7,17 +7,22 @@
 #include <string.h>
 #include <time.h>
 
-/* "30s", "1m30s", "1.5h"; the units that the environment variables take, and ns, d. */
+#include "core/units.h"
+
+/* Also as people are shown it, and as they say it. */
+static const struct unit *unit_typed(const char *text, size_t length)
+{
+	if (length == 3 && (!strncmp(text, "min", 3) || !strncmp(text, "sec", 3)))
+		length = 1;
+	return unit_named(duration_units, text, length);
+}
+
+/* "30s", "1m30s", "1.5h". */
 int args_duration(const char *text, uint64_t *ns)
 {
-	static const struct {
-		const char *name;
-		double ns;
-	} units[] = { { "ns", 1 },      { "us", 1e3 },   { "ms", 1e6 },
-		      { "s", 1e9 },     { "m", 60e9 },   { "h", 3600e9 },
-		      { "d", 86400e9 }, { "min", 60e9 }, { "sec", 1e9 } };
+	const struct unit *unit;
 	double sum = 0, number;
-	size_t length, i;
+	size_t length;
 	char *end;
 
 	if (!*text)
@@ -27,12 +32,10 @@ int args_duration(const char *text, uint64_t *ns)
 			return -EINVAL;
 		number = strtod(text, &end);
 		length = strspn(end, "abcdefghijklmnopqrstuvwxyz");
-		for (i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-			if (length == strlen(units[i].name) && !strncmp(end, units[i].name, length))
-				break;
-		if (end == text || i == sizeof(units) / sizeof(units[0]))
+		unit = unit_typed(end, length);
+		if (end == text || !unit)
 			return -EINVAL;
-		sum += number * units[i].ns;
+		sum += number * (double)unit->size;
 		text = end + length;
 		text += strspn(text, " ");
 	}

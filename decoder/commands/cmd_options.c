@@ -8,7 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/options.h"
+#include "core/options/config.h"
+#include "core/options/option_view.h"
 #include "core/show_url.h"
 #include "decoder/output/say.h"
 #include "profile/basics/text.h"

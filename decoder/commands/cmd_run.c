@@ -10,7 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/options.h"
+#include "core/options/config.h"
+#include "core/options/option_view.h"
 #include "decoder/commands/run_wait.h"
 #include "decoder/output/say.h"
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "core/options.h"
+#include "core/options/config.h"
 #include "decoder/commands/preloadable.h"
 
 enum severity {

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/log.h"
+#include "core/options/admit.h"
 #include "decoder/commands/doctor.h"
 #include "engine/process/proc_file.h"
 

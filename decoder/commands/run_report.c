@@ -9,7 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/options.h"
+#include "core/options/admit.h"
+#include "core/options/config.h"
 #include "decoder/commands/preloadable.h"
 #include "decoder/output/say.h"
 #include "profile/basics/text.h"

@@ -9,65 +9,53 @@
 #include <time.h>
 #include <unistd.h>
 
-struct unit {
-	double size;
-	const char *name;
-};
+#include "core/units.h"
 
-static const char *scaled(char out[TEXT_NUMBER], double value, const struct unit *unit)
+/* With three digits, or as many as there are. */
+static const char *rounded(char out[TEXT_NUMBER], double value, const char *unit)
 {
-	double shown;
-
-	/* 1023.9 KiB would be shown as 1024 KiB: the next unit starts where rounding reaches it. */
-	while (unit->size > 0 && fabs(value) < unit->size * 0.9995)
-		unit++;
-	shown = unit->size > 0 ? value / unit->size : value;
 	snprintf(out, TEXT_NUMBER, "%.*f%s",
-		 shown == floor(shown) && fabs(shown) < 1000 ? 0
-		 : fabs(shown) < 10                          ? 2
-		 : fabs(shown) < 100                         ? 1
+		 value == floor(value) && fabs(value) < 1000 ? 0
+		 : fabs(value) < 10                          ? 2
+		 : fabs(value) < 100                         ? 1
 							     : 0,
-		 shown, unit->name);
+		 value, unit);
 	return out;
 }
 
 const char *text_bytes(char out[TEXT_NUMBER], double bytes)
 {
-	static const struct unit units[] = { { 1099511627776.0, " TiB" },
-					     { 1073741824.0, " GiB" },
-					     { 1048576.0, " MiB" },
-					     { 1024.0, " KiB" },
-					     { 0, " B" } };
+	const struct unit *unit = unit_to_show(size_units, fabs(bytes));
+	char name[8];
 
-	return scaled(out, bytes, units);
+	snprintf(name, sizeof(name), " %s", unit->shown);
+	return rounded(out, bytes / (double)unit->size, name);
 }
 
 const char *text_duration(char out[TEXT_NUMBER], double ns)
 {
-	static const struct unit units[] = { { 2 * 86400e9, " d" }, { 7200e9, " h" },
-					     { 600e9, " min" },     { 1e9, " s" },
-					     { 1e6, " ms" },        { 1e3, " us" },
-					     { 0, " ns" } };
-	static const double sizes[] = { 86400e9, 3600e9, 60e9 };
-	char *end;
+	const struct unit *unit = unit_to_show(duration_units, fabs(ns));
+	char name[8];
 
-	for (size_t i = 0; i < 3; i++)
-		if (fabs(ns) >= units[i].size) {
-			end = out + snprintf(out, TEXT_NUMBER, "%.1f", ns / sizes[i]);
-			snprintf(end, TEXT_NUMBER - (size_t)(end - out), "%s", units[i].name);
-			return out;
-		}
-	return scaled(out, ns, units + 3);
+	snprintf(name, sizeof(name), " %s", unit->shown);
+	if (unit->size <= SECONDS(1))
+		return rounded(out, ns / (double)unit->size, name);
+	snprintf(out, TEXT_NUMBER, "%.1f%s", ns / (double)unit->size, name);
+	return out;
 }
 
 const char *text_count(char out[TEXT_NUMBER], double count)
 {
-	static const struct unit units[] = { { 1e12, "T" }, { 1e9, "G" }, { 1e6, "M" }, { 0, "" } };
+	double reached = fabs(count) / 0.9995;
 
 	if (fabs(count) < 1e6)
 		snprintf(out, TEXT_NUMBER, "%.0f", count);
+	else if (reached < 1e9)
+		rounded(out, count / 1e6, "M");
+	else if (reached < 1e12)
+		rounded(out, count / 1e9, "G");
 	else
-		scaled(out, count, units);
+		rounded(out, count / 1e12, "T");
 	return out;
 }
 

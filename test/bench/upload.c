@@ -9,7 +9,7 @@
 
 #include "core/clock.h"
 #include "core/log.h"
-#include "core/options.h"
+#include "core/options/config.h"
 #include "upload/s3/s3.h"
 
 #define RECORDING_BYTES 50000

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/instant.h"
+#include "upload/aws/instant.h"
 #include "upload/aws/credentials_simple.h"
 #include "upload/aws/ini.h"
 #include "upload/files/name.h"

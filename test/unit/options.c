@@ -1,5 +1,7 @@
 /* The table of options, the values that it takes, and the words for those that it does not. */
-#include "core/options.h"
+#include "core/options/admit.h"
+#include "core/options/config.h"
+#include "core/options/option_view.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -9,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/option_value.h"
+#include "core/options/option_value.h"
 #include "test/fixtures/suite.h"
 
 #define CASES(table) (sizeof(table) / sizeof(*(table)))

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/options.h"
+#include "core/options/config.h"
 #include "test/fixtures/a_report.h"
 #include "test/fixtures/suite.h"
 #include "upload/s3/metadata.h"

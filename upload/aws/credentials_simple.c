@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/instant.h"
+#include "upload/aws/instant.h"
 
 static void simple_destroy(struct credentials_provider *provider)
 {

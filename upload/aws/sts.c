@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/instant.h"
+#include "upload/aws/instant.h"
 #include "core/secret.h"
 #include "core/show_url.h"
 #include "upload/aws/sigv4.h"

@@ -2,7 +2,7 @@
 #ifndef UPLOAD_FILES_PLACE_H
 #define UPLOAD_FILES_PLACE_H
 
-#include "core/options.h"
+#include "core/options/config.h"
 
 /* Note, in the constructor, TMPDIR of ENVIRONMENT, and the working directory where CONFIG's paths
  * begin there. The program may be changing both when a directory is opened.

@@ -2,7 +2,7 @@
 #ifndef UPLOAD_LOCAL_LOCAL_H
 #define UPLOAD_LOCAL_LOCAL_H
 
-#include "core/options.h"
+#include "core/options/config.h"
 #include "core/report.h"
 
 /* Open the directory that CONFIG names, making it where it does not exist. With none named it

@@ -3,7 +3,7 @@
 #ifndef UPLOAD_QUEUE_QUEUE_H
 #define UPLOAD_QUEUE_QUEUE_H
 
-#include "core/options.h"
+#include "core/options/config.h"
 #include "core/report.h"
 
 /* Make a reporter that hands on to REPORTERS, each with its own progress and its own thread,

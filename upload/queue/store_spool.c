@@ -11,7 +11,7 @@
 #include "core/clock.h"
 #include "core/fd.h"
 #include "core/log.h"
-#include "core/options.h"
+#include "core/options/config.h"
 #include "upload/files/dir.h"
 #include "upload/files/place.h"
 #include "upload/files/temporary.h"

@@ -4,7 +4,7 @@
 
 #include "core/buf.h"
 #include "core/environment.h"
-#include "core/options.h"
+#include "core/options/config.h"
 #include "core/report.h"
 #include "upload/aws/host.h"
 

@@ -2,7 +2,7 @@
 #ifndef UPLOAD_S3_S3_H
 #define UPLOAD_S3_S3_H
 
-#include "core/options.h"
+#include "core/options/config.h"
 #include "core/report.h"
 #include "upload/http/http.h"
 

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "core/options.h"
+#include "core/options/config.h"
 
 #define CHECK_KEYS "are the access key and its secret right?"
 #define ELSEWHERE                                                                            \

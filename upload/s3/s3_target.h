@@ -3,7 +3,7 @@
 #define UPLOAD_S3_S3_TARGET_H
 
 #include "core/buf.h"
-#include "core/options.h"
+#include "core/options/config.h"
 #include "core/report.h"
 #include "upload/aws/aws.h"
 #include "upload/aws/host.h"

@@ -1,5 +1,5 @@
 /* Is this process one to profile? Decided in the constructor of every process. */
-#include "core/options.h"
+#include "core/options/admit.h"
 
 #include <fnmatch.h>
 #include <limits.h>

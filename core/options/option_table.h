@@ -1,11 +1,11 @@
-/* The table of options, for those who read values by it. (Those who show it: options.h.) */
-#ifndef CORE_OPTION_TABLE_H
-#define CORE_OPTION_TABLE_H
+/* The table of options, for those who read values by it. (Those who show it: option_view.h.) */
+#ifndef CORE_OPTIONS_OPTION_TABLE_H
+#define CORE_OPTIONS_OPTION_TABLE_H
 
 #include <string.h>
 
-#include "core/option_value.h"
-#include "core/options.h"
+#include "core/options/option_value.h"
+#include "core/options/config.h"
 
 #define OPTION_COUNT 37
 

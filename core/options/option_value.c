@@ -1,34 +1,20 @@
 /* Values as people write them: 10ms, 512k, 10%, on, off. No locale and no stdio file has a
  * part in it, since it runs before the program's main. */
-#include "core/option_value.h"
+#include "core/options/option_value.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "core/options.h"
 #include "core/show_url.h"
+#include "core/units.h"
 
 /* The longest part of a value that a message shows. */
 #define SHOWN_MAX 100
 
-struct unit {
-	const char *suffix;
-	uint64_t factor;
-};
-
-static const struct unit duration_units[] = {
-	{ "us", 1000ull },       { "ms", 1000000ull },      { "s", 1000000000ull },
-	{ "m", 60000000000ull }, { "h", 3600000000000ull }, { NULL, 0 },
-};
-
-static const struct unit size_units[] = {
-	{ "", 1 }, { "k", 1ull << 10 }, { "m", 1ull << 20 }, { "g", 1ull << 30 }, { NULL, 0 },
-};
-
 static const struct unit share_units[] = {
-	{ "%", 10 },
-	{ NULL, 0 },
+	{ "%", "%", 10, 0, true },
+	{ 0 },
 };
 
 static const struct {
@@ -43,6 +29,7 @@ static const struct {
 /* Digits and one of UNITS behind them, with nothing before, between or after. */
 static int parse_number(const struct unit *units, const char *value, uint64_t *out)
 {
+	const struct unit *unit;
 	const char *p = value;
 	uint64_t number = 0;
 
@@ -52,10 +39,10 @@ static int parse_number(const struct unit *units, const char *value, uint64_t *o
 			return -EINVAL;
 	if (p == value)
 		return -EINVAL;
-	for (; units->suffix; units++)
-		if (!strcmp(p, units->suffix))
-			return __builtin_mul_overflow(number, units->factor, out) ? -EINVAL : 0;
-	return -EINVAL;
+	unit = unit_named(units, p, strlen(p));
+	if (!unit || !unit->option)
+		return -EINVAL;
+	return __builtin_mul_overflow(number, unit->size, out) ? -EINVAL : 0;
 }
 
 static int parse_scaled(const struct option *option, const char *value, uint64_t *out)
@@ -132,13 +119,13 @@ int option_parse(const struct option *option, const char *value, union option_va
 /* In the largest unit that leaves NUMBER whole, so that it reads as people write it. */
 static void format_number(const struct option *option, uint64_t number, char text[32])
 {
-	const struct unit *best = numbers[option->type].units;
+	const struct unit *best = NULL;
 
-	for (const struct unit *u = best; u->suffix; u++)
-		if (number && number % u->factor == 0)
+	for (const struct unit *u = numbers[option->type].units; u->name; u++)
+		if (u->option && (!best || (number && number % u->size == 0)))
 			best = u;
-	snprintf(text, 32, "%llu%s", (unsigned long long)(number / best->factor),
-		 number ? best->suffix : "");
+	snprintf(text, 32, "%llu%s", (unsigned long long)(number / best->size),
+		 number ? best->name : "");
 }
 
 static void expects_number(const struct option *option, char *text, size_t size)

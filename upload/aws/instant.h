@@ -1,6 +1,6 @@
 /* Times as web services write them. */
-#ifndef CORE_INSTANT_H
-#define CORE_INSTANT_H
+#ifndef UPLOAD_AWS_INSTANT_H
+#define UPLOAD_AWS_INSTANT_H
 
 #include <stdint.h>
 

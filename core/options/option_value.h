@@ -1,10 +1,16 @@
 /* One row of the options' table, and how a value in it is read. */
-#ifndef CORE_OPTION_VALUE_H
-#define CORE_OPTION_VALUE_H
+#ifndef CORE_OPTIONS_OPTION_VALUE_H
+#define CORE_OPTIONS_OPTION_VALUE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#define OPTION_PREFIX "ASPROF_AGENT_"
+
+/* Room for what option_expects writes, and for any line of option_complain. */
+#define OPTION_EXPECTS_MAX 128
+#define OPTION_PROBLEM_MAX 512
 
 enum option_type {
 	OPTION_SWITCH,   /* bool: on, off */

@@ -1,5 +1,5 @@
 /* Checks of the text options that have a form. */
-#include "core/option_value.h"
+#include "core/options/option_value.h"
 
 #include <arpa/inet.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Times as web services write them: RFC 3339. */
-#include "core/instant.h"
+#include "upload/aws/instant.h"
 
 #include <errno.h>
 #include <stdio.h>

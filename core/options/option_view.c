@@ -1,7 +1,39 @@
-/* Warns of variables with our prefix that are no option, and of options that are not built yet. */
+/* The rows of the table of options, as others see them. */
+#include "core/options/option_view.h"
+
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "core/option_table.h"
+#include "core/options/option_table.h"
+
+static void show(const struct option *option, struct option_view *view)
+{
+	snprintf(view->name, sizeof(view->name), "%s%s", OPTION_PREFIX, option->name);
+	option_expects(option, view->accepts, sizeof(view->accepts));
+	view->fallback = option->fallback;
+	view->help = option->help;
+	view->built = !option->unbuilt;
+	view->secret = option->secret;
+	view->url = option->check == check_url;
+}
+
+bool option_row(size_t index, struct option_view *view)
+{
+	if (index >= OPTION_COUNT)
+		return false;
+	show(&option_table[index], view);
+	return true;
+}
+
+bool option_find(const char *name, struct option_view *view)
+{
+	const struct option *option = option_lookup(name);
+
+	if (option)
+		show(option, view);
+	return option;
+}
 
 static size_t min3(size_t a, size_t b, size_t c)
 {
@@ -61,31 +93,14 @@ bool option_nearest(const char *name, struct option_view *nearest)
 	return found;
 }
 
-static void warn_entry(const char *entry)
+int option_check(const char *name, const char *value, char problem[OPTION_PROBLEM_MAX])
 {
-	size_t length = strcspn(entry, "=");
-	const char *value = entry[length] ? entry + length + 1 : "";
-	char name[OPTION_NAME_MAX];
-	struct option_view row;
+	const struct option *option = option_lookup(name);
+	union option_value parsed;
 
-	if (length >= sizeof(name))
-		length = sizeof(name) - 1;
-	memcpy(name, entry, length);
-	name[length] = '\0';
-	if (!option_find(name, &row)) {
-		if (option_nearest(name, &row))
-			log_warn("%s is not known and is ignored; the nearest name is %s", name,
-				 row.name);
-		else
-			log_warn("%s is not known and is ignored", name);
-	} else if (*value && !row.built && strcmp(value, row.fallback)) {
-		log_warn("%s is set, but this version cannot do it yet", name);
+	if (!option) {
+		snprintf(problem, OPTION_PROBLEM_MAX, "there is no option %.64s", name);
+		return -EINVAL;
 	}
-}
-
-void config_warn(char *const *environment)
-{
-	for (; *environment; environment++)
-		if (option_unprefixed(*environment))
-			warn_entry(*environment);
+	return option_parse(option, value, &parsed) ? option_complain(option, value, problem) : 0;
 }

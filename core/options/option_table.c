@@ -1,16 +1,10 @@
 /* The table of options. */
-#include "core/option_table.h"
+#include "core/options/option_table.h"
 
 #include <stddef.h>
 #include <string.h>
 
-#define US(n)      ((n)*1000ull)
-#define MS(n)      ((n)*1000000ull)
-#define SECONDS(n) ((n)*1000000000ull)
-#define HOURS(n)   ((n)*SECONDS(3600))
-#define DAYS(n)    ((n)*HOURS(24))
-#define KIB(n)     ((uint64_t)(n) << 10)
-#define GIB(n)     ((uint64_t)(n) << 30)
+#include "core/units.h"
 
 /* An interval that never ends, and that may still be added to any time of a clock. */
 #define NEVER DAYS(36500)

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/option_table.h"
+#include "core/options/admit.h"
+#include "core/options/option_table.h"
 
 /* The value in ENTRY, "NAME=value", when that is OPTION's name; else NULL. */
 static const char *value_of(const struct option *option, const char *entry)

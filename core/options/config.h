@@ -1,15 +1,13 @@
-/* The environment variables ASPROF_AGENT_*: one table, from which come the parser, the command
- * `asprof-agent options`, the table in the README and the man page. */
-#ifndef CORE_OPTIONS_H
-#define CORE_OPTIONS_H
+/* The settings of this process, from the environment variables ASPROF_AGENT_*. */
+#ifndef CORE_OPTIONS_CONFIG_H
+#define CORE_OPTIONS_CONFIG_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "core/log.h"
-
-#define OPTION_PREFIX "ASPROF_AGENT_"
+#include "core/options/option_value.h"
 
 /* What `off` sets a duration or a size to, where a comment says so; 0 is a value of its own. */
 #define OPTION_OFF UINT64_MAX
@@ -63,9 +61,6 @@ struct config {
 	char *strings; /* one block that all of the above point into */
 };
 
-/* Room for any line that config_read and option_check put into PROBLEM. */
-#define OPTION_PROBLEM_MAX 512
-
 /* Read ENVIRONMENT ("NAME=value", NULL-terminated) into CONFIG, defaults where a variable is
  * missing or empty. Returns 0 (release with config_free), -EINVAL with one line in PROBLEM that
  * names the variable, the value and what would be accepted, or -ENOMEM. With ENABLED=off nothing
@@ -77,44 +72,5 @@ void config_free(struct config *config);
 /* Warn, once each, of ASPROF_AGENT_* names in ENVIRONMENT that are not options, with the
  * nearest name that is, and of options that are set to something that this version cannot do. */
 void config_warn(char *const *environment);
-
-/* True when EXECUTABLE (a base name) is one to profile: the first of the comma-separated globs
- * that matches decides, `!glob` leaves out; when none matches it is not. A list of nothing but
- * `!glob`s leaves those out and takes all others. */
-bool config_admits(const struct config *config, const char *executable);
-
-/* The base name that this process was started by, a link's own and a script's too, or "unknown"; cut
- * to SIZE - 1 bytes. */
-void executable_name(char *name, size_t size);
-
-/* True when this process runs a program of another processor, as qemu-aarch64 does. */
-bool process_is_emulator(void);
-
-#define OPTION_NAME_MAX    48
-#define OPTION_EXPECTS_MAX 128
-
-/* A row of the table, for those who show it. */
-struct option_view {
-	char name[OPTION_NAME_MAX];       /* with the prefix */
-	char accepts[OPTION_EXPECTS_MAX]; /* "a duration such as 10ms (100us to 1h), or off" */
-	const char *fallback;             /* the default as written, "" where unset */
-	const char *help;                 /* one sentence, code in `backquotes` */
-	bool built;                       /* false: accepted, said to do nothing yet */
-	bool secret;                      /* the value is not to be shown */
-	bool url;                         /* the value is to be shown by show_url() */
-};
-
-/* The table's rows, in the order of the documentation. False past the end. */
-bool option_row(size_t index, struct option_view *view);
-
-/* The row of NAME (with or without the prefix). False when there is none. */
-bool option_find(const char *name, struct option_view *view);
-
-/* The row whose name is near to NAME, which has the prefix and is none; false where none is. */
-bool option_nearest(const char *name, struct option_view *nearest);
-
-/* Parse VALUE as option NAME (with or without the prefix) would: 0, or -EINVAL with a line in
- * PROBLEM. For command-line switches that end up as variables. */
-int option_check(const char *name, const char *value, char problem[OPTION_PROBLEM_MAX]);
 
 #endif
