@@ -16,6 +16,7 @@
 #include "upload/aws/credentials.h"
 #include "upload/aws/host.h"
 #include "upload/aws/imds.h"
+#include "upload/aws/region.h"
 #include "upload/aws/sigv4.h"
 #include "upload/files/file.h"
 

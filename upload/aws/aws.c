@@ -11,10 +11,8 @@
 
 #include "core/log.h"
 #include "core/secret.h"
-#include "upload/aws/imds.h"
 #include "upload/aws/ini.h"
 #include "upload/files/file.h"
-#include "upload/files/outside.h"
 
 #define FILE_MAX (1u << 20)
 
@@ -179,36 +177,4 @@ char *aws_endpoint(struct aws *aws, const char *service)
 	if (!value)
 		value = environment_get(aws->environment, "AWS_ENDPOINT_URL");
 	return value ? strdup(value) : endpoint_of_profile(aws, service);
-}
-
-/* It becomes a part of host names. Takes REGION, malloc'd or NULL. */
-static char *checked_region(struct aws *aws, char *region)
-{
-	if (!region || outside_fits(OUTSIDE_REGION, region))
-		return region;
-	aws_warn(aws, "'%.80s' is no region's name, and is not used", region);
-	free(region);
-	return NULL;
-}
-
-const char *aws_region(struct aws *aws)
-{
-	const char *value;
-
-	if (aws->region)
-		return aws->region;
-	if (aws->found_region)
-		return aws->found_region;
-	aws->found_region = checked_region(aws, aws_setting(aws, "AWS_REGION", "region"));
-	value = environment_get(aws->environment, "AWS_DEFAULT_REGION");
-	if (!aws->found_region && value)
-		aws->found_region = checked_region(aws, strdup(value));
-	if (!aws->found_region)
-		aws->found_region = checked_region(aws, imds_region(aws));
-	return aws->found_region;
-}
-
-const char *aws_domain(const char *region)
-{
-	return strncmp(region, "cn-", 3) != 0 ? "amazonaws.com" : "amazonaws.com.cn";
 }

@@ -20,7 +20,7 @@ struct aws {
 	const char *region;      /* as configured; NULL: to be found */
 	const atomic_bool *stop; /* once true, what takes long ends soon; NULL: never */
 
-	/* The rest is aws.c's. */
+	/* The rest is filled in as it is asked for: by aws.c, the region by region.c. */
 	bool files_read;
 	struct buf config, credentials;
 	char *found_region;
@@ -57,13 +57,5 @@ bool aws_setting_is(struct aws *aws, const char *name, const char *key, const ch
 /* The endpoint set for SERVICE ("s3", "sts"), as AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, the
  * profile's services section or its endpoint_url: malloc'd, or NULL. */
 char *aws_endpoint(struct aws *aws, const char *service);
-
-/* The region: configured, from AWS_REGION, AWS_DEFAULT_REGION, the profile, or where this
- * instance runs. What cannot be one is passed over, with a line. NULL when nothing tells; valid until
- * aws_free(). */
-const char *aws_region(struct aws *aws);
-
-/* The domain that the region's services are in. */
-const char *aws_domain(const char *region);
 
 #endif

@@ -7,9 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "upload/aws/instant.h"
 #include "core/secret.h"
 #include "core/show_url.h"
+#include "upload/aws/instant.h"
+#include "upload/aws/region.h"
 #include "upload/aws/sigv4.h"
 #include "upload/http/url.h"
 

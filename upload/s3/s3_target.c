@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/show_url.h"
+#include "upload/aws/region.h"
 #include "upload/files/name.h"
 #include "upload/files/outside.h"
 #include "upload/http/url.h"
