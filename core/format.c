@@ -1,0 +1,173 @@
+/* Lines of text, without stdio and locale. */
+#include "core/format.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#define DIGITS_MAX 20 /* of 64 bits */
+
+struct out {
+	char *at, *end; /* where the NUL goes at the latest */
+};
+
+/* One conversion, as far as it was read. */
+struct spec {
+	bool zeroes, is_long;
+	unsigned width;
+	size_t precision;
+};
+
+static void put(struct out *out, const char *text, size_t length)
+{
+	size_t room = (size_t)(out->end - out->at);
+
+	if (length > room)
+		length = room;
+	memcpy(out->at, text, length);
+	out->at += length;
+}
+
+static void put_string(struct out *out, const char *text, const struct spec *spec)
+{
+	if (!text)
+		text = "(null)";
+	put(out, text, strnlen(text, spec->precision));
+}
+
+static void put_number(struct out *out, uint64_t value, unsigned base, bool negative,
+		       const struct spec *spec)
+{
+	char digits[DIGITS_MAX], *first = digits + sizeof(digits);
+	unsigned length;
+
+	do
+		*--first = "0123456789abcdef"[value % base];
+	while (value /= base);
+	length = (unsigned)(digits + sizeof(digits) - first) + negative;
+	if (negative && spec->zeroes)
+		put(out, "-", 1);
+	for (; length < spec->width; length++)
+		put(out, spec->zeroes ? "0" : " ", 1);
+	if (negative && !spec->zeroes)
+		put(out, "-", 1);
+	put(out, first, (size_t)(digits + sizeof(digits) - first));
+}
+
+static void put_signed(struct out *out, int64_t value, const struct spec *spec)
+{
+	put_number(out, value < 0 ? -(uint64_t)value : (uint64_t)value, 10, value < 0, spec);
+}
+
+static unsigned read_digits(const char **at)
+{
+	unsigned number = 0;
+
+	for (; **at >= '0' && **at <= '9' && number < 1000; ++*at)
+		number = number * 10 + (unsigned)(**at - '0');
+	return number;
+}
+
+/* A list, as something that a pointer can point to. */
+struct arguments {
+	va_list list;
+};
+
+static size_t read_precision(const char **at, struct arguments *arguments)
+{
+	int precision;
+
+	if (**at != '.')
+		return SIZE_MAX;
+	++*at;
+	if (**at != '*')
+		return read_digits(at);
+	++*at;
+	precision = va_arg(arguments->list, int);
+	return precision < 0 ? SIZE_MAX : (size_t)precision;
+}
+
+/* What stands between the % and the letter. (All types of 64 bits are one.) */
+static struct spec read_spec(const char **at, struct arguments *arguments)
+{
+	struct spec spec = { .zeroes = **at == '0' };
+
+	_Static_assert(sizeof(long) == 8 && sizeof(size_t) == 8 && sizeof(intmax_t) == 8, "one");
+	spec.width = read_digits(at);
+	spec.precision = read_precision(at, arguments);
+	for (; **at == 'l' || **at == 'z' || **at == 'j'; ++*at)
+		spec.is_long = true;
+	return spec;
+}
+
+static void put_one(struct out *out, char letter, const struct spec *spec,
+		    struct arguments *arguments)
+{
+	char c;
+
+	switch (letter) {
+	case 's':
+		put_string(out, va_arg(arguments->list, const char *), spec);
+		break;
+	case 'c':
+		c = (char)va_arg(arguments->list, int);
+		put(out, &c, 1);
+		break;
+	case 'd':
+	case 'i':
+		put_signed(out,
+			   spec->is_long ? va_arg(arguments->list, long)
+					 : va_arg(arguments->list, int),
+			   spec);
+		break;
+	case 'u':
+	case 'x':
+		put_number(out,
+			   spec->is_long ? va_arg(arguments->list, unsigned long)
+					 : va_arg(arguments->list, unsigned int),
+			   letter == 'x' ? 16 : 10, false, spec);
+		break;
+	case 'p':
+		put(out, "0x", 2);
+		put_number(out, (uintptr_t)va_arg(arguments->list, void *), 16, false, spec);
+		break;
+	default:
+		put(out, &letter, 1);
+	}
+}
+
+size_t format_list(char *text, size_t size, const char *format, va_list list)
+{
+	struct out out = { .at = text, .end = text + size - 1 };
+	struct arguments arguments;
+	struct spec spec;
+	const char *next;
+
+	va_copy(arguments.list, list);
+	for (; *format; format++) {
+		next = strchrnul(format, '%');
+		put(&out, format, (size_t)(next - format));
+		if (!*next)
+			break;
+		format = next + 1;
+		spec = read_spec(&format, &arguments);
+		if (!*format)
+			break;
+		put_one(&out, *format, &spec, &arguments);
+	}
+	va_end(arguments.list);
+	*out.at = '\0';
+	return (size_t)(out.at - text);
+}
+
+size_t format_text(char *text, size_t size, const char *format, ...)
+{
+	va_list list;
+	size_t length;
+
+	va_start(list, format);
+	length = format_list(text, size, format, list);
+	va_end(list);
+	return length;
+}
