@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <sys/types.h>
 
+#include "core/fd.h"
 #include "core/kernel.h"
 
 /* BYTES of zeroed memory, which only takes what is written to; NULL when there is none. */
@@ -42,12 +43,6 @@ static inline void system_yield(void)
 	kernel_call4(SYS_sched_yield, 0, 0, 0, 0);
 }
 
-/* Open PATH to read, close-on-exec. Returns the descriptor or -errno. */
-static inline int system_open(const char *path)
-{
-	return (int)kernel_call4(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0);
-}
-
 static inline ssize_t system_read(int fd, void *data, size_t size)
 {
 	return (ssize_t)kernel_call4(SYS_read, fd, (long)data, (long)size, 0);
@@ -62,6 +57,23 @@ static inline void system_close(int fd)
 static inline int system_limit(int which, struct rlimit *limit)
 {
 	return (int)kernel_call4(SYS_prlimit64, 0, which, 0, (long)limit);
+}
+
+/* Open PATH to read, close-on-exec, out of the program's way (core/fd.h). Returns the descriptor or
+ * -errno. */
+static inline int system_open(const char *path)
+{
+	int fd = (int)kernel_call4(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0);
+	struct rlimit limit;
+	int floor = FD_FLOOR, raised;
+
+	if (fd < 0)
+		return fd;
+	if (!system_limit(RLIMIT_NOFILE, &limit) && limit.rlim_cur / 2 < FD_FLOOR)
+		floor = (int)limit.rlim_cur / 2;
+	raised = (int)kernel_call4(SYS_fcntl, fd, F_DUPFD_CLOEXEC, floor, 0);
+	system_close(fd);
+	return raised;
 }
 
 #endif

@@ -17,7 +17,7 @@
 #include "core/options/admit.h"
 #include "core/own_thread.h"
 #include "engine/memory/mem.h"
-#include "engine/memory/mem_events.h"
+#include "engine/memory/mem_tell.h"
 #include "engine/sample/sampler.h"
 #include "engine/unwind/unwind_map.h"
 #include "preload/agent_hooks.h"
@@ -235,8 +235,8 @@ static int prepare_mem(void)
 	if (engines_may_sample_mem(&config))
 		mem_expect();
 	if (config.native_mem_limit_bytes != OPTION_OFF)
-		mem_limit(config.native_mem_limit_bytes, &mem_events);
-	mem_events_growth(config.native_mem_growth_permil, agent_report_now);
+		mem_limit(config.native_mem_limit_bytes, &mem_tell);
+	mem_tell_growth(config.native_mem_growth_permil, agent_report_now);
 	return 0;
 }
 

@@ -10,6 +10,7 @@ CFLAGS_in_engine_memory := -fno-stack-protector
 # Files, where the rest of the room does not.
 CFLAGS_core_clock := -fno-stack-protector
 CFLAGS_core_disposition := -fno-stack-protector
+CFLAGS_core_format := -fno-stack-protector
 CFLAGS_core_random := -fno-stack-protector
 CFLAGS_core_signal_share := -fno-stack-protector
 CFLAGS_core_vdso := -fno-stack-protector

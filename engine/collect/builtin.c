@@ -13,7 +13,7 @@
 #include "engine/collect/start_request.h"
 #include "engine/collect/thread_look.h"
 #include "engine/collect/wall.h"
-#include "engine/memory/mem_events.h"
+#include "engine/memory/mem_tell.h"
 #include "engine/modules/modules.h"
 #include "engine/sample/ring.h"
 #include "engine/sample/sampler.h"
@@ -82,7 +82,7 @@ static int start_sampling(const struct start_request *r)
 	}
 	err = thread_look_open(&timers);
 	if (!err && r->mem_bytes != START_OFF)
-		err = mem_events_start(r->mem_bytes);
+		err = mem_tell_start(r->mem_bytes);
 	if (err) {
 		sampler_enable(false);
 		threads_close();

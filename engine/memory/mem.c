@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "core/clock.h"
 #include "core/own_thread.h"
+#include "core/system.h"
 #include "engine/memory/mem_growth.h"
 
 /* Frames of our own between the unwinder and the caller of malloc. */
@@ -252,12 +252,8 @@ static int open_all(void)
 	if (!err)
 		err = mem_stacks_open();
 	if (!err && !all.live) {
-		all.live = mmap(NULL, MEM_STACKS_MAX * sizeof(*all.live), PROT_READ | PROT_WRITE,
-				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		if (all.live == MAP_FAILED) {
-			all.live = NULL;
-			err = -ENOMEM;
-		}
+		all.live = system_map(MEM_STACKS_MAX * sizeof(*all.live));
+		err = all.live ? 0 : -ENOMEM;
 	}
 	return err;
 }

@@ -5,10 +5,11 @@
  * other. */
 #include "engine/memory/mem_doors.h"
 
-#include <sched.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "core/system.h"
 
 #define DOOR_BITS 3
 #define DOORS     (1u << DOOR_BITS)
@@ -59,7 +60,7 @@ bool mem_doors_close(void)
 	for (int i = 0; i < LOOKS_MAX; i++) {
 		if (!somebody_inside())
 			return true;
-		sched_yield();
+		system_yield();
 	}
 	mem_doors_open();
 	return false;

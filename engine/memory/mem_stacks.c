@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/mman.h>
 
+#include "core/system.h"
 #include "engine/memory/mem_doors.h"
 #include "engine/memory/mem_tree.h"
 
@@ -41,25 +41,18 @@ size_t mem_stacks_bytes(void)
 	return 2 * sizeof(struct mem_tree) + MEM_STACKS_MAX * sizeof(struct stack);
 }
 
-static void *map(size_t bytes)
-{
-	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	return p == MAP_FAILED ? NULL : p;
-}
-
 int mem_stacks_open(void)
 {
 	struct mem_tree *tree;
 
 	if (all.stack)
 		return 0;
-	tree = map(sizeof(*tree));
+	tree = system_map(sizeof(*tree));
 	if (!tree)
 		return -ENOMEM;
-	all.stack = map(MEM_STACKS_MAX * sizeof(*all.stack));
+	all.stack = system_map(MEM_STACKS_MAX * sizeof(*all.stack));
 	if (!all.stack) {
-		munmap(tree, sizeof(*tree));
+		system_unmap(tree, sizeof(*tree));
 		return -ENOMEM;
 	}
 	atomic_store(&all.end, 1);
@@ -233,18 +226,18 @@ static void replace_tree(struct mem_tree *fresh, const bool keep[MEM_STACKS_MAX]
 	atomic_store(&all.end, end);
 	atomic_store(&all.hint, 0);
 	atomic_store(&all.tree, fresh);
-	munmap(old, sizeof(*old));
+	system_unmap(old, sizeof(*old));
 }
 
 bool mem_stacks_tidy(void (*mark)(bool keep[MEM_STACKS_MAX]))
 {
 	static bool keep[MEM_STACKS_MAX]; /* too big for the agent's small stack */
-	struct mem_tree *fresh = map(sizeof(*fresh));
+	struct mem_tree *fresh = system_map(sizeof(*fresh));
 
 	if (!fresh)
 		return false;
 	if (!mem_doors_close()) {
-		munmap(fresh, sizeof(*fresh));
+		system_unmap(fresh, sizeof(*fresh));
 		return false;
 	}
 	memset(keep, 0, sizeof(keep));

@@ -11,7 +11,8 @@
 
 #include <errno.h>
 #include <stdatomic.h>
-#include <sys/mman.h>
+
+#include "core/system.h"
 
 #define WAYS    8
 #define BUCKETS (MEM_TABLE_MAX / WAYS)
@@ -52,8 +53,8 @@ int mem_table_open(void)
 
 	if (atomic_load(&opened))
 		return 0;
-	t = mmap(NULL, sizeof(*t), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (t == MAP_FAILED)
+	t = system_map(sizeof(*t));
+	if (!t)
 		return -ENOMEM;
 	atomic_store(&opened, t);
 	return 0;

@@ -4,13 +4,10 @@
  * waits for this one; so we ask the kernel. */
 #include "engine/memory/mem_where.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "core/fd.h"
+#include "core/format.h"
+#include "core/system.h"
 
 #define FRAMES_MAX 16
 #define NAME_BYTES 32
@@ -25,22 +22,36 @@ struct places {
 	size_t count;
 	/* The file whose mappings are passing by, and where they began. */
 	uintptr_t base;
-	unsigned long inode;
+	uintptr_t inode;
 };
+
+/* The number that *TEXT begins with, of lower-case digits to BASE; *TEXT is then behind it. */
+static uintptr_t read_number(const char **text, unsigned base)
+{
+	static const char digits[] = "0123456789abcdef";
+	uintptr_t number = 0;
+	const char *digit;
+
+	while (**text && (digit = memchr(digits, **text, base))) {
+		number = number * base + (uintptr_t)(digit - digits);
+		++*text;
+	}
+	return number;
+}
 
 /* "start-end perms offset dev inode path", addresses ascending. */
 static void take_line(struct places *places, const char *line)
 {
-	uintptr_t start, end;
-	unsigned long inode;
-	const char *name;
-	char *rest;
+	const char *name, *rest = line;
+	uintptr_t start, end, inode;
 
-	start = strtoul(line, &rest, 16);
-	end = strtoul(rest + (*rest == '-'), &rest, 16);
+	start = read_number(&rest, 16);
+	rest += *rest == '-';
+	end = read_number(&rest, 16);
 	for (int field = 0; field < 3 && *rest; field++) /* perms, offset, dev */
 		rest += 1 + strcspn(rest + 1, " ");
-	inode = strtoul(rest, &rest, 10);
+	rest += *rest == ' ';
+	inode = read_number(&rest, 10);
 	if (!inode || inode != places->inode)
 		places->base = start;
 	places->inode = inode;
@@ -53,7 +64,7 @@ static void take_line(struct places *places, const char *line)
 		if (p->pc < start || p->pc >= end)
 			continue;
 		p->base = places->base;
-		snprintf(p->name, sizeof(p->name), "%s", *name ? name : "[anonymous]");
+		format_text(p->name, sizeof(p->name), "%s", *name ? name : "[anonymous]");
 	}
 }
 
@@ -63,11 +74,11 @@ static void read_maps(struct places *places)
 	size_t held = 0;
 	ssize_t got;
 	char *end;
-	int fd = fd_raise(open("/proc/self/maps", O_RDONLY | O_CLOEXEC));
+	int fd = system_open("/proc/self/maps");
 
 	if (fd < 0)
 		return;
-	while ((got = read(fd, text + held, sizeof(text) - 1 - held)) > 0) {
+	while ((got = system_read(fd, text + held, sizeof(text) - 1 - held)) > 0) {
 		held += (size_t)got;
 		text[held] = '\0';
 		while ((end = strchr(text, '\n'))) {
@@ -79,14 +90,13 @@ static void read_maps(struct places *places)
 		if (held == sizeof(text) - 1)
 			held = 0; /* a path that long: without it */
 	}
-	close(fd);
+	system_close(fd);
 }
 
 void mem_where(char *text, size_t size, const uintptr_t *pcs, size_t depth)
 {
 	struct places places = { .count = depth < FRAMES_MAX ? depth : FRAMES_MAX };
-	size_t used = 0;
-	int wrote;
+	size_t used = 0, wrote;
 
 	for (size_t i = 0; i < places.count; i++)
 		places.place[i].pc = pcs[i];
@@ -95,12 +105,13 @@ void mem_where(char *text, size_t size, const uintptr_t *pcs, size_t depth)
 	for (size_t i = 0; i < places.count; i++) {
 		const struct place *p = &places.place[i];
 
-		wrote = snprintf(text + used, size - used, "%s%s+0x%lx", i ? " < " : "",
-				 p->name[0] ? p->name : "[unmapped]",
-				 (unsigned long)(p->pc - p->base));
-		if (wrote < 0 || (size_t)wrote >= size - used)
+		wrote = format_text(text + used, size - used, "%s%s+0x%lx", i ? " < " : "",
+				    p->name[0] ? p->name : "[unmapped]",
+				    (unsigned long)(p->pc - p->base));
+		if (wrote == size - used - 1) { /* perhaps cut: without it */
+			text[used] = '\0';
 			break;
-		used += (size_t)wrote;
+		}
+		used += wrote;
 	}
-	text[used] = '\0';
 }

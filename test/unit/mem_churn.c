@@ -43,7 +43,7 @@ UNDER_ANOTHER_NAME(free_aligned_sized)
 #include "core/own_thread.h"
 #include "engine/collect/builtin.h"
 #include "engine/sample/sampler.h"
-#include "engine/memory/mem_events.h"
+#include "engine/memory/mem_tell.h"
 #include "engine/sample/threads.h"
 #include "profile/jfr/jfr_read.h"
 #include "test/fixtures/mem_churn.h"
@@ -219,7 +219,7 @@ static void start_agent(int with)
 	config.cpu_interval_ns = cases[with].cpu_interval_ns;
 	config.wall_interval_ns = cases[with].wall_interval_ns;
 	mem_expect();
-	mem_events_growth(100, agent_report_now);
+	mem_tell_growth(100, agent_report_now);
 	ck_assert_int_eq(pthread_atfork(NULL, NULL, in_forked_child), 0);
 	ck_assert_int_eq(agent_start(begin_agent), 0);
 	while (!agent_running()) /* or the case runs into its timeout */

@@ -1,0 +1,116 @@
+/* What native memory sampling tells: to the rings as samples, to the log in words. */
+#include "engine/memory/mem_tell.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "core/log.h"
+#include "core/system.h"
+#include "engine/memory/mem_where.h"
+#include "engine/sample/ring.h"
+#include "engine/sample/threads.h"
+#include "engine/unwind/unwind.h"
+
+static struct {
+	uint64_t permil;
+	void (*_Atomic report_now)(void);
+} growth = { .permil = MEM_OFF };
+
+void mem_tell_growth(uint64_t permil, void (*report_now)(void))
+{
+	growth.permil = permil;
+	atomic_store(&growth.report_now, report_now);
+}
+
+int mem_tell_start(uint64_t interval)
+{
+	struct mem_config config = { .interval = interval,
+				     .growth_permil = growth.permil,
+				     .port = &mem_tell };
+
+	return mem_start(&config);
+}
+
+static pid_t own_tid(void)
+{
+	if (!mem_thread.tid)
+		mem_thread.tid = (uint32_t)system_thread();
+	return (pid_t)mem_thread.tid;
+}
+
+static size_t walk(uintptr_t *pcs, size_t max, bool *truncated)
+{
+	struct thread *t = threads_self_by(own_tid());
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+	bool known = t && here >= t->stack_low && here < t->stack_high;
+	size_t depth = unwind_here(known ? t->stack_high : 0, 0, pcs, max, truncated);
+
+	if (unwind_wants_refresh())
+		ring_wake(); /* a table makes the next walks faster */
+	if (t)
+		atomic_store_explicit(&t->sampled, true, memory_order_relaxed);
+	return depth;
+}
+
+static void fill(struct sample *s, const void *p, const struct mem_allocation *a)
+{
+	s->args[0] = (uint64_t)(uintptr_t)p;
+	s->args[1] = a->size;
+	s->args[2] = a->weight;
+}
+
+static void send_malloc(const void *p, uint64_t ticks, const struct mem_allocation *a,
+			const uintptr_t *pcs, size_t depth, bool truncated)
+{
+	pid_t tid = own_tid();
+	struct sample *s =
+		ring_reserve_stack((uint32_t)tid, SAMPLE_MALLOC, tid, pcs, depth, truncated);
+
+	if (!s)
+		return;
+	fill(s, p, a);
+	s->ticks = ticks;
+	ring_commit(s);
+}
+
+static void send_free(const void *p, uint64_t ticks, const struct mem_allocation *a)
+{
+	pid_t tid = own_tid();
+	struct sample *s = ring_reserve((uint32_t)tid, SAMPLE_FREE, tid, sizeof(a->birth));
+
+	if (!s)
+		return;
+	fill(s, p, a);
+	s->ticks = ticks;
+	memcpy(s->payload, &a->birth, sizeof(a->birth));
+	ring_commit(s);
+}
+
+/* Names are not to be had here, without a lock: the recording has them. */
+static void say_refused(size_t size, const uintptr_t *pcs, size_t depth)
+{
+	char where[640];
+
+	mem_where(where, sizeof(where), pcs, depth);
+	log_warn("NATIVE_MEM_LIMIT: refused %zu bytes to %s", size, where);
+}
+
+static void report_growth(void)
+{
+	void (*report_now)(void) = atomic_load(&growth.report_now);
+
+	if (report_now)
+		report_now();
+}
+
+const struct mem_port mem_tell = {
+	.borrow = ring_scratch_take,
+	.give_back = ring_scratch_give,
+	.unwind = walk,
+	.allocated = send_malloc,
+	.freed = send_free,
+	.refused = say_refused,
+	.grown = report_growth,
+};
+
+_Static_assert(SAMPLE_DEPTH_MAX >= MEM_STACK_DEPTH_MAX, "a borrowed buffer is large enough");
