@@ -7,9 +7,8 @@
 #ifndef CORE_LOG_H
 #define CORE_LOG_H
 
+#include "core/log_level.h"
 #include "core/wake.h"
-
-enum log_level { LOG_OFF, LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 
 /* Say lines up to LEVEL. With PATH, which must stay valid, they are appended to that file; with
  * NULL, or where the file cannot be opened later, they go to the stderr that the process has now. To

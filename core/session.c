@@ -12,7 +12,7 @@
 #include "core/engine_command.h"
 #include "core/failure.h"
 #include "core/log.h"
-#include "core/options/admit.h"
+#include "core/executable.h"
 #include "core/samples.h"
 #include "core/start_string.h"
 

@@ -1,7 +1,7 @@
 /* What the program's threads and the agent's both have in their hands. */
 #include "core/shared.h"
 
-#include "core/log.h"
+#include "core/log_level.h"
 
 static struct shared one = {
 	.log = { .level = LOG_WARN, .standard.fd = -1, .in_program.fd = -1 },

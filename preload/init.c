@@ -14,6 +14,7 @@
 #include "core/agent_thread.h"
 #include "core/loader_gate.h"
 #include "core/log.h"
+#include "core/executable.h"
 #include "core/options/admit.h"
 #include "core/own_thread.h"
 #include "engine/memory/mem.h"

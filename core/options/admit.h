@@ -3,7 +3,6 @@
 #define CORE_OPTIONS_ADMIT_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "core/options/config.h"
 
@@ -11,12 +10,5 @@
  * that matches decides, `!glob` leaves out; when none matches it is not. A list of nothing but
  * `!glob`s leaves those out and takes all others. */
 bool config_admits(const struct config *config, const char *executable);
-
-/* The base name that this process was started by, a link's own and a script's too, or "unknown"; cut
- * to SIZE - 1 bytes. */
-void executable_name(char *name, size_t size);
-
-/* True when this process runs a program of another processor, as qemu-aarch64 does. */
-bool process_is_emulator(void);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/log.h"
+#include "core/log_level.h"
 #include "core/options/option_value.h"
 
 /* What `off` sets a duration or a size to, where a comment says so; 0 is a value of its own. */

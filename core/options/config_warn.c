@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core/log.h"
 #include "core/options/option_table.h"
 #include "core/options/option_view.h"
 

@@ -5,7 +5,6 @@
 #include <stdint.h>
 
 #include "preload/interpose/context.h"
-#include "preload/interpose/program_handler.h"
 
 /* From its first instruction to the system call's own, nothing has been done that could not be
  * given up: a handler of the program that begins there has the thread go on at again_done, with

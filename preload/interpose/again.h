@@ -7,10 +7,11 @@
 #define PRELOAD_INTERPOSE_AGAIN_H
 
 #include <errno.h>
+#include <stdbool.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
 
-#include "preload/interpose/sample.h"
+#include "preload/interpose/sample_note.h"
 
 /* A system call's number and its arguments. */
 #define AGAIN_LONGS 7

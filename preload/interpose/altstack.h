@@ -2,9 +2,10 @@
 #ifndef PRELOAD_INTERPOSE_ALTSTACK_H
 #define PRELOAD_INTERPOSE_ALTSTACK_H
 
+#include <signal.h>
 #include <stdint.h>
 
-#include "preload/interpose/sample.h"
+typedef void (*sample_handler)(int signo, siginfo_t *info, void *context);
 
 /* A sample needs no room where the program is: a thread may have filled its stack but for a few
  * bytes, or have gone to one of its own making, and the kernel alone writes up to 4 KiB, or 12 with

@@ -6,6 +6,7 @@
 
 #include "preload/interpose/again.h"
 #include "preload/interpose/real.h"
+#include "preload/interpose/sample.h"
 #include "preload/interpose/wait.h"
 
 /* On Linux, whatever sigset_t holds beyond, the kernel's 64 signals come first. */

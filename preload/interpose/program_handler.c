@@ -13,8 +13,6 @@
 #define ENTRIES     256
 #define ENTRY_BYTES 16
 
-__thread unsigned long program_handled;
-
 /* The handler behind each entry; they are taken in order, and never given back. */
 static void *handlers[ENTRIES];
 

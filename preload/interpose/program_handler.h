@@ -24,7 +24,4 @@ __sighandler_t program_handler_entry(int signo, __sighandler_t handler);
 /* HANDLER, which may be an entry, as the program is to see it. Async-signal-safe. */
 __sighandler_t program_handler_shown(__sighandler_t handler);
 
-/* How many of the program's handlers have begun in this thread. */
-extern __thread unsigned long program_handled;
-
 #endif

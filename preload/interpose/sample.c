@@ -19,8 +19,6 @@
 #define SIGNALS 64
 
 uint64_t sample_signals;
-__thread uintptr_t sample_interrupted;
-__thread int sample_errno;
 
 /* A call that will be made again behind a sample, not by an interposer: the thread is about to go on
  * at FROM, TO is behind the call, and SP the stack pointer. */

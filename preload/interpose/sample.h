@@ -14,16 +14,14 @@
 #ifndef PRELOAD_INTERPOSE_SAMPLE_H
 #define PRELOAD_INTERPOSE_SAMPLE_H
 
-#include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <ucontext.h>
 
-#include "preload/interpose/program_handler.h"
-
-typedef void (*sample_handler)(int signo, siginfo_t *info, void *context);
+#include "preload/interpose/altstack.h"
+#include "preload/interpose/sample_note.h"
 
 /* The program can no longer block SIGNO or wait for it. For an engine that knows its signals
  * early: a thread that blocked them before is never sampled. Any thread. */
@@ -74,40 +72,6 @@ void sample_release(int signo);
 /* The program has gone back to SIG_DFL on SIGNO. If that was released before, take it again: a
  * sample that was under way must not kill the program. */
 void sample_restore(int signo);
-
-/* What a sample has left for the interposer whose call it, and nothing else, interrupted last, or may
- * have ended before its work was done: where the stack pointer was in that, 0 for none; and what
- * errno was before. */
-extern __thread uintptr_t sample_interrupted;
-extern __thread int sample_errno;
-
-/* Before a call. Returns how many handlers of the program have begun: if there are more when it is
- * made again, it ends (again.h). */
-static inline unsigned long sample_begin(void)
-{
-	sample_interrupted = 0;
-	return program_handled;
-}
-
-/* A handler's frame takes more than this: the x86-64 kernel writes at least 1080 bytes and
- * aarch64 4.5 KiB. The frames of the C library between an interposer and its system call take
- * less. So a note from nearer is of our own call, and not of one that was made in a handler of
- * the program that interrupted it. */
-#define SAMPLE_NEAR 1024
-
-/* After a call. FRAME: the interposer's. True when a sample may be why it did not do more. */
-static inline bool sample_ended_it(uintptr_t frame)
-{
-	return sample_interrupted && frame - sample_interrupted < SAMPLE_NEAR;
-}
-
-/* After a call failed. */
-static inline bool sample_interrupted_alone(uintptr_t frame)
-{
-	return errno == EINTR && sample_ended_it(frame);
-}
-
-#define SAMPLE_FRAME ((uintptr_t)__builtin_frame_address(0))
 
 /* For the first instructions of a handler of the program for SIGNO: if CONTEXT stands before a call
  * that a sample interrupted, and that will be made again by the kernel or async-profiler, that

@@ -10,7 +10,7 @@
 #include "core/kernel.h"
 #include "preload/interpose/context.h"
 #include "preload/interpose/real.h"
-#include "preload/interpose/sample.h"
+#include "preload/interpose/sample_note.h"
 #include "preload/interpose/transfer.h"
 
 #if defined(__x86_64__)

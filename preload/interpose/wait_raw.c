@@ -13,6 +13,7 @@
 #include "engine/reading/memory_reader.h"
 #include "preload/interpose/mask.h"
 #include "preload/interpose/real.h"
+#include "preload/interpose/sample.h"
 
 #ifndef SYS_epoll_pwait2
 #define SYS_epoll_pwait2 441

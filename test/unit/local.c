@@ -17,6 +17,7 @@
 
 #include "core/clock.h"
 #include "core/fd.h"
+#include "core/log.h"
 #include "test/fixtures/a_report.h"
 #include "test/fixtures/log_file.h"
 #include "test/fixtures/suite.h"

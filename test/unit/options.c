@@ -1,4 +1,5 @@
 /* The table of options, the values that it takes, and the words for those that it does not. */
+#include "core/executable.h"
 #include "core/options/admit.h"
 #include "core/options/config.h"
 #include "core/options/option_view.h"
@@ -11,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/log.h"
 #include "core/options/option_value.h"
 #include "test/fixtures/suite.h"
 

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/options/admit.h"
+#include "core/executable.h"
+#include "core/options/config.h"
 #include "core/options/option_table.h"
 
 /* The value in ENTRY, "NAME=value", when that is OPTION's name; else NULL. */

@@ -1,0 +1,54 @@
+/* Interposes syscall(2), by which libseccomp and others call seccomp(2), threads give up privileges, and
+ * programs make calls that wait (wait_raw.h). */
+#include <errno.h>
+#include <linux/seccomp.h>
+#include <sys/syscall.h>
+
+#include "core/kernel.h"
+#include "preload/interpose/privileges.h"
+#include "preload/interpose/real.h"
+#include "preload/interpose/sandbox.h"
+#include "preload/interpose/wait_raw.h"
+
+#if defined(__x86_64__)
+/* Not the C library's: its sixth argument lies where the caller of ours has it, or has a variable
+ * of its own when the call takes fewer; and would have to be written there to be handed on. */
+static long forward(long number, long a, long b, long c, long d, long e, long f)
+{
+	long result = kernel_call6(number, a, b, c, d, e, f);
+
+	if (result >= 0 || result < -4095)
+		return result;
+	errno = (int)-result;
+	return -1;
+}
+#elif defined(__aarch64__)
+/* All of them are in registers. */
+static long forward(long number, long a, long b, long c, long d, long e, long f)
+{
+	return REAL(syscall)(number, a, b, c, d, e, f);
+}
+#endif
+
+/* By the calling conventions of Linux the six arguments are where a variadic function's are; those
+ * that a call does not have are passed on as what happens to be there. */
+EXPORT long any_syscall(long number, long a, long b, long c, long d, long e,
+			long f) __asm__("syscall");
+
+EXPORT long any_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+	long result;
+
+	if (__builtin_expect(number == SYS_seccomp, 0) &&
+	    (a == SECCOMP_SET_MODE_STRICT || a == SECCOMP_SET_MODE_FILTER))
+		sandbox_ahead();
+	if (__builtin_expect(wait_raw_is(number), 0))
+		return again_value(wait_raw((const long[AGAIN_LONGS]){ number, a, b, c, d, e, f }),
+				   errno);
+	if (__builtin_expect(!privileges_may_change(number), 1))
+		return forward(number, a, b, c, d, e, f);
+	privileges_before_call(number, a, b);
+	result = forward(number, a, b, c, d, e, f);
+	privileges_after_call(number, a);
+	return result;
+}
