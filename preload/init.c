@@ -17,6 +17,7 @@
 #include "core/executable.h"
 #include "core/options/admit.h"
 #include "core/own_thread.h"
+#include "engine/cfi/cfi_lookup.h"
 #include "engine/memory/mem.h"
 #include "engine/memory/mem_tell.h"
 #include "engine/sample/sampler.h"
@@ -215,6 +216,7 @@ static int set_hooks(void)
 	int err = interpose_set_hooks(&agent_hooks);
 
 	altstack_begin_first();
+	cfi_lookup_init();
 	if (!err)
 		err = -pthread_atfork(NULL, NULL, in_forked_child);
 	if (!err)

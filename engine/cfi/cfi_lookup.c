@@ -4,7 +4,6 @@
 #include <dlfcn.h>
 #include <stdatomic.h>
 
-#include "core/loader_gate.h"
 #include "engine/cfi/cfi_entry.h"
 #include "engine/cfi/cfi_header.h"
 #include "engine/cfi/context_start.h"
@@ -30,9 +29,7 @@ void cfi_lookup_init(void)
 	find_object *find;
 
 	/* By name, as an older glibc would not load us with a reference. */
-	loader_gate_enter();
 	*(void **)&find = dlsym(RTLD_DEFAULT, "_dl_find_object");
-	loader_gate_leave();
 	atomic_store(&loader_find, find);
 	atomic_store(&outermost, context_start());
 }

@@ -7,7 +7,7 @@
 #include "engine/reading/memory_reader.h"
 
 /* Find the loader's own search for modules, which glibc has from 2.35 on. Without it no lookup
- * finds anything. Not in a handler. */
+ * finds anything. In a thread of the program, before there are others: it asks the C library. */
 void cfi_lookup_init(void);
 
 /* Where the header of the unwind sections is that a lookup for PC would search; NULL when there

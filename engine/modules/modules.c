@@ -375,7 +375,6 @@ int modules_open(void)
 	int result;
 
 	cfi_rules_init();
-	cfi_lookup_init();
 	modules.open = true;
 	result = modules_refresh();
 	return result < 0 ? result : 0;

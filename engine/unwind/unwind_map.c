@@ -32,6 +32,8 @@ bool unwind_map_quiet(void)
 
 void unwind_map_after_fork(void)
 {
+	/* The map may be memory of the agent's, which ended with the parent's threads. */
+	atomic_store(&current, NULL);
 	atomic_store(&readers, 0);
 }
 

@@ -37,7 +37,7 @@ struct unwind_map *unwind_map_publish(struct unwind_map *map);
  * cached answers as well. False when one was busy: ask again later. */
 bool unwind_map_quiet(void);
 
-/* In a forked child, where handlers of the parent's other threads never end. */
+/* In a forked child, where handlers of the parent's other threads never end: no map is published. */
 void unwind_map_after_fork(void);
 
 /* Async-signal-safe. The slow half of unwind_map_find. */

@@ -15,6 +15,7 @@
 
 #include "core/asprof.h"
 #include "core/clock.h"
+#include "engine/cfi/cfi_lookup.h"
 #include "engine/modules/modules.h"
 #include "engine/unwind/unwind.h"
 #include "test/fixtures/compile_modules.h"
@@ -99,6 +100,7 @@ static void start_timer(void)
 /* As with a collector once the program has run for a moment: what walks come through has a table. */
 static void open_modules(void)
 {
+	cfi_lookup_init();
 	if (modules_open())
 		exit(1);
 	if (compile_modules() != 1) {

@@ -18,6 +18,7 @@
 #include <unwind.h>
 
 #include "engine/cfi/cfi_lookup.h"
+#include "engine/cfi/cfi_lookup.h"
 #include "engine/modules/modules.h"
 #include "engine/unwind/unwind.h"
 #include "test/fixtures/compile_modules.h"
@@ -237,6 +238,7 @@ __attribute__((constructor)) static void stepper_open(void)
 {
 	struct sigaction action = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO };
 
+	cfi_lookup_init();
 	tally = mmap(NULL, sizeof(*tally), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		     0);
 	if (tally == MAP_FAILED || modules_open() || sigaction(SIGTRAP, &action, NULL))

@@ -19,6 +19,7 @@
 
 static void setup(void)
 {
+	cfi_lookup_init();
 	ck_assert_int_eq(modules_open(), 0);
 }
 

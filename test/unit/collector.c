@@ -1,4 +1,5 @@
 /* engine/collect/collector: what the rings hold becomes events, as many as a reader can use. */
+#include "engine/cfi/cfi_lookup.h"
 #include "engine/collect/collector.h"
 
 #include <stdio.h>
@@ -23,6 +24,7 @@ static void open_recording(void)
 	fd = memfd_create("recording", MFD_CLOEXEC);
 	ck_assert_int_ge(fd, 0);
 	ck_assert_int_eq(ring_open(1, 64u << 10, &wake), 0);
+	cfi_lookup_init();
 	ck_assert_int_eq(modules_open(), 0);
 	ck_assert_int_eq(collector_start(fd, &none, NULL, false), 0);
 }

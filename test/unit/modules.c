@@ -1,4 +1,5 @@
 /* engine/modules/modules: what is loaded, what comes and what goes, while handlers walk. */
+#include "engine/cfi/cfi_lookup.h"
 #include "engine/modules/modules.h"
 
 #include <dlfcn.h>
@@ -74,6 +75,7 @@ static uint16_t compiled_rule(uintptr_t pc)
 static void setup(void)
 {
 	ck_assert_ptr_nonnull(mkdtemp(directory));
+	cfi_lookup_init();
 	ck_assert_int_eq(modules_open(), 0);
 }
 

@@ -1,5 +1,6 @@
 /* engine/unwind/unwind: real stacks of every shape, each walked to the thread's entry, and stacks that
  * are none. */
+#include "engine/cfi/cfi_lookup.h"
 #include "engine/unwind/unwind.h"
 
 #include <errno.h>
@@ -64,6 +65,7 @@ static _Unwind_Reason_Code oracle_frame(struct _Unwind_Context *context, void *d
 
 static void setup(void)
 {
+	cfi_lookup_init();
 	ck_assert_int_eq(modules_open(), 0);
 	ends();
 }
