@@ -244,10 +244,10 @@ void heap_freed(struct heap *h, uint64_t address, uint32_t process, int64_t time
 
 void heap_profile(struct heap *h, double tail)
 {
-	int64_t cutoff = h->last_ns - (int64_t)(tail * (double)(h->last_ns - h->first_ns));
+	int64_t cutoff = INT64_MAX;
 
-	if (tail <= 0)
-		cutoff = INT64_MAX;
+	if (tail > 0 && h->first_ns <= h->last_ns)
+		cutoff = h->last_ns - (int64_t)(tail * ((double)h->last_ns - (double)h->first_ns));
 	for (uint32_t i = 0; i < h->capacity; i++) {
 		const struct allocation *a = &h->table[i];
 		double scale = h->query->weighted ? (double)a->scale : 1;
