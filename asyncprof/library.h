@@ -2,7 +2,7 @@
 #ifndef ASYNCPROF_LIBRARY_H
 #define ASYNCPROF_LIBRARY_H
 
-#include "core/engine.h"
+#include "core/agent/engine.h"
 
 /* Room for any problem that library_open() describes. */
 #define LIBRARY_PROBLEM_MAX 1024

@@ -7,7 +7,6 @@
 
 #include "core/agent_phase.h"
 #include "core/clock.h"
-#include "core/engine_command.h"
 #include "core/futex.h"
 #include "core/kernel.h"
 #include "core/log.h"
@@ -146,7 +145,6 @@ void agent_forget(void)
 	atomic_store(&shared->agent.state, AGENT_NONE);
 	atomic_store(&shared->agent.flushes_done, atomic_load(&shared->agent.flushes_asked));
 	atomic_store(&shared->agent.follows_done, atomic_load(&shared->agent.follows_asked));
-	engine_answer_forget();
 	log_forget();
 	own_thread_forget();
 	privileges_forget();

@@ -1,5 +1,5 @@
 /* The agent, as threads of the program see it: started, stopped and asked for reports. What it is on its own
- * side: core/agent_thread.h. */
+ * side: core/agent/agent_thread.h. */
 #ifndef CORE_AGENT_H
 #define CORE_AGENT_H
 

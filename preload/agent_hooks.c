@@ -9,7 +9,7 @@
 #include "asyncprof/sleep.h"
 #include "core/agent.h"
 #include "core/clock.h"
-#include "core/engine.h"
+#include "core/agent/engine.h"
 #include "core/log.h"
 #include "core/own_thread.h"
 #include "core/privileges.h"

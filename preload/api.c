@@ -6,7 +6,7 @@
 
 #include "core/agent.h"
 #include "core/clock.h"
-#include "core/engine.h"
+#include "core/agent/engine.h"
 #include "preload/agent_of_process.h"
 
 #define POLLCATCH_EVENT "tokio.PollcatchV1"

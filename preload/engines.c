@@ -13,7 +13,7 @@
 #include "core/loader_gate.h"
 #include "core/log.h"
 #include "core/own_fds.h"
-#include "core/start_string.h"
+#include "core/agent/start_string.h"
 #include "engine/collect/builtin.h"
 #include "engine/collect/label_chunk.h"
 #include "preload/interpose/mem.h"

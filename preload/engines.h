@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "core/equipment.h"
+#include "core/agent/equipment.h"
 #include "core/options/config.h"
 #include "core/wake.h"
 

@@ -11,7 +11,7 @@
 #include "asyncprof/calls.h"
 #include "asyncprof/start_environment.h"
 #include "core/agent.h"
-#include "core/agent_thread.h"
+#include "core/agent/agent_thread.h"
 #include "core/loader_gate.h"
 #include "core/log.h"
 #include "core/executable.h"

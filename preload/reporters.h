@@ -3,7 +3,7 @@
 #define PRELOAD_REPORTERS_H
 
 #include "core/options/config.h"
-#include "core/report.h"
+#include "core/agent/report.h"
 
 /* Note, in the constructor, what the reporters need of ENVIRONMENT: later the program may be
  * changing it. Returns 0 or -ENOMEM. */

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "core/fd.h"
-#include "core/recording.h"
+#include "core/agent/recording.h"
 #include "engine/collect/collector.h"
 #include "engine/collect/start_request.h"
 #include "engine/collect/thread_look.h"

@@ -2,7 +2,7 @@
 #ifndef ENGINE_COLLECT_BUILTIN_H
 #define ENGINE_COLLECT_BUILTIN_H
 
-#include "core/engine.h"
+#include "core/agent/engine.h"
 #include "core/wake.h"
 
 /* The engine; there is one in a process. COLLECTOR is woken when samples wait. */

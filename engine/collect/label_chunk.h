@@ -3,7 +3,7 @@
 #ifndef ENGINE_COLLECT_LABEL_CHUNK_H
 #define ENGINE_COLLECT_LABEL_CHUNK_H
 
-#include "core/report.h"
+#include "core/agent/report.h"
 
 /* Write to FD, an empty file, a chunk with no samples, and of no duration, at the time at which REPORT's
  * first chunk begins: jdk.ActiveSetting events named agent.host, agent.executable and, of TAGS

@@ -1,6 +1,6 @@
-/* core/agent.c, core/agent_thread.c and core/session.c: intervals become reports, whatever the engine does. The engines and the reporter
+/* core/agent.c, core/agent/agent_thread.c and core/agent/session.c: intervals become reports, whatever the engine does. The engines and the reporter
  * are the test's own; the engines write chunks as small as chunks can be. */
-#include "core/agent_thread.h"
+#include "core/agent/agent_thread.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -19,7 +19,7 @@
 #include "core/clock.h"
 #include "core/fd.h"
 #include "core/own_thread.h"
-#include "core/recording.h"
+#include "core/agent/recording.h"
 #include "test/fixtures/suite.h"
 
 #define CHUNK   100

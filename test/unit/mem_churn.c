@@ -38,7 +38,7 @@ UNDER_ANOTHER_NAME(free_aligned_sized)
 #include <sys/mman.h>
 
 #include "core/agent.h"
-#include "core/agent_thread.h"
+#include "core/agent/agent_thread.h"
 #include "core/fd.h"
 #include "core/own_thread.h"
 #include "engine/collect/builtin.h"

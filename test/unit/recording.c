@@ -1,5 +1,5 @@
-/* core/recording.c: finished chunks are cut off at the front, and nothing else is. */
-#include "core/recording.h"
+/* core/agent/recording.c: finished chunks are cut off at the front, and nothing else is. */
+#include "core/agent/recording.h"
 
 #include <endian.h>
 #include <errno.h>

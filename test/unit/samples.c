@@ -1,6 +1,6 @@
-/* core/samples.c: the samples of a recording are counted as its readers count them, whatever engine
+/* core/agent/samples.c: the samples of a recording are counted as its readers count them, whatever engine
  * wrote it; what is damaged is refused. */
-#include "core/samples.h"
+#include "core/agent/samples.h"
 
 #include <endian.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* The start string, for each way of setting the options that go into it. */
-#include "core/start_string.h"
+#include "core/agent/start_string.h"
 
 #include <errno.h>
 #include <stdlib.h>

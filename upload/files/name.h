@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/report.h"
+#include "core/agent/report.h"
 
 /* Room for "2026-11-21T02-10-00Z" and its NUL. */
 #define NAME_TIME_SIZE 21

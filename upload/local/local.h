@@ -3,7 +3,7 @@
 #define UPLOAD_LOCAL_LOCAL_H
 
 #include "core/options/config.h"
-#include "core/report.h"
+#include "core/agent/report.h"
 
 /* Open the directory that CONFIG names, making it where it does not exist. With none named it
  * is /var/lib/asprof-agent where that exists and can be written, else a directory of the

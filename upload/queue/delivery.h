@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/report.h"
+#include "core/agent/report.h"
 #include "upload/queue/store.h"
 
 struct lane {

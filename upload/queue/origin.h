@@ -5,7 +5,7 @@
 
 #include "core/buf.h"
 #include "core/environment.h"
-#include "core/report.h"
+#include "core/agent/report.h"
 #include "upload/aws/host.h"
 
 struct cJSON;

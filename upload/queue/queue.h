@@ -4,7 +4,7 @@
 #define UPLOAD_QUEUE_QUEUE_H
 
 #include "core/options/config.h"
-#include "core/report.h"
+#include "core/agent/report.h"
 
 /* Make a reporter that hands on to REPORTERS, each with its own progress and its own thread,
  * "asprof-upload"; it owns them. CONFIG must outlive it.

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/report.h"
+#include "core/agent/report.h"
 #include "upload/files/oldest.h"
 
 #define STORE_REPORTERS_MAX 4

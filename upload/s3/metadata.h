@@ -5,7 +5,7 @@
 #include "core/buf.h"
 #include "core/environment.h"
 #include "core/options/config.h"
-#include "core/report.h"
+#include "core/agent/report.h"
 #include "upload/aws/host.h"
 
 /* Append the metadata of REPORT to OUT:

@@ -3,7 +3,7 @@
 #define UPLOAD_S3_S3_H
 
 #include "core/options/config.h"
-#include "core/report.h"
+#include "core/agent/report.h"
 #include "upload/http/http.h"
 
 /* deliver() returns what s3_judge() made of the answer (s3_answer.h), or another -errno where the

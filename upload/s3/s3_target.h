@@ -4,7 +4,7 @@
 
 #include "core/buf.h"
 #include "core/options/config.h"
-#include "core/report.h"
+#include "core/agent/report.h"
 #include "upload/aws/aws.h"
 #include "upload/aws/host.h"
 

@@ -3,7 +3,7 @@
 #define UPLOAD_S3_ZIP_H
 
 #include "core/buf.h"
-#include "core/report.h"
+#include "core/agent/report.h"
 
 /* Append to OUT a zip file that holds the recording of REPORT as "async_profiler_dump_0.jfr"
  * and METADATA as "metadata.json", both deflated.

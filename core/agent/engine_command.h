@@ -1,10 +1,10 @@
 /* Commands to an engine, and what it prints in answer. The agent thread's alone. */
-#ifndef CORE_ENGINE_COMMAND_H
-#define CORE_ENGINE_COMMAND_H
+#ifndef CORE_AGENT_ENGINE_COMMAND_H
+#define CORE_AGENT_ENGINE_COMMAND_H
 
 #include <stdint.h>
 
-#include "core/engine.h"
+#include "core/agent/engine.h"
 
 /* Run COMMAND. What the engine prints goes to the log, a line at a time.
  * Returns 0, or -EIO with failure() saying why. */
@@ -23,7 +23,8 @@ uint64_t engine_answer_number(const char *name);
 /* Give back the memory of the answer. */
 void engine_answer_free(void);
 
-/* In a forked child: forget it, as another thread may have been writing it. */
+/* Before the first question, and in a forked child, where another thread may have been writing it: there
+ * is none yet. */
 void engine_answer_forget(void);
 
 #endif

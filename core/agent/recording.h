@@ -1,9 +1,9 @@
 /* The file that an engine writes its recording into. Finished chunks are cut off at its front,
  * and their space is given back, while the engine goes on behind them. */
-#ifndef CORE_RECORDING_H
-#define CORE_RECORDING_H
+#ifndef CORE_AGENT_RECORDING_H
+#define CORE_AGENT_RECORDING_H
 
-#include "core/report.h"
+#include "core/agent/report.h"
 
 struct recording;
 

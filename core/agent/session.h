@@ -1,15 +1,15 @@
 /* A session of profiling, from an engine's start to its stop: its intervals become reports, which
  * the reporters are handed. The agent thread's alone. */
-#ifndef CORE_SESSION_H
-#define CORE_SESSION_H
+#ifndef CORE_AGENT_SESSION_H
+#define CORE_AGENT_SESSION_H
 
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/equipment.h"
+#include "core/agent/equipment.h"
 #include "core/options/config.h"
-#include "core/recording.h"
+#include "core/agent/recording.h"
 
 /* An engine, and the file that it writes; NULL when it does not run. */
 struct source {

@@ -1,5 +1,5 @@
 /* A report is one interval's recording: its length, and its bytes put into a file. */
-#include "core/report.h"
+#include "core/agent/report.h"
 
 #include "core/fd.h"
 

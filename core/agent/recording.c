@@ -3,7 +3,7 @@
  * A JFR file is a row of chunks, each complete in itself. A chunk's header tells its size, as
  * soon as it is finished; until then both engines have a size there that reaches beyond the end
  * of the file. So the finished ones can be found, and cut out, without asking the engine. */
-#include "core/recording.h"
+#include "core/agent/recording.h"
 
 #include <endian.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* A report is one interval's recording, and a reporter is a place that reports go to. */
-#ifndef CORE_REPORT_H
-#define CORE_REPORT_H
+#ifndef CORE_AGENT_REPORT_H
+#define CORE_AGENT_REPORT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,12 +1,12 @@
 /* Commands to an engine, and what it prints in answer. */
-#include "core/engine_command.h"
+#include "core/agent/engine_command.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/buf.h"
-#include "core/failure.h"
+#include "core/agent/failure.h"
 #include "core/log.h"
 
 /* What one command may print; the rest is cut. */

@@ -2,7 +2,7 @@
  * stack trace, and each event begins with its size and its type.
  *
  * Source: JDK, jdk.jfr.internal.consumer (ChunkHeader, MetadataReader, ChunkParser). */
-#include "core/samples.h"
+#include "core/agent/samples.h"
 
 #include <endian.h>
 #include <errno.h>

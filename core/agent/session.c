@@ -1,5 +1,5 @@
 /* A session of profiling, from an engine's start to its stop. */
-#include "core/session.h"
+#include "core/agent/session.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -9,12 +9,12 @@
 
 #include "core/buf.h"
 #include "core/clock.h"
-#include "core/engine_command.h"
-#include "core/failure.h"
+#include "core/agent/engine_command.h"
+#include "core/agent/failure.h"
 #include "core/log.h"
 #include "core/executable.h"
-#include "core/samples.h"
-#include "core/start_string.h"
+#include "core/agent/samples.h"
+#include "core/agent/start_string.h"
 
 /* async-profiler keeps every stack that it has seen since its start. Past this much it is
  * restarted between two reports. */

@@ -1,7 +1,7 @@
 /* An engine takes the samples: async-profiler's library, or the builtin one. The agent knows
  * no more of either than this. */
-#ifndef CORE_ENGINE_H
-#define CORE_ENGINE_H
+#ifndef CORE_AGENT_ENGINE_H
+#define CORE_AGENT_ENGINE_H
 
 #include <stdbool.h>
 

@@ -1,5 +1,5 @@
 /* Why what was tried last has failed, in words. */
-#include "core/failure.h"
+#include "core/agent/failure.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
 /* Counts the samples that a recording holds. What an engine tells of itself is of another moment than
  * the end of a chunk. */
-#ifndef CORE_SAMPLES_H
-#define CORE_SAMPLES_H
+#ifndef CORE_AGENT_SAMPLES_H
+#define CORE_AGENT_SAMPLES_H
 
 #include <stdint.h>
 
-#include "core/report.h"
+#include "core/agent/report.h"
 
 /* Add to *COUNT the samples in PART, whole chunks of either engine: the events of every type that has a
  * stack trace, as CPU time, wall clock, allocations and locks, each as one, as any reader of the file

@@ -1,9 +1,9 @@
 /* The agent thread, on its own side: one thread that starts an engine, closes a report each interval, and
  * hands it to the reporters. There is one in a process. */
-#ifndef CORE_AGENT_THREAD_H
-#define CORE_AGENT_THREAD_H
+#ifndef CORE_AGENT_AGENT_THREAD_H
+#define CORE_AGENT_AGENT_THREAD_H
 
-#include "core/equipment.h"
+#include "core/agent/equipment.h"
 #include "core/options/config.h"
 #include "core/wake.h"
 

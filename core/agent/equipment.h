@@ -1,11 +1,11 @@
 /* What an agent works with: its engines and its reporters. */
-#ifndef CORE_EQUIPMENT_H
-#define CORE_EQUIPMENT_H
+#ifndef CORE_AGENT_EQUIPMENT_H
+#define CORE_AGENT_EQUIPMENT_H
 
 #include <stddef.h>
 
-#include "core/engine.h"
-#include "core/report.h"
+#include "core/agent/engine.h"
+#include "core/agent/report.h"
 
 #define AGENT_REPORTERS_MAX 4
 

@@ -1,5 +1,5 @@
 /* The agent thread: when it starts, reports and ends. */
-#include "core/agent_thread.h"
+#include "core/agent/agent_thread.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -8,14 +8,14 @@
 #include "core/agent.h"
 #include "core/agent_phase.h"
 #include "core/clock.h"
-#include "core/engine_command.h"
-#include "core/failure.h"
+#include "core/agent/engine_command.h"
+#include "core/agent/failure.h"
 #include "core/futex.h"
 #include "core/log.h"
 #include "core/own_thread.h"
 #include "core/privileges.h"
 #include "core/random.h"
-#include "core/session.h"
+#include "core/agent/session.h"
 #include "core/shared.h"
 #include "core/signal_share.h"
 
@@ -153,6 +153,8 @@ void agent_run(const struct agent_parts *parts)
 {
 	struct session session = { .config = parts->config };
 
+	/* In a forked child another thread may have been writing it. */
+	engine_answer_forget();
 	if (wait_out_delay(session.config->start_delay_ns) &&
 	    !parts->prepare(&session.with, session.config, &shared->agent.wake))
 		profile(&session, parts);
