@@ -3,7 +3,28 @@
 #ifndef ENGINE_SAMPLE_THREAD_SLOTS_H
 #define ENGINE_SAMPLE_THREAD_SLOTS_H
 
-#include "engine/sample/threads.h"
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "core/asprof.h"
+#include "engine/sample/thread_clock.h"
+
+struct thread {
+	_Atomic pid_t tid;  /* 0 while the slot is free */
+	_Atomic bool ended; /* its owner is gone, or going and done with the slot */
+	uint32_t index;     /* of the slot, for good */
+	_Atomic uint32_t next_free;
+	bool found; /* by looking, so that its end is seen by looking, too */
+	/* Stack that is mapped for certain; 0 where unknown. */
+	uintptr_t stack_low, stack_high;
+	uintptr_t entry; /* the function that it was made for; 0: not known */
+	struct thread_clock clock;
+	_Atomic bool sampled; /* so its name is wanted */
+	char name[16];        /* set when it has ended and was sampled */
+	struct asprof_thread_local_data *_Atomic local;
+};
 
 /* A slot for thread TID, with nothing known of it, or NULL when there is no room. FOUND: it is not
  * the thread itself that takes it. */

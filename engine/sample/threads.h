@@ -7,28 +7,12 @@
 #ifndef ENGINE_SAMPLE_THREADS_H
 #define ENGINE_SAMPLE_THREADS_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "core/asprof.h"
-#include "engine/sample/thread_clock.h"
-
-struct thread {
-	_Atomic pid_t tid;  /* 0 while the slot is free */
-	_Atomic bool ended; /* its owner is gone, or going and done with the slot */
-	uint32_t index;     /* of the slot, for good */
-	_Atomic uint32_t next_free;
-	bool found; /* by looking, so that its end is seen by looking, too */
-	/* Stack that is mapped for certain; 0 where unknown. */
-	uintptr_t stack_low, stack_high;
-	uintptr_t entry; /* the function that it was made for; 0: not known */
-	struct thread_clock clock;
-	_Atomic bool sampled; /* so its name is wanted */
-	char name[16];        /* set when it has ended and was sampled */
-	struct asprof_thread_local_data *_Atomic local;
-};
+#include "engine/sample/thread_slots.h"
 
 /* Have no timer signal any more, for good: the signal is the program's now. Async-signal-safe. */
 void threads_disarm(void);
