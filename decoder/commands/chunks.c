@@ -30,7 +30,7 @@ bool wants_event(struct wants *w, const struct jfr_event *event)
 	thread = resolve_thread(&w->resolve, (uint64_t)event->slot[JFR_THREAD]);
 	if (!filter_thread(&w->filter, thread))
 		return false;
-	stack = resolve_stack(&w->resolve, (uint64_t)event->slot[JFR_STACK], 0, FRAME_NATIVE);
+	stack = resolve_stack(&w->resolve, (uint64_t)event->slot[JFR_STACK], 0, JFR_FRAME_NATIVE);
 	return filter_stack(&w->filter, stack, thread);
 }
 

@@ -207,7 +207,7 @@ static void print_stack(const struct leaks *l, uint32_t stack, unsigned width)
 		fputs("      ", stdout);
 		names_print(intern_text(&p->names, frame->name), width > 40 ? width - 30 : 0,
 			    l->args->full_names);
-		if (frame->module && frame->type >= FRAME_NATIVE)
+		if (frame->module && frame->type >= JFR_FRAME_NATIVE)
 			printf(" [%s]", intern_text(&p->names, frame->module));
 		putchar('\n');
 	}

@@ -1,14 +1,16 @@
 /* What a recording of ours holds: types, their fields and fixed constants, as tables. */
 #include "engine/jfr/jfr_types.h"
 
+#include <string.h>
+
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 /* clang-format off */
 /* The shapes of rows. */
-#define TYPE(type, name, label)       { type, name, label, { NULL }, false }
-#define UNLABELLED(type, name)        { type, name, NULL, { NULL }, false }
-#define SIMPLE(type, name, label)     { type, name, label, { NULL }, true }
-#define EVENT(type, name, label, ...) { type, name, label, { __VA_ARGS__ }, false }
+#define TYPE(type, name, label)       { type, name, label, { NULL }, false, JFR_OTHER }
+#define UNLABELLED(type, name)        { type, name, NULL, { NULL }, false, JFR_OTHER }
+#define SIMPLE(type, name, label)     { type, name, label, { NULL }, true, JFR_OTHER }
+#define EVENT(type, kind, name, label, ...) { type, name, label, { __VA_ARGS__ }, false, kind }
 
 #define NUMBER(owner, name, type, label, unit) { owner, name, type, label, JFR_INLINE, unit }
 #define PLAIN(owner, name, type, label)  NUMBER(owner, name, type, label, JFR_UNIT_NONE)
@@ -41,26 +43,26 @@ const struct jfr_type_row jfr_types[] = {
 	SIMPLE(JFR_T_LOG_LEVEL, "profiler.types.LogLevel", "Log Level"),
 	SIMPLE(JFR_T_USER_EVENT_TYPE, "profiler.types.UserEventType", "User-Defined Event Type"),
 
-	EVENT(JFR_T_EXECUTION_SAMPLE, "jdk.ExecutionSample", "Method Profiling Sample",
+	EVENT(JFR_T_EXECUTION_SAMPLE, JFR_EXECUTION_SAMPLE, "jdk.ExecutionSample", "Method Profiling Sample",
 	      "Java Virtual Machine", "Profiling"),
-	EVENT(JFR_T_CPU_LOAD, "jdk.CPULoad", "CPU Load", "Operating System", "Processor"),
-	EVENT(JFR_T_ACTIVE_RECORDING, "jdk.ActiveRecording", "Profiler Recording",
+	EVENT(JFR_T_CPU_LOAD, JFR_OTHER, "jdk.CPULoad", "CPU Load", "Operating System", "Processor"),
+	EVENT(JFR_T_ACTIVE_RECORDING, JFR_OTHER, "jdk.ActiveRecording", "Profiler Recording",
 	      "Flight Recorder"),
-	EVENT(JFR_T_ACTIVE_SETTING, "jdk.ActiveSetting", "Profiler Setting", "Flight Recorder"),
-	EVENT(JFR_T_OS_INFORMATION, "jdk.OSInformation", "OS Information", "Operating System"),
-	EVENT(JFR_T_CPU_INFORMATION, "jdk.CPUInformation", "CPU Information", "Operating System",
+	EVENT(JFR_T_ACTIVE_SETTING, JFR_SETTING, "jdk.ActiveSetting", "Profiler Setting", "Flight Recorder"),
+	EVENT(JFR_T_OS_INFORMATION, JFR_OTHER, "jdk.OSInformation", "OS Information", "Operating System"),
+	EVENT(JFR_T_CPU_INFORMATION, JFR_OTHER, "jdk.CPUInformation", "CPU Information", "Operating System",
 	      "Processor"),
-	EVENT(JFR_T_NATIVE_LIBRARY, "jdk.NativeLibrary", "Native Library", "Java Virtual Machine",
+	EVENT(JFR_T_NATIVE_LIBRARY, JFR_LIBRARY, "jdk.NativeLibrary", "Native Library", "Java Virtual Machine",
 	      "Runtime"),
-	EVENT(JFR_T_LOG, "profiler.Log", "Log Message", "Profiler"),
-	EVENT(JFR_T_WALL_CLOCK_SAMPLE, "profiler.WallClockSample", "Wall Clock Sample",
+	EVENT(JFR_T_LOG, JFR_OTHER, "profiler.Log", "Log Message", "Profiler"),
+	EVENT(JFR_T_WALL_CLOCK_SAMPLE, JFR_WALL_SAMPLE, "profiler.WallClockSample", "Wall Clock Sample",
 	      "Java Virtual Machine", "Profiling"),
-	EVENT(JFR_T_MALLOC, "profiler.Malloc", "malloc", "Java Virtual Machine", "Native Memory"),
-	EVENT(JFR_T_FREE, "profiler.Free", "free", "Java Virtual Machine", "Native Memory"),
-	EVENT(JFR_T_USER_EVENT, "profiler.UserEvent", "User-Defined Event", "Profiler"),
-	EVENT(JFR_T_RETAINED_HEAP, "asprof.RetainedHeap", "Retained Native Memory",
+	EVENT(JFR_T_MALLOC, JFR_MALLOC, "profiler.Malloc", "malloc", "Java Virtual Machine", "Native Memory"),
+	EVENT(JFR_T_FREE, JFR_FREE, "profiler.Free", "free", "Java Virtual Machine", "Native Memory"),
+	EVENT(JFR_T_USER_EVENT, JFR_USER_EVENT, "profiler.UserEvent", "User-Defined Event", "Profiler"),
+	EVENT(JFR_T_RETAINED_HEAP, JFR_RETAINED, "asprof.RetainedHeap", "Retained Native Memory",
 	      "Java Virtual Machine", "Native Memory"),
-	EVENT(JFR_T_LOSSES, "asprof.Losses", "Profiler Losses", "Profiler"),
+	EVENT(JFR_T_LOSSES, JFR_LOSSES, "asprof.Losses", "Profiler Losses", "Profiler"),
 
 	UNLABELLED(JFR_T_LABEL, "jdk.jfr.Label"),
 	UNLABELLED(JFR_T_CATEGORY, "jdk.jfr.Category"),
@@ -244,6 +246,41 @@ const struct jfr_constant_row jfr_constants[] = {
 	{ JFR_T_LOG_LEVEL, JFR_LOG_ERROR, "ERROR" },
 };
 /* clang-format on */
+
+/* Events that only others write. */
+static const struct {
+	const char *name;
+	enum jfr_kind kind;
+} others[] = {
+	{ "jdk.NativeMethodSample", JFR_EXECUTION_SAMPLE },
+	{ "jdk.CPUTimeSample", JFR_EXECUTION_SAMPLE },
+	{ "jdk.ObjectAllocationInNewTLAB", JFR_OBJECT },
+	{ "jdk.ObjectAllocationOutsideTLAB", JFR_OBJECT },
+	{ "jdk.ObjectAllocationSample", JFR_OBJECT },
+	{ "profiler.LiveObject", JFR_LIVE_OBJECT },
+	{ "jdk.JavaMonitorEnter", JFR_LOCK },
+	{ "jdk.ThreadPark", JFR_LOCK },
+	{ "profiler.NativeLock", JFR_LOCK },
+};
+
+enum jfr_kind jfr_kind_named(const char *name)
+{
+	for (size_t i = 0; i < COUNT(jfr_types); i++)
+		if (jfr_types[i].kind && !strcmp(name, jfr_types[i].name))
+			return jfr_types[i].kind;
+	for (size_t i = 0; i < COUNT(others); i++)
+		if (!strcmp(name, others[i].name))
+			return others[i].kind;
+	return JFR_OTHER;
+}
+
+const struct jfr_constant_row *jfr_constant_named(enum jfr_type_id type, const char *name)
+{
+	for (size_t i = 0; i < COUNT(jfr_constants); i++)
+		if (jfr_constants[i].type == type && !strcmp(jfr_constants[i].name, name))
+			return &jfr_constants[i];
+	return NULL;
+}
 
 const size_t jfr_type_count = COUNT(jfr_types);
 const size_t jfr_field_count = COUNT(jfr_fields);

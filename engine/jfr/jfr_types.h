@@ -78,6 +78,27 @@ enum jfr_unit {
 	JFR_UNIT_SPAN_MILLIS,
 };
 
+/* What an event tells, whoever wrote it: what we write, and what the reader knows of others' (the
+ * JDK's, async-profiler's). */
+enum jfr_kind {
+	JFR_OTHER,            /* nothing that the reader looks at */
+	JFR_EXECUTION_SAMPLE, /* also jdk.NativeMethodSample, jdk.CPUTimeSample */
+	JFR_WALL_SAMPLE,
+	JFR_MALLOC,
+	JFR_FREE,
+	JFR_OBJECT, /* an allocation of a Java object */
+	JFR_LIVE_OBJECT,
+	JFR_LOCK,
+	JFR_USER_EVENT,
+	JFR_SETTING,
+	JFR_LIBRARY,
+	JFR_RETAINED, /* asprof.RetainedHeap */
+	JFR_LOSSES,   /* asprof.Losses */
+	JFR_KINDS,
+};
+
+#define JFR_MASK(kind) (1u << (kind))
+
 #define JFR_CATEGORIES_MAX 2
 
 struct jfr_type_row {
@@ -86,6 +107,7 @@ struct jfr_type_row {
 	const char *label;                        /* NULL: none */
 	const char *category[JFR_CATEGORIES_MAX]; /* of events */
 	bool simple;                              /* one field, shown in place of the object */
+	enum jfr_kind kind;                       /* of events */
 };
 
 /* How a field lies in its object. */
@@ -106,6 +128,9 @@ struct jfr_field_row {
 
 extern const struct jfr_type_row jfr_types[];
 extern const size_t jfr_type_count;
+
+/* The kind of the events called NAME: of ours, or of others that tell the like. */
+enum jfr_kind jfr_kind_named(const char *name);
 
 extern const struct jfr_field_row jfr_fields[];
 extern const size_t jfr_field_count;
@@ -147,5 +172,8 @@ struct jfr_constant_row {
 
 extern const struct jfr_constant_row jfr_constants[];
 extern const size_t jfr_constant_count;
+
+/* The constant of TYPE that is called NAME, or NULL. */
+const struct jfr_constant_row *jfr_constant_named(enum jfr_type_id type, const char *name);
 
 #endif

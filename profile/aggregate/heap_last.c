@@ -82,7 +82,7 @@ static void add_held(struct heap *h, struct reading *r, uint32_t process)
 		a.time_ns = ticks_to_ns(&r->chunk.header, slot[JFR_TIME]);
 		a.size = slot[JFR_SIZE];
 		a.scale = (float)mem_scale(&r->from.settings, a.size, slot[JFR_WEIGHT]);
-		a.stack = resolve_stack(&resolve, (uint64_t)slot[JFR_STACK], 0, FRAME_NATIVE);
+		a.stack = resolve_stack(&resolve, (uint64_t)slot[JFR_STACK], 0, JFR_FRAME_NATIVE);
 		a.thread = resolve_thread(&resolve, (uint64_t)slot[JFR_THREAD]);
 		if (filter_thread(&filter, a.thread) && filter_stack(&filter, a.stack, a.thread))
 			heap_malloc(h, &a);

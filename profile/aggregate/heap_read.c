@@ -124,7 +124,7 @@ static bool on_event(void *arg, const struct jfr_event *event)
 			.size = slot[JFR_SIZE],
 			.scale = (float)mem_scale(r->settings, slot[JFR_SIZE], slot[JFR_WEIGHT]),
 			.stack = resolve_stack(&r->resolve, (uint64_t)slot[JFR_STACK], 0,
-					       FRAME_NATIVE),
+					       JFR_FRAME_NATIVE),
 			.thread = thread_of(r, event),
 			.process = r->process,
 		};
@@ -178,7 +178,7 @@ static void read_retained(struct reading *r)
 	while (jfr_next(&scan, &event)) {
 		struct retained one = {
 			.stack = resolve_stack(&r->resolve, (uint64_t)event.slot[JFR_STACK], 0,
-					       FRAME_NATIVE),
+					       JFR_FRAME_NATIVE),
 			.process = r->process,
 			.time_ns = ticks_to_ns(&r->chunk->header, event.slot[JFR_TIME]),
 			.oldest_ns = ticks_to_ns(&r->chunk->header, event.slot[JFR_OLDEST]),

@@ -11,23 +11,12 @@
 #include "profile/aggregate/feed.h"
 #include "profile/basics/intern.h"
 
-/* The kinds of frames, in async-profiler's numbers. */
-enum frame_type {
-	FRAME_INTERPRETED,
-	FRAME_JIT,
-	FRAME_INLINED,
-	FRAME_NATIVE,
-	FRAME_CPP,
-	FRAME_KERNEL,
-	FRAME_C1,
-};
-
 /* Interned by its bytes, so it has no padding. */
 struct frame {
 	uint32_t name;   /* in names: as it is shown */
 	uint32_t module; /* in names: the library, or the class; 0: none */
 	uint32_t line;   /* 0: unknown, or not asked for */
-	uint32_t type;   /* enum frame_type */
+	uint32_t type;   /* enum jfr_frame_type */
 	uint32_t caller; /* the frame that it is inlined into, which is next in every stack that
 			  * has it; 0: none, or told by the recording itself */
 

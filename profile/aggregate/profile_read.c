@@ -57,7 +57,7 @@ static bool weigh(struct resolve *resolve, const struct settings *settings,
 	case JFR_OBJECT:
 		t->key.metric = METRIC_OBJECT;
 		t->key.class = (uint64_t)slot[JFR_CLASS];
-		t->key.leaf = slot[JFR_TLAB] ? FRAME_INLINED : FRAME_KERNEL;
+		t->key.leaf = slot[JFR_TLAB] ? JFR_FRAME_INLINED : JFR_FRAME_KERNEL;
 		t->total = slot[JFR_TLAB] ? slot[JFR_TLAB] : slot[JFR_SIZE];
 		if (slot[JFR_WEIGHT])
 			t->total = slot[JFR_WEIGHT];
@@ -65,13 +65,13 @@ static bool weigh(struct resolve *resolve, const struct settings *settings,
 	case JFR_LIVE_OBJECT:
 		t->key.metric = METRIC_LIVE_OBJECT;
 		t->key.class = (uint64_t)slot[JFR_CLASS];
-		t->key.leaf = FRAME_INLINED;
+		t->key.leaf = JFR_FRAME_INLINED;
 		t->total = slot[JFR_SIZE];
 		break;
 	case JFR_LOCK:
 		t->key.metric = METRIC_LOCK;
 		t->key.class = (uint64_t)slot[JFR_CLASS];
-		t->key.leaf = FRAME_INLINED;
+		t->key.leaf = JFR_FRAME_INLINED;
 		t->total = slot[JFR_DURATION];
 		break;
 	default:
@@ -141,7 +141,7 @@ static void fold(struct worker *w, struct resolve *resolve, const struct setting
 		if (!filter_thread(&filter, thread))
 			continue;
 		stack = resolve_stack(resolve, t->key.stack, t->key.class,
-				      (enum frame_type)t->key.leaf);
+				      (enum jfr_frame_type)t->key.leaf);
 		if (!filter_stack(&filter, stack, thread))
 			continue;
 		if (scaled && t->key.metric == METRIC_MALLOC)

@@ -12,19 +12,6 @@
 /* Set in a memo where the constant leads to nothing. */
 #define MEMO_NOTHING UINT32_MAX
 
-static const struct {
-	const char *description;
-	enum frame_type type;
-} frame_types[] = {
-	{ "Interpreted", FRAME_INTERPRETED },
-	{ "JIT compiled", FRAME_JIT },
-	{ "Inlined", FRAME_INLINED },
-	{ "Native", FRAME_NATIVE },
-	{ "C++", FRAME_CPP },
-	{ "Kernel", FRAME_KERNEL },
-	{ "C1 compiled", FRAME_C1 },
-};
-
 /* The string of constant KEY of TYPE in r->text; NULL where there is none. */
 static const char *constant_text(struct resolve *r, const struct jfr_type *type, uint64_t key)
 {
@@ -38,17 +25,25 @@ static const char *constant_text(struct resolve *r, const struct jfr_type *type,
 
 static void read_frame_types(struct resolve *r)
 {
+	const struct jfr_constant_row *row;
 	const char *text;
 
-	memset(r->types, FRAME_NATIVE, sizeof(r->types));
+	memset(r->types, JFR_FRAME_NATIVE, sizeof(r->types));
 	for (unsigned key = 0; r->frame_type && key < sizeof(r->types); key++) {
 		text = constant_text(r, r->frame_type, key);
-		for (size_t i = 0; text && i < sizeof(frame_types) / sizeof(frame_types[0]); i++)
-			if (!strcmp(text, frame_types[i].description))
-				r->types[key] = (uint8_t)frame_types[i].type;
-		if (text && !strcmp(text, "Kernel"))
+		row = text ? jfr_constant_named(JFR_T_FRAME_TYPE, text) : NULL;
+		if (row)
+			r->types[key] = (uint8_t)row->key;
+		if (row && row->key == JFR_FRAME_KERNEL)
 			r->kernel_frames = true;
 	}
+}
+
+static bool is_default(const char *state)
+{
+	const struct jfr_constant_row *row = jfr_constant_named(JFR_T_THREAD_STATE, state);
+
+	return row && row->key == JFR_STATE_DEFAULT;
 }
 
 static void read_states(struct resolve *r)
@@ -57,7 +52,7 @@ static void read_states(struct resolve *r)
 
 	for (uint64_t key = 0; r->state_type && key < 64 && !r->default_state; key++) {
 		text = constant_text(r, r->state_type, key);
-		r->default_state = text && !strcmp(text, "STATE_DEFAULT");
+		r->default_state = text && is_default(text);
 	}
 }
 
@@ -105,7 +100,7 @@ bool resolve_is_cpu(const struct resolve *r, const struct jfr_event *event)
 	if (!r->default_state)
 		return event->kind == JFR_EXECUTION_SAMPLE;
 	text = constant_text(scratch, r->state_type, (uint64_t)event->slot[JFR_STATE]);
-	return text ? !strcmp(text, "STATE_DEFAULT") : event->kind == JFR_EXECUTION_SAMPLE;
+	return text ? is_default(text) : event->kind == JFR_EXECUTION_SAMPLE;
 }
 
 /* Put frame ID on the stack, and those that it is inlined into. */
@@ -140,7 +135,7 @@ static bool append_frames(struct resolve *r, uint64_t key)
 	return !c.bad;
 }
 
-static uint32_t class_frame(struct resolve *r, uint64_t class, enum frame_type type)
+static uint32_t class_frame(struct resolve *r, uint64_t class, enum jfr_frame_type type)
 {
 	struct frame frame = { .type = type };
 	struct jfr_value value;
@@ -157,7 +152,8 @@ static uint32_t class_frame(struct resolve *r, uint64_t class, enum frame_type t
 	return intern(&r->profile->frames, &frame, sizeof(frame));
 }
 
-uint32_t resolve_stack(struct resolve *r, uint64_t key, uint64_t class, enum frame_type leaf_type)
+uint32_t resolve_stack(struct resolve *r, uint64_t key, uint64_t class,
+		       enum jfr_frame_type leaf_type)
 {
 	struct jfr_constant *constant =
 		r->stack_type ? jfr_pool_find(&r->stack_type->pool, key) : NULL;

@@ -13,7 +13,7 @@ void resolve_close(struct resolve *resolve);
 /* The number of the stack with KEY in this chunk; 0 where there is none. With CLASS, the class's
  * name is the leaf, a frame of LEAF_TYPE. */
 uint32_t resolve_stack(struct resolve *resolve, uint64_t key, uint64_t class,
-		       enum frame_type leaf_type);
+		       enum jfr_frame_type leaf_type);
 uint32_t resolve_thread(struct resolve *resolve, uint64_t key);
 
 /* A sample of time on a CPU, rather than of time on the wall. */

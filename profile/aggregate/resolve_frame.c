@@ -15,10 +15,10 @@ void resolve_class_text(struct resolve *r, const struct jfr_value *class, struct
 	names_clean(out);
 }
 
-static bool is_native(const struct resolve *r, enum frame_type type)
+static bool is_native(const struct resolve *r, enum jfr_frame_type type)
 {
-	return (type == FRAME_NATIVE && r->kernel_frames) || type == FRAME_CPP ||
-	       type == FRAME_KERNEL;
+	return (type == JFR_FRAME_NATIVE && r->kernel_frames) || type == JFR_FRAME_CPP ||
+	       type == JFR_FRAME_KERNEL;
 }
 
 /* Put the method's and the class's names into FRAME. */
@@ -33,7 +33,7 @@ static void name_frame(struct resolve *r, const struct jfr_value *method, struct
 		resolve_class_text(r, &class, &r->text2);
 	if (r->text2.length)
 		frame->module = intern(names, r->text2.data, r->text2.length);
-	if (!is_native(r, (enum frame_type)frame->type) && r->text2.length) {
+	if (!is_native(r, (enum jfr_frame_type)frame->type) && r->text2.length) {
 		if (r->query->simple)
 			names_short_class(&r->text2);
 		buf_append(&r->text, r->text2.data, r->text2.length);
@@ -41,14 +41,14 @@ static void name_frame(struct resolve *r, const struct jfr_value *method, struct
 	}
 	if (!jfr_get(r->chunk, method, "name", &name) || !jfr_string(r->chunk, &name, &r->text))
 		r->text.length -= r->text.length ? 1 : 0; /* a class without a method */
-	if (r->query->simple && is_native(r, (enum frame_type)frame->type))
+	if (r->query->simple && is_native(r, (enum jfr_frame_type)frame->type))
 		names_short_function(&r->text);
 }
 
-static enum frame_type type_of(const struct resolve *r, const struct stored_frame *stored)
+static enum jfr_frame_type type_of(const struct resolve *r, const struct stored_frame *stored)
 {
-	return stored->type < sizeof(r->types) ? (enum frame_type)r->types[stored->type]
-					       : FRAME_NATIVE;
+	return stored->type < sizeof(r->types) ? (enum jfr_frame_type)r->types[stored->type]
+					       : JFR_FRAME_NATIVE;
 }
 
 /* The number of FRAME, whose name is in r->text. */
@@ -115,7 +115,7 @@ static uint32_t resolve_address(struct resolve *r, struct frame *frame,
 	while (count > 1) {
 		struct frame inlined = *frame;
 
-		inlined.type = FRAME_INLINED;
+		inlined.type = JFR_FRAME_INLINED;
 		inlined.caller = id;
 		set_name(r, found[--count - 1].name);
 		set_place(r, &inlined, &found[count - 1]);
@@ -129,7 +129,7 @@ static const struct library *library_of(const struct resolve *r, const struct fr
 					const struct stored_frame *stored)
 {
 	if (!stored->address || !r->libraries.list.count ||
-	    !is_native(r, (enum frame_type)frame->type))
+	    !is_native(r, (enum jfr_frame_type)frame->type))
 		return NULL;
 	return libraries_at(&r->libraries, intern_text(&r->profile->names, frame->module),
 			    stored->address);

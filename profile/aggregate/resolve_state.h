@@ -13,7 +13,7 @@ struct resolve {
 		*state_type;
 	bool kernel_frames; /* async-profiler's frame types: Native is C, not a Java native method */
 	bool default_state; /* its thread states: STATE_DEFAULT marks a sample of CPU time */
-	uint8_t types[64];  /* enum frame_type by key */
+	uint8_t types[64];  /* enum jfr_frame_type by key */
 	uint32_t labels;    /* of the file, in the profile's names */
 	struct libraries libraries; /* of the chunk, where addresses are asked for */
 	struct buf text, text2, stack;

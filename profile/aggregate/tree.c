@@ -8,7 +8,7 @@
 /* Compiled, interpreted and inlined code of one method is one node. */
 static uint32_t common_type(uint32_t type)
 {
-	return type <= FRAME_INLINED || type == FRAME_C1 ? FRAME_JIT : type;
+	return type <= JFR_FRAME_INLINED || type == JFR_FRAME_C1 ? JFR_FRAME_JIT : type;
 }
 
 static uint32_t *find_slot(const struct tree *t, uint32_t parent, uint32_t name, uint32_t type)
@@ -44,7 +44,7 @@ static int grow(struct tree *t)
 	t->slot_count = room * 2;
 	t->room = room;
 	if (!t->count)
-		t->nodes[t->count++] = (struct node){ .type = FRAME_NATIVE };
+		t->nodes[t->count++] = (struct node){ .type = JFR_FRAME_NATIVE };
 	for (uint32_t i = 1; i < t->count; i++)
 		*find_slot(t, nodes[i].parent, nodes[i].name, nodes[i].type) = i;
 	return 0;
@@ -76,11 +76,11 @@ static void weigh(struct node *n, uint32_t type, double weight, bool base)
 		return;
 	}
 	n->total += weight;
-	if (type == FRAME_INTERPRETED)
+	if (type == JFR_FRAME_INTERPRETED)
 		n->interpreted += weight;
-	else if (type == FRAME_INLINED)
+	else if (type == JFR_FRAME_INLINED)
 		n->inlined += weight;
-	else if (type == FRAME_C1)
+	else if (type == JFR_FRAME_C1)
 		n->c1 += weight;
 }
 
@@ -107,11 +107,11 @@ static void add_stack(struct tree *t, struct profile *into, const struct profile
 	struct frame frame;
 	char name[256];
 
-	weigh(&t->nodes[0], FRAME_NATIVE, weight, base);
+	weigh(&t->nodes[0], JFR_FRAME_NATIVE, weight, base);
 	if (threads) {
 		profile_thread_name(from, s->thread, name, sizeof(name));
 		frame = (struct frame){ .name = intern_string(&into->names, name),
-					.type = FRAME_NATIVE };
+					.type = JFR_FRAME_NATIVE };
 		at = child_of(t, at, &frame);
 		weigh(&t->nodes[at], frame.type, weight, base);
 	}
@@ -154,15 +154,15 @@ int tree_add_base(struct tree *tree, struct profile *profile, const struct profi
 	return add_samples(tree, profile, base, metric, by_total, threads);
 }
 
-enum frame_type node_type(const struct node *n)
+enum jfr_frame_type node_type(const struct node *n)
 {
 	if (n->total > 0 && n->inlined * 3 >= n->total)
-		return FRAME_INLINED;
+		return JFR_FRAME_INLINED;
 	if (n->total > 0 && n->c1 * 2 >= n->total)
-		return FRAME_C1;
+		return JFR_FRAME_C1;
 	if (n->total > 0 && n->interpreted * 2 >= n->total)
-		return FRAME_INTERPRETED;
-	return (enum frame_type)n->type;
+		return JFR_FRAME_INTERPRETED;
+	return (enum jfr_frame_type)n->type;
 }
 
 struct sortable {

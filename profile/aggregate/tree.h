@@ -8,7 +8,7 @@
 struct node {
 	uint32_t name;   /* in the profile's names */
 	uint32_t module; /* likewise, 0: none */
-	uint32_t type;   /* enum frame_type; Java's are all FRAME_JIT here, see node_type() */
+	uint32_t type; /* enum jfr_frame_type; Java's are all JFR_FRAME_JIT here, see node_type() */
 	uint32_t parent, child, next; /* nodes; 0: none (the root is nobody's child) */
 	double self, total;
 	double inlined, c1, interpreted; /* parts of total */
@@ -36,7 +36,7 @@ int tree_add_base(struct tree *tree, struct profile *profile, const struct profi
 void tree_sort(struct tree *tree, const struct profile *profile);
 
 /* How a node counts that several kinds of frames share: as async-profiler decides it. */
-enum frame_type node_type(const struct node *node);
+enum jfr_frame_type node_type(const struct node *node);
 
 void tree_free(struct tree *tree);
 

@@ -38,30 +38,6 @@ static const struct {
 
 static const struct {
 	const char *name;
-	enum jfr_kind kind;
-} kinds[] = {
-	{ "jdk.ExecutionSample", JFR_EXECUTION_SAMPLE },
-	{ "jdk.NativeMethodSample", JFR_EXECUTION_SAMPLE },
-	{ "jdk.CPUTimeSample", JFR_EXECUTION_SAMPLE },
-	{ "profiler.WallClockSample", JFR_WALL_SAMPLE },
-	{ "profiler.Malloc", JFR_MALLOC },
-	{ "profiler.Free", JFR_FREE },
-	{ "jdk.ObjectAllocationInNewTLAB", JFR_OBJECT },
-	{ "jdk.ObjectAllocationOutsideTLAB", JFR_OBJECT },
-	{ "jdk.ObjectAllocationSample", JFR_OBJECT },
-	{ "profiler.LiveObject", JFR_LIVE_OBJECT },
-	{ "jdk.JavaMonitorEnter", JFR_LOCK },
-	{ "jdk.ThreadPark", JFR_LOCK },
-	{ "profiler.NativeLock", JFR_LOCK },
-	{ "profiler.UserEvent", JFR_USER_EVENT },
-	{ "jdk.ActiveSetting", JFR_SETTING },
-	{ "jdk.NativeLibrary", JFR_LIBRARY },
-	{ "asprof.RetainedHeap", JFR_RETAINED },
-	{ "asprof.Losses", JFR_LOSSES },
-};
-
-static const struct {
-	const char *name;
 	enum jfr_slot slot;
 } slots[] = {
 	{ "startTime", JFR_TIME },       { "eventThread", JFR_THREAD },
@@ -221,9 +197,7 @@ static int link_types(struct jfr_chunk *chunk)
 		for (size_t k = 0; k < COUNT(primitives); k++)
 			if (!strcmp(type->name, primitives[k].name))
 				type->shape = primitives[k].shape;
-		for (size_t k = 0; k < COUNT(kinds); k++)
-			if (!strcmp(type->name, kinds[k].name))
-				type->kind = kinds[k].kind;
+		type->kind = jfr_kind_named(type->name);
 	}
 	for (size_t i = 0; i < chunk->type_count; i++)
 		for (size_t k = 0; k < chunk->types[i].field_count; k++) {

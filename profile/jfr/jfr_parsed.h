@@ -7,31 +7,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "engine/jfr/jfr_types.h"
+
 /* What was wrong, and where: OFFSET counts from the start of the file. */
 struct jfr_error {
 	uint64_t offset;
 	const char *what; /* a constant string; NULL while all is well */
 };
-
-/* The events that the commands know; others are counted by `summary` and passed over. */
-enum jfr_kind {
-	JFR_OTHER,
-	JFR_EXECUTION_SAMPLE, /* also jdk.NativeMethodSample, jdk.CPUTimeSample */
-	JFR_WALL_SAMPLE,
-	JFR_MALLOC,
-	JFR_FREE,
-	JFR_OBJECT, /* an allocation of a Java object */
-	JFR_LIVE_OBJECT,
-	JFR_LOCK,
-	JFR_USER_EVENT,
-	JFR_SETTING,
-	JFR_LIBRARY,
-	JFR_RETAINED, /* asprof.RetainedHeap */
-	JFR_LOSSES,   /* asprof.Losses */
-	JFR_KINDS,
-};
-
-#define JFR_MASK(kind) (1u << (kind))
 
 /* Integer fields, read by name from whichever event has them; 0 where it has not. */
 enum jfr_slot {

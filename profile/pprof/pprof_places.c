@@ -21,9 +21,9 @@ struct mapping {
  * a caller.) */
 static bool is_mapped(const struct frame *frame)
 {
-	return frame->module &&
-	       (frame->type == FRAME_NATIVE || frame->type == FRAME_CPP ||
-		frame->type == FRAME_KERNEL || (frame->type == FRAME_INLINED && frame->caller));
+	return frame->module && (frame->type == JFR_FRAME_NATIVE || frame->type == JFR_FRAME_CPP ||
+				 frame->type == JFR_FRAME_KERNEL ||
+				 (frame->type == JFR_FRAME_INLINED && frame->caller));
 }
 
 static uint32_t mapping_of(struct pprof *out, const struct frame *frame)
@@ -80,7 +80,7 @@ void pprof_number_programs(struct pprof *out)
 		const struct frame *frame = profile_frame(out->profile, id);
 		const char *module = intern_text(&out->profile->names, frame->module);
 
-		if (frame->module && frame->type == FRAME_NATIVE && is_program(module))
+		if (frame->module && frame->type == JFR_FRAME_NATIVE && is_program(module))
 			mapping_of(out, frame);
 	}
 	if (out->mappings.count)

@@ -37,7 +37,7 @@ static void read_events(struct jfr_chunk *chunk, struct resolve *resolve, struct
 		resolve_is_cpu(resolve, &event);
 		thread = resolve_thread(resolve, (uint64_t)event.slot[JFR_THREAD]);
 		id = resolve_stack(resolve, (uint64_t)event.slot[JFR_STACK],
-				   (uint64_t)event.slot[JFR_CLASS], FRAME_INLINED);
+				   (uint64_t)event.slot[JFR_CLASS], JFR_FRAME_INLINED);
 		profile_add(resolve->profile, id, thread, METRIC_CPU, 1, 1);
 		if (left-- > 0)
 			raw_stack_read(&stack, chunk, &event);

@@ -9,7 +9,7 @@ static struct heap heap;
 static uint32_t stack_of(const char *leaf)
 {
 	struct frame frame = { .name = intern_string(&heap.profile.names, leaf),
-			       .type = FRAME_NATIVE };
+			       .type = JFR_FRAME_NATIVE };
 	uint32_t id = intern(&heap.profile.frames, &frame, sizeof(frame));
 
 	return intern(&heap.profile.stacks, &id, sizeof(id));
