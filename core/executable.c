@@ -4,7 +4,8 @@
 #include <limits.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <unistd.h>
+
+#include "core/system.h"
 
 static const char *base_name(const char *path)
 {
@@ -26,7 +27,7 @@ static void copy_name(char *name, size_t size, const char *base)
 static __attribute__((noinline)) void name_by_link(char *name, size_t size)
 {
 	char target[PATH_MAX];
-	ssize_t length = readlink("/proc/self/exe", target, sizeof(target) - 1);
+	long length = system_read_link("/proc/self/exe", target, sizeof(target) - 1);
 
 	target[length > 0 ? length : 0] = '\0';
 	copy_name(name, size, *base_name(target) ? base_name(target) : "unknown");
@@ -57,11 +58,11 @@ static const char *const emulated[] = {
 bool process_is_emulator(void)
 {
 	char target[128];
-	ssize_t length = readlink("/proc/self/exe", target, sizeof(target));
+	long length = system_read_link("/proc/self/exe", target, sizeof(target));
 	const char *name;
 	size_t bytes;
 
-	if (length <= 0 || length == (ssize_t)sizeof(target))
+	if (length <= 0 || length == (long)sizeof(target))
 		return false;
 	target[length] = '\0';
 	name = base_name(target);

@@ -2,24 +2,23 @@
 #include "core/fd.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <sys/resource.h>
 #include <sys/sendfile.h>
 #include <unistd.h>
+
+#include "core/system.h"
 
 int fd_raise(int fd)
 {
 	struct rlimit limit;
-	int floor = FD_FLOOR, raised, err;
+	int floor = FD_FLOOR, raised;
 
 	if (fd < 0)
 		return -errno;
-	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur / 2 < FD_FLOOR)
+	if (!system_limit(RLIMIT_NOFILE, &limit) && limit.rlim_cur / 2 < FD_FLOOR)
 		floor = (int)limit.rlim_cur / 2;
-	raised = fcntl(fd, F_DUPFD_CLOEXEC, floor);
-	err = -errno;
-	close(fd);
-	return raised < 0 ? err : raised;
+	raised = (int)kernel_call4(SYS_fcntl, fd, F_DUPFD_CLOEXEC, floor, 0);
+	system_close(fd);
+	return raised;
 }
 
 int fd_write(int fd, const void *data, size_t length, off_t offset)

@@ -3,24 +3,22 @@
 #include "core/log.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "core/clock.h"
 #include "core/fd.h"
+#include "core/format.h"
 #include "core/futex.h"
 #include "core/own_fds.h"
 #include "core/shared.h"
+#include "core/system.h"
 
 /* How long a thread of the agent's waits for a slow reader, and one of the program for the agent: its
  * next instruction may be to abort. */
@@ -38,7 +36,7 @@ static void file_note(struct log_file *file, int fd)
 {
 	struct stat st;
 
-	file->fd = fd >= 0 && !fstat(fd, &st) ? fd : -1;
+	file->fd = fd >= 0 && !system_stat(fd, &st) ? fd : -1;
 	if (file->fd < 0)
 		return; /* no stderr: say nothing */
 	file->dev = st.st_dev;
@@ -50,16 +48,14 @@ static bool file_is(const struct log_file *file, int fd)
 {
 	struct stat st;
 
-	return fd >= 0 && !fstat(fd, &st) && st.st_dev == file->dev && st.st_ino == file->ino;
+	return fd >= 0 && !system_stat(fd, &st) && st.st_dev == file->dev && st.st_ino == file->ino;
 }
 
 /* A FIFO without a reader, as a device that is not there, is refused rather than waited for. */
 static int open_path(void)
 {
-	int fd = open(shared->log.path,
-		      O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0644);
-
-	return fd < 0 ? -errno : fd;
+	return system_open(shared->log.path,
+			   O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0644);
 }
 
 int log_open(enum log_level level, const char *path)
@@ -75,7 +71,7 @@ int log_open(enum log_level level, const char *path)
 	if (fd < 0)
 		shared->log.path = NULL;
 	else
-		close(fd);
+		system_close(fd);
 	return fd < 0 ? fd : 0;
 }
 
@@ -84,7 +80,8 @@ static bool can_write(int fd, uint64_t patience_ns)
 	struct timespec patience = { .tv_nsec = (long)patience_ns };
 	struct pollfd poll = { .fd = fd, .events = POLLOUT };
 
-	return syscall(SYS_ppoll, &poll, 1, &patience, NULL, SIGNAL_SET_BYTES) > 0 &&
+	return kernel_call6(SYS_ppoll, (long)&poll, 1, (long)&patience, 0, SIGNAL_SET_BYTES, 0) >
+		       0 &&
 	       poll.revents & POLLOUT;
 }
 
@@ -95,8 +92,9 @@ static int take_pipe_signal(siginfo_t *info)
 	long got;
 
 	do
-		got = syscall(SYS_rt_sigtimedwait, &pipe, info, &at_once, SIGNAL_SET_BYTES);
-	while (got < 0 && errno == EINTR);
+		got = kernel_call4(SYS_rt_sigtimedwait, (long)&pipe, (long)info, (long)&at_once,
+				   SIGNAL_SET_BYTES);
+	while (got == -EINTR);
 	return (int)got;
 }
 
@@ -104,7 +102,7 @@ static bool pipe_signal_pends(void)
 {
 	uint64_t pending = 0;
 
-	syscall(SYS_rt_sigpending, &pending, SIGNAL_SET_BYTES);
+	kernel_call4(SYS_rt_sigpending, (long)&pending, SIGNAL_SET_BYTES, 0, 0);
 	return pending >> (SIGPIPE - 1) & 1;
 }
 
@@ -116,7 +114,8 @@ static void take_back_signal(bool pended)
 	siginfo_t info;
 
 	if (take_pipe_signal(&info) == SIGPIPE && pended && !pipe_signal_pends())
-		syscall(SYS_rt_tgsigqueueinfo, getpid(), gettid(), SIGPIPE, &info);
+		kernel_call4(SYS_rt_tgsigqueueinfo, system_process(), system_thread(), SIGPIPE,
+			     (long)&info);
 }
 
 /* A reader of stderr that went away must not kill the program with our SIGPIPE, and one that the
@@ -125,17 +124,21 @@ static void write_quietly(int fd, const char *line, size_t length)
 {
 	uint64_t pipe = UINT64_C(1) << (SIGPIPE - 1), before;
 	bool pended;
+	long err;
 
-	if (send(fd, line, length, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0 || errno != ENOTSOCK)
+	err = kernel_call6(SYS_sendto, fd, (long)line, (long)length, MSG_NOSIGNAL | MSG_DONTWAIT, 0,
+			   0);
+	if (err != -ENOTSOCK)
 		return;
-	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &pipe, &before, SIGNAL_SET_BYTES);
+	kernel_call4(SYS_rt_sigprocmask, SIG_BLOCK, (long)&pipe, (long)&before, SIGNAL_SET_BYTES);
 	pended = pipe_signal_pends();
 	/* A log that cannot be written has nowhere to say so. */
-	while (write(fd, line, length) < 0 && errno == EINTR)
-		;
-	if (errno == EPIPE)
+	do
+		err = system_write(fd, line, length);
+	while (err == -EINTR);
+	if (err == -EPIPE)
 		take_back_signal(pended);
-	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, SIGNAL_SET_BYTES);
+	kernel_call4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, SIGNAL_SET_BYTES);
 }
 
 static void write_line(int fd, const char *line, size_t length)
@@ -155,7 +158,7 @@ static void write_to_standard(const char *line, size_t length)
 	if (file_is(&shared->log.standard, fd))
 		write_line(fd, line, length);
 	if (apart && fd >= 0)
-		close(fd);
+		system_close(fd);
 }
 
 /* LOG_FILE in the table of this thread; -1 when it cannot be opened any more. */
@@ -174,7 +177,7 @@ static void write_in_passing(const char *line, size_t length)
 	if (fd < 0)
 		return write_to_standard(line, length);
 	write_line(fd, line, length);
-	close(fd);
+	system_close(fd);
 }
 
 static struct kept_line *reserve(void)
@@ -247,25 +250,18 @@ static size_t finish_line(char *line, size_t length)
 __attribute__((format(printf, 2, 0))) static size_t format_line(char line[LOG_LINE_MAX],
 								const char *format, va_list args)
 {
-	int head = snprintf(line, LOG_LINE_MAX, "asprof-agent[%d]: ", getpid());
+	size_t length = format_text(line, LOG_LINE_MAX, "asprof-agent[%d]: ", system_process());
 
-	if (vsnprintf(line + head, LOG_LINE_MAX - (size_t)head - 1, format, args) < 0)
-		return 0;
-	return finish_line(line, strlen(line));
+	length += format_list(line + length, LOG_LINE_MAX - length - 1, format, args);
+	return finish_line(line, length);
 }
 
 static void say(enum log_level level, const char *format, va_list args)
 {
 	char line[LOG_LINE_MAX];
-	int saved = errno;
-	size_t length;
 
-	if ((int)level <= shared->log.level) {
-		length = format_line(line, format, args);
-		if (length)
-			write_to_sink(line, length);
-	}
-	errno = saved;
+	if ((int)level <= shared->log.level)
+		write_to_sink(line, format_line(line, format, args));
 }
 
 #define LOG_FUNCTION(name, level)          \
@@ -287,14 +283,12 @@ void log_warn_later(const char *format, int number)
 {
 	struct wake *agent = atomic_load(&shared->log.agent);
 	struct kept_line *line = agent && LOG_WARN <= shared->log.level ? reserve() : NULL;
-	int saved = errno;
 
-	if (line) {
-		line->format = format;
-		line->number = number;
-		hand_over(line, agent);
-	}
-	errno = saved;
+	if (!line)
+		return;
+	line->format = format;
+	line->number = number;
+	hand_over(line, agent);
 }
 
 void log_keep_for(struct wake *agent)
@@ -316,8 +310,6 @@ static void say_one(struct kept_line *line)
 
 void log_say_kept(void)
 {
-	int saved = errno;
-
 	for (size_t i = 0; i < KEPT_LINES_MAX; i++) {
 		if (atomic_load(&shared->log.kept[i].state) != FULL)
 			continue;
@@ -328,7 +320,6 @@ void log_say_kept(void)
 		atomic_store(&shared->log.kept[i].state, FREE);
 		futex_wake(&shared->log.kept[i].state);
 	}
-	errno = saved;
 }
 
 void log_share(void)

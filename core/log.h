@@ -1,5 +1,5 @@
 /* The agent's few words to the operator: one line each, on stderr or in LOG_FILE, never on
- * stdout. Any thread. errno is preserved, and nothing here waits for a reader: a line that cannot be
+ * stdout. Any thread. errno is not touched, and nothing here waits for a reader: a line that cannot be
  * written at once, or almost, is lost.
  *
  * LOG_FILE is opened where the agent has its other descriptors, and not in the program's table; a

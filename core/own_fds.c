@@ -5,11 +5,11 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
+
+#include "core/format.h"
+#include "core/system.h"
 
 /* Source: linux/close_range.h, which is younger than the systems that we are built on. */
 #ifndef CLOSE_RANGE_UNSHARE
@@ -28,15 +28,13 @@ static struct {
 
 static int copy(int fd)
 {
-	int process = (int)syscall(SYS_pidfd_open, getpid(), 0);
-	int copied, err;
+	int process = (int)kernel_call4(SYS_pidfd_open, system_process(), 0, 0, 0), copied;
 
 	if (process < 0)
-		return -errno;
-	copied = (int)syscall(SYS_pidfd_getfd, process, fd, 0);
-	err = -errno;
-	close(process);
-	return copied < 0 ? err : copied;
+		return process;
+	copied = (int)kernel_call4(SYS_pidfd_getfd, process, fd, 0, 0);
+	system_close(process);
+	return copied;
 }
 
 /* /proc/self is the main thread, whose table is the program's. */
@@ -45,26 +43,24 @@ static int open_anew(int fd)
 	char path[32];
 	int opened;
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	opened = open(path, O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (opened >= 0)
-		return opened;
-	return errno == ENOENT ? -EBADF : -errno;
+	format_text(path, sizeof(path), "/proc/self/fd/%d", fd);
+	opened = system_open(path, O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0);
+	return opened == -ENOENT ? -EBADF : opened;
 }
 
 int own_fds_of_program(int fd)
 {
-	return prctl(PR_GET_SECCOMP) ? open_anew(fd) : copy(fd);
+	return kernel_call4(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0) ? open_anew(fd) : copy(fd);
 }
 
 /* Libraries write their last words to 2, whatever that is. Reads and writes of these fail, as of
  * numbers that are closed. */
 static void take_standard_numbers(void)
 {
-	int fd = open("/", O_PATH | O_CLOEXEC);
+	int fd = system_open("/", O_PATH | O_CLOEXEC, 0);
 
 	while (fd >= 0 && fd < STDERR_FILENO)
-		fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+		fd = (int)kernel_call4(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0, 0);
 }
 
 static void set_mark(void)
@@ -73,10 +69,10 @@ static void set_mark(void)
 	int ends[2];
 
 	atomic_store(&mark.set, false);
-	if (pipe2(ends, O_CLOEXEC))
+	if (kernel_call4(SYS_pipe2, (long)ends, O_CLOEXEC, 0, 0))
 		return; /* then only threads that were told know where they are */
-	close(ends[1]);
-	if (fstat(ends[0], &st))
+	system_close(ends[1]);
+	if (system_stat(ends[0], &st))
 		return;
 	mark.fd = ends[0];
 	mark.dev = st.st_dev;
@@ -86,11 +82,14 @@ static void set_mark(void)
 
 int own_fds_leave(void)
 {
+	int err;
+
 	if (own_fds_apart())
 		return 0;
 	/* From 0 on: not even for a moment is there a second holder of the program's pipes. */
-	if (syscall(SYS_close_range, 0, UINT_MAX, CLOSE_RANGE_UNSHARE))
-		return -errno;
+	err = (int)kernel_call4(SYS_close_range, 0, UINT_MAX, CLOSE_RANGE_UNSHARE, 0);
+	if (err)
+		return err;
 	place = APART;
 	take_standard_numbers();
 	set_mark();
@@ -100,11 +99,8 @@ int own_fds_leave(void)
 static bool sees_mark(void)
 {
 	struct stat st;
-	int saved = errno;
-	bool sees = !fstat(mark.fd, &st) && st.st_dev == mark.dev && st.st_ino == mark.ino;
 
-	errno = saved;
-	return sees;
+	return !system_stat(mark.fd, &st) && st.st_dev == mark.dev && st.st_ino == mark.ino;
 }
 
 bool own_fds_apart(void)

@@ -5,16 +5,14 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#include "core/kernel.h"
+#include "core/format.h"
 #include "core/own_fds.h"
 #include "core/shared.h"
+#include "core/system.h"
 
 #define NICE 10
 
@@ -55,11 +53,10 @@ static void *begin(void *argument)
 	struct start start = *(struct start *)argument;
 	void *result;
 
-	free(argument);
 	own = true;
 	own_fds_inherit(start.fds_apart);
-	atomic_store(start.slot, gettid());
-	prctl(PR_SET_NAME, start.name);
+	atomic_store(start.slot, system_thread());
+	kernel_call4(SYS_prctl, PR_SET_NAME, (long)start.name, 0, 0);
 	result = start.run(start.argument);
 	atomic_store(start.slot, 0);
 	return result;
@@ -92,25 +89,22 @@ static int create(struct start *start)
 
 int own_thread_start(const char *name, void *(*run)(void *), void *argument)
 {
+	/* The one of a slot is free when that is. */
+	static struct start starts[OWN_THREADS_MAX];
 	_Atomic pid_t *slot = reserve_slot();
 	struct start *start;
 	int err;
 
 	if (!slot)
 		return -EAGAIN;
-	start = malloc(sizeof(*start));
-	err = start ? 0 : -ENOMEM;
-	if (!err) {
-		*start = (struct start){
-			.run = run, .argument = argument, .slot = slot, .fds_apart = own_fds_apart()
-		};
-		snprintf(start->name, sizeof(start->name), "%s", name);
-		err = create(start);
-	}
-	if (err) {
+	start = &starts[slot - shared->own_threads];
+	*start = (struct start){
+		.run = run, .argument = argument, .slot = slot, .fds_apart = own_fds_apart()
+	};
+	format_text(start->name, sizeof(start->name), "%s", name);
+	err = create(start);
+	if (err)
 		atomic_store(slot, 0);
-		free(start);
-	}
 	return err;
 }
 

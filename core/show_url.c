@@ -1,8 +1,9 @@
 /* URLs in lines that people read. */
 #include "core/show_url.h"
 
-#include <stdio.h>
 #include <string.h>
+
+#include "core/format.h"
 
 const char *show_url(char out[SHOW_URL_SIZE], const char *text)
 {
@@ -16,7 +17,7 @@ const char *show_url(char out[SHOW_URL_SIZE], const char *text)
 	at = strrchr(rest, '@');
 	if (at)
 		rest = at + 1;
-	snprintf(out, SHOW_URL_SIZE, "%.*s%.*s", scheme, text, (int)strcspn(rest, "?#"), rest);
+	format_text(out, SHOW_URL_SIZE, "%.*s%.*s", scheme, text, (int)strcspn(rest, "?#"), rest);
 	for (char *p = out; *p; p++)
 		if ((unsigned char)*p < ' ' || *p == 0x7f)
 			*p = '?';

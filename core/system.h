@@ -8,8 +8,10 @@
 #include <stddef.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "core/fd.h"
 #include "core/kernel.h"
@@ -38,9 +40,41 @@ static inline pid_t system_process(void)
 	return (pid_t)kernel_call4(SYS_getpid, 0, 0, 0, 0);
 }
 
+/* Sleep for less than a second; a signal may end it. */
+static inline void system_sleep(long ns)
+{
+	struct timespec time = { .tv_nsec = ns };
+
+	kernel_call4(SYS_nanosleep, (long)&time, 0, 0, 0);
+}
+
 static inline void system_yield(void)
 {
 	kernel_call4(SYS_sched_yield, 0, 0, 0, 0);
+}
+
+/* openat(2) from the working directory. Returns the descriptor or -errno. */
+static inline int system_open(const char *path, int flags, mode_t mode)
+{
+	return (int)kernel_call4(SYS_openat, AT_FDCWD, (long)path, flags, (long)mode);
+}
+
+/* readlink(2). Returns the length or -errno. */
+static inline long system_read_link(const char *path, char *target, size_t size)
+{
+	return kernel_call4(SYS_readlinkat, AT_FDCWD, (long)path, (long)target, (long)size);
+}
+
+/* fstat(2). Returns 0 or -errno. */
+static inline int system_stat(int fd, struct stat *st)
+{
+	return (int)kernel_call4(SYS_fstat, fd, (long)st, 0, 0);
+}
+
+/* These two return the bytes moved or -errno. */
+static inline ssize_t system_write(int fd, const void *data, size_t size)
+{
+	return (ssize_t)kernel_call4(SYS_write, fd, (long)data, (long)size, 0);
 }
 
 static inline ssize_t system_read(int fd, void *data, size_t size)
@@ -61,9 +95,9 @@ static inline int system_limit(int which, struct rlimit *limit)
 
 /* Open PATH to read, close-on-exec, out of the program's way (core/fd.h). Returns the descriptor or
  * -errno. */
-static inline int system_open(const char *path)
+static inline int system_open_high(const char *path)
 {
-	int fd = (int)kernel_call4(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0);
+	int fd = system_open(path, O_RDONLY | O_CLOEXEC, 0);
 	struct rlimit limit;
 	int floor = FD_FLOOR, raised;
 

@@ -2,18 +2,18 @@
 #include "preload/agent_hooks.h"
 
 #include <errno.h>
-#include <string.h>
-#include <time.h>
 
 #include "asyncprof/desk.h"
 #include "asyncprof/sleep.h"
 #include "core/agent.h"
 #include "core/clock.h"
 #include "core/agent/engine.h"
+#include "core/error_text.h"
 #include "core/log.h"
 #include "core/own_thread.h"
 #include "core/privileges.h"
-#include "engine/process/tids.h"
+#include "core/system.h"
+#include "engine/process/thread_count.h"
 #include "engine/sample/sampler.h"
 #include "engine/sample/threads.h"
 #include "preload/agent_of_process.h"
@@ -33,13 +33,6 @@ static void on_process_exiting(enum exiting how)
 	agent_stop(process_config()->exit_timeout_ns);
 }
 
-static void sleep_ns(long ns)
-{
-	struct timespec time = { .tv_nsec = ns };
-
-	nanosleep(&time, NULL);
-}
-
 /* False when there was no agent. Only a thread that the kernel has forgotten does not count, but
  * that is waited for no longer than GONE_NS. */
 static bool end_threads(uint64_t gone_ns)
@@ -49,10 +42,10 @@ static bool end_threads(uint64_t gone_ns)
 	if (agent_stop(process_config()->exit_timeout_ns) == -ESRCH && !own_thread_count())
 		return false;
 	while (own_thread_count() && clock_monotonic_ns() < until)
-		sleep_ns(50000);
+		system_sleep(50000);
 	until = clock_monotonic_ns() + gone_ns;
-	while (!tids_are(1) && clock_monotonic_ns() < until)
-		sleep_ns(50000);
+	while (!thread_count_is(1) && clock_monotonic_ns() < until)
+		system_sleep(50000);
 	return true;
 }
 
@@ -109,7 +102,7 @@ static void on_exec_failed(void)
 	int err = process_start_agent();
 
 	while (err == -EALREADY && clock_monotonic_ns() < until) {
-		sleep_ns(100000);
+		system_sleep(100000);
 		err = process_start_agent();
 	}
 	if (!err)
@@ -117,7 +110,7 @@ static void on_exec_failed(void)
 	else
 		log_error("cannot go on after an exec that failed: %s; profiling is off in this "
 			  "process from now on",
-			  strerror(-err));
+			  error_text(-err));
 }
 
 const struct interpose_hooks agent_hooks = {

@@ -12,6 +12,7 @@
 #include "asyncprof/start_environment.h"
 #include "core/agent.h"
 #include "core/agent/agent_thread.h"
+#include "core/error_text.h"
 #include "core/loader_gate.h"
 #include "core/log.h"
 #include "core/executable.h"
@@ -124,7 +125,7 @@ static int read_environment(void)
 	if (err) {
 		log_open(LOG_WARN, NULL);
 		log_error("%s; profiling is off in this process",
-			  err == -EINVAL ? problem : strerror(-err));
+			  err == -EINVAL ? problem : error_text(-err));
 	}
 	return err;
 }
@@ -146,7 +147,7 @@ static int open_log(void)
 	if (err) {
 		log_open(config.log, NULL);
 		log_error("cannot open ASPROF_AGENT_LOG_FILE=%s: %s; stderr is used instead",
-			  config.log_file, strerror(-err));
+			  config.log_file, error_text(-err));
 	}
 	config_warn(environ);
 	return 0;
@@ -160,7 +161,7 @@ static int capture_environment(void)
 		err = start_environment_capture(environ);
 	if (err)
 		log_error("cannot copy the environment: %s; profiling is off in this process",
-			  strerror(-err));
+			  error_text(-err));
 	return err;
 }
 
@@ -223,7 +224,7 @@ static int set_hooks(void)
 		err = loader_gate_init();
 	if (err) {
 		log_error("cannot hook into the program: %s; profiling is off in this process",
-			  strerror(-err));
+			  error_text(-err));
 		return err;
 	}
 	/* Early, as a thread that blocks it before could not be sampled. */
@@ -264,7 +265,7 @@ static int start(void)
 	err = process_start_agent();
 	if (err) {
 		log_error("cannot start a thread: %s; profiling is off in this process",
-			  strerror(-err));
+			  error_text(-err));
 		return err;
 	}
 	exit_arm();

@@ -1,21 +1,9 @@
 /* Is this process one to profile? Decided in the constructor of every process. */
 #include "core/options/admit.h"
 
-#include <fnmatch.h>
-#include <limits.h>
 #include <string.h>
 
-/* The glob is LENGTH bytes of P. One that is longer than any file name matches nothing. */
-static bool glob_matches(const char *p, size_t length, const char *executable)
-{
-	char glob[2 * NAME_MAX];
-
-	if (length >= sizeof(glob))
-		return false;
-	memcpy(glob, p, length);
-	glob[length] = '\0';
-	return !fnmatch(glob, executable, 0);
-}
+#include "core/options/glob.h"
 
 bool config_admits(const struct config *config, const char *executable)
 {

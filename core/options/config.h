@@ -58,7 +58,8 @@ struct config {
 	const char *log_file;
 	bool local_max_bytes_set; /* said by the user: the default differs by directory */
 
-	char *strings; /* one block that all of the above point into */
+	char *strings; /* one block that all of the above point into, mapped */
+	size_t strings_bytes;
 };
 
 /* Read ENVIRONMENT ("NAME=value", NULL-terminated) into CONFIG, defaults where a variable is

@@ -1,12 +1,12 @@
 /* The config that comes of the table of options and an environment. */
 #include <errno.h>
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/executable.h"
 #include "core/options/config.h"
 #include "core/options/option_table.h"
+#include "core/system.h"
 
 /* The value in ENTRY, "NAME=value", when that is OPTION's name; else NULL. */
 static const char *value_of(const struct option *option, const char *entry)
@@ -99,9 +99,10 @@ static int own_texts(struct config *config, const char *const *values)
 			size += strlen(values[i]) + 1;
 	if (!config->profiling_group)
 		size += strlen(executable) + 1;
-	config->strings = p = malloc(size);
+	config->strings = p = system_map(size);
 	if (!p)
 		return -ENOMEM;
+	config->strings_bytes = size;
 
 	for (size_t i = 0; i < OPTION_COUNT; i++) {
 		if (!values[i] || option_table[i].type != OPTION_TEXT)
@@ -137,6 +138,7 @@ int config_read(struct config *config, char *const *environment, char problem[OP
 
 void config_free(struct config *config)
 {
-	free(config->strings);
+	if (config->strings)
+		system_unmap(config->strings, config->strings_bytes);
 	memset(config, 0, sizeof(*config));
 }

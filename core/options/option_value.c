@@ -3,9 +3,9 @@
 #include "core/options/option_value.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "core/format.h"
 #include "core/show_url.h"
 #include "core/units.h"
 
@@ -124,8 +124,8 @@ static void format_number(const struct option *option, uint64_t number, char tex
 	for (const struct unit *u = numbers[option->type].units; u->name; u++)
 		if (u->option && (!best || (number && number % u->size == 0)))
 			best = u;
-	snprintf(text, 32, "%llu%s", (unsigned long long)(number / best->size),
-		 number ? best->name : "");
+	format_text(text, 32, "%llu%s", (unsigned long long)(number / best->size),
+		    number ? best->name : "");
 }
 
 static void expects_number(const struct option *option, char *text, size_t size)
@@ -134,8 +134,8 @@ static void expects_number(const struct option *option, char *text, size_t size)
 
 	format_number(option, option->min, min);
 	format_number(option, option->max, max);
-	snprintf(text, size, "%s (%s to %s)%s%s or off", numbers[option->type].what, min, max,
-		 option->zero && option->min ? ", 0" : "", option->on ? ", on" : "");
+	format_text(text, size, "%s (%s to %s)%s%s or off", numbers[option->type].what, min, max,
+		    option->zero && option->min ? ", 0" : "", option->on ? ", on" : "");
 }
 
 static void expects_words(const char *const *words, char *text, size_t size)
@@ -144,11 +144,11 @@ static void expects_words(const char *const *words, char *text, size_t size)
 
 	text[0] = '\0';
 	for (size_t i = 0; words[i] && length < size; i++)
-		length += (size_t)snprintf(text + length, size - length, "%s%s",
-					   !i             ? ""
-					   : words[i + 1] ? ", "
-							  : " or ",
-					   words[i]);
+		length += format_text(text + length, size - length, "%s%s",
+				      !i             ? ""
+				      : words[i + 1] ? ", "
+						     : " or ",
+				      words[i]);
 }
 
 void option_expects(const struct option *option, char *text, size_t size)
@@ -169,8 +169,8 @@ void option_expects(const struct option *option, char *text, size_t size)
 		if (option->words)
 			expects_words(option->words, text, size);
 		else
-			snprintf(text, size, "%s",
-				 option->expects ? option->expects : "text on one line");
+			format_text(text, size, "%s",
+				    option->expects ? option->expects : "text on one line");
 		break;
 	}
 }
@@ -184,9 +184,9 @@ int option_complain(const struct option *option, const char *value, char *proble
 		value = show_url(url, value);
 	for (; *value && length < SHOWN_MAX; value++)
 		shown[length++] = (unsigned char)*value < ' ' || *value == 0x7f ? '?' : *value;
-	snprintf(shown + length, sizeof(shown) - length, "%s", *value ? "..." : "");
+	format_text(shown + length, sizeof(shown) - length, "%s", *value ? "..." : "");
 	option_expects(option, expects, sizeof(expects));
-	snprintf(problem, OPTION_PROBLEM_MAX, "%s%s=%s is not accepted: give %s", OPTION_PREFIX,
-		 option->name, option->secret ? "(not shown)" : shown, expects);
+	format_text(problem, OPTION_PROBLEM_MAX, "%s%s=%s is not accepted: give %s", OPTION_PREFIX,
+		    option->name, option->secret ? "(not shown)" : shown, expects);
 	return -EINVAL;
 }

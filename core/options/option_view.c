@@ -2,14 +2,14 @@
 #include "core/options/option_view.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "core/format.h"
 #include "core/options/option_table.h"
 
 static void show(const struct option *option, struct option_view *view)
 {
-	snprintf(view->name, sizeof(view->name), "%s%s", OPTION_PREFIX, option->name);
+	format_text(view->name, sizeof(view->name), "%s%s", OPTION_PREFIX, option->name);
 	option_expects(option, view->accepts, sizeof(view->accepts));
 	view->fallback = option->fallback;
 	view->help = option->help;
@@ -99,7 +99,7 @@ int option_check(const char *name, const char *value, char problem[OPTION_PROBLE
 	union option_value parsed;
 
 	if (!option) {
-		snprintf(problem, OPTION_PROBLEM_MAX, "there is no option %.64s", name);
+		format_text(problem, OPTION_PROBLEM_MAX, "there is no option %.64s", name);
 		return -EINVAL;
 	}
 	return option_parse(option, value, &parsed) ? option_complain(option, value, problem) : 0;

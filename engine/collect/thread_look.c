@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/own_thread.h"
+#include "engine/process/thread_count.h"
 #include "engine/process/tids.h"
 #include "engine/sample/threads.h"
 
@@ -64,7 +65,7 @@ static bool number_is_as_known(void)
 	uint32_t known = own_thread_count();
 
 	threads_each(count_one, &known);
-	return tids_are(known);
+	return thread_count_is(known);
 }
 
 struct listed {

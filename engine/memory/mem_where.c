@@ -74,7 +74,7 @@ static void read_maps(struct places *places)
 	size_t held = 0;
 	ssize_t got;
 	char *end;
-	int fd = system_open("/proc/self/maps");
+	int fd = system_open_high("/proc/self/maps");
 
 	if (fd < 0)
 		return;

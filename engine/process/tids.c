@@ -5,18 +5,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/fd.h"
-
-/* The directory's link count is the number of threads and two. */
-bool tids_are(size_t count)
-{
-	struct stat st;
-
-	return !stat("/proc/self/task", &st) && st.st_nlink == count + 2;
-}
 
 static int by_number(const void *a, const void *b)
 {

@@ -2,13 +2,8 @@
 #ifndef ENGINE_PROCESS_TIDS_H
 #define ENGINE_PROCESS_TIDS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
-
-/* Whether the process has COUNT threads; false where that cannot be told. Much cheaper than a
- * list. */
-bool tids_are(size_t count);
 
 /* List them, sorted, in *TIDS (malloc'd). Returns their number or -errno. */
 ssize_t tids_list(pid_t **tids);

@@ -8,10 +8,9 @@
 
 #include <stdatomic.h>
 #include <sys/auxv.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
 #include <ucontext.h>
 
+#include "core/system.h"
 #include "preload/interpose/hooks.h"
 #include "preload/interpose/real.h"
 
@@ -74,12 +73,11 @@ static char *stack_at(uint32_t index)
 /* Its pages cost memory only once they are used, and are not to become huge ones by that. */
 static char *block_new(void)
 {
-	char *block = mmap(NULL, BLOCK_STACKS * OURS_BYTES, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+	char *block = system_map(BLOCK_STACKS * OURS_BYTES);
 
-	if (block == MAP_FAILED)
-		return NULL;
-	madvise(block, BLOCK_STACKS * OURS_BYTES, MADV_NOHUGEPAGE);
+	if (block)
+		kernel_call4(SYS_madvise, (long)block, BLOCK_STACKS * OURS_BYTES, MADV_NOHUGEPAGE,
+			     0);
 	return block;
 }
 
@@ -99,7 +97,7 @@ static char *stack_new(void)
 		if (!block)
 			return NULL;
 		if (!atomic_compare_exchange_strong(place, &none, block))
-			munmap(block, BLOCK_STACKS * OURS_BYTES);
+			system_unmap(block, BLOCK_STACKS * OURS_BYTES);
 		none = NULL;
 	} while (!atomic_compare_exchange_weak(&pool.used, &index, index + 1));
 	return stack_at(index);
@@ -176,7 +174,7 @@ void altstack_begin_first(void)
 	uintptr_t top = getauxval(AT_EXECFN), size = MAIN_STACK_MAX;
 	struct rlimit limit;
 
-	if (!top || getrlimit(RLIMIT_STACK, &limit))
+	if (!top || system_limit(RLIMIT_STACK, &limit))
 		top = size = 0;
 	else if (limit.rlim_cur < size)
 		size = limit.rlim_cur;

@@ -17,10 +17,8 @@ static COLD bool hold_samples(int fd, uint64_t *blocked)
 	uint64_t signals = __atomic_load_n(&sample_signals, __ATOMIC_RELAXED);
 	struct linger linger = { 0 };
 	socklen_t length = sizeof(linger);
-	int saved = errno;
 
-	if (getsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, &length))
-		errno = saved;
+	kernel_call6(SYS_getsockopt, fd, SOL_SOCKET, SO_LINGER, (long)&linger, (long)&length, 0);
 	if (!linger.l_onoff || !linger.l_linger)
 		return false;
 	return !kernel_call4(SYS_rt_sigprocmask, SIG_BLOCK, (long)&signals, (long)blocked,

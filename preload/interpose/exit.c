@@ -2,10 +2,9 @@
  * async-profiler from flushing at exit itself. */
 #include <dlfcn.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "core/own_thread.h"
+#include "core/system.h"
 #include "preload/interpose/hooks.h"
 #include "preload/interpose/real.h"
 #include "preload/interpose/sample.h"
@@ -17,7 +16,7 @@ static pid_t armed;
 /* Past the C library, whose older versions cached the pid over vfork. */
 static pid_t own_pid(void)
 {
-	return (pid_t)syscall(SYS_getpid);
+	return system_process();
 }
 
 void exit_arm(void)

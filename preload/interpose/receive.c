@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "core/system.h"
 #include "preload/interpose/real.h"
 #include "preload/interpose/transfer.h"
 
@@ -16,7 +17,7 @@ static COLD bool fills_any(int fd)
 {
 	struct stat st;
 
-	return !fstat(fd, &st) && S_ISCHR(st.st_mode) && major(st.st_rdev) == MEMORY_DEVICES;
+	return !system_stat(fd, &st) && S_ISCHR(st.st_mode) && major(st.st_rdev) == MEMORY_DEVICES;
 }
 
 static void read_part(long call[AGAIN_LONGS], int fd, const void *data, size_t length, long flags)

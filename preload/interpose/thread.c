@@ -1,8 +1,7 @@
 /* Interposes the functions that make threads, to run a hook in each new thread first. */
 #include "preload/interpose/thread.h"
 
-#include <stdlib.h>
-
+#include "core/system.h"
 #include "preload/interpose/altstack.h"
 #include "preload/interpose/hooks.h"
 #include "preload/interpose/mask.h"
@@ -76,7 +75,7 @@ static struct start *start_take(void)
 
 	do {
 		if (used == UINT64_MAX)
-			return malloc(sizeof(struct start));
+			return system_map(sizeof(struct start));
 		bit = ~used & (used + 1); /* the lowest that is free */
 	} while (!__atomic_compare_exchange_n(&starts_used, &used, used | bit, true,
 					      __ATOMIC_ACQUIRE, __ATOMIC_RELAXED));
@@ -89,7 +88,7 @@ static void start_give(struct start *start)
 		__atomic_fetch_and(&starts_used, ~(UINT64_C(1) << (start - starts)),
 				   __ATOMIC_RELEASE);
 	else
-		free(start);
+		system_unmap(start, sizeof(*start));
 }
 
 static void start_undo(struct start *start)

@@ -3,6 +3,7 @@
 
 #include <poll.h>
 
+#include "core/kernel.h"
 #include "preload/interpose/real.h"
 #include "preload/interpose/wait.h"
 
@@ -15,14 +16,11 @@ long transfer_wait(const struct transfer *transfer, int fd, int option)
 	struct timeval timeout;
 	socklen_t length = sizeof(timeout);
 	struct timespec time, left;
-	int saved = errno;
 	long count;
 	uint64_t end;
 
-	if (getsockopt(fd, SOL_SOCKET, option, &timeout, &length)) {
-		errno = saved;
+	if (kernel_call6(SYS_getsockopt, fd, SOL_SOCKET, option, (long)&timeout, (long)&length, 0))
 		return 0; /* not a socket: the call itself will say */
-	}
 	time.tv_sec = timeout.tv_sec;
 	time.tv_nsec = timeout.tv_usec * 1000;
 	end = wait_end(&time);

@@ -9,6 +9,7 @@
 #include <sys/time.h>
 #include <time.h>
 
+#include "core/clock.h"
 #include "core/kernel.h"
 #include "engine/reading/memory_reader.h"
 #include "preload/interpose/mask.h"
@@ -106,7 +107,7 @@ static int64_t now_by(clockid_t clock)
 {
 	struct timespec now = { 0 };
 
-	clock_gettime(clock, &now);
+	clock_read(clock, &now);
 	return now.tv_sec * 1000000000LL + now.tv_nsec;
 }
 

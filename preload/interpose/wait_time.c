@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdbool.h>
 
+#include "core/clock.h"
 #include "preload/interpose/again.h"
 #include "preload/interpose/real.h"
 #include "preload/interpose/wait.h"
@@ -35,7 +36,7 @@ static int64_t clock_now(clockid_t clock)
 {
 	struct timespec now = { 0 };
 
-	clock_gettime(clock == CLOCK_REALTIME ? CLOCK_MONOTONIC : clock, &now);
+	clock_read(clock == CLOCK_REALTIME ? CLOCK_MONOTONIC : clock, &now);
 	return now.tv_sec * 1000000000LL + now.tv_nsec;
 }
 
@@ -154,7 +155,7 @@ EXPORT int pause(void)
 /* One step by CLOCK from now on, in STEP. True when it goes on to END. */
 static bool step_until(clockid_t clock, const struct timespec *end, struct timespec *step)
 {
-	clock_gettime(clock, step);
+	clock_read(clock, step);
 	step->tv_nsec += STEP_NS;
 	if (step->tv_nsec >= 1000000000) {
 		step->tv_nsec -= 1000000000;

@@ -3,17 +3,23 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
+#include "core/kernel.h"
 #include "test/fixtures/suite.h"
 
 static char path[] = "/tmp/log-test-XXXXXX";
@@ -129,14 +135,50 @@ START_TEST(reader_is_gone)
 }
 END_TEST
 
-/* Stands in for write(2) in the log: the program is sent a signal meanwhile. */
-static bool signal_comes;
+/* Stands in for write(2) once it is trapped: the program is sent a signal meanwhile. */
+static volatile bool signal_comes;
 
-ssize_t write(int fd, const void *data, size_t length)
+static void write_by_another_call(int signo, siginfo_t *info, void *context)
 {
+	ucontext_t *uc = context;
+#if defined(__x86_64__)
+	greg_t *r = uc->uc_mcontext.gregs;
+	struct iovec part = { .iov_base = (void *)r[REG_RSI], .iov_len = (size_t)r[REG_RDX] };
+	int fd = (int)r[REG_RDI];
+#elif defined(__aarch64__)
+	unsigned long long *r = uc->uc_mcontext.regs;
+	struct iovec part = { .iov_base = (void *)r[1], .iov_len = (size_t)r[2] };
+	int fd = (int)r[0];
+#endif
+	long result;
+
+	(void)signo;
+	(void)info;
 	if (signal_comes)
 		kill(getpid(), SIGPIPE);
-	return syscall(SYS_write, fd, data, length);
+	result = kernel_call4(SYS_writev, fd, (long)&part, 1, 0);
+#if defined(__x86_64__)
+	r[REG_RAX] = result;
+#elif defined(__aarch64__)
+	r[0] = (unsigned long long)result;
+#endif
+}
+
+/* For the rest of this process. */
+static void trap_writes(void)
+{
+	struct sock_filter steps[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_write, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { .len = 4, .filter = steps };
+	struct sigaction action = { .sa_sigaction = write_by_another_call, .sa_flags = SA_SIGINFO };
+
+	ck_assert_int_eq(sigaction(SIGSYS, &action, NULL), 0);
+	ck_assert_int_eq(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+	ck_assert_int_eq(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
 }
 
 static volatile sig_atomic_t signals;
@@ -151,6 +193,7 @@ START_TEST(a_signal_of_the_program_stays)
 {
 	ck_assert_int_eq(log_open(LOG_WARN, path), 0);
 	signal(SIGPIPE, count);
+	trap_writes();
 	signal_comes = true;
 	log_warn("while it comes");
 	signal_comes = false;

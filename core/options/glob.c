@@ -1,0 +1,87 @@
+/* Names by pattern. */
+#include "core/options/glob.h"
+
+struct glob {
+	const char *at, *end;
+};
+
+static bool is_next(const struct glob *glob, size_t ahead, char c)
+{
+	return (size_t)(glob->end - glob->at) > ahead && glob->at[ahead] == c;
+}
+
+/* One byte of a set, which a backslash may stand before. */
+static unsigned char take_byte(struct glob *glob)
+{
+	if (*glob->at == '\\' && glob->end - glob->at > 1)
+		glob->at++;
+	return (unsigned char)*glob->at++;
+}
+
+/* Behind a bracket: whether C is in the set, or, with an exclamation mark, is not. False in *CLOSED when
+ * the set has no end. */
+static bool take_set(struct glob *glob, unsigned char c, bool *closed)
+{
+	bool inverse = is_next(glob, 0, '!') || is_next(glob, 0, '^'), found = false, first = true;
+	unsigned char low, high;
+
+	glob->at += inverse;
+	for (; glob->at < glob->end && (first || *glob->at != ']'); first = false) {
+		low = high = take_byte(glob);
+		if (is_next(glob, 0, '-') && glob->end - glob->at > 1 && !is_next(glob, 1, ']')) {
+			glob->at++;
+			high = take_byte(glob);
+		}
+		found |= low <= c && c <= high;
+	}
+	*closed = glob->at < glob->end;
+	glob->at++;
+	return found != inverse;
+}
+
+/* Whether the next of GLOB, which is no star, stands for C; moves on behind it. */
+static bool take_one(struct glob *glob, char c)
+{
+	struct glob set = { glob->at + 1, glob->end };
+	bool closed, found;
+
+	if (*glob->at == '[') {
+		found = take_set(&set, (unsigned char)c, &closed);
+		if (closed) {
+			glob->at = set.at;
+			return found;
+		}
+	}
+	if (*glob->at == '?') {
+		glob->at++;
+		return true;
+	}
+	if (*glob->at == '\\' && glob->end - glob->at > 1)
+		glob->at++;
+	return *glob->at++ == c;
+}
+
+/* Of several stars only the last has to be gone back to. */
+bool glob_matches(const char *text, size_t length, const char *name)
+{
+	struct glob glob = { text, text + length }, after_star = { 0 };
+	const char *from = name;
+
+	while (*name) {
+		if (is_next(&glob, 0, '*')) {
+			glob.at++;
+			after_star = glob;
+			from = name;
+		} else if (glob.at < glob.end && take_one(&glob, *name)) {
+			name++;
+		} else if (after_star.at) {
+			glob = after_star;
+			name = ++from;
+		} else {
+			return false;
+		}
+	}
+	while (is_next(&glob, 0, '*'))
+		glob.at++;
+	return glob.at == glob.end;
+}
