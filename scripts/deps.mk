@@ -8,23 +8,14 @@
 #
 #   DEPS_BUILD=…    where they are built and kept (build/deps); trees may share one
 #   DEPS_DIR=…      build them from the upstream tarballs in this directory
-#   SYSTEM_LIBS=1   link the system's shared ones; the preload is then no longer one file
 #
 # The first two, and Check for the unit tests, are the distribution's own; for a cross-build
-# scripts/cross-packages brings them.
+# scripts/cross-packages brings them. The agent's image (scripts/image.mk) has all of them once more, in
+# image/ there, and beside them the C library that it runs with, musl.
 
 .DEFAULT_GOAL := all
 DEPS_BUILD ?= build/deps
 
-ifdef SYSTEM_LIBS
-ifneq ($(shell pkg-config --exists libcurl libzip libcjson zlib && echo found),found)
-$(error SYSTEM_LIBS: development files are missing; by Debian's names: pkg-config \
-	libcurl4-openssl-dev libmbedtls-dev libzip-dev libcjson-dev zlib1g-dev)
-endif
-DEPS_CFLAGS := $(shell pkg-config --cflags libcurl libzip libcjson zlib)
-DEPS_LIBS := $(shell pkg-config --libs libcurl libzip libcjson zlib) \
-	     -lmbedtls -lmbedx509 -lmbedcrypto
-else
 deps_dir := $(DEPS_BUILD)$(if $(CROSS),/$(patsubst %-,%,$(CROSS)))
 # Named after what built them, so that a tree whose recipe differs builds its own.
 deps_stamp := ready-$(firstword $(shell \
@@ -36,7 +27,6 @@ DEPS_LIBS := $(addprefix $(deps_dir)/lib/,libcurl.a libmbedtls.a libmbedx509.a l
 
 $(DEPS_READY):
 	$(Q)DEPS_DIR='$(DEPS_DIR)' CROSS='$(CROSS)' scripts/build-deps $(deps_dir) $(deps_stamp)
-endif
 
 ifdef CROSS
 packages := $(deps_dir)/packages

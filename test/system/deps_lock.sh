@@ -81,14 +81,14 @@ says() {
 
 pool=$work/archive/pool/main
 updates=$work/security/pool/updates/main
-for name in zlib libzip cjson mbedtls curl; do
+for name in zlib libzip cjson mbedtls curl musl xz-utils libiberty; do
 	folder=${name:0:1}
-	[ $name != libzip ] || folder=libz
+	[[ $name != lib* ]] || folder=${name:0:4}
 	package $name 1.2-1 "$pool/$folder/$name"
 	lock $name 1.2-1 "$pool/$folder/$name" >>"$work/scripts/deps.lock"
 done
 cp "$work/scripts/deps.lock" "$work/plain.lock"
-others="libzip 1.2-1 mbedtls 1.2-1 zlib 1.2-1"
+others="libiberty 1.2-1 libzip 1.2-1 mbedtls 1.2-1 musl 1.2-1 xz-utils 1.2-1 zlib 1.2-1"
 
 got=$(sources) || fail "as locked: $(cat "$work/said")"
 [ "$got" = "cjson 1.2-1 curl 1.2-1 $others" ] || fail "as locked: $got"
@@ -134,14 +134,15 @@ got=$(sources) || fail "the archive has moved on: $(cat "$work/said")"
 says 'newer than the lock: cjson 1.2.1-1'
 
 # What the lock is mended with names the newest, and one that is not among the security updates alone.
-for name in zlib libzip mbedtls curl; do
+for name in zlib libzip mbedtls curl musl xz-utils libiberty; do
 	listed $name 1.4-1 "pool/main/x/$name"
 done
 echo "other 7 maven 1234 other.jar" >>"$work/scripts/deps.lock"
 listed curl 1.4-1+u2 pool/updates/main/c/curl
 "$work/scripts/build-deps" --update-lock >"$work/said" 2>&1 || fail "--update-lock: $(cat "$work/said")"
 got=$(cut -d' ' -f1,2 "$work/scripts/deps.lock" | uniq | grep -v libzip | xargs)
-[ "$got" = "other 7 zlib 1.4-1 cjson 1.3-1 mbedtls 1.4-1 curl 1.4-1+u2 curl 1.4-1" ] ||
+[ "$got" = "other 7 zlib 1.4-1 cjson 1.3-1 mbedtls 1.4-1 curl 1.4-1+u2 curl 1.4-1 musl 1.4-1 \
+xz-utils 1.4-1 libiberty 1.4-1" ] ||
 	fail "--update-lock: $got"
 grep -q "^curl 1.4-1 trixie 0\{64\} curl_1.4-1.dsc$" "$work/scripts/deps.lock" ||
 	fail "--update-lock: $(cat "$work/scripts/deps.lock")"
@@ -149,7 +150,7 @@ grep -q "^curl 1.4-1 trixie 0\{64\} curl_1.4-1.dsc$" "$work/scripts/deps.lock" |
 # Tarballs of one's own are taken, and it is said which the lock does not know.
 mkdir "$work/tarballs" "$work/tree"
 echo 7.7-7 >"$work/tree/version"
-for name in zlib libzip cJSON mbedtls curl; do
+for name in zlib libzip cJSON mbedtls curl musl xz libiberty; do
 	tar -czf "$work/tarballs/$name-7.7.tar.gz" -C "$work" tree
 done
 echo "curl 7.7-7 trixie $(sha256sum <"$work/tarballs/curl-7.7.tar.gz" | cut -d' ' -f1) x" \
