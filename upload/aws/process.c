@@ -161,7 +161,8 @@ static int reap(pid_t keeper, struct child *child, uint64_t deadline_ns)
 		if (ended < 0 && errno != EINTR)
 			return -errno;
 		if (!killed && pid > 0 && clock_monotonic_ns() >= deadline_ns)
-			killed = !kill(-pid, SIGKILL) || !kill(pid, SIGKILL);
+			killed = !syscall(SYS_kill, -pid, SIGKILL) ||
+				 !syscall(SYS_kill, pid, SIGKILL);
 		nanosleep(&a_while, NULL);
 	}
 	return WIFEXITED(child->status) && !WEXITSTATUS(child->status) ? 0 : -ECHILD;
