@@ -115,6 +115,7 @@ $(B)/obj/decoder/flamegraph_page.o: decoder/output/flamegraph.html
 # reads stacks that a sanitizer has poisoned.
 SIGNAL_FLAGS := -fno-stack-protector -fno-sanitize=all
 -include scripts/signal_context.mk
+-include scripts/image.mk
 
 # What runs at load stands together, in front: few pages are then touched by programs that end soon.
 $(preload): $(preload_obj) $(agent_obj) preload/exports.map preload/allocator.list
@@ -159,8 +160,8 @@ $(B)/test/fuzz/%: test/fuzz/%.c $(library)
 
 check: check-unit check-system ## unit tests, then the whole agent in real programs
 
-check-unit: $(unit_bin) $(CROSS_TOOLS)
-	$(Q)B=$(B) $(EMULATED) scripts/run-tests $(unit_bin)
+check-unit: $(unit_bin) $(image_test) $(CROSS_TOOLS)
+	$(Q)B=$(B) $(EMULATED) scripts/run-tests $(unit_bin) $(image_test)
 
 $(CROSS_TOOLS): $(B)/tools/%:
 	$(Q)mkdir -p $(@D)

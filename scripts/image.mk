@@ -1,0 +1,60 @@
+# The agent's image: what runs in the agent's own threads, with a C library of its own (scripts/build-deps),
+# a static program that can stand anywhere in memory.
+#
+#   $(B)/image/agent        what a debugger and addr2line read
+#   $(B)/image/agent.flat, agent.data, layout.h      what the preload carries (scripts/image-layout)
+
+# What scripts/worlds has in the agent's world, or in both.
+image_src := $(shell printf '%s\n' $(sort $(wildcard image/*.c) $(own_src)) | awk ' \
+	FNR == NR { if ($$1 !~ /^\043/ && NF) world[$$1] = $$2; next } \
+	{ for (n = length($$0); n && !(substr($$0, 1, n) in world); n--); } \
+	world[substr($$0, 1, n)] ~ /agent|both/' scripts/worlds -)
+image_obj := $(patsubst %.c,$(B)/image/obj/%.o,$(image_src))
+image := $(B)/image/agent
+
+# No sanitizer knows this C library.
+image_deps := $(deps_dir)/image
+IMAGE_CFLAGS := -std=gnu11 $(WARNINGS) -O2 -g $(filter -ffile-prefix-map=%,$(CFLAGS)) -fPIE \
+	-fvisibility=hidden -ffunction-sections -fdata-sections -fstack-protector-strong \
+	-fno-omit-frame-pointer -U_FORTIFY_SOURCE -ftls-model=local-exec -DASPROF_IMAGE=1 -nostdinc \
+	-isystem $(image_deps)/include -isystem $(shell $(CC) -print-file-name=include)
+
+# As large as the pages of such a machine may be.
+IMAGE_PAGE := $(if $(filter aarch64%,$(shell $(CC) -dumpmachine)),65536,4096)
+IMAGE_LDFLAGS := -nostdlib -static -Wl,-pie,--no-dynamic-linker -Wl,-z,text,-z,defs,-z,noexecstack \
+	-Wl,-z,now,-z,relro,-z,separate-code,-z,max-page-size=$(IMAGE_PAGE) \
+	-Wl,-z,common-page-size=$(IMAGE_PAGE) -Wl,--gc-sections,--build-id,--hash-style=gnu,--as-needed
+IMAGE_LIBS := $(addprefix $(image_deps)/lib/lib,curl.a mbedtls.a zip.a z.a cjson.a lzma.a iberty.a c.a)
+link_image = $(CC) $(IMAGE_LDFLAGS) -o $(1) $(addprefix $(image_deps)/lib/,rcrt1.o crti.o) $(2) \
+	     -Wl,--start-group $(IMAGE_LIBS) -lgcc -Wl,--end-group $(image_deps)/lib/crtn.o
+
+$(image_obj): $(DEPS_READY)
+
+$(B)/image/obj/%.o: %.c
+	$(call say,CC,$< (image))
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(IMAGE_CFLAGS) -MMD -MP -c -o $@ $<
+
+# It may be called where a thread has no canary, or one that is overwritten.
+$(B)/image/obj/image/ending.o: IMAGE_CFLAGS += -fno-stack-protector
+
+$(image): $(image_obj) scripts/check-image
+	$(call say,LD,$@)
+	$(Q)$(call link_image,$@,$(image_obj))
+	$(Q)READELF=$(CROSS)readelf NM=$(CROSS)nm scripts/check-image $@
+
+$(B)/image/layout.h: $(image) scripts/image-layout
+	$(Q)READELF=$(CROSS)readelf scripts/image-layout $< $(B)/image
+
+$(B)/image/agent.flat $(B)/image/agent.data: $(B)/image/layout.h
+
+-include $(image_obj:.o=.d)
+
+# Its C library by itself, with what of it is our own; run as a program.
+image_test := $(if $(SAN),,$(B)/test/image/libc)
+image_test_obj := $(addprefix $(B)/image/obj/,test/image/libc.o image/ending.o image/memory.o)
+$(image_test_obj): $(DEPS_READY)
+$(image_test): $(image_test_obj)
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(call link_image,$@,$(image_test_obj))
