@@ -7,14 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct unit {
-	const char *name;
-	uint64_t factor;
-};
+#include "core/units.h"
 
-/* A number and one of UNITS, which END with a name of NULL; below START_OFF. */
-static bool read_quantity(uint64_t *out, const char *text, const struct unit *units)
+/* A number and one of UNITS up to LARGEST, or the smallest where none is said; below START_OFF. */
+static bool read_quantity(uint64_t *out, const char *text, const struct unit *units,
+			  uint64_t largest)
 {
+	const struct unit *unit;
 	unsigned long long number;
 	char *end;
 
@@ -24,29 +23,20 @@ static bool read_quantity(uint64_t *out, const char *text, const struct unit *un
 	number = strtoull(text, &end, 10);
 	if (errno)
 		return false;
-	for (; units->name; units++)
-		if (!strcmp(end, units->name))
-			return !__builtin_mul_overflow(number, units->factor, out) &&
-			       *out != START_OFF;
-	return false;
+	unit = *end ? unit_named(units, end, strlen(end)) : units;
+	return unit && unit->size <= largest && !__builtin_mul_overflow(number, unit->size, out) &&
+	       *out != START_OFF;
 }
 
-/* "100000000", "10ms", "500us", "1s"; nanoseconds where no unit is said. */
+/* "100000000", "10ms", "500us", "1s", as async-profiler takes them. */
 static bool read_interval(uint64_t *ns, const char *text)
 {
-	static const struct unit units[] = { { "", 1 },         { "ns", 1 },         { "us", 1000 },
-					     { "ms", 1000000 }, { "s", 1000000000 }, { NULL, 0 } };
-
-	return read_quantity(ns, text, units) && *ns >= START_INTERVAL_MIN_NS;
+	return read_quantity(ns, text, duration_units, SECONDS(1)) && *ns >= START_INTERVAL_MIN_NS;
 }
 
 static bool read_bytes(uint64_t *bytes, const char *text)
 {
-	static const struct unit units[] = {
-		{ "", 1 }, { "k", 1u << 10 }, { "m", 1u << 20 }, { "g", 1u << 30 }, { NULL, 0 }
-	};
-
-	return read_quantity(bytes, text, units);
+	return read_quantity(bytes, text, size_units, GIB(1));
 }
 
 static bool take_event(struct start_request *r, const char *value)
