@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "asyncprof/answers.h"
 #include "asyncprof/calls.h"
 #include "asyncprof/library_path.h"
 #include "core/fd.h"
@@ -73,7 +74,9 @@ static void read_ahead(const char *path)
 
 static int fill_in(struct engine *engine, void *handle, const char *library, char *problem)
 {
-	*engine = (struct engine){ .name = "async-profiler" };
+	*engine = (struct engine){ .name = "async-profiler",
+				   .counts = answers_counts,
+				   .version = answers_version };
 	for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
 		void *symbol = dlsym(handle, symbols[i].name);
 

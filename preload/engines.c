@@ -122,9 +122,7 @@ static void look_at_allocators(void)
 static void choose_mem_engine(struct agent_equipment *equipment, const struct config *c,
 			      struct wake *wake)
 {
-	const struct engine *builtin = builtin_engine(wake);
-
-	if (c->native_mem_bytes == OPTION_OFF || equipment->engine == builtin)
+	if (c->native_mem_bytes == OPTION_OFF || equipment->engine == builtin_engine(wake))
 		return;
 	if (c->native_mem_engine != MEM_ENGINE_BUILTIN) {
 		if (c->native_mem_growth_permil != OPTION_OFF)
@@ -132,9 +130,9 @@ static void choose_mem_engine(struct agent_equipment *equipment, const struct co
 				 "and does nothing",
 				 equipment->engine->name);
 	} else if (c->cpu_interval_ns == OPTION_OFF && c->wall_interval_ns == OPTION_OFF) {
-		equipment->engine = builtin; /* there is nothing else to sample */
+		equipment->engine = builtin_engine(wake); /* there is nothing else to sample */
 	} else {
-		equipment->mem_engine = builtin;
+		equipment->mem_engine = builtin_engine_beside(wake);
 	}
 }
 

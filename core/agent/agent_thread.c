@@ -153,8 +153,6 @@ void agent_run(const struct agent_parts *parts)
 {
 	struct session session = { .config = parts->config };
 
-	/* In a forked child another thread may have been writing it. */
-	engine_answer_forget();
 	if (wait_out_delay(session.config->start_delay_ns) &&
 	    !parts->prepare(&session.with, session.config, &shared->agent.wake))
 		profile(&session, parts);

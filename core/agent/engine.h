@@ -7,6 +7,12 @@
 
 #include "core/asprof.h"
 
+/* Since it was started. */
+struct engine_counts {
+	uint64_t taken, lost; /* samples */
+	uint64_t memory_kb;   /* what it holds that grows for as long as it runs */
+};
+
 /* All calls are made from the agent thread, except those marked "any thread". */
 struct engine {
 	const char *name; /* "async-profiler" or "builtin" */
@@ -17,10 +23,15 @@ struct engine {
 	/* Words for ERR, valid for ever. */
 	const char *(*error_str)(asprof_error_t err);
 
-	/* Carry out COMMAND ("start,event=cpu,…", "stop", "dump", "metrics", "version"), sending
-	 * what it prints to OUTPUT, which is never NULL: without one, async-profiler writes to
-	 * the program's standard output. */
+	/* Carry out COMMAND ("start,event=cpu,…", "stop", "dump"), sending what it prints to OUTPUT,
+	 * which is never NULL: without one, async-profiler writes to the program's standard output. */
 	asprof_error_t (*execute)(const char *command, asprof_writer_t output);
+
+	/* Fill in COUNTS; false, with COUNTS as it was, where it does not tell. */
+	bool (*counts)(const struct engine *engine, struct engine_counts *counts);
+
+	/* Put its version into TEXT; as it was where it does not tell. */
+	void (*version)(const struct engine *engine, char *text, size_t size);
 
 	/* Do what is due while sampling; called when it asked to be (monotonic clock, UINT64_MAX:
 	 * never), and when the agent is woken. NULL where the engine has threads of its own. */

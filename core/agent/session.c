@@ -70,7 +70,7 @@ static int source_cut(struct source *source, struct report_part *part)
 
 static int start_all(struct session *s)
 {
-	s->samples_taken = s->samples_lost = 0;
+	s->counted = (struct engine_counts){ 0 };
 	return source_start(&s->all, s->config, !s->with.mem_engine);
 }
 
@@ -80,7 +80,7 @@ static void start_mem(struct session *s)
 	struct config mem_only = *s->config;
 
 	mem_only.cpu_interval_ns = mem_only.wall_interval_ns = OPTION_OFF;
-	mem_only.engine_options = "beside"; /* those set are for the other */
+	mem_only.engine_options = NULL; /* those set are for the other */
 	if (source_start(&s->mem, &mem_only, true)) {
 		log_error("%s; native memory is not sampled in this process", failure());
 		source_close(&s->mem);
@@ -138,21 +138,17 @@ static void add_labels(struct session *s, struct report *report, struct recordin
 
 /* Fill in what was lost since the last report, and taken as far as the engine tells, and see how large
  * it has grown. */
-static void read_metrics(struct session *s, struct report *report)
+static void read_counts(struct session *s, struct report *report)
 {
-	uint64_t taken, lost;
+	struct engine_counts now = { 0 }, *last = &s->counted;
 
-	s->engine_memory_kb = 0;
-	if (engine_ask(s->all.engine, "metrics"))
-		return; /* older ones do not have it */
-	s->engine_memory_kb = engine_answer_number("mem_calltracestorage_kb") +
-			      engine_answer_number("mem_flightrecorder_kb");
-	taken = engine_answer_number("samples_total");
-	lost = engine_answer_number("samples_skipped_total");
-	report->samples_taken = taken - (taken >= s->samples_taken ? s->samples_taken : 0);
-	report->samples_lost = lost - (lost >= s->samples_lost ? s->samples_lost : 0);
-	s->samples_taken = taken;
-	s->samples_lost = lost;
+	if (!s->all.engine->counts(s->all.engine, &now)) {
+		last->memory_kb = 0;
+		return;
+	}
+	report->samples_taken = now.taken - (now.taken >= last->taken ? last->taken : 0);
+	report->samples_lost = now.lost - (now.lost >= last->lost ? last->lost : 0);
+	*last = now;
 }
 
 /* What the report holds; an engine's own number is of the moment when it was asked. */
@@ -201,7 +197,7 @@ static int report_finished(struct session *s, bool final)
 	if (!report.parts[0].length)
 		return 0;
 	report.part_count = 1;
-	read_metrics(s, &report);
+	read_counts(s, &report);
 	with_mem = add_mem_part(s, &report);
 	count_samples(&report);
 	add_labels(s, &report, &labels);
@@ -257,19 +253,7 @@ int session_report(struct session *s)
 		s->rotates_by_restart = true;
 		return restart_all(s);
 	}
-	return s->engine_memory_kb > ENGINE_MEMORY_MAX_KB ? restart_all(s) : 0;
-}
-
-static void learn_version(struct session *s)
-{
-	const char *line;
-	size_t length;
-
-	if (engine_ask(s->all.engine, "version"))
-		return;
-	line = engine_answer_line(&length);
-	if (line)
-		snprintf(s->engine_version, sizeof(s->engine_version), "%.*s", (int)length, line);
+	return s->counted.memory_kb > ENGINE_MEMORY_MAX_KB ? restart_all(s) : 0;
 }
 
 int session_start(struct session *s)
@@ -279,7 +263,7 @@ int session_start(struct session *s)
 	executable_name(s->executable, sizeof(s->executable));
 	s->all.engine = s->with.engine;
 	s->mem.engine = s->with.mem_engine;
-	learn_version(s);
+	s->all.engine->version(s->all.engine, s->engine_version, sizeof(s->engine_version));
 	s->interval_began_ms = clock_realtime_ns() / NS_PER_MS;
 	err = start_all(s);
 	if (!err && s->mem.engine)
@@ -335,5 +319,4 @@ void session_close(struct session *s)
 		s->with.engine->close();
 	for (size_t i = 0; i < s->with.reporter_count; i++)
 		s->with.reporters[i]->close(s->with.reporters[i]);
-	engine_answer_free();
 }

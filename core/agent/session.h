@@ -25,11 +25,10 @@ struct session {
 	struct source all, mem; /* mem: native memory where ALL is not to sample it */
 	char executable[NAME_MAX + 1];
 	char engine_version[64];
-	uint64_t interval_began_ms;           /* wall clock, since 1970 */
-	uint64_t samples_taken, samples_lost; /* at the end of the last interval */
-	uint64_t engine_memory_kb;            /* likewise; 0 where the engine does not tell */
-	bool rotates_by_restart;              /* dump does not finish a chunk */
-	bool ended;                           /* ALL's engine has, by itself */
+	uint64_t interval_began_ms;   /* wall clock, since 1970 */
+	struct engine_counts counted; /* at the end of the last interval */
+	bool rotates_by_restart;      /* dump does not finish a chunk */
+	bool ended;                   /* ALL's engine has, by itself */
 };
 
 /* Start the engines that the session is equipped with. One for memory that cannot is said in the

@@ -1,4 +1,4 @@
-/* The builtin engine behind async-profiler's commands: start, dump, stop, metrics, version. */
+/* The builtin engine behind async-profiler's commands: start, dump, stop. */
 #include "engine/collect/builtin.h"
 
 #include <fcntl.h>
@@ -29,6 +29,7 @@
 
 static struct {
 	struct wake *collector;
+	bool beside;                        /* another engine, whose recording will hold ours too */
 	int fd;                             /* the recording; -1 when not running */
 	char problem[START_FILE_MAX + 256]; /* what the last error says */
 } engine = { .fd = -1 };
@@ -99,7 +100,7 @@ static int start_collecting(const struct start_request *r)
 	describe(samples, r, false);
 	describe(memory, r, true);
 	return collector_start(engine.fd, memory_only(r) ? NULL : &samples,
-			       r->mem_bytes == START_OFF ? NULL : &memory, r->beside);
+			       r->mem_bytes == START_OFF ? NULL : &memory, engine.beside);
 }
 
 static int start_all(const struct start_request *r)
@@ -174,30 +175,26 @@ static asprof_error_t stop(const char *options, asprof_writer_t output)
 	return err ? problem("cannot write", "the recording", err) : NULL;
 }
 
-static asprof_error_t metrics(const char *options, asprof_writer_t output)
+static bool counts(const struct engine *self, struct engine_counts *out)
 {
-	char text[256];
-
-	(void)options;
-	snprintf(text, sizeof(text), "samples_total %llu\nsamples_skipped_total %llu\n",
-		 (unsigned long long)collector_samples(), (unsigned long long)collector_lost());
-	output(text, strlen(text));
-	return NULL;
+	(void)self;
+	*out = (struct engine_counts){ .taken = collector_samples(), .lost = collector_lost() };
+	return true;
 }
 
-static asprof_error_t version(const char *options, asprof_writer_t output)
+static void version(const struct engine *self, char *text, size_t size)
 {
-	(void)options;
-	output(ASPROF_AGENT_VERSION, strlen(ASPROF_AGENT_VERSION));
-	return NULL;
+	(void)self;
+	snprintf(text, size, "%s", ASPROF_AGENT_VERSION);
 }
 
 static const struct {
 	const char *name;
 	asprof_error_t (*run)(const char *options, asprof_writer_t output);
 } commands[] = {
-	{ "start", start },     { "dump", dump },       { "stop", stop },
-	{ "metrics", metrics }, { "version", version },
+	{ "start", start },
+	{ "dump", dump },
+	{ "stop", stop },
 };
 
 static asprof_error_t execute(const char *command, asprof_writer_t output)
@@ -238,6 +235,8 @@ const struct engine *builtin_engine(struct wake *collector)
 		.init = init,
 		.error_str = error_str,
 		.execute = execute,
+		.counts = counts,
+		.version = version,
 		.service = service,
 		.get_thread_local_data = threads_local,
 		.register_jfr_event = user_event_register,
@@ -245,5 +244,14 @@ const struct engine *builtin_engine(struct wake *collector)
 	};
 
 	engine.collector = collector;
+	engine.beside = false;
 	return &builtin;
+}
+
+const struct engine *builtin_engine_beside(struct wake *collector)
+{
+	const struct engine *builtin = builtin_engine(collector);
+
+	engine.beside = true;
+	return builtin;
 }

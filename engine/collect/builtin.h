@@ -8,4 +8,7 @@
 /* The engine; there is one in a process. COLLECTOR is woken when samples wait. */
 const struct engine *builtin_engine(struct wake *collector);
 
+/* The same, to sample native memory alone, for chunks that are put beside those of another engine. */
+const struct engine *builtin_engine_beside(struct wake *collector);
+
 #endif

@@ -71,12 +71,6 @@ static bool take_cstack(struct start_request *r, const char *value)
 	return (size_t)snprintf(r->cstack, sizeof(r->cstack), "%s", value) < sizeof(r->cstack);
 }
 
-static bool take_beside(struct start_request *r, const char *value)
-{
-	r->beside = true;
-	return !*value;
-}
-
 /* There is no other format. */
 static bool take_jfr(struct start_request *r, const char *value)
 {
@@ -90,7 +84,7 @@ static const struct {
 } start_options[] = {
 	{ "event", take_event },   { "interval", take_interval }, { "wall", take_wall },
 	{ "file", take_file },     { "cstack", take_cstack },     { "jfr", take_jfr },
-	{ "nativemem", take_mem }, { "beside", take_beside },
+	{ "nativemem", take_mem },
 };
 
 static int take_option(struct start_request *r, char *option, asprof_writer_t output,

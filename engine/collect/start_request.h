@@ -20,7 +20,6 @@ struct start_request {
 	uint64_t interval_ns; /* of CPU time, or START_OFF */
 	uint64_t wall_ns;     /* or START_OFF */
 	uint64_t mem_bytes;   /* or START_OFF; 0: every allocation */
-	bool beside;          /* another engine, whose recording will hold ours too */
 	char cstack[16], file[START_FILE_MAX];
 };
 

@@ -32,7 +32,7 @@ struct fake {
 	const char *fails[STEPS]; /* what that step answers; NULL: it works */
 	bool cannot_dump;         /* dump writes nothing */
 	bool ends;                /* by itself, before it is told to go on or to stop */
-	unsigned int memory_kb;   /* said by metrics */
+	unsigned int memory_kb;   /* that it says it holds */
 	_Atomic int calls[STEPS];
 	int fd; /* of the recording; -1: not open */
 	char command[512];
@@ -103,15 +103,8 @@ static asprof_error_t dump(struct fake *fake)
 static asprof_error_t command_of(struct fake *fake, const char *command, asprof_writer_t output)
 {
 	static const char *const names[STEPS] = { "start,", "dump", "stop" };
-	char text[128];
 
-	if (!strcmp(command, "metrics")) {
-		snprintf(text, sizeof(text),
-			 "mem_calltracestorage_kb %u\nsamples_total %d\nsamples_skipped_total 3\n",
-			 fake->memory_kb, fake->serial * 10);
-		output(text, strlen(text));
-		return NULL;
-	}
+	(void)output;
 	for (int i = 0; i < STEPS; i++) {
 		if (strncmp(command, names[i], strlen(names[i])))
 			continue;
@@ -125,8 +118,7 @@ static asprof_error_t command_of(struct fake *fake, const char *command, asprof_
 			return fake->fails[i];
 		return i == START ? start(fake, command) : i == STOP ? stop(fake) : dump(fake);
 	}
-	output("9.9\n", 4);
-	return NULL;
+	return "it knows no such command";
 }
 
 static asprof_error_t execute(const char *command, asprof_writer_t output)
@@ -137,6 +129,21 @@ static asprof_error_t execute(const char *command, asprof_writer_t output)
 static asprof_error_t execute_mem(const char *command, asprof_writer_t output)
 {
 	return command_of(&mem_engine, command, output);
+}
+
+static bool counts(const struct engine *self, struct engine_counts *out)
+{
+	(void)self;
+	*out = (struct engine_counts){ .taken = engine.serial * 10u,
+				       .lost = 3,
+				       .memory_kb = engine.memory_kb };
+	return true;
+}
+
+static void version(const struct engine *self, char *text, size_t size)
+{
+	(void)self;
+	snprintf(text, size, "9.9");
 }
 
 static const char *error_str(asprof_error_t err)
@@ -196,6 +203,8 @@ static int prepare(struct agent_equipment *equipment, const struct config *c, st
 {
 	static const struct engine fake = { .name = "fake",
 					    .execute = execute,
+					    .counts = counts,
+					    .version = version,
 					    .error_str = error_str };
 	static const struct engine fake_mem = { .name = "fake memory",
 						.execute = execute_mem,

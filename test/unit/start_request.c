@@ -28,7 +28,7 @@ START_TEST(reads_the_agents_own)
 	ck_assert_int_eq(read_it(",event=cpu,interval=100000000,wall=1000ms,jfr,cstack=vm,"
 				 "file=/proc/self/fd/9,nativemem=10m"),
 			 0);
-	ck_assert(request.cpu && !request.beside);
+	ck_assert(request.cpu);
 	ck_assert_uint_eq(request.interval_ns, 100000000);
 	ck_assert_uint_eq(request.wall_ns, 1000000000);
 	ck_assert_uint_eq(request.mem_bytes, 10 << 20);
@@ -40,8 +40,8 @@ END_TEST
 
 START_TEST(wall_alone_has_the_interval)
 {
-	ck_assert_int_eq(read_it("event=wall,interval=20ms,file=x,beside"), 0);
-	ck_assert(!request.cpu && request.beside);
+	ck_assert_int_eq(read_it("event=wall,interval=20ms,file=x"), 0);
+	ck_assert(!request.cpu);
 	ck_assert_uint_eq(request.interval_ns, START_OFF);
 	ck_assert_uint_eq(request.wall_ns, 20000000);
 	ck_assert_uint_eq(request.mem_bytes, START_OFF);
@@ -109,7 +109,6 @@ static const char *const wrong[] = { "",
 				     "file=",
 				     "file=x,event=alloc",
 				     "file=x,jfr=1",
-				     "file=x,beside=1",
 				     "file=x,cstack=0123456789abcdef" };
 
 START_TEST(refuses_what_it_cannot_do)
