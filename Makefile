@@ -5,6 +5,7 @@
 #   SAN=address,undefined  sanitizers (or SAN=thread); built beside the plain tree
 #   CROSS=aarch64-linux-gnu-   cross-build; tests then run under qemu-user
 #   WERROR=1               warnings are errors, as in the checks
+#   UNIT='buf url'         of the unit tests these alone
 
 PREFIX  ?= /usr/local
 DESTDIR ?=
@@ -35,8 +36,8 @@ say = $(if $(V),,@printf '  %-6s %s\n' '$(1)' '$(2)')
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes \
 	    -Wvla -Wundef $(if $(WERROR),-Werror)
 CPPFLAGS += -D_GNU_SOURCE -DASPROF_AGENT_VERSION='"$(VERSION)"' -I.
-# (A sanitizer's checks are half of what there is to compile at -O2.)
-CFLAGS ?= $(if $(SAN),-O1,-O2) -g
+# (A sanitizer's checks are half of what there is to compile at -O2, and its reports name lines, not variables.)
+CFLAGS ?= $(if $(SAN),-O1 -g1,-O2 -g)
 # A fortified object would need glibc's *_chk entries, which other C libraries lack.
 AGENT_CFLAGS := -std=gnu11 $(WARNINGS) -fPIC -fvisibility=hidden -ffunction-sections \
 		-fdata-sections -fstack-protector-strong -fno-omit-frame-pointer -U_FORTIFY_SOURCE \
@@ -58,7 +59,7 @@ upload_src  := $(sort $(wildcard upload/*/*.c))
 preload_src := $(sort $(wildcard preload/*.c preload/interpose/*.c))
 profile_src := $(sort $(wildcard profile/*/*.c))
 decoder_src := $(sort $(wildcard decoder/*.c decoder/*/*.c))
-unit_src    := $(sort $(wildcard test/unit/*.c))
+unit_src    := $(sort $(if $(UNIT),$(UNIT:%=test/unit/%.c),$(wildcard test/unit/*.c)))
 bench_src   := $(sort $(wildcard test/bench/*.c))
 fuzz_src    := $(sort $(wildcard test/fuzz/*.c))
 
