@@ -12,18 +12,19 @@ image_src := $(shell printf '%s\n' $(sort $(wildcard image/*.c) $(own_src)) | aw
 image_obj := $(patsubst %.c,$(B)/image/obj/%.o,$(image_src))
 image := $(B)/image/agent
 
-# No sanitizer knows this C library.
+# No sanitizer knows this C library. (A debugger reads .debug_frame; nobody else unwinds it.)
 image_deps := $(deps_dir)/image
 IMAGE_CFLAGS := -std=gnu11 $(WARNINGS) -O2 -g $(filter -ffile-prefix-map=%,$(CFLAGS)) -fPIE \
 	-fvisibility=hidden -ffunction-sections -fdata-sections -fstack-protector-strong \
-	-fno-omit-frame-pointer -U_FORTIFY_SOURCE -ftls-model=local-exec -DASPROF_IMAGE=1 -nostdinc \
+	-fno-omit-frame-pointer -fno-asynchronous-unwind-tables -U_FORTIFY_SOURCE -ftls-model=local-exec -DASPROF_IMAGE=1 -nostdinc \
 	-isystem $(image_deps)/include -isystem $(shell $(CC) -print-file-name=include)
 
 # As large as the pages of such a machine may be.
 IMAGE_PAGE := $(if $(filter aarch64%,$(shell $(CC) -dumpmachine)),65536,4096)
 IMAGE_LDFLAGS := -nostdlib -static -Wl,-pie,--no-dynamic-linker -Wl,-z,text,-z,defs,-z,noexecstack \
 	-Wl,-z,now,-z,relro,-z,separate-code,-z,max-page-size=$(IMAGE_PAGE) \
-	-Wl,-z,common-page-size=$(IMAGE_PAGE) -Wl,--gc-sections,--build-id,--hash-style=gnu,--as-needed
+	-Wl,-z,common-page-size=$(IMAGE_PAGE) -Wl,--gc-sections,--build-id,--hash-style=gnu \
+	$(if $(findstring pack-relative-relocs,$(shell $(CC) -Wl,--help 2>/dev/null)),-Wl$(comma)-z$(comma)pack-relative-relocs)
 IMAGE_LIBS := $(addprefix $(image_deps)/lib/lib,curl.a mbedtls.a zip.a z.a cjson.a lzma.a iberty.a c.a)
 link_image = $(CC) $(IMAGE_LDFLAGS) -o $(1) $(addprefix $(image_deps)/lib/,rcrt1.o crti.o) $(2) \
 	     -Wl,--start-group $(IMAGE_LIBS) -lgcc -Wl,--end-group $(image_deps)/lib/crtn.o
