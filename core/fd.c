@@ -7,18 +7,23 @@
 
 #include "core/system.h"
 
-int fd_raise(int fd)
+int fd_raise_result(int fd)
 {
 	struct rlimit limit;
 	int floor = FD_FLOOR, raised;
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	if (!system_limit(RLIMIT_NOFILE, &limit) && limit.rlim_cur / 2 < FD_FLOOR)
 		floor = (int)limit.rlim_cur / 2;
 	raised = (int)kernel_call4(SYS_fcntl, fd, F_DUPFD_CLOEXEC, floor, 0);
 	system_close(fd);
 	return raised;
+}
+
+int fd_raise(int fd)
+{
+	return fd_raise_result(fd < 0 ? -errno : fd);
 }
 
 int fd_write(int fd, const void *data, size_t length, off_t offset)

@@ -14,6 +14,9 @@
  * the new descriptor, or -errno with FD closed. */
 int fd_raise(int fd);
 
+/* The same for what a system call of our own has returned, which is -errno where it failed. */
+int fd_raise_result(int fd);
+
 /* Write all of DATA at OFFSET, or at the current position when OFFSET is negative.
  * Returns 0 or -errno. */
 int fd_write(int fd, const void *data, size_t length, off_t offset);

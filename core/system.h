@@ -13,7 +13,6 @@
 #include <sys/types.h>
 #include <time.h>
 
-#include "core/fd.h"
 #include "core/kernel.h"
 
 /* BYTES of zeroed memory, which only takes what is written to; NULL when there is none. */
@@ -91,23 +90,6 @@ static inline void system_close(int fd)
 static inline int system_limit(int which, struct rlimit *limit)
 {
 	return (int)kernel_call4(SYS_prlimit64, 0, which, 0, (long)limit);
-}
-
-/* Open PATH to read, close-on-exec, out of the program's way (core/fd.h). Returns the descriptor or
- * -errno. */
-static inline int system_open_high(const char *path)
-{
-	int fd = system_open(path, O_RDONLY | O_CLOEXEC, 0);
-	struct rlimit limit;
-	int floor = FD_FLOOR, raised;
-
-	if (fd < 0)
-		return fd;
-	if (!system_limit(RLIMIT_NOFILE, &limit) && limit.rlim_cur / 2 < FD_FLOOR)
-		floor = (int)limit.rlim_cur / 2;
-	raised = (int)kernel_call4(SYS_fcntl, fd, F_DUPFD_CLOEXEC, floor, 0);
-	system_close(fd);
-	return raised;
 }
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/format.h"
+#include "core/fd.h"
 #include "core/system.h"
 
 #define FRAMES_MAX 16
@@ -74,7 +75,7 @@ static void read_maps(struct places *places)
 	size_t held = 0;
 	ssize_t got;
 	char *end;
-	int fd = system_open_high("/proc/self/maps");
+	int fd = fd_raise_result(system_open("/proc/self/maps", O_RDONLY | O_CLOEXEC, 0));
 
 	if (fd < 0)
 		return;
