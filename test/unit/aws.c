@@ -520,7 +520,10 @@ static int cached_get(struct credentials_provider *cache)
 
 START_TEST(cache_renews_early)
 {
-	struct credentials_provider source = { "s", source_get, source_destroy }, *cache;
+	struct credentials_provider source = { .name = "s",
+					       .get = source_get,
+					       .destroy = source_destroy };
+	struct credentials_provider *cache;
 
 	BEGIN(nobody, "A=1");
 	now = 5000;
@@ -541,7 +544,7 @@ START_TEST(cache_renews_early)
 	source_err = 0;
 	now += 60;
 	ck_assert_int_eq(cached_get(cache), 0);
-	credentials_cache_forget(cache);
+	credentials_forget(cache);
 	ck_assert_int_eq(cached_get(cache), 0);
 	ck_assert_int_eq(asked, 5);
 	cache->destroy(cache);

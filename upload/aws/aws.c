@@ -178,3 +178,11 @@ char *aws_endpoint(struct aws *aws, const char *service)
 		value = environment_get(aws->environment, "AWS_ENDPOINT_URL");
 	return value ? strdup(value) : endpoint_of_profile(aws, service);
 }
+
+char *aws_ca_file(struct aws *aws)
+{
+	char *file = aws_setting(aws, "AWS_CA_BUNDLE", "ca_bundle");
+	const char *other = environment_get(aws->environment, "SSL_CERT_FILE");
+
+	return file || !other ? file : strdup(other);
+}

@@ -58,4 +58,8 @@ bool aws_setting_is(struct aws *aws, const char *name, const char *key, const ch
  * profile's services section or its endpoint_url: malloc'd, or NULL. */
 char *aws_endpoint(struct aws *aws, const char *service);
 
+/* The file of certificate authorities that is set, by AWS_CA_BUNDLE, the profile's ca_bundle or
+ * SSL_CERT_FILE: malloc'd, or NULL. */
+char *aws_ca_file(struct aws *aws);
+
 #endif

@@ -28,6 +28,12 @@ int credentials_set(struct credentials *out, const char *id, const char *secret,
 	return 0;
 }
 
+void credentials_forget(struct credentials_provider *provider)
+{
+	if (provider->forget)
+		provider->forget(provider);
+}
+
 static credentials_open *const usual[] = {
 	credentials_environment, credentials_profile,  credentials_web,
 	credentials_container,   credentials_instance,

@@ -27,6 +27,8 @@ struct credentials_provider {
 	/* Fill OUT (release with credentials_clear). Returns 0, -ENOENT where this source is not
 	 * set up here, or another -errno after saying why in the log. */
 	int (*get)(struct credentials_provider *provider, struct credentials *out);
+	void (*forget)(
+		struct credentials_provider *provider); /* see below; NULL: nothing is kept */
 	void (*destroy)(struct credentials_provider *provider);
 };
 
@@ -50,8 +52,8 @@ int credentials_chain(struct credentials_provider **out,
 int credentials_cache(struct credentials_provider **out, struct credentials_provider *provider,
 		      struct aws *aws);
 
-/* Ask again next time: a server said that they have expired. */
-void credentials_cache_forget(struct credentials_provider *cache);
+/* Have PROVIDER ask again next time: a server said that they have expired. */
+void credentials_forget(struct credentials_provider *provider);
 
 /* All of the above, in the SDKs' order, cached. */
 int credentials_default(struct credentials_provider **out, struct aws *aws);

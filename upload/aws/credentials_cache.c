@@ -61,6 +61,14 @@ static int cache_get(struct credentials_provider *provider, struct credentials *
 			       cache->held.expires);
 }
 
+static void cache_forget(struct credentials_provider *provider)
+{
+	struct cache *cache = (struct cache *)provider;
+
+	cache->renew = true;
+	cache->tried = 0;
+}
+
 static void cache_destroy(struct credentials_provider *provider)
 {
 	struct cache *cache = (struct cache *)provider;
@@ -81,17 +89,10 @@ int credentials_cache(struct credentials_provider **out, struct credentials_prov
 	}
 	cache->provider = (struct credentials_provider){ .name = provider->name,
 							 .get = cache_get,
+							 .forget = cache_forget,
 							 .destroy = cache_destroy };
 	cache->source = provider;
 	cache->aws = aws;
 	*out = &cache->provider;
 	return 0;
-}
-
-void credentials_cache_forget(struct credentials_provider *provider)
-{
-	struct cache *cache = (struct cache *)provider;
-
-	cache->renew = true;
-	cache->tried = 0;
 }

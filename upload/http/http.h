@@ -31,6 +31,11 @@ struct http_request {
 	uint64_t timeout_ms; /* of the whole */
 	const char *proxy;   /* NULL: none, whatever the environment says */
 	bool keep;           /* the connection, for the next request to the same server */
+
+	/* Takes the body of an answer of STATUS 200 or 206 piece by piece, in the place of the
+	 * answer's; not 0 ends the request with -EFBIG. NULL: the answer keeps it. */
+	int (*take)(void *arg, long status, const void *data, size_t length);
+	void *take_arg;
 };
 
 #define HTTP_REQUEST_INIT(m, connect_ms, whole_ms)                                        \

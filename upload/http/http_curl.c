@@ -76,11 +76,25 @@ int eventfd(unsigned int count, int flags)
 	return fd < 0 ? -1 : fd;
 }
 
+/* Who takes an answer. */
+struct taker {
+	CURL *curl;
+	const struct http_request *request;
+	struct http_response *response;
+};
+
 static size_t take_body(char *data, size_t size, size_t count, void *arg)
 {
-	struct http_response *response = arg;
+	const struct taker *taker = arg;
+	long status = 0;
+	int err;
 
-	return buf_append(&response->body, data, size * count) ? 0 : size * count;
+	curl_easy_getinfo(taker->curl, CURLINFO_RESPONSE_CODE, &status);
+	if (taker->request->take && (status == 200 || status == 206))
+		err = taker->request->take(taker->request->take_arg, status, data, size * count);
+	else
+		err = buf_append(&taker->response->body, data, size * count);
+	return err ? 0 : size * count;
 }
 
 static bool header_value(const char *line, size_t length, const char *name, char *out, size_t size)
@@ -245,14 +259,14 @@ static void set_bounds(struct http_curl *self, const struct http_request *reques
 	curl_easy_setopt(curl, CURLOPT_XFERINFODATA, self);
 }
 
-static void set_response(struct http_curl *self, struct http_response *response, char *words)
+static void set_response(struct taker *taker, char *words)
 {
-	CURL *curl = self->curl;
+	CURL *curl = taker->curl;
 
 	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_body);
-	curl_easy_setopt(curl, CURLOPT_WRITEDATA, response);
+	curl_easy_setopt(curl, CURLOPT_WRITEDATA, taker);
 	curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, take_header);
-	curl_easy_setopt(curl, CURLOPT_HEADERDATA, response);
+	curl_easy_setopt(curl, CURLOPT_HEADERDATA, taker->response);
 	curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, words);
 }
 
@@ -261,6 +275,7 @@ static int send_request(struct http *http, const struct http_request *request,
 {
 	struct http_curl *self = (struct http_curl *)http;
 	char *url = strndup((const char *)request->url.data, request->url.length);
+	struct taker taker = { self->curl, request, response };
 	char words[CURL_ERROR_SIZE] = "";
 	struct curl_slist *lines;
 	struct url parsed;
@@ -285,7 +300,7 @@ static int send_request(struct http *http, const struct http_request *request,
 		goto out;
 	set_request(self, request, url);
 	set_bounds(self, request);
-	set_response(self, response, words);
+	set_response(&taker, words);
 	curl_easy_setopt(self->curl, CURLOPT_HTTPHEADER, lines);
 
 	code = curl_easy_perform(self->curl);

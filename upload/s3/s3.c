@@ -166,9 +166,7 @@ static int get_ready(struct s3 *s3)
 	int err = 0;
 
 	if (!s3->http) {
-		ca = aws_setting(&s3->aws, "AWS_CA_BUNDLE", "ca_bundle");
-		if (!ca && environment_get(&s3->environment, "SSL_CERT_FILE"))
-			ca = strdup(environment_get(&s3->environment, "SSL_CERT_FILE"));
+		ca = aws_ca_file(&s3->aws);
 		err = http_curl_open(&s3->http, ca, &s3->stop);
 		free(ca);
 		if (err)

@@ -91,13 +91,22 @@ static int make_request(const struct way *way, struct http_request *out,
 		out->body_length = request->body->length;
 		out->timeout_ms += request->body->length / SLOW_BYTES_A_MS;
 	}
+	out->timeout_ms += request->expected / SLOW_BYTES_A_MS;
+	out->take = request->take;
+	out->take_arg = request->take_arg;
 	out->keep = true;
 	out->proxy = config->s3_proxy;
 	err = buf_append_string(&out->url, way->to.base);
 	if (!err)
 		err = url_encode(&out->url, request->key, true);
+	if (!err && request->query)
+		err = buf_printf(&out->url, "?%s", request->query);
 	if (!err && request->body)
 		err = http_request_header(out, "content-type", "application/zip");
+	if (!err && request->from)
+		err = http_request_header(out, "range", "bytes=%" PRIu64 "-", request->from);
+	if (!err && request->from)
+		err = http_request_header(out, "if-match", "%s", request->etag);
 	if (!err && request->body)
 		err = http_request_header(out, "x-amz-meta-sha256", "%s", request->sha256);
 	if (!err && config->s3_bucket_owner)
@@ -178,7 +187,7 @@ static bool mend(struct way *way, enum s3_mend what, const struct http_response 
 		return first && mend_clock(way, response);
 	case S3_MEND_CREDENTIALS:
 		if (first)
-			credentials_cache_forget(way->bucket->credentials);
+			credentials_forget(way->bucket->credentials);
 		return first;
 	case S3_MEND_CONDITION:
 		if (mend_place(way, response))
@@ -195,8 +204,9 @@ static bool mend(struct way *way, enum s3_mend what, const struct http_response 
 /* One request. *AGAIN where a mend was made. */
 static int ask_once(struct way *way, struct http_response *response, bool *in_doubt, bool *again)
 {
-	struct http_request request = HTTP_REQUEST_INIT(
-		way->request->method, CONNECT_MS, way->request->body ? WHOLE_MS : QUESTION_MS);
+	bool is_question = !way->request->body && !way->request->answer_max && !way->request->take;
+	struct http_request request = HTTP_REQUEST_INIT(way->request->method, CONNECT_MS,
+							is_question ? QUESTION_MS : WHOLE_MS);
 	struct credentials_provider *provider = way->bucket->credentials;
 	struct credentials credentials = { 0 };
 	bool loud = way->request->body;
@@ -206,6 +216,8 @@ static int ask_once(struct way *way, struct http_response *response, bool *in_do
 
 	http_response_free(response);
 	*response = (struct http_response)HTTP_RESPONSE_INIT;
+	if (way->request->answer_max)
+		response->body.max = way->request->answer_max;
 	*again = *in_doubt = false;
 	err = provider->get(provider, &credentials);
 	if (err) {

@@ -23,15 +23,24 @@ struct s3_bucket {
 };
 
 struct s3_request {
-	const char *method;     /* "PUT", which takes no name that is taken, or "HEAD" */
-	const char *key;        /* not encoded */
+	const char *method;     /* "PUT", which takes no name that is taken, "HEAD" or "GET" */
+	const char *key;        /* not encoded; "" is the bucket itself */
+	const char *query;      /* encoded and sorted; NULL: none */
 	const struct buf *body; /* NULL: none */
 	const char *sha256;     /* the body's, in hexadecimal */
+
+	/* Of a GET. */
+	size_t answer_max; /* the most that the answer keeps of the body; 0: HTTP_ANSWER_MAX */
+	uint64_t expected; /* bytes, for which there is to be time */
+	uint64_t from;     /* the byte to begin at, where the object still has ETAG */
+	const char *etag;
+	int (*take)(void *arg, long status, const void *data, size_t length); /* see http.h */
+	void *take_arg;
 };
 
 /* Send REQUEST and see what becomes of it. Returns what s3_judge() makes of the last answer, which is
  * in RESPONSE (free it with http_response_free() in any case); or another -errno where there is none
- * (status 0). Why it failed is said in the log, but not for HEAD. *IN_DOUBT: the store may have done it
+ * (status 0). Why it failed is said in the log, but only for PUT. *IN_DOUBT: the store may have done it
  * all the same. */
 int s3_bucket_ask(struct s3_bucket *bucket, const struct s3_request *request,
 		  struct http_response *response, bool *in_doubt);
