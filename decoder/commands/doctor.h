@@ -39,11 +39,6 @@ void doctor_finding(struct patient *patient, enum severity severity, const char 
 		    const char *mend, const char *format, ...)
 	__attribute__((format(printf, 5, 6)));
 
-/* Have what is logged from now on kept; doctor_heard() takes the next line of it, without the prefix.
- * False where there is none. */
-void doctor_listen(void);
-bool doctor_heard(char *line, size_t size);
-
 /* The value of NAME in the patient's environment; NULL where it has none. */
 const char *doctor_variable(const struct patient *patient, const char *name);
 

@@ -15,6 +15,7 @@
 
 #include "core/environment.h"
 #include "decoder/commands/doctor.h"
+#include "decoder/output/heard.h"
 #include "upload/aws/aws.h"
 #include "upload/aws/credentials.h"
 #include "upload/aws/sigv4.h"
@@ -190,12 +191,12 @@ static void find_credentials(struct visit *v)
 {
 	char line[1024], last[1024] = "none are found";
 
-	doctor_listen();
+	heard_begin();
 	v->signable = !credentials_default(&v->provider, &v->aws) &&
 		      !v->provider->get(v->provider, &v->credentials);
 	if (v->signable)
 		return;
-	while (doctor_heard(line, sizeof(line)))
+	while (heard_next(line, sizeof(line)))
 		snprintf(last, sizeof(last), "%s", line);
 	doctor_finding(
 		v->patient, SEVERITY_STOP, "credentials",
@@ -329,10 +330,10 @@ void doctor_bucket(struct patient *p)
 	v.aws.now = now;
 	v.aws.region = p->config.s3_region;
 	v.aws.environment = &v.environment;
-	doctor_listen();
+	heard_begin();
 	if (environment_copy(&v.environment, p->environment))
 		goto out;
-	ca = aws_setting(&v.aws, "AWS_CA_BUNDLE", "ca_bundle");
+	ca = aws_ca_file(&v.aws);
 	if (!http_curl_open(&v.aws.http, ca, &stop))
 		visit(&v);
 	credentials_clear(&v.credentials);

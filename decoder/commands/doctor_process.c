@@ -4,45 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
-#include "core/log.h"
 #include "core/options/admit.h"
 #include "decoder/commands/doctor.h"
+#include "decoder/output/heard.h"
 #include "engine/process/proc_file.h"
-
-static int heard = -1; /* a file in memory that is logged to */
-static off_t heard_up_to;
-
-void doctor_listen(void)
-{
-	static char path[64]; /* the log keeps it */
-
-	if (heard < 0)
-		heard = memfd_create("doctor", MFD_CLOEXEC);
-	if (heard < 0)
-		return;
-	heard_up_to = lseek(heard, 0, SEEK_END);
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", heard);
-	log_open(LOG_WARN, path);
-}
-
-bool doctor_heard(char *line, size_t size)
-{
-	char text[2048], *end, *start;
-	ssize_t n = heard < 0 ? -1 : pread(heard, text, sizeof(text) - 1, heard_up_to);
-
-	if (n <= 0)
-		return false;
-	text[n] = '\0';
-	end = strchrnul(text, '\n');
-	heard_up_to += end - text + 1;
-	*end = '\0';
-	start = strstr(text, "]: "); /* "asprof-agent[1234]: " */
-	snprintf(line, size, "%s", start ? start + 3 : text);
-	return true;
-}
 
 void doctor_settings(struct patient *p)
 {
@@ -63,9 +30,9 @@ void doctor_unknown(struct patient *p)
 {
 	char line[1024];
 
-	doctor_listen();
+	heard_begin();
 	config_warn(p->environment);
-	while (doctor_heard(line, sizeof(line)))
+	while (heard_next(line, sizeof(line)))
 		doctor_finding(p, SEVERITY_NOTE, NULL,
 			       "Correct its name, or unset it; `asprof-agent options` lists all.",
 			       "%s", line);

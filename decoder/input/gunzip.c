@@ -11,6 +11,7 @@
 
 #include "core/fd.h"
 #include "decoder/output/say.h"
+#include "decoder/output/spare.h"
 
 #define BLOCK (1u << 16)
 
@@ -64,7 +65,7 @@ static int unpack(const struct source *packed, int fd, uint64_t *at)
 int gunzip_recording(struct source **source)
 {
 	struct source *packed = *source;
-	int fd = source_spare_file(), err;
+	int fd = spare_file(), err;
 	uint64_t at = 0;
 
 	*source = NULL;

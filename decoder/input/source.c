@@ -73,10 +73,3 @@ uint64_t source_unpacked_max(uint64_t packed)
 	return (64u << 20) + (packed < UINT64_MAX / 64 ? packed * 32 : UINT64_MAX / 2);
 }
 
-int source_spare_file(void)
-{
-	const char *dir = getenv("TMPDIR");
-	int fd = open(dir && *dir ? dir : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-
-	return fd >= 0 ? fd : memfd_create("asprof-agent", MFD_CLOEXEC);
-}

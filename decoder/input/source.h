@@ -31,12 +31,10 @@ int source_load(struct source *source);
 /* Unmap this one. */
 void source_close(struct source *source);
 
-/* For those who unpack: map FD as NAME; fill SOURCE with the content of FD; an unnamed file to write
- * to, or -1 with errno; and the most bytes that so many packed ones may come to. Recordings pack to a
- * quarter: what claims to be a bomb is one. */
+/* For those who unpack: map FD as NAME; fill SOURCE with the content of FD; and the most bytes that so
+ * many packed ones may come to. Recordings pack to a quarter: what claims to be a bomb is one. */
 int source_map(struct source **out, const char *name, int fd);
 int source_fill(struct source *source, int fd);
-int source_spare_file(void);
 uint64_t source_unpacked_max(uint64_t packed);
 
 #endif

@@ -14,6 +14,7 @@
 #include "decoder/input/gunzip.h"
 #include "decoder/input/unzip.h"
 #include "decoder/output/say.h"
+#include "decoder/output/spare.h"
 
 static void on_bus_error(int sig)
 {
@@ -37,7 +38,7 @@ static int copy_stream(int in)
 {
 	static const size_t size = 1 << 16;
 	uint8_t *bytes = malloc(size);
-	int fd = source_spare_file(), err = 0;
+	int fd = spare_file(), err = 0;
 	ssize_t n = 1;
 
 	if (fd < 0 || !bytes)

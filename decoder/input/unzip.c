@@ -13,6 +13,7 @@
 
 #include "core/fd.h"
 #include "decoder/output/say.h"
+#include "decoder/output/spare.h"
 #include "profile/jfr/labels.h"
 
 #define METADATA_MAX (1u << 20)
@@ -119,7 +120,7 @@ static void say_member(const struct source *source, int err)
  * in the zip that is. */
 static int load_member(struct source *source)
 {
-	int fd = source_spare_file(), err;
+	int fd = spare_file(), err;
 
 	err = fd < 0 ? -errno : unpack(source->archive, source->member, fd);
 	if (!err)
