@@ -34,6 +34,13 @@ static const struct command commands[] = {
 	  .example = PROGRAM " doctor -- ./service",
 	  .options = doctor_options,
 	  .own = 0 },
+	{ .name = "pull",
+	  .function = cmd_pull,
+	  .arguments = "s3://BUCKET/PREFIX... [-o DIR]",
+	  .help = "Bring uploaded reports here, those that are not here yet.",
+	  .example = PROGRAM " pull --group checkout --from -1h s3://profiles -o profiles",
+	  .options = pull_options,
+	  .own = 1 },
 	{ .name = "summary",
 	  .function = cmd_summary,
 	  .arguments = "FILE...",
@@ -146,8 +153,9 @@ static int print_help(const struct command *command)
 	printf("Usage: " PROGRAM " %s %s\n\n%s\n", command->name, command->arguments,
 	       command->help);
 	if (!strncmp(command->arguments, "FILE", 4))
-		puts("\nFILE is a .jfr, .jfr.gz or .zip, a directory of them, or - for standard "
-		     "input.");
+		puts("\nFILE is a .jfr, .jfr.gz or .zip, a directory of them, s3://BUCKET/PREFIX, "
+		     "or\n- for "
+		     "standard input.");
 	/* scripts/docs goes by the second heading: what is shared it describes once. */
 	for (const struct command_option *const *table = command->options; *table; table++) {
 		if (table == command->options || table == command->options + command->own)

@@ -69,6 +69,22 @@ const struct command_option args_sources[] = {
 	  AT(selection.host) },
 	{ "--tag", "REGEX", "only recordings with a tag KEY=VALUE that matches", ARG_REGEX,
 	  AT(selection.tag) },
+	{ "--group", "REGEX", "only uploads of a group that matches", ARG_REGEX,
+	  AT(selection.pick.group) },
+	{ "--machine", "REGEX", "only uploads of an instance or task whose id matches", ARG_REGEX,
+	  AT(selection.pick.machine) },
+	{ 0 },
+};
+
+const struct command_option args_bucket[] = {
+	{ "--endpoint", "URL", "the store that s3:// is at (ASPROF_AGENT_S3_ENDPOINT)", ARG_STRING,
+	  AT(selection.reach.endpoint) },
+	{ "--region", "NAME", "its region (ASPROF_AGENT_S3_REGION)", ARG_STRING,
+	  AT(selection.reach.region) },
+	{ "--proxy", "URL", "the proxy on the way there (ASPROF_AGENT_S3_PROXY)", ARG_STRING,
+	  AT(selection.reach.proxy) },
+	{ "--cache", "SIZE", "the most that is kept of what was fetched (2g; 0: off)", ARG_SIZE,
+	  AT(selection.reach.cache_bytes) },
 	{ 0 },
 };
 
@@ -215,6 +231,10 @@ static int set_value(struct args *args, const struct command_option *row, char *
 		if (args_duration(value, place))
 			return wrong(args, row, value, "a duration such as 500us or 10ms");
 		break;
+	case ARG_SIZE:
+		if (args_size(value, place))
+			return wrong(args, row, value, "a size such as 500m or 2g");
+		break;
 	case ARG_RENAME:
 		return parse_rename(args, row, value);
 	case ARG_FILES:
@@ -267,8 +287,8 @@ static const struct command_option *find_row(const struct command_option *const 
 static int refuse(const struct args *args, const char *word)
 {
 	static const struct command_option *const shared[] = {
-		args_metrics, args_total, args_filters, args_period, args_sources,
-		args_threads, args_names, args_reading, NULL,
+		args_metrics, args_total,   args_filters, args_period,  args_sources,
+		args_bucket,  args_threads, args_names,   args_reading, NULL,
 	};
 	char *value;
 	const struct command_option *row = find_row(shared, word, &value);
@@ -342,6 +362,8 @@ int args_parse(struct args *args, int argc, char **argv, const struct command_op
 		else
 			status = parse_switch(args, argv, argc, &i, tables);
 	}
+	args->selection.pick.from = args->query.from;
+	args->selection.pick.to = args->query.to;
 	if (status == COMMAND_OK && !args->file_count) {
 		say("%s: no file given", args->command);
 		status = COMMAND_USAGE;
@@ -366,6 +388,8 @@ void args_free(struct args *args)
 	free_pattern(&args->selection.process);
 	free_pattern(&args->selection.host);
 	free_pattern(&args->selection.tag);
+	free_pattern(&args->selection.pick.group);
+	free_pattern(&args->selection.pick.machine);
 	while (args->query.rename_count)
 		regfree(&args->query.renames[--args->query.rename_count].regex);
 	symbolizer_close(args->symbolizer);

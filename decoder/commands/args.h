@@ -24,6 +24,7 @@ enum arg_kind {
 	ARG_FILES,    /* args.base */
 	ARG_SYMBOLS,  /* args.symbols */
 	ARG_DURATION, /* uint64_t, nanoseconds */
+	ARG_SIZE,     /* uint64_t, bytes */
 	ARG_IGNORED,
 };
 
@@ -63,6 +64,7 @@ extern const struct command_option args_filters[]; /* by thread and by frames */
 extern const struct command_option args_thread[];  /* by thread alone */
 extern const struct command_option args_period[];
 extern const struct command_option args_sources[]; /* by what a recording is labelled with */
+extern const struct command_option args_bucket[];  /* how a bucket is reached */
 extern const struct command_option args_threads[]; /* threads in what is printed */
 extern const struct command_option args_renames[];
 extern const struct command_option args_names[];   /* how functions are named */
@@ -70,9 +72,9 @@ extern const struct command_option args_reading[]; /* by whom, and from where */
 extern const struct command_option args_zip[];
 
 /* The defaults of a command. */
-#define ARGS_INIT(name)                                \
-	{                                              \
-		.command = (name), .query = QUERY_INIT \
+#define ARGS_INIT(name)                                                                            \
+	{                                                                                          \
+		.command = (name), .query = QUERY_INIT, .selection.reach.cache_bytes = CACHE_BYTES \
 	}
 
 /* Parse ARGV by TABLES, a list. Returns COMMAND_OK (release with args_free), COMMAND_HELP, or
@@ -83,6 +85,7 @@ void args_free(struct args *args);
 
 /* The other readings of one value; also what the fuzzer drives. 0 or -EINVAL. */
 int args_duration(const char *text, uint64_t *ns);
+int args_size(const char *text, uint64_t *bytes);
 int args_moment(const char *text, struct moment *moment);
 
 /* Whether regcomp(3) can be given TEXT: it may fill the memory with repetitions. */

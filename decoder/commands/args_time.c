@@ -1,4 +1,4 @@
-/* Durations and moments as they are typed. */
+/* Durations, sizes and moments as they are typed. */
 #include "decoder/commands/args.h"
 
 #include <errno.h>
@@ -42,6 +42,22 @@ int args_duration(const char *text, uint64_t *ns)
 	if (!(sum >= 0 && sum < 9e18))
 		return -EINVAL;
 	*ns = (uint64_t)sum;
+	return 0;
+}
+
+int args_size(const char *text, uint64_t *bytes)
+{
+	const struct unit *unit;
+	char *end;
+	double number;
+
+	if ((*text < '0' || *text > '9') && *text != '.')
+		return -EINVAL;
+	number = strtod(text, &end);
+	unit = unit_named(size_units, end, strlen(end));
+	if (end == text || !unit || !(number * (double)unit->size < 9e18))
+		return -EINVAL;
+	*bytes = (uint64_t)(number * (double)unit->size);
 	return 0;
 }
 

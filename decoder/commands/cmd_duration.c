@@ -7,10 +7,7 @@
 #include <stdlib.h>
 
 const struct command_option *const duration_options[] = {
-	args_period,
-	args_sources,
-	args_zip,
-	NULL,
+	args_period, args_sources, args_bucket, args_zip, NULL,
 };
 
 struct seconds {

@@ -29,7 +29,8 @@ static const struct command_option own_options[] = {
 };
 
 const struct command_option *const lifetimes_options[] = {
-	own_options, args_filters, args_period, args_sources, args_names, args_reading, NULL,
+	own_options, args_filters, args_period,  args_sources,
+	args_bucket, args_names,   args_reading, NULL,
 };
 
 static const char *const limits[LIFE_BUCKETS] = { "1us", "10us", "100us", "1ms",   "10ms", "100ms",

@@ -31,7 +31,7 @@ static const struct command_option own_options[] = {
 };
 
 const struct command_option *const longpolls_options[] = {
-	own_options, args_filters, args_period, args_sources, args_zip, NULL,
+	own_options, args_filters, args_period, args_sources, args_bucket, args_zip, NULL,
 };
 
 /* A worker that has nothing to do is parked inside its own poll. */

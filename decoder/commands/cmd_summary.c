@@ -20,7 +20,7 @@ static const struct command_option own_options[] = {
 };
 
 const struct command_option *const summary_options[] = {
-	own_options, args_thread, args_period, args_sources, args_reading, NULL,
+	own_options, args_thread, args_period, args_sources, args_bucket, args_reading, NULL,
 };
 
 static void print_interval(const char *name, int64_t value, const char *unit)

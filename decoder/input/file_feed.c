@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "decoder/bucket/bucket.h"
 #include "decoder/input/source_open.h"
 #include "decoder/input/recordings.h"
 #include "decoder/output/say.h"
@@ -202,9 +203,15 @@ static bool is_small(struct feed *feed)
 	uint64_t bytes = 0;
 	struct stat status;
 
-	for (uint32_t i = 0; i < recordings->count && bytes < SMALL_INPUT; i++)
-		if (!stat(recordings->list[i].path, &status) && S_ISREG(status.st_mode))
+	for (uint32_t i = 0; i < recordings->count && bytes < SMALL_INPUT; i++) {
+		const char *path = recordings->list[i].path;
+		const struct object *object = bucket_object(path);
+
+		if (object)
+			bytes += object->bytes;
+		else if (!stat(path, &status) && S_ISREG(status.st_mode))
 			bytes += (uint64_t)status.st_size;
+	}
 	return bytes < SMALL_INPUT;
 }
 

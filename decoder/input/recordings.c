@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "decoder/bucket/bucket.h"
 #include "decoder/input/source_open.h"
 #include "decoder/output/say.h"
 #include "profile/basics/room.h"
@@ -90,6 +91,26 @@ static int add_directory(struct recordings *r, const char *path, int depth)
 	return err;
 }
 
+static int add_object(void *arg, const char *path)
+{
+	struct recordings *r = arg;
+	uint32_t before = r->met.count;
+
+	if (!intern(&r->met, path, strlen(path)))
+		return -ENOMEM;
+	return r->met.count > before ? add_path(r, path) : 0;
+}
+
+static int add_bucket(struct recordings *r, const char *file)
+{
+	static const struct selection all = { .reach = { .cache_bytes = CACHE_BYTES } };
+	const struct selection *selection = r->selection ? r->selection : &all;
+	int err = bucket_find(file, &selection->pick, &selection->reach, add_object, r);
+
+	r->failed |= err != 0;
+	return err == -ENOMEM ? err : 0;
+}
+
 /* One word of the command line. */
 static int add_word(struct recordings *r, const char *path)
 {
@@ -98,6 +119,8 @@ static int add_word(struct recordings *r, const char *path)
 	struct stat status;
 	int err;
 
+	if (bucket_is(path))
+		return add_bucket(r, path);
 	if (standard ? fstat(STDIN_FILENO, &status) : stat(path, &status))
 		return add_path(r, path); /* whoever opens it will tell */
 	if (met_before(r, &status))

@@ -1,4 +1,5 @@
-/* The recordings that a command line names: files, and what is in directories. */
+/* The recordings that a command line names: files, and what is in directories and in
+ * buckets. */
 #ifndef DECODER_INPUT_RECORDINGS_H
 #define DECODER_INPUT_RECORDINGS_H
 
@@ -18,7 +19,8 @@ struct recordings {
 	struct recording_path *list;
 	uint32_t count, room;
 	const struct selection *selection; /* which of them are wanted; NULL: all */
-	struct intern met; /* device and inode of the files and directories so far */
+	struct intern
+		met; /* device and inode of the files and directories so far, paths of objects */
 	bool failed; /* something could not be looked at, or a directory has none: that was said */
 };
 

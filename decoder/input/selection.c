@@ -1,8 +1,10 @@
 /* Which recordings are wanted. What a recording does not say of itself matches nothing. */
 #include "decoder/input/selection.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "decoder/bucket/object_name.h"
 #include "decoder/input/source.h"
 #include "profile/jfr/labels.h"
 
@@ -10,7 +12,8 @@
 
 bool selection_is_set(const struct selection *selection)
 {
-	return selection->process.set || selection->host.set || selection->tag.set;
+	return selection->process.set || selection->host.set || selection->tag.set ||
+	       selection->pick.group.set || selection->pick.machine.set;
 }
 
 static bool matches(const struct pattern *pattern, const char *text)
@@ -25,10 +28,28 @@ static bool is_key(const char *line, const char *key)
 	return !strncmp(line, key, length) && line[length] == '=';
 }
 
+/* The name of a zip's member is the zip's, with its own in brackets behind it. */
+static bool name_fits(const struct pick *pick, const struct source *source)
+{
+	char *name;
+	bool fits;
+
+	if (!pick->group.set && !pick->machine.set)
+		return true;
+	name = strdup(source->name);
+	if (!name)
+		return false;
+	name[labels_file_length(name)] = '\0';
+	fits = object_name_fits(name, pick);
+	free(name);
+	return fits;
+}
+
 bool selection_has(const struct selection *selection, const struct source *source)
 {
 	bool process = !selection->process.set, host = !selection->host.set,
 	     tag = !selection->tag.set;
+	bool named = name_fits(&selection->pick, source);
 	struct buf labels = BUF_INIT(LABELS_MAX);
 	char *line, *rest;
 
@@ -49,5 +70,5 @@ bool selection_has(const struct selection *selection, const struct source *sourc
 			tag |= matches(&selection->tag, line);
 	}
 	buf_free(&labels);
-	return process && host && tag;
+	return named && process && host && tag;
 }

@@ -1,15 +1,19 @@
-/* Which recordings are wanted: by --process, --host and --tag. */
+/* Which recordings are wanted: by --process, --host and --tag, by --group and --machine; and of a
+ * bucket those of the time that is asked for. */
 #ifndef DECODER_INPUT_SELECTION_H
 #define DECODER_INPUT_SELECTION_H
 
 #include <stdbool.h>
 
+#include "decoder/bucket/asked.h"
 #include "profile/aggregate/query.h"
 
 struct source;
 
 struct selection {
 	struct pattern process, host, tag; /* of the recording, see labels.h */
+	struct pick pick;                  /* as the names of uploads tell it */
+	struct reach reach;
 };
 
 /* Whether SELECTION chooses among recordings at all. */

@@ -72,4 +72,3 @@ uint64_t source_unpacked_max(uint64_t packed)
 {
 	return (64u << 20) + (packed < UINT64_MAX / 64 ? packed * 32 : UINT64_MAX / 2);
 }
-

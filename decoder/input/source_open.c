@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/fd.h"
+#include "decoder/bucket/bucket.h"
 #include "decoder/input/gunzip.h"
 #include "decoder/input/unzip.h"
 #include "decoder/output/say.h"
@@ -98,6 +99,8 @@ static int open_path(const char *path)
 	int standard = strcmp(path, "-") ? -1 : STDIN_FILENO, fd;
 	struct stat status;
 
+	if (bucket_is(path))
+		return bucket_open(path);
 	if (standard >= 0 ? fstat(standard, &status) : stat(path, &status))
 		return -errno;
 	if (S_ISDIR(status.st_mode))
@@ -116,6 +119,19 @@ void source_keep_stream(const char *path)
 		close(fd);
 }
 
+int source_open_file(struct source **out, const char *name, int fd)
+{
+	int err = source_map(out, name, fd);
+
+	if (err)
+		say("%s: %s", name, strerror(-err));
+	else if ((*out)->length >= 4 && !memcmp((*out)->data, "\x1f\x8b\x08", 3))
+		err = gunzip_recording(out);
+	if (!err && (*out)->length >= 4 && !memcmp((*out)->data, "PK", 2))
+		err = unzip_recordings(out);
+	return err;
+}
+
 int source_open(struct source **out, const char *path)
 {
 	const char *name = strcmp(path, "-") ? path : "standard input";
@@ -123,16 +139,11 @@ int source_open(struct source **out, const char *path)
 
 	*out = NULL;
 	if (fd < 0) {
-		say("%s: %s", name, strerror(-fd));
+		if (!bucket_is(path)) /* that was said */
+			say("%s: %s", name, strerror(-fd));
 		return fd;
 	}
-	err = source_map(out, name, fd);
+	err = source_open_file(out, name, fd);
 	close(fd);
-	if (err)
-		say("%s: %s", name, strerror(-err));
-	else if ((*out)->length >= 4 && !memcmp((*out)->data, "\x1f\x8b\x08", 3))
-		err = gunzip_recording(out);
-	if (!err && (*out)->length >= 4 && !memcmp((*out)->data, "PK", 2))
-		err = unzip_recordings(out);
 	return err;
 }

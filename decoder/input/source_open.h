@@ -4,9 +4,12 @@
 
 #include "decoder/input/source.h"
 
-/* Map PATH ("-": standard input), of a gzip what is in it. A zip gives a list of all the recordings in
+/* Map PATH ("-": standard input; or what bucket_find() gave), of a gzip what is in it. A zip gives a list of all the recordings in
  * it. Returns 0, or -errno after a line on stderr. */
 int source_open(struct source **out, const char *path);
+
+/* The same of the file FD, which stays the caller's, as NAME. */
+int source_open_file(struct source **out, const char *name, int fd);
 
 /* Where PATH is a stream, which can be read once, read it now: so processes that are forked later
  * can open it too. */

@@ -15,8 +15,7 @@
 /* More than a chunk of labels takes. */
 #define LABEL_CHUNK_MAX (1u << 20)
 
-/* The length of FILE without the member's name that stands in brackets behind a zip's. */
-static size_t without_member(const char *file)
+size_t labels_file_length(const char *file)
 {
 	size_t length = strlen(file), at = length;
 	int depth = 0;
@@ -34,7 +33,7 @@ static size_t without_member(const char *file)
 /* The base name of FILE; returns its length. */
 static size_t base_name(const char *file, const char **name)
 {
-	size_t length = without_member(file);
+	size_t length = labels_file_length(file);
 	const char *slash;
 
 	slash = memrchr(file, '/', length);

@@ -5,6 +5,7 @@ the agent put into a store is looked at by other code than its own.
 usage: s3.py make BUCKET             its URL, with the bucket in the path
        s3.py list BUCKET             the keys, one a line
        s3.py fetch BUCKET DIR        every object into a file of DIR
+       s3.py put BUCKET FILE...      under their base names, after PREFIX where that is set
        s3.py empty BUCKET
        s3.py call URL NAME=VALUE...  IAM and STS: send a form, print the answer
 
@@ -83,12 +84,19 @@ def show(url):
     sys.stdout.writelines(key + '\n' for key in keys(url))
 
 
+def put(url, *files):
+    for file in files:
+        key = os.environ.get('PREFIX', '') + os.path.basename(file)
+        with open(file, 'rb') as body:
+            send('PUT', address(url, key), body.read())
+
+
 def empty(url):
     for key in keys(url):
         send('DELETE', address(url, key))
 
 
-VERBS = {'make': make, 'list': show, 'fetch': fetch, 'empty': empty, 'call': call}
+VERBS = {'make': make, 'list': show, 'fetch': fetch, 'put': put, 'empty': empty, 'call': call}
 
 signal.signal(signal.SIGPIPE, signal.SIG_DFL)
 VERBS[sys.argv[1]](*sys.argv[2:])

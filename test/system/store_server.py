@@ -1,17 +1,22 @@
 #!/usr/bin/python3
-"""A bucket for the tests that is as strict as it is small: it takes PUT and HEAD of objects alone,
-and checks the signature, the payload's hash, the clock, and how the path is encoded by itself, from
+"""A bucket for the tests that is as strict as it is small: it takes PUT, HEAD and GET of objects,
+and lists them by ListObjectsV2 alone; it checks the signature, the payload's hash, the clock, and how the path is encoded by itself, from
 "AWS Signature Version 4 for API requests". The key is "tester", its secret "testing". With
 "if-none-match: *" no object takes another's name.
 
 usage: store_server.py [--port N] [--tls CERTIFICATE KEY] [--tls-version 1.2|1.3]
-                       [--redirect STATUS URL] [--late N] FOLDER
+                       [--redirect STATUS URL] [--late N] [--page N] [--deny list|get]
+                       [--broken N] [--hold NAME] FOLDER
 
 With --redirect nothing is taken: each request is sent on to the same path behind URL. With --late the
-bucket is not there for the first N requests, and refuses as many after that.
+bucket is not there for the first N requests, and refuses as many after that. A list has N names a
+page (--page, 1000). With --deny it may not be listed, or read. With --broken every Nth answer to a GET
+is 503, and every Nth that is not breaks off in the middle. With --hold that object is not given out, for
+a minute.
 
 Prints "ready PORT". Objects become files in FOLDER; each PUT adds a line to FOLDER.log: the
-number of its connection, its status, and the object's name."""
+number of its connection, its status, and the object's name. Each GET adds one to FOLDER.gets: its
+status, the range that was asked for, and the object's name, or "?"."""
 
 import argparse
 import datetime
@@ -22,6 +27,7 @@ import itertools
 import os
 import ssl
 import tempfile
+import time
 import urllib.parse
 
 KEY, SECRET = 'tester', 'testing'
@@ -35,7 +41,7 @@ def sign(key, text):
     return hmac.new(key, text.encode(), hashlib.sha256).digest()
 
 
-def check_signature(method, path, headers, body):
+def check_signature(method, path, query, headers, body):
     """Raise Refused with the code of what is wrong."""
     scheme, _, rest = headers.get('Authorization', '').partition(' ')
     fields = dict(item.strip().split('=', 1) for item in rest.split(',') if '=' in item)
@@ -59,7 +65,7 @@ def check_signature(method, path, headers, body):
     if digest not in ('UNSIGNED-PAYLOAD', hashlib.sha256(body).hexdigest()):
         raise Refused('XAmzContentSHA256Mismatch')
     canonical = '\n'.join(
-        [method, path, ''] + [f'{name}:{" ".join(headers[name].split())}' for name in names] +
+        [method, path, query] + [f'{name}:{" ".join(headers[name].split())}' for name in names] +
         ['', ';'.join(names), digest])
     scope = f'{day}/{region}/{service}/{end}'
     text = f'AWS4-HMAC-SHA256\n{date}\n{scope}\n' + hashlib.sha256(canonical.encode()).hexdigest()
@@ -68,6 +74,11 @@ def check_signature(method, path, headers, body):
         secret = sign(secret, step)
     if not hmac.compare_digest(sign(secret, text).hex(), fields['Signature']):
         raise Refused('SignatureDoesNotMatch')
+
+
+def etag(whole):
+    with open(whole, 'rb') as file:
+        return hashlib.md5(file.read()).hexdigest()
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -80,13 +91,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def object(self, method, body):
         """The file of the object that is asked for."""
-        bucket, _, name = self.path.lstrip('/').partition('/')
-        plain = urllib.parse.unquote(self.path)
-        if urllib.parse.quote(plain, safe='/~') != self.path or '/' in name or not name:
+        path, _, query = self.path.partition('?')
+        bucket, _, name = path.lstrip('/').partition('/')
+        plain = urllib.parse.unquote(path)
+        if urllib.parse.quote(plain, safe='/~') != path or '/' in name or bool(name) == bool(query):
             raise Refused('InvalidURI')
         if bucket != 'reports':
             raise Refused('NoSuchBucket')
-        check_signature(method, self.path, self.headers, body)
+        check_signature(method, path, query, self.headers, body)
         return os.path.join(self.server.folder, urllib.parse.unquote(name))
 
     def put(self, body):
@@ -148,6 +160,86 @@ class Handler(http.server.BaseHTTPRequestHandler):
         except FileNotFoundError:
             self.answer(404)
 
+    def list(self):
+        """A page of the names, as its query wants it."""
+        self.object('GET', b'')
+        query = self.path.partition('?')[2]
+        wanted = dict(urllib.parse.parse_qsl(query, keep_blank_values=True))
+        if wanted.pop('list-type') != '2' or wanted.pop('encoding-type') != 'url':
+            raise Refused('InvalidArgument')
+        if self.server.deny == 'list':
+            raise Refused('AccessDenied')
+        # The token must come back as it was given, whatever is in it.
+        after = wanted.pop('continuation-token', '+/=& ')[5:]
+        names = sorted(name for name in os.listdir(self.server.folder)
+                       if name.startswith(wanted.get('prefix', '')) and name > after)
+        page = names[:self.server.page]
+        answer = ['<?xml version="1.0" encoding="UTF-8"?>\n<ListBucketResult xmlns='
+                  '"http://s3.amazonaws.com/doc/2006-03-01/"><EncodingType>url</EncodingType>']
+        for name in page:
+            whole = os.path.join(self.server.folder, name)
+            stat = os.stat(whole)
+            date = datetime.datetime.utcfromtimestamp(stat.st_mtime)
+            answer.append(f'<Contents><Key>{urllib.parse.quote_plus(name)}</Key><LastModified>'
+                          f'{date:%Y-%m-%dT%H:%M:%S.000Z}</LastModified><ETag>&quot;'
+                          f'{etag(whole)}&quot;</ETag><Size>{stat.st_size}</Size></Contents>')
+        more = len(names) > len(page)
+        answer.append(f'<IsTruncated>{str(more).lower()}</IsTruncated>')
+        if more:
+            answer.append(f'<NextContinuationToken>+/=&amp; {page[-1]}</NextContinuationToken>')
+        return ''.join(answer + ['</ListBucketResult>']).encode()
+
+    def get(self):
+        whole = self.object('GET', b'')
+        if self.server.deny == 'get':
+            raise Refused('AccessDenied')
+        if os.path.basename(whole) == self.server.hold:
+            time.sleep(60)
+        with open(whole, 'rb') as file:
+            data = file.read()
+        wanted = self.headers.get('Range')
+        if not wanted:
+            return 200, whole, data
+        if self.headers.get('If-Match') != f'"{etag(whole)}"':
+            raise Refused('PreconditionFailed')
+        return 206, whole, data[int(wanted[len('bytes='):-1]):]
+
+    def do_GET(self):
+        if self.sent_on():
+            return
+        listing = '?' in self.path
+        turn = next(self.server.turns)
+        status = 200
+        try:
+            if self.server.broken and turn % self.server.broken == 0:
+                raise Refused('SlowDown')
+            if listing:
+                whole, data = '', self.list()
+            else:
+                status, whole, data = self.get()
+        except (Refused, FileNotFoundError) as refused:
+            code = str(refused) if isinstance(refused, Refused) else 'NoSuchKey'
+            status = {'NoSuchKey': 404, 'NoSuchBucket': 404, 'SlowDown': 503,
+                      'PreconditionFailed': 412}.get(code, 403)
+            self.note_get(status, listing)
+            self.answer(status, code)
+            return
+        self.note_get(status, listing)
+        self.send_response(status)
+        self.send_header('Content-Length', str(len(data)))
+        if whole:
+            self.send_header('x-amz-meta-sha256', self.server.sums.get(whole, ''))
+        self.end_headers()
+        if self.server.broken and not listing and turn % self.server.broken == 1:
+            self.wfile.write(data[:len(data) // 2])
+            self.close_connection = True
+            return
+        self.wfile.write(data)
+
+    def note_get(self, status, listing):
+        name = '?' if listing else urllib.parse.unquote(self.path.rpartition('/')[2])
+        self.server.gets.write(f'{status} {self.headers.get("Range", "-")} {name}\n')
+
     def log_message(self, *_):
         pass
 
@@ -162,8 +254,14 @@ class Server(http.server.ThreadingHTTPServer):
         self.redirect = options.redirect
         self.late = [(404, 'NoSuchBucket')] * options.late + [(403, 'AccessDenied')] * options.late
         self.sums = {}
+        self.page = options.page
+        self.deny = options.deny
+        self.broken = options.broken
+        self.hold = options.hold
+        self.turns = itertools.count(1)
         os.makedirs(self.folder, exist_ok=True)
         self.log = open(self.folder + '.log', 'a', buffering=1)
+        self.gets = open(self.folder + '.gets', 'a', buffering=1)
         self.context = None
         if options.tls:
             self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -192,6 +290,10 @@ def main():
     parser.add_argument('--tls-version')
     parser.add_argument('--redirect', nargs=2)
     parser.add_argument('--late', type=int, default=0)
+    parser.add_argument('--page', type=int, default=1000)
+    parser.add_argument('--deny', choices=['list', 'get'])
+    parser.add_argument('--broken', type=int, default=0)
+    parser.add_argument('--hold')
     parser.add_argument('folder')
     server = Server(parser.parse_args())
     print('ready', server.server_port, flush=True)

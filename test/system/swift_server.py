@@ -5,7 +5,7 @@ its objects in memory. Needs the distribution's python3-swift, and so its /usr/b
 usage: swift_server.py PORT [TLS_PORT CERTIFICATE KEY]
 
 Prints "ready" once it answers. The account is test:tester, its secret "testing"; it has a bucket
-named reports from the start. Ends when standard input does."""
+named reports from the start. A list has PAGE names a page (1000). Ends when standard input does."""
 
 import os
 import sys
@@ -110,6 +110,7 @@ def main():
             (tempauth.filter_factory, auth),
             (s3api.filter_factory, {'location': 'us-east-1', 's3_acl': 'false',
                                     'storage_domain': 'localhost',
+                                    'max_bucket_listing': os.environ.get('PAGE', '1000'),
                                     'allowable_clock_skew': '900'}),
             (listing_formats.filter_factory, {}), (gatekeeper.filter_factory, {}),
             (catch_errors.filter_factory, {})):

@@ -1,0 +1,251 @@
+/* Buckets as what a command line names. */
+#include "decoder/bucket/bucket.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decoder/bucket/fetch.h"
+#include "decoder/output/progress.h"
+#include "decoder/output/say.h"
+#include "profile/basics/intern.h"
+#include "profile/basics/room.h"
+#include "upload/files/outside.h"
+
+#define SCHEME "s3://"
+
+/* What one word of the command line stands for. */
+struct set {
+	struct set *next;
+	char *word, *bucket;
+	const char *prefix; /* in the word */
+	const struct pick *pick;
+	struct client *client;
+	struct objects objects;
+	struct fetch *fetch; /* NULL: nothing was asked for yet */
+	atomic_bool stop;
+	struct progress progress;
+	int err; /* what came of listing it; not 0 with objects: some cannot be had */
+};
+
+/* Where a path is. */
+struct place {
+	struct set *set;
+	uint32_t index;
+};
+
+static struct set *sets;
+static struct cache *cache;
+static struct intern paths;
+static struct place *places; /* by the path's number */
+static uint32_t place_room;
+
+bool bucket_is(const char *file)
+{
+	return !strncmp(file, SCHEME, strlen(SCHEME));
+}
+
+/* --- one word --------------------------------------------------------------------------------- */
+
+static void show(void *arg, uint64_t names)
+{
+	struct set *set = arg;
+
+	progress_show(&set->progress, "%s: %llu names", set->word, (unsigned long long)names);
+}
+
+/* What the list has left when only some of it is asked for. */
+static int pick(struct set *set)
+{
+	uint32_t listed = set->objects.count;
+	char *groups = objects_groups(&set->objects);
+	int err = objects_pick(&set->objects, set->pick);
+
+	if (err == -EINVAL)
+		say("%s: these reports are of several days: say which day --to is of, as "
+		    "2026-11-21T02:10:00",
+		    set->word);
+	else if (!listed)
+		say("%s: no recording has a name that begins so", set->word);
+	else if (!err && !set->objects.count)
+		say("%s: nothing left: of %u reports there none is of that group, machine and "
+		    "time; there are the groups: %s",
+		    set->word, listed, groups ? groups : "");
+	free(groups);
+	return err || listed ? err : -ENOENT;
+}
+
+static int leave_out_frozen(struct set *set)
+{
+	uint32_t kept = 0, frozen;
+
+	for (uint32_t i = 0; i < set->objects.count; i++)
+		if (set->objects.list[i].frozen)
+			free(set->objects.list[i].key);
+		else
+			set->objects.list[kept++] = set->objects.list[i];
+	frozen = set->objects.count - kept;
+	set->objects.count = kept;
+	if (frozen)
+		say("%s: %u reports are left out: they lie in a storage class from which they "
+		    "must be restored first",
+		    set->word, frozen);
+	return frozen ? -EIO : 0;
+}
+
+static int list(struct set *set, const struct reach *reach)
+{
+	int err;
+
+	if (!outside_fits(OUTSIDE_BUCKET, set->bucket)) {
+		say("%s: not a bucket; it is named as s3://BUCKET/PREFIX", set->word);
+		return -EINVAL;
+	}
+	err = client_open(&set->client, set->bucket, reach, &set->stop);
+	if (err)
+		return err;
+	progress_start(&set->progress);
+	err = client_list(set->client, set->prefix, &set->objects, show, set);
+	progress_clear(&set->progress);
+	if (!err)
+		err = pick(set);
+	if (err)
+		objects_free(&set->objects);
+	return err ? err : leave_out_frozen(set);
+}
+
+static int remember(struct set *set, uint32_t index)
+{
+	char path[2048];
+	struct place *grown;
+	uint32_t number;
+
+	snprintf(path, sizeof(path), SCHEME "%s/%s", set->bucket, set->objects.list[index].key);
+	number = intern_string(&paths, path);
+	grown = number ? room_for(places, &place_room, number, sizeof(*places)) : NULL;
+	if (!grown)
+		return -ENOMEM;
+	places = grown;
+	if (!places[number].set)
+		places[number] = (struct place){ set, index };
+	return 0;
+}
+
+static void set_close(struct set *set)
+{
+	if (set->fetch)
+		fetch_close(set->fetch);
+	if (set->client)
+		client_close(set->client);
+	objects_free(&set->objects);
+	free(set->word);
+	free(set->bucket);
+	free(set);
+}
+
+static struct set *set_new(const char *file, const struct pick *wanted, const struct reach *reach)
+{
+	struct set *set = calloc(1, sizeof(*set));
+	size_t length = strcspn(file + strlen(SCHEME), "/");
+
+	if (!set)
+		return NULL;
+	set->word = strdup(file);
+	set->bucket = strndup(file + strlen(SCHEME), length);
+	if (!set->word || !set->bucket) {
+		set_close(set);
+		return NULL;
+	}
+	set->prefix = set->word + strlen(SCHEME) + length;
+	set->prefix += *set->prefix == '/';
+	set->pick = wanted;
+	set->err = list(set, reach);
+	for (uint32_t i = 0; i < set->objects.count && set->err != -ENOMEM; i++)
+		if (remember(set, i))
+			set->err = -ENOMEM;
+	return set;
+}
+
+static struct set *find_set(const char *file, const struct pick *wanted)
+{
+	struct set *set = sets;
+
+	while (set && (strcmp(set->word, file) != 0 || set->pick != wanted))
+		set = set->next;
+	return set;
+}
+
+int bucket_find(const char *file, const struct pick *wanted, const struct reach *reach,
+		int (*each)(void *arg, const char *path), void *arg)
+{
+	struct set *set = find_set(file, wanted);
+	char path[2048];
+	int err = 0;
+
+	if (!cache) {
+		err = cache_open(&cache, reach->cache_bytes);
+		if (err)
+			return err;
+		atexit(bucket_close);
+	}
+	if (!set) {
+		set = set_new(file, wanted, reach);
+		if (!set)
+			return -ENOMEM;
+		set->next = sets;
+		sets = set;
+	}
+	for (uint32_t i = 0; !err && i < set->objects.count; i++) {
+		snprintf(path, sizeof(path), SCHEME "%s/%s", set->bucket, set->objects.list[i].key);
+		err = each(arg, path);
+	}
+	return err ? err : set->err;
+}
+
+/* --- one object ------------------------------------------------------------------------------- */
+
+static const struct place *find_place(const char *path)
+{
+	uint32_t number = bucket_is(path) ? intern_string(&paths, path) : 0;
+
+	/* What was not there is now, and of no set. */
+	return number && number < place_room ? &places[number] : NULL;
+}
+
+const struct object *bucket_object(const char *path)
+{
+	const struct place *place = find_place(path);
+
+	return place && place->set ? &place->set->objects.list[place->index] : NULL;
+}
+
+int bucket_open(const char *path)
+{
+	const struct place *place = find_place(path);
+	struct set *set = place ? place->set : NULL;
+	int err = 0;
+
+	if (!set)
+		return -ENOENT;
+	if (!set->fetch)
+		err = fetch_open(&set->fetch, set->client, cache, &set->objects, &set->stop);
+	return err ? err : fetch_take(set->fetch, place->index);
+}
+
+void bucket_close(void)
+{
+	struct set *next;
+
+	for (; sets; sets = next) {
+		next = sets->next;
+		set_close(sets);
+	}
+	if (cache)
+		cache_close(cache);
+	cache = NULL;
+	intern_free(&paths);
+	free(places);
+	places = NULL;
+	place_room = 0;
+}

@@ -1,0 +1,249 @@
+/* pull: reports out of a bucket, as files. */
+#include "decoder/bucket/bucket.h"
+#include "decoder/commands/args.h"
+#include "decoder/input/source_open.h"
+#include "decoder/output/progress.h"
+#include "decoder/output/say.h"
+#include "profile/basics/room.h"
+#include "profile/basics/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/fd.h"
+#include "upload/files/dir.h"
+#include "upload/files/temporary.h"
+
+static const struct command_option own_options[] = {
+	{ "-o", "DIR", "where they go; made if missing (the working directory)", ARG_STRING,
+	  offsetof(struct args, output) },
+	{ 0 },
+};
+
+const struct command_option *const pull_options[] = {
+	own_options, args_period, args_sources, args_bucket, NULL,
+};
+
+struct pull {
+	const struct args *args;
+	const char *dir;
+	char **paths;
+	uint32_t count, room;
+
+	uint32_t brought, there, unwanted, failed;
+	uint64_t bytes;
+};
+
+static int add(void *arg, const char *path)
+{
+	struct pull *pull = arg;
+	char **paths = room_for(pull->paths, &pull->room, pull->count, sizeof(*paths));
+
+	if (!paths)
+		return -ENOMEM;
+	pull->paths = paths;
+	paths[pull->count] = strdup(path);
+	return paths[pull->count++] ? 0 : -ENOMEM;
+}
+
+/* The part of PATH, found below WORD, that is its name here: what is behind the last "/" of the word's
+ * prefix. NULL where that would lead out of the directory, or be hidden. */
+static const char *name_here(const char *word, const char *path)
+{
+	size_t bucket = strcspn(word + strlen("s3://"), "/") + strlen("s3://");
+	const char *slash = strrchr(word + bucket, '/'), *name, *part;
+
+	name = path + bucket + 1 + (slash ? (size_t)(slash - (word + bucket)) : 0);
+	for (part = name;; part++) {
+		if (*part == '.' || *part == '/' || !*part)
+			return NULL;
+		part = strchrnul(part, '/');
+		if (!*part)
+			break;
+	}
+	for (part = name; *part; part++)
+		if ((unsigned char)*part < ' ' || *part == 0x7f)
+			return NULL;
+	return name;
+}
+
+/* Whether FILE is OBJECT already, as it was pulled before. */
+static bool is_there(const char *file, const struct object *object)
+{
+	struct stat st;
+
+	return !stat(file, &st) && S_ISREG(st.st_mode) && (uint64_t)st.st_size == object->bytes &&
+	       (!object->modified || st.st_mtime == object->modified);
+}
+
+/* Whether FD, the content of PATH, is one of those that are asked for. */
+static bool is_wanted(const struct pull *pull, const char *path, int fd)
+{
+	struct source *source, *next;
+	bool wanted = false;
+
+	if (!selection_is_set(&pull->args->selection))
+		return true;
+	if (source_open_file(&source, path, fd))
+		return false;
+	for (; source; source = next) {
+		next = source->next;
+		wanted = wanted ||
+			 (!source_load(source) && selection_has(&pull->args->selection, source));
+		source_close(source);
+	}
+	return wanted;
+}
+
+/* Write what IN has to NAME in DIR, whole or not at all. */
+static int copy(int dir, const char *name, int in, const struct object *object)
+{
+	const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT },
+					   { .tv_sec = (time_t)object->modified } };
+	char temporary[NAME_FILE_SIZE];
+	int out = temporary_create(dir, 0644, temporary), err;
+
+	if (out < 0)
+		return out;
+	err = fd_copy(out, in, 0, object->bytes);
+	if (!err && object->modified && futimens(out, times))
+		err = -errno;
+	err = temporary_close(dir, temporary, out, err);
+	if (!err && renameat(dir, temporary, dir, name)) {
+		err = -errno;
+		unlinkat(dir, temporary, 0);
+	}
+	return err;
+}
+
+static int put(const char *file, int in, const struct object *object)
+{
+	char folder[PATH_MAX];
+	const char *slash = strrchr(file, '/');
+	int dir, err;
+
+	snprintf(folder, sizeof(folder), "%.*s", (int)(slash - file), file);
+	dir = dir_make(folder, 0755);
+	if (dir < 0)
+		return dir;
+	err = copy(dir, slash + 1, in, object);
+	close(dir);
+	return err;
+}
+
+static void bring(struct pull *pull, const char *path, const char *name)
+{
+	const struct object *object = bucket_object(path);
+	char file[PATH_MAX];
+	int fd, err;
+
+	if ((size_t)snprintf(file, sizeof(file), "%s/%s", pull->dir, name) >= sizeof(file)) {
+		say("%s: its name is too long for %s", path, pull->dir);
+		pull->failed++;
+		return;
+	}
+	if (is_there(file, object)) {
+		pull->there++;
+		return;
+	}
+	fd = bucket_open(path);
+	if (fd < 0) {
+		pull->failed++;
+		return;
+	}
+	if (!is_wanted(pull, path, fd)) {
+		pull->unwanted++;
+		goto out;
+	}
+	err = put(file, fd, object);
+	if (err) {
+		say("%s: %s", file, strerror(-err));
+		pull->failed++;
+		goto out;
+	}
+	pull->brought++;
+	pull->bytes += object->bytes;
+out:
+	close(fd);
+}
+
+static void bring_all(struct pull *pull, const char *word)
+{
+	struct progress progress;
+
+	progress_start(&progress);
+	for (uint32_t i = 0; i < pull->count; i++) {
+		const char *name = name_here(word, pull->paths[i]);
+
+		if (name) {
+			bring(pull, pull->paths[i], name);
+		} else {
+			say("%s: not brought, as no file here can have that name", pull->paths[i]);
+			pull->failed++;
+		}
+		progress_show(&progress, "%u of %u", i + 1, pull->count);
+	}
+	progress_clear(&progress);
+}
+
+static void forget(struct pull *pull)
+{
+	while (pull->count)
+		free(pull->paths[--pull->count]);
+}
+
+static int pull_word(struct pull *pull, const char *word)
+{
+	const struct selection *selection = &pull->args->selection;
+	int err;
+
+	if (!bucket_is(word)) {
+		say("pull: %s is no bucket: it is named as s3://BUCKET/PREFIX", word);
+		return COMMAND_USAGE;
+	}
+	err = bucket_find(word, &selection->pick, &selection->reach, add, pull);
+	bring_all(pull, word);
+	forget(pull);
+	return err ? COMMAND_FAILED : COMMAND_OK;
+}
+
+static void tell(const struct pull *pull)
+{
+	char bytes[TEXT_NUMBER];
+
+	printf("%u reports brought to %s, %s", pull->brought, pull->dir,
+	       text_bytes(bytes, (double)pull->bytes));
+	if (pull->there)
+		printf("; %u were there", pull->there);
+	if (pull->unwanted)
+		printf("; %u are of another process, host or tag", pull->unwanted);
+	if (pull->failed)
+		printf("; %u could not be had", pull->failed);
+	putchar('\n');
+}
+
+int cmd_pull(int argc, char **argv)
+{
+	struct args args = ARGS_INIT(argv[0]);
+	struct pull pull = { .args = &args };
+	int status = args_parse(&args, argc, argv, pull_options), worst = status;
+
+	pull.dir = args.output ? args.output : ".";
+	for (int i = 0; i < args.file_count && status == COMMAND_OK && worst != COMMAND_USAGE;
+	     i++) {
+		int one = pull_word(&pull, args.files[i]);
+
+		worst = one ? one : worst;
+	}
+	if (status == COMMAND_OK && worst != COMMAND_USAGE)
+		tell(&pull);
+	free(pull.paths);
+	args_free(&args);
+	return pull.failed && worst == COMMAND_OK ? COMMAND_FAILED : worst;
+}

@@ -1,0 +1,105 @@
+#!/bin/bash
+# Reading from a store that is often too busy and breaks off in the middle; one that forbids; two readers at
+# once, and one that is killed.
+. "$(dirname "$0")/upload.inc"
+. "$here/strict.inc"
+. "$here/bucket.inc"
+fixture=$here/../fixtures/jfr/native.jfr
+
+# 60 objects of 100 kB and more, of which the first is uploaded by the agent.
+STORE_WITH=(--page 7)
+store
+profiled 1.2 ASPROF_AGENT_PROFILING_GROUP=svc
+store_stop
+for i in $(seq 10 68); do
+	{
+		cat "$fixture"
+		head -c "$i" "$fixture" | tail -c 4 # of no other size, and so of no other hash
+	} | head -c "$(stat -c %s "$fixture")" >"$work/objects/$i.jfr"
+done
+count=$(find "$work/objects" -type f | wc -l)
+[ "$count" -ge 60 ] || fail "only $count objects"
+
+# gets PATTERN: how many lines of the store's list of GETs match.
+gets() {
+	grep -c -- "$1" "$work/objects.gets"
+}
+
+again_with() {
+	store_stop
+	STORE_WITH=("$@")
+	: >"$work/objects.gets"
+	store
+}
+
+again_with --page 7
+same 'a good day' s3://reports -- "$work/objects"
+[ "$(gets '?$')" -eq $(((count + 6) / 7)) ] || fail "pages: $(gets '?$')"
+[ "$(gets '^200 - [^?]')" -eq "$count" ] || fail "objects: $(gets '^200 - [^?]') of $count"
+same 'the second time' s3://reports -- "$work/objects"
+[ "$(gets '^200 - [^?]')" -eq "$count" ] || fail 'something was fetched twice'
+
+# One that is replaced is fetched, and no other.
+cp "$here/../fixtures/jfr/chunks.jfr" "$work/objects/30.jfr"
+same 'one is replaced' s3://reports -- "$work/objects"
+[ "$(gets '^200 - [^?]')" -eq $((count + 1)) ] || fail 'not one alone was fetched'
+
+again_with --page 7 --broken 9
+rm -rf "$work/cache"
+same 'a bad day' s3://reports -- "$work/objects"
+[ "$(gets '^503')" -gt 3 ] || fail "too few broken answers: $(gets '^503')"
+# What had come was not fetched again.
+[ "$(gets '^206 bytes=[1-9][0-9]*-')" -gt 3 ] || fail "ranges: $(gets '^206')"
+[ -z "$(find "$work/cache" -name '.*' -type f)" ] || fail 'halves are left in the cache'
+
+# Two at once: each reads all of it, and no half.
+rm -rf "$work/cache"
+reading collapsed --wall --total s3://reports >"$work/first" 2>&1 &
+job=$!
+reading collapsed --wall --total s3://reports >"$work/second" 2>&1 || fail "$(cat "$work/second")"
+wait "$job" || fail "$(cat "$work/first")"
+cmp "$work/first" "$work/near" && cmp "$work/second" "$work/near" || fail 'two at once'
+
+# Killed in the middle, the next goes on: what is there is whole, and is not fetched again.
+rm -rf "$work/cache"
+again_with --page 7 --hold 50.jfr
+as=(XDG_CACHE_HOME=/nowhere)
+reading pull s3://reports -o "$work/pulled" >"$work/words" 2>&1 &
+job=$!
+until_true [ -e "$work/pulled/49.jfr" ] || fail 'nothing is pulled'
+end "$(pgrep -P "$job" || echo "$job")"
+wait "$job" 2>/dev/null
+again_with --page 7
+as=()
+for file in "$work/pulled"/*; do
+	cmp "$file" "$work/objects/$(basename "$file")" || fail 'half a file'
+done
+reading pull s3://reports -o "$work/pulled" >"$work/words" || fail "$(cat "$work/words")"
+grep -q "; $((count - 19)) were there" "$work/words" || fail "$(cat "$work/words")"
+diff -r "$work/objects" "$work/pulled" || fail 'what was pulled is something else'
+cat "$work/words"
+
+# A small cache is not outgrown, and all is read nonetheless.
+rm -rf "$work/cache"
+same 'a small cache' --cache 2m s3://reports -- "$work/objects"
+[ "$(du -k "$work/cache" | tail -n 1 | cut -f 1)" -le 2100 ] || fail "the cache: $(du -k "$work/cache")"
+rm -rf "$work/cache"
+printf 'no directory' >"$work/cache"
+same 'no place for one' s3://reports -- "$work/objects"
+rm "$work/cache"
+
+again_with --deny list
+fails '403 AccessDenied; .*s3:ListBucket' top s3://reports
+again_with --deny get
+reading top s3://reports >"$work/out" 2>"$work/words" && fail 'status 0'
+grep -q '403 AccessDenied; .*s3:GetObject' "$work/words" || fail "$(cat "$work/words")"
+# One refusal, not one for each.
+[ "$(gets '^403')" -lt 40 ] || fail "$(gets '^403') were asked for"
+
+# A store that sends on to where the bucket lies.
+there=$url
+again_with --page 7
+there=$url port=$(free_port)
+STORE_WITH=(--redirect 307 "$there")
+store
+same 'sent on' --cache 0 s3://reports -- "$work/objects"
