@@ -171,6 +171,7 @@ $(CROSS_TOOLS): $(B)/tools/%:
 # The preload cannot be loaded under a sanitizer's runtime, so these run on the plain tree.
 check-system: all $(B)/test/bench/decoder_data $(B)/test/bench/decoder_frames
 	$(Q)scripts/check-so $(preload)
+	$(Q)CC='$(CC)' NM='$(CROSS)nm' scripts/check-host $(B)
 	$(Q)scripts/check-arrows
 	$(Q)B=$(B) scripts/docs --check
 	$(Q)B=$(B) scripts/run-tests $(sort $(wildcard test/system/*.sh))

@@ -5,9 +5,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <time.h>
 
 #include "core/clock.h"
+#include "core/system.h"
 
 static pthread_mutex_t gate = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static __thread bool fork_holds; /* several threads may be between prepare and the rest */
@@ -19,13 +19,12 @@ static atomic_bool overdue;
  * an end takes a clock that may be set.) */
 static bool take_gate(void)
 {
-	static const struct timespec a_moment = { .tv_nsec = 100000 };
 	uint64_t end_ns = clock_monotonic_ns() + LOADER_GATE_WAIT_NS;
 
 	while (pthread_mutex_trylock(&gate)) {
 		if (atomic_load(&overdue) || clock_monotonic_ns() >= end_ns)
 			return false;
-		nanosleep(&a_moment, NULL);
+		system_sleep(100000);
 	}
 	return true;
 }
