@@ -2,8 +2,11 @@
 #include "asyncprof/desk.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "core/futex.h"
 #include "core/own_fds.h"
@@ -20,6 +23,16 @@ struct request {
 	_Atomic uint32_t done; /* a futex */
 };
 
+static __thread bool looked; /* for the mark */
+
+/* A pipe that nothing but the engine's table holds tells it from any other. */
+static struct {
+	atomic_bool set;
+	int fd;
+	dev_t dev;
+	ino_t ino;
+} mark;
+
 static struct request closed; /* in the place of the newest: no more is taken in */
 
 static struct {
@@ -28,6 +41,33 @@ static struct {
 	_Atomic uint32_t opened;        /* so often: each time there is another table */
 	atomic_bool apart;              /* the engine's descriptors are in a table of their own */
 } desk = { .newest = &closed };
+
+static void set_mark(void)
+{
+	struct stat st;
+	int ends[2];
+
+	atomic_store(&mark.set, false);
+	if (pipe2(ends, O_CLOEXEC))
+		return; /* then only threads that were told know where they are */
+	close(ends[1]);
+	if (fstat(ends[0], &st))
+		return;
+	mark.fd = ends[0];
+	mark.dev = st.st_dev;
+	mark.ino = st.st_ino;
+	atomic_store(&mark.set, true);
+}
+
+static bool sees_mark(void)
+{
+	struct stat st;
+	int saved = errno;
+	bool sees = !fstat(mark.fd, &st) && st.st_dev == mark.dev && st.st_ino == mark.ino;
+
+	errno = saved;
+	return sees;
+}
 
 static void serve(struct request *request)
 {
@@ -96,6 +136,7 @@ int desk_open(void)
 
 	if (atomic_load(&desk.newest) != &closed)
 		return 0;
+	set_mark();
 	opened = atomic_fetch_add(&desk.opened, 1) + 1;
 	atomic_store(&desk.apart, true);
 	atomic_store(&desk.newest, NULL);
@@ -147,7 +188,16 @@ bool desk_is_apart(void)
 
 bool desk_is_here(void)
 {
-	return !desk_is_apart() || own_fds_apart();
+	if (!desk_is_apart())
+		return true;
+	if (own_fds_here() == OWN_FDS_ENGINE)
+		return true;
+	if (!looked && atomic_load(&mark.set)) {
+		looked = true;
+		if (sees_mark())
+			own_fds_inherit(OWN_FDS_ENGINE);
+	}
+	return own_fds_here() == OWN_FDS_ENGINE;
 }
 
 long desk_ask(desk_call *call, const long arguments[DESK_ARGUMENTS])

@@ -1,6 +1,7 @@
 /* Where async-profiler's descriptors are while its code runs in a thread of the program.
  *
- * They lie in the table of the agent's threads (core/own_fds.h). But async-profiler also works in
+ * They lie in a table apart (core/own_fds.h): that of the thread that has it loaded, and of the threads
+ * that it starts from there. But async-profiler also works in
  * threads of the program's, in their signal handlers too: it writes what it has sampled, and reads
  * libraries that the program loads. What it does there with descriptors is handed in here, done by a
  * thread that has that table, and waited for. */
@@ -14,7 +15,7 @@
 /* A call; it returns what the caller gets, and may set errno. */
 typedef long desk_call(const long arguments[DESK_ARGUMENTS]);
 
-/* Start the thread behind it. On the agent thread, with a table of its own. Returns 0, also when it is
+/* Start the thread behind it. On the engine's thread, with a table of its own. Returns 0, also when it is
  * open, or -errno. */
 int desk_open(void);
 
@@ -26,7 +27,9 @@ void desk_close(void);
  * async-signal-safe where CALL is. */
 long desk_ask(desk_call *call, const long arguments[DESK_ARGUMENTS]);
 
-/* True when desk_ask() makes the call in this thread. Async-signal-safe. */
+/* True when desk_ask() makes the call in this thread: in one that has the table, also where another
+ * library has started it from such a thread. Async-signal-safe, errno preserved; a system call the first
+ * time in each thread. */
 bool desk_is_here(void);
 
 /* True when the engine's descriptors are not in the program's table. Async-signal-safe. */

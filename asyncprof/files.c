@@ -19,7 +19,6 @@
 #include "asyncprof/desk.h"
 #include "core/fd.h"
 #include "core/log.h"
-#include "core/own_fds.h"
 #include "core/signal_share.h"
 
 static atomic_bool is_child, perf_allowed;
@@ -40,7 +39,7 @@ void files_allow_perf(bool allow)
 /* FD where it may stay; -1 and errno as open(2) has it. */
 static int settled(int fd)
 {
-	if (own_fds_apart())
+	if (desk_is_apart())
 		return fd;
 	fd = fd_raise(fd);
 	if (fd >= 0)

@@ -1,4 +1,4 @@
-/* async-profiler as an engine, by dlopen(3). */
+/* async-profiler's library, by dlopen(3). */
 #include "asyncprof/library.h"
 
 #include <dlfcn.h>
@@ -14,7 +14,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "asyncprof/answers.h"
 #include "asyncprof/calls.h"
 #include "asyncprof/library_path.h"
 #include "core/fd.h"
@@ -25,12 +24,14 @@ static const struct {
 	size_t offset;
 	bool optional; /* since 4.0 only */
 } symbols[] = {
-	{ "asprof_init", offsetof(struct engine, init), false },
-	{ "asprof_error_str", offsetof(struct engine, error_str), false },
-	{ "asprof_execute", offsetof(struct engine, execute), false },
-	{ "asprof_get_thread_local_data", offsetof(struct engine, get_thread_local_data), true },
-	{ "asprof_register_jfr_event", offsetof(struct engine, register_jfr_event), true },
-	{ "asprof_emit_jfr_event", offsetof(struct engine, emit_jfr_event), true },
+	{ "asprof_init", offsetof(struct library_functions, init), false },
+	{ "asprof_error_str", offsetof(struct library_functions, error_str), false },
+	{ "asprof_execute", offsetof(struct library_functions, execute), false },
+	{ "asprof_get_thread_local_data", offsetof(struct library_functions, get_thread_local_data),
+	  true },
+	{ "asprof_register_jfr_event", offsetof(struct library_functions, register_jfr_event),
+	  true },
+	{ "asprof_emit_jfr_event", offsetof(struct library_functions, emit_jfr_event), true },
 };
 
 /* What it takes at its start, with the symbols of a large program; it crashes where it gets less. */
@@ -72,32 +73,31 @@ static void read_ahead(const char *path)
 	close(fd);
 }
 
-static int fill_in(struct engine *engine, void *handle, const char *library, char *problem)
+static int fill_in(struct library_functions *functions, void *handle, const char *library,
+		   char *problem)
 {
-	*engine = (struct engine){ .name = "async-profiler",
-				   .counts = answers_counts,
-				   .version = answers_version };
 	for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
 		void *symbol = dlsym(handle, symbols[i].name);
 
 		if (!symbol && !symbols[i].optional)
 			return bad(problem, "%s is not async-profiler's library: it has no %s",
 				   library, symbols[i].name);
-		memcpy((char *)engine + symbols[i].offset, &symbol, sizeof(symbol));
+		memcpy((char *)functions + symbols[i].offset, &symbol, sizeof(symbol));
 	}
 	return 0;
 }
 
-static int load(struct engine *engine, const char *library, const char *path, char *problem)
+static int load(struct library_functions *functions, const char *library, const char *path,
+		char *problem)
 {
 	void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 
 	if (!handle)
 		return bad(problem, "cannot load %s: %s", library, dlerror());
-	return fill_in(engine, handle, library, problem);
+	return fill_in(functions, handle, library, problem);
 }
 
-int library_open(struct engine *engine, const char *library, char *problem)
+int library_open(struct library_functions *functions, const char *library, char *problem)
 {
 	char path[PATH_MAX];
 	int err;
@@ -114,13 +114,23 @@ int library_open(struct engine *engine, const char *library, char *problem)
 		return bad(problem, "there is no room for %s in the address space", library);
 	read_ahead(path);
 	loader_gate_enter();
-	err = load(engine, library, path, problem);
+	err = load(functions, library, path, problem);
 	loader_gate_leave();
 	if (err)
 		return err;
-	err = calls_redirect((const void *)(uintptr_t)engine->execute);
+	err = calls_redirect((const void *)(uintptr_t)functions->execute);
 	if (err)
 		return bad(problem, "cannot keep %s out of the program's way: %s", library,
 			   strerror(-err));
 	return 0;
+}
+
+bool library_is_named(const char *library)
+{
+	return strcmp(library, "libasyncProfiler.so") != 0;
+}
+
+bool library_is_likely(const char *library)
+{
+	return *library == '/' ? !access(library, R_OK) : library_path_is_likely(library);
 }

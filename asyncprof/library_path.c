@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "asyncprof/start_environment.h"
 #include "core/fd.h"
 #include "core/loader_gate.h"
 
@@ -22,9 +23,11 @@
 /* Of the flags of an entry in the cache: which processor it is for, and of a C library like ours.
  * Source: glibc's dl-cache.h and ldconfig.h. */
 #if defined(__x86_64__)
-#define OURS 0x0303
+#define OURS    0x0303
+#define MACHINE "x86_64"
 #elif defined(__aarch64__)
-#define OURS 0x0a03
+#define OURS    0x0a03
+#define MACHINE "aarch64"
 #endif
 
 struct cache_header {
@@ -47,6 +50,13 @@ static const char *string_at(const char *cache, size_t length, uint32_t offset)
 										: NULL;
 }
 
+static bool has_string(const char *cache, size_t length, uint32_t offset, const char *string,
+		       size_t bytes)
+{
+	return offset <= length && bytes <= length - offset &&
+	       !memcmp(cache + offset, string, bytes);
+}
+
 static bool take_path(char path[PATH_MAX], const char *found)
 {
 	struct stat st;
@@ -62,7 +72,7 @@ int library_path_in_cache(char path[PATH_MAX], const char *soname, const void *c
 {
 	struct cache_header header;
 	struct cache_entry entry;
-	const char *name;
+	size_t name_bytes = strlen(soname) + 1;
 
 	if (length < sizeof(header))
 		return -ENOENT;
@@ -73,9 +83,9 @@ int library_path_in_cache(char path[PATH_MAX], const char *soname, const void *c
 	for (uint32_t i = 0; i < header.entries; i++) {
 		memcpy(&entry, (const char *)cache + sizeof(header) + i * sizeof(entry),
 		       sizeof(entry));
-		name = string_at(cache, length, entry.soname);
 		/* Those for some processors only are of no use to us. */
-		if (name && entry.flags == OURS && !entry.hardware && !strcmp(name, soname) &&
+		if (entry.flags == OURS && !entry.hardware &&
+		    has_string(cache, length, entry.soname, soname, name_bytes) &&
 		    take_path(path, string_at(cache, length, entry.path)))
 			return 0;
 	}
@@ -194,4 +204,94 @@ int library_path_find(char path[PATH_MAX], const char *soname)
 		err = beside_us(path, soname);
 	loader_gate_leave();
 	return err;
+}
+
+/* What one pass over all that is loaded tells. */
+struct glance {
+	const char *soname;
+	bool first, is_loaded, has_run_path;
+	char us[PATH_MAX];
+};
+
+static bool has_run_path(const struct dl_phdr_info *info)
+{
+	const ElfW(Dyn) *entry = NULL;
+
+	for (size_t i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+			entry = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+	for (; entry && entry->d_tag != DT_NULL; entry++)
+		if (entry->d_tag == DT_RPATH || entry->d_tag == DT_RUNPATH)
+			return true;
+	return false;
+}
+
+static bool is_us(const struct dl_phdr_info *info)
+{
+	uintptr_t here = (uintptr_t)library_path_is_likely;
+
+	for (size_t i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_LOAD &&
+		    here - info->dlpi_addr - info->dlpi_phdr[i].p_vaddr <
+			    info->dlpi_phdr[i].p_memsz)
+			return true;
+	return false;
+}
+
+static int glance_at(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct glance *glance = data;
+	struct wanted wanted = { glance->soname, NULL };
+
+	if (glance->first)
+		glance->has_run_path = has_run_path(info);
+	glance->first = false;
+	if (!*glance->us && strlen(info->dlpi_name) < PATH_MAX && is_us(info))
+		strcpy(glance->us, info->dlpi_name);
+	glance->is_loaded = look_at_loaded(info, size, &wanted);
+	return glance->is_loaded;
+}
+
+static bool is_in(const char *directory, size_t length, const char *soname)
+{
+	char path[PATH_MAX];
+
+	return *directory == '/' && length + 1 + strlen(soname) < sizeof(path) &&
+	       snprintf(path, sizeof(path), "%.*s/%s", (int)length, directory, soname) > 0 &&
+	       !access(path, F_OK);
+}
+
+/* In one of PATHS, which a colon ends each. */
+static bool is_in_one_of(const char *paths, const char *soname)
+{
+	for (size_t length; paths && *paths; paths += length + (paths[length] == ':')) {
+		length = strcspn(paths, ":");
+		if (is_in(paths, length, soname))
+			return true;
+	}
+	return false;
+}
+
+/* As distributions have the loader built. */
+#define STANDARD                                                                       \
+	"/lib/" MACHINE "-linux-gnu:/usr/lib/" MACHINE "-linux-gnu:/lib64:/usr/lib64:" \
+	"/lib:/usr/lib"
+
+bool library_path_is_likely(const char *soname)
+{
+	struct glance glance = { .soname = soname, .first = true };
+	char path[PATH_MAX];
+	const char *slash;
+
+	loader_gate_enter();
+	dl_iterate_phdr(glance_at, &glance);
+	loader_gate_leave();
+	if (glance.is_loaded)
+		return true;
+	if (glance.has_run_path)
+		return !library_path_find(path, soname);
+	slash = strrchr(glance.us, '/');
+	return is_in_one_of(engine_getenv("LD_LIBRARY_PATH"), soname) || !in_cache(path, soname) ||
+	       is_in_one_of(STANDARD, soname) ||
+	       (slash && is_in(glance.us, (size_t)(slash - glance.us), soname));
 }

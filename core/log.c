@@ -147,6 +147,12 @@ static void write_line(int fd, const char *line, size_t length)
 		write_quietly(fd, line, length);
 }
 
+/* False in a thread of async-profiler's, whose table is a third one. */
+static bool has_standard(void)
+{
+	return own_fds_here() != OWN_FDS_ENGINE;
+}
+
 static void write_to_standard(const char *line, size_t length)
 {
 	bool apart = own_fds_apart();
@@ -220,7 +226,10 @@ static void write_to_sink(const char *line, size_t length)
 	int fd;
 
 	if (!shared->log.path || atomic_load(&shared->log.forgotten)) {
-		write_to_standard(line, length);
+		if (agent && !has_standard())
+			keep(line, length, agent);
+		else
+			write_to_standard(line, length);
 	} else if (own_fds_apart()) {
 		fd = own_file();
 		if (fd >= 0)

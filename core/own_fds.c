@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdatomic.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -16,15 +15,7 @@
 #define CLOSE_RANGE_UNSHARE (1u << 1)
 #endif
 
-static __thread enum { UNKNOWN, APART, WITH_THE_PROGRAM } place;
-
-/* A pipe that nothing but our table holds tells it from any other. */
-static struct {
-	atomic_bool set;
-	int fd;
-	dev_t dev;
-	ino_t ino;
-} mark;
+static __thread enum own_fds here;
 
 static int copy(int fd)
 {
@@ -63,54 +54,37 @@ static void take_standard_numbers(void)
 		fd = (int)kernel_call4(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0, 0);
 }
 
-static void set_mark(void)
-{
-	struct stat st;
-	int ends[2];
-
-	atomic_store(&mark.set, false);
-	if (kernel_call4(SYS_pipe2, (long)ends, O_CLOEXEC, 0, 0))
-		return; /* then only threads that were told know where they are */
-	system_close(ends[1]);
-	if (system_stat(ends[0], &st))
-		return;
-	mark.fd = ends[0];
-	mark.dev = st.st_dev;
-	mark.ino = st.st_ino;
-	atomic_store(&mark.set, true);
-}
-
-int own_fds_leave(void)
+static int leave_for(enum own_fds whose)
 {
 	int err;
 
-	if (own_fds_apart())
+	if (here == whose)
 		return 0;
 	/* From 0 on: not even for a moment is there a second holder of the program's pipes. */
 	err = (int)kernel_call4(SYS_close_range, 0, UINT_MAX, CLOSE_RANGE_UNSHARE, 0);
 	if (err)
 		return err;
-	place = APART;
+	here = whose;
 	take_standard_numbers();
-	set_mark();
 	return 0;
 }
 
-static bool sees_mark(void)
+int own_fds_leave(void)
 {
-	struct stat st;
-
-	return !system_stat(mark.fd, &st) && st.st_dev == mark.dev && st.st_ino == mark.ino;
+	return leave_for(OWN_FDS_AGENT);
 }
 
-bool own_fds_apart(void)
+int own_fds_leave_for_engine(void)
 {
-	if (place == UNKNOWN && atomic_load(&mark.set))
-		place = sees_mark() ? APART : WITH_THE_PROGRAM;
-	return place == APART;
+	return leave_for(OWN_FDS_ENGINE);
 }
 
-void own_fds_inherit(bool is_apart)
+enum own_fds own_fds_here(void)
 {
-	place = is_apart ? APART : UNKNOWN;
+	return here;
+}
+
+void own_fds_inherit(enum own_fds fds)
+{
+	here = fds;
 }

@@ -11,18 +11,30 @@
 
 #include <stdbool.h>
 
+/* Whose table a thread has. */
+enum own_fds { OWN_FDS_PROGRAM, OWN_FDS_AGENT, OWN_FDS_ENGINE };
+
 /* Give the calling thread, and those that it starts from now on, an empty table. For a thread of
  * ours that has nothing open. Opens nothing in the program's table. Returns 0, also where the thread
  * has one already; or -errno, and then nothing has changed: before Linux 5.9, and under a seccomp
  * filter that refuses it. */
 int own_fds_leave(void);
 
-/* True in a thread whose table is apart: also in one that another library has started from such a
- * thread. Async-signal-safe, errno preserved; a system call the first time in each thread. */
-bool own_fds_apart(void);
+/* The same for an engine's thread, whose table is to be another than the agent's, too. */
+int own_fds_leave_for_engine(void);
 
-/* For a thread that is being started: as own_fds_apart() was in the one that starts it. */
-void own_fds_inherit(bool apart);
+/* In a thread of ours, whose it is; in any other OWN_FDS_PROGRAM, unless it was told that it inherits
+ * one. Async-signal-safe. */
+enum own_fds own_fds_here(void);
+
+/* True where that is the agent's. */
+static inline bool own_fds_apart(void)
+{
+	return own_fds_here() == OWN_FDS_AGENT;
+}
+
+/* For a thread that is being started: as own_fds_here() was in the one that starts it. */
+void own_fds_inherit(enum own_fds fds);
 
 /* In a thread whose table is apart, for writing: a duplicate, for the caller to close, of what FD
  * is in the program. Under a seccomp filter, which may end the process at the call for that, the file

@@ -24,7 +24,7 @@ struct start {
 	void *(*run)(void *);
 	void *argument;
 	_Atomic pid_t *slot;
-	bool fds_apart;
+	enum own_fds fds;
 };
 
 static __thread bool own;
@@ -54,7 +54,7 @@ static void *begin(void *argument)
 	void *result;
 
 	own = true;
-	own_fds_inherit(start.fds_apart);
+	own_fds_inherit(start.fds);
 	atomic_store(start.slot, system_thread());
 	kernel_call4(SYS_prctl, PR_SET_NAME, (long)start.name, 0, 0);
 	result = start.run(start.argument);
@@ -99,7 +99,7 @@ int own_thread_start(const char *name, void *(*run)(void *), void *argument)
 		return -EAGAIN;
 	start = &starts[slot - shared->own_threads];
 	*start = (struct start){
-		.run = run, .argument = argument, .slot = slot, .fds_apart = own_fds_apart()
+		.run = run, .argument = argument, .slot = slot, .fds = own_fds_here()
 	};
 	format_text(start->name, sizeof(start->name), "%s", name);
 	err = create(start);

@@ -25,6 +25,7 @@
 #define LOG_LINE_MAX   1024
 
 struct engine;
+struct mailbox;
 
 /* One file, as long as it stands at its number. */
 struct log_file {
@@ -59,6 +60,9 @@ struct shared {
 
 	/* The struct r_debug of the program's loader; NULL: not told. */
 	const void *loader_debug;
+
+	/* asyncprof/mailbox.h; NULL where async-profiler is not to be had. The program's side's. */
+	struct mailbox *async_profiler;
 
 	/* core/own_thread.h: ids, 0 where one is free. */
 	_Atomic pid_t own_threads[OWN_THREADS_MAX];

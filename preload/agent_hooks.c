@@ -3,8 +3,7 @@
 
 #include <errno.h>
 
-#include "asyncprof/desk.h"
-#include "asyncprof/sleep.h"
+#include "asyncprof/engine_thread.h"
 #include "core/agent.h"
 #include "core/clock.h"
 #include "core/agent/engine.h"
@@ -62,8 +61,7 @@ static void on_privilege_change(void)
 static void on_privileges_changed(void)
 {
 	privileges_changed();
-	desk_look();
-	sleep_follow();
+	engine_thread_follow();
 	agent_follow(FOLLOWED_NS);
 }
 

@@ -2,96 +2,33 @@
 #include "preload/engines.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "asyncprof/desk.h"
-#include "asyncprof/files.h"
-#include "asyncprof/library.h"
-#include "asyncprof/library_path.h"
+#include "asyncprof/engine_client.h"
+#include "core/agent/start_string.h"
 #include "core/loader_gate.h"
 #include "core/log.h"
 #include "core/own_fds.h"
-#include "core/agent/start_string.h"
+#include "core/shared.h"
 #include "engine/collect/builtin.h"
 #include "engine/collect/label_chunk.h"
 #include "preload/interpose/mem.h"
-#include "preload/interpose/sample.h"
-
-/* async-profiler, from the library that is loaded in the first call and used in later ones. Returns
- * 0, or as library_open has it. */
-static int load_async_profiler(const struct engine **out, const struct config *c, char *problem)
-{
-	static struct engine engine;
-	static bool loaded;
-	const void *inside;
-	int err;
-
-	err = own_fds_apart() ? desk_open() : 0;
-	if (err) {
-		snprintf(problem, LIBRARY_PROBLEM_MAX, "cannot start a thread for %s: %s", c->lib,
-			 strerror(-err));
-		return err;
-	}
-	/* Who asks for an event that the kernel counts. */
-	files_allow_perf(start_string_names_event(c));
-	if (!loaded) {
-		err = library_open(&engine, c->lib, problem);
-		if (err) {
-			desk_close();
-			return err;
-		}
-		/* First, as init has handlers to install, and finds out about its imports. */
-		inside = (const void *)(uintptr_t)engine.execute;
-		sample_engine_library(inside);
-		loader_gate_enter();
-		err = mem_serve_library(inside);
-		loader_gate_leave();
-		if (err)
-			log_warn("native memory: cannot hand %s our malloc: %s", c->lib,
-				 strerror(-err));
-		engine.init();
-		engine.close = desk_close;
-		loaded = true;
-	}
-	*out = &engine;
-	return 0;
-}
-
-/* Its library is wanted by the name that it has without a setting. */
-static bool library_is_named(const struct config *c)
-{
-	return strcmp(c->lib, "libasyncProfiler.so") != 0;
-}
-
-static bool has_java(void)
-{
-	return library_path_loaded(NULL, "libjvm.so");
-}
-
-/* For a user who has not chosen, async-profiler's descriptors must not come between the program's; it
- * is worth that for Java alone, which the other does not understand. */
-static bool may_load(const struct config *c)
-{
-	if (c->engine == ENGINE_ASYNC_PROFILER)
-		return true;
-	/* It reads there what is loaded, and starts only where it can. */
-	if (access("/proc/self/maps", R_OK))
-		return false;
-	return library_is_named(c) || own_fds_apart() || has_java();
-}
 
 /* async-profiler where it is to be had, else the builtin engine, as the user chose. */
 static int choose_engine(const struct engine **engine, const struct config *c, struct wake *wake)
 {
-	char problem[LIBRARY_PROBLEM_MAX];
+	static struct engine async_profiler;
+	char problem[MAILBOX_PROBLEM_MAX];
 	int err = -ENOENT;
 
-	if (c->engine != ENGINE_BUILTIN && may_load(c))
-		err = load_async_profiler(engine, c, problem);
-	if (!err)
+	if (c->engine != ENGINE_BUILTIN)
+		err = engine_client_open(&async_profiler, shared->async_profiler, wake,
+					 start_string_names_event(c), problem);
+	if (!err) {
+		*engine = &async_profiler;
 		return 0;
+	}
+	engines_close();
 	if (c->engine == ENGINE_ASYNC_PROFILER) {
 		if (err == -ENOENT)
 			log_error("cannot find %s: install async-profiler, or name its library in "
@@ -162,6 +99,11 @@ int engines_open(struct agent_equipment *equipment, const struct config *c, stru
 		loader_gate_leave();
 	}
 	return 0;
+}
+
+void engines_close(void)
+{
+	engine_client_close(shared->async_profiler);
 }
 
 bool engines_may_sample_mem(const struct config *c)

@@ -12,6 +12,9 @@
  * 0, or -errno after a line in the log. */
 int engines_open(struct agent_equipment *equipment, const struct config *config, struct wake *wake);
 
+/* Let go of what only engines need. On the agent thread, when it is done with them. */
+void engines_close(void);
+
 /* True when the builtin engine may come to sample native memory: before engines_open() it is not
  * known whether `auto` finds async-profiler. */
 bool engines_may_sample_mem(const struct config *config);

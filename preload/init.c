@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "asyncprof/calls.h"
+#include "asyncprof/engine_thread.h"
 #include "asyncprof/start_environment.h"
 #include "core/agent.h"
 #include "core/agent/agent_thread.h"
@@ -25,6 +25,7 @@
 #include "engine/unwind/unwind_map.h"
 #include "preload/agent_hooks.h"
 #include "preload/agent_of_process.h"
+#include "preload/async_profiler.h"
 #include "preload/engines.h"
 #include "preload/interpose/altstack.h"
 #include "preload/interpose/fatal.h"
@@ -56,23 +57,16 @@ static void tell_exit(void)
 	exit_tell(EXITING_NORMALLY);
 }
 
-/* async-profiler's library has objects that are destroyed at exit. Handlers run in the reverse
- * order of their registration: one that is registered after its start stops it while they are
- * there. */
 static void on_started(void)
 {
-	static bool registered;
-
-	if (!registered && !atexit(tell_exit))
-		registered = true;
 	fatal_install();
 }
 
 static void *run_agent(void *unused)
 {
-	static const struct agent_parts parts = { .config = &config,
-						  .prepare = prepare,
-						  .started = on_started };
+	static const struct agent_parts parts = {
+		.config = &config, .prepare = prepare, .started = on_started, .ended = engines_close
+	};
 
 	(void)unused;
 	agent_run(&parts);
@@ -81,7 +75,13 @@ static void *run_agent(void *unused)
 
 static int begin_agent(void)
 {
-	return own_thread_start("asprof-agent", run_agent, NULL);
+	int err;
+
+	async_profiler_start(&config);
+	err = own_thread_start("asprof-agent", run_agent, NULL);
+	if (err)
+		engine_thread_end();
+	return err;
 }
 
 int process_start_agent(void)
@@ -96,7 +96,7 @@ static void in_forked_child(void)
 	mem_fork_child();
 	unwind_map_after_fork();
 	agent_forget();
-	calls_forget();
+	engine_thread_forget();
 	exit_disarm();
 }
 

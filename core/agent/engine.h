@@ -17,9 +17,6 @@ struct engine_counts {
 struct engine {
 	const char *name; /* "async-profiler" or "builtin" */
 
-	/* Called once, before any other. */
-	void (*init)(void);
-
 	/* Words for ERR, valid for ever. */
 	const char *(*error_str)(asprof_error_t err);
 
@@ -36,9 +33,6 @@ struct engine {
 	/* Do what is due while sampling; called when it asked to be (monotonic clock, UINT64_MAX:
 	 * never), and when the agent is woken. NULL where the engine has threads of its own. */
 	uint64_t (*service)(uint64_t now_ns);
-
-	/* No more is asked of it until it is chosen again. NULL where there is nothing to give back. */
-	void (*close)(void);
 
 	/* Any thread, not in signal context. NULL where the engine has none. */
 	struct asprof_thread_local_data *(*get_thread_local_data)(void);

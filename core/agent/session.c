@@ -315,8 +315,6 @@ void session_close(struct session *s)
 {
 	stop_mem(s);
 	source_leave(&s->all);
-	if (s->with.engine && s->with.engine->close)
-		s->with.engine->close();
 	for (size_t i = 0; i < s->with.reporter_count; i++)
 		s->with.reporters[i]->close(s->with.reporters[i]);
 }

@@ -208,10 +208,6 @@ static asprof_error_t execute(const char *command, asprof_writer_t output)
 	return problem("the builtin engine has no command", command, 0);
 }
 
-static void init(void)
-{
-}
-
 static const char *error_str(asprof_error_t err)
 {
 	return err;
@@ -232,7 +228,6 @@ const struct engine *builtin_engine(struct wake *collector)
 {
 	static const struct engine builtin = {
 		.name = "builtin",
-		.init = init,
 		.error_str = error_str,
 		.execute = execute,
 		.counts = counts,

@@ -18,16 +18,35 @@
 #include "core/own_thread.h"
 #include "test/fixtures/suite.h"
 
-/* The agent thread: opens the desk, and closes it when it is told to. */
+/* The engine's thread: opens the desk, and closes it when it is told to. */
 static pthread_barrier_t turn;
 static int opened;
 
-static void *run_agent(void *unused)
+/* As a thread that the library starts finds it. */
+static bool is_here_for_others;
+
+static void *look_for_desk(void *unused)
+{
+	is_here_for_others = desk_is_here();
+	return unused;
+}
+
+static void start_as_a_library_does(void)
+{
+	pthread_t thread;
+
+	if (!pthread_create(&thread, NULL, look_for_desk, NULL))
+		pthread_join(thread, NULL);
+}
+
+static void *run_engine(void *unused)
 {
 	(void)unused;
-	opened = own_fds_leave();
+	opened = own_fds_leave_for_engine();
 	if (!opened)
 		opened = desk_open();
+	if (!opened)
+		start_as_a_library_does();
 	pthread_barrier_wait(&turn);
 	pthread_barrier_wait(&turn);
 	desk_close();
@@ -43,7 +62,7 @@ static void close_desk(void)
 
 static bool desk_is_open(void)
 {
-	ck_assert_int_eq(own_thread_start("agent", run_agent, NULL), 0);
+	ck_assert_int_eq(own_thread_start("engine", run_engine, NULL), 0);
 	pthread_barrier_wait(&turn);
 	if (opened)
 		fprintf(stderr, "desk: cases are left out: %s\n", strerror(-opened));
@@ -199,6 +218,20 @@ START_TEST(a_child_has_none)
 }
 END_TEST
 
+START_TEST(knows_threads_that_a_library_starts)
+{
+	pthread_t thread;
+
+	if (!desk_is_open())
+		return;
+	ck_assert(is_here_for_others);
+	ck_assert_int_eq(pthread_create(&thread, NULL, look_for_desk, NULL), 0);
+	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+	ck_assert(!is_here_for_others);
+	close_desk();
+}
+END_TEST
+
 START_TEST(opens_again)
 {
 	for (int i = 0; i < 3; i++) {
@@ -222,6 +255,7 @@ int main(void)
 	tcase_add_test(tests, writes_nowhere_else);
 	tcase_add_test(tests, serves_many);
 	tcase_add_test(tests, a_child_has_none);
+	tcase_add_test(tests, knows_threads_that_a_library_starts);
 	tcase_add_test(tests, opens_again);
 	return suite_run(tests);
 }

@@ -307,34 +307,63 @@ START_TEST(tells_under_a_filter_that_it_is_closed)
 }
 END_TEST
 
-/* A library starts threads without asking us. */
-static void *tell_apart_again(void *unused)
+/* async-profiler's thread has a table that is neither's. */
+static int leaves_again(void)
 {
-	(void)unused;
-	return own_fds_apart() ? &left : NULL;
+	int fd = open("/dev/null", O_RDWR), err = own_fds_leave_for_engine();
+
+	return err ? err : own_fds_apart() ? -EEXIST : fcntl(fd, F_GETFD) < 0 ? errno : 0;
 }
 
-static int starts_as_a_library_does(void)
+START_TEST(an_engine_has_another_table)
 {
-	pthread_t thread;
-	void *result = NULL;
+	if (other_is_apart(leaves_again))
+		ck_assert_int_eq(other(), EBADF);
+}
+END_TEST
 
-	if (!pthread_create(&thread, NULL, tell_apart_again, NULL))
-		pthread_join(thread, &result);
-	return result != NULL;
+static int says_as_an_engine(void)
+{
+	int err = own_fds_leave_for_engine();
+
+	if (!err)
+		log_warn("from the engine");
+	return err;
 }
 
-START_TEST(knows_threads_that_a_library_starts)
+static void *say_what_is_kept(void *agents)
 {
-	pthread_t thread;
-	void *result;
+	struct wake *wake = agents;
 
-	if (!other_is_apart(starts_as_a_library_does))
-		return;
-	ck_assert_int_eq(pthread_create(&thread, NULL, tell_apart_again, NULL), 0);
-	ck_assert_int_eq(pthread_join(thread, &result), 0);
-	ck_assert_ptr_null(result);
-	ck_assert_int_eq(other(), 1);
+	own_fds_leave();
+	while (wake_wait(wake, UINT64_MAX) && atomic_load(&grandchild) < 3)
+		log_say_kept();
+	return NULL;
+}
+
+/* The program's stderr is in neither of their tables, and one of them knows the way. */
+START_TEST(logs_for_an_engine_by_the_agent)
+{
+	FILE *file = tmpfile();
+	int before = dup(STDERR_FILENO);
+	pthread_t thread;
+
+	dup2(fileno(file), STDERR_FILENO);
+	ck_assert_int_eq(log_open(LOG_WARN, NULL), 0);
+	dup2(before, STDERR_FILENO);
+	log_keep_for(&agent);
+	if (other_is_apart(says_as_an_engine)) {
+		dup2(fileno(file), STDERR_FILENO);
+		ck_assert_int_eq(pthread_create(&thread, NULL, say_what_is_kept, &agent), 0);
+		ck_assert_int_eq(other(), 0);
+		while (!length_of(file))
+			usleep(1000);
+		atomic_store(&grandchild, 3);
+		wake_up(&agent);
+		ck_assert_int_eq(pthread_join(thread, NULL), 0);
+		dup2(before, STDERR_FILENO);
+	}
+	fclose(file);
 }
 END_TEST
 
@@ -354,6 +383,7 @@ int main(void)
 	tcase_add_test(tcase, logs_to_a_file_for_the_program);
 	tcase_add_test(tcase, leaves_under_a_filter);
 	tcase_add_test(tcase, tells_under_a_filter_that_it_is_closed);
-	tcase_add_test(tcase, knows_threads_that_a_library_starts);
+	tcase_add_test(tcase, an_engine_has_another_table);
+	tcase_add_test(tcase, logs_for_an_engine_by_the_agent);
 	return suite_run(tcase);
 }

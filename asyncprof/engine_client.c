@@ -1,0 +1,143 @@
+/* async-profiler as an engine, on the agent's side. */
+#include "asyncprof/engine_client.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "asyncprof/answers.h"
+#include "core/agent_phase.h"
+#include "core/clock.h"
+#include "core/futex.h"
+#include "core/log.h"
+#include "core/privileges.h"
+#include "core/shared.h"
+
+/* struct engine's functions are told of none. */
+static struct {
+	struct mailbox *mailbox;
+	struct wake *wake;
+	char problem[MAILBOX_PROBLEM_MAX];
+} client;
+
+static bool change(struct mailbox *mailbox, uint32_t from, uint32_t to)
+{
+	if (!atomic_compare_exchange_strong(&mailbox->state, &from, to))
+		return false;
+	atomic_fetch_add(&mailbox->rung, 1);
+	futex_wake(&mailbox->rung);
+	return true;
+}
+
+static uint64_t sooner(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* When to wait no longer for what was asked at ASKED_NS. */
+static uint64_t patience_ends(uint64_t asked_ns)
+{
+	uint64_t haste_ns = asked_ns + ENGINE_CLIENT_HASTE_NS, stop_ns;
+
+	if (!(atomic_load(&shared->agent.state) & AGENT_STOP))
+		return asked_ns + ENGINE_CLIENT_PATIENCE_NS;
+	stop_ns = atomic_load(&shared->agent.stop_by_ns);
+	return sooner(asked_ns + ENGINE_CLIENT_PATIENCE_NS,
+		      stop_ns > haste_ns ? stop_ns : haste_ns);
+}
+
+/* False where it has not come; then it never will. Lines of the log that are kept meanwhile are said:
+ * those of async-profiler's own thread are among them. */
+static bool wait_for_answer(struct mailbox *mailbox)
+{
+	uint64_t asked_ns = clock_monotonic_ns(), end_ns;
+
+	while (atomic_load(&mailbox->state) == MAILBOX_ASKED) {
+		log_say_kept();
+		privileges_follow(false);
+		end_ns = patience_ends(asked_ns);
+		if (clock_monotonic_ns() < end_ns)
+			wake_wait(client.wake, sooner(end_ns, privileges_due_ns()));
+		else if (change(mailbox, MAILBOX_ASKED, MAILBOX_ABANDONED))
+			break;
+	}
+	wake_up(client.wake); /* whatever else it was to see */
+	return atomic_load(&mailbox->state) == MAILBOX_IDLE;
+}
+
+static bool give_up(char *problem, const char *why)
+{
+	snprintf(problem, MAILBOX_PROBLEM_MAX, "%s", why);
+	return false;
+}
+
+/* False, with PROBLEM, where there is no answer. One is good until the next question. */
+static bool ask(struct mailbox *mailbox, enum mailbox_question question, const char *text,
+		char *problem)
+{
+	size_t length = strlen(text);
+
+	if (length >= sizeof(mailbox->text))
+		return give_up(problem, "the command is too long");
+	if (atomic_load(&mailbox->state) != MAILBOX_IDLE)
+		return give_up(problem, "its thread is gone, or does not answer");
+	mailbox->asker = client.wake;
+	mailbox->question = question;
+	memcpy(mailbox->text, text, length + 1);
+	if (!change(mailbox, MAILBOX_IDLE, MAILBOX_ASKED) || !wait_for_answer(mailbox))
+		return give_up(problem, "it does not answer");
+	memcpy(problem, mailbox->problem, MAILBOX_PROBLEM_MAX);
+	return true;
+}
+
+static const char *error_str(asprof_error_t err)
+{
+	return err;
+}
+
+static asprof_error_t execute(const char *command, asprof_writer_t output)
+{
+	const struct mailbox *mailbox = client.mailbox;
+
+	if (!ask(client.mailbox, MAILBOX_EXECUTE, command, client.problem))
+		return client.problem;
+	if (mailbox->answer_length)
+		output(mailbox->answer, mailbox->answer_length);
+	return mailbox->err ? client.problem : NULL;
+}
+
+int engine_client_open(struct engine *engine, struct mailbox *mailbox, struct wake *wake,
+		       bool perf_allowed, char *problem)
+{
+	if (!mailbox)
+		return -ENOENT;
+	if (atomic_load(&mailbox->state) == MAILBOX_NOBODY) {
+		snprintf(problem, MAILBOX_PROBLEM_MAX,
+			 "cannot start a thread for async-profiler: %s", strerror(-mailbox->err));
+		return mailbox->err;
+	}
+	client.mailbox = mailbox;
+	client.wake = wake;
+	mailbox->perf_allowed = perf_allowed;
+	if (!ask(mailbox, MAILBOX_LOAD, "", problem))
+		return -EIO;
+	if (mailbox->err)
+		return mailbox->err;
+	*engine = (struct engine){
+		.name = "async-profiler",
+		.error_str = error_str,
+		.execute = execute,
+		.counts = answers_counts,
+		.version = answers_version,
+		.get_thread_local_data = mailbox->get_thread_local_data,
+		.register_jfr_event = mailbox->register_jfr_event,
+		.emit_jfr_event = mailbox->emit_jfr_event,
+	};
+	return 0;
+}
+
+void engine_client_close(struct mailbox *mailbox)
+{
+	if (mailbox)
+		change(mailbox, MAILBOX_IDLE, MAILBOX_ENDING);
+}

@@ -1,0 +1,217 @@
+/* async-profiler's thread. */
+#include "asyncprof/engine_thread.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "asyncprof/calls.h"
+#include "asyncprof/desk.h"
+#include "asyncprof/files.h"
+#include "asyncprof/library.h"
+#include "asyncprof/library_path.h"
+#include "asyncprof/mailbox.h"
+#include "asyncprof/sleep.h"
+#include "core/clock.h"
+#include "core/futex.h"
+#include "core/own_fds.h"
+#include "core/own_thread.h"
+#include "core/privileges.h"
+#include "core/shared.h"
+
+/* How long an earlier one is waited for that is about to end. */
+#define ENDED_NS 1000000000u
+
+static const struct engine_thread_parts *parts;
+static struct mailbox mailbox;
+
+/* The library, once it is loaded; and whether the thread has a table of its own. */
+static struct library_functions library;
+static bool loaded, apart;
+
+/* For a user who has not chosen, async-profiler's descriptors must not come between the program's; it is
+ * worth that for Java alone, which the other engine does not understand. */
+static bool may_load(void)
+{
+	if (parts->is_chosen)
+		return true;
+	/* It reads there what is loaded, and starts only where it can. */
+	if (access("/proc/self/maps", R_OK))
+		return false;
+	return library_is_named(parts->library) || apart || library_path_loaded(NULL, "libjvm.so");
+}
+
+static int load_library(const char *name)
+{
+	const void *inside;
+	int err = library_open(&library, name, mailbox.problem);
+
+	if (err)
+		return err;
+	inside = (const void *)(uintptr_t)library.execute;
+	parts->loaded(inside);
+	library.init();
+	parts->ready();
+	mailbox.get_thread_local_data = library.get_thread_local_data;
+	mailbox.register_jfr_event = library.register_jfr_event;
+	mailbox.emit_jfr_event = library.emit_jfr_event;
+	loaded = true;
+	return 0;
+}
+
+static int load(void)
+{
+	int err;
+
+	if (!may_load())
+		return -ENOENT;
+	err = apart ? desk_open() : 0;
+	if (err) {
+		snprintf(mailbox.problem, sizeof(mailbox.problem),
+			 "cannot start a thread for %s: %s", parts->library, strerror(-err));
+		return err;
+	}
+	files_allow_perf(mailbox.perf_allowed);
+	err = loaded ? 0 : load_library(parts->library);
+	if (err)
+		desk_close();
+	return err;
+}
+
+static void take_answer(const char *text, size_t length)
+{
+	size_t room = sizeof(mailbox.answer) - mailbox.answer_length;
+
+	length = length < room ? length : room;
+	memcpy(mailbox.answer + mailbox.answer_length, text, length);
+	mailbox.answer_length += (uint32_t)length;
+}
+
+static int execute(const char *command)
+{
+	asprof_error_t err = library.execute(command, take_answer);
+
+	if (!err)
+		return 0;
+	snprintf(mailbox.problem, sizeof(mailbox.problem), "%s", library.error_str(err));
+	return -EIO;
+}
+
+/* False when nobody waits for the answer any more. */
+static bool answer(void)
+{
+	uint32_t asked = MAILBOX_ASKED;
+
+	mailbox.answer_length = 0;
+	*mailbox.problem = '\0';
+	mailbox.err = mailbox.question == MAILBOX_LOAD ? load() : execute(mailbox.text);
+	if (!atomic_compare_exchange_strong(&mailbox.state, &asked, MAILBOX_IDLE))
+		return false;
+	wake_up(mailbox.asker);
+	return true;
+}
+
+/* Until it is to end. */
+static void serve(void)
+{
+	uint32_t rung, state;
+
+	for (;;) {
+		rung = atomic_load(&mailbox.rung);
+		privileges_follow(false);
+		state = atomic_load(&mailbox.state);
+		if (state == MAILBOX_ENDING)
+			return;
+		if (state == MAILBOX_IDLE)
+			futex_wait_until(&mailbox.rung, rung, privileges_due_ns());
+		else if (!answer())
+			break;
+	}
+	if (loaded)
+		execute("stop");
+}
+
+static void *run(void *unused)
+{
+	apart = !own_fds_leave_for_engine();
+	serve();
+	desk_close();
+	mailbox.err = -ESRCH;
+	atomic_store(&mailbox.state, MAILBOX_NOBODY);
+	futex_wake(&mailbox.state); /* who starts the next one */
+	return unused;
+}
+
+/* What the first look has found holds: that was in the constructor, where nothing of ours can come
+ * between the program's descriptors, and nobody changes its environment. */
+static bool is_wanted(const struct engine_thread_parts *with)
+{
+	static bool looked, likely;
+
+	if (with->is_chosen)
+		return true;
+	if (!looked)
+		likely = library_is_likely(with->library);
+	looked = true;
+	return likely;
+}
+
+static void wait_for_end(void)
+{
+	uint64_t end_ns = clock_monotonic_ns() + ENDED_NS;
+
+	while (atomic_load(&mailbox.state) == MAILBOX_ENDING &&
+	       futex_wait_until(&mailbox.state, MAILBOX_ENDING, end_ns) != -ETIMEDOUT)
+		;
+}
+
+void engine_thread_start(const struct engine_thread_parts *with)
+{
+	uint32_t nobody = MAILBOX_NOBODY;
+	int err;
+
+	shared->async_profiler = NULL;
+	if (!is_wanted(with))
+		return;
+	shared->async_profiler = &mailbox;
+	wait_for_end();
+	/* One that never answered is there still; the mailbox says so. */
+	if (!atomic_compare_exchange_strong(&mailbox.state, &nobody, MAILBOX_IDLE))
+		return;
+	parts = with;
+	err = own_thread_start("asprof-engine", run, NULL);
+	if (err) {
+		mailbox.err = err;
+		atomic_store(&mailbox.state, MAILBOX_NOBODY);
+	}
+}
+
+static void ring(void)
+{
+	atomic_fetch_add(&mailbox.rung, 1);
+	futex_wake(&mailbox.rung);
+}
+
+void engine_thread_end(void)
+{
+	uint32_t idle = MAILBOX_IDLE;
+
+	if (atomic_compare_exchange_strong(&mailbox.state, &idle, MAILBOX_ENDING))
+		ring();
+}
+
+void engine_thread_follow(void)
+{
+	if (atomic_load(&mailbox.state) == MAILBOX_NOBODY)
+		return;
+	ring();
+	desk_look();
+	sleep_follow();
+}
+
+void engine_thread_forget(void)
+{
+	atomic_store(&mailbox.state, MAILBOX_NOBODY);
+	calls_forget();
+}

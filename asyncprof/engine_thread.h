@@ -1,0 +1,37 @@
+/* async-profiler's thread: the one of the program's C library that loads it and commands it, as the agent
+ * asks by a mailbox. It has all signals blocked, a table of descriptors apart from the program's and
+ * the agent's, and the priority of the program: others wait for what it does. */
+#ifndef ASYNCPROF_ENGINE_THREAD_H
+#define ASYNCPROF_ENGINE_THREAD_H
+
+#include <stdbool.h>
+
+struct engine_thread_parts {
+	const char *library; /* what is handed to dlopen(3) */
+	bool is_chosen;      /* by the user; else it is taken where it is found */
+
+	/* Called on the thread when the library has been loaded, and before its first call: INSIDE
+	 * points into it. */
+	void (*loaded)(const void *inside);
+
+	/* Called on the thread when the library is ready for commands, and has none yet. */
+	void (*ready)(void);
+};
+
+/* Where the library was chosen, or seems to be there, start the thread, and have
+ * shared->async_profiler lead to its mailbox; else that is NULL. On the thread that starts the agent, and
+ * not in signal context; PARTS are there for as long as the process lives. Why it cannot be started is in
+ * the mailbox. It ends when the agent asks for that. */
+void engine_thread_start(const struct engine_thread_parts *parts);
+
+/* The agent that would ask it could not be started: the thread ends. */
+void engine_thread_end(void);
+
+/* After privileges_changed(): have async-profiler's threads look at what they have to give up.
+ * Async-signal-safe. */
+void engine_thread_follow(void);
+
+/* In a forked child, which has no such thread, and none of the engine's descriptors. */
+void engine_thread_forget(void);
+
+#endif

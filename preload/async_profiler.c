@@ -1,0 +1,49 @@
+/* async-profiler's thread in this process: what the interposers do with its library. */
+#include "preload/async_profiler.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "asyncprof/engine_thread.h"
+#include "core/loader_gate.h"
+#include "core/log.h"
+#include "preload/interpose/hooks.h"
+#include "preload/interpose/mem.h"
+#include "preload/interpose/sample.h"
+
+/* Before its init, which has handlers to install, and finds out about its imports. */
+static void on_loaded(const void *inside)
+{
+	int err;
+
+	sample_engine_library(inside);
+	loader_gate_enter();
+	err = mem_serve_library(inside);
+	loader_gate_leave();
+	if (err)
+		log_warn("native memory: cannot hand async-profiler our malloc: %s",
+			 strerror(-err));
+}
+
+static void tell_exit(void)
+{
+	exit_tell(EXITING_NORMALLY);
+}
+
+/* The library has objects that are destroyed at exit. Handlers run in the reverse order of their
+ * registration: one that is registered after it was loaded stops it while they are there. */
+static void on_ready(void)
+{
+	atexit(tell_exit);
+}
+
+void async_profiler_start(const struct config *config)
+{
+	static struct engine_thread_parts parts = { .loaded = on_loaded, .ready = on_ready };
+
+	if (config->engine == ENGINE_BUILTIN)
+		return;
+	parts.library = config->lib;
+	parts.is_chosen = config->engine == ENGINE_ASYNC_PROFILER;
+	engine_thread_start(&parts);
+}
