@@ -1,8 +1,8 @@
 /* What the agent asks of async-profiler's thread, and what that answers. Plain memory and futexes: the
  * two may have different C libraries, and other tables of descriptors. There is one question at a time,
  * and the agent alone asks. */
-#ifndef ASYNCPROF_MAILBOASYNCPROF_ENGINE_CLIENT_H
-#define ASYNCPROF_MAILBOASYNCPROF_ENGINE_CLIENT_H
+#ifndef ASYNCPROF_MAILBOX_H
+#define ASYNCPROF_MAILBOX_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
