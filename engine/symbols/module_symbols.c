@@ -8,7 +8,7 @@
 
 #include "engine/reading/process_memory.h"
 #include "engine/symbols/debug_file.h"
-#include "engine/symbols/image_symbols.h"
+#include "engine/elf/image_symbols.h"
 #include "engine/symbols/plt.h"
 
 /* Longer symbols are cut. */

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "engine/symbols/image_symbols.h"
+#include "engine/elf/image_symbols.h"
 #include "engine/symbols/symbol_table.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

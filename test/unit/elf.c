@@ -1,7 +1,9 @@
 /* engine/elf/elf: real files of this machine, small ones made here, and wrong ones. */
 #include "engine/elf/elf.h"
 #include "engine/elf/elf_identity.h"
+#include "engine/elf/image_symbols.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -238,6 +240,33 @@ START_TEST(vdso_is_a_whole_file)
 }
 END_TEST
 
+/* As the loader finds them. */
+START_TEST(one_symbol_of_an_image)
+{
+	static const char *const names[] = { "malloc", "environ", "qsort", "__libc_start_main" };
+	Elf64_Sym symbol;
+	struct elf *elf;
+	Dl_info libc;
+	void *at;
+
+	ck_assert(dladdr(dlsym(RTLD_DEFAULT, "gnu_get_libc_version"), &libc));
+	ck_assert_int_eq(elf_open_image(&elf, (uintptr_t)libc.dli_fbase,
+					UINTPTR_MAX - (uintptr_t)libc.dli_fbase),
+			 0);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		ck_assert_int_eq(image_symbol(elf, names[i], &symbol), 0);
+		at = (void *)((uintptr_t)libc.dli_fbase + symbol.st_value);
+		ck_assert(dladdr(at, &libc) && libc.dli_sname);
+		ck_assert_ptr_eq(libc.dli_saddr, at);
+	}
+	ck_assert_int_eq(image_symbol(elf, "no such symbol", &symbol), -ENOENT);
+	ck_assert_int_eq(image_symbol(elf, "", &symbol), -ENOENT);
+	/* What it takes from others. */
+	ck_assert_int_eq(image_symbol(elf, "_rtld_global", &symbol), -ENOENT);
+	elf_close(elf);
+}
+END_TEST
+
 START_TEST(memory_that_is_gone_is_an_error)
 {
 	struct elf *elf;
@@ -327,6 +356,7 @@ int main(void)
 	tcase_add_test(tcase, no_byte_can_hurt);
 	tcase_add_test(tcase, own_executable_as_file_and_as_image);
 	tcase_add_test(tcase, vdso_is_a_whole_file);
+	tcase_add_test(tcase, one_symbol_of_an_image);
 	tcase_add_test(tcase, memory_that_is_gone_is_an_error);
 	tcase_add_test(tcase, file_truncated_while_open);
 	tcase_add_test(tcase, only_regular_files);
