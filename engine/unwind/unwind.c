@@ -142,15 +142,24 @@ int walk_step(struct walk *walk)
  * their number keeps such a walk from going round. */
 #define SIGNAL_FRAMES_MAX 16
 
-static size_t walk_on(struct walk *walk, size_t skip, uintptr_t *pcs, size_t max, bool *truncated)
+static inline void note_sp(const struct walk *walk, uintptr_t *sps, size_t at)
+{
+	if (unlikely(sps != NULL))
+		sps[at] = walk->sp;
+}
+
+static size_t walk_on(struct walk *walk, size_t skip, uintptr_t *pcs, uintptr_t *sps, size_t max,
+		      bool *truncated)
 {
 	uintptr_t sp = walk->sp;
 	unsigned signals = 0;
 	size_t count = 0;
 	int end;
 
-	if (!skip && max)
+	if (!skip && max) {
+		note_sp(walk, sps, count);
 		pcs[count++] = walk->pc;
+	}
 	while ((end = step(walk)) == STEP_ON) {
 		if (unlikely(walk->exact && ++signals > SIGNAL_FRAMES_MAX)) {
 			end = UNWIND_BAD_STACK;
@@ -166,6 +175,7 @@ static size_t walk_on(struct walk *walk, size_t skip, uintptr_t *pcs, size_t max
 			end = UNWIND_TRUNCATED;
 			break;
 		}
+		note_sp(walk, sps, count);
 		pcs[count++] = walk->pc + walk->exact;
 	}
 	*truncated = end == UNWIND_TRUNCATED;
@@ -175,8 +185,8 @@ static size_t walk_on(struct walk *walk, size_t skip, uintptr_t *pcs, size_t max
 	return count;
 }
 
-size_t unwind_context(const void *ucontext, uintptr_t stack_high, uintptr_t *pcs, size_t max,
-		      bool *truncated)
+size_t unwind_context_sps(const void *ucontext, uintptr_t stack_high, uintptr_t *pcs,
+			  uintptr_t *sps, size_t max, bool *truncated)
 {
 	const char *context = ucontext;
 	struct memory_block block;
@@ -191,11 +201,11 @@ size_t unwind_context(const void *ucontext, uintptr_t stack_high, uintptr_t *pcs
 	walk.fp = *(const uintptr_t *)(context + arch_register_offset(ARCH_FP));
 	walk.base = *(const uintptr_t *)(context + arch_register_offset(ARCH_BASE));
 	stack_memory_move(&walk.memory, walk.sp, stack_high);
-	return walk_on(&walk, 0, pcs, max, truncated);
+	return walk_on(&walk, 0, pcs, sps, max, truncated);
 }
 
-__attribute__((noinline)) size_t unwind_here(uintptr_t stack_high, size_t skip, uintptr_t *pcs,
-					     size_t max, bool *truncated)
+__attribute__((noinline)) size_t unwind_here_sps(uintptr_t stack_high, size_t skip, uintptr_t *pcs,
+						 uintptr_t *sps, size_t max, bool *truncated)
 {
 	struct memory_block block;
 	struct walk walk = { .exact = true, .stack_high = stack_high, .memory.block = &block };
@@ -209,5 +219,5 @@ __attribute__((noinline)) size_t unwind_here(uintptr_t stack_high, size_t skip, 
 	walk.base = here.base;
 	stack_memory_move(&walk.memory, walk.sp, stack_high);
 	/* This function, then the one that calls it. */
-	return walk_on(&walk, skip + 2, pcs, max, truncated);
+	return walk_on(&walk, skip + 2, pcs, sps, max, truncated);
 }
