@@ -12,6 +12,7 @@
 #include "core/shared.h"
 #include "engine/collect/builtin.h"
 #include "engine/collect/label_chunk.h"
+#include "engine/runtime/runtimes.h"
 #include "preload/interpose/mem.h"
 
 /* async-profiler where it is to be had, else the builtin engine, as the user chose. */
@@ -88,6 +89,7 @@ int engines_open(struct agent_equipment *equipment, const struct config *c, stru
 	int err;
 
 	leave_table();
+	runtimes_wanted(c->frames == FRAMES_AUTO);
 	err = choose_engine(&equipment->engine, c, wake);
 	if (err)
 		return err;

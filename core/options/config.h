@@ -14,6 +14,7 @@
 
 enum engine_choice { ENGINE_AUTO, ENGINE_ASYNC_PROFILER, ENGINE_BUILTIN };
 enum mem_engine_choice { MEM_ENGINE_AUTO, MEM_ENGINE_ENGINE, MEM_ENGINE_BUILTIN };
+enum frames_choice { FRAMES_AUTO, FRAMES_NATIVE };
 enum sandbox_choice { SANDBOX_LEAVE, SANDBOX_STAY };
 
 /* The settings of this process. Strings belong to the config (some are literals); NULL is unset.
@@ -30,6 +31,7 @@ struct config {
 	uint64_t native_mem_limit_bytes;   /* or OPTION_OFF */
 	uint64_t native_mem_growth_permil; /* thousandths, or OPTION_OFF */
 	const char *cstack;
+	enum frames_choice frames;
 	const char *engine_options;
 	const char *profiling_group; /* the executable's base name when unset */
 	const char *tags;            /* "key=value,…", checked */

@@ -23,6 +23,12 @@ static const char *const mem_engine_words[] = {
 	NULL,
 };
 
+static const char *const frames_words[] = {
+	[FRAMES_AUTO] = "auto",
+	[FRAMES_NATIVE] = "native",
+	NULL,
+};
+
 static const char *const sandbox_words[] = {
 	[SANDBOX_LEAVE] = "leave",
 	[SANDBOX_STAY] = "stay",
@@ -40,6 +46,7 @@ static const char *const cstack_words[] = { "dwarf", "fp", "lbr", "vm", "vmx", "
 /* Words are stored as unsigned int. */
 _Static_assert(sizeof(enum engine_choice) == sizeof(unsigned int), "enum size");
 _Static_assert(sizeof(enum mem_engine_choice) == sizeof(unsigned int), "enum size");
+_Static_assert(sizeof(enum frames_choice) == sizeof(unsigned int), "enum size");
 _Static_assert(sizeof(enum sandbox_choice) == sizeof(unsigned int), "enum size");
 _Static_assert(sizeof(enum log_level) == sizeof(unsigned int), "enum size");
 
@@ -130,6 +137,13 @@ const struct option option_table[] = {
 	  .words = cstack_words,
 	  .fallback = "dwarf",
 	  .help = "How async-profiler walks native stacks." },
+	{ .name = "FRAMES",
+	  .type = OPTION_WORD,
+	  FIELD(frames),
+	  .words = frames_words,
+	  .fallback = "auto",
+	  .help = "`auto`: the builtin engine shows functions of Python where its interpreter "
+		  "runs; `native`: the interpreter, as the C program that it is." },
 	{ .name = "ENGINE_OPTIONS",
 	  .type = OPTION_TEXT,
 	  FIELD(engine_options),

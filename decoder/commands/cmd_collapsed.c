@@ -25,7 +25,7 @@ const struct command_option *const collapsed_options[] = {
 static const char *const suffixes[] = {
 	[JFR_FRAME_INTERPRETED] = "_[0]", [JFR_FRAME_JIT] = "_[j]", [JFR_FRAME_INLINED] = "_[i]",
 	[JFR_FRAME_NATIVE] = "",          [JFR_FRAME_CPP] = "",     [JFR_FRAME_KERNEL] = "_[k]",
-	[JFR_FRAME_C1] = "_[1]",
+	[JFR_FRAME_C1] = "_[1]",          [JFR_FRAME_PYTHON] = "",
 };
 
 /* Depth first, with the line so far in LINE. */

@@ -15,6 +15,7 @@
 #include "engine/collect/wall.h"
 #include "engine/memory/mem_tell.h"
 #include "engine/modules/modules.h"
+#include "engine/runtime/runtimes.h"
 #include "engine/sample/ring.h"
 #include "engine/sample/sampler.h"
 #include "engine/sample/threads.h"
@@ -109,6 +110,7 @@ static int start_all(const struct start_request *r)
 
 	if (!err)
 		err = modules_open();
+	runtimes_look();
 	if (!err)
 		err = start_collecting(r);
 	if (err)

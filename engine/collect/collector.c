@@ -14,6 +14,7 @@
 #include "engine/jfr/jfr_write.h"
 #include "engine/modules/modules.h"
 #include "engine/process/proc_file.h"
+#include "engine/runtime/runtimes.h"
 #include "engine/sample/ring.h"
 #include "engine/sample/threads.h"
 #include "engine/sample/user_events.h"
@@ -159,7 +160,8 @@ void collector_drain(uint64_t now_ns)
 	if (!all.chunks.jfr)
 		return;
 	if (now_ns >= all.modules_due_ns || modules_have_grown()) {
-		modules_refresh();
+		if (modules_refresh() > 0)
+			runtimes_look();
 		all.modules_due_ns = now_ns + MODULES_INTERVAL_NS;
 	}
 	ring_drain(take, NULL);

@@ -6,6 +6,7 @@
 #include "core/buf.h"
 #include "core/log.h"
 #include "engine/memory/mem.h"
+#include "engine/symbols/frame_names.h"
 
 /* Stacks named in the log when memory grows, and frames of each. */
 #define HEAVIEST   5
@@ -73,20 +74,23 @@ static void write_retained(void *context, const struct mem_retained *r)
 
 static void say_heavy(struct symbols *symbols, const struct heavy *h)
 {
-	struct symbol names[LOG_FRAMES] = { 0 };
+	struct jfr_frame_name names[LOG_FRAMES] = { 0 };
 	struct buf line = BUF_INIT(800);
-	uintptr_t pcs[LOG_FRAMES];
+	bool is_return[LOG_FRAMES];
 	const char *stack;
+	int full = 0;
 
 	for (size_t i = 0; i < h->depth; i++)
-		pcs[i] = i ? symbols_call_site(h->pcs[i]) : h->pcs[i];
-	if (symbols_resolve(symbols, pcs, h->depth, names))
+		is_return[i] = i > 0;
+	if (frame_names(symbols, h->pcs, is_return, h->depth, names))
 		memset(names, 0, sizeof(names));
 	/* A long line ends early: names of C++ can be endless. */
-	for (size_t i = 0; i < h->depth; i++)
-		if (buf_printf(&line, "%s%.120s", i ? " < " : "",
-			       names[i].name ? names[i].name : "[unknown]"))
-			break;
+	for (size_t i = 0; i < h->depth && !full; i++) {
+		full = buf_printf(&line, "%s%.120s", i ? " < " : "",
+				  names[i].method_name ? names[i].method_name : "[unknown]");
+		if (!full && names[i].line)
+			full = buf_printf(&line, " (%s:%u)", names[i].class_name, names[i].line);
+	}
 	stack = buf_string(&line);
 	log_warn("NATIVE_MEM_GROWTH: %llu bytes in %llu allocations: %s",
 		 (unsigned long long)h->bytes, (unsigned long long)h->count,

@@ -21,24 +21,35 @@ struct pool_writer {
 	uint32_t method_id, class_id, symbol_id;
 };
 
+/* The key of ROW where it is a constant of TYPE that we write; UINT32_MAX where not. */
+static uint32_t constant_key(const struct jfr_constant_row *row, enum jfr_type_id type)
+{
+	if (row->type != type || (type == JFR_T_FRAME_TYPE && row->key == JFR_FRAME_INTERPRETED))
+		return UINT32_MAX;
+	return type == JFR_T_FRAME_TYPE ? jfr_frame_type_key((enum jfr_frame_type)row->key)
+					: row->key;
+}
+
 static uint32_t constant_count(enum jfr_type_id type)
 {
 	uint32_t count = 0;
 	size_t i;
 
 	for (i = 0; i < jfr_constant_count; i++)
-		count += jfr_constants[i].type == type;
+		count += constant_key(&jfr_constants[i], type) != UINT32_MAX;
 	return count;
 }
 
 static void write_constants(const struct pool_writer *w, enum jfr_type_id type)
 {
+	uint32_t key;
 	size_t i;
 
 	for (i = 0; i < jfr_constant_count; i++) {
-		if (jfr_constants[i].type != type)
+		key = constant_key(&jfr_constants[i], type);
+		if (key == UINT32_MAX)
 			continue;
-		jfr_out_varint(w->out, jfr_constants[i].key);
+		jfr_out_varint(w->out, key);
 		jfr_out_string(w->out, jfr_constants[i].name);
 	}
 }
@@ -75,10 +86,10 @@ static void write_frame(const struct pool_writer *w, uint32_t frame)
 	if (!p)
 		return;
 	p = jfr_put_varint(p, w->method_id + w->names.methods_of[frame]);
-	*p++ = 0; /* line */
+	p = jfr_put_varint(p, w->names.frames[frame].line);
 	/* What native code has for a bytecode index: with it, a debug file tells the line. */
 	p = jfr_put_varint(p, w->names.frames[frame].address);
-	p = jfr_put_varint(p, w->names.frames[frame].type);
+	p = jfr_put_varint(p, jfr_frame_type_key((enum jfr_frame_type)w->names.frames[frame].type));
 	jfr_out_commit(w->out, p);
 }
 

@@ -234,6 +234,7 @@ const struct jfr_constant_row jfr_constants[] = {
 	{ JFR_T_FRAME_TYPE, JFR_FRAME_CPP, "C++" },
 	{ JFR_T_FRAME_TYPE, JFR_FRAME_KERNEL, "Kernel" },
 	{ JFR_T_FRAME_TYPE, JFR_FRAME_C1, "C1 compiled" },
+	{ JFR_T_FRAME_TYPE, JFR_FRAME_PYTHON, "Python" },
 
 	{ JFR_T_THREAD_STATE, JFR_STATE_DEFAULT, "STATE_DEFAULT" },
 	{ JFR_T_THREAD_STATE, JFR_STATE_RUNNABLE, "STATE_RUNNABLE" },

@@ -146,7 +146,15 @@ enum jfr_frame_type {
 	JFR_FRAME_CPP,
 	JFR_FRAME_KERNEL,
 	JFR_FRAME_C1,
+	JFR_FRAME_PYTHON, /* ours: see jfr_frame_type_key() */
 };
+
+/* What stands in a recording of ours for TYPE. Readers that go by the number know none but
+ * async-profiler's, and we never record interpreted Java: its number is Python's. */
+static inline uint32_t jfr_frame_type_key(enum jfr_frame_type type)
+{
+	return type == JFR_FRAME_PYTHON ? JFR_FRAME_INTERPRETED : type;
+}
 
 /* Readers tell CPU from wall-clock samples by the state: of CPU time it is JFR_STATE_DEFAULT. */
 enum jfr_thread_state {

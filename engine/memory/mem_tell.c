@@ -7,6 +7,7 @@
 #include "core/log.h"
 #include "core/system.h"
 #include "engine/memory/mem_where.h"
+#include "engine/runtime/mixed_stack.h"
 #include "engine/sample/ring.h"
 #include "engine/sample/threads.h"
 #include "engine/unwind/unwind.h"
@@ -43,7 +44,7 @@ static size_t walk(uintptr_t *pcs, size_t max, bool *truncated)
 	struct thread *t = threads_self_by(own_tid());
 	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
 	bool known = t && here >= t->stack_low && here < t->stack_high;
-	size_t depth = unwind_here(known ? t->stack_high : 0, 0, pcs, max, truncated);
+	size_t depth = mixed_stack_here(known ? t->stack_high : 0, 0, pcs, max, truncated);
 
 	if (unwind_wants_refresh())
 		ring_wake(); /* a table makes the next walks faster */

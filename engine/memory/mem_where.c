@@ -9,6 +9,7 @@
 #include "core/format.h"
 #include "core/fd.h"
 #include "core/system.h"
+#include "engine/runtime/frame_table.h"
 
 #define FRAMES_MAX 16
 #define NAME_BYTES 32
@@ -97,6 +98,7 @@ static void read_maps(struct places *places)
 void mem_where(char *text, size_t size, const uintptr_t *pcs, size_t depth)
 {
 	struct places places = { .count = depth < FRAMES_MAX ? depth : FRAMES_MAX };
+	struct script_frame frame;
 	size_t used = 0, wrote;
 
 	for (size_t i = 0; i < places.count; i++)
@@ -106,9 +108,13 @@ void mem_where(char *text, size_t size, const uintptr_t *pcs, size_t depth)
 	for (size_t i = 0; i < places.count; i++) {
 		const struct place *p = &places.place[i];
 
-		wrote = format_text(text + used, size - used, "%s%s+0x%lx", i ? " < " : "",
-				    p->name[0] ? p->name : "[unmapped]",
-				    (unsigned long)(p->pc - p->base));
+		if (frame_table_find(p->pc, &frame))
+			wrote = format_text(text + used, size - used, "%s%s (%s:%u)",
+					    i ? " < " : "", frame.name, frame.file, frame.line);
+		else
+			wrote = format_text(text + used, size - used, "%s%s+0x%lx", i ? " < " : "",
+					    p->name[0] ? p->name : "[unmapped]",
+					    (unsigned long)(p->pc - p->base));
 		if (wrote == size - used - 1) { /* perhaps cut: without it */
 			text[used] = '\0';
 			break;

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 /* Write "file+0x1234 < file+0x5678 < …" into TEXT, as many of the frames as fit, leaf first; the
- * offsets are from where the file begins in memory. Takes no lock and allocates nothing; reads
+ * offsets are from where the file begins in memory. Of a script "function (path:line)". Takes no lock and allocates nothing; reads
  * /proc/self/maps, so it takes a while. errno is not touched. */
 void mem_where(char *text, size_t size, const uintptr_t *pcs, size_t depth);
 

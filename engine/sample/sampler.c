@@ -15,6 +15,7 @@
 #include "core/disposition.h"
 #include "engine/jfr/jfr_types.h"
 #include "engine/reading/memory_reader.h"
+#include "engine/runtime/mixed_stack.h"
 #include "engine/sample/ring.h"
 #include "engine/sample/thread_slots.h"
 #include "engine/sample/threads.h"
@@ -103,8 +104,8 @@ static struct sample *sample_context(struct thread *thread, enum sample_kind kin
 
 	if (!pcs)
 		return NULL;
-	depth = unwind_context(uc, on_known_stack ? thread->stack_high : 0, pcs, SAMPLE_DEPTH_MAX,
-			       &truncated);
+	depth = mixed_stack_context(uc, on_known_stack ? thread->stack_high : 0, pcs,
+				    SAMPLE_DEPTH_MAX, &truncated);
 	sample = reserve(thread, kind, pcs, depth, truncated);
 	ring_scratch_give(pcs);
 	if (unwind_wants_refresh())

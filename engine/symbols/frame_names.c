@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "engine/runtime/frame_table.h"
 #include "engine/symbols/symbols.h"
 
 int frame_names(void *context, const uintptr_t *pcs, const bool *is_return, size_t count,
@@ -12,6 +13,7 @@ int frame_names(void *context, const uintptr_t *pcs, const bool *is_return, size
 	struct symbol *found = calloc(count, sizeof(*found));
 	uintptr_t *sites = calloc(count, sizeof(*sites));
 	struct symbols *symbols = context;
+	struct script_frame frame;
 	int err = -ENOMEM;
 
 	if (!found || !sites)
@@ -20,6 +22,13 @@ int frame_names(void *context, const uintptr_t *pcs, const bool *is_return, size
 		sites[i] = is_return[i] ? symbols_call_site(pcs[i]) : pcs[i];
 	err = symbols_resolve(symbols, sites, count, found);
 	for (size_t i = 0; !err && i < count; i++) {
+		if (frame_table_find(pcs[i], &frame)) {
+			out[i].class_name = frame.file;
+			out[i].method_name = frame.name;
+			out[i].type = JFR_FRAME_PYTHON;
+			out[i].line = frame.line;
+			continue;
+		}
 		out[i].class_name = found[i].module;
 		out[i].method_name = found[i].name;
 		out[i].type = (uint8_t)found[i].type;

@@ -21,6 +21,29 @@ static bool is_native(const struct resolve *r, enum jfr_frame_type type)
 	       type == JFR_FRAME_KERNEL;
 }
 
+/* Where in PATH the end of it begins that tells it from most others: "flask/app.py". */
+static size_t short_path(const char *path)
+{
+	size_t at = strlen(path), slashes = 0;
+
+	while (at && (path[at - 1] != '/' || ++slashes < 2))
+		at--;
+	return at;
+}
+
+/* A script's function has its file in place of a class, which r->text2 holds. */
+static void name_script(struct resolve *r, struct frame *frame)
+{
+	struct intern *names = &r->profile->names;
+	const char *path = buf_string(&r->text2);
+
+	if (!path || !*path)
+		return;
+	frame->module = intern_string(names, path + short_path(path));
+	if (r->query->places)
+		frame->file = intern_string(names, path);
+}
+
 /* Put the method's and the class's names into FRAME. */
 static void name_frame(struct resolve *r, const struct jfr_value *method, struct frame *frame)
 {
@@ -31,9 +54,12 @@ static void name_frame(struct resolve *r, const struct jfr_value *method, struct
 	buf_reset(&r->text2);
 	if (jfr_get(r->chunk, method, "type", &class))
 		resolve_class_text(r, &class, &r->text2);
-	if (r->text2.length)
+	if (frame->type == JFR_FRAME_PYTHON)
+		name_script(r, frame);
+	else if (r->text2.length)
 		frame->module = intern(names, r->text2.data, r->text2.length);
-	if (!is_native(r, (enum jfr_frame_type)frame->type) && r->text2.length) {
+	if (frame->type != JFR_FRAME_PYTHON && !is_native(r, (enum jfr_frame_type)frame->type) &&
+	    r->text2.length) {
 		if (r->query->simple)
 			names_short_class(&r->text2);
 		buf_append(&r->text, r->text2.data, r->text2.length);
@@ -76,16 +102,21 @@ static void set_name(struct resolve *r, const char *name)
 		names_short_function(&r->text);
 }
 
+static void put_place(struct resolve *r, const char *file, uint32_t line)
+{
+	const char *slash = strrchr(file, '/');
+
+	buf_printf(&r->text, " (%s:%u)", slash ? slash + 1 : file, line);
+}
+
 /* Put the place in the source into FRAME and its name, as far as they are asked for. */
 static void set_place(struct resolve *r, struct frame *frame, const struct debug_frame *place)
 {
-	const char *slash = place->file ? strrchr(place->file, '/') : NULL;
-
 	frame->line = r->query->lines || r->query->places ? place->line : 0;
 	if (r->query->places && place->file)
 		frame->file = intern_string(&r->profile->names, place->file);
 	if (r->query->lines && place->file && place->line)
-		buf_printf(&r->text, " (%s:%u)", slash ? slash + 1 : place->file, place->line);
+		put_place(r, place->file, place->line);
 }
 
 /* FRAME, named in r->text, is at ADDRESS of LIBRARY: add what debug files say. Returns the number of
@@ -152,7 +183,9 @@ static uint32_t make_frame(struct resolve *r, const struct stored_frame *stored)
 		return resolve_address(r, &frame, library, stored->address);
 	if (r->query->lines || r->query->places)
 		frame.line = stored->line;
-	if (r->query->lines && stored->line)
+	if (r->query->lines && stored->line && frame.type == JFR_FRAME_PYTHON)
+		put_place(r, intern_text(&r->profile->names, frame.module), stored->line);
+	else if (r->query->lines && stored->line)
 		buf_printf(&r->text, ":%u", stored->line);
 	return intern_frame(r, &frame);
 }

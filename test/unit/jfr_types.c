@@ -113,6 +113,9 @@ static void compare_constants(struct jfr_chunk *chunk)
 	for (i = 0; i < jfr_constant_count; i++) {
 		const struct jfr_type *type = jfr_type_by_id(chunk, jfr_constants[i].type);
 
+		if (jfr_constants[i].type == JFR_T_FRAME_TYPE &&
+		    jfr_constants[i].key > JFR_FRAME_C1)
+			continue; /* ours, under a number that it has for what we never write */
 		ck_assert(jfr_constant(chunk, type, jfr_constants[i].key, &value));
 		buf_reset(&name);
 		ck_assert(jfr_string(chunk, &value, &name));

@@ -246,6 +246,7 @@ static const struct {
 	{ "CHILDREN=no", NULL },
 	{ "CHILDREN=1", NULL },
 	{ "CSTACK=dwarf2", NULL },
+	{ "FRAMES=python", NULL },
 	{ "LIB=./libasyncProfiler.so", NULL },
 	{ "LIB=lib/libasyncProfiler.so", NULL },
 	{ "TAGS=a", NULL },
@@ -392,7 +393,7 @@ START_TEST(the_table_holds_together)
 			ck_assert_str_ne(row.name, other.name);
 		}
 	}
-	ck_assert_uint_eq(count, 37);
+	ck_assert_uint_eq(count, 38);
 }
 END_TEST
 

@@ -1,0 +1,45 @@
+/* The functions of the program's own language that were met on stacks, and the places in them, each
+ * with a number that stands for it among program counters.
+ *
+ * A frame is told by the address of its entry here, where no code can ever be: so whatever carries
+ * program counters (rings, trees of allocations, stacks of a chunk) carries these as they are. What
+ * is said of a function was copied while it was on a stack, and so was sure to be itself; entries are
+ * never used again for another, so that a frame seen long ago still has its right name. The table is
+ * bounded, and frames beyond it are all the same one, "[frame table full]".
+ *
+ * All but frame_table_open() is async-signal-safe: no lock, no allocation. */
+#ifndef ENGINE_RUNTIME_FRAME_TABLE_H
+#define ENGINE_RUNTIME_FRAME_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What is kept of names and paths, in bytes with the NUL; longer ones are cut. */
+#define FRAME_NAME_MAX 256
+#define FRAME_FILE_MAX 1024
+
+/* A frame, as it is to be shown. */
+struct script_frame {
+	const char *name; /* qualified as far as its runtime knows */
+	const char *file; /* "" where it is not known */
+	uint32_t line;    /* 0: not known */
+};
+
+/* Make room. Returns 0 or -ENOMEM; once open the table stays. */
+int frame_table_open(void);
+
+/* The function with PRINT, which tells it from all others that there ever are; 0 when there is no room.
+ * *FRESH: it was not known, and the caller is to describe it, at once. */
+uint32_t frame_table_function(uint64_t print, bool *fresh);
+void frame_table_describe(uint32_t function, const char *name, const char *file);
+
+/* The frame that is at OFFSET, the runtime's own number, in FUNCTION (0 is one as well). *FRESH: it was
+ * not known, and the caller is to tell its line. */
+uintptr_t frame_table_place(uint32_t function, uint32_t offset, bool *fresh);
+void frame_table_line(uintptr_t frame, uint32_t line);
+
+/* Whether PC is such a frame, rather than an address of code; what it is then goes to *FRAME. */
+bool frame_table_find(uintptr_t pc, struct script_frame *frame);
+
+#endif

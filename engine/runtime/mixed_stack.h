@@ -1,0 +1,33 @@
+/* Stacks as a program's author knows them: where an interpreter runs, the functions that it runs
+ * stand in place of its own.
+ *
+ * A call of an interpreter is one native frame, in whose place come all the frames that it runs; native
+ * functions that those call, and what these in turn have the interpreter run, stand above. So a
+ * function of C that Python calls, and that calls Python again, has its place between the two. */
+#ifndef ENGINE_RUNTIME_MIXED_STACK_H
+#define ENGINE_RUNTIME_MIXED_STACK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "engine/runtime/python.h"
+
+/* These are like unwind_context() and unwind_here(), and cost nothing more in a process without an
+ * interpreter. Frames of one are told by frame_table.h. Async-signal-safe. */
+size_t mixed_stack_context(const void *ucontext, uintptr_t stack_high, uintptr_t *pcs, size_t max,
+			   bool *truncated);
+size_t mixed_stack_here(uintptr_t stack_high, size_t skip, uintptr_t *pcs, size_t max,
+			bool *truncated);
+
+/* Have the above look for frames of PYTHON from now on, which is copied; NULL: for none. One thread.
+ * Returns 0 or -ENOMEM. */
+int mixed_stack_python(const struct python *python);
+
+/* Put FRAMES, as python_walk() has them, in their places among the COUNT native frames PCS, whose stack
+ * pointers are SPS. Returns how many there are in OUT, at most MAX. */
+size_t mixed_stack_merge(const struct python *python, const uintptr_t *pcs, const uintptr_t *sps,
+			 size_t count, const uintptr_t *frames, size_t frame_count, uintptr_t *out,
+			 size_t max, bool *truncated);
+
+#endif

@@ -1,0 +1,108 @@
+/* Finds CPython in this process: in the executable, or in libpython. */
+#include "engine/runtime/python_find.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/elf/elf.h"
+#include "engine/process/mapped_file.h"
+#include "engine/reading/process_memory.h"
+#include "engine/elf/image_symbols.h"
+
+/* The ELF header is at the bias, but where the file is linked for one address. */
+static int open_image(struct elf **image, const struct module *module)
+{
+	struct mapped_file file;
+	uintptr_t start = module->bias;
+	int err;
+
+	if (start && !elf_open_image(image, start, UINTPTR_MAX - start))
+		return 0;
+	err = mapped_file_at(&file, module->start);
+	if (err)
+		return err;
+	free(file.path);
+	return file.start ? elf_open_image(image, file.start, UINTPTR_MAX - file.start) : -ENOENT;
+}
+
+static bool has(struct elf *image, const char *name)
+{
+	Elf64_Sym symbol;
+
+	return !image_symbol(image, name, &symbol);
+}
+
+/* From 3.11 on it says so itself; the functions that came with those before tell them apart. */
+static int find_version(uint16_t *version, struct elf *image, uintptr_t bias)
+{
+	uint64_t hex = 0;
+	Elf64_Sym symbol;
+
+	if (!image_symbol(image, "Py_Version", &symbol)) {
+		if (process_memory_read(bias + symbol.st_value, &hex, sizeof(hex)))
+			return -EFAULT;
+		*version = (uint16_t)(hex >> 16);
+		return 0;
+	}
+	*version = has(image, "PyModule_AddObjectRef")       ? 0x030a
+		   : has(image, "PyFrame_GetBack")           ? 0x0309
+		   : has(image, "PyCode_NewWithPosOnlyArgs") ? 0x0308
+							     : 0;
+	return *version ? 0 : -ENOTSUP;
+}
+
+static int find_layout(struct python *python, uint16_t version)
+{
+	const struct python_layout *layout = python_layout_known(version);
+	uint8_t offsets[PYTHON_OFFSETS_BYTES];
+	int err;
+
+	if (layout) {
+		python->layout = *layout;
+		return 0;
+	}
+	err = process_memory_read(python->runtime, offsets, sizeof(offsets));
+	if (err)
+		return err;
+	return python_layout_read(&python->layout, version, offsets) ? 0 : -ENOTSUP;
+}
+
+static int find_in(struct python *python, struct elf *image, const struct module *module)
+{
+	Elf64_Sym runtime, code_type, evaluator;
+	uint16_t version;
+	int err = image_symbol(image, "_PyRuntime", &runtime);
+
+	if (!err)
+		err = image_symbol(image, "PyCode_Type", &code_type);
+	if (!err)
+		err = image_symbol(image, "_PyEval_EvalFrameDefault", &evaluator);
+	if (!err)
+		err = find_version(&version, image, module->bias);
+	if (err)
+		return err;
+	memset(python, 0, sizeof(*python));
+	python->runtime = module->bias + runtime.st_value;
+	python->code_type = module->bias + code_type.st_value;
+	python->evaluator = module->bias + evaluator.st_value;
+	python->evaluator_end = python->evaluator + evaluator.st_size;
+	python->text = module->start;
+	python->text_end = module->end;
+	return find_layout(python, version);
+}
+
+int python_find(struct python *python, const struct module *module)
+{
+	struct elf *image;
+	int err;
+
+	if (!strcmp(module->path, "[vdso]"))
+		return -ENOENT;
+	err = open_image(&image, module);
+	if (err)
+		return err;
+	err = find_in(python, image, module);
+	elf_close(image);
+	return err;
+}

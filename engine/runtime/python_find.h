@@ -1,0 +1,12 @@
+/* Finds CPython in this process. Agent thread only. */
+#ifndef ENGINE_RUNTIME_PYTHON_FIND_H
+#define ENGINE_RUNTIME_PYTHON_FIND_H
+
+#include "engine/modules/modules.h"
+#include "engine/runtime/python.h"
+
+/* Fill in *PYTHON where MODULE has an interpreter, of a version that is known. Returns 0, -ENOENT where
+ * there is none, -ENOTSUP where it is another version, or -errno. */
+int python_find(struct python *python, const struct module *module);
+
+#endif

@@ -1,0 +1,14 @@
+/* The interpreters in this process: looks for them, and names the frames that walks met of them. Agent
+ * thread only. */
+#ifndef ENGINE_RUNTIME_RUNTIMES_H
+#define ENGINE_RUNTIME_RUNTIMES_H
+
+#include <stdbool.h>
+
+/* Whether to look for interpreters at all: so it is until told otherwise. */
+void runtimes_wanted(bool wanted);
+
+/* Modules came or went, or none was looked at yet: look for interpreters among them. */
+void runtimes_look(void);
+
+#endif
