@@ -439,7 +439,7 @@ static int ask_page(struct client *client, const char *prefix, const char *token
 		if (!err || failures + 1 == TRIES_MAX || !may_pass(client, err, response))
 			break;
 		client->keys->means.pause(
-			lane_backoff_ns(failures, (uint32_t)random_below(UINT32_MAX)));
+			delivery_pause_ns(failures, (uint32_t)random_below(UINT32_MAX)));
 		err = 0;
 	}
 	buf_free(&query);
@@ -615,7 +615,7 @@ int client_get(struct client *client, const struct object *object, int fd)
 			continue;
 		}
 		client->keys->means.pause(
-			lane_backoff_ns(failures, (uint32_t)random_below(UINT32_MAX)));
+			delivery_pause_ns(failures, (uint32_t)random_below(UINT32_MAX)));
 	}
 	if (err == -ESTALE)
 		say("s3://%s/%s: it has another size than when it was listed", client->keys->bucket,

@@ -16,7 +16,7 @@ struct start {
 	void *arg;
 	uint64_t believed;  /* inherited, as the mask is */
 	void *signal_stack; /* see altstack.h */
-	size_t stack_size;  /* mapped for certain below thread_stack_high() */
+	size_t stack_size;  /* mapped for certain below stack_high() */
 };
 
 /* Most come from here: memory that one thread allocates and another frees has an allocator such
@@ -24,7 +24,7 @@ struct start {
 static struct start starts[64];
 static uint64_t starts_used; /* a bit for each */
 
-/* Of a stack's size, what may lie above thread_stack_high(): thread-local storage, mostly. */
+/* Of a stack's size, what may lie above stack_high(): thread-local storage, mostly. */
 #define STACK_SLACK (16u << 10)
 
 static pthread_key_t end_key;
@@ -33,7 +33,9 @@ static bool end_key_made;
 /* There on glibc, whose thread descriptor lies on the thread's own stack, above all frames. */
 extern const char *gnu_get_libc_version(void) __attribute__((weak));
 
-uintptr_t thread_stack_high(void)
+/* In the calling thread, from a frame near its stack's beginning: an address such that all up
+ * to it can be read, and that the frames of the C library's own start routine lie below. */
+static uintptr_t stack_high(void)
 {
 	uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
 	uintptr_t self = (uintptr_t)pthread_self();
@@ -62,7 +64,8 @@ int thread_key_create(void)
 	return -err;
 }
 
-void thread_tell_end(void)
+/* As if we had made the calling thread. */
+static void tell_its_end(void)
 {
 	/* The value only has to differ from NULL. */
 	if (end_key_made)
@@ -101,7 +104,7 @@ static struct start begin(void *p)
 {
 	struct start start = *(struct start *)p;
 	const struct interpose_hooks *hooks = hooks_get();
-	uintptr_t high = thread_stack_high();
+	uintptr_t high = stack_high();
 	int state;
 
 	start_give(p);
@@ -112,7 +115,7 @@ static struct start begin(void *p)
 		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 		hooks->thread_started(high - start.stack_size, high,
 				      (uintptr_t)start.routine.pthread);
-		thread_tell_end();
+		tell_its_end();
 		pthread_setcancelstate(state, NULL);
 	}
 	return start;

@@ -309,13 +309,13 @@ END_TEST
 
 START_TEST(backoff_grows_to_half_a_minute)
 {
-	ck_assert_uint_eq(lane_backoff_ns(0, 0), 0);
-	ck_assert_uint_le(lane_backoff_ns(0, UINT32_MAX), 1000000000u);
-	ck_assert_uint_ge(lane_backoff_ns(0, UINT32_MAX), 999000000u);
-	ck_assert_uint_ge(lane_backoff_ns(3, UINT32_MAX), 7990000000u);
+	ck_assert_uint_eq(delivery_pause_ns(0, 0), 0);
+	ck_assert_uint_le(delivery_pause_ns(0, UINT32_MAX), 1000000000u);
+	ck_assert_uint_ge(delivery_pause_ns(0, UINT32_MAX), 999000000u);
+	ck_assert_uint_ge(delivery_pause_ns(3, UINT32_MAX), 7990000000u);
 	for (unsigned int i = 5; i < 100; i++) {
-		ck_assert_uint_le(lane_backoff_ns(i, UINT32_MAX), 30000000000u);
-		ck_assert_uint_ge(lane_backoff_ns(i, UINT32_MAX), 29900000000u);
+		ck_assert_uint_le(delivery_pause_ns(i, UINT32_MAX), 30000000000u);
+		ck_assert_uint_ge(delivery_pause_ns(i, UINT32_MAX), 29900000000u);
 	}
 }
 END_TEST
@@ -424,17 +424,17 @@ START_TEST(dropping_is_said_once)
 }
 END_TEST
 
-static struct lanes lanes;
+static struct deliveries deliveries;
 static atomic_bool noticed;
 
 static void *wait_for_a_change(void *unused)
 {
 	(void)unused;
-	pthread_mutex_lock(&lanes.lock);
+	pthread_mutex_lock(&deliveries.lock);
 	privileges_follow(true);
-	lanes_wait(&lanes, UINT64_MAX);
+	deliveries_wait(&deliveries, UINT64_MAX);
 	atomic_store(&noticed, true);
-	pthread_mutex_unlock(&lanes.lock);
+	pthread_mutex_unlock(&deliveries.lock);
 	return NULL;
 }
 
@@ -445,19 +445,19 @@ START_TEST(no_change_goes_unnoticed)
 	uint64_t began = clock_monotonic_ns();
 	pthread_t thread;
 
-	lanes_init(&lanes);
+	deliveries_init(&deliveries);
 	ck_assert_int_eq(pthread_create(&thread, NULL, wait_for_a_change, NULL), 0);
 	usleep(100000);
-	pthread_mutex_lock(&lanes.lock);
+	pthread_mutex_lock(&deliveries.lock);
 	while (clock_monotonic_ns() < began + 2 * (uint64_t)PRIVILEGES_LOOK_NS)
 		usleep(10000);
-	lanes_tell(&lanes);
-	pthread_mutex_unlock(&lanes.lock);
+	deliveries_tell(&deliveries);
+	pthread_mutex_unlock(&deliveries.lock);
 	while (!atomic_load(&noticed) && clock_monotonic_ns() < began + 20000000000u)
 		usleep(10000);
 	ck_assert(atomic_load(&noticed));
 	pthread_join(thread, NULL);
-	lanes_free(&lanes);
+	deliveries_free(&deliveries);
 }
 END_TEST
 

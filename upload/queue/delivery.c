@@ -1,4 +1,4 @@
-/* A lane: takes what waits for its reporter, and tries until it is delivered or given up. */
+/* A delivery: takes what waits for its reporter, and tries until it is delivered or given up. */
 #include "upload/queue/delivery.h"
 
 #include <errno.h>
@@ -25,26 +25,27 @@
 /* What other processes leave in the spool is looked for this often. */
 #define LOOK_NS (30 * SECOND_NS)
 
-void lanes_init(struct lanes *lanes)
+void deliveries_init(struct deliveries *deliveries)
 {
-	pthread_mutex_init(&lanes->lock, NULL);
+	pthread_mutex_init(&deliveries->lock, NULL);
 }
 
-void lanes_add(struct lanes *lanes, struct reporter *reporter)
+void deliveries_add(struct deliveries *deliveries, struct reporter *reporter)
 {
-	size_t n = lanes->count++;
+	size_t n = deliveries->count++;
 
-	lanes->lane[n] = (struct lane){ .lanes = lanes, .reporter = reporter, .bit = 1u << n };
+	deliveries->each[n] =
+		(struct delivery){ .deliveries = deliveries, .reporter = reporter, .bit = 1u << n };
 }
 
-void lanes_free(struct lanes *lanes)
+void deliveries_free(struct deliveries *deliveries)
 {
-	for (size_t i = 0; i < lanes->store_count; i++)
-		lanes->stores[i]->close(lanes->stores[i]);
-	pthread_mutex_destroy(&lanes->lock);
+	for (size_t i = 0; i < deliveries->store_count; i++)
+		deliveries->stores[i]->close(deliveries->stores[i]);
+	pthread_mutex_destroy(&deliveries->lock);
 }
 
-uint64_t lane_backoff_ns(unsigned int failures, uint32_t random)
+uint64_t delivery_pause_ns(unsigned int failures, uint32_t random)
 {
 	uint64_t most = BACKOFF_MAX_NS;
 
@@ -54,27 +55,28 @@ uint64_t lane_backoff_ns(unsigned int failures, uint32_t random)
 	return (uint64_t)((__uint128_t)most * random >> 32);
 }
 
-bool lanes_persist(const struct lanes *lanes)
+bool deliveries_persist(const struct deliveries *deliveries)
 {
-	for (size_t i = 0; i < lanes->store_count; i++)
-		if (lanes->stores[i]->waiting)
+	for (size_t i = 0; i < deliveries->store_count; i++)
+		if (deliveries->stores[i]->waiting)
 			return false;
-	return lanes->stores[0]->lasts;
+	return deliveries->stores[0]->lasts;
 }
 
-static int take(struct lanes *lanes, unsigned int bit, struct held *held)
+static int take(struct deliveries *deliveries, unsigned int bit, struct held *held)
 {
 	int err = -ENOENT;
 
-	for (size_t i = 0; err && i < lanes->store_count; i++)
-		err = lanes->stores[i]->take(lanes->stores[i], bit, held);
+	for (size_t i = 0; err && i < deliveries->store_count; i++)
+		err = deliveries->stores[i]->take(deliveries->stores[i], bit, held);
 	return err;
 }
 
-static void drop(struct lanes *lanes, struct held *held, unsigned int bits, uint64_t *count)
+static void drop(struct deliveries *deliveries, struct held *held, unsigned int bits,
+		 uint64_t *count)
 {
 	++*count;
-	lanes->losses.dropped_bytes += report_length(&held->report);
+	deliveries->losses.dropped_bytes += report_length(&held->report);
 	held->store->settle(held->store, held, bits);
 }
 
@@ -86,165 +88,167 @@ static uint64_t age_ms(const struct held *held)
 }
 
 /* Whether another try in a second or two may do: of a network, and of a disk that is full. */
-static bool passes_soon(const struct lane *lane, int err)
+static bool passes_soon(const struct delivery *delivery, int err)
 {
-	if (lane->reporter->cancel)
+	if (delivery->reporter->cancel)
 		return err != -EACCES;
 	return err == -ENOSPC || err == -EDQUOT;
 }
 
 /* What a failed try means for the report and for the next try. */
-static void after_failure(struct lane *lane, struct held *held, int err)
+static void after_failure(struct delivery *delivery, struct held *held, int err)
 {
-	struct lanes *lanes = lane->lanes;
+	struct deliveries *deliveries = delivery->deliveries;
 	uint64_t now = clock_monotonic_ns();
 
-	lane->failures++;
-	lane->tried = true;
-	lane->refused = !passes_soon(lane, err);
-	lane->next_ns =
-		now + lane_backoff_ns(lane->failures - 1, (uint32_t)random_below(UINT32_MAX));
-	if (lanes->draining)
-		lane->next_ns = now + DRAIN_PAUSE_NS;
+	delivery->failures++;
+	delivery->tried = true;
+	delivery->refused = !passes_soon(delivery, err);
+	delivery->next_ns =
+		now + delivery_pause_ns(delivery->failures - 1, (uint32_t)random_below(UINT32_MAX));
+	if (deliveries->draining)
+		delivery->next_ns = now + DRAIN_PAUSE_NS;
 	if (err == -EBADMSG) {
-		drop(lanes, held, lane->bit, &lanes->losses.refused);
-		lane->next_ns = 0; /* the next report is another case */
+		drop(deliveries, held, delivery->bit, &deliveries->losses.refused);
+		delivery->next_ns = 0; /* the next report is another case */
 	} else {
 		held->store->settle(held->store, held, 0);
 	}
 }
 
-static void deliver_held(struct lane *lane, struct held *held)
+static void deliver_held(struct delivery *delivery, struct held *held)
 {
-	struct lanes *lanes = lane->lanes;
+	struct deliveries *deliveries = delivery->deliveries;
 	int err;
 
 	if (age_ms(held) > STORE_AGE_MAX_MS) {
-		drop(lanes, held, lane->bit, &lanes->losses.aged);
+		drop(deliveries, held, delivery->bit, &deliveries->losses.aged);
 		return;
 	}
-	lane->busy = true;
-	pthread_mutex_unlock(&lanes->lock);
-	err = lane->reporter->deliver(lane->reporter, &held->report);
-	pthread_mutex_lock(&lanes->lock);
-	lane->busy = false;
+	delivery->busy = true;
+	pthread_mutex_unlock(&deliveries->lock);
+	err = delivery->reporter->deliver(delivery->reporter, &held->report);
+	pthread_mutex_lock(&deliveries->lock);
+	delivery->busy = false;
 	if (err) {
-		after_failure(lane, held, err);
+		after_failure(delivery, held, err);
 	} else {
-		lane->failures = 0;
-		lane->next_ns = 0;
-		held->store->settle(held->store, held, lane->bit);
+		delivery->failures = 0;
+		delivery->next_ns = 0;
+		held->store->settle(held->store, held, delivery->bit);
 	}
 }
 
-void lanes_tell(struct lanes *lanes)
+void deliveries_tell(struct deliveries *deliveries)
 {
-	atomic_fetch_add(&lanes->changes, 1);
-	futex_wake(&lanes->changes);
+	atomic_fetch_add(&deliveries->changes, 1);
+	futex_wake(&deliveries->changes);
 }
 
 /* Wait until there are other than CHANGES, or END_NS. True when there are, also where one came just
  * when the time had ended: nobody would be woken by it any more. */
-static bool wait_until(struct lanes *lanes, uint32_t changes, uint64_t end_ns)
+static bool wait_until(struct deliveries *deliveries, uint32_t changes, uint64_t end_ns)
 {
-	pthread_mutex_unlock(&lanes->lock);
-	futex_wait_until(&lanes->changes, changes, end_ns);
-	pthread_mutex_lock(&lanes->lock);
-	return atomic_load(&lanes->changes) != changes;
+	pthread_mutex_unlock(&deliveries->lock);
+	futex_wait_until(&deliveries->changes, changes, end_ns);
+	pthread_mutex_lock(&deliveries->lock);
+	return atomic_load(&deliveries->changes) != changes;
 }
 
-void lanes_wait(struct lanes *lanes, uint64_t when_ns)
+void deliveries_wait(struct deliveries *deliveries, uint64_t when_ns)
 {
-	uint32_t changes = atomic_load(&lanes->changes);
+	uint32_t changes = atomic_load(&deliveries->changes);
 	uint64_t due_ns = privileges_due_ns();
 
 	/* A thread that waits may do no more than the program, either. */
 	while (due_ns < when_ns) {
-		if (wait_until(lanes, changes, due_ns))
+		if (wait_until(deliveries, changes, due_ns))
 			return;
 		privileges_follow(false);
 		due_ns = privileges_due_ns();
 	}
-	wait_until(lanes, changes, when_ns);
+	wait_until(deliveries, changes, when_ns);
 }
 
-/* The other lanes pass over what one holds. */
-static void look_again(struct lanes *lanes)
+/* The other deliveries pass over what one holds. */
+static void look_again(struct deliveries *deliveries)
 {
-	for (size_t i = 0; i < lanes->count; i++)
-		lanes->lane[i].empty = false;
-	lanes_tell(lanes);
+	for (size_t i = 0; i < deliveries->count; i++)
+		deliveries->each[i].empty = false;
+	deliveries_tell(deliveries);
 }
 
-static void *run_lane(void *argument)
+static void *run(void *argument)
 {
-	struct lane *lane = argument;
-	struct lanes *lanes = lane->lanes;
+	struct delivery *delivery = argument;
+	struct deliveries *deliveries = delivery->deliveries;
 	struct held *held = malloc(sizeof(*held));
 
 	own_thread_be_nice();
-	pthread_mutex_lock(&lanes->lock);
-	while (held && !lanes->closing) {
+	pthread_mutex_lock(&deliveries->lock);
+	while (held && !deliveries->closing) {
 		uint64_t now = clock_monotonic_ns();
 
-		if (lane->busy || now < lane->next_ns) {
-			lanes_wait(lanes, lane->busy ? UINT64_MAX : lane->next_ns);
+		if (delivery->busy || now < delivery->next_ns) {
+			deliveries_wait(deliveries,
+					delivery->busy ? UINT64_MAX : delivery->next_ns);
 			continue;
 		}
 		if (privileges_follow(true))
 			break;
-		if (!take(lanes, lane->bit, held)) {
-			deliver_held(lane, held);
-			look_again(lanes);
+		if (!take(deliveries, delivery->bit, held)) {
+			deliver_held(delivery, held);
+			look_again(deliveries);
 			continue;
 		}
-		lane->empty = true;
-		lanes_tell(lanes);
+		delivery->empty = true;
+		deliveries_tell(deliveries);
 		/* Spread, so that the processes of one spool do not look all at once. */
-		lanes_wait(lanes, lanes_persist(lanes) ? now + LOOK_NS / 2 + random_below(LOOK_NS)
-						       : UINT64_MAX);
+		deliveries_wait(deliveries, deliveries_persist(deliveries)
+						    ? now + LOOK_NS / 2 + random_below(LOOK_NS)
+						    : UINT64_MAX);
 	}
-	lane->running = false;
-	lanes_tell(lanes);
-	pthread_mutex_unlock(&lanes->lock);
+	delivery->running = false;
+	deliveries_tell(deliveries);
+	pthread_mutex_unlock(&deliveries->lock);
 	free(held);
 	return NULL;
 }
 
-void lane_start(struct lane *lane)
+void delivery_start(struct delivery *delivery)
 {
 	int err;
 
-	if (lane->running)
+	if (delivery->running)
 		return;
-	lane->running = true;
-	err = own_thread_start("asprof-upload", run_lane, lane);
+	delivery->running = true;
+	err = own_thread_start("asprof-upload", run, delivery);
 	if (!err)
 		return;
-	lane->running = false;
-	log_error("no thread for deliveries to %s: %s", lane->reporter->name, strerror(-err));
+	delivery->running = false;
+	log_error("no thread for deliveries to %s: %s", delivery->reporter->name, strerror(-err));
 }
 
-bool lanes_drained(const struct lanes *lanes)
+bool deliveries_drained(const struct deliveries *deliveries)
 {
 	bool busy = false;
 
-	for (size_t i = 0; i < lanes->count; i++)
-		busy = busy || lanes->lane[i].busy;
-	for (size_t i = 0; i < lanes->count; i++) {
-		const struct lane *lane = &lanes->lane[i];
+	for (size_t i = 0; i < deliveries->count; i++)
+		busy = busy || deliveries->each[i].busy;
+	for (size_t i = 0; i < deliveries->count; i++) {
+		const struct delivery *delivery = &deliveries->each[i];
 
-		if (lane->running && (busy || !lane->empty) &&
-		    !(lane->tried && (lane->refused || lanes_persist(lanes))))
+		if (delivery->running && (busy || !delivery->empty) &&
+		    !(delivery->tried && (delivery->refused || deliveries_persist(deliveries))))
 			return false;
 	}
 	return true;
 }
 
-bool lanes_running(const struct lanes *lanes)
+bool deliveries_running(const struct deliveries *deliveries)
 {
-	for (size_t i = 0; i < lanes->count; i++)
-		if (lanes->lane[i].running)
+	for (size_t i = 0; i < deliveries->count; i++)
+		if (deliveries->each[i].running)
 			return true;
 	return false;
 }

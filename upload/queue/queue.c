@@ -1,4 +1,4 @@
-/* Between the rotation and the reporters: one lane for each reporter. */
+/* Between the rotation and the reporters: one delivery for each reporter. */
 #include "upload/queue/queue.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@
 struct queue {
 	struct reporter reporter;
 	const struct config *config;
-	struct lanes lanes;
+	struct deliveries deliveries;
 	const char *names[STORE_REPORTERS_MAX];
 	uint64_t last_second; /* in which a report ended */
 	uint32_t last_unique;
@@ -29,9 +29,9 @@ struct queue {
 
 static void count_losses(const struct queue *queue, struct report_losses *out)
 {
-	*out = queue->lanes.losses;
-	for (size_t i = 0; i < queue->lanes.store_count; i++) {
-		const struct report_losses *losses = &queue->lanes.stores[i]->losses;
+	*out = queue->deliveries.losses;
+	for (size_t i = 0; i < queue->deliveries.store_count; i++) {
+		const struct report_losses *losses = &queue->deliveries.stores[i]->losses;
 
 		out->full += losses->full;
 		out->aged += losses->aged;
@@ -53,22 +53,22 @@ static uint32_t unique_in_second(struct queue *queue, uint64_t end_ms)
 /* Those that take none long get it here and now. Returns the bits of the others. */
 static unsigned int deliver_now(struct queue *queue, const struct report *report)
 {
-	struct lanes *lanes = &queue->lanes;
+	struct deliveries *deliveries = &queue->deliveries;
 	unsigned int pending = 0;
 
-	for (size_t i = 0; i < lanes->count; i++) {
-		struct lane *lane = &lanes->lane[i];
+	for (size_t i = 0; i < deliveries->count; i++) {
+		struct delivery *delivery = &deliveries->each[i];
 		int err = -EAGAIN;
 
-		if (!lane->reporter->cancel && !lane->busy) {
-			lane->busy = true;
-			pthread_mutex_unlock(&lanes->lock);
-			err = lane->reporter->deliver(lane->reporter, report);
-			pthread_mutex_lock(&lanes->lock);
-			lane->busy = false;
+		if (!delivery->reporter->cancel && !delivery->busy) {
+			delivery->busy = true;
+			pthread_mutex_unlock(&deliveries->lock);
+			err = delivery->reporter->deliver(delivery->reporter, report);
+			pthread_mutex_lock(&deliveries->lock);
+			delivery->busy = false;
 		}
 		if (err)
-			pending |= lane->bit;
+			pending |= delivery->bit;
 	}
 	return pending;
 }
@@ -78,8 +78,8 @@ static size_t count_forgotten(const struct queue *queue)
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < queue->lanes.store_count; i++)
-		count += queue->lanes.stores[i]->waiting;
+	for (size_t i = 0; i < queue->deliveries.store_count; i++)
+		count += queue->deliveries.stores[i]->waiting;
 	return count;
 }
 
@@ -116,8 +116,8 @@ static int put(struct queue *queue, const struct report *report, unsigned int pe
 {
 	int err = -ENOENT;
 
-	for (size_t i = 0; err && i < queue->lanes.store_count; i++) {
-		struct store *store = queue->lanes.stores[i];
+	for (size_t i = 0; err && i < queue->deliveries.store_count; i++) {
+		struct store *store = queue->deliveries.stores[i];
 
 		err = store->put(store, report, pending);
 		if (!store->lasts)
@@ -136,12 +136,12 @@ static int put(struct queue *queue, const struct report *report, unsigned int pe
 static int deliver(struct reporter *reporter, const struct report *report)
 {
 	struct queue *queue = (struct queue *)reporter;
-	struct lanes *lanes = &queue->lanes;
+	struct deliveries *deliveries = &queue->deliveries;
 	struct report copy = *report;
 	unsigned int pending;
 	int err = 0;
 
-	pthread_mutex_lock(&lanes->lock);
+	pthread_mutex_lock(&deliveries->lock);
 	copy.unique = unique_in_second(queue, report->end_ms);
 	count_losses(queue, &copy.losses);
 	copy.group = queue->config->profiling_group;
@@ -150,93 +150,93 @@ static int deliver(struct reporter *reporter, const struct report *report)
 	if (pending)
 		err = put(queue, &copy, pending);
 	say_full(queue, copy.losses.full);
-	for (size_t i = 0; !err && i < lanes->count; i++) {
-		if (!(pending & lanes->lane[i].bit))
+	for (size_t i = 0; !err && i < deliveries->count; i++) {
+		if (!(pending & deliveries->each[i].bit))
 			continue;
-		lanes->lane[i].empty = false;
-		lane_start(&lanes->lane[i]);
+		deliveries->each[i].empty = false;
+		delivery_start(&deliveries->each[i]);
 	}
-	lanes_tell(lanes);
-	pthread_mutex_unlock(&lanes->lock);
+	deliveries_tell(deliveries);
+	pthread_mutex_unlock(&deliveries->lock);
 	return err;
 }
 
 static void drain(struct reporter *reporter, uint64_t deadline_ns)
 {
 	struct queue *queue = (struct queue *)reporter;
-	struct lanes *lanes = &queue->lanes;
+	struct deliveries *deliveries = &queue->deliveries;
 	uint64_t now = clock_monotonic_ns(), left = deadline_ns > now ? deadline_ns - now : 0;
 
 	deadline_ns -= left / 4 < SAY_NS ? left / 4 : SAY_NS;
-	pthread_mutex_lock(&lanes->lock);
-	lanes->draining = true;
-	for (size_t i = 0; i < lanes->count; i++) {
-		lanes->lane[i].next_ns = 0;
-		lanes->lane[i].tried = false;
+	pthread_mutex_lock(&deliveries->lock);
+	deliveries->draining = true;
+	for (size_t i = 0; i < deliveries->count; i++) {
+		deliveries->each[i].next_ns = 0;
+		deliveries->each[i].tried = false;
 	}
-	lanes_tell(lanes);
-	while (!lanes_drained(lanes) && clock_monotonic_ns() < deadline_ns)
-		lanes_wait(lanes, deadline_ns);
-	lanes->draining = false;
+	deliveries_tell(deliveries);
+	while (!deliveries_drained(deliveries) && clock_monotonic_ns() < deadline_ns)
+		deliveries_wait(deliveries, deadline_ns);
+	deliveries->draining = false;
 	say_lost(queue);
-	pthread_mutex_unlock(&lanes->lock);
+	pthread_mutex_unlock(&deliveries->lock);
 }
 
 static void free_queue(struct queue *queue)
 {
-	lanes_free(&queue->lanes);
+	deliveries_free(&queue->deliveries);
 	free(queue);
 }
 
 static void close_queue(struct reporter *reporter)
 {
 	struct queue *queue = (struct queue *)reporter;
-	struct lanes *lanes = &queue->lanes;
+	struct deliveries *deliveries = &queue->deliveries;
 	uint64_t deadline_ns = clock_monotonic_ns() + CLOSE_WAIT_NS;
 	bool running;
 
-	pthread_mutex_lock(&lanes->lock);
+	pthread_mutex_lock(&deliveries->lock);
 	say_lost(queue);
-	lanes->closing = true;
-	for (size_t i = 0; i < lanes->count; i++) {
-		struct reporter *to = lanes->lane[i].reporter;
+	deliveries->closing = true;
+	for (size_t i = 0; i < deliveries->count; i++) {
+		struct reporter *to = deliveries->each[i].reporter;
 
 		if (to->cancel)
 			to->cancel(to);
 	}
-	lanes_tell(lanes);
-	while (lanes_running(lanes) && clock_monotonic_ns() < deadline_ns)
-		lanes_wait(lanes, deadline_ns);
-	running = lanes_running(lanes);
-	pthread_mutex_unlock(&lanes->lock);
+	deliveries_tell(deliveries);
+	while (deliveries_running(deliveries) && clock_monotonic_ns() < deadline_ns)
+		deliveries_wait(deliveries, deadline_ns);
+	running = deliveries_running(deliveries);
+	pthread_mutex_unlock(&deliveries->lock);
 	if (running)
 		return; /* it still uses all of this */
-	for (size_t i = 0; i < lanes->count; i++)
-		lanes->lane[i].reporter->close(lanes->lane[i].reporter);
+	for (size_t i = 0; i < deliveries->count; i++)
+		deliveries->each[i].reporter->close(deliveries->each[i].reporter);
 	free_queue(queue);
 }
 
 static int open_stores(struct queue *queue)
 {
 	const struct config *config = queue->config;
-	struct lanes *lanes = &queue->lanes;
+	struct deliveries *deliveries = &queue->deliveries;
 	uint64_t max = config->spool_max_bytes;
 	int err;
 
 	if (config->spool_dir) {
-		err = store_spool_open(&lanes->stores[0], config->spool_dir, max, queue->names,
-				       (unsigned int)lanes->count);
+		err = store_spool_open(&deliveries->stores[0], config->spool_dir, max, queue->names,
+				       (unsigned int)deliveries->count);
 		if (!err)
-			lanes->store_count = 1;
+			deliveries->store_count = 1;
 		else
 			log_error("no use of " OPTION_PREFIX "SPOOL_DIR %s: %s; reports are kept "
 				  "in memory",
 				  config->spool_dir,
 				  err == -EPERM ? "it belongs to another user" : strerror(-err));
 	}
-	err = store_memory_open(&lanes->stores[lanes->store_count], max);
+	err = store_memory_open(&deliveries->stores[deliveries->store_count], max);
 	if (!err)
-		lanes->store_count++;
+		deliveries->store_count++;
 	return err;
 }
 
@@ -255,9 +255,9 @@ int queue_open(struct reporter **out, struct reporter *const *reporters, size_t 
 		.name = "queue", .deliver = deliver, .drain = drain, .close = close_queue
 	};
 	queue->config = config;
-	lanes_init(&queue->lanes);
+	deliveries_init(&queue->deliveries);
 	for (size_t i = 0; i < count; i++) {
-		lanes_add(&queue->lanes, reporters[i]);
+		deliveries_add(&queue->deliveries, reporters[i]);
 		queue->names[i] =
 			reporters[i]->destination ? reporters[i]->destination : reporters[i]->name;
 	}
@@ -267,8 +267,8 @@ int queue_open(struct reporter **out, struct reporter *const *reporters, size_t 
 		return err;
 	}
 	/* What an earlier process left there is delivered now. */
-	for (size_t i = 0; i < count && lanes_persist(&queue->lanes); i++)
-		lane_start(&queue->lanes.lane[i]);
+	for (size_t i = 0; i < count && deliveries_persist(&queue->deliveries); i++)
+		delivery_start(&queue->deliveries.each[i]);
 	*out = &queue->reporter;
 	return 0;
 }
