@@ -52,9 +52,21 @@ hole() {
 	url=http://127.0.0.1:$(cat "$work/hole")
 }
 
-# delayed WHAT HOW TIMEOUT: what ending a program takes. A program that waited for the answer
-# would wait for at least the five seconds that a connection may take to come about.
+lost='[0-9]* reports* w[a-z]* not delivered and [a-z]* lost; set ASPROF_AGENT_SPOOL_DIR'
+
+# delayed WHAT HOW TIMEOUT: what ending a program takes, and what it says. On a busy machine the agent may
+# not have its turn between the end of its time and the program's, so it has five programs to say it in.
 delayed() {
+	for _ in 1 2 3 4 5; do
+		ends "$@"
+		! grep -q "$lost" "$work/log" || break
+	done
+	said "$lost"
+}
+
+# A program that waited for the answer would wait for at least the five seconds that a connection may
+# take to come about.
+ends() {
 	local what=$1 how=$2 timeout=$3 before took status
 
 	rm -f "$work/log"
@@ -83,7 +95,6 @@ print(time.time_ns())' "$how" <"$work/stdin" >"$work/out" &
 	[ $took -lt $((timeout * 1000 + 4500)) ] || fail "that took too long"
 	# Or the time would not have been used to deliver.
 	[ $took -ge $((timeout * 1000 - 100)) ] || fail "it did not even try"
-	said '[0-9]* reports* w[a-z]* not delivered and [a-z]* lost; set ASPROF_AGENT_SPOOL_DIR'
 }
 mkfifo "$work/stdin"
 hole 1
