@@ -38,6 +38,14 @@ const struct command_option args_metrics[] = {
 	{ 0 },
 };
 
+const struct command_option args_base[] = {
+	{ "--base", "FILE...", "compare with these: what grew, what shrank", ARG_FILES, 0 },
+	{ "--base-from", "TIME", "its own --from; without --base, of the same files", ARG_TIME,
+	  AT(base_from) },
+	{ "--base-to", "TIME", "likewise its --to", ARG_TIME, AT(base_to) },
+	{ 0 },
+};
+
 #define THREAD_ROW                                                                        \
 	{                                                                                 \
 		"--thread", "REGEX", "only threads whose name or tid matches", ARG_REGEX, \
@@ -287,8 +295,8 @@ static const struct command_option *find_row(const struct command_option *const 
 static int refuse(const struct args *args, const char *word)
 {
 	static const struct command_option *const shared[] = {
-		args_metrics, args_total,   args_filters, args_period,  args_sources,
-		args_bucket,  args_threads, args_names,   args_reading, NULL,
+		args_metrics, args_total,   args_base,  args_filters, args_period, args_sources,
+		args_bucket,  args_threads, args_names, args_reading, NULL,
 	};
 	char *value;
 	const struct command_option *row = find_row(shared, word, &value);
@@ -322,6 +330,20 @@ static int parse_switch(struct args *args, char **argv, int argc, int *at,
 	       *at + 1 < argc && argv[*at + 1][0] != '-')
 		args->base[args->base_count++] = argv[++*at];
 	return status;
+}
+
+/* The patterns' memory stays the selection's. */
+static void set_base(struct args *args)
+{
+	args->base_selection = args->selection;
+	if (!args->base_from.kind && !args->base_to.kind)
+		return;
+	args->base_selection.pick.from = args->base_from;
+	args->base_selection.pick.to = args->base_to;
+	if (args->base_count)
+		return;
+	memcpy(args->base, args->files, (size_t)args->file_count * sizeof(*args->base));
+	args->base_count = args->file_count;
 }
 
 /* Debug files are read in a child process, by which streams must not have been used up. */
@@ -364,6 +386,7 @@ int args_parse(struct args *args, int argc, char **argv, const struct command_op
 	}
 	args->selection.pick.from = args->query.from;
 	args->selection.pick.to = args->query.to;
+	set_base(args);
 	if (status == COMMAND_OK && !args->file_count) {
 		say("%s: no file given", args->command);
 		status = COMMAND_USAGE;

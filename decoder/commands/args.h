@@ -37,6 +37,10 @@ struct args {
 	char **base;
 	int base_count;
 
+	/* What the base is chosen by: as the files are, but for its time where that is given. */
+	struct moment base_from, base_to;
+	struct selection base_selection;
+
 	enum metric metric;
 	struct selection selection;
 	struct query query;
@@ -51,7 +55,7 @@ struct args {
 
 	const char *output; /* -o */
 	bool json, summary, include_non_pollcatch, reverse, inverted;
-	const char *title, *type;
+	const char *title, *type, *by;
 	unsigned limit, stack_depth;
 	double min_share;
 	uint64_t min_ns;
@@ -60,6 +64,7 @@ struct args {
 /* The switches that commands share. A command lists those that it honours: another's are refused. */
 extern const struct command_option args_metrics[]; /* what is weighed, and how */
 extern const struct command_option args_total[];
+extern const struct command_option args_base[];    /* what it is compared with */
 extern const struct command_option args_filters[]; /* by thread and by frames */
 extern const struct command_option args_thread[];  /* by thread alone */
 extern const struct command_option args_period[];

@@ -93,8 +93,7 @@ int cmd_collapsed(int argc, char **argv)
 	args.query.weighted = false; /* as the converter counts */
 	status = args_parse(&args, argc, argv, collapsed_options);
 	if (status == COMMAND_OK) {
-		status = read_profile(&profile, &args, args.files, args.file_count,
-				      metric_mask(args.metric));
+		status = read_profile(&profile, &args, metric_mask(args.metric));
 		if (profile.chunks && print_collapsed(&args, &profile))
 			status = COMMAND_FAILED;
 		if (status == COMMAND_OK)

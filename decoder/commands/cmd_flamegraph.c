@@ -15,7 +15,6 @@
 static const struct command_option own_options[] = {
 	{ "-o", "OUT", "the file to write, instead of standard output", ARG_STRING,
 	  offsetof(struct args, output) },
-	{ "--base", "FILE...", "compare with these: what grew, what shrank", ARG_FILES, 0 },
 	{ "--reverse", NULL, "start with the innermost frames", ARG_FLAG,
 	  offsetof(struct args, reverse) },
 	{ "--title", "TEXT", "the page's title", ARG_STRING, offsetof(struct args, title) },
@@ -25,8 +24,8 @@ static const struct command_option own_options[] = {
 };
 
 const struct command_option *const flamegraph_options[] = {
-	own_options, args_metrics, args_total, args_filters, args_period, args_sources,
-	args_bucket, args_threads, args_names, args_reading, NULL,
+	own_options,  args_base,   args_metrics, args_total, args_filters, args_period,
+	args_sources, args_bucket, args_threads, args_names, args_reading, NULL,
 };
 
 /* Inside a script element "</" and "<!--" would mean something. */
@@ -191,12 +190,10 @@ int cmd_flamegraph(int argc, char **argv)
 
 	status = args_parse(&args, argc, argv, flamegraph_options);
 	if (status == COMMAND_OK) {
-		status = read_profile(&page.profile, &args, args.files, args.file_count,
-				      metric_mask(args.metric));
+		status = read_profile(&page.profile, &args, metric_mask(args.metric));
 		page.metric = profile_metric(&page.profile, args.metric);
 		if (args.base_count)
-			status |= read_profile(&page.base, &args, args.base, args.base_count,
-					       1u << page.metric);
+			status |= read_base(&page.base, &args, 1u << page.metric);
 		page.by_total = args.total || metric_is_memory(page.metric);
 		if (page.profile.chunks && print_page(&page))
 			status = COMMAND_FAILED;

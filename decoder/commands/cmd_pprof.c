@@ -51,7 +51,7 @@ int cmd_pprof(int argc, char **argv)
 		metrics = metric_mask(args.metric);
 		if (args.metric == METRIC_ANY)
 			metrics |= 1u << METRIC_LIVE;
-		status = read_profile(&profile, &args, args.files, args.file_count, metrics);
+		status = read_profile(&profile, &args, metrics);
 		if (profile.chunks && print_pprof(&args, &profile))
 			status = COMMAND_FAILED;
 		if (status == COMMAND_OK)

@@ -1,5 +1,6 @@
 /* top: the heaviest functions. */
 #include "decoder/commands/args.h"
+#include "decoder/commands/compare.h"
 #include "decoder/commands/explain.h"
 #include "decoder/commands/reading.h"
 #include "decoder/output/say.h"
@@ -19,13 +20,15 @@ static const struct command_option own_options[] = {
 	  offsetof(struct args, by_count) },
 	{ "--full-names", NULL, "names as they are, however long", ARG_FLAG,
 	  offsetof(struct args, full_names) },
+	{ "--by", "KEY", "a column for each host, process, executable or tag", ARG_STRING,
+	  offsetof(struct args, by) },
 	{ "--json", NULL, "print JSON", ARG_FLAG, offsetof(struct args, json) },
 	{ 0 },
 };
 
 const struct command_option *const top_options[] = {
-	own_options, args_metrics, args_total, args_filters, args_period, args_sources,
-	args_bucket, args_threads, args_names, args_reading, NULL,
+	own_options,  args_base,   args_metrics, args_total, args_filters, args_period,
+	args_sources, args_bucket, args_threads, args_names, args_reading, NULL,
 };
 
 struct top {
@@ -226,28 +229,64 @@ static int print_top(struct top *t)
 	return t->out_of_memory ? COMMAND_FAILED : COMMAND_OK;
 }
 
+/* What is compared with what. Returns a status. */
+static int print_compared(const struct top *t, const struct profile *base)
+{
+	struct compare compare = { .args = t->args,
+				   .metric = t->metric,
+				   .by_total = t->by_total,
+				   .unit = t->unit,
+				   .width = t->width };
+	int err = t->args->by ? compare_by(&compare, t->profile)
+			      : compare_base(&compare, t->profile, base);
+
+	if (err)
+		say("out of memory");
+	return err ? COMMAND_FAILED : COMMAND_OK;
+}
+
+/* What does not go together. */
+static int check(const struct args *args)
+{
+	if (args->by && args->base_count)
+		say("top: --by and --base do not go together");
+	else if (args->query.threads && (args->by || args->base_count))
+		say("top: --threads does not go together with --by and --base");
+	else
+		return COMMAND_OK;
+	return COMMAND_USAGE;
+}
+
 int cmd_top(int argc, char **argv)
 {
 	struct args args = ARGS_INIT(argv[0]);
-	struct profile profile = PROFILE_INIT;
+	struct profile profile = PROFILE_INIT, base = PROFILE_INIT;
 	struct top top = { .profile = &profile, .args = &args, .width = text_width() };
 	int status;
 
 	args.limit = DEFAULT_LIMIT;
 	status = args_parse(&args, argc, argv, top_options);
+	if (status == COMMAND_OK)
+		status = check(&args);
 	if (status == COMMAND_OK) {
-		status = read_profile(&profile, &args, args.files, args.file_count,
-				      metric_mask(args.metric));
+		status = read_profile(&profile, &args, metric_mask(args.metric));
 		top.metric = profile_metric(&profile, args.metric);
+		if (args.base_count)
+			status |= read_base(&base, &args, 1u << top.metric);
 		top.by_total = args.total || (metric_is_memory(top.metric) && !args.by_count);
 		top.unit = top.by_total ? metric_texts[top.metric].total_unit
 					: metric_texts[top.metric].count_unit;
-		if (profile.chunks && print_top(&top))
+		if (!profile.chunks && !base.chunks)
+			;
+		else if (args.by || args.base_count)
+			status |= print_compared(&top, &base);
+		else if (print_top(&top))
 			status = COMMAND_FAILED;
 		if (status == COMMAND_OK)
 			profile_explain(&profile, &args);
 	}
 	profile_free(&profile);
+	profile_free(&base);
 	args_free(&args);
 	return status;
 }

@@ -13,16 +13,34 @@ int reading_status(int err)
 	return err ? COMMAND_FAILED : COMMAND_OK;
 }
 
-int read_profile(struct profile *profile, const struct args *args, char **files, int count,
-		 uint32_t metrics)
+static int read_files(struct profile *profile, const struct query *query,
+		      const struct selection *selection, char **files, int count, uint32_t metrics)
 {
 	struct feed *feed = NULL;
-	int err = file_feed_open(&feed, &args->selection, files, count);
+	int err = file_feed_open(&feed, selection, files, count);
 
 	if (!err)
-		err = profile_read(profile, &args->query, feed, metrics);
+		err = profile_read(profile, query, feed, metrics);
 	file_feed_close(feed);
 	return reading_status(err);
+}
+
+int read_profile(struct profile *profile, const struct args *args, uint32_t metrics)
+{
+	return read_files(profile, &args->query, &args->selection, args->files, args->file_count,
+			  metrics);
+}
+
+int read_base(struct profile *profile, const struct args *args, uint32_t metrics)
+{
+	struct query query = args->query;
+
+	if (args->base_from.kind || args->base_to.kind) {
+		query.from = args->base_from;
+		query.to = args->base_to;
+	}
+	return read_files(profile, &query, &args->base_selection, args->base, args->base_count,
+			  metrics);
 }
 
 int read_heap(struct heap *heap, const struct args *args)

@@ -9,10 +9,11 @@
 #include "profile/aggregate/libraries.h"
 #include "profile/aggregate/profile.h"
 
-/* PROFILE, freed by the caller, of FILES (COUNT of them), which are ARGS' own or what they are compared
- * with; METRICS is a mask of 1 << enum metric. */
-int read_profile(struct profile *profile, const struct args *args, char **files, int count,
-		 uint32_t metrics);
+/* PROFILE, freed by the caller, of the files of ARGS; METRICS is a mask of 1 << enum metric. */
+int read_profile(struct profile *profile, const struct args *args, uint32_t metrics);
+
+/* The same of what they are compared with. */
+int read_base(struct profile *profile, const struct args *args, uint32_t metrics);
 
 /* HEAP, whose own settings are filled in, of the files of ARGS. Freed by the caller. */
 int read_heap(struct heap *heap, const struct args *args);

@@ -39,12 +39,27 @@ static int heavier(const void *a, const void *b, void *arg)
 	return strcmp(intern_text(&p->names, x->module), intern_text(&p->names, y->module));
 }
 
-int functions_of(struct functions *f, const struct profile *p, enum metric metric, bool by_total,
-		 uint32_t thread)
+static bool is_thread(const void *arg, uint32_t thread)
+{
+	uint32_t wanted = *(const uint32_t *)arg;
+
+	return !wanted || wanted == thread;
+}
+
+int functions_of(struct functions *functions, const struct profile *profile, enum metric metric,
+		 bool by_total, uint32_t thread)
+{
+	return functions_of_some(functions, profile, metric, by_total, is_thread, &thread);
+}
+
+int functions_of_some(struct functions *f, const struct profile *p, enum metric metric,
+		      bool by_total, bool (*wanted)(const void *arg, uint32_t thread),
+		      const void *arg)
 {
 	struct intern keys = INTERN_INIT;
 	uint32_t *numbers = number_frames(p, &keys);
 	static const uint32_t no_frame;
+	struct function *list;
 
 	*f = (struct functions){ .count = keys.count };
 	f->list = calloc((size_t)keys.count + 1, sizeof(*f->list));
@@ -62,7 +77,7 @@ int functions_of(struct functions *f, const struct profile *p, enum metric metri
 		uint32_t depth = intern_length(&p->stacks, s->stack) / sizeof(*frames);
 		double weight = by_total ? s->total : s->count;
 
-		if (s->metric != metric || (thread && s->thread != thread))
+		if (s->metric != metric || !wanted(arg, s->thread))
 			continue;
 		if (!depth)
 			frames = &no_frame;
@@ -81,6 +96,8 @@ int functions_of(struct functions *f, const struct profile *p, enum metric metri
 	qsort_r(f->list, f->count, sizeof(*f->list), heavier, (void *)p);
 	while (f->count && f->list[f->count - 1].total == 0)
 		f->count--;
+	list = realloc(f->list, ((size_t)f->count + 1) * sizeof(*list));
+	f->list = list ? list : f->list;
 	free(numbers);
 	intern_free(&keys);
 	return 0;

@@ -20,6 +20,11 @@ struct functions {
 /* Add up METRIC by count, or by total; THREAD 0 is all of them. Returns 0 or -ENOMEM. */
 int functions_of(struct functions *functions, const struct profile *profile, enum metric metric,
 		 bool by_total, uint32_t thread);
+
+/* The same of those threads that are WANTED. */
+int functions_of_some(struct functions *functions, const struct profile *profile,
+		      enum metric metric, bool by_total,
+		      bool (*wanted)(const void *arg, uint32_t thread), const void *arg);
 void functions_free(struct functions *functions);
 
 #endif

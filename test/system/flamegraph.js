@@ -132,7 +132,7 @@ async function main() {
 			return JSON.stringify(seen); })()`));
 		check('red grew, blue shrank', seen.grown > 0 && seen.shrunk > 0 && !seen.wrong, JSON.stringify(seen));
 		const told = await value("describe(tree.name.findIndex(x => names[x] === 'burn_hot'))");
-		check('the base is told', /base [0-9,]+ samples.*points\)/.test(told), told);
+		check('the base is told', /base [0-9,]+ samples \([0-9.]+%\), [+-][0-9.]+ points/.test(told), told);
 	}
 
 	// What is in the base alone is drawn, as wide as it was, and blue.
@@ -145,6 +145,18 @@ async function main() {
 				share: w / width, blue: p[2] > p[0] }); })()`));
 		check('what has vanished is shown', seen.total === 0 && seen.base > 0 && seen.drawn && seen.blue &&
 			seen.share > 0.02, JSON.stringify(seen));
+		// It has no width now, and all of it in the base: pale, with a line below as long as it was.
+		const drawn = JSON.parse(await value(`(() => {
+			const n = tree.name.findIndex(x => names[x] === 'burn_hot'), [x, w] = span(n), [now, was] = sides(n, w);
+			const at = (dx, dy) => [...${theGraph}.getContext('2d').getImageData(x + dx, tree.depth[n] * ROW + dy, 1, 1).data];
+			const stays = tree.name.findIndex((x, i) => tree.total[i] > 0 && tree.baseTotal[i] === 0 && span(i)[1] > 8);
+			const [sx, sw] = span(stays), s = ${theGraph}.getContext('2d').getImageData(sx + sw / 2, tree.depth[stays] * ROW + ROW - 3, 1, 1).data;
+			const plain = ${theGraph}.getContext('2d').getImageData(sx + sw / 2, tree.depth[stays] * ROW + 2, 1, 1).data;
+			return JSON.stringify({ now, was: Math.abs(was - w) < 1, line: at(w / 2, ROW - 3), box: at(w - 3, 2),
+				none: s[0] === plain[0] && s[2] === plain[2] }); })()`));
+		const dark = drawn.line.slice(0, 3).reduce((a, b) => a + b), pale = drawn.box.slice(0, 3).reduce((a, b) => a + b);
+		check('both widths are drawn', drawn.now === 0 && drawn.was && Math.abs(dark - pale) > 100 && drawn.none,
+			JSON.stringify(drawn));
 		await value("document.getElementById('reverse').click()");
 		const turned = JSON.parse(await value(`(() => {
 			const n = tree.kidsOf(0).find(k => names[tree.name[k]] === 'burn_hot');

@@ -1,0 +1,116 @@
+#!/bin/sh
+# top --base and top --by: what stands side by side is what each of the two, or each part, has alone.
+. "$(dirname "$0")/agent.inc"
+have python3
+
+# Uploads of two hosts, and one that does not tell.
+python3 - "$work" <<'END'
+import json, os, sys, zipfile
+work = sys.argv[1]
+for name, jfr, host, version in (('a', 'native', 'alpha', '7'), ('b', 'chunks', 'beta', '8'),
+                                 ('c', 'native', 'beta', '8'), ('d', 'java', None, None)):
+    agent = {'executable': 'service'}
+    if host:
+        agent.update(hostname=host, tags={'version': version})
+    with zipfile.ZipFile(os.path.join(work, name + '.zip'), 'w') as out:
+        out.write('test/fixtures/jfr/%s.jfr' % jfr, 'async_profiler_dump_0.jfr')
+        out.writestr('metadata.json', json.dumps({'agent': agent}))
+END
+all="$work/a.zip $work/b.zip $work/c.zip $work/d.zip"
+
+# json NAME ARGUMENTS…: what top says, as $work/NAME.
+json() {
+	name=$1
+	shift
+	"$agent" top --json -n 0 "$@" >"$work/$name" || fail "top $*: status $?"
+}
+
+json whole $all
+json alpha --host alpha $all
+json beta --host beta $all
+json java "$work/d.zip"
+json by_host --by host $all
+json by_version --by version $all
+json new "$work/b.zip"
+json old "$work/a.zip"
+json base "$work/b.zip" --base "$work/a.zip"
+json early --to 1s "$work/a.zip"
+json late --from 1s "$work/a.zip"
+json times --from 1s --base-to 1s "$work/a.zip"
+for metric in --wall --alloc --live; do
+	json "new$metric" $metric "$work/b.zip"
+	json "old$metric" $metric "$work/a.zip"
+	json "base$metric" $metric "$work/b.zip" --base "$work/a.zip"
+done
+python3 - "$work" <<'END' || exit 1
+import json, os, sys
+
+
+def load(name):
+    with open(os.path.join(sys.argv[1], name)) as file:
+        return json.load(file)
+
+
+def functions(top):
+    return {(f['name'], f['module']): (f['self'], f['total']) for f in top['functions']}
+
+
+def column(top, name):
+    at = [c['name'] for c in top['columns']].index(name)
+    cells = {(f['name'], f['module']): (f['self'][at], f['total'][at]) for f in top['functions']}
+    return top['columns'][at], {name: cell for name, cell in cells.items() if cell != (0, 0)}
+
+
+for table, columns in ((load('by_host'), (('all', 'whole'), ('alpha', 'alpha'), ('beta', 'beta'),
+                                          ('(not told)', 'java'))),
+                       (load('by_version'), (('7', 'alpha'), ('8', 'beta')))):
+    assert len(table['columns']) == 4, table['columns']
+    weights = [c['weight'] for c in table['columns']]
+    assert weights == sorted(weights, reverse=True) and weights[0] == sum(weights[1:]), weights
+    for name, alone in columns:
+        alone = load(alone)
+        head, cells = column(table, name)
+        assert head['weight'] == alone['weight'] and head['samples'] == alone['samples'], head
+        assert cells == functions(alone), name
+
+for base, new, old in [('base', 'new', 'old'), ('times', 'late', 'early')] + [
+        (name % metric, new % metric, old % metric) for metric in ('wall', 'alloc', 'live')
+        for name, new, old in (('base--%s', 'new--%s', 'old--%s'),)]:
+    base, new, old = load(base), load(new), load(old)
+    assert base['weight'] == new['weight'] and base['base_weight'] == old['weight'], base
+    assert base['unit'] == new['unit'] == old['unit']
+    seen = functions(base)
+    was = {(f['name'], f['module']): (f['base_self'], f['base_total']) for f in base['functions']}
+    assert {k: v for k, v in seen.items() if v != (0, 0)} == functions(new)
+    # What has vanished is there too.
+    assert {k: v for k, v in was.items() if v != (0, 0)} == functions(old)
+    changes = [round(abs(f['self'] / (new['weight'] or 1) - f['base_self'] / (old['weight'] or 1)), 9)
+               for f in base['functions']]
+    assert all(a >= b - 2e-5 for a, b in zip(changes, changes[1:])), changes
+END
+
+# For people: the widest change first, and both shares.
+"$agent" top -n 1 "$work/b.zip" --base "$work/a.zip" >"$work/text" || fail "status $?"
+grep -Eq '^ +0.00% +72.90% +-72.90 .* burn_hot \[work\]$' "$work/text" || fail "$(cat "$work/text")"
+"$agent" top -n 1 --by host $all >"$work/text" || fail "status $?"
+grep -Eq '^ +all +.*beta +.*alpha' "$work/text" || fail "$(cat "$work/text")"
+awk 'length > 120' "$work/text" | grep . && fail 'too wide'
+
+# Many hosts have no room in the table.
+python3 - "$work" <<'END'
+import json, os, sys, zipfile
+for i in range(20):
+    with zipfile.ZipFile(os.path.join(sys.argv[1], 'many%d.zip' % i), 'w') as out:
+        out.write('test/fixtures/jfr/native.jfr', 'async_profiler_dump_0.jfr')
+        out.writestr('metadata.json', json.dumps({'agent': {'hostname': 'host-%d' % i}}))
+END
+"$agent" top -n 1 --by host "$work"/many*.zip >"$work/text" || fail "status $?"
+grep -q '^\.\.\. and 12 more of host (--json has all)' "$work/text" || fail "$(cat "$work/text")"
+json many --by host "$work"/many*.zip
+grep -q '"host-19"' "$work/many" || fail 'JSON has not all'
+
+for wrong in '--by host --base x' '--by host --threads' '--base x --threads'; do
+	"$agent" top "$work/a.zip" $wrong >"$work/text" 2>&1
+	[ $? -eq 2 ] || fail "top $wrong: $(cat "$work/text")"
+done
+echo 'each column is what it is alone'
