@@ -14,8 +14,8 @@ struct agent_equipment {
 	/* Samples native memory where ENGINE is not to, into chunks of its own; else NULL. */
 	const struct engine *mem_engine;
 	/* Write a chunk to FD, an empty file, that tells whom REPORT is of: the host, the executable and
-	 * TAGS. Returns 0 or -errno. NULL: recordings do not tell. */
-	int (*write_labels)(int fd, const struct report *report, const char *tags);
+	 * the tags. Returns 0 or -errno. NULL: recordings do not tell. */
+	int (*write_labels)(int fd, const struct report *report);
 	struct reporter *reporters[AGENT_REPORTERS_MAX];
 	size_t reporter_count;
 };

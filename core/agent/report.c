@@ -1,6 +1,10 @@
 /* A report is one interval's recording: its length, and its bytes put into a file. */
 #include "core/agent/report.h"
 
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "core/fd.h"
 
 uint64_t report_length(const struct report *report)
@@ -10,6 +14,23 @@ uint64_t report_length(const struct report *report)
 	for (size_t i = 0; i < report->part_count; i++)
 		length += report->parts[i].length;
 	return length;
+}
+
+int report_each_tag(const char *tags, int (*each)(void *arg, const char *key, const char *value),
+		    void *arg)
+{
+	char *copy = tags ? strdup(tags) : NULL, *rest = copy, *tag, *equals;
+	int err = tags && !copy ? -ENOMEM : 0;
+
+	while (!err && (tag = strsep(&rest, ","))) {
+		equals = strchr(tag, '=');
+		if (!equals)
+			continue;
+		*equals = '\0';
+		err = each(arg, tag, equals + 1);
+	}
+	free(copy);
+	return err;
 }
 
 int report_write(const struct report *report, int fd)

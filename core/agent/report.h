@@ -33,9 +33,15 @@ struct report {
 	uint64_t start_ms, end_ms; /* wall clock, since 1970 */
 	uint64_t interval_ms;      /* the reporting interval as configured */
 
+	/* Whom it is of, for names, metadata and the recording itself. */
 	pid_t pid;
-	const char *executable; /* base name */
-	const char *engine;     /* "async-profiler" or "builtin" */
+	const char *executable;   /* base name */
+	const char *host;         /* the machine's own name; NULL: not known, or origin tells */
+	const char *group, *tags; /* as configured; NULL: those of who delivers it */
+	/* Where it comes out of a spool (upload/queue/origin.h); NULL: this process. */
+	const char *origin;
+
+	const char *engine; /* "async-profiler" or "builtin" */
 	const char *engine_version;
 	uint64_t samples_taken; /* in the recording: samples_count() */
 	uint64_t samples_lost;  /* in this interval, as far as the engine tells */
@@ -44,14 +50,15 @@ struct report {
 	/* Set where reports wait for their delivery. */
 	struct report_losses losses;
 	uint32_t unique; /* no other report's that ends in this second, of whatever process */
-	/* This program's, as configured; NULL: those of who delivers it. */
-	const char *group, *tags;
-	/* Whom it is of, where it comes out of a spool (upload/queue/origin.h); NULL: this process. */
-	const char *origin;
 };
 
 /* Bytes of all parts. */
 uint64_t report_length(const struct report *report);
+
+/* Call EACH for every tag of TAGS ("key=value,…"; NULL: none), until it returns an error, and return that;
+ * -ENOMEM without memory. */
+int report_each_tag(const char *tags, int (*each)(void *arg, const char *key, const char *value),
+		    void *arg);
 
 /* Copy every part to the end of FD, which is a file, from its current position on.
  * Returns 0 or -errno (-ENOSPC when the disk is full). */

@@ -127,7 +127,7 @@ static void add_labels(struct session *s, struct report *report, struct recordin
 		return;
 	err = recording_open(file, s->config->spool_dir);
 	if (!err)
-		err = s->with.write_labels(recording_fd(*file), report, s->config->tags);
+		err = s->with.write_labels(recording_fd(*file), report);
 	if (!err)
 		err = recording_cut(*file, &report->parts[report->part_count]);
 	if (err)
@@ -178,12 +178,16 @@ static void deliver(struct session *s, const struct report *report)
 /* Cut what is finished, and report it. Returns 1, or 0 when there was nothing, or -errno. */
 static int report_finished(struct session *s, bool final)
 {
+	char host[HOST_NAME_MAX + 1] = "";
 	struct report report = {
 		.start_ms = s->interval_began_ms,
 		.end_ms = clock_realtime_ns() / NS_PER_MS,
 		.interval_ms = s->config->reporting_interval_ns / NS_PER_MS,
 		.pid = getpid(),
 		.executable = s->executable,
+		.host = host,
+		.group = s->config->profiling_group,
+		.tags = s->config->tags ? s->config->tags : "",
 		.engine = s->all.engine->name,
 		.engine_version = s->engine_version,
 		.final = final,
@@ -192,6 +196,7 @@ static int report_finished(struct session *s, bool final)
 	bool with_mem;
 	int err = source_cut(&s->all, &report.parts[0]);
 
+	gethostname(host, HOST_NAME_MAX); /* which may change */
 	if (err)
 		return err;
 	if (!report.parts[0].length)

@@ -188,11 +188,14 @@ static void close_reporter(struct reporter *reporter)
 	got.closes++;
 }
 
-static int write_labels(int fd, const struct report *report, const char *tags)
+static int write_labels(int fd, const struct report *report)
 {
 	struct fake file = { .fd = fd };
+	char host[256];
 
-	ck_assert_ptr_eq(tags, config.tags);
+	ck_assert_str_eq(report->tags, config.tags ? config.tags : "");
+	ck_assert_int_eq(gethostname(host, sizeof(host)), 0);
+	ck_assert_str_eq(report->host, host);
 	ck_assert_uint_eq(report->part_count, 1u + with_mem_engine);
 	labels.count++;
 	write_chunk(&file);

@@ -74,11 +74,13 @@ static size_t chunk_of(uint8_t *out, size_t max, const char *executable, const c
 	    fd = memfd_create("labels", MFD_CLOEXEC);
 	struct report report = { .parts = { { .fd = engine_fd, .offset = 3 } },
 				 .part_count = 1,
-				 .executable = executable };
+				 .executable = executable,
+				 .host = "here",
+				 .tags = tags };
 	off_t length;
 
 	ck_assert_int_eq(fd_write(engine_fd, front, sizeof(front), 3), 0);
-	ck_assert_int_eq(label_chunk_write(fd, &report, tags), 0);
+	ck_assert_int_eq(label_chunk_write(fd, &report), 0);
 	length = lseek(fd, 0, SEEK_END);
 	ck_assert_int_gt(length, 0);
 	ck_assert_uint_le((size_t)length, max);
@@ -109,7 +111,7 @@ START_TEST(of_recordings)
 	char *labels = labels_from_recording(data, length);
 
 	ck_assert_ptr_nonnull(labels);
-	ck_assert(!strncmp(labels, "host=", 5));
+	ck_assert(!strncmp(labels, "host=here\n", 10));
 	ck_assert_str_eq(strchr(labels, '\n') + 1, recordings[_i].expected);
 	free(labels);
 	for (size_t cut = 0; cut < length; cut += 97) {

@@ -144,8 +144,6 @@ static int deliver(struct reporter *reporter, const struct report *report)
 	pthread_mutex_lock(&deliveries->lock);
 	copy.unique = unique_in_second(queue, report->end_ms);
 	count_losses(queue, &copy.losses);
-	copy.group = queue->config->profiling_group;
-	copy.tags = queue->config->tags ? queue->config->tags : "";
 	pending = deliver_now(queue, &copy);
 	if (pending)
 		err = put(queue, &copy, pending);

@@ -8,24 +8,16 @@
 
 #include "upload/queue/origin.h"
 
-/* "key=value,…", checked when it was read. */
+static int add_tag(void *object, const char *key, const char *value)
+{
+	cJSON_AddStringToObject(object, key, value);
+	return 0;
+}
+
 static void add_tags(cJSON *agent, const char *tags)
 {
-	cJSON *object;
-	char *copy, *rest, *tag, *equals;
-
-	if (!tags || !tags[0])
-		return;
-	copy = rest = strdup(tags);
-	object = cJSON_AddObjectToObject(agent, "tags");
-	while (copy && (tag = strsep(&rest, ","))) {
-		equals = strchr(tag, '=');
-		if (!equals)
-			continue;
-		*equals = '\0';
-		cJSON_AddStringToObject(object, tag, equals + 1);
-	}
-	free(copy);
+	if (tags && tags[0])
+		report_each_tag(tags, add_tag, cJSON_AddObjectToObject(agent, "tags"));
 }
 
 static void add_number(cJSON *object, const char *key, uint64_t value)
