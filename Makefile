@@ -56,7 +56,7 @@ core_src    := $(sort $(wildcard core/*.c core/*/*.c))
 engine_src  := $(sort $(wildcard engine/*/*.c))
 asyncprof_src := $(sort $(wildcard asyncprof/*.c))
 upload_src  := $(sort $(wildcard upload/*/*.c))
-preload_src := $(sort $(wildcard preload/*.c preload/interpose/*.c))
+preload_src := $(sort $(wildcard preload/*.c preload/*/*.c))
 profile_src := $(sort $(wildcard profile/*/*.c))
 decoder_src := $(sort $(wildcard decoder/*.c decoder/*/*.c))
 unit_src    := $(sort $(if $(UNIT),$(UNIT:%=test/unit/%.c),$(wildcard test/unit/*.c)))
@@ -83,7 +83,6 @@ launcher := $(B)/asprof-agent-launch
 PRELOAD_LDFLAGS := -shared -Wl,--build-id -Wl,-soname,libasprof_preload.so \
 	-Wl,--version-script=preload/exports.map -Wl,--exclude-libs,ALL -Wl,-Bsymbolic \
 	-Wl,--dynamic-list=preload/allocator.list \
-	$(addprefix -Wl$(comma)--wrap=,clock_gettime gettimeofday time nanosleep stat lstat fstat fstatat) \
 	-Wl,-z,relro,-z,now,-z,defs,-z,nodelete,-z,noexecstack -Wl,--gc-sections \
 	-Wl,--hash-style=gnu -Wl,--as-needed
 
@@ -118,11 +117,22 @@ SIGNAL_FLAGS := -fno-stack-protector -fno-sanitize=all
 -include scripts/signal_context.mk
 -include scripts/image.mk
 
-# What runs at load stands together, in front: few pages are then touched by programs that end soon.
-$(preload): $(preload_obj) $(agent_obj) preload/exports.map preload/allocator.list
+# The program's side alone, with the agent's as a piece of memory. What runs at load stands together, in
+# front: few pages are then touched by programs that end soon.
+host_src := $(call in_world,host|both,$(own_src))
+host_obj := $(call objects,$(filter preload/%,$(host_src)) $(filter-out preload/%,$(host_src))) \
+	    $(B)/obj/preload/image/image_file.o
+
+$(preload): $(host_obj) preload/exports.map preload/allocator.list
 	$(call say,LD,$@)
-	$(Q)$(CC) $(ALL_CFLAGS) $(PRELOAD_LDFLAGS) $(LDFLAGS) -o $@ \
-		$(preload_obj) $(agent_obj) $(DEPS_LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) $(PRELOAD_LDFLAGS) $(LDFLAGS) -o $@ $(host_obj)
+
+$(B)/obj/preload/image/image.o $(B)/obj/preload/image/image_file.o: CPPFLAGS += -I$(B)
+$(B)/obj/preload/image/image.o: $(B)/image/layout.h
+$(B)/obj/preload/image/image_file.o: preload/image/image_file.S $(B)/image/agent.flat $(B)/image/agent.data
+	$(call say,AS,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) -Wa,-I$(B)/image -c -o $@ $<
 
 $(command): $(library_obj) $(B)/obj/decoder/main.o
 	$(call say,LD,$@)

@@ -29,6 +29,11 @@ int start_environment_capture(char *const *environment)
 	return 0;
 }
 
+const char *start_environment(void)
+{
+	return copy ? copy : "";
+}
+
 char *engine_getenv(const char *name)
 {
 	size_t length = strlen(name);

@@ -6,6 +6,9 @@
 /* Copy ENVIRONMENT, for ever. Once, in the constructor. Returns 0 or -ENOMEM. */
 int start_environment_capture(char *const *environment);
 
+/* The copy: entries, each with its NUL, and an empty one. */
+const char *start_environment(void);
+
 /* getenv(3), of the copy. Any thread. */
 char *engine_getenv(const char *name);
 

@@ -51,6 +51,17 @@ void agent_has_ended(void)
 		futex_wake(&shared->agent.flushes_done);
 }
 
+void agent_failed(int err)
+{
+	atomic_store(&shared->agent.failure, err);
+	agent_has_ended();
+}
+
+int agent_failure(void)
+{
+	return atomic_exchange(&shared->agent.failure, 0);
+}
+
 bool agent_running(void)
 {
 	return phase() == AGENT_RUNNING;

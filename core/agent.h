@@ -19,6 +19,12 @@ bool agent_is_called_off(void);
 /* In place of agent_run(): the thread will touch nothing any more. */
 void agent_has_ended(void);
 
+/* Likewise, for the reason ERR, -errno: it cannot say so itself. */
+void agent_failed(int err);
+
+/* What agent_failed() was told last, and 0 from then on; 0: nothing. */
+int agent_failure(void);
+
 /* True from the first sample that may be taken to the last. */
 bool agent_running(void);
 

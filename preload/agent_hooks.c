@@ -28,8 +28,12 @@
 
 static void on_process_exiting(enum exiting how)
 {
-	(void)how;
+	int err = agent_failure();
+
 	agent_stop(process_config()->exit_timeout_ns);
+	if (err && how != EXITING_BY_SIGNAL)
+		log_error("the agent's thread failed: %s; there is no profile of what came after",
+			  error_text(-err));
 }
 
 /* False when there was no agent. Only a thread that the kernel has forgotten does not count, but

@@ -11,13 +11,11 @@
 #include "asyncprof/engine_thread.h"
 #include "asyncprof/start_environment.h"
 #include "core/agent.h"
-#include "core/agent/agent_thread.h"
 #include "core/error_text.h"
 #include "core/loader_gate.h"
 #include "core/log.h"
 #include "core/executable.h"
 #include "core/options/admit.h"
-#include "core/own_thread.h"
 #include "engine/cfi/cfi_lookup.h"
 #include "engine/memory/mem.h"
 #include "engine/memory/mem_tell.h"
@@ -26,12 +24,11 @@
 #include "preload/agent_hooks.h"
 #include "preload/agent_of_process.h"
 #include "preload/async_profiler.h"
-#include "preload/engines.h"
+#include "preload/image/image.h"
 #include "preload/interpose/altstack.h"
-#include "preload/interpose/fatal.h"
 #include "preload/interpose/hooks.h"
+#include "preload/interpose/mem.h"
 #include "preload/interpose/sample.h"
-#include "preload/reporters.h"
 
 static struct config config;
 static bool admitted; /* and this process may have an agent */
@@ -41,36 +38,9 @@ const struct config *process_config(void)
 	return &config;
 }
 
-static int prepare(struct agent_equipment *equipment, const struct config *c, struct wake *wake)
-{
-	int err = engines_open(equipment, c, wake);
-
-	if (!err)
-		err = reporters_open(&equipment->reporters[0], c);
-	if (!err)
-		equipment->reporter_count = 1;
-	return err;
-}
-
 static void tell_exit(void)
 {
 	exit_tell(EXITING_NORMALLY);
-}
-
-static void on_started(void)
-{
-	fatal_install();
-}
-
-static void *run_agent(void *unused)
-{
-	static const struct agent_parts parts = {
-		.config = &config, .prepare = prepare, .started = on_started, .ended = engines_close
-	};
-
-	(void)unused;
-	agent_run(&parts);
-	return NULL;
 }
 
 static int begin_agent(void)
@@ -78,7 +48,7 @@ static int begin_agent(void)
 	int err;
 
 	async_profiler_start(&config);
-	err = own_thread_start("asprof-agent", run_agent, NULL);
+	err = image_begin(&config, start_environment());
 	if (err)
 		engine_thread_end();
 	return err;
@@ -97,6 +67,7 @@ static void in_forked_child(void)
 	unwind_map_after_fork();
 	agent_forget();
 	engine_thread_forget();
+	image_forget();
 	exit_disarm();
 }
 
@@ -155,10 +126,8 @@ static int open_log(void)
 
 static int capture_environment(void)
 {
-	int err = reporters_capture(&config, environ);
+	int err = start_environment_capture(environ);
 
-	if (!err && config.engine != ENGINE_BUILTIN)
-		err = start_environment_capture(environ);
 	if (err)
 		log_error("cannot copy the environment: %s; profiling is off in this process",
 			  error_text(-err));
@@ -228,16 +197,39 @@ static int set_hooks(void)
 		return err;
 	}
 	/* Early, as a thread that blocks it before could not be sampled. */
+	sampler_install_by(sample_install);
 	if (config.engine != ENGINE_ASYNC_PROFILER)
 		sample_reserve(sampler_choose());
 	sampler_install_by(sample_install);
 	return 0;
 }
 
+/* Whether the builtin engine may come to sample native memory: it is not known yet whether `auto` finds
+ * async-profiler. */
+static bool may_sample_mem(void)
+{
+	return config.native_mem_bytes != OPTION_OFF &&
+	       (config.engine != ENGINE_ASYNC_PROFILER ||
+		config.native_mem_engine == MEM_ENGINE_BUILTIN);
+}
+
+static void look_at_allocators(void)
+{
+	const char *by = mem_passed_by();
+
+	mem_look_at_next();
+	if (by)
+		log_warn("native memory: %s has a malloc of its own, and what that does not hand "
+			 "on to the next is not seen",
+			 by);
+}
+
 static int prepare_mem(void)
 {
-	if (engines_may_sample_mem(&config))
+	if (may_sample_mem()) {
 		mem_expect();
+		look_at_allocators();
+	}
 	if (config.native_mem_limit_bytes != OPTION_OFF)
 		mem_limit(config.native_mem_limit_bytes, &mem_tell);
 	mem_tell_growth(config.native_mem_growth_permil, agent_report_now);

@@ -4,12 +4,14 @@
 #   $(B)/image/agent        what a debugger and addr2line read
 #   $(B)/image/agent.flat, agent.data, layout.h      what the preload carries (scripts/image-layout)
 
-# What scripts/worlds has in the agent's world, or in both.
-image_src := $(shell printf '%s\n' $(sort $(wildcard image/*.c) $(own_src)) | awk ' \
+# in_world WORLDS,FILES: those of FILES that scripts/worlds has in one of WORLDS, a|b.
+in_world = $(shell printf '%s\n' $(sort $(2)) | awk ' \
 	FNR == NR { if ($$1 !~ /^\043/ && NF) world[$$1] = $$2; next } \
 	{ for (n = length($$0); n && !(substr($$0, 1, n) in world); n--); } \
-	world[substr($$0, 1, n)] ~ /agent|both/' scripts/worlds -)
-image_obj := $(patsubst %.c,$(B)/image/obj/%.o,$(image_src))
+	world[substr($$0, 1, n)] ~ /^($(1))$$/' scripts/worlds -)
+
+image_src := $(call in_world,agent|both,$(wildcard image/*.c) $(own_src))
+image_obj := $(patsubst %.c,$(B)/image/obj/%.o,$(image_src)) $(B)/image/obj/image/host_calls.o
 image := $(B)/image/agent
 
 # No sanitizer knows this C library. (A debugger reads .debug_frame; nobody else unwinds it.)
@@ -35,6 +37,11 @@ $(B)/image/obj/%.o: %.c
 	$(call say,CC,$< (image))
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(IMAGE_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(B)/image/obj/%.o: %.S
+	$(call say,AS,$< (image))
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) -MMD -MP -c -o $@ $<
 
 # It may be called where a thread has no canary, or one that is overwritten.
 $(B)/image/obj/image/ending.o: IMAGE_CFLAGS += -fno-stack-protector

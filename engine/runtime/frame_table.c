@@ -7,7 +7,8 @@
 
 #include <errno.h>
 #include <stdatomic.h>
-#include <sys/mman.h>
+
+#include "core/system.h"
 
 #define FUNCTIONS    32768u
 #define PLACES       131072u
@@ -50,9 +51,8 @@ int frame_table_open(void)
 
 	if (get())
 		return 0;
-	t = mmap(NULL, sizeof(*t), PROT_READ | PROT_WRITE,
-		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (t == MAP_FAILED)
+	t = system_map(sizeof(*t));
+	if (!t)
 		return -ENOMEM;
 	atomic_store_explicit(&tables, t, memory_order_release);
 	return 0;

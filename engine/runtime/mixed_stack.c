@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/mman.h>
 
+#include "core/system.h"
 #include "engine/reading/stack_memory.h"
 #include "engine/unwind/unwind.h"
 
@@ -40,12 +40,8 @@ int mixed_stack_python(const struct python *python)
 		atomic_store(&all.python, NULL);
 		return 0;
 	}
-	if (!all.works) {
-		all.works = mmap(NULL, WORKS * sizeof(*all.works), PROT_READ | PROT_WRITE,
-				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-		if (all.works == MAP_FAILED)
-			all.works = NULL;
-	}
+	if (!all.works)
+		all.works = system_map(WORKS * sizeof(*all.works));
 	if (!all.works || frame_table_open())
 		return -ENOMEM;
 	for (i = 0; i < count && memcmp(&kept[i], python, sizeof(*python)); i++)

@@ -1,19 +1,17 @@
 /* Which engines a config asks for: async-profiler, the builtin one, or both. */
-#include "preload/engines.h"
+#include "image/engines.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "asyncprof/engine_client.h"
 #include "core/agent/start_string.h"
-#include "core/loader_gate.h"
 #include "core/log.h"
 #include "core/own_fds.h"
 #include "core/shared.h"
 #include "engine/collect/builtin.h"
 #include "engine/collect/label_chunk.h"
 #include "engine/runtime/runtimes.h"
-#include "preload/interpose/mem.h"
 
 /* async-profiler where it is to be had, else the builtin engine, as the user chose. */
 static int choose_engine(const struct engine **engine, const struct config *c, struct wake *wake)
@@ -45,17 +43,6 @@ static int choose_engine(const struct engine **engine, const struct config *c, s
 	return 0;
 }
 
-static void look_at_allocators(void)
-{
-	const char *by = mem_passed_by();
-
-	mem_look_at_next();
-	if (by)
-		log_warn("native memory: %s has a malloc of its own, and what that does not hand "
-			 "on to the next is not seen",
-			 by);
-}
-
 /* With async-profiler for the rest; the builtin engine has it in hand anyway. */
 static void choose_mem_engine(struct agent_equipment *equipment, const struct config *c,
 			      struct wake *wake)
@@ -74,42 +61,20 @@ static void choose_mem_engine(struct agent_equipment *equipment, const struct co
 	}
 }
 
-static void leave_table(void)
-{
-	int err = own_fds_leave();
-
-	if (!err)
-		return;
-	log_share();
-	log_debug("descriptors stay in the program's table: %s", strerror(-err));
-}
-
 int engines_open(struct agent_equipment *equipment, const struct config *c, struct wake *wake)
 {
 	int err;
 
-	leave_table();
 	runtimes_wanted(c->frames == FRAMES_AUTO);
 	err = choose_engine(&equipment->engine, c, wake);
 	if (err)
 		return err;
 	choose_mem_engine(equipment, c, wake);
 	equipment->write_labels = label_chunk_write;
-	if (c->native_mem_bytes != OPTION_OFF) {
-		loader_gate_enter();
-		look_at_allocators();
-		loader_gate_leave();
-	}
 	return 0;
 }
 
 void engines_close(void)
 {
 	engine_client_close(shared->async_profiler);
-}
-
-bool engines_may_sample_mem(const struct config *c)
-{
-	return c->native_mem_bytes != OPTION_OFF &&
-	       (c->engine != ENGINE_ASYNC_PROFILER || c->native_mem_engine == MEM_ENGINE_BUILTIN);
 }

@@ -1,5 +1,5 @@
 /* Which reporters a config asks for: a directory, a bucket, both; with neither, a directory. */
-#include "preload/reporters.h"
+#include "image/reporters.h"
 
 #include <string.h>
 

@@ -1,11 +1,11 @@
 /* Which reporters a config asks for. */
-#ifndef PRELOAD_REPORTERS_H
-#define PRELOAD_REPORTERS_H
+#ifndef IMAGE_REPORTERS_H
+#define IMAGE_REPORTERS_H
 
 #include "core/options/config.h"
 #include "core/agent/report.h"
 
-/* Note, in the constructor, what the reporters need of ENVIRONMENT: later the program may be
+/* Note what the reporters need of ENVIRONMENT: later the program may be
  * changing it. Returns 0 or -ENOMEM. */
 int reporters_capture(const struct config *config, char *const *environment);
 

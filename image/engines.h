@@ -1,8 +1,6 @@
 /* Which engines a config asks for. */
-#ifndef PRELOAD_ENGINES_H
-#define PRELOAD_ENGINES_H
-
-#include <stdbool.h>
+#ifndef IMAGE_ENGINES_H
+#define IMAGE_ENGINES_H
 
 #include "core/agent/equipment.h"
 #include "core/options/config.h"
@@ -14,9 +12,5 @@ int engines_open(struct agent_equipment *equipment, const struct config *config,
 
 /* Let go of what only engines need. On the agent thread, when it is done with them. */
 void engines_close(void);
-
-/* True when the builtin engine may come to sample native memory: before engines_open() it is not
- * known whether `auto` finds async-profiler. */
-bool engines_may_sample_mem(const struct config *config);
 
 #endif

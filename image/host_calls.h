@@ -1,0 +1,53 @@
+/* The functions of the program's side that the agent's thread calls, in the order of the table that leads
+ * to them. (Read by the assembler, too.)
+ *
+ * They run with the image's thread pointer: none of them touches a variable of a thread, errno, or
+ * anything of the program's C library but what moves and compares bytes. */
+#ifndef IMAGE_HOST_CALLS_H
+#define IMAGE_HOST_CALLS_H
+
+#define HOST_CALLS(X)             \
+	X(agent_failed)           \
+	X(agent_has_ended)        \
+	X(agent_is_called_off)    \
+	X(signal_share_set)       \
+	X(signal_share_taken)     \
+	X(threads_admit)          \
+	X(threads_adopt)          \
+	X(cfi_lookup_header)      \
+	X(cfi_lookup_init)        \
+	X(cfi_lookup_lasting)     \
+	X(cfi_lookup_outermost)   \
+	X(cfi_memory)             \
+	X(cfi_rule_intern)        \
+	X(cfi_rules_init)         \
+	X(frame_table_find)       \
+	X(host_started)           \
+	X(mem_collect)            \
+	X(mem_start)              \
+	X(mem_stop)               \
+	X(mixed_stack_python)     \
+	X(ring_drain)             \
+	X(ring_lost)              \
+	X(ring_open)              \
+	X(sampler_enable)         \
+	X(sampler_install)        \
+	X(signal_share_refused)   \
+	X(thread_clock_cpu)       \
+	X(thread_clock_interrupt) \
+	X(thread_clock_spare)     \
+	X(threads_close)          \
+	X(threads_counted)        \
+	X(threads_each)           \
+	X(threads_open)           \
+	X(threads_reap)           \
+	X(unwind_map_after_fork)  \
+	X(unwind_map_publish)     \
+	X(unwind_map_quiet)       \
+	X(threads_local)          \
+	X(user_event_emit)        \
+	X(user_event_name)        \
+	X(user_event_register)    \
+	X(mem_tell_start)
+
+#endif

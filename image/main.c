@@ -1,0 +1,117 @@
+/* The image's beginning: from here on it is an agent as any other. */
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "core/agent.h"
+#include "core/agent/agent_thread.h"
+#include "core/environment.h"
+#include "core/kernel.h"
+#include "core/log.h"
+#include "core/own_fds.h"
+#include "core/own_thread.h"
+#include "image/ending.h"
+#include "image/engines.h"
+#include "image/host.h"
+#include "image/reporters.h"
+#include "image/start.h"
+
+static struct image_start *start;
+
+static int prepare(struct agent_equipment *equipment, const struct config *c, struct wake *wake)
+{
+	int err = engines_open(equipment, c, wake);
+
+	if (!err)
+		err = reporters_open(&equipment->reporters[0], c);
+	if (!err)
+		equipment->reporter_count = 1;
+	return err;
+}
+
+/* By the system call: to the C library this is the main thread, whose end is that of the process. */
+static _Noreturn void end_thread(void)
+{
+	for (;;)
+		kernel_call4(SYS_exit, 0, 0, 0, 0);
+}
+
+/* The id that is cleared when this thread is gone is the one that the program's side looks at, and not a
+ * word of the C library's. */
+static void begin_thread(void)
+{
+	kernel_call4(SYS_set_tid_address, (long)&shared->agent.id, 0, 0, 0);
+	own_thread_adopt();
+	if (own_fds_leave())
+		log_share();
+}
+
+static _Noreturn void run(void)
+{
+	const struct agent_parts parts = { .config = start->config,
+					   .prepare = prepare,
+					   .started = host_started,
+					   .ended = engines_close };
+
+	agent_run(&parts);
+	end_thread();
+}
+
+static _Noreturn void go_on(void)
+{
+	begin_thread();
+	run();
+}
+
+/* Returns 0 or -ENOMEM. */
+static int capture_environment(void)
+{
+	size_t count = 0;
+	char **entries;
+	int err;
+
+	for (const char *at = start->environment; *at; at += strlen(at) + 1)
+		count++;
+	entries = malloc((count + 1) * sizeof(*entries));
+	if (!entries)
+		return -ENOMEM;
+	count = 0;
+	for (const char *at = start->environment; *at; at += strlen(at) + 1)
+		entries[count++] = (char *)(uintptr_t)at;
+	entries[count] = NULL;
+	err = reporters_capture(start->config, entries);
+	free(entries);
+	return err;
+}
+
+/* The C library, or one that is linked in, has found its memory spoiled. */
+static void tell_abort(void)
+{
+	agent_failed(-EFAULT);
+}
+
+int main(int count, char **arguments)
+{
+	int err;
+
+	(void)count;
+	start = (struct image_start *)(void *)arguments[1];
+	if (start->version != IMAGE_VERSION)
+		end_thread();
+	shared = start->shared;
+	host_connect(start);
+	image_on_abort(tell_abort);
+	begin_thread();
+	start->thread_pointer = (uintptr_t)__builtin_thread_pointer();
+	atomic_store(&start->again, go_on);
+	err = capture_environment();
+	if (err)
+		log_error("cannot copy the environment: %s; profiling is off in this process",
+			  strerror(-err));
+	if (!err)
+		run();
+	agent_has_ended();
+	end_thread();
+}

@@ -1,0 +1,251 @@
+/* Maps the image, and runs it in a thread of its own.
+ *
+ * What runs in that thread before the image does has the thread pointer of whoever started it, or none:
+ * no canary, no errno, nothing of the C library. */
+#include "preload/image/image.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <link.h>
+#include <linux/close_range.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include "core/agent.h"
+#include "core/clock.h"
+#include "core/futex.h"
+#include "core/kernel.h"
+#include "core/own_thread.h"
+#include "core/privileges.h"
+#include "core/shared.h"
+#include "image/layout.h"
+#include "image/start.h"
+#include "preload/image/host_calls.h"
+#include "preload/image/raw_thread.h"
+
+#define STACK_SIZE (256u << 10)
+
+/* How long a new thread waits for the one before it to be gone. */
+#define GONE_NS 1000000000u
+
+/* Words at the stack's top: argc, two arguments and their end, the end of the environment, and the
+ * auxiliary vector. */
+#define START_WORDS (5 + 2 * (IMAGE_AUXILIARY_MAX + 1))
+
+extern unsigned char image_memory[] __attribute__((visibility("hidden")));
+extern const unsigned char image_data[] __attribute__((visibility("hidden")));
+
+/* Weak, as musl's loader has none, and would not start the program for it. */
+extern struct r_debug _r_debug __attribute__((weak));
+
+static struct {
+	struct image_start start;
+	unsigned char *stack; /* STACK_SIZE and a page below; for one thread after the other */
+	unsigned char random[16];
+	bool is_mapped;
+} image;
+
+static const unsigned long kinds[] = {
+	AT_PHDR,   AT_PHENT,  AT_PHNUM, AT_PAGESZ, AT_BASE, AT_ENTRY, AT_HWCAP,    AT_HWCAP2,
+	AT_EXECFN, AT_CLKTCK, AT_UID,   AT_EUID,   AT_GID,  AT_EGID,  AT_PLATFORM, AT_SYSINFO_EHDR,
+};
+
+_Static_assert(sizeof(kinds) / sizeof(kinds[0]) < IMAGE_AUXILIARY_MAX, "and the end");
+
+static bool is_error(long result)
+{
+	return result < 0 && result > -4096;
+}
+
+/* Its data as they are in the file, and memory that holds nothing behind them. */
+static int map_data(void)
+{
+	unsigned char *data = image_memory + IMAGE_DATA_START;
+	long got = kernel_call6(SYS_mmap, (long)data, IMAGE_DATA_END - IMAGE_DATA_START,
+				PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+				0);
+
+	if (is_error(got))
+		return (int)got;
+	memcpy(data, image_data, IMAGE_DATA_FILE_END - IMAGE_DATA_START);
+	return 0;
+}
+
+static int map_image(void)
+{
+	long err = kernel_call4(SYS_mprotect, (long)(image_memory + IMAGE_CODE_START),
+				IMAGE_CODE_END - IMAGE_CODE_START, PROT_READ | PROT_EXEC, 0);
+
+	return err ? (int)err : map_data();
+}
+
+static int take_stack(void)
+{
+	long got;
+
+	if (image.stack)
+		return 0;
+	got = kernel_call6(SYS_mmap, 0, IMAGE_PAGE + STACK_SIZE, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+	if (is_error(got))
+		return (int)got;
+	kernel_call4(SYS_mprotect, got, IMAGE_PAGE, PROT_NONE, 0);
+	image.stack = (unsigned char *)got;
+	return 0;
+}
+
+static uintptr_t *push(uintptr_t *at, uintptr_t kind, uintptr_t value)
+{
+	at[0] = kind;
+	at[1] = value;
+	return at + 2;
+}
+
+/* Where the image finds them. Below them begins the stack, aligned as every processor wants it. */
+static uintptr_t *start_words(void)
+{
+	uintptr_t end = (uintptr_t)image.stack + IMAGE_PAGE + STACK_SIZE;
+
+	return (uintptr_t *)((end - START_WORDS * sizeof(uintptr_t)) & ~(uintptr_t)15);
+}
+
+/* What the kernel lays out for a program that it starts. Returns where. */
+static uintptr_t *lay_out_start(void)
+{
+	const uintptr_t base = (uintptr_t)image_memory;
+	uintptr_t *words = start_words(), *at = words;
+
+	*at++ = 2;
+	*at++ = (uintptr_t) "asprof-agent";
+	*at++ = (uintptr_t)&image.start;
+	*at++ = 0;
+	*at++ = 0;
+	at = push(at, AT_PHDR, base + IMAGE_PHDR);
+	at = push(at, AT_PHNUM, IMAGE_PHNUM);
+	at = push(at, AT_PHENT, sizeof(ElfW(Phdr)));
+	at = push(at, AT_ENTRY, base + IMAGE_ENTRY);
+	at = push(at, AT_RANDOM, (uintptr_t)image.random);
+	for (size_t i = 0; image.start.auxiliary[i][0] != AT_NULL; i++) {
+		uintptr_t kind = image.start.auxiliary[i][0];
+
+		if (kind == AT_PAGESZ || kind == AT_SYSINFO_EHDR || kind == AT_HWCAP ||
+		    kind == AT_HWCAP2)
+			at = push(at, kind, image.start.auxiliary[i][1]);
+	}
+	push(at, AT_NULL, 0);
+	return words;
+}
+
+static _Noreturn void end_thread(void)
+{
+	for (;;)
+		kernel_call4(SYS_exit, 0, 0, 0, 0);
+}
+
+/* A moment in which the agent has nothing to do: most programs that are shorter than the start delay
+ * are shorter than this, too, and never pay for more. Later our thread looks at its privileges.
+ * False when it is to end instead. */
+static bool wait_a_moment(void)
+{
+	uint64_t delay = image.start.config->start_delay_ns;
+	uint64_t until =
+		clock_monotonic_ns() + (delay < PRIVILEGES_LOOK_NS ? delay : PRIVILEGES_LOOK_NS);
+
+	while (!agent_is_called_off() && !wake_is_pending(&shared->agent.wake))
+		if (futex_wait_until(&shared->agent.wake.pending, 0, until) == -ETIMEDOUT)
+			break;
+	return !agent_is_called_off();
+}
+
+static _Noreturn void enter(void)
+{
+	int err;
+
+	if (image.is_mapped)
+		raw_thread_go_on(image.start.thread_pointer, atomic_load(&image.start.again));
+	err = map_image();
+	if (!err) {
+		image.is_mapped = true;
+		raw_thread_enter((uintptr_t)image_memory + IMAGE_ENTRY, lay_out_start());
+	}
+	agent_failed(err);
+	end_thread();
+}
+
+/* The new thread. The table of descriptors comes first, as not even for an instant is there to be a second
+ * holder of the program's pipes; where the kernel has none to give, the image finds out and says so. */
+static _Noreturn void run(void)
+{
+	kernel_call4(SYS_close_range, 0, UINT_MAX, CLOSE_RANGE_UNSHARE, 0);
+	kernel_call4(SYS_prctl, PR_SET_NAME, (long)"asprof-agent", 0, 0);
+	if (wait_a_moment())
+		enter();
+	agent_has_ended();
+	end_thread();
+}
+
+static void describe_process(void)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		unsigned long value = getauxval(kinds[i]);
+
+		if (value)
+			push(image.start.auxiliary[n++], kinds[i], value);
+	}
+	push(image.start.auxiliary[n], AT_NULL, 0);
+	if (getauxval(AT_RANDOM))
+		memcpy(image.random, (const void *)getauxval(AT_RANDOM), sizeof(image.random));
+	shared->loader_debug = &_r_debug;
+}
+
+/* Of the thread before: the stack and the image's memory are its own until then. */
+static int wait_until_gone(void)
+{
+	uint64_t until = clock_monotonic_ns() + GONE_NS;
+	struct timespec end = { .tv_sec = (time_t)(until / 1000000000u),
+				.tv_nsec = (long)(until % 1000000000u) };
+	_Atomic pid_t *id = &shared->agent.id;
+	pid_t there;
+
+	/* The kernel wakes who waits for the word as one that processes may share. */
+	while ((there = atomic_load(id)))
+		if (kernel_call6(SYS_futex, (long)id, FUTEX_WAIT_BITSET, there, (long)&end, 0,
+				 FUTEX_BITSET_MATCH_ANY) == -ETIMEDOUT)
+			return atomic_load(id) ? -EAGAIN : 0;
+	return 0;
+}
+
+int image_begin(const struct config *config, const char *environment)
+{
+	uint64_t every = UINT64_MAX, before;
+	int err = wait_until_gone();
+
+	if (!err)
+		err = take_stack();
+	if (err)
+		return err;
+	describe_process();
+	image.start.version = IMAGE_VERSION;
+	image.start.shared = shared;
+	image.start.config = config;
+	image.start.environment = environment;
+	image.start.host = host_calls;
+	kernel_call4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&every, (long)&before, sizeof(every));
+	err = raw_thread_start(run, start_words(), &shared->agent.id);
+	kernel_call4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof(before));
+	return err;
+}
+
+void image_forget(void)
+{
+	image.is_mapped = false;
+}

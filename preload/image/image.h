@@ -1,0 +1,17 @@
+/* The agent's side: a static program with a C library of its own that lies in this library's file. It is
+ * run in a thread that the program's C library does not know of, so that this goes on as if there was
+ * none. */
+#ifndef PRELOAD_IMAGE_IMAGE_H
+#define PRELOAD_IMAGE_IMAGE_H
+
+#include "core/options/config.h"
+
+/* Start the thread, as agent_start() has it. It has a descriptor table of its own, and every signal
+ * blocked; it waits a moment, and only then enters the image. Returns 0, -ENOMEM, or another -errno.
+ * Not in signal context. */
+int image_begin(const struct config *config, const char *environment);
+
+/* In a forked child: the thread is not there, and the next one begins with a new image. */
+void image_forget(void);
+
+#endif
