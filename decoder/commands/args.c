@@ -77,6 +77,8 @@ const struct command_option args_sources[] = {
 	  AT(selection.host) },
 	{ "--tag", "REGEX", "only recordings with a tag KEY=VALUE that matches", ARG_REGEX,
 	  AT(selection.tag) },
+	{ "--label", "KEY=VALUE", "only recordings with that tag, host or executable", ARG_LABEL,
+	  0 },
 	{ "--group", "REGEX", "only uploads of a group that matches", ARG_REGEX,
 	  AT(selection.pick.group) },
 	{ "--machine", "REGEX", "only uploads of an instance or task whose id matches", ARG_REGEX,
@@ -238,6 +240,12 @@ static int set_value(struct args *args, const struct command_option *row, char *
 	case ARG_DURATION:
 		if (args_duration(value, place))
 			return wrong(args, row, value, "a duration such as 500us or 10ms");
+		break;
+	case ARG_LABEL:
+		if (!strchr(value, '=') || *value == '=' ||
+		    args->selection.label_count == LABELS_ASKED_MAX)
+			return wrong(args, row, value, "KEY=VALUE, at most 16 times");
+		args->selection.labels[args->selection.label_count++] = value;
 		break;
 	case ARG_SIZE:
 		if (args_size(value, place))

@@ -21,6 +21,7 @@ enum arg_kind {
 	ARG_REGEX,    /* struct pattern */
 	ARG_TIME,     /* struct moment */
 	ARG_RENAME,   /* args.query.renames */
+	ARG_LABEL,    /* args.selection.labels */
 	ARG_FILES,    /* args.base */
 	ARG_SYMBOLS,  /* args.symbols */
 	ARG_DURATION, /* uint64_t, nanoseconds */

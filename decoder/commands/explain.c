@@ -46,9 +46,10 @@ static void say_labels(const struct args *args, const struct feed *feed)
 
 	for (unsigned i = 0; (labels = file_feed_left_out(feed, i)); i++)
 		list_add(&list, *labels ? labels : "(nothing known)");
-	say("%s: nothing left: no recording matches%s%s%s%s%s; these are of: %s", args->command,
+	say("%s: nothing left: no recording matches%s%s%s%s%s%s; these are of: %s", args->command,
 	    args->selection.process.set ? " --process" : "",
 	    args->selection.host.set ? " --host" : "", args->selection.tag.set ? " --tag" : "",
+	    args->selection.label_count ? " --label" : "",
 	    args->selection.pick.group.set ? " --group" : "",
 	    args->selection.pick.machine.set ? " --machine" : "", list_text(&list));
 	buf_free(&list.text);

@@ -13,7 +13,7 @@
 bool selection_is_set(const struct selection *selection)
 {
 	return selection->process.set || selection->host.set || selection->tag.set ||
-	       selection->pick.group.set || selection->pick.machine.set;
+	       selection->label_count || selection->pick.group.set || selection->pick.machine.set;
 }
 
 static bool matches(const struct pattern *pattern, const char *text)
@@ -26,6 +26,33 @@ static bool is_key(const char *line, const char *key)
 	size_t length = strlen(key);
 
 	return !strncmp(line, key, length) && line[length] == '=';
+}
+
+/* Which of the labels that are asked for LINE is, as bits. */
+static unsigned labels_met(const struct selection *selection, const char *line)
+{
+	unsigned met = 0;
+
+	for (unsigned i = 0; i < selection->label_count; i++)
+		if (!strcmp(line, selection->labels[i]))
+			met |= 1u << i;
+	return met;
+}
+
+/* Whether those that were MET are one of each key. */
+static bool labels_fit(const struct selection *selection, unsigned met)
+{
+	for (unsigned i = 0; i < selection->label_count; i++) {
+		size_t key = strcspn(selection->labels[i], "=") + 1;
+		bool found = false;
+
+		for (unsigned j = 0; j < selection->label_count; j++)
+			found |= met & 1u << j &&
+				 !strncmp(selection->labels[i], selection->labels[j], key);
+		if (!found)
+			return false;
+	}
+	return true;
 }
 
 /* The name of a zip's member is the zip's, with its own in brackets behind it. */
@@ -52,6 +79,7 @@ bool selection_has(const struct selection *selection, const struct source *sourc
 	bool named = name_fits(&selection->pick, source);
 	struct buf labels = BUF_INIT(LABELS_MAX);
 	char *line, *rest;
+	unsigned met = 0;
 
 	labels_of(&labels, source->name, source->labels);
 	line = selection_is_set(selection) && buf_string(&labels)
@@ -62,6 +90,7 @@ bool selection_has(const struct selection *selection, const struct source *sourc
 
 		if (!value)
 			continue;
+		met |= labels_met(selection, line);
 		if (is_key(line, "process") || is_key(line, "executable"))
 			process |= matches(&selection->process, value + 1);
 		else if (is_key(line, "host"))
@@ -70,5 +99,5 @@ bool selection_has(const struct selection *selection, const struct source *sourc
 			tag |= matches(&selection->tag, line);
 	}
 	buf_free(&labels);
-	return named && process && host && tag;
+	return named && process && host && tag && labels_fit(selection, met);
 }

@@ -1,5 +1,5 @@
-/* Which recordings are wanted: by --process, --host and --tag, by --group and --machine; and of a
- * bucket those of the time that is asked for. */
+/* Which recordings are wanted: by --process, --host, --tag and --label, by --group and --machine; and of
+ * a bucket those of the time that is asked for. */
 #ifndef DECODER_INPUT_SELECTION_H
 #define DECODER_INPUT_SELECTION_H
 
@@ -10,9 +10,13 @@
 
 struct source;
 
+#define LABELS_ASKED_MAX 16
+
 struct selection {
-	struct pattern process, host, tag; /* of the recording, see labels.h */
-	struct pick pick;                  /* as the names of uploads tell it */
+	struct pattern process, host, tag;    /* of the recording, see labels.h */
+	const char *labels[LABELS_ASKED_MAX]; /* "KEY=VALUE", which it must have; of one key any */
+	unsigned label_count;
+	struct pick pick; /* as the names of uploads tell it */
 	struct reach reach;
 };
 

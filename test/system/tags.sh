@@ -14,6 +14,9 @@ for engine in $(engines); do
 		# By what it says, not by its name.
 		cp "$file" "$work/named/x.jfr" || fail "$engine: no report"
 		for words in '--tag ^team=blue$' '--tag ^owner=Ann.Ö[.]$' '--tag ^sum=a=b$' '--tag ^none=$' \
+			'--label team=blue' '--label sum=a=b' '--label none=' \
+			"--label host=$(uname -n) --label executable=sleep" \
+			'--label team=red --label team=blue --label executable=sleep' \
 			"--host ^$(uname -n)\$" '--process ^sleep$' \
 			"--tag team --host $(uname -n) --process sleep"; do
 			# shellcheck disable=SC2086
@@ -36,6 +39,11 @@ for engine in $(engines); do
 	echo "$engine: $all samples, $blue of them team=blue, $plain without a tag"
 	[ "$blue" -gt 0 ] && [ "$plain" -gt 0 ] && [ "$all" = $((blue + plain)) ] ||
 		fail "$engine: not the tagged ones"
+	for words in '--label team=blu' '--label team=' '--label team=blue --label owner=Bob'; do
+		# shellcheck disable=SC2086
+		"$agent" top --wall $words "$place" >"$work/out" 2>"$work/err"
+		grep -q 'no recording matches --label' "$work/err" || fail "$engine: $words: $(cat "$work/out")"
+	done
 	"$agent" top --wall --tag team=red "$place" >"$work/out" 2>"$work/err" ||
 		fail "$engine: a tag that there is not: status $?"
 	grep -q "nothing left: no recording matches --tag; these are of: .*host=$(uname -n) executable=sleep team=blue" \
