@@ -13,49 +13,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "asyncprof/start_environment.h"
+#include "asyncprof/loader_cache.h"
 #include "core/fd.h"
+#include "core/kernel.h"
 #include "core/loader_gate.h"
+#include "core/system.h"
 
-#define CACHE       "/etc/ld.so.cache"
-#define CACHE_MAGIC "glibc-ld.so.cache1.1"
-
-/* Of the flags of an entry in the cache: which processor it is for, and of a C library like ours.
- * Source: glibc's dl-cache.h and ldconfig.h. */
+#define CACHE "/etc/ld.so.cache"
 #if defined(__x86_64__)
-#define OURS    0x0303
 #define MACHINE "x86_64"
 #elif defined(__aarch64__)
-#define OURS    0x0a03
 #define MACHINE "aarch64"
 #endif
-
-struct cache_header {
-	char magic[20];
-	uint32_t entries, string_bytes;
-	uint32_t unused[5];
-};
-
-struct cache_entry {
-	uint32_t flags;
-	uint32_t soname, path; /* offsets of strings, from the header on */
-	uint32_t os_version;
-	uint64_t hardware;
-};
-
-/* NULL where the string does not end in the cache. */
-static const char *string_at(const char *cache, size_t length, uint32_t offset)
-{
-	return offset < length && memchr(cache + offset, '\0', length - offset) ? cache + offset
-										: NULL;
-}
-
-static bool has_string(const char *cache, size_t length, uint32_t offset, const char *string,
-		       size_t bytes)
-{
-	return offset <= length && bytes <= length - offset &&
-	       !memcmp(cache + offset, string, bytes);
-}
 
 static bool take_path(char path[PATH_MAX], const char *found)
 {
@@ -68,46 +37,18 @@ static bool take_path(char path[PATH_MAX], const char *found)
 	return true;
 }
 
-int library_path_in_cache(char path[PATH_MAX], const char *soname, const void *cache, size_t length)
+static int in_cache(char path[PATH_MAX], const char *soname, bool in_constructor)
 {
-	struct cache_header header;
-	struct cache_entry entry;
-	size_t name_bytes = strlen(soname) + 1;
+	int fd = system_open(CACHE, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0), err;
 
-	if (length < sizeof(header))
-		return -ENOENT;
-	memcpy(&header, cache, sizeof(header));
-	if (memcmp(header.magic, CACHE_MAGIC, sizeof(header.magic)) ||
-	    header.entries > (length - sizeof(header)) / sizeof(entry))
-		return -ENOENT;
-	for (uint32_t i = 0; i < header.entries; i++) {
-		memcpy(&entry, (const char *)cache + sizeof(header) + i * sizeof(entry),
-		       sizeof(entry));
-		/* Those for some processors only are of no use to us. */
-		if (entry.flags == OURS && !entry.hardware &&
-		    has_string(cache, length, entry.soname, soname, name_bytes) &&
-		    take_path(path, string_at(cache, length, entry.path)))
-			return 0;
-	}
-	return -ENOENT;
-}
-
-static int in_cache(char path[PATH_MAX], const char *soname)
-{
-	int fd = fd_raise(open(CACHE, O_RDONLY | O_CLOEXEC | O_NONBLOCK)), err = -ENOENT;
-	void *cache = MAP_FAILED;
-	struct stat st;
-
+	/* There, nobody else takes the number for his. */
+	if (!in_constructor)
+		fd = fd_raise_result(fd);
 	if (fd < 0)
-		return err;
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size > 0)
-		cache = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	close(fd);
-	if (cache == MAP_FAILED)
-		return err;
-	err = library_path_in_cache(path, soname, cache, (size_t)st.st_size);
-	munmap(cache, (size_t)st.st_size);
-	return err;
+		return -ENOENT;
+	err = loader_cache_find(path, soname, fd);
+	system_close(fd);
+	return !err && take_path(path, path) ? 0 : -ENOENT;
 }
 
 static bool in_directory(char path[PATH_MAX], const char *directory, size_t length,
@@ -199,7 +140,7 @@ int library_path_find(char path[PATH_MAX], const char *soname)
 	loader_gate_enter();
 	err = in_loader_directories(path, soname);
 	if (err)
-		err = in_cache(path, soname);
+		err = in_cache(path, soname, false);
 	if (err)
 		err = beside_us(path, soname);
 	loader_gate_leave();
@@ -210,7 +151,7 @@ int library_path_find(char path[PATH_MAX], const char *soname)
 struct glance {
 	const char *soname;
 	bool first, is_loaded, has_run_path;
-	char us[PATH_MAX];
+	const char *us; /* the loader's; NULL until it is there */
 };
 
 static bool has_run_path(const struct dl_phdr_info *info)
@@ -246,19 +187,27 @@ static int glance_at(struct dl_phdr_info *info, size_t size, void *data)
 	if (glance->first)
 		glance->has_run_path = has_run_path(info);
 	glance->first = false;
-	if (!*glance->us && strlen(info->dlpi_name) < PATH_MAX && is_us(info))
-		strcpy(glance->us, info->dlpi_name);
+	if (!glance->us && is_us(info))
+		glance->us = info->dlpi_name;
 	glance->is_loaded = look_at_loaded(info, size, &wanted);
 	return glance->is_loaded;
 }
 
+/* Longer paths are not likely. */
+#define LIKELY_BYTES 512
+
+/* (No stdio: that brings in pages that many a program has no other use for.) */
 static bool is_in(const char *directory, size_t length, const char *soname)
 {
-	char path[PATH_MAX];
+	char path[LIKELY_BYTES];
+	size_t bytes = strlen(soname) + 1;
 
-	return *directory == '/' && length + 1 + strlen(soname) < sizeof(path) &&
-	       snprintf(path, sizeof(path), "%.*s/%s", (int)length, directory, soname) > 0 &&
-	       !access(path, F_OK);
+	if (*directory != '/' || length + 1 + bytes > sizeof(path))
+		return false;
+	memcpy(path, directory, length);
+	path[length] = '/';
+	memcpy(path + length + 1, soname, bytes);
+	return !kernel_call4(SYS_faccessat, AT_FDCWD, (long)path, F_OK, 0);
 }
 
 /* In one of PATHS, which a colon ends each. */
@@ -272,10 +221,8 @@ static bool is_in_one_of(const char *paths, const char *soname)
 	return false;
 }
 
-/* As distributions have the loader built. */
-#define STANDARD                                                                       \
-	"/lib/" MACHINE "-linux-gnu:/usr/lib/" MACHINE "-linux-gnu:/lib64:/usr/lib64:" \
-	"/lib:/usr/lib"
+/* As distributions have the loader built, without what is a link to these. */
+#define STANDARD "/usr/lib/" MACHINE "-linux-gnu:/usr/lib64:/usr/lib"
 
 bool library_path_is_likely(const char *soname)
 {
@@ -290,8 +237,8 @@ bool library_path_is_likely(const char *soname)
 		return true;
 	if (glance.has_run_path)
 		return !library_path_find(path, soname);
-	slash = strrchr(glance.us, '/');
-	return is_in_one_of(engine_getenv("LD_LIBRARY_PATH"), soname) || !in_cache(path, soname) ||
+	slash = glance.us ? strrchr(glance.us, '/') : NULL;
+	return is_in_one_of(getenv("LD_LIBRARY_PATH"), soname) || !in_cache(path, soname, true) ||
 	       is_in_one_of(STANDARD, soname) ||
 	       (slash && is_in(glance.us, (size_t)(slash - glance.us), soname));
 }

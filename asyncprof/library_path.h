@@ -21,11 +21,8 @@ int library_path_find(char path[PATH_MAX], const char *soname);
 bool library_path_loaded(char path[PATH_MAX], const char *file_name);
 
 /* False where library_path_find() would hardly find SONAME, as a look in the likeliest places shows:
- * some microseconds, where that one takes a hundred. Likewise. */
+ * some microseconds, where that one takes a hundred. In the constructor alone, as it looks at the environment
+ * that the program has now. */
 bool library_path_is_likely(const char *soname);
-
-/* In the loader's cache of LENGTH bytes, which may hold anything. Returns as library_path_find(). */
-int library_path_in_cache(char path[PATH_MAX], const char *soname, const void *cache,
-			  size_t length);
 
 #endif
