@@ -1,6 +1,6 @@
 /* duration: seconds recorded. */
 #include "decoder/commands/args.h"
-#include "decoder/commands/chunks.h"
+#include "decoder/commands/each_chunk.h"
 #include "decoder/commands/explain.h"
 
 #include <stdio.h>

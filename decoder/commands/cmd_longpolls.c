@@ -1,7 +1,7 @@
 /* longpolls: samples that were taken inside a long poll of an event loop, one by one as the Rust
  * agent's decoder prints them, or added up by function. */
 #include "decoder/commands/args.h"
-#include "decoder/commands/chunks.h"
+#include "decoder/commands/each_chunk.h"
 #include "decoder/commands/explain.h"
 #include "decoder/output/raw_stack.h"
 #include "decoder/output/say.h"

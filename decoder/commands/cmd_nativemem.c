@@ -1,6 +1,6 @@
 /* nativemem: allocations or frees, one by one, as the Rust agent's decoder prints them. */
 #include "decoder/commands/args.h"
-#include "decoder/commands/chunks.h"
+#include "decoder/commands/each_chunk.h"
 #include "decoder/commands/explain.h"
 #include "decoder/output/raw_stack.h"
 #include "decoder/output/say.h"

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "engine/modules/image.h"
+#include "engine/modules/module_image.h"
 
 /* An entry of the loader's. */
 struct loader_node {

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "engine/modules/image.h"
+#include "engine/modules/module_image.h"
 
 struct unwind_table;
 

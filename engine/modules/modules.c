@@ -12,7 +12,7 @@
 #include "core/clock.h"
 #include "engine/cfi/cfi.h"
 #include "engine/cfi/cfi_lookup.h"
-#include "engine/modules/image.h"
+#include "engine/modules/module_image.h"
 #include "engine/modules/lasting_modules.h"
 #include "engine/modules/loader_list.h"
 #include "engine/modules/module_table.h"

@@ -5,7 +5,7 @@
 #include <sys/syscall.h>
 
 #include "core/kernel.h"
-#include "preload/interpose/privileges.h"
+#include "preload/interpose/privilege_calls.h"
 #include "preload/interpose/real.h"
 #include "preload/interpose/sandbox.h"
 #include "preload/interpose/wait_raw.h"

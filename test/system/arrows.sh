@@ -74,6 +74,9 @@ complains 'scripts/rooms has cellar, which has no file that includes another' \
 echo >"$house/high/attic/roof.c"
 complains 'high/attic/roof.c is in no world: see scripts/worlds'
 
+echo 'low/ host' >>"$house/scripts/worlds"
+complains 'scripts/worlds has low/ twice'
+
 for ((i = 0; i < 59; i++)); do
 	: >"$house/high/attic/$i"
 done

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "engine/cfi/cfi.h"
-#include "engine/modules/image.h"
+#include "engine/modules/module_image.h"
 #include "engine/unwind/unwind.h"
 #include "engine/unwind/unwind_map.h"
 #include "test/fixtures/suite.h"

@@ -1,5 +1,5 @@
 /* One chunk after another, in the order of the files. */
-#include "decoder/commands/chunks.h"
+#include "decoder/commands/each_chunk.h"
 
 #include <errno.h>
 

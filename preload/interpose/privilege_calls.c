@@ -1,7 +1,7 @@
 /* Interposes the calls by which a thread goes on with privileges that are its own: capabilities are
  * of a thread, and users and groups should be of a process. glibc changes those in every thread, and
  * aborts when some thread may not; so none of the agent's may be there. */
-#include "preload/interpose/privileges.h"
+#include "preload/interpose/privilege_calls.h"
 
 #include <stdarg.h>
 

@@ -1,7 +1,7 @@
 /* Reads the bytes of a loaded module without ever touching its mapping: another thread may
  * dlclose it at any moment. */
-#ifndef ENGINE_MODULES_IMAGE_H
-#define ENGINE_MODULES_IMAGE_H
+#ifndef ENGINE_MODULES_MODULE_IMAGE_H
+#define ENGINE_MODULES_MODULE_IMAGE_H
 
 #include <elf.h>
 #include <link.h>

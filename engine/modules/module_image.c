@@ -1,6 +1,6 @@
 /* A module's bytes: from its file where that is the same one, else from memory by a system call
  * that fails where a plain load would fault. */
-#include "engine/modules/image.h"
+#include "engine/modules/module_image.h"
 
 #include <errno.h>
 #include <fcntl.h>

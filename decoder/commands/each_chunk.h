@@ -1,6 +1,6 @@
 /* One chunk after another, in the order of the files: for commands that print events one by one. */
-#ifndef DECODER_COMMANDS_CHUNKS_H
-#define DECODER_COMMANDS_CHUNKS_H
+#ifndef DECODER_COMMANDS_EACH_CHUNK_H
+#define DECODER_COMMANDS_EACH_CHUNK_H
 
 #include "decoder/commands/args.h"
 #include "profile/aggregate/feed.h"

@@ -1,6 +1,6 @@
 /* Privileges that a thread gives up by asking the kernel itself, past the C library. */
-#ifndef PRELOAD_INTERPOSE_PRIVILEGES_H
-#define PRELOAD_INTERPOSE_PRIVILEGES_H
+#ifndef PRELOAD_INTERPOSE_PRIVILEGE_CALLS_H
+#define PRELOAD_INTERPOSE_PRIVILEGE_CALLS_H
 
 #include <stdbool.h>
 #include <sys/syscall.h>
