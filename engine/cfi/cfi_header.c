@@ -12,8 +12,8 @@ bool cfi_header_searchable(const uint8_t head[CFI_HEADER_FIXED])
 
 bool cfi_header_read(struct cfi_header *header, const struct cfi_source *source)
 {
-	struct cursor c = { .p = source->hdr,
-			    .end = source->hdr + source->hdr_size,
+	struct cursor c = { .p = source->hdr, /* there may be none */
+			    .end = source->hdr ? source->hdr + source->hdr_size : NULL,
 			    .address = source->hdr_address + source->hdr_size,
 			    .reader = source->reader };
 	uint8_t head[CFI_HEADER_FIXED] = { 0 };

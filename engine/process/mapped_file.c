@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,15 +20,14 @@ static bool same_file(const struct mapping *a, const struct mapping *b)
 	return a->inode == b->inode && a->major == b->major && a->minor == b->minor;
 }
 
-int mapped_file_at(struct mapped_file *file, uintptr_t address)
+int mapped_file_find(struct mapped_file *file, FILE *maps, uintptr_t address)
 {
-	int fd = fd_raise(open("/proc/self/maps", O_RDONLY | O_CLOEXEC)), err = -ENOENT;
-	FILE *maps = fd < 0 ? NULL : fdopen(fd, "r");
 	struct mapping mapping, first = { .start = 0 };
 	char *line = NULL, *path;
 	size_t size = 0;
+	int err = -ENOENT;
 
-	while (maps && getline(&line, &size, maps) > 0) {
+	while (getline(&line, &size, maps) > 0) {
 		if (sscanf(line, "%lx-%lx %*s %lx %x:%x %lu", &mapping.start, &mapping.end,
 			   &mapping.offset, &mapping.major, &mapping.minor, &mapping.inode) != 6)
 			continue;
@@ -47,9 +45,22 @@ int mapped_file_at(struct mapped_file *file, uintptr_t address)
 		break;
 	}
 	free(line);
-	if (maps)
-		fclose(maps);
-	else if (fd >= 0)
+	return err;
+}
+
+int mapped_file_at(struct mapped_file *file, uintptr_t address)
+{
+	int fd = fd_raise(open("/proc/self/maps", O_RDONLY | O_CLOEXEC)), err;
+	FILE *maps;
+
+	if (fd < 0)
+		return fd;
+	maps = fdopen(fd, "r");
+	if (!maps) {
 		close(fd);
-	return maps ? err : fd < 0 ? fd : -ENOMEM;
+		return -ENOMEM;
+	}
+	err = mapped_file_find(file, maps, address);
+	fclose(maps);
+	return err;
 }
