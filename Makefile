@@ -199,7 +199,9 @@ bench: all $(bench_bin) ## speed and memory, as ratios against a rival or the ba
 fuzz: ## each parser's fuzzer, FUZZ_SECONDS each (60)
 	$(Q)$(MAKE) CC=clang SAN=fuzzer-no-link,address,undefined fuzz-run
 
-.PHONY: fuzz-run
+.PHONY: fuzz-build fuzz-run
+fuzz-build: $(fuzz_bin)
+
 fuzz-run: $(fuzz_bin)
 	$(Q)B=$(B) scripts/run-fuzz $(fuzz_bin)
 
