@@ -25,6 +25,9 @@
 
 #define TRIES_MAX 6
 
+/* Of a pause. */
+#define PIECE_NS 100000000u
+
 /* What all clients of a bucket share: the settings, and credentials that are asked for by one at a
  * time, over a connection of their own. */
 struct keys {
@@ -59,12 +62,16 @@ static int64_t now_seconds(void)
 	return (int64_t)(clock_realtime_ns() / 1000000000u);
 }
 
-static void sleep_ns(uint64_t ns)
+/* In pieces: whoever stops us is not kept waiting. */
+static void sleep_ns(uint64_t ns, const atomic_bool *stop)
 {
-	struct timespec time = { (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
+	while (ns && !atomic_load(stop)) {
+		uint64_t piece = ns < PIECE_NS ? ns : PIECE_NS;
+		struct timespec time = { .tv_nsec = (long)piece };
 
-	while (nanosleep(&time, &time) && errno == EINTR)
-		;
+		nanosleep(&time, NULL);
+		ns -= piece;
+	}
 }
 
 static const struct client_means usual_means = { NULL, http_curl_open, now_seconds, sleep_ns };
@@ -400,6 +407,15 @@ static bool may_pass(const struct client *client, int err, const struct http_res
 	}
 }
 
+/* Before the next try, after so many FAILURES before the last. */
+static void rest(const struct client *client, unsigned int failures)
+{
+	const struct keys *keys = client->keys;
+
+	keys->means.pause(delivery_pause_ns(failures, (uint32_t)random_below(UINT32_MAX)),
+			  keys->stop);
+}
+
 /* An answer of 200 whose body was cut off has that status, and is no answer. */
 static int ask_once(struct client *client, const struct s3_request *request,
 		    struct http_response *response)
@@ -438,8 +454,7 @@ static int ask_page(struct client *client, const char *prefix, const char *token
 		err = ask_once(client, &request, response);
 		if (!err || failures + 1 == TRIES_MAX || !may_pass(client, err, response))
 			break;
-		client->keys->means.pause(
-			delivery_pause_ns(failures, (uint32_t)random_below(UINT32_MAX)));
+		rest(client, failures);
 		err = 0;
 	}
 	buf_free(&query);
@@ -614,8 +629,7 @@ int client_get(struct client *client, const struct object *object, int fd)
 			failures = 0;
 			continue;
 		}
-		client->keys->means.pause(
-			delivery_pause_ns(failures, (uint32_t)random_below(UINT32_MAX)));
+		rest(client, failures);
 	}
 	if (err == -ESTALE)
 		say("s3://%s/%s: it has another size than when it was listed", client->keys->bucket,

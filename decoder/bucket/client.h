@@ -48,7 +48,7 @@ struct client_means {
 	char *const *environment;
 	int (*send)(struct http **out, const char *ca_file, const atomic_bool *stop);
 	int64_t (*now)(void);
-	void (*pause)(uint64_t ns);
+	void (*pause)(uint64_t ns, const atomic_bool *stop);
 };
 int client_open_with(struct client **out, const char *bucket, const struct reach *reach,
 		     const atomic_bool *stop, const struct client_means *means);

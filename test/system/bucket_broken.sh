@@ -12,10 +12,7 @@ store
 profiled 1.2 ASPROF_AGENT_PROFILING_GROUP=svc
 store_stop
 for i in $(seq 10 68); do
-	{
-		cat "$fixture"
-		head -c "$i" "$fixture" | tail -c 4 # of no other size, and so of no other hash
-	} | head -c "$(stat -c %s "$fixture")" >"$work/objects/$i.jfr"
+	cp "$fixture" "$work/objects/$i.jfr"
 done
 count=$(find "$work/objects" -type f | wc -l)
 [ "$count" -ge 60 ] || fail "only $count objects"
@@ -52,6 +49,7 @@ same 'a bad day' s3://reports -- "$work/objects"
 [ "$(gets '^206 bytes=[1-9][0-9]*-')" -gt 3 ] || fail "ranges: $(gets '^206')"
 [ -z "$(find "$work/cache" -name '.*' -type f)" ] || fail 'halves are left in the cache'
 
+again_with --page 7
 # Two at once: each reads all of it, and no half.
 rm -rf "$work/cache"
 reading collapsed --wall --total s3://reports >"$work/first" 2>&1 &
@@ -71,6 +69,7 @@ end "$(pgrep -P "$job" || echo "$job")"
 wait "$job" 2>/dev/null
 again_with --page 7
 as=()
+grep -q fetched "$work/words" && fail 'progress where there is no terminal'
 for file in "$work/pulled"/*; do
 	cmp "$file" "$work/objects/$(basename "$file")" || fail 'half a file'
 done
@@ -78,6 +77,24 @@ reading pull s3://reports -o "$work/pulled" >"$work/words" || fail "$(cat "$work
 grep -q "; $((count - 19)) were there" "$work/words" || fail "$(cat "$work/words")"
 diff -r "$work/objects" "$work/pulled" || fail 'what was pulled is something else'
 cat "$work/words"
+
+# How far it is, on a terminal: 41 of them, while one does not come.
+if command -v script >/dev/null; then
+	again_with --page 7 --hold 50.jfr
+	rm -rf "$work/cache"
+	{
+		declare -f reading
+		declare -p work access secret url agent as
+		echo 'reading top s3://reports'
+	} >"$work/reading"
+	script -qefc "bash $work/reading" "$work/terminal" >"$work/out" 2>&1 </dev/null &
+	job=$!
+	until_true grep -q "[0-9]* of $count fetched, [0-9.]* MiB" "$work/terminal" 2>/dev/null ||
+		fail "no progress: $(cat "$work/terminal")"
+	kill "$job"
+	wait "$job" 2>/dev/null
+	again_with --page 7
+fi
 
 # A small cache is not outgrown, and all is read nonetheless.
 rm -rf "$work/cache"

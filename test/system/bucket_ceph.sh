@@ -13,6 +13,6 @@ reads_all
 pulls
 wrong_settings
 as=(ASPROF_AGENT_S3_ENDPOINT="$tls_url" AWS_CA_BUNDLE="$work/good.pem")
-same 'by HTTPS' --cache 0 s3://reports -- "$work/zips"
+same 'by HTTPS' --cache 0 s3://reports/profile_ -- "$work/zips"/profile_*
 as=(ASPROF_AGENT_S3_ENDPOINT="$tls_url" AWS_CA_BUNDLE=)
 fails 'ertificate' top s3://reports

@@ -262,8 +262,9 @@ static int64_t tell_now(void)
 	return 1000000000;
 }
 
-static void pause_not(uint64_t ns)
+static void pause_not(uint64_t ns, const atomic_bool *stop)
 {
+	(void)stop;
 	(void)ns;
 }
 

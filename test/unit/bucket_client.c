@@ -36,8 +36,9 @@ static int64_t tell_now(void)
 	return 1000000000;
 }
 
-static void pause_not(uint64_t ns)
+static void pause_not(uint64_t ns, const atomic_bool *stopping)
 {
+	ck_assert_ptr_eq(stopping, &stop);
 	ck_assert_uint_le(ns, 30000000000u);
 	pauses++;
 }
