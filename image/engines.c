@@ -11,6 +11,7 @@
 #include "core/shared.h"
 #include "engine/collect/builtin.h"
 #include "engine/collect/label_chunk.h"
+#include "engine/memory/mem.h"
 #include "engine/runtime/runtimes.h"
 
 /* async-profiler where it is to be had, else the builtin engine, as the user chose. */
@@ -43,6 +44,16 @@ static int choose_engine(const struct engine **engine, const struct config *c, s
 	return 0;
 }
 
+static void tell_allocators(void)
+{
+	const char *by = mem_passed_by();
+
+	if (by)
+		log_warn("native memory: %s has a malloc of its own, and what that does not hand "
+			 "on to the next is not seen",
+			 by);
+}
+
 /* With async-profiler for the rest; the builtin engine has it in hand anyway. */
 static void choose_mem_engine(struct agent_equipment *equipment, const struct config *c,
 			      struct wake *wake)
@@ -71,6 +82,8 @@ int engines_open(struct agent_equipment *equipment, const struct config *c, stru
 		return err;
 	choose_mem_engine(equipment, c, wake);
 	equipment->write_labels = label_chunk_write;
+	if (c->native_mem_bytes != OPTION_OFF)
+		tell_allocators();
 	return 0;
 }
 

@@ -15,7 +15,6 @@
 	X(threads_admit)          \
 	X(threads_adopt)          \
 	X(cfi_lookup_header)      \
-	X(cfi_lookup_init)        \
 	X(cfi_lookup_lasting)     \
 	X(cfi_lookup_outermost)   \
 	X(cfi_memory)             \
@@ -24,7 +23,7 @@
 	X(frame_table_find)       \
 	X(host_started)           \
 	X(mem_collect)            \
-	X(mem_start)              \
+	X(mem_passed_by)          \
 	X(mem_stop)               \
 	X(mixed_stack_python)     \
 	X(ring_drain)             \
@@ -41,7 +40,6 @@
 	X(threads_each)           \
 	X(threads_open)           \
 	X(threads_reap)           \
-	X(unwind_map_after_fork)  \
 	X(unwind_map_publish)     \
 	X(unwind_map_quiet)       \
 	X(threads_local)          \

@@ -197,7 +197,6 @@ static int set_hooks(void)
 		return err;
 	}
 	/* Early, as a thread that blocks it before could not be sampled. */
-	sampler_install_by(sample_install);
 	if (config.engine != ENGINE_ASYNC_PROFILER)
 		sample_reserve(sampler_choose());
 	sampler_install_by(sample_install);
@@ -213,23 +212,12 @@ static bool may_sample_mem(void)
 		config.native_mem_engine == MEM_ENGINE_BUILTIN);
 }
 
-static void look_at_allocators(void)
-{
-	const char *by = mem_passed_by();
-
-	mem_look_at_next();
-	if (by)
-		log_warn("native memory: %s has a malloc of its own, and what that does not hand "
-			 "on to the next is not seen",
-			 by);
-}
-
 static int prepare_mem(void)
 {
-	if (may_sample_mem()) {
+	if (config.native_mem_bytes != OPTION_OFF)
+		mem_look_at_next();
+	if (may_sample_mem())
 		mem_expect();
-		look_at_allocators();
-	}
 	if (config.native_mem_limit_bytes != OPTION_OFF)
 		mem_limit(config.native_mem_limit_bytes, &mem_tell);
 	mem_tell_growth(config.native_mem_growth_permil, agent_report_now);

@@ -240,6 +240,18 @@ void mem_limit(uint64_t bytes, const struct mem_port *port)
 	mem_sample_notice(bytes);
 }
 
+static const char *_Atomic passed_by;
+
+void mem_pass_by(const char *by)
+{
+	atomic_store(&passed_by, by);
+}
+
+const char *mem_passed_by(void)
+{
+	return atomic_load(&passed_by);
+}
+
 void mem_expect(void)
 {
 	mem_sample_expect();

@@ -48,6 +48,13 @@ struct mem_config {
  * more. */
 void mem_expect(void);
 
+/* The program calls the malloc of BY, a file, in place of ours: the executable, where that defines one, or
+ * a library preloaded before us. What it does not hand on is not seen. BY is valid for ever; NULL: none. */
+void mem_pass_by(const char *by);
+
+/* What it was told; NULL when calls come to us, or nobody has looked. Any thread. */
+const char *mem_passed_by(void);
+
 /* Begin with nothing retained. Returns 0, -ENOMEM, or -EAGAIN when a thread of the program is
  * held up inside of the sampler. */
 int mem_start(const struct mem_config *config);

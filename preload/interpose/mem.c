@@ -7,10 +7,12 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <malloc.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "asyncprof/imports.h"
 #include "engine/memory/mem.h"
@@ -455,15 +457,48 @@ EXPORT void *reallocarray(void *p, size_t count, size_t size)
 	return realloc_from(p, total, CALLER);
 }
 
-static bool same_object(const void *a, const void *b)
-{
-	Dl_info first, second;
+/* The file that an address lies in, known by its program headers. (dladdr(3) looks through all of
+ * its symbols.) */
+struct object {
+	const void *inside;
+	const void *headers; /* NULL: in none */
+	const char *name;
+};
 
-	return a && b && dladdr(a, &first) && dladdr(b, &second) &&
-	       first.dli_fbase == second.dli_fbase;
+static int take_object(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct object *object = data;
+
+	(void)size;
+	for (size_t i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+
+		if (part->p_type != PT_LOAD ||
+		    (uintptr_t)object->inside - (info->dlpi_addr + part->p_vaddr) >= part->p_memsz)
+			continue;
+		object->headers = info->dlpi_phdr;
+		object->name = info->dlpi_name;
+		return 1;
+	}
+	return 0;
 }
 
-void mem_look_at_next(void)
+static struct object object_of(const void *inside)
+{
+	struct object object = { .inside = inside };
+
+	dl_iterate_phdr(take_object, &object);
+	return object;
+}
+
+static bool same_object(const void *a, const void *b)
+{
+	const void *headers = a && b ? object_of(a).headers : NULL;
+
+	return headers && headers == object_of(b).headers;
+}
+
+static void look_at_next(void)
 {
 	void *usable = dlsym(RTLD_NEXT, "malloc_usable_size"), *array;
 
@@ -489,14 +524,29 @@ static bool calls_come_here(void)
 	return counted;
 }
 
-const char *mem_passed_by(void)
+/* The file whose malloc the program calls in place of ours; NULL when the calls come to us. */
+static const char *find_passed_by(void)
 {
-	void *bound = dlsym(RTLD_DEFAULT, "malloc");
-	Dl_info info;
+	const void *bound = dlsym(RTLD_DEFAULT, "malloc");
+	const char *name, *executable = (const char *)getauxval(AT_EXECFN);
 
 	if (!bound || same_object(bound, pool) || calls_come_here())
 		return NULL;
-	return dladdr(bound, &info) && info.dli_fname ? info.dli_fname : "the program";
+	name = object_of(bound).name;
+	if (name && *name)
+		return name;
+	return executable ? executable : "the program";
+}
+
+void mem_look_at_next(void)
+{
+	static bool looked;
+
+	if (looked)
+		return;
+	look_at_next();
+	mem_pass_by(find_passed_by());
+	looked = true;
 }
 
 /* Other names for ours, which are bound here: by their own they are the executable's stubs for us,
@@ -514,6 +564,7 @@ int mem_serve_library(const void *inside)
 	static const struct import imports[] = { SERVED(IMPORT) };
 #undef IMPORT
 
+	mem_look_at_next();
 	if (mem_passed_by())
 		return 0;
 	return imports_redirect(inside, imports, sizeof(imports) / sizeof(imports[0]));

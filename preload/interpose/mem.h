@@ -2,14 +2,10 @@
 #ifndef PRELOAD_INTERPOSE_MEM_H
 #define PRELOAD_INTERPOSE_MEM_H
 
-/* Find out what the next allocator can do, before its calls are sampled. Not in the constructor:
- * it takes a while. */
+/* Find out what the next allocator can do, and whether calls come here at all (mem_passed_by()), before
+ * they are sampled. It
+ * asks the loader, so it is for a thread that the C library knows: once, the next time it does nothing. */
 void mem_look_at_next(void);
-
-/* The file whose malloc the program calls in place of ours: the executable, where that defines
- * one, or a library preloaded before us. What it does not hand on is not seen. NULL when the
- * calls come to us. Not in signal context; valid for ever. */
-const char *mem_passed_by(void);
 
 /* Let the library that INSIDE points into call us for what async-profiler takes for the functions
  * behind its hooks, unless the program's calls go elsewhere. It would take a stub of the executable,
