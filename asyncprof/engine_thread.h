@@ -21,10 +21,11 @@ struct engine_thread_parts {
 /* Where the library was chosen, or seems to be there, start the thread, and have
  * shared->async_profiler lead to its mailbox; else that is NULL. On the thread that starts the agent, and
  * not in signal context; PARTS are there for as long as the process lives. Why it cannot be started is in
- * the mailbox. It ends when the agent asks for that. */
+ * the mailbox. */
 void engine_thread_start(const struct engine_thread_parts *parts);
 
-/* The agent that would ask it could not be started: the thread ends. */
+/* The agent that would ask it has ended, or could not be started: the thread ends, where there is one.
+ * Touches nothing of the C library. */
 void engine_thread_end(void);
 
 /* After privileges_changed(): have async-profiler's threads look at what they have to give up.

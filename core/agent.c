@@ -19,7 +19,9 @@ static uint32_t phase(void)
 	return atomic_load(&shared->agent.state) & ~AGENT_STOP;
 }
 
-int agent_start(int (*begin)(void))
+static void (*when_ended)(void);
+
+int agent_start(int (*begin)(void), void (*ended)(void))
 {
 	uint32_t none = AGENT_NONE;
 	int err;
@@ -27,8 +29,10 @@ int agent_start(int (*begin)(void))
 	if (!atomic_compare_exchange_strong(&shared->agent.state, &none, AGENT_DELAYED))
 		return -EALREADY;
 	log_keep_for(&shared->agent.wake);
+	when_ended = ended;
 	err = begin();
 	if (err) {
+		ended();
 		log_forget();
 		atomic_store(&shared->agent.state, AGENT_NONE);
 	}
@@ -44,6 +48,7 @@ void agent_has_ended(void)
 {
 	uint32_t asked = atomic_load(&shared->agent.flushes_asked);
 
+	when_ended();
 	log_forget();
 	atomic_store(&shared->agent.state, AGENT_NONE);
 	futex_wake(&shared->agent.state);

@@ -28,7 +28,7 @@ static int choose_engine(const struct engine **engine, const struct config *c, s
 		*engine = &async_profiler;
 		return 0;
 	}
-	engines_close();
+	engine_client_close(shared->async_profiler); /* it has no more to do */
 	if (c->engine == ENGINE_ASYNC_PROFILER) {
 		if (err == -ENOENT)
 			log_error("cannot find %s: install async-profiler, or name its library in "
@@ -85,9 +85,4 @@ int engines_open(struct agent_equipment *equipment, const struct config *c, stru
 	if (c->native_mem_bytes != OPTION_OFF)
 		tell_allocators();
 	return 0;
-}
-
-void engines_close(void)
-{
-	engine_client_close(shared->async_profiler);
 }

@@ -10,7 +10,4 @@
  * 0, or -errno after a line in the log. */
 int engines_open(struct agent_equipment *equipment, const struct config *config, struct wake *wake);
 
-/* Let go of what only engines need. On the agent thread, when it is done with them. */
-void engines_close(void);
-
 #endif

@@ -52,8 +52,7 @@ static _Noreturn void run(void)
 {
 	const struct agent_parts parts = { .config = start->config,
 					   .prepare = prepare,
-					   .started = host_started,
-					   .ended = engines_close };
+					   .started = host_started };
 
 	agent_run(&parts);
 	end_thread();

@@ -45,18 +45,13 @@ static void tell_exit(void)
 
 static int begin_agent(void)
 {
-	int err;
-
 	async_profiler_start(&config);
-	err = image_begin(&config, start_environment());
-	if (err)
-		engine_thread_end();
-	return err;
+	return image_begin(&config, start_environment());
 }
 
 int process_start_agent(void)
 {
-	return admitted ? agent_start(begin_agent) : -EPERM;
+	return admitted ? agent_start(begin_agent, engine_thread_end) : -EPERM;
 }
 
 /* The child has one thread and no agent, and what the engines keep is of their parent's threads. */

@@ -157,8 +157,6 @@ void agent_run(const struct agent_parts *parts)
 	    !parts->prepare(&session.with, session.config, &shared->agent.wake))
 		profile(&session, parts);
 	session_close(&session);
-	if (parts->ended)
-		parts->ended();
 	log_say_kept();
 	agent_has_ended();
 }

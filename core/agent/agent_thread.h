@@ -17,9 +17,6 @@ struct agent_parts {
 
 	/* Called once the engine has started; agent_before_exit() waits for it to return. */
 	void (*started)(void);
-
-	/* Called last, whatever has come before. May be NULL. */
-	void (*ended)(void);
 };
 
 /* What the thread that agent_start() has begun does, until it is stopped. The calling thread is one of

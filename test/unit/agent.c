@@ -256,9 +256,16 @@ static int begin(void)
 	return own_thread_start("asprof-agent", run, NULL);
 }
 
+static _Atomic int ends;
+
+static void ended(void)
+{
+	ends++;
+}
+
 static void start_agent(void)
 {
-	ck_assert_int_eq(agent_start(begin), 0);
+	ck_assert_int_eq(agent_start(begin, ended), 0);
 }
 
 /* Wait, ten seconds at most, until HOLDS. */
@@ -532,6 +539,7 @@ START_TEST(stop_in_the_delay_touches_nothing)
 	ck_assert(eventually(no_thread));
 	ck_assert_int_eq(engine.calls[START], 0);
 	ck_assert_int_eq(got.closes, 0);
+	ck_assert_int_eq(ends, 1);
 }
 END_TEST
 

@@ -208,6 +208,10 @@ static int begin_agent(void)
 	return own_thread_start("asprof-agent", run, NULL);
 }
 
+static void nothing_more(void)
+{
+}
+
 static void start_agent(int with)
 {
 	char problem[OPTION_PROBLEM_MAX], *none[] = { NULL };
@@ -221,7 +225,7 @@ static void start_agent(int with)
 	mem_expect();
 	mem_tell_growth(100, agent_report_now);
 	ck_assert_int_eq(pthread_atfork(NULL, NULL, in_forked_child), 0);
-	ck_assert_int_eq(agent_start(begin_agent), 0);
+	ck_assert_int_eq(agent_start(begin_agent, nothing_more), 0);
 	while (!agent_running()) /* or the case runs into its timeout */
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 }
