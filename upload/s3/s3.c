@@ -18,6 +18,7 @@
 #include "upload/s3/metadata.h"
 #include "upload/s3/s3_bucket.h"
 #include "upload/s3/s3_target.h"
+#include "upload/s3/upload_name.h"
 #include "upload/s3/zip.h"
 
 #define BODY_MAX (1u << 30)
@@ -135,7 +136,7 @@ static int put(struct s3 *s3, const struct report *report, const struct buf *bod
 	err = -EEXIST;
 	for (int i = 0; i < NAMES && err == -EEXIST; i++) {
 		buf_reset(&key);
-		if (s3_key(&key, s3->config, &named, &s3->host) || !buf_string(&key)) {
+		if (upload_name(&key, s3->config, &named, &s3->host) || !buf_string(&key)) {
 			say_long_key(s3, report);
 			err = -EBADMSG;
 			goto out;

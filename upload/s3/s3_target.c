@@ -2,17 +2,14 @@
 #include "upload/s3/s3_target.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/show_url.h"
 #include "upload/aws/region.h"
-#include "upload/files/name.h"
 #include "upload/files/outside.h"
 #include "upload/http/url.h"
-#include "upload/queue/origin.h"
 
 static int amazon(struct buf *out, struct aws *aws, const char *region)
 {
@@ -172,21 +169,4 @@ char *s3_destination(const struct config *config, const struct environment *envi
 		     config->s3_prefix ? config->s3_prefix : "") < 0)
 		return NULL;
 	return out;
-}
-
-int s3_key(struct buf *out, const struct config *config, const struct report *report,
-	   const struct host *host)
-{
-	char time[NAME_TIME_SIZE];
-	int err;
-
-	name_time(time, report->end_ms);
-	err = buf_printf(out, "%sprofile_%s_", config->s3_prefix ? config->s3_prefix : "",
-			 report->group ? report->group : config->profiling_group);
-	if (!err)
-		err = origin_machine(out, report, host);
-	if (!err)
-		err = buf_printf(out, "_%d_%s-%08" PRIx32 ".zip", (int)report->pid, time,
-				 report->unique);
-	return err;
 }

@@ -1,12 +1,9 @@
-/* Where a report goes in S3: the bucket's URL and the object's key. */
+/* Where a report goes in S3: the bucket's URL. */
 #ifndef UPLOAD_S3_S3_TARGET_H
 #define UPLOAD_S3_S3_TARGET_H
 
-#include "core/buf.h"
 #include "core/options/config.h"
-#include "core/agent/report.h"
 #include "upload/aws/aws.h"
-#include "upload/aws/host.h"
 
 #define S3_TARGET_PROBLEM_SIZE 256
 
@@ -32,10 +29,5 @@ void s3_target_free(struct s3_target *target);
  * may be secret, so that two processes that upload to one place know it (struct reporter's destination).
  * Malloc'd; NULL without memory. */
 char *s3_destination(const struct config *config, const struct environment *environment);
-
-/* Append "{prefix}profile_{group}_{machine}_{pid}_{time}-{unique}.zip", the last as eight hexadecimal
- * digits. */
-int s3_key(struct buf *out, const struct config *config, const struct report *report,
-	   const struct host *host);
 
 #endif
