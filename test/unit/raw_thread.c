@@ -1,12 +1,14 @@
 /* What the agent's thread calls of the host's side, called by a thread that the C library does not know, and
  * whose thread pointer leads to memory that cannot be touched: errno, a lock, an allocation or a stack's
  * canary would end the test there and then. */
+#include <errno.h>
 #include <linux/futex.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "core/agent.h"
 #include "core/clock.h"
 #include "core/disposition.h"
 #include "core/random.h"
@@ -14,6 +16,8 @@
 #include "core/system.h"
 #include "engine/cfi/cfi_lookup.h"
 #include "engine/memory/mem_tell.h"
+#include "engine/runtime/frame_table.h"
+#include "engine/runtime/mixed_stack.h"
 #include "engine/sample/ring.h"
 #include "engine/sample/sampler.h"
 #include "engine/sample/threads.h"
@@ -42,15 +46,15 @@ static asprof_jfr_event_key key;
 /* What the thread has found. (It cannot check: Check allocates.) */
 static struct {
 	int step; /* that it has come to */
-	int ring, signo, admitted, memory;
+	int no_python, ring, signo, admitted, memory;
 	uint16_t rule;
 	size_t cfi_bytes;
 	const uint8_t *header;
-	bool quiet, interrupted;
+	bool quiet, frame, called_off, interrupted;
 	unsigned threads, samples;
 	uint64_t cpu_ns, lost;
 	struct mem_summary retained;
-	const char *event;
+	const char *event, *by;
 } found;
 
 /* As the preload's, without what that does for interrupted calls. */
@@ -88,6 +92,7 @@ static BARE void retained(void *unused, const struct mem_retained *r)
 static BARE void unwinding(void)
 {
 	static const struct unwind_rule rule = { .kind = RULE_SP, .offset = 4712 };
+	struct script_frame frame;
 
 	cfi_rules_init();
 	found.rule = cfi_rule_intern(&rule);
@@ -98,6 +103,8 @@ static BARE void unwinding(void)
 	unwind_map_publish(&no_modules);
 	found.quiet = unwind_map_quiet();
 	unwind_map_publish(NULL);
+	found.no_python = mixed_stack_python(NULL);
+	found.frame = frame_table_find((uintptr_t)unwinding, &frame);
 }
 
 static BARE void sampling(void)
@@ -128,6 +135,7 @@ static BARE void memory(void)
 	found.memory = mem_tell_start(512 << 10);
 	mem_collect(retained, NULL, &found.retained);
 	mem_stop();
+	found.by = mem_passed_by();
 }
 
 static BARE int run(void *unused)
@@ -141,6 +149,8 @@ static BARE int run(void *unused)
 	sampling();
 	found.step = 3;
 	memory();
+	found.called_off = agent_is_called_off();
+	agent_failed(-ENOSYS);
 	found.step = 4;
 	return 0;
 }
@@ -166,12 +176,15 @@ static void run_raw(void)
 START_TEST(all_of_it)
 {
 	cfi_lookup_init();
+	mem_pass_by("a library");
 	sampler_install_by(install);
 	key = user_event_register("an event");
 	run_raw();
 	ck_assert_uint_ge(found.rule, RULE_INDEX_FIRST);
 	ck_assert_uint_gt(found.cfi_bytes, 0);
 	ck_assert(found.quiet);
+	ck_assert_int_eq(found.no_python, 0);
+	ck_assert(!found.frame);
 	ck_assert_int_eq(found.ring, 0);
 	ck_assert_int_gt(found.signo, SIGRTMIN);
 	ck_assert_int_eq(found.admitted, 0);
@@ -183,6 +196,9 @@ START_TEST(all_of_it)
 	ck_assert_str_eq(found.event, "an event");
 	ck_assert_int_eq(found.memory, 0);
 	ck_assert_uint_eq(found.retained.bytes, 0);
+	ck_assert_str_eq(found.by, "a library");
+	ck_assert(!found.called_off);
+	ck_assert_int_eq(agent_failure(), -ENOSYS);
 }
 END_TEST
 
