@@ -69,7 +69,7 @@ _Noreturn void raw_thread_enter(uintptr_t entry, const uintptr_t *stack)
 			 "jmp *%1"
 			 :
 			 : "r"(stack), "r"(entry)
-			 : "memory");
+			 : "rdx", "memory");
 #elif defined(__aarch64__)
 	__asm__ volatile("mov sp, %0\n\t"
 			 "mov x29, xzr\n\t"
@@ -78,7 +78,7 @@ _Noreturn void raw_thread_enter(uintptr_t entry, const uintptr_t *stack)
 			 "br %1"
 			 :
 			 : "r"(stack), "r"(entry)
-			 : "memory");
+			 : "x0", "memory");
 #endif
 	__builtin_unreachable();
 }
