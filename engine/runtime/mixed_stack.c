@@ -137,13 +137,13 @@ size_t mixed_stack_merge(const struct python *python, const uintptr_t *pcs, cons
 			 size_t max, bool *truncated)
 {
 	struct merge m = { .pcs = pcs, .sps = sps, .count = count, .out = out, .max = max };
-	bool anchored = true;
+	bool anchored = true, placed = false;
 	size_t end, native;
 
 	for (size_t i = 0; i < frame_count; i++)
 		anchored &= frames[i] != PYTHON_ANCHOR;
 	if (!anchored && begins(&m, python, frames, frame_count))
-		put(&m, m.pcs[m.at++]);
+		m.at++;
 	for (size_t begin = 0; begin < frame_count; begin = end + 1) {
 		for (end = begin; end < frame_count && !(frames[end] & PYTHON_ANCHOR); end++)
 			;
@@ -156,8 +156,11 @@ size_t mixed_stack_merge(const struct python *python, const uintptr_t *pcs, cons
 		/* A call that runs none yet, or the state's own end. */
 		if (begin == end)
 			continue;
-		while (m.at < native)
-			put(&m, m.pcs[m.at++]);
+		/* A call that has not begun with its frames, or has done with them, says nothing. */
+		for (; m.at < native; m.at++)
+			if (placed || !is_evaluator(python, m.pcs[m.at]))
+				put(&m, m.pcs[m.at]);
+		placed = true;
 		/* Where the walk lost its way before, they are what is left. */
 		m.at += m.at < m.count;
 		for (size_t i = begin; i < end; i++)
