@@ -164,6 +164,7 @@ void collector_drain(uint64_t now_ns)
 			runtimes_look();
 		all.modules_due_ns = now_ns + MODULES_INTERVAL_NS;
 	}
+	runtimes_visit();
 	ring_drain(take, NULL);
 	threads_reap(part_with, NULL);
 	if (now_ns >= all.look_due_ns) {

@@ -54,6 +54,11 @@ int mixed_stack_python(const struct python *python)
 	return 0;
 }
 
+void mixed_stack_several(bool several)
+{
+	atomic_store_explicit(&python_has_several, several, memory_order_relaxed);
+}
+
 /* NULL when all are in use. */
 static struct work *work_take(void)
 {

@@ -24,6 +24,9 @@ size_t mixed_stack_here(uintptr_t stack_high, size_t skip, uintptr_t *pcs, size_
  * Returns 0 or -ENOMEM. */
 int mixed_stack_python(const struct python *python);
 
+/* Tell the walks whether that Python has several interpreters now. */
+void mixed_stack_several(bool several);
+
 /* Put FRAMES, as python_walk() has them, in their places among the COUNT native frames PCS, whose stack
  * pointers are SPS. Returns how many there are in OUT, at most MAX. */
 size_t mixed_stack_merge(const struct python *python, const uintptr_t *pcs, const uintptr_t *sps,

@@ -47,6 +47,10 @@ struct python_work {
  * of that call, or 0 where it is not known, marked by a bit that no frame has. */
 #define PYTHON_ANCHOR ((uintptr_t)1)
 
+/* Whether there are several interpreters, each with a lock of its own: a thread may then be in more than
+ * one. Set by the agent's thread. */
+extern _Atomic bool python_has_several;
+
 /* Write the frames of the calling thread to FRAMES, innermost first, as frame_table.h has them, and an
  * anchor behind those of each call of the evaluator. STACK reads the thread's own stack. Returns how
  * many words, at most MAX; none where the thread runs no Python.

@@ -106,3 +106,15 @@ int python_find(struct python *python, const struct module *module)
 	elf_close(image);
 	return err;
 }
+
+bool python_find_several(const struct python *python)
+{
+	uintptr_t first = 0, second = 0;
+
+	return !process_memory_read(python->runtime + python->layout.runtime_interpreters, &first,
+				    sizeof(first)) &&
+	       first &&
+	       !process_memory_read(first + python->layout.interpreter_next, &second,
+				    sizeof(second)) &&
+	       second;
+}

@@ -9,4 +9,7 @@
  * there is none, -ENOTSUP where it is another version, or -errno. */
 int python_find(struct python *python, const struct module *module);
 
+/* Whether it has several interpreters now. */
+bool python_find_several(const struct python *python);
+
 #endif

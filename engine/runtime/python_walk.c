@@ -63,30 +63,36 @@ static bool is_of(const struct python_layout *layout, struct state *state, uintp
 	       word_at(state->bytes, layout->thread_interpreter);
 }
 
-static bool find_in_lists(const struct python *python, struct state *state, uintptr_t self)
+/* Write where the states of thread SELF are to FOUND, MAX at most. Returns how many; *STATE is the
+ * last. */
+static size_t find_in_lists(const struct python *python, struct state *state, uintptr_t self,
+			    uintptr_t *found, size_t max)
 {
 	const struct python_layout *layout = &python->layout;
 	uintptr_t interpreter, thread;
+	size_t count = 0;
+	int looks = 0;
 
 	if (!read_word(python->runtime + layout->runtime_interpreters, &interpreter))
-		return false;
+		return 0;
 	for (int i = 0; interpreter && i < INTERPRETERS_MAX; i++) {
 		if (!read_word(interpreter + layout->interpreter_threads, &thread))
-			return false;
-		for (int k = 0; thread && k < THREADS_MAX; k++) {
+			break;
+		while (thread && looks++ < THREADS_MAX) {
 			if (is_of(layout, state, thread, self))
-				return true;
-			if (!read_word(thread + layout->thread_next, &thread))
+				found[count++] = thread;
+			if (count == max || !read_word(thread + layout->thread_next, &thread))
 				break;
 		}
-		if (!read_word(interpreter + layout->interpreter_next, &interpreter))
+		if (count == max ||
+		    !read_word(interpreter + layout->interpreter_next, &interpreter))
 			break;
 	}
-	return false;
+	return count;
 }
 
-/* The thread's state goes to *STATE. A thread can have several, of which the one that holds the lock
- * is the one that runs. */
+/* The thread's state goes to *STATE. A thread can have several: where there is one lock for all
+ * interpreters, the one that holds it is the one that runs. */
 static bool find_state(const struct python *python, struct state *state)
 {
 	const struct python_layout *layout = &python->layout;
@@ -99,7 +105,7 @@ static bool find_state(const struct python *python, struct state *state)
 		return true;
 	if (is_of(layout, state, atomic_load_explicit(slot, memory_order_relaxed), self))
 		return true;
-	if (!find_in_lists(python, state, self))
+	if (!find_in_lists(python, state, self, &current, 1))
 		return false;
 	atomic_store_explicit(slot, state->address, memory_order_relaxed);
 	return true;
@@ -401,6 +407,46 @@ static void walk_shims(struct walk *walk, const struct state *state)
 	flush(walk);
 }
 
+_Atomic bool python_has_several;
+
+/* A thread that runs one interpreter within another's call has a state for each. */
+#define STATES_MAX 8
+
+/* Where the innermost row of frames ends that STATE has; UINTPTR_MAX where it has none. */
+static uintptr_t innermost(struct walk *walk, const struct state *state)
+{
+	const size_t before = walk->count;
+	uintptr_t end = UINTPTR_MAX;
+
+	walk_shims(walk, state);
+	for (size_t i = before; i < walk->count && end == UINTPTR_MAX; i++)
+		if (walk->frames[i] & PYTHON_ANCHOR)
+			end = walk->frames[i];
+	walk->count = before;
+	return end;
+}
+
+/* The frames of all states, the innermost state first. */
+static void walk_states(struct walk *walk, struct state *state)
+{
+	const struct python_layout *layout = &walk->python->layout;
+	uintptr_t self = (uintptr_t)pthread_self(), found[STATES_MAX], ends[STATES_MAX];
+	size_t count = find_in_lists(walk->python, state, self, found, STATES_MAX), next;
+
+	for (size_t i = 0; i < count; i++)
+		ends[i] =
+			is_of(layout, state, found[i], self) ? innermost(walk, state) : UINTPTR_MAX;
+	for (size_t done = 0; done < count; done++) {
+		next = 0;
+		for (size_t i = 1; i < count; i++)
+			if (ends[i] < ends[next])
+				next = i;
+		if (ends[next] != UINTPTR_MAX && is_of(layout, state, found[next], self))
+			walk_shims(walk, state);
+		ends[next] = UINTPTR_MAX;
+	}
+}
+
 size_t python_walk(const struct python *python, struct python_work *work,
 		   struct memory_reader *stack, uintptr_t *frames, size_t max)
 {
@@ -415,7 +461,10 @@ size_t python_walk(const struct python *python, struct python_work *work,
 	struct state state;
 
 	work->window_bytes = work->pending_count = 0;
-	if (find_state(python, &state))
+	if (python->layout.chain == PYTHON_SHIMS &&
+	    atomic_load_explicit(&python_has_several, memory_order_relaxed))
+		walk_states(&walk, &state);
+	else if (find_state(python, &state))
 		walks[python->layout.chain](&walk, &state);
 	return walk.count;
 }

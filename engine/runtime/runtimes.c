@@ -70,3 +70,9 @@ void runtimes_look(void)
 			all.found = look_in(module);
 	}
 }
+
+void runtimes_visit(void)
+{
+	if (all.found)
+		mixed_stack_several(python_find_several(&all.python));
+}

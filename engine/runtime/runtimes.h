@@ -11,4 +11,7 @@ void runtimes_wanted(bool wanted);
 /* Modules came or went, or none was looked at yet: look for interpreters among them. */
 void runtimes_look(void);
 
+/* Look after those that were found: now and then. */
+void runtimes_visit(void);
+
 #endif

@@ -490,6 +490,37 @@ START_TEST(holds_the_lock)
 }
 END_TEST
 
+/* Two states, of an interpreter that runs within another's call: the inner's frames come first, wherever
+ * it is in the lists. */
+START_TEST(an_interpreter_within_another)
+{
+	const struct python_layout *l = &w->python.layout;
+
+	for (int place = 0; place < 2; place++) {
+		uint8_t *state = place ? w->thread : w->other_thread;
+		uint8_t *other = place ? w->other_thread : w->thread;
+
+		make(_i);
+		if (l->chain != PYTHON_SHIMS)
+			return;
+		/* Its last three frames are another state's. */
+		link_frame(w->shims[0], NULL);
+		put(w->other_thread, l->thread_id, (uintptr_t)pthread_self());
+		if (l->thread_c_frame) {
+			put(state, l->thread_c_frame, (uintptr_t)w->c_frames[0]);
+			put(other, l->thread_c_frame, (uintptr_t)w->c_frames[1]);
+			put(w->c_frames[1], l->c_frame_frame, (uintptr_t)w->frames[2]);
+		} else {
+			put(state, l->thread_frame, (uintptr_t)w->frames[0]);
+			put(other, l->thread_frame, (uintptr_t)w->frames[2]);
+		}
+		python_has_several = true;
+		check_frames(walk(), 0, FRAMES);
+		python_has_several = false;
+	}
+}
+END_TEST
+
 START_TEST(lists_without_an_end)
 {
 	const struct python_layout *l = &w->python.layout;
@@ -611,6 +642,7 @@ int main(void)
 	tcase_add_loop_test(tcase, another_at_the_same_place, 0, LAYOUTS);
 	tcase_add_loop_test(tcase, not_of_this_thread, 0, LAYOUTS);
 	tcase_add_loop_test(tcase, holds_the_lock, 0, LAYOUTS);
+	tcase_add_loop_test(tcase, an_interpreter_within_another, 0, LAYOUTS);
 	tcase_add_loop_test(tcase, lists_without_an_end, 0, LAYOUTS);
 	tcase_add_loop_test(tcase, torn, 0, LAYOUTS);
 	tcase_add_loop_test(tcase, cut, 0, LAYOUTS);
