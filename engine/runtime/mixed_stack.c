@@ -17,12 +17,12 @@ struct work {
 	struct python_work python;
 };
 
-#define WORKS 32
+#define WORKS 64
 
 static struct {
 	const struct python *_Atomic python; /* NULL: nothing is looked for */
 	struct work *works;
-	_Atomic uint32_t used; /* one bit for each */
+	_Atomic uint64_t used; /* one bit for each */
 } all;
 
 _Static_assert(WORKS == 8 * sizeof(all.used), "one bit for each room");
@@ -62,20 +62,20 @@ void mixed_stack_several(bool several)
 /* NULL when all are in use. */
 static struct work *work_take(void)
 {
-	uint32_t used = atomic_load_explicit(&all.used, memory_order_relaxed), bit;
+	uint64_t used = atomic_load_explicit(&all.used, memory_order_relaxed), bit;
 
 	do {
-		if (used == UINT32_MAX)
+		if (used == UINT64_MAX)
 			return NULL;
 		bit = ~used & (used + 1); /* the lowest that is free */
 	} while (!atomic_compare_exchange_weak_explicit(
 		&all.used, &used, used | bit, memory_order_acquire, memory_order_relaxed));
-	return &all.works[__builtin_ctz(bit)];
+	return &all.works[__builtin_ctzll(bit)];
 }
 
 static void work_give(struct work *work)
 {
-	uint32_t bit = 1u << (work - all.works);
+	uint64_t bit = UINT64_C(1) << (work - all.works);
 
 	atomic_fetch_and_explicit(&all.used, ~bit, memory_order_release);
 }

@@ -18,27 +18,17 @@ struct python {
 	uintptr_t evaluator, evaluator_end; /* _PyEval_EvalFrameDefault */
 };
 
-/* So many code objects are read at once. */
-#define PYTHON_BATCH 32
+/* So many pages are remembered to be there, while a walk lasts. */
+#define PYTHON_PAGES 64
 
-/* A frame that was met, and is to be named. */
-struct python_pending {
-	uintptr_t code;        /* 0: no frame, but an anchor */
-	uintptr_t instruction; /* an address, or an index into the code; or the anchor */
-};
-
-/* Room for one walk; a handler's stack has none. */
+/* Room for one walk; a handler's stack has little. */
 struct python_work {
-	/* A piece of memory as it was a moment ago: frames lie close together. */
-	uintptr_t window_at;
-	size_t window_bytes;
-	uint8_t window[2048];
-	uint8_t on_stack[PYTHON_FRAME_BYTES];
-	struct python_pending pending[PYTHON_BATCH];
-	size_t pending_count;
-	struct iovec places[2 * PYTHON_BATCH];
-	uint8_t codes[PYTHON_BATCH][PYTHON_CODE_BYTES];
-	uint8_t contents[2 * PYTHON_BATCH][64];
+	uintptr_t pages[PYTHON_PAGES];
+	bool ending; /* the interpreter is being taken down: what it has may go at any moment */
+	uint8_t frame[PYTHON_FRAME_BYTES];
+	uintptr_t code_at; /* where what CODE holds is from, which is FUNCTION's; 0: nowhere yet */
+	uint8_t code[PYTHON_CODE_BYTES];
+	uint32_t function;
 	struct memory_block block, stack_block;
 	char name[FRAME_NAME_MAX], file[FRAME_FILE_MAX];
 };
@@ -47,8 +37,8 @@ struct python_work {
  * of that call, or 0 where it is not known, marked by a bit that no frame has. */
 #define PYTHON_ANCHOR ((uintptr_t)1)
 
-/* Whether there are several interpreters, each with a lock of its own: a thread may then be in more than
- * one. Set by the agent's thread. */
+/* Whether there are several interpreters: a thread may then be in more than one. Set by the agent's
+ * thread. */
 extern _Atomic bool python_has_several;
 
 /* Write the frames of the calling thread to FRAMES, innermost first, as frame_table.h has them, and an

@@ -11,7 +11,7 @@
 /* clang-format off */
 static const struct python_layout known[] = {
 	{ .version = 0x0308, .chain = PYTHON_OBJECTS,
-	  .runtime_interpreters = 32, .runtime_current = 1368,
+	  .runtime_interpreters = 32, .runtime_ending = 16, .runtime_current = 1368,
 	  .interpreter_next = 0, .interpreter_threads = 8,
 	  .thread_next = 8, .thread_interpreter = 16, .thread_id = 176, .thread_frame = 24,
 	  .frame_previous = 24, .frame_code = 32, .frame_instruction = 104,
@@ -20,7 +20,7 @@ static const struct python_layout known[] = {
 	  .code_first_line = 40,
 	  .ascii_bytes = 48, .compact_bytes = 72, .bytes_bytes = 32 },
 	{ .version = 0x0309, .chain = PYTHON_OBJECTS,
-	  .runtime_interpreters = 32, .runtime_current = 568,
+	  .runtime_interpreters = 32, .runtime_ending = 16, .runtime_current = 568,
 	  .interpreter_next = 0, .interpreter_threads = 8,
 	  .thread_next = 8, .thread_interpreter = 16, .thread_id = 176, .thread_frame = 24,
 	  .frame_previous = 24, .frame_code = 32, .frame_instruction = 104,
@@ -29,7 +29,7 @@ static const struct python_layout known[] = {
 	  .code_first_line = 40,
 	  .ascii_bytes = 48, .compact_bytes = 72, .bytes_bytes = 32 },
 	{ .version = 0x030a, .chain = PYTHON_OBJECTS,
-	  .runtime_interpreters = 32, .runtime_current = 568,
+	  .runtime_interpreters = 32, .runtime_ending = 16, .runtime_current = 568,
 	  .interpreter_next = 0, .interpreter_threads = 8,
 	  .thread_next = 8, .thread_interpreter = 16, .thread_id = 176, .thread_frame = 24,
 	  .thread_c_frame = 48, .c_frame_previous = 8,
@@ -39,7 +39,7 @@ static const struct python_layout known[] = {
 	  .code_first_line = 40,
 	  .ascii_bytes = 48, .compact_bytes = 72, .bytes_bytes = 32 },
 	{ .version = 0x030b, .chain = PYTHON_ENTRIES,
-	  .runtime_interpreters = 40, .runtime_current = 576,
+	  .runtime_interpreters = 40, .runtime_ending = 24, .runtime_current = 576,
 	  .interpreter_next = 0, .interpreter_threads = 16,
 	  .thread_next = 8, .thread_interpreter = 16, .thread_id = 152, .thread_c_frame = 56,
 	  .c_frame_frame = 8, .c_frame_previous = 16,
@@ -49,7 +49,7 @@ static const struct python_layout known[] = {
 	  .code_first_line = 72, .code_start = 184,
 	  .ascii_bytes = 48, .compact_bytes = 72, .bytes_bytes = 32 },
 	{ .version = 0x030c, .chain = PYTHON_SHIMS, .shim_owner = 3,
-	  .runtime_interpreters = 40,
+	  .runtime_interpreters = 40, .runtime_ending = 24,
 	  .interpreter_next = 0, .interpreter_threads = 72,
 	  .thread_next = 8, .thread_interpreter = 16, .thread_id = 136, .thread_c_frame = 56,
 	  .c_frame_frame = 0, .c_frame_previous = 8,
@@ -79,7 +79,8 @@ enum {
 };
 
 enum {
-	RUNTIME_INTERPRETERS = HEAD_WORDS + 2,
+	RUNTIME_ENDING = HEAD_WORDS + 1,
+	RUNTIME_INTERPRETERS,
 	RUNTIME_END,
 };
 
@@ -163,6 +164,7 @@ bool python_layout_read(struct python_layout *layout, uint16_t version,
 		.chain = PYTHON_SHIMS,
 		.shim_owner = 3,
 		.runtime_interpreters = (uint32_t)table[RUNTIME_INTERPRETERS],
+		.runtime_ending = (uint32_t)table[RUNTIME_ENDING],
 		.interpreter_next = (uint32_t)interpreter[INTERPRETER_NEXT],
 		.interpreter_threads = (uint32_t)interpreter[INTERPRETER_THREADS],
 		.thread_next = (uint16_t)thread[THREAD_NEXT],
@@ -185,7 +187,7 @@ bool python_layout_read(struct python_layout *layout, uint16_t version,
 		.compact_bytes = 56,
 		.bytes_bytes = 32,
 	};
-	return in_reach(table, OFFSET_MAX, RUNTIME_INTERPRETERS, RUNTIME_END) &&
+	return in_reach(table, OFFSET_MAX, RUNTIME_ENDING, RUNTIME_END) &&
 	       in_reach(interpreter, OFFSET_MAX, INTERPRETER_NEXT, INTERPRETER_THREADS + 1) &&
 	       in_reach(thread, PYTHON_STATE_BYTES, THREAD_NEXT, g->thread_id + 1) &&
 	       in_reach(frame, PYTHON_FRAME_BYTES, FRAME_PREVIOUS, FRAME_INSTRUCTION + 1) &&

@@ -25,8 +25,9 @@ struct python_layout {
 	uint8_t shim_owner; /* frames with this owner, or a higher one, are none */
 
 	/* The runtime, and its interpreters. RUNTIME_CURRENT is the thread that holds the lock of all
-	 * interpreters, where there is such a lock; else 0. */
-	uint32_t runtime_interpreters, runtime_current;
+	 * interpreters, where there is such a lock; else 0. ENDING is other than 0 while it is taken
+	 * down. */
+	uint32_t runtime_interpreters, runtime_current, runtime_ending;
 	uint32_t interpreter_next, interpreter_threads;
 
 	/* A thread's state. FRAME or C_FRAME is 0 where it has none. */

@@ -1,9 +1,10 @@
 /* The frames of CPython that the calling thread runs, from a signal handler or an allocation.
  *
- * The thread itself is what changes them, and it is here: so they stay as they are. But it may have
- * been interrupted while it made one or took one down, and another thread may end the interpreter: all
- * memory is read so that it can be gone, what says that it is a code object has to be one, and every
- * loop has an end. */
+ * The thread itself is what changes them, and it is here: so they stay as they are, and what they refer
+ * to stays where it is. But it may have been interrupted while it made one or took one down: each page is
+ * asked for before it is read, what says that it is a code object has to be one, and every loop has an
+ * end. While the interpreter is being taken down, by another thread, nothing stays: then, and of states of
+ * threads always, the kernel copies what is read. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -27,25 +28,61 @@ static uintptr_t word_at(const uint8_t *bytes, unsigned offset)
 	return word;
 }
 
-static bool read_word(uintptr_t address, uintptr_t *word)
+/* Not by memcpy(3): a sanitizer's would look at what it holds about the address. */
+static void take(void *data, uintptr_t address, size_t size)
 {
-	return memory_copy(word, address, sizeof(*word));
+	uint8_t *to = data;
+	uint64_t word;
+	size_t i = 0;
+
+	if (address % sizeof(word) == 0)
+		for (; i + sizeof(word) <= size; i += sizeof(word)) {
+			word = *(const volatile uint64_t *)(address + i);
+			__builtin_memcpy(to + i, &word, sizeof(word));
+		}
+	for (; i < size; i++)
+		to[i] = ((const volatile uint8_t *)address)[i];
+}
+
+/* Copy what a frame of this thread, or the interpreter itself, has at ADDRESS. */
+static bool copy(struct python_work *work, void *data, uintptr_t address, size_t size)
+{
+	uintptr_t page = address & ~(MEMORY_PAGE - 1), *known;
+
+	/* Page 0 is what an entry that is not used yet would stand for. */
+	if (address < MEMORY_PAGE || address >> ARCH_ADDRESS_BITS)
+		return false;
+	if (work->ending)
+		return memory_copy(data, address, size);
+	for (; page < address + size; page += MEMORY_PAGE) {
+		known = &work->pages[page / MEMORY_PAGE % PYTHON_PAGES];
+		if (*known != page && !memory_probe(page))
+			return false;
+		*known = page;
+	}
+	take(data, address, size);
+	return true;
+}
+
+static bool read_word(struct python_work *work, uintptr_t address, uintptr_t *word)
+{
+	return copy(work, word, address, sizeof(*word));
 }
 
 /* ---- The thread's state ---- */
 
 /* Where threads had theirs. Any number of threads may share a slot: whose it is is looked at in the
  * state itself. */
-#define SLOTS 256
+#define SLOT_BITS 12
 
-static struct {
-	_Atomic uintptr_t state;
-} slots[SLOTS];
+static _Atomic uintptr_t slots[1 << SLOT_BITS];
 
 static _Atomic uintptr_t *slot_of(uintptr_t self)
 {
-	return &slots[(self * 0x9e3779b97f4a7c15u) >> 56].state;
+	return &slots[(self * 0x9e3779b97f4a7c15u) >> (64 - SLOT_BITS)];
 }
+
+_Atomic bool python_has_several;
 
 struct state {
 	uintptr_t address;
@@ -63,6 +100,11 @@ static bool is_of(const struct python_layout *layout, struct state *state, uintp
 	       word_at(state->bytes, layout->thread_interpreter);
 }
 
+static bool copy_word(uintptr_t address, uintptr_t *word)
+{
+	return memory_copy(word, address, sizeof(*word));
+}
+
 /* Write where the states of thread SELF are to FOUND, MAX at most. Returns how many; *STATE is the
  * last. */
 static size_t find_in_lists(const struct python *python, struct state *state, uintptr_t self,
@@ -73,41 +115,54 @@ static size_t find_in_lists(const struct python *python, struct state *state, ui
 	size_t count = 0;
 	int looks = 0;
 
-	if (!read_word(python->runtime + layout->runtime_interpreters, &interpreter))
+	if (!copy_word(python->runtime + layout->runtime_interpreters, &interpreter))
 		return 0;
 	for (int i = 0; interpreter && i < INTERPRETERS_MAX; i++) {
-		if (!read_word(interpreter + layout->interpreter_threads, &thread))
+		if (!copy_word(interpreter + layout->interpreter_threads, &thread))
 			break;
 		while (thread && looks++ < THREADS_MAX) {
 			if (is_of(layout, state, thread, self))
 				found[count++] = thread;
-			if (count == max || !read_word(thread + layout->thread_next, &thread))
+			if (count == max || !copy_word(thread + layout->thread_next, &thread))
 				break;
 		}
 		if (count == max ||
-		    !read_word(interpreter + layout->interpreter_next, &interpreter))
+		    !copy_word(interpreter + layout->interpreter_next, &interpreter))
 			break;
 	}
 	return count;
 }
 
-/* The thread's state goes to *STATE. A thread can have several: where there is one lock for all
- * interpreters, the one that holds it is the one that runs. */
-static bool find_state(const struct python *python, struct state *state)
+/* Of the states that a thread can have, that which holds the lock is the one that runs, where there is one
+ * lock for all interpreters. */
+static bool find_running(const struct python *python, struct python_work *work, struct state *state,
+			 uintptr_t self)
 {
 	const struct python_layout *layout = &python->layout;
-	uintptr_t self = (uintptr_t)pthread_self(), current;
-	_Atomic uintptr_t *slot = slot_of(self);
+	uintptr_t current;
 
-	if (layout->runtime_current &&
-	    read_word(python->runtime + layout->runtime_current, &current) &&
-	    is_of(layout, state, current, self))
-		return true;
-	if (is_of(layout, state, atomic_load_explicit(slot, memory_order_relaxed), self))
-		return true;
-	if (!find_in_lists(python, state, self, &current, 1))
+	return layout->runtime_current &&
+	       atomic_load_explicit(&python_has_several, memory_order_relaxed) &&
+	       read_word(work, python->runtime + layout->runtime_current, &current) &&
+	       is_of(layout, state, current, self);
+}
+
+/* Look where the thread had its state before. */
+static bool find_again(const struct python *python, struct state *state, uintptr_t self)
+{
+	return is_of(&python->layout, state,
+		     atomic_load_explicit(slot_of(self), memory_order_relaxed), self);
+}
+
+static bool find_anew(const struct python *python, struct state *state, uintptr_t self)
+{
+	uintptr_t found;
+
+	/* A list may change under our eyes: then it is looked through once more. */
+	if (!find_in_lists(python, state, self, &found, 1) &&
+	    !find_in_lists(python, state, self, &found, 1))
 		return false;
-	atomic_store_explicit(slot, state->address, memory_order_relaxed);
+	atomic_store_explicit(slot_of(self), state->address, memory_order_relaxed);
 	return true;
 }
 
@@ -127,12 +182,30 @@ static uint64_t mix(uint64_t hash, uint64_t value)
 	return hash ^ (hash >> 29);
 }
 
+/* Of a string or of bytes at ADDRESS, with a head of so many bytes: how long it is and how it begins. */
+static uint64_t mix_contents(struct python_work *work, uint64_t hash, uintptr_t address,
+			     size_t head)
+{
+	uint8_t begin[64] = { 0 };
+	uint64_t length;
+
+	if (!copy(work, &length, address + 16, sizeof(length)))
+		return hash;
+	if (length && !copy(work, begin, address + head, length < 64 ? (size_t)length : 64))
+		return hash;
+	hash = mix(hash, length);
+	for (unsigned at = 0; at < sizeof(begin); at += sizeof(uint64_t))
+		hash = mix(hash, word_at(begin, at));
+	return hash;
+}
+
 /* What tells a code object from all that were, or will be, at its address: from 3.12 on a number that
  * is given once, before that what its name says and how its lines begin. */
-static uint64_t print_of(const struct python_layout *layout, const struct python_pending *pending,
-			 const uint8_t *view, uint8_t contents[2][64])
+static uint64_t print_of(struct python_work *work, const struct python_layout *layout,
+			 uintptr_t code)
 {
-	uint64_t hash = mix(1, pending->code);
+	const uint8_t *view = work->code;
+	uint64_t hash = mix(1, code);
 	uint32_t number;
 
 	hash = mix(hash, word_at(view, 16)); /* its size */
@@ -146,146 +219,77 @@ static uint64_t print_of(const struct python_layout *layout, const struct python
 		memcpy(&number, view + layout->code_version, sizeof(number));
 		return mix(hash, number);
 	}
-	for (size_t i = 0; i < 2; i++)
-		for (size_t at = 0; at < sizeof(contents[i]); at += sizeof(uint64_t))
-			hash = mix(hash, word_at(contents[i], (unsigned)at));
-	return hash;
+	hash = mix_contents(work, hash, word_at(view, layout->code_qualname), layout->ascii_bytes);
+	return mix_contents(work, hash, word_at(view, layout->code_lines), layout->bytes_bytes);
 }
 
-/* Copy COUNT places into as many pieces of BYTES; those that cannot be read become zeros. */
-static void copy_places(struct iovec *places, size_t count, uint8_t *out, size_t bytes)
-{
-	size_t done = 0;
-	long n;
-
-	for (size_t i = 0; i < count; i++)
-		places[i].iov_len = bytes;
-	memset(out, 0, count * bytes);
-	while (done < count) {
-		n = memory_copy_places(out + done * bytes, (count - done) * bytes, places + done,
-				       count - done);
-		if (n > 0)
-			done += (size_t)n / bytes;
-		if (done == count)
-			break;
-		/* That one is gone, or the call is refused. */
-		if (!memory_copy(out + done * bytes, (uintptr_t)places[done].iov_base, bytes))
-			memset(out + done * bytes, 0, bytes);
-		done++;
-	}
-}
-
-static void look_at_contents(const struct python_layout *layout, struct python_work *work,
-			     size_t count)
-{
-	/* Behind the type of a string or of bytes; both are longer than that. */
-	const size_t skip = 16;
-
-	for (size_t i = 0; i < count; i++) {
-		const uint8_t *view = work->codes[i];
-
-		work->places[2 * i].iov_base =
-			(void *)(word_at(view, layout->code_qualname) + skip);
-		work->places[2 * i + 1].iov_base =
-			(void *)(word_at(view, layout->code_lines) + skip);
-	}
-	copy_places(work->places, 2 * count, work->contents[0], sizeof(work->contents[0]));
-	/* Of a string that ends there, only its characters. */
-	for (size_t i = 0; i < 2 * count; i++) {
-		uint8_t *content = work->contents[i];
-		uint64_t length = word_at(content, 0);
-		size_t used = i % 2 ? layout->bytes_bytes - skip : layout->ascii_bytes - skip;
-
-		memset(content + 8, 0, 8); /* the hash, which is kept once it is asked for */
-		if (length < sizeof(work->contents[0]) - used)
-			memset(content + used + length, 0,
-			       sizeof(work->contents[0]) - used - length);
-	}
-}
-
-/* The offset in bytes of the instruction that PENDING is at, in its code. */
-static int64_t offset_of(const struct python_layout *layout, const struct python_pending *pending,
+/* The offset in bytes of INSTRUCTION in the code at CODE: of an address, or of an index into it. */
+static int64_t offset_of(const struct python_layout *layout, uintptr_t code, uintptr_t instruction,
 			 const uint8_t *view)
 {
 	int64_t units = (int64_t)word_at(view, 16), offset;
 
 	if (layout->chain == PYTHON_OBJECTS) {
-		offset = (int32_t)pending->instruction;
+		offset = (int32_t)instruction;
 		return layout->version >= 0x030a ? offset * 2 : offset;
 	}
-	offset = (int64_t)(pending->instruction - pending->code - layout->code_start);
+	offset = (int64_t)(instruction - code - layout->code_start);
 	/* A copy of the code, or nothing yet: as in a frame that has only just been made. */
-	return offset >= 0 && offset < units * 2 ? offset : -1;
+	return offset >= 0 && offset / 2 < units ? offset : -1;
 }
 
-/* PENDING, whose code object is number I of those that were read. */
-static void name_pending(struct walk *walk, const struct python_pending *pending, size_t i)
+/* The function whose code object is CODE; its first bytes stay in WORK. False where there is none. */
+static bool find_function(struct walk *walk, uintptr_t code)
 {
 	const struct python_layout *layout = &walk->python->layout;
 	struct python_work *work = walk->work;
-	const uint8_t *view = work->codes[i];
-	uintptr_t frame;
-	uint32_t function;
-	int64_t offset;
 	bool fresh;
 
-	if (word_at(view, 8) != walk->python->code_type)
-		return;
-	function = frame_table_function(print_of(layout, pending, view, &work->contents[2 * i]),
-					&fresh);
+	/* As in a recursion. */
+	if (code == work->code_at)
+		return true;
+	work->code_at = 0;
+	if (!copy(work, work->code, code, sizeof(work->code)) ||
+	    word_at(work->code, 8) != walk->python->code_type)
+		return false;
+	work->function = frame_table_function(print_of(work, layout, code), &fresh);
 	if (fresh) {
-		python_code_names(layout, work, view);
-		frame_table_describe(function, work->name, work->file);
+		python_code_names(layout, work, work->code);
+		frame_table_describe(work->function, work->name, work->file);
 	}
-	offset = offset_of(layout, pending, view);
-	frame = frame_table_place(function, (uint32_t)offset, &fresh);
-	if (fresh)
-		frame_table_line(frame, python_code_line(layout, work, view, offset));
-	if (frame)
+	work->code_at = code;
+	return true;
+}
+
+static void put(struct walk *walk, uintptr_t frame)
+{
+	if (walk->count < walk->max)
 		walk->frames[walk->count++] = frame;
 }
 
-/* Name what is pending; anchors go between. */
-static void flush(struct walk *walk)
-{
-	struct python_work *work = walk->work;
-	size_t codes = 0;
-
-	for (size_t i = 0; i < work->pending_count; i++)
-		if (work->pending[i].code)
-			work->places[codes++].iov_base = (void *)work->pending[i].code;
-	copy_places(work->places, codes, work->codes[0], sizeof(work->codes[0]));
-	if (!walk->python->layout.code_version)
-		look_at_contents(&walk->python->layout, work, codes);
-	codes = 0;
-	for (size_t i = 0; i < work->pending_count && walk->count < walk->max; i++) {
-		if (work->pending[i].code)
-			name_pending(walk, &work->pending[i], codes++);
-		else
-			walk->frames[walk->count++] = work->pending[i].instruction;
-	}
-	work->pending_count = 0;
-}
-
-static void add_pending(struct walk *walk, uintptr_t code, uintptr_t instruction)
-{
-	struct python_work *work = walk->work;
-
-	work->pending[work->pending_count].code = code;
-	work->pending[work->pending_count++].instruction = instruction;
-	if (work->pending_count == PYTHON_BATCH)
-		flush(walk);
-}
-
+/* A frame that runs CODE; one that is being made, or taken down, is left out. */
 static void add(struct walk *walk, uintptr_t code, uintptr_t instruction)
 {
-	if (code & ~REFERENCE_BITS)
-		add_pending(walk, code & ~REFERENCE_BITS, instruction);
+	const struct python_layout *layout = &walk->python->layout;
+	struct python_work *work = walk->work;
+	uintptr_t frame;
+	int64_t offset;
+	bool fresh;
+
+	code &= ~REFERENCE_BITS;
+	if (!code || !find_function(walk, code))
+		return;
+	offset = offset_of(layout, code, instruction, work->code);
+	frame = frame_table_place(work->function, (uint32_t)offset, &fresh);
+	if (fresh)
+		frame_table_line(frame, python_code_line(layout, work, work->code, offset));
+	if (frame)
+		put(walk, frame);
 }
 
 static void anchor(struct walk *walk, uintptr_t address)
 {
-	add_pending(walk, 0, (address & ~(sizeof(uintptr_t) - 1)) | PYTHON_ANCHOR);
+	put(walk, (address & ~(sizeof(uintptr_t) - 1)) | PYTHON_ANCHOR);
 }
 
 /* ---- Walking ---- */
@@ -294,28 +298,15 @@ static void anchor(struct walk *walk, uintptr_t address)
 static const uint8_t *look(struct walk *walk, uintptr_t address)
 {
 	struct python_work *work = walk->work;
-	const size_t size = walk->python->layout.frame_bytes, most = sizeof(work->window);
-	uintptr_t from = address + size - most;
+	const size_t size = walk->python->layout.frame_bytes;
+	bool read;
 
 	/* On the stack there is none but what ends a row. */
 	if (address - walk->stack->low < walk->stack->high - walk->stack->low)
-		return memory_read(walk->stack, work->on_stack, address, size) ? work->on_stack
-									       : NULL;
-	if (address - work->window_at < work->window_bytes &&
-	    size <= work->window_bytes - (address - work->window_at))
-		return work->window + (address - work->window_at);
-	/* What comes next lies below, mostly. */
-	if (address > most && memory_copy_some(work->window, from, most) == (long)most) {
-		work->window_at = from;
-		work->window_bytes = most;
-	} else if (memory_copy(work->window, address, size)) {
-		work->window_at = address;
-		work->window_bytes = size;
-	} else {
-		work->window_bytes = 0;
-		return NULL;
-	}
-	return work->window + (address - work->window_at);
+		read = memory_read(walk->stack, work->frame, address, size);
+	else
+		read = copy(work, work->frame, address, size);
+	return read ? work->frame : NULL;
 }
 
 /* A frame that is said to be one more than this is a loop. */
@@ -343,7 +334,6 @@ static void walk_objects(struct walk *walk, const struct state *state)
 		    !memory_read_word(walk->stack, outer + layout->c_frame_previous, &outer))
 			outer = 0;
 	}
-	flush(walk);
 }
 
 /* More than a state of 3.11 has. */
@@ -375,7 +365,6 @@ static void walk_entries(struct walk *walk, const struct state *state)
 		    !memory_read_word(walk->stack, outer + layout->c_frame_previous, &outer))
 			break;
 	}
-	flush(walk);
 }
 
 /* Frames from 3.12 on. */
@@ -387,7 +376,7 @@ static void walk_shims(struct walk *walk, const struct state *state)
 
 	if (layout->thread_c_frame) {
 		frame = word_at(state->bytes, layout->thread_c_frame);
-		if (!read_word(frame + layout->c_frame_frame, &frame))
+		if (!memory_read_word(walk->stack, frame + layout->c_frame_frame, &frame))
 			return;
 	} else {
 		frame = word_at(state->bytes, layout->thread_frame);
@@ -404,10 +393,7 @@ static void walk_shims(struct walk *walk, const struct state *state)
 			add(walk, word_at(bytes, layout->frame_code),
 			    word_at(bytes, layout->frame_instruction));
 	}
-	flush(walk);
 }
-
-_Atomic bool python_has_several;
 
 /* A thread that runs one interpreter within another's call has a state for each. */
 #define STATES_MAX 8
@@ -458,13 +444,22 @@ size_t python_walk(const struct python *python, struct python_work *work,
 	struct walk walk = {
 		.python = python, .work = work, .stack = stack, .frames = frames, .max = max
 	};
+	uintptr_t self = (uintptr_t)pthread_self(), ending;
 	struct state state;
 
-	work->window_bytes = work->pending_count = 0;
+	memset(work->pages, 0, sizeof(work->pages));
+	work->code_at = 0;
+	work->ending = false;
+	work->ending = !read_word(work, python->runtime + python->layout.runtime_ending, &ending) ||
+		       ending;
 	if (python->layout.chain == PYTHON_SHIMS &&
 	    atomic_load_explicit(&python_has_several, memory_order_relaxed))
 		walk_states(&walk, &state);
-	else if (find_state(python, &state))
+	else if (find_running(python, work, &state, self) || find_again(python, &state, self))
+		walks[python->layout.chain](&walk, &state);
+	/* What is left of the state of a thread that ended may pass for that of one that came after it, and
+	 * has its place in memory; it runs nothing. */
+	if (!walk.count && find_anew(python, &state, self))
 		walks[python->layout.chain](&walk, &state);
 	return walk.count;
 }

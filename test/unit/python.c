@@ -472,6 +472,25 @@ START_TEST(not_of_this_thread)
 }
 END_TEST
 
+/* Another thread had the same place in memory, and what it left still says so. */
+START_TEST(left_by_a_thread)
+{
+	const struct python_layout *l = &w->python.layout;
+
+	make(_i);
+	ck_assert_uint_gt(walk(), 0);
+	memcpy(w->other_thread, w->thread, sizeof(w->thread));
+	put(w->other_thread, l->thread_next, 0);
+	put(w->interpreter, l->interpreter_threads, (uintptr_t)w->other_thread);
+	if (l->thread_frame)
+		put(w->thread, l->thread_frame, 0);
+	if (l->thread_c_frame)
+		put(w->thread, l->thread_c_frame, 0);
+	check_frames(walk(), 0, FRAMES);
+	check_frames(walk(), 0, FRAMES);
+}
+END_TEST
+
 START_TEST(holds_the_lock)
 {
 	const struct python_layout *l = &w->python.layout;
@@ -485,8 +504,11 @@ START_TEST(holds_the_lock)
 		put(w->thread, l->thread_frame, 0);
 	if (l->thread_c_frame)
 		put(w->thread, l->thread_c_frame, 0);
+	put(w->interpreter, l->interpreter_threads, (uintptr_t)w->thread);
 	put(w->runtime, l->runtime_current, (uintptr_t)w->other_thread);
+	python_has_several = true;
 	check_frames(walk(), 0, FRAMES);
+	python_has_several = false;
 }
 END_TEST
 
@@ -560,7 +582,8 @@ START_TEST(torn)
 
 	make(_i);
 	put(w->frames[2], l->frame_code, 0);
-	put(w->frames[3], l->frame_code, 0x10); /* no memory */
+	put(w->frames[3], l->frame_code, 0x1010); /* no memory; nor is page 0 */
+	put(w->frames[1], l->frame_code, 0x10);
 	ck_assert_uint_gt(walk(), 0);
 	make(_i);
 	put(w->frames[1], l->frame_previous, 0x10);
@@ -641,6 +664,7 @@ int main(void)
 	tcase_add_loop_test(tcase, strings, 0, LAYOUTS);
 	tcase_add_loop_test(tcase, another_at_the_same_place, 0, LAYOUTS);
 	tcase_add_loop_test(tcase, not_of_this_thread, 0, LAYOUTS);
+	tcase_add_loop_test(tcase, left_by_a_thread, 0, LAYOUTS);
 	tcase_add_loop_test(tcase, holds_the_lock, 0, LAYOUTS);
 	tcase_add_loop_test(tcase, an_interpreter_within_another, 0, LAYOUTS);
 	tcase_add_loop_test(tcase, lists_without_an_end, 0, LAYOUTS);
