@@ -26,6 +26,7 @@
 	X(mem_passed_by)          \
 	X(mem_stop)               \
 	X(mixed_stack_python)     \
+	X(mixed_stack_several)    \
 	X(ring_drain)             \
 	X(ring_lost)              \
 	X(ring_open)              \
