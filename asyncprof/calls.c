@@ -11,10 +11,10 @@
 
 #include "asyncprof/files.h"
 #include "asyncprof/imports.h"
+#include "asyncprof/loader_gate.h"
 #include "asyncprof/sleep.h"
 #include "asyncprof/start_environment.h"
 #include "core/clock.h"
-#include "core/loader_gate.h"
 #include "core/own_thread.h"
 
 /* It would raise the limit of descriptors at its start: see asyncprof/files.c. */

@@ -11,6 +11,7 @@
 #include "asyncprof/files.h"
 #include "asyncprof/library.h"
 #include "asyncprof/library_path.h"
+#include "asyncprof/loader_gate.h"
 #include "asyncprof/mailbox.h"
 #include "asyncprof/sleep.h"
 #include "core/clock.h"
@@ -180,7 +181,9 @@ void engine_thread_start(const struct engine_thread_parts *with)
 	if (!atomic_compare_exchange_strong(&mailbox.state, &nobody, MAILBOX_IDLE))
 		return;
 	parts = with;
-	err = own_thread_start("asprof-engine", run, NULL);
+	err = loader_gate_init();
+	if (!err)
+		err = own_thread_start("asprof-engine", run, NULL);
 	if (err) {
 		mailbox.err = err;
 		atomic_store(&mailbox.state, MAILBOX_NOBODY);

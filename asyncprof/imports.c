@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "core/loader_gate.h"
+#include "asyncprof/loader_gate.h"
 
 #if defined(__x86_64__)
 #define SLOT_OF_STUB R_X86_64_JUMP_SLOT

@@ -16,8 +16,8 @@
 
 #include "asyncprof/calls.h"
 #include "asyncprof/library_path.h"
+#include "asyncprof/loader_gate.h"
 #include "core/fd.h"
-#include "core/loader_gate.h"
 
 static const struct {
 	const char *name;

@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "asyncprof/loader_cache.h"
+#include "asyncprof/loader_gate.h"
 #include "core/fd.h"
 #include "core/kernel.h"
-#include "core/loader_gate.h"
 #include "core/system.h"
 
 #define CACHE "/etc/ld.so.cache"

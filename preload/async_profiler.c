@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "asyncprof/engine_thread.h"
-#include "core/loader_gate.h"
+#include "asyncprof/loader_gate.h"
 #include "core/log.h"
 #include "preload/interpose/hooks.h"
 #include "preload/interpose/mem.h"

@@ -12,9 +12,8 @@
 #include "asyncprof/start_environment.h"
 #include "core/agent.h"
 #include "core/error_text.h"
-#include "core/loader_gate.h"
-#include "core/log.h"
 #include "core/executable.h"
+#include "core/log.h"
 #include "core/options/admit.h"
 #include "engine/cfi/cfi_lookup.h"
 #include "engine/memory/mem.h"
@@ -184,8 +183,6 @@ static int set_hooks(void)
 	cfi_lookup_init();
 	if (!err)
 		err = -pthread_atfork(NULL, NULL, in_forked_child);
-	if (!err)
-		err = loader_gate_init();
 	if (err) {
 		log_error("cannot hook into the program: %s; profiling is off in this process",
 			  error_text(-err));

@@ -8,8 +8,8 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "asyncprof/loader_gate.h"
 #include "core/disposition.h"
-#include "core/loader_gate.h"
 #include "engine/reading/memory_reader.h"
 #include "preload/interpose/altstack.h"
 #include "preload/interpose/context.h"

@@ -1,5 +1,5 @@
-/* core/loader_gate: a fork waits for who is in it, and not for ever. */
-#include "core/loader_gate.h"
+/* asyncprof/loader_gate: a fork waits for who is in it, and not for ever. */
+#include "asyncprof/loader_gate.h"
 
 #include <pthread.h>
 #include <semaphore.h>

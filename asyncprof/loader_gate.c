@@ -1,5 +1,5 @@
 /* A lock that fork takes as well. */
-#include "core/loader_gate.h"
+#include "asyncprof/loader_gate.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -52,7 +52,12 @@ static void fork_child(void)
 
 int loader_gate_init(void)
 {
-	return -pthread_atfork(fork_prepare, fork_parent, fork_child);
+	static bool is_open;
+
+	if (!is_open && pthread_atfork(fork_prepare, fork_parent, fork_child))
+		return -ENOMEM;
+	is_open = true;
+	return 0;
 }
 
 void loader_gate_enter(void)

@@ -3,15 +3,16 @@
  * dl_iterate_phdr(3) and the like. Each such call of ours, and of async-profiler's in our threads,
  * stands between enter and leave; nothing else does, as the program's fork waits for it. (The list
  * of modules is read without: see engine/modules/loader_list.h.) */
-#ifndef CORE_LOADER_GATE_H
-#define CORE_LOADER_GATE_H
+#ifndef ASYNCPROF_LOADER_GATE_H
+#define ASYNCPROF_LOADER_GATE_H
 
 /* A fork waits for who is in the gate, but no longer: the thread that forks may hold the lock that
  * the other waits for. The longest call is the one that loads async-profiler, a few milliseconds.
  * After a fork that waited so long the next ones do not. */
 #define LOADER_GATE_WAIT_NS 500000000u
 
-/* Once, at load. Returns 0 or -errno. */
+/* For a process that has async-profiler, and before its thread is started: no other has a fork wait.
+ * Returns 0, also the next time, or -errno. */
 int loader_gate_init(void);
 
 /* They nest. errno is preserved. Not in signal context. */
