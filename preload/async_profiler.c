@@ -8,7 +8,7 @@
 #include "asyncprof/loader_gate.h"
 #include "core/log.h"
 #include "preload/interpose/hooks.h"
-#include "preload/interpose/mem.h"
+#include "preload/interpose/allocator.h"
 #include "preload/interpose/sample.h"
 
 /* Before its init, which has handlers to install, and finds out about its imports. */

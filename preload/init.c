@@ -26,7 +26,7 @@
 #include "preload/image/image.h"
 #include "preload/interpose/altstack.h"
 #include "preload/interpose/hooks.h"
-#include "preload/interpose/mem.h"
+#include "preload/interpose/allocator.h"
 #include "preload/interpose/sample.h"
 
 static struct config config;

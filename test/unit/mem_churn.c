@@ -32,7 +32,7 @@ UNDER_ANOTHER_NAME(free_aligned_sized)
 #undef RTLD_NEXT
 #define RTLD_NEXT RTLD_DEFAULT
 
-#include "preload/interpose/mem.c"
+#include "preload/interpose/allocator.c"
 
 #include <signal.h>
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-/* Where a report goes in S3: the bucket's URL and the object's key. */
+/* Where a report goes in S3: the bucket's URL. */
 #include "upload/s3/s3_target.h"
 
 #include <errno.h>

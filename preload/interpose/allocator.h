@@ -1,6 +1,6 @@
 /* malloc and its kin, as the program calls them. */
-#ifndef PRELOAD_INTERPOSE_MEM_H
-#define PRELOAD_INTERPOSE_MEM_H
+#ifndef PRELOAD_INTERPOSE_ALLOCATOR_H
+#define PRELOAD_INTERPOSE_ALLOCATOR_H
 
 /* Find out what the next allocator can do, and whether calls come here at all (mem_passed_by()), before
  * they are sampled. It

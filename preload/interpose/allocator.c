@@ -3,7 +3,7 @@
  * Whatever comes next (the C library, jemalloc, tcmalloc, mimalloc, another preload) does the
  * allocating, and is called as if we were not there. An unsampled call is a subtraction and a
  * jump; a free is one byte looked at and a jump. */
-#include "preload/interpose/mem.h"
+#include "preload/interpose/allocator.h"
 
 #include <dlfcn.h>
 #include <errno.h>
