@@ -58,8 +58,10 @@ static _Noreturn void run(void)
 	end_thread();
 }
 
+/* A later thread, which has a table of its own, too, but an empty one. */
 static _Noreturn void go_on(void)
 {
+	own_fds_inherit(false);
 	begin_thread();
 	run();
 }
