@@ -9,6 +9,7 @@
 #include "decoder/bucket/object_name.h"
 #include "profile/basics/intern.h"
 #include "profile/basics/room.h"
+#include "profile/basics/text.h"
 
 #define SECOND_NS INT64_C(1000000000)
 #define DAY_NS    (86400 * SECOND_NS)
@@ -33,19 +34,12 @@ struct bounds {
 	int64_t from_ns, to_ns;
 };
 
-static bool ends_in(const char *name, const char *end)
-{
-	size_t length = strlen(name), tail = strlen(end);
-
-	return length > tail && !strcmp(name + length - tail, end);
-}
-
 static bool is_recording(const char *key)
 {
 	const char *slash = strrchr(key, '/'), *name = slash ? slash + 1 : key;
 
-	return *name != '.' &&
-	       (ends_in(name, ".jfr") || ends_in(name, ".zip") || ends_in(name, ".jfr.gz"));
+	return *name != '.' && (text_ends_in(name, ".jfr") || text_ends_in(name, ".zip") ||
+				text_ends_in(name, ".jfr.gz"));
 }
 
 int objects_add(struct objects *objects, const struct listed *listed)

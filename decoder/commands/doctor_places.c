@@ -19,10 +19,9 @@
 #include "upload/aws/aws.h"
 #include "upload/aws/credentials.h"
 #include "upload/aws/sigv4.h"
+#include "upload/files/place.h"
 #include "upload/http/http_curl.h"
 #include "upload/s3/s3_target.h"
-
-#define SHARED_DIRECTORY "/var/lib/asprof-agent"
 
 /* S3 refuses a request that is off by more than a quarter of an hour. */
 #define SKEW_MAX_S 900
@@ -134,7 +133,7 @@ static void check_unasked(struct patient *p)
 	struct stat st;
 	int err;
 
-	if (!try_as(p, SHARED_DIRECTORY, try_file))
+	if (!try_as(p, PLACE_SHARED, try_file))
 		return;
 	snprintf(path, sizeof(path), "%s/asprof-agent-%u", parent && *parent ? parent : "/tmp",
 		 user.uid);

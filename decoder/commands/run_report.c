@@ -14,20 +14,12 @@
 #include "decoder/commands/preloadable.h"
 #include "decoder/output/say.h"
 #include "profile/basics/text.h"
-
-#define SHARED_DIRECTORY "/var/lib/asprof-agent"
+#include "upload/files/place.h"
 
 struct found {
 	char directory[PATH_MAX];
 	unsigned profiles, own; /* that are new there, and those of the command's own process */
 };
-
-static bool ends_in(const char *name, const char *end)
-{
-	size_t length = strlen(name), tail = strlen(end);
-
-	return length > tail && !strcmp(name + length - tail, end);
-}
 
 /* Count what was written into DIRECTORY since the command began. */
 static bool count_in(struct found *found, const struct run_command *command, const char *directory)
@@ -41,7 +33,7 @@ static bool count_in(struct found *found, const struct run_command *command, con
 		return false;
 	snprintf(own, sizeof(own), "_%d_", (int)command->pid);
 	while ((entry = readdir(dir))) {
-		if (*entry->d_name == '.' || !ends_in(entry->d_name, ".jfr") ||
+		if (*entry->d_name == '.' || !text_ends_in(entry->d_name, ".jfr") ||
 		    fstatat(dirfd(dir), entry->d_name, &status, 0))
 			continue;
 		if ((int64_t)status.st_ctim.tv_sec * 1000000000 + status.st_ctim.tv_nsec <
@@ -76,7 +68,7 @@ static void look_everywhere(struct found *found, const struct run_command *comma
 		look(found, command, config->local_dir);
 		return;
 	}
-	look(found, command, SHARED_DIRECTORY);
+	look(found, command, PLACE_SHARED);
 	snprintf(own, sizeof(own), "%s/asprof-agent-%u", tmp && *tmp ? tmp : "/tmp",
 		 (unsigned)geteuid());
 	if (!found->profiles)

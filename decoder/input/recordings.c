@@ -13,6 +13,7 @@
 #include "decoder/input/source_open.h"
 #include "decoder/output/say.h"
 #include "profile/basics/room.h"
+#include "profile/basics/text.h"
 #include "profile/jfr/jfr_read.h"
 
 #define DIRECTORY_DEPTH 16
@@ -31,17 +32,10 @@ static int add_path(struct recordings *r, const char *path)
 	return 0;
 }
 
-static bool ends_in(const char *name, const char *end)
-{
-	size_t length = strlen(name), tail = strlen(end);
-
-	return length > tail && !strcmp(name + length - tail, end);
-}
-
 static bool is_recording(const char *name)
 {
-	return *name != '.' &&
-	       (ends_in(name, ".jfr") || ends_in(name, ".zip") || ends_in(name, ".jfr.gz"));
+	return *name != '.' && (text_ends_in(name, ".jfr") || text_ends_in(name, ".zip") ||
+				text_ends_in(name, ".jfr.gz"));
 }
 
 /* Whether what has STATUS was met before, by whatever name or link. */

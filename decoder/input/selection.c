@@ -16,11 +16,6 @@ bool selection_is_set(const struct selection *selection)
 	       selection->label_count || selection->pick.group.set || selection->pick.machine.set;
 }
 
-static bool matches(const struct pattern *pattern, const char *text)
-{
-	return pattern->set && !regexec(&pattern->regex, text, 0, NULL, 0);
-}
-
 static bool is_key(const char *line, const char *key)
 {
 	size_t length = strlen(key);
@@ -92,11 +87,11 @@ bool selection_has(const struct selection *selection, const struct source *sourc
 			continue;
 		met |= labels_met(selection, line);
 		if (is_key(line, "process") || is_key(line, "executable"))
-			process |= matches(&selection->process, value + 1);
+			process |= pattern_matches(&selection->process, value + 1);
 		else if (is_key(line, "host"))
-			host |= matches(&selection->host, value + 1);
+			host |= pattern_matches(&selection->host, value + 1);
 		else
-			tag |= matches(&selection->tag, line);
+			tag |= pattern_matches(&selection->tag, line);
 	}
 	buf_free(&labels);
 	return named && process && host && tag && labels_fit(selection, met);

@@ -95,11 +95,6 @@ static uint8_t *place(uint8_t **answers, uint32_t *room, uint32_t id)
 	return *answers + id;
 }
 
-static bool matches(const struct pattern *pattern, const char *text)
-{
-	return pattern->set && !regexec(&pattern->regex, text, 0, NULL, 0);
-}
-
 static bool ask_thread(struct filter *f, uint32_t thread)
 {
 	const struct thread_key *key = intern_key(&f->profile->threads, thread);
@@ -111,8 +106,9 @@ static bool ask_thread(struct filter *f, uint32_t thread)
 	if (!*answer) {
 		snprintf(tid, sizeof(tid), "%u", key->tid);
 		*answer = ASKED;
-		if (matches(&f->query->thread, intern_text(&f->profile->names, key->name)) ||
-		    matches(&f->query->thread, tid))
+		if (pattern_matches(&f->query->thread,
+				    intern_text(&f->profile->names, key->name)) ||
+		    pattern_matches(&f->query->thread, tid))
 			*answer |= WANTED;
 	}
 	return *answer & WANTED;
@@ -125,8 +121,8 @@ bool filter_thread(struct filter *f, uint32_t thread)
 
 static uint8_t ask_text(const struct filter *f, const char *text)
 {
-	return (uint8_t)(ASKED | (matches(&f->query->include, text) ? INCLUDED : 0) |
-			 (matches(&f->query->exclude, text) ? EXCLUDED : 0));
+	return (uint8_t)(ASKED | (pattern_matches(&f->query->include, text) ? INCLUDED : 0) |
+			 (pattern_matches(&f->query->exclude, text) ? EXCLUDED : 0));
 }
 
 static uint8_t ask_name(struct filter *f, uint32_t name)

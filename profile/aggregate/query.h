@@ -28,6 +28,12 @@ struct pattern {
 	regex_t regex;
 };
 
+/* False where PATTERN is not set. */
+static inline bool pattern_matches(const struct pattern *pattern, const char *text)
+{
+	return pattern->set && !regexec(&pattern->regex, text, 0, NULL, 0);
+}
+
 /* A point in time as it was typed. */
 struct moment {
 	enum { MOMENT_NONE, MOMENT_OFFSET, MOMENT_DAY, MOMENT_ABSOLUTE } kind;

@@ -136,6 +136,13 @@ void text_clean_string(char *text)
 	text_clean(text, strlen(text));
 }
 
+bool text_ends_in(const char *text, const char *end)
+{
+	size_t length = strlen(text), tail = strlen(end);
+
+	return length > tail && !strcmp(text + length - tail, end);
+}
+
 void json_string(FILE *out, const char *string)
 {
 	const uint8_t *p = (const uint8_t *)string, *end = p + strlen(string);

@@ -2,6 +2,7 @@
 #ifndef PROFILE_BASICS_TEXT_H
 #define PROFILE_BASICS_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -29,6 +30,9 @@ const char *text_time(char out[TEXT_NUMBER], int64_t ns);
  * ends of lines, and the marks that turn the direction of writing. */
 void text_clean(void *text, size_t length);
 void text_clean_string(char *text);
+
+/* Whether TEXT ends in END, and has more than that. */
+bool text_ends_in(const char *text, const char *end);
 
 /* STRING quoted for JSON; what text_clean() would not leave is escaped. */
 void json_string(FILE *out, const char *string);

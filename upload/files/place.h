@@ -4,6 +4,9 @@
 
 #include "core/options/config.h"
 
+/* Where reports go that no setting sends elsewhere, where that is there and can be written. */
+#define PLACE_SHARED "/var/lib/asprof-agent"
+
 /* Note, in the constructor, TMPDIR of ENVIRONMENT, and the working directory where CONFIG's paths
  * begin there. The program may be changing both when a directory is opened.
  * Returns 0 or -ENOMEM. */

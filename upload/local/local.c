@@ -20,8 +20,6 @@
 #include "upload/files/place.h"
 #include "upload/files/temporary.h"
 
-#define SHARED_DIRECTORY "/var/lib/asprof-agent"
-
 /* Where nobody named a directory nobody expects it to grow for long. */
 #define UNASKED_MAX_BYTES (256u << 20)
 
@@ -91,7 +89,7 @@ static int open_named(struct folder *folder, const char *path)
 /* True when the directory that a package or an administrator provides is there for us. */
 static bool open_shared(struct folder *folder)
 {
-	int fd = fd_raise(open(SHARED_DIRECTORY, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	int fd = fd_raise(open(PLACE_SHARED, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 
 	if (fd < 0)
 		return false;
@@ -119,7 +117,7 @@ static int open_unasked(struct folder *folder, bool quiet)
 	if (!open_shared(folder))
 		return open_private(folder, quiet);
 	folder->private = false;
-	folder->path = strdup(SHARED_DIRECTORY);
+	folder->path = strdup(PLACE_SHARED);
 	return folder->path ? 0 : -ENOMEM;
 }
 
