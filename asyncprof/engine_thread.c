@@ -31,6 +31,8 @@ static struct mailbox mailbox;
 static struct library_functions library;
 static bool loaded, apart;
 
+static bool sampling; /* it was started, and not stopped */
+
 /* For a user who has not chosen, async-profiler's descriptors must not come between the program's; it is
  * worth that for Java alone, which the other engine does not understand. */
 static bool may_load(void)
@@ -91,8 +93,10 @@ static void take_answer(const char *text, size_t length)
 
 static int execute(const char *command)
 {
+	bool starts = !strncmp(command, "start", strlen("start"));
 	asprof_error_t err = library.execute(command, take_answer);
 
+	sampling = (sampling && strcmp(command, "stop") != 0) || (starts && !err);
 	if (!err)
 		return 0;
 	snprintf(mailbox.problem, sizeof(mailbox.problem), "%s", library.error_str(err));
@@ -113,23 +117,20 @@ static bool answer(void)
 	return true;
 }
 
-/* Until it is to end. */
+/* Until it is to end, or nobody waits for an answer any more. */
 static void serve(void)
 {
 	uint32_t rung, state;
 
-	for (;;) {
+	do {
 		rung = atomic_load(&mailbox.rung);
 		privileges_follow(false);
 		state = atomic_load(&mailbox.state);
-		if (state == MAILBOX_ENDING)
-			return;
 		if (state == MAILBOX_IDLE)
 			futex_wait_until(&mailbox.rung, rung, privileges_due_ns());
-		else if (!answer())
-			break;
-	}
-	if (loaded)
+	} while (state == MAILBOX_IDLE || (state == MAILBOX_ASKED && answer()));
+	/* The agent did not come to it. */
+	if (sampling)
 		execute("stop");
 }
 
@@ -198,10 +199,13 @@ static void ring(void)
 
 void engine_thread_end(void)
 {
-	uint32_t idle = MAILBOX_IDLE;
+	uint32_t idle = MAILBOX_IDLE, asked = MAILBOX_ASKED;
 
-	if (atomic_compare_exchange_strong(&mailbox.state, &idle, MAILBOX_ENDING))
-		ring();
+	if (!shared->async_profiler)
+		return;
+	if (!atomic_compare_exchange_strong(&mailbox.state, &idle, MAILBOX_ENDING))
+		atomic_compare_exchange_strong(&mailbox.state, &asked, MAILBOX_ABANDONED);
+	ring();
 }
 
 void engine_thread_follow(void)

@@ -8,6 +8,7 @@ cat >"$work/ends.c" <<'C'
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -47,11 +48,37 @@ static int agent_threads(void)
 	return threads("asprof-agent");
 }
 
+/* The library makes that folder when it is started. */
+static int has_begun(void)
+{
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s.begun", getenv("NAME"));
+	return !access(path, F_OK);
+}
+
+/* Stop it at once, and let the engine go on when nobody asks any more. */
+static int stop_hanging(const char *name)
+{
+	char path[512];
+
+	if (wait_for(engine_threads, 1) != 1 || wait_for(has_begun, 1) != 1)
+		return 2;
+	if (!asprof_agent_stop() || errno != ETIMEDOUT || wait_for(agent_threads, 0))
+		return 3;
+	if (engine_threads() != 1)
+		return 4;
+	snprintf(path, sizeof(path), "%s.go", name);
+	return mkdir(path, 0700) || wait_for(engine_threads, 0) ? 5 : 0;
+}
+
 /* "delayed" or "running": when to stop; then the number of threads that there are to be before. */
 int main(int argc, char **argv)
 {
 	int running = !strcmp(argv[1], "running"), wanted = atoi(argv[2]);
 
+	if (!strcmp(argv[1], "hanging"))
+		return stop_hanging(argv[2]);
 	for (int turn = 0; turn < 3; turn++) {
 		if (turn && asprof_agent_start() && errno != EALREADY)
 			return 2;
@@ -84,18 +111,36 @@ ends auto "$work/nowhere.so" 0 running 0
 ends auto libnowhere.so 1h delayed 0
 ends builtin "$work/engine.so" 0 running 0
 
-# One that does not answer is left alone, and the program ends as it would.
+# One that does not answer is left alone, and the program goes on; what it began it is told to stop when
+# it comes to that. It waits in the command HANGS until there is the folder NAME.go.
 cat >"$work/hangs.c" <<'C'
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 typedef void writer(const char *text, size_t size);
 
+static char *path(const char *what)
+{
+	static char text[512];
+
+	snprintf(text, sizeof(text), "%s.%s", getenv("NAME"), what);
+	return text;
+}
+
 const char *asprof_execute(const char *command, writer *output)
 {
 	(void)output;
-	while (!strncmp(command, "stop", 4))
-		pause();
+	if (!strncmp(command, "start", 5))
+		mkdir(path("begun"), 0700);
+	if (!strncmp(command, "stop", 4))
+		mkdir(path("stopped"), 0700);
+	if (!strncmp(command, getenv("HANGS"), strlen(getenv("HANGS"))))
+		while (access(path("go"), F_OK))
+			nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 	return NULL;
 }
 
@@ -109,29 +154,17 @@ const char *asprof_error_str(const char *error)
 }
 C
 ${CC:-cc} -std=gnu11 -D_GNU_SOURCE -O2 -shared -fPIC -o "$work/hangs.so" "$work/hangs.c" || exit 1
-cat >"$work/stops.c" <<'C'
-#include <errno.h>
-#include <time.h>
 
-#include "preload/asprof_agent.h"
-
-int main(void)
-{
-	for (int i = 0; i < 20000 && !asprof_agent_running(); i++)
-		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
-	if (!asprof_agent_running() || !asprof_agent_stop() || errno != ETIMEDOUT)
-		return 2;
-	/* The agent's own thread gives it up, and another can be started. */
-	for (int i = 0; i < 20000; i++) {
-		if (!asprof_agent_start())
-			return 0;
-		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
-	}
-	return 3;
+# hangs COMMAND WORDS: the agent gives it up, with WORDS, and the thread ends when it can.
+hangs() {
+	rm -rf "$work"/name.*
+	NAME=$work/name HANGS=$1 profiled "$work/out" async-profiler LIB="$work/hangs.so" \
+		PROCESS=ends EXIT_TIMEOUT=100ms "$work/ends" hanging "$work/name" 2>"$work/said" ||
+		fail "hangs at $1: status $?, $(cat "$work/said")"
+	grep -q "$2" "$work/said" || fail "hangs at $1: $(cat "$work/said")"
+	[ -d "$work/name.stopped" ] || fail "hangs at $1: it was not stopped"
 }
-C
-${CC:-cc} -std=gnu11 -D_GNU_SOURCE -I. -O1 -o "$work/stops" "$work/stops.c" || exit 1
-profiled "$work/out" async-profiler LIB="$work/hangs.so" EXIT_TIMEOUT=100ms \
-	timeout 60 "$work/stops" 2>"$work/said" || fail "hangs: status $?, $(cat "$work/said")"
-grep -q 'stop failed: it does not answer' "$work/said" || fail "hangs: $(cat "$work/said")"
+
+hangs start 'start failed: it does not answer'
+hangs stop 'stop failed: it does not answer'
 echo ok
