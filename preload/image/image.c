@@ -78,14 +78,6 @@ static int map_data(void)
 	return 0;
 }
 
-static int map_image(void)
-{
-	long err = kernel_call4(SYS_mprotect, (long)(image_memory + IMAGE_CODE_START),
-				IMAGE_CODE_END - IMAGE_CODE_START, PROT_READ | PROT_EXEC, 0);
-
-	return err ? (int)err : map_data();
-}
-
 static int take_stack(void)
 {
 	long got;
@@ -170,7 +162,7 @@ static _Noreturn void enter(void)
 
 	if (image.is_mapped)
 		raw_thread_go_on(image.start.thread_pointer, atomic_load(&image.start.again));
-	err = map_image();
+	err = map_data();
 	if (!err) {
 		image.is_mapped = true;
 		raw_thread_enter((uintptr_t)image_memory + IMAGE_ENTRY, lay_out_start());

@@ -1,8 +1,8 @@
-/* The image, as it lies in memory: its text is made executable where it is, its data are mapped anew and
- * filled from a copy that nobody writes to. */
+/* The image, as it lies in memory: its text is run where it is, its data are mapped anew and filled from a
+ * copy that nobody writes to. All of it stands among the text, so that the loader maps it as it is to be. */
 #include "image/layout.h"
 
-	.section .image, "a", %progbits
+	.section .text.image, "ax", %progbits
 	.balign	IMAGE_PAGE
 	.globl	image_memory
 	.hidden	image_memory
@@ -10,7 +10,7 @@ image_memory:
 	.incbin	"agent.flat"
 	.balign	IMAGE_PAGE
 
-	.section .image.data, "a", %progbits
+	.section .rodata.image_data, "a", %progbits
 	.balign	16
 	.globl	image_data
 	.hidden	image_data
