@@ -51,7 +51,7 @@ static struct {
 	uint16_t rule;
 	size_t cfi_bytes;
 	const uint8_t *header;
-	bool quiet, frame, called_off, interrupted;
+	bool quiet, frame, ended, called_off, interrupted;
 	unsigned threads, samples;
 	uint64_t cpu_ns, lost;
 	struct mem_summary retained;
@@ -139,6 +139,16 @@ static BARE void memory(void)
 	found.by = mem_passed_by();
 }
 
+static int begin(void)
+{
+	return 0;
+}
+
+static BARE void ended(void)
+{
+	found.ended = true;
+}
+
 static BARE int run(void *unused)
 {
 	(void)unused;
@@ -178,6 +188,7 @@ START_TEST(all_of_it)
 {
 	cfi_lookup_init();
 	mem_pass_by("a library");
+	ck_assert_int_eq(agent_start(begin, ended), 0);
 	sampler_install_by(install);
 	key = user_event_register("an event");
 	run_raw();
@@ -199,6 +210,7 @@ START_TEST(all_of_it)
 	ck_assert_uint_eq(found.retained.bytes, 0);
 	ck_assert_str_eq(found.by, "a library");
 	ck_assert(!found.called_off);
+	ck_assert(found.ended);
 	ck_assert_int_eq(agent_failure(), -ENOSYS);
 }
 END_TEST
