@@ -221,7 +221,8 @@ static int module_compare(const void *a, const void *b)
 
 static void order(void)
 {
-	qsort(modules.list, modules.count, sizeof(*modules.list), module_compare);
+	if (modules.count)
+		qsort(modules.list, modules.count, sizeof(*modules.list), module_compare);
 	modules.present = 0;
 	while (modules.present < modules.count && !modules.list[modules.present]->unloaded_ticks)
 		modules.present++;
@@ -377,6 +378,8 @@ int modules_open(void)
 	cfi_rules_init();
 	modules.open = true;
 	result = modules_refresh();
+	if (result < 0)
+		modules_close();
 	return result < 0 ? result : 0;
 }
 
