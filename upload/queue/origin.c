@@ -10,6 +10,7 @@
 
 #include "upload/aws/cgroup.h"
 #include "upload/files/file.h"
+#include "upload/queue/json_object.h"
 
 /* More is left out of a note; it is of a file that the user named. */
 #define HOST_MAX (16u << 10)
@@ -87,34 +88,32 @@ void origin_found(const struct host *host)
 	pthread_mutex_unlock(&own.lock);
 }
 
-static void add_string(cJSON *object, const char *key, const char *value)
-{
-	if (value && value[0])
-		cJSON_AddStringToObject(object, key, value);
-}
-
 /* The kernel's boot, which tells two machines apart whatever they are called. */
-static void add_boot(cJSON *object)
+static void add_boot(cJSON *object, bool *failed)
 {
 	struct buf text = BUF_INIT(4096 + 1);
+	int err = file_read(&text, "/proc/sys/kernel/random/boot_id");
 
-	if (!file_read(&text, "/proc/sys/kernel/random/boot_id") && buf_string(&text)) {
+	if (!err && buf_string(&text)) {
 		text.data[strcspn((char *)text.data, "\n")] = '\0';
-		add_string(object, "boot", (char *)text.data);
+		json_put_string(object, "boot", (char *)text.data, failed);
 	}
+	*failed |= err == -ENOMEM;
 	buf_free(&text);
 }
 
-static void add_cgroup(cJSON *object)
+static void add_cgroup(cJSON *object, bool *failed)
 {
 	struct buf text = BUF_INIT(64 << 10);
+	int err = file_read(&text, "/proc/self/cgroup");
 
-	if (!file_read(&text, "/proc/self/cgroup") && buf_string(&text))
-		add_string(object, "cgroup", cgroup_path((char *)text.data));
+	if (!err && buf_string(&text))
+		json_put_string(object, "cgroup", cgroup_path((char *)text.data), failed);
+	*failed |= err == -ENOMEM;
 	buf_free(&text);
 }
 
-static void add_kubernetes(cJSON *object, const struct environment *environment)
+static void add_kubernetes(cJSON *object, const struct environment *environment, bool *failed)
 {
 	const char *value;
 	cJSON *pod = NULL;
@@ -124,35 +123,38 @@ static void add_kubernetes(cJSON *object, const struct environment *environment)
 		for (size_t n = 0; n < 4 && !value; n++)
 			value = environment_get(environment, kubernetes[i].names[n]);
 		if (value && !pod)
-			pod = cJSON_AddObjectToObject(object, "kubernetes");
-		add_string(pod, kubernetes[i].key, value);
+			pod = json_put(object, "kubernetes", cJSON_CreateObject(), failed);
+		json_put_string(pod, kubernetes[i].key, value, failed);
 	}
 }
 
+/* NULL without memory. */
 static cJSON *make(const struct environment *environment)
 {
 	cJSON *object = cJSON_CreateObject();
 	char name[256] = "";
+	bool failed = false;
 
 	if (!gethostname(name, sizeof(name) - 1))
-		add_string(object, "hostname", name);
-	add_boot(object);
-	add_cgroup(object);
+		json_put_string(object, "hostname", name, &failed);
+	add_boot(object, &failed);
+	add_cgroup(object, &failed);
 	if (environment->entries)
-		add_kubernetes(object, environment);
-	return object;
+		add_kubernetes(object, environment, &failed);
+	return json_made(object, failed);
 }
 
 cJSON *origin_note(void)
 {
 	cJSON *object = make(&own.environment);
+	bool failed = false;
 
 	pthread_mutex_lock(&own.lock);
 	if (own.host)
-		cJSON_AddItemToObject(object, "host", cJSON_Duplicate(own.host, true));
-	add_string(object, "machine", own.machine);
+		json_put(object, "host", cJSON_Duplicate(own.host, true), &failed);
+	json_put_string(object, "machine", own.machine, &failed);
 	pthread_mutex_unlock(&own.lock);
-	return object;
+	return json_made(object, failed);
 }
 
 static const char *text_of(const cJSON *object, const char *key)
@@ -180,11 +182,12 @@ cJSON *origin_of(const struct report *report, const struct environment *environm
 		 const struct host *host)
 {
 	cJSON *object = report->origin ? cJSON_Parse(report->origin) : make(environment);
+	bool failed = false;
 
 	if (host->object && !cJSON_GetObjectItemCaseSensitive(object, "host") &&
 	    (!report->origin || is_here(object, host)))
-		cJSON_AddItemToObject(object, "host", cJSON_Duplicate(host->object, true));
-	return object;
+		json_put(object, "host", cJSON_Duplicate(host->object, true), &failed);
+	return json_made(object, failed);
 }
 
 int origin_machine(struct buf *out, const struct report *report, const struct host *host)

@@ -14,6 +14,7 @@
 
 #include "core/clock.h"
 #include "core/fd.h"
+#include "upload/queue/json_object.h"
 #include "upload/queue/origin.h"
 
 #define SUFFIX ".json"
@@ -83,21 +84,22 @@ static bool is_readable(const struct report *report)
 }
 
 static void add_pending(cJSON *object, const struct held *held, const char *const *names,
-			unsigned int count)
+			unsigned int count, bool *failed)
 {
-	cJSON *pending = cJSON_AddArrayToObject(object, "pending");
+	cJSON *pending = json_put(object, "pending", cJSON_CreateArray(), failed);
 
 	for (unsigned int i = 0; i < count; i++)
 		if (held->pending & 1u << i)
-			cJSON_AddItemToArray(pending, cJSON_CreateString(names[i]));
+			json_put(pending, NULL, cJSON_CreateString(names[i]), failed);
 	for (const char *name = held->foreign; *name; name += strlen(name) + 1)
-		cJSON_AddItemToArray(pending, cJSON_CreateString(name));
+		json_put(pending, NULL, cJSON_CreateString(name), failed);
 }
 
 int spool_note_write(struct buf *out, const struct held *held, const char *const *names,
 		     unsigned int count)
 {
 	const struct report *report = &held->report;
+	bool failed = false;
 	cJSON *object;
 	char *text;
 	int err;
@@ -109,20 +111,20 @@ int spool_note_write(struct buf *out, const struct held *held, const char *const
 		uint64_t value;
 
 		memcpy(&value, (const char *)report + numbers[i].offset, sizeof(value));
-		cJSON_AddNumberToObject(object, numbers[i].name, (double)value);
+		json_put_number(object, numbers[i].name, (double)value, &failed);
 	}
-	cJSON_AddNumberToObject(object, "pid", (double)report->pid);
-	cJSON_AddNumberToObject(object, "unique", (double)report->unique);
-	cJSON_AddStringToObject(object, "executable", report->executable);
-	cJSON_AddStringToObject(object, "engine", report->engine ? report->engine : "");
-	cJSON_AddStringToObject(object, "engine_version",
-				report->engine_version ? report->engine_version : "");
-	cJSON_AddStringToObject(object, "group", report->group ? report->group : "");
-	cJSON_AddStringToObject(object, "tags", report->tags ? report->tags : "");
-	cJSON_AddItemToObject(object, "origin",
-			      report->origin ? cJSON_Parse(report->origin) : origin_note());
-	add_pending(object, held, names, count);
-	text = cJSON_PrintUnformatted(object);
+	json_put_number(object, "pid", (double)report->pid, &failed);
+	json_put_number(object, "unique", (double)report->unique, &failed);
+	json_put_string(object, "executable", report->executable, &failed);
+	json_put_string(object, "engine", report->engine, &failed);
+	json_put_string(object, "engine_version", report->engine_version, &failed);
+	json_put_string(object, "group", report->group, &failed);
+	json_put_string(object, "tags", report->tags, &failed);
+	json_put(object, "origin", report->origin ? cJSON_Parse(report->origin) : origin_note(),
+		 &failed);
+	add_pending(object, held, names, count, &failed);
+	object = json_made(object, failed);
+	text = object ? cJSON_PrintUnformatted(object) : NULL;
 	err = text ? buf_append_string(out, text) : -ENOMEM;
 	cJSON_free(text);
 	cJSON_Delete(object);

@@ -6,59 +6,67 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "upload/queue/json_object.h"
 #include "upload/queue/origin.h"
 
-static int add_tag(void *object, const char *key, const char *value)
+struct tags {
+	cJSON *object;
+	bool failed;
+};
+
+static int add_tag(void *arg, const char *key, const char *value)
 {
-	cJSON_AddStringToObject(object, key, value);
+	struct tags *tags = arg;
+
+	json_put(tags->object, key, cJSON_CreateString(value), &tags->failed);
 	return 0;
 }
 
-static void add_tags(cJSON *agent, const char *tags)
+static void add_tags(cJSON *agent, const char *text, bool *failed)
 {
-	if (tags && tags[0])
-		report_each_tag(tags, add_tag, cJSON_AddObjectToObject(agent, "tags"));
+	struct tags tags = { .failed = false };
+
+	if (!text || !text[0])
+		return;
+	tags.object = json_put(agent, "tags", cJSON_CreateObject(), &tags.failed);
+	if (report_each_tag(text, add_tag, &tags) || tags.failed)
+		*failed = true;
 }
 
-static void add_number(cJSON *object, const char *key, uint64_t value)
+static void add_number(cJSON *object, const char *key, uint64_t value, bool *failed)
 {
-	cJSON_AddNumberToObject(object, key, (double)value);
+	json_put_number(object, key, (double)value, failed);
 }
 
-static void add_losses(cJSON *agent, const struct report *report)
+static void add_losses(cJSON *agent, const struct report *report, bool *failed)
 {
 	const struct report_losses *losses = &report->losses;
-	cJSON *object = cJSON_AddObjectToObject(agent, "samples");
+	cJSON *object = json_put(agent, "samples", cJSON_CreateObject(), failed);
 
-	add_number(object, "taken", report->samples_taken);
-	add_number(object, "lost", report->samples_lost);
+	add_number(object, "taken", report->samples_taken, failed);
+	add_number(object, "lost", report->samples_lost, failed);
 	if (losses->spooled_bytes)
-		add_number(agent, "spooled_bytes", losses->spooled_bytes);
+		add_number(agent, "spooled_bytes", losses->spooled_bytes, failed);
 	if (!losses->dropped_bytes)
 		return;
-	object = cJSON_AddObjectToObject(agent, "dropped");
-	add_number(object, "bytes", losses->dropped_bytes);
-	add_number(object, "full", losses->full);
-	add_number(object, "aged", losses->aged);
-	add_number(object, "refused", losses->refused);
-}
-
-static void add_string(cJSON *object, const char *key, const char *value)
-{
-	if (value && value[0])
-		cJSON_AddStringToObject(object, key, value);
+	object = json_put(agent, "dropped", cJSON_CreateObject(), failed);
+	add_number(object, "bytes", losses->dropped_bytes, failed);
+	add_number(object, "full", losses->full, failed);
+	add_number(object, "aged", losses->aged, failed);
+	add_number(object, "refused", losses->refused, failed);
 }
 
 /* What ORIGIN tells of the place that the report is of. */
-static void add_origin(cJSON *agent, cJSON *origin)
+static void add_origin(cJSON *agent, cJSON *origin, bool *failed)
 {
 	static const char *const keys[] = { "hostname", "cgroup", "host", "kubernetes" };
 
+	*failed |= !origin;
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
 		cJSON *item = cJSON_DetachItemFromObjectCaseSensitive(origin, keys[i]);
 
 		if (item)
-			cJSON_AddItemToObject(agent, keys[i], item);
+			json_put(agent, keys[i], item, failed);
 	}
 }
 
@@ -67,28 +75,29 @@ static cJSON *make(const struct report *report, const struct config *config,
 {
 	cJSON *object = cJSON_CreateObject(), *agent;
 	cJSON *origin = origin_of(report, environment, host);
+	bool failed = false;
 
-	add_number(object, "start", report->start_ms);
-	add_number(object, "end", report->end_ms);
-	add_number(object, "reporting_interval", report->interval_ms);
-	agent = cJSON_AddObjectToObject(object, "agent");
-	add_string(agent, "version", ASPROF_AGENT_VERSION);
-	add_string(agent, "executable", report->executable);
-	add_number(agent, "pid", (uint64_t)report->pid);
-	add_string(agent, "engine", report->engine);
-	add_string(agent, "engine_version", report->engine_version);
-	add_origin(agent, origin);
+	add_number(object, "start", report->start_ms, &failed);
+	add_number(object, "end", report->end_ms, &failed);
+	add_number(object, "reporting_interval", report->interval_ms, &failed);
+	agent = json_put(object, "agent", cJSON_CreateObject(), &failed);
+	json_put_string(agent, "version", ASPROF_AGENT_VERSION, &failed);
+	json_put_string(agent, "executable", report->executable, &failed);
+	add_number(agent, "pid", (uint64_t)report->pid, &failed);
+	json_put_string(agent, "engine", report->engine, &failed);
+	json_put_string(agent, "engine_version", report->engine_version, &failed);
+	add_origin(agent, origin, &failed);
 	cJSON_Delete(origin);
-	add_tags(agent, report->tags ? report->tags : config->tags);
-	add_losses(agent, report);
-	return object;
+	add_tags(agent, report->tags ? report->tags : config->tags, &failed);
+	add_losses(agent, report, &failed);
+	return json_made(object, failed);
 }
 
 int metadata_json(struct buf *out, const struct report *report, const struct config *config,
 		  const struct host *host, const struct environment *environment)
 {
 	cJSON *object = make(report, config, host, environment);
-	char *text = cJSON_PrintUnformatted(object);
+	char *text = object ? cJSON_PrintUnformatted(object) : NULL;
 	int err = text ? buf_append_string(out, text) : -ENOMEM;
 
 	cJSON_free(text);

@@ -136,11 +136,15 @@ static int put(struct s3 *s3, const struct report *report, const struct buf *bod
 	err = -EEXIST;
 	for (int i = 0; i < NAMES && err == -EEXIST; i++) {
 		buf_reset(&key);
-		if (upload_name(&key, s3->config, &named, &s3->host) || !buf_string(&key)) {
+		err = upload_name(&key, s3->config, &named, &s3->host);
+		if (!err)
+			err = buf_reserve(&key, 1); /* its NUL */
+		if (err == -EFBIG) {
 			say_long_key(s3, report);
 			err = -EBADMSG;
-			goto out;
 		}
+		if (err)
+			goto out;
 		request.key = buf_string(&key);
 		err = put_as(s3, &request, is_doubted(s3, report, request.key));
 		named.unique += (uint32_t)strtoul(sha256 + 56, NULL, 16) | 1;
@@ -201,8 +205,8 @@ static int deliver(struct reporter *reporter, const struct report *report)
 	if (err)
 		return err;
 	err = metadata_json(&metadata, report, s3->config, &s3->host, &s3->environment);
-	if (!err && !buf_string(&metadata))
-		err = -EFBIG;
+	if (!err)
+		err = buf_reserve(&metadata, 1); /* its NUL */
 	if (!err)
 		err = zip_report(&body, report, buf_string(&metadata));
 	if (err == -EFBIG || err == -ENODATA) {
