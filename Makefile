@@ -153,11 +153,14 @@ $(library): $(library_obj)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
+# test/fixtures/no_memory.h
+LDFLAGS_test_unit_no_memory := $(addprefix -Wl$(comma)--wrap=,malloc calloc realloc reallocarray strdup strndup free)
+
 $(B)/test/unit/%: test/unit/%.c $(library)
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(library) $(DEPS_LIBS) \
-		$(CHECK_LIBS) -lm
+	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(LDFLAGS_test_unit_$*) $(library) \
+		$(DEPS_LIBS) $(CHECK_LIBS) -lm
 
 $(B)/test/bench/%: test/bench/%.c $(library)
 	$(call say,LD,$@)
