@@ -106,6 +106,7 @@ static int execute(const char *command)
 /* False when nobody waits for the answer any more. */
 static bool answer(void)
 {
+	struct wake *asker = mailbox.asker; /* which may be another at once */
 	uint32_t asked = MAILBOX_ASKED;
 
 	mailbox.answer_length = 0;
@@ -113,7 +114,7 @@ static bool answer(void)
 	mailbox.err = mailbox.question == MAILBOX_LOAD ? load() : execute(mailbox.text);
 	if (!atomic_compare_exchange_strong(&mailbox.state, &asked, MAILBOX_IDLE))
 		return false;
-	wake_up(mailbox.asker);
+	wake_up(asker);
 	return true;
 }
 

@@ -32,8 +32,10 @@ static void *answer(void *unused)
 		if (state == MAILBOX_ENDING || (state == MAILBOX_ASKED && !does()))
 			return unused;
 		if (state == MAILBOX_ASKED) {
+			struct wake *asker = mailbox.asker;
+
 			atomic_store(&mailbox.state, MAILBOX_IDLE);
-			wake_up(mailbox.asker);
+			wake_up(asker);
 		} else {
 			futex_wait(&mailbox.rung, rung, NULL);
 		}
