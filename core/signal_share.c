@@ -48,6 +48,12 @@ int64_t signal_share_taken(void)
 	return atomic_load(&share.taken);
 }
 
+void signal_share_after_fork(void)
+{
+	atomic_fetch_add(&share.left, atomic_exchange(&share.taken, 0));
+	atomic_store(&share.refused, 0);
+}
+
 void signal_share_set(int64_t left, int64_t reserve)
 {
 	atomic_store(&share.left, left);

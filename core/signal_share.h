@@ -25,6 +25,9 @@ void signal_share_set(int64_t left, int64_t reserve);
 /* Threads that went without, since the process began. */
 uint64_t signal_share_refused(void);
 
+/* In a forked child, which has none of its parent's timers. */
+void signal_share_after_fork(void);
+
 /* See how many there are, and say once if some thread went without. The agent's thread, now and then. */
 void signal_share_look(void);
 

@@ -59,6 +59,13 @@ void mixed_stack_several(bool several)
 	atomic_store_explicit(&python_has_several, several, memory_order_relaxed);
 }
 
+void mixed_stack_after_fork(void)
+{
+	atomic_store(&all.python, NULL);
+	atomic_store(&all.used, 0);
+	mixed_stack_several(false);
+}
+
 /* NULL when all are in use. */
 static struct work *work_take(void)
 {

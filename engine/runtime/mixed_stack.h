@@ -27,6 +27,9 @@ int mixed_stack_python(const struct python *python);
 /* Tell the walks whether that Python has several interpreters now. */
 void mixed_stack_several(bool several);
 
+/* In a forked child: nothing is looked for, and no walk is under way. */
+void mixed_stack_after_fork(void);
+
 /* Put FRAMES, as python_walk() has them, in their places among the COUNT native frames PCS, whose stack
  * pointers are SPS. Returns how many there are in OUT, at most MAX. */
 size_t mixed_stack_merge(const struct python *python, const uintptr_t *pcs, const uintptr_t *sps,

@@ -27,6 +27,8 @@ static struct {
 	struct ring rings[SHARDS_MAX];
 	_Atomic size_t shards; /* 0: not open */
 	uint64_t size;         /* of each ring, a power of two */
+	uint8_t *memory;       /* of all of it */
+	size_t memory_bytes;
 	struct wake *_Atomic collector;
 	uintptr_t *scratch;
 	/* What every thread reads is above, and what it writes below. */
@@ -38,6 +40,16 @@ _Static_assert(SCRATCH_MAX == 8 * sizeof(all.scratch_used), "one bit for each sc
 _Static_assert(sizeof(struct sample) % sizeof(uintptr_t) == 0, "records stay aligned");
 _Static_assert(offsetof(struct sample, kind) < 8, "the smallest pad holds size and kind");
 
+/* What lies there after a fork was in the hands of threads that are not here. */
+static uint8_t *take_memory(size_t bytes)
+{
+	if (all.memory)
+		system_unmap(all.memory, all.memory_bytes);
+	all.memory = system_map(bytes);
+	all.memory_bytes = bytes;
+	return all.memory;
+}
+
 int ring_open(size_t shards, size_t bytes, struct wake *collector)
 {
 	size_t scratch_bytes = SCRATCH_MAX * SAMPLE_DEPTH_MAX * sizeof(uintptr_t);
@@ -48,7 +60,7 @@ int ring_open(size_t shards, size_t bytes, struct wake *collector)
 		return 0;
 	if (!shards || shards > SHARDS_MAX)
 		shards = SHARDS_MAX;
-	memory = system_map(scratch_bytes + shards * bytes);
+	memory = take_memory(scratch_bytes + shards * bytes);
 	if (!memory)
 		return -ENOMEM;
 	all.scratch = (uintptr_t *)memory;
@@ -57,6 +69,18 @@ int ring_open(size_t shards, size_t bytes, struct wake *collector)
 	all.size = bytes;
 	atomic_store_explicit(&all.shards, shards, memory_order_release);
 	return 0;
+}
+
+void ring_after_fork(void)
+{
+	size_t shards = atomic_exchange(&all.shards, 0);
+
+	for (size_t i = 0; i < shards; i++) {
+		atomic_store(&all.rings[i].head, 0);
+		atomic_store(&all.rings[i].tail, 0);
+	}
+	atomic_store(&all.scratch_used, 0);
+	atomic_store(&all.lost, 0);
 }
 
 static void lose_one(void)

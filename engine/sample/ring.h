@@ -50,6 +50,9 @@ struct sample {
  * inside: opening them again sets COLLECTOR alone. */
 int ring_open(size_t shards, size_t bytes, struct wake *collector);
 
+/* In a forked child: nothing is open, and nothing was lost. */
+void ring_after_fork(void);
+
 /* The rest is async-signal-safe, but for ring_drain. */
 
 /* Reserve a record with BYTES behind the header, in the ring that HINT (any number that spreads,

@@ -13,6 +13,7 @@
 
 #include "core/clock.h"
 #include "core/disposition.h"
+#include "core/system.h"
 #include "engine/jfr/jfr_types.h"
 #include "engine/reading/memory_reader.h"
 #include "engine/runtime/mixed_stack.h"
@@ -24,6 +25,13 @@
 static _Atomic int signal_number;
 static _Atomic bool enabled, given_up;
 static struct disposition previous;
+
+/* A call that is to be made in the handler, by a timer of the process PID; 0: none. */
+static struct {
+	_Atomic pid_t pid;
+	int timer;
+	void (*call)(void);
+} later;
 static sampler_installer *installer;
 
 /* Of the signals for programs, the first that the C library leaves to them, and the last but one: that
@@ -212,12 +220,20 @@ static void take_sample(struct thread *thread, enum thread_timer timer, const uc
 	}
 }
 
+static void call_now(void)
+{
+	if (sampler_call_off())
+		later.call();
+}
+
 static void on_signal(int signo, siginfo_t *info, void *uc)
 {
 	uintptr_t value = (uintptr_t)info->si_value.sival_ptr;
 	uintptr_t slot = value & ~THREAD_TIMER_BITS;
 
-	if (info->si_code != SI_TIMER || !thread_slot_is(slot))
+	if (info->si_code == SI_TIMER && value == (uintptr_t)&later)
+		call_now();
+	else if (info->si_code != SI_TIMER || !thread_slot_is(slot))
 		pass_on(signo, info, uc);
 	else if (atomic_load_explicit(&enabled, memory_order_acquire) &&
 		 threads_is_self((struct thread *)slot))
@@ -275,8 +291,46 @@ void sampler_give_up(int signo)
 		return; /* only thought of: another will be chosen */
 	atomic_store(&enabled, false);
 	atomic_store(&given_up, true);
+	sampler_call_off();
 	threads_disarm();
 	atomic_store(&signal_number, 0);
+}
+
+/* To the process, not to a thread of it: that may be gone by then. */
+int sampler_call_later(uint64_t after_ns, void (*call)(void))
+{
+	struct itimerspec when = { .it_value = { .tv_sec = (time_t)(after_ns / 1000000000u),
+						 .tv_nsec = (long)(after_ns % 1000000000u) } };
+	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_value.sival_ptr = &later };
+	long err;
+
+	event.sigev_signo = sampler_install();
+	if (event.sigev_signo < 0)
+		return event.sigev_signo;
+	err = kernel_call4(SYS_timer_create, CLOCK_MONOTONIC, (long)&event, (long)&later.timer, 0);
+	if (err)
+		return (int)err;
+	later.call = call;
+	atomic_store(&later.pid, system_process());
+	kernel_call4(SYS_timer_settime, later.timer, 0, (long)&when, 0);
+	return 0;
+}
+
+bool sampler_call_off(void)
+{
+	pid_t pid = atomic_load(&later.pid);
+
+	/* (What a child of vfork finds here is its parent's.) */
+	if (!pid || pid != system_process() || !atomic_compare_exchange_strong(&later.pid, &pid, 0))
+		return false;
+	kernel_call4(SYS_timer_delete, later.timer, 0, 0, 0);
+	return true;
+}
+
+bool sampler_after_fork(void)
+{
+	atomic_store(&enabled, false);
+	return atomic_exchange(&later.pid, 0);
 }
 
 void sampler_enable(bool on)

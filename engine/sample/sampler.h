@@ -4,6 +4,7 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 typedef void sampler_handler(int signo, siginfo_t *info, void *context);
 
@@ -34,6 +35,18 @@ void sampler_give_up(int signo);
  * are due and that no signal came for. A thread may be shorter than what the kernel's CPU timers
  * can tell. */
 void sampler_thread_ended(void);
+
+/* Have CALL called once, in the signal's handler, AFTER_NS (at least 1) from now, in whatever thread of
+ * the process; a program that is executed before does not notice. Installs the handler. Returns 0 or
+ * -errno. Async-signal-safe, as is the next. */
+int sampler_call_later(uint64_t after_ns, void (*call)(void));
+
+/* That call is not to be made any more. False when there is none to come in this process. */
+bool sampler_call_off(void);
+
+/* In a forked child: samples are dropped, and no call is to come. True when one was to come in the
+ * parent. */
+bool sampler_after_fork(void);
 
 /* Let samples through, or drop them in the handler. */
 void sampler_enable(bool on);

@@ -80,6 +80,21 @@ static struct thread *slot_new(void)
 	return slot(index);
 }
 
+void thread_slots_after_fork(void)
+{
+	for (size_t i = 0; i < BLOCKS_MAX; i++) {
+		struct thread *block = atomic_load(&all.blocks[i]);
+
+		if (!block)
+			break;
+		atomic_store(&all.blocks[i], NULL);
+		system_unmap(block, BLOCK_SLOTS * sizeof(*block));
+	}
+	atomic_store(&all.used, 0);
+	atomic_store(&all.count, 0);
+	atomic_store(&all.free, NO_SLOT);
+}
+
 struct thread *thread_slot_next(uint32_t *at)
 {
 	while (*at < slots_used()) {

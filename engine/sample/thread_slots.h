@@ -33,6 +33,9 @@ struct thread *thread_slot_take(pid_t tid, bool found);
 /* Stop its clock and free it. */
 void thread_slot_give(struct thread *t);
 
+/* In a forked child, where no signal carries a pointer to one: there are none, nor their memory. */
+void thread_slots_after_fork(void);
+
 /* The slots that are taken, one after the other: *AT begins at 0. NULL behind the last. */
 struct thread *thread_slot_next(uint32_t *at);
 

@@ -23,6 +23,9 @@ static struct {
 	_Atomic bool taken;
 } locals[LOCALS_MAX];
 
+/* So many of them were taken at most. */
+static _Atomic size_t locals_end;
+
 /* The calling thread's: one of those or, where all are taken, the second. */
 static __thread struct asprof_thread_local_data *own_local;
 static __thread struct asprof_thread_local_data spare_local;
@@ -59,12 +62,22 @@ void threads_started(uintptr_t stack_low, uintptr_t stack_high, uintptr_t entry)
 	thread_clock_start(&t->clock, true);
 }
 
+static void raise_locals_end(size_t end)
+{
+	size_t was = atomic_load(&locals_end);
+
+	while (was < end && !atomic_compare_exchange_weak(&locals_end, &was, end))
+		;
+}
+
 static struct asprof_thread_local_data *take_local(void)
 {
 	for (size_t i = 0; i < LOCALS_MAX; i++)
 		if (!atomic_load_explicit(&locals[i].taken, memory_order_relaxed) &&
-		    !atomic_exchange(&locals[i].taken, true))
+		    !atomic_exchange(&locals[i].taken, true)) {
+			raise_locals_end(i + 1);
 			return &locals[i].data;
+		}
 	return &spare_local;
 }
 
@@ -176,6 +189,18 @@ void threads_adopt(pid_t tid, uintptr_t stack_low, uintptr_t stack_high)
 	t->stack_low = stack_low;
 	t->stack_high = stack_high;
 	thread_clock_start(&t->clock, false);
+}
+
+void threads_after_fork(void)
+{
+	size_t end = atomic_load(&locals_end);
+
+	atomic_store(&is_open, false);
+	own = NULL;
+	thread_slots_after_fork();
+	for (size_t i = 0; i < end; i++)
+		if (&locals[i].data != own_local && atomic_load(&locals[i].taken))
+			atomic_store(&locals[i].taken, false);
 }
 
 void threads_close(void)

@@ -37,6 +37,9 @@ bool threads_is_self(const struct thread *t);
 /* This thread's data for asprof_get_thread_local_data. */
 struct asprof_thread_local_data *threads_local(void);
 
+/* In a forked child: no thread has a slot, and there is no timer. */
+void threads_after_fork(void);
+
 /* The rest is for the agent thread, which the C library need not know. */
 
 /* Begin with TIMERS for every thread that has a slot, or is adopted from now on. */

@@ -177,6 +177,23 @@ START_TEST(scratch_buffers_run_out_and_come_back)
 }
 END_TEST
 
+START_TEST(forked_child_begins_with_nothing)
+{
+	ck_assert(put(1, 1));
+	/* Another thread of the parent's was at it, which will never commit. */
+	ck_assert_ptr_nonnull(ring_reserve(1, SAMPLE_CPU, 1, 8));
+	ck_assert_ptr_nonnull(ring_scratch_take());
+	ring_after_fork();
+	ck_assert_ptr_null(ring_reserve(1, SAMPLE_CPU, 1, 8));
+	ck_assert_ptr_null(ring_scratch_take());
+	ck_assert_int_eq(ring_open(2, RING_BYTES, &collector), 0);
+	ck_assert_uint_eq(ring_lost(), 0);
+	ck_assert_uint_eq(drained().count, 0);
+	ck_assert(put(1, 2));
+	ck_assert_uint_eq(drained().sum, 2);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *c = tcase_create("ring");
@@ -188,5 +205,6 @@ int main(void)
 	tcase_add_test(c, wraps_many_times);
 	tcase_add_test(c, threads_put_while_one_takes);
 	tcase_add_test(c, scratch_buffers_run_out_and_come_back);
+	tcase_add_test(c, forked_child_begins_with_nothing);
 	return suite_run(c);
 }

@@ -37,6 +37,15 @@ static uint32_t walk(void)
 	return seen;
 }
 
+static uint32_t walk_any(void)
+{
+	uint32_t seen = 0;
+
+	for (uint32_t at = 0; thread_slot_next(&at);)
+		seen++;
+	return seen;
+}
+
 START_TEST(there_may_be_none_left)
 {
 	pthread_t takers[TAKERS];
@@ -74,6 +83,23 @@ START_TEST(a_free_one_is_taken_again)
 }
 END_TEST
 
+START_TEST(a_forked_child_begins_with_none)
+{
+	struct thread *before = thread_slot_take(1, false);
+
+	before->clock.has[TIMER_CPU] = true; /* one of the parent's */
+	thread_slot_give(thread_slot_take(2, false));
+	thread_slots_after_fork();
+	ck_assert_uint_eq(thread_slot_count(), 0);
+	ck_assert(!thread_slot_is((uintptr_t)before));
+	ck_assert_ptr_null(thread_slot_of(1));
+	before = thread_slot_take(3, false);
+	ck_assert_ptr_nonnull(before);
+	ck_assert(!before->clock.has[TIMER_CPU]);
+	ck_assert_uint_eq(walk_any(), 1);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tcase = tcase_create("thread_slots");
@@ -81,5 +107,6 @@ int main(void)
 	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, there_may_be_none_left);
 	tcase_add_test(tcase, a_free_one_is_taken_again);
+	tcase_add_test(tcase, a_forked_child_begins_with_none);
 	return suite_run(tcase);
 }
