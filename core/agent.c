@@ -67,6 +67,11 @@ int agent_failure(void)
 	return atomic_exchange(&shared->agent.failure, 0);
 }
 
+bool agent_is_there(void)
+{
+	return atomic_load(&shared->agent.state) != AGENT_NONE;
+}
+
 bool agent_running(void)
 {
 	return phase() == AGENT_RUNNING;
@@ -159,6 +164,8 @@ void agent_forget(void)
 {
 	atomic_store(&shared->agent.running_engine, NULL);
 	atomic_store(&shared->agent.state, AGENT_NONE);
+	atomic_store(&shared->agent.wake.pending, 0);
+	atomic_store(&shared->agent.failure, 0);
 	atomic_store(&shared->agent.flushes_done, atomic_load(&shared->agent.flushes_asked));
 	atomic_store(&shared->agent.follows_done, atomic_load(&shared->agent.follows_asked));
 	log_forget();

@@ -26,6 +26,9 @@ void agent_failed(int err);
 /* What agent_failed() was told last, and 0 from then on; 0: nothing. */
 int agent_failure(void);
 
+/* There is a thread of it, which has begun to profile or is going to. Async-signal-safe. */
+bool agent_is_there(void);
+
 /* True from the first sample that may be taken to the last. */
 bool agent_running(void);
 

@@ -66,6 +66,9 @@ struct shared {
 	/* asyncprof/mailbox.h; NULL where async-profiler is not to be had. The program's side's. */
 	struct mailbox *async_profiler;
 
+	/* In a forked child: its parent had async-profiler, which does not live through a fork. */
+	bool async_profiler_lost;
+
 	/* core/own_thread.h: ids, 0 where one is free. */
 	_Atomic pid_t own_threads[OWN_THREADS_MAX];
 

@@ -54,12 +54,16 @@ static bool end_threads(uint64_t gone_ns)
 
 static bool on_namespace_change(void)
 {
-	return end_threads(THREAD_GONE_NS);
+	if (!end_threads(THREAD_GONE_NS))
+		return false;
+	process_made_way();
+	return true;
 }
 
 static void on_privilege_change(void)
 {
-	end_threads(THREAD_GONE_SOON_NS);
+	if (end_threads(THREAD_GONE_SOON_NS))
+		process_made_way();
 }
 
 static void on_privileges_changed(void)
@@ -73,6 +77,7 @@ static bool on_sandbox(bool armed)
 {
 	if (process_config()->sandbox == SANDBOX_STAY)
 		return false;
+	sampler_call_off();
 	if (armed && end_threads(THREAD_GONE_NS))
 		log_info("the program enters a sandbox; profiling is off in this process from now "
 			 "on");
@@ -86,6 +91,9 @@ static void on_signal_claimed(int signo)
 	const struct engine *engine = agent_engine();
 	bool builtin = engine && engine->service;
 
+	/* In a child that is about to have its agent, whose start such a signal would bring. */
+	if (!engine && signo == sampler_signal())
+		sampler_give_up(signo);
 	if (!engine || (builtin && signo != sampler_signal()))
 		return;
 	log_warn_later(

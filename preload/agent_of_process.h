@@ -8,6 +8,17 @@
  * not one to profile, as the settings say or as they are wrong. */
 int process_start_agent(void);
 
+/* Stop it, and wait for its last report, or call off one that is about to start. Returns as agent_stop()
+ * does. */
+int process_stop_agent(void);
+
+/* It was ended for something that the program can only do without it, and not for good: forked children
+ * may have theirs. */
+void process_made_way(void);
+
+/* In a forked child: nothing is known of what the program has said by the C interface. */
+void api_forget(void);
+
 /* The settings, as far as they were read. Async-signal-safe. */
 const struct config *process_config(void);
 

@@ -33,7 +33,7 @@ int asprof_agent_start(void)
 
 int asprof_agent_stop(void)
 {
-	return result(agent_stop(process_config()->exit_timeout_ns));
+	return result(process_stop_agent());
 }
 
 int asprof_agent_flush(void)
@@ -68,10 +68,11 @@ void asprof_agent_poll_begin(void)
 	turn.open = true;
 }
 
+static _Atomic asprof_jfr_event_key known_key = -1;
+
 /* Both ends in ticks, little-endian, as the pollcatch of async-profiler's Rust agent has it. */
 static void emit_turn(const struct engine *engine, uint64_t began, uint64_t ended)
 {
-	static _Atomic asprof_jfr_event_key known_key = -1;
 	asprof_jfr_event_key key = known_key;
 	uint64_t ends[2] = { began, ended };
 
@@ -92,6 +93,14 @@ static bool is_long(uint64_t now)
 
 	return interval_ns != OPTION_OFF &&
 	       (now - turn.began) >> clock_microsecond_shift() >= interval_ns / 1000;
+}
+
+/* Another engine has counters and keys of its own. */
+void api_forget(void)
+{
+	turn.data = NULL;
+	turn.open = false;
+	known_key = -1;
 }
 
 void asprof_agent_poll_end(void)

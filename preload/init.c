@@ -11,14 +11,20 @@
 #include "asyncprof/engine_thread.h"
 #include "asyncprof/start_environment.h"
 #include "core/agent.h"
+#include "core/agent/engine.h"
 #include "core/error_text.h"
 #include "core/executable.h"
 #include "core/log.h"
 #include "core/options/admit.h"
+#include "core/shared.h"
+#include "core/signal_share.h"
 #include "engine/cfi/cfi_lookup.h"
 #include "engine/memory/mem.h"
 #include "engine/memory/mem_tell.h"
+#include "engine/runtime/mixed_stack.h"
+#include "engine/sample/ring.h"
 #include "engine/sample/sampler.h"
+#include "engine/sample/threads.h"
 #include "engine/unwind/unwind_map.h"
 #include "preload/agent_hooks.h"
 #include "preload/agent_of_process.h"
@@ -30,7 +36,14 @@
 #include "preload/interpose/sample.h"
 
 static struct config config;
-static bool admitted; /* and this process may have an agent */
+static bool admitted;     /* and this process may have an agent */
+static bool is_child;     /* forked from one that was admitted */
+static bool has_made_way; /* its agent ended for what the program was about to do */
+
+void process_made_way(void)
+{
+	has_made_way = true;
+}
 
 const struct config *process_config(void)
 {
@@ -44,25 +57,103 @@ static void tell_exit(void)
 
 static int begin_agent(void)
 {
-	async_profiler_start(&config);
+	if (!is_child)
+		async_profiler_start(&config);
 	return image_begin(&config, start_environment());
 }
 
 int process_start_agent(void)
 {
-	return admitted ? agent_start(begin_agent, engine_thread_end) : -EPERM;
+	int err = admitted ? agent_start(begin_agent, engine_thread_end) : -EPERM;
+
+	if (!err && is_child)
+		exit_arm();
+	return err;
 }
 
-/* The child has one thread and no agent, and what the engines keep is of their parent's threads. */
-static void in_forked_child(void)
+int process_stop_agent(void)
 {
-	admitted = false;
+	bool called_off = sampler_call_off();
+	int err = agent_stop(config.exit_timeout_ns);
+
+	return called_off && err == -ESRCH ? 0 : err;
+}
+
+/* ---- Forked children ---- */
+
+/* A child is given so much time at least to get past its fork. */
+#define PAST_FORK_NS 1000000u
+
+static uint64_t start_delay_ns; /* as the user has it */
+
+/* In a handler, when the child has outlived the delay. */
+static void start_in_child(void)
+{
+	int err;
+
+	config.start_delay_ns = 0;
+	err = process_start_agent();
+	if (err == -EALREADY)
+		exit_arm();
+	else if (err)
+		log_error("cannot start a thread: %s; profiling is off in this process",
+			  error_text(-err));
+}
+
+/* async-profiler's state is of its threads, which are not here, and its locks may be held by them. */
+static void leave_async_profiler(void)
+{
+	const struct engine *engine = agent_engine();
+
+	if (config.engine == ENGINE_ASYNC_PROFILER || (engine && !engine->service)) {
+		shared->async_profiler_lost = true;
+		config.engine_options = NULL; /* which were for that one */
+	}
+	shared->async_profiler = NULL;
+	config.engine = ENGINE_BUILTIN;
+}
+
+/* The child has one thread and no agent, and what the engines keep is of their parent's threads. Only
+ * memory is written here, and little of it: most children execute another program at once. */
+static void forget_parent(void)
+{
+	is_child = true;
+	exit_disarm();
+	leave_async_profiler();
+	config.start_delay_ns = start_delay_ns;
 	mem_fork_child();
 	unwind_map_after_fork();
+	mixed_stack_after_fork();
+	ring_after_fork();
+	threads_after_fork();
+	signal_share_after_fork();
 	agent_forget();
 	engine_thread_forget();
 	image_forget();
-	exit_disarm();
+	api_forget();
+}
+
+static void expect_agent(void)
+{
+	uint64_t delay_ns = start_delay_ns > PAST_FORK_NS ? start_delay_ns : PAST_FORK_NS;
+
+	if (sampler_call_later(delay_ns, start_in_child))
+		return;
+	if (config.native_mem_bytes != OPTION_OFF)
+		mem_expect();
+}
+
+/* Where the parent has an agent, or is about to have one, or had to end it for what the program did, its
+ * children have theirs; not where the program stopped it, or where it failed. */
+static void in_forked_child(void)
+{
+	bool had_one = agent_is_there() || has_made_way, was_to_have_one = sampler_after_fork();
+
+	forget_parent();
+	if (!config.fork)
+		admitted = false;
+	else if (had_one || was_to_have_one)
+		expect_agent();
 }
 
 /* The steps of the constructor. Each returns 0; else the agent stays off in this process, after a
@@ -189,7 +280,7 @@ static int set_hooks(void)
 		return err;
 	}
 	/* Early, as a thread that blocks it before could not be sampled. */
-	if (config.engine != ENGINE_ASYNC_PROFILER)
+	if (config.engine != ENGINE_ASYNC_PROFILER || config.fork)
 		sample_reserve(sampler_choose());
 	sampler_install_by(sample_install);
 	return 0;
@@ -234,6 +325,7 @@ static int start(void)
 	int err;
 
 	admitted = true;
+	start_delay_ns = config.start_delay_ns;
 	err = process_start_agent();
 	if (err) {
 		log_error("cannot start a thread: %s; profiling is off in this process",

@@ -253,7 +253,6 @@ const struct option option_table[] = {
 	  .type = OPTION_SWITCH,
 	  FIELD(fork),
 	  .fallback = "on",
-	  .unbuilt = true,
 	  .help = "`off`: a forked child that does not exec is not profiled." },
 	{ .name = "SANDBOX",
 	  .type = OPTION_WORD,

@@ -1,0 +1,192 @@
+/* Forks as servers do. Each process below it waits until it is profiled, uses BURN_MS of CPU time in a
+ * function by the name of what it is, and says "NAME PID". Usage: forked HOW
+ *
+ *   early   two workers, at once
+ *   late    two workers, when this process is profiled
+ *   thread  likewise, forked in a thread that is not the main one
+ *   daemon  a grandchild whose parent is gone
+ *   brief   fifty children that end or execute a program at once, and nothing else
+ *   stopped a child of a process that has stopped its agent: it looks for half a second whether it has one
+ *
+ * A worker has a child of its own; one ends by exit(3), one by SIGTERM, that child by _exit(2). */
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "preload/asprof_agent.h"
+
+#define BURN_MS 300
+
+static void fail(const char *what)
+{
+	perror(what);
+	_exit(9);
+}
+
+static void wait_for_agent(void)
+{
+	struct timespec step = { .tv_nsec = 1000000 };
+
+	for (int i = 0; i < 30000 && !asprof_agent_running(); i++)
+		nanosleep(&step, NULL);
+	if (!asprof_agent_running())
+		fail("no agent");
+}
+
+static long cpu_ms(void)
+{
+	struct timespec spent;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
+	return spent.tv_sec * 1000 + spent.tv_nsec / 1000000;
+}
+
+#define BURNS(name)                                              \
+	__attribute__((noinline)) static void name(void)         \
+	{                                                        \
+		long end;                                        \
+                                                                 \
+		wait_for_agent();                                \
+		dprintf(STDOUT_FILENO, #name " %d\n", getpid()); \
+		for (end = cpu_ms() + BURN_MS; cpu_ms() < end;)  \
+			;                                        \
+	}
+
+BURNS(worker)
+BURNS(below_worker)
+BURNS(other_worker)
+BURNS(below_daemon)
+
+static pid_t checked_fork(void)
+{
+	pid_t pid = fork();
+
+	if (pid < 0)
+		fail("fork");
+	return pid;
+}
+
+static void wait_for(pid_t pid, int wanted)
+{
+	int status;
+
+	if (waitpid(pid, &status, 0) != pid || status != wanted) {
+		fprintf(stderr, "%d ended with status %x\n", pid, status);
+		_exit(9);
+	}
+}
+
+static void work(void)
+{
+	pid_t pid;
+
+	worker();
+	pid = checked_fork();
+	if (!pid) {
+		below_worker();
+		_exit(7);
+	}
+	wait_for(pid, 7 << 8);
+	exit(3);
+}
+
+static void *fork_workers(void *unused)
+{
+	pid_t first = checked_fork(), second;
+
+	if (!first)
+		work();
+	second = checked_fork();
+	if (!second) {
+		other_worker();
+		raise(SIGTERM);
+	}
+	wait_for(first, 3 << 8);
+	wait_for(second, SIGTERM);
+	return unused;
+}
+
+static void in_thread(void)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, fork_workers, NULL) || pthread_join(thread, NULL))
+		fail("a thread");
+}
+
+static void daemonize(void)
+{
+	int gone[2];
+	pid_t pid;
+	char byte;
+
+	if (pipe(gone))
+		fail("pipe");
+	pid = checked_fork();
+	if (!pid) {
+		setsid();
+		if (checked_fork())
+			_exit(0);
+		below_daemon();
+		exit(0); /* which closes the pipe, when all is reported */
+	}
+	close(gone[1]);
+	wait_for(pid, 0);
+	if (read(gone[0], &byte, 1))
+		fail("read");
+}
+
+static void brief(void)
+{
+	for (int i = 0; i < 50; i++) {
+		pid_t pid = checked_fork();
+
+		if (!pid && i % 2)
+			_exit(0);
+		if (!pid) {
+			execl("/bin/true", "true", (char *)NULL);
+			_exit(1);
+		}
+		wait_for(pid, 0);
+	}
+}
+
+static void stop(void)
+{
+	pid_t pid;
+
+	if (asprof_agent_stop())
+		fail("asprof_agent_stop");
+	pid = checked_fork();
+	if (!pid) {
+		usleep(500000);
+		_exit(asprof_agent_running());
+	}
+	wait_for(pid, 0);
+}
+
+int main(int argc, char **argv)
+{
+	const char *how = argc > 1 ? argv[1] : "";
+
+	if (strcmp(how, "early"))
+		wait_for_agent();
+	if (!strcmp(how, "early") || !strcmp(how, "late"))
+		fork_workers(NULL);
+	else if (!strcmp(how, "thread"))
+		in_thread();
+	else if (!strcmp(how, "daemon"))
+		daemonize();
+	else if (!strcmp(how, "brief"))
+		brief();
+	else if (!strcmp(how, "stopped"))
+		stop();
+	else
+		return 2;
+	return 0;
+}

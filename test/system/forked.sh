@@ -1,0 +1,78 @@
+#!/bin/bash
+# A forked child is profiled as a process of its own: under its own pid, and with what it does itself.
+. "$(dirname "$0")/agent.inc"
+
+forked=$(program forked) || exit 1
+
+# reports PID: those of process PID.
+reports() {
+	find "$work/out" -name "*_$1_*.jfr"
+}
+
+# run HOW ENGINE [VARIABLE=value...]: what it says is in $work/said.
+run() {
+	local how=$1 engine=$2
+	shift 2
+	rm -rf "$work/out"
+	profiled "$work/out" "$engine" CPU_INTERVAL=1ms LOG=info "$@" "$forked" "$how" \
+		>"$work/said" 2>"$work/err" || fail "$how, $engine: $? $(cat "$work/err")"
+}
+
+# each_is_profiled WHAT NAME...: those have a report each, with their own functions in it.
+each_is_profiled() {
+	local what=$1 names name pid
+	shift
+	names=$(sort "$work/said" | cut -d' ' -f1 | xargs)
+	[ "$names" = "$*" ] || fail "$what: it said: $(cat "$work/said" "$work/err")"
+	while read -r name pid; do
+		[ -n "$(reports "$pid")" ] || fail "$what: no report of $name: $(ls "$work/out")"
+		# shellcheck disable=SC2046
+		"$agent" collapsed --cpu $(reports "$pid") >"$work/stacks" || fail "$what: $name"
+		within 10 300 "$(samples ";$name(;|$)" <"$work/stacks")" "$what: samples of $name"
+		for other in "$@"; do
+			[ "$other" = "$name" ] || [ "$(samples ";$other;" <"$work/stacks")" = 0 ] ||
+				fail "$what: $other is in the profile of $name: $(cat "$work/stacks")"
+		done
+	done <"$work/said"
+}
+
+workers="below_worker other_worker worker"
+for engine in $(engines); do
+	# shellcheck disable=SC2086
+	for how in late thread; do
+		run $how "$engine" START_DELAY=50ms
+		each_is_profiled "$how, $engine" $workers
+	done
+done
+[ -z "${ASPROF_TEST_LIB:-}" ] ||
+	grep -q 'async-profiler does not live through a fork; the builtin' "$work/err" ||
+	fail "what engine a child has is not told: $(cat "$work/err")"
+
+# Before its parent has an agent.
+# shellcheck disable=SC2086
+{
+	run early builtin START_DELAY=300ms
+	each_is_profiled early $workers
+	run early builtin
+	each_is_profiled "early, no delay" $workers
+}
+run daemon builtin
+each_is_profiled daemon below_daemon
+
+# only_parent WHAT: nothing but that has been reported.
+only_parent() {
+	[ "$(find "$work/out" -name '*.jfr' | sed 's/_[^_]*$//' | sort -u | wc -l)" = 1 ] ||
+		fail "$1: more than one process is profiled: $(ls "$work/out")"
+}
+
+run brief builtin START_DELAY=1s
+only_parent brief
+run stopped builtin
+only_parent stopped
+
+# As today's programs ask for it.
+rm -rf "$work/out"
+profiled "$work/out" builtin FORK=off LOG=info sh -c '(sleep 0.5; :); :' 2>"$work/err" ||
+	fail "FORK=off: $(cat "$work/err")"
+[ "$(find "$work/out" -name 'sh_*' | wc -l)" = 1 ] || fail "FORK=off: $(ls "$work/out")"
+[ -n "${ASPROF_TEST_LIB:-}" ] || echo "async-profiler was left out: ASPROF_TEST_LIB is not set"
