@@ -29,6 +29,7 @@
 #include "preload/agent_hooks.h"
 #include "preload/agent_of_process.h"
 #include "preload/async_profiler.h"
+#include "preload/children.h"
 #include "preload/image/image.h"
 #include "preload/interpose/altstack.h"
 #include "preload/interpose/hooks.h"
@@ -209,6 +210,13 @@ static int open_log(void)
 	return 0;
 }
 
+static int leave_children(void)
+{
+	if (!config.children)
+		children_unload(environ);
+	return 0;
+}
+
 static int capture_environment(void)
 {
 	int err = start_environment_capture(environ);
@@ -338,8 +346,17 @@ static int start(void)
 }
 
 static int (*const steps[])(void) = {
-	look_for_glibc,  read_environment,    admit,     open_log,    refuse_checking_tool,
-	refuse_emulator, capture_environment, set_hooks, prepare_mem, start,
+	look_for_glibc,
+	read_environment,
+	admit,
+	open_log,
+	refuse_checking_tool,
+	refuse_emulator,
+	leave_children,
+	capture_environment,
+	set_hooks,
+	prepare_mem,
+	start,
 };
 
 __attribute__((constructor)) static void load(void)

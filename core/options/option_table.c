@@ -247,7 +247,6 @@ const struct option option_table[] = {
 	  .type = OPTION_SWITCH,
 	  FIELD(children),
 	  .fallback = "on",
-	  .unbuilt = true,
 	  .help = "`off`: programs that this one starts are not profiled." },
 	{ .name = "FORK",
 	  .type = OPTION_SWITCH,

@@ -1,0 +1,71 @@
+/* What programs that this one starts find in their environment.
+ *
+ * It is the process's own environment that is changed: whichever way a program is started, that, or a
+ * copy of it, is what it gets. */
+#include "preload/children.h"
+
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#define VARIABLE "LD_PRELOAD="
+
+/* As the loader has them. */
+#define SEPARATORS ": "
+
+static bool is_named(const char *item, size_t length, const char *name)
+{
+	size_t name_length = strlen(name);
+
+	if (length < name_length || memcmp(item + length - name_length, name, name_length) != 0)
+		return false;
+	return length == name_length || item[length - name_length - 1] == '/';
+}
+
+/* Take NAME out of LIST, where it stands; with it goes what separates it from the next. */
+static void take_out(char *list, const char *name)
+{
+	char *to = list, *from = list;
+
+	while (*from) {
+		size_t length = strcspn(from, SEPARATORS);
+		size_t all = length + strspn(from + length, SEPARATORS);
+
+		if (!length || !is_named(from, length, name)) {
+			memmove(to, from, all);
+			to += all;
+		}
+		from += all;
+	}
+	*to = '\0';
+	if (!list[strspn(list, SEPARATORS)])
+		*list = '\0';
+}
+
+static void unload(char **entries, const char *name)
+{
+	char **to = entries;
+
+	for (; *entries; entries++) {
+		char *list = *entries + strlen(VARIABLE);
+		bool is_it = !strncmp(*entries, VARIABLE, strlen(VARIABLE));
+
+		if (is_it)
+			take_out(list, name);
+		if (!is_it || *list)
+			*to++ = *entries;
+	}
+	*to = NULL;
+}
+
+void children_unload(char **entries)
+{
+	const char *name;
+	Dl_info own;
+
+	if (!entries || !dladdr((const void *)(uintptr_t)children_unload, &own))
+		return;
+	name = strrchr(own.dli_fname, '/');
+	unload(entries, name ? name + 1 : own.dli_fname);
+}
