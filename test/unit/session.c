@@ -1,0 +1,287 @@
+/* core/agent/session.c: which commands an engine gets, by how it behaves, and what is reported then; without
+ * a thread and without a clock. */
+#include "core/agent/session.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/fd.h"
+#include "core/log.h"
+#include "test/fixtures/suite.h"
+
+#define CHUNK   100
+#define MANY_KB (1u << 20)
+
+/* How it behaves, and what it was told: a letter for each command, and 'r' for a report. */
+static struct {
+	bool cannot_dump, grows, refuses_start, writes_rubbish, ends, breaks, memory_refuses;
+	char told[64];
+	int fd, mem_fd;
+} engine;
+
+static unsigned final_reports, parts;
+
+static void note(char letter)
+{
+	char text[2] = { letter, '\0' };
+
+	ck_assert_uint_lt(strlen(engine.told), sizeof(engine.told) - 1);
+	strcat(engine.told, text);
+}
+
+static void write_chunk(int fd)
+{
+	uint64_t size = htobe64(CHUNK), pools = htobe64(68);
+	uint8_t chunk[CHUNK] = "FLR";
+
+	if (engine.writes_rubbish)
+		chunk[0] = 'x';
+	memcpy(chunk + 8, &size, 8);
+	memcpy(chunk + 16, &pools, 8);
+	ck_assert_int_eq(fd_write(fd, chunk, sizeof(chunk), -1), 0);
+}
+
+static int open_file(const char *command)
+{
+	const char *path = strstr(command, "file=") + strlen("file=");
+	char copy[64];
+
+	snprintf(copy, sizeof(copy), "%.*s", (int)strcspn(path, ","), path);
+	return open(copy, O_RDWR | O_APPEND | O_CLOEXEC);
+}
+
+static void close_file(int *fd)
+{
+	close(*fd);
+	*fd = -1;
+}
+
+static asprof_error_t execute(const char *command, asprof_writer_t output)
+{
+	(void)output;
+	if (!strncmp(command, "start,", 6)) {
+		note('S');
+		if (engine.refuses_start)
+			return "no";
+		engine.fd = open_file(command);
+		ck_assert_int_ge(engine.fd, 0);
+		return NULL;
+	}
+	note(!strcmp(command, "stop") ? 'X' : 'D');
+	if (engine.breaks)
+		return "broken";
+	if (engine.ends && engine.fd >= 0) {
+		write_chunk(engine.fd);
+		close_file(&engine.fd);
+	}
+	if (engine.fd < 0)
+		return "it does not run";
+	if (!strcmp(command, "stop")) {
+		write_chunk(engine.fd);
+		close_file(&engine.fd);
+	} else if (!engine.cannot_dump) {
+		write_chunk(engine.fd);
+	}
+	return NULL;
+}
+
+static asprof_error_t execute_memory(const char *command, asprof_writer_t output)
+{
+	(void)output;
+	if (!strncmp(command, "start,", 6)) {
+		note('s');
+		ck_assert_ptr_nonnull(strstr(command, "nativemem"));
+		if (engine.memory_refuses)
+			return "no";
+		engine.mem_fd = open_file(command);
+		ck_assert_int_ge(engine.mem_fd, 0);
+		return NULL;
+	}
+	note(!strcmp(command, "stop") ? 'x' : 'd');
+	if (!strcmp(command, "stop"))
+		close_file(&engine.mem_fd);
+	else
+		write_chunk(engine.mem_fd);
+	return NULL;
+}
+
+static bool counts(const struct engine *self, struct engine_counts *out)
+{
+	(void)self;
+	*out = (struct engine_counts){ .memory_kb = engine.grows ? MANY_KB : 0 };
+	return true;
+}
+
+static void version(const struct engine *self, char *text, size_t size)
+{
+	(void)self;
+	snprintf(text, size, "1");
+}
+
+static const char *error_str(asprof_error_t err)
+{
+	return err;
+}
+
+static int deliver(struct reporter *reporter, const struct report *report)
+{
+	(void)reporter;
+	note('r');
+	final_reports += report->final;
+	parts += (unsigned)report->part_count;
+	ck_assert_uint_eq(report->parts[0].length, CHUNK);
+	return -EIO; /* is its own affair */
+}
+
+static void close_reporter(struct reporter *reporter)
+{
+	(void)reporter;
+	note('c');
+}
+
+static const struct engine all = { .name = "all",
+				   .execute = execute,
+				   .counts = counts,
+				   .version = version,
+				   .error_str = error_str };
+static const struct engine memory = { .name = "memory",
+				      .execute = execute_memory,
+				      .error_str = error_str };
+static struct reporter reporter = { .name = "test", .deliver = deliver, .close = close_reporter };
+static struct config config;
+
+static struct session new_session(bool with_memory)
+{
+	return (struct session){ .config = &config,
+				 .with = { .engine = &all,
+					   .mem_engine = with_memory ? &memory : NULL,
+					   .reporters = { &reporter },
+					   .reporter_count = 1 } };
+}
+
+static void set_up(void)
+{
+	memset(&engine, 0, sizeof(engine));
+	engine.fd = engine.mem_fd = -1;
+	config = (struct config){ .cpu_interval_ns = 10000000,
+				  .wall_interval_ns = OPTION_OFF,
+				  .native_mem_bytes = 1 << 20,
+				  .reporting_interval_ns = 1000000000 };
+	ck_assert_int_eq(log_open(LOG_OFF, "/dev/null"), 0);
+}
+
+/* Start, two intervals, end. */
+static void run(bool with_memory, const char *told, unsigned finals)
+{
+	struct session session = new_session(with_memory);
+
+	ck_assert_int_eq(session_start(&session), 0);
+	ck_assert_int_eq(session_report(&session), 0);
+	ck_assert_int_eq(session_report(&session), 0);
+	session_end(&session, 0);
+	session_close(&session);
+	ck_assert_str_eq(engine.told, told);
+	ck_assert_uint_eq(final_reports, finals);
+}
+
+START_TEST(a_chunk_is_closed_for_each_report)
+{
+	run(false, "SDrDrXrc", 1);
+	ck_assert_uint_eq(parts, 3);
+}
+END_TEST
+
+START_TEST(one_that_cannot_is_restarted_for_each)
+{
+	engine.cannot_dump = true;
+	run(false, "SDXrSXrSXrc", 1);
+}
+END_TEST
+
+START_TEST(one_that_has_grown_is_restarted_between_two)
+{
+	engine.grows = true;
+	/* What it has sampled since is in a report as well. */
+	run(false, "SDrXrSDrXrSXrc", 1);
+}
+END_TEST
+
+START_TEST(one_that_ends_by_itself_has_a_last_report)
+{
+	engine.ends = true;
+	run(false, "SDrc", 1);
+}
+END_TEST
+
+START_TEST(memory_is_a_part_of_each_report)
+{
+	run(true, "SsDdrDdrXdrxc", 1);
+	ck_assert_uint_eq(parts, 6);
+}
+END_TEST
+
+START_TEST(memory_is_done_without)
+{
+	engine.memory_refuses = true;
+	run(true, "SsDrDrXrc", 1);
+	ck_assert_uint_eq(parts, 3);
+}
+END_TEST
+
+START_TEST(one_that_does_not_start_is_told)
+{
+	struct session session = new_session(true);
+
+	engine.refuses_start = true;
+	ck_assert_int_eq(session_start(&session), -EIO);
+	session_close(&session);
+	ck_assert_str_eq(engine.told, "Sc");
+}
+END_TEST
+
+START_TEST(one_that_breaks_is_told)
+{
+	struct session session = new_session(false);
+
+	ck_assert_int_eq(session_start(&session), 0);
+	engine.breaks = true;
+	ck_assert_int_eq(session_report(&session), -EIO);
+	session_close(&session);
+	ck_assert_str_eq(engine.told, "SDc");
+	close_file(&engine.fd);
+}
+END_TEST
+
+START_TEST(rubbish_is_no_report)
+{
+	struct session session = new_session(false);
+
+	ck_assert_int_eq(session_start(&session), 0);
+	engine.writes_rubbish = true;
+	ck_assert_int_eq(session_report(&session), -EBADMSG);
+	session_close(&session);
+	ck_assert_str_eq(engine.told, "SDc");
+	close_file(&engine.fd);
+}
+END_TEST
+
+int main(void)
+{
+	TCase *tests = tcase_create("all");
+
+	tcase_add_checked_fixture(tests, set_up, NULL);
+	tcase_add_test(tests, a_chunk_is_closed_for_each_report);
+	tcase_add_test(tests, one_that_cannot_is_restarted_for_each);
+	tcase_add_test(tests, one_that_has_grown_is_restarted_between_two);
+	tcase_add_test(tests, one_that_ends_by_itself_has_a_last_report);
+	tcase_add_test(tests, memory_is_a_part_of_each_report);
+	tcase_add_test(tests, memory_is_done_without);
+	tcase_add_test(tests, one_that_does_not_start_is_told);
+	tcase_add_test(tests, one_that_breaks_is_told);
+	tcase_add_test(tests, rubbish_is_no_report);
+	return suite_run(tests);
+}
