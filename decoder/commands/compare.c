@@ -342,6 +342,27 @@ static uint32_t columns_shown(const struct compare *compare)
 		       : COLUMNS_SHOWN + 1;
 }
 
+/* How much of their names all columns but the first have in common, where it is that which leaves no room
+ * for the rest; else 0. */
+static size_t common_start(const struct table *t)
+{
+	const char *first = t->column_count > 1 ? t->columns[1].name : "";
+	size_t common = t->column_count > 2 ? strlen(first) : 0, longest = 0;
+
+	for (uint32_t c = 1; c < t->column_count; c++) {
+		const char *name = t->columns[c].name;
+		size_t same = 0;
+
+		while (same < common && name[same] == first[same])
+			same++;
+		common = same;
+		longest = strlen(name) > longest ? strlen(name) : longest;
+	}
+	while (common && (first[common] & 0xc0) == 0x80) /* whole characters */
+		common--;
+	return longest < COLUMN_WIDTH ? 0 : common;
+}
+
 static void print_heading(const char *name)
 {
 	char cut[COLUMN_WIDTH];
@@ -355,12 +376,16 @@ static void print_by(const struct table *t)
 {
 	uint32_t shown = t->column_count;
 	const char *by = t->compare->args->by;
+	size_t common = common_start(t);
 
 	printf("%s: ", metric_texts[t->compare->metric].name);
 	print_amounts(t, 0);
-	printf(", by %s: %u\n\n", by, t->value_count);
+	printf(", by %s: %u", by, t->value_count);
+	if (common)
+		printf(", without %.*s", (int)common, t->columns[1].name);
+	printf("\n\n");
 	for (uint32_t c = 0; c < shown; c++)
-		print_heading(t->columns[c].name);
+		print_heading(t->columns[c].name + (c ? common : 0));
 	printf("  self\n");
 	for (uint32_t c = 0; c < shown; c++)
 		printf("%*.2f%%", COLUMN_WIDTH - 1,

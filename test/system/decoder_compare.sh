@@ -106,6 +106,12 @@ for i in range(20):
 END
 "$agent" top -n 1 --by host "$work"/many*.zip >"$work/text" || fail "status $?"
 grep -q '^\.\.\. and 12 more of host (--json has all)' "$work/text" || fail "$(cat "$work/text")"
+# Names that begin alike are told apart all the same.
+cp "$work/a.zip" "$work/profile_svc_ec2_i-0001__77_2026-11-21T02-10-00Z-0badcafe.zip"
+cp "$work/b.zip" "$work/profile_svc_ec2_i-0002__78_2026-11-21T02-10-00Z-0badcafe.zip"
+"$agent" top -n 1 --by process "$work"/profile_*.zip >"$work/text" || fail "status $?"
+grep -q 'by process: 2, without profile_svc_ec2_i-000$' "$work/text" &&
+	grep -Eq '^ +all +2__78 +1__77 ' "$work/text" || fail "$(cat "$work/text")"
 json many --by host "$work"/many*.zip
 grep -q '"host-19"' "$work/many" || fail 'JSON has not all'
 
