@@ -74,6 +74,8 @@ static int grow_list(struct leaks *l)
 
 static int64_t middle(const struct heap *h)
 {
+	if (h->last_ns < h->first_ns) /* nothing was read */
+		return h->first_ns;
 	return h->first_ns + (h->last_ns - h->first_ns) / 2;
 }
 

@@ -34,13 +34,18 @@ int read_profile(struct profile *profile, const struct args *args, uint32_t metr
 int read_base(struct profile *profile, const struct args *args, uint32_t metrics)
 {
 	struct query query = args->query;
+	int status;
 
 	if (args->base_from.kind || args->base_to.kind) {
 		query.from = args->base_from;
 		query.to = args->base_to;
 	}
-	return read_files(profile, &query, &args->base_selection, args->base, args->base_count,
-			  metrics);
+	status = read_files(profile, &query, &args->base_selection, args->base, args->base_count,
+			    metrics);
+	if (status == COMMAND_OK && !profile->count)
+		say("%s: nothing to compare with: the base has no samples of this kind",
+		    args->command);
+	return status;
 }
 
 int read_heap(struct heap *heap, const struct args *args)

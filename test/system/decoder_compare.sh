@@ -115,6 +115,9 @@ grep -q 'by process: 2, without profile_svc_ec2_i-000$' "$work/text" &&
 json many --by host "$work"/many*.zip
 grep -q '"host-19"' "$work/many" || fail 'JSON has not all'
 
+"$agent" top --lock "$work/a.zip" --base "$work/a.zip" 2>&1 >"$work/text" |
+	grep -q 'nothing to compare with' || fail 'an empty base is not told'
+
 for wrong in '--by host --base x' '--by host --threads' '--base x --threads'; do
 	"$agent" top "$work/a.zip" $wrong >"$work/text" 2>&1
 	[ $? -eq 2 ] || fail "top $wrong: $(cat "$work/text")"
