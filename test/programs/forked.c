@@ -5,6 +5,7 @@
  *   late    two workers, when this process is profiled
  *   thread  likewise, forked in a thread that is not the main one
  *   daemon  a grandchild whose parent is gone
+ *   memory  one that keeps what it allocates, and gives back half of what its parent did
  *   brief   fifty children that end or execute a program at once, and nothing else
  *   stopped a child of a process that has stopped its agent: it looks for half a second whether it has one
  *
@@ -141,6 +142,44 @@ static void daemonize(void)
 		fail("read");
 }
 
+#define BLOCKS      100
+#define BLOCK_BYTES 65536
+
+static char *inherited[BLOCKS], *own[BLOCKS];
+
+__attribute__((noinline)) static void parent_keeps(void)
+{
+	for (int i = 0; i < BLOCKS; i++)
+		inherited[i] = malloc(BLOCK_BYTES);
+}
+
+__attribute__((noinline)) static void child_keeps(void)
+{
+	for (int i = 0; i < BLOCKS; i++)
+		own[i] = malloc(BLOCK_BYTES);
+}
+
+static void memory(void)
+{
+	pid_t pid;
+
+	parent_keeps();
+	pid = checked_fork();
+	if (!pid) {
+		for (int i = 0; i < BLOCKS / 4; i++)
+			free(inherited[i]);
+		wait_for_agent();
+		dprintf(STDOUT_FILENO, "child %d\n", getpid());
+		for (int i = BLOCKS / 4; i < BLOCKS / 2; i++)
+			free(inherited[i]);
+		child_keeps();
+		for (int i = 0; i < BLOCKS / 4; i++)
+			free(own[i]);
+		exit(0);
+	}
+	wait_for(pid, 0);
+}
+
 static void brief(void)
 {
 	for (int i = 0; i < 50; i++) {
@@ -182,6 +221,8 @@ int main(int argc, char **argv)
 		in_thread();
 	else if (!strcmp(how, "daemon"))
 		daemonize();
+	else if (!strcmp(how, "memory"))
+		memory();
 	else if (!strcmp(how, "brief"))
 		brief();
 	else if (!strcmp(how, "stopped"))

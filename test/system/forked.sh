@@ -59,6 +59,15 @@ done
 run daemon builtin
 each_is_profiled daemon below_daemon
 
+# What a child has inherited is not among what it retains, and no event tells that it gave it back.
+run memory builtin NATIVE_MEM=0
+read -r _ child <"$work/said"
+"$agent" collapsed --live "$(reports "$child")" >"$work/stacks" || fail "memory: no stacks"
+[ "$(samples ';parent_keeps(;|$)' <"$work/stacks")" = 0 ] || fail "memory: $(cat "$work/stacks")"
+within 1 75 "$(samples ';child_keeps(;|$)' <"$work/stacks")" "memory: what a child retains"
+freed=$("$agent" summary "$(reports "$child")" | awk '$NF == "profiler.Free" { print $1 }')
+[ "${freed:-0}" -ge 25 ] && [ "$freed" -lt 50 ] || fail "memory: $freed were given back"
+
 # only_parent WHAT: nothing but that has been reported.
 only_parent() {
 	[ "$(find "$work/out" -name '*.jfr' | sed 's/_[^_]*$//' | sort -u | wc -l)" = 1 ] ||
