@@ -29,6 +29,12 @@ static inline void system_unmap(void *memory, size_t bytes)
 	kernel_call4(SYS_munmap, (long)memory, (long)bytes, 0, 0);
 }
 
+/* A forked child finds zeroes there (where the kernel can do it), and a fork has less to copy. */
+static inline void system_empty_in_children(void *memory, size_t bytes)
+{
+	kernel_call4(SYS_madvise, (long)memory, (long)bytes, MADV_WIPEONFORK, 0);
+}
+
 static inline pid_t system_thread(void)
 {
 	return (pid_t)kernel_call4(SYS_gettid, 0, 0, 0, 0);

@@ -15,6 +15,7 @@
 #include "image/ending.h"
 #include "image/engines.h"
 #include "image/host.h"
+#include "image/memory.h"
 #include "image/reporters.h"
 #include "image/start.h"
 
@@ -101,6 +102,7 @@ int main(int count, char **arguments)
 	start = (struct image_start *)(void *)arguments[1];
 	if (start->version != IMAGE_VERSION)
 		end_thread();
+	image_memory_empty_in_children();
 	shared = start->shared;
 	host_connect(start);
 	image_on_abort(tell_abort);

@@ -11,11 +11,11 @@
 
 #include "core/kernel.h"
 
-static atomic_bool not_in_children;
+static atomic_bool empty_in_children;
 
-void image_memory_not_in_children(void)
+void image_memory_empty_in_children(void)
 {
-	atomic_store(&not_in_children, true);
+	atomic_store(&empty_in_children, true);
 }
 
 /* Nothing here may use the C library: it is called before that is ready, and while it holds locks. */
@@ -26,8 +26,8 @@ long image_map(void *address, size_t length, int protection, int flags, int fd, 
 
 	if (result < 0 && result >= -4095)
 		return result == -EPERM && !address && fd < 0 ? -ENOMEM : result;
-	if ((flags & MAP_ANONYMOUS) && (flags & MAP_PRIVATE) && atomic_load(&not_in_children))
-		kernel_call4(SYS_madvise, result, (long)length, MADV_DONTFORK, 0);
+	if ((flags & MAP_ANONYMOUS) && (flags & MAP_PRIVATE) && atomic_load(&empty_in_children))
+		kernel_call4(SYS_madvise, result, (long)length, MADV_WIPEONFORK, 0);
 	return result;
 }
 

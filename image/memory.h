@@ -5,9 +5,11 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* From now on the program's forked children get no copy of what the image maps for itself (they have
- * the image anew): a fork has less to do, and a child holds nothing that nobody there knows of. */
-void image_memory_not_in_children(void);
+/* What the image maps for itself from now on is empty in the program's forked children, which have the image
+ * anew: a fork has less to do, the first write behind it is not the agent's to pay for, and a child holds
+ * nothing that nobody there knows of. It is there, as handlers of a child that was made past fork(3)
+ * may still follow a pointer to it: to a map of modules, which has none then. */
+void image_memory_empty_in_children(void);
 
 /* mmap(2), by which all memory of the image comes. Returns the address, or -errno. */
 long image_map(void *address, size_t length, int protection, int flags, int fd, off_t offset);

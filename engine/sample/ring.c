@@ -47,6 +47,8 @@ static uint8_t *take_memory(size_t bytes)
 		system_unmap(all.memory, all.memory_bytes);
 	all.memory = system_map(bytes);
 	all.memory_bytes = bytes;
+	if (all.memory)
+		system_empty_in_children(all.memory, bytes);
 	return all.memory;
 }
 
