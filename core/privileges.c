@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 #include "core/clock.h"
 #include "core/fd.h"
 #include "core/kernel.h"
+#include "core/own_fds.h"
 #include "core/own_thread.h"
 #include "core/shared.h"
 
@@ -312,16 +314,80 @@ static bool is_nobody(const struct privileges *p)
 	return p->uids[REAL] && !(p->caps[INHERITABLE] | p->caps[PERMITTED] | p->caps[AMBIENT]);
 }
 
+/* What the main thread is told to be where there is no /proc, from Linux 6.13 on. Source: linux/pidfd.h. */
+struct process_info {
+	uint64_t mask, cgroup;
+	uint32_t pid, tgid, ppid;
+	uint32_t ruid, rgid, euid, egid, suid, sgid, fsuid, fsgid;
+	int32_t exit_code;
+};
+
+#define GET_INFO _IOWR(0xff, 11, struct process_info)
+#define INFO_IDS (1u << 1)
+
+static bool ask_for_ids(struct process_info *info)
+{
+	long process, err;
+
+	/* A filter may end the process at such a call, and the number must not come between the program's. */
+	if (own_fds_here() == OWN_FDS_PROGRAM ||
+	    kernel_call6(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0, 0))
+		return false;
+	process = kernel_call4(SYS_pidfd_open, getpid(), 0, 0, 0);
+	if (process < 0)
+		return false;
+	*info = (struct process_info){ .mask = INFO_IDS };
+	err = kernel_call4(SYS_ioctl, process, (long)GET_INFO, (long)info, 0);
+	kernel_call4(SYS_close, process, 0, 0, 0);
+	return !err && info->mask & INFO_IDS;
+}
+
+static bool are_own_ids(const uint32_t uids[IDS], const uint32_t gids[IDS])
+{
+	uint32_t u[OF_FILES], g[OF_FILES];
+
+	return !kernel_call4(SYS_getresuid, (long)&u[REAL], (long)&u[EFFECTIVE], (long)&u[SAVED],
+			     0) &&
+	       !kernel_call4(SYS_getresgid, (long)&g[REAL], (long)&g[EFFECTIVE], (long)&g[SAVED],
+			     0) &&
+	       !memcmp(u, uids, sizeof(u)) && !memcmp(g, gids, sizeof(g));
+}
+
+static uint64_t caps_of(const struct __user_cap_data_struct data[2], bool inheritable)
+{
+	return inheritable ? data[0].inheritable | (uint64_t)data[1].inheritable << 32
+			   : data[0].permitted | (uint64_t)data[1].permitted << 32;
+}
+
+/* Be what the main thread is, but for the other groups that it is in: those are not told. */
+static int take_on_ids(const struct __user_cap_data_struct first[2])
+{
+	struct privileges own = { 0 }, wanted = { 0 };
+	struct process_info info;
+
+	if (!ask_for_ids(&info))
+		return 0; /* its capabilities must do */
+	wanted = (struct privileges){ .uids = { info.ruid, info.euid, info.suid, info.fsuid },
+				      .gids = { info.rgid, info.egid, info.sgid, info.fsgid } };
+	if (are_own_ids(wanted.uids, wanted.gids))
+		return 0;
+	wanted.caps[PERMITTED] = caps_of(first, false);
+	wanted.caps[INHERITABLE] = caps_of(first, true);
+	take_on(&own, &wanted);
+	return are_own_ids(wanted.uids, wanted.gids) ? 0 : -EPERM;
+}
+
 /* Where there is no /proc: capabilities can be asked for. */
 static int look_at_caps(void)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct own[2], first[2];
 
-	if (kernel_call4(SYS_capget, (long)&header, (long)own, 0, 0))
-		return -EPERM;
 	header.pid = getpid();
-	if (kernel_call4(SYS_capget, (long)&header, (long)first, 0, 0))
+	if (kernel_call4(SYS_capget, (long)&header, (long)first, 0, 0) || take_on_ids(first))
+		return -EPERM;
+	header.pid = 0;
+	if (kernel_call4(SYS_capget, (long)&header, (long)own, 0, 0))
 		return -EPERM;
 	for (int i = 0; i < 2; i++)
 		if (own[i].permitted & ~first[i].permitted)
