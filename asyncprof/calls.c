@@ -15,7 +15,15 @@
 #include "asyncprof/sleep.h"
 #include "asyncprof/start_environment.h"
 #include "core/clock.h"
+#include "core/old_symbol.h"
 #include "core/own_thread.h"
+
+OLD_SYMBOL(pthread_mutex_trylock, "2.2.5")
+OLD_SYMBOL(dlopen, "2.2.5")
+OLD_SYMBOL(dlclose, "2.2.5")
+OLD_SYMBOL(dlsym, "2.2.5")
+OLD_SYMBOL(dladdr, "2.2.5")
+OLD_SYMBOL(dlinfo, "2.3.3")
 
 /* It would raise the limit of descriptors at its start: see asyncprof/files.c. */
 static int engine_setrlimit(unsigned int resource, const struct rlimit *limit)

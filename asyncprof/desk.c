@@ -12,6 +12,7 @@
 #include "core/own_fds.h"
 #include "core/own_thread.h"
 #include "core/privileges.h"
+#include "core/system.h"
 
 /* On the stack of who asks, who waits for it. */
 struct request {
@@ -51,7 +52,7 @@ static void set_mark(void)
 	if (pipe2(ends, O_CLOEXEC))
 		return; /* then only threads that were told know where they are */
 	close(ends[1]);
-	if (fstat(ends[0], &st))
+	if (system_stat(ends[0], &st))
 		return;
 	mark.fd = ends[0];
 	mark.dev = st.st_dev;
@@ -63,7 +64,7 @@ static bool sees_mark(void)
 {
 	struct stat st;
 	int saved = errno;
-	bool sees = !fstat(mark.fd, &st) && st.st_dev == mark.dev && st.st_ino == mark.ino;
+	bool sees = !system_stat(mark.fd, &st) && st.st_dev == mark.dev && st.st_ino == mark.ino;
 
 	errno = saved;
 	return sees;

@@ -20,6 +20,7 @@
 #include "core/fd.h"
 #include "core/log.h"
 #include "core/signal_share.h"
+#include "core/system.h"
 
 static atomic_bool is_child, perf_allowed;
 
@@ -419,5 +420,5 @@ long engine_syscall(long number, long a, long b, long c, long d, long e, long f)
 	if (number != SYS_perf_event_open)
 		return syscall(number, a, b, c, d, e, f);
 	/* 0 as the thread is the calling one, and here that may be another. */
-	return may_have_perf_events() ? ASK(do_perf, a, b ? b : gettid(), c, d, e) : -1;
+	return may_have_perf_events() ? ASK(do_perf, a, b ? b : system_thread(), c, d, e) : -1;
 }

@@ -18,6 +18,12 @@
 #include "asyncprof/library_path.h"
 #include "asyncprof/loader_gate.h"
 #include "core/fd.h"
+#include "core/old_symbol.h"
+#include "core/system.h"
+
+OLD_SYMBOL(dlopen, "2.2.5")
+OLD_SYMBOL(dlsym, "2.2.5")
+OLD_SYMBOL(dlerror, "2.2.5")
 
 static const struct {
 	const char *name;
@@ -68,7 +74,7 @@ static void read_ahead(const char *path)
 
 	if (fd < 0)
 		return;
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode))
+	if (!system_stat(fd, &st) && S_ISREG(st.st_mode))
 		readahead(fd, 0, (size_t)st.st_size);
 	close(fd);
 }

@@ -17,7 +17,12 @@
 #include "asyncprof/loader_gate.h"
 #include "core/fd.h"
 #include "core/kernel.h"
+#include "core/old_symbol.h"
 #include "core/system.h"
+
+OLD_SYMBOL(dlopen, "2.2.5")
+OLD_SYMBOL(dladdr, "2.2.5")
+OLD_SYMBOL(dlinfo, "2.3.3")
 
 #define CACHE "/etc/ld.so.cache"
 #if defined(__x86_64__)
@@ -30,7 +35,8 @@ static bool take_path(char path[PATH_MAX], const char *found)
 {
 	struct stat st;
 
-	if (!found || *found != '/' || strlen(found) >= PATH_MAX || stat(found, &st) ||
+	if (!found || *found != '/' || strlen(found) >= PATH_MAX ||
+	    kernel_call4(SYS_newfstatat, AT_FDCWD, (long)found, (long)&st, 0) ||
 	    !S_ISREG(st.st_mode))
 		return false;
 	memmove(path, found, strlen(found) + 1);

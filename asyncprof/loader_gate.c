@@ -7,7 +7,10 @@
 #include <stdbool.h>
 
 #include "core/clock.h"
+#include "core/old_symbol.h"
 #include "core/system.h"
+
+OLD_SYMBOL(pthread_mutex_trylock, "2.2.5")
 
 static pthread_mutex_t gate = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static __thread bool fork_holds; /* several threads may be between prepare and the rest */

@@ -10,7 +10,10 @@
 
 #include "core/clock.h"
 #include "core/futex.h"
+#include "core/old_symbol.h"
 #include "core/privileges.h"
+
+OLD_SYMBOL(pthread_kill, "2.2.5")
 
 /* 1 until a sleeper has seen it. One that nobody waits for makes the next sleep end early, which
  * async-profiler takes for an interruption, and goes on. */

@@ -10,9 +10,12 @@
 #include <unistd.h>
 
 #include "core/format.h"
+#include "core/old_symbol.h"
 #include "core/own_fds.h"
 #include "core/shared.h"
 #include "core/system.h"
+
+OLD_SYMBOL(pthread_attr_setstacksize, "2.2.5")
 
 #define NICE 10
 

@@ -20,6 +20,7 @@
 #include "core/own_fds.h"
 #include "core/own_thread.h"
 #include "core/shared.h"
+#include "core/system.h"
 
 /* A process may be in 65,536 groups, which are named here. */
 #define STATUS_FIRST 4096u
@@ -399,7 +400,7 @@ static int look(void)
 {
 	struct privileges own = { 0 }, hers = { 0 };
 	bool known = false;
-	int err = read_privileges(gettid(), &own);
+	int err = read_privileges(system_thread(), &own);
 
 	if (err) {
 		err = err == -ENOENT ? look_at_caps() : err;
@@ -414,7 +415,7 @@ static int look(void)
 	}
 	take_on(&own, &hers);
 	free_privileges(&own);
-	err = read_privileges(gettid(), &own);
+	err = read_privileges(system_thread(), &own);
 	if (!err && !covers(&hers, &own))
 		err = -EPERM;
 out:
@@ -431,13 +432,14 @@ static void become_looker(void)
 		return;
 	mine.looks = true;
 	for (size_t i = 0; i < LOOKERS_MAX; i++, none = 0)
-		if (atomic_compare_exchange_strong(&shared->privileges.lookers[i], &none, gettid()))
+		if (atomic_compare_exchange_strong(&shared->privileges.lookers[i], &none,
+						   system_thread()))
 			return;
 	/* Threads of ours that have ended stand there: the oldest of them goes. */
 	for (size_t i = 1; i < LOOKERS_MAX; i++)
 		atomic_store(&shared->privileges.lookers[i - 1],
 			     atomic_load(&shared->privileges.lookers[i]));
-	atomic_store(&shared->privileges.lookers[LOOKERS_MAX - 1], gettid());
+	atomic_store(&shared->privileges.lookers[LOOKERS_MAX - 1], system_thread());
 }
 
 int privileges_follow(bool at_once)

@@ -395,12 +395,13 @@ static const char *look(char program[PATH_MAX], char **envp, const char *library
 	raw_close((int)fd);
 	if (*why)
 		return why;
-	if (begins(base_name(linker), "ld-musl-"))
-		return "it is built for musl, and the preload works with glibc only";
 	if (raw_access(linker, 1))
 		return "its dynamic linker is not here";
 	if (is_privileged(program))
 		return "it gains privileges from its file, so LD_PRELOAD is ignored";
+	/* musl's knows no versions, and so has nothing to complain of. */
+	if (begins(base_name(linker), "ld-musl-"))
+		return "";
 	if (ask_linker(linker, program, library, envp, said))
 		return *said ? said : "the dynamic linker cannot be asked";
 	why = find_complaint(said);

@@ -4,10 +4,11 @@
  * copy of it, is what it gets. */
 #include "preload/children.h"
 
-#include <dlfcn.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+
+#include "core/loaded_symbol.h"
 
 #define VARIABLE "LD_PRELOAD="
 
@@ -61,11 +62,10 @@ static void unload(char **entries, const char *name)
 
 void children_unload(char **entries)
 {
-	const char *name;
-	Dl_info own;
+	const char *file = loaded_file((const void *)(uintptr_t)children_unload), *name;
 
-	if (!entries || !dladdr((const void *)(uintptr_t)children_unload, &own))
+	if (!entries || !file)
 		return;
-	name = strrchr(own.dli_fname, '/');
-	unload(entries, name ? name + 1 : own.dli_fname);
+	name = strrchr(file, '/');
+	unload(entries, name ? name + 1 : file);
 }

@@ -14,6 +14,7 @@
 #include "core/agent/engine.h"
 #include "core/error_text.h"
 #include "core/executable.h"
+#include "core/loaded_symbol.h"
 #include "core/log.h"
 #include "core/options/admit.h"
 #include "core/shared.h"
@@ -159,15 +160,6 @@ static void in_forked_child(void)
 
 /* The steps of the constructor. Each returns 0; else the agent stays off in this process, after a
  * line in the log where that is not as the settings have it. */
-
-/* The preload of a service reaches what is built for musl too, in a container that has both. Its
- * loader does load us, and such a program is left alone. */
-extern const char *gnu_get_libc_version(void) __attribute__((weak));
-
-static int look_for_glibc(void)
-{
-	return gnu_get_libc_version ? 0 : -ENOSYS;
-}
 
 /* This step and the next take microseconds: the preload reaches every program that a service
  * starts. */
@@ -317,8 +309,7 @@ static int prepare_mem(void)
 
 /* glibc's exit(3) calls the destructors of the calling thread's thread_local objects before all
  * other handlers. On the main thread nothing else calls them: pthread_exit(3) does not, there. */
-int __cxa_thread_atexit_impl(void (*destroy)(void *), void *object, void *dso)
-	__attribute__((weak));
+typedef int at_thread_exit(void (*destroy)(void *), void *object, void *dso);
 extern char __dso_handle;
 
 static void before_exit(void *unused)
@@ -330,6 +321,7 @@ static void before_exit(void *unused)
 
 static int start(void)
 {
+	at_thread_exit *at_exit;
 	int err;
 
 	admitted = true;
@@ -341,12 +333,14 @@ static int start(void)
 		return err;
 	}
 	exit_arm();
-	__cxa_thread_atexit_impl(before_exit, NULL, &__dso_handle);
+	/* By name, as glibc before 2.18 has none. */
+	*(void **)&at_exit = loaded_symbol_first("__cxa_thread_atexit_impl").address;
+	if (at_exit)
+		at_exit(before_exit, NULL, &__dso_handle);
 	return 0;
 }
 
 static int (*const steps[])(void) = {
-	look_for_glibc,
 	read_environment,
 	admit,
 	open_log,

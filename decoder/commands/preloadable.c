@@ -156,9 +156,8 @@ static const char *other_libc(const char *linker)
 {
 	const char *base = strrchr(linker, '/') ? strrchr(linker, '/') + 1 : linker;
 
-	if (!strncmp(base, "ld-musl-", 8))
-		return "musl";
-	if (!strncmp(base, "ld-linux", 8) || !strncmp(base, "ld-2.", 5) || !strcmp(base, "ld.so.1"))
+	if (!strncmp(base, "ld-musl-", 8) || !strncmp(base, "ld-linux", 8) ||
+	    !strncmp(base, "ld-2.", 5) || !strcmp(base, "ld.so.1"))
 		return NULL;
 	return !strncmp(base, "linker", 6) ? "Android" : "another C library";
 }

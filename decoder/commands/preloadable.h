@@ -15,7 +15,7 @@ enum preloadable_obstacle {
 	PRELOADABLE_STATIC,
 	PRELOADABLE_PRIVILEGED, /* set-user-ID or the like: the linker ignores LD_PRELOAD */
 	PRELOADABLE_LINKER,     /* its dynamic linker is not there */
-	PRELOADABLE_LIBC,       /* musl, or another C library that the preload does not work with */
+	PRELOADABLE_LIBC,       /* a C library that the preload does not work with */
 	PRELOADABLE_SANITIZER,
 	PRELOADABLE_OBSTACLES,
 };

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <stdatomic.h>
 
+#include "core/loaded_symbol.h"
 #include "engine/cfi/cfi_entry.h"
 #include "engine/cfi/cfi_header.h"
 #include "engine/cfi/context_start.h"
@@ -29,7 +30,7 @@ void cfi_lookup_init(void)
 	find_object *find;
 
 	/* By name, as an older glibc would not load us with a reference. */
-	*(void **)&find = dlsym(RTLD_DEFAULT, "_dl_find_object");
+	*(void **)&find = loaded_symbol_first("_dl_find_object").address;
 	atomic_store(&loader_find, find);
 	atomic_store(&outermost, context_start());
 }

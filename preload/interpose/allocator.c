@@ -15,6 +15,7 @@
 #include <sys/auxv.h>
 
 #include "asyncprof/imports.h"
+#include "core/loaded_symbol.h"
 #include "engine/memory/mem.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -65,8 +66,8 @@ static size_t (*next_usable_size)(void *p);
  * realloc the program has: ours, or one before us, which we must not pass by. */
 static bool next_has_reallocarray;
 
-/* What dlsym(3) itself asks for while we look for the functions: given from here, never given
- * back. The C library wants a few hundred bytes, for the text of an error. */
+/* What is asked for while we look for the functions, as by a function of the C library's that chooses
+ * among its own by the processor: given from here, never given back. */
 #define POOL_BYTES 32768
 static _Alignas(max_align_t) char pool[POOL_BYTES];
 static _Atomic size_t pool_used;
@@ -95,9 +96,9 @@ static bool in_pool(const void *p)
 	return (const char *)p >= pool && (const char *)p < pool + POOL_BYTES;
 }
 
-#define FIND(name, type, args)           \
-	found = dlsym(RTLD_NEXT, #name); \
-	if (found)                       \
+#define FIND(name, type, args)                     \
+	found = loaded_symbol_next(#name).address; \
+	if (found)                                 \
 		__atomic_store_n(&next.name, (__typeof__(next.name))found, __ATOMIC_RELAXED);
 
 static void find_old(void)
@@ -122,16 +123,13 @@ static COLD void look_for_next(void (*find)(void), _Atomic bool *looked)
 
 	looking = true;
 	find();
-	dlerror(); /* the program is not to be told of a name that we did not find */
 	looking = false;
 	atomic_store(looked, true);
 	errno = saved;
 }
 
-/* The old ones in the first call of any, while the program has one thread: dlsym(3) waits for who
- * loads a library, and that one may wait for this thread. The new ones apart, as hardly a program asks:
- * to be told of a name that there is none costs ten times what it costs to find one, and takes a
- * lock, for the language of the message, that newlocale(3) holds where it allocates. */
+/* The old ones in the first call of any, while the program has one thread: a search waits for who adds a
+ * library. The new ones apart, as hardly a program asks, and many a C library has none to be found. */
 static bool found_next(const void *entry, const void *first, void (*find)(void))
 {
 	static _Atomic bool looked_old, looked_new;
@@ -500,14 +498,14 @@ static bool same_object(const void *a, const void *b)
 
 static void look_at_next(void)
 {
-	void *usable = dlsym(RTLD_NEXT, "malloc_usable_size"), *array;
+	void *usable = loaded_symbol_next("malloc_usable_size").address, *array;
 
 	/* Another's would read a header that is not there. */
-	if (same_object(usable, dlsym(RTLD_NEXT, "malloc")))
+	if (same_object(usable, loaded_symbol_next("malloc").address))
 		__atomic_store_n(&next_usable_size, (size_t(*)(void *))usable, __ATOMIC_RELAXED);
-	array = dlsym(RTLD_NEXT, "reallocarray");
-	if (same_object(array, dlsym(RTLD_NEXT, "realloc")) &&
-	    !same_object(array, dlsym(RTLD_NEXT, "getpid")))
+	array = loaded_symbol_next("reallocarray").address;
+	if (same_object(array, loaded_symbol_next("realloc").address) &&
+	    !same_object(array, loaded_symbol_next("getpid").address))
 		__atomic_store_n(&next_has_reallocarray, true, __ATOMIC_RELAXED);
 }
 
@@ -527,7 +525,7 @@ static bool calls_come_here(void)
 /* The file whose malloc the program calls in place of ours; NULL when the calls come to us. */
 static const char *find_passed_by(void)
 {
-	const void *bound = dlsym(RTLD_DEFAULT, "malloc");
+	const void *bound = loaded_symbol_first("malloc").address;
 	const char *name, *executable = (const char *)getauxval(AT_EXECFN);
 
 	if (!bound || same_object(bound, pool) || calls_come_here())

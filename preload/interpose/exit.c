@@ -1,8 +1,8 @@
 /* Interposes the ways out that pass by the library's destructor, to flush before; and keeps
  * async-profiler from flushing at exit itself. */
-#include <dlfcn.h>
 #include <stdlib.h>
 
+#include "core/loaded_symbol.h"
 #include "core/own_thread.h"
 #include "core/system.h"
 #include "preload/interpose/hooks.h"
@@ -87,7 +87,7 @@ EXPORT int __cxa_atexit(void (*handler)(void *), void *argument, void *library)
 	    (own_thread_is() && !is_agent_code((const void *)(uintptr_t)handler)))
 		return 0;
 	if (!found) {
-		found = (__typeof__(found))dlsym(RTLD_NEXT, "__cxa_atexit");
+		found = (__typeof__(found))loaded_symbol_next("__cxa_atexit").address;
 		__atomic_store_n(&next, found, __ATOMIC_RELAXED);
 	}
 	return found(handler, argument, library);

@@ -1,8 +1,9 @@
 /* The functions that stand behind our interposers. */
 #include "preload/interpose/real.h"
 
-#include <dlfcn.h>
 #include <errno.h>
+
+#include "core/loaded_symbol.h"
 
 struct real real;
 bool real_resolved;
@@ -16,7 +17,7 @@ static long missing(void)
 
 static void *next(const char *name)
 {
-	void *function = dlsym(RTLD_NEXT, name);
+	void *function = loaded_symbol_next(name).address;
 
 	return function ? function : (void *)missing;
 }

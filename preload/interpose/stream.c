@@ -1,13 +1,12 @@
 /* Reads and writes of streams on sockets that have a timeout, made again behind a sample. */
 #include "preload/interpose/stream.h"
 
-#include <dlfcn.h>
-#include <link.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
 #include "core/clock.h"
 #include "core/kernel.h"
+#include "core/loaded_symbol.h"
 #include "preload/interpose/context.h"
 #include "preload/interpose/real.h"
 #include "preload/interpose/sample_note.h"
@@ -15,9 +14,6 @@
 
 #if defined(__x86_64__)
 #define SYSCALL_BYTES 2
-
-/* Not in every C library. */
-int dladdr1(const void *address, Dl_info *info, void **extra, int flags) __attribute__((weak));
 
 static struct code {
 	long number;
@@ -28,21 +24,18 @@ static struct code {
 	{ .number = SYS_write, .option = SO_SNDTIMEO },
 };
 
-static void find(struct code *code, const void *function)
+static void find(struct code *code, const char *name)
 {
-	const ElfW(Sym) *symbol = NULL;
-	Dl_info info;
+	struct loaded_symbol symbol = loaded_symbol_next(name);
 
-	if (!dladdr1 || !dladdr1(function, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol)
-		return;
-	code->start = (uintptr_t)info.dli_saddr;
-	__atomic_store_n(&code->size, symbol->st_size, __ATOMIC_RELEASE);
+	code->start = (uintptr_t)symbol.address;
+	__atomic_store_n(&code->size, symbol.size, __ATOMIC_RELEASE);
 }
 
 void stream_find_code(void)
 {
-	find(&codes[0], (const void *)REAL(read));
-	find(&codes[1], (const void *)REAL(write));
+	find(&codes[0], "read");
+	find(&codes[1], "write");
 }
 
 static const struct code *code_at(uintptr_t pc)

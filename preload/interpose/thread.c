@@ -1,11 +1,17 @@
 /* Interposes the functions that make threads, to run a hook in each new thread first. */
 #include "preload/interpose/thread.h"
 
+#include "core/old_symbol.h"
 #include "core/system.h"
 #include "preload/interpose/altstack.h"
 #include "preload/interpose/hooks.h"
 #include "preload/interpose/mask.h"
 #include "preload/interpose/real.h"
+
+OLD_SYMBOL(pthread_key_create, "2.2.5")
+OLD_SYMBOL(pthread_setspecific, "2.2.5")
+OLD_SYMBOL(pthread_attr_getstacksize, "2.2.5")
+OLD_SYMBOL(pthread_attr_getguardsize, "2.2.5")
 
 /* What the new thread is to do; it gives it back. */
 struct start {
@@ -57,7 +63,8 @@ int thread_key_create(void)
 {
 	int err = 0;
 
-	if (!end_key_made) {
+	/* Without the library for threads there are none yet. */
+	if (!end_key_made && pthread_key_create) {
 		err = pthread_key_create(&end_key, tell_end);
 		end_key_made = !err;
 	}
@@ -142,6 +149,8 @@ static size_t stack_size(const pthread_attr_t *attr)
 	size_t size = 0, guard = 0;
 	pthread_attr_t standard;
 
+	if (!pthread_attr_getstacksize || !pthread_attr_getguardsize)
+		return 0;
 	if (!attr) {
 		if (pthread_attr_init(&standard))
 			return 0;

@@ -11,6 +11,7 @@
 
 #include "core/clock.h"
 #include "core/kernel.h"
+#include "core/loaded_symbol.h"
 #include "engine/reading/memory_reader.h"
 #include "preload/interpose/mask.h"
 #include "preload/interpose/real.h"
@@ -257,7 +258,7 @@ static void *find(const char *name, void **found)
 	void *function = __atomic_load_n(found, __ATOMIC_ACQUIRE);
 
 	if (!function) {
-		function = dlsym(RTLD_NEXT, name);
+		function = loaded_symbol_next(name).address;
 		if (!function)
 			function = MAP_FAILED; /* not there, for good */
 		__atomic_store_n(found, function, __ATOMIC_RELEASE);

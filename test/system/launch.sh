@@ -133,7 +133,7 @@ for each in "${ways[@]}"; do
 	refused "script of a static program" "is statically linked" of_static
 	if command -v musl-gcc >/dev/null; then
 		[ -e "$work/path/musl" ] || musl-gcc -o "$work/path/musl" "$work/good.c" || exit 1
-		refused "musl" "is built for musl" musl
+		expect "musl" "$library|$KEPT" musl
 	fi
 	where new
 	refused "a newer C library" "GLIBC_2.99" good

@@ -1,5 +1,6 @@
 #!/bin/bash
-# A program that is built for musl is left alone: its loader finds all that it needs in the preload.
+# A program that is built for musl is profiled as one for glibc is: its threads, what it allocates, and its
+# forked children, with its output and status as they are.
 . "$(dirname "$0")/agent.inc"
 
 command -v musl-gcc >/dev/null || {
@@ -10,31 +11,64 @@ cat >"$work/program.c" <<'END'
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+
+static volatile unsigned long sum;
+
+/* Half a second of CPU time. */
+__attribute__((noinline)) static void burn(void)
+{
+	struct timespec t;
+
+	do {
+		for (int i = 0; i < 100000; i++)
+			sum += (unsigned long)i;
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	} while (!t.tv_sec && t.tv_nsec < 500000000);
+}
+
+__attribute__((noinline)) static char *keep(void)
+{
+	return memset(malloc(1 << 20), 1, 1 << 20);
+}
 
 static void *thread(void *text)
 {
-	char *copy = malloc(100);
+	char *kept = keep();
 
-	usleep(1000);
-	snprintf(copy, 100, "%s", (char *)text);
-	puts(copy);
-	free(copy);
-	return NULL;
+	burn();
+	puts(kept[9] ? text : "nothing");
+	return kept;
 }
 
 int main(void)
 {
 	pthread_t id;
+	void *kept;
+	int status;
 
-	if (pthread_create(&id, NULL, thread, "out") || pthread_join(id, NULL))
+	if (!fork()) {
+		burn();
+		_exit(3);
+	}
+	if (wait(&status) < 0 || WEXITSTATUS(status) != 3)
+		return 2;
+	if (pthread_create(&id, NULL, thread, "out") || pthread_join(id, &kept))
 		return 1;
+	free(kept);
 	return 5;
 }
 END
-musl-gcc -o "$work/program" "$work/program.c" || fail "cannot build"
+musl-gcc -fno-builtin -o "$work/program" "$work/program.c" || fail "cannot build"
 mkdir "$work/reports"
-said=$(profiled "$work/reports" auto NATIVE_MEM=1k "$work/program" 2>&1)
+said=$(profiled "$work/reports" builtin CPU_INTERVAL=10ms NATIVE_MEM=1k "$work/program" 2>&1)
 status=$?
 [ "$status $said" = "5 out" ] || fail "status $status: $said"
+[ "$(find "$work/reports" -name '*.jfr' | wc -l)" -eq 2 ] || fail "not a profile of each: $(ls "$work/reports")"
+"$agent" collapsed --cpu "$work/reports" | grep -q 'thread;burn' || fail "the thread is not there"
+"$agent" collapsed --cpu "$work/reports" | grep -q 'main;burn' || fail "the child is not there"
+"$agent" collapsed --nativemem "$work/reports" | grep -q 'thread;keep' || fail "what it allocates is not there"
 echo ok

@@ -116,16 +116,20 @@ START_TEST(fine_program_has_no_words)
 }
 END_TEST
 
-START_TEST(musl_is_named)
+START_TEST(libc_is_told)
 {
 	char why[PRELOADABLE_LINE_MAX];
 
 	put("ld-musl-x86_64.so.1", "", 0, 0755);
 	put_program("program", OWN, in_folder("ld-musl-x86_64.so.1"), 0755);
 	look("program");
+	ck_assert_int_eq(found.obstacle, PRELOADABLE);
+	put("linker64", "", 0, 0755);
+	put_program("other", OWN, in_folder("linker64"), 0755);
+	look("other");
 	ck_assert_int_eq(found.obstacle, PRELOADABLE_LIBC);
 	preloadable_why(&found, why);
-	ck_assert_ptr_nonnull(strstr(why, "built for musl"));
+	ck_assert_ptr_nonnull(strstr(why, "Android"));
 }
 END_TEST
 
@@ -223,7 +227,7 @@ int main(void)
 	tcase_add_loop_test(cases, programs_are_told_apart, 0,
 			    sizeof(programs) / sizeof(*programs));
 	tcase_add_test(cases, fine_program_has_no_words);
-	tcase_add_test(cases, musl_is_named);
+	tcase_add_test(cases, libc_is_told);
 	tcase_add_test(cases, wrong_files_are_told);
 	tcase_add_test(cases, scripts_are_followed);
 	tcase_add_test(cases, privileged_only_for_others);

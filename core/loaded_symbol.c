@@ -1,0 +1,216 @@
+/* Functions of the modules in this process, by their own tables of hashes: the gABI's and GNU's.
+ *
+ * Source: "ELF: From The Programmer's Perspective" and the gABI for DT_HASH; for DT_GNU_HASH, the comments of
+ * binutils and glibc. */
+#include "core/loaded_symbol.h"
+
+#include <link.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+/* Of an entry of DT_VERSYM: not the version for who names none. */
+#define HIDDEN_VERSION 0x8000u
+
+struct tables {
+	uintptr_t base;
+	const ElfW(Sym) * symbols;
+	const char *names;
+	const uint16_t *versions; /* NULL: none */
+	const uint32_t *gnu_hash, *hash;
+};
+
+struct search {
+	const char *name;
+	uint32_t gnu_hash, hash;
+	bool behind_us, passed_us;
+	struct loaded_symbol found;
+};
+
+static uint32_t gnu_hash_of(const char *name)
+{
+	uint32_t hash = 5381;
+
+	for (; *name; name++)
+		hash = hash * 33 + (unsigned char)*name;
+	return hash;
+}
+
+static uint32_t hash_of(const char *name)
+{
+	uint32_t hash = 0;
+
+	for (; *name; name++) {
+		hash = (hash << 4) + (unsigned char)*name;
+		hash ^= hash >> 24 & 0xf0;
+	}
+	return hash & 0x0fffffff;
+}
+
+/* Some loaders put addresses where the file has offsets. */
+static const void *place(uintptr_t base, uintptr_t value)
+{
+	return (const void *)(value < base ? base + value : value);
+}
+
+static bool take_tables(struct tables *t, const struct dl_phdr_info *info)
+{
+	const ElfW(Dyn) *entry = NULL;
+
+	*t = (struct tables){ .base = info->dlpi_addr };
+	for (size_t i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+			entry = (const void *)(t->base + info->dlpi_phdr[i].p_vaddr);
+	for (; entry && entry->d_tag != DT_NULL; entry++) {
+		const void *at = place(t->base, entry->d_un.d_ptr);
+
+		if (entry->d_tag == DT_SYMTAB)
+			t->symbols = at;
+		else if (entry->d_tag == DT_STRTAB)
+			t->names = at;
+		else if (entry->d_tag == DT_VERSYM)
+			t->versions = at;
+		else if (entry->d_tag == DT_GNU_HASH)
+			t->gnu_hash = at;
+		else if (entry->d_tag == DT_HASH)
+			t->hash = at;
+	}
+	return t->symbols && t->names;
+}
+
+static bool is_wanted(const struct tables *t, uint32_t index, const char *name)
+{
+	const ElfW(Sym) *symbol = &t->symbols[index];
+	unsigned type = ELF64_ST_TYPE(symbol->st_info);
+
+	return symbol->st_shndx != SHN_UNDEF && symbol->st_value && type != STT_TLS &&
+	       !(t->versions && t->versions[index] & HIDDEN_VERSION) &&
+	       !strcmp(t->names + symbol->st_name, name);
+}
+
+/* 0, which is no symbol's, where there is none. */
+static uint32_t find_by_gnu_hash(const struct tables *t, const struct search *search)
+{
+	const uint32_t *header = t->gnu_hash; /* buckets, first index, words of the filter, shift */
+	const uint64_t *filter = (const void *)(header + 4);
+	const uint32_t *buckets = (const void *)(filter + header[2]);
+	const uint32_t *chains = buckets + header[0];
+	uint32_t hash = search->gnu_hash, index;
+	uint64_t word = filter[hash / 64 % header[2]];
+
+	if (!(word >> hash % 64 & 1) || !(word >> (hash >> header[3]) % 64 & 1))
+		return 0;
+	index = header[0] ? buckets[hash % header[0]] : 0;
+	if (index < header[1])
+		return 0;
+	for (;; index++) {
+		uint32_t here = chains[index - header[1]];
+
+		if ((here | 1) == (hash | 1) && is_wanted(t, index, search->name))
+			return index;
+		if (here & 1)
+			return 0;
+	}
+}
+
+static uint32_t find_by_hash(const struct tables *t, const struct search *search)
+{
+	const uint32_t *buckets = t->hash + 2, *chains = buckets + t->hash[0];
+	uint32_t index = t->hash[0] ? buckets[search->hash % t->hash[0]] : 0;
+
+	while (index && !is_wanted(t, index, search->name))
+		index = chains[index];
+	return index;
+}
+
+/* One that is chosen by the processor is asked for itself. */
+static void *address_of(const struct tables *t, const ElfW(Sym) * symbol)
+{
+	void *address = (void *)(t->base + symbol->st_value);
+
+	if (ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC)
+		address = ((void *(*)(unsigned long))address)(getauxval(AT_HWCAP));
+	return address;
+}
+
+static bool has(const struct dl_phdr_info *info, const void *inside)
+{
+	for (size_t i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+
+		if (part->p_type == PT_LOAD &&
+		    (uintptr_t)inside - (info->dlpi_addr + part->p_vaddr) < part->p_memsz)
+			return true;
+	}
+	return false;
+}
+
+static int look_in(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct search *search = data;
+	struct tables t;
+	uint32_t index = 0;
+
+	(void)size;
+	if (search->behind_us && !search->passed_us) {
+		search->passed_us = has(info, (const void *)(uintptr_t)has);
+		return 0;
+	}
+	if (!take_tables(&t, info))
+		return 0;
+	if (t.gnu_hash)
+		index = find_by_gnu_hash(&t, search);
+	else if (t.hash)
+		index = find_by_hash(&t, search);
+	if (!index)
+		return 0;
+	search->found.address = address_of(&t, &t.symbols[index]);
+	search->found.size = t.symbols[index].st_size;
+	return 1;
+}
+
+static struct loaded_symbol find(const char *name, bool behind_us)
+{
+	struct search search = { .name = name,
+				 .gnu_hash = gnu_hash_of(name),
+				 .hash = hash_of(name),
+				 .behind_us = behind_us };
+
+	dl_iterate_phdr(look_in, &search);
+	return search.found;
+}
+
+struct loaded_symbol loaded_symbol_next(const char *name)
+{
+	return find(name, true);
+}
+
+struct loaded_symbol loaded_symbol_first(const char *name)
+{
+	return find(name, false);
+}
+
+struct file {
+	const void *inside;
+	const char *name;
+};
+
+static int take_file(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct file *file = data;
+
+	(void)size;
+	if (!has(info, file->inside))
+		return 0;
+	file->name = info->dlpi_name;
+	return 1;
+}
+
+const char *loaded_file(const void *inside)
+{
+	struct file file = { .inside = inside };
+
+	dl_iterate_phdr(take_file, &file);
+	return file.name;
+}

@@ -1,0 +1,28 @@
+/* Functions of the modules in this process, found as dlsym(3) finds them, but without it: that is in another
+ * library before glibc 2.34, which a program need not have, and it allocates, to say that there is no such
+ * name.
+ *
+ * From any thread, and also from within the first malloc of a process; not in signal context. Waits for who
+ * is just adding or taking away a module, as dl_iterate_phdr(3) does. */
+#ifndef CORE_LOADED_SYMBOL_H
+#define CORE_LOADED_SYMBOL_H
+
+#include <stddef.h>
+
+struct loaded_symbol {
+	void *address; /* NULL: there is none */
+	size_t size;   /* bytes of its code, where its module tells; else 0 */
+};
+
+/* NAME in the first module behind this one that has it, as with RTLD_NEXT: in its version for programs that
+ * name none. */
+struct loaded_symbol loaded_symbol_next(const char *name);
+
+/* NAME in the first module that has it, as with RTLD_DEFAULT. */
+struct loaded_symbol loaded_symbol_first(const char *name);
+
+/* The file that an address lies in, as the loader names it: "" for the program. NULL: in none. Valid while that
+ * is loaded. */
+const char *loaded_file(const void *inside);
+
+#endif
