@@ -27,7 +27,8 @@ IMAGE_LDFLAGS := -nostdlib -static -Wl,-pie,--no-dynamic-linker -Wl,-z,text,-z,d
 	-Wl,-z,now,-z,relro,-z,separate-code,-z,max-page-size=$(IMAGE_PAGE) \
 	-Wl,-z,common-page-size=$(IMAGE_PAGE) -Wl,--gc-sections,--build-id,--hash-style=gnu \
 	$(if $(findstring pack-relative-relocs,$(shell $(CC) -Wl,--help 2>/dev/null)),-Wl$(comma)-z$(comma)pack-relative-relocs)
-IMAGE_LIBS := $(addprefix $(image_deps)/lib/lib,curl.a mbedtls.a zip.a z.a cjson.a lzma.a iberty.a c.a)
+IMAGE_LIBS := $(addprefix $(image_deps)/lib/lib,curl.a mbedtls.a mbedcrypto.a zip.a z.a cjson.a lzma.a \
+	      iberty.a c.a)
 link_image = $(CC) $(IMAGE_LDFLAGS) -o $(1) $(addprefix $(image_deps)/lib/,rcrt1.o crti.o) $(2) \
 	     -Wl,--start-group $(IMAGE_LIBS) -lgcc -Wl,--end-group $(image_deps)/lib/crtn.o
 
