@@ -42,7 +42,7 @@ static bool decode(const uint8_t *code, struct stub *stub)
 	return true;
 }
 #elif defined(__aarch64__)
-#define R_IRELATIVE R_AARCH64_IRELATIVE
+#define R_IRELATIVE 1032 /* R_AARCH64_IRELATIVE, which musl's header lacks */
 
 /* "adrp x16, page; ldr x17, [x16, #offset]", perhaps behind "bti c". */
 static bool decode(const uint8_t *code, struct stub *stub)
