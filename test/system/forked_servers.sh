@@ -135,7 +135,7 @@ nginx() {
 }
 
 for_everybody
-NGINX=${NGINX:-$(command -v nginx)}
+NGINX=${NGINX:-$(PATH=$PATH:/usr/sbin command -v nginx)}
 for engine in $(engines); do
 	prefork "$engine"
 	pool "$engine"
