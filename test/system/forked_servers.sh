@@ -96,7 +96,7 @@ pool() {
 	done
 }
 
-nginx() {
+web_server() {
 	local port master workers pid
 	mkdir -p "$work/nginx/logs"
 	port=$("$python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
@@ -135,11 +135,11 @@ nginx() {
 }
 
 for_everybody
-NGINX=${NGINX:-$(PATH=$PATH:/usr/sbin command -v nginx)}
+NGINX=${NGINX:-$(PATH=$PATH:/usr/sbin type -P nginx)}
 for engine in $(engines); do
 	prefork "$engine"
 	pool "$engine"
-	[ -z "$NGINX" ] || nginx "$engine"
+	[ -z "$NGINX" ] || web_server "$engine"
 done
 [ -n "$NGINX" ] || echo "there is no nginx here: left out"
 [ -n "${ASPROF_TEST_LIB:-}" ] || echo "async-profiler was left out: ASPROF_TEST_LIB is not set"
