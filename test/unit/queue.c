@@ -425,13 +425,14 @@ START_TEST(dropping_is_said_once)
 END_TEST
 
 static struct deliveries deliveries;
-static atomic_bool noticed;
+static atomic_bool begun, noticed;
 
 static void *wait_for_a_change(void *unused)
 {
 	(void)unused;
 	pthread_mutex_lock(&deliveries.lock);
 	privileges_follow(true);
+	atomic_store(&begun, true);
 	deliveries_wait(&deliveries, UINT64_MAX);
 	atomic_store(&noticed, true);
 	pthread_mutex_unlock(&deliveries.lock);
@@ -442,13 +443,15 @@ static void *wait_for_a_change(void *unused)
  * one only waits for the lock. */
 START_TEST(no_change_goes_unnoticed)
 {
-	uint64_t began = clock_monotonic_ns();
 	pthread_t thread;
+	uint64_t began;
 
 	deliveries_init(&deliveries);
 	ck_assert_int_eq(pthread_create(&thread, NULL, wait_for_a_change, NULL), 0);
-	usleep(100000);
-	pthread_mutex_lock(&deliveries.lock);
+	while (!atomic_load(&begun))
+		usleep(1000);
+	pthread_mutex_lock(&deliveries.lock); /* which it gives up when it waits */
+	began = clock_monotonic_ns();
 	while (clock_monotonic_ns() < began + 2 * (uint64_t)PRIVILEGES_LOOK_NS)
 		usleep(10000);
 	deliveries_tell(&deliveries);
