@@ -74,9 +74,9 @@ by_old() {
 
 said=$(by_old dash "$work/root/bin/dash" -c \
 	'i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done; echo done' 2>&1)
-[ "$said" = done ] || fail "a program of one thread: $said"
+[ "$said" = 'done' ] || fail "a program of one thread: $said"
 "$agent" top "$work/reports/dash" >"$work/top" || fail "a program of one thread has no profile"
 said=$(by_old threads "$work/threads" 2>&1)
-[ "$said" = done ] || fail "threads: $said"
+[ "$said" = 'done' ] || fail "threads: $said"
 "$agent" summary "$work/reports/threads" | grep -q '^Threads   2' || fail "threads: not both are there"
 echo ok
