@@ -5,6 +5,7 @@
 #include "core/loaded_symbol.h"
 
 #include <link.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -54,16 +55,11 @@ static const void *place(uintptr_t base, uintptr_t value)
 	return (const void *)(value < base ? base + value : value);
 }
 
-static bool take_tables(struct tables *t, const struct dl_phdr_info *info)
+static bool take_tables(struct tables *t, uintptr_t base, const ElfW(Dyn) * entry)
 {
-	const ElfW(Dyn) *entry = NULL;
-
-	*t = (struct tables){ .base = info->dlpi_addr };
-	for (size_t i = 0; i < info->dlpi_phnum; i++)
-		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
-			entry = (const void *)(t->base + info->dlpi_phdr[i].p_vaddr);
+	*t = (struct tables){ .base = base };
 	for (; entry && entry->d_tag != DT_NULL; entry++) {
-		const void *at = place(t->base, entry->d_un.d_ptr);
+		const void *at = place(base, entry->d_un.d_ptr);
 
 		if (entry->d_tag == DT_SYMTAB)
 			t->symbols = at;
@@ -134,40 +130,83 @@ static void *address_of(const struct tables *t, const ElfW(Sym) * symbol)
 	return address;
 }
 
-static bool has(const struct dl_phdr_info *info, const void *inside)
+/* True when it is found in the module at BASE, or is not to be looked for any more. */
+static bool look_in(struct search *search, uintptr_t base, const ElfW(Dyn) * dynamic)
 {
-	for (size_t i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *part = &info->dlpi_phdr[i];
-
-		if (part->p_type == PT_LOAD &&
-		    (uintptr_t)inside - (info->dlpi_addr + part->p_vaddr) < part->p_memsz)
-			return true;
-	}
-	return false;
-}
-
-static int look_in(struct dl_phdr_info *info, size_t size, void *data)
-{
-	struct search *search = data;
 	struct tables t;
 	uint32_t index = 0;
 
-	(void)size;
 	if (search->behind_us && !search->passed_us) {
-		search->passed_us = has(info, (const void *)(uintptr_t)has);
-		return 0;
+		search->passed_us = dynamic == _DYNAMIC;
+		return false;
 	}
-	if (!take_tables(&t, info))
-		return 0;
+	if (!take_tables(&t, base, dynamic))
+		return false;
 	if (t.gnu_hash)
 		index = find_by_gnu_hash(&t, search);
 	else if (t.hash)
 		index = find_by_hash(&t, search);
 	if (!index)
-		return 0;
+		return false;
 	search->found.address = address_of(&t, &t.symbols[index]);
 	search->found.size = t.symbols[index].st_size;
-	return 1;
+	return true;
+}
+
+static int look_in_any(struct dl_phdr_info *info, size_t size, void *data)
+{
+	const ElfW(Dyn) *dynamic = NULL;
+
+	(void)size;
+	for (size_t i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+			dynamic = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+	return look_in(data, info->dlpi_addr, dynamic);
+}
+
+/* ---- What is loaded ---- */
+
+/* Weak, as musl's loader has none. */
+extern struct r_debug _r_debug __attribute__((weak));
+
+/* Where the loader has it written into the program's own table, for debuggers. */
+static const struct r_debug *debug_of_program(void)
+{
+	const ElfW(Phdr) *part = (const void *)getauxval(AT_PHDR);
+	const ElfW(Dyn) *entry = NULL;
+	uintptr_t bias = 0;
+
+	for (size_t i = getauxval(AT_PHNUM); part && i; i--, part++) {
+		if (part->p_type == PT_PHDR)
+			bias = getauxval(AT_PHDR) - part->p_vaddr;
+		else if (part->p_type == PT_DYNAMIC)
+			entry = (const void *)(bias + part->p_vaddr);
+	}
+	while (entry && entry->d_tag != DT_NULL && entry->d_tag != DT_DEBUG)
+		entry++;
+	return entry && entry->d_tag == DT_DEBUG ? (const void *)entry->d_un.d_ptr : NULL;
+}
+
+const struct r_debug *loaded_debug(void)
+{
+	return &_r_debug ? &_r_debug : debug_of_program();
+}
+
+/* The modules that a program begins with are never unloaded, so they are looked through without a lock, and
+ * without a function of the loader's, which another library may stand before that is not ready yet, as the
+ * thread sanitizer's. LAST is the last of them: all are there before anything can call us. */
+static const struct link_map *_Atomic last;
+
+static const struct link_map *find_last(const struct link_map *map)
+{
+	const struct link_map *known = atomic_load_explicit(&last, memory_order_relaxed);
+
+	if (known)
+		return known;
+	while (map->l_next)
+		map = map->l_next;
+	atomic_store_explicit(&last, map, memory_order_relaxed);
+	return map;
 }
 
 static struct loaded_symbol find(const char *name, bool behind_us)
@@ -176,8 +215,21 @@ static struct loaded_symbol find(const char *name, bool behind_us)
 				 .gnu_hash = gnu_hash_of(name),
 				 .hash = hash_of(name),
 				 .behind_us = behind_us };
+	const struct r_debug *debug = loaded_debug();
+	const struct link_map *map = debug ? debug->r_map : NULL, *end;
 
-	dl_iterate_phdr(look_in, &search);
+	if (map) {
+		for (end = find_last(map);; map = map->l_next) {
+			if (look_in(&search, map->l_addr, map->l_ld))
+				return search.found;
+			if (map == end)
+				break;
+		}
+		if (!__atomic_load_n(&end->l_next, __ATOMIC_RELAXED))
+			return search.found; /* there are no others */
+		search.passed_us = false;
+	}
+	dl_iterate_phdr(look_in_any, &search);
 	return search.found;
 }
 
@@ -191,26 +243,12 @@ struct loaded_symbol loaded_symbol_first(const char *name)
 	return find(name, false);
 }
 
-struct file {
-	const void *inside;
-	const char *name;
-};
-
-static int take_file(struct dl_phdr_info *info, size_t size, void *data)
+const char *loaded_own_file(void)
 {
-	struct file *file = data;
+	const struct r_debug *debug = loaded_debug();
+	const struct link_map *map = debug ? debug->r_map : NULL;
 
-	(void)size;
-	if (!has(info, file->inside))
-		return 0;
-	file->name = info->dlpi_name;
-	return 1;
-}
-
-const char *loaded_file(const void *inside)
-{
-	struct file file = { .inside = inside };
-
-	dl_iterate_phdr(take_file, &file);
-	return file.name;
+	while (map && map->l_ld != _DYNAMIC)
+		map = map->l_next;
+	return map ? map->l_name : NULL;
 }

@@ -2,12 +2,15 @@
  * library before glibc 2.34, which a program need not have, and it allocates, to say that there is no such
  * name.
  *
- * From any thread, and also from within the first malloc of a process; not in signal context. Waits for who
- * is just adding or taking away a module, as dl_iterate_phdr(3) does. */
+ * From any thread, and also from within the first malloc of a process; not in signal context. Where the modules
+ * that the program began with have no such name, and there are others, this waits for who is just adding or
+ * taking away one, as dl_iterate_phdr(3) does. */
 #ifndef CORE_LOADED_SYMBOL_H
 #define CORE_LOADED_SYMBOL_H
 
 #include <stddef.h>
+
+struct r_debug;
 
 struct loaded_symbol {
 	void *address; /* NULL: there is none */
@@ -21,8 +24,10 @@ struct loaded_symbol loaded_symbol_next(const char *name);
 /* NAME in the first module that has it, as with RTLD_DEFAULT. */
 struct loaded_symbol loaded_symbol_first(const char *name);
 
-/* The file that an address lies in, as the loader names it: "" for the program. NULL: in none. Valid while that
- * is loaded. */
-const char *loaded_file(const void *inside);
+/* The file of this module, as the loader names it; NULL where that is not known. Valid for ever. */
+const char *loaded_own_file(void);
+
+/* The loader's list of modules, as debuggers see it; NULL: there is none. */
+const struct r_debug *loaded_debug(void);
 
 #endif

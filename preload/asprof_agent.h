@@ -19,7 +19,7 @@ extern "C" {
 /* Begin to profile, where it was stopped or never begun; the settings are those of the
  * environment at the program's start, and ASPROF_AGENT_START_DELAY comes first. Returns 0, or -1
  * with errno set: EALREADY when it runs; EPERM when the settings leave this program out or one of
- * them is wrong, and in a forked child; EAGAIN or ENOMEM when no thread can be had. */
+ * them is wrong, and in a forked child with ASPROF_AGENT_FORK=off; EAGAIN or ENOMEM when no thread can be had. */
 ASPROF_AGENT_API int asprof_agent_start(void);
 
 /* Close and deliver the last report, wait for that (ASPROF_AGENT_EXIT_TIMEOUT at most), and

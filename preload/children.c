@@ -5,7 +5,6 @@
 #include "preload/children.h"
 
 #include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "core/loaded_symbol.h"
@@ -62,7 +61,7 @@ static void unload(char **entries, const char *name)
 
 void children_unload(char **entries)
 {
-	const char *file = loaded_file((const void *)(uintptr_t)children_unload), *name;
+	const char *file = loaded_own_file(), *name;
 
 	if (!entries || !file)
 		return;

@@ -22,6 +22,7 @@
 #include "core/clock.h"
 #include "core/futex.h"
 #include "core/kernel.h"
+#include "core/loaded_symbol.h"
 #include "core/own_thread.h"
 #include "core/privileges.h"
 #include "core/shared.h"
@@ -41,9 +42,6 @@
 
 extern unsigned char image_memory[] __attribute__((visibility("hidden")));
 extern const unsigned char image_data[] __attribute__((visibility("hidden")));
-
-/* Weak, as musl's loader has none. */
-extern struct r_debug _r_debug __attribute__((weak));
 
 static struct {
 	struct image_start start;
@@ -183,24 +181,6 @@ static _Noreturn void run(void)
 	end_thread();
 }
 
-/* Where the loader has it written into the program's own table, for debuggers: NULL when nowhere. */
-static const void *debug_of_program(void)
-{
-	const ElfW(Phdr) *part = (const void *)getauxval(AT_PHDR);
-	const ElfW(Dyn) *entry = NULL;
-	uintptr_t bias = 0;
-
-	for (size_t i = getauxval(AT_PHNUM); part && i; i--, part++) {
-		if (part->p_type == PT_PHDR)
-			bias = getauxval(AT_PHDR) - part->p_vaddr;
-		else if (part->p_type == PT_DYNAMIC)
-			entry = (const void *)(bias + part->p_vaddr);
-	}
-	while (entry && entry->d_tag != DT_NULL && entry->d_tag != DT_DEBUG)
-		entry++;
-	return entry && entry->d_tag == DT_DEBUG ? (const void *)entry->d_un.d_ptr : NULL;
-}
-
 static void describe_process(void)
 {
 	size_t n = 0;
@@ -214,7 +194,7 @@ static void describe_process(void)
 	push(image.start.auxiliary[n], AT_NULL, 0);
 	if (getauxval(AT_RANDOM))
 		memcpy(image.random, (const void *)getauxval(AT_RANDOM), sizeof(image.random));
-	shared->loader_debug = &_r_debug ? &_r_debug : debug_of_program();
+	shared->loader_debug = loaded_debug();
 }
 
 /* Of the thread before: the stack and the image's memory are its own until then. */

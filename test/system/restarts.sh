@@ -20,6 +20,7 @@ restarted() {
 reports=3
 for engine in $(engines); do
 	restarted $engine $engine
+	restarted $engine-fork $engine FORK=off
 	restarted $engine-mem $engine NATIVE_MEM=64k NATIVE_MEM_ENGINE=builtin
 done
 reports=0 # it never writes any

@@ -5,7 +5,6 @@
  * A sanitizer has its own malloc, which a preload would have to stand before. So the interposers
  * have other names here, which the churn calls, and what comes next for them is the program's
  * malloc: the sanitizer's, with gcc from a shared library and with clang from the program itself. */
-#include <dlfcn.h>
 #include <malloc.h>
 #include <stdlib.h>
 
@@ -29,8 +28,8 @@ UNDER_ANOTHER_NAME(pvalloc)
 UNDER_ANOTHER_NAME(free_sized)
 UNDER_ANOTHER_NAME(free_aligned_sized)
 
-#undef RTLD_NEXT
-#define RTLD_NEXT RTLD_DEFAULT
+#include "core/loaded_symbol.h"
+#define loaded_symbol_next loaded_symbol_first
 
 #include "preload/interpose/allocator.c"
 
