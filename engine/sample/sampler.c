@@ -305,8 +305,14 @@ int sampler_call_later(uint64_t after_ns, void (*call)(void))
 	long err;
 
 	event.sigev_signo = sampler_install();
-	if (event.sigev_signo < 0)
-		return event.sigev_signo;
+	/* A fork copies what is handled before it copies memory: if another thread installed the handler
+	 * between the two, memory says that it is there, and it is not. */
+	if (event.sigev_signo > 0)
+		err = installer(event.sigev_signo, on_signal, SA_ONSTACK);
+	else
+		err = event.sigev_signo;
+	if (err)
+		return (int)err;
 	err = kernel_call4(SYS_timer_create, CLOCK_MONOTONIC, (long)&event, (long)&later.timer, 0);
 	if (err)
 		return (int)err;

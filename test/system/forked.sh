@@ -28,7 +28,9 @@ each_is_profiled() {
 		[ -n "$(reports "$pid")" ] || fail "$what: no report of $name: $(ls "$work/out")"
 		# shellcheck disable=SC2046
 		"$agent" collapsed --cpu $(reports "$pid") >"$work/stacks" || fail "$what: $name"
-		within 10 300 "$(samples ";$name(;|$)" <"$work/stacks")" "$what: samples of $name"
+		# Of 300; a busy machine may let a child's agent begin late.
+		count=$(samples ";$name(;|$)" <"$work/stacks")
+		[ "$count" -ge 150 ] && [ "$count" -le 330 ] || fail "$what: $count samples of $name"
 		for other in "$@"; do
 			[ "$other" = "$name" ] || [ "$(samples ";$other;" <"$work/stacks")" = 0 ] ||
 				fail "$what: $other is in the profile of $name: $(cat "$work/stacks")"
