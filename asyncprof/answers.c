@@ -4,37 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The rest of a longer answer is cut. */
-#define ANSWER_MAX 8192
+#include "core/agent/engine_command.h"
 
-/* Not an argument, as asprof_execute's callback has no context of its own. */
-static struct {
-	size_t length;
-	char text[ANSWER_MAX + 1];
-} answer;
-
-static void take(const char *text, size_t length)
+/* The number on the line "NAME number" of ANSWER; 0 where there is no such line. */
+static uint64_t number(const char *answer, const char *name)
 {
-	size_t room = ANSWER_MAX - answer.length;
-
-	length = length < room ? length : room;
-	memcpy(answer.text + answer.length, text, length);
-	answer.length += length;
-}
-
-static bool ask(const struct engine *engine, const char *question)
-{
-	answer.length = 0;
-	if (engine->execute(question, take))
-		return false; /* older ones do not have it */
-	answer.text[answer.length] = '\0';
-	return true;
-}
-
-/* The number on the line "NAME number"; 0 where there is no such line. */
-static uint64_t number(const char *name)
-{
-	const char *line = answer.text;
+	const char *line = answer;
 	size_t length = strlen(name);
 	uint64_t value = 0;
 
@@ -51,18 +26,23 @@ static uint64_t number(const char *name)
 
 bool answers_counts(const struct engine *engine, struct engine_counts *counts)
 {
-	if (!ask(engine, "metrics"))
-		return false;
+	char *answer;
+
+	if (engine_ask(engine, "metrics", &answer))
+		return false; /* older ones do not have it */
 	*counts = (struct engine_counts){
-		.taken = number("samples_total"),
-		.lost = number("samples_skipped_total"),
-		.memory_kb = number("mem_calltracestorage_kb") + number("mem_flightrecorder_kb"),
+		.taken = number(answer, "samples_total"),
+		.lost = number(answer, "samples_skipped_total"),
+		.memory_kb = number(answer, "mem_calltracestorage_kb") +
+			     number(answer, "mem_flightrecorder_kb"),
 	};
 	return true;
 }
 
 void answers_version(const struct engine *engine, char *text, size_t size)
 {
-	if (ask(engine, "version"))
-		snprintf(text, size, "%.*s", (int)strcspn(answer.text, "\n"), answer.text);
+	char *answer;
+
+	if (!engine_ask(engine, "version", &answer))
+		snprintf(text, size, "%.*s", (int)strcspn(answer, "\n"), answer);
 }

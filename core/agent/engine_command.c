@@ -25,11 +25,21 @@ static void take_output(const char *text, size_t size)
 	output.length += size;
 }
 
-static void log_output(const char *engine)
+asprof_error_t engine_ask(const struct engine *engine, const char *command, char **answer)
 {
-	char *rest = output.text, *line;
+	asprof_error_t err;
 
+	output.length = 0;
+	err = engine->execute(command, take_output);
 	output.text[output.length] = '\0';
+	*answer = output.text;
+	return err;
+}
+
+static void log_output(const char *engine, char *rest)
+{
+	char *line;
+
 	while ((line = strsep(&rest, "\n"))) {
 		if (strstr(line, "[WARN]") || strstr(line, "[ERROR]"))
 			log_warn("%s: %s", engine, line);
@@ -40,11 +50,10 @@ static void log_output(const char *engine)
 
 int engine_command(const struct engine *engine, const char *command)
 {
-	asprof_error_t err;
+	char *answer;
+	asprof_error_t err = engine_ask(engine, command, &answer);
 
-	output.length = 0;
-	err = engine->execute(command, take_output);
-	log_output(engine->name);
+	log_output(engine->name, answer);
 	return err ? failed(-EIO, "%s: %.*s failed: %s", engine->name, (int)strcspn(command, ","),
 			    command, engine->error_str(err))
 		   : 0;
