@@ -1,4 +1,4 @@
-/* The environment as async-profiler sees it: as the program began with it. */
+/* The environment as async-profiler and the image see it: as the program began with it. */
 #include "asyncprof/start_environment.h"
 
 #include <errno.h>

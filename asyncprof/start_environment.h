@@ -1,4 +1,4 @@
-/* The environment as async-profiler sees it: as the program began with it. The program may change
+/* The environment as async-profiler and the image see it: as the program began with it. The program may change
  * its own at any moment, and getenv(3) in another thread then reads what is not there any more. */
 #ifndef ASYNCPROF_START_ENVIRONMENT_H
 #define ASYNCPROF_START_ENVIRONMENT_H

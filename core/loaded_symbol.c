@@ -130,7 +130,7 @@ static void *address_of(const struct tables *t, const ElfW(Sym) * symbol)
 	return address;
 }
 
-/* True when it is found in the module at BASE, or is not to be looked for any more. */
+/* True when it is found in the module at BASE. */
 static bool look_in(struct search *search, uintptr_t base, const ElfW(Dyn) * dynamic)
 {
 	struct tables t;

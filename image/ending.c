@@ -15,7 +15,7 @@ void image_on_abort(void (*tell)(void))
 	atomic_store(&told, tell);
 }
 
-static _Noreturn void end_thread(void)
+_Noreturn void image_end_thread(void)
 {
 	for (;;)
 		kernel_call4(SYS_exit, 0, 0, 0, 0);
@@ -29,18 +29,18 @@ _Noreturn void abort(void)
 
 	if (tell)
 		tell();
-	end_thread();
+	image_end_thread();
 }
 
 /* When main() has returned. (The C library's own would leave every stream locked.) */
 _Noreturn void exit(int status)
 {
 	(void)status;
-	end_thread();
+	image_end_thread();
 }
 
 _Noreturn void _Exit(int status)
 {
 	(void)status;
-	end_thread();
+	image_end_thread();
 }

@@ -8,4 +8,8 @@
  * the C library's streams. */
 void image_on_abort(void (*tell)(void));
 
+/* End the calling thread, and no other: to the C library one of them is the main thread, whose end is that of
+ * the process. */
+_Noreturn void image_end_thread(void);
+
 #endif

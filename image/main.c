@@ -32,13 +32,6 @@ static int prepare(struct agent_equipment *equipment, const struct config *c, st
 	return err;
 }
 
-/* By the system call: to the C library this is the main thread, whose end is that of the process. */
-static _Noreturn void end_thread(void)
-{
-	for (;;)
-		kernel_call4(SYS_exit, 0, 0, 0, 0);
-}
-
 /* The id that is cleared when this thread is gone is the one that the program's side looks at, and not a
  * word of the C library's. */
 static void begin_thread(void)
@@ -56,7 +49,7 @@ static _Noreturn void run(void)
 					   .started = host_started };
 
 	agent_run(&parts);
-	end_thread();
+	image_end_thread();
 }
 
 /* A later thread, which has a table of its own, too, but an empty one. */
@@ -101,7 +94,7 @@ int main(int count, char **arguments)
 	(void)count;
 	start = (struct image_start *)(void *)arguments[1];
 	if (start->version != IMAGE_VERSION)
-		end_thread();
+		image_end_thread();
 	image_memory_empty_in_children();
 	shared = start->shared;
 	host_connect(start);
@@ -116,5 +109,5 @@ int main(int count, char **arguments)
 	if (!err)
 		run();
 	agent_has_ended();
-	end_thread();
+	image_end_thread();
 }

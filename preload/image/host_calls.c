@@ -3,7 +3,6 @@
 
 #include "core/agent.h"
 #include "core/signal_share.h"
-#include "core/agent.h"
 #include "engine/cfi/cfi_lookup.h"
 #include "engine/cfi/cfi_rules.h"
 #include "engine/memory/mem.h"

@@ -23,7 +23,6 @@
 #include "core/futex.h"
 #include "core/kernel.h"
 #include "core/loaded_symbol.h"
-#include "core/own_thread.h"
 #include "core/privileges.h"
 #include "core/shared.h"
 #include "image/layout.h"
