@@ -399,7 +399,7 @@ static long make_timer(long clock, long event, long timer)
 	long result;
 
 	if (!signal_share_take(true)) {
-		signal_share_refuse();
+		signal_share_refuse(-EAGAIN);
 		errno = EAGAIN;
 		return -1;
 	}

@@ -8,6 +8,7 @@ static struct {
 	_Atomic int64_t reserve; /* of these, for timers that do not last */
 	_Atomic int64_t taken;   /* by us */
 	_Atomic uint64_t refused;
+	_Atomic int error; /* what the last of these met */
 } share = { .left = INT64_MAX / 2 };
 
 bool signal_share_take(bool lasts)
@@ -28,8 +29,9 @@ void signal_share_give(void)
 	atomic_fetch_add(&share.left, 1);
 }
 
-void signal_share_refuse(void)
+void signal_share_refuse(int err)
 {
+	atomic_store(&share.error, err);
 	atomic_fetch_add(&share.refused, 1);
 }
 
@@ -41,6 +43,11 @@ bool signal_share_is_scarce(void)
 uint64_t signal_share_refused(void)
 {
 	return atomic_load(&share.refused);
+}
+
+int signal_share_error(void)
+{
+	return atomic_load(&share.error);
 }
 
 int64_t signal_share_taken(void)

@@ -8,11 +8,11 @@
 #include <stdint.h>
 
 /* For a timer that LASTS, or for one that is given back soon, for which the last quarter of the share is
- * kept. False when there is none left; a thread that goes without for that is to be counted by
- * signal_share_refuse(). Async-signal-safe, as are the next two. */
+ * kept. False when there is none left; a thread that goes without for that, or as the kernel gives it no timer, is to be
+ * counted by signal_share_refuse() with -EAGAIN or -errno. Async-signal-safe, as are the next two. */
 bool signal_share_take(bool lasts);
 void signal_share_give(void);
-void signal_share_refuse(void);
+void signal_share_refuse(int err);
 
 /* True when timers that wait for nothing should be given back. */
 bool signal_share_is_scarce(void);
@@ -22,8 +22,9 @@ bool signal_share_is_scarce(void);
 int64_t signal_share_taken(void);
 void signal_share_set(int64_t left, int64_t reserve);
 
-/* Threads that went without, since the process began. */
+/* Threads that went without, since the process began; and what the last one met. */
 uint64_t signal_share_refused(void);
+int signal_share_error(void);
 
 /* In a forked child, which has none of its parent's timers. */
 void signal_share_after_fork(void);

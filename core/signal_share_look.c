@@ -1,4 +1,5 @@
 /* How many signals may pend: found out by the agent's thread. */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -29,28 +30,34 @@ static int64_t count_pending(void)
 static void say_refused(uint64_t limit)
 {
 	static bool told;
+	int err = signal_share_error();
 
 	if (told)
 		return;
 	told = true;
-	log_warn("some threads get no CPU samples: a timer for each would take more than half of "
-		 "the %llu signals that may pend (ulimit -i)",
-		 (unsigned long long)limit);
+	if (err == -EAGAIN)
+		log_warn("some threads get no CPU samples: a timer for each would take more than "
+			 "half of "
+			 "the %llu signals that may pend (ulimit -i)",
+			 (unsigned long long)limit);
+	else
+		log_warn("some threads get no CPU samples: the kernel gives them no timer "
+			 "(timer_create: %s)",
+			 strerror(-err));
 }
 
 void signal_share_look(void)
 {
-	struct rlimit limit;
+	struct rlimit limit = { .rlim_cur = RLIM_INFINITY };
 	int64_t all;
 
-	if (getrlimit(RLIMIT_SIGPENDING, &limit))
-		return;
+	getrlimit(RLIMIT_SIGPENDING, &limit);
 	if (limit.rlim_cur >= INT64_MAX / 2) {
 		signal_share_set(INT64_MAX / 2, 0);
-		return;
+	} else {
+		all = (int64_t)limit.rlim_cur / 2;
+		signal_share_set(all - count_pending(), all / 4);
 	}
-	all = (int64_t)limit.rlim_cur / 2;
-	signal_share_set(all - count_pending(), all / 4);
 	if (signal_share_refused())
 		say_refused(limit.rlim_cur);
 }

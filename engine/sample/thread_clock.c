@@ -5,6 +5,7 @@
  * tgkill would live on into the new program, and kill it. */
 #include "engine/sample/thread_clock.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <sys/syscall.h>
 
@@ -89,9 +90,10 @@ static long arm(int timer, int flags, const struct itimerspec *when)
 	return kernel_call4(SYS_timer_settime, timer, flags, (long)when, 0);
 }
 
-/* Set TIMER, made when it is wanted first. */
-static bool set(struct thread_clock *clock, enum thread_timer timer, int flags, uint64_t value_ns,
-		uint64_t interval_ns)
+/* Set TIMER, made when it is wanted first. Returns 0 or -errno: -EAGAIN where a share of what the user may
+ * have is spent. */
+static int set(struct thread_clock *clock, enum thread_timer timer, int flags, uint64_t value_ns,
+	       uint64_t interval_ns)
 {
 	struct itimerspec when = { .it_value = timespec_of(value_ns),
 				   .it_interval = timespec_of(interval_ns) };
@@ -101,26 +103,32 @@ static bool set(struct thread_clock *clock, enum thread_timer timer, int flags, 
 		.sigev_value.sival_ptr = (void *)(clock->value | timer),
 	};
 
+	int err;
+
 	if (atomic_load(&all.forbidden))
-		return false;
+		return -ECANCELED;
 	event.sigev_notify_thread_id = clock->tid;
 	if (!clock->has[timer] && !signal_share_take(timer == TIMER_CPU))
-		return false;
-	if (!clock->has[timer] &&
-	    kernel_call4(SYS_timer_create,
-			 timer == TIMER_CPU ? cpu_clock(clock->tid) : CLOCK_MONOTONIC, (long)&event,
-			 (long)&clock->timers[timer], 0)) {
-		signal_share_give();
-		return false;
+		return -EAGAIN;
+	if (!clock->has[timer]) {
+		err = (int)kernel_call4(SYS_timer_create,
+					timer == TIMER_CPU ? cpu_clock(clock->tid)
+							   : CLOCK_MONOTONIC,
+					(long)&event, (long)&clock->timers[timer], 0);
+		if (err) {
+			signal_share_give();
+			return err;
+		}
 	}
 	clock->has[timer] = true;
-	return !arm(clock->timers[timer], flags, &when);
+	return (int)arm(clock->timers[timer], flags, &when);
 }
 
 void thread_clock_start(struct thread_clock *clock, bool born)
 {
 	uint64_t interval = all.timers.cpu_interval_ns;
 	uint64_t phase, now, first, wait;
+	int err;
 
 	if (interval == UINT64_MAX)
 		return;
@@ -131,12 +139,13 @@ void thread_clock_start(struct thread_clock *clock, bool born)
 	wait = first > now + LEAVE_NS ? first - now : LEAVE_NS;
 	atomic_store(&clock->taken, 0);
 	atomic_store(&clock->first_ns, first);
-	if (!set(clock, TIMER_CPU, TIMER_ABSTIME, now + wait, interval)) {
+	err = set(clock, TIMER_CPU, TIMER_ABSTIME, now + wait, interval);
+	if (err) {
 		atomic_store(&clock->first_ns, UINT64_MAX);
 		/* Not one that is stopped, or whose signal is the program's now. */
 		if (!clock->has[TIMER_CPU] && !atomic_load(&all.forbidden)) {
 			atomic_store(&clock->refused, true);
-			signal_share_refuse();
+			signal_share_refuse(err);
 		}
 	} else if (born && wait < TICK_NS)
 		set(clock, TIMER_FIRST, 0, wait, 0);
@@ -209,7 +218,7 @@ bool thread_clock_interrupt(struct thread_clock *clock, uint64_t within_ns)
 		return false;
 	if (atomic_exchange(&clock->under_way, true))
 		return true;
-	if (set(clock, TIMER_WALL, 0, 1 + random_below(within_ns), 0))
+	if (!set(clock, TIMER_WALL, 0, 1 + random_below(within_ns), 0))
 		return true;
 	atomic_store(&clock->under_way, false);
 	return false;
