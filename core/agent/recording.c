@@ -11,11 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/fd.h"
+#include "core/memory_file.h"
 
 #define PAGE 4096
 
@@ -38,11 +38,9 @@ struct recording {
 
 static int open_file(const char *dir)
 {
-	int fd = fd_raise(memfd_create("asprof-agent", MFD_CLOEXEC));
+	int fd = memory_file_open("asprof-agent");
 
-	if (fd < 0 && dir)
-		fd = fd_raise(open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-	return fd;
+	return fd < 0 && dir ? memory_file_open_in(dir) : fd;
 }
 
 /* /proc/self shows the main thread's descriptors, which need not be those of this thread; and what this

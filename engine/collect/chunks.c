@@ -3,11 +3,10 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "core/clock.h"
-#include "core/fd.h"
+#include "core/memory_file.h"
 #include "engine/collect/chunk_facts.h"
 #include "engine/symbols/frame_names.h"
 
@@ -32,7 +31,7 @@ static void open_mem(struct chunks *chunks)
 {
 	struct jfr_writer *mem;
 
-	chunks->mem_fd = fd_raise(memfd_create("asprof-agent", MFD_CLOEXEC));
+	chunks->mem_fd = memory_file_open("asprof-agent");
 	if (chunks->mem_fd < 0 || jfr_writer_open(&mem, chunks->mem_fd, 0))
 		return close_mem(chunks);
 	jfr_writer_memory_only(mem, clock_microsecond_shift(), JFR_BESIDE_OURS);

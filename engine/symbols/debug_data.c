@@ -3,10 +3,10 @@
 #include <errno.h>
 #include <lzma.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "core/fd.h"
+#include "core/memory_file.h"
 #include "engine/symbols/debug_file.h"
 
 /* Real ones are some hundred kilobytes, and unpack to some megabytes. */
@@ -92,7 +92,7 @@ int debug_file_unpack(struct elf **out, struct elf *file)
 	unpacking->file = file;
 	unpacking->at = section->sh_offset;
 	unpacking->end = section->sh_offset + section->sh_size;
-	unpacking->fd = fd_raise(memfd_create("asprof-debugdata", MFD_CLOEXEC));
+	unpacking->fd = memory_file_open("asprof-debugdata");
 	err = unpacking->fd < 0 ? unpacking->fd : 0;
 	if (err)
 		goto out;

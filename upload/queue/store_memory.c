@@ -5,10 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
-#include "core/fd.h"
+#include "core/memory_file.h"
 #include "upload/queue/store.h"
 
 /* (Not a struct held: that has room for the strings of any program's report.) */
@@ -92,7 +91,7 @@ static int write_at_end(struct memory *memory, const struct report *report, stru
 	int err;
 
 	if (memory->fd < 0)
-		memory->fd = fd_raise(memfd_create("asprof-upload", MFD_CLOEXEC));
+		memory->fd = memory_file_open("asprof-upload");
 	if (memory->fd < 0)
 		return memory->fd;
 	if (lseek(memory->fd, start, SEEK_SET) < 0)
