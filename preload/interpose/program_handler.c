@@ -60,7 +60,7 @@ __attribute__((used)) void program_handler_run(int signo, siginfo_t *info, void 
 {
 	program_handled++;
 	again_end(context);
-	sample_end_restart(signo, context);
+	sample_program_handler(signo, context);
 	((sample_handler)handlers[index])(signo, info, context);
 }
 

@@ -27,6 +27,16 @@ static __thread struct {
 	bool by_kernel;
 } restart;
 
+/* Where the program's last handlers found a call that they had ended: a few, as a handler may have
+ * interrupted another. A place stays after that: a program that has met EINTR there knows it. */
+#define ENDED 4
+
+static __thread struct {
+	uintptr_t pc, sp;
+} ended[ENDED];
+
+static __thread unsigned int next_ended;
+
 static sample_handler handlers[SIGNALS + 1];
 static int all_flags[SIGNALS + 1]; /* what each was installed with */
 
@@ -134,13 +144,26 @@ static bool is_restarted_wait(const ucontext_t *context)
 	return false;
 }
 
+/* True when a handler of the program has run since the call ended there: the sample came on the way
+ * back from it. */
+static bool program_ended_it(uintptr_t pc, uintptr_t sp)
+{
+	for (size_t i = 0; i < ENDED; i++)
+		if (ended[i].pc == pc && ended[i].sp == sp)
+			return true;
+	return false;
+}
+
 /* Has a call been set back to be made again, by the kernel BEFORE the engine's handler, or by that? */
 static void note_restart(const ucontext_t *context, uintptr_t before, bool interrupted)
 {
-	uintptr_t pc = (uintptr_t)CONTEXT_PC(context);
+	uintptr_t pc = (uintptr_t)CONTEXT_PC(context), sp = (uintptr_t)CONTEXT_SP(context);
 
+	if (pc == before && pc == restart.from && sp == restart.sp && restart.to != pc &&
+	    !restart.by_kernel)
+		return; /* by the sample before this one, which was on its way back */
 	restart.from = pc;
-	restart.sp = (uintptr_t)CONTEXT_SP(context);
+	restart.sp = sp;
 	restart.by_kernel = pc == before;
 	restart.to = pc; /* none */
 	if (!restart.by_kernel && interrupted)
@@ -149,12 +172,29 @@ static void note_restart(const ucontext_t *context, uintptr_t before, bool inter
 		restart.to = pc + SYSCALL_LENGTH;
 }
 
+/* Behind the engine's handler, at a call that the kernel has ended, or cut short, at PC. async-profiler
+ * sets some calls back to be made again, whatever else came. */
+static void go_on(ucontext_t *context, uintptr_t pc, int error)
+{
+	uintptr_t sp = (uintptr_t)CONTEXT_SP(context);
+	bool by_program = program_is_next(context);
+
+	if (by_program || program_ended_it(pc, sp))
+		CONTEXT_PC(context) = (__typeof__(CONTEXT_PC(context)))pc;
+	else if ((uintptr_t)CONTEXT_PC(context) != pc || stream_call_again(context))
+		return;
+	if (by_program)
+		return;
+	/* The interposers know by themselves if a handler of the program has run. */
+	sample_interrupted = sp;
+	sample_errno = error;
+}
+
 static void on_sample(int signo, siginfo_t *info, void *context)
 {
 	ucontext_t *uc = context;
 	sample_handler handler = __atomic_load_n(&handlers[signo], __ATOMIC_ACQUIRE);
-	__typeof__(CONTEXT_PC(uc)) pc = CONTEXT_PC(uc);
-	uintptr_t note = sample_interrupted;
+	uintptr_t pc = (uintptr_t)CONTEXT_PC(uc), note = sample_interrupted;
 	int saved = errno;
 	bool interrupted = interrupted_call(uc);
 
@@ -165,14 +205,9 @@ static void on_sample(int signo, siginfo_t *info, void *context)
 	/* The handler may have made calls that we interpose, and the program may not have read yet
 	 * what the sample before this one left. */
 	sample_interrupted = note;
-	/* async-profiler sets some system calls back to be made again, whatever else came. */
-	if (interrupted && program_is_next(uc)) {
-		CONTEXT_PC(uc) = pc;
-	} else if (interrupted && CONTEXT_PC(uc) == pc && !stream_call_again(uc)) {
-		sample_interrupted = (uintptr_t)CONTEXT_SP(uc);
-		sample_errno = saved;
-	}
-	note_restart(uc, (uintptr_t)pc, interrupted);
+	if (interrupted)
+		go_on(uc, pc, saved);
+	note_restart(uc, pc, interrupted);
 	errno = saved;
 }
 
@@ -183,7 +218,7 @@ static COLD bool wants_restart(int signo)
 	return disposition_get(signo, &now) || now.flags & SA_RESTART;
 }
 
-void sample_end_restart(int signo, ucontext_t *context)
+static void end_restart(int signo, ucontext_t *context)
 {
 	uintptr_t pc = (uintptr_t)CONTEXT_PC(context);
 
@@ -194,6 +229,22 @@ void sample_end_restart(int signo, ucontext_t *context)
 		return;
 	context_return(context, restart.to, -EINTR);
 	restart.to = restart.from;
+}
+
+static void note_ended(uintptr_t pc, uintptr_t sp)
+{
+	if (program_ended_it(pc, sp))
+		return;
+	ended[next_ended % ENDED].pc = pc;
+	ended[next_ended % ENDED].sp = sp;
+	next_ended++;
+}
+
+void sample_program_handler(int signo, ucontext_t *context)
+{
+	end_restart(signo, context);
+	if ((long)CONTEXT_RESULT(context) == -EINTR)
+		note_ended((uintptr_t)CONTEXT_PC(context), (uintptr_t)CONTEXT_SP(context));
 }
 
 void sample_reserve(int signo)

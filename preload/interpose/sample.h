@@ -75,7 +75,8 @@ void sample_restore(int signo);
 
 /* For the first instructions of a handler of the program for SIGNO: if CONTEXT stands before a call
  * that a sample interrupted, and that will be made again by the kernel or async-profiler, that
- * ends with EINTR, where the program's signal would have ended it. */
-void sample_end_restart(int signo, ucontext_t *context);
+ * ends with EINTR, where the program's signal would have ended it. A call that has ended so is not made
+ * again when a sample comes as the handler returns. */
+void sample_program_handler(int signo, ucontext_t *context);
 
 #endif

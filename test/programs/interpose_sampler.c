@@ -1,6 +1,7 @@
 /* Linked with the interposers into a preload of their own: a sampling signal every SAMPLER_US
  * microseconds (2000; 0: none) on the main thread, and the number of samples on stderr at the end.
- * With SAMPLER_SETS_BACK it sets a call of poll(2) back to be made again. */
+ * With SAMPLER_SETS_BACK it sets a call of poll(2) back to be made again. With SAMPLER_FOLLOWED another
+ * sampling signal pends at the end of each sample, and SIGALRM at the end of that one. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,12 +15,13 @@
 #include "preload/interpose/sample.h"
 #include "test/programs/hooks.h"
 
-#define SIGNAL 37
+#define SIGNAL   37
+#define FOLLOWER 38
 
 /* BLOCKED: of the samples, those taken while the program had SIGUSR1 blocked. */
 static int samples, blocked, claimed;
 static timer_t timer;
-static bool sets_back;
+static bool sets_back, followed;
 
 /* As async-profiler does: mov $SYS_poll, %eax; syscall. */
 static void set_back(ucontext_t *context)
@@ -37,6 +39,20 @@ static void set_back(ucontext_t *context)
 #endif
 }
 
+static void send_self(int signo)
+{
+	syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), signo);
+}
+
+static void on_follower(int signo, siginfo_t *info, void *context)
+{
+	(void)signo;
+	(void)info;
+	(void)context;
+	if (followed)
+		send_self(SIGALRM);
+}
+
 static void on_signal(int signo, siginfo_t *info, void *context)
 {
 	char byte;
@@ -50,6 +66,8 @@ static void on_signal(int signo, siginfo_t *info, void *context)
 	samples++;
 	if (sets_back)
 		set_back(context);
+	if (followed)
+		send_self(FOLLOWER);
 }
 
 static void say(const char *what)
@@ -101,6 +119,9 @@ __attribute__((constructor)) static void load(void)
 	interpose_set_hooks(&hooks);
 	exit_arm();
 	fatal_install();
+	followed = getenv("SAMPLER_FOLLOWED");
+	if (sample_install(FOLLOWER, on_follower, 0))
+		abort();
 	if (sample_install(SIGNAL, on_signal, 0) || timer_create(CLOCK_MONOTONIC, &event, &timer) ||
 	    timer_settime(timer, 0, &every, NULL))
 		abort();

@@ -1,6 +1,9 @@
 /* Makes each call that a signal interrupts in spite of SA_RESTART: first to its end, then until
  * a handler of the program interrupts it. Prints "ok"; all holds with a profiler's signals
- * about as it does without. */
+ * about as it does without.
+ *
+ * With arguments only the second: "followed SIGNAL..." has those signals, a profiler's, come as the handler
+ * returns; "sent" has somebody else, a profiler's handler, send what is to interrupt the calls. */
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <netinet/in.h>
@@ -40,6 +43,12 @@ static unsigned long events;
 static sem_t semaphore;
 static sigset_t unused;
 static volatile int signals;
+
+/* More than these end a call at any rate. */
+#define MOST_SIGNALS 200
+
+static int followers[8];
+static bool sent;
 
 static uint64_t now_ns(clockid_t clock)
 {
@@ -558,10 +567,19 @@ static const struct wait {
 	{ "io_getevents by number", raw_io_getevents, 0, false },
 };
 
+static const char *volatile waiting;
+
 static void on_alarm(int signo)
 {
 	(void)signo;
-	signals++;
+	/* They are blocked until this returns. */
+	for (size_t i = 0; followers[i]; i++)
+		syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), followers[i]);
+	if (++signals < MOST_SIGNALS || !waiting)
+		return;
+	printf("%s: not ended by %d signals\n", waiting, signals);
+	fflush(stdout);
+	_exit(1);
 }
 
 static void alarm_every(int ms)
@@ -649,15 +667,18 @@ static void until_signal(const struct wait *wait)
 
 	wait_for(LONG_MS);
 	signals = 0;
-	alarm_every(SIGNAL_MS);
+	waiting = wait->name;
+	if (!sent)
+		alarm_every(SIGNAL_MS);
 	result = wait->call();
+	waiting = NULL;
 	if (result != -1 || errno != EINTR || !signals) {
 		printf("%s: %d, %s after %d signals\n", wait->name, result, strerror(errno),
 		       signals);
 		exit(1);
 	}
 	alarm_every(0);
-	CHECK(now_ns(CLOCK_MONOTONIC) - start >= SIGNAL_MS * 1000000ULL - 1000000);
+	CHECK(sent || now_ns(CLOCK_MONOTONIC) - start >= SIGNAL_MS * 1000000ULL - 1000000);
 }
 
 /* What the kernel restarts after one handler and not after the other. */
@@ -683,18 +704,23 @@ static void restarts(void)
 	alarm_every(0);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	struct sigaction action = { .sa_handler = on_alarm, .sa_flags = SA_RESTART };
 
 	set_up();
+	sigfillset(&action.sa_mask);
+	sent = argc > 1 && !strcmp(argv[1], "sent");
+	for (int i = 2; i < argc && i < 2 + 7; i++)
+		followers[i - 2] = atoi(argv[i]);
 	CHECK(!sigaction(SIGALRM, &action, NULL));
 	for (size_t i = 0; i < sizeof(waits) / sizeof(*waits); i++) {
-		if (!waits[i].for_ever)
+		if (argc < 2 && !waits[i].for_ever)
 			to_the_end(&waits[i]);
 		until_signal(&waits[i]);
 	}
-	restarts();
+	if (argc < 2)
+		restarts();
 	msgctl(messages, IPC_RMID, NULL);
 	semctl(semaphores, 0, IPC_RMID);
 	puts("ok");

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Calls that a profiler's signal interrupts go on with the time that is left; those that a
-# handler of the program interrupts end.
+# handler of the program interrupts end, whatever sample comes as that returns, and how many samples
+# come before it, also where a profiler sets the call back.
 . "$(dirname "$0")/interpose.inc"
 
 interposers interpose_sampler
@@ -13,3 +14,16 @@ out=$(LD_PRELOAD=$work/interpose_sampler.so "$waits" 2>"$work/err") || fail "sta
 # With no samples, nothing would have been shown.
 samples=$(sed -n 's/^exit: \([0-9]*\) samples, .*, 0 claimed$/\1/p' "$work/err")
 [ "${samples:-0}" -gt 100 ] || fail "$(cat "$work/err")"
+
+for back in '' 1; do
+	for how in '2000 0 followed 37 38' '5000 1 sent'; do
+		read -r us follow arguments <<<"$how"
+		out=$(
+			[ -z "$back" ] || export SAMPLER_SETS_BACK=1
+			[ "$follow" = 0 ] || export SAMPLER_FOLLOWED=1
+			# shellcheck disable=SC2086 # words
+			SAMPLER_US=$us LD_PRELOAD=$work/interpose_sampler.so "$waits" $arguments 2>"$work/err"
+		) || fail "$how${back:+, set back}: status $?: $out $(cat "$work/err")"
+		[ "$out" = ok ] || fail "$how${back:+, set back}: $out"
+	done
+done
