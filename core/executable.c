@@ -1,11 +1,16 @@
 /* What this process runs. */
 #include "core/executable.h"
 
+#include <elf.h>
 #include <limits.h>
+#include <link.h>
 #include <string.h>
 #include <sys/auxv.h>
 
 #include "core/system.h"
+
+/* No processor has smaller pages. */
+#define LEAST_PAGE 4096
 
 static const char *base_name(const char *path)
 {
@@ -46,34 +51,61 @@ void executable_name(char *name, size_t size)
 }
 
 /* What qemu's emulators of single programs are called for: not those of machines, nor its tools. */
-static const char *const emulated[] = {
-	"aarch64",     "aarch64_be",  "alpha",   "arm",        "armeb",        "hexagon", "hppa",
-	"i386",        "loongarch64", "m68k",    "microblaze", "microblazeel", "mips",    "mips64",
-	"mips64el",    "mipsel",      "mipsn32", "mipsn32el",  "or1k",         "ppc",     "ppc64",
-	"ppc64le",     "riscv32",     "riscv64", "s390x",      "sh4",          "sh4eb",   "sparc",
-	"sparc32plus", "sparc64",     "x86_64",  "xtensa",     "xtensaeb",
-};
+static const char emulated[] = " aarch64 aarch64_be alpha arm armeb hexagon hppa i386 loongarch64 "
+			       "m68k microblaze microblazeel mips"
+			       " mips64 mips64el mipsel mipsn32 mipsn32el or1k ppc ppc64 ppc64le "
+			       "riscv32 riscv64 s390x sh4 sh4eb"
+			       " sparc sparc32plus sparc64 x86_64 xtensa xtensaeb ";
 
-/* By the file itself: the kernel starts it under the name of the program that is emulated. */
-bool process_is_emulator(void)
+static bool is_emulator(const char *name)
 {
-	char target[128];
-	long length = system_read_link("/proc/self/exe", target, sizeof(target));
-	const char *name;
+	char wanted[24] = " ";
 	size_t bytes;
 
-	if (length <= 0 || length == (long)sizeof(target))
-		return false;
-	target[length] = '\0';
-	name = base_name(target);
 	if (strncmp(name, "qemu-", strlen("qemu-")))
 		return false;
 	name += strlen("qemu-");
 	bytes = strcspn(name, "-");
-	if (name[bytes] && strcmp(name + bytes, "-static"))
+	if (!bytes || bytes > sizeof(wanted) - 3 ||
+	    (name[bytes] && strcmp(name + bytes, "-static")))
 		return false;
-	for (size_t i = 0; i < sizeof(emulated) / sizeof(*emulated); i++)
-		if (strlen(emulated[i]) == bytes && !memcmp(emulated[i], name, bytes))
-			return true;
-	return false;
+	memcpy(wanted + 1, name, bytes);
+	wanted[bytes + 1] = ' ';
+	return strstr(emulated, wanted);
+}
+
+/* The file that this process was started as is the program that runs, and not one that an emulator, or an
+ * interpreter of scripts, was started for: it begins as what is in memory does. */
+static bool is_started_file(const char *path)
+{
+	ElfW(Ehdr) header;
+	int fd = system_open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
+	bool whole;
+
+	if (fd < 0)
+		return false;
+	whole = system_read(fd, &header, sizeof(header)) == (ssize_t)sizeof(header);
+	system_close(fd);
+	return whole && !memcmp(header.e_ident, ELFMAG, SELFMAG) &&
+	       header.e_phnum == getauxval(AT_PHNUM) &&
+	       !((header.e_entry ^ getauxval(AT_ENTRY)) % LEAST_PAGE);
+}
+
+/* The kernel starts one under the name of the program that is emulated. Its file is asked for by /proc only
+ * where it has to be: that takes longer than all else that is done before a program is admitted. */
+bool process_is_emulator(void)
+{
+	const char *path = (const char *)getauxval(AT_EXECFN);
+	char target[128];
+	long length;
+
+	if (!path || !is_started_file(path))
+		path = "/proc/self/exe";
+	if (is_emulator(base_name(path)))
+		return true;
+	length = system_read_link(path, target, sizeof(target));
+	if (length <= 0 || length == (long)sizeof(target))
+		return false;
+	target[length] = '\0';
+	return is_emulator(base_name(target));
 }

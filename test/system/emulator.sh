@@ -35,4 +35,12 @@ look qemu-arm
 	exec -a service "$work/qemu-arm" 0.1
 ) 2>"$work/said"
 grep -q 'is run by an emulator' "$work/said" || fail "by another name: $(cat "$work/said")"
+# Of that file the kernel tells another name, too; and a link's file is the emulator all the same.
+cp "$(command -v cat)" "$work/qemu-ppc" || exit 1
+echo "#!$work/qemu-ppc" >"$work/started" && chmod +x "$work/started"
+ln -s qemu-ppc "$work/linked"
+for name in started linked; do
+	profiled "$work/out" builtin "$work/$name" </dev/null >"$work/shown" 2>"$work/said" || fail "$name: status $?"
+	grep -q 'is run by an emulator' "$work/said" || fail "$name: $(cat "$work/said")"
+done
 echo ok
