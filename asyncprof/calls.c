@@ -13,10 +13,10 @@
 #include "asyncprof/imports.h"
 #include "asyncprof/loader_gate.h"
 #include "asyncprof/sleep.h"
-#include "asyncprof/start_environment.h"
 #include "core/clock.h"
 #include "core/old_symbol.h"
 #include "core/own_thread.h"
+#include "core/start_environment.h"
 
 OLD_SYMBOL(pthread_mutex_trylock, "2.2.5")
 OLD_SYMBOL(dlopen, "2.2.5")
@@ -187,7 +187,7 @@ int calls_redirect(const void *inside)
 		{ "pthread_mutex_lock", (void *)engine_lock },
 		{ "pthread_mutex_trylock", (void *)engine_trylock },
 		{ "pthread_mutex_unlock", (void *)engine_unlock },
-		{ "getenv", (void *)engine_getenv },
+		{ "getenv", (void *)start_environment_get },
 		{ "clock_nanosleep", (void *)engine_sleep },
 		{ "pthread_cond_timedwait", (void *)engine_wait },
 		{ "pthread_cond_signal", (void *)engine_signal },

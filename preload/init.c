@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "asyncprof/engine_thread.h"
-#include "asyncprof/start_environment.h"
 #include "core/agent.h"
 #include "core/agent/engine.h"
 #include "core/error_text.h"
@@ -19,6 +18,7 @@
 #include "core/options/admit.h"
 #include "core/shared.h"
 #include "core/signal_share.h"
+#include "core/start_environment.h"
 #include "engine/cfi/cfi_lookup.h"
 #include "engine/memory/mem.h"
 #include "engine/memory/mem_tell.h"

@@ -60,14 +60,16 @@ struct config {
 	const char *log_file;
 	bool local_max_bytes_set; /* said by the user: the default differs by directory */
 
-	char *strings; /* one block that all of the above point into, mapped */
-	size_t strings_bytes;
+	/* All texts of the above that came from the environment; so there is no copy of this struct. */
+	char room[256];
+	char *mapped; /* where that is not enough; else NULL */
+	size_t mapped_bytes;
 };
 
 /* Read ENVIRONMENT ("NAME=value", NULL-terminated) into CONFIG, defaults where a variable is
  * missing or empty. Returns 0 (release with config_free), -EINVAL with one line in PROBLEM that
  * names the variable, the value and what would be accepted, or -ENOMEM. With ENABLED=off nothing
- * else is read: all other fields are zero. Opens no file, calls malloc at most once and takes
+ * else is read: all other fields are zero. Opens no file, allocates nothing and takes
  * microseconds: it runs in the constructor of every process. */
 int config_read(struct config *config, char *const *environment, char problem[OPTION_PROBLEM_MAX]);
 void config_free(struct config *config);

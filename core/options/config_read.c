@@ -99,10 +99,13 @@ static int own_texts(struct config *config, const char *const *values)
 			size += strlen(values[i]) + 1;
 	if (!config->profiling_group)
 		size += strlen(executable) + 1;
-	config->strings = p = system_map(size);
+	p = config->room;
+	if (size > sizeof(config->room)) {
+		config->mapped = p = system_map(size);
+		config->mapped_bytes = size;
+	}
 	if (!p)
 		return -ENOMEM;
-	config->strings_bytes = size;
 
 	for (size_t i = 0; i < OPTION_COUNT; i++) {
 		if (!values[i] || option_table[i].type != OPTION_TEXT)
@@ -138,7 +141,7 @@ int config_read(struct config *config, char *const *environment, char problem[OP
 
 void config_free(struct config *config)
 {
-	if (config->strings)
-		system_unmap(config->strings, config->strings_bytes);
+	if (config->mapped)
+		system_unmap(config->mapped, config->mapped_bytes);
 	memset(config, 0, sizeof(*config));
 }

@@ -148,6 +148,22 @@ START_TEST(texts_are_read)
 }
 END_TEST
 
+/* More than there is room for in the config itself. */
+START_TEST(long_texts_are_read)
+{
+	char entry[1000] = OPTION_PREFIX "S3_PREFIX=", problem[OPTION_PROBLEM_MAX], expected[900];
+	struct config config;
+
+	memset(expected, 'p', sizeof(expected) - 1);
+	expected[sizeof(expected) - 1] = '\0';
+	memcpy(entry + strlen(entry), expected, sizeof(expected));
+	ck_assert_msg(!read_one(&config, entry, problem), "%s", problem);
+	memset(entry, '#', sizeof(entry));
+	ck_assert_str_eq(config.s3_prefix, expected);
+	config_free(&config);
+}
+END_TEST
+
 START_TEST(words_and_switches_are_read)
 {
 	char *const environment[] = { (char *)"ASPROF_AGENT_ENGINE=builtin",
@@ -344,7 +360,7 @@ START_TEST(disabled_reads_nothing_else)
 	ck_assert_int_eq(config_read(&config, environment, problem), 0);
 	ck_assert_int_eq(config.enabled, false);
 	ck_assert_uint_eq(config.cpu_interval_ns, 0);
-	ck_assert_ptr_null(config.strings);
+	ck_assert_ptr_null(config.mapped);
 	config_free(&config);
 }
 END_TEST
@@ -538,6 +554,7 @@ int main(void)
 
 	tcase_add_loop_test(tcase, numbers_are_read, 0, CASES(numbers));
 	tcase_add_loop_test(tcase, texts_are_read, 0, CASES(texts));
+	tcase_add_test(tcase, long_texts_are_read);
 	tcase_add_test(tcase, words_and_switches_are_read);
 	tcase_add_loop_test(tcase, wrong_values_are_refused, 0, CASES(wrong));
 	tcase_add_test(tcase, a_tag_has_a_length);

@@ -1,21 +1,26 @@
-/* The environment as async-profiler and the image see it: as the program began with it. */
-#include "asyncprof/start_environment.h"
+/* The environment that the program began with. */
+#include "core/start_environment.h"
 
 #include <errno.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
-static char *copy; /* entries, each with its NUL, and an empty one */
+#include "core/system.h"
+
+/* Of most programs. Of larger ones it is mapped, which takes longer. */
+static char room[16384];
+
+static char *copy = room; /* entries, each with its NUL, and an empty one */
 
 int start_environment_capture(char *const *environment)
 {
 	size_t bytes = 1, length;
-	char *at;
+	char *at = room;
 
 	for (size_t i = 0; environment && environment[i]; i++)
 		bytes += strlen(environment[i]) + 1;
-	at = malloc(bytes);
+	if (bytes > sizeof(room))
+		at = system_map(bytes);
 	if (!at)
 		return -ENOMEM;
 	copy = at;
@@ -31,14 +36,14 @@ int start_environment_capture(char *const *environment)
 
 const char *start_environment(void)
 {
-	return copy ? copy : "";
+	return copy;
 }
 
-char *engine_getenv(const char *name)
+char *start_environment_get(const char *name)
 {
 	size_t length = strlen(name);
 
-	for (char *entry = copy; entry && *entry; entry += strlen(entry) + 1)
+	for (char *entry = copy; *entry; entry += strlen(entry) + 1)
 		if (!strncmp(entry, name, length) && entry[length] == '=')
 			return entry + length + 1;
 	return NULL;
