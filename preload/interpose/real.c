@@ -6,7 +6,6 @@
 #include "core/loaded_symbol.h"
 
 struct real real;
-bool real_resolved;
 
 /* A program gets here when it found our function where its C library has none. */
 static long missing(void)
@@ -15,21 +14,15 @@ static long missing(void)
 	return -1;
 }
 
-static void *next(const char *name)
-{
-	void *function = loaded_symbol_next(name).address;
-
-	return function ? function : (void *)missing;
-}
-
-/* Threads that come here together write the same values. */
-void real_resolve(void)
+/* Threads that come here together write the same value. */
+COLD void *real_find(void **place, const char *name)
 {
 	int saved = errno;
+	void *function = loaded_symbol_next(name).address;
 
-#define RESOLVE(name) __atomic_store_n((void **)&real.name, next(#name), __ATOMIC_RELAXED);
-	REAL_FUNCTIONS(RESOLVE)
-#undef RESOLVE
-	__atomic_store_n(&real_resolved, true, __ATOMIC_RELEASE);
+	if (!function)
+		function = (void *)missing;
+	__atomic_store_n(place, function, __ATOMIC_RELAXED);
 	errno = saved;
+	return function;
 }

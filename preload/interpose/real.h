@@ -153,21 +153,21 @@ struct real {
 
 /* Use REAL(name): this may not be filled in yet. */
 extern struct real real;
-extern bool real_resolved;
 
-/* Find all of them. Any thread, any number of times. The constructor calls it, so that it
- * never falls into a signal handler; other libraries' constructors may call us before. */
-void real_resolve(void);
+/* Find NAME, for PLACE in `real`. Never NULL: where the C library has none, a function that fails with
+ * ENOSYS. Any thread, any number of times, and in signal handlers too: what a program calls is in a module
+ * that it began with, so no lock is waited for. */
+void *real_find(void **place, const char *name);
 
-static inline const struct real *real_ready(void)
-{
-	if (__builtin_expect(!__atomic_load_n(&real_resolved, __ATOMIC_ACQUIRE), 0))
-		real_resolve();
-	return &real;
-}
-
-/* The real NAME, never NULL: where the C library has none, a function that fails with ENOSYS. */
-#define REAL(name) (real_ready()->name)
+/* The real NAME: looked for when it is wanted first, since most programs want few of them. */
+#define REAL(name)                                                                            \
+	({                                                                                    \
+		__typeof__(real.name) known_ = __atomic_load_n(&real.name, __ATOMIC_RELAXED); \
+                                                                                              \
+		if (__builtin_expect(!known_, 0))                                             \
+			known_ = (__typeof__(known_))real_find((void **)&real.name, #name);   \
+		known_;                                                                       \
+	})
 
 /* True when P points into this library: the agent's own calls are not to be treated as the
  * program's. */
