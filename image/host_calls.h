@@ -25,7 +25,7 @@
 	X(mem_collect)            \
 	X(mem_passed_by)          \
 	X(mem_stop)               \
-	X(mixed_stack_python)     \
+	X(mixed_stack_look_for)   \
 	X(mixed_stack_several)    \
 	X(ring_drain)             \
 	X(ring_lost)              \

@@ -23,9 +23,9 @@ const struct command_option *const collapsed_options[] = {
 };
 
 static const char *const suffixes[] = {
-	[JFR_FRAME_INTERPRETED] = "_[0]", [JFR_FRAME_JIT] = "_[j]", [JFR_FRAME_INLINED] = "_[i]",
-	[JFR_FRAME_NATIVE] = "",          [JFR_FRAME_CPP] = "",     [JFR_FRAME_KERNEL] = "_[k]",
-	[JFR_FRAME_C1] = "_[1]",          [JFR_FRAME_PYTHON] = "",
+	[JFR_FRAME_INTERPRETED] = "_[0]", [JFR_FRAME_JIT] = "_[j]",   [JFR_FRAME_INLINED] = "_[i]",
+	[JFR_FRAME_NATIVE] = "",          [JFR_FRAME_CPP] = "",       [JFR_FRAME_KERNEL] = "_[k]",
+	[JFR_FRAME_C1] = "_[1]",          [JFR_FRAME_TYPES - 1] = "",
 };
 
 /* Depth first, with the line so far in LINE. */
@@ -42,7 +42,8 @@ static int print_nodes(FILE *out, const struct tree *tree, const struct profile 
 
 		line->length = lengths[level];
 		err = buf_printf(line, "%s%s%s", level ? ";" : "",
-				 intern_text(&profile->names, n->name), suffixes[node_type(n)]);
+				 intern_text(&profile->names, n->name),
+				 suffixes[node_type(n)] ? suffixes[node_type(n)] : "");
 		if (n->self >= 0.5 && !err)
 			fprintf(out, "%.*s %.0f\n", (int)line->length, (char *)line->data, n->self);
 		if (n->child) {

@@ -17,26 +17,50 @@ struct pool_writer {
 	const struct jfr_interned *interned;
 	struct jfr_names names;
 	struct jfr_out *out;
+	uint8_t frame_types[JFR_FRAME_C1 + 1]; /* which of them each number is */
 	/* Ids of the rows numbered 0. */
 	uint32_t method_id, class_id, symbol_id;
 };
 
-/* The key of ROW where it is a constant of TYPE that we write; UINT32_MAX where not. */
-static uint32_t constant_key(const struct jfr_constant_row *row, enum jfr_type_id type)
+/* Numbers that types of ours share with others have the name of the one that was met. */
+static void find_frame_types(struct pool_writer *w)
 {
-	if (row->type != type || (type == JFR_T_FRAME_TYPE && row->key == JFR_FRAME_INTERPRETED))
-		return UINT32_MAX;
-	return type == JFR_T_FRAME_TYPE ? jfr_frame_type_key((enum jfr_frame_type)row->key)
-					: row->key;
+	enum jfr_frame_type type;
+	uint8_t *named;
+
+	for (uint32_t i = 0; i < sizeof(w->frame_types); i++)
+		w->frame_types[i] = (uint8_t)i;
+	for (uint32_t i = 0; i < w->names.frame_count; i++) {
+		type = (enum jfr_frame_type)w->names.frames[i].type;
+		if (!jfr_frame_is_script(type))
+			continue;
+		named = &w->frame_types[jfr_frame_type_key(type)];
+		if (!jfr_frame_is_script((enum jfr_frame_type) * named))
+			*named = (uint8_t)type;
+	}
 }
 
-static uint32_t constant_count(enum jfr_type_id type)
+/* The key of ROW where it is a constant of TYPE that we write; UINT32_MAX where not. */
+static uint32_t constant_key(const struct pool_writer *w, const struct jfr_constant_row *row,
+			     enum jfr_type_id type)
+{
+	uint32_t key;
+
+	if (row->type != type)
+		return UINT32_MAX;
+	if (type != JFR_T_FRAME_TYPE)
+		return row->key;
+	key = jfr_frame_type_key((enum jfr_frame_type)row->key);
+	return w->frame_types[key] == row->key ? key : UINT32_MAX;
+}
+
+static uint32_t constant_count(const struct pool_writer *w, enum jfr_type_id type)
 {
 	uint32_t count = 0;
 	size_t i;
 
 	for (i = 0; i < jfr_constant_count; i++)
-		count += constant_key(&jfr_constants[i], type) != UINT32_MAX;
+		count += constant_key(w, &jfr_constants[i], type) != UINT32_MAX;
 	return count;
 }
 
@@ -46,7 +70,7 @@ static void write_constants(const struct pool_writer *w, enum jfr_type_id type)
 	size_t i;
 
 	for (i = 0; i < jfr_constant_count; i++) {
-		key = constant_key(&jfr_constants[i], type);
+		key = constant_key(w, &jfr_constants[i], type);
 		if (key == UINT32_MAX)
 			continue;
 		jfr_out_varint(w->out, key);
@@ -222,7 +246,7 @@ static void write_pools(const struct pool_writer *w)
 
 	for (i = 0; i < POOL_ROWS; i++) {
 		counts[i] = pool_rows[i].count ? pool_rows[i].count(w)
-					       : constant_count(pool_rows[i].type);
+					       : constant_count(w, pool_rows[i].type);
 		pools += counts[i] > 0;
 	}
 	jfr_out_varint(w->out, pools);
@@ -271,6 +295,7 @@ int jfr_interned_write(struct jfr_interned *interned, struct jfr_out *out, uint6
 	err = jfr_names_make(&w.names, &interned->stacks, namer, context);
 	if (err)
 		goto out;
+	find_frame_types(&w);
 	w.method_id = interned->first_stack_id + interned->stacks.count;
 	w.class_id = w.method_id + w.names.method_count;
 	w.symbol_id = w.class_id + w.names.class_count;

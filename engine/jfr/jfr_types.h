@@ -146,14 +146,28 @@ enum jfr_frame_type {
 	JFR_FRAME_CPP,
 	JFR_FRAME_KERNEL,
 	JFR_FRAME_C1,
-	JFR_FRAME_PYTHON, /* ours: see jfr_frame_type_key() */
+	/* Ours: functions of the program's own language; see jfr_frame_type_key(). */
+	JFR_FRAME_PYTHON,
+	JFR_FRAME_JAVASCRIPT,
+	JFR_FRAME_RUBY,
+	JFR_FRAME_PHP,
+	JFR_FRAME_PERL,
+	JFR_FRAME_TYPES
 };
 
+static inline bool jfr_frame_is_script(enum jfr_frame_type type)
+{
+	return type >= JFR_FRAME_PYTHON;
+}
+
 /* What stands in a recording of ours for TYPE. Readers that go by the number know none but
- * async-profiler's, and we never record interpreted Java: its number is Python's. */
+ * async-profiler's seven, of which three are of Java that we never record: these are our own types', and
+ * two of those that share one are told apart by its name in the chunk. */
 static inline uint32_t jfr_frame_type_key(enum jfr_frame_type type)
 {
-	return type == JFR_FRAME_PYTHON ? JFR_FRAME_INTERPRETED : type;
+	static const uint8_t keys[] = { JFR_FRAME_INTERPRETED, JFR_FRAME_INLINED, JFR_FRAME_C1 };
+
+	return jfr_frame_is_script(type) ? keys[(type - JFR_FRAME_PYTHON) % sizeof(keys)] : type;
 }
 
 /* Readers tell CPU from wall-clock samples by the state: of CPU time it is JFR_STATE_DEFAULT. */

@@ -22,6 +22,7 @@ struct function {
 	_Atomic uint64_t print; /* 0: free */
 	const char *_Atomic name;
 	const char *_Atomic file;
+	_Atomic uint8_t type;
 };
 
 struct place {
@@ -167,12 +168,14 @@ static const char *keep(struct tables *t, const char *text)
 	return mine ? mine : "";
 }
 
-void frame_table_describe(uint32_t function, const char *name, const char *file)
+void frame_table_describe(uint32_t function, enum jfr_frame_type type, const char *name,
+			  const char *file)
 {
 	struct tables *t = get();
 
 	if (!t || !function || function >= FUNCTIONS)
 		return;
+	atomic_store_explicit(&t->functions[function].type, (uint8_t)type, memory_order_relaxed);
 	atomic_store_explicit(&t->functions[function].file, keep(t, file), memory_order_relaxed);
 	atomic_store_explicit(&t->functions[function].name, keep(t, name), memory_order_release);
 }
@@ -188,15 +191,20 @@ bool frame_table_find(uintptr_t pc, struct script_frame *frame)
 
 	if (!place)
 		return false;
-	*frame = (struct script_frame){ .name = "[frame table full]", .file = "" };
+	*frame = (struct script_frame){ .name = "[frame table full]",
+					.file = "",
+					.type = JFR_FRAME_PYTHON };
 	if (place == &t->places[PLACES])
 		return true;
 	function = &t->functions[((atomic_load(&place->key) - 1) >> 32) % FUNCTIONS];
 	name = atomic_load_explicit(&function->name, memory_order_acquire);
 	/* Without a name while a thread is about to write it, or when there was no room for it. */
 	frame->name = name && *name ? name : "[unknown]";
-	if (name)
+	if (name) {
 		frame->file = atomic_load_explicit(&function->file, memory_order_relaxed);
+		frame->type = (enum jfr_frame_type)atomic_load_explicit(&function->type,
+									memory_order_relaxed);
+	}
 	frame->line = atomic_load_explicit(&place->line, memory_order_relaxed);
 	return true;
 }

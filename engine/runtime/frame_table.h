@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "engine/jfr/jfr_types.h"
+
 /* What is kept of names and paths, in bytes with the NUL; longer ones are cut. */
 #define FRAME_NAME_MAX 256
 #define FRAME_FILE_MAX 1024
@@ -24,6 +26,7 @@ struct script_frame {
 	const char *name; /* qualified as far as its runtime knows */
 	const char *file; /* "" where it is not known */
 	uint32_t line;    /* 0: not known */
+	enum jfr_frame_type type;
 };
 
 /* Make room. Returns 0 or -ENOMEM; once open the table stays. */
@@ -32,7 +35,8 @@ int frame_table_open(void);
 /* The function with PRINT, which tells it from all others that there ever are; 0 when there is no room.
  * *FRESH: it was not known, and the caller is to describe it, at once. */
 uint32_t frame_table_function(uint64_t print, bool *fresh);
-void frame_table_describe(uint32_t function, const char *name, const char *file);
+void frame_table_describe(uint32_t function, enum jfr_frame_type type, const char *name,
+			  const char *file);
 
 /* The frame that is at OFFSET, the runtime's own number, in FUNCTION (0 is one as well). *FRESH: it was
  * not known, and the caller is to tell its line. */

@@ -7,20 +7,24 @@
 
 #include "core/system.h"
 #include "engine/reading/stack_memory.h"
+#include "engine/runtime/python.h"
 #include "engine/unwind/unwind.h"
 
 #define DEPTH_MAX 1024
 
 /* Room for a walk, of which a handler's stack has none. */
 struct work {
-	uintptr_t pcs[DEPTH_MAX], sps[DEPTH_MAX], frames[DEPTH_MAX];
-	struct python_work python;
+	uintptr_t pcs[DEPTH_MAX], sps[DEPTH_MAX], fps[DEPTH_MAX], frames[DEPTH_MAX];
+	union {
+		struct python_work python;
+	};
 };
 
 #define WORKS 64
 
 static struct {
-	const struct python *_Atomic python; /* NULL: nothing is looked for */
+	const struct runtime *_Atomic runtimes[RUNTIME_KINDS]; /* NULL: is not looked for */
+	atomic_bool any;
 	struct work *works;
 	_Atomic uint64_t used; /* one bit for each */
 } all;
@@ -28,29 +32,42 @@ static struct {
 _Static_assert(WORKS == 8 * sizeof(all.used), "one bit for each room");
 
 /* What is replaced may be in use: each stays, and there are few. */
-#define PYTHONS_MAX 16
+#define KEPT_MAX 16
 
-int mixed_stack_python(const struct python *python)
+static struct {
+	_Alignas(struct runtime) uint8_t bytes[RUNTIME_BYTES];
+} kept[KEPT_MAX];
+
+static void look_for(enum runtime_kind kind, const struct runtime *runtime)
 {
-	static struct python kept[PYTHONS_MAX];
+	bool any = false;
+
+	atomic_store_explicit(&all.runtimes[kind], runtime, memory_order_release);
+	for (size_t i = 0; i < RUNTIME_KINDS; i++)
+		any |= atomic_load(&all.runtimes[i]) != NULL;
+	atomic_store_explicit(&all.any, any, memory_order_release);
+}
+
+int mixed_stack_look_for(enum runtime_kind kind, const struct runtime *runtime, size_t bytes)
+{
 	static size_t count;
 	size_t i;
 
-	if (!python) {
-		atomic_store(&all.python, NULL);
+	if (!runtime) {
+		look_for(kind, NULL);
 		return 0;
 	}
 	if (!all.works)
 		all.works = system_map(WORKS * sizeof(*all.works));
 	if (!all.works || frame_table_open())
 		return -ENOMEM;
-	for (i = 0; i < count && memcmp(&kept[i], python, sizeof(*python)); i++)
+	for (i = 0; i < count && memcmp(kept[i].bytes, runtime, bytes); i++)
 		;
-	if (i == PYTHONS_MAX)
+	if (i == KEPT_MAX)
 		return -ENOMEM;
 	if (i == count)
-		kept[count++] = *python;
-	atomic_store_explicit(&all.python, &kept[i], memory_order_release);
+		memcpy(kept[count++].bytes, runtime, bytes);
+	look_for(kind, (const struct runtime *)kept[i].bytes);
 	return 0;
 }
 
@@ -61,7 +78,9 @@ void mixed_stack_several(bool several)
 
 void mixed_stack_after_fork(void)
 {
-	atomic_store(&all.python, NULL);
+	for (size_t i = 0; i < RUNTIME_KINDS; i++)
+		atomic_store(&all.runtimes[i], NULL);
+	atomic_store(&all.any, false);
 	atomic_store(&all.used, 0);
 	mixed_stack_several(false);
 }
@@ -90,6 +109,7 @@ static void work_give(struct work *work)
 /* ---- Merging ---- */
 
 struct merge {
+	const struct runtime *runtime;
 	const uintptr_t *pcs, *sps;
 	size_t count, at; /* native frames, and how many of them are placed */
 	uintptr_t *out;
@@ -103,74 +123,74 @@ static void put(struct merge *m, uintptr_t frame)
 	m->length++;
 }
 
-static bool is_evaluator(const struct python *python, uintptr_t pc)
-{
-	return pc > python->evaluator && pc <= python->evaluator_end;
-}
-
 /* The native frame, from the next on, that ADDRESS is in; or COUNT. Where the last one ends nobody
  * knows. */
-static size_t native_with(const struct merge *m, const struct python *python, uintptr_t address)
+static size_t native_with(const struct merge *m, uintptr_t address)
 {
 	size_t i = m->at;
 
 	while (i + 1 < m->count && !(address >= m->sps[i] && address < m->sps[i + 1]))
 		i++;
-	if (i + 1 == m->count && !(address >= m->sps[i] && is_evaluator(python, m->pcs[i])))
+	if (i + 1 == m->count &&
+	    !(address >= m->sps[i] && runtime_is_evaluator(m->runtime, m->pcs[i])))
 		i++;
 	return i;
 }
 
-static size_t native_evaluator(const struct merge *m, const struct python *python)
+static size_t native_evaluator(const struct merge *m)
 {
 	size_t i = m->at;
 
-	while (i < m->count && !is_evaluator(python, m->pcs[i]))
+	while (i < m->count && !runtime_is_evaluator(m->runtime, m->pcs[i]))
 		i++;
 	return i;
 }
 
 /* Without addresses calls of the evaluator are told apart by their order alone. When one more of them
  * is on the stack than there are frames, the innermost has not begun with its own. */
-static bool begins(const struct merge *m, const struct python *python, const uintptr_t *frames,
-		   size_t count)
+static bool begins(const struct merge *m, const uintptr_t *frames, size_t count)
 {
 	size_t calls = 0;
 
 	for (size_t i = 0; i < m->count; i++)
-		calls += is_evaluator(python, m->pcs[i]);
+		calls += runtime_is_evaluator(m->runtime, m->pcs[i]);
 	for (size_t i = 0; i < count; i++)
-		calls -= frames[i] & PYTHON_ANCHOR;
-	return calls == 1 && m->count && is_evaluator(python, m->pcs[0]);
+		calls -= frames[i] & RUNTIME_ANCHOR;
+	return calls == 1 && m->count && runtime_is_evaluator(m->runtime, m->pcs[0]);
 }
 
-size_t mixed_stack_merge(const struct python *python, const uintptr_t *pcs, const uintptr_t *sps,
-			 size_t count, const uintptr_t *frames, size_t frame_count, uintptr_t *out,
-			 size_t max, bool *truncated)
+size_t mixed_stack_merge(const struct runtime *runtime, const struct native_frames *stack,
+			 const uintptr_t *frames, size_t frame_count, uintptr_t *out, size_t max,
+			 bool *truncated)
 {
-	struct merge m = { .pcs = pcs, .sps = sps, .count = count, .out = out, .max = max };
+	struct merge m = { .runtime = runtime,
+			   .pcs = stack->pcs,
+			   .sps = stack->sps,
+			   .count = stack->count,
+			   .out = out,
+			   .max = max };
 	bool anchored = true, placed = false;
 	size_t end, native;
 
 	for (size_t i = 0; i < frame_count; i++)
-		anchored &= frames[i] != PYTHON_ANCHOR;
-	if (!anchored && begins(&m, python, frames, frame_count))
+		anchored &= frames[i] != RUNTIME_ANCHOR;
+	if (!anchored && begins(&m, frames, frame_count))
 		m.at++;
 	for (size_t begin = 0; begin < frame_count; begin = end + 1) {
-		for (end = begin; end < frame_count && !(frames[end] & PYTHON_ANCHOR); end++)
+		for (end = begin; end < frame_count && !(frames[end] & RUNTIME_ANCHOR); end++)
 			;
 		if (end == frame_count)
 			native = m.count;
 		else if (anchored)
-			native = native_with(&m, python, frames[end] & ~PYTHON_ANCHOR);
+			native = native_with(&m, frames[end] & ~RUNTIME_ANCHOR);
 		else
-			native = native_evaluator(&m, python);
+			native = native_evaluator(&m);
 		/* A call that runs none yet, or the state's own end. */
 		if (begin == end)
 			continue;
 		/* A call that has not begun with its frames, or has done with them, says nothing. */
 		for (; m.at < native; m.at++)
-			if (placed || !is_evaluator(python, m.pcs[m.at]))
+			if (placed || !runtime_is_evaluator(runtime, m.pcs[m.at]))
 				put(&m, m.pcs[m.at]);
 		placed = true;
 		/* Where the walk lost its way before, they are what is left. */
@@ -186,46 +206,84 @@ size_t mixed_stack_merge(const struct python *python, const uintptr_t *pcs, cons
 
 /* ---- Walking ---- */
 
-static bool comes_through(const struct python *python, const uintptr_t *pcs, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (pcs[i] - python->text < python->text_end - python->text)
-			return true;
-	return false;
-}
+/* Each puts what NATIVE, which is in WORK, has of RUNTIME into OUT, with all the rest. Returns how many
+ * frames there are then, or 0 where there is nothing of it. */
+typedef size_t mixer(const struct runtime *runtime, struct work *work,
+		     const struct native_frames *native, uintptr_t stack_high, uintptr_t *out,
+		     size_t max, bool *truncated);
 
-/* Replace what COUNT native frames PCS, whose stack pointers are in WORK, have of Python. */
-static size_t mix(const struct python *python, struct work *work, uintptr_t stack_high,
-		  uintptr_t *pcs, size_t count, size_t max, bool *truncated)
+static size_t mix_python(const struct runtime *runtime, struct work *work,
+			 const struct native_frames *native, uintptr_t stack_high, uintptr_t *out,
+			 size_t max, bool *truncated)
 {
 	struct memory_reader stack = { .block = &work->python.stack_block };
 	size_t frames;
 
-	if (!comes_through(python, pcs, count))
-		return count;
 	memory_block_init(&work->python.stack_block);
-	stack_memory_move(&stack, work->sps[0], stack_high);
-	frames = python_walk(python, &work->python, &stack, work->frames, DEPTH_MAX);
-	if (!frames)
-		return count;
-	memcpy(work->pcs, pcs, count * sizeof(*pcs));
-	return mixed_stack_merge(python, work->pcs, work->sps, count, work->frames, frames, pcs,
-				 max, truncated);
+	stack_memory_move(&stack, native->sps[0], stack_high);
+	frames = python_walk((const struct python *)runtime, &work->python, &stack, work->frames,
+			     DEPTH_MAX);
+	return frames ? mixed_stack_merge(runtime, native, work->frames, frames, out, max,
+					  truncated)
+		      : 0;
+}
+
+static mixer *const mixers[RUNTIME_KINDS] = {
+	[RUNTIME_PYTHON] = mix_python,
+};
+
+static bool comes_through(const struct runtime *runtime, const struct native_frames *native)
+{
+	for (size_t i = 0; i < native->count; i++)
+		if (native->pcs[i] - runtime->text < runtime->text_end - runtime->text)
+			return true;
+	return false;
+}
+
+/* Replace what COUNT native frames PCS, whose places are in WORK, have of interpreters: of one of them,
+ * where a stack has several. */
+static size_t mix(struct work *work, uintptr_t stack_high, uintptr_t *pcs, size_t count, size_t max,
+		  bool *truncated)
+{
+	struct native_frames native = {
+		.pcs = pcs, .sps = work->sps, .fps = work->fps, .count = count
+	};
+	const struct runtime *runtime;
+	size_t mixed = 0;
+
+	for (size_t kind = 0; !mixed && kind < RUNTIME_KINDS; kind++) {
+		runtime = atomic_load_explicit(&all.runtimes[kind], memory_order_acquire);
+		if (!runtime || !comes_through(runtime, &native))
+			continue;
+		if (native.pcs == pcs) {
+			memcpy(work->pcs, pcs, count * sizeof(*pcs));
+			native.pcs = work->pcs;
+		}
+		mixed = mixers[kind](runtime, work, &native, stack_high, pcs, max, truncated);
+	}
+	return mixed ? mixed : count;
+}
+
+/* Room to look for interpreters; NULL where there are none. */
+static struct work *work_wanted(void)
+{
+	if (__builtin_expect(!atomic_load_explicit(&all.any, memory_order_acquire), 1))
+		return NULL;
+	return work_take();
 }
 
 size_t mixed_stack_context(const void *ucontext, uintptr_t stack_high, uintptr_t *pcs, size_t max,
 			   bool *truncated)
 {
-	const struct python *python = atomic_load_explicit(&all.python, memory_order_acquire);
-	struct work *work = python ? work_take() : NULL;
+	struct work *work = work_wanted();
 	size_t count;
 
 	if (__builtin_expect(!work, 1))
 		return unwind_context(ucontext, stack_high, pcs, max, truncated);
 	if (max > DEPTH_MAX)
 		max = DEPTH_MAX;
-	count = unwind_context_sps(ucontext, stack_high, pcs, work->sps, max, truncated);
-	count = mix(python, work, stack_high, pcs, count, max, truncated);
+	count = unwind_context_sps(ucontext, stack_high, pcs, work->sps, work->fps, max, truncated);
+	count = mix(work, stack_high, pcs, count, max, truncated);
 	work_give(work);
 	return count;
 }
@@ -234,16 +292,16 @@ size_t mixed_stack_context(const void *ucontext, uintptr_t stack_high, uintptr_t
 __attribute__((noinline)) size_t mixed_stack_here(uintptr_t stack_high, size_t skip, uintptr_t *pcs,
 						  size_t max, bool *truncated)
 {
-	const struct python *python = atomic_load_explicit(&all.python, memory_order_acquire);
-	struct work *work = python ? work_take() : NULL;
+	struct work *work = work_wanted();
 	size_t count;
 
 	if (max > DEPTH_MAX)
 		max = DEPTH_MAX;
-	count = unwind_here_sps(stack_high, skip + 1, pcs, work ? work->sps : NULL, max, truncated);
+	count = unwind_here_sps(stack_high, skip + 1, pcs, work ? work->sps : NULL,
+				work ? work->fps : NULL, max, truncated);
 	__asm__ volatile("" ::: "memory"); /* keeps the call from becoming a jump */
 	if (__builtin_expect(work != NULL, 0)) {
-		count = mix(python, work, stack_high, pcs, count, max, truncated);
+		count = mix(work, stack_high, pcs, count, max, truncated);
 		work_give(work);
 	}
 	return count;

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "engine/runtime/python.h"
+#include "engine/runtime/runtime.h"
 
 /* These are like unwind_context() and unwind_here(), and cost nothing more in a process without an
  * interpreter. Frames of one are told by frame_table.h. Async-signal-safe. */
@@ -20,20 +20,20 @@ size_t mixed_stack_context(const void *ucontext, uintptr_t stack_high, uintptr_t
 size_t mixed_stack_here(uintptr_t stack_high, size_t skip, uintptr_t *pcs, size_t max,
 			bool *truncated);
 
-/* Have the above look for frames of PYTHON from now on, which is copied; NULL: for none. One thread.
- * Returns 0 or -ENOMEM. */
-int mixed_stack_python(const struct python *python);
+/* Have the above look for frames of RUNTIME from now on, of which BYTES are copied; NULL: for none of
+ * its KIND. One thread. Returns 0 or -ENOMEM. */
+int mixed_stack_look_for(enum runtime_kind kind, const struct runtime *runtime, size_t bytes);
 
-/* Tell the walks whether that Python has several interpreters now. */
+/* Tell the walks whether there are several interpreters of Python now. */
 void mixed_stack_several(bool several);
 
 /* In a forked child: nothing is looked for, and no walk is under way. */
 void mixed_stack_after_fork(void);
 
-/* Put FRAMES, as python_walk() has them, in their places among the COUNT native frames PCS, whose stack
- * pointers are SPS. Returns how many there are in OUT, at most MAX. */
-size_t mixed_stack_merge(const struct python *python, const uintptr_t *pcs, const uintptr_t *sps,
-			 size_t count, const uintptr_t *frames, size_t frame_count, uintptr_t *out,
-			 size_t max, bool *truncated);
+/* Put FRAMES, with a RUNTIME_ANCHOR behind those of each call of RUNTIME's evaluator, in their places
+ * among NATIVE ones. Returns how many there are in OUT, at most MAX. */
+size_t mixed_stack_merge(const struct runtime *runtime, const struct native_frames *native,
+			 const uintptr_t *frames, size_t frame_count, uintptr_t *out, size_t max,
+			 bool *truncated);
 
 #endif

@@ -9,14 +9,16 @@
 #include "engine/reading/memory_reader.h"
 #include "engine/runtime/frame_table.h"
 #include "engine/runtime/python_layout.h"
+#include "engine/runtime/runtime.h"
 
 struct python {
+	struct runtime base; /* its evaluator is _PyEval_EvalFrameDefault */
 	struct python_layout layout;
-	uintptr_t runtime;                  /* _PyRuntime */
-	uintptr_t code_type;                /* PyCode_Type */
-	uintptr_t text, text_end;           /* code of the module that it is in */
-	uintptr_t evaluator, evaluator_end; /* _PyEval_EvalFrameDefault */
+	uintptr_t runtime;   /* _PyRuntime */
+	uintptr_t code_type; /* PyCode_Type */
 };
+
+_Static_assert(sizeof(struct python) <= RUNTIME_BYTES, "as much as is kept of each");
 
 /* So many pages are remembered to be there, while a walk lasts. */
 #define PYTHON_PAGES 64
@@ -33,16 +35,12 @@ struct python_work {
 	char name[FRAME_NAME_MAX], file[FRAME_FILE_MAX];
 };
 
-/* What a walk writes behind the frames that one call of the evaluator runs: an address on the stack
- * of that call, or 0 where it is not known, marked by a bit that no frame has. */
-#define PYTHON_ANCHOR ((uintptr_t)1)
-
 /* Whether there are several interpreters: a thread may then be in more than one. Set by the agent's
  * thread. */
 extern _Atomic bool python_has_several;
 
-/* Write the frames of the calling thread to FRAMES, innermost first, as frame_table.h has them, and an
- * anchor behind those of each call of the evaluator. STACK reads the thread's own stack. Returns how
+/* Write the frames of the calling thread to FRAMES, innermost first, as frame_table.h has them, and a
+ * RUNTIME_ANCHOR behind those of each call of the evaluator. STACK reads the thread's own stack. Returns how
  * many words, at most MAX; none where the thread runs no Python.
  * Async-signal-safe: no lock, no allocation, no read that could fault. */
 size_t python_walk(const struct python *python, struct python_work *work,

@@ -2,29 +2,9 @@
 #include "engine/runtime/python_find.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "engine/elf/elf.h"
-#include "engine/process/mapped_file.h"
-#include "engine/reading/process_memory.h"
 #include "engine/elf/image_symbols.h"
-
-/* The ELF header is at the bias, but where the file is linked for one address. */
-static int open_image(struct elf **image, const struct module *module)
-{
-	struct mapped_file file;
-	uintptr_t start = module->bias;
-	int err;
-
-	if (start && !elf_open_image(image, start, UINTPTR_MAX - start))
-		return 0;
-	err = mapped_file_at(&file, module->start);
-	if (err)
-		return err;
-	free(file.path);
-	return file.start ? elf_open_image(image, file.start, UINTPTR_MAX - file.start) : -ENOENT;
-}
+#include "engine/reading/process_memory.h"
 
 static bool has(struct elf *image, const char *name)
 {
@@ -68,7 +48,7 @@ static int find_layout(struct python *python, uint16_t version)
 	return python_layout_read(&python->layout, version, offsets) ? 0 : -ENOTSUP;
 }
 
-static int find_in(struct python *python, struct elf *image, const struct module *module)
+int python_find(struct python *python, struct elf *image, const struct module *module)
 {
 	Elf64_Sym runtime, code_type, evaluator;
 	uint16_t version;
@@ -82,29 +62,16 @@ static int find_in(struct python *python, struct elf *image, const struct module
 		err = find_version(&version, image, module->bias);
 	if (err)
 		return err;
-	memset(python, 0, sizeof(*python));
 	python->runtime = module->bias + runtime.st_value;
 	python->code_type = module->bias + code_type.st_value;
-	python->evaluator = module->bias + evaluator.st_value;
-	python->evaluator_end = python->evaluator + evaluator.st_size;
-	python->text = module->start;
-	python->text_end = module->end;
+	python->base = (struct runtime){
+		.kind = RUNTIME_PYTHON,
+		.text = module->start,
+		.text_end = module->end,
+		.evaluator = module->bias + evaluator.st_value,
+		.evaluator_end = module->bias + evaluator.st_value + evaluator.st_size,
+	};
 	return find_layout(python, version);
-}
-
-int python_find(struct python *python, const struct module *module)
-{
-	struct elf *image;
-	int err;
-
-	if (!strcmp(module->path, "[vdso]"))
-		return -ENOENT;
-	err = open_image(&image, module);
-	if (err)
-		return err;
-	err = find_in(python, image, module);
-	elf_close(image);
-	return err;
 }
 
 bool python_find_several(const struct python *python)

@@ -255,7 +255,7 @@ static bool find_function(struct walk *walk, uintptr_t code)
 	work->function = frame_table_function(print_of(work, layout, code), &fresh);
 	if (fresh) {
 		python_code_names(layout, work, work->code);
-		frame_table_describe(work->function, work->name, work->file);
+		frame_table_describe(work->function, JFR_FRAME_PYTHON, work->name, work->file);
 	}
 	work->code_at = code;
 	return true;
@@ -289,7 +289,7 @@ static void add(struct walk *walk, uintptr_t code, uintptr_t instruction)
 
 static void anchor(struct walk *walk, uintptr_t address)
 {
-	put(walk, (address & ~(sizeof(uintptr_t) - 1)) | PYTHON_ANCHOR);
+	put(walk, (address & ~(sizeof(uintptr_t) - 1)) | RUNTIME_ANCHOR);
 }
 
 /* ---- Walking ---- */
@@ -406,7 +406,7 @@ static uintptr_t innermost(struct walk *walk, const struct state *state)
 
 	walk_shims(walk, state);
 	for (size_t i = before; i < walk->count && end == UINTPTR_MAX; i++)
-		if (walk->frames[i] & PYTHON_ANCHOR)
+		if (walk->frames[i] & RUNTIME_ANCHOR)
 			end = walk->frames[i];
 	walk->count = before;
 	return end;

@@ -4,17 +4,47 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "core/log.h"
 #include "engine/modules/modules.h"
 #include "engine/runtime/mixed_stack.h"
 #include "engine/runtime/python_find.h"
+#include "engine/runtime/runtime_image.h"
+
+union found {
+	struct runtime base;
+	struct python python;
+};
+
+static int find_python(union found *found, struct elf *image, const struct module *module)
+{
+	return python_find(&found->python, image, module);
+}
+
+static void visit_python(const union found *found)
+{
+	mixed_stack_several(python_find_several(&found->python));
+}
+
+/* How each kind is found in a module: 0, -ENOENT where it is not there, -ENOTSUP where it is of a version
+ * that is not known, or -errno. */
+static const struct {
+	const char *name;
+	int (*find)(union found *found, struct elf *image, const struct module *module);
+	void (*visit)(const union found *found); /* NULL: need not be */
+	size_t bytes;
+} kinds[RUNTIME_KINDS] = {
+	[RUNTIME_PYTHON] = { "Python", find_python, visit_python, sizeof(struct python) },
+};
 
 static struct {
 	bool unwanted;
-	bool found;      /* walks look for PYTHON */
 	uint64_t newest; /* of the modules that were looked at, when it was loaded */
-	struct python python;
+	struct {
+		bool there; /* walks look for it */
+		union found found;
+	} kinds[RUNTIME_KINDS];
 } all;
 
 void runtimes_wanted(bool wanted)
@@ -22,28 +52,53 @@ void runtimes_wanted(bool wanted)
 	all.unwanted = !wanted;
 }
 
-static bool is_there(const struct python *python)
+static bool is_there(const struct runtime *runtime)
 {
-	const struct module *module = modules_find(python->text);
+	const struct module *module = modules_find(runtime->text);
 
-	return module && !module->unloaded_ticks && module->start == python->text;
+	return module && !module->unloaded_ticks && module->start == runtime->text;
 }
 
-/* True when MODULE has an interpreter that walks can look for. */
-static bool look_in(const struct module *module)
+/* Look for KIND in MODULE, whose image is IMAGE. */
+static void look_for(enum runtime_kind kind, struct elf *image, const struct module *module)
 {
-	int err = python_find(&all.python, module);
+	union found found;
+	int err;
 
+	/* The walks' own copy is compared with those before it, to the last byte. */
+	memset(&found, 0, sizeof(found));
+	err = kinds[kind].find(&found, image, module);
 	if (!err)
-		err = mixed_stack_python(&all.python);
+		err = mixed_stack_look_for(kind, &found.base, kinds[kind].bytes);
 	if (err == -ENOTSUP)
-		log_debug("%s: frames of this version of Python are not known", module->path);
+		log_debug("%s: frames of this version of %s are not known", module->path,
+			  kinds[kind].name);
 	else if (err && err != -ENOENT)
-		log_debug("%s: cannot be looked at for Python: error %d", module->path, -err);
-	else if (!err)
-		log_debug("%s: functions of Python %d.%d are shown", module->path,
-			  all.python.layout.version >> 8, all.python.layout.version & 255);
-	return !err;
+		log_debug("%s: cannot be looked at for %s: error %d", module->path,
+			  kinds[kind].name, -err);
+	if (err)
+		return;
+	log_debug("%s: functions of %s are shown", module->path, kinds[kind].name);
+	all.kinds[kind].found = found;
+	all.kinds[kind].there = true;
+}
+
+static void look_in(const struct module *module)
+{
+	struct elf *image;
+	int err;
+
+	if (!strcmp(module->path, "[vdso]"))
+		return;
+	err = runtime_image_open(&image, module);
+	if (err) {
+		log_debug("%s: cannot be looked at for interpreters: error %d", module->path, -err);
+		return;
+	}
+	for (size_t kind = 0; kind < RUNTIME_KINDS; kind++)
+		if (!all.kinds[kind].there)
+			look_for((enum runtime_kind)kind, image, module);
+	elf_close(image);
 }
 
 void runtimes_look(void)
@@ -54,10 +109,11 @@ void runtimes_look(void)
 
 	if (all.unwanted)
 		return;
-	if (all.found && !is_there(&all.python)) {
-		mixed_stack_python(NULL);
-		all.found = false;
-	}
+	for (size_t kind = 0; kind < RUNTIME_KINDS; kind++)
+		if (all.kinds[kind].there && !is_there(&all.kinds[kind].found.base)) {
+			mixed_stack_look_for((enum runtime_kind)kind, NULL, 0);
+			all.kinds[kind].there = false;
+		}
 	count = modules_list(&list);
 	for (size_t i = 0; i < count; i++) {
 		const struct module *module = list[i];
@@ -66,13 +122,13 @@ void runtimes_look(void)
 			continue;
 		if (module->loaded_ticks > all.newest)
 			all.newest = module->loaded_ticks;
-		if (!all.found)
-			all.found = look_in(module);
+		look_in(module);
 	}
 }
 
 void runtimes_visit(void)
 {
-	if (all.found)
-		mixed_stack_several(python_find_several(&all.python));
+	for (size_t kind = 0; kind < RUNTIME_KINDS; kind++)
+		if (all.kinds[kind].there && kinds[kind].visit)
+			kinds[kind].visit(&all.kinds[kind].found);
 }

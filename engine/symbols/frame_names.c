@@ -25,7 +25,7 @@ int frame_names(void *context, const uintptr_t *pcs, const bool *is_return, size
 		if (frame_table_find(pcs[i], &frame)) {
 			out[i].class_name = frame.file;
 			out[i].method_name = frame.name;
-			out[i].type = JFR_FRAME_PYTHON;
+			out[i].type = (uint8_t)frame.type;
 			out[i].line = frame.line;
 			continue;
 		}

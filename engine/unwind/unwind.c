@@ -142,14 +142,34 @@ int walk_step(struct walk *walk)
  * their number keeps such a walk from going round. */
 #define SIGNAL_FRAMES_MAX 16
 
-static inline void note_sp(const struct walk *walk, uintptr_t *sps, size_t at)
+/* Where each frame is, for those who ask. */
+struct notes {
+	uintptr_t *sps, *fps;
+};
+
+static inline void note(const struct walk *walk, const struct notes *notes, size_t at)
 {
-	if (unlikely(sps != NULL))
-		sps[at] = walk->sp;
+	if (unlikely(notes->sps != NULL)) {
+		notes->sps[at] = walk->sp;
+		notes->fps[at] = walk->fp;
+	}
 }
 
-static size_t walk_on(struct walk *walk, size_t skip, uintptr_t *pcs, uintptr_t *sps, size_t max,
-		      bool *truncated)
+/* Leave the frame that was noted last. The frame pointer of a function with unwind information may be
+ * anything. */
+static inline int leave(struct walk *walk, const struct notes *notes, size_t count)
+{
+	int end;
+
+	walk->bare = false;
+	end = step(walk);
+	if (unlikely(notes->sps != NULL) && count && !walk->bare)
+		notes->fps[count - 1] = 0;
+	return end;
+}
+
+static size_t walk_on(struct walk *walk, size_t skip, uintptr_t *pcs, const struct notes *notes,
+		      size_t max, bool *truncated)
 {
 	uintptr_t sp = walk->sp;
 	unsigned signals = 0;
@@ -157,10 +177,10 @@ static size_t walk_on(struct walk *walk, size_t skip, uintptr_t *pcs, uintptr_t 
 	int end;
 
 	if (!skip && max) {
-		note_sp(walk, sps, count);
+		note(walk, notes, count);
 		pcs[count++] = walk->pc;
 	}
-	while ((end = step(walk)) == STEP_ON) {
+	while ((end = leave(walk, notes, count)) == STEP_ON) {
 		if (unlikely(walk->exact && ++signals > SIGNAL_FRAMES_MAX)) {
 			end = UNWIND_BAD_STACK;
 			break;
@@ -175,7 +195,7 @@ static size_t walk_on(struct walk *walk, size_t skip, uintptr_t *pcs, uintptr_t 
 			end = UNWIND_TRUNCATED;
 			break;
 		}
-		note_sp(walk, sps, count);
+		note(walk, notes, count);
 		pcs[count++] = walk->pc + walk->exact;
 	}
 	*truncated = end == UNWIND_TRUNCATED;
@@ -186,8 +206,9 @@ static size_t walk_on(struct walk *walk, size_t skip, uintptr_t *pcs, uintptr_t 
 }
 
 size_t unwind_context_sps(const void *ucontext, uintptr_t stack_high, uintptr_t *pcs,
-			  uintptr_t *sps, size_t max, bool *truncated)
+			  uintptr_t *sps, uintptr_t *fps, size_t max, bool *truncated)
 {
+	const struct notes notes = { sps, fps };
 	const char *context = ucontext;
 	struct memory_block block;
 	struct walk walk = { .context = (uintptr_t)ucontext,
@@ -201,12 +222,14 @@ size_t unwind_context_sps(const void *ucontext, uintptr_t stack_high, uintptr_t 
 	walk.fp = *(const uintptr_t *)(context + arch_register_offset(ARCH_FP));
 	walk.base = *(const uintptr_t *)(context + arch_register_offset(ARCH_BASE));
 	stack_memory_move(&walk.memory, walk.sp, stack_high);
-	return walk_on(&walk, 0, pcs, sps, max, truncated);
+	return walk_on(&walk, 0, pcs, &notes, max, truncated);
 }
 
 __attribute__((noinline)) size_t unwind_here_sps(uintptr_t stack_high, size_t skip, uintptr_t *pcs,
-						 uintptr_t *sps, size_t max, bool *truncated)
+						 uintptr_t *sps, uintptr_t *fps, size_t max,
+						 bool *truncated)
 {
+	const struct notes notes = { sps, fps };
 	struct memory_block block;
 	struct walk walk = { .exact = true, .stack_high = stack_high, .memory.block = &block };
 	struct arch_here here;
@@ -219,5 +242,5 @@ __attribute__((noinline)) size_t unwind_here_sps(uintptr_t stack_high, size_t sk
 	walk.base = here.base;
 	stack_memory_move(&walk.memory, walk.sp, stack_high);
 	/* This function, then the one that calls it. */
-	return walk_on(&walk, skip + 2, pcs, sps, max, truncated);
+	return walk_on(&walk, skip + 2, pcs, &notes, max, truncated);
 }

@@ -13,7 +13,8 @@
  * PCS[0] is the interrupted instruction; the others are return addresses, from which a
  * symbolizer subtracts 1. A frame that a signal interrupted further up is written one too high,
  * so that the same subtraction suits it. Where SPS is not NULL, SPS[i] is the stack pointer in frame
- * i: what that function has on the stack lies from there up to the next frame's.
+ * i: what that function has on the stack lies from there up to the next frame's. FPS[i] is then its
+ * frame pointer where its code has no unwind information (so that of a just-in-time compiler), else 0.
  *
  * Two functions of glibc have instructions of which its unwind information says nothing right, and
  * from which a walk goes wrong:
@@ -23,20 +24,20 @@
  *
  * Returns the frames written, at most MAX; *TRUNCATED tells whether there were more. */
 size_t unwind_context_sps(const void *ucontext, uintptr_t stack_high, uintptr_t *pcs,
-			  uintptr_t *sps, size_t max, bool *truncated);
+			  uintptr_t *sps, uintptr_t *fps, size_t max, bool *truncated);
 
 static inline size_t unwind_context(const void *ucontext, uintptr_t stack_high, uintptr_t *pcs,
 				    size_t max, bool *truncated)
 {
-	return unwind_context_sps(ucontext, stack_high, pcs, NULL, max, truncated);
+	return unwind_context_sps(ucontext, stack_high, pcs, NULL, NULL, max, truncated);
 }
 
 /* Walk the caller's own stack. With SKIP 0 the first frame is the caller of the function that
  * calls this; each more leaves out one more. Otherwise like unwind_context. */
 #define unwind_here(stack_high, skip, pcs, max, truncated) \
-	unwind_here_sps(stack_high, skip, pcs, NULL, max, truncated)
+	unwind_here_sps(stack_high, skip, pcs, NULL, NULL, max, truncated)
 size_t unwind_here_sps(uintptr_t stack_high, size_t skip, uintptr_t *pcs, uintptr_t *sps,
-		       size_t max, bool *truncated);
+		       uintptr_t *fps, size_t max, bool *truncated);
 
 /* Whether a walk met a module that modules_refresh() has not seen yet, or one that is worth a
  * table by now, or did not reach the entry, since this was last asked. */

@@ -34,6 +34,7 @@ int walk_step_chain(struct walk *walk)
 		.kind = RULE_FP, .offset = 16, .ra_words = -1, .fp_save = SAVE_CFA, .fp_words = -2
 	};
 
+	walk->bare = true;
 	if (!walk->fp)
 		/* The ABI's mark for the outermost frame. */
 		return walk->trial ? UNWIND_NO_RULE : UNWIND_COMPLETE;
@@ -92,6 +93,7 @@ int walk_step_bare(struct walk *walk)
 	struct walk_code code;
 	size_t bytes;
 
+	walk->bare = true;
 	walk_code_copy(&code, walk->pc);
 	if (!code.after) {
 		walk_doubt(walk);

@@ -17,6 +17,7 @@ struct walk {
 	uintptr_t pc, sp, fp, base;
 	uintptr_t context; /* ucontext with all registers of this frame; 0: in a caller */
 	bool exact;        /* pc is an instruction to come, not a return address */
+	bool bare;         /* the step before this one left code without unwind information */
 	bool trial;        /* asks for the entry: zeros, of which stacks are full, mean nothing */
 	uintptr_t stack_high;
 	struct memory_reader memory;

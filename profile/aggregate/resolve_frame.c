@@ -54,12 +54,12 @@ static void name_frame(struct resolve *r, const struct jfr_value *method, struct
 	buf_reset(&r->text2);
 	if (jfr_get(r->chunk, method, "type", &class))
 		resolve_class_text(r, &class, &r->text2);
-	if (frame->type == JFR_FRAME_PYTHON)
+	if (jfr_frame_is_script((enum jfr_frame_type)frame->type))
 		name_script(r, frame);
 	else if (r->text2.length)
 		frame->module = intern(names, r->text2.data, r->text2.length);
-	if (frame->type != JFR_FRAME_PYTHON && !is_native(r, (enum jfr_frame_type)frame->type) &&
-	    r->text2.length) {
+	if (!jfr_frame_is_script((enum jfr_frame_type)frame->type) &&
+	    !is_native(r, (enum jfr_frame_type)frame->type) && r->text2.length) {
 		if (r->query->simple)
 			names_short_class(&r->text2);
 		buf_append(&r->text, r->text2.data, r->text2.length);
@@ -183,7 +183,7 @@ static uint32_t make_frame(struct resolve *r, const struct stored_frame *stored)
 		return resolve_address(r, &frame, library, stored->address);
 	if (r->query->lines || r->query->places)
 		frame.line = stored->line;
-	if (r->query->lines && stored->line && frame.type == JFR_FRAME_PYTHON)
+	if (r->query->lines && stored->line && jfr_frame_is_script((enum jfr_frame_type)frame.type))
 		put_place(r, intern_text(&r->profile->names, frame.module), stored->line);
 	else if (r->query->lines && stored->line)
 		buf_printf(&r->text, ":%u", stored->line);

@@ -16,7 +16,7 @@ static uint32_t function(uint64_t print, const char *name, const char *file)
 	uint32_t n = frame_table_function(print, &fresh);
 
 	if (fresh)
-		frame_table_describe(n, name, file);
+		frame_table_describe(n, JFR_FRAME_JAVASCRIPT, name, file);
 	return n;
 }
 
@@ -40,7 +40,7 @@ START_TEST(nothing_before_open)
 	ck_assert_uint_eq(frame_table_place(1, 1, &fresh), 0);
 	ck_assert(!frame_table_find(0, &frame));
 	ck_assert(!frame_table_find((uintptr_t)&frame, &frame));
-	frame_table_describe(1, "a", "b");
+	frame_table_describe(1, JFR_FRAME_PYTHON, "a", "b");
 	frame_table_line(1, 2);
 }
 END_TEST

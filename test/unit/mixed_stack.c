@@ -8,11 +8,11 @@
  * 0x100 to 0x1ff. Frames of the interpreter are multiples of 16 from 0x1000 on. */
 #define E(n)  (0x100 + (n))
 #define SP(i) (0x7000 + 16 * (uintptr_t)(i))
-#define AT(i) ((SP(i) + 8) | PYTHON_ANCHOR)
-#define NO_AT PYTHON_ANCHOR
+#define AT(i) ((SP(i) + 8) | RUNTIME_ANCHOR)
+#define NO_AT RUNTIME_ANCHOR
 #define F(n)  (0x1000 + 16 * (n))
 
-static const struct python python = { .evaluator = 0xff, .evaluator_end = 0x1ff };
+static const struct runtime runtime = { .evaluator = 0xff, .evaluator_end = 0x1ff };
 
 static const struct {
 	const char *what;
@@ -71,8 +71,10 @@ START_TEST(places)
 	for (size_t i = 0; i < native; i++)
 		sps[i] = SP(i);
 	/* Where the last frame ends is not known; what is beyond all stacks is in none. */
-	got = mixed_stack_merge(&python, cases[_i].native, sps, native, cases[_i].frames,
-				length(cases[_i].frames, 12), out, 16, &truncated);
+	got = mixed_stack_merge(
+		&runtime,
+		&(struct native_frames){ .pcs = cases[_i].native, .sps = sps, .count = native },
+		cases[_i].frames, length(cases[_i].frames, 12), out, 16, &truncated);
 	ck_assert_msg(got == wanted, "%s: %zu frames", cases[_i].what, got);
 	for (size_t i = 0; i < got; i++)
 		ck_assert_msg(out[i] == cases[_i].mixed[i], "%s: frame %zu is %#lx", cases[_i].what,
@@ -87,8 +89,11 @@ START_TEST(cut_at_the_end)
 	uintptr_t frames[] = { F(1), F(2), F(3), AT(1) };
 	bool truncated = false;
 
-	ck_assert_uint_eq(mixed_stack_merge(&python, native, sps, 3, frames, 4, out, 3, &truncated),
-			  3);
+	ck_assert_uint_eq(
+		mixed_stack_merge(&runtime,
+				  &(struct native_frames){ .pcs = native, .sps = sps, .count = 3 },
+				  frames, 4, out, 3, &truncated),
+		3);
 	ck_assert(truncated);
 	ck_assert_uint_eq(out[0], 1);
 	ck_assert_uint_eq(out[2], F(2));

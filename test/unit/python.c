@@ -286,7 +286,7 @@ static void check_frames(size_t count, size_t from, size_t to)
 	size_t next = from;
 
 	for (size_t i = 0; i < count; i++) {
-		if (w->out[i] & PYTHON_ANCHOR)
+		if (w->out[i] & RUNTIME_ANCHOR)
 			continue;
 		ck_assert(frame_table_find(w->out[i], &frame));
 		ck_assert_uint_lt(next, to);
@@ -313,17 +313,17 @@ START_TEST(every_frame)
 					  (w->python.layout.thread_c_frame && i < 3
 						   ? (uintptr_t)w->c_frames[i]
 						   : 0) |
-						  PYTHON_ANCHOR);
+						  RUNTIME_ANCHOR);
 		break;
 	case PYTHON_ENTRIES:
 		ck_assert_uint_eq(count, FRAMES + 2);
-		ck_assert_uint_eq(w->out[2], (uintptr_t)w->c_frames[0] | PYTHON_ANCHOR);
-		ck_assert_uint_eq(w->out[6], (uintptr_t)w->c_frames[1] | PYTHON_ANCHOR);
+		ck_assert_uint_eq(w->out[2], (uintptr_t)w->c_frames[0] | RUNTIME_ANCHOR);
+		ck_assert_uint_eq(w->out[6], (uintptr_t)w->c_frames[1] | RUNTIME_ANCHOR);
 		break;
 	case PYTHON_SHIMS:
 		ck_assert_uint_eq(count, FRAMES + 2);
-		ck_assert_uint_eq(w->out[2], (uintptr_t)w->shims[0] | PYTHON_ANCHOR);
-		ck_assert_uint_eq(w->out[6], (uintptr_t)w->shims[1] | PYTHON_ANCHOR);
+		ck_assert_uint_eq(w->out[2], (uintptr_t)w->shims[0] | RUNTIME_ANCHOR);
+		ck_assert_uint_eq(w->out[6], (uintptr_t)w->shims[1] | RUNTIME_ANCHOR);
 	}
 	/* A frame that has not begun is on the first line. */
 	ck_assert(frame_table_find(w->out[count - 2], &frame));
@@ -573,7 +573,7 @@ START_TEST(torn)
 	put(w->codes[1], 8, 0); /* freed */
 	ck_assert_uint_gt(walk(), 0);
 	for (size_t i = 0; i < 3; i++)
-		if (!(w->out[i] & PYTHON_ANCHOR)) {
+		if (!(w->out[i] & RUNTIME_ANCHOR)) {
 			struct script_frame frame;
 
 			ck_assert(frame_table_find(w->out[i], &frame));
@@ -634,7 +634,8 @@ START_TEST(at_random)
 		}
 		put(w->thread, w->python.layout.thread_id, (uintptr_t)pthread_self());
 		for (size_t i = 0, count = walk(); i < count; i++)
-			ck_assert(w->out[i] & PYTHON_ANCHOR || frame_table_find(w->out[i], &frame));
+			ck_assert(w->out[i] & RUNTIME_ANCHOR ||
+				  frame_table_find(w->out[i], &frame));
 	}
 }
 END_TEST

@@ -104,7 +104,7 @@ static BARE void unwinding(void)
 	unwind_map_publish(&no_modules);
 	found.quiet = unwind_map_quiet();
 	unwind_map_publish(NULL);
-	found.no_python = mixed_stack_python(NULL);
+	found.no_python = mixed_stack_look_for(RUNTIME_PYTHON, NULL, 0);
 	found.frame = frame_table_find((uintptr_t)unwinding, &frame);
 }
 
