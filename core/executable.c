@@ -2,6 +2,7 @@
 #include "core/executable.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <limits.h>
 #include <link.h>
 #include <string.h>
@@ -38,11 +39,22 @@ static __attribute__((noinline)) void name_by_link(char *name, size_t size)
 	copy_name(name, size, *base_name(target) ? base_name(target) : "unknown");
 }
 
+const char *executable_started_as(void)
+{
+#ifndef ASPROF_IMAGE
+	/* The loader itself was started, and given the program as an argument: what the kernel tells is
+	 * then the loader's, but with later versions of glibc. */
+	if (!getauxval(AT_BASE) && program_invocation_name)
+		return program_invocation_name;
+#endif
+	return (const char *)getauxval(AT_EXECFN);
+}
+
 /* By the name it was started as, which is the one that users know and `ps` shows: redis-server is
  * a link to redis-check-rdb, and a script is not its interpreter. fexecve(3) has no name. */
 void executable_name(char *name, size_t size)
 {
-	const char *path = (const char *)getauxval(AT_EXECFN);
+	const char *path = executable_started_as();
 
 	if (!path || !strncmp(path, "/dev/fd/", strlen("/dev/fd/")) || !*base_name(path))
 		name_by_link(name, size);

@@ -5,6 +5,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* What was to be executed, as its path was given; NULL where that is not known. */
+const char *executable_started_as(void);
+
 /* The base name that this process was started by, a link's own and a script's too, or "unknown"; cut
  * to SIZE - 1 bytes. */
 void executable_name(char *name, size_t size);

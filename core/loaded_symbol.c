@@ -166,30 +166,15 @@ static int look_in_any(struct dl_phdr_info *info, size_t size, void *data)
 
 /* ---- What is loaded ---- */
 
-/* Weak, as musl's loader has none. */
+/* glibc's; and musl's way to what is the same there. Each is weak, as the other's loader has none. */
 extern struct r_debug _r_debug __attribute__((weak));
-
-/* Where the loader has it written into the program's own table, for debuggers. */
-static const struct r_debug *debug_of_program(void)
-{
-	const ElfW(Phdr) *part = (const void *)getauxval(AT_PHDR);
-	const ElfW(Dyn) *entry = NULL;
-	uintptr_t bias = 0;
-
-	for (size_t i = getauxval(AT_PHNUM); part && i; i--, part++) {
-		if (part->p_type == PT_PHDR)
-			bias = getauxval(AT_PHDR) - part->p_vaddr;
-		else if (part->p_type == PT_DYNAMIC)
-			entry = (const void *)(bias + part->p_vaddr);
-	}
-	while (entry && entry->d_tag != DT_NULL && entry->d_tag != DT_DEBUG)
-		entry++;
-	return entry && entry->d_tag == DT_DEBUG ? (const void *)entry->d_un.d_ptr : NULL;
-}
+extern struct r_debug *_dl_debug_addr __attribute__((weak));
 
 const struct r_debug *loaded_debug(void)
 {
-	return &_r_debug ? &_r_debug : debug_of_program();
+	if (&_r_debug)
+		return &_r_debug;
+	return &_dl_debug_addr ? _dl_debug_addr : NULL;
 }
 
 /* The modules that a program begins with are never unloaded, so they are looked through without a lock, and

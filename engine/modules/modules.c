@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "core/executable.h"
 #include "engine/cfi/cfi.h"
 #include "engine/cfi/cfi_lookup.h"
 #include "engine/modules/module_image.h"
@@ -72,15 +73,15 @@ static char *mapped_path(uintptr_t address)
 	return mapped_file_at(&file, address) ? NULL : file.path;
 }
 
-static char *executable_path(void)
+/* By what is mapped: /proc/self/exe is the loader where that was given the program as an argument. Without
+ * /proc by the name that the kernel was given, which may be a script's, or lead elsewhere by now: whoever
+ * reads the file sees if it is the one that is mapped. */
+static char *program_path(uintptr_t address)
 {
-	char path[4096];
-	ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	const char *started_as = executable_started_as();
+	char *path = mapped_path(address);
 
-	if (length <= 0)
-		return NULL;
-	path[length] = '\0';
-	return strdup(path);
+	return path || !started_as ? path : strdup(started_as);
 }
 
 /* The loader's name for a module is "" for the program and whatever was given to dlopen else. To be
@@ -93,7 +94,7 @@ static char *resolve_path(const struct image *image, uintptr_t start, uintptr_t 
 	if (vdso && vdso >= image->bias && vdso <= start && start - vdso < (1u << 16))
 		path = strdup("[vdso]");
 	else if (entry >= start && entry < end)
-		path = executable_path();
+		path = program_path(entry);
 	else if (image->path[0] != '/')
 		path = mapped_path(start);
 	return path ? path : strdup(image->path);

@@ -20,6 +20,7 @@
 
 #include "core/agent.h"
 #include "core/clock.h"
+#include "core/executable.h"
 #include "core/futex.h"
 #include "core/kernel.h"
 #include "core/loaded_symbol.h"
@@ -185,7 +186,8 @@ static void describe_process(void)
 	size_t n = 0;
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		unsigned long value = getauxval(kinds[i]);
+		unsigned long value = kinds[i] == AT_EXECFN ? (unsigned long)executable_started_as()
+							    : getauxval(kinds[i]);
 
 		if (value)
 			push(image.start.auxiliary[n++], kinds[i], value);
