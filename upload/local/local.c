@@ -71,19 +71,40 @@ static bool is_forbidden(int err)
 	return err == -EACCES || err == -EPERM || err == -EROFS;
 }
 
+/* Neither DIR, what has come of opening it, nor the user's own directory can be written to, whoever this
+ * process becomes, as in a container with a read-only root and no /tmp. */
+static bool is_for_reading_alone(int dir)
+{
+	struct folder own = { .path = NULL };
+	bool alone;
+
+	if (dir >= 0)
+		dir = faccessat(dir, ".", W_OK, AT_EACCESS) ? -errno : 0;
+	if (dir != -EROFS)
+		return false;
+	own.dir = place_private(&own.path);
+	alone = own.dir < 0;
+	folder_close(&own);
+	return alone;
+}
+
 /* One that is another user's may be this one's, or made for it, later; a profile comes before. */
 static int open_named(struct folder *folder, const char *path)
 {
+	int err;
+
 	folder->path = place_absolute(path);
 	if (!folder->path)
 		return -ENOMEM;
-	folder->dir = dir_make(folder->path, 0755);
-	if (is_forbidden(folder->dir))
+	folder->dir = err = dir_make(folder->path, 0755);
+	if (is_for_reading_alone(folder->dir))
+		err = -EROFS;
+	else if (is_forbidden(err))
 		return 0;
-	if (folder->dir < 0)
+	if (err < 0)
 		log_error("cannot open " OPTION_PREFIX "LOCAL_DIR %s: %s", folder->path,
-			  strerror(-folder->dir));
-	return folder->dir < 0 ? folder->dir : 0;
+			  strerror(-err));
+	return err < 0 ? err : 0;
 }
 
 /* True when the directory that a package or an administrator provides is there for us. */

@@ -1,0 +1,84 @@
+#!/bin/bash
+# A root directory that has the program and its C library, and nothing else: as process 1, without /proc or
+# with one that hides much, without /dev and /tmp, and where nothing can be written. There are profiles, or a
+# line says why not; the program is as without us.
+. "$(dirname "$0")/agent.inc"
+
+[ "$(id -u)" -eq 0 ] || skip "only root can make a root directory"
+unshare --mount --pid --fork true 2>/dev/null || skip "no name spaces can be had here"
+everyday=$(program everyday)
+root=$work/root
+mkdir -p "$root/proc" "$root/profiles"
+mount_proc() {
+	# shellcheck disable=SC2016 # that shell's
+	unshare --mount --pid --fork sh -c 'mount -t proc -o "$0" proc "$1"' "$1" "$root/proc" 2>/dev/null
+}
+
+# built_for KIND: the root, with a program of that C library as /service.
+built_for() {
+	rm -rf "$root"
+	mkdir -p "$root/proc"
+	if [ "$1" = musl ]; then
+		musl-gcc -std=gnu11 -D_GNU_SOURCE -I. -O2 -g -o "$root/service" test/programs/everyday.c || exit 1
+		loader=$(LC_ALL=C readelf -lW "$root/service" | sed -n 's/.*interpreter: \(.*\)].*/\1/p')
+		mkdir -p "$root$(dirname "$loader")" && cp -L "$loader" "$root$loader" || exit 1
+	else
+		cp "$everyday" "$root/service"
+		ldd "$everyday" | grep -o '/[^ ]*' | while read -r file; do
+			mkdir -p "$root$(dirname "$file")" && cp -L "$file" "$root$file" || exit 1
+		done
+	fi
+	cp "$preload" "$B/asprof-agent-launch" "$root/"
+	[ -z "${ASPROF_TEST_LIB:-}" ] || cp "$ASPROF_TEST_LIB" "$root/"
+}
+
+# bare WHAT PROC HOW LINE FUNCTION: PROC is how /proc is mounted, or empty; HOW is a command of the shell before the
+# root is entered. LINE is what stderr matches, empty where there must be a profile that has FUNCTION.
+bare() {
+	local what="$kind, $engine: $1" line=$4 function=$5 status
+
+	rm -rf "$root/profiles" && mkdir "$root/profiles"
+	env -i ASPROF_AGENT_START_DELAY=0 ASPROF_AGENT_LOCAL_DIR=/profiles ASPROF_AGENT_CPU_INTERVAL=5ms \
+		ASPROF_AGENT_NATIVE_MEM=1k ASPROF_AGENT_EXIT_TIMEOUT=30s ASPROF_AGENT_ENGINE="$engine" \
+		ASPROF_AGENT_FORK=off ASPROF_AGENT_LIB=/libasyncProfiler.so "$(command -v unshare)" --mount --pid --fork \
+		/bin/sh -c '[ -z "$1" ] || mount -t proc -o "$1" proc "$0/proc" || exit 99
+			eval "$2" || exit 99
+			exec chroot "$0" /asprof-agent-launch /service' "$root" "$2" "$3" >"$work/out" 2>"$work/err"
+	status=$?
+	[ "$status $(cat "$work/out")" = "5 out" ] || fail "$what: status $status, $(cat "$work/out" "$work/err")"
+	if [ -n "$line" ]; then
+		grep -q "$line" "$work/err" && [ "$(wc -l <"$work/err")" -eq 1 ] || fail "$what: $(cat "$work/err")"
+		return 0
+	fi
+	[ ! -s "$work/err" ] || fail "$what: $(cat "$work/err")"
+	ls "$root"/profiles/service_1_*.jfr >/dev/null 2>&1 || fail "$what: no profile of process 1"
+	"$agent" top --cpu "$root/profiles" | grep -q "$function" || fail "$what: $("$agent" top --cpu "$root/profiles")"
+	"$agent" collapsed --nativemem "$root/profiles" | grep -q keep || fail "$what: its memory is not there"
+}
+
+kinds=glibc
+! command -v musl-gcc >/dev/null || kinds='glibc musl'
+for kind in $kinds; do
+	built_for "$kind"
+	for engine in $(engines); do
+		[ "$kind $engine" != 'musl async-profiler' ] || continue # it is built for glibc
+		bare "as in a container" rw : '' 'burn.*\[service\]'
+		bare "subset=pid" subset=pid : '' 'burn.*\[service\]'
+		if [ "$engine" = builtin ]; then
+			bare "no /proc" '' : '' 'burn.*\[service\]'
+		else
+			bare "no /proc" '' : 'start failed: .*; profiling is off in this process' ''
+		fi
+		# shellcheck disable=SC2016 # that shell's
+		bare "nothing can be written" rw 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0"' \
+			'cannot open ASPROF_AGENT_LOCAL_DIR /profiles: Read-only' ''
+	done
+done
+
+# Where /proc shows each user his own processes alone.
+engine=builtin kind=glibc
+built_for glibc
+chmod 0711 "$work"
+# shellcheck disable=SC2016 # that shell's
+bare hidepid hidepid=2 'chmod 0777 "$0/profiles"' '' 'burn.*\[service\]'
+echo ok
