@@ -15,12 +15,15 @@
 #include <unistd.h>
 
 #include "asyncprof/calls.h"
+#include "asyncprof/imports.h"
 #include "asyncprof/library_path.h"
 #include "asyncprof/loader_gate.h"
 #include "core/fd.h"
 #include "core/old_symbol.h"
+#include "core/start_environment.h"
 #include "core/system.h"
 
+OLD_SYMBOL(dladdr, "2.2.5")
 OLD_SYMBOL(dlopen, "2.2.5")
 OLD_SYMBOL(dlsym, "2.2.5")
 OLD_SYMBOL(dlerror, "2.2.5")
@@ -93,11 +96,29 @@ static int fill_in(struct library_functions *functions, void *handle, const char
 	return 0;
 }
 
+/* What this thread loads; its constructors have not been seen yet. */
+static __thread const char *loading;
+
+void library_constructs(const void *inside)
+{
+	static const struct import environment[] = { { "getenv", (void *)start_environment_get } };
+	Dl_info info;
+
+	/* (A library that it needs has constructors of its own.) */
+	if (!loading || !dladdr(inside, &info) || strcmp(info.dli_fname, loading) != 0)
+		return;
+	loading = NULL;
+	imports_redirect(inside, environment, 1);
+}
+
 static int load(struct library_functions *functions, const char *library, const char *path,
 		char *problem)
 {
-	void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+	void *handle;
 
+	loading = path;
+	handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+	loading = NULL;
 	if (!handle)
 		return bad(problem, "cannot load %s: %s", library, dlerror());
 	return fill_in(functions, handle, library, problem);

@@ -28,6 +28,13 @@ struct library_functions {
  * async-profiler. Then PROBLEM says so. */
 int library_open(struct library_functions *functions, const char *library, char *problem);
 
+/* INSIDE is in a library whose constructors run in this thread, which has just had a destructor registered.
+ * If library_open() is loading that library, it asks for variables in the copy of the environment from now
+ * on (core/start_environment.h): it does so in its constructors too, while the program's other
+ * threads may be changing theirs. Those register objects of C++ first, and the loader has bound the
+ * library's imports by then. */
+void library_constructs(const void *inside);
+
 /* True when LIBRARY is not what it is without a setting. */
 bool library_is_named(const char *library);
 

@@ -2,6 +2,7 @@
  * async-profiler from flushing at exit itself. */
 #include <stdlib.h>
 
+#include "asyncprof/library.h"
 #include "core/loaded_symbol.h"
 #include "core/own_thread.h"
 #include "core/system.h"
@@ -76,16 +77,21 @@ EXPORT void quick_exit(int status)
  * forked, and then waits for ever. The agent stops it, where there is one.
  *
  * What a library registers in its first use on a thread of ours, as a shared OpenSSL does in an
- * upload, would run before the agent's own handler, which uploads once more with that library. */
+ * upload, would run before the agent's own handler, which uploads once more with that library.
+ *
+ * It also tells that async-profiler's constructors run, by the first object of C++ that they make. */
 EXPORT int __cxa_atexit(void (*handler)(void *), void *argument, void *library)
 {
 	/* Looked for alone: nearly every program comes by here, and most of them need no other. */
 	static __typeof__(&__cxa_atexit) next;
 	__typeof__(&__cxa_atexit) found = __atomic_load_n(&next, __ATOMIC_RELAXED);
 
-	if (sample_in_engine((const void *)(uintptr_t)handler) ||
-	    (own_thread_is() && !is_agent_code((const void *)(uintptr_t)handler)))
+	if (sample_in_engine((const void *)(uintptr_t)handler))
 		return 0;
+	if (own_thread_is() && !is_agent_code((const void *)(uintptr_t)handler)) {
+		library_constructs((const void *)(uintptr_t)handler);
+		return 0;
+	}
 	if (!found) {
 		found = (__typeof__(found))loaded_symbol_next("__cxa_atexit").address;
 		__atomic_store_n(&next, found, __ATOMIC_RELAXED);
