@@ -21,7 +21,7 @@ static uint32_t phase(void)
 
 static void (*when_ended)(void);
 
-int agent_start(int (*begin)(void), void (*ended)(void))
+int agent_start(uint64_t due_ns, int (*begin)(void), void (*ended)(void))
 {
 	uint32_t none = AGENT_NONE;
 	int err;
@@ -29,6 +29,7 @@ int agent_start(int (*begin)(void), void (*ended)(void))
 	if (!atomic_compare_exchange_strong(&shared->agent.state, &none, AGENT_DELAYED))
 		return -EALREADY;
 	log_keep_for(&shared->agent.wake);
+	shared->agent.due_ns = due_ns;
 	when_ended = ended;
 	err = begin();
 	if (err) {

@@ -8,10 +8,11 @@
 
 struct engine;
 
-/* Have BEGIN start a thread of ours that calls agent_run(). Returns 0, -EALREADY while there is one, or
- * what BEGIN does, -errno. ENDED is called when that thread is about to end, on it, or when it could not be
- * started; it runs where there may be no C library. */
-int agent_start(int (*begin)(void), void (*ended)(void));
+/* Have BEGIN start a thread of ours that calls agent_run(), and which touches nothing before DUE_NS, of
+ * clock_monotonic_ns(). Returns 0, -EALREADY while there is one, or what BEGIN does, -errno. ENDED is called
+ * when that thread is about to end, on it, or when it could not be started; it runs where there may be no C
+ * library. Async-signal-safe where BEGIN is. */
+int agent_start(uint64_t due_ns, int (*begin)(void), void (*ended)(void));
 
 /* For the thread that is begun, before agent_run(): it has been called off meanwhile, and is to end.
  * Async-signal-safe, as is the next. */

@@ -55,6 +55,7 @@ struct shared {
 		_Atomic uint32_t follows_asked; /* likewise, for privileges to be given up */
 		_Atomic uint32_t follows_done;
 		_Atomic uint64_t stop_by_ns;
+		uint64_t due_ns; /* when the start delay is over; before the thread is there */
 		_Atomic int
 			failure; /* -errno: why the thread has ended that cannot say so; else 0 */
 		const struct engine *_Atomic running_engine;

@@ -30,10 +30,18 @@ static void on_process_exiting(enum exiting how)
 {
 	int err = agent_failure();
 
+	sampler_call_off();
 	agent_stop(process_config()->exit_timeout_ns);
 	if (err && how != EXITING_BY_SIGNAL)
 		log_error("the agent's thread failed: %s; there is no profile of what came after",
 			  error_text(-err));
+}
+
+/* The first thread that the program makes: from now on a signal may come to one that has ended. */
+static void on_thread_started(uintptr_t stack_low, uintptr_t stack_high, uintptr_t entry)
+{
+	threads_started(stack_low, stack_high, entry);
+	process_agent_by_thread();
 }
 
 /* False when there was no agent. Only a thread that the kernel has forgotten does not count, but
@@ -54,7 +62,9 @@ static bool end_threads(uint64_t gone_ns)
 
 static bool on_namespace_change(void)
 {
-	if (!end_threads(THREAD_GONE_NS))
+	bool called_off = sampler_call_off();
+
+	if (!end_threads(THREAD_GONE_NS) && !called_off)
 		return false;
 	process_made_way();
 	return true;
@@ -75,10 +85,12 @@ static void on_privileges_changed(void)
 
 static bool on_sandbox(bool armed)
 {
+	bool called_off;
+
 	if (process_config()->sandbox == SANDBOX_STAY)
 		return false;
-	sampler_call_off();
-	if (armed && end_threads(THREAD_GONE_NS))
+	called_off = sampler_call_off();
+	if (armed && (end_threads(THREAD_GONE_NS) || called_off))
 		log_info("the program enters a sandbox; profiling is off in this process from now "
 			 "on");
 	return true;
@@ -91,9 +103,13 @@ static void on_signal_claimed(int signo)
 	const struct engine *engine = agent_engine();
 	bool builtin = engine && engine->service;
 
-	/* In a child that is about to have its agent, whose start such a signal would bring. */
-	if (!engine && signo == sampler_signal())
+	/* An agent that is about to come, by that very signal, comes otherwise, and takes another. */
+	if (!engine && sampler_call_pends() && signo == sampler_signal()) {
+		sampler_choose_again();
+		process_agent_by_thread();
+	} else if (!engine && signo == sampler_signal()) {
 		sampler_give_up(signo);
+	}
 	if (!engine || (builtin && signo != sampler_signal()))
 		return;
 	log_warn_later(
@@ -124,7 +140,7 @@ static void on_exec_failed(void)
 }
 
 const struct interpose_hooks agent_hooks = {
-	.thread_started = threads_started,
+	.thread_started = on_thread_started,
 	.thread_ended = sampler_thread_ended,
 	.process_exiting = on_process_exiting,
 	.exec_failed = on_exec_failed,

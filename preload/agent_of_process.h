@@ -12,6 +12,11 @@ int process_start_agent(void);
  * does. */
 int process_stop_agent(void);
 
+/* One that is to be started by a signal, when the start delay is over, gets its thread now, and touches nothing
+ * before: the program is about to become one in which that signal could go astray. False when none is to be.
+ * Async-signal-safe. */
+bool process_agent_by_thread(void);
+
 /* It was ended for something that the program can only do without it, and not for good: forked children
  * may have theirs. */
 void process_made_way(void);

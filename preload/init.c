@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -10,6 +11,7 @@
 
 #include "asyncprof/engine_thread.h"
 #include "core/agent.h"
+#include "core/clock.h"
 #include "core/agent/engine.h"
 #include "core/error_text.h"
 #include "core/executable.h"
@@ -18,6 +20,7 @@
 #include "core/options/admit.h"
 #include "core/shared.h"
 #include "core/signal_share.h"
+#include "core/system.h"
 #include "core/start_environment.h"
 #include "engine/cfi/cfi_lookup.h"
 #include "engine/memory/mem.h"
@@ -64,13 +67,74 @@ static int begin_agent(void)
 	return image_begin(&config, start_environment());
 }
 
-int process_start_agent(void)
+static int start_agent(uint64_t due_ns)
 {
-	int err = admitted ? agent_start(begin_agent, engine_thread_end) : -EPERM;
+	int err = admitted ? agent_start(due_ns, begin_agent, engine_thread_end) : -EPERM;
 
 	if (!err && is_child)
 		exit_arm();
 	return err;
+}
+
+/* The same, where it is not answered for. */
+static void have_agent(uint64_t due_ns)
+{
+	int err = start_agent(due_ns);
+
+	if (err == -EALREADY && is_child)
+		exit_arm();
+	else if (err && err != -EALREADY)
+		log_error("cannot start a thread: %s; profiling is off in this process",
+			  error_text(-err));
+}
+
+/* ---- An agent that is to come ----
+ *
+ * A thread, and its end, cost a program that ends within the start delay 50 us; a timer costs it 2. So the
+ * thread is made when the delay is over, by the handler of the sampling signal. */
+
+static uint64_t due_ns; /* when it is */
+
+static void on_due(void)
+{
+	have_agent(due_ns);
+}
+
+/* Returns 0 or -errno. */
+static int expect_agent(uint64_t after_ns)
+{
+	due_ns = clock_monotonic_ns() + after_ns;
+	return sampler_call_later(after_ns, on_due);
+}
+
+bool process_agent_by_thread(void)
+{
+	if (!sampler_call_off())
+		return false;
+	have_agent(due_ns);
+	return true;
+}
+
+/* Where the signal would come: not if the program was started with it blocked; and not for async-profiler,
+ * whose thread is there already, nor for a program that may find itself interrupted where it has asked for
+ * nothing that samples. (Native memory has its answers from the agent's thread while the delay runs.) */
+static bool may_wait_for_signal(void)
+{
+	uint64_t blocked = 0;
+
+	if (!config.start_delay_ns || shared->async_profiler ||
+	    config.native_mem_bytes != OPTION_OFF || config.native_mem_limit_bytes != OPTION_OFF ||
+	    (config.cpu_interval_ns == OPTION_OFF && config.wall_interval_ns == OPTION_OFF))
+		return false;
+	kernel_call4(SYS_rt_sigprocmask, SIG_BLOCK, 0, (long)&blocked, sizeof(blocked));
+	return !(blocked & sample_signals);
+}
+
+int process_start_agent(void)
+{
+	if (sampler_call_pends())
+		return -EALREADY;
+	return start_agent(clock_monotonic_ns() + config.start_delay_ns);
 }
 
 int process_stop_agent(void)
@@ -85,22 +149,6 @@ int process_stop_agent(void)
 
 /* A child is given so much time at least to get past its fork. */
 #define PAST_FORK_NS 1000000u
-
-static uint64_t start_delay_ns; /* as the user has it */
-
-/* In a handler, when the child has outlived the delay. */
-static void start_in_child(void)
-{
-	int err;
-
-	config.start_delay_ns = 0;
-	err = process_start_agent();
-	if (err == -EALREADY)
-		exit_arm();
-	else if (err)
-		log_error("cannot start a thread: %s; profiling is off in this process",
-			  error_text(-err));
-}
 
 /* async-profiler's state is of its threads, which are not here, and its locks may be held by them. */
 static void leave_async_profiler(void)
@@ -122,7 +170,6 @@ static void forget_parent(void)
 	is_child = true;
 	exit_disarm();
 	leave_async_profiler();
-	config.start_delay_ns = start_delay_ns;
 	mem_fork_child();
 	unwind_map_after_fork();
 	mixed_stack_after_fork();
@@ -135,11 +182,11 @@ static void forget_parent(void)
 	api_forget();
 }
 
-static void expect_agent(void)
+static void expect_agent_in_child(void)
 {
-	uint64_t delay_ns = start_delay_ns > PAST_FORK_NS ? start_delay_ns : PAST_FORK_NS;
+	uint64_t delay_ns = config.start_delay_ns;
 
-	if (sampler_call_later(delay_ns, start_in_child))
+	if (expect_agent(delay_ns > PAST_FORK_NS ? delay_ns : PAST_FORK_NS))
 		return;
 	if (config.native_mem_bytes != OPTION_OFF)
 		mem_expect();
@@ -155,7 +202,7 @@ static void in_forked_child(void)
 	if (!config.fork)
 		admitted = false;
 	else if (had_one || was_to_have_one)
-		expect_agent();
+		expect_agent_in_child();
 }
 
 /* The steps of the constructor. Each returns 0; else the agent stays off in this process, after a
@@ -315,18 +362,23 @@ extern char __dso_handle;
 static void before_exit(void *unused)
 {
 	(void)unused;
-	if (exit_is_armed())
-		agent_before_exit(config.exit_timeout_ns);
+	if (!exit_is_armed())
+		return;
+	sampler_call_off();
+	agent_before_exit(config.exit_timeout_ns);
 }
 
 static int start(void)
 {
 	at_thread_exit *at_exit;
-	int err;
+	int err = -EAGAIN;
 
 	admitted = true;
-	start_delay_ns = config.start_delay_ns;
-	err = process_start_agent();
+	async_profiler_start(&config);
+	if (may_wait_for_signal())
+		err = expect_agent(config.start_delay_ns);
+	if (err)
+		err = process_start_agent();
 	if (err) {
 		log_error("cannot start a thread: %s; profiling is off in this process",
 			  error_text(-err));

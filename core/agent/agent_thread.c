@@ -95,10 +95,9 @@ static int loop(struct session *session)
 }
 
 /* False when a stop comes first: nothing was touched, and nothing is. */
-static bool wait_out_delay(uint64_t delay_ns)
+static bool wait_out_delay(uint64_t until)
 {
-	uint64_t now = clock_monotonic_ns(), until = now + delay_ns;
-	uint64_t look_ns = now + PRIVILEGES_LOOK_NS;
+	uint64_t now, look_ns = clock_monotonic_ns() + PRIVILEGES_LOOK_NS;
 	uint32_t delayed = AGENT_DELAYED;
 	bool woken = false;
 
@@ -153,7 +152,7 @@ void agent_run(const struct agent_parts *parts)
 {
 	struct session session = { .config = parts->config };
 
-	if (wait_out_delay(session.config->start_delay_ns) &&
+	if (wait_out_delay(shared->agent.due_ns) &&
 	    !parts->prepare(&session.with, session.config, &shared->agent.wake))
 		profile(&session, parts);
 	session_close(&session);

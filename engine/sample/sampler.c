@@ -296,12 +296,13 @@ void sampler_give_up(int signo)
 	atomic_store(&signal_number, 0);
 }
 
-/* To the process, not to a thread of it: that may be gone by then. */
+/* To the thread: another of the process may be one that no C library knows of. */
 int sampler_call_later(uint64_t after_ns, void (*call)(void))
 {
 	struct itimerspec when = { .it_value = { .tv_sec = (time_t)(after_ns / 1000000000u),
 						 .tv_nsec = (long)(after_ns % 1000000000u) } };
-	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_value.sival_ptr = &later };
+	struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID,
+				  .sigev_value.sival_ptr = &later };
 	long err;
 
 	event.sigev_signo = sampler_install();
@@ -313,6 +314,7 @@ int sampler_call_later(uint64_t after_ns, void (*call)(void))
 		err = event.sigev_signo;
 	if (err)
 		return (int)err;
+	event.sigev_notify_thread_id = system_thread();
 	err = kernel_call4(SYS_timer_create, CLOCK_MONOTONIC, (long)&event, (long)&later.timer, 0);
 	if (err)
 		return (int)err;
@@ -322,15 +324,27 @@ int sampler_call_later(uint64_t after_ns, void (*call)(void))
 	return 0;
 }
 
-bool sampler_call_off(void)
+bool sampler_call_pends(void)
 {
 	pid_t pid = atomic_load(&later.pid);
 
 	/* (What a child of vfork finds here is its parent's.) */
-	if (!pid || pid != system_process() || !atomic_compare_exchange_strong(&later.pid, &pid, 0))
+	return pid && pid == system_process();
+}
+
+bool sampler_call_off(void)
+{
+	pid_t pid = atomic_load(&later.pid);
+
+	if (!sampler_call_pends() || !atomic_compare_exchange_strong(&later.pid, &pid, 0))
 		return false;
 	kernel_call4(SYS_timer_delete, later.timer, 0, 0, 0);
 	return true;
+}
+
+void sampler_choose_again(void)
+{
+	atomic_store(&signal_number, 0);
 }
 
 bool sampler_after_fork(void)

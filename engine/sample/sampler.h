@@ -36,13 +36,19 @@ void sampler_give_up(int signo);
  * can tell. */
 void sampler_thread_ended(void);
 
-/* Have CALL called once, in the signal's handler, AFTER_NS (at least 1) from now, in whatever thread of
- * the process; a program that is executed before does not notice. Installs the handler. Returns 0 or
- * -errno. Async-signal-safe, as is the next. */
+/* Have CALL called once, in the signal's handler, AFTER_NS (at least 1) from now, in the calling thread, if
+ * it is there then; a program that is executed before does not notice. Installs the handler. Returns 0 or
+ * -errno. Async-signal-safe, as are the next three. */
 int sampler_call_later(uint64_t after_ns, void (*call)(void));
+
+/* One is to come in this process. */
+bool sampler_call_pends(void);
 
 /* That call is not to be made any more. False when there is none to come in this process. */
 bool sampler_call_off(void);
+
+/* The signal becomes the program's before it has taken a sample: sampler_install() chooses another. */
+void sampler_choose_again(void);
 
 /* In a forked child: samples are dropped, and no call is to come. True when one was to come in the
  * parent. */

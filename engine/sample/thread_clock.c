@@ -14,10 +14,6 @@
 #include "core/random.h"
 #include "core/signal_share.h"
 
-#ifndef sigev_notify_thread_id
-#define sigev_notify_thread_id _sigev_un._tid
-#endif
-
 /* The scheduler's tick, on most kernels: where a first sample is due sooner, waiting for a tick
  * would miss threads that are gone by then. */
 #define TICK_NS 4000000u

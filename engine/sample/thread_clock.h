@@ -8,11 +8,17 @@
 #ifndef ENGINE_SAMPLE_THREAD_CLOCK_H
 #define ENGINE_SAMPLE_THREAD_CLOCK_H
 
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include <time.h>
+
+/* Where glibc does not name it. */
+#ifndef sigev_notify_thread_id
+#define sigev_notify_thread_id _sigev_un._tid
+#endif
 
 enum thread_timer {
 	TIMER_CPU,   /* of the thread's CPU time, once an interval */

@@ -144,9 +144,10 @@ static _Noreturn void end_thread(void)
  * False when it is to end instead. */
 static bool wait_a_moment(void)
 {
-	uint64_t delay = image.start.config->start_delay_ns;
-	uint64_t until =
-		clock_monotonic_ns() + (delay < PRIVILEGES_LOOK_NS ? delay : PRIVILEGES_LOOK_NS);
+	uint64_t until = clock_monotonic_ns() + PRIVILEGES_LOOK_NS;
+
+	if (until > shared->agent.due_ns)
+		until = shared->agent.due_ns;
 
 	while (!agent_is_called_off() && !wake_is_pending(&shared->agent.wake))
 		if (futex_wait_until(&shared->agent.wake.pending, 0, until) == -ETIMEDOUT)

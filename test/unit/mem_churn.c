@@ -216,7 +216,6 @@ static void start_agent(int with)
 	char problem[OPTION_PROBLEM_MAX], *none[] = { NULL };
 
 	ck_assert_int_eq(config_read(&config, none, problem), 0);
-	config.start_delay_ns = 0;
 	config.reporting_interval_ns = SECOND / 4;
 	config.native_mem_bytes = cases[with].mem_bytes;
 	config.cpu_interval_ns = cases[with].cpu_interval_ns;
@@ -224,7 +223,7 @@ static void start_agent(int with)
 	mem_expect();
 	mem_tell_growth(100, agent_report_now);
 	ck_assert_int_eq(pthread_atfork(NULL, NULL, in_forked_child), 0);
-	ck_assert_int_eq(agent_start(begin_agent, nothing_more), 0);
+	ck_assert_int_eq(agent_start(0, begin_agent, nothing_more), 0);
 	while (!agent_running()) /* or the case runs into its timeout */
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 }

@@ -188,7 +188,7 @@ START_TEST(all_of_it)
 {
 	cfi_lookup_init();
 	mem_pass_by("a library");
-	ck_assert_int_eq(agent_start(begin, ended), 0);
+	ck_assert_int_eq(agent_start(0, begin, ended), 0);
 	sampler_install_by(install);
 	key = user_event_register("an event");
 	run_raw();

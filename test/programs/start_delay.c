@@ -1,0 +1,102 @@
+/* What a program does while the start delay runs that may come between it and its agent. Prints how many
+ * threads the process has before, and 1 if another one came, and profiles, within ten seconds; ends with 3.
+ * Usage: start_delay plain|thread|handlers|blocked|exit. */
+#include <dirent.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "preload/asprof_agent.h"
+
+static int count_threads(void)
+{
+	DIR *dir = opendir("/proc/self/task");
+	int count = -2; /* . and .. */
+
+	while (dir && readdir(dir))
+		count++;
+	if (dir)
+		closedir(dir);
+	return count;
+}
+
+static int more_than(int threads, int seconds)
+{
+	struct timespec moment = { .tv_nsec = 5000000 };
+
+	for (int i = 0; i < seconds * 200; i++) {
+		if (count_threads() > threads)
+			return 1;
+		nanosleep(&moment, NULL);
+	}
+	return 0;
+}
+
+static int is_profiled(void)
+{
+	struct timespec moment = { .tv_nsec = 5000000 };
+
+	if (!more_than(1, 10) || !asprof_agent_running)
+		return 0;
+	for (int i = 0; i < 2000 && !asprof_agent_running(); i++)
+		nanosleep(&moment, NULL);
+	return asprof_agent_running();
+}
+
+static void *nothing(void *unused)
+{
+	return unused;
+}
+
+static void on_signal(int signo)
+{
+	_exit(signo);
+}
+
+/* Late: when the delay is over. */
+static void at_exit(void)
+{
+	printf("%d\n", more_than(1, 1));
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+	struct sigaction action = { .sa_handler = on_signal };
+	unsigned long every = ~0ul;
+	pthread_t thread;
+
+	if (!strcmp(what, "thread")) {
+		pthread_create(&thread, NULL, nothing, NULL);
+		pthread_join(thread, NULL);
+		printf("%d\n", is_profiled());
+		return 3;
+	}
+	if (!strcmp(what, "handlers")) {
+		for (int signo = 1; signo <= 64; signo++)
+			sigaction(signo, &action, NULL);
+		printf("%d\n", is_profiled());
+		return 3;
+	}
+	if (!strcmp(what, "blocked")) {
+		/* Not by the C library, where that signal would be left out. */
+		syscall(SYS_rt_sigprocmask, SIG_SETMASK, &every, NULL, sizeof(every));
+		execl("/proc/self/exe", argv[0], "inherited", (char *)NULL);
+	}
+	if (!strcmp(what, "inherited")) {
+		printf("%d\n", is_profiled());
+		return 3;
+	}
+	printf("%d\n", count_threads());
+	if (!strcmp(what, "exit")) {
+		atexit(at_exit);
+		exit(3);
+	}
+	printf("%d\n", is_profiled());
+	return 3;
+}
