@@ -9,10 +9,6 @@ unshare --mount --pid --fork true 2>/dev/null || skip "no name spaces can be had
 everyday=$(program everyday)
 root=$work/root
 mkdir -p "$root/proc" "$root/profiles"
-mount_proc() {
-	# shellcheck disable=SC2016 # that shell's
-	unshare --mount --pid --fork sh -c 'mount -t proc -o "$0" proc "$1"' "$1" "$root/proc" 2>/dev/null
-}
 
 # built_for KIND: the root, with a program of that C library as /service.
 built_for() {
@@ -24,12 +20,12 @@ built_for() {
 		mkdir -p "$root$(dirname "$loader")" && cp -L "$loader" "$root$loader" || exit 1
 	else
 		cp "$everyday" "$root/service"
-		ldd "$everyday" | grep -o '/[^ ]*' | while read -r file; do
+		ldd "$everyday" ${ASPROF_TEST_LIB:+"$ASPROF_TEST_LIB"} | sed '/:$/d' | grep -o '/[^ ]*' | while read -r file; do
 			mkdir -p "$root$(dirname "$file")" && cp -L "$file" "$root$file" || exit 1
 		done
 	fi
 	cp "$preload" "$B/asprof-agent-launch" "$root/"
-	[ -z "${ASPROF_TEST_LIB:-}" ] || cp "$ASPROF_TEST_LIB" "$root/"
+	[ -z "${ASPROF_TEST_LIB:-}" ] || cp "$ASPROF_TEST_LIB" "$root/libasyncProfiler.so"
 }
 
 # bare WHAT PROC HOW LINE FUNCTION: PROC is how /proc is mounted, or empty; HOW is a command of the shell before the
