@@ -64,6 +64,12 @@ struct shared {
 	/* The struct r_debug of the program's loader; NULL: not told. */
 	const void *loader_debug;
 
+	/* core/preload_code.h. What the program calls there is in the C library without us, where
+	 * C_LIBRARY is; 0: not told. */
+	struct {
+		uintptr_t code, code_bytes, calls, calls_bytes, c_library;
+	} preload;
+
 	/* asyncprof/mailbox.h; NULL where async-profiler is not to be had. The program's side's. */
 	struct mailbox *async_profiler;
 

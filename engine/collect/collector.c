@@ -9,6 +9,7 @@
 #include "core/signal_share.h"
 #include "engine/collect/chunk_facts.h"
 #include "engine/collect/mem_events.h"
+#include "engine/collect/program_stack.h"
 #include "engine/collect/thread_look.h"
 #include "engine/collect/wall.h"
 #include "engine/jfr/jfr_write.h"
@@ -89,7 +90,7 @@ static void name_thread(pid_t tid)
 
 static void take_execution(const struct sample *s)
 {
-	uint32_t stack = jfr_stack(all.chunks.jfr, s->pcs, s->count, s->truncated);
+	uint32_t stack = program_stack(all.chunks.jfr, s->pcs, s->count, s->truncated);
 
 	uint32_t weight = s->weight < WEIGHT_MAX ? s->weight : WEIGHT_MAX;
 

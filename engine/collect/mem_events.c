@@ -5,6 +5,7 @@
 
 #include "core/buf.h"
 #include "core/log.h"
+#include "engine/collect/program_stack.h"
 #include "engine/memory/mem.h"
 #include "engine/symbols/frame_names.h"
 
@@ -14,7 +15,7 @@
 
 void mem_events_malloc(struct jfr_writer *jfr, const struct sample *s)
 {
-	jfr_malloc(jfr, s->ticks, s->tid, jfr_stack(jfr, s->pcs, s->count, s->truncated),
+	jfr_malloc(jfr, s->ticks, s->tid, program_stack(jfr, s->pcs, s->count, s->truncated),
 		   s->args[0], s->args[1], s->args[2]);
 }
 
@@ -68,7 +69,7 @@ static void write_retained(void *context, const struct mem_retained *r)
 	};
 
 	jfr_retained(chunk->jfr, chunk->ticks,
-		     jfr_stack(chunk->jfr, r->pcs, r->depth, r->truncated), &out);
+		     program_stack(chunk->jfr, r->pcs, r->depth, r->truncated), &out);
 	note_heavy(chunk, r);
 }
 

@@ -11,6 +11,7 @@
 
 #include "core/clock.h"
 #include "core/random.h"
+#include "engine/collect/program_stack.h"
 
 /* A sleeper that we interrupted spends some CPU time on its way back to sleep, which is not a
  * life sign. Looked at once after each sample; from then on every nanosecond counts. */
@@ -162,7 +163,7 @@ static void write_event(struct jfr_writer *jfr, struct thread *t)
 
 	if (!w || !w->samples || !w->known)
 		return;
-	stack = jfr_stack(jfr, w->pcs, w->depth, w->truncated);
+	stack = program_stack(jfr, w->pcs, w->depth, w->truncated);
 	jfr_wall_sample(jfr, w->first, t->tid, stack, JFR_STATE_SLEEPING, w->samples,
 			w->last - w->first);
 	w->samples = 0;
@@ -203,7 +204,7 @@ void wall_take(struct jfr_writer *jfr, const struct sample *sample)
 			return;
 		}
 	}
-	stack = jfr_stack(jfr, sample->pcs, sample->count, sample->truncated);
+	stack = program_stack(jfr, sample->pcs, sample->count, sample->truncated);
 	jfr_wall_sample(jfr, sample->ticks, sample->tid, stack, sample->state, samples, 0);
 }
 

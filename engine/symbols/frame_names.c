@@ -4,14 +4,15 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/preload_code.h"
 #include "engine/runtime/frame_table.h"
 #include "engine/symbols/symbols.h"
 
 int frame_names(void *context, const uintptr_t *pcs, const bool *is_return, size_t count,
 		struct jfr_frame_name *out)
 {
-	struct symbol *found = calloc(count, sizeof(*found));
-	uintptr_t *sites = calloc(count, sizeof(*sites));
+	struct symbol *found = calloc(count + 1, sizeof(*found));
+	uintptr_t *sites = calloc(count + 1, sizeof(*sites));
 	struct symbols *symbols = context;
 	struct script_frame frame;
 	int err = -ENOMEM;
@@ -20,7 +21,8 @@ int frame_names(void *context, const uintptr_t *pcs, const bool *is_return, size
 		goto out;
 	for (size_t i = 0; i < count; i++)
 		sites[i] = is_return[i] ? symbols_call_site(pcs[i]) : pcs[i];
-	err = symbols_resolve(symbols, sites, count, found);
+	sites[count] = shared->preload.c_library;
+	err = symbols_resolve(symbols, sites, count + !!sites[count], found);
 	for (size_t i = 0; !err && i < count; i++) {
 		if (frame_table_find(pcs[i], &frame)) {
 			out[i].class_name = frame.file;
@@ -32,6 +34,11 @@ int frame_names(void *context, const uintptr_t *pcs, const bool *is_return, size
 		out[i].class_name = found[i].module;
 		out[i].method_name = found[i].name;
 		out[i].type = (uint8_t)found[i].type;
+		/* What the program calls there is its C library's to whoever wrote it. */
+		if (preload_code_is_call(sites[i])) {
+			out[i].class_name = found[count].module;
+			continue;
+		}
 		/* Readers have 31 bits for it. */
 		if (found[i].link_address <= INT32_MAX)
 			out[i].address = (uint32_t)found[i].link_address;

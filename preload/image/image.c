@@ -182,6 +182,27 @@ static _Noreturn void run(void)
 	end_thread();
 }
 
+/* By the linker: the library's beginning, and what the interposers' headers put into a section. */
+extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
+extern const char __start_asprof_calls[] __attribute__((visibility("hidden")));
+extern const char __stop_asprof_calls[] __attribute__((visibility("hidden")));
+
+static void describe_code(void)
+{
+	const uintptr_t base = (uintptr_t)&__ehdr_start;
+	const ElfW(Phdr) *part = (const void *)(base + __ehdr_start.e_phoff);
+
+	for (size_t i = 0; i < __ehdr_start.e_phnum; i++)
+		if (part[i].p_type == PT_LOAD && part[i].p_flags & PF_X) {
+			shared->preload.code = base + part[i].p_vaddr;
+			shared->preload.code_bytes = part[i].p_memsz;
+		}
+	shared->preload.calls = (uintptr_t)__start_asprof_calls;
+	shared->preload.calls_bytes =
+		(uintptr_t)__stop_asprof_calls - (uintptr_t)__start_asprof_calls;
+	shared->preload.c_library = (uintptr_t)&getauxval;
+}
+
 static void describe_process(void)
 {
 	size_t n = 0;
@@ -197,6 +218,7 @@ static void describe_process(void)
 	if (getauxval(AT_RANDOM))
 		memcpy(image.random, (const void *)getauxval(AT_RANDOM), sizeof(image.random));
 	shared->loader_debug = loaded_debug();
+	describe_code();
 }
 
 /* Of the thread before: the stack and the image's memory are its own until then. */

@@ -18,7 +18,7 @@
 #include "core/loaded_symbol.h"
 #include "engine/memory/mem.h"
 
-#define EXPORT __attribute__((visibility("default")))
+#define EXPORT __attribute__((visibility("default"), section("asprof_calls")))
 #define COLD   __attribute__((noinline, cold))
 #define CALLER __builtin_return_address(0)
 

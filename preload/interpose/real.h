@@ -28,8 +28,8 @@
 #include <unistd.h>
 
 /* Marks a function that the program is to find in place of the C library's. Its name must be
- * in exports.map too. */
-#define EXPORT __attribute__((visibility("default")))
+ * in exports.map too. All stand together, by which they are known (core/preload_code.h). */
+#define EXPORT __attribute__((visibility("default"), section("asprof_calls")))
 
 /* What is seldom needed, out of the way. */
 #define COLD __attribute__((noinline, cold))

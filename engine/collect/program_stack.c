@@ -1,0 +1,49 @@
+/* Leaves the preload's frames out of the program's stacks. */
+#include "engine/collect/program_stack.h"
+
+#include "core/preload_code.h"
+#include "engine/sample/ring.h"
+
+/* The innermost frames of PCS that are ours: their outermost that the program called, if there is one. */
+static size_t innermost(uintptr_t *out, const uintptr_t *pcs, size_t count)
+{
+	for (size_t i = count; i--;)
+		if (preload_code_is_call(pcs[i] - !!i)) {
+			out[0] = pcs[i] - !!i;
+			return 1;
+		}
+	return 0;
+}
+
+size_t program_stack_strip(uintptr_t *out, const uintptr_t *pcs, size_t count)
+{
+	size_t ours = 0, kept;
+
+	while (ours < count && preload_code_has(pcs[ours] - !!ours))
+		ours++;
+	kept = innermost(out, pcs, ours);
+	for (size_t i = ours; i < count; i++)
+		if (!preload_code_has(pcs[i] - !!i)) {
+			/* The innermost is the instruction itself: here, within the call. */
+			out[kept] = pcs[i] - (i && !kept);
+			kept++;
+		}
+	return kept;
+}
+
+static bool has_ours(const uintptr_t *pcs, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (preload_code_has(pcs[i] - !!i))
+			return true;
+	return false;
+}
+
+uint32_t program_stack(struct jfr_writer *jfr, const uintptr_t *pcs, size_t count, bool truncated)
+{
+	static uintptr_t stripped[SAMPLE_DEPTH_MAX];
+
+	if (count > SAMPLE_DEPTH_MAX || !has_ours(pcs, count))
+		return jfr_stack(jfr, pcs, count, truncated);
+	return jfr_stack(jfr, stripped, program_stack_strip(stripped, pcs, count), truncated);
+}

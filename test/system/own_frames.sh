@@ -1,0 +1,46 @@
+#!/bin/bash
+# What the preload has in a stack is not in the profile: where the program waits, is in a handler, allocates,
+# in threads and in children its stacks are as without a profiler.
+. "$(dirname "$0")/agent.inc"
+
+own_frames=$(program own_frames -fno-builtin -O1)
+# Samples that find each wait, and that come between two of its waits, which is then made again by us.
+profiled "$work/reports" builtin CPU_INTERVAL=2ms WALL_INTERVAL=10ms NATIVE_MEM=16k "$own_frames" >"$work/said" 2>&1 ||
+	fail "status $?: $(cat "$work/said")"
+for kind in cpu wall nativemem; do
+	"$agent" top "--$kind" -n 0 "$work/reports" >"$work/$kind" || fail "$kind"
+	! grep -q 'libasprof_preload' "$work/$kind" || fail "$kind: $(grep libasprof_preload "$work/$kind")"
+	"$agent" collapsed "--$kind" "$work/reports" >"$work/$kind"
+done
+library='libc\.so\.6\+[0-9a-fx]*'
+for stack in "main;nap;([a-z_]*nanosleep|$library)" 'main;wait_for_nothing;[a-z_]*poll' \
+	'work;nap;' ';handle;burn' ';work;burn'; do
+	grep -qE "$stack" "$work/wall" || fail "no $stack in $(cat "$work/wall")"
+done
+grep -q 'main;burn' "$work/cpu" || fail "no child in $(cat "$work/cpu")"
+grep -q 'main;allocate [0-9]*$' "$work/nativemem" || fail "$(cat "$work/nativemem")"
+
+# A call that is made again and again, as other signals come, is shown by its name.
+cat >"$work/again.c" <<'C'
+#include <sys/time.h>
+#include <signal.h>
+#include <poll.h>
+static volatile int n;
+static void on(int signo) { n += signo; }
+static void __attribute__((noinline)) wait_long(void) { for (int i = 0; i < 60; i++) poll(0, 0, 10); n++; }
+int main(void)
+{
+	struct sigaction action = { .sa_handler = on, .sa_flags = SA_RESTART };
+	struct itimerval every = { { 0, 3000 }, { 0, 3000 } };
+	sigaction(SIGALRM, &action, 0);
+	setitimer(ITIMER_REAL, &every, 0);
+	wait_long();
+	return 0;
+}
+C
+${CC:-cc} -O1 -g -fno-builtin -o "$work/again" "$work/again.c" || exit 1
+profiled "$work/again_reports" builtin WALL_INTERVAL=2ms "$work/again" || fail "status $?"
+"$agent" top --wall -n 0 "$work/again_reports" >"$work/top"
+! grep -q libasprof_preload "$work/top" || fail "$(cat "$work/top")"
+"$agent" collapsed --wall "$work/again_reports" | grep -q 'wait_long;[a-z_]*poll' || fail "$(cat "$work/top")"
+echo ok
