@@ -46,14 +46,15 @@
 #define BLOCKS_MAX   4096u
 #define NONE         UINT32_MAX
 
+/* Free stacks are counted from 1, so that all of this is zero in the beginning and not in the file. */
 static struct {
 	char *_Atomic blocks[BLOCKS_MAX];
-	_Atomic uint32_t next[BLOCKS_MAX * BLOCK_STACKS]; /* free one below each free one */
+	_Atomic uint32_t next[BLOCKS_MAX * BLOCK_STACKS]; /* the one below each free one */
 	_Atomic uint32_t used;                            /* stacks ever taken */
-	/* The uppermost free one in the low half, a count against its reuse between load and
-	 * exchange in the high half. */
+	/* The uppermost free one in the low half, 0 for none, a count against its reuse between load
+	 * and exchange in the high half. */
 	_Atomic uint64_t free;
-} pool = { .free = NONE };
+} pool;
 
 static char first_threads[OURS_BYTES] __attribute__((aligned(16)));
 
@@ -108,11 +109,11 @@ void *altstack_take(void)
 	uint64_t top = atomic_load(&pool.free), next;
 
 	do {
-		if ((uint32_t)top == NONE)
+		if (!(uint32_t)top)
 			return stack_new();
-		next = ((top >> 32) + 1) << 32 | atomic_load(&pool.next[(uint32_t)top]);
+		next = ((top >> 32) + 1) << 32 | atomic_load(&pool.next[(uint32_t)top - 1]);
 	} while (!atomic_compare_exchange_weak(&pool.free, &top, next));
-	return stack_at((uint32_t)top);
+	return stack_at((uint32_t)top - 1);
 }
 
 static uint32_t index_of(const char *stack)
@@ -137,7 +138,7 @@ void altstack_give(void *stack)
 		return;
 	do {
 		atomic_store(&pool.next[index], (uint32_t)top);
-		next = ((top >> 32) + 1) << 32 | index;
+		next = ((top >> 32) + 1) << 32 | (index + 1);
 	} while (!atomic_compare_exchange_weak(&pool.free, &top, next));
 }
 
