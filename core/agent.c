@@ -83,6 +83,11 @@ const struct engine *agent_engine(void)
 	return atomic_load(&shared->agent.running_engine);
 }
 
+bool agent_serves_engine(void)
+{
+	return agent_engine() && atomic_load(&shared->agent.engine_is_served);
+}
+
 static uint32_t ask_for_flush(void)
 {
 	uint32_t number = atomic_fetch_add(&shared->agent.flushes_asked, 1) + 1;

@@ -62,4 +62,8 @@ void agent_forget(void);
 /* The engine that is running, or NULL. Any thread. */
 const struct engine *agent_engine(void);
 
+/* The engine that runs, if any, is one that the agent's thread serves; it has none of its own.
+ * Async-signal-safe, and in a forked child as well, in which agent_engine() points to nothing. */
+bool agent_serves_engine(void);
+
 #endif

@@ -59,6 +59,9 @@ struct shared {
 		_Atomic int
 			failure; /* -errno: why the thread has ended that cannot say so; else 0 */
 		const struct engine *_Atomic running_engine;
+		/* ... which has no thread of its own. (What the engine is made of lies in the image,
+		 * where a forked child finds nothing.) */
+		_Atomic bool engine_is_served;
 	} agent;
 
 	/* The struct r_debug of the program's loader; NULL: not told. */

@@ -6,7 +6,6 @@
 #include "asyncprof/engine_thread.h"
 #include "core/agent.h"
 #include "core/clock.h"
-#include "core/agent/engine.h"
 #include "core/error_text.h"
 #include "core/log.h"
 #include "core/own_thread.h"
@@ -101,7 +100,7 @@ static bool on_sandbox(bool armed)
 static void on_signal_claimed(int signo)
 {
 	const struct engine *engine = agent_engine();
-	bool builtin = engine && engine->service;
+	bool builtin = agent_serves_engine();
 
 	/* An agent that is about to come, by that very signal, comes otherwise, and takes another. */
 	if (!engine && sampler_call_pends() && signo == sampler_signal()) {

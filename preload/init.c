@@ -12,7 +12,6 @@
 #include "asyncprof/engine_thread.h"
 #include "core/agent.h"
 #include "core/clock.h"
-#include "core/agent/engine.h"
 #include "core/error_text.h"
 #include "core/executable.h"
 #include "core/loaded_symbol.h"
@@ -153,9 +152,7 @@ int process_stop_agent(void)
 /* async-profiler's state is of its threads, which are not here, and its locks may be held by them. */
 static void leave_async_profiler(void)
 {
-	const struct engine *engine = agent_engine();
-
-	if (config.engine == ENGINE_ASYNC_PROFILER || (engine && !engine->service)) {
+	if (config.engine == ENGINE_ASYNC_PROFILER || (agent_engine() && !agent_serves_engine())) {
 		shared->async_profiler_lost = true;
 		config.engine_options = NULL; /* which were for that one */
 	}

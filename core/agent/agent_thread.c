@@ -129,6 +129,7 @@ static void profile(struct session *session, const struct agent_parts *parts)
 	/* Not before: a program with as many busy threads as it has processors would let a nicer one
 	 * begin only after a good while, and not be profiled until then. */
 	own_thread_be_nice();
+	atomic_store(&shared->agent.engine_is_served, session->with.engine->service != NULL);
 	atomic_store(&shared->agent.running_engine, session->with.engine);
 	parts->started();
 	atomic_fetch_add(&shared->agent.state,

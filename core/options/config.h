@@ -61,7 +61,7 @@ struct config {
 	bool local_max_bytes_set; /* said by the user: the default differs by directory */
 
 	/* All texts of the above that came from the environment; so there is no copy of this struct. */
-	char room[256];
+	char room[1024];
 	char *mapped; /* where that is not enough; else NULL */
 	size_t mapped_bytes;
 };

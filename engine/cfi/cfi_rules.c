@@ -1,16 +1,31 @@
-/* Rows in chains by their hash, which are only ever put in front. */
+/* Rows in chains by their hash, which are only ever put in front. Rows and chains are large, and a forked
+ * child, which finds its own, begins with none: so that a fork need not look for what is in them. */
 #include "engine/cfi/cfi_rules.h"
 
 #include <stdatomic.h>
 #include <string.h>
 
-struct unwind_rule unwind_rules[RULES_MAX];
+#include "core/system.h"
+
+_Alignas(SYSTEM_PAGE_MAX) struct unwind_rule unwind_rules[RULES_MAX];
+
+#define CHAINS 8192
+
+static struct {
+	_Alignas(SYSTEM_PAGE_MAX) _Atomic uint16_t chains[CHAINS]; /* the newest row; 0: none */
+	uint16_t next[RULES_MAX];
+	atomic_size_t taken; /* rows, behind the first few */
+} all;
+
+_Static_assert(sizeof(unwind_rules) % SYSTEM_PAGE_MAX == 0, "nothing else is emptied with it");
 
 /* At run time, so that the file need not hold all the rows for these. */
 void cfi_rules_init(void)
 {
 	if (unwind_rules[RULE_INDEX_UNKNOWN].kind)
 		return; /* handlers may read them already */
+	system_empty_in_children(unwind_rules, sizeof(unwind_rules));
+	system_empty_in_children(&all, sizeof(all));
 	unwind_rules[RULE_INDEX_NONE].kind = RULE_NONE;
 	unwind_rules[RULE_INDEX_UNKNOWN].kind = RULE_UNKNOWN;
 	unwind_rules[RULE_INDEX_PENDING].kind = RULE_PENDING;
@@ -18,12 +33,6 @@ void cfi_rules_init(void)
 	unwind_rules[RULE_INDEX_SIGNAL].kind = RULE_SIGNAL;
 	unwind_rules[RULE_INDEX_CHAIN].kind = RULE_CHAIN;
 }
-
-#define CHAINS 8192
-
-static _Atomic uint16_t chains[CHAINS]; /* the newest row of each; 0: none */
-static uint16_t chain_next[RULES_MAX];
-static atomic_size_t row_count = RULE_INDEX_FIRST;
 
 static _Atomic uint16_t *chain_of(const struct unwind_rule *rule)
 {
@@ -33,16 +42,16 @@ static _Atomic uint16_t *chain_of(const struct unwind_rule *rule)
 	memcpy(words, rule, sizeof(*rule));
 	hash = (words[0] * 0x9e3779b97f4a7c15u) ^ (words[1] * 0xc2b2ae3d27d4eb4fu) ^
 	       (words[2] * 0x165667b19e3779f9u);
-	return &chains[(hash ^ hash >> 29) % CHAINS];
+	return &all.chains[(hash ^ hash >> 29) % CHAINS];
 }
 
 static uint16_t row_take(void)
 {
-	size_t row = atomic_load_explicit(&row_count, memory_order_relaxed);
+	size_t taken = atomic_load_explicit(&all.taken, memory_order_relaxed);
 
-	while (row < RULES_MAX)
-		if (atomic_compare_exchange_weak(&row_count, &row, row + 1))
-			return (uint16_t)row;
+	while (taken < RULES_MAX - RULE_INDEX_FIRST)
+		if (atomic_compare_exchange_weak(&all.taken, &taken, taken + 1))
+			return (uint16_t)(RULE_INDEX_FIRST + taken);
 	return 0;
 }
 
@@ -55,7 +64,7 @@ static uint16_t chain_put(_Atomic uint16_t *chain, const struct unwind_rule *rul
 		return RULE_INDEX_NONE;
 	unwind_rules[row] = *rule;
 	do
-		chain_next[row] = newest;
+		all.next[row] = newest;
 	while (!atomic_compare_exchange_weak_explicit(chain, &newest, row, memory_order_acq_rel,
 						      memory_order_relaxed));
 	return row;
@@ -73,7 +82,7 @@ uint16_t cfi_rule_intern(const struct unwind_rule *rule)
 		return RULE_INDEX_SIGNAL;
 	chain = chain_of(rule);
 	for (uint16_t row = atomic_load_explicit(chain, memory_order_acquire); row;
-	     row = chain_next[row])
+	     row = all.next[row])
 		if (!memcmp(&unwind_rules[row], rule, sizeof(*rule)))
 			return row;
 	return chain_put(chain, rule);
@@ -81,11 +90,11 @@ uint16_t cfi_rule_intern(const struct unwind_rule *rule)
 
 size_t cfi_rule_count(void)
 {
-	return atomic_load(&row_count);
+	return RULE_INDEX_FIRST + atomic_load(&all.taken);
 }
 
 size_t cfi_memory(void)
 {
-	return cfi_rule_count() * (sizeof(unwind_rules[0]) + sizeof(chain_next[0])) +
-	       sizeof(chains);
+	return cfi_rule_count() * (sizeof(unwind_rules[0]) + sizeof(all.next[0])) +
+	       sizeof(all.chains);
 }

@@ -57,8 +57,11 @@ int mixed_stack_look_for(enum runtime_kind kind, const struct runtime *runtime, 
 		look_for(kind, NULL);
 		return 0;
 	}
-	if (!all.works)
+	if (!all.works) {
 		all.works = system_map(WORKS * sizeof(*all.works));
+		if (all.works)
+			system_empty_in_children(all.works, WORKS * sizeof(*all.works));
+	}
 	if (!all.works || frame_table_open())
 		return -ENOMEM;
 	for (i = 0; i < count && memcmp(kept[i].bytes, runtime, bytes); i++)

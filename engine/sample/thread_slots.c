@@ -73,6 +73,7 @@ static struct thread *slot_new(void)
 		block = system_map(BLOCK_SLOTS * sizeof(*block));
 		if (!block)
 			return NULL; /* the index is lost, which is no harm */
+		system_empty_in_children(block, BLOCK_SLOTS * sizeof(*block));
 		if (!atomic_compare_exchange_strong(place, &none, block))
 			system_unmap(block, BLOCK_SLOTS * sizeof(*block));
 	}

@@ -1,21 +1,29 @@
 /* The published map of modules and the cache in front of it. */
 #include "engine/unwind/unwind_map.h"
 
-_Atomic uint64_t unwind_cache[1 << UNWIND_CACHE_BITS];
+#include "core/system.h"
+
+_Alignas(SYSTEM_PAGE_MAX) _Atomic uint64_t unwind_cache[1 << UNWIND_CACHE_BITS];
+
+_Static_assert(sizeof(unwind_cache) % SYSTEM_PAGE_MAX == 0, "nothing else is emptied with it");
 
 static _Atomic(struct unwind_map *) current;
 static atomic_uint readers; /* handlers between reading CURRENT and being done with it */
 
 static void cache_clear(void)
 {
+	/* Pages that were never written to cost no memory. */
 	for (size_t i = 0; i < sizeof(unwind_cache) / sizeof(unwind_cache[0]); i++)
-		atomic_store_explicit(&unwind_cache[i], 0, memory_order_relaxed);
+		if (atomic_load_explicit(&unwind_cache[i], memory_order_relaxed))
+			atomic_store_explicit(&unwind_cache[i], 0, memory_order_relaxed);
 }
 
 struct unwind_map *unwind_map_publish(struct unwind_map *map)
 {
 	struct unwind_map *old = atomic_exchange(&current, map);
 
+	if (!old)
+		system_empty_in_children(unwind_cache, sizeof(unwind_cache));
 	cache_clear();
 	return old;
 }

@@ -26,6 +26,7 @@
 #include "core/loaded_symbol.h"
 #include "core/privileges.h"
 #include "core/shared.h"
+#include "core/system.h"
 #include "image/layout.h"
 #include "image/start.h"
 #include "preload/image/host_calls.h"
@@ -72,6 +73,7 @@ static int map_data(void)
 
 	if (is_error(got))
 		return (int)got;
+	system_empty_in_children(data, IMAGE_DATA_END - IMAGE_DATA_START);
 	memcpy(data, image_data, IMAGE_DATA_FILE_END - IMAGE_DATA_START);
 	return 0;
 }
@@ -87,6 +89,7 @@ static int take_stack(void)
 	if (is_error(got))
 		return (int)got;
 	kernel_call4(SYS_mprotect, got, IMAGE_PAGE, PROT_NONE, 0);
+	system_empty_in_children((void *)(got + IMAGE_PAGE), STACK_SIZE);
 	image.stack = (unsigned char *)got;
 	return 0;
 }
