@@ -56,6 +56,7 @@ core_src    := $(sort $(wildcard core/*.c core/*/*.c))
 engine_src  := $(sort $(wildcard engine/*/*.c))
 asyncprof_src := $(sort $(wildcard asyncprof/*.c))
 upload_src  := $(sort $(wildcard upload/*/*.c))
+endpoint_src := $(sort $(wildcard endpoint/*.c))
 preload_src := $(sort $(wildcard preload/*.c preload/*/*.c))
 profile_src := $(sort $(wildcard profile/*/*.c))
 decoder_src := $(sort $(wildcard decoder/*.c decoder/*/*.c))
@@ -64,7 +65,8 @@ bench_src   := $(sort $(wildcard test/bench/*.c))
 fuzz_src    := $(sort $(wildcard test/fuzz/*.c))
 
 objects = $(patsubst %.c,$(B)/obj/%.o,$(1))
-agent_obj   := $(call objects,$(core_src) $(engine_src) $(asyncprof_src) $(upload_src))
+agent_obj   := $(call objects,$(core_src) $(engine_src) $(asyncprof_src) $(upload_src) \
+	       $(endpoint_src))
 preload_obj := $(call objects,$(preload_src))
 profile_obj := $(call objects,$(profile_src))
 decoder_obj := $(call objects,$(decoder_src))
@@ -93,19 +95,19 @@ PRELOAD_LDFLAGS += -Wl,--sort-section=alignment
 .DELETE_ON_ERROR:
 
 # Each of the two once its folder is there: the layers below build and are tested before.
-all: $(DEPS_READY) $(library) $(if $(wildcard preload/exports.map),$(preload)) \
+all: $(DEPS_READY) $(LLHTTP_READY) $(library) $(if $(wildcard preload/exports.map),$(preload)) \
 	$(if $(wildcard decoder/main.c),$(command)) $(launcher)
 
 # While the libraries are built, what includes none of their headers is compiled. (For another machine
 # all headers are brought.)
-own_src := $(core_src) $(engine_src) $(asyncprof_src) $(upload_src) $(profile_src) $(preload_src) \
+own_src := $(core_src) $(engine_src) $(asyncprof_src) $(upload_src) $(endpoint_src) $(profile_src) $(preload_src) \
 	   $(decoder_src)
-waiting := $(shell grep -lE '^ *\# *include <(curl|zip|zlib|cjson|mbedtls|psa)' $(own_src) $(own_src:.c=.h) \
+waiting := $(shell grep -lE '^ *\# *include <(curl|zip|zlib|cjson|mbedtls|psa|llhttp)' $(own_src) $(own_src:.c=.h) \
 	     2>/dev/null)
 ifneq ($(CROSS)$(filter %.h,$(waiting)),)
 waiting := $(own_src)
 endif
-$(call objects,$(waiting)): $(DEPS_READY)
+$(call objects,$(waiting)): $(DEPS_READY) | $(LLHTTP_READY)
 
 $(B)/obj/%.o: %.c
 	$(call say,CC,$<)

@@ -6,6 +6,8 @@
 # The last five are built once by scripts/build-deps, from Debian's source packages, of the versions
 # and hashes that scripts/deps.lock names:
 #
+# llhttp, which reads HTTP requests, is built by scripts/build-llhttp, in seconds.
+#
 #   DEPS_BUILD=…    where they are built and kept (build/deps); trees may share one
 #   DEPS_DIR=…      build them from the upstream tarballs in this directory
 #
@@ -19,7 +21,7 @@ DEPS_BUILD ?= build/deps
 deps_dir := $(DEPS_BUILD)$(if $(CROSS),/$(patsubst %-,%,$(CROSS)))
 # Named after what built them, so that a tree whose recipe differs builds its own.
 deps_stamp := ready-$(firstword $(shell \
-	{ cat scripts/build-deps scripts/mbedtls_config.h; grep -v ' maven ' scripts/deps.lock; } | cksum))
+	{ cat scripts/build-deps scripts/mbedtls_config.h; grep -vE ' maven |^nghttp2 ' scripts/deps.lock; } | cksum))
 DEPS_READY := $(deps_dir)/$(deps_stamp)
 DEPS_CFLAGS := -isystem $(deps_dir)/include
 DEPS_LIBS := $(addprefix $(deps_dir)/lib/,libcurl.a libmbedtls.a libmbedx509.a libmbedcrypto.a \
@@ -27,6 +29,16 @@ DEPS_LIBS := $(addprefix $(deps_dir)/lib/,libcurl.a libmbedtls.a libmbedx509.a l
 
 $(DEPS_READY):
 	$(Q)DEPS_DIR='$(DEPS_DIR)' CROSS='$(CROSS)' scripts/build-deps $(deps_dir) $(deps_stamp)
+
+# By itself: nothing else is built anew for it, and so it is not in DEPS_READY.
+llhttp := $(deps_dir)/llhttp
+llhttp_stamp := ready-$(firstword $(shell { cat scripts/build-llhttp; grep '^nghttp2 ' scripts/deps.lock; } | cksum))
+LLHTTP_READY := $(llhttp)/$(llhttp_stamp)
+DEPS_CFLAGS += -isystem $(llhttp)/include
+DEPS_LIBS += $(llhttp)/lib/libllhttp.a
+
+$(LLHTTP_READY): $(DEPS_READY)
+	$(Q)DEPS_DIR='$(DEPS_DIR)' CROSS='$(CROSS)' scripts/build-llhttp $(llhttp) $(llhttp_stamp) $(deps_dir)/image
 
 ifdef CROSS
 packages := $(deps_dir)/packages

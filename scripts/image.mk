@@ -19,7 +19,7 @@ image_deps := $(deps_dir)/image
 IMAGE_CFLAGS := -std=gnu11 $(WARNINGS) -O2 -g $(filter -ffile-prefix-map=%,$(CFLAGS)) -fPIE \
 	-fvisibility=hidden -ffunction-sections -fdata-sections -fstack-protector-strong \
 	-fno-omit-frame-pointer -fno-asynchronous-unwind-tables -U_FORTIFY_SOURCE -ftls-model=local-exec -DASPROF_IMAGE=1 -nostdinc \
-	-isystem $(image_deps)/include -isystem $(shell $(CC) -print-file-name=include)
+	-isystem $(image_deps)/include -isystem $(llhttp)/include -isystem $(shell $(CC) -print-file-name=include)
 
 # As large as the pages of such a machine may be.
 IMAGE_PAGE := $(if $(filter aarch64%,$(shell $(CC) -dumpmachine)),65536,4096)
@@ -28,11 +28,11 @@ IMAGE_LDFLAGS := -nostdlib -static -Wl,-pie,--no-dynamic-linker -Wl,-z,text,-z,d
 	-Wl,-z,common-page-size=$(IMAGE_PAGE) -Wl,--gc-sections,--build-id,--hash-style=gnu \
 	$(if $(findstring pack-relative-relocs,$(shell $(CC) -Wl,--help 2>/dev/null)),-Wl$(comma)-z$(comma)pack-relative-relocs)
 IMAGE_LIBS := $(addprefix $(image_deps)/lib/lib,curl.a mbedtls.a mbedcrypto.a zip.a z.a cjson.a lzma.a \
-	      iberty.a c.a)
+	      iberty.a c.a) $(llhttp)/image/lib/libllhttp.a
 link_image = $(CC) $(IMAGE_LDFLAGS) -o $(1) $(addprefix $(image_deps)/lib/,rcrt1.o crti.o) $(2) \
 	     -Wl,--start-group $(IMAGE_LIBS) -lgcc -Wl,--end-group $(image_deps)/lib/crtn.o
 
-$(image_obj): $(DEPS_READY)
+$(image_obj): $(DEPS_READY) | $(LLHTTP_READY)
 
 $(B)/image/obj/%.o: %.c
 	$(call say,CC,$< (image))
