@@ -33,6 +33,8 @@ enum jfr_slot {
 	JFR_COUNT,
 	JFR_BYTES,
 	JFR_OLDEST,
+	JFR_TOTAL_COUNT, /* allocatedCount */
+	JFR_TOTAL_BYTES, /* allocatedBytes */
 	JFR_TYPE,
 	JFR_BASE,
 	JFR_TOP,

@@ -1,0 +1,89 @@
+/* A feed of one recording in memory. */
+#include "profile/aggregate/memory_feed.h"
+
+#include <string.h>
+
+static struct memory_feed *of(struct feed *feed)
+{
+	return (struct memory_feed *)feed;
+}
+
+static int restart(struct feed *feed, bool ordered)
+{
+	struct memory_feed *f = of(feed);
+
+	(void)ordered;
+	f->offset = 0;
+	memset(&f->settings, 0, sizeof(f->settings));
+	if (f->length)
+		settings_of(&f->settings, f->data, f->length);
+	return 0;
+}
+
+static bool next(struct feed *feed, struct feed_chunk *chunk)
+{
+	struct memory_feed *f = of(feed);
+	struct jfr_error error = { 0 };
+
+	memset(chunk, 0, sizeof(*chunk));
+	if (jfr_header(&chunk->header, f->data, f->length, f->offset, &error)) {
+		feed->failed |= f->offset < f->length;
+		return false;
+	}
+	chunk->source = f;
+	chunk->file = "the recording";
+	chunk->data = f->data;
+	chunk->settings = f->settings;
+	f->offset += chunk->header.size;
+	return true;
+}
+
+static void done(struct feed *feed, struct feed_chunk *chunk)
+{
+	(void)feed;
+	(void)chunk;
+}
+
+static void damage(struct feed *feed, const struct feed_chunk *chunk, const struct jfr_error *error)
+{
+	(void)chunk;
+	(void)error;
+	feed->failed = true;
+}
+
+static bool span(struct feed *feed, int64_t *start_ns, int64_t *end_ns)
+{
+	struct memory_feed *f = of(feed);
+	struct jfr_header header;
+	struct jfr_error error;
+	uint64_t offset = 0;
+
+	*start_ns = INT64_MAX;
+	*end_ns = INT64_MIN;
+	while (!jfr_header(&header, f->data, f->length, offset, &error)) {
+		int64_t end = header.start_ns + header.duration_ns;
+
+		*start_ns = header.start_ns < *start_ns ? header.start_ns : *start_ns;
+		*end_ns = end > *end_ns ? end : *end_ns;
+		offset += header.size;
+	}
+	return offset > 0;
+}
+
+static bool is_small(struct feed *feed)
+{
+	(void)feed;
+	return true;
+}
+
+void memory_feed_init(struct memory_feed *feed, const uint8_t *data, uint64_t length)
+{
+	static const struct feed_calls calls = { .restart = restart,
+						 .next = next,
+						 .done = done,
+						 .damage = damage,
+						 .span = span,
+						 .is_small = is_small };
+
+	*feed = (struct memory_feed){ .feed.calls = &calls, .data = data, .length = length };
+}
