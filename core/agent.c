@@ -31,6 +31,7 @@ int agent_start(uint64_t due_ns, int (*begin)(void), void (*ended)(void))
 	log_keep_for(&shared->agent.wake);
 	shared->agent.due_ns = due_ns;
 	when_ended = ended;
+	atomic_store(&shared->agent.paused, false);
 	err = begin();
 	if (err) {
 		ended();
@@ -75,7 +76,18 @@ bool agent_is_there(void)
 
 bool agent_running(void)
 {
-	return phase() == AGENT_RUNNING;
+	return phase() == AGENT_RUNNING && !atomic_load(&shared->agent.paused);
+}
+
+bool agent_resume(void)
+{
+	bool paused = true;
+
+	if (phase() != AGENT_RUNNING ||
+	    !atomic_compare_exchange_strong(&shared->agent.paused, &paused, false))
+		return false;
+	wake_up(&shared->agent.wake);
+	return true;
 }
 
 const struct engine *agent_engine(void)

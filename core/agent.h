@@ -30,8 +30,11 @@ int agent_failure(void);
 /* There is a thread of it, which has begun to profile or is going to. Async-signal-safe. */
 bool agent_is_there(void);
 
-/* True from the first sample that may be taken to the last. */
+/* True from the first sample that may be taken to the last, but for pauses. */
 bool agent_running(void);
+
+/* End a pause, which somebody has asked for at the live endpoint. False where there is none. Any thread. */
+bool agent_resume(void);
 
 /* Close the interval that is under way and wait, TIMEOUT_NS at most, until the reporters have
  * taken it. Any thread; not in signal context. Returns 0, -ESRCH without a running agent, or

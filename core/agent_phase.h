@@ -6,7 +6,7 @@ enum agent_phase {
 	AGENT_NONE,    /* no thread, or one that touches nothing any more */
 	AGENT_DELAYED, /* the start delay is running; nothing was touched yet */
 	AGENT_STARTING,
-	AGENT_RUNNING,
+	AGENT_RUNNING, /* also while it is paused */
 };
 
 /* Beside a phase: the thread is to end. */

@@ -62,6 +62,7 @@ struct shared {
 		/* ... which has no thread of its own. (What the engine is made of lies in the image,
 		 * where a forked child finds nothing.) */
 		_Atomic bool engine_is_served;
+		atomic_bool paused; /* no samples are taken until one asks for them again */
 	} agent;
 
 	/* The struct r_debug of the program's loader; NULL: not told. */

@@ -12,6 +12,8 @@
 #include "core/log.h"
 #include "core/own_fds.h"
 #include "core/own_thread.h"
+#include "endpoint/listener.h"
+#include "endpoint/server.h"
 #include "image/ending.h"
 #include "image/engines.h"
 #include "image/host.h"
@@ -29,6 +31,7 @@ static int prepare(struct agent_equipment *equipment, const struct config *c, st
 		err = reporters_open(&equipment->reporters[0], c);
 	if (!err)
 		equipment->reporter_count = 1;
+	equipment->endpoint = &live_endpoint;
 	return err;
 }
 
@@ -76,6 +79,8 @@ static int capture_environment(void)
 	for (const char *at = start->environment; *at; at += strlen(at) + 1)
 		entries[count++] = (char *)(uintptr_t)at;
 	entries[count] = NULL;
+	if (start->config->listen)
+		listener_capture(entries);
 	err = reporters_capture(start->config, entries);
 	free(entries);
 	return err;

@@ -28,7 +28,9 @@ static int result(int err)
 
 int asprof_agent_start(void)
 {
-	return result(process_start_agent());
+	int err = process_start_agent();
+
+	return result(err == -EALREADY && agent_resume() ? 0 : err);
 }
 
 int asprof_agent_stop(void)

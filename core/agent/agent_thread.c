@@ -10,6 +10,7 @@
 #include "core/clock.h"
 #include "core/agent/engine_command.h"
 #include "core/agent/failure.h"
+#include "core/agent/live.h"
 #include "core/futex.h"
 #include "core/log.h"
 #include "core/own_thread.h"
@@ -56,8 +57,37 @@ static int give_up_what_the_program_has(bool at_once)
 		   : 0;
 }
 
+/* Whether the program's threads find an engine at work. */
+static void show_pause(const struct session *session, bool paused)
+{
+	atomic_store(&shared->agent.running_engine, paused ? NULL : session->with.engine);
+	atomic_store(&shared->agent.paused, paused);
+}
+
+/* Have what was asked of the session answered, and a pause end. */
+static int attend(struct session *session, struct live *live)
+{
+	struct live_call *call = live_asked(live);
+	bool was_paused = session->paused;
+	int err = 0;
+
+	if (call) {
+		if (call->question == LIVE_STOP)
+			show_pause(session, true); /* as at the end: before the engine stops */
+		err = session_answer(session, call);
+		if (session->paused != was_paused)
+			show_pause(session, session->paused);
+		live_answered(live);
+	} else if (was_paused && !atomic_load(&shared->agent.paused)) {
+		if (session_resume(session))
+			log_error("%s; profiling stays off", failure());
+		show_pause(session, session->paused);
+	}
+	return err;
+}
+
 /* Sample and report until asked to stop, or until the engine fails. */
-static int loop(struct session *session)
+static int loop(struct session *session, struct live *live)
 {
 	uint64_t interval = session->config->reporting_interval_ns, now, due_ns;
 	uint64_t look_ns = 0;
@@ -70,7 +100,14 @@ static int loop(struct session *session)
 		err = give_up_what_the_program_has(false);
 		if (err)
 			break;
+		err = attend(session, live);
+		if (err)
+			break;
 		now = clock_monotonic_ns();
+		if (interval != session->config->reporting_interval_ns) {
+			interval = session->config->reporting_interval_ns;
+			tick_ns = now + interval;
+		}
 		if (now >= look_ns) {
 			signal_share_look();
 			look_ns = now + SHARE_LOOK_NS;
@@ -117,6 +154,7 @@ static bool wait_out_delay(uint64_t until)
 
 static void profile(struct session *session, const struct agent_parts *parts)
 {
+	static struct live live;
 	int err = give_up_what_the_program_has(true);
 
 	signal_share_look();
@@ -131,12 +169,18 @@ static void profile(struct session *session, const struct agent_parts *parts)
 	own_thread_be_nice();
 	atomic_store(&shared->agent.engine_is_served, session->with.engine->service != NULL);
 	atomic_store(&shared->agent.running_engine, session->with.engine);
+	live_open(&live, &shared->agent.wake);
 	parts->started();
 	atomic_fetch_add(&shared->agent.state,
 			 AGENT_RUNNING - AGENT_STARTING); /* an AGENT_STOP stays */
 	log_info("profiling %s with %s %s", session->executable, session->with.engine->name,
 		 session->engine_version);
-	err = loop(session);
+	if (session->with.endpoint)
+		session->with.endpoint->open(&live, session->config);
+	err = loop(session, &live);
+	live_cancel(&live);
+	if (session->with.endpoint)
+		session->with.endpoint->close(&live);
 	signal_share_look(); /* a program may be short */
 	atomic_store(&shared->agent.running_engine, NULL);
 	if (!err)

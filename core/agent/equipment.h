@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "core/agent/engine.h"
+#include "core/agent/live.h"
 #include "core/agent/report.h"
 
 #define AGENT_REPORTERS_MAX 4
@@ -18,6 +19,7 @@ struct agent_equipment {
 	int (*write_labels)(int fd, const struct report *report);
 	struct reporter *reporters[AGENT_REPORTERS_MAX];
 	size_t reporter_count;
+	const struct live_endpoint *endpoint; /* NULL: there is none */
 };
 
 #endif

@@ -114,7 +114,7 @@ static int chunk_size(int fd, off_t offset, off_t end, uint64_t *size)
 	return 0;
 }
 
-int recording_cut(struct recording *recording, struct report_part *part)
+int recording_peek(const struct recording *recording, struct report_part *part)
 {
 	off_t offset = recording->cut;
 	struct stat st;
@@ -131,7 +131,14 @@ int recording_cut(struct recording *recording, struct report_part *part)
 		offset += (off_t)size;
 	} while (!err && size);
 	part->length = (uint64_t)(offset - recording->cut);
-	recording->cut = offset;
+	return err;
+}
+
+int recording_cut(struct recording *recording, struct report_part *part)
+{
+	int err = recording_peek(recording, part);
+
+	recording->cut = part->offset + (off_t)part->length;
 	return err;
 }
 

@@ -27,6 +27,9 @@ int recording_fd(const struct recording *recording);
  * -EBADMSG when what lies there is no JFR. PART is good until it is released. */
 int recording_cut(struct recording *recording, struct report_part *part);
 
+/* The same without a cut: they are handed out by the next. */
+int recording_peek(const struct recording *recording, struct report_part *part);
+
 /* Give back the space of PART and of all before it. */
 void recording_release(struct recording *recording, const struct report_part *part);
 

@@ -64,6 +64,8 @@ int report_each_tag(const char *tags, int (*each)(void *arg, const char *key, co
  * Returns 0 or -errno (-ENOSPC when the disk is full). */
 int report_write(const struct report *report, int fd);
 
+struct live_status;
+
 /* A reporter is made by its own ..._reporter_open() and is first in its own struct. All calls
  * come from one thread. */
 struct reporter {
@@ -87,6 +89,9 @@ struct reporter {
 	/* Let a deliver() that is under way, on another thread, fail soon. NULL where none takes
 	 * long. */
 	void (*cancel)(struct reporter *reporter);
+
+	/* Add to STATUS what has become of the reports. NULL where it does not tell. */
+	void (*tell)(struct reporter *reporter, struct live_status *status);
 };
 
 #endif

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -71,6 +72,7 @@ static int source_cut(struct source *source, struct report_part *part)
 static int start_all(struct session *s)
 {
 	s->counted = (struct engine_counts){ 0 };
+	s->began_ms = clock_realtime_ns() / NS_PER_MS;
 	return source_start(&s->all, s->config, !s->with.mem_engine);
 }
 
@@ -97,6 +99,13 @@ static void stop_mem(struct session *s)
 	} else {
 		source_close(&s->mem);
 	}
+}
+
+void session_restart_mem(struct session *s, bool wanted)
+{
+	stop_mem(s);
+	if (wanted)
+		start_mem(s);
 }
 
 /* Add the memory of the interval to REPORT. False when there is none. */
@@ -167,6 +176,11 @@ static void count_samples(struct report *report)
 
 static void deliver(struct session *s, const struct report *report)
 {
+	s->reports++;
+	s->reports_ms = report->end_ms;
+	for (size_t i = 0; i < s->capture_count; i++)
+		if (!s->captures[i].err)
+			s->captures[i].err = report_write(report, s->captures[i].fd);
 	for (size_t i = 0; i < s->with.reporter_count; i++) {
 		struct reporter *reporter = s->with.reporters[i];
 
@@ -223,8 +237,7 @@ static bool has_ended(struct session *s)
 	return s->ended;
 }
 
-/* Stop, report, start on a new file. */
-static int restart_all(struct session *s)
+int session_restart(struct session *s)
 {
 	int err = engine_command(s->all.engine, "stop");
 
@@ -241,10 +254,10 @@ int session_report(struct session *s)
 {
 	int err;
 
-	if (s->ended)
+	if (s->ended || s->paused)
 		return 0;
 	if (s->rotates_by_restart)
-		return restart_all(s);
+		return session_restart(s);
 	err = engine_command(s->all.engine, "dump,jfr");
 	if (err)
 		return has_ended(s) ? 0 : err;
@@ -256,9 +269,9 @@ int session_report(struct session *s)
 			"%s cannot close a chunk while it goes on; it is restarted for each report",
 			s->all.engine->name);
 		s->rotates_by_restart = true;
-		return restart_all(s);
+		return session_restart(s);
 	}
-	return s->counted.memory_kb > ENGINE_MEMORY_MAX_KB ? restart_all(s) : 0;
+	return s->counted.memory_kb > ENGINE_MEMORY_MAX_KB ? session_restart(s) : 0;
 }
 
 int session_start(struct session *s)
@@ -290,23 +303,44 @@ uint64_t session_service(struct session *s, uint64_t now_ns)
 }
 
 /* Stop the engine, and report what it has sampled last. */
-static void stop_all(struct session *s)
+static void stop_all(struct session *s, bool final)
 {
-	if (s->ended)
+	if (s->ended || s->paused)
 		return;
 	if (engine_command(s->all.engine, "stop")) {
 		if (!has_ended(s))
 			log_error("%s; the last profile is lost", failure());
 		return;
 	}
-	if (report_finished(s, true) < 0)
+	if (report_finished(s, final) < 0)
 		log_error("%s", failure());
 	source_close(&s->all);
 }
 
+void session_pause(struct session *s)
+{
+	stop_all(s, false);
+	stop_mem(s);
+	s->paused = true;
+}
+
+int session_resume(struct session *s)
+{
+	int err;
+
+	source_leave(&s->all); /* of a start that failed */
+	s->ended = false;
+	s->interval_began_ms = clock_realtime_ns() / NS_PER_MS;
+	err = start_all(s);
+	s->paused = err != 0;
+	if (!err && s->mem.engine)
+		start_mem(s);
+	return err;
+}
+
 void session_end(struct session *s, uint64_t drain_by_ns)
 {
-	stop_all(s);
+	stop_all(s, true);
 	stop_mem(s);
 	for (size_t i = 0; i < s->with.reporter_count; i++) {
 		struct reporter *reporter = s->with.reporters[i];
@@ -322,4 +356,5 @@ void session_close(struct session *s)
 	source_leave(&s->all);
 	for (size_t i = 0; i < s->with.reporter_count; i++)
 		s->with.reporters[i]->close(s->with.reporters[i]);
+	free(s->texts);
 }

@@ -29,6 +29,18 @@ struct session {
 	struct engine_counts counted; /* at the end of the last interval */
 	bool rotates_by_restart;      /* dump does not finish a chunk */
 	bool ended;                   /* ALL's engine has, by itself */
+	bool paused;                  /* no engine runs, until session_resume() */
+
+	struct config own; /* the settings, once one of them was changed */
+	char *texts;       /* malloc'd: of the changed ones */
+	uint64_t began_ms; /* the last start, since 1970 */
+	uint64_t reports, reports_ms;
+	char error[256];
+	struct capture {
+		int fd; /* the asker's */
+		int err;
+	} captures[LIVE_CAPTURES_MAX];
+	size_t capture_count;
 };
 
 /* Start the engines that the session is equipped with. One for memory that cannot is said in the
@@ -42,6 +54,22 @@ uint64_t session_service(struct session *session, uint64_t now_ns);
 /* Close the interval that is under way, and have it delivered when there is something in it.
  * Returns 0, or -errno as failed() has it: the engine cannot go on. */
 int session_report(struct session *session);
+
+/* The same, and start the engines anew, with the settings as they are now. Returns as above; where it is the
+ * start that failed the session is paused. */
+int session_restart(struct session *session);
+
+/* The same with the one for memory alone; WANTED: it is to go on. One that cannot is said in the log. */
+void session_restart_mem(struct session *session, bool wanted);
+
+/* Stop the engines, and have what they have sampled last delivered; start them again. The second returns
+ * 0, or -errno as failed() has it: then the session is paused still. */
+void session_pause(struct session *session);
+int session_resume(struct session *session);
+
+/* Answer CALL, what a live endpoint asks. Returns 0, or -errno as failed() has it: the engine cannot go
+ * on. */
+int session_answer(struct session *session, struct live_call *call);
 
 /* Stop the engines, report what they have sampled last, and wait for its delivery until DRAIN_BY_NS
  * (monotonic clock). */

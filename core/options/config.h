@@ -54,7 +54,7 @@ struct config {
 	uint64_t spool_max_bytes; /* or OPTION_OFF: no limit */
 	uint64_t exit_timeout_ns; /* `off`: 0 */
 	uint64_t stalls_ns;       /* or OPTION_OFF */
-	const char *listen;       /* NULL: off */
+	const char *listen;       /* "auto"; NULL: off */
 	const char *listen_token;
 	enum log_level log;
 	const char *log_file;

@@ -5,6 +5,7 @@
 
 #include "core/executable.h"
 #include "core/options/config.h"
+#include "core/options/config_set.h"
 #include "core/options/option_table.h"
 #include "core/system.h"
 
@@ -40,47 +41,11 @@ static void find_values(char *const *environment, const char *values[OPTION_COUN
 			values[i] = NULL;
 }
 
-static void store(struct config *config, const struct option *option,
-		  const union option_value *value)
-{
-	char *field = (char *)config + option->offset;
-
-	switch (option->type) {
-	case OPTION_SWITCH:
-		memcpy(field, &value->on, sizeof(value->on));
-		break;
-	case OPTION_WORD:
-		memcpy(field, &value->word, sizeof(value->word));
-		break;
-	case OPTION_DURATION:
-	case OPTION_SIZE:
-	case OPTION_SHARE:
-		memcpy(field, &value->number, sizeof(value->number));
-		break;
-	case OPTION_TEXT:
-		memcpy(field, &value->text, sizeof(value->text));
-		break;
-	}
-}
-
-/* Set one field to VALUE, or to its default when that is NULL. */
-static int set(struct config *config, const struct option *option, const char *value)
-{
-	union option_value parsed = { .text = NULL };
-	int err = 0;
-
-	if (value || *option->fallback)
-		err = option_parse(option, value ? value : option->fallback, &parsed);
-	if (!err)
-		store(config, option, &parsed);
-	return err;
-}
-
 static int set_some(struct config *config, const char *const *values, size_t from, size_t to,
 		    char problem[OPTION_PROBLEM_MAX])
 {
 	for (size_t i = from; i < to; i++)
-		if (set(config, &option_table[i], values[i]))
+		if (config_set(config, &option_table[i], values[i]))
 			return option_complain(&option_table[i], values[i], problem);
 	return 0;
 }
@@ -111,7 +76,7 @@ static int own_texts(struct config *config, const char *const *values)
 		if (!values[i] || option_table[i].type != OPTION_TEXT)
 			continue;
 		strcpy(p, values[i]);
-		set(config, &option_table[i], p); /* was accepted before */
+		config_set(config, &option_table[i], p); /* was accepted before */
 		p += strlen(p) + 1;
 	}
 	if (!config->profiling_group)

@@ -308,11 +308,12 @@ const struct option option_table[] = {
 	  .type = OPTION_TEXT,
 	  FIELD(listen),
 	  .check = check_listen,
-	  .expects = "off, unix:/PATH or 127.0.0.1:PORT (another address needs LISTEN_TOKEN)",
+	  .expects = "auto, off, unix:/PATH or 127.0.0.1:PORT (another address needs LISTEN_TOKEN)",
 	  .none = "off",
-	  .fallback = "off",
-	  .unbuilt = true,
-	  .help = "Where the live endpoint listens: `unix:PATH` or `127.0.0.1:PORT`." },
+	  .fallback = "auto",
+	  .help = "Where the live endpoint listens: `auto` is a Unix socket for this user and "
+		  "root, "
+		  "found by `asprof-agent ps`; `unix:PATH`, `127.0.0.1:PORT`." },
 	{ .name = "LISTEN_TOKEN",
 	  .type = OPTION_TEXT,
 	  FIELD(listen_token),
@@ -320,8 +321,8 @@ const struct option option_table[] = {
 	  .expects = "text without spaces",
 	  .fallback = "",
 	  .secret = true,
-	  .unbuilt = true,
-	  .help = "What a client of the live endpoint must present; required for an address that "
+	  .help = "What a client of the live endpoint at an address must present; required for one "
+		  "that "
 		  "is not loopback." },
 	{ .name = "LOG",
 	  .type = OPTION_WORD,

@@ -91,6 +91,8 @@ bool check_listen(const char *value)
 	char address[INET6_ADDRSTRLEN + 2];
 	uint8_t binary[sizeof(struct in6_addr)];
 
+	if (!strcmp(value, "auto"))
+		return true;
 	if (!strncmp(value, "unix:", 5))
 		return value[5] == '/' && strlen(value + 5) < sizeof(un.sun_path);
 	if (!listen_address(value, address) || !check_port(strrchr(value, ':') + 1))
@@ -105,7 +107,7 @@ bool listen_is_local(const char *listen)
 	struct in6_addr six;
 	uint8_t four[4];
 
-	if (!strncmp(listen, "unix:", 5))
+	if (!strcmp(listen, "auto") || !strncmp(listen, "unix:", 5))
 		return true;
 	if (!listen_address(listen, address))
 		return false;

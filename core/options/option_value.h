@@ -67,7 +67,7 @@ bool check_log_file(const char *value); /* a path that is not stdout by name */
 bool check_no_space(const char *value); /* one word */
 bool check_url(const char *value);      /* http://… or https://… */
 bool check_metadata(const char *value); /* auto, none, file:PATH */
-bool check_listen(const char *value);   /* unix:/PATH or ADDRESS:PORT */
+bool check_listen(const char *value);   /* auto, unix:/PATH or ADDRESS:PORT */
 
 /* True when LISTEN, which check_listen accepted, can be reached from this machine only. */
 bool listen_is_local(const char *listen);

@@ -116,6 +116,17 @@ static void after_failure(struct delivery *delivery, struct held *held, int err)
 	}
 }
 
+void delivery_note(struct delivery *delivery, int err)
+{
+	delivery->error = err;
+	if (err) {
+		delivery->failed++;
+		return;
+	}
+	delivery->delivered++;
+	delivery->delivered_ms = clock_realtime_ns() / 1000000;
+}
+
 static void deliver_held(struct delivery *delivery, struct held *held)
 {
 	struct deliveries *deliveries = delivery->deliveries;
@@ -130,6 +141,7 @@ static void deliver_held(struct delivery *delivery, struct held *held)
 	err = delivery->reporter->deliver(delivery->reporter, &held->report);
 	pthread_mutex_lock(&deliveries->lock);
 	delivery->busy = false;
+	delivery_note(delivery, err);
 	if (err) {
 		after_failure(delivery, held, err);
 	} else {

@@ -22,7 +22,10 @@ struct delivery {
 	bool busy;             /* in the reporter */
 	bool empty;            /* found nothing for it since the last put or try of any delivery */
 	bool tried;            /* failed since draining began */
-	bool refused;          /* so: nothing that is tried again in a second or two will do */
+	uint64_t delivered, failed; /* reports, and tries that failed */
+	uint64_t delivered_ms;      /* the last, since 1970 */
+	int error;                  /* of the last try; 0: it went well */
+	bool refused;               /* so: nothing that is tried again in a second or two will do */
 };
 
 struct deliveries {
@@ -45,6 +48,9 @@ void deliveries_free(struct deliveries *deliveries);
 void deliveries_add(struct deliveries *deliveries, struct reporter *reporter);
 
 /* The rest is called with the lock held. */
+
+/* A try has ended with ERR. */
+void delivery_note(struct delivery *delivery, int err);
 
 /* Give DELIVERY its thread, if it has none. One that cannot be had is said in the log. */
 void delivery_start(struct delivery *delivery);

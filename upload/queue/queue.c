@@ -2,9 +2,11 @@
 #include "upload/queue/queue.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/agent/live.h"
 #include "core/clock.h"
 #include "core/log.h"
 #include "upload/files/name.h"
@@ -66,6 +68,7 @@ static unsigned int deliver_now(struct queue *queue, const struct report *report
 			err = delivery->reporter->deliver(delivery->reporter, report);
 			pthread_mutex_lock(&deliveries->lock);
 			delivery->busy = false;
+			delivery_note(delivery, err);
 		}
 		if (err)
 			pending |= delivery->bit;
@@ -214,6 +217,30 @@ static void close_queue(struct reporter *reporter)
 	free_queue(queue);
 }
 
+static void tell(struct reporter *reporter, struct live_status *status)
+{
+	struct queue *queue = (struct queue *)reporter;
+	struct deliveries *deliveries = &queue->deliveries;
+
+	pthread_mutex_lock(&deliveries->lock);
+	count_losses(queue, &status->losses);
+	for (size_t i = 0; i < deliveries->count; i++) {
+		const struct delivery *delivery = &deliveries->each[i];
+		struct live_destination *to;
+
+		if (status->destination_count == LIVE_DESTINATIONS_MAX)
+			break;
+		to = &status->destinations[status->destination_count++];
+		*to = (struct live_destination){ .delivered = delivery->delivered,
+						 .failed = delivery->failed,
+						 .delivered_ms = delivery->delivered_ms,
+						 .error = delivery->error,
+						 .waiting = delivery->running && !delivery->empty };
+		snprintf(to->name, sizeof(to->name), "%s", delivery->reporter->name);
+	}
+	pthread_mutex_unlock(&deliveries->lock);
+}
+
 static int open_stores(struct queue *queue)
 {
 	const struct config *config = queue->config;
@@ -250,7 +277,11 @@ int queue_open(struct reporter **out, struct reporter *const *reporters, size_t 
 	if (!queue)
 		return -ENOMEM;
 	queue->reporter = (struct reporter){
-		.name = "queue", .deliver = deliver, .drain = drain, .close = close_queue
+		.name = "queue",
+		.deliver = deliver,
+		.drain = drain,
+		.close = close_queue,
+		.tell = tell,
 	};
 	queue->config = config;
 	deliveries_init(&queue->deliveries);

@@ -1,0 +1,50 @@
+/* A mailbox of one question. */
+#include "core/agent/live.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+
+#include "core/futex.h"
+
+enum state { FREE, ASKED, ANSWERED, CANCELLED };
+
+static void move(struct live *live, uint32_t state)
+{
+	atomic_store(&live->state, state);
+	futex_wake(&live->state);
+}
+
+void live_open(struct live *live, struct wake *agent)
+{
+	*live = (struct live){ .agent = agent };
+}
+
+void live_cancel(struct live *live)
+{
+	move(live, CANCELLED);
+}
+
+int live_ask(struct live *live, struct live_call *call)
+{
+	uint32_t state = FREE;
+
+	live->call = call;
+	if (!atomic_compare_exchange_strong(&live->state, &state, ASKED))
+		return -ECANCELED;
+	wake_up(live->agent);
+	while ((state = atomic_load(&live->state)) == ASKED)
+		futex_wait_until(&live->state, ASKED, UINT64_MAX);
+	if (state != ANSWERED || !atomic_compare_exchange_strong(&live->state, &state, FREE))
+		return -ECANCELED;
+	return call->err;
+}
+
+struct live_call *live_asked(struct live *live)
+{
+	return atomic_load(&live->state) == ASKED ? live->call : NULL;
+}
+
+void live_answered(struct live *live)
+{
+	move(live, ANSWERED);
+}

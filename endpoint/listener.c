@@ -1,0 +1,300 @@
+/* The socket that the live endpoint listens at. */
+#include "endpoint/listener.h"
+
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "core/fd.h"
+#include "core/log.h"
+#include "core/random.h"
+#include "upload/files/dir.h"
+#include "upload/files/place.h"
+
+#define RUN_DIR   "/run"
+#define OWN_NAME  "asprof-agent"
+#define LIVE_NAME "live"
+#define SUFFIX    ".sock"
+
+/* Peers that wait to be accepted. */
+#define BACKLOG 128
+
+/* A socket that is bound does not listen yet for a moment. */
+#define SWEEP_AGE_SECONDS 10
+
+/* Entries of the directory that are looked at. */
+#define SWEEP_MAX 10000
+
+static struct {
+	uid_t user;
+	char *runtime; /* NULL: none */
+} captured;
+
+void listener_capture(char *const *environment)
+{
+	static const char name[] = "XDG_RUNTIME_DIR=";
+
+	captured.user = geteuid();
+	free(captured.runtime);
+	captured.runtime = NULL;
+	for (; *environment; environment++)
+		if (!strncmp(*environment, name, strlen(name)) &&
+		    (*environment)[strlen(name)] == '/') {
+			captured.runtime = strdup(*environment + strlen(name));
+			return;
+		}
+}
+
+static int name_address(struct sockaddr_un *address, const char *path)
+{
+	*address = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	if (strlen(path) >= sizeof(address->sun_path))
+		return -ENAMETOOLONG;
+	strcpy(address->sun_path, path);
+	return 0;
+}
+
+/* Nobody listens there any more. */
+static bool is_dead(const char *path)
+{
+	struct sockaddr_un address;
+	bool dead;
+	int fd;
+
+	if (name_address(&address, path))
+		return false;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return false;
+	dead = connect(fd, (struct sockaddr *)&address, sizeof(address)) && errno == ECONNREFUSED;
+	close(fd);
+	return dead;
+}
+
+/* "1234-0123456789abcdef.sock" */
+static bool is_ours(const char *name)
+{
+	size_t pid = strspn(name, "0123456789"), rest;
+
+	if (!pid || name[pid] != '-')
+		return false;
+	rest = strspn(name + pid + 1, "0123456789abcdef");
+	return rest == 16 && !strcmp(name + pid + 1 + rest, SUFFIX);
+}
+
+static void sweep(int dir, const char *path)
+{
+	time_t now = (time_t)(clock_realtime_ns() / 1000000000u);
+	int copy = fcntl(dir, F_DUPFD_CLOEXEC, 0), looked = 0;
+	DIR *entries = copy < 0 ? NULL : fdopendir(copy);
+	struct dirent *entry;
+	char file[PATH_MAX];
+	struct stat st;
+
+	if (!entries) {
+		if (copy >= 0)
+			close(copy);
+		return;
+	}
+	while ((entry = readdir(entries)) && looked++ < SWEEP_MAX) {
+		if (!is_ours(entry->d_name) ||
+		    (size_t)snprintf(file, sizeof(file), "%s/%s", path, entry->d_name) >=
+			    sizeof(file) ||
+		    fstatat(dir, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
+		    !S_ISSOCK(st.st_mode) || now - st.st_mtime < SWEEP_AGE_SECONDS)
+			continue;
+		if (is_dead(file))
+			unlinkat(dir, entry->d_name, 0);
+	}
+	closedir(entries);
+}
+
+/* Returns the socket, bound and listening at PATH, or -errno. */
+static int listen_at(const char *path)
+{
+	struct sockaddr_un address;
+	int err = name_address(&address, path), fd;
+
+	if (err)
+		return err;
+	fd = fd_raise(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+	if (fd < 0)
+		return fd;
+	err = bind(fd, (struct sockaddr *)&address, sizeof(address)) ? -errno : 0;
+	if (!err) {
+		chmod(path, 0600);
+		err = listen(fd, BACKLOG) ? -errno : 0;
+		if (err)
+			unlink(path);
+	}
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
+}
+
+/* In PATH, whose descriptor is DIR, which is closed. */
+static int listen_in(struct listener *listener, int dir, const char *path)
+{
+	uint64_t number;
+	int length;
+
+	sweep(dir, path);
+	close(dir);
+	/* Processes of other pid namespaces may have this number, too. */
+	if (getrandom(&number, sizeof(number), GRND_NONBLOCK) != sizeof(number))
+		number = random_below(UINT64_MAX) ^ clock_realtime_ns();
+	length = snprintf(listener->path, sizeof(listener->path), "%s/%d-%016llx" SUFFIX, path,
+			  getpid(), (unsigned long long)number);
+	if (length < 0 || (size_t)length >= sizeof(listener->path))
+		return -ENAMETOOLONG;
+	listener->fd = listen_at(listener->path);
+	return listener->fd < 0 ? listener->fd : 0;
+}
+
+/* PARENT/NAME, of this user's own. */
+static int listen_below(struct listener *listener, const char *parent, const char *name)
+{
+	char path[PATH_MAX];
+	int dir;
+
+	if ((size_t)snprintf(path, sizeof(path), "%s/%s", parent, name) >= sizeof(path))
+		return -ENAMETOOLONG;
+	dir = dir_make_private(parent, name);
+	return dir < 0 ? dir : listen_in(listener, dir, path);
+}
+
+static int listen_privately(struct listener *listener)
+{
+	char *path = NULL;
+	int dir = place_private(&path), err = dir;
+
+	if (dir >= 0) {
+		close(dir);
+		err = listen_below(listener, path, LIVE_NAME);
+	}
+	free(path);
+	return err;
+}
+
+/* One that was left to a user who became another is not this one's. */
+static bool owns(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISDIR(st.st_mode) && st.st_uid == geteuid();
+}
+
+static int listen_anywhere(struct listener *listener)
+{
+	int err = listen_below(listener, RUN_DIR, OWN_NAME);
+
+	if (err && captured.runtime && owns(captured.runtime))
+		err = listen_below(listener, captured.runtime, OWN_NAME);
+	return err ? listen_privately(listener) : 0;
+}
+
+static int listen_at_named(struct listener *listener, const char *path)
+{
+	struct stat st;
+
+	snprintf(listener->path, sizeof(listener->path), "%s", path);
+	listener->fd = listen_at(path);
+	if (listener->fd == -EADDRINUSE && !lstat(path, &st) && S_ISSOCK(st.st_mode) &&
+	    is_dead(path)) {
+		unlink(path);
+		listener->fd = listen_at(path);
+	}
+	return listener->fd < 0 ? listener->fd : 0;
+}
+
+/* TEXT is one that check_listen() accepts. */
+static socklen_t read_address(const char *text, struct sockaddr_storage *address)
+{
+	struct sockaddr_in6 *six = (struct sockaddr_in6 *)address;
+	struct sockaddr_in *four = (struct sockaddr_in *)address;
+	const char *colon = strrchr(text, ':');
+	char host[INET6_ADDRSTRLEN + 2];
+	uint16_t port = (uint16_t)atoi(colon + 1);
+
+	memset(address, 0, sizeof(*address));
+	if (text[0] == '[') {
+		snprintf(host, sizeof(host), "%.*s", (int)(colon - text - 2), text + 1);
+		six->sin6_family = AF_INET6;
+		six->sin6_port = htons(port);
+		return inet_pton(AF_INET6, host, &six->sin6_addr) == 1 ? sizeof(*six) : 0;
+	}
+	snprintf(host, sizeof(host), "%.*s", (int)(colon - text), text);
+	four->sin_family = AF_INET;
+	four->sin_port = htons(port);
+	return inet_pton(AF_INET, strcmp(host, "localhost") ? host : "127.0.0.1",
+			 &four->sin_addr) == 1
+		       ? sizeof(*four)
+		       : 0;
+}
+
+static int listen_at_port(struct listener *listener, const char *text)
+{
+	struct sockaddr_storage address;
+	socklen_t length = read_address(text, &address);
+	int fd, one = 1, err;
+
+	snprintf(listener->path, sizeof(listener->path), "%s", text);
+	if (!length)
+		return -EINVAL;
+	fd = fd_raise(socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+	if (fd < 0)
+		return fd;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	err = bind(fd, (struct sockaddr *)&address, length) || listen(fd, BACKLOG) ? -errno : 0;
+	if (err)
+		close(fd);
+	else
+		listener->fd = fd;
+	return err;
+}
+
+int listener_open(struct listener *listener, const struct config *config)
+{
+	*listener = (struct listener){ .fd = -1 };
+	listener->unix_socket = true;
+	if (!strcmp(config->listen, "auto"))
+		return listen_anywhere(listener);
+	if (!strncmp(config->listen, "unix:", strlen("unix:")))
+		return listen_at_named(listener, config->listen + strlen("unix:"));
+	listener->unix_socket = false;
+	return listen_at_port(listener, config->listen);
+}
+
+void listener_close(struct listener *listener)
+{
+	if (listener->fd < 0)
+		return;
+	if (listener->unix_socket)
+		unlink(listener->path);
+	close(listener->fd);
+	listener->fd = -1;
+}
+
+bool listener_admits(const struct listener *listener, int fd)
+{
+	struct ucred peer;
+	socklen_t length = sizeof(peer);
+
+	if (!listener->unix_socket)
+		return true;
+	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) &&
+	       (peer.uid == 0 || peer.uid == geteuid());
+}

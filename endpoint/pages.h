@@ -1,0 +1,40 @@
+/* What there is to ask for, and what is answered. */
+#ifndef ENDPOINT_PAGES_H
+#define ENDPOINT_PAGES_H
+
+#include <stdint.h>
+
+#include "core/agent/live.h"
+#include "endpoint/profiles.h"
+#include "endpoint/request.h"
+#include "endpoint/response.h"
+
+/* A recording may be asked for of so many seconds. */
+#define PAGES_SECONDS_MAX 3600
+
+/* One request on its way. Start with VISIT_INIT. */
+struct visit {
+	struct live *live;
+	const char *token; /* what must be presented; NULL: nothing */
+	bool tcp;          /* anybody who reaches the address may ask */
+
+	/* Of a recording that is being taken. */
+	int fd; /* -1: none */
+	const char *type;
+	struct profile_wish wish;
+};
+
+#define VISIT_INIT       \
+	{                \
+		.fd = -1 \
+	}
+
+/* Answer REQUEST in RESPONSE. Returns 0 where that is all, or in how many nanoseconds pages_end() is to be
+ * called, which answers then. */
+uint64_t pages_begin(struct visit *visit, const struct request *request, struct response *response);
+void pages_end(struct visit *visit, struct response *response);
+
+/* The peer has gone away, or the endpoint ends: forget what is being recorded. */
+void pages_cancel(struct visit *visit);
+
+#endif

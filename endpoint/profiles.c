@@ -1,0 +1,171 @@
+/* From a recording that was taken to what was asked for. */
+#include "endpoint/profiles.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "profile/aggregate/libraries.h"
+#include "profile/aggregate/memory_feed.h"
+#include "profile/aggregate/profile.h"
+#include "profile/aggregate/retained.h"
+#include "profile/pprof/pprof_write.h"
+
+static void choose_time(struct query *query, const struct profile_wish *wish)
+{
+	if (wish->retained)
+		return;
+	query->from = (struct moment){ .kind = MOMENT_ABSOLUTE, .ns = wish->from_ns };
+	query->to = (struct moment){ .kind = MOMENT_ABSOLUTE, .ns = wish->to_ns };
+}
+
+/* Of what the table says both metrics come. */
+static void keep_metric(struct profile *profile, enum metric metric)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < profile->count; i++)
+		if (profile->samples[i].metric == (uint32_t)metric)
+			profile->samples[kept++] = profile->samples[i];
+	profile->count = kept;
+}
+
+static int read_profile(struct profile *profile, struct memory_feed *feed,
+			const struct profile_wish *wish)
+{
+	struct query query = QUERY_INIT;
+	int err;
+
+	query.jobs = 1;
+	query.places = wish->form == PROFILE_PPROF;
+	query.lines = query.places;
+	choose_time(&query, wish);
+	if (!wish->retained)
+		return profile_read(profile, &query, &feed->feed, 1u << wish->metric);
+	err = retained_read(profile, &query, &feed->feed);
+	if (wish->form == PROFILE_TEXT)
+		keep_metric(profile, wish->metric);
+	return err == -ENOENT ? 0 : err;
+}
+
+static int write_pprof(FILE *file, const struct profile *profile, struct memory_feed *feed)
+{
+	struct libraries libraries = { 0 };
+	int err;
+
+	if (!feed->feed.calls->restart(&feed->feed, false))
+		libraries_read(&libraries, &feed->feed);
+	err = pprof_write(file, profile, &libraries);
+	libraries_free(&libraries);
+	return err;
+}
+
+static double weight(const struct sample *s)
+{
+	return metric_is_memory(s->metric) ? s->total : s->count;
+}
+
+static int heavier(const void *a, const void *b)
+{
+	double one = weight(*(const struct sample *const *)a);
+	double two = weight(*(const struct sample *const *)b);
+
+	return one < two ? 1 : one > two ? -1 : 0;
+}
+
+static void write_stack(FILE *file, const struct profile *p, const struct sample *s, bool threads)
+{
+	const uint32_t *frames = intern_key(&p->stacks, s->stack);
+	uint32_t depth = s->stack ? intern_length(&p->stacks, s->stack) / sizeof(*frames) : 0;
+	char name[256];
+
+	if (threads) {
+		profile_thread_name(p, s->thread, name, sizeof(name));
+		fprintf(file, "%s\n", name);
+		for (uint32_t i = 0; i < depth; i++)
+			fprintf(file, "    %s\n", profile_frame_name(p, frames[i]));
+		fputs("\n", file);
+		return;
+	}
+	for (uint32_t i = depth; i--;)
+		fprintf(file, "%s%s", profile_frame_name(p, frames[i]), i ? ";" : "");
+	fprintf(file, "%s %.0f\n", depth ? "" : "[no stack]", weight(s));
+}
+
+static int write_text(FILE *file, const struct profile *p, bool threads)
+{
+	const struct sample **list = calloc(p->count + 1, sizeof(*list));
+
+	if (!list)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < p->count; i++)
+		list[i] = &p->samples[i];
+	qsort(list, p->count, sizeof(*list), heavier);
+	for (uint32_t i = 0; i < p->count; i++)
+		write_stack(file, p, list[i], threads);
+	free(list);
+	return 0;
+}
+
+/* Of each thread its newest sample: they were all taken together, and each counts as one. */
+static void one_each(struct profile *p)
+{
+	for (uint32_t i = 0; i < p->count; i++)
+		p->samples[i].count = 1;
+}
+
+static int put_profile(struct buf *out, struct memory_feed *feed, const struct profile_wish *wish)
+{
+	struct profile profile = PROFILE_INIT;
+	char *text = NULL;
+	size_t length = 0;
+	FILE *file = open_memstream(&text, &length);
+	int err = -ENOMEM;
+
+	if (!file)
+		return err;
+	err = read_profile(&profile, feed, wish);
+	if (!err && wish->threads)
+		one_each(&profile);
+	if (!err)
+		err = wish->form == PROFILE_TEXT ? write_text(file, &profile, wish->threads)
+						 : write_pprof(file, &profile, feed);
+	if (fclose(file) && !err)
+		err = -ENOMEM;
+	if (!err)
+		err = buf_append(out, text, length);
+	if (!err && !profile.count)
+		err = -ENODATA;
+	free(text);
+	profile_free(&profile);
+	return err;
+}
+
+int profiles_make(struct buf *out, int fd, const struct profile_wish *wish)
+{
+	struct memory_feed feed;
+	struct stat st;
+	void *data = NULL;
+	int err;
+
+	if (fstat(fd, &st))
+		return -errno;
+	if (st.st_size) {
+		data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+		if (data == MAP_FAILED)
+			return -errno;
+	}
+	if (wish->form == PROFILE_RAW) {
+		err = buf_append(out, data, (size_t)st.st_size);
+	} else {
+		memory_feed_init(&feed, data, (uint64_t)st.st_size);
+		err = put_profile(out, &feed, wish);
+	}
+	if (data)
+		munmap(data, (size_t)st.st_size);
+	return err;
+}

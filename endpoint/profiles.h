@@ -1,0 +1,29 @@
+/* From a recording that was taken to what was asked for. */
+#ifndef ENDPOINT_PROFILES_H
+#define ENDPOINT_PROFILES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/buf.h"
+#include "profile/aggregate/query.h"
+
+enum profile_form {
+	PROFILE_PPROF, /* gzipped profile.proto */
+	PROFILE_TEXT,  /* folded stacks, the heaviest first */
+	PROFILE_RAW,   /* the recording itself */
+};
+
+struct profile_wish {
+	enum profile_form form;
+	enum metric metric;
+	bool retained; /* of METRIC_LIVE and METRIC_MALLOC: what the sampler's table says */
+	bool threads;  /* one stack for each thread, by name */
+	int64_t from_ns, to_ns; /* samples of that time alone, since 1970 */
+};
+
+/* Append what WISH says of the recording in FD, a file, to OUT. Returns 0; -ENODATA where there is no such
+ * sample, with an empty profile in OUT; or another -errno. */
+int profiles_make(struct buf *out, int fd, const struct profile_wish *wish);
+
+#endif

@@ -1,0 +1,222 @@
+/* One HTTP request, read by llhttp. */
+#include "endpoint/request.h"
+
+#include <errno.h>
+#include <llhttp.h>
+#include <string.h>
+#include <strings.h>
+
+_Static_assert(sizeof(llhttp_t) <= REQUEST_PARSER_SIZE, "room for the parser");
+
+static llhttp_t *parser_of(struct request *r)
+{
+	return (llhttp_t *)(void *)r->parser;
+}
+
+static struct request *of(llhttp_t *parser)
+{
+	return parser->data;
+}
+
+static int too_large(struct request *r)
+{
+	r->too_large = true;
+	return HPE_USER;
+}
+
+static int on_url(llhttp_t *parser, const char *at, size_t length)
+{
+	struct request *r = of(parser);
+
+	if (length > REQUEST_TARGET_MAX - r->target_length)
+		return too_large(r);
+	memcpy(r->target + r->target_length, at, length);
+	r->target_length += length;
+	return 0;
+}
+
+/* A name that is cut is none of those that are looked at. */
+static int on_name(llhttp_t *parser, const char *at, size_t length)
+{
+	struct request *r = of(parser);
+	size_t room = sizeof(r->name) - 1 - r->name_length;
+	size_t taken = length < room ? length : room;
+
+	memcpy(r->name + r->name_length, at, taken);
+	r->name_length += taken;
+	return 0;
+}
+
+static int on_name_complete(llhttp_t *parser)
+{
+	struct request *r = of(parser);
+
+	r->name[r->name_length] = '\0';
+	r->name_length = 0;
+	r->value_length = 0;
+	r->value = NULL;
+	if (!strcasecmp(r->name, "Authorization"))
+		r->value = r->authorization;
+	else if (!strcasecmp(r->name, "Host"))
+		r->value = r->host;
+	else if (!strcasecmp(r->name, "Accept"))
+		r->value = r->accept;
+	else if (!strcasecmp(r->name, "Origin"))
+		r->from_page = true;
+	if (r->value)
+		memset(r->value, 0, REQUEST_VALUE_MAX + 1);
+	return 0;
+}
+
+/* What is cut of Accept does no harm, and a token that is cut is a wrong one. */
+static int on_value(llhttp_t *parser, const char *at, size_t length)
+{
+	struct request *r = of(parser);
+	size_t room = REQUEST_VALUE_MAX - r->value_length;
+	size_t taken = length < room ? length : room;
+
+	if (!r->value)
+		return 0;
+	memcpy(r->value + r->value_length, at, taken);
+	r->value_length += taken;
+	return 0;
+}
+
+/* White space behind it is none of it. */
+static int on_value_complete(llhttp_t *parser)
+{
+	struct request *r = of(parser);
+
+	while (r->value && r->value_length && strchr(" \t", r->value[r->value_length - 1]))
+		r->value[--r->value_length] = '\0';
+	return 0;
+}
+
+static int on_body(llhttp_t *parser, const char *at, size_t length)
+{
+	struct request *r = of(parser);
+
+	if (length > REQUEST_BODY_MAX - r->body_length)
+		return too_large(r);
+	memcpy(r->body + r->body_length, at, length);
+	r->body_length += length;
+	return 0;
+}
+
+static int on_complete(llhttp_t *parser)
+{
+	struct request *r = of(parser);
+	char *query;
+
+	switch (llhttp_get_method(parser)) {
+	case HTTP_GET:
+		r->method = REQUEST_GET;
+		break;
+	case HTTP_HEAD:
+		r->method = REQUEST_HEAD;
+		break;
+	case HTTP_POST:
+		r->method = REQUEST_POST;
+		break;
+	default:
+		r->method = REQUEST_OTHER;
+		break;
+	}
+	query = strchr(r->target, '?');
+	r->query = query ? query + 1 : "";
+	if (query)
+		*query = '\0';
+	r->complete = true;
+	return HPE_PAUSED;
+}
+
+static const llhttp_settings_t settings = {
+	.on_url = on_url,
+	.on_header_field = on_name,
+	.on_header_field_complete = on_name_complete,
+	.on_header_value = on_value,
+	.on_header_value_complete = on_value_complete,
+	.on_body = on_body,
+	.on_message_complete = on_complete,
+};
+
+void request_begin(struct request *request)
+{
+	memset(request, 0, sizeof(*request));
+	llhttp_init(parser_of(request), HTTP_REQUEST, &settings);
+	parser_of(request)->data = request;
+	request->query = "";
+}
+
+int request_take(struct request *request, const char *data, size_t length)
+{
+	if (length > REQUEST_MAX - request->length)
+		return -EFBIG;
+	request->length += length;
+	/* (What asks for another protocol pauses as well, and is not given one.) */
+	if (llhttp_execute(parser_of(request), data, length) && !request->complete)
+		return request->too_large ? -EFBIG : -EBADMSG;
+	return request->complete;
+}
+
+static int digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* From TEXT up to END; no NUL may come of it. */
+static int resolve(const char *text, const char *end, char *out, size_t size)
+{
+	size_t length = 0;
+
+	for (; text < end; text++) {
+		int c = (unsigned char)*text;
+
+		if (c == '+') {
+			c = ' ';
+		} else if (c == '%') {
+			if (end - text < 3 || digit(text[1]) < 0 || digit(text[2]) < 0)
+				return -EBADMSG;
+			c = digit(text[1]) << 4 | digit(text[2]);
+			text += 2;
+		}
+		if (!c)
+			return -EBADMSG;
+		if (length + 1 >= size)
+			return -EFBIG;
+		out[length++] = (char)c;
+	}
+	out[length] = '\0';
+	return 0;
+}
+
+int request_next_field(const char **text, char *name, size_t name_size, char *value,
+		       size_t value_size)
+{
+	const char *from = *text + strspn(*text, "&\r\n"), *end = from + strcspn(from, "&\r\n");
+	const char *equals = memchr(from, '=', (size_t)(end - from));
+	int err;
+
+	if (!*from)
+		return -ENOENT;
+	*text = end;
+	if (!equals)
+		return -EBADMSG;
+	err = resolve(from, equals, name, name_size);
+	return err ? err : resolve(equals + 1, end, value, value_size);
+}
+
+int request_field(const char *text, const char *name, char *out, size_t size)
+{
+	char found[64];
+	int err;
+
+	do {
+		found[0] = '\0';
+		err = request_next_field(&text, found, sizeof(found), out, size);
+	} while (err != -ENOENT && strcmp(found, name) != 0);
+	return err;
+}

@@ -1,0 +1,85 @@
+/* What is answered to a request. */
+#include "endpoint/response.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static const struct {
+	int status;
+	const char *reason;
+} reasons[] = {
+	{ 200, "OK" },
+	{ 400, "Bad Request" },
+	{ 401, "Unauthorized" },
+	{ 403, "Forbidden" },
+	{ 404, "Not Found" },
+	{ 405, "Method Not Allowed" },
+	{ 408, "Request Timeout" },
+	{ 409, "Conflict" },
+	{ 413, "Content Too Large" },
+	{ 500, "Internal Server Error" },
+	{ 501, "Not Implemented" },
+	{ 503, "Service Unavailable" },
+};
+
+static const char *reason_of(int status)
+{
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
+		if (reasons[i].status == status)
+			return reasons[i].reason;
+	return "Unknown";
+}
+
+int response_say(struct response *response, int status, const char *format, ...)
+{
+	char line[1024];
+	va_list list;
+
+	va_start(list, format);
+	vsnprintf(line, sizeof(line), format, list);
+	va_end(list);
+	response->status = status;
+	response->type = TEXT_PLAIN;
+	response->encoding = NULL;
+	buf_reset(&response->body);
+	buf_printf(&response->body, "%s\n", line);
+	return status;
+}
+
+int response_head(const struct response *response, struct buf *head)
+{
+	int err = buf_printf(head,
+			     "HTTP/1.1 %d %s\r\n"
+			     "Content-Type: %s\r\n"
+			     "Content-Length: %zu\r\n"
+			     "Connection: close\r\n"
+			     "Cache-Control: no-store\r\n"
+			     "X-Content-Type-Options: nosniff\r\n",
+			     response->status, reason_of(response->status), response->type,
+			     response->body.length);
+
+	if (!err && response->encoding)
+		err = buf_printf(head, "Content-Encoding: %s\r\n", response->encoding);
+	if (!err && response->allow)
+		err = buf_printf(head, "Allow: %s\r\n", response->allow);
+	if (!err && response->status == 401)
+		err = buf_append_string(head, "WWW-Authenticate: Bearer\r\n");
+	return err ? err : buf_append_string(head, "\r\n");
+}
+
+int response_json(struct buf *body, const char *text)
+{
+	int err = buf_append_string(body, "\"");
+
+	for (; *text && !err; text++) {
+		unsigned char c = (unsigned char)*text;
+
+		if (c == '"' || c == '\\')
+			err = buf_printf(body, "\\%c", c);
+		else if (c < ' ' || c == 0x7f)
+			err = buf_printf(body, "\\u%04x", c);
+		else
+			err = buf_append(body, text, 1);
+	}
+	return err ? err : buf_append_string(body, "\"");
+}

@@ -1,0 +1,331 @@
+/* The live endpoint's thread: connections, their time limits, and their number.
+ *
+ * A peer costs a descriptor and some memory, and nobody else any time: what it sends is taken as it comes, what
+ * it is sent goes as it takes it. The work itself, which is short but for a large profile, is done in this
+ * thread, so requests wait for each other and not for more than that. */
+#include "endpoint/server.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "core/fd.h"
+#include "core/futex.h"
+#include "core/log.h"
+#include "core/own_fds.h"
+#include "core/own_thread.h"
+#include "core/privileges.h"
+#include "core/units.h"
+#include "endpoint/listener.h"
+#include "endpoint/pages.h"
+
+/* Peers at one time; more wait to be accepted, or push out who has not asked yet. */
+#define CONNECTIONS_MAX 64
+
+/* Until a request has come whole; and with no byte of the answer taken. */
+#define REQUEST_NS SECONDS(5)
+#define ANSWER_NS  SECONDS(10)
+
+/* The most that close() waits for the thread; and for a last line of an answer to go out. */
+#define CLOSE_NS MS(500)
+
+enum stage { READING, WAITING, WRITING, DRAINING };
+
+struct connection {
+	int fd;
+	enum stage stage;
+	uint64_t until_ns; /* monotonic: given up then, or when WAITING: goes on */
+	struct request request;
+	struct visit visit;
+	struct response response;
+	struct buf head;
+	size_t sent; /* of the head and the body */
+};
+
+static struct {
+	struct live *live;
+	const struct config *config;
+	struct listener listener;
+	int bell; /* an eventfd by which the thread is woken */
+	struct connection *connections[CONNECTIONS_MAX];
+	size_t count;
+	_Atomic uint32_t running; /* a futex for who waits for its end */
+	_Atomic bool closing;
+} server = { .listener.fd = -1 };
+
+static void drop(size_t i)
+{
+	struct connection *c = server.connections[i];
+
+	pages_cancel(&c->visit);
+	close(c->fd);
+	buf_free(&c->response.body);
+	buf_free(&c->head);
+	free(c);
+	server.connections[i] = server.connections[--server.count];
+}
+
+static void begin_answer(struct connection *c)
+{
+	c->stage = WRITING;
+	c->until_ns = clock_monotonic_ns() + ANSWER_NS;
+	c->head = (struct buf)BUF_INIT(4096);
+	response_head(&c->response, &c->head);
+	if (c->request.method == REQUEST_HEAD)
+		buf_reset(&c->response.body);
+}
+
+static void answer(struct connection *c)
+{
+	uint64_t wait_ns = pages_begin(&c->visit, &c->request, &c->response);
+
+	if (!wait_ns) {
+		begin_answer(c);
+		return;
+	}
+	c->stage = WAITING;
+	c->until_ns = clock_monotonic_ns() + wait_ns;
+}
+
+/* What can be read now. False when the connection is done with. */
+static bool read_some(struct connection *c)
+{
+	char data[4096];
+	ssize_t length = recv(c->fd, data, sizeof(data), MSG_DONTWAIT);
+	int got;
+
+	if (length < 0)
+		return errno == EAGAIN || errno == EINTR;
+	if (c->stage == WAITING)
+		return length > 0; /* it may say more, which is not heard; or be gone */
+	if (c->stage == DRAINING)
+		return length > 0;
+	if (!length)
+		return false;
+	got = request_take(&c->request, data, (size_t)length);
+	if (!got)
+		return true;
+	if (got > 0) {
+		answer(c);
+		return true;
+	}
+	response_say(&c->response, got == -EFBIG ? 413 : 400,
+		     got == -EFBIG ? "the request is too large" : "this is no HTTP request");
+	begin_answer(c);
+	return true;
+}
+
+/* What can be written now. False when all is, or the peer has gone. */
+static bool write_some(struct connection *c)
+{
+	const struct buf *part = c->sent < c->head.length ? &c->head : &c->response.body;
+	size_t at = part == &c->head ? c->sent : c->sent - c->head.length;
+	ssize_t length = 0;
+
+	if (at < part->length)
+		length = send(c->fd, part->data + at, part->length - at,
+			      MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (length < 0)
+		return errno == EAGAIN || errno == EINTR;
+	c->sent += (size_t)length;
+	if (length)
+		c->until_ns = clock_monotonic_ns() + ANSWER_NS;
+	if (c->sent < c->head.length + c->response.body.length)
+		return true;
+	/* What was sent and not read would have the answer thrown away when the connection is closed. */
+	shutdown(c->fd, SHUT_WR);
+	c->stage = DRAINING;
+	c->until_ns = clock_monotonic_ns() + SECONDS(1);
+	return true;
+}
+
+/* Room for one more: who has not asked yet longest goes. False where all have. */
+static bool make_room(void)
+{
+	size_t oldest = CONNECTIONS_MAX;
+
+	if (server.count < CONNECTIONS_MAX)
+		return true;
+	for (size_t i = 0; i < server.count; i++)
+		if ((server.connections[i]->stage == READING ||
+		     server.connections[i]->stage == DRAINING) &&
+		    (oldest == CONNECTIONS_MAX ||
+		     server.connections[i]->until_ns < server.connections[oldest]->until_ns))
+			oldest = i;
+	if (oldest == CONNECTIONS_MAX)
+		return false;
+	drop(oldest);
+	return true;
+}
+
+static void take_in(void)
+{
+	const struct listener *listener = &server.listener;
+	struct connection *c;
+	int fd = fd_raise(accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK));
+
+	if (fd < 0)
+		return;
+	c = listener_admits(listener, fd) && make_room() ? calloc(1, sizeof(*c)) : NULL;
+	if (!c) {
+		close(fd);
+		return;
+	}
+	c->fd = fd;
+	c->until_ns = clock_monotonic_ns() + REQUEST_NS;
+	request_begin(&c->request);
+	c->response = (struct response)RESPONSE_INIT;
+	c->visit = (struct visit)VISIT_INIT;
+	c->visit.live = server.live;
+	c->visit.tcp = !listener->unix_socket;
+	c->visit.token = listener->unix_socket ? NULL : server.config->listen_token;
+	server.connections[server.count++] = c;
+}
+
+/* Its time has come. False when the connection is done with. */
+static bool overdue(struct connection *c)
+{
+	if (c->stage == WAITING) {
+		pages_end(&c->visit, &c->response);
+		begin_answer(c);
+		return true;
+	}
+	return false;
+}
+
+static short wanted(const struct connection *c)
+{
+	return c->stage == WRITING ? POLLOUT : POLLIN;
+}
+
+static int wait_ms(uint64_t now)
+{
+	uint64_t until = privileges_due_ns();
+
+	for (size_t i = 0; i < server.count; i++)
+		if (server.connections[i]->until_ns < until)
+			until = server.connections[i]->until_ns;
+	if (until == UINT64_MAX)
+		return -1;
+	return until <= now ? 0 : (int)((until - now) / MS(1) + 1);
+}
+
+static void serve(const struct pollfd *polled, size_t count)
+{
+	uint64_t now = clock_monotonic_ns();
+
+	/* From the last on, as one that is dropped has the last take its place. */
+	for (size_t i = count; i-- && !atomic_load(&server.closing);) {
+		struct connection *c = server.connections[i];
+		bool goes_on = true;
+
+		if (polled[i].revents)
+			goes_on = c->stage == WRITING ? write_some(c) : read_some(c);
+		if (goes_on && now >= c->until_ns && !polled[i].revents)
+			goes_on = overdue(c);
+		if (!goes_on)
+			drop(i);
+	}
+}
+
+static void look(void)
+{
+	struct pollfd polled[CONNECTIONS_MAX + 2];
+	size_t count = server.count;
+
+	for (size_t i = 0; i < count; i++)
+		polled[i] = (struct pollfd){ .fd = server.connections[i]->fd,
+					     .events = wanted(server.connections[i]) };
+	polled[count] = (struct pollfd){ .fd = server.listener.fd, .events = POLLIN };
+	polled[count + 1] = (struct pollfd){ .fd = server.bell, .events = POLLIN };
+	if (poll(polled, count + 2, wait_ms(clock_monotonic_ns())) < 0)
+		return;
+	serve(polled, count);
+	if (polled[count].revents)
+		take_in();
+}
+
+static void *run(void *unused)
+{
+	(void)unused;
+	own_thread_be_nice();
+	while (!atomic_load(&server.closing) && !privileges_follow(false))
+		look();
+	while (server.count)
+		drop(server.count - 1);
+	listener_close(&server.listener);
+	close(server.bell);
+	atomic_store(&server.running, 0);
+	futex_wake(&server.running);
+	return NULL;
+}
+
+static int begin(void)
+{
+	int err = listener_open(&server.listener, server.config);
+
+	if (err)
+		return err;
+	server.bell = fd_raise(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+	err = server.bell < 0 ? server.bell : 0;
+	if (!err) {
+		atomic_store(&server.running, 1);
+		err = own_thread_start("asprof-live", run, NULL);
+		if (!err)
+			return 0;
+		atomic_store(&server.running, 0);
+		close(server.bell);
+	}
+	listener_close(&server.listener);
+	return err;
+}
+
+static void open_endpoint(struct live *live, const struct config *config)
+{
+	int err;
+
+	if (!config->listen)
+		return;
+	/* A thread that was busy still has what this one would use. */
+	if (atomic_load(&server.running)) {
+		log_info("the live endpoint that was is busy still, and there is no other");
+		return;
+	}
+	/* In the program's own table its children would have the socket, and go on listening. */
+	if (!own_fds_apart()) {
+		log_info("no live endpoint: the agent has no descriptors of its own here");
+		return;
+	}
+	server.live = live;
+	server.config = config;
+	atomic_store(&server.closing, false);
+	err = begin();
+	if (!err)
+		log_info("the live endpoint is %s", server.listener.path);
+	else if (strcmp(config->listen, "auto") != 0)
+		log_warn("no live endpoint at %s: %s", config->listen, strerror(-err));
+	else
+		log_info("no live endpoint: %s", strerror(-err));
+}
+
+static void close_endpoint(struct live *live)
+{
+	uint64_t until = clock_monotonic_ns() + CLOSE_NS, one = 1;
+
+	(void)live;
+	if (!atomic_load(&server.running))
+		return;
+	atomic_store(&server.closing, true);
+	if (write(server.bell, &one, sizeof(one)) < 0)
+		log_debug("the live endpoint's thread is not woken");
+	/* (In the middle of a large profile it does not look up.) */
+	while (atomic_load(&server.running) && clock_monotonic_ns() < until)
+		futex_wait_until(&server.running, 1, until);
+}
+
+const struct live_endpoint live_endpoint = { .open = open_endpoint, .close = close_endpoint };

@@ -1,0 +1,283 @@
+/* How the agent is, in words for programs. */
+#include "endpoint/status.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "core/shared.h"
+#include "endpoint/response.h"
+
+#define NS_PER_MS 1000000u
+
+/* The kernel's number for the CPU clock of thread TID of this process. Source: linux/posix-timers.h. */
+static clockid_t clock_of(pid_t tid)
+{
+	return (clockid_t)(~(unsigned)tid << 3 | 4 | 2);
+}
+
+static void add_cost(struct status_cost *cost, pid_t tid)
+{
+	struct timespec used;
+
+	if (tid <= 0 || clock_read(clock_of(tid), &used))
+		return;
+	cost->cpu_ns += (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
+	cost->threads++;
+}
+
+void status_cost(struct status_cost *cost)
+{
+	*cost = (struct status_cost){ 0 };
+	add_cost(cost, atomic_load(&shared->agent.id));
+	for (size_t i = 0; i < OWN_THREADS_MAX; i++)
+		add_cost(cost, atomic_load(&shared->own_threads[i]));
+}
+
+static const char *const log_names[] = { "off", "error", "warn", "info", "debug" };
+
+/* ---- JSON ---- */
+
+struct json {
+	struct buf *out;
+	int err; /* the first */
+};
+
+static void raw(struct json *j, const char *text)
+{
+	if (!j->err)
+		j->err = buf_append_string(j->out, text);
+}
+
+/* Behind what stands there: a comma, but at the beginning of an object. */
+static void key(struct json *j, const char *name)
+{
+	uint8_t last = j->out->length ? j->out->data[j->out->length - 1] : '{';
+
+	if (last != '{' && last != '[')
+		raw(j, ",");
+	if (!j->err)
+		j->err = buf_printf(j->out, "\"%s\":", name);
+}
+
+static void string(struct json *j, const char *name, const char *value)
+{
+	key(j, name);
+	if (!j->err)
+		j->err = response_json(j->out, value);
+}
+
+static void number(struct json *j, const char *name, uint64_t value)
+{
+	key(j, name);
+	if (!j->err)
+		j->err = buf_printf(j->out, "%" PRIu64, value);
+}
+
+/* A setting that may be off: null. */
+static void setting(struct json *j, const char *name, uint64_t value)
+{
+	if (value != OPTION_OFF) {
+		number(j, name, value);
+		return;
+	}
+	key(j, name);
+	raw(j, "null");
+}
+
+static void settings(struct json *j, const struct live_status *s)
+{
+	key(j, "settings");
+	raw(j, "{");
+	number(j, "reporting_interval_ns", s->reporting_interval_ns);
+	setting(j, "cpu_interval_ns", s->cpu_interval_ns);
+	setting(j, "wall_interval_ns", s->wall_interval_ns);
+	setting(j, "native_mem_bytes", s->native_mem_bytes);
+	string(j, "profiling_group", s->group);
+	string(j, "tags", s->tags);
+	string(j, "log", log_names[s->log]);
+	raw(j, "}");
+}
+
+static void destinations(struct json *j, const struct live_status *s)
+{
+	key(j, "destinations");
+	raw(j, "[");
+	for (size_t i = 0; i < s->destination_count; i++) {
+		const struct live_destination *d = &s->destinations[i];
+
+		raw(j, i ? ",{" : "{");
+		string(j, "name", d->name);
+		number(j, "delivered", d->delivered);
+		number(j, "failed_tries", d->failed);
+		number(j, "last_delivered_ms", d->delivered_ms);
+		string(j, "last_error", d->error ? strerror(-d->error) : "");
+		raw(j, d->waiting ? ",\"waiting\":true}" : ",\"waiting\":false}");
+	}
+	raw(j, "]");
+}
+
+static void reports(struct json *j, const struct live_status *s)
+{
+	key(j, "reports");
+	raw(j, "{");
+	number(j, "made", s->reports);
+	number(j, "last_ms", s->reports_ms);
+	number(j, "waiting_bytes", s->losses.spooled_bytes);
+	number(j, "dropped_bytes", s->losses.dropped_bytes);
+	number(j, "dropped_for_room", s->losses.full);
+	number(j, "dropped_for_age", s->losses.aged);
+	number(j, "refused", s->losses.refused);
+	destinations(j, s);
+	raw(j, "}");
+}
+
+int status_json(struct buf *out, const struct live_status *s, const struct status_cost *cost)
+{
+	struct json j = { .out = out };
+
+	raw(&j, "{");
+	number(&j, "pid", (uint64_t)getpid());
+	string(&j, "executable", s->executable);
+	string(&j, "version", ASPROF_AGENT_VERSION);
+	raw(&j, s->running ? ",\"running\":true" : ",\"running\":false");
+	string(&j, "engine", s->engine);
+	string(&j, "engine_version", s->engine_version);
+	number(&j, "since_ms", s->since_ms);
+	key(&j, "samples");
+	raw(&j, "{");
+	number(&j, "taken", s->samples);
+	number(&j, "lost", s->lost);
+	raw(&j, "}");
+	raw(&j, s->memory ? ",\"native_memory\":true" : ",\"native_memory\":false");
+	settings(&j, s);
+	reports(&j, s);
+	key(&j, "agent");
+	raw(&j, "{");
+	number(&j, "cpu_ns", cost->cpu_ns);
+	number(&j, "threads", cost->threads);
+	raw(&j, "}");
+	string(&j, "last_error", s->error);
+	raw(&j, "}\n");
+	return j.err;
+}
+
+/* ---- Metrics ---- */
+
+enum kind { GAUGE, COUNTER, INFO };
+
+struct metrics {
+	struct buf *out;
+	bool openmetrics;
+	int err; /* the first */
+};
+
+/* A counter's family has no _total in OpenMetrics, and has it in the older format. */
+static void family(struct metrics *m, enum kind kind, const char *name, const char *unit,
+		   const char *help)
+{
+	static const char *const kinds[] = { "gauge", "counter", "info" };
+	const char *end = "";
+
+	if (kind == COUNTER && !m->openmetrics)
+		end = "_total";
+	if (kind == INFO && !m->openmetrics) {
+		end = "_info";
+		kind = GAUGE;
+	}
+	if (!m->err)
+		m->err =
+			buf_printf(m->out, "# TYPE asprof_agent_%s%s %s\n", name, end, kinds[kind]);
+	if (!m->err && unit && m->openmetrics)
+		m->err = buf_printf(m->out, "# UNIT asprof_agent_%s %s\n", name, unit);
+	if (!m->err)
+		m->err = buf_printf(m->out, "# HELP asprof_agent_%s%s %s\n", name, end, help);
+}
+
+/* A label's value: the same escapes in both formats. */
+static void label(struct metrics *m, const char *name, const char *value, const char *before)
+{
+	if (!m->err)
+		m->err = buf_printf(m->out, "%s%s=\"", before, name);
+	for (; *value && !m->err; value++) {
+		if (*value == '\n')
+			m->err = buf_append_string(m->out, "\\n");
+		else if (*value == '"' || *value == '\\')
+			m->err = buf_printf(m->out, "\\%c", *value);
+		else
+			m->err = buf_append(m->out, value, 1);
+	}
+	if (!m->err)
+		m->err = buf_append_string(m->out, "\"");
+}
+
+static void begin(struct metrics *m, const char *name, const char *end)
+{
+	if (!m->err)
+		m->err = buf_printf(m->out, "asprof_agent_%s%s", name, end);
+}
+
+static void value(struct metrics *m, double v)
+{
+	if (!m->err)
+		m->err = buf_printf(m->out, " %.17g\n", v);
+}
+
+static void one(struct metrics *m, enum kind kind, const char *name, const char *unit, double v,
+		const char *help)
+{
+	family(m, kind, name, unit, help);
+	begin(m, name, kind == COUNTER ? "_total" : "");
+	value(m, v);
+}
+
+static void each_destination(struct metrics *m, const struct live_status *s, const char *name,
+			     bool failed, const char *help)
+{
+	family(m, COUNTER, name, NULL, help);
+	for (size_t i = 0; i < s->destination_count; i++) {
+		begin(m, name, "_total");
+		label(m, "destination", s->destinations[i].name, "{");
+		if (!m->err)
+			m->err = buf_append_string(m->out, "}");
+		value(m,
+		      (double)(failed ? s->destinations[i].failed : s->destinations[i].delivered));
+	}
+}
+
+int status_metrics(struct buf *out, const struct live_status *s, const struct status_cost *cost,
+		   bool openmetrics)
+{
+	struct metrics m = { .out = out, .openmetrics = openmetrics };
+
+	family(&m, INFO, "build", NULL, "What profiles this process.");
+	begin(&m, "build", "_info");
+	label(&m, "version", ASPROF_AGENT_VERSION, "{");
+	label(&m, "engine", s->engine, ",");
+	label(&m, "engine_version", s->engine_version, ",");
+	label(&m, "executable", s->executable, ",");
+	label(&m, "group", s->group, ",");
+	if (!m.err)
+		m.err = buf_append_string(out, "}");
+	value(&m, 1);
+	one(&m, GAUGE, "running", NULL, s->running, "1 while samples are taken.");
+	one(&m, GAUGE, "start_time_seconds", "seconds", (double)s->since_ms / 1e3,
+	    "When the taking of samples began, since 1970.");
+	one(&m, COUNTER, "samples", NULL, (double)s->samples, "Samples taken since then.");
+	one(&m, COUNTER, "samples_lost", NULL, (double)s->lost, "Samples lost since then.");
+	one(&m, COUNTER, "reports", NULL, (double)s->reports, "Reports made.");
+	each_destination(&m, s, "reports_delivered", false, "Reports that a destination has got.");
+	each_destination(&m, s, "delivery_failures", true, "Tries to deliver that failed.");
+	one(&m, GAUGE, "spool_bytes", "bytes", (double)s->losses.spooled_bytes,
+	    "Reports that wait for their delivery.");
+	one(&m, COUNTER, "reports_dropped_bytes", "bytes", (double)s->losses.dropped_bytes,
+	    "Reports that were given up.");
+	one(&m, COUNTER, "cpu_seconds", "seconds", (double)cost->cpu_ns / 1e9,
+	    "CPU time of the agent's threads.");
+	one(&m, GAUGE, "threads", NULL, cost->threads, "The agent's own threads.");
+	if (!m.err && openmetrics)
+		m.err = buf_append_string(out, "# EOF\n");
+	return m.err;
+}

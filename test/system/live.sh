@@ -1,0 +1,169 @@
+#!/bin/sh
+# The live endpoint: what it tells is so, what it is ordered is done, whoever may not ask is refused, and its
+# socket is there while the process is profiled and not for longer.
+. "$(dirname "$0")/agent.inc"
+. "$(dirname "$0")/live.inc"
+have curl python3
+program=$(program live)
+
+# ---- what it tells ----
+socket=$work/s
+held one NATIVE_MEM=16k CPU_INTERVAL=1ms WALL_INTERVAL=20ms TAGS=team=blue \
+	LISTEN="unix:$socket" "$program" 64
+until_true grep -q ready "$work/one.out" || fail "the program does not run: $(cat "$work/one.err")"
+until_true test -S "$socket" || fail "no socket"
+[ "$(stat -c %a "$socket")" = 600 ] || fail "others may use the socket: $(stat -c %a "$socket")"
+answers 200 "$socket" /status
+[ "$(status pid)" = "$pid" ] && [ "$(status executable)" = live ] && [ "$(status running)" = true ] &&
+	[ "$(status settings cpu_interval_ns)" = 1000000 ] && [ "$(status settings tags)" = team=blue ] &&
+	[ "$(status native_memory)" = true ] || fail "status: $(cat "$work/body")"
+
+answers 200 "$socket" '/debug/pprof/heap?debug=1'
+held_bytes=$(samples 'main;hold' <"$work/body")
+within 5 $((64 << 20)) "$held_bytes" "retained by hold()"
+answers 200 "$socket" '/debug/pprof/allocs?debug=1'
+within 5 $((64 << 20)) "$(samples 'main;hold' <"$work/body")" "allocated by hold()"
+answers 200 "$socket" '/debug/pprof/profile?seconds=1.5&debug=1'
+grep -q 'main;spin' "$work/body" || fail "no CPU time in spin(): $(cat "$work/body")"
+answers 200 "$socket" '/debug/pprof/wall?seconds=0.5&debug=1'
+grep -q 'wait_here' "$work/body" || fail "no thread that waits: $(cat "$work/body")"
+for what in heap allocs 'profile?seconds=0.3'; do
+	answers 200 "$socket" "/debug/pprof/$what"
+	[ "$(head -c 2 "$work/body" | od -An -tx1 | tr -d ' ')" = 1f8b ] || fail "$what is no pprof"
+done
+answers 200 "$socket" '/recording?seconds=0.5'
+"$agent" summary "$work/body" >/dev/null 2>&1 || {
+	cp "$work/body" "$work/taken.jfr"
+	"$agent" summary "$work/taken.jfr" >/dev/null || fail "what was recorded is no recording"
+}
+
+# ---- metrics, in both formats ----
+for accept in text/plain 'application/openmetrics-text; version=1.0.0'; do
+	answers 200 "$socket" /metrics -H "Accept: $accept"
+	python3 - "$work/body" "$accept" <<'PARSE' || fail "/metrics as $accept: $(cat "$work/body")"
+import re, sys
+text = open(sys.argv[1]).read()
+modern = 'openmetrics' in sys.argv[2]
+assert text.endswith('# EOF\n' if modern else '\n')
+types, seen = {}, {}
+for line in text.splitlines():
+    if line == '# EOF':
+        break
+    if line.startswith('# '):
+        kind, name, rest = line[2:].split(' ', 2)
+        assert kind in ('TYPE', 'HELP', 'UNIT'), line
+        if kind == 'TYPE':
+            assert name not in types and rest in ('gauge', 'counter', 'info'), line
+            types[name] = rest
+        if kind == 'UNIT':
+            assert name.endswith('_' + rest), line
+        continue
+    m = re.fullmatch(r'([a-z_]+)(\{(?:[a-z_]+="(?:[^"\\\n]|\\["\\n])*",?)*\})? (\S+)', line)
+    assert m, line
+    family = m[1]
+    if modern and family.endswith('_total'):
+        family = family[:-6]
+        assert types[family] == 'counter', line
+    if modern and family.endswith('_info'):
+        family = family[:-5]
+    assert family in types, line
+    seen[m[1]] = float(m[3])
+assert seen['asprof_agent_running'] == 1 and seen['asprof_agent_samples_total'] > 0
+PARSE
+done
+
+# ---- orders ----
+answers 409 "$socket" /start -X POST
+answers 405 "$socket" /stop
+answers 200 "$socket" /stop -X POST
+answers 409 "$socket" /stop -X POST
+answers 409 "$socket" /debug/pprof/heap
+answers 200 "$socket" /status
+[ "$(status running)" = false ] || fail "it goes on: $(cat "$work/body")"
+taken=$(status samples taken)
+[ "$(cat /proc/"$pid"/timers 2>/dev/null)" = "" ] || fail "there are timers still"
+sleep 0.3
+answers 200 "$socket" /status
+[ "$(status samples taken)" = "$taken" ] || fail "samples are taken still"
+answers 200 "$socket" /start -X POST
+answers 400 "$socket" /options -d 'CPU_INTERVAL=10 parsecs'
+grep -q '10 parsecs is not accepted' "$work/body" || fail "a wrong value: $(cat "$work/body")"
+answers 400 "$socket" /options -d LOCAL_DIR=/tmp
+answers 400 "$socket" /options -d 'CPU_INTERVAL=off&WALL_INTERVAL=off&NATIVE_MEM=off'
+answers 200 "$socket" /options -d 'CPU_INTERVAL=7ms&NATIVE_MEM=off' -d 'TAGS=team=red'
+answers 403 "$socket" /debug/pprof/heap
+[ "$(wc -l <"$work/body")" = 1 ] || fail "403 in more than a line"
+answers 200 "$socket" /status
+[ "$(status settings cpu_interval_ns)" = 7000000 ] && [ "$(status settings tags)" = team=red ] ||
+	fail "not set: $(cat "$work/body")"
+sleep 0.5
+answers 200 "$socket" /flush -X POST
+until_true sh -c "'$agent' summary --tag team=red '$work/one' | grep -q '^Span'" ||
+	fail "no report with the tag that was set"
+answers 404 "$socket" /none
+answers 413 "$socket" "/$(head -c 4000 /dev/zero | tr '\0' x)"
+
+# ---- who may not ask ----
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+	chmod 711 "$work"
+	chmod 666 "$socket"
+	got=$(setpriv --reuid=65534 --regid=65534 --clear-groups curl -sS --max-time 20 -o /dev/null \
+		-w '%{http_code}' --unix-socket "$socket" http://localhost/status 2>/dev/null)
+	[ "$got" = 000 ] || fail "another user was answered: $got"
+	answers 200 "$socket" /status
+fi
+
+# ---- and its end ----
+kill "$pid"
+wait "$pid" 2>/dev/null
+[ ! -e "$socket" ] || fail "the socket stays"
+
+# ---- by address ----
+port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+held two LISTEN="127.0.0.1:$port" LISTEN_TOKEN=s3cret "$program"
+code() {
+	curl -s --max-time 20 -o /dev/null -w '%{http_code}' "$@"
+}
+until_true test "$(code "http://127.0.0.1:$port/status")" || :
+until_true sh -c "curl -s http://127.0.0.1:$port/status -o /dev/null" || fail "nobody listens at $port"
+[ "$(code "http://127.0.0.1:$port/status")" = 401 ] || fail "without the token"
+[ "$(code -H 'Authorization: Bearer s3crets' "http://127.0.0.1:$port/status")" = 401 ] || fail "a wrong token"
+[ "$(code -H 'Authorization: Bearer s3cret' "http://127.0.0.1:$port/status")" = 200 ] || fail "with the token"
+kill "$pid"
+wait "$pid" 2>/dev/null
+held three LISTEN="127.0.0.1:$port" "$program"
+until_true sh -c "curl -s http://127.0.0.1:$port/status -o /dev/null" || fail "nobody listens at $port"
+[ "$(code "http://127.0.0.1:$port/status")" = 200 ] || fail "from this machine"
+[ "$(code -H 'Origin: http://evil.example' "http://127.0.0.1:$port/status")" = 403 ] || fail "for a page"
+[ "$(code -H 'Host: evil.example' "http://127.0.0.1:$port/status")" = 403 ] || fail "by another name"
+
+# ---- where it is by itself: in a directory of this user's own, gone with the process, swept after a crash ----
+runtime=$work/run
+mkdir -m 700 "$runtime"
+own=$runtime/asprof-agent
+[ "$(id -u)" = 0 ] && own=/run/asprof-agent
+sockets() {
+	ls "$own" 2>/dev/null | grep "^$1-.*[.]sock$"
+}
+export XDG_RUNTIME_DIR="$runtime"
+held four "$program"
+until_true sh -c "ls '$own' | grep -q '^$pid-'" || skip_rest=1
+[ -z "${skip_rest:-}" ] || fail "no socket in $own"
+[ "$(stat -c %a "$own")" = 700 ] || fail "others may enter $own"
+answers 200 "$own/$(sockets "$pid")" /status
+kill -9 "$pid"
+wait "$pid" 2>/dev/null
+[ -n "$(sockets "$pid")" ] || fail "a dead one was to stay"
+dead=$(sockets "$pid")
+touch -d '1 minute ago' "$own/$dead"
+held five "$program"
+until_true sh -c "ls '$own' | grep -q '^$pid-'" || fail "no socket in $own"
+until_true test ! -e "$own/$dead" || fail "the dead one's is there still"
+kill "$pid"
+wait "$pid" 2>/dev/null
+[ -z "$(sockets "$pid")" ] || fail "the socket stays"
+
+# Never before the delay.
+held six START_DELAY=1h "$program"
+sleep 0.7
+[ -z "$(sockets "$pid")" ] || fail "a socket before the start"
