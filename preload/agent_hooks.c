@@ -25,24 +25,6 @@
 /* How long the program waits until the agent's thread has given up what it has given up itself. */
 #define FOLLOWED_NS 200000000u
 
-static void on_process_exiting(enum exiting how)
-{
-	int err = agent_failure();
-
-	sampler_call_off();
-	agent_stop(process_config()->exit_timeout_ns);
-	if (err && how != EXITING_BY_SIGNAL)
-		log_error("the agent's thread failed: %s; there is no profile of what came after",
-			  error_text(-err));
-}
-
-/* The first thread that the program makes: from now on a signal may come to one that has ended. */
-static void on_thread_started(uintptr_t stack_low, uintptr_t stack_high, uintptr_t entry)
-{
-	threads_started(stack_low, stack_high, entry);
-	process_agent_by_thread();
-}
-
 /* False when there was no agent. Only a thread that the kernel has forgotten does not count, but
  * that is waited for no longer than GONE_NS. */
 static bool end_threads(uint64_t gone_ns)
@@ -57,6 +39,27 @@ static bool end_threads(uint64_t gone_ns)
 	while (!thread_count_is(1) && clock_monotonic_ns() < until)
 		system_sleep(50000);
 	return true;
+}
+
+static void on_process_exiting(enum exiting how)
+{
+	int err = agent_failure();
+
+	sampler_call_off();
+	if (how == EXITING_BY_RETURN)
+		end_threads(THREAD_GONE_NS);
+	else
+		agent_stop(process_config()->exit_timeout_ns);
+	if (err && how != EXITING_BY_SIGNAL)
+		log_error("the agent's thread failed: %s; there is no profile of what came after",
+			  error_text(-err));
+}
+
+/* The first thread that the program makes: from now on a signal may come to one that has ended. */
+static void on_thread_started(uintptr_t stack_low, uintptr_t stack_high, uintptr_t entry)
+{
+	threads_started(stack_low, stack_high, entry);
+	process_agent_by_thread();
 }
 
 static bool on_namespace_change(void)
@@ -141,6 +144,7 @@ static void on_exec_failed(void)
 const struct interpose_hooks agent_hooks = {
 	.thread_started = on_thread_started,
 	.thread_ended = sampler_thread_ended,
+	.process_cloned = process_in_child,
 	.process_exiting = on_process_exiting,
 	.exec_failed = on_exec_failed,
 	.before_namespace_change = on_namespace_change,

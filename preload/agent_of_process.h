@@ -21,6 +21,10 @@ bool process_agent_by_thread(void);
  * may have theirs. */
 void process_made_way(void);
 
+/* This is a child with a copy of its parent's memory, and none of its threads but the calling one.
+ * Async-signal-safe. */
+void process_in_child(void);
+
 /* In a forked child: nothing is known of what the program has said by the C interface. */
 void api_forget(void);
 

@@ -191,7 +191,7 @@ static void expect_agent_in_child(void)
 
 /* Where the parent has an agent, or is about to have one, or had to end it for what the program did, its
  * children have theirs; not where the program stopped it, or where it failed. */
-static void in_forked_child(void)
+void process_in_child(void)
 {
 	bool had_one = agent_is_there() || has_made_way, was_to_have_one = sampler_after_fork();
 
@@ -317,7 +317,7 @@ static int set_hooks(void)
 	altstack_begin_first();
 	cfi_lookup_init();
 	if (!err)
-		err = -pthread_atfork(NULL, NULL, in_forked_child);
+		err = -pthread_atfork(NULL, NULL, process_in_child);
 	if (err) {
 		log_error("cannot hook into the program: %s; profiling is off in this process",
 			  error_text(-err));

@@ -9,6 +9,9 @@
 enum exiting {
 	EXITING_NORMALLY, /* exit(3): told by the library's own destructor */
 	EXITING_AT_ONCE,  /* _exit, _Exit, quick_exit, and becoming another program by exec */
+	/* By the end of the calling thread, whose status is the process's if no other thread ends later: those of
+	 * the agent must be gone when the hook returns. */
+	EXITING_BY_RETURN,
 	EXITING_BY_SIGNAL /* in a signal handler, every other signal blocked */
 };
 
@@ -32,6 +35,10 @@ struct interpose_hooks {
 
 	/* After process_exiting: the process did not end, as its exec failed. */
 	void (*exec_failed)(void);
+
+	/* In a child with memory of its own that was not made by fork(3), whose handlers tell of others; before
+	 * its first instruction of the program. Async-signal-safe. */
+	void (*process_cloned)(void);
 
 	/* A system call comes that only a single-threaded process may make. True when threads
 	 * of the agent were ended for it; they must be joined, and never come back. */

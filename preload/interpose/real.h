@@ -56,6 +56,7 @@ __sighandler_t sigset(int signo, __sighandler_t handler);
 int capset(void *header, const void *data);
 
 /* Newer than the oldest C library that we run on. */
+pid_t _Fork(void);
 int epoll_pwait2(int epfd, struct epoll_event *events, int max, const struct timespec *timeout,
 		 const sigset_t *mask);
 int pthread_attr_setsigmask_np(pthread_attr_t *attr, const sigset_t *mask);
@@ -132,6 +133,8 @@ int pthread_attr_setsigmask_np(pthread_attr_t *attr, const sigset_t *mask);
 	X(dup3)                       \
 	X(getrandom)                  \
 	X(aio_suspend)                \
+	X(clone)                      \
+	X(_Fork)                      \
 	X(unshare)                    \
 	X(setns)                      \
 	X(prctl)                      \

@@ -1,10 +1,11 @@
 /* Interposes syscall(2), by which libseccomp and others call seccomp(2), threads give up privileges, and
- * programs make calls that wait (wait_raw.h). */
+ * programs make calls that wait (wait_raw.h) or children (clone.h). */
 #include <errno.h>
 #include <linux/seccomp.h>
 #include <sys/syscall.h>
 
 #include "core/kernel.h"
+#include "preload/interpose/clone.h"
 #include "preload/interpose/privilege_calls.h"
 #include "preload/interpose/real.h"
 #include "preload/interpose/sandbox.h"
@@ -42,6 +43,11 @@ EXPORT long any_syscall(long number, long a, long b, long c, long d, long e, lon
 	if (__builtin_expect(number == SYS_seccomp, 0) &&
 	    (a == SECCOMP_SET_MODE_STRICT || a == SECCOMP_SET_MODE_FILTER))
 		sandbox_ahead();
+	if (__builtin_expect(clone_is(number), 0)) {
+		result = forward(number, a, b, c, d, e, f);
+		clone_after_call(number, a, b, result);
+		return result;
+	}
 	if (__builtin_expect(wait_raw_is(number), 0))
 		return again_value(wait_raw((const long[AGAIN_LONGS]){ number, a, b, c, d, e, f }),
 				   errno);

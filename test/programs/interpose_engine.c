@@ -19,6 +19,7 @@ static void signal_claimed(int signo)
 static const struct interpose_hooks hooks = {
 	.thread_started = ignore_thread,
 	.thread_ended = ignore,
+	.process_cloned = ignore,
 	.process_exiting = ignore_exit,
 	.exec_failed = ignore,
 	.before_namespace_change = ignore_namespace_change,

@@ -67,6 +67,7 @@ static bool before_namespace_change(void)
 static const struct interpose_hooks hooks = {
 	.thread_started = thread_started,
 	.thread_ended = thread_ended,
+	.process_cloned = ignore,
 	.process_exiting = process_exiting,
 	.exec_failed = ignore,
 	.before_namespace_change = before_namespace_change,

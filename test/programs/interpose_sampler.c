@@ -97,6 +97,7 @@ static void signal_claimed(int signo)
 static const struct interpose_hooks hooks = {
 	.thread_started = ignore_thread,
 	.thread_ended = ignore,
+	.process_cloned = ignore,
 	.process_exiting = process_exiting,
 	.exec_failed = ignore,
 	.before_namespace_change = ignore_namespace_change,

@@ -1,0 +1,113 @@
+/* Children with memory of their own that no fork(3) made: by clone(2), _Fork(3), and system calls. Each waits
+ * until it is profiled, uses BURN_MS of CPU time in a function by the name of how it came, and says
+ * "NAME PID". One more, by clone(2), shares the memory, and must not be taken for such. */
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "preload/asprof_agent.h"
+
+#define BURN_MS     300
+#define STACK_BYTES (64u << 10)
+
+pid_t _Fork(void) __attribute__((weak));
+
+static void fail(const char *what)
+{
+	perror(what);
+	_exit(9);
+}
+
+static void wait_for_agent(void)
+{
+	struct timespec step = { .tv_nsec = 1000000 };
+
+	for (int i = 0; i < 30000 && !asprof_agent_running(); i++)
+		nanosleep(&step, NULL);
+	if (!asprof_agent_running())
+		fail("no agent");
+}
+
+static long cpu_ms(void)
+{
+	struct timespec spent;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &spent);
+	return spent.tv_sec * 1000 + spent.tv_nsec / 1000000;
+}
+
+#define BURNS(name)                                              \
+	__attribute__((noinline)) static int name(void *seven)   \
+	{                                                        \
+		long end;                                        \
+                                                                 \
+		wait_for_agent();                                \
+		dprintf(STDOUT_FILENO, #name " %d\n", getpid()); \
+		for (end = cpu_ms() + BURN_MS; cpu_ms() < end;)  \
+			;                                        \
+		return *(int *)seven;                            \
+	}
+
+BURNS(by_clone)
+BURNS(by_under_fork)
+BURNS(by_call)
+BURNS(by_call3)
+
+static int shares(void *seven)
+{
+	return *(int *)seven + 1;
+}
+
+static void wait_for(pid_t pid, int wanted)
+{
+	int status;
+
+	if (pid < 0)
+		fail("a child");
+	if (waitpid(pid, &status, __WALL) != pid || status != wanted << 8) {
+		fprintf(stderr, "%d ended with status %x\n", pid, status);
+		_exit(9);
+	}
+}
+
+int main(void)
+{
+	static _Alignas(16) char stack[STACK_BYTES];
+	struct clone_args args = { .exit_signal = SIGCHLD };
+	pid_t pids[4] = { 0 };
+	int seven = 7;
+	pid_t parent_saw = 0;
+
+	wait_for_agent();
+	/* All seven arguments come through. */
+	pids[0] = clone(by_clone, stack + STACK_BYTES, CLONE_PARENT_SETTID | SIGCHLD, &seven,
+			&parent_saw, NULL, NULL);
+	if (parent_saw != pids[0])
+		fail("the id that clone(2) tells");
+	if (_Fork && !(pids[1] = _Fork()))
+		_exit(by_under_fork(&seven));
+#if defined(SYS_fork)
+	pids[2] = (pid_t)syscall(SYS_fork);
+#else
+	pids[2] = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+#endif
+	if (!pids[2])
+		_exit(by_call(&seven));
+	pids[3] = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+	if (!pids[3])
+		_exit(by_call3(&seven));
+	wait_for(clone(shares, stack + STACK_BYTES, CLONE_VM | SIGCHLD, &seven), 8);
+	if (!asprof_agent_running())
+		fail("the agent is gone with a child that shares its memory");
+	for (int i = 0; i < 4; i++)
+		if (pids[i])
+			wait_for(pids[i], 7);
+	return 0;
+}

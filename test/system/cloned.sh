@@ -1,0 +1,24 @@
+#!/bin/bash
+# Children with memory of their own that come past fork(3) are profiled as processes of their own, too.
+. "$(dirname "$0")/agent.inc"
+
+cloned=$(program cloned) || exit 1
+
+for engine in $(engines); do
+	rm -rf "$work/out"
+	profiled "$work/out" "$engine" CPU_INTERVAL=1ms START_DELAY=20ms "$cloned" >"$work/said" \
+		2>"$work/err" || fail "$engine: $? $(cat "$work/err")"
+	names=$(sort "$work/said" | cut -d' ' -f1 | xargs)
+	# (_Fork is not in each C library.)
+	[ "${names/ by_under_fork/}" = "by_call by_call3 by_clone" ] || fail "$engine: $(cat "$work/said")"
+	while read -r name pid; do
+		find "$work/out" -name "*_${pid}_*.jfr" -print0 | xargs -0 -r "$agent" collapsed --cpu \
+			>"$work/stacks" || fail "$engine, $name: no report: $(ls "$work/out")"
+		# Of 300; a busy machine may let a child's agent begin late.
+		count=$(samples ";$name(;|$)" <"$work/stacks")
+		[ "$count" -ge 150 ] && [ "$count" -le 330 ] || fail "$engine: $count samples of $name"
+		[ "$(samples '.' <"$work/stacks")" -le $((count + 30)) ] ||
+			fail "$engine, $name: $(cat "$work/stacks")"
+	done <"$work/said"
+done
+[ -n "${ASPROF_TEST_LIB:-}" ] || echo "async-profiler was left out: ASPROF_TEST_LIB is not set"
