@@ -85,7 +85,7 @@ launcher := $(B)/asprof-agent-launch
 PRELOAD_LDFLAGS := -shared -Wl,--build-id -Wl,-soname,libasprof_preload.so \
 	-Wl,--version-script=preload/exports.map -Wl,--exclude-libs,ALL -Wl,-Bsymbolic \
 	-Wl,--dynamic-list=preload/allocator.list \
-	-Wl,-z,relro,-z,now,-z,defs,-z,nodelete,-z,noexecstack -Wl,--gc-sections \
+	-nostartfiles -Wl,-z,noseparate-code -Wl,-z,relro,-z,now,-z,defs,-z,nodelete,-z,noexecstack -Wl,--gc-sections \
 	-Wl,--hash-style=gnu -Wl,--as-needed
 
 # Tables that begin with a page stand side by side, apart from what a forked child is to find as it was.
@@ -125,12 +125,14 @@ SIGNAL_FLAGS := -fno-stack-protector -fno-sanitize=all
 # The program's side alone, with the agent's as a piece of memory. What runs at load stands together, in
 # front: few pages are then touched by programs that end soon.
 host_src := $(call in_world,host|both,$(own_src))
-host_obj := $(call objects,$(filter preload/%,$(host_src)) $(filter-out preload/%,$(host_src))) \
+first_src := $(filter core/% preload/%,$(host_src)) asyncprof/engine_thread.c asyncprof/library_path.c \
+	     asyncprof/loader_cache.c engine/sample/sampler.c
+host_obj := $(call objects,$(first_src) $(filter-out $(first_src),$(host_src))) \
 	    $(B)/obj/preload/image/image_file.o
 
-$(preload): $(host_obj) preload/exports.map preload/allocator.list
+$(preload): $(host_obj) preload/exports.map preload/allocator.list preload/layout.ld
 	$(call say,LD,$@)
-	$(Q)$(CC) $(ALL_CFLAGS) $(PRELOAD_LDFLAGS) $(LDFLAGS) -o $@ $(host_obj)
+	$(Q)$(CC) $(ALL_CFLAGS) $(PRELOAD_LDFLAGS) $(LDFLAGS) -o $@ -Wl,-T,preload/layout.ld $(host_obj)
 
 $(B)/obj/preload/image/image.o $(B)/obj/preload/image/image_file.o: CPPFLAGS += -I$(B)
 $(B)/obj/preload/image/image.o: $(B)/image/layout.h

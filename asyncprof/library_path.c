@@ -220,7 +220,7 @@ static bool is_in(const char *directory, size_t length, const char *soname)
 static bool is_in_one_of(const char *paths, const char *soname)
 {
 	for (size_t length; paths && *paths; paths += length + (paths[length] == ':')) {
-		length = strcspn(paths, ":");
+		length = (size_t)(strchrnul(paths, ':') - paths);
 		if (is_in(paths, length, soname))
 			return true;
 	}

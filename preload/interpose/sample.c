@@ -37,7 +37,7 @@ static __thread struct {
 
 static __thread unsigned int next_ended;
 
-static sample_handler handlers[SIGNALS + 1];
+static sample_handler sample_handlers[SIGNALS + 1];
 static int all_flags[SIGNALS + 1]; /* what each was installed with */
 
 /* The engine's library, as far as it is mapped. */
@@ -193,7 +193,7 @@ static void go_on(ucontext_t *context, uintptr_t pc, int error)
 static void on_sample(int signo, siginfo_t *info, void *context)
 {
 	ucontext_t *uc = context;
-	sample_handler handler = __atomic_load_n(&handlers[signo], __ATOMIC_ACQUIRE);
+	sample_handler handler = __atomic_load_n(&sample_handlers[signo], __ATOMIC_ACQUIRE);
 	uintptr_t pc = (uintptr_t)CONTEXT_PC(uc), note = sample_interrupted;
 	int saved = errno;
 	bool interrupted = interrupted_call(uc);
@@ -262,7 +262,7 @@ void sample_restore(int signo)
 	sample_handler handler = NULL;
 
 	if (signo > 0 && signo <= SIGNALS)
-		handler = __atomic_load_n(&handlers[signo], __ATOMIC_ACQUIRE);
+		handler = __atomic_load_n(&sample_handlers[signo], __ATOMIC_ACQUIRE);
 	if (handler)
 		sample_install(signo, handler, all_flags[signo]);
 }
@@ -291,7 +291,7 @@ static uint64_t blocked_signals(void)
 static void note_handler(int signo, sample_handler handler, int flags)
 {
 	all_flags[signo] = flags;
-	__atomic_store_n(&handlers[signo], handler, __ATOMIC_RELEASE);
+	__atomic_store_n(&sample_handlers[signo], handler, __ATOMIC_RELEASE);
 	sample_reserve(signo);
 }
 
@@ -328,7 +328,7 @@ const struct sigaction *sample_wrap(int signo, const struct sigaction *action,
 void sample_unwrap(int signo, struct sigaction *action)
 {
 	if (action->sa_sigaction == on_sample)
-		action->sa_sigaction = handlers[signo];
+		action->sa_sigaction = sample_handlers[signo];
 }
 
 bool sample_in_engine(const void *p)
