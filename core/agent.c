@@ -131,12 +131,13 @@ void agent_report_now(void)
 
 int agent_stop(uint64_t timeout_ns)
 {
-	uint64_t deadline = clock_monotonic_ns() + timeout_ns;
 	uint32_t state = atomic_load(&shared->agent.state);
 	int saved = errno, err = 0;
+	uint64_t deadline;
 
 	if (state == AGENT_NONE || own_thread_is())
 		return -ESRCH;
+	deadline = clock_monotonic_ns() + timeout_ns;
 	atomic_store(&shared->agent.stop_by_ns, deadline);
 	while (!atomic_compare_exchange_weak(&shared->agent.state, &state, state | AGENT_STOP))
 		if (state == AGENT_NONE)

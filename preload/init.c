@@ -39,6 +39,10 @@
 #include "preload/interpose/allocator.h"
 #include "preload/interpose/sample.h"
 
+/* Stands for this library where one is registered with the C library. (No object of the compiler's, which has
+ * one, is linked in: their constructors do nothing but take time.) */
+char __dso_handle __attribute__((visibility("hidden")));
+
 static struct config config;
 static bool admitted;     /* and this process may have an agent */
 static bool is_child;     /* forked from one that was admitted */
@@ -61,6 +65,7 @@ static void tell_exit(void)
 
 static int begin_agent(void)
 {
+	cfi_lookup_init();
 	if (!is_child)
 		async_profiler_start(&config);
 	return image_begin(&config, start_environment());
@@ -92,26 +97,18 @@ static void have_agent(uint64_t due_ns)
  * A thread, and its end, cost a program that ends within the start delay 50 us; a timer costs it 2. So the
  * thread is made when the delay is over, by the handler of the sampling signal. */
 
-static uint64_t due_ns; /* when it is */
-
 static void on_due(void)
 {
-	have_agent(due_ns);
-}
-
-/* Returns 0 or -errno. */
-static int expect_agent(uint64_t after_ns)
-{
-	due_ns = clock_monotonic_ns() + after_ns;
-	return sampler_call_later(after_ns, on_due);
+	have_agent(0);
 }
 
 bool process_agent_by_thread(void)
 {
-	if (!sampler_call_off())
-		return false;
-	have_agent(due_ns);
-	return true;
+	uint64_t left_ns = sampler_call_off();
+
+	if (left_ns)
+		have_agent(clock_monotonic_ns() + left_ns);
+	return left_ns;
 }
 
 /* Where the signal would come: not if the program was started with it blocked; and not for async-profiler,
@@ -183,7 +180,7 @@ static void expect_agent_in_child(void)
 {
 	uint64_t delay_ns = config.start_delay_ns;
 
-	if (expect_agent(delay_ns > PAST_FORK_NS ? delay_ns : PAST_FORK_NS))
+	if (sampler_call_later(delay_ns > PAST_FORK_NS ? delay_ns : PAST_FORK_NS, on_due))
 		return;
 	if (config.native_mem_bytes != OPTION_OFF)
 		mem_expect();
@@ -312,12 +309,11 @@ static int refuse_emulator(void)
 
 static int set_hooks(void)
 {
-	int err = interpose_set_hooks(&agent_hooks);
+	int err;
 
+	interpose_set_hooks(&agent_hooks);
 	altstack_begin_first();
-	cfi_lookup_init();
-	if (!err)
-		err = -pthread_atfork(NULL, NULL, process_in_child);
+	err = -pthread_atfork(NULL, NULL, process_in_child);
 	if (err) {
 		log_error("cannot hook into the program: %s; profiling is off in this process",
 			  error_text(-err));
@@ -347,33 +343,40 @@ static int prepare_mem(void)
 		mem_expect();
 	if (config.native_mem_limit_bytes != OPTION_OFF)
 		mem_limit(config.native_mem_limit_bytes, &mem_tell);
-	mem_tell_growth(config.native_mem_growth_permil, agent_report_now);
+	if (config.native_mem_growth_permil != OPTION_OFF)
+		mem_tell_growth(config.native_mem_growth_permil, agent_report_now);
 	return 0;
 }
 
 /* glibc's exit(3) calls the destructors of the calling thread's thread_local objects before all
  * other handlers. On the main thread nothing else calls them: pthread_exit(3) does not, there. */
 typedef int at_thread_exit(void (*destroy)(void *), void *object, void *dso);
-extern char __dso_handle;
 
 static void before_exit(void *unused)
 {
 	(void)unused;
-	if (!exit_is_armed())
-		return;
-	sampler_call_off();
-	agent_before_exit(config.exit_timeout_ns);
+	if (exit_is_armed())
+		agent_before_exit(config.exit_timeout_ns);
+}
+
+/* By name, as glibc before 2.18 has none. (It allocates, so it is not for every program.) */
+static void begin_exit_by_us(void)
+{
+	at_thread_exit *at_exit;
+
+	*(void **)&at_exit = loaded_symbol_first("__cxa_thread_atexit_impl").address;
+	if (at_exit)
+		at_exit(before_exit, NULL, &__dso_handle);
 }
 
 static int start(void)
 {
-	at_thread_exit *at_exit;
 	int err = -EAGAIN;
 
 	admitted = true;
 	async_profiler_start(&config);
 	if (may_wait_for_signal())
-		err = expect_agent(config.start_delay_ns);
+		err = sampler_call_later(config.start_delay_ns, on_due);
 	if (err)
 		err = process_start_agent();
 	if (err) {
@@ -382,10 +385,8 @@ static int start(void)
 		return err;
 	}
 	exit_arm();
-	/* By name, as glibc before 2.18 has none. */
-	*(void **)&at_exit = loaded_symbol_first("__cxa_thread_atexit_impl").address;
-	if (at_exit)
-		at_exit(before_exit, NULL, &__dso_handle);
+	if (shared->async_profiler)
+		begin_exit_by_us();
 	return 0;
 }
 

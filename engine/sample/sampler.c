@@ -332,14 +332,16 @@ bool sampler_call_pends(void)
 	return pid && pid == system_process();
 }
 
-bool sampler_call_off(void)
+uint64_t sampler_call_off(void)
 {
+	struct itimerspec left = { 0 };
 	pid_t pid = atomic_load(&later.pid);
 
 	if (!sampler_call_pends() || !atomic_compare_exchange_strong(&later.pid, &pid, 0))
-		return false;
+		return 0;
+	kernel_call4(SYS_timer_gettime, later.timer, (long)&left, 0, 0);
 	kernel_call4(SYS_timer_delete, later.timer, 0, 0, 0);
-	return true;
+	return (uint64_t)left.it_value.tv_sec * 1000000000u + (uint64_t)left.it_value.tv_nsec + 1;
 }
 
 void sampler_choose_again(void)

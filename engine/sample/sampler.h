@@ -44,8 +44,9 @@ int sampler_call_later(uint64_t after_ns, void (*call)(void));
 /* One is to come in this process. */
 bool sampler_call_pends(void);
 
-/* That call is not to be made any more. False when there is none to come in this process. */
-bool sampler_call_off(void);
+/* That call is not to be made any more. Returns how long it was until then, at least 1; 0 when there is none to
+ * come in this process. */
+uint64_t sampler_call_off(void);
 
 /* The signal becomes the program's before it has taken a sample: sampler_install() chooses another. */
 void sampler_choose_again(void);

@@ -71,9 +71,8 @@ static inline const struct interpose_hooks *hooks_get(void)
 	return __atomic_load_n(&interpose_hooks, __ATOMIC_ACQUIRE);
 }
 
-/* Put HOOKS, which must stay valid until the process ends, in force. Any thread, at any time.
- * Returns 0, or -errno when there is no key left for thread_ended, which is not told then. */
-int interpose_set_hooks(const struct interpose_hooks *hooks);
+/* Put HOOKS, which must stay valid until the process ends, in force. Any thread, at any time. */
+void interpose_set_hooks(const struct interpose_hooks *hooks);
 
 /* From now on the end of this process, and not of a child of it, is told to process_exiting. */
 void exit_arm(void);

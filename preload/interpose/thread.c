@@ -1,6 +1,4 @@
 /* Interposes the functions that make threads, to run a hook in each new thread first. */
-#include "preload/interpose/thread.h"
-
 #include "core/old_symbol.h"
 #include "core/system.h"
 #include "preload/interpose/altstack.h"
@@ -59,24 +57,21 @@ static void tell_end(void *unused)
 	altstack_end();
 }
 
-int thread_key_create(void)
+/* Before the first thread that the program makes, so there is nobody to make a second one. */
+static void make_end_key(void)
 {
-	int err = 0;
+	static bool tried;
 
-	/* Without the library for threads there are none yet. */
-	if (!end_key_made && pthread_key_create) {
-		err = pthread_key_create(&end_key, tell_end);
-		end_key_made = !err;
-	}
-	return -err;
+	if (!tried && pthread_key_create)
+		end_key_made = !pthread_key_create(&end_key, tell_end);
+	tried = true;
 }
 
 /* As if we had made the calling thread. */
 static void tell_its_end(void)
 {
 	/* The value only has to differ from NULL. */
-	if (end_key_made)
-		pthread_setspecific(end_key, &end_key);
+	pthread_setspecific(end_key, &end_key);
 }
 
 static struct start *start_take(void)
@@ -117,7 +112,8 @@ static struct start begin(void *p)
 	start_give(p);
 	mask_believe(start.believed);
 	altstack_begin(start.signal_stack, high - start.stack_size, high);
-	if (hooks) {
+	/* (Where there is no key left for its end it is found by looking, and so is its end.) */
+	if (hooks && end_key_made) {
 		/* A thread cancelled this early must not die with the hook half done. */
 		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 		hooks->thread_started(high - start.stack_size, high,
@@ -171,6 +167,7 @@ static struct start *start_new(const pthread_attr_t *attr, void *arg, const void
 
 	if (!hooks_get() || is_agent_code(caller))
 		return NULL;
+	make_end_key();
 	start = start_take();
 	if (start) {
 		start->arg = arg;
