@@ -140,6 +140,7 @@ static bool take_chunk(struct file_feed *feed, struct feed_chunk *chunk)
 			chunk->file = source->name;
 			chunk->labels = source->labels;
 			chunk->data = source->data;
+			chunk->in_memory = false;
 			chunk->settings = feed->settings;
 			feed->offset += chunk->header.size;
 			show_progress(feed, chunk);

@@ -16,6 +16,7 @@ struct feed_chunk {
 	const char *file;    /* its name, for messages */
 	const char *labels;  /* see labels.h; may be NULL */
 	const uint8_t *data; /* the whole file */
+	bool in_memory;      /* it is no mapped file: pages that were read cannot be had again */
 	struct jfr_header header;
 	struct settings settings; /* as they stand at the start of the file */
 };

@@ -120,7 +120,7 @@ static int read_chunk(struct turns *turns, struct reading *r)
 {
 	int err = jfr_chunk_open(&r->chunk, r->from.data, &r->from.header);
 
-	r->chunk.mapped = true;
+	r->chunk.mapped = !r->from.in_memory;
 	if (!err)
 		err = last_table_open(&r->table, &r->chunk);
 	if (!err)

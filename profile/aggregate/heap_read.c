@@ -54,7 +54,7 @@ static void prepare(struct pipe_line *line, struct prepared *one)
 	int err = jfr_chunk_open(&one->chunk, one->from.data, &one->from.header);
 
 	one->open = !err;
-	one->chunk.mapped = true;
+	one->chunk.mapped = !one->from.in_memory;
 	if (!err)
 		err = runs_find(&one->runs, &one->chunk, KINDS);
 	if (one->chunk.error.what)

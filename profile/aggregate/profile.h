@@ -50,6 +50,8 @@ struct profile {
 	uint32_t *slots;
 	uint32_t slot_count;
 	uint64_t chunks;          /* read */
+	uint64_t stack_bytes;     /* that the stacks take */
+	uint64_t stacks_cut;      /* left out for query.stack_bytes_max */
 	int64_t periods[METRICS]; /* between two samples, in the metric's unit; 0: not known */
 	int64_t start_ns, end_ns; /* of them, as far as it was asked for; start > end: none */
 	bool out_of_memory;

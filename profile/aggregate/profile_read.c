@@ -167,7 +167,7 @@ static void read_chunk(struct worker *w, struct feed *feed, struct feed_chunk *f
 		return;
 	}
 	period_span(&w->period, &w->profile, &from->header);
-	chunk.mapped = true;
+	chunk.mapped = !from->in_memory;
 	tallies_clear(&w->tallies);
 	resolve_open(&resolve, &w->profile, w->query, &chunk, from);
 	w->profile.out_of_memory |= !tally_chunk(w, &resolve, &from->settings);

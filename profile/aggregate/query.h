@@ -66,13 +66,18 @@ struct query {
 	struct rename renames[RENAMES_MAX];
 	unsigned rename_count;
 	bool threads, lines, simple, weighted;
-	bool places; /* frames keep address, file and line, though they are not shown */
+	bool places;     /* frames keep address, file and line, though they are not shown */
+	bool no_threads; /* all samples are of one thread, 0 */
 	struct address_lookup lookup;
 
 	bool leak;   /* of METRIC_LIVE, leave out what is too young to be called a leak: */
 	double tail; /* the youngest share of the time */
 
 	unsigned jobs; /* threads to read with; 0: one for each processor */
+
+	/* The most that a profile's stacks take; those beyond count as if none had been taken.
+	 * 0: no bound. */
+	uint64_t stack_bytes_max;
 };
 
 #define QUERY_INIT                            \

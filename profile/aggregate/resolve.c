@@ -152,6 +152,22 @@ static uint32_t class_frame(struct resolve *r, uint64_t class, enum jfr_frame_ty
 	return intern(&r->profile->frames, &frame, sizeof(frame));
 }
 
+/* What is on the stack, by its number. */
+static uint32_t keep_stack(struct resolve *r)
+{
+	struct profile *profile = r->profile;
+	uint32_t before = profile->stacks.count, id;
+
+	if (r->query->stack_bytes_max && profile->stack_bytes >= r->query->stack_bytes_max) {
+		profile->stacks_cut++;
+		return 0;
+	}
+	id = intern(&profile->stacks, r->stack.data, r->stack.length);
+	if (profile->stacks.count != before)
+		profile->stack_bytes += r->stack.length + sizeof(struct intern_entry);
+	return id;
+}
+
 uint32_t resolve_stack(struct resolve *r, uint64_t key, uint64_t class,
 		       enum jfr_frame_type leaf_type)
 {
@@ -168,8 +184,7 @@ uint32_t resolve_stack(struct resolve *r, uint64_t key, uint64_t class,
 		id = class_frame(r, class, leaf_type);
 		buf_append(&r->stack, &id, sizeof(id));
 	}
-	id = append_frames(r, key) ? intern(&r->profile->stacks, r->stack.data, r->stack.length)
-				   : 0;
+	id = append_frames(r, key) ? keep_stack(r) : 0;
 	if (!class)
 		constant->memo = id ? id : MEMO_NOTHING;
 	return id;
@@ -196,6 +211,8 @@ uint32_t resolve_thread(struct resolve *r, uint64_t key)
 	struct jfr_value value, field;
 	uint32_t id;
 
+	if (r->query->no_threads)
+		return 0;
 	if (constant && constant->memo)
 		return constant->memo;
 	if (constant && jfr_constant(r->chunk, r->thread_type, key, &value)) {

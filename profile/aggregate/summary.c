@@ -163,7 +163,7 @@ static void read_chunk(struct summary *s, struct feed *feed, struct feed_chunk *
 			feed->calls->damage(feed, from, &chunk.error);
 		return;
 	}
-	chunk.mapped = true;
+	chunk.mapped = !from->in_memory;
 	s->chunks++;
 	s->bytes += from->header.size;
 	period_span(&s->period, &s->profile, &from->header);

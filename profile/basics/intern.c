@@ -116,7 +116,10 @@ uint32_t intern_string(struct intern *intern_, const char *string)
 
 const void *intern_key(const struct intern *intern, uint32_t id)
 {
-	return id && id <= intern->count ? intern->entries[id].key : "\0\0\0\0\0\0\0";
+	/* As long as any struct that is interned. */
+	static const uint64_t none[8];
+
+	return id && id <= intern->count ? intern->entries[id].key : none;
 }
 
 const char *intern_text(const struct intern *intern, uint32_t id)

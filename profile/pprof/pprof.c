@@ -4,20 +4,39 @@
 #include <errno.h>
 
 #include "profile/basics/names.h"
-#include "profile/pprof/proto.h"
+#include "profile/encode/proto.h"
 
-int pprof_open(struct pprof *out, FILE *file, const struct profile *profile,
-	       const struct libraries *libraries)
+static int begin(struct pprof *out, const struct profile *profile,
+		 const struct libraries *libraries, struct gzip *gzip, int err)
 {
 	*out = (struct pprof){
 		.profile = profile,
 		.libraries = libraries,
+		.gzip = gzip,
 		.message = BUF_INIT(64u << 20),
 		.inner = BUF_INIT(64u << 20),
+		.err = err,
 	};
-	pprof_note(out, gzip_open(&out->gzip, file));
 	pprof_string(out, "");
 	return out->err;
+}
+
+int pprof_open(struct pprof *out, FILE *file, const struct profile *profile,
+	       const struct libraries *libraries)
+{
+	struct gzip *gzip = NULL;
+	int err = gzip_open(&gzip, file);
+
+	return begin(out, profile, libraries, gzip, err);
+}
+
+int pprof_open_buf(struct pprof *out, struct buf *buf, const struct profile *profile,
+		   const struct libraries *libraries)
+{
+	struct gzip *gzip = NULL;
+	int err = gzip_open_buf(&gzip, buf);
+
+	return begin(out, profile, libraries, gzip, err);
 }
 
 int pprof_close(struct pprof *out)

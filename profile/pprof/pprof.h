@@ -10,7 +10,7 @@
 #include "profile/aggregate/libraries.h"
 #include "profile/aggregate/profile.h"
 #include "profile/basics/intern.h"
-#include "profile/pprof/gzip.h"
+#include "profile/encode/gzip.h"
 
 /* Field numbers of the message Profile of profile.proto. */
 enum pprof_field {
@@ -45,6 +45,10 @@ struct pprof {
 /* Begin to write to FILE. Returns 0 or -errno; release with pprof_close either way. */
 int pprof_open(struct pprof *out, FILE *file, const struct profile *profile,
 	       const struct libraries *libraries);
+
+/* Likewise into BUF. */
+int pprof_open_buf(struct pprof *out, struct buf *buf, const struct profile *profile,
+		   const struct libraries *libraries);
 
 /* Write what is left. Returns 0, or the first error that there was. */
 int pprof_close(struct pprof *out);

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile/pprof/proto.h"
+#include "profile/aggregate/place.h"
+#include "profile/encode/proto.h"
 
 /* These are interned by their bytes; all are in the profile's names, 0: none. */
 struct function {
@@ -17,20 +18,11 @@ struct mapping {
 	uint32_t module, build_id;
 };
 
-/* The class of a Java method is no file that was mapped. (A frame that is inlined into native code has
- * a caller.) */
-static bool is_mapped(const struct frame *frame)
-{
-	return frame->module && (frame->type == JFR_FRAME_NATIVE || frame->type == JFR_FRAME_CPP ||
-				 frame->type == JFR_FRAME_KERNEL ||
-				 (frame->type == JFR_FRAME_INLINED && frame->caller));
-}
-
 static uint32_t mapping_of(struct pprof *out, const struct frame *frame)
 {
 	struct mapping mapping = { frame->module, frame->build_id };
 
-	return is_mapped(frame) ? intern(&out->mappings, &mapping, sizeof(mapping)) : 0;
+	return place_is_mapped(frame) ? intern(&out->mappings, &mapping, sizeof(mapping)) : 0;
 }
 
 static uint32_t function_of(struct pprof *out, const struct frame *frame)
@@ -119,16 +111,11 @@ static uint8_t *mapping_facts(struct pprof *out)
 	return facts;
 }
 
-static const struct library *library_of(const struct pprof *out, const struct mapping *mapping)
-{
-	return libraries_find(out->libraries, intern_text(&out->profile->names, mapping->module),
-			      intern_text(&out->profile->names, mapping->build_id));
-}
-
 static void write_mapping(struct pprof *out, uint32_t id, uint8_t facts)
 {
 	const struct mapping *mapping = intern_key(&out->mappings, id);
-	const struct library *library = library_of(out, mapping);
+	const struct library *library =
+		place_library(out->profile, out->libraries, mapping->module, mapping->build_id);
 	const char *name = intern_text(&out->profile->names, mapping->module), *build_id = "";
 
 	if (!mapping->module)
@@ -159,15 +146,6 @@ static void write_mappings(struct pprof *out)
 	free(facts);
 }
 
-/* Where FRAME's code was in memory. */
-static uint64_t runtime_address(struct pprof *out, const struct frame *frame)
-{
-	struct mapping mapping = { frame->module, frame->build_id };
-	const struct library *library = frame->address ? library_of(out, &mapping) : NULL;
-
-	return library ? library->base + (frame->address - library->link_address) : 0;
-}
-
 /* The frame of that number and those that it is inlined into, innermost first. */
 static void write_location(struct pprof *out, uint32_t id, uint32_t frame_id)
 {
@@ -175,7 +153,8 @@ static void write_location(struct pprof *out, uint32_t id, uint32_t frame_id)
 
 	pprof_note(out, proto_int(&out->message, 1, id));
 	pprof_note(out, proto_int(&out->message, 2, mapping_of(out, frame)));
-	pprof_note(out, proto_int(&out->message, 3, (int64_t)runtime_address(out, frame)));
+	pprof_note(out, proto_int(&out->message, 3,
+				  (int64_t)place_address(out->profile, out->libraries, frame)));
 	for (;; frame = profile_frame(out->profile, frame->caller)) {
 		buf_reset(&out->inner);
 		pprof_note(out, proto_int(&out->inner, 1, function_of(out, frame)));

@@ -1,77 +1,22 @@
 /* A profile as profile.proto: its columns, samples and labels. */
 #include "profile/pprof/pprof_write.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/aggregate/columns.h"
 #include "profile/pprof/pprof.h"
-#include "profile/pprof/proto.h"
-
-#define NATIVE (1u << METRIC_MALLOC | 1u << METRIC_LIVE)
-
-/* The columns: for each metric there is, by count, by total, or both, as Go's own profiles have them.
- * Those that another metric has too give way where a recording has both. */
-static const struct column {
-	enum metric metric;
-	bool total;
-	const char *type, *other_type;
-	uint32_t others;
-} all_columns[] = {
-	{ METRIC_CPU, false, "samples", NULL, 0 },
-	{ METRIC_CPU, true, "cpu", NULL, 0 },
-	{ METRIC_WALL, false, "samples", "wall_samples", 1u << METRIC_CPU },
-	{ METRIC_WALL, true, "wall", NULL, 0 },
-	{ METRIC_MALLOC, false, "alloc_objects", NULL, 0 },
-	{ METRIC_MALLOC, true, "alloc_space", NULL, 0 },
-	{ METRIC_OBJECT, false, "alloc_objects", "java_alloc_objects", NATIVE },
-	{ METRIC_OBJECT, true, "alloc_space", "java_alloc_space", NATIVE },
-	{ METRIC_LIVE, false, "inuse_objects", NULL, 0 },
-	{ METRIC_LIVE, true, "inuse_space", NULL, 0 },
-	{ METRIC_LIVE_OBJECT, false, "inuse_objects", "java_inuse_objects", NATIVE },
-	{ METRIC_LIVE_OBJECT, true, "inuse_space", "java_inuse_space", NATIVE },
-	{ METRIC_LOCK, false, "contentions", NULL, 0 },
-	{ METRIC_LOCK, true, "delay", NULL, 0 },
-};
-
-#define COLUMNS (sizeof(all_columns) / sizeof(all_columns[0]))
-
-struct columns {
-	struct column list[COLUMNS];
-	size_t count;
-};
-
-static void choose_columns(struct columns *columns, const struct profile *p)
-{
-	uint32_t there = 0, totals = 0;
-
-	columns->count = 0;
-	for (uint32_t i = 0; i < p->count; i++) {
-		there |= 1u << p->samples[i].metric;
-		totals |= p->samples[i].total > 0 ? 1u << p->samples[i].metric : 0;
-	}
-	for (size_t i = 0; i < COLUMNS; i++) {
-		struct column column = all_columns[i];
-
-		if (!(there & 1u << column.metric))
-			continue;
-		/* Time, where the interval is known. */
-		if (column.total && column.metric <= METRIC_WALL && !(totals & 1u << column.metric))
-			continue;
-		if (there & column.others)
-			column.type = column.other_type;
-		columns->list[columns->count++] = column;
-	}
-}
+#include "profile/encode/proto.h"
 
 static void write_types(struct pprof *out, const struct columns *columns)
 {
 	for (size_t i = 0; i < columns->count; i++) {
 		const struct column *column = &columns->list[i];
-		const char *unit =
-			column->total ? metric_texts[column->metric].total_unit : "count";
 
 		pprof_note(out, proto_int(&out->message, 1, pprof_string(out, column->type)));
-		pprof_note(out, proto_int(&out->message, 2, pprof_string(out, unit)));
+		pprof_note(out,
+			   proto_int(&out->message, 2, pprof_string(out, column_unit(column))));
 		pprof_flush(out, PPROF_SAMPLE_TYPE);
 	}
 }
@@ -91,10 +36,10 @@ static void add_labels(struct pprof *out, const struct sample *s)
 	const struct thread_key *key = intern_key(&out->profile->threads, s->thread);
 	char name[256], *lines, *line, *rest, *equals;
 
-	if (s->thread) {
-		profile_thread_name(out->profile, s->thread, name, sizeof(name));
-		add_label(out, "thread", name);
-	}
+	if (!s->thread)
+		return;
+	profile_thread_name(out->profile, s->thread, name, sizeof(name));
+	add_label(out, "thread", name);
 	lines = strdup(intern_text(&out->profile->names, key->labels));
 	for (line = lines ? strtok_r(lines, "\n", &rest) : NULL; line;
 	     line = strtok_r(NULL, "\n", &rest)) {
@@ -126,11 +71,9 @@ static void add_values(struct pprof *out, const struct columns *columns, const s
 {
 	buf_reset(&out->inner);
 	for (size_t i = 0; i < columns->count; i++) {
-		double value = columns->list[i].total ? s->total : s->count;
-		bool mine = columns->list[i].metric == (enum metric)s->metric;
+		int64_t value = column_value(&columns->list[i], s);
 
-		pprof_note(out,
-			   proto_varint(&out->inner, mine ? (uint64_t)(int64_t)(value + 0.5) : 0));
+		pprof_note(out, proto_varint(&out->inner, (uint64_t)value));
 	}
 	pprof_note(out, proto_message(&out->message, 2, &out->inner));
 }
@@ -159,19 +102,11 @@ static const struct column *default_column(const struct columns *columns)
 	return chosen;
 }
 
-/* The period and what it is counted in: time, bytes of memory, or each event. */
 static void write_period(struct pprof *out, const struct column *column)
 {
-	bool memory = metric_is_memory(column->metric);
-	const char *type = memory ? "space" : column->type,
-		   *unit = memory ? "bytes" : "nanoseconds";
-	int64_t period = out->profile->periods[column->metric];
+	const char *type, *unit;
+	int64_t period = column_period(out->profile, column, &type, &unit);
 
-	if (column->metric == METRIC_LOCK) {
-		type = "contentions";
-		unit = "count";
-		period = 1;
-	}
 	if (period <= 0)
 		return;
 	buf_reset(&out->message);
@@ -181,28 +116,35 @@ static void write_period(struct pprof *out, const struct column *column)
 	pprof_number(out, PPROF_PERIOD, period);
 }
 
-static void write_all(struct pprof *out)
+static bool is_part(const struct pprof_part *part, const struct sample *s)
+{
+	return part->metrics & 1u << s->metric;
+}
+
+static void write_columns(struct pprof *out, const struct columns *columns,
+			  const struct pprof_part *part)
 {
 	const struct profile *p = out->profile;
+	int64_t start = part->start_ns ? part->start_ns : p->start_ns;
+	int64_t end = part->end_ns ? part->end_ns : p->end_ns;
 	const struct column *opens;
-	struct columns columns;
 	int64_t comment, type;
 
-	choose_columns(&columns, p);
-	write_types(out, &columns);
+	write_types(out, columns);
 	pprof_number_programs(out);
-	for (uint32_t i = 0; i < p->count && !out->err; i++)
-		write_sample(out, &columns, &p->samples[i]);
+	for (uint32_t i = part->from; i < part->to && !out->err; i++)
+		if (is_part(part, &p->samples[i]))
+			write_sample(out, columns, &p->samples[i]);
 	pprof_write_places(out);
 	comment = pprof_string(out, "asprof-agent " ASPROF_AGENT_VERSION);
-	opens = default_column(&columns);
+	opens = default_column(columns);
 	type = opens ? pprof_string(out, opens->type) : 0;
 	if (opens)
 		write_period(out, opens);
 	pprof_write_strings(out);
-	if (p->start_ns <= p->end_ns) {
-		pprof_number(out, PPROF_TIME_NS, p->start_ns);
-		pprof_number(out, PPROF_DURATION_NS, p->end_ns - p->start_ns);
+	if (start <= end) {
+		pprof_number(out, PPROF_TIME_NS, start);
+		pprof_number(out, PPROF_DURATION_NS, end - start);
 	}
 	pprof_number(out, PPROF_COMMENT, comment);
 	pprof_number(out, PPROF_DEFAULT_TYPE, type);
@@ -210,9 +152,39 @@ static void write_all(struct pprof *out)
 
 int pprof_write(FILE *file, const struct profile *profile, const struct libraries *libraries)
 {
+	struct pprof_part all = { .metrics = UINT32_MAX, .to = profile->count };
+	struct columns columns;
 	struct pprof out;
 
+	columns_choose(&columns, profile, all.metrics);
 	if (!pprof_open(&out, file, profile, libraries))
-		write_all(&out);
+		write_columns(&out, &columns, &all);
+	return pprof_close(&out);
+}
+
+/* Types by other names, for whom they are told apart by them. */
+static void rename_columns(struct columns *columns)
+{
+	for (size_t i = 0; i < columns->count; i++)
+		if (columns->list[i].ingested_type)
+			columns->list[i].type = columns->list[i].ingested_type;
+}
+
+int pprof_write_part(struct buf *buf, const struct profile *profile,
+		     const struct libraries *libraries, const struct pprof_part *part)
+{
+	struct columns columns;
+	struct pprof out;
+	uint32_t i;
+
+	for (i = part->from; i < part->to && !is_part(part, &profile->samples[i]); i++)
+		;
+	if (i >= part->to)
+		return -ENODATA;
+	columns_choose(&columns, profile, part->metrics);
+	if (part->ingested)
+		rename_columns(&columns);
+	if (!pprof_open_buf(&out, buf, profile, libraries))
+		write_columns(&out, &columns, part);
 	return pprof_close(&out);
 }

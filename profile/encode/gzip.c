@@ -1,5 +1,5 @@
-/* A gzip stream into a file. */
-#include "profile/pprof/gzip.h"
+/* A gzip stream into a file or a buffer. */
+#include "profile/encode/gzip.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -11,17 +11,19 @@
 
 struct gzip {
 	z_stream stream;
-	FILE *file;
+	FILE *file; /* NULL: into the buffer */
+	struct buf *buf;
 	uint8_t out[1 << 16];
 };
 
-int gzip_open(struct gzip **out, FILE *file)
+static int open_stream(struct gzip **out, FILE *file, struct buf *buf)
 {
 	struct gzip *gzip = calloc(1, sizeof(*gzip));
 
 	if (!gzip)
 		return -ENOMEM;
 	gzip->file = file;
+	gzip->buf = buf;
 	if (deflateInit2(&gzip->stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS | GZIP_WRAPPER,
 			 8, Z_DEFAULT_STRATEGY) != Z_OK) {
 		free(gzip);
@@ -31,18 +33,36 @@ int gzip_open(struct gzip **out, FILE *file)
 	return 0;
 }
 
+int gzip_open(struct gzip **out, FILE *file)
+{
+	return open_stream(out, file, NULL);
+}
+
+int gzip_open_buf(struct gzip **out, struct buf *buf)
+{
+	return open_stream(out, NULL, buf);
+}
+
+static int put(struct gzip *gzip, size_t length)
+{
+	if (!gzip->file)
+		return buf_append(gzip->buf, gzip->out, length);
+	if (fwrite(gzip->out, 1, length, gzip->file) != length)
+		return errno ? -errno : -EIO;
+	return 0;
+}
+
 static int run(struct gzip *gzip, int flush)
 {
-	size_t length;
-	int status;
+	int status, err;
 
 	do {
 		gzip->stream.next_out = gzip->out;
 		gzip->stream.avail_out = sizeof(gzip->out);
 		status = deflate(&gzip->stream, flush);
-		length = sizeof(gzip->out) - gzip->stream.avail_out;
-		if (fwrite(gzip->out, 1, length, gzip->file) != length)
-			return errno ? -errno : -EIO;
+		err = put(gzip, sizeof(gzip->out) - gzip->stream.avail_out);
+		if (err)
+			return err;
 	} while (status == Z_OK && (gzip->stream.avail_in || flush == Z_FINISH));
 	return 0;
 }

@@ -1,0 +1,28 @@
+/* Where in memory a frame's code was. */
+#include "profile/aggregate/place.h"
+
+/* (A frame that is inlined into native code has a caller.) */
+bool place_is_mapped(const struct frame *frame)
+{
+	return frame->module && (frame->type == JFR_FRAME_NATIVE || frame->type == JFR_FRAME_CPP ||
+				 frame->type == JFR_FRAME_KERNEL ||
+				 (frame->type == JFR_FRAME_INLINED && frame->caller));
+}
+
+const struct library *place_library(const struct profile *profile,
+				    const struct libraries *libraries, uint32_t module,
+				    uint32_t build_id)
+{
+	return libraries_find(libraries, intern_text(&profile->names, module),
+			      intern_text(&profile->names, build_id));
+}
+
+uint64_t place_address(const struct profile *profile, const struct libraries *libraries,
+		       const struct frame *frame)
+{
+	const struct library *library =
+		frame->address ? place_library(profile, libraries, frame->module, frame->build_id)
+			       : NULL;
+
+	return library ? library->base + (frame->address - library->link_address) : 0;
+}
