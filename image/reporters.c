@@ -1,4 +1,5 @@
-/* Which reporters a config asks for: a directory, a bucket, both; with neither, a directory. */
+/* Which reporters a config asks for: a directory, a bucket; with neither, a directory; and
+ * servers of profiles. */
 #include "image/reporters.h"
 
 #include <string.h>
@@ -6,8 +7,12 @@
 #include "core/log.h"
 #include "upload/files/place.h"
 #include "upload/local/local.h"
+#include "upload/otlp/otlp.h"
+#include "upload/push/push.h"
+#include "upload/pyroscope/pyroscope.h"
 #include "upload/queue/origin.h"
 #include "upload/queue/queue.h"
+#include "upload/queue/store.h"
 #include "upload/s3/s3.h"
 
 int reporters_capture(const struct config *config, char *const *environment)
@@ -16,27 +21,43 @@ int reporters_capture(const struct config *config, char *const *environment)
 
 	if (!err && config->s3_bucket)
 		err = s3_capture_environment(environment);
-	if (!err && config->s3_bucket && config->spool_dir)
+	if (!err && (config->pyroscope_url || config->otlp_endpoint))
+		err = push_capture_environment(environment);
+	if (!err && config->spool_dir)
 		err = origin_capture(environment);
+	return err;
+}
+
+/* The reporters, in the order in which the log tells of them, and whether each is asked for. */
+static int open_all(struct reporter **reporters, size_t *count, const struct config *config)
+{
+	const struct {
+		bool wanted;
+		int (*open)(struct reporter **out, const struct config *config);
+	} all[] = {
+		{ config->local_dir || !config->s3_bucket, local_reporter_open },
+		{ config->s3_bucket, s3_reporter_open },
+		{ config->pyroscope_url, pyroscope_reporter_open },
+		{ config->otlp_endpoint, otlp_reporter_open },
+	};
+	int err = 0;
+
+	_Static_assert(sizeof(all) / sizeof(all[0]) <= STORE_REPORTERS_MAX, "reporters");
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		int one = all[i].wanted ? all[i].open(&reporters[*count], config) : 0;
+
+		*count += all[i].wanted && !one;
+		err = one ? one : err;
+	}
 	return err;
 }
 
 int reporters_open(struct reporter **out, const struct config *config)
 {
-	struct reporter *reporters[2];
+	struct reporter *reporters[STORE_REPORTERS_MAX];
 	size_t count = 0;
-	int err = 0;
+	int err = open_all(reporters, &count, config);
 
-	if (config->local_dir || !config->s3_bucket) {
-		err = local_reporter_open(&reporters[count], config);
-		count += !err;
-	}
-	if (config->s3_bucket) {
-		int s3_err = s3_reporter_open(&reporters[count], config);
-
-		count += !s3_err;
-		err = s3_err ? s3_err : err;
-	}
 	if (!count)
 		return err;
 	err = queue_open(out, reporters, count, config);

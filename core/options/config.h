@@ -44,8 +44,12 @@ struct config {
 	const char *s3_region;
 	const char *s3_endpoint;
 	const char *s3_proxy; /* NULL: off */
-	const char *metadata; /* "auto", "none" or "file:PATH" */
-	const char *process;  /* comma-separated globs */
+	const char *pyroscope_url;
+	const char *pyroscope_headers; /* "key=value,…", checked */
+	const char *otlp_endpoint;
+	const char *otlp_headers; /* likewise */
+	const char *metadata;     /* "auto", "none" or "file:PATH" */
+	const char *process;      /* comma-separated globs */
 	bool children;
 	bool fork;
 	enum sandbox_choice sandbox;

@@ -17,6 +17,27 @@ bool check_library(const char *value)
 	return value[0] == '/' || !strchr(value, '/');
 }
 
+bool check_headers(const char *value)
+{
+	static const char token[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "!#$%&'*+-.^_`|~";
+	const char *p = value;
+
+	for (;; p++) {
+		size_t name;
+
+		p += strspn(p, " ");
+		name = strspn(p, token);
+		p += name;
+		p += strspn(p, " ");
+		if (!name || *p != '=')
+			return false;
+		p = strchrnul(p, ',');
+		if (!*p)
+			return true;
+	}
+}
+
 bool check_tags(const char *value)
 {
 	/* So that a recording has it whole. */

@@ -63,6 +63,7 @@ int option_complain(const struct option *option, const char *value, char *proble
 /* The checks of the texts that have a form. */
 bool check_library(const char *value);  /* a soname or an absolute path */
 bool check_tags(const char *value);     /* key=value,key=value */
+bool check_headers(const char *value);  /* likewise, keys being names of headers */
 bool check_log_file(const char *value); /* a path that is not stdout by name */
 bool check_no_space(const char *value); /* one word */
 bool check_url(const char *value);      /* http://… or https://… */

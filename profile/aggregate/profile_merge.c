@@ -12,6 +12,8 @@ uint32_t profile_merge_thread(struct profile *into, const struct profile *from, 
 {
 	struct thread_key key = *(const struct thread_key *)intern_key(&from->threads, thread);
 
+	if (!thread)
+		return 0;
 	key.name = move_name(into, from, key.name);
 	key.labels = move_name(into, from, key.labels);
 	return intern(&into->threads, &key, sizeof(key));

@@ -115,6 +115,13 @@ static const struct {
 	{ "LOCAL_DIR=", offsetof(struct config, local_dir), NULL },
 	{ "S3_ENDPOINT=https://[::1]:9000", offsetof(struct config, s3_endpoint),
 	  "https://[::1]:9000" },
+	{ "PYROSCOPE_URL=http://p:4040/x", offsetof(struct config, pyroscope_url),
+	  "http://p:4040/x" },
+	{ "PYROSCOPE_HEADERS=A-b=c d,E=f=", offsetof(struct config, pyroscope_headers),
+	  "A-b=c d,E=f=" },
+	{ "OTLP_ENDPOINT=https://c:4318", offsetof(struct config, otlp_endpoint),
+	  "https://c:4318" },
+	{ "OTLP_HEADERS=a=%20, b=", offsetof(struct config, otlp_headers), "a=%20, b=" },
 	{ "S3_PROXY=off", offsetof(struct config, s3_proxy), NULL },
 	{ "S3_PROXY=http://proxy:3128", offsetof(struct config, s3_proxy), "http://proxy:3128" },
 	{ "METADATA=file:/etc/host.json", offsetof(struct config, metadata),
@@ -273,6 +280,12 @@ static const struct {
 	{ "TAGS=a=1,b", NULL },
 	{ "PROFILING_GROUP=a\tb", NULL },
 	{ "S3_BUCKET=my bucket", NULL },
+	{ "PYROSCOPE_URL=p:4040", NULL },
+	{ "PYROSCOPE_HEADERS=a", NULL },
+	{ "PYROSCOPE_HEADERS=a b=c", NULL },
+	{ "OTLP_ENDPOINT=grpc://c", NULL },
+	{ "OTLP_HEADERS=a=1,", NULL },
+	{ "OTLP_HEADERS==1", NULL },
 	{ "S3_ENDPOINT=store:9000", NULL },
 	{ "S3_ENDPOINT=https://", NULL },
 	{ "S3_ENDPOINT=ftp://store", NULL },
@@ -410,7 +423,7 @@ START_TEST(the_table_holds_together)
 			ck_assert_str_ne(row.name, other.name);
 		}
 	}
-	ck_assert_uint_eq(count, 38);
+	ck_assert_uint_eq(count, 42);
 }
 END_TEST
 

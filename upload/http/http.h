@@ -47,10 +47,11 @@ struct http_request {
 struct http_response {
 	long status;
 	struct buf body;
-	int64_t date;    /* the server's, seconds since 1970; 0 where it did not say */
-	int64_t length;  /* content-length; 0 where it did not say */
-	char region[32]; /* x-amz-bucket-region; "" where it did not say, as below */
-	char sha256[65]; /* x-amz-meta-sha256 */
+	int64_t date;        /* the server's, seconds since 1970; 0 where it did not say */
+	int64_t length;      /* content-length; 0 where it did not say */
+	int64_t retry_after; /* seconds; 0 where it did not say */
+	char region[32];     /* x-amz-bucket-region; "" where it did not say, as below */
+	char sha256[65];     /* x-amz-meta-sha256 */
 	char location[4096];
 	char problem[256]; /* without an answer: why */
 };

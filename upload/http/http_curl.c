@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "core/clock.h"
 #include "core/fd.h"
 #include "core/privileges.h"
 #include "upload/http/http_ca.h"
@@ -118,6 +119,21 @@ static bool header_value(const char *line, size_t length, const char *name, char
 	return true;
 }
 
+/* What Retry-After says: seconds, or a date. */
+static int64_t seconds_until(const char *text)
+{
+	long seconds;
+	time_t date;
+
+	if (text[0] && !text[strspn(text, "0123456789")]) {
+		seconds = strtol(text, NULL, 10);
+		return seconds;
+	}
+	date = curl_getdate(text, NULL);
+	seconds = date > 0 ? date - (time_t)(clock_realtime_ns() / 1000000000u) : 0;
+	return seconds > 0 ? seconds : 0;
+}
+
 static size_t take_header(char *data, size_t size, size_t count, void *arg)
 {
 	struct http_response *response = arg;
@@ -129,6 +145,8 @@ static size_t take_header(char *data, size_t size, size_t count, void *arg)
 
 		response->date = date > 0 ? date : 0;
 	}
+	if (header_value(data, length, "retry-after", value, sizeof(value)))
+		response->retry_after = seconds_until(value);
 	header_value(data, length, "x-amz-bucket-region", response->region,
 		     sizeof(response->region));
 	header_value(data, length, "x-amz-meta-sha256", response->sha256, sizeof(response->sha256));
@@ -288,6 +306,7 @@ static int send_request(struct http *http, const struct http_request *request,
 	response->status = 0;
 	response->date = 0;
 	response->length = 0;
+	response->retry_after = 0;
 	response->region[0] = response->sha256[0] = response->location[0] = '\0';
 	response->problem[0] = '\0';
 

@@ -28,6 +28,16 @@ static const struct {
 
 #define KEYS (sizeof(kubernetes) / sizeof(kubernetes[0]))
 
+/* What OpenTelemetry's SDKs are told of the service. */
+static const struct {
+	const char *key, *name;
+} services[] = {
+	{ "service", "OTEL_SERVICE_NAME" },
+	{ "attributes", "OTEL_RESOURCE_ATTRIBUTES" },
+};
+
+#define SERVICES (sizeof(services) / sizeof(services[0]))
+
 static struct {
 	struct environment environment; /* what of it tells of the pod; set once */
 	pthread_mutex_t lock;           /* for the rest */
@@ -35,23 +45,28 @@ static struct {
 	char *machine;                  /* NULL: not known */
 } own = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static bool tells_of_pod(const char *entry)
+static bool is_of(const char *entry, const char *name)
 {
-	for (size_t i = 0; i < KEYS * 4; i++) {
-		const char *name = kubernetes[i / 4].names[i % 4];
+	return !strncmp(entry, name, strlen(name)) && entry[strlen(name)] == '=';
+}
 
-		if (!strncmp(entry, name, strlen(name)) && entry[strlen(name)] == '=')
+static bool is_wanted(const char *entry)
+{
+	for (size_t i = 0; i < KEYS * 4; i++)
+		if (is_of(entry, kubernetes[i / 4].names[i % 4]))
 			return true;
-	}
+	for (size_t i = 0; i < SERVICES; i++)
+		if (is_of(entry, services[i].name))
+			return true;
 	return false;
 }
 
 int origin_capture(char *const *environment)
 {
-	char *found[KEYS * 4 + 1] = { NULL };
+	char *found[KEYS * 4 + SERVICES + 1] = { NULL };
 
-	for (size_t n = 0; *environment && n < KEYS * 4; environment++)
-		if (tells_of_pod(*environment))
+	for (size_t n = 0; *environment && n < KEYS * 4 + SERVICES; environment++)
+		if (is_wanted(*environment))
 			found[n++] = *environment;
 	environment_free(&own.environment);
 	return environment_copy(&own.environment, found);
@@ -128,6 +143,13 @@ static void add_kubernetes(cJSON *object, const struct environment *environment,
 	}
 }
 
+static void add_service(cJSON *object, const struct environment *environment, bool *failed)
+{
+	for (size_t i = 0; i < SERVICES; i++)
+		json_put_string(object, services[i].key,
+				environment_get(environment, services[i].name), failed);
+}
+
 /* NULL without memory. */
 static cJSON *make(const struct environment *environment)
 {
@@ -139,8 +161,10 @@ static cJSON *make(const struct environment *environment)
 		json_put_string(object, "hostname", name, &failed);
 	add_boot(object, &failed);
 	add_cgroup(object, &failed);
-	if (environment->entries)
+	if (environment->entries) {
 		add_kubernetes(object, environment, &failed);
+		add_service(object, environment, &failed);
+	}
 	return json_made(object, failed);
 }
 

@@ -10,14 +10,14 @@
 
 struct cJSON;
 
-/* Note, in the constructor, what ENVIRONMENT tells of the pod. Returns 0 or -ENOMEM. */
+/* Note, in the constructor, what ENVIRONMENT tells of the pod and the service. Returns 0 or -ENOMEM. */
 int origin_capture(char *const *environment);
 
 /* Note that HOST is the machine, for origin_note(). Any thread. */
 void origin_found(const struct host *host);
 
 /* This process, as an object for a spool's note: "hostname", "boot" (that of the kernel), "cgroup",
- * "kubernetes", and once it is known "host" and "machine" (host_machine()). NULL without memory;
+ * "kubernetes", "service" and "attributes" (OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES), and once it is known "host" and "machine" (host_machine()). NULL without memory;
  * release with cJSON_Delete. Any thread. */
 struct cJSON *origin_note(void);
 

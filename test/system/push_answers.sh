@@ -1,0 +1,109 @@
+#!/bin/bash
+# The Pyroscope and the OTLP reporter at servers that are away, busy, slow, strict about sizes, or that break
+# off: every report arrives, once, and what cannot be is told in one line.
+. "$(dirname "$0")/agent.inc"
+. test/system/push.inc
+
+pushed=$(program pushed) || exit 1
+# push NAME [VARIABLE=value...]: a program that pushes to $url.
+push() {
+	name=$1
+	shift
+	profiled "$work/$name.out" builtin REPORTING_INTERVAL=1s CPU_INTERVAL=1ms WALL_INTERVAL=10ms \
+		NATIVE_MEM=16k METADATA=none LOG_FILE="$work/$name.log" PYROSCOPE_URL="$url" \
+		OTLP_ENDPOINT="$url" "$@" "$pushed" "${SECONDS_RUN:-2.2}" || fail "$name: status $?"
+}
+
+# said NAME WORDS: once each reporter, or just once.
+said() {
+	[ "$(grep -c "$2" "$work/$1.log")" -ge 1 ] && [ "$(grep -c "$2" "$work/$1.log")" -le "${3:-2}" ] ||
+		fail "$1: '$2' is not in the log as it should be: $(cat "$work/$1.log")"
+}
+
+arrived() {
+	[ ! -s "$work/$1.refused" ] || fail "$1: refused: $(cat "$work/$1.refused")"
+	compare "$work/$1" "$work/$1.out" pprof
+	compare "$work/$1" "$work/$1.out" otlp
+}
+
+# What may pass is tried again; a part that was taken is not sent again.
+serve passing --plan 503,429,0,502,0,503,408,504,0,0,429
+push passing &
+jobs=$!
+serve small --max 1500
+push small &
+jobs="$jobs $!"
+serve slow --slow 0.4
+push slow &
+jobs="$jobs $!"
+
+# Away, and there again after a while.
+away=$(/usr/bin/python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0))
+print(s.getsockname()[1])')
+url=http://127.0.0.1:$away
+push away &
+jobs="$jobs $!"
+# From a spool, by another process: it is of the one that made it.
+(
+	push spool SPOOL_DIR="$work/spool" PROFILING_GROUP=first
+	[ -n "$(find "$work/spool" -type f)" ] || fail 'the spool is empty'
+	until [ -s "$work/served" ]; do sleep 0.1; done
+	push spool SPOOL_DIR="$work/spool" PROFILING_GROUP=second
+) &
+jobs="$jobs $!"
+
+# The server asks each of the two for two seconds.
+serve later --plan 503:2,503:2
+push later &
+jobs="$jobs $!"
+
+# What it never takes is given up; so is a part that it says it has not taken.
+serve never --plan 400,415
+push never &
+jobs="$jobs $!"
+serve part --plan part,part,part,part,part,part,part,part,part,part
+push part PYROSCOPE_URL= &
+jobs="$jobs $!"
+
+# Who we are is not known, and then it is: with a space and a comma in it, as far as each can say so.
+serve header --header 'X-Scope-OrgID=a b'
+push header 'PYROSCOPE_HEADERS=X-Scope-OrgID=a b' 'OTLP_HEADERS=X-Other=1,X-Scope-OrgID=a%20b' &
+jobs="$jobs $!"
+push wrong 'PYROSCOPE_HEADERS=X-Scope-OrgID=secret' EXIT_TIMEOUT=1s &
+jobs="$jobs $!"
+
+sleep 2
+serve away --port "$away"
+echo >"$work/served"
+for job in $jobs; do
+	wait "$job" || fail 'a program failed'
+done
+for name in passing small slow later header; do
+	arrived $name
+done
+for group in first second; do
+	[ "$(grep '"pprof"' "$work/away" | grep -c "\"service\": \"$group\"")" -ge 6 ] ||
+		fail "spool: not what $group has made"
+done
+grep '"service": "pushed"' "$work/away" >"$work/of.away"
+compare "$work/of.away" "$work/away.out" pprof
+compare "$work/of.away" "$work/away.out" otlp
+[ "$(requests small)" -gt "$(requests slow)" ] || fail "small: $(requests small) requests, nothing was split"
+for name in passing away; do
+	said $name 'no delivery to otlp: ' 4
+	said $name 'deliveries to pyroscope work again' 4
+done
+said away 'no delivery to pyroscope: http://127.0.0.1:' 1
+[ -z "$(find "$work/spool" -type f)" ] || fail "the spool holds $(find "$work/spool" -type f)"
+/usr/bin/python3 - "$work/later.requests" <<-'END' || fail 'later: asked too early'
+	import sys
+	times = [float(line.split()[0]) for line in open(sys.argv[1])]
+	told = [float(line.split()[0]) for line in open(sys.argv[1]) if '503:2' in line]
+	assert len(told) == 2 and not [t for t in times if max(told) < t < min(told) + 1], times
+END
+said never 'the report is given up' 4
+[ "$(wc -l <"$work/never")" -gt 0 ] || fail 'never: nothing came behind what was given up'
+said part 'no delivery to otlp: taken in part: 1 profiles rejected: one was odd' 1
+said wrong 'answers 401: who are you; is what the headers should prove it right?' 2
+! grep -q secret "$work/wrong.log" || fail 'a header is in the log'
+[ ! -s "$work/header.log" ] || fail "header: $(cat "$work/header.log")"

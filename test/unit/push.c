@@ -1,0 +1,453 @@
+/* upload/push, upload/pyroscope, upload/otlp: a server that is played here takes, refuses, or finds too large
+ * what is sent; each part of a report arrives once, and each answer is taken for what it means. */
+#include "upload/push/push.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "core/log.h"
+#include "profile/encode/proto_read.h"
+#include "test/fixtures/suite.h"
+#include "upload/otlp/otlp.h"
+#include "upload/push/pairs.h"
+#include "upload/pyroscope/pyroscope.h"
+
+#define FIXTURE  "test/fixtures/jfr/native.jfr"
+#define SENT_MAX 4096
+
+static struct config config;
+static int64_t now_s;
+
+static struct {
+	long plan[16]; /* statuses, 0: take it, -1: no answer; then all is taken */
+	size_t planned;
+	int64_t retry_after;
+	size_t body_max; /* of what is uncompressed; 0: none */
+	const char *body;
+	unsigned int sent, taken;
+	double total; /* of the first value of all samples that were taken */
+	char url[4096], header[256];
+	uint8_t ids[SENT_MAX][16]; /* of OTLP's profiles that were taken */
+	unsigned int id_count;
+} server;
+
+static int64_t tell_now(void)
+{
+	return now_s;
+}
+
+static uint8_t *unpack(const struct http_request *request, size_t *length)
+{
+	static uint8_t out[16 << 20];
+	z_stream stream = { .next_in = (uint8_t *)(uintptr_t)request->body,
+			    .avail_in = (uInt)request->body_length,
+			    .next_out = out,
+			    .avail_out = sizeof(out) };
+
+	ck_assert_int_eq(inflateInit2(&stream, MAX_WBITS | 16), Z_OK);
+	ck_assert_int_eq(inflate(&stream, Z_FINISH), Z_STREAM_END);
+	*length = sizeof(out) - stream.avail_out;
+	inflateEnd(&stream);
+	return out;
+}
+
+static struct proto_reader within(const struct proto_field *field)
+{
+	return (struct proto_reader){ field->data, field->data + field->length };
+}
+
+/* The first number of a packed list. */
+static uint64_t first_of(const struct proto_field *field)
+{
+	uint64_t value = 0;
+
+	for (size_t i = 0; i < field->length; i++) {
+		value |= (uint64_t)(field->data[i] & 0x7f) << 7 * i;
+		if (!(field->data[i] & 0x80))
+			break;
+	}
+	return value;
+}
+
+static void add_sample(const struct proto_field *sample, unsigned int values)
+{
+	struct proto_reader reader = within(sample);
+	struct proto_field field;
+
+	while (proto_next(&reader, &field))
+		if (field.number == values)
+			server.total += (double)first_of(&field);
+}
+
+static void take_profile(const struct proto_field *profile)
+{
+	struct proto_reader reader = within(profile);
+	struct proto_field field;
+
+	while (proto_next(&reader, &field)) {
+		if (field.number == 2)
+			add_sample(&field, 4);
+		if (field.number == 7) {
+			ck_assert_uint_eq(field.length, 16);
+			ck_assert_uint_lt(server.id_count, SENT_MAX);
+			memcpy(server.ids[server.id_count++], field.data, 16);
+		}
+	}
+}
+
+/* ExportProfilesServiceRequest, ResourceProfiles, ScopeProfiles: down to each Profile. */
+static void take_otlp(struct proto_reader reader, int depth)
+{
+	static const unsigned int path[] = { 1, 2, 2 };
+	struct proto_field field;
+
+	while (proto_next(&reader, &field)) {
+		if (field.number != path[depth])
+			continue;
+		if (depth == 2)
+			take_profile(&field);
+		else
+			take_otlp(within(&field), depth + 1);
+	}
+}
+
+static void take(const uint8_t *body, size_t length)
+{
+	struct proto_reader reader = { body, body + length };
+	struct proto_field field;
+
+	server.taken++;
+	if (!strstr(server.url, "/ingest")) {
+		take_otlp(reader, 0);
+		return;
+	}
+	while (proto_next(&reader, &field))
+		if (field.number == 2)
+			add_sample(&field, 2);
+}
+
+static int answer(struct http *http, const struct http_request *request,
+		  struct http_response *response)
+{
+	size_t length;
+	uint8_t *body = unpack(request, &length);
+	long status = server.sent < sizeof(server.plan) / sizeof(server.plan[0])
+			      ? server.plan[server.sent]
+			      : 0;
+
+	(void)http;
+	server.sent++;
+	snprintf(server.url, sizeof(server.url), "%.*s", (int)request->url.length,
+		 (const char *)request->url.data);
+	for (size_t i = 0; i < request->header_count; i++)
+		if (!strcmp(request->headers[i].name, "x-scope-orgid"))
+			snprintf(server.header, sizeof(server.header), "%s",
+				 request->headers[i].value);
+	if (status < 0)
+		return -ECONNREFUSED;
+	if (!status)
+		status = server.body_max && length > server.body_max ? 413 : 200;
+	if (status == 200)
+		take(body, length);
+	response->status = status;
+	response->retry_after = server.retry_after;
+	return buf_append_string(&response->body, server.body ? server.body : "");
+}
+
+static void close_http(struct http *http)
+{
+	(void)http;
+}
+
+static struct http http = { .send = answer, .close = close_http };
+static char *const environment[] = { "POD_NAME=p", "OTEL_SERVICE_NAME=shop",
+				     "OTEL_RESOURCE_ATTRIBUTES=a.b=c%2Cd,service.name=no,x=",
+				     NULL };
+static struct reporter *reporter;
+static int recording;
+
+static void setup(void)
+{
+	memset(&server, 0, sizeof(server));
+	now_s = 1000000000;
+	config = (struct config){ .profiling_group = "group",
+				  .metadata = "none",
+				  .tags = "team=blue,version=3",
+				  .cpu_interval_ns = 1000000,
+				  .wall_interval_ns = 10000000,
+				  .native_mem_bytes = OPTION_OFF };
+	recording = open(FIXTURE, O_RDONLY | O_CLOEXEC);
+	ck_assert_int_ge(recording, 0);
+	ck_assert_int_eq(log_open(LOG_ERROR, "/dev/null"), 0);
+}
+
+static void teardown(void)
+{
+	close(recording);
+	if (reporter)
+		reporter->close(reporter);
+	reporter = NULL;
+}
+
+static void begin(const struct push_form *form, const char *headers)
+{
+	static struct push_settings settings;
+
+	settings = (struct push_settings){ "http://server:4040/base/", headers };
+	if (reporter)
+		reporter->close(reporter);
+	ck_assert_int_eq(
+		push_open_with(&reporter, form, &settings, &config, environment, &http, tell_now),
+		0);
+}
+
+static struct report the_report(uint64_t end_ms)
+{
+	struct stat file;
+
+	ck_assert_int_eq(fstat(recording, &file), 0);
+	return (struct report){ .parts = { { recording, 0, (uint64_t)file.st_size } },
+				.part_count = 1,
+				.start_ms = end_ms - 1000,
+				.end_ms = end_ms,
+				.unique = 7,
+				.pid = 42,
+				.executable = "prog" };
+}
+
+static int deliver(uint64_t end_ms)
+{
+	struct report report = the_report(end_ms);
+
+	return reporter->deliver(reporter, &report);
+}
+
+static const struct push_form *const forms[] = { &pyroscope_form, &otlp_form };
+
+/* What one server takes of one report, with nothing in the way. */
+static double whole(const struct push_form *form)
+{
+	double total;
+
+	begin(form, NULL);
+	ck_assert_int_eq(deliver(5000), 0);
+	total = server.total;
+	ck_assert(total > 0);
+	memset(&server, 0, sizeof(server));
+	return total;
+}
+
+START_TEST(sends_all)
+{
+	struct report report = the_report(1500000000999);
+	struct buf name = BUF_INIT(4096);
+	struct identity identity;
+	struct environment copy;
+	struct host host = { .kind = HOST_UNKNOWN };
+
+	begin(forms[_i], "X-Scope-OrgID=a%20b");
+	ck_assert_int_eq(reporter->deliver(reporter, &report), 0);
+	ck_assert_uint_gt(server.taken, 0);
+	ck_assert(server.total > 0);
+	ck_assert_str_eq(server.header, _i ? "a b" : "a%20b");
+	if (_i)
+		ck_assert_str_eq(server.url, "http://server:4040/base/v1development/profiles");
+	else
+		ck_assert_ptr_nonnull(
+			strstr(server.url, "http://server:4040/base/ingest?name=shop%7B"));
+	ck_assert_int_eq(environment_copy(&copy, environment), 0);
+	ck_assert_int_eq(identity_of(&identity, &report, &config, &copy, &host), 0);
+	ck_assert_str_eq(identity_get(&identity, "a.b"), "c,d");
+	ck_assert_str_eq(identity_get(&identity, "service.version"), "3");
+	ck_assert_int_eq(pyroscope_name(&name, &identity), 0);
+	ck_assert_ptr_nonnull(strstr(buf_string(&name), "shop{a_b=c_d,team=blue,version=3,"));
+	ck_assert_ptr_nonnull(strstr(buf_string(&name), "pid=42,executable=prog}"));
+	ck_assert_ptr_null(strstr(strstr(buf_string(&name), "version=3") + 1, "version="));
+	identity_free(&identity);
+	environment_free(&copy);
+	buf_free(&name);
+}
+END_TEST
+
+/* Whatever is refused between, each part is taken once. */
+START_TEST(goes_on_where_it_was)
+{
+	double total = whole(forms[_i]);
+	unsigned int tries = 1;
+
+	for (size_t i = 0; i < 9; i += 2)
+		server.plan[i] = i % 4 ? -1 : 503;
+	begin(forms[_i], NULL);
+	while (deliver(5000))
+		ck_assert_uint_lt(tries++, 20);
+	ck_assert_uint_gt(tries, 1);
+	ck_assert_msg(server.total == total, "%f of %f", server.total, total);
+	while (deliver(6000))
+		ck_assert_uint_lt(tries++, 20);
+	ck_assert_msg(server.total == 2 * total, "another report was not sent");
+}
+END_TEST
+
+static bool is_twice(void)
+{
+	for (unsigned int i = 0; i < server.id_count; i++)
+		for (unsigned int j = 0; j < i; j++)
+			if (!memcmp(server.ids[i], server.ids[j], 16))
+				return true;
+	return false;
+}
+
+START_TEST(splits_what_is_too_large)
+{
+	double total = whole(forms[_i]);
+
+	server.body_max = 1500;
+	server.plan[4] = 503; /* in the middle of it */
+	begin(forms[_i], NULL);
+	ck_assert_int_eq(deliver(5000), -EAGAIN);
+	ck_assert_int_eq(deliver(5000), 0);
+	ck_assert_uint_gt(server.taken, 2);
+	ck_assert_msg(server.total == total, "%f of %f", server.total, total);
+	ck_assert(!is_twice());
+}
+END_TEST
+
+/* Where nothing is small enough, it ends all the same. */
+START_TEST(leaves_out_what_never_fits)
+{
+	server.body_max = 1;
+	begin(forms[_i], NULL);
+	ck_assert_int_eq(deliver(5000), 0);
+	ck_assert_uint_eq(server.taken, 0);
+}
+END_TEST
+
+START_TEST(waits_as_it_is_told)
+{
+	server.plan[0] = 429;
+	server.retry_after = 120;
+	begin(forms[_i], NULL);
+	ck_assert_int_eq(deliver(5000), -EAGAIN);
+	now_s += 119;
+	ck_assert_int_eq(deliver(5000), -EAGAIN);
+	ck_assert_uint_eq(server.sent, 1);
+	now_s++;
+	ck_assert_int_eq(deliver(5000), 0);
+}
+END_TEST
+
+static const struct {
+	long status;
+	int err, err_otlp;
+} answers[] = {
+	{ 200, 0, 0 },
+	{ 202, 0, 0 },
+	{ 302, -EACCES, -EACCES },
+	{ 400, -EBADMSG, -EBADMSG },
+	{ 401, -EACCES, -EACCES },
+	{ 403, -EACCES, -EACCES },
+	{ 404, -EACCES, -EACCES },
+	{ 408, -EAGAIN, -EAGAIN },
+	{ 413, -EFBIG, -EFBIG },
+	{ 415, -EBADMSG, -EBADMSG },
+	{ 429, -EAGAIN, -EAGAIN },
+	{ 500, -EAGAIN, -EBADMSG },
+	{ 501, -EAGAIN, -EBADMSG },
+	{ 502, -EAGAIN, -EAGAIN },
+	{ 503, -EAGAIN, -EAGAIN },
+	{ 504, -EAGAIN, -EAGAIN },
+};
+
+START_TEST(judges_answers)
+{
+	ck_assert_int_eq(push_judge(answers[_i].status, false), answers[_i].err);
+	ck_assert_int_eq(push_judge(answers[_i].status, true), answers[_i].err_otlp);
+}
+END_TEST
+
+/* Pyroscope answers 422 to what it cannot read, and also where what stands behind it is away. */
+START_TEST(is_unsure_for_a_while)
+{
+	int tries = 0;
+
+	for (size_t i = 0; i < 16; i++)
+		server.plan[i] = 422;
+	begin(&pyroscope_form, NULL);
+	server.body = "{\"message\":\"unavailable: no ingester\"}";
+	while (deliver(5000) == -EAGAIN)
+		ck_assert_int_lt(tries++, 100);
+	ck_assert_int_eq(tries, 9);
+	server.sent = 0;
+	server.body = "{\"message\":\"invalid_argument: no profile\"}";
+	ck_assert_int_eq(deliver(6000), -EBADMSG);
+}
+END_TEST
+
+START_TEST(gives_up_what_is_no_recording)
+{
+	struct report report = the_report(5000);
+
+	begin(forms[_i], NULL);
+	report.parts[0].offset = 1;
+	report.parts[0].length--;
+	ck_assert_int_eq(reporter->deliver(reporter, &report), -EBADMSG);
+	report.parts[0].length = 40;
+	ck_assert_int_eq(reporter->deliver(reporter, &report), -EBADMSG);
+	ck_assert_uint_eq(server.sent, 0);
+}
+END_TEST
+
+static int note(void *arg, const char *key, const char *value)
+{
+	return buf_printf(arg, "[%s|%s]", key, value);
+}
+
+static const struct {
+	const char *text, *plain, *decoded;
+} pairs[] = {
+	{ "", "", "" },
+	{ "a=b", "[a|b]", "[a|b]" },
+	{ " a = b , c=d ", "[a|b][c|d]", "[a|b][c|d]" },
+	{ "a=%41%2c%3D,b", "[a|%41%2c%3D]", "[a|A,=]" },
+	{ "a=b=c,=x,,d=", "[a|b=c][d|]", "[a|b=c][d|]" },
+	{ "a=%4,b=%,c=%zz,d=%00", "[a|%4][b|%][c|%zz][d|%00]", "[a|%4][b|%][c|%zz][d|%00]" },
+};
+
+START_TEST(reads_pairs)
+{
+	struct buf out = BUF_INIT(4096);
+
+	ck_assert_int_eq(pairs_each(pairs[_i].text, false, note, &out), 0);
+	ck_assert_str_eq(buf_string(&out), pairs[_i].plain);
+	buf_reset(&out);
+	ck_assert_int_eq(pairs_each(pairs[_i].text, true, note, &out), 0);
+	ck_assert_str_eq(buf_string(&out), pairs[_i].decoded);
+	buf_free(&out);
+}
+END_TEST
+
+#define COUNT(table) (int)(sizeof(table) / sizeof((table)[0]))
+
+int main(void)
+{
+	TCase *tcase = tcase_create("push");
+
+	tcase_set_timeout(tcase, 120);
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_loop_test(tcase, sends_all, 0, 2);
+	tcase_add_loop_test(tcase, goes_on_where_it_was, 0, 2);
+	tcase_add_loop_test(tcase, splits_what_is_too_large, 0, 2);
+	tcase_add_loop_test(tcase, leaves_out_what_never_fits, 0, 2);
+	tcase_add_loop_test(tcase, waits_as_it_is_told, 0, 2);
+	tcase_add_loop_test(tcase, judges_answers, 0, COUNT(answers));
+	tcase_add_test(tcase, is_unsure_for_a_while);
+	tcase_add_loop_test(tcase, gives_up_what_is_no_recording, 0, 2);
+	tcase_add_loop_test(tcase, reads_pairs, 0, COUNT(pairs));
+	return suite_run(tcase);
+}

@@ -1,0 +1,130 @@
+/* The OTLP reporter: each report as a message of the profiles signal, by OTLP/HTTP. */
+#include "upload/otlp/otlp.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/encode/gzip.h"
+#include "profile/encode/proto_read.h"
+#include "profile/otlp/otlp_write.h"
+
+#define PATH "/v1development/profiles"
+
+static void put_bytes(uint8_t *to, uint64_t value, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++)
+		to[i] = (uint8_t)(value >> 8 * (bytes - 1 - i));
+}
+
+/* The same whenever this piece is sent, so that a receiver can tell that it has it. */
+static void identify(uint8_t id[OTLP_ID_SIZE], const struct push_piece *piece)
+{
+	put_bytes(id, piece->report->end_ms, 6);
+	put_bytes(id + 6, piece->report->unique, 4);
+	put_bytes(id + 10, piece->from, 4);
+}
+
+static int write_message(struct buf *out, const struct push_piece *piece)
+{
+	struct otlp_attribute resource[IDENTITY_LABELS_MAX];
+	struct otlp_message message = { .profile = piece->profile,
+					.libraries = piece->libraries,
+					.resource = resource,
+					.resource_count = piece->identity->count,
+					.from = piece->from,
+					.to = piece->to,
+					.start_ns = (int64_t)piece->report->start_ms * 1000000,
+					.end_ns = (int64_t)piece->report->end_ms * 1000000 };
+
+	for (size_t i = 0; i < piece->identity->count; i++) {
+		const struct identity_label *label = &piece->identity->labels[i];
+
+		resource[i] = (struct otlp_attribute){ .key = label->key, .text = label->text };
+		if (label->number)
+			resource[i] = (struct otlp_attribute){ .key = label->key,
+							       .number = atoll(label->text) };
+	}
+	identify(message.id, piece);
+	return otlp_write(out, &message);
+}
+
+static int compress(struct buf *out, const struct buf *message)
+{
+	struct gzip *gzip;
+	int err = gzip_open_buf(&gzip, out), closed;
+
+	if (err)
+		return err;
+	err = gzip_write(gzip, message->data, message->length);
+	closed = gzip_close(gzip);
+	return err ? err : closed;
+}
+
+static int make(const struct push_piece *piece, struct http_request *request, struct buf *body)
+{
+	struct buf message = BUF_INIT(body->max);
+	int err = write_message(&message, piece);
+
+	if (!err)
+		err = compress(body, &message);
+	if (!err)
+		err = buf_append_string(&request->url, PATH);
+	if (!err)
+		err = http_request_header(request, "content-type", "application/x-protobuf");
+	if (!err)
+		err = http_request_header(request, "content-encoding", "gzip");
+	buf_free(&message);
+	return err;
+}
+
+/* An ExportProfilesServiceResponse whose partial_success says that some was not taken, or warns. */
+static bool complains(const struct http_response *response, char *out, size_t size)
+{
+	struct proto_reader reader = { response->body.data,
+				       response->body.data + response->body.length };
+	struct proto_field field, part;
+	uint64_t rejected = 0;
+	char words[160] = "";
+
+	if (!response->body.data)
+		return false;
+	while (proto_next(&reader, &field)) {
+		if (field.number != 1 || !field.data)
+			continue;
+		for (struct proto_reader inner = { field.data, field.data + field.length };
+		     proto_next(&inner, &part);) {
+			if (part.number == 1 && !part.data)
+				rejected = part.value;
+			else if (part.number == 2 && part.data)
+				snprintf(words, sizeof(words), "%.*s",
+					 part.length < sizeof(words) ? (int)part.length
+								     : (int)sizeof(words) - 1,
+					 (const char *)part.data);
+		}
+	}
+	for (char *p = words; *p; p++)
+		if ((unsigned char)*p < ' ' || (unsigned char)*p > '~')
+			*p = '?';
+	snprintf(out, size, "%" PRIu64 " profiles rejected%s%s", rejected, words[0] ? ": " : "",
+		 words);
+	return rejected || words[0];
+}
+
+const struct push_form otlp_form = {
+	.name = "otlp",
+	.threads = true,
+	.kinds = 1,
+	.decode_headers = true,
+	.only_told = true,
+	.make = make,
+	.complains = complains,
+};
+
+int otlp_reporter_open(struct reporter **out, const struct config *config)
+{
+	struct push_settings settings = { config->otlp_endpoint, config->otlp_headers };
+
+	return push_open(out, &otlp_form, &settings, config);
+}

@@ -1,0 +1,439 @@
+/* Sends reports, added up, to a server by HTTP. */
+#include "upload/push/push.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "core/log.h"
+#include "core/show_url.h"
+#include "upload/http/http_curl.h"
+#include "upload/http/url.h"
+#include "upload/push/pairs.h"
+#include "upload/queue/origin.h"
+
+#define CONNECT_MS      5000
+#define WHOLE_MS        60000
+#define SLOW_BYTES_A_MS 20 /* a slow line gets more time for a large body */
+
+/* Before compression: what OTLP has servers take at most, and more than Pyroscope's own bound. */
+#define BODY_MAX (64u << 20)
+
+/* A server that wants to be left alone for longer is asked all the same. */
+#define RETRY_MAX_S 3600
+
+/* So often is one piece tried that the server could not take in for a reason that may be either's. */
+#define UNSURE_MAX 10
+
+#define SAID_MAX       80
+#define LINE_MAX_BYTES 768
+#define ANSWER_SHOWN   200
+
+/* How much of one report was taken. */
+struct progress {
+	/* Which report. */
+	uint64_t end_ms, length;
+	uint32_t unique;
+	pid_t pid;
+
+	unsigned int kind;
+	uint32_t from, step; /* samples; STEP of them at once */
+	uint32_t left_out;   /* that are too large alone */
+	unsigned int unsure;
+};
+
+struct push {
+	struct reporter reporter;
+	const struct push_form *form;
+	struct push_settings settings;
+	const struct config *config;
+	char *destination;
+	struct environment environment;
+	struct aws aws; /* for the machine, and for certificates */
+	struct http *http;
+	struct host host;
+	bool host_known;
+	struct progress progress;
+	int64_t not_before; /* seconds since 1970: the server wants to be left alone */
+	char said[SAID_MAX];
+	atomic_bool stop;
+};
+
+static void say(struct push *push, const char *cause, const char *line)
+{
+	if (!strncmp(push->said, cause, sizeof(push->said) - 1))
+		return;
+	snprintf(push->said, sizeof(push->said), "%s", cause);
+	log_error("no delivery to %s: %s", push->form->name, line);
+}
+
+static void say_good(struct push *push)
+{
+	if (push->said[0])
+		log_warn("deliveries to %s work again", push->form->name);
+	push->said[0] = '\0';
+}
+
+/* What can be read of an answer, on one line. */
+static void show_answer(char out[ANSWER_SHOWN + 1], struct http_response *response)
+{
+	snprintf(out, ANSWER_SHOWN + 1, "%s", http_text(response));
+	for (char *p = out; *p; p++)
+		if ((unsigned char)*p < ' ' || (unsigned char)*p > '~')
+			*p = '?';
+	for (size_t length = strlen(out); length && out[length - 1] == '?'; length--)
+		out[length - 1] = '\0';
+}
+
+/* What an operator can do about it. */
+static const char *words_for(long status)
+{
+	switch (status) {
+	case 401:
+	case 403:
+	case 407:
+		return "; is what the headers should prove it right?";
+	case 404:
+	case 405:
+		return "; is the URL right?";
+	default:
+		return status >= 300 && status < 400 ? "; the URL should be the one it names" : "";
+	}
+}
+
+static void say_refusal(struct push *push, struct http_response *response, int err)
+{
+	char cause[SAID_MAX], line[LINE_MAX_BYTES], shown[SHOW_URL_SIZE], text[ANSWER_SHOWN + 1];
+
+	show_answer(text, response);
+	snprintf(cause, sizeof(cause), "%ld", response->status);
+	snprintf(line, sizeof(line), "%s answers %ld%s%s%s%s", show_url(shown, push->settings.url),
+		 response->status, text[0] ? ": " : "", text, words_for(response->status),
+		 err == -EBADMSG ? "; the report is given up" : "");
+	say(push, cause, line);
+}
+
+static void say_silence(struct push *push, int err, const struct http_response *response)
+{
+	char cause[SAID_MAX], line[LINE_MAX_BYTES], shown[SHOW_URL_SIZE];
+
+	if (err == -ECANCELED)
+		return;
+	snprintf(cause, sizeof(cause), "error %d", -err);
+	snprintf(line, sizeof(line), "%s: %s", show_url(shown, push->settings.url),
+		 response->problem[0] ? response->problem : strerror(-err));
+	say(push, cause, line);
+}
+
+int push_judge(long status, bool only_told)
+{
+	if (status >= 200 && status < 300)
+		return 0;
+	switch (status) {
+	case 413:
+		return -EFBIG;
+	case 401:
+	case 403:
+	case 404:
+	case 405:
+	case 407:
+		return -EACCES;
+	case 408:
+	case 425:
+	case 429:
+	case 502:
+	case 503:
+	case 504:
+		return -EAGAIN;
+	default:
+		if (status >= 500 && !only_told)
+			return -EAGAIN;
+		return status < 400 ? -EACCES : -EBADMSG;
+	}
+}
+
+static int add_header(void *arg, const char *key, const char *value)
+{
+	char name[128];
+	size_t i;
+
+	for (i = 0; key[i] && i + 1 < sizeof(name); i++)
+		name[i] = (char)(key[i] >= 'A' && key[i] <= 'Z' ? key[i] | 0x20 : key[i]);
+	name[i] = '\0';
+	if (name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789!#$%&'*+-.^_`|~")])
+		return -EINVAL;
+	return http_request_header(arg, name, "%s", value);
+}
+
+/* The server's base, with the one '/' that is put behind it left out. */
+static int base_url(struct buf *out, const char *url)
+{
+	size_t length = strlen(url);
+
+	while (length && url[length - 1] == '/')
+		length--;
+	return buf_append(out, url, length);
+}
+
+/* What is to be done after an answer. */
+static int judge(struct push *push, struct http_response *response)
+{
+	int err = push_judge(response->status, push->form->only_told);
+	char words[ANSWER_SHOWN + 1], line[LINE_MAX_BYTES];
+
+	if (err == -EAGAIN && response->retry_after > 0)
+		push->not_before =
+			push->aws.now() +
+			(response->retry_after < RETRY_MAX_S ? response->retry_after : RETRY_MAX_S);
+	if (response->status == 422 && push->form->is_final && !push->form->is_final(response) &&
+	    ++push->progress.unsure < UNSURE_MAX)
+		err = -EAGAIN;
+	if (err && err != -EFBIG)
+		say_refusal(push, response, err);
+	if (!err && push->form->complains &&
+	    push->form->complains(response, words, sizeof(words))) {
+		snprintf(line, sizeof(line), "taken in part: %s", words);
+		say(push, "taken in part", line);
+	} else if (!err) {
+		say_good(push);
+	}
+	return err;
+}
+
+/* Send one piece. */
+static int send_piece(struct push *push, const struct push_piece *piece)
+{
+	struct http_request request = HTTP_REQUEST_INIT("POST", CONNECT_MS, WHOLE_MS);
+	struct http_response response = HTTP_RESPONSE_INIT;
+	struct buf body = BUF_INIT(BODY_MAX);
+	int err = base_url(&request.url, push->settings.url);
+
+	if (!err)
+		err = push->form->make(piece, &request, &body);
+	if (!err && push->settings.headers)
+		err = pairs_each(push->settings.headers, push->form->decode_headers, add_header,
+				 &request);
+	if (err == -EINVAL || err == -E2BIG) {
+		say(push, "headers", "the headers that are set cannot be sent");
+		err = -EACCES;
+	}
+	if (err)
+		goto out;
+	request.body = body.data;
+	request.body_length = body.length;
+	request.timeout_ms += body.length / SLOW_BYTES_A_MS;
+	request.keep = true;
+	err = push->http->send(push->http, &request, &response);
+	if (err)
+		say_silence(push, err, &response);
+	else
+		err = judge(push, &response);
+	if (!err)
+		log_debug("%s took %zu bytes", push->form->name, body.length);
+out:
+	http_request_free(&request);
+	http_response_free(&response);
+	buf_free(&body);
+	return err;
+}
+
+/* Where this report was left off, or its beginning. */
+static void find_progress(struct push *push, const struct report *report)
+{
+	struct progress *at = &push->progress;
+	uint64_t length = report_length(report);
+
+	if (at->end_ms == report->end_ms && at->unique == report->unique &&
+	    at->pid == report->pid && at->length == length)
+		return;
+	*at = (struct progress){ .end_ms = report->end_ms,
+				 .length = length,
+				 .unique = report->unique,
+				 .pid = report->pid,
+				 .step = UINT32_MAX };
+}
+
+/* Too much at once: half of it next, down to one sample, which is left out. */
+static void take_less(struct progress *at, uint32_t sent)
+{
+	if (sent > 1) {
+		at->step = (sent + 1) / 2;
+	} else {
+		at->from++;
+		at->left_out++;
+	}
+}
+
+static int send_all(struct push *push, struct push_piece *piece)
+{
+	struct progress *at = &push->progress;
+	uint32_t count = piece->profile->count;
+	int err = 0;
+
+	for (; at->kind < push->form->kinds; at->kind++, at->from = 0, at->step = UINT32_MAX)
+		while (at->from < count) {
+			piece->kind = at->kind;
+			piece->from = at->from;
+			piece->to = count - at->from > at->step ? at->from + at->step : count;
+			err = send_piece(push, piece);
+			if (err == -EFBIG) {
+				take_less(at, piece->to - piece->from);
+				continue;
+			}
+			if (err && err != -ENODATA)
+				return err;
+			at->from = piece->to;
+			at->unsure = 0;
+		}
+	return 0;
+}
+
+/* What takes asking others is done here, on the thread that may wait. */
+static int get_ready(struct push *push)
+{
+	char *ca = NULL;
+	int err = 0;
+
+	if (!push->http) {
+		ca = aws_ca_file(&push->aws);
+		err = http_curl_open(&push->http, ca, &push->stop);
+		free(ca);
+	}
+	if (err)
+		return err;
+	push->aws.http = push->http;
+	if (!push->host_known) {
+		host_find(&push->host, &push->aws, push->config->metadata);
+		push->host_known = true;
+		origin_found(&push->host);
+	}
+	return 0;
+}
+
+/* What could not be added up, or was too large to be taken, is told once for each report. */
+static void tell_losses(const struct push *push, const struct report_profile *added)
+{
+	if (added->problem[0])
+		log_warn("a report is delivered to %s in part: %s", push->form->name,
+			 added->problem);
+	if (added->profile.stacks_cut)
+		log_info("%" PRIu64 " stacks of a report to %s are counted together",
+			 added->profile.stacks_cut, push->form->name);
+	if (push->progress.left_out)
+		log_error("%s takes no request as small as one sample: %" PRIu32
+			  " of a report are left out",
+			  push->form->name, push->progress.left_out);
+}
+
+static int deliver(struct reporter *reporter, const struct report *report)
+{
+	struct push *push = (struct push *)reporter;
+	struct report_profile added;
+	struct identity identity;
+	struct push_piece piece = { .report = report,
+				    .profile = &added.profile,
+				    .libraries = &added.libraries,
+				    .identity = &identity };
+	int err;
+
+	if (push->aws.now() < push->not_before)
+		return -EAGAIN;
+	err = get_ready(push);
+	if (err)
+		return err;
+	find_progress(push, report);
+	err = identity_of(&identity, report, push->config, &push->environment, &push->host);
+	if (err)
+		goto out_identity;
+	err = report_profile_read(&added, report, push->config, push->form->threads);
+	if (err == -EBADMSG)
+		log_error("a report of %" PRIu64 " bytes is not delivered to %s: %s",
+			  report_length(report), push->form->name, added.problem);
+	if (!err)
+		err = send_all(push, &piece);
+	if (!err)
+		tell_losses(push, &added);
+	report_profile_free(&added);
+out_identity:
+	identity_free(&identity);
+	return err;
+}
+
+static void cancel(struct reporter *reporter)
+{
+	atomic_store(&((struct push *)reporter)->stop, true);
+}
+
+static void close_push(struct reporter *reporter)
+{
+	struct push *push = (struct push *)reporter;
+
+	if (push->http)
+		push->http->close(push->http);
+	host_free(&push->host);
+	aws_free(&push->aws);
+	environment_free(&push->environment);
+	free(push->destination);
+	free(push);
+}
+
+static int64_t now_seconds(void)
+{
+	return (int64_t)(clock_realtime_ns() / 1000000000u);
+}
+
+int push_open_with(struct reporter **out, const struct push_form *form,
+		   const struct push_settings *settings, const struct config *config,
+		   char *const *environment, struct http *http, int64_t (*now)(void))
+{
+	char shown[SHOW_URL_SIZE];
+	struct push *push;
+
+	if (!url_is_base(settings->url)) {
+		log_error("nothing is delivered to %s: %s is no URL to put a path behind",
+			  form->name, show_url(shown, settings->url));
+		return -EINVAL;
+	}
+	push = calloc(1, sizeof(*push));
+	if (!push)
+		return -ENOMEM;
+	push->settings = *settings;
+	if (environment_copy(&push->environment, environment) ||
+	    asprintf(&push->destination, "%s %s", form->name, show_url(shown, settings->url)) < 0) {
+		environment_free(&push->environment);
+		free(push);
+		return -ENOMEM;
+	}
+	push->reporter = (struct reporter){ .name = form->name,
+					    .destination = push->destination,
+					    .deliver = deliver,
+					    .close = close_push,
+					    .cancel = cancel };
+	push->form = form;
+	push->config = config;
+	push->http = http;
+	push->aws.environment = &push->environment;
+	push->aws.now = now;
+	push->aws.stop = &push->stop;
+	*out = &push->reporter;
+	return 0;
+}
+
+static struct environment captured;
+
+int push_capture_environment(char *const *environment)
+{
+	environment_free(&captured);
+	return environment_copy(&captured, environment);
+}
+
+int push_open(struct reporter **out, const struct push_form *form,
+	      const struct push_settings *settings, const struct config *config)
+{
+	return push_open_with(out, form, settings, config,
+			      captured.entries ? captured.entries : environ, NULL, now_seconds);
+}

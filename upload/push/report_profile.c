@@ -1,0 +1,260 @@
+/* A report added up: chunk after chunk is read into memory. (A file that is mapped may be cut short by
+ * others, which would be the program's end.) */
+#include "upload/push/report_profile.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/fd.h"
+#include "profile/aggregate/retained.h"
+
+/* A chunk that is longer is left out, and told of. */
+#define CHUNK_MAX (64u << 20)
+
+/* As much of a chunk as tells how long it is. */
+#define HEADER_BYTES 68
+
+struct report_feed {
+	struct feed feed; /* the first member: one is the other's address */
+	const struct report *report;
+	size_t part;
+	uint64_t offset;
+	struct settings configured, settings; /* where none are written, and of the part */
+	struct report_profile *out;
+	int err; /* of reading: another time it may do */
+};
+
+static struct report_feed *of(struct feed *feed)
+{
+	return (struct report_feed *)feed;
+}
+
+static void tell(struct report_feed *feed, const struct jfr_error *error)
+{
+	feed->feed.failed = true;
+	if (!feed->out->problem[0])
+		snprintf(feed->out->problem, sizeof(feed->out->problem), "%s at byte %" PRIu64,
+			 error->what ? error->what : "damaged", error->offset);
+}
+
+/* What the part's first chunk, in DATA, says of how it was made. */
+static void read_settings(struct report_feed *feed, const uint8_t *data, uint64_t length)
+{
+	const struct settings *configured = &feed->configured;
+
+	feed->settings = (struct settings){ 0 };
+	settings_of(&feed->settings, data, length);
+	if (!feed->settings.cpu_interval_ns)
+		feed->settings.cpu_interval_ns = configured->cpu_interval_ns;
+	if (!feed->settings.wall_interval_ns)
+		feed->settings.wall_interval_ns = configured->wall_interval_ns;
+	if (!feed->settings.mem_interval)
+		feed->settings.mem_interval = configured->mem_interval;
+}
+
+static int restart(struct feed *feed, bool ordered)
+{
+	(void)ordered; /* of one process there is one order */
+	of(feed)->part = 0;
+	of(feed)->offset = 0;
+	return 0;
+}
+
+/* The length of the chunk that DATA, HEADER_BYTES of it, begins. */
+static uint64_t chunk_length(const uint8_t *data)
+{
+	uint64_t length = 0;
+
+	for (size_t i = 8; i < 16; i++)
+		length = length << 8 | data[i];
+	return length;
+}
+
+/* Read the chunk at the feed's offset of PART. Returns 0 with malloc'd DATA, or -errno, -EBADMSG with words
+ * in ERROR. */
+static int load(struct report_feed *feed, const struct report_part *part, uint8_t **data,
+		struct jfr_error *error)
+{
+	uint64_t left = part->length - feed->offset, length;
+	off_t at = part->offset + (off_t)feed->offset;
+	uint8_t header[HEADER_BYTES], *read;
+	int err;
+
+	*error = (struct jfr_error){ feed->offset, "a chunk that is cut off" };
+	if (left < sizeof(header))
+		return -EBADMSG;
+	err = fd_read(part->fd, header, sizeof(header), at);
+	if (err)
+		return err;
+	length = chunk_length(header);
+	if (length < sizeof(header) || length > left)
+		return -EBADMSG;
+	error->what = "a chunk that is too long to be added up";
+	if (length > CHUNK_MAX)
+		return -EBADMSG;
+	read = malloc(length);
+	if (!read)
+		return -ENOMEM;
+	err = fd_read(part->fd, read, length, at);
+	if (err)
+		free(read);
+	else
+		*data = read;
+	return err;
+}
+
+/* Over to the next part. */
+static void leave_part(struct report_feed *feed)
+{
+	feed->part++;
+	feed->offset = 0;
+}
+
+static bool next(struct feed *feed, struct feed_chunk *chunk)
+{
+	struct report_feed *self = of(feed);
+
+	for (; self->part < self->report->part_count; leave_part(self)) {
+		const struct report_part *part = &self->report->parts[self->part];
+		struct jfr_error error = { 0 };
+		uint8_t *data = NULL;
+		int err;
+
+		if (self->offset >= part->length)
+			continue;
+		err = load(self, part, &data, &error);
+		if (!err)
+			err = jfr_header(&chunk->header, data, chunk_length(data), 0, &error);
+		if (err) {
+			free(data);
+			if (err == -EBADMSG || err == -ENODATA)
+				tell(self, &error);
+			else
+				self->err = err;
+			continue;
+		}
+		if (!self->offset)
+			read_settings(self, data, chunk->header.size);
+		self->offset += chunk->header.size;
+		chunk->source = data;
+		chunk->file = "";
+		chunk->labels = NULL;
+		chunk->data = data;
+		chunk->in_memory = true;
+		chunk->settings = self->settings;
+		return true;
+	}
+	return false;
+}
+
+static void done(struct feed *feed, struct feed_chunk *chunk)
+{
+	(void)feed;
+	free(chunk->source);
+	chunk->source = NULL;
+}
+
+static void damage(struct feed *feed, const struct feed_chunk *chunk, const struct jfr_error *error)
+{
+	(void)chunk;
+	tell(of(feed), error);
+}
+
+static bool span(struct feed *feed, int64_t *start_ns, int64_t *end_ns)
+{
+	(void)feed;
+	(void)start_ns;
+	(void)end_ns;
+	return false;
+}
+
+/* No thread beside the one that is here. */
+static bool is_small(struct feed *feed)
+{
+	(void)feed;
+	return true;
+}
+
+static const struct feed_calls calls = { restart, next, done, damage, span, is_small };
+
+static struct settings configured(const struct config *config)
+{
+	struct settings settings = { 0 };
+
+	if (config->cpu_interval_ns != OPTION_OFF)
+		settings.cpu_interval_ns = (int64_t)config->cpu_interval_ns;
+	if (config->wall_interval_ns != OPTION_OFF)
+		settings.wall_interval_ns = (int64_t)config->wall_interval_ns;
+	if (config->native_mem_bytes != OPTION_OFF)
+		settings.mem_interval = (int64_t)config->native_mem_bytes;
+	return settings;
+}
+
+/* -EIO is a part that could not be read: what could is there. */
+static int step(int err)
+{
+	return err == -EIO ? 0 : err;
+}
+
+/* What is retained, put into INTO: what has been allocated since the start is not of this report. */
+static void add_live(struct profile *into, struct profile *live)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < live->count; i++)
+		if (live->samples[i].metric == METRIC_LIVE)
+			live->samples[count++] = live->samples[i];
+	live->count = count;
+	profile_merge(into, live);
+}
+
+static int read_all(struct report_profile *out, struct report_feed *feed, const struct query *query)
+{
+	struct profile live = PROFILE_INIT;
+	int err;
+
+	err = step(profile_read(&out->profile, query, &feed->feed, ~(1u << METRIC_LIVE)));
+	if (err)
+		return err;
+	err = step(retained_read(&live, query, &feed->feed));
+	if (err == -ENOENT)
+		err = step(profile_read(&live, query, &feed->feed, 1u << METRIC_LIVE));
+	/* It is of one point in time, which is within the report's. */
+	if (!err)
+		add_live(&out->profile, &live);
+	profile_free(&live);
+	if (!err)
+		libraries_read(&out->libraries, &feed->feed);
+	return err;
+}
+
+int report_profile_read(struct report_profile *out, const struct report *report,
+			const struct config *config, bool threads)
+{
+	struct query query = QUERY_INIT;
+	struct report_feed feed = { .feed = { .calls = &calls },
+				    .report = report,
+				    .configured = configured(config),
+				    .out = out };
+	int err;
+
+	*out = (struct report_profile){ .profile = PROFILE_INIT };
+	query.places = true;
+	query.no_threads = !threads;
+	query.jobs = 1;
+	query.stack_bytes_max = REPORT_PROFILE_STACKS_MAX;
+	err = read_all(out, &feed, &query);
+	if (!err)
+		err = feed.err;
+	if (!err && out->problem[0] && !out->profile.count)
+		err = -EBADMSG;
+	return err;
+}
+
+void report_profile_free(struct report_profile *profile)
+{
+	profile_free(&profile->profile);
+	libraries_free(&profile->libraries);
+}

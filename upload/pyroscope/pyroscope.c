@@ -1,0 +1,199 @@
+/* The Pyroscope reporter: each report as profiles in profile.proto, to /ingest. */
+#include "upload/pyroscope/pyroscope.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "profile/pprof/pprof_write.h"
+#include "upload/http/url.h"
+
+/* What its limits are by default: more labels, or longer ones, and it takes nothing of the profile. Some are
+ * its own. */
+#define LABELS_MAX      24
+#define NAME_MAX_BYTES  512
+#define VALUE_MAX_BYTES 1024
+#define TEXT_MAX        32768
+
+static const uint32_t kinds[] = {
+	1u << METRIC_CPU,
+	1u << METRIC_WALL,
+	1u << METRIC_MALLOC | 1u << METRIC_LIVE | 1u << METRIC_OBJECT | 1u << METRIC_LIVE_OBJECT,
+	1u << METRIC_LOCK,
+};
+
+/* What is called otherwise here; the rest has '_' for what is no letter or digit. */
+static const struct {
+	const char *key, *name;
+} names[] = {
+	{ "service.version", "version" },
+	{ "host.name", "host" },
+	{ "host.id", "instance" },
+	{ "container.id", "container" },
+	{ "k8s.pod.name", "pod" },
+	{ "k8s.namespace.name", "namespace" },
+	{ "k8s.node.name", "node" },
+	{ "process.pid", "pid" },
+	{ "process.executable.name", "executable" },
+};
+
+static bool is_word(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_';
+}
+
+static int append_key(struct buf *out, const char *key)
+{
+	size_t length = strnlen(key, NAME_MAX_BYTES);
+	int err = 0;
+
+	/* Those that begin with two are the server's. */
+	if (*key >= '0' && *key <= '9')
+		err = buf_append(out, "_", 1);
+	for (; !err && length > 1 && !is_word(key[0]) && !is_word(key[1]); length--)
+		key++;
+	for (size_t i = 0; !err && i < length; i++)
+		err = buf_append(out, is_word(key[i]) ? &key[i] : "_", 1);
+	return err;
+}
+
+static int append_value(struct buf *out, const char *value)
+{
+	size_t length = strnlen(value, VALUE_MAX_BYTES);
+	int err = 0;
+
+	while (length && length == VALUE_MAX_BYTES && ((unsigned char)value[length] & 0xc0) == 0x80)
+		length--; /* not within a character */
+	for (size_t i = 0; !err && i < length; i++)
+		err = buf_append(
+			out,
+			strchr(",{}", value[i]) || (unsigned char)value[i] < ' ' ? "_" : &value[i],
+			1);
+	return err;
+}
+
+static int append_service(struct buf *out, const char *service)
+{
+	size_t length = strnlen(service, VALUE_MAX_BYTES);
+	int err = 0;
+
+	for (size_t i = 0; !err && i < length; i++)
+		err = buf_append(
+			out, is_word(service[i]) || strchr("-./", service[i]) ? &service[i] : "_",
+			1);
+	return err;
+}
+
+static const char *name_of(const struct identity *identity, const struct identity_label *label)
+{
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(names[i].key, label->key))
+			return !label->tag && identity_get(identity, names[i].name) ? NULL
+										    : names[i].name;
+	return label->key;
+}
+
+/* Whether what is appended from AT on stands before that already. */
+static bool is_twice(struct buf *out, size_t start, size_t at)
+{
+	size_t length = out->length - at;
+
+	for (size_t i = start; i + length < at; i++)
+		if ((out->data[i - 1] == '{' || out->data[i - 1] == ',') &&
+		    !memcmp(out->data + i, out->data + at, length) && out->data[i + length] == '=')
+			return true;
+	return false;
+}
+
+/* Nothing for a key that is there, or is the server's own. */
+static int append_label(struct buf *out, size_t start, const char *name, const char *text)
+{
+	size_t before = out->length, at;
+	int err = 0;
+
+	if (before > start)
+		err = buf_append(out, ",", 1);
+	at = out->length;
+	if (!err)
+		err = append_key(out, name);
+	if (!err && (is_twice(out, start, at) || !memcmp(out->data + at, "__", 2))) {
+		out->length = before;
+		return 0;
+	}
+	if (!err)
+		err = buf_append(out, "=", 1);
+	return err ? err : append_value(out, text);
+}
+
+int pyroscope_name(struct buf *out, const struct identity *identity)
+{
+	const char *service = identity_get(identity, "service.name");
+	int err = append_service(out, service && *service ? service : "unknown");
+	size_t labels = 0, start;
+
+	if (!err)
+		err = buf_append(out, "{", 1);
+	start = out->length;
+	for (size_t i = 0; !err && i < identity->count && labels < LABELS_MAX; i++) {
+		const struct identity_label *label = &identity->labels[i];
+		const char *name = name_of(identity, label);
+
+		if (!name || !strcmp(label->key, "service.name"))
+			continue;
+		err = append_label(out, start, name, label->text);
+		labels++;
+	}
+	return err ? err : buf_append(out, "}", 1);
+}
+
+static int make(const struct push_piece *piece, struct http_request *request, struct buf *body)
+{
+	const struct report *report = piece->report;
+	struct pprof_part part = { .metrics = kinds[piece->kind],
+				   .from = piece->from,
+				   .to = piece->to,
+				   .start_ns = (int64_t)report->start_ms * 1000000,
+				   .end_ns = (int64_t)report->end_ms * 1000000,
+				   .ingested = true };
+	struct buf name = BUF_INIT(TEXT_MAX);
+	int err = pprof_write_part(body, piece->profile, piece->libraries, &part);
+
+	request->url.max = 3 * TEXT_MAX;
+	if (!err)
+		err = pyroscope_name(&name, piece->identity);
+	if (!err)
+		err = buf_append_string(&request->url, "/ingest?name=");
+	if (!err)
+		err = buf_string(&name) ? url_encode(&request->url, buf_string(&name), false)
+					: -ENOMEM;
+	if (!err)
+		err = buf_printf(&request->url,
+				 "&from=%" PRIu64 "&until=%" PRIu64
+				 "&format=pprof&spyName=asprof-agent",
+				 report->start_ms / 1000, (report->end_ms + 999) / 1000);
+	if (!err)
+		err = http_request_header(request, "content-type", "application/octet-stream");
+	buf_free(&name);
+	return err;
+}
+
+/* Its front answers so to whatever the servers behind it say, also that they are away. */
+static bool is_final(struct http_response *response)
+{
+	return strstr(http_text(response), "invalid_argument");
+}
+
+const struct push_form pyroscope_form = {
+	.name = "pyroscope",
+	.kinds = sizeof(kinds) / sizeof(kinds[0]),
+	.make = make,
+	.is_final = is_final,
+};
+
+int pyroscope_reporter_open(struct reporter **out, const struct config *config)
+{
+	struct push_settings settings = { config->pyroscope_url, config->pyroscope_headers };
+
+	return push_open(out, &pyroscope_form, &settings, config);
+}
