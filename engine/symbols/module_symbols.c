@@ -8,6 +8,7 @@
 
 #include "engine/reading/process_memory.h"
 #include "engine/symbols/debug_file.h"
+#include "engine/elf/elf_identity.h"
 #include "engine/elf/image_symbols.h"
 #include "engine/symbols/plt.h"
 
@@ -209,10 +210,21 @@ static int from_image(struct search *search)
 	return err;
 }
 
+/* The vDSO of a process that is gone is ours, where the kernel is the same still. */
+static bool is_ours(const struct module *module, struct elf *elf)
+{
+	uint8_t id[ELF_BUILD_ID_MAX];
+
+	return !module->unloaded_ticks ||
+	       (module->build_id_size && elf_build_id(elf, id) == (int)module->build_id_size &&
+		!memcmp(id, module->build_id, module->build_id_size));
+}
+
 /* The vDSO is a whole file in memory. Its section headers, which are last, tell how long. */
 static int from_vdso(struct search *search)
 {
-	uintptr_t start = search->module->bias;
+	uintptr_t start =
+		search->module->unloaded_ticks ? getauxval(AT_SYSINFO_EHDR) : search->module->bias;
 	struct elf *elf = NULL;
 	void *copy = NULL;
 	Elf64_Ehdr header;
@@ -229,7 +241,7 @@ static int from_vdso(struct search *search)
 	err = process_memory_read(start, copy, size);
 	if (!err)
 		err = elf_open_buffer(&elf, copy, size);
-	if (!err)
+	if (!err && is_ours(search->module, elf))
 		err = from_dynamic(search, elf);
 	elf_close(elf);
 	free(copy);

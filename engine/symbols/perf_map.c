@@ -26,9 +26,9 @@ struct reading {
 	bool inside; /* a line whose beginning was not read: the rest of it says nothing */
 };
 
-void perf_map_path(char *path, size_t size)
+void perf_map_path(char *path, size_t size, pid_t pid)
 {
-	snprintf(path, size, "/tmp/perf-%d.map", getpid());
+	snprintf(path, size, "/tmp/perf-%d.map", pid ? pid : getpid());
 }
 
 /* A hexadecimal number at *AT, which moves behind it. */

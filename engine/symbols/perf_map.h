@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "engine/symbols/string_pool.h"
 #include "engine/symbols/symbol_cache.h"
@@ -22,7 +23,7 @@ struct perf_map {
 int perf_map_resolve(struct perf_map *map, const char *path, struct symbol_entry **entries,
 		     size_t count, struct string_pool *strings);
 
-/* The path for this process; SIZE bytes at most. */
-void perf_map_path(char *path, size_t size);
+/* The path for process PID, 0 being this one; SIZE bytes at most. */
+void perf_map_path(char *path, size_t size, pid_t pid);
 
 #endif

@@ -22,6 +22,11 @@ struct symbols {
 	struct string_pool modules; /* their names; dropped with each chunk */
 	struct demangler *demangler;
 	struct perf_map perf_map;
+
+	/* Of a dead process; PID 0: this one, whose modules are known. */
+	const struct module *among;
+	size_t among_count;
+	pid_t pid;
 };
 
 /* Addresses of one module that the cache does not know. */
@@ -47,6 +52,28 @@ int symbols_open(struct symbols **out)
 	}
 	*out = symbols;
 	return 0;
+}
+
+int symbols_open_among(struct symbols **out, const struct module *modules, size_t count, pid_t pid)
+{
+	int err = symbols_open(out);
+
+	if (err)
+		return err;
+	(*out)->among = modules;
+	(*out)->among_count = count;
+	(*out)->pid = pid;
+	return 0;
+}
+
+static const struct module *find_module(const struct symbols *symbols, uintptr_t pc)
+{
+	if (!symbols->pid)
+		return modules_find(pc);
+	for (size_t i = symbols->among_count; i > 0; i--)
+		if (pc >= symbols->among[i - 1].start && pc < symbols->among[i - 1].end)
+			return &symbols->among[i - 1];
+	return NULL;
 }
 
 void symbols_close(struct symbols *symbols)
@@ -161,7 +188,7 @@ static int batch_flush(struct batch *batch)
 /* Make an entry for PC, the next in order, and ask for its name when it has none. */
 static int batch_add(struct batch *batch, uintptr_t pc)
 {
-	const struct module *module = modules_find(pc);
+	const struct module *module = find_module(batch->symbols, pc);
 	struct symbol_entry *entry;
 	int err = 0;
 
@@ -194,10 +221,10 @@ static int name_generated(struct symbols *symbols, const uintptr_t *pcs, size_t 
 	if (!entries)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)
-		if (!modules_find(pcs[i]))
+		if (!find_module(symbols, pcs[i]))
 			entries[n++] = symbol_cache_find(&symbols->cache, 0, pcs[i]);
 	if (n) {
-		perf_map_path(path, sizeof(path));
+		perf_map_path(path, sizeof(path), symbols->pid);
 		err = perf_map_resolve(&symbols->perf_map, path, entries, n,
 				       &symbols->cache.strings);
 	}
@@ -208,7 +235,7 @@ static int name_generated(struct symbols *symbols, const uintptr_t *pcs, size_t 
 
 static int answer(struct symbols *symbols, uintptr_t pc, struct symbol *out)
 {
-	const struct module *module = modules_find(pc);
+	const struct module *module = find_module(symbols, pc);
 	const struct symbol_entry *entry =
 		symbol_cache_find(&symbols->cache, module_key(module), address_in(module, pc));
 	char text[24];

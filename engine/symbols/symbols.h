@@ -8,8 +8,10 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "engine/jfr/jfr_types.h"
+#include "engine/modules/modules.h"
 
 struct symbol {
 	const char *name;         /* "foo::bar", "write@plt", "libx.so+0x1234", "0x7f001234" */
@@ -23,6 +25,10 @@ struct symbols;
 
 /* Returns 0 and sets *OUT (release with symbols_close), or -errno. */
 int symbols_open(struct symbols **out);
+
+/* The same for addresses of a process that is dead: MODULES, the caller's for as long, were mapped there, of
+ * several at one address the last; and its number was PID. */
+int symbols_open_among(struct symbols **out, const struct module *modules, size_t count, pid_t pid);
 
 /* Name COUNT addresses at once, in any order; the more at once, the cheaper. Each lies within an
  * instruction: of a return address pass the byte before it (symbols_call_site), or the last call

@@ -173,7 +173,7 @@ START_TEST(path_has_the_pid)
 	char expected[64];
 
 	snprintf(expected, sizeof(expected), "/tmp/perf-%d.map", (int)getpid());
-	perf_map_path(path, sizeof(path));
+	perf_map_path(path, sizeof(path), 0);
 	ck_assert_str_eq(path, expected);
 	snprintf(path, sizeof(path), "%s/list", directory);
 }

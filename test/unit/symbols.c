@@ -473,7 +473,7 @@ START_TEST(code_made_at_run_time)
 
 	ck_assert_int_eq(modules_open(), 0);
 	ck_assert_str_eq(resolve(pc).module, "");
-	perf_map_path(path, sizeof(path));
+	perf_map_path(path, sizeof(path), 0);
 	file = fopen(path, "w");
 	ck_assert_ptr_nonnull(file);
 	fprintf(file, "%zx 100 JS:*hot file.js:1:2\n", (size_t)code);
