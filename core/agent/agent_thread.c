@@ -165,8 +165,10 @@ static void profile(struct session *session, const struct agent_parts *parts)
 		return;
 	}
 	/* Not before: a program with as many busy threads as it has processors would let a nicer one
-	 * begin only after a good while, and not be profiled until then. */
-	own_thread_be_nice();
+	 * begin only after a good while, and not be profiled until then. Nor where what it has yet to
+	 * take down is lost with the process. */
+	if (!session->kept)
+		own_thread_be_nice();
 	atomic_store(&shared->agent.engine_is_served, session->with.engine->service != NULL);
 	atomic_store(&shared->agent.running_engine, session->with.engine);
 	live_open(&live, &shared->agent.wake);

@@ -56,22 +56,26 @@ static void name_file(struct recording *r)
 	snprintf(r->path, sizeof(r->path), PROC "%.*s/fd/%d", (int)length, thread, r->fd);
 }
 
-int recording_open(struct recording **out, const char *dir)
+int recording_open_in(struct recording **out, int fd)
 {
-	struct recording *r = calloc(1, sizeof(*r));
+	struct recording *r;
 
-	if (!r)
+	if (fd < 0)
+		return fd;
+	r = calloc(1, sizeof(*r));
+	if (!r) {
+		close(fd);
 		return -ENOMEM;
-	r->fd = open_file(dir);
-	if (r->fd < 0) {
-		int err = r->fd;
-
-		free(r);
-		return err;
 	}
+	r->fd = fd;
 	name_file(r);
 	*out = r;
 	return 0;
+}
+
+int recording_open(struct recording **out, const char *dir)
+{
+	return recording_open_in(out, open_file(dir));
 }
 
 const char *recording_path(const struct recording *recording)
@@ -91,8 +95,7 @@ int recording_fd(const struct recording *recording)
 	return recording->fd;
 }
 
-/* The size of the finished chunk at OFFSET of a file of END bytes; 0 when it is not finished. */
-static int chunk_size(int fd, off_t offset, off_t end, uint64_t *size)
+int recording_chunk(int fd, off_t offset, off_t end, uint64_t *size)
 {
 	struct chunk_header header;
 	int err;
@@ -127,7 +130,7 @@ int recording_peek(const struct recording *recording, struct report_part *part)
 	if (fstat(recording->fd, &st))
 		return -errno;
 	do {
-		err = chunk_size(recording->fd, offset, st.st_size, &size);
+		err = recording_chunk(recording->fd, offset, st.st_size, &size);
 		offset += (off_t)size;
 	} while (!err && size);
 	part->length = (uint64_t)(offset - recording->cut);

@@ -11,6 +11,9 @@ struct recording;
  * Returns 0 and sets *OUT (release with recording_close), or -errno. */
 int recording_open(struct recording **out, const char *dir);
 
+/* The same of the empty file FD, which is the recording's from now on. */
+int recording_open_in(struct recording **out, int fd);
+
 /* What to tell an engine as file=: a path by which every thread of this process can open it, whatever
  * table of descriptors it has. */
 const char *recording_path(const struct recording *recording);
@@ -21,6 +24,10 @@ int recording_number(const char *path);
 
 /* Its descriptor, in the same table; the recording's. */
 int recording_fd(const struct recording *recording);
+
+/* Set *SIZE to that of the finished chunk at OFFSET of FD, a file of END bytes; to 0 when it is not
+ * finished. Returns 0, or -errno: -EBADMSG when what lies there is no JFR. */
+int recording_chunk(int fd, off_t offset, off_t end, uint64_t *size);
 
 /* Set PART to the chunks that were finished since the last cut; its length is 0 when there are
  * none. Whatever an engine may have written, PART holds whole chunks only. Returns 0, or -errno:

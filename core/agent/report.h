@@ -7,6 +7,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct buf;
+struct kept_files;
+
 /* Whole JFR chunks that lie one after another in a file. */
 struct report_part {
 	int fd; /* read with pread(2) only: the engine goes on writing to it */
@@ -46,6 +49,7 @@ struct report {
 	uint64_t samples_taken; /* in the recording: samples_count() */
 	uint64_t samples_lost;  /* in this interval, as far as the engine tells */
 	bool final;             /* the last one: the program is ending */
+	bool recovered;         /* made of what a process that was killed has left in its spool */
 
 	/* Set where reports wait for their delivery. */
 	struct report_losses losses;
@@ -82,6 +86,11 @@ struct reporter {
 	/* Wait until what was taken is delivered, or until DEADLINE_NS (monotonic clock).
 	 * NULL where deliver() leaves nothing behind. */
 	void (*drain)(struct reporter *reporter, uint64_t deadline_ns);
+
+	/* Make files for the running recording of WHOM, which outlive the process, and append to NOTE what
+	 * who finds them needs to report it here. Returns 0 or -errno. NULL where there is no place. */
+	int (*keep)(struct reporter *reporter, const struct report *whom, struct kept_files *files,
+		    struct buf *note);
 
 	/* Release it. Never waits for the network. */
 	void (*close)(struct reporter *reporter);

@@ -23,12 +23,76 @@
 
 #define NS_PER_MS 1000000u
 
-/* Start SOURCE on a new recording, with the sampling that CONFIG asks for; that of native memory
- * only with MEM. When it fails the recording stays: the engine may have it open. */
-static int source_start(struct source *source, const struct config *config, bool mem)
+/* Whom the reports are of, and what they have in common. HOST is room for its name. */
+static struct report describe(const struct session *s, char host[HOST_NAME_MAX + 1])
+{
+	struct report report = {
+		.start_ms = s->interval_began_ms,
+		.end_ms = clock_realtime_ns() / NS_PER_MS,
+		.interval_ms = s->config->reporting_interval_ns / NS_PER_MS,
+		.pid = getpid(),
+		.executable = s->executable,
+		.host = host,
+		.group = s->config->profiling_group,
+		.tags = s->config->tags ? s->config->tags : "",
+		.engine = s->all.engine->name,
+		.engine_version = s->engine_version,
+	};
+
+	memset(host, 0, HOST_NAME_MAX + 1);
+	gethostname(host, HOST_NAME_MAX); /* which may change */
+	return report;
+}
+
+/* Have the running recording lie where it outlives the process. Returns 0 or -errno. */
+static int open_kept(struct session *s)
+{
+	struct kept_files files = KEPT_NO_FILES;
+	struct buf note = BUF_INIT(KEPT_NOTE_MAX);
+	char host[HOST_NAME_MAX + 1];
+	struct report whom = describe(s, host);
+	int err = -ENOENT;
+
+	for (size_t i = 0; i < s->with.reporter_count && err; i++) {
+		struct reporter *reporter = s->with.reporters[i];
+
+		if (reporter->keep)
+			err = reporter->keep(reporter, &whom, &files, &note);
+	}
+	if (!err)
+		err = kept_open(&s->kept, &files, &note);
+	buf_free(&note);
+	if (err)
+		return err;
+	err = recording_open_in(&s->all.recording, kept_chunks(s->kept));
+	if (err) {
+		kept_close(s->kept);
+		s->kept = NULL;
+	}
+	return err;
+}
+
+/* In the spool, where there is one, or in memory. */
+static int open_recording(struct session *s)
+{
+	int err = s->config->spool_dir && !s->spool_failed ? open_kept(s) : -ENOENT;
+
+	if (err && err != -ENOENT && !s->spool_failed) {
+		s->spool_failed = true;
+		log_warn("the running recording is not kept in " OPTION_PREFIX
+			 "SPOOL_DIR: %s; what "
+			 "is not reported yet is lost with a process that is killed",
+			 strerror(-err));
+	}
+	return err ? recording_open(&s->all.recording, s->config->spool_dir) : 0;
+}
+
+/* Start SOURCE on its new recording, which OPENED tells of, with the sampling that CONFIG asks for; that
+ * of native memory only with MEM. When it fails the recording stays: the engine may have it open. */
+static int source_start(struct source *source, const struct config *config, bool mem, int opened)
 {
 	struct buf command = BUF_INIT(PATH_MAX + 4096);
-	int err = recording_open(&source->recording, config->spool_dir);
+	int err = opened;
 
 	if (err)
 		return failed(err, "cannot make a file for the recording: %s", strerror(-err));
@@ -69,11 +133,29 @@ static int source_cut(struct source *source, struct report_part *part)
 	return err;
 }
 
+/* What it had is reported, or lost: there is nothing to recover. */
+static void close_all(struct session *s)
+{
+	source_close(&s->all);
+	kept_close(s->kept);
+	s->kept = NULL;
+}
+
 static int start_all(struct session *s)
 {
+	bool mem = !s->with.mem_engine;
+	int err;
+
 	s->counted = (struct engine_counts){ 0 };
 	s->began_ms = clock_realtime_ns() / NS_PER_MS;
-	return source_start(&s->all, s->config, !s->with.mem_engine);
+	err = source_start(&s->all, s->config, mem, open_recording(s));
+	if (!err || !s->kept)
+		return err;
+	/* A disk that has room for a file, and none for what is in it. */
+	log_warn("%s; the recording is begun anew in memory", failure());
+	s->spool_failed = true;
+	close_all(s);
+	return source_start(&s->all, s->config, mem, open_recording(s));
 }
 
 /* What only samples memory must not keep the rest from being profiled. */
@@ -83,7 +165,8 @@ static void start_mem(struct session *s)
 
 	mem_only.cpu_interval_ns = mem_only.wall_interval_ns = OPTION_OFF;
 	mem_only.engine_options = NULL; /* those set are for the other */
-	if (source_start(&s->mem, &mem_only, true)) {
+	if (source_start(&s->mem, &mem_only, true,
+			 recording_open(&s->mem.recording, s->config->spool_dir))) {
 		log_error("%s; native memory is not sampled in this process", failure());
 		source_close(&s->mem);
 	}
@@ -192,25 +275,13 @@ static void deliver(struct session *s, const struct report *report)
 /* Cut what is finished, and report it. Returns 1, or 0 when there was nothing, or -errno. */
 static int report_finished(struct session *s, bool final)
 {
-	char host[HOST_NAME_MAX + 1] = "";
-	struct report report = {
-		.start_ms = s->interval_began_ms,
-		.end_ms = clock_realtime_ns() / NS_PER_MS,
-		.interval_ms = s->config->reporting_interval_ns / NS_PER_MS,
-		.pid = getpid(),
-		.executable = s->executable,
-		.host = host,
-		.group = s->config->profiling_group,
-		.tags = s->config->tags ? s->config->tags : "",
-		.engine = s->all.engine->name,
-		.engine_version = s->engine_version,
-		.final = final,
-	};
+	char host[HOST_NAME_MAX + 1];
+	struct report report = describe(s, host);
 	struct recording *labels;
 	bool with_mem;
 	int err = source_cut(&s->all, &report.parts[0]);
 
-	gethostname(host, HOST_NAME_MAX); /* which may change */
+	report.final = final;
 	if (err)
 		return err;
 	if (!report.parts[0].length)
@@ -222,6 +293,9 @@ static int report_finished(struct session *s, bool final)
 	add_labels(s, &report, &labels);
 	deliver(s, &report);
 	recording_close(labels);
+	/* Where it was handed on, but not said here yet, it may come twice; the other way it might be lost. */
+	if (s->kept)
+		kept_cut(s->kept, report.parts[0].offset + (off_t)report.parts[0].length);
 	recording_release(s->all.recording, &report.parts[0]);
 	if (with_mem)
 		recording_release(s->mem.recording, &report.parts[1]);
@@ -246,7 +320,18 @@ int session_restart(struct session *s)
 	err = report_finished(s, false);
 	if (err < 0)
 		return err;
-	source_close(&s->all);
+	close_all(s);
+	return start_all(s);
+}
+
+/* The disk has no more room, or does not work: the program's memory has to do. */
+static int leave_spool(struct session *s)
+{
+	log_error("%s; the recording goes on in memory, without what came since the last report",
+		  failure());
+	s->spool_failed = true;
+	engine_command(s->all.engine, "stop");
+	close_all(s);
 	return start_all(s);
 }
 
@@ -259,8 +344,10 @@ int session_report(struct session *s)
 	if (s->rotates_by_restart)
 		return session_restart(s);
 	err = engine_command(s->all.engine, "dump,jfr");
+	if (err && has_ended(s))
+		return 0;
 	if (err)
-		return has_ended(s) ? 0 : err;
+		return s->kept ? leave_spool(s) : err;
 	err = report_finished(s, false);
 	if (err < 0)
 		return err;
@@ -314,7 +401,7 @@ static void stop_all(struct session *s, bool final)
 	}
 	if (report_finished(s, final) < 0)
 		log_error("%s", failure());
-	source_close(&s->all);
+	close_all(s);
 }
 
 void session_pause(struct session *s)
@@ -329,6 +416,8 @@ int session_resume(struct session *s)
 	int err;
 
 	source_leave(&s->all); /* of a start that failed */
+	kept_close(s->kept);
+	s->kept = NULL;
 	s->ended = false;
 	s->interval_began_ms = clock_realtime_ns() / NS_PER_MS;
 	err = start_all(s);

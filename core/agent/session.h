@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "core/agent/equipment.h"
+#include "core/agent/kept.h"
 #include "core/options/config.h"
 #include "core/agent/recording.h"
 
@@ -27,6 +28,8 @@ struct session {
 	char engine_version[64];
 	uint64_t interval_began_ms;   /* wall clock, since 1970 */
 	struct engine_counts counted; /* at the end of the last interval */
+	struct kept *kept;            /* ALL's recording, in the spool; NULL: in memory alone */
+	bool spool_failed;            /* so it stays there */
 	bool rotates_by_restart;      /* dump does not finish a chunk */
 	bool ended;                   /* ALL's engine has, by itself */
 	bool paused;                  /* no engine runs, until session_resume() */

@@ -28,6 +28,9 @@
 /* Samples wait in the rings no longer than this. */
 #define DRAIN_INTERVAL_NS 500000000u
 
+/* The same where the recording is to survive the process: they lie in its memory. */
+#define KEPT_INTERVAL_NS 50000000u
+
 static struct {
 	struct wake *collector;
 	bool beside;                        /* another engine, whose recording will hold ours too */
@@ -217,11 +220,12 @@ static const char *error_str(asprof_error_t err)
 
 static uint64_t service(uint64_t now_ns)
 {
-	uint64_t drain_due_ns = now_ns + DRAIN_INTERVAL_NS, visit_due_ns;
+	uint64_t drain_due_ns, visit_due_ns;
 
 	if (engine.fd < 0)
 		return UINT64_MAX;
 	collector_drain(now_ns);
+	drain_due_ns = now_ns + (collector_is_kept() ? KEPT_INTERVAL_NS : DRAIN_INTERVAL_NS);
 	visit_due_ns = wall_visit(now_ns);
 	return visit_due_ns < drain_due_ns ? visit_due_ns : drain_due_ns;
 }

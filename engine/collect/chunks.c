@@ -2,10 +2,12 @@
 #include "engine/collect/chunks.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "core/fd.h"
 #include "core/memory_file.h"
 #include "engine/collect/chunk_facts.h"
 #include "engine/symbols/frame_names.h"
@@ -31,7 +33,9 @@ static void open_mem(struct chunks *chunks)
 {
 	struct jfr_writer *mem;
 
-	chunks->mem_fd = memory_file_open("asprof-agent");
+	chunks->mem_fd = chunks->kept
+				 ? fd_raise(fcntl(kept_memory(chunks->kept), F_DUPFD_CLOEXEC, 0))
+				 : memory_file_open("asprof-agent");
 	if (chunks->mem_fd < 0 || jfr_writer_open(&mem, chunks->mem_fd, 0))
 		return close_mem(chunks);
 	jfr_writer_memory_only(mem, clock_microsecond_shift(), JFR_BESIDE_OURS);
@@ -48,6 +52,7 @@ int chunks_open(struct chunks *chunks, int fd, const chunk_settings *samples,
 	chunks->mem_fd = -1;
 	chunks->opened_realtime_ns = clock_realtime_ns();
 	chunks->opened_monotonic_ns = clock_monotonic_ns();
+	chunks->kept = kept_of(fd);
 	err = end < 0 ? -errno : jfr_writer_open(&chunks->jfr, fd, end);
 	if (err)
 		return err;
@@ -70,7 +75,7 @@ void chunks_close(struct chunks *chunks)
 	chunks->jfr = chunks->mem = NULL;
 }
 
-static uint64_t wall_now_ns(const struct chunks *chunks)
+uint64_t chunks_now_ns(const struct chunks *chunks)
 {
 	return chunks->opened_realtime_ns + clock_monotonic_ns() - chunks->opened_monotonic_ns;
 }
@@ -78,7 +83,7 @@ static uint64_t wall_now_ns(const struct chunks *chunks)
 static int begin(const struct chunks *chunks, struct jfr_writer *jfr, const chunk_settings settings)
 {
 	uint64_t ticks = clock_ticks();
-	int err = jfr_chunk_begin(jfr, wall_now_ns(chunks), ticks);
+	int err = jfr_chunk_begin(jfr, chunks_now_ns(chunks), ticks);
 
 	for (const struct chunk_setting *s = settings; !err && s->key; s++)
 		jfr_setting(jfr, ticks, s->key, s->value);
@@ -98,7 +103,7 @@ static int end(const struct chunks *chunks, struct jfr_writer *jfr, struct symbo
 	       uint64_t ticks)
 {
 	chunk_modules(jfr, ticks);
-	return jfr_chunk_end(jfr, wall_now_ns(chunks), ticks, frame_names, symbols, NULL);
+	return jfr_chunk_end(jfr, chunks_now_ns(chunks), ticks, frame_names, symbols, NULL);
 }
 
 int chunks_end(struct chunks *chunks, struct symbols *symbols, uint64_t ticks)

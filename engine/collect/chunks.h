@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "core/agent/kept.h"
 #include "engine/jfr/jfr_write.h"
 #include "engine/symbols/symbols.h"
 
@@ -32,6 +33,9 @@ struct chunks {
 	/* Wall clock and monotonic clock read together when opened: a chunk's times follow the
 	 * monotonic one, so that a clock that is set does not tear a hole. */
 	uint64_t opened_realtime_ns, opened_monotonic_ns;
+	/* Where they are kept for who comes after this process; NULL: nowhere. */
+	struct kept *kept;
+	uint64_t kept_bytes[2]; /* that were told of */
 };
 
 /* Write to the end of the file FD, which stays the caller's. SAMPLES and MEMORY are the settings of
@@ -49,6 +53,9 @@ int chunks_begin(struct chunks *chunks);
 /* Write the modules, and the names of the frames by SYMBOLS, and finish the chunks at TICKS.
  * Returns 0, or -errno: a chunk is lost. */
 int chunks_end(struct chunks *chunks, struct symbols *symbols, uint64_t ticks);
+
+/* The wall clock as the chunks have it. */
+uint64_t chunks_now_ns(const struct chunks *chunks);
 
 /* Whether native memory has a writer of its own. */
 bool chunks_mem_is_apart(const struct chunks *chunks);

@@ -8,6 +8,7 @@
 #include "core/clock.h"
 #include "core/signal_share.h"
 #include "engine/collect/chunk_facts.h"
+#include "engine/collect/keeping.h"
 #include "engine/collect/mem_events.h"
 #include "engine/collect/program_stack.h"
 #include "engine/collect/thread_look.h"
@@ -51,6 +52,7 @@ uint64_t collector_lost(void)
 static void close_all(void)
 {
 	chunks_close(&all.chunks);
+	keeping_end();
 	symbols_close(all.symbols);
 	all.symbols = NULL;
 }
@@ -71,6 +73,8 @@ int collector_start(int fd, const chunk_settings *samples, const chunk_settings 
 		err = chunks_begin(&all.chunks);
 	if (err)
 		close_all();
+	else
+		keeping_begin(&all.chunks);
 	return err;
 }
 
@@ -156,12 +160,20 @@ static void spare(void *context, struct thread *t)
 		thread_clock_spare(&t->clock);
 }
 
+bool collector_is_kept(void)
+{
+	return all.chunks.kept != NULL;
+}
+
 void collector_drain(uint64_t now_ns)
 {
+	bool changed = false;
+
 	if (!all.chunks.jfr)
 		return;
 	if (now_ns >= all.modules_due_ns || modules_have_grown()) {
-		if (modules_refresh() > 0)
+		changed = modules_refresh() > 0;
+		if (changed)
 			runtimes_look();
 		all.modules_due_ns = now_ns + MODULES_INTERVAL_NS;
 	}
@@ -175,8 +187,12 @@ void collector_drain(uint64_t now_ns)
 	}
 	if (now_ns >= all.load_due_ns) {
 		chunk_load(all.chunks.jfr, clock_ticks());
+		if (all.chunks.kept) /* there may be no end of the chunk */
+			threads_each(name_again, NULL);
 		all.load_due_ns = now_ns + LOAD_INTERVAL_NS;
 	}
+	keeping_mark(&all.chunks, changed, all.samples - all.samples_before,
+		     collector_lost() - all.lost_before - all.late_before);
 }
 
 static void write_losses(uint64_t ticks)
@@ -229,6 +245,8 @@ int collector_rotate(void)
 		return -ESRCH;
 	ended = end_chunk();
 	err = chunks_begin(&all.chunks);
+	if (!err)
+		keeping_begin(&all.chunks);
 	return ended ? ended : err;
 }
 

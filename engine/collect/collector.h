@@ -16,6 +16,10 @@ int collector_start(int fd, const chunk_settings *samples, const chunk_settings 
 /* Take what the rings hold, and do what is due each second. */
 void collector_drain(uint64_t now_ns);
 
+/* Whether the chunks are kept for who comes after this process; then what the rings hold, which is not,
+ * is to be taken more often. */
+bool collector_is_kept(void);
+
 /* Finish the chunk and begin the next. Returns 0, or -errno: then the chunk is lost, or there is no
  * next one, and samples are dropped until a later call can begin it. */
 int collector_rotate(void);

@@ -53,6 +53,8 @@ static int put_all(struct jfr_writer *jfr, uint64_t ticks, const struct report *
 		jfr_setting(jfr, ticks, "agent.host", report->host);
 	if (report->executable && report->executable[0])
 		jfr_setting(jfr, ticks, "agent.executable", report->executable);
+	if (report->recovered)
+		jfr_setting(jfr, ticks, "agent.recovered", "true");
 	err = report_each_tag(report->tags, put_tag, &labels);
 	buf_free(&labels.name);
 	return err;

@@ -6,8 +6,8 @@
 #include "core/agent/report.h"
 
 /* Write to FD, an empty file, a chunk with no samples, and of no duration, at the time at which REPORT's
- * first chunk begins: jdk.ActiveSetting events named agent.host, agent.executable and, of the
- * tags, agent.tag.KEY. It has all types that a builtin engine's chunk has:
+ * first chunk begins: jdk.ActiveSetting events named agent.host, agent.executable,
+ * agent.recovered where it is, and, of the tags, agent.tag.KEY. It has all types that a builtin engine's chunk has:
  * some readers refuse a chunk that lacks one. Returns 0 or -errno. */
 int label_chunk_write(int fd, const struct report *report);
 

@@ -59,7 +59,7 @@ void wall_start(uint64_t interval_ns)
 static void forget(struct thread_wall *w)
 {
 	free(w->pcs);
-	*w = (struct thread_wall){ 0 };
+	*w = (struct thread_wall){ .told = w->told };
 }
 
 void wall_stop(void)
@@ -216,6 +216,47 @@ static void flush(void *context, struct thread *t)
 void wall_flush(struct jfr_writer *jfr)
 {
 	threads_each(flush, jfr);
+}
+
+struct telling {
+	struct jfr_writer *jfr;
+	void (*each)(void *context, const struct wall_pending *pending);
+	void *context;
+};
+
+static void tell(void *context, struct thread *t)
+{
+	struct thread_wall *w = wall_of(t);
+	struct telling *telling = context;
+	struct wall_pending pending;
+
+	if (!w || !w->known || !w->samples || w->samples == w->told)
+		return;
+	pending = (struct wall_pending){ .slot = t->index,
+					 .tid = atomic_load(&t->tid),
+					 .samples = w->samples,
+					 .first = w->first,
+					 .last = w->last };
+	pending.stack = jfr_stack(telling->jfr, w->pcs, w->depth, w->truncated);
+	w->told = w->samples;
+	telling->each(telling->context, &pending);
+}
+
+void wall_pending(struct jfr_writer *jfr, bool anew,
+		  void (*each)(void *context, const struct wall_pending *pending), void *context)
+{
+	struct telling telling = { jfr, each, context };
+
+	for (size_t i = 0; i < wall.room; i++) {
+		struct thread_wall *w = &wall.threads[i];
+
+		if (!w->told || (!anew && w->samples))
+			continue;
+		w->told = 0;
+		if (!anew)
+			each(context, &(struct wall_pending){ .slot = i });
+	}
+	threads_each(tell, &telling);
 }
 
 void wall_end(struct jfr_writer *jfr, struct thread *thread)

@@ -3,6 +3,8 @@
 #ifndef ENGINE_COLLECT_WALL_H
 #define ENGINE_COLLECT_WALL_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "engine/jfr/jfr_write.h"
@@ -22,6 +24,16 @@ struct thread_wall {
 	uint32_t owed;        /* visits that the sample asked for will stand for */
 	uint32_t samples;     /* counted since the last event */
 	uint64_t first, last; /* ticks of the first and the last of them */
+	uint32_t told;        /* of these, by wall_pending() */
+};
+
+/* What a thread has that no event tells of yet. */
+struct wall_pending {
+	size_t slot;
+	pid_t tid;
+	uint32_t stack;   /* of the chunk */
+	uint32_t samples; /* 0: nothing any more */
+	uint64_t first, last;
 };
 
 /* That of T, valid until the next call for another; NULL without memory. */
@@ -39,6 +51,10 @@ void wall_take(struct jfr_writer *jfr, const struct sample *sample);
 
 /* Write what was counted for every thread since its last event: at the end of a chunk. */
 void wall_flush(struct jfr_writer *jfr);
+
+/* Call EACH for every slot where that is not what it was called with last; ANEW: there was no last time. */
+void wall_pending(struct jfr_writer *jfr, bool anew,
+		  void (*each)(void *context, const struct wall_pending *pending), void *context);
 
 /* The same for a thread that has ended, before its slot is reaped. */
 void wall_end(struct jfr_writer *jfr, struct thread *thread);

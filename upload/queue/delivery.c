@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "core/clock.h"
 #include "core/futex.h"
@@ -24,6 +25,9 @@
 
 /* What other processes leave in the spool is looked for this often. */
 #define LOOK_NS (30 * SECOND_NS)
+
+/* So long is recovered at a time: there are reports to deliver. */
+#define RECOVERY_NS (10 * SECOND_NS)
 
 void deliveries_init(struct deliveries *deliveries)
 {
@@ -190,6 +194,49 @@ static void look_again(struct deliveries *deliveries)
 	deliveries_tell(deliveries);
 }
 
+struct recovery {
+	struct deliveries *deliveries;
+	uint64_t until_ns;
+};
+
+/* The process ends, or there is more than is done at a time. */
+static bool may_go_on(void *context)
+{
+	struct recovery *recovery = context;
+	struct deliveries *deliveries = recovery->deliveries;
+	bool may;
+
+	pthread_mutex_lock(&deliveries->lock);
+	may = !deliveries->closing && !deliveries->draining &&
+	      clock_monotonic_ns() < recovery->until_ns;
+	pthread_mutex_unlock(&deliveries->lock);
+	return may;
+}
+
+/* With nothing else to do. Returns whether there are reports now that were not there before. */
+static bool recover(struct deliveries *deliveries)
+{
+	struct store *store = deliveries->stores[0];
+	uint64_t now = clock_monotonic_ns();
+	struct recovery recovery = { deliveries, now + RECOVERY_NS };
+	int dir, made = 0;
+
+	if (!deliveries->recover || !store->dir || deliveries->recovering || deliveries->draining ||
+	    now < deliveries->recover_ns)
+		return false;
+	dir = store->dir(store);
+	if (dir < 0)
+		return false;
+	deliveries->recovering = true;
+	pthread_mutex_unlock(&deliveries->lock);
+	made = deliveries->recover(dir, may_go_on, &recovery);
+	close(dir);
+	pthread_mutex_lock(&deliveries->lock);
+	deliveries->recovering = false;
+	deliveries->recover_ns = clock_monotonic_ns() + LOOK_NS / 2;
+	return made > 0;
+}
+
 static void *run(void *argument)
 {
 	struct delivery *delivery = argument;
@@ -215,6 +262,12 @@ static void *run(void *argument)
 		}
 		delivery->empty = true;
 		deliveries_tell(deliveries);
+		if (recover(deliveries)) {
+			look_again(deliveries);
+			continue;
+		}
+		if (deliveries->closing)
+			break;
 		/* Spread, so that the processes of one spool do not look all at once. */
 		deliveries_wait(deliveries, deliveries_persist(deliveries)
 						    ? now + LOOK_NS / 2 + random_below(LOOK_NS)

@@ -38,6 +38,12 @@ struct deliveries {
 	struct report_losses losses; /* aged, refused and their bytes */
 	bool draining;               /* failures are tried again soon */
 	bool closing;                /* threads end */
+
+	/* Have what dead processes left in the spool DIR become reports there, as long as GO_ON allows.
+	 * Returns how many, or -errno. NULL: nobody does. */
+	int (*recover)(int dir, bool (*go_on)(void *context), void *context);
+	bool recovering;
+	uint64_t recover_ns; /* not before */
 };
 
 /* Start with DELIVERIES zeroed; free closes the stores, when no thread runs. */

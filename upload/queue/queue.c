@@ -183,6 +183,21 @@ static void drain(struct reporter *reporter, uint64_t deadline_ns)
 	pthread_mutex_unlock(&deliveries->lock);
 }
 
+/* Only what outlives the process is of use. */
+static int keep(struct reporter *reporter, const struct report *whom, struct kept_files *files,
+		struct buf *note)
+{
+	struct deliveries *deliveries = &((struct queue *)reporter)->deliveries;
+	struct store *store = deliveries->stores[0];
+	int err = -ENOENT;
+
+	pthread_mutex_lock(&deliveries->lock);
+	if (store->keep)
+		err = store->keep(store, whom, (1u << deliveries->count) - 1, files, note);
+	pthread_mutex_unlock(&deliveries->lock);
+	return err;
+}
+
 static void free_queue(struct queue *queue)
 {
 	deliveries_free(&queue->deliveries);
@@ -280,6 +295,7 @@ int queue_open(struct reporter **out, struct reporter *const *reporters, size_t 
 		.name = "queue",
 		.deliver = deliver,
 		.drain = drain,
+		.keep = keep,
 		.close = close_queue,
 		.tell = tell,
 	};
@@ -300,4 +316,17 @@ int queue_open(struct reporter **out, struct reporter *const *reporters, size_t 
 		delivery_start(&queue->deliveries.each[i]);
 	*out = &queue->reporter;
 	return 0;
+}
+
+void queue_recover_by(struct reporter *reporter,
+		      int (*recover)(int dir, bool (*go_on)(void *context), void *context))
+{
+	struct deliveries *deliveries = &((struct queue *)reporter)->deliveries;
+
+	pthread_mutex_lock(&deliveries->lock);
+	deliveries->recover = recover;
+	for (size_t i = 0; i < deliveries->count; i++)
+		deliveries->each[i].empty = false;
+	deliveries_tell(deliveries);
+	pthread_mutex_unlock(&deliveries->lock);
 }

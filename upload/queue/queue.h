@@ -28,4 +28,8 @@
 int queue_open(struct reporter **out, struct reporter *const *reporters, size_t count,
 	       const struct config *config);
 
+/* Have RECOVER, as struct deliveries has it, called while there is nothing to deliver from QUEUE's spool. */
+void queue_recover_by(struct reporter *queue,
+		      int (*recover)(int dir, bool (*go_on)(void *context), void *context));
+
 #endif

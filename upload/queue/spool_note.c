@@ -14,11 +14,16 @@
 
 #include "core/clock.h"
 #include "core/fd.h"
+#include "upload/files/dir.h"
+#include "upload/files/temporary.h"
 #include "upload/queue/json_object.h"
 #include "upload/queue/origin.h"
 
 #define SUFFIX ".json"
 #define NOTE   ".spool" SUFFIX
+
+#define NOTE_MAX  (64u << 10)
+#define TRIES_MAX 1000
 
 /* A note is there for a moment before its recording. */
 #define ALONE_MAX_SECONDS 60
@@ -120,6 +125,8 @@ int spool_note_write(struct buf *out, const struct held *held, const char *const
 	json_put_string(object, "engine_version", report->engine_version, &failed);
 	json_put_string(object, "group", report->group, &failed);
 	json_put_string(object, "tags", report->tags, &failed);
+	if (report->recovered)
+		json_put(object, "recovered", cJSON_CreateTrue(), &failed);
 	json_put(object, "origin", report->origin ? cJSON_Parse(report->origin) : origin_note(),
 		 &failed);
 	add_pending(object, held, names, count, &failed);
@@ -128,6 +135,42 @@ int spool_note_write(struct buf *out, const struct held *held, const char *const
 	err = text ? buf_append_string(out, text) : -ENOMEM;
 	cJSON_free(text);
 	cJSON_Delete(object);
+	return err;
+}
+
+int spool_note_save(int dir, const struct held *held, const char *const *names, unsigned int count,
+		    char temporary[NAME_FILE_SIZE])
+{
+	struct buf text = BUF_INIT(NOTE_MAX);
+	int fd, err;
+
+	fd = temporary_create(dir, 0600, temporary);
+	if (fd < 0)
+		return fd;
+	err = spool_note_write(&text, held, names, count);
+	if (!err)
+		err = fd_write(fd, text.data, text.length, -1);
+	buf_free(&text);
+	return temporary_close(dir, temporary, fd, err);
+}
+
+/* The note takes the name first: a recording that is there has its note. */
+int spool_note_join(int dir, const struct report *report, const char *note, const char *recording,
+		    char name[NAME_FILE_SIZE])
+{
+	char json[NAME_FILE_SIZE + 1];
+	int err = -EEXIST;
+
+	for (unsigned int try = 0; err == -EEXIST && try < TRIES_MAX; try++) {
+		name_file(name, report, NAME_SPOOLED, try);
+		spool_note_name(json, name);
+		err = dir_rename_new(dir, note, json);
+	}
+	if (!err) {
+		err = dir_rename_new(dir, recording, name);
+		if (err)
+			unlinkat(dir, json, 0);
+	}
 	return err;
 }
 
@@ -231,6 +274,8 @@ int spool_note_read(struct held *held, const char *text, size_t length, const ch
 	}
 	held->report.pid = (pid_t)(number_of(object, "pid") & 0x7fffffff);
 	held->report.unique = (uint32_t)number_of(object, "unique");
+	held->report.recovered =
+		cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(object, "recovered"));
 	err = cJSON_IsArray(pending) ? take_pending(held, pending, names, count) : -EBADMSG;
 	if (!err)
 		err = take_texts(held, object);

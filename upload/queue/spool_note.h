@@ -17,6 +17,15 @@ void spool_note_name(char out[NAME_FILE_SIZE + 1], const char *name);
 int spool_note_write(struct buf *out, const struct held *held, const char *const *names,
 		     unsigned int count);
 
+/* Write it to a temporary file in DIR, the name of which goes to TEMPORARY. Returns 0 or -errno. */
+int spool_note_save(int dir, const struct held *held, const char *const *names, unsigned int count,
+		    char temporary[NAME_FILE_SIZE]);
+
+/* Give NOTE and RECORDING, temporary files in DIR, the names of REPORT's; *NAME is the recording's. Returns 0
+ * or -errno. */
+int spool_note_join(int dir, const struct report *report, const char *note, const char *recording,
+		    char name[NAME_FILE_SIZE]);
+
 /* Read it back into HELD, the parts apart; the report's strings are HELD's. A name that is not among
  * NAMES sets the bit COUNT: another process has such a reporter. What becomes a part of a file's or
  * an object's name must be fit for that. Returns 0 (free HELD's origin), or -EBADMSG. */

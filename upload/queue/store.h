@@ -43,6 +43,13 @@ struct store {
 	/* Give it back; the reporters in DONE need it no more. */
 	void (*settle)(struct store *store, struct held *held, unsigned int done);
 
+	/* As struct reporter has it, for the reporters PENDING; NULL where nothing lasts. */
+	int (*keep)(struct store *store, const struct report *whom, unsigned int pending,
+		    struct kept_files *files, struct buf *note);
+
+	/* Where it lies, a descriptor of the caller's, or -errno; NULL likewise. */
+	int (*dir)(struct store *store);
+
 	void (*close)(struct store *store);
 
 	bool lasts;                  /* beyond this process */

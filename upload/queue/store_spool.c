@@ -16,11 +16,11 @@
 #include "upload/files/place.h"
 #include "upload/files/temporary.h"
 #include "upload/queue/spool_note.h"
+#include "upload/queue/spool_running.h"
 
 /* Others add too, so what the directory holds is looked up this often. */
 #define LOOK_INTERVAL_NS 30000000000u
 #define NOTE_MAX         (64u << 10)
-#define TRIES_MAX        1000
 
 struct spool {
 	struct store store;
@@ -36,22 +36,6 @@ struct spool {
 	struct oldest seen;
 };
 
-static int write_note(const struct spool *spool, const struct held *held,
-		      char temporary[NAME_FILE_SIZE])
-{
-	struct buf text = BUF_INIT(NOTE_MAX);
-	int fd, err;
-
-	fd = temporary_create(spool->dir, 0600, temporary);
-	if (fd < 0)
-		return fd;
-	err = spool_note_write(&text, held, spool->names, spool->count);
-	if (!err)
-		err = fd_write(fd, text.data, text.length, -1);
-	buf_free(&text);
-	return temporary_close(spool->dir, temporary, fd, err);
-}
-
 static int write_recording(const struct spool *spool, const struct report *report,
 			   char temporary[NAME_FILE_SIZE])
 {
@@ -60,26 +44,6 @@ static int write_recording(const struct spool *spool, const struct report *repor
 	if (fd < 0)
 		return fd;
 	return temporary_close(spool->dir, temporary, fd, report_write(report, fd));
-}
-
-/* The note takes the name first: a recording that is there has its note. */
-static int name_both(const struct spool *spool, const struct report *report, const char *note,
-		     const char *recording)
-{
-	char name[NAME_FILE_SIZE], json[NAME_FILE_SIZE + 1];
-	int err = -EEXIST;
-
-	for (unsigned int try = 0; err == -EEXIST && try < TRIES_MAX; try++) {
-		name_file(name, report, NAME_SPOOLED, try);
-		spool_note_name(json, name);
-		err = dir_rename_new(spool->dir, note, json);
-	}
-	if (!err) {
-		err = dir_rename_new(spool->dir, recording, name);
-		if (err)
-			unlinkat(spool->dir, json, 0);
-	}
-	return err;
 }
 
 /* Open NAME for reading, if nobody else can have put it there. Returns its descriptor, or -errno. */
@@ -177,7 +141,8 @@ static void keep_limits(struct spool *spool, uint64_t more, bool at_once)
 		if (oldest_scan(&spool->seen, spool->dir, NULL))
 			return;
 		*held = spool->seen.total;
-	} while (drop_some(spool, max - more, oldest));
+		spool->seen.total += spool_running_bytes(spool->dir);
+	} while (drop_some(spool, max > more ? max - more : 0, oldest));
 	spool->looked_ns = now;
 }
 
@@ -254,15 +219,15 @@ static bool is_ready(struct spool *spool)
 
 static int write_both(struct spool *spool, const struct held *held)
 {
-	char note[NAME_FILE_SIZE], recording[NAME_FILE_SIZE];
+	char note[NAME_FILE_SIZE], recording[NAME_FILE_SIZE], name[NAME_FILE_SIZE];
 	int err;
 
-	err = write_note(spool, held, note);
+	err = spool_note_save(spool->dir, held, spool->names, spool->count, note);
 	if (err)
 		return err;
 	err = write_recording(spool, &held->report, recording);
 	if (!err) {
-		err = name_both(spool, &held->report, note, recording);
+		err = spool_note_join(spool->dir, &held->report, note, recording, name);
 		if (err)
 			unlinkat(spool->dir, recording, 0);
 	}
@@ -377,10 +342,29 @@ static int take(struct store *store, unsigned int bit, struct held *out)
 	return err ? err : -ENOENT;
 }
 
+static int keep(struct store *store, const struct report *whom, unsigned int pending,
+		struct kept_files *files, struct buf *note)
+{
+	struct spool *spool = (struct spool *)store;
+	struct held *held;
+	int err;
+
+	if (!is_ready(spool))
+		return -EACCES;
+	held = calloc(1, sizeof(*held));
+	if (!held)
+		return -ENOMEM;
+	held->report = *whom;
+	held->pending = pending;
+	err = spool_note_write(note, held, spool->names, spool->count);
+	free(held);
+	return err ? err : spool_running_make(files, spool->dir, whom);
+}
+
 static int settle_rest(struct spool *spool, const struct held *held)
 {
 	char json[NAME_FILE_SIZE + 1], temporary[NAME_FILE_SIZE];
-	int err = write_note(spool, held, temporary);
+	int err = spool_note_save(spool->dir, held, spool->names, spool->count, temporary);
 
 	if (err)
 		return err;
@@ -428,6 +412,15 @@ static void settle(struct store *store, struct held *held, unsigned int done)
 		after_failure(spool, err);
 }
 
+static int directory(struct store *store)
+{
+	struct spool *spool = (struct spool *)store;
+
+	return is_ready(spool) && clock_monotonic_ns() >= spool->rests_ns
+		       ? fd_raise(fcntl(spool->dir, F_DUPFD_CLOEXEC, 0))
+		       : -ENOENT;
+}
+
 static void close_spool(struct store *store)
 {
 	struct spool *spool = (struct spool *)store;
@@ -460,9 +453,13 @@ int store_spool_open(struct store **out, const char *dir, uint64_t max_bytes,
 	spool->max_bytes = max_bytes;
 	spool->names = names;
 	spool->count = count;
-	spool->store = (struct store){
-		.put = put, .take = take, .settle = settle, .close = close_spool, .lasts = true
-	};
+	spool->store = (struct store){ .put = put,
+				       .take = take,
+				       .settle = settle,
+				       .keep = keep,
+				       .close = close_spool,
+				       .dir = directory,
+				       .lasts = true };
 	*out = &spool->store;
 	return 0;
 fail:

@@ -43,6 +43,8 @@ static void add_losses(cJSON *agent, const struct report *report, bool *failed)
 	const struct report_losses *losses = &report->losses;
 	cJSON *object = json_put(agent, "samples", cJSON_CreateObject(), failed);
 
+	if (report->recovered)
+		json_put(agent, "recovered", cJSON_CreateTrue(), failed);
 	add_number(object, "taken", report->samples_taken, failed);
 	add_number(object, "lost", report->samples_lost, failed);
 	if (losses->spooled_bytes)

@@ -1,0 +1,72 @@
+/* The running recording as files of a spool, so that whoever has the spool next can make a profile of it
+ * should the process be killed: the chunks that are being written, those of native memory beside them,
+ * and a journal (engine/jfr/journal.h) of what only memory has of either.
+ *
+ * All is written by write(2), from the agent's thread: what is written outlives the process, and no
+ * thread of the program ever waits for a disk, as it would for a page of a file that is mapped.
+ * Whether the process lives is told by a lock on the journal, which the kernel takes away with it, in
+ * whatever container it was: not by its number. Agent thread only. */
+#ifndef CORE_AGENT_KEPT_H
+#define CORE_AGENT_KEPT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "core/buf.h"
+
+/* How a journal begins; the note follows, JSON that tells whom it is of, and from `start` on the records. */
+struct kept_head {
+	char magic[8];
+	uint32_t version;
+	uint32_t note_length;
+	uint64_t start; /* of the chunk's records; 0: none yet */
+	uint64_t cut;   /* what of the recording lies before it was handed on */
+	uint64_t pid;   /* as its process had it, and when that began (/proc/PID/stat) */
+	uint64_t began;
+};
+
+#define KEPT_MAGIC    "asprun\r\n"
+#define KEPT_VERSION  1u
+#define KEPT_NOTE_MAX (64u << 10)
+
+/* What the files are called, behind the same beginning. */
+#define KEPT_JOURNAL ".running.log"
+#define KEPT_CHUNKS  ".running.chunks"
+#define KEPT_MEMORY  ".running.memory"
+
+/* Descriptors of files that were made for it. */
+struct kept_files {
+	int dir, journal, chunks, memory;
+	char name[256]; /* their beginning, in DIR */
+};
+
+#define KEPT_NO_FILES                                                \
+	{                                                            \
+		.dir = -1, .journal = -1, .chunks = -1, .memory = -1 \
+	}
+
+struct kept;
+
+/* Begin with FILES, of a process that NOTE tells of; both are the callee's from now on, or gone. Returns 0
+ * and sets *OUT, or -errno. */
+int kept_open(struct kept **out, const struct kept_files *files, const struct buf *note);
+
+/* The one whose chunks FD leads to, by whatever number; NULL where that is not kept. */
+struct kept *kept_of(int fd);
+
+int kept_chunks(const struct kept *kept);
+int kept_memory(const struct kept *kept);
+
+/* Add RECORDS, those of a new chunk where BEGINS, in place of the chunk's before. A failure is the end of
+ * it: what was written until then stays, and no more comes. Returns 0 or -errno. */
+int kept_add(struct kept *kept, const struct buf *records, bool begins);
+
+/* What lies before CUT in the recording is somebody else's to deliver. */
+void kept_cut(struct kept *kept, off_t cut);
+
+/* There is nothing to recover: remove the files, but for those that an engine has open still. NULL is
+ * fine. */
+void kept_close(struct kept *kept);
+
+#endif
