@@ -13,6 +13,7 @@
 #include "upload/queue/origin.h"
 #include "upload/queue/queue.h"
 #include "upload/queue/store.h"
+#include "upload/recover/recover.h"
 #include "upload/s3/s3.h"
 
 int reporters_capture(const struct config *config, char *const *environment)
@@ -52,6 +53,41 @@ static int open_all(struct reporter **reporters, size_t *count, const struct con
 	return err;
 }
 
+static void say_recovered(void *context, const struct recover_result *result)
+{
+	(void)context;
+	if (result->outcome == RECOVER_MADE)
+		log_info("recovered what process %d had, which was killed: %llu samples (%s)",
+			 (int)result->report->pid,
+			 (unsigned long long)result->report->samples_taken, result->made);
+	else if (result->outcome == RECOVER_DAMAGED || result->outcome == RECOVER_FAILED)
+		log_warn("cannot recover %s: %s", result->name,
+			 result->outcome == RECOVER_DAMAGED ? "it is damaged, and removed"
+							    : strerror(-result->err));
+}
+
+struct bound {
+	bool (*go_on)(void *context);
+	void *context;
+};
+
+static bool go_on(void *context)
+{
+	struct bound *bound = context;
+
+	return bound->go_on(bound->context);
+}
+
+static int recover(int dir, bool (*may)(void *context), void *context)
+{
+	struct bound bound = { may, context };
+	const struct recover_how how = {
+		.out = -1, .go_on = go_on, .tell = say_recovered, .context = &bound
+	};
+
+	return recover_spool(dir, &how);
+}
+
 int reporters_open(struct reporter **out, const struct config *config)
 {
 	struct reporter *reporters[STORE_REPORTERS_MAX];
@@ -65,6 +101,8 @@ int reporters_open(struct reporter **out, const struct config *config)
 		log_error("no reports are kept for delivery: %s", strerror(-err));
 		for (size_t i = 0; i < count; i++)
 			reporters[i]->close(reporters[i]);
+	} else {
+		queue_recover_by(*out, recover);
 	}
 	return err;
 }

@@ -306,7 +306,9 @@ const struct option option_table[] = {
 	  .type = OPTION_TEXT,
 	  FIELD(spool_dir),
 	  .fallback = "",
-	  .help = "Directory that keeps recordings until they are delivered; unset: memory keeps "
+	  .help = "Directory that keeps recordings until they are delivered, the running one "
+		  "included: "
+		  "what a killed process had is delivered by the next; unset: memory keeps "
 		  "them." },
 	{ .name = "SPOOL_MAX_BYTES",
 	  .type = OPTION_SIZE,

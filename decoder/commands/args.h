@@ -55,7 +55,7 @@ struct args {
 	struct symbolizer *symbolizer;
 
 	const char *output; /* -o */
-	bool json, summary, include_non_pollcatch, reverse, inverted;
+	bool dry, json, summary, include_non_pollcatch, reverse, inverted;
 	const char *title, *type, *by;
 	unsigned limit, stack_depth;
 	double min_share;

@@ -34,6 +34,7 @@ int cmd_doctor(int argc, char **argv);
 int cmd_options(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_pull(int argc, char **argv);
+int cmd_recover(int argc, char **argv);
 int cmd_summary(int argc, char **argv);
 int cmd_top(int argc, char **argv);
 int cmd_collapsed(int argc, char **argv);
@@ -59,6 +60,7 @@ extern const struct command_option *const options_options[];
 extern const struct command_option *const run_options[];
 extern const struct command_option *const pull_options[];
 extern const struct command_option *const doctor_options[];
+extern const struct command_option *const recover_options[];
 
 /* Where the preload is that `run` puts into LD_PRELOAD: its path, or its name alone where the dynamic linker
  * is left to find it. Returns 0, or a status after saying why. */

@@ -1,0 +1,78 @@
+/* Allocates and computes until it is killed, and keeps count of its allocations where that outlives it: a
+ * file that is mapped, the first argument. Each ten milliseconds it notes how many there were until then. */
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "preload/asprof_agent.h"
+#include "test/programs/check.h"
+
+#define NOTES 6000
+
+struct book {
+	_Atomic uint64_t allocated, noted; /* in all; entries of each ten milliseconds */
+	uint64_t until[NOTES];
+};
+
+static struct book *book;
+static void *volatile kept;
+
+__attribute__((noinline)) static void allocate_here(void)
+{
+	static const struct timespec a_moment = { .tv_nsec = 200000 };
+
+	kept = malloc(64);
+	atomic_fetch_add(&book->allocated, 1);
+	free(kept);
+	nanosleep(&a_moment, NULL);
+}
+
+static void *allocate(void *unused)
+{
+	pthread_setname_np(pthread_self(), "allocates");
+	for (;;)
+		allocate_here();
+	return unused;
+}
+
+static void *compute(void *unused)
+{
+	volatile unsigned int sum = 0;
+
+	pthread_setname_np(pthread_self(), "computes");
+	for (unsigned int i = 0;; i++)
+		sum += i;
+	return unused;
+}
+
+int main(int argc, char **argv)
+{
+	struct timespec next;
+	pthread_t thread;
+	int fd;
+
+	CHECK(argc == 2);
+	fd = open(argv[1], O_RDWR | O_CREAT | O_TRUNC, 0600);
+	CHECK(fd >= 0 && !ftruncate(fd, sizeof(*book)));
+	book = mmap(NULL, sizeof(*book), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	CHECK(book != MAP_FAILED);
+	/* What a thread allocated before is not known of it afterwards. */
+	while (!asprof_agent_running || !asprof_agent_running())
+		usleep(1000);
+	CHECK(!pthread_create(&thread, NULL, allocate, NULL));
+	CHECK(!pthread_create(&thread, NULL, compute, NULL));
+	clock_gettime(CLOCK_MONOTONIC, &next);
+	for (uint64_t i = 0; i < NOTES; i++) {
+		book->until[i] = atomic_load(&book->allocated);
+		atomic_store(&book->noted, i + 1);
+		next.tv_nsec += 10000000;
+		next.tv_sec += next.tv_nsec / 1000000000;
+		next.tv_nsec %= 1000000000;
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL);
+	}
+	return 0;
+}

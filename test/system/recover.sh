@@ -1,0 +1,200 @@
+#!/bin/bash
+# kill -9 at random moments: what was sampled until a tenth of a second before is in the spool, and the next
+# process, or asprof-agent recover, makes profiles of it. The program counts its allocations, each of which
+# is sampled, where that outlives it.
+#
+# KILLS (20) programs are killed.
+. "$(dirname "$0")/agent.inc"
+KILLS=${KILLS:-20}
+survives=$(program survives)
+spool=$work/spool
+mkdir "$work/books" "$work/out" "$spool" "$work/next" "$work/contained"
+
+# victim: start one, and wait until it is profiled; $! is its number.
+victim() {
+	set -- ASPROF_AGENT_ENGINE=builtin ASPROF_AGENT_START_DELAY=0 ASPROF_AGENT_LOG=off \
+		ASPROF_AGENT_LOCAL_DIR="$work/out" ASPROF_AGENT_SPOOL_DIR="$spool" \
+		ASPROF_AGENT_REPORTING_INTERVAL=1h ASPROF_AGENT_CPU_INTERVAL=1ms \
+		ASPROF_AGENT_NATIVE_MEM=0 LD_PRELOAD="$preload" "$@"
+	env "$@" &
+}
+
+# running NUMBER: the name of its journal, without the end.
+running() {
+	find "$spool" -name ".survives_$1_*.running.log" | sed 's/\.running\.log$//'
+}
+
+until_true() {
+	for _ in $(seq 1000); do
+		"$@" && return 0
+		sleep 0.02
+	done
+	return 1
+}
+
+begun() {
+	[ -s "$(running "$1").running.chunks" ]
+}
+
+# book FILE: allocations until a tenth of a second before its end.
+book() {
+	python3 - "$1" <<-'END'
+		import struct, sys
+		words = struct.unpack("6002Q", open(sys.argv[1], "rb").read(6002 * 8))
+		print(words[2 + max(words[1] - 11, 0)])
+	END
+}
+
+# Each with a spool of its own, as the next would recover the one before; four at a time.
+one_kill() {
+	spool=$work/spool.$1
+	mkdir "$spool"
+	victim "$survives" "$work/books/new.$1"
+	pid=$!
+	until_true begun $pid || fail "it is not profiled: $(ls -A "$spool")"
+	sleep "0.$((RANDOM % 600 + 250))"
+	kill -9 $pid
+	wait $pid 2>/dev/null
+	mv "$work/books/new.$1" "$work/books/$pid"
+}
+for kill in $(seq "$KILLS"); do
+	one_kill "$kill" &
+	[ $((kill % 4)) -ne 0 ] || wait
+done 2>/dev/null
+wait
+cp -a "$work/spool.1" "$work/one"
+mv "$work"/spool.*/.survives* "$spool/"
+[ "$(find "$spool" -name '*.log' | wc -l)" -eq "$KILLS" ] || fail "left: $(ls -A "$spool")"
+
+# Two at once, and each is made once.
+"$agent" recover --dry-run "$spool" >"$work/dry" || fail "dry run: $(cat "$work/dry")"
+[ "$(grep -c 'would be recovered: [1-9]' "$work/dry")" -eq "$KILLS" ] || fail "$(cat "$work/dry")"
+"$agent" recover "$spool" >"$work/first" 2>"$work/first.err" &
+"$agent" recover "$spool" >"$work/second" 2>"$work/second.err"
+wait $!
+until_true "$agent" recover "$spool" 2>/dev/null >>"$work/second"
+[ "$(cat "$work/first" "$work/second" | grep -c 'samples of survives')" -eq "$KILLS" ] ||
+	fail "by two: $(cat "$work/first" "$work/second" "$work/first.err" "$work/second.err")"
+[ "$(grep -l '"recovered":true' "$spool"/*.spool.json | wc -l)" -eq "$KILLS" ] ||
+	fail "not every note says that it is recovered"
+
+missed=
+# They are for the directory that the dead reported to, and who has it brings them there.
+profiled "$work/out" builtin SPOOL_DIR="$spool" LOG=off sleep 1
+[ -z "$(find "$spool" -name '*.jfr')" ] || fail "not delivered: $(ls -A "$spool")"
+for file in "$work/books/"*; do
+	pid=${file##*/}
+	set -- "$work/out/survives_${pid}_"*.jfr
+	[ $# -eq 1 ] || fail "profiles of $pid: $*"
+	"$agent" collapsed --alloc "$1" >"$work/folded" || fail "$1 cannot be read"
+	got=$(samples allocate_here <"$work/folded") wanted=$(book "$file")
+	# The agent's thread has to have a processor within that time, for which nobody can vouch.
+	[ $((got * 100)) -ge $((wanted * 99)) ] || missed="$missed $got/$wanted"
+	"$agent" collapsed --cpu "$1" 2>/dev/null >>"$work/cpu"
+	total=$((${total:-0} + got)) of=$((${of:-0} + wanted))
+done
+[ "$(wc -w <<<"$missed")" -le $((KILLS / 10)) ] || fail "recovered of what was allocated:$missed"
+[ "$(samples compute <"$work/cpu")" -gt $((KILLS * 10)) ] || fail "$(cat "$work/cpu")"
+
+# The next process recovers by itself.
+spool=$work/next
+victim "$survives" "$work/books/new"
+pid=$!
+until_true begun $pid || fail "it is not profiled"
+sleep 0.2
+"$agent" recover "$spool" | grep -q 'its process is running' || fail "one that runs is recovered"
+kill -9 $pid
+wait $pid 2>/dev/null
+profiled "$work/next.out" builtin SPOOL_DIR="$spool" LOG=off sleep 2 &
+heir=$!
+# (For another destination: it waits in the spool.)
+recovered() {
+	[ -n "$(find "$spool" -name "survives_${pid}_*.spool.jfr")" ]
+}
+until_true recovered || fail "the next process does not recover: $(ls -A "$spool")"
+wait $heir
+
+# Whatever becomes of one, those beside it are recovered.
+python3 - "$agent" "$work/one" "$work/damage" <<'END' || fail "damaged files"
+import glob, os, random, shutil, subprocess, sys
+agent, one, work = sys.argv[1:]
+random.seed(7)
+made = 0
+files = sorted(os.path.basename(path) for path in glob.glob(one + "/.survives*"))
+assert len(files) == 3, files
+def trial(what, change):
+    global made
+    shutil.rmtree(work, ignore_errors=True)
+    shutil.copytree(one, work)
+    for name in files: # one beside it, the later by its name
+        shutil.copy(os.path.join(one, name), os.path.join(work, name.replace(".survives", ".twin")))
+    change(work)
+    run = subprocess.run([agent, "recover", work, "-o", work + "/out"], capture_output=True, text=True, timeout=60)
+    assert run.returncode in (0, 1), (what, run)
+    out = glob.glob(work + "/out/*.jfr")
+    lines = run.stdout.splitlines()
+    made += len(out) == 2
+    assert len(out) >= 1 and len(lines) >= 1, (what, run)
+    twin = max(out, key=lambda path: path.endswith("-1.jfr"))
+    subprocess.run([agent, "summary", twin], check=True, capture_output=True)
+    # What is garbled in the midst of an event is the reader's to find.
+    for path in out:
+        status = subprocess.run([agent, "summary", path], capture_output=True).returncode
+        assert status == 0 or (status == 1 and "garbled" in what), (what, path, status)
+def cut(name, size):
+    return lambda dir: os.truncate(os.path.join(dir, name), size)
+def garble(name, count):
+    def change(dir):
+        with open(os.path.join(dir, name), "r+b") as file:
+            data = bytearray(file.read())
+            for _ in range(count):
+                if data:
+                    data[random.randrange(len(data))] = random.randrange(256)
+            file.seek(0)
+            file.write(data)
+    return change
+for name in files:
+    size = os.path.getsize(os.path.join(one, name))
+    for part in range(4):
+        trial((name, part), cut(name, size * part // 4))
+    for count in (1, 200):
+        trial((name, "garbled", count), garble(name, count))
+    trial((name, "gone"), lambda dir: os.remove(os.path.join(dir, name)))
+assert made > 3, made
+END
+
+# Files of others, and what is no file.
+if [ "$(id -u)" -eq 0 ]; then
+	cp -a "$work/one" "$work/foreign"
+	chown -R 65534 "$work/foreign"
+	if "$agent" recover "$work/foreign" >"$work/foreign.out" 2>&1; then
+		fail "another user's is recovered: $(cat "$work/foreign.out")"
+	fi
+	grep -q "another user's" "$work/foreign.out" || fail "$(cat "$work/foreign.out")"
+	[ "$(find "$work/foreign" -name '.survives*' | wc -l)" -eq 3 ] || fail "another user's is gone"
+fi
+mkdir "$work/links"
+for file in "$work/one"/.survives*; do
+	ln -s "$file" "$work/links/"
+done
+"$agent" recover "$work/links" >"$work/links.out" 2>&1 && fail "links are followed: $(cat "$work/links.out")"
+[ -z "$(find "$work/links" -name '*.spool.*')" ] || fail "links are followed"
+
+# In a container of its own a process has a number that another has here, and lives all the same.
+if unshare --user --map-root-user --pid --fork true 2>/dev/null || unshare --pid --fork true 2>/dev/null; then
+	spool=$work/contained
+	[ "$(id -u)" -eq 0 ] && enter="unshare --pid --fork" ||
+		enter="unshare --user --map-current-user --pid --fork"
+	victim $enter --kill-child "$survives" "$work/books/new"
+	outer=$!
+	until_true begun 1 || begun 2 || fail "in a namespace it is not profiled: $(ls -A "$spool")"
+	"$agent" recover "$spool" >"$work/alive"
+	grep -q 'survives_.*its process is running' "$work/alive" || fail "contained: $(cat "$work/alive")"
+	kill -9 $outer
+	wait $outer 2>/dev/null
+	gone() {
+		"$agent" recover "$spool" | grep -q 'samples of survives'
+	}
+	until_true gone || fail "not recovered from without: $(ls -A "$spool")"
+fi
+echo "$KILLS times killed: $total allocations recovered, $of were made until 0.1 s before"
