@@ -9,6 +9,7 @@
 #include "core/disposition.h"
 #include "core/system.h"
 #include "preload/interpose/hooks.h"
+#include "preload/interpose/sample.h"
 
 static const int signals[] = { SIGTERM, SIGINT, SIGHUP };
 
@@ -25,11 +26,33 @@ void fatal_die(int signo)
 	kernel_call4(SYS_tgkill, system_process(), system_thread(), signo, 0);
 }
 
+/* The kernel spares the first process of a container from signals that have their default action, and so
+ * do we: there is no death to tell. But who sends one will not wait long before he kills it. */
+static bool is_spared(void)
+{
+	const struct interpose_hooks *hooks = hooks_get();
+
+	if (system_process() != 1)
+		return false;
+	if (hooks && exit_is_armed())
+		hooks->end_is_near();
+	return true;
+}
+
 /* A child that has inherited this handler tells nothing. */
 static void on_fatal(int signo)
 {
+	if (is_spared())
+		return;
 	exit_tell(EXITING_BY_SIGNAL);
 	fatal_die(signo);
+}
+
+static void on_watched(int signo, siginfo_t *info, void *context)
+{
+	(void)info;
+	(void)context;
+	on_fatal(signo);
 }
 
 static void install(int signo)
@@ -41,6 +64,10 @@ static void install(int signo)
 
 	if (disposition_get(signo, &old) || old.handler != (void *)SIG_DFL)
 		return;
+	if (system_process() == 1) {
+		sample_watch(signo, on_watched);
+		return;
+	}
 	disposition_set(signo, &ours, &old);
 	/* Another thread of the program was quicker. */
 	if (old.handler != (void *)SIG_DFL && old.handler != (void *)on_fatal)
@@ -49,10 +76,6 @@ static void install(int signo)
 
 void fatal_install(void)
 {
-	/* The kernel spares the first process of a container from signals that have their
-	 * default action, so there is no death to tell; with a handler it would deliver them. */
-	if (system_process() == 1)
-		return;
 	__atomic_store_n(&installed, true, __ATOMIC_RELEASE);
 	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
 		install(signals[i]);
@@ -65,13 +88,14 @@ void fatal_remove(void)
 	if (exit_is_armed())
 		__atomic_store_n(&installed, false, __ATOMIC_RELEASE);
 	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
-		if (!disposition_get(signals[i], &now) && now.handler == (void *)on_fatal)
+		if (!disposition_get(signals[i], &now) &&
+		    fatal_shown((__sighandler_t)now.handler) != (__sighandler_t)now.handler)
 			disposition_set(signals[i], &by_default, NULL);
 }
 
 __sighandler_t fatal_shown(__sighandler_t handler)
 {
-	return handler == on_fatal ? SIG_DFL : handler;
+	return handler == on_fatal || sample_watches((const void *)handler) ? SIG_DFL : handler;
 }
 
 void fatal_changed(int signo)

@@ -33,6 +33,10 @@ struct interpose_hooks {
 	 * wake the agent thread and wait for it on a futex. Other threads run on meanwhile. */
 	void (*process_exiting)(enum exiting how);
 
+	/* The process, the first of its namespace, was asked to end by a signal that it has no handler for, and
+	 * which the kernel keeps from it: it may be killed soon. In a handler. */
+	void (*end_is_near)(void);
+
 	/* After process_exiting: the process did not end, as its exec failed. */
 	void (*exec_failed)(void);
 

@@ -40,6 +40,8 @@ static __thread unsigned int next_ended;
 static sample_handler sample_handlers[SIGNALS + 1];
 static int all_flags[SIGNALS + 1]; /* what each was installed with */
 
+static uint64_t watched; /* a bit for each that takes no samples: sample_watch() */
+
 /* The engine's library, as far as it is mapped. */
 static struct {
 	uintptr_t low, high;
@@ -247,6 +249,11 @@ void sample_program_handler(int signo, ucontext_t *context)
 		note_ended((uintptr_t)CONTEXT_PC(context), (uintptr_t)CONTEXT_SP(context));
 }
 
+static bool is_watched(int signo)
+{
+	return __atomic_load_n(&watched, __ATOMIC_RELAXED) >> (signo - 1) & 1;
+}
+
 void sample_reserve(int signo)
 {
 	__atomic_fetch_or(&sample_signals, 1ULL << (signo - 1), __ATOMIC_RELAXED);
@@ -261,7 +268,7 @@ void sample_restore(int signo)
 {
 	sample_handler handler = NULL;
 
-	if (signo > 0 && signo <= SIGNALS)
+	if (signo > 0 && signo <= SIGNALS && !is_watched(signo))
 		handler = __atomic_load_n(&sample_handlers[signo], __ATOMIC_ACQUIRE);
 	if (handler)
 		sample_install(signo, handler, all_flags[signo]);
@@ -288,6 +295,17 @@ static uint64_t blocked_signals(void)
 	return blocked;
 }
 
+static int install(int signo, int flags)
+{
+	struct disposition wanted = {
+		.handler = (void *)on_sample,
+		.flags = (unsigned)(flags | SA_SIGINFO | SA_RESTART | SA_ONSTACK),
+		.mask = blocked_signals(),
+	};
+
+	return disposition_set(signo, &wanted, NULL);
+}
+
 static void note_handler(int signo, sample_handler handler, int flags)
 {
 	all_flags[signo] = flags;
@@ -297,14 +315,20 @@ static void note_handler(int signo, sample_handler handler, int flags)
 
 int sample_install(int signo, sample_handler handler, int flags)
 {
-	struct disposition wanted = {
-		.handler = (void *)on_sample,
-		.flags = (unsigned)(flags | SA_SIGINFO | SA_RESTART | SA_ONSTACK),
-		.mask = blocked_signals(),
-	};
-
 	note_handler(signo, handler, flags | SA_SIGINFO | SA_RESTART);
-	return disposition_set(signo, &wanted, NULL);
+	return install(signo, flags);
+}
+
+int sample_watch(int signo, sample_handler handler)
+{
+	__atomic_fetch_or(&watched, 1ULL << (signo - 1), __ATOMIC_RELAXED);
+	__atomic_store_n(&sample_handlers[signo], handler, __ATOMIC_RELEASE);
+	return install(signo, 0);
+}
+
+bool sample_watches(const void *handler)
+{
+	return handler == (const void *)on_sample && __atomic_load_n(&watched, __ATOMIC_RELAXED);
 }
 
 const struct sigaction *sample_wrap(int signo, const struct sigaction *action,

@@ -33,6 +33,14 @@ void sample_reserve(int signo);
  * in one that the C library does not know. */
 int sample_install(int signo, sample_handler handler, int flags);
 
+/* Have HANDLER run in a signal that takes no samples, and that the program is not to notice: it ends no call
+ * of the program's either. The program may block SIGNO, wait for it and handle it as ever. Returns 0 or
+ * -errno. Async-signal-safe. */
+int sample_watch(int signo, sample_handler handler);
+
+/* Whether HANDLER, a disposition of a signal that takes no samples, is there by sample_watch(). */
+bool sample_watches(const void *handler);
+
 /* The library that INSIDE points into is an engine: handlers in it that it installs with
  * SA_SIGINFO become sampling handlers by themselves, and it is shown the truth about
  * dispositions. Called after dlopen, before the engine starts. */

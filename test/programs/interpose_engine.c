@@ -21,6 +21,7 @@ static const struct interpose_hooks hooks = {
 	.thread_ended = ignore,
 	.process_cloned = ignore,
 	.process_exiting = ignore_exit,
+	.end_is_near = ignore,
 	.exec_failed = ignore,
 	.before_namespace_change = ignore_namespace_change,
 	.before_privilege_change = ignore,

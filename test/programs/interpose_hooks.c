@@ -69,6 +69,7 @@ static const struct interpose_hooks hooks = {
 	.thread_ended = thread_ended,
 	.process_cloned = ignore,
 	.process_exiting = process_exiting,
+	.end_is_near = ignore,
 	.exec_failed = ignore,
 	.before_namespace_change = before_namespace_change,
 	.before_privilege_change = ignore,

@@ -1,0 +1,63 @@
+/* Sleeps and computes as the first process of a namespace, and says what it sees of SIGTERM: nothing, as the
+ * kernel keeps it from one that has no handler. With "handler" it has one, and ends by it. */
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "test/programs/check.h"
+
+static volatile sig_atomic_t asked;
+
+static void on_term(int signo)
+{
+	asked = signo;
+}
+
+static void compute(void)
+{
+	volatile unsigned int sum = 0;
+
+	for (unsigned int i = 0; i < 3000000; i++)
+		sum += i;
+}
+
+static bool child_dies(void)
+{
+	pid_t child = fork();
+	int status;
+
+	if (!child) {
+		raise(SIGTERM);
+		_exit(1);
+	}
+	CHECK(waitpid(child, &status, 0) == child);
+	return WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM;
+}
+
+int main(int argc, char **argv)
+{
+	const struct timespec a_moment = { .tv_nsec = 20000000 };
+	struct sigaction now;
+	int interrupted = 0;
+
+	CHECK(getpid() == 1);
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (argc > 1 && !strcmp(argv[1], "handler"))
+		signal(SIGTERM, on_term);
+	puts("ready");
+	for (int i = 0; i < 50 && !asked; i++) {
+		compute();
+		interrupted += nanosleep(&a_moment, NULL) && !asked;
+	}
+	if (asked)
+		return 3;
+	CHECK(!raise(SIGTERM));
+	CHECK(!sigaction(SIGTERM, NULL, &now));
+	printf("interrupted %d, default %d, child dies %d\n", interrupted,
+	       now.sa_handler == SIG_DFL, child_dies());
+	for (;;)
+		pause();
+}
