@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/clock.h"
 #include "core/fd.h"
 #include "core/agent/recording.h"
 #include "engine/collect/collector.h"
@@ -230,6 +231,13 @@ static uint64_t service(uint64_t now_ns)
 	return visit_due_ns < drain_due_ns ? visit_due_ns : drain_due_ns;
 }
 
+static void sample_threads(void)
+{
+	collector_drain(clock_monotonic_ns());
+	thread_look();
+	wall_visit_all();
+}
+
 const struct engine *builtin_engine(struct wake *collector)
 {
 	static const struct engine builtin = {
@@ -239,6 +247,7 @@ const struct engine *builtin_engine(struct wake *collector)
 		.counts = counts,
 		.version = version,
 		.service = service,
+		.sample_threads = sample_threads,
 		.get_thread_local_data = threads_local,
 		.register_jfr_event = user_event_register,
 		.emit_jfr_event = user_event_emit,

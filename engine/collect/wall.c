@@ -137,6 +137,26 @@ static void visit(void *context, struct thread *t)
 		v->earliest_ns = w->due_ns;
 }
 
+static void visit_now(void *context, struct thread *t)
+{
+	struct thread_wall *w = wall_of(t);
+
+	(void)context;
+	if (!w || atomic_load(&t->ended))
+		return;
+	if (w->known && (w->asked || still_asleep(w, thread_clock_cpu(&t->clock)))) {
+		count_sleeper(t, w, 1);
+	} else {
+		w->owed++;
+		w->asked = thread_clock_interrupt(&t->clock, spread_ns());
+	}
+}
+
+void wall_visit_all(void)
+{
+	threads_each(visit_now, NULL);
+}
+
 uint64_t wall_visit(uint64_t now_ns)
 {
 	struct visit v = { .now_ns = now_ns, .earliest_ns = UINT64_MAX };

@@ -46,6 +46,9 @@ void wall_stop(void);
 /* Make the visits that are due. Returns when the next ones are (monotonic). */
 uint64_t wall_visit(uint64_t now_ns);
 
+/* Visit every thread once more, now, whatever the interval. */
+void wall_visit_all(void);
+
 /* A sample of kind SAMPLE_WALL has come out of the ring. */
 void wall_take(struct jfr_writer *jfr, const struct sample *sample);
 

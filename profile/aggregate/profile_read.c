@@ -8,6 +8,7 @@
 #include "profile/aggregate/filter.h"
 #include "profile/aggregate/heap.h"
 #include "profile/aggregate/resolve.h"
+#include "profile/aggregate/retained.h"
 #include "profile/aggregate/tally.h"
 
 struct worker {
@@ -247,6 +248,10 @@ int profile_read(struct profile *profile, const struct query *query, struct feed
 	uint32_t kinds = 0;
 	int err = 0;
 
+	if (query->retained) {
+		err = retained_read(profile, query, feed);
+		return err == -ENOENT ? 0 : err;
+	}
 	*profile = (struct profile)PROFILE_INIT;
 	for (size_t i = 0; i < sizeof(wanted_kinds) / sizeof(wanted_kinds[0]); i++)
 		if (metrics & 1u << wanted_kinds[i].metric)

@@ -70,7 +70,8 @@ struct query {
 	bool no_threads; /* all samples are of one thread, 0 */
 	struct address_lookup lookup;
 
-	bool leak;   /* of METRIC_LIVE, leave out what is too young to be called a leak: */
+	bool retained; /* memory: what the sampler's table held at the end, whenever it was allocated */
+	bool leak;     /* of METRIC_LIVE, leave out what is too young to be called a leak: */
 	double tail; /* the youngest share of the time */
 
 	unsigned jobs; /* threads to read with; 0: one for each processor */

@@ -48,6 +48,7 @@ static bool read_chunk(struct profile *profile, const struct query *query, struc
 
 		profile_note_periods(profile, &from->settings);
 		profile_span(profile, end, end);
+		profile->chunks++;
 	}
 out:
 	if (chunk.error.what)
