@@ -4,7 +4,9 @@
 #define DECODER_COMMANDS_COMMANDS_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 /* What a command returns: the exit status, or COMMAND_HELP to have its help printed. A command
  * that returns COMMAND_USAGE has said what is wrong; main() then points to its help. */
@@ -35,6 +37,15 @@ int cmd_options(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_pull(int argc, char **argv);
 int cmd_recover(int argc, char **argv);
+int cmd_ps(int argc, char **argv);
+int cmd_status(int argc, char **argv);
+int cmd_start(int argc, char **argv);
+int cmd_stop(int argc, char **argv);
+int cmd_flush(int argc, char **argv);
+int cmd_set(int argc, char **argv);
+int cmd_heap(int argc, char **argv);
+int cmd_profile(int argc, char **argv);
+int cmd_threads(int argc, char **argv);
 int cmd_summary(int argc, char **argv);
 int cmd_top(int argc, char **argv);
 int cmd_collapsed(int argc, char **argv);
@@ -61,6 +72,15 @@ extern const struct command_option *const run_options[];
 extern const struct command_option *const pull_options[];
 extern const struct command_option *const doctor_options[];
 extern const struct command_option *const recover_options[];
+
+extern const struct command_option *const ps_options[];
+extern const struct command_option *const status_options[];
+extern const struct command_option *const order_options[];
+extern const struct command_option *const profile_options[];
+extern const struct command_option *const take_options[];
+
+/* The number of a process that TEXT is; false after a line on stderr, also for NULL. */
+bool command_pid(const char *text, pid_t *pid);
 
 /* Where the preload is that `run` puts into LD_PRELOAD: its path, or its name alone where the dynamic linker
  * is left to find it. Returns 0, or a status after saying why. */
