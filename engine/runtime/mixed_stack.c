@@ -14,6 +14,7 @@
 
 /* Room for a walk, of which a handler's stack has none. */
 struct work {
+	bool at_call; /* of ours, and not at any instruction */
 	uintptr_t pcs[DEPTH_MAX], sps[DEPTH_MAX], fps[DEPTH_MAX], frames[DEPTH_MAX];
 	union {
 		struct python_work python;
@@ -222,6 +223,7 @@ static size_t mix_python(const struct runtime *runtime, struct work *work,
 	struct memory_reader stack = { .block = &work->python.stack_block };
 	size_t frames;
 
+	work->python.at_call = work->at_call;
 	memory_block_init(&work->python.stack_block);
 	stack_memory_move(&stack, native->sps[0], stack_high);
 	frames = python_walk((const struct python *)runtime, &work->python, &stack, work->frames,
@@ -285,6 +287,7 @@ size_t mixed_stack_context(const void *ucontext, uintptr_t stack_high, uintptr_t
 		return unwind_context(ucontext, stack_high, pcs, max, truncated);
 	if (max > DEPTH_MAX)
 		max = DEPTH_MAX;
+	work->at_call = false;
 	count = unwind_context_sps(ucontext, stack_high, pcs, work->sps, work->fps, max, truncated);
 	count = mix(work, stack_high, pcs, count, max, truncated);
 	work_give(work);
@@ -304,6 +307,7 @@ __attribute__((noinline)) size_t mixed_stack_here(uintptr_t stack_high, size_t s
 				work ? work->fps : NULL, max, truncated);
 	__asm__ volatile("" ::: "memory"); /* keeps the call from becoming a jump */
 	if (__builtin_expect(work != NULL, 0)) {
+		work->at_call = true;
 		count = mix(work, stack_high, pcs, count, max, truncated);
 		work_give(work);
 	}

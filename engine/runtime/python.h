@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "engine/reading/memory_copies.h"
 #include "engine/reading/memory_reader.h"
 #include "engine/runtime/frame_table.h"
 #include "engine/runtime/python_layout.h"
@@ -25,8 +26,10 @@ _Static_assert(sizeof(struct python) <= RUNTIME_BYTES, "as much as is kept of ea
 
 /* Room for one walk; a handler's stack has little. */
 struct python_work {
+	bool at_call; /* the thread has called us, and is not at any instruction: the caller says so */
+	bool stays; /* and nobody takes the interpreter down */
 	uintptr_t pages[PYTHON_PAGES];
-	bool ending; /* the interpreter is being taken down: what it has may go at any moment */
+	struct memory_copies copies;
 	uint8_t frame[PYTHON_FRAME_BYTES];
 	uintptr_t code_at; /* where what CODE holds is from, which is FUNCTION's; 0: nowhere yet */
 	uint8_t code[PYTHON_CODE_BYTES];

@@ -1,10 +1,11 @@
 /* The frames of CPython that the calling thread runs, from a signal handler or an allocation.
  *
  * The thread itself is what changes them, and it is here: so they stay as they are, and what they refer
- * to stays where it is. But it may have been interrupted while it made one or took one down: each page is
- * asked for before it is read, what says that it is a code object has to be one, and every loop has an
- * end. While the interpreter is being taken down, by another thread, nothing stays: then, and of states of
- * threads always, the kernel copies what is read. */
+ * to stays where it is. In a handler it may have been interrupted while it made one or took one down: then
+ * the kernel copies what is read. In an allocation all that are linked are whole, and are read where they
+ * are, each page when it has been asked for. While the interpreter is being taken down, by another thread,
+ * nothing stays: then, and of states of other threads always, the kernel copies too. What says that it is a
+ * code object has to be one, and every loop has an end. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -49,11 +50,11 @@ static bool copy(struct python_work *work, void *data, uintptr_t address, size_t
 {
 	uintptr_t page = address & ~(MEMORY_PAGE - 1), *known;
 
+	if (!work->stays)
+		return memory_copies_read(&work->copies, data, address, size);
 	/* Page 0 is what an entry that is not used yet would stand for. */
 	if (address < MEMORY_PAGE || address >> ARCH_ADDRESS_BITS)
 		return false;
-	if (work->ending)
-		return memory_copy(data, address, size);
 	for (; page < address + size; page += MEMORY_PAGE) {
 		known = &work->pages[page / MEMORY_PAGE % PYTHON_PAGES];
 		if (*known != page && !memory_probe(page))
@@ -71,16 +72,8 @@ static bool read_word(struct python_work *work, uintptr_t address, uintptr_t *wo
 
 /* ---- The thread's state ---- */
 
-/* Where threads had theirs. Any number of threads may share a slot: whose it is is looked at in the
- * state itself. */
-#define SLOT_BITS 12
-
-static _Atomic uintptr_t slots[1 << SLOT_BITS];
-
-static _Atomic uintptr_t *slot_of(uintptr_t self)
-{
-	return &slots[(self * 0x9e3779b97f4a7c15u) >> (64 - SLOT_BITS)];
-}
+/* Where the thread has it, or had. */
+static __thread uintptr_t own_state;
 
 _Atomic bool python_has_several;
 
@@ -89,45 +82,52 @@ struct state {
 	uint8_t bytes[PYTHON_STATE_BYTES];
 };
 
-/* Read the state at ADDRESS, and whether it is thread SELF's. */
-static bool is_of(const struct python_layout *layout, struct state *state, uintptr_t address,
-		  uintptr_t self)
+/* True when STATE, as it was read, is thread SELF's. */
+static bool is_of(const struct python_layout *layout, const struct state *state, uintptr_t self)
 {
-	state->address = address;
-	return address && address % sizeof(uintptr_t) == 0 &&
-	       memory_copy(state->bytes, address, PYTHON_STATE_BYTES) &&
-	       word_at(state->bytes, layout->thread_id) == self &&
+	return word_at(state->bytes, layout->thread_id) == self &&
 	       word_at(state->bytes, layout->thread_interpreter);
 }
 
-static bool copy_word(uintptr_t address, uintptr_t *word)
+/* Read the state at ADDRESS, which is any thread's, and whether it is thread SELF's. */
+static bool look_at(const struct python_layout *layout, struct python_work *work,
+		    struct state *state, uintptr_t address, uintptr_t self)
 {
-	return memory_copy(word, address, sizeof(*word));
+	state->address = address;
+	return address && address % sizeof(uintptr_t) == 0 &&
+	       memory_copies_read(&work->copies, state->bytes, address, PYTHON_STATE_BYTES) &&
+	       is_of(layout, state, self);
+}
+
+static bool copy_word(struct python_work *work, uintptr_t address, uintptr_t *word)
+{
+	return memory_copies_read(&work->copies, word, address, sizeof(*word));
 }
 
 /* Write where the states of thread SELF are to FOUND, MAX at most. Returns how many; *STATE is the
  * last. */
-static size_t find_in_lists(const struct python *python, struct state *state, uintptr_t self,
-			    uintptr_t *found, size_t max)
+static size_t find_in_lists(const struct python *python, struct python_work *work,
+			    struct state *state, uintptr_t self, uintptr_t *found, size_t max)
 {
 	const struct python_layout *layout = &python->layout;
 	uintptr_t interpreter, thread;
 	size_t count = 0;
 	int looks = 0;
 
-	if (!copy_word(python->runtime + layout->runtime_interpreters, &interpreter))
+	memory_copies_begin(&work->copies, 0); /* as they are now */
+	if (!copy_word(work, python->runtime + layout->runtime_interpreters, &interpreter))
 		return 0;
 	for (int i = 0; interpreter && i < INTERPRETERS_MAX; i++) {
-		if (!copy_word(interpreter + layout->interpreter_threads, &thread))
+		if (!copy_word(work, interpreter + layout->interpreter_threads, &thread))
 			break;
 		while (thread && looks++ < THREADS_MAX) {
-			if (is_of(layout, state, thread, self))
+			if (look_at(layout, work, state, thread, self))
 				found[count++] = thread;
-			if (count == max || !copy_word(thread + layout->thread_next, &thread))
+			if (count == max || !copy_word(work, thread + layout->thread_next, &thread))
 				break;
 		}
 		if (count == max ||
-		    !copy_word(interpreter + layout->interpreter_next, &interpreter))
+		    !copy_word(work, interpreter + layout->interpreter_next, &interpreter))
 			break;
 	}
 	return count;
@@ -143,26 +143,29 @@ static bool find_running(const struct python *python, struct python_work *work, 
 
 	return layout->runtime_current &&
 	       atomic_load_explicit(&python_has_several, memory_order_relaxed) &&
-	       read_word(work, python->runtime + layout->runtime_current, &current) &&
-	       is_of(layout, state, current, self);
+	       copy_word(work, python->runtime + layout->runtime_current, &current) &&
+	       look_at(layout, work, state, current, self);
 }
 
 /* Look where the thread had its state before. */
-static bool find_again(const struct python *python, struct state *state, uintptr_t self)
+static bool find_again(const struct python *python, struct python_work *work, struct state *state,
+		       uintptr_t self)
 {
-	return is_of(&python->layout, state,
-		     atomic_load_explicit(slot_of(self), memory_order_relaxed), self);
+	state->address = own_state;
+	return own_state && copy(work, state->bytes, own_state, PYTHON_STATE_BYTES) &&
+	       is_of(&python->layout, state, self);
 }
 
-static bool find_anew(const struct python *python, struct state *state, uintptr_t self)
+static bool find_anew(const struct python *python, struct python_work *work, struct state *state,
+		      uintptr_t self)
 {
 	uintptr_t found;
 
 	/* A list may change under our eyes: then it is looked through once more. */
-	if (!find_in_lists(python, state, self, &found, 1) &&
-	    !find_in_lists(python, state, self, &found, 1))
+	if (!find_in_lists(python, work, state, self, &found, 1) &&
+	    !find_in_lists(python, work, state, self, &found, 1))
 		return false;
-	atomic_store_explicit(slot_of(self), state->address, memory_order_relaxed);
+	own_state = state->address;
 	return true;
 }
 
@@ -417,17 +420,20 @@ static void walk_states(struct walk *walk, struct state *state)
 {
 	const struct python_layout *layout = &walk->python->layout;
 	uintptr_t self = (uintptr_t)pthread_self(), found[STATES_MAX], ends[STATES_MAX];
-	size_t count = find_in_lists(walk->python, state, self, found, STATES_MAX), next;
+	size_t count = find_in_lists(walk->python, walk->work, state, self, found, STATES_MAX),
+	       next;
 
 	for (size_t i = 0; i < count; i++)
-		ends[i] =
-			is_of(layout, state, found[i], self) ? innermost(walk, state) : UINTPTR_MAX;
+		ends[i] = look_at(layout, walk->work, state, found[i], self)
+				  ? innermost(walk, state)
+				  : UINTPTR_MAX;
 	for (size_t done = 0; done < count; done++) {
 		next = 0;
 		for (size_t i = 1; i < count; i++)
 			if (ends[i] < ends[next])
 				next = i;
-		if (ends[next] != UINTPTR_MAX && is_of(layout, state, found[next], self))
+		if (ends[next] != UINTPTR_MAX &&
+		    look_at(layout, walk->work, state, found[next], self))
 			walk_shims(walk, state);
 		ends[next] = UINTPTR_MAX;
 	}
@@ -449,17 +455,21 @@ size_t python_walk(const struct python *python, struct python_work *work,
 
 	memset(work->pages, 0, sizeof(work->pages));
 	work->code_at = 0;
-	work->ending = false;
-	work->ending = !read_word(work, python->runtime + python->layout.runtime_ending, &ending) ||
-		       ending;
+	work->stays = work->at_call;
+	work->stays = work->stays &&
+		      read_word(work, python->runtime + python->layout.runtime_ending, &ending) &&
+		      !ending;
+	memory_copies_begin(&work->copies, work->stays ? 0 : self);
 	if (python->layout.chain == PYTHON_SHIMS &&
 	    atomic_load_explicit(&python_has_several, memory_order_relaxed))
 		walk_states(&walk, &state);
-	else if (find_running(python, work, &state, self) || find_again(python, &state, self))
+	else if (find_running(python, work, &state, self) || find_again(python, work, &state, self))
 		walks[python->layout.chain](&walk, &state);
 	/* What is left of the state of a thread that ended may pass for that of one that came after it, and
 	 * has its place in memory; it runs nothing. */
-	if (!walk.count && find_anew(python, &state, self))
+	if (!walk.count && find_anew(python, work, &state, self))
 		walks[python->layout.chain](&walk, &state);
+	if (!work->stays)
+		memory_copies_end(&work->copies, self);
 	return walk.count;
 }

@@ -269,9 +269,18 @@ static void make(int layout)
 	put_chain();
 }
 
+/* What a call of the thread's own finds, a signal finds as well. */
 static size_t walk(void)
 {
-	return python_walk(&w->python, &w->work, &w->stack, w->out, 64);
+	uintptr_t out[64];
+	size_t count;
+
+	w->work.at_call = true;
+	count = python_walk(&w->python, &w->work, &w->stack, out, 64);
+	w->work.at_call = false;
+	ck_assert_uint_eq(python_walk(&w->python, &w->work, &w->stack, w->out, 64), count);
+	ck_assert_mem_eq(w->out, out, count * sizeof(*out));
+	return count;
 }
 
 static const struct {

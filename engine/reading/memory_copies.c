@@ -1,0 +1,188 @@
+/* Memory as the kernel copied it, and guesses at what is read next. */
+#include "engine/reading/memory_copies.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "core/kernel.h"
+
+/* What the last walk of a thread has read: the addresses of pages, with the parts in the low bits. Threads
+ * may share an entry, and write it at once: it is no more than a guess. */
+#define GUESSES       64
+#define GUESSED_PAGES 24
+#define PARTS         ((uintptr_t)15)
+
+_Static_assert(MEMORY_COPIES_PART * 4 == MEMORY_PAGE,
+	       "a bit for each part, of which there are four");
+
+static _Atomic uintptr_t guesses[GUESSES][GUESSED_PAGES];
+
+static _Atomic uintptr_t *guesses_of(uintptr_t who)
+{
+	return guesses[(who * 0x9e3779b97f4a7c15u) >> 58];
+}
+
+_Static_assert(GUESSES == 1 << (64 - 58), "as many as the shift leaves");
+
+/* Where a call for PARTS begins within the page, and how many bytes it takes: with what is between. */
+static size_t span(uintptr_t parts, size_t *size)
+{
+	size_t first = (size_t)__builtin_ctzl(parts);
+	size_t last = (size_t)(63 - __builtin_clzl(parts));
+
+	*size = (last + 1 - first) * MEMORY_COPIES_PART;
+	return first * MEMORY_COPIES_PART;
+}
+
+/* All parts from the first to the last of PARTS. */
+static uint8_t filled(uintptr_t parts)
+{
+	return (uint8_t)((2u << (63 - __builtin_clzl(parts))) - (1u << __builtin_ctzl(parts)));
+}
+
+static uint8_t *place_of(struct memory_copies *copies, uintptr_t page)
+{
+	return &copies->places[page / MEMORY_PAGE % sizeof(copies->places)];
+}
+
+/* Room for PAGE, of which nothing is there yet. */
+static unsigned int enter(struct memory_copies *copies, uintptr_t page)
+{
+	unsigned int i = copies->next;
+
+	copies->next = (i + 1) % MEMORY_COPIES_PAGES;
+	if (copies->count < MEMORY_COPIES_PAGES)
+		copies->count++;
+	copies->pages[i] = page;
+	copies->there[i] = copies->read[i] = 0;
+	*place_of(copies, page) = (uint8_t)i;
+	return i;
+}
+
+/* MEMORY_COPIES_PAGES where it is not. */
+static unsigned int find(struct memory_copies *copies, uintptr_t page)
+{
+	unsigned int i = *place_of(copies, page);
+
+	if (i < copies->count && copies->pages[i] == page)
+		return i;
+	for (i = 0; i < copies->count && copies->pages[i] != page; i++)
+		;
+	if (i == copies->count)
+		return MEMORY_COPIES_PAGES;
+	*place_of(copies, page) = (uint8_t)i;
+	return i;
+}
+
+static long call(struct memory_copies *copies, const struct iovec *to, const struct iovec *from,
+		 size_t count)
+{
+	if (!copies->self)
+		copies->self = (pid_t)kernel_call4(SYS_gettid, 0, 0, 0, 0);
+	return kernel_call6(SYS_process_vm_readv, copies->self, (long)to, (long)count, (long)from,
+			    (long)count, 0);
+}
+
+void memory_copies_begin(struct memory_copies *copies, uintptr_t who)
+{
+	const _Atomic uintptr_t *guessed = guesses_of(who);
+	size_t count = 0, offset, size;
+	uintptr_t guess;
+	long n;
+
+	copies->self = 0;
+	copies->count = copies->next = copies->calls = 0;
+	for (; who && count < GUESSED_PAGES; count++) {
+		guess = atomic_load_explicit(&guessed[count], memory_order_relaxed);
+		if (!(guess & PARTS))
+			break;
+		offset = span(guess & PARTS, &size);
+		enter(copies, guess & ~(MEMORY_PAGE - 1));
+		copies->from[count] =
+			(struct iovec){ .iov_base = (void *)((guess & ~(MEMORY_PAGE - 1)) + offset),
+					.iov_len = size };
+		copies->to[count] = (struct iovec){ .iov_base = copies->bytes[count] + offset,
+						    .iov_len = size };
+		copies->there[count] = filled(guess & PARTS);
+	}
+	if (!count)
+		return;
+	n = call(copies, copies->to, copies->from, count);
+	/* From the first place on that cannot be read there is nothing. */
+	for (size_t i = 0; i < count; i++) {
+		n -= (long)copies->from[i].iov_len;
+		if (n < 0)
+			copies->there[i] = 0;
+	}
+}
+
+/* As memory_copy(), which asks for the thread's number each time. */
+static bool copy(struct memory_copies *copies, void *data, uintptr_t address, size_t size)
+{
+	struct iovec to = { .iov_base = data, .iov_len = size };
+	struct iovec from = { .iov_base = (void *)address, .iov_len = size };
+	long n = call(copies, &to, &from, 1);
+
+	/* (Where a sandbox refuses that call there is another way.) */
+	return n == (long)size || (n < 0 && n != -EFAULT && memory_copy(data, address, size));
+}
+
+/* Have PARTS of PAGE there. Returns its place, or MEMORY_COPIES_PAGES. */
+static unsigned int bring(struct memory_copies *copies, uintptr_t page, uint8_t parts)
+{
+	unsigned int i = find(copies, page);
+	size_t offset, size;
+
+	if (i == MEMORY_COPIES_PAGES)
+		i = enter(copies, page);
+	else if ((copies->there[i] & parts) == parts)
+		return i;
+	else if (copies->there[i])
+		parts = (uint8_t)PARTS;
+	if (copies->calls++ >= MEMORY_COPIES_MAX)
+		return MEMORY_COPIES_PAGES;
+	offset = span(parts, &size);
+	if (!copy(copies, copies->bytes[i] + offset, page + offset, size))
+		return MEMORY_COPIES_PAGES;
+	copies->there[i] |= filled(parts);
+	return i;
+}
+
+bool memory_copies_read(struct memory_copies *copies, void *data, uintptr_t address, size_t size)
+{
+	uint8_t *to = data, parts;
+	uintptr_t page;
+	size_t offset, length;
+	unsigned int i;
+
+	if (address >> ARCH_ADDRESS_BITS || address < MEMORY_PAGE)
+		return false;
+	for (; size; size -= length, address += length, to += length) {
+		page = address & ~(MEMORY_PAGE - 1);
+		offset = address - page;
+		length = size < MEMORY_PAGE - offset ? size : MEMORY_PAGE - offset;
+		parts = (uint8_t)((2u << ((offset + length - 1) / MEMORY_COPIES_PART)) -
+				  (1u << (offset / MEMORY_COPIES_PART)));
+		i = bring(copies, page, parts);
+		if (i == MEMORY_COPIES_PAGES)
+			return false;
+		copies->read[i] |= parts;
+		memcpy(to, copies->bytes[i] + offset, length);
+	}
+	return true;
+}
+
+void memory_copies_end(struct memory_copies *copies, uintptr_t who)
+{
+	_Atomic uintptr_t *guessed = guesses_of(who);
+	size_t count = 0;
+
+	for (unsigned int i = 0; i < copies->count && count < GUESSED_PAGES; i++)
+		if (copies->read[i])
+			atomic_store_explicit(&guessed[count++], copies->pages[i] | copies->read[i],
+					      memory_order_relaxed);
+	if (count < GUESSED_PAGES)
+		atomic_store_explicit(&guessed[count], 0, memory_order_relaxed);
+}
