@@ -60,12 +60,12 @@ static void count_one(void *count, struct thread *t)
 	*(uint32_t *)count += !atomic_load(&t->ended);
 }
 
-static bool number_is_as_known(void)
+static uint32_t number_known(void)
 {
 	uint32_t known = own_thread_count();
 
 	threads_each(count_one, &known);
-	return thread_count_is(known);
+	return known;
 }
 
 struct listed {
@@ -113,29 +113,36 @@ static void note_main(void *found, struct thread *t)
 	*(bool *)found |= !atomic_load(&t->ended) && atomic_load(&t->tid) == getpid();
 }
 
-/* A program that has changed its root may have no /proc: then the main thread, and those that begin
- * from now on. */
-static void look_without_list(void)
+/* False: it is known. */
+static bool adopt_main_alone(void)
 {
 	bool found = false;
 
 	threads_each(note_main, &found);
 	if (!found)
 		adopt(getpid());
+	return !found;
 }
 
 void thread_look(void)
 {
 	struct listed listed = { 0 };
 	pid_t *tids = NULL, *now;
+	uint32_t known = number_known();
 	ssize_t count;
 
-	if (number_is_as_known())
+	if (thread_count_is(known))
+		return;
+	/* One that is not known is the main one, where that is not. A list is more than work: what stands for
+	 * a nice thread of ours below /proc/self has the parent spin at our end (core/privileges.c). */
+	if (thread_count_is(known + 1) && adopt_main_alone())
 		return;
 	count = tids_list(&tids);
 	if (count <= 0) {
+		/* A program that has changed its root may have no /proc: then the main thread, and those that
+		 * begin from now on. */
 		if (count == -ENOENT)
-			look_without_list();
+			adopt_main_alone();
 		return; /* without memory the next look may do better */
 	}
 	listed.tids = tids;
