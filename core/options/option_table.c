@@ -142,8 +142,9 @@ const struct option option_table[] = {
 	  FIELD(frames),
 	  .words = frames_words,
 	  .fallback = "auto",
-	  .help = "`auto`: the builtin engine shows functions of Python where its interpreter "
-		  "runs; `native`: the interpreter, as the C program that it is." },
+	  .help = "`auto`: the builtin engine shows functions of Python and JavaScript where their "
+		  "interpreters run; `native`: the interpreters, as the C programs that they "
+		  "are." },
 	{ .name = "ENGINE_OPTIONS",
 	  .type = OPTION_TEXT,
 	  FIELD(engine_options),

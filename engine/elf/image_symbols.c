@@ -125,7 +125,7 @@ int image_symbols(struct elf *image, Elf64_Shdr *symbols, Elf64_Shdr *strings)
 
 /* Longer chains are none that a linker made. */
 #define CHAIN_MAX       4096
-#define SYMBOL_NAME_MAX 64
+#define SYMBOL_NAME_MAX 96
 
 /* Whether symbol NUMBER is NAME, and defined. */
 static int is_symbol(struct elf *image, const struct dynamic *dynamic, uint32_t number,

@@ -120,6 +120,15 @@ void frame_table_line(uintptr_t frame, uint32_t line)
 		atomic_store_explicit(&place->line, line, memory_order_relaxed);
 }
 
+bool frame_table_has_line(uintptr_t frame)
+{
+	struct tables *t = get();
+	struct place *place = place_at(t, frame);
+
+	return !place || place == &t->places[PLACES] ||
+	       atomic_load_explicit(&place->line, memory_order_relaxed);
+}
+
 /* ---- Strings ---- */
 
 static bool same(const char *a, const char *b)

@@ -43,6 +43,9 @@ void frame_table_describe(uint32_t function, enum jfr_frame_type type, const cha
 uintptr_t frame_table_place(uint32_t function, uint32_t offset, bool *fresh);
 void frame_table_line(uintptr_t frame, uint32_t line);
 
+/* Whether that was told. (Nobody tells that of the frame for which there was no room.) */
+bool frame_table_has_line(uintptr_t frame);
+
 /* Whether PC is such a frame, rather than an address of code; what it is then goes to *FRAME. */
 bool frame_table_find(uintptr_t pc, struct script_frame *frame);
 

@@ -8,6 +8,7 @@
 #include "core/system.h"
 #include "engine/reading/stack_memory.h"
 #include "engine/runtime/python.h"
+#include "engine/runtime/v8.h"
 #include "engine/unwind/unwind.h"
 
 #define DEPTH_MAX 1024
@@ -18,6 +19,10 @@ struct work {
 	uintptr_t pcs[DEPTH_MAX], sps[DEPTH_MAX], fps[DEPTH_MAX], frames[DEPTH_MAX];
 	union {
 		struct python_work python;
+		struct {
+			struct v8_work v8;
+			struct memory_block v8_stack;
+		};
 	};
 };
 
@@ -63,7 +68,7 @@ int mixed_stack_look_for(enum runtime_kind kind, const struct runtime *runtime, 
 		if (all.works)
 			system_empty_in_children(all.works, WORKS * sizeof(*all.works));
 	}
-	if (!all.works || frame_table_open())
+	if (!all.works || frame_table_open() || (kind == RUNTIME_V8 && v8_open()))
 		return -ENOMEM;
 	for (i = 0; i < count && memcmp(kept[i].bytes, runtime, bytes); i++)
 		;
@@ -233,8 +238,20 @@ static size_t mix_python(const struct runtime *runtime, struct work *work,
 		      : 0;
 }
 
+static size_t mix_v8(const struct runtime *runtime, struct work *work,
+		     const struct native_frames *native, uintptr_t stack_high, uintptr_t *out,
+		     size_t max, bool *truncated)
+{
+	struct memory_reader stack = { .block = &work->v8_stack };
+
+	memory_block_init(&work->v8_stack);
+	stack_memory_move(&stack, native->sps[0], stack_high);
+	return v8_walk((const struct v8 *)runtime, &work->v8, &stack, native, out, max, truncated);
+}
+
 static mixer *const mixers[RUNTIME_KINDS] = {
 	[RUNTIME_PYTHON] = mix_python,
+	[RUNTIME_V8] = mix_v8,
 };
 
 static bool comes_through(const struct runtime *runtime, const struct native_frames *native)
@@ -250,9 +267,11 @@ static bool comes_through(const struct runtime *runtime, const struct native_fra
 static size_t mix(struct work *work, uintptr_t stack_high, uintptr_t *pcs, size_t count, size_t max,
 		  bool *truncated)
 {
-	struct native_frames native = {
-		.pcs = pcs, .sps = work->sps, .fps = work->fps, .count = count
-	};
+	struct native_frames native = { .exact = !work->at_call,
+					.pcs = pcs,
+					.sps = work->sps,
+					.fps = work->fps,
+					.count = count };
 	const struct runtime *runtime;
 	size_t mixed = 0;
 

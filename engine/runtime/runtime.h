@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum runtime_kind { RUNTIME_PYTHON, RUNTIME_KINDS };
+enum runtime_kind { RUNTIME_PYTHON, RUNTIME_V8, RUNTIME_KINDS };
 
 struct runtime {
 	enum runtime_kind kind;
@@ -27,6 +27,7 @@ struct native_frames {
 	const uintptr_t *sps; /* see unwind.h */
 	const uintptr_t *fps;
 	size_t count;
+	bool exact; /* the first is an instruction to come, not a return address */
 };
 
 /* What a walk writes behind the frames that one call of the evaluator runs: an address on the stack of

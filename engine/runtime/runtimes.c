@@ -11,10 +11,12 @@
 #include "engine/runtime/mixed_stack.h"
 #include "engine/runtime/python_find.h"
 #include "engine/runtime/runtime_image.h"
+#include "engine/runtime/v8_find.h"
 
 union found {
 	struct runtime base;
 	struct python python;
+	struct v8 v8;
 };
 
 static int find_python(union found *found, struct elf *image, const struct module *module)
@@ -27,6 +29,11 @@ static void visit_python(const union found *found)
 	mixed_stack_several(python_find_several(&found->python));
 }
 
+static int find_v8(union found *found, struct elf *image, const struct module *module)
+{
+	return v8_find(&found->v8, image, module);
+}
+
 /* How each kind is found in a module: 0, -ENOENT where it is not there, -ENOTSUP where it is of a version
  * that is not known, or -errno. */
 static const struct {
@@ -36,6 +43,7 @@ static const struct {
 	size_t bytes;
 } kinds[RUNTIME_KINDS] = {
 	[RUNTIME_PYTHON] = { "Python", find_python, visit_python, sizeof(struct python) },
+	[RUNTIME_V8] = { "JavaScript", find_v8, NULL, sizeof(struct v8) },
 };
 
 static struct {
