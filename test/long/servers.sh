@@ -1,0 +1,319 @@
+#!/bin/bash
+# Servers of others whose workers are forked: each process that lives a second has a profile of its own, with the
+# CPU time that the kernel counted for it within 5%; by both engines. Needs root, for what they do with users.
+#
+#   SERVERS="nginx redis"  only these
+#   RATES=1                how much each answers with its workers profiled, and with the masters alone
+. "$(dirname "$0")/../system/agent.inc"
+for_everybody
+
+[ "$(id -u)" = 0 ] || skip "needs root"
+have python3 setpriv setsid
+PATH=$PATH:/usr/sbin:$(echo /usr/lib/postgresql/*/bin)
+seconds=${SECONDS_OF_LOAD:-4}
+main='' front='' not_ours=''
+
+# until_it COMMAND...: waits until it succeeds.
+until_it() {
+	for _ in $(seq 600); do
+		! "$@" >/dev/null 2>&1 || return 0
+		sleep 0.05
+	done
+	fail "$server, $engine: in vain: $* $(tail -n 20 "$work/log" "$work/err")"
+}
+
+needs() {
+	for command in "$@"; do
+		command -v "$command" >/dev/null || {
+			echo "$server: $command is not on this machine: left out"
+			return 1
+		}
+	done
+}
+
+free_port() {
+	python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+
+answers() {
+	(exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null
+}
+
+# begin [VARIABLE=value...] COMMAND...: in the background, watched; its process is $main.
+begin() {
+	rm -f "$work/main" "$work/stop"
+	# shellcheck disable=SC2016 # is that shell's
+	set -- sh -c 'echo $$ >"$0"; exec setsid "$@"' "$work/main" "$@"
+	[ -z "${fork_off:-}" ] || set -- FORK=off "$@"
+	profiled "$work/out" "$engine" CPU_INTERVAL=1ms START_DELAY=100ms LOG=info LOG_FILE="$work/log" "$@" \
+		>"$work/said" 2>"$work/err" &
+	running=$!
+	mkfifo "$work/stop"
+	until_it test -s "$work/main"
+	main=$(cat "$work/main")
+	python3 test/programs/watch_processes.py "$main" <"$work/stop" >"$work/watched" &
+	watcher=$!
+	exec 8>"$work/stop"
+}
+
+# end SIGNAL: the server's end, after a last look at what its processes have used: what comes behind is not
+# counted.
+end() {
+	sleep 1.2
+	until=$(date -u +%T)
+	echo >&8
+	wait "$watcher" || fail "$server, $engine: the watcher failed"
+	exec 8>&-
+	kill "-$1" "$main"
+	wait "$running"
+	status=$?
+	main=
+}
+
+trap '[ -z "$main$front" ] || kill $main $front; rm -rf "$work"' EXIT
+
+# Each that was watched for a second or more has as many samples as it used milliseconds. Where a process is
+# restarted or ends while it is watched, what it used after the last look is not known: 30 ms are let pass.
+check() {
+	local pid name lived since total was count processes=0 bad=
+	[ -z "$fork_off" ] || return 0
+	while read -r pid name lived since total was; do
+		[ "${lived%.*}" -ge 1 ] || continue
+		# (A helper that is not of the server.)
+		case " ${not_ours:-} " in *" $name "*) continue ;; esac
+		processes=$((processes + 1))
+		find "$work/out" -name "*_${pid}_*.jfr" -print0 >"$work/files"
+		if [ ! -s "$work/files" ]; then
+			bad="$bad
+$name $pid: no profile, in $lived s and $total ms; an agent of its own: $was"
+			continue
+		fi
+		count=$(xargs -0 "$agent" collapsed --cpu --to "$until" <"$work/files" 2>>"$work/err" | samples .)
+		awk -v n="$count" -v low="$since" -v high="$total" \
+			'BEGIN { exit !(n >= low * 0.95 - 30 && n <= high * 1.05 + 30) }' ||
+			bad="$bad
+$name $pid: $count samples of $since to $total ms in $lived s"
+		[ -z "${VERBOSE:-}" ] || echo "$server, $engine: $name $pid: $count of $since to $total ms"
+	done <"$work/watched"
+	[ "$processes" -ge "$1" ] || bad="$bad
+only $processes processes"
+	[ -z "$bad" ] || fail "$server, $engine:$bad
+$(grep -v ' info: ' "$work/log" | tail -n 20) $(tail -n 5 "$work/err")"
+	echo "$server, $engine: $processes processes"
+}
+
+load_by_http() {
+	until_it answers
+	until_it grep -q profiling "$work/log"
+	wrk -t 1 -c 16 -d "${seconds}s" "http://127.0.0.1:$port/$1" >"$work/rate" || fail "$server: wrk"
+	! grep -q 'Non-2xx' "$work/rate" || fail "$server, $engine: $(cat "$work/rate" "$work/err")"
+	rate=$(awk '/^Requests/ { print $2 }' "$work/rate")
+}
+
+nginx_config() {
+	cat <<-END
+		worker_processes ${1}; daemon off; pid $work/nginx.pid; error_log stderr;
+		events { worker_connections 256; }
+		http {
+			access_log off; gzip on; gzip_min_length 0; gzip_comp_level 9;
+			client_body_temp_path $work/t; proxy_temp_path $work/t; fastcgi_temp_path $work/t;
+			uwsgi_temp_path $work/t; scgi_temp_path $work/t;
+			server {
+				listen 127.0.0.1:$port; default_type text/html;
+				location / { return 200 "$(seq 900 | xargs)"; }
+				$2
+			}
+		}
+	END
+}
+
+try_nginx() {
+	needs nginx wrk || return 0
+	nginx_config 4 '' >"$work/nginx.conf"
+	begin nginx -e stderr -c "$work/nginx.conf"
+	load_by_http ''
+	end QUIT
+	check 5
+}
+
+try_postgres() {
+	local as="setpriv --reuid=postgres --regid=postgres --clear-groups"
+	needs postgres initdb pgbench || return 0
+	rm -rf "$work/pg" && mkdir "$work/pg" && chown postgres "$work/pg"
+	$as initdb -D "$work/pg" --no-sync -A trust >"$work/said" 2>&1 || fail "initdb: $(cat "$work/said")"
+	begin $as postgres -D "$work/pg" -k "$work/pg" -h 127.0.0.1 -p "$port" -F
+	until_it pg_isready -h 127.0.0.1 -p "$port"
+	pgbench -U postgres -h 127.0.0.1 -p "$port" -q -i -s 2 postgres >"$work/rate" 2>&1 ||
+		fail "$server, $engine: $(cat "$work/rate")"
+	pgbench -U postgres -h 127.0.0.1 -p "$port" -c 4 -T $((seconds + 1)) postgres >"$work/rate" 2>&1 ||
+		fail "$server, $engine: $(cat "$work/rate")"
+	rate=$(awk '/^tps/ { print $3 }' "$work/rate")
+	end INT
+	[ $status = 0 ] || fail "$server, $engine: status $status"
+	check 9
+}
+
+try_apache() {
+	needs apache2 wrk || return 0
+	rm -rf "$work/www" && mkdir -p "$work/www" && seq 20000 >"$work/www/index.html"
+	chmod -R a+rX "$work/www"
+	cat >"$work/apache.conf" <<-END
+		ServerRoot /usr/lib/apache2
+		ServerName localhost
+		PidFile $work/apache.pid
+		Listen 127.0.0.1:$port
+		User www-data
+		Group www-data
+		LoadModule mpm_prefork_module modules/mod_mpm_prefork.so
+		LoadModule authz_core_module modules/mod_authz_core.so
+		LoadModule dir_module modules/mod_dir.so
+		LoadModule deflate_module modules/mod_deflate.so
+		LoadModule filter_module modules/mod_filter.so
+		SetOutputFilter DEFLATE
+		StartServers 4
+		MinSpareServers 4
+		MaxSpareServers 8
+		ErrorLog $work/apache.log
+		DocumentRoot $work/www
+		Mutex fcntl:$work
+	END
+	touch "$work/apache.log"
+	begin apache2 -f "$work/apache.conf" -DFOREGROUND
+	load_by_http ''
+	end TERM
+	check 5
+}
+
+try_gunicorn() {
+	needs gunicorn wrk || return 0
+	cat >"$work/application.py" <<-END
+		def application(environment, start):
+		    text = ",".join(str(i * i) for i in range(2000)).encode()
+		    start("200 OK", [("Content-Length", str(len(text)))])
+		    return [text]
+	END
+	begin gunicorn --chdir "$work" -w 4 -b "127.0.0.1:$port" application
+	load_by_http ''
+	end TERM
+	[ $status = 0 ] || fail "$server, $engine: status $status"
+	check 5
+}
+
+try_fpm() {
+	local fpm
+	fpm=$(compgen -c php-fpm | sort | tail -n 1)
+	[ -n "$fpm" ] || skip "php-fpm is not on this machine"
+	needs nginx wrk || return 0
+	mkdir -p "$work/php"
+	echo '<?php $s = 0; for ($i = 0; $i < 30000; $i++) $s += strlen(md5((string)$i)); echo $s;' \
+		>"$work/php/index.php"
+	chmod -R a+rX "$work/php"
+	cat >"$work/fpm.conf" <<-END
+		[global]
+		error_log = $work/fpm.log
+		[www]
+		user = www-data
+		group = www-data
+		listen = $work/fpm.socket
+		listen.mode = 0666
+		pm = static
+		pm.max_children = 4
+	END
+	begin "$fpm" -F -n -y "$work/fpm.conf"
+	until_it test -S "$work/fpm.socket"
+	nginx_config 1 "location = /index.php { fastcgi_pass unix:$work/fpm.socket;
+		fastcgi_param REQUEST_METHOD GET; fastcgi_param SCRIPT_FILENAME $work/php/index.php; }" \
+		>"$work/nginx.conf"
+	nginx -e stderr -c "$work/nginx.conf" 2>"$work/front" &
+	front=$!
+	load_by_http index.php
+	kill -QUIT "$front"
+	wait "$front"
+	front=
+	end QUIT
+	check 5
+}
+
+try_redis() {
+	needs redis-server redis-benchmark redis-cli || return 0
+	begin redis-server --port "$port" --bind 127.0.0.1 --save '' --dir "$work" --enable-debug-command yes
+	until_it redis-cli -p "$port" ping
+	redis-cli -p "$port" debug populate 2000000 key 100 >"$work/rate"
+	redis-cli -p "$port" bgsave >>"$work/rate"
+	redis-benchmark -p "$port" -n 100000 -c 16 -q -t set,get >"$work/rate" ||
+		fail "$server, $engine: redis-benchmark"
+	rate=$(tr '\r' '\n' <"$work/rate" | awk '/^SET:/ { r = $2 } END { print r }')
+	until_it eval 'redis-cli -p $port info persistence | grep -q rdb_bgsave_in_progress:0'
+	redis-cli -p "$port" info persistence | grep -q rdb_last_bgsave_status:ok || fail "$server: BGSAVE"
+	rm -f "$work/dump.rdb"
+	end TERM
+	check 2
+}
+
+try_sshd() {
+	needs sshd ssh ssh-keygen || return 0
+	mkdir -p /run/sshd
+	for key in host user; do
+		[ -e "$work/$key" ] || ssh-keygen -q -t ed25519 -N '' -f "$work/$key"
+	done
+	cat >"$work/sshd.conf" <<-END
+		Port $port
+		ListenAddress 127.0.0.1
+		HostKey $work/host
+		AuthorizedKeysFile $work/user.pub
+		StrictModes no
+		PermitRootLogin yes
+		UsePAM no
+		PidFile none
+	END
+	begin "$(command -v sshd)" -D -e -f "$work/sshd.conf"
+	until_it answers
+	ssh -F none -i "$work/user" -p "$port" -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null \
+		-o LogLevel=ERROR root@127.0.0.1 "timeout $seconds cat /dev/zero; exit 0" </dev/null >/dev/null ||
+		fail "$server, $engine: $(tail "$work/err")"
+	rate=
+	not_ours="cat timeout bash sh dash" # which have another environment
+	end TERM
+	check 2
+	not_ours=
+}
+
+try_pool() {
+	cat >"$work/pool.py" <<-END
+		import multiprocessing, time, zlib
+		def burn(n):
+		    end = time.process_time() + 0.2
+		    while time.process_time() < end:
+		        zlib.compress(bytes(20000))
+		    return n
+		for how in "fork", "forkserver", "spawn":
+		    if __name__ == "__main__":
+		        with multiprocessing.get_context(how).Pool(4) as pool:
+		            assert pool.map(burn, range(16), 1) == list(range(16))
+		            time.sleep(0.3)
+		            pool.close()
+		            pool.join()
+		if __name__ == "__main__":
+		    time.sleep(60)
+	END
+	begin python3 "$work/pool.py"
+	sleep $((seconds * 2))
+	rate=
+	end INT
+	check 5
+}
+
+for server in ${SERVERS:-nginx postgres apache gunicorn fpm redis sshd pool}; do
+	for engine in $(engines); do
+		rm -rf "$work/out" "$work/log" && mkdir -m 1777 "$work/out" && install -m 666 /dev/null "$work/log"
+		port=$(free_port)
+		fork_off='' rate=''
+		"try_$server"
+		[ -n "${RATES:-}" ] && [ -n "$rate" ] || continue
+		with=$rate
+		fork_off=1
+		"try_$server"
+		echo "$server, $engine: $with with the workers, $rate with the master alone"
+	done
+done
+[ -n "${ASPROF_TEST_LIB:-}" ] || echo "async-profiler was left out: ASPROF_TEST_LIB is not set"

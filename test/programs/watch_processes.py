@@ -1,0 +1,74 @@
+"""Watches process PID and all that descend from it until PID is gone, or a line comes on standard input; then prints
+a line for each: pid, name, seconds for which it was seen, and how many milliseconds of CPU time the kernel counted
+for its threads, without the agent's: at least from when it was profiled on, and at most since it began; and
+whether it ever was. Usage: watch_processes.py PID"""
+import os
+import select
+import sys
+import time
+
+
+def read(path):
+    try:
+        with open(path) as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+def stat(pid):
+    text = read(f"/proc/{pid}/stat")
+    name, _, rest = text.partition("(")[2].rpartition(")")
+    return name, rest.split()
+
+
+class Process:
+    def __init__(self):
+        self.first = self.last = time.monotonic()
+        self.name, self.threads, self.since, self.profiled = "?", {}, 0, False
+
+    def look(self, pid, name):
+        profiled = False
+        try:
+            ids = os.listdir(f"/proc/{pid}/task")
+        except OSError:
+            return
+        for tid in ids:
+            comm = read(f"/proc/{pid}/task/{tid}/comm")
+            if comm.startswith("asprof-"):
+                profiled = True
+                self.threads.pop(tid, None)
+                continue
+            spent = read(f"/proc/{pid}/task/{tid}/schedstat").split()
+            if spent:
+                self.threads[tid] = int(spent[0]) // 1000
+        if profiled and not self.profiled:
+            self.profiled, self.since = True, sum(self.threads.values())
+        self.last, self.name = time.monotonic(), name
+
+
+root, seen = int(sys.argv[1]), {}
+seen[root] = Process()
+while os.path.exists(f"/proc/{root}") and stat(root)[1][:1] != ["Z"]:
+    parents = {}
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            name, fields = stat(int(entry))
+            if len(fields) > 1 and fields[0] != "Z":
+                parents[int(entry)] = int(fields[1]), name
+    grown = True
+    while grown:
+        grown = False
+        for pid, (parent, _) in parents.items():
+            if parent in seen and pid not in seen:
+                seen[pid] = Process()
+                grown = True
+    for pid, process in seen.items():
+        if pid in parents:
+            process.look(pid, parents[pid][1])
+    if select.select([sys.stdin], [], [], 0.05)[0]:
+        break
+for pid, process in seen.items():
+    total = sum(process.threads.values())
+    print(pid, process.name.replace(" ", "_"), f"{process.last - process.first:.2f}",
+          (total - process.since) // 1000, total // 1000, "yes" if process.profiled else "no")
