@@ -21,8 +21,9 @@
 
 #define DEFAULT_SECONDS 10
 
-/* How long the threads' samples are waited for: those that cannot run now are not seen. */
-#define THREADS_NS MS(300)
+/* How long the threads' samples are waited for, at most: those that cannot run are not seen. */
+#define THREADS_NS      SECONDS(3)
+#define THREADS_LOOK_NS MS(20)
 
 struct page {
 	const char *path;
@@ -305,13 +306,14 @@ static uint64_t take_threads(struct visit *visit, const struct page *page,
 	visit->wish.metric = METRIC_WALL;
 	visit->wish.threads = true;
 	visit->wish.from_ns = (int64_t)clock_realtime_ns();
-	visit->wish.to_ns = visit->wish.from_ns + (int64_t)THREADS_NS;
+	visit->wish.to_ns = INT64_MAX;
+	visit->threads_until_ns = clock_monotonic_ns() + THREADS_NS;
 	if (begin_recording(visit, true, response))
 		return 0;
 	the_call.question = LIVE_THREADS;
 	err = live_ask(visit->live, &the_call);
-	if (!err)
-		return THREADS_NS;
+	if (!err || err == -EINPROGRESS)
+		return THREADS_LOOK_NS;
 	pages_cancel(visit);
 	if (err == -ENOTSUP)
 		response_say(response, 501,
@@ -322,11 +324,15 @@ static uint64_t take_threads(struct visit *visit, const struct page *page,
 	return 0;
 }
 
-void pages_end(struct visit *visit, struct response *response)
+uint64_t pages_end(struct visit *visit, struct response *response)
 {
 	struct live_call *call = &the_call;
 	int err;
 
+	call->question = LIVE_THREADS_LEFT;
+	if (clock_monotonic_ns() < visit->threads_until_ns &&
+	    live_ask(visit->live, call) == -EINPROGRESS)
+		return THREADS_LOOK_NS;
 	call->question = LIVE_END;
 	call->fd = visit->fd;
 	err = live_ask(visit->live, call);
@@ -340,6 +346,7 @@ void pages_end(struct visit *visit, struct response *response)
 	}
 	close(visit->fd);
 	visit->fd = -1;
+	return 0;
 }
 
 void pages_cancel(struct visit *visit)

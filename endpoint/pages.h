@@ -22,6 +22,7 @@ struct visit {
 	int fd; /* -1: none */
 	const char *type;
 	struct profile_wish wish;
+	uint64_t threads_until_ns; /* monotonic: how long threads are waited for; 0: none are */
 };
 
 #define VISIT_INIT       \
@@ -30,9 +31,10 @@ struct visit {
 	}
 
 /* Answer REQUEST in RESPONSE. Returns 0 where that is all, or in how many nanoseconds pages_end() is to be
- * called, which answers then. */
+ * called, which answers then, or returns
+ * likewise when it is to be called again. */
 uint64_t pages_begin(struct visit *visit, const struct request *request, struct response *response);
-void pages_end(struct visit *visit, struct response *response);
+uint64_t pages_end(struct visit *visit, struct response *response);
 
 /* The peer has gone away, or the endpoint ends: forget what is being recorded. */
 void pages_cancel(struct visit *visit);

@@ -190,12 +190,16 @@ static void take_in(void)
 /* Its time has come. False when the connection is done with. */
 static bool overdue(struct connection *c)
 {
-	if (c->stage == WAITING) {
-		pages_end(&c->visit, &c->response);
+	uint64_t wait_ns;
+
+	if (c->stage != WAITING)
+		return false;
+	wait_ns = pages_end(&c->visit, &c->response);
+	if (wait_ns)
+		c->until_ns = clock_monotonic_ns() + wait_ns;
+	else
 		begin_answer(c);
-		return true;
-	}
-	return false;
+	return true;
 }
 
 static short wanted(const struct connection *c)

@@ -34,9 +34,10 @@ struct engine {
 	 * never), and when the agent is woken. NULL where the engine has threads of its own. */
 	uint64_t (*service)(uint64_t now_ns);
 
-	/* Have every thread sampled now, for the wall clock, whether or not that is sampled. Their samples
-	 * are in the recording when it is dumped some time later. NULL where it cannot. */
-	void (*sample_threads)(void);
+	/* BEGIN: have every thread sampled now, for the wall clock, whether or not that is sampled. Returns
+	 * of how many threads no sample has come yet that was asked for; those that have come are in the recording
+	 * with the next dump. NULL where it cannot. */
+	unsigned (*sample_threads)(bool begin);
 
 	/* Any thread, not in signal context. NULL where the engine has none. */
 	struct asprof_thread_local_data *(*get_thread_local_data)(void);

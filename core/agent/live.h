@@ -30,7 +30,8 @@ enum live_question {
 	LIVE_BEGIN,   /* copy what is recorded from now on to FD */
 	LIVE_END,     /* until now */
 	LIVE_CANCEL,  /* copy no more to FD */
-	LIVE_THREADS, /* have every thread sampled now; -ENOTSUP */
+	LIVE_THREADS, /* have every thread sampled now; -ENOTSUP, or -EINPROGRESS until all are */
+	LIVE_THREADS_LEFT, /* likewise, without asking them again */
 };
 
 /* How it stands with one destination. */

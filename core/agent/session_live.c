@@ -288,14 +288,13 @@ static int start(struct session *s, struct live_call *call)
 	return 0;
 }
 
-static int threads(struct session *s)
+static int threads(struct session *s, bool begin)
 {
 	if (s->paused)
 		return -ESRCH;
 	if (!s->all.engine->sample_threads)
 		return -ENOTSUP;
-	s->all.engine->sample_threads();
-	return 0;
+	return s->all.engine->sample_threads(begin) ? -EINPROGRESS : 0;
 }
 
 static int answer(struct session *s, struct live_call *call, bool *broken)
@@ -325,7 +324,9 @@ static int answer(struct session *s, struct live_call *call, bool *broken)
 	case LIVE_CANCEL:
 		return end_capture(s, call->fd, false);
 	case LIVE_THREADS:
-		return threads(s);
+		return threads(s, true);
+	case LIVE_THREADS_LEFT:
+		return threads(s, false);
 	}
 	return -EINVAL;
 }
@@ -336,7 +337,7 @@ int session_answer(struct session *s, struct live_call *call)
 
 	call->problem[0] = '\0';
 	call->err = answer(s, call, &broken);
-	if (call->err)
+	if (call->err && call->err != -EINPROGRESS)
 		format_text(s->error, sizeof(s->error), "%s",
 			    *call->problem ? call->problem : strerror(-call->err));
 	return broken ? call->err : 0;

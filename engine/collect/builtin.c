@@ -231,11 +231,14 @@ static uint64_t service(uint64_t now_ns)
 	return visit_due_ns < drain_due_ns ? visit_due_ns : drain_due_ns;
 }
 
-static void sample_threads(void)
+static unsigned sample_threads(bool begin)
 {
 	collector_drain(clock_monotonic_ns());
-	thread_look();
-	wall_visit_all();
+	if (begin) {
+		thread_look();
+		wall_visit_all();
+	}
+	return wall_asked();
 }
 
 const struct engine *builtin_engine(struct wake *collector)

@@ -157,6 +157,21 @@ void wall_visit_all(void)
 	threads_each(visit_now, NULL);
 }
 
+static void count_asked(void *context, struct thread *t)
+{
+	const struct thread_wall *w = wall_of(t);
+
+	*(unsigned *)context += w && w->asked && !atomic_load(&t->ended);
+}
+
+unsigned wall_asked(void)
+{
+	unsigned count = 0;
+
+	threads_each(count_asked, &count);
+	return count;
+}
+
 uint64_t wall_visit(uint64_t now_ns)
 {
 	struct visit v = { .now_ns = now_ns, .earliest_ns = UINT64_MAX };
