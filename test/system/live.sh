@@ -143,7 +143,9 @@ mkdir -m 700 "$runtime"
 own=$runtime/asprof-agent
 [ "$(id -u)" = 0 ] && own=/run/asprof-agent
 sockets() {
-	ls "$own" 2>/dev/null | grep "^$1-.*[.]sock$"
+	for each in "$own/$1"-*.sock; do
+		[ ! -e "$each" ] || basename "$each"
+	done
 }
 export XDG_RUNTIME_DIR="$runtime"
 held four "$program"

@@ -91,7 +91,7 @@ for each in "$pid" "$child"; do
 	told status "$each" --json | grep -q "{\"pid\":$each," || fail "the endpoint of $each is another's"
 done
 kill "$child"
-until_true sh -c "! kill -0 $child" || :
+until_true sh -c "! '$agent' status $child" || fail "a child that has ended answers"
 told status "$pid" >/dev/null
 
 # In a pid namespace with a root directory of its own, two with the number 1 in one directory of sockets.
@@ -101,7 +101,7 @@ if [ "$(id -u)" = 0 ] && unshare -pf --mount-proc true 2>/dev/null; then
 		shell=$pid
 		until_true sh -c "pgrep -P $shell" || fail "no namespace"
 		inside=$(pgrep -P "$shell")
-		running="$running $inside"
+		hard="$hard $inside" # the first process of a namespace is deaf to the rest
 		listens "$inside"
 		told status "$inside" | grep -q '^pid  *1$' || fail "in a pid namespace: $(cat "$work/told")"
 		told ps | grep -q "^ *$inside live " || fail "ps: $(cat "$work/told")"
