@@ -228,6 +228,42 @@ struct loaded_symbol loaded_symbol_first(const char *name)
 	return find(name, false);
 }
 
+struct question {
+	uintptr_t address;
+	struct loaded_module answer;
+};
+
+static int is_module(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct loaded_module module = { UINTPTR_MAX, 0, info->dlpi_name };
+	struct question *question = data;
+
+	(void)size;
+	for (size_t i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+		uintptr_t start = info->dlpi_addr + segment->p_vaddr;
+
+		if (segment->p_type != PT_LOAD)
+			continue;
+		if (start < module.low)
+			module.low = start;
+		if (start + segment->p_memsz > module.high)
+			module.high = start + segment->p_memsz;
+	}
+	if (question->address < module.low || question->address >= module.high)
+		return 0;
+	question->answer = module;
+	return 1;
+}
+
+struct loaded_module loaded_module_of(const void *address)
+{
+	struct question question = { .address = (uintptr_t)address };
+
+	dl_iterate_phdr(is_module, &question);
+	return question.answer;
+}
+
 const char *loaded_own_file(void)
 {
 	const struct r_debug *debug = loaded_debug();

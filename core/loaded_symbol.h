@@ -9,6 +9,7 @@
 #define CORE_LOADED_SYMBOL_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct r_debug;
 
@@ -23,6 +24,16 @@ struct loaded_symbol loaded_symbol_next(const char *name);
 
 /* NAME in the first module that has it, as with RTLD_DEFAULT. */
 struct loaded_symbol loaded_symbol_first(const char *name);
+
+/* From its first segment to its last; HIGH is 0 where there is none. */
+struct loaded_module {
+	uintptr_t low, high;
+	const char *name; /* the loader's: "" is the program */
+};
+
+/* The module that ADDRESS lies in. (dladdr(3) looks through all of its symbols.) Holds the lock of the list of
+ * modules meanwhile. */
+struct loaded_module loaded_module_of(const void *address);
 
 /* The file of this module, as the loader names it; NULL where that is not known. Valid for ever. */
 const char *loaded_own_file(void);

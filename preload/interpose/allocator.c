@@ -455,45 +455,11 @@ EXPORT void *reallocarray(void *p, size_t count, size_t size)
 	return realloc_from(p, total, CALLER);
 }
 
-/* The file that an address lies in, known by its program headers. (dladdr(3) looks through all of
- * its symbols.) */
-struct object {
-	const void *inside;
-	const void *headers; /* NULL: in none */
-	const char *name;
-};
-
-static int take_object(struct dl_phdr_info *info, size_t size, void *data)
+static bool same_module(const void *a, const void *b)
 {
-	struct object *object = data;
+	struct loaded_module module = loaded_module_of(a);
 
-	(void)size;
-	for (size_t i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *part = &info->dlpi_phdr[i];
-
-		if (part->p_type != PT_LOAD ||
-		    (uintptr_t)object->inside - (info->dlpi_addr + part->p_vaddr) >= part->p_memsz)
-			continue;
-		object->headers = info->dlpi_phdr;
-		object->name = info->dlpi_name;
-		return 1;
-	}
-	return 0;
-}
-
-static struct object object_of(const void *inside)
-{
-	struct object object = { .inside = inside };
-
-	dl_iterate_phdr(take_object, &object);
-	return object;
-}
-
-static bool same_object(const void *a, const void *b)
-{
-	const void *headers = a && b ? object_of(a).headers : NULL;
-
-	return headers && headers == object_of(b).headers;
+	return (uintptr_t)b >= module.low && (uintptr_t)b < module.high;
 }
 
 static void look_at_next(void)
@@ -501,11 +467,11 @@ static void look_at_next(void)
 	void *usable = loaded_symbol_next("malloc_usable_size").address, *array;
 
 	/* Another's would read a header that is not there. */
-	if (same_object(usable, loaded_symbol_next("malloc").address))
+	if (same_module(usable, loaded_symbol_next("malloc").address))
 		__atomic_store_n(&next_usable_size, (size_t(*)(void *))usable, __ATOMIC_RELAXED);
 	array = loaded_symbol_next("reallocarray").address;
-	if (same_object(array, loaded_symbol_next("realloc").address) &&
-	    !same_object(array, loaded_symbol_next("getpid").address))
+	if (same_module(array, loaded_symbol_next("realloc").address) &&
+	    !same_module(array, loaded_symbol_next("getpid").address))
 		__atomic_store_n(&next_has_reallocarray, true, __ATOMIC_RELAXED);
 }
 
@@ -528,9 +494,9 @@ static const char *find_passed_by(void)
 	const void *bound = loaded_symbol_first("malloc").address;
 	const char *name, *executable = (const char *)getauxval(AT_EXECFN);
 
-	if (!bound || same_object(bound, pool) || calls_come_here())
+	if (!bound || same_module(bound, pool) || calls_come_here())
 		return NULL;
-	name = object_of(bound).name;
+	name = loaded_module_of(bound).name;
 	if (name && *name)
 		return name;
 	return executable ? executable : "the program";

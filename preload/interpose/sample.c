@@ -1,7 +1,6 @@
 /* Runs the engines' handlers, and notes which system calls they alone interrupted or cut short. */
 #include "preload/interpose/sample.h"
 
-#include <link.h>
 #include <linux/futex.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -10,6 +9,7 @@
 
 #include "asyncprof/loader_gate.h"
 #include "core/disposition.h"
+#include "core/loaded_symbol.h"
 #include "engine/reading/memory_reader.h"
 #include "preload/interpose/altstack.h"
 #include "preload/interpose/context.h"
@@ -362,33 +362,13 @@ bool sample_in_engine(const void *p)
 	return address < __atomic_load_n(&engine.high, __ATOMIC_ACQUIRE) && address >= engine.low;
 }
 
-/* Of the library that DATA points into, take the span from first to last segment. */
-static int find_library(struct dl_phdr_info *info, size_t size, void *data)
-{
-	uintptr_t low = UINTPTR_MAX, high = 0, inside = (uintptr_t)data;
-
-	(void)size;
-	for (size_t i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-		uintptr_t start = info->dlpi_addr + segment->p_vaddr;
-
-		if (segment->p_type != PT_LOAD)
-			continue;
-		if (start < low)
-			low = start;
-		if (start + segment->p_memsz > high)
-			high = start + segment->p_memsz;
-	}
-	if (inside < low || inside >= high)
-		return 0;
-	engine.low = low;
-	__atomic_store_n(&engine.high, high, __ATOMIC_RELEASE);
-	return 1;
-}
-
 void sample_engine_library(const void *inside)
 {
+	struct loaded_module library;
+
 	loader_gate_enter();
-	dl_iterate_phdr(find_library, (void *)(uintptr_t)inside);
+	library = loaded_module_of(inside);
 	loader_gate_leave();
+	engine.low = library.low;
+	__atomic_store_n(&engine.high, library.high, __ATOMIC_RELEASE);
 }
