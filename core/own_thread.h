@@ -8,7 +8,7 @@
 
 #include "core/shared.h"
 
-#define OWN_THREAD_STACK_SIZE (256u << 10) /* a TLS handshake takes 20 KiB, a demangler more */
+#define OWN_THREAD_STACK_SIZE (256u << 10) /* a TLS handshake takes 20 KiB */
 
 /* Start RUN(ARGUMENT) on a detached thread called NAME (cut to 15 bytes), with every signal
  * blocked from its first instruction on, the priority of the thread that starts it, and a stack of

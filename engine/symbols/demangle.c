@@ -1,5 +1,5 @@
-/* C++ and Rust names as people write them. libiberty does the work; this bounds it: in the
- * length of what goes in and comes out, and by a stack that its recursion cannot pass. */
+/* C++ and Rust names as people write them. libiberty does the work; this bounds it, in the
+ * length of what goes in and comes out. */
 #include "engine/symbols/demangle.h"
 
 #include <errno.h>
@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "core/buf.h"
-#include "engine/symbols/own_stack.h"
 
 /* libiberty takes C++ names up to 1,024 bytes, its limit on recursion. Rust's may be longer,
  * but a profile is not the place to read them. */
@@ -18,11 +17,7 @@
 /* A name may refer back to its own parts, and so double with each few bytes. */
 #define NAME_MAX_BYTES 16384
 
-/* Symbols made to recurse as deep as libiberty lets them took up to 434 kB. */
-#define STACK_BYTES (768 * 1024)
-
 struct demangler {
-	struct own_stack stack;
 	struct buf name;
 	const char *symbol; /* during a call */
 	bool known, cpp;
@@ -42,7 +37,6 @@ int demangler_open(struct demangler **out)
 
 void demangler_trim(struct demangler *demangler)
 {
-	own_stack_unmap(&demangler->stack);
 	buf_free(&demangler->name);
 }
 
@@ -70,10 +64,8 @@ static void take(const char *piece, size_t length, void *context)
 		longjmp(demangler->overflow, 1);
 }
 
-static void run(void *context)
+static void run(struct demangler *demangler)
 {
-	struct demangler *demangler = context;
-
 	demangler->known = demangler->cpp = false;
 	if (setjmp(demangler->overflow)) {
 		demangler->known = false;
@@ -142,7 +134,7 @@ static const char *attempt(struct demangler *demangler, const char *symbol)
 
 	buf_reset(&demangler->name);
 	demangler->symbol = symbol;
-	own_stack_call(&demangler->stack, run, demangler);
+	run(demangler);
 	name = (char *)(uintptr_t)buf_string(&demangler->name);
 	if (!demangler->known || !name)
 		return NULL;
@@ -157,8 +149,6 @@ const char *demangle(struct demangler *demangler, const char *symbol)
 	char plain[1024];
 
 	if (!demangle_wanted(symbol) || strlen(symbol) > SYMBOL_MAX)
-		return NULL;
-	if (!demangler->stack.size && own_stack_map(&demangler->stack, STACK_BYTES))
 		return NULL;
 	name = attempt(demangler, symbol);
 	if (name)

@@ -1,6 +1,6 @@
 /* C++ and Rust names as people write them: libiberty's, bounded, without arguments.
  *
- * Agent thread only: not for signal context. */
+ * Agent thread only: not for signal context. Names that are made for it take 434 kB of stack, others few. */
 #ifndef ENGINE_SYMBOLS_DEMANGLE_H
 #define ENGINE_SYMBOLS_DEMANGLE_H
 

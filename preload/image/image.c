@@ -32,7 +32,8 @@
 #include "preload/image/host_calls.h"
 #include "preload/image/raw_thread.h"
 
-#define STACK_SIZE (256u << 10)
+/* Symbols made to recurse as deep as libiberty lets them took up to 434 kB. */
+#define STACK_SIZE (1u << 20)
 
 /* How long a new thread waits for the one before it to be gone. */
 #define GONE_NS 1000000000u
