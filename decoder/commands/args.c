@@ -118,6 +118,9 @@ const struct command_option args_threads[] = {
 const struct command_option args_names[] = {
 	{ "--lines", NULL, "split by line of the source, where it is known", ARG_FLAG,
 	  AT(query.lines) },
+	{ "--frames", "WHICH",
+	  "all, or script or native alone, of mixed stacks (all that say something)", ARG_FRAMES,
+	  AT(query.frames) },
 	{ "--simple", NULL, "short names: no packages, no parameters", ARG_FLAG, AT(query.simple) },
 	{ "--symbols", "DIR", "name functions by the debug files below DIR", ARG_SYMBOLS, 0 },
 	{ "--debuginfod", NULL, "name functions by the servers in DEBUGINFOD_URLS", ARG_FLAG,
@@ -204,6 +207,22 @@ static int parse_number(struct args *args, const struct command_option *row, con
 	return COMMAND_OK;
 }
 
+static int parse_frames(struct args *args, const struct command_option *row, const char *value,
+			enum frames_shown *frames)
+{
+	static const struct {
+		const char *name;
+		enum frames_shown frames;
+	} words[] = { { "all", SHOW_ALL }, { "script", SHOW_SCRIPT }, { "native", SHOW_NATIVE } };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (!strcmp(value, words[i].name)) {
+			*frames = words[i].frames;
+			return COMMAND_OK;
+		}
+	return wrong(args, row, value, "all, script or native");
+}
+
 static int set_value(struct args *args, const struct command_option *row, char *value)
 {
 	void *place = (char *)args + row->offset;
@@ -223,6 +242,8 @@ static int set_value(struct args *args, const struct command_option *row, char *
 			args->query.leak = row->offset != METRIC_LIVE;
 		args->metric = (enum metric)(row->offset % METRICS);
 		break;
+	case ARG_FRAMES:
+		return parse_frames(args, row, value, place);
 	case ARG_STRING:
 		*(const char **)place = value;
 		break;

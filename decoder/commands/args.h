@@ -14,6 +14,7 @@
 enum arg_kind {
 	ARG_FLAG,     /* bool */
 	ARG_NO_FLAG,  /* bool that is set to false */
+	ARG_FRAMES,   /* enum frames_shown */
 	ARG_METRIC,   /* the plain switch sets args.metric to the row's offset */
 	ARG_STRING,   /* const char * */
 	ARG_COUNT,    /* unsigned */

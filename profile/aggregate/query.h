@@ -60,12 +60,21 @@ struct address_lookup {
 			 struct debug_frame frames[DEBUG_FRAMES_MAX]);
 };
 
+/* Which frames of a stack that has functions of Python, JavaScript or the like among native ones. */
+enum frames_shown {
+	SHOW_FOLDED, /* all but those of the interpreter that say nothing of the program */
+	SHOW_ALL,
+	SHOW_SCRIPT, /* of those languages alone */
+	SHOW_NATIVE, /* of none of them */
+};
+
 struct query {
 	struct pattern thread, include, exclude;
 	struct moment from, to;
 	struct rename renames[RENAMES_MAX];
 	unsigned rename_count;
 	bool threads, lines, simple, weighted;
+	enum frames_shown frames;
 	bool places;     /* frames keep address, file and line, though they are not shown */
 	bool no_threads; /* all samples are of one thread, 0 */
 	struct address_lookup lookup;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "profile/aggregate/resolve_frame.h"
+#include "profile/aggregate/folding.h"
 #include "profile/basics/names.h"
 #include "profile/jfr/labels.h"
 
@@ -184,7 +185,11 @@ uint32_t resolve_stack(struct resolve *r, uint64_t key, uint64_t class,
 		id = class_frame(r, class, leaf_type);
 		buf_append(&r->stack, &id, sizeof(id));
 	}
-	id = append_frames(r, key) ? keep_stack(r) : 0;
+	id = 0;
+	if (append_frames(r, key)) {
+		folding_apply(r);
+		id = keep_stack(r);
+	}
 	if (!class)
 		constant->memo = id ? id : MEMO_NOTHING;
 	return id;

@@ -78,6 +78,17 @@ try() {
 		grep -v 'shape.js:[0-9]' | sort -u)
 	[ -z "$wrong" ] || fail "$node: in another file: $wrong"
 
+	# What is V8's own is shown where that is asked for, and so is either kind of frames alone.
+	[ "$(samples '\[V8\]|Builtins_' <"$work/stacks")" = 0 ] || fail "$node: V8's own code: $(head -c 4000 "$work/stacks")"
+	stacks --cpu --frames all
+	seen all '(\[V8\]|Builtins_[^;]*);(.*;)?three [(]'
+	stacks --cpu --frames script
+	seen script '^([^;]* [(][^;]*[)];)*([^;]*;)?([^;]* [(][^;]*[)];)*three [(]'
+	[ "$(samples '^_start;.*three [(]' <"$work/stacks")" = 0 ] || fail "$node: native frames: $(head -c 4000 "$work/stacks")"
+	stacks --cpu --frames native
+	seen native 'node::'
+	[ "$(samples 'shape.js' <"$work/stacks")" = 0 ] || fail "$node: functions: $(head -c 4000 "$work/stacks")"
+
 	# Memory that functions allocate outside of V8's heap is theirs, too.
 	"$agent" leaks --lines -n 1 --stack-depth 99 "$work/out" >"$work/leaks" || fail "$node: no leaks"
 	grep -qE "^ *$(frame hoards hoards) \[programs/shape.js\]" "$work/leaks" ||

@@ -25,7 +25,7 @@ seen() {
 }
 
 stacks() {
-	"$agent" collapsed --lines "$@" "$work/out" >"$work/stacks" || fail "$python: no stacks"
+	"$agent" collapsed --frames all --lines "$@" "$work/out" >"$work/stacks" || fail "$python: no stacks"
 }
 
 # burns FUNCTION COMMENT [AT_LEAST]: called where COMMENT is.
