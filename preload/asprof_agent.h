@@ -17,7 +17,8 @@ extern "C" {
 #define ASPROF_AGENT_API __attribute__((weak, visibility("default")))
 
 /* Begin to profile, where it was stopped or never begun; the settings are those of the
- * environment at the program's start, and ASPROF_AGENT_START_DELAY comes first. Returns 0, or -1
+ * environment at the program's start, and ASPROF_AGENT_START_DELAY comes first. Where the live
+ * endpoint has stopped it, it goes on at once, with the settings as they were. Returns 0, or -1
  * with errno set: EALREADY when it runs; EPERM when the settings leave this program out or one of
  * them is wrong, and in a forked child with ASPROF_AGENT_FORK=off; EAGAIN or ENOMEM when no thread can be had. */
 ASPROF_AGENT_API int asprof_agent_start(void);

@@ -1,0 +1,80 @@
+/* The agent's C interface, all of it, in C: an example, and what test/system/api.sh runs. Built with the header
+ * alone; without the preload nothing of it is there, and the program says so and runs all the same.
+ *
+ *	cc -o example example.c */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "preload/asprof_agent.h"
+
+/* One turn of an event loop, of which a sample will tell. */
+__attribute__((noinline)) static void slow_turn(void)
+{
+	clock_t until = clock() + CLOCKS_PER_SEC / 5;
+
+	while (clock() < until)
+		;
+}
+
+static void check(const char *what, int got, int wanted, int error)
+{
+	if (got != wanted || (got < 0 && errno != error)) {
+		printf("%s: %d (%s)\n", what, got, strerror(errno));
+		_exit(1);
+	}
+}
+
+static void wait_until_running(void)
+{
+	for (int i = 0; i < 3000 && !asprof_agent_running(); i++)
+		usleep(10000);
+	check("running", asprof_agent_running(), 1, 0);
+}
+
+int main(void)
+{
+	pid_t child;
+	int status;
+
+	if (!asprof_agent_version) {
+		puts("no agent");
+		slow_turn();
+		return 0;
+	}
+	printf("agent %s\n", asprof_agent_version());
+	wait_until_running();
+	check("start", asprof_agent_start(), -1, EALREADY);
+	asprof_agent_poll_begin();
+	slow_turn();
+	asprof_agent_poll_end();
+	check("flush", asprof_agent_flush(), 0, 0);
+
+	/* Off, and on again. */
+	check("stop", asprof_agent_stop(), 0, 0);
+	check("stopped", asprof_agent_running(), 0, 0);
+	check("stop", asprof_agent_stop(), -1, ESRCH);
+	check("flush", asprof_agent_flush(), -1, ESRCH);
+	ASPROF_AGENT_POLL_BEGIN(); /* does nothing */
+	ASPROF_AGENT_POLL_END();
+	check("start", asprof_agent_start(), 0, 0);
+	wait_until_running();
+
+	/* A forked child has a profile of its own, and says for itself. */
+	fflush(stdout);
+	child = fork();
+	if (!child) {
+		wait_until_running();
+		slow_turn();
+		check("stop in the child", asprof_agent_stop(), 0, 0);
+		return 0;
+	}
+	waitpid(child, &status, 0);
+	check("the child", status, 0, 0);
+	check("running", asprof_agent_running(), 1, 0);
+	puts("done");
+	return 0;
+}

@@ -1,0 +1,54 @@
+// The agent's C interface in C++: a turn of an event loop as a scope. An example, and what test/system/api.sh
+// runs.
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+#include <stdexcept>
+#include <thread>
+
+#include "preload/asprof_agent.h"
+
+namespace {
+
+// One turn, however it is left.
+class Turn {
+public:
+	Turn() { ASPROF_AGENT_POLL_BEGIN(); }
+	~Turn() { ASPROF_AGENT_POLL_END(); }
+	Turn(const Turn &) = delete;
+	Turn &operator=(const Turn &) = delete;
+};
+
+__attribute__((noinline)) void slow_turn()
+{
+	std::clock_t until = std::clock() + CLOCKS_PER_SEC / 5;
+
+	while (std::clock() < until)
+		;
+	throw std::runtime_error("enough");
+}
+
+} // namespace
+
+int main()
+{
+	if (!asprof_agent_running) {
+		std::puts("no agent");
+		return 0;
+	}
+	for (int i = 0; i < 3000 && !asprof_agent_running(); i++)
+		std::this_thread::sleep_for(std::chrono::milliseconds(10));
+	// Any thread may; turns are of the thread that makes them.
+	std::thread([] {
+		try {
+			Turn turn;
+			slow_turn();
+		} catch (const std::runtime_error &) {
+		}
+	}).join();
+	if (asprof_agent_flush()) {
+		std::perror("flush");
+		return 1;
+	}
+	std::puts("done");
+}

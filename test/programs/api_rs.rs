@@ -1,0 +1,80 @@
+// The agent's C interface in Rust, without a crate: weak symbols are not Rust's yet, so they are looked up once.
+// An example, and what test/system/api.sh runs.
+use std::ffi::{c_char, c_int, c_void, CStr};
+use std::time::Duration;
+
+extern "C" {
+    fn clock() -> std::ffi::c_long;
+    fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
+}
+
+/// What the agent offers, where it is there. The functions may be called from any thread, and not from a
+/// signal's handler.
+struct Agent {
+    running: extern "C" fn() -> c_int,
+    flush: extern "C" fn() -> c_int,
+    poll_begin: extern "C" fn(),
+    poll_end: extern "C" fn(),
+    version: extern "C" fn() -> *const c_char,
+}
+
+impl Agent {
+    fn find() -> Option<Agent> {
+        // Null is RTLD_DEFAULT: all that is loaded.
+        let look = |name: &CStr| unsafe {
+            let found = dlsym(std::ptr::null_mut(), name.as_ptr());
+            (!found.is_null()).then_some(found)
+        };
+        unsafe {
+            Some(Agent {
+                running: std::mem::transmute(look(c"asprof_agent_running")?),
+                flush: std::mem::transmute(look(c"asprof_agent_flush")?),
+                poll_begin: std::mem::transmute(look(c"asprof_agent_poll_begin")?),
+                poll_end: std::mem::transmute(look(c"asprof_agent_poll_end")?),
+                version: std::mem::transmute(look(c"asprof_agent_version")?),
+            })
+        }
+    }
+
+    /// One turn of an event loop, or one poll of a task, which stays on its thread.
+    fn turn<T>(&self, work: impl FnOnce() -> T) -> T {
+        struct End<'a>(&'a Agent);
+        impl Drop for End<'_> {
+            fn drop(&mut self) {
+                (self.0.poll_end)()
+            }
+        }
+        (self.poll_begin)();
+        let _end = End(self);
+        work()
+    }
+}
+
+#[inline(never)]
+fn slow_turn() -> u64 {
+    // In microseconds of CPU time, by POSIX.
+    let until = unsafe { clock() } + 200_000;
+    let mut turns = 0;
+    while unsafe { clock() } < until {
+        turns += 1;
+    }
+    turns
+}
+
+fn main() {
+    let Some(agent) = Agent::find() else {
+        println!("no agent");
+        return;
+    };
+    let version = unsafe { CStr::from_ptr((agent.version)()) };
+    println!("agent {}", version.to_str().unwrap());
+    for _ in 0..3000 {
+        if (agent.running)() == 1 {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    agent.turn(slow_turn);
+    assert_eq!((agent.flush)(), 0);
+    println!("done");
+}
