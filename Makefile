@@ -114,7 +114,8 @@ $(B)/obj/%.o: %.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(CFLAGS_in_$(subst /,_,$(*D))) $(CFLAGS_$(subst /,_,$*)) -MMD -MP -c -o $@ $<
 
-$(B)/obj/decoder/output/flamegraph_page.o: decoder/output/flamegraph.html
+$(B)/obj/profile/flamegraph/flamegraph_page.o $(B)/image/obj/profile/flamegraph/flamegraph_page.o: \
+	profile/flamegraph/flamegraph.html
 
 # A signal handler may run where there is no thread control block to hold a canary, and it
 # reads stacks that a sanitizer has poisoned.

@@ -260,8 +260,12 @@ static uint64_t take_profile(struct visit *visit, const struct page *page,
 		return 0;
 	}
 	choose_form(visit, request);
-	if (page->metric == METRIC_ANY)
-		visit->wish.form = PROFILE_RAW;
+	if (page->metric == METRIC_ANY) {
+		bool raw = !strcmp(page->path, "/recording");
+
+		visit->wish.form = raw ? PROFILE_RAW : PROFILE_FLAMEGRAPH;
+		visit->type = raw ? BINARY : TEXT_HTML;
+	}
 	visit->wish.metric = page->metric;
 	visit->wish.from_ns = (int64_t)clock_realtime_ns();
 	visit->wish.to_ns = visit->wish.from_ns + (int64_t)ns;
@@ -375,6 +379,8 @@ static const struct page pages[] = {
 	{ "/debug/pprof/wall", false, take_profile, "the wall clock, of ?seconds=10", 0,
 	  METRIC_WALL },
 	{ "/debug/pprof/threads", false, take_threads, "one stack of each thread, now", 0, 0 },
+	{ "/flamegraph", false, take_profile, "CPU time as a flame graph, of ?seconds=10", 0,
+	  METRIC_ANY },
 	{ "/recording", false, take_profile, "all that is recorded, as JFR, of ?seconds=10", 0,
 	  METRIC_ANY },
 	{ "/status", false, tell_status, "how the profiler is", 0, 0 },

@@ -13,6 +13,8 @@
 #include "profile/aggregate/memory_feed.h"
 #include "profile/aggregate/profile.h"
 #include "profile/aggregate/retained.h"
+#include "profile/aggregate/tree.h"
+#include "profile/flamegraph/flamegraph_write.h"
 #include "profile/pprof/pprof_write.h"
 
 static void choose_time(struct query *query, const struct profile_wish *wish)
@@ -45,7 +47,7 @@ static int read_profile(struct profile *profile, struct memory_feed *feed,
 	query.lines = query.places;
 	choose_time(&query, wish);
 	if (!wish->retained)
-		return profile_read(profile, &query, &feed->feed, 1u << wish->metric);
+		return profile_read(profile, &query, &feed->feed, metric_mask(wish->metric));
 	err = retained_read(profile, &query, &feed->feed);
 	if (wish->form == PROFILE_TEXT)
 		keep_metric(profile, wish->metric);
@@ -111,6 +113,42 @@ static int write_text(FILE *file, const struct profile *p, bool threads)
 	return 0;
 }
 
+static int write_flamegraph(FILE *file, struct profile *profile, enum metric wanted)
+{
+	struct tree tree = { 0 };
+	struct flamegraph graph = { .profile = profile,
+				    .tree = &tree,
+				    .metric = profile_metric(profile, wanted),
+				    .title = "asprof-agent" };
+	int err;
+
+	graph.by_total = metric_is_memory(graph.metric);
+	err = tree_add(&tree, profile, graph.metric, graph.by_total, true);
+	tree_sort(&tree, profile);
+	if (!err)
+		err = flamegraph_write(file, &graph);
+	tree_free(&tree);
+	return err ? -ENOMEM : 0;
+}
+
+static int write_form(FILE *file, struct profile *profile, struct memory_feed *feed,
+		      const struct profile_wish *wish)
+{
+	if (wish->form == PROFILE_TEXT)
+		return write_text(file, profile, wish->threads);
+	if (wish->form == PROFILE_FLAMEGRAPH)
+		return write_flamegraph(file, profile, wish->metric);
+	return write_pprof(file, profile, feed);
+}
+
+/* Readers refuse a profile that says of nothing what it would be of. */
+static void name_columns(struct profile *profile, const struct profile_wish *wish)
+{
+	profile_add(profile, 0, 0, wish->metric, 0, 0);
+	if (wish->retained)
+		profile_add(profile, 0, 0, METRIC_LIVE, 0, 0);
+}
+
 /* Of each thread its newest sample: they were all taken together, and each counts as one. */
 static void one_each(struct profile *p)
 {
@@ -124,6 +162,7 @@ static int put_profile(struct buf *out, struct memory_feed *feed, const struct p
 	char *text = NULL;
 	size_t length = 0;
 	FILE *file = open_memstream(&text, &length);
+	bool empty;
 	int err = -ENOMEM;
 
 	if (!file)
@@ -131,14 +170,16 @@ static int put_profile(struct buf *out, struct memory_feed *feed, const struct p
 	err = read_profile(&profile, feed, wish);
 	if (!err && wish->threads)
 		one_each(&profile);
+	empty = !profile.count;
+	if (!err && empty && wish->form == PROFILE_PPROF)
+		name_columns(&profile, wish);
 	if (!err)
-		err = wish->form == PROFILE_TEXT ? write_text(file, &profile, wish->threads)
-						 : write_pprof(file, &profile, feed);
+		err = write_form(file, &profile, feed, wish);
 	if (fclose(file) && !err)
 		err = -ENOMEM;
 	if (!err)
 		err = buf_append(out, text, length);
-	if (!err && !profile.count)
+	if (!err && empty)
 		err = -ENODATA;
 	free(text);
 	profile_free(&profile);

@@ -9,16 +9,17 @@
 #include "profile/aggregate/query.h"
 
 enum profile_form {
-	PROFILE_PPROF, /* gzipped profile.proto */
-	PROFILE_TEXT,  /* folded stacks, the heaviest first */
-	PROFILE_RAW,   /* the recording itself */
+	PROFILE_PPROF,      /* gzipped profile.proto */
+	PROFILE_TEXT,       /* folded stacks, the heaviest first */
+	PROFILE_RAW,        /* the recording itself */
+	PROFILE_FLAMEGRAPH, /* a page of HTML */
 };
 
 struct profile_wish {
 	enum profile_form form;
-	enum metric metric;
-	bool retained; /* of METRIC_LIVE and METRIC_MALLOC: what the sampler's table says */
-	bool threads;  /* one stack for each thread, by name */
+	enum metric metric; /* METRIC_ANY: that of CPU time, or what there is */
+	bool retained;      /* of METRIC_LIVE and METRIC_MALLOC: what the sampler's table says */
+	bool threads;       /* one stack for each thread, by name */
 	int64_t from_ns, to_ns; /* samples of that time alone, since 1970 */
 };
 

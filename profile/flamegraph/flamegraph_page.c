@@ -1,10 +1,10 @@
 /* The page of the flame graph, taken in by the assembler. */
-#include "decoder/output/flamegraph_page.h"
+#include "profile/flamegraph/flamegraph_page.h"
 
 __asm__(".pushsection .rodata.flamegraph_page, \"a\"\n"
 	".globl flamegraph_page\n"
 	".hidden flamegraph_page\n"
 	"flamegraph_page:\n"
-	".incbin \"decoder/output/flamegraph.html\"\n"
+	".incbin \"profile/flamegraph/flamegraph.html\"\n"
 	".byte 0\n"
 	".popsection\n");

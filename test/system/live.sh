@@ -31,6 +31,8 @@ for what in heap allocs 'profile?seconds=0.3'; do
 	answers 200 "$socket" "/debug/pprof/$what"
 	[ "$(head -c 2 "$work/body" | od -An -tx1 | tr -d ' ')" = 1f8b ] || fail "$what is no pprof"
 done
+answers 200 "$socket" '/flamegraph?seconds=0.5'
+grep -q "<html\|<!doctype" "$work/body" || fail "no flame graph"
 answers 200 "$socket" '/recording?seconds=0.5'
 "$agent" summary "$work/body" >/dev/null 2>&1 || {
 	cp "$work/body" "$work/taken.jfr"
