@@ -51,7 +51,7 @@ begin() {
 	mkfifo "$work/stop"
 	until_it test -s "$work/main"
 	main=$(cat "$work/main")
-	python3 test/programs/watch_processes.py "$main" <"$work/stop" >"$work/watched" &
+	python3 test/programs/watch_processes.py "$main" "$work/log" <"$work/stop" >"$work/watched" &
 	watcher=$!
 	exec 8>"$work/stop"
 }

@@ -1,8 +1,9 @@
 """Watches process PID and all that descend from it until PID is gone, or a line comes on standard input; then prints
 a line for each: pid, name, seconds for which it was seen, and how many milliseconds of CPU time the kernel counted
-for its threads, without the agent's: at least from when it was profiled on, and at most since it began; and
-whether it ever was. Usage: watch_processes.py PID"""
+for its threads, without the agent's: at least from when the agents' LOG said that it is profiled, and at most
+since it began; and whether it ever was. Usage: watch_processes.py PID LOG"""
 import os
+import re
 import select
 import sys
 import time
@@ -27,8 +28,7 @@ class Process:
         self.first = self.last = time.monotonic()
         self.name, self.threads, self.since, self.profiled = "?", {}, 0, False
 
-    def look(self, pid, name):
-        profiled = False
+    def look(self, pid, name, profiled):
         try:
             ids = os.listdir(f"/proc/{pid}/task")
         except OSError:
@@ -36,7 +36,6 @@ class Process:
         for tid in ids:
             comm = read(f"/proc/{pid}/task/{tid}/comm")
             if comm.startswith("asprof-"):
-                profiled = True
                 self.threads.pop(tid, None)
                 continue
             spent = read(f"/proc/{pid}/task/{tid}/schedstat").split()
@@ -63,9 +62,10 @@ while os.path.exists(f"/proc/{root}") and stat(root)[1][:1] != ["Z"]:
             if parent in seen and pid not in seen:
                 seen[pid] = Process()
                 grown = True
+    profiled = set(re.findall(r"asprof-agent\[(\d+)\]: profiling ", read(sys.argv[2])))
     for pid, process in seen.items():
         if pid in parents:
-            process.look(pid, parents[pid][1])
+            process.look(pid, parents[pid][1], str(pid) in profiled)
     if select.select([sys.stdin], [], [], 0.05)[0]:
         break
 for pid, process in seen.items():
