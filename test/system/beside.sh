@@ -1,0 +1,71 @@
+#!/bin/bash
+# What else is in the process keeps what is its own, and we ours: timers and handlers for SIGPROF and SIGVTALRM,
+# gperftools' profiler, an auditor of the loader; and a thread that comes by clone(2) is found.
+#
+#   GPERFTOOLS=libprofiler.so.0  this profiler (the one that ldconfig knows)
+. "$(dirname "$0")/agent.inc"
+
+own_timers=$(program own_timers) || exit 1
+
+# close WHAT BARE GOT: each number is that of a bare run, or nearly.
+close() {
+	awk -v bare="$2" -v got="$3" 'BEGIN { split(bare, b); n = split(got, g);
+		for (i = 1; i <= n; i++) bad += g[i] < b[i] - 20 || g[i] > b[i] + 20
+		exit n != 2 || bad }' || fail "$1: $3, and bare $2"
+}
+
+# sampled WHAT FUNCTION LEAST MOST: so many samples are of it.
+sampled() {
+	"$agent" collapsed --cpu "$work/out" >"$work/stacks" || fail "$1: no profile: $(cat "$work/err")"
+	count=$(samples ";$2(;|$)" <"$work/stacks")
+	[ "$count" -ge "$3" ] && [ "$count" -le "$4" ] || fail "$1: $count samples of $2"
+}
+
+# run ENGINE [VARIABLE=value...] COMMAND...: what it says is in $said.
+run() {
+	rm -rf "$work/out"
+	said=$(profiled "$work/out" "$@" 2>"$work/err") || fail "$*: $? $(cat "$work/err")"
+}
+
+# Each uses a second of CPU time.
+bare=$("$own_timers" early)
+for when in early late; do
+	for engine in $(engines); do
+		[ $when = early ] || [ "$engine" = builtin ] || continue
+		run "$engine" CPU_INTERVAL=10ms "$own_timers" $when
+		close "$engine, $when" "$bare" "$said"
+		sampled "$engine, $when" in_main 60 110
+	done
+done
+
+# The engine looks each second, and takes one in whom it has seen twice.
+run builtin CPU_INTERVAL=10ms "$own_timers" clone
+sampled "a thread by clone" in_clone 20 360
+
+cat >"$work/audit.c" <<'END'
+#include <link.h>
+#include <unistd.h>
+unsigned la_version(unsigned version) { return version; }
+unsigned la_objopen(struct link_map *map, Lmid_t id, uintptr_t *cookie)
+{
+	(void)map, (void)id, (void)cookie;
+	write(STDERR_FILENO, "opened\n", 7);
+	return LA_FLG_BINDTO | LA_FLG_BINDFROM;
+}
+END
+${CC:-cc} -D_GNU_SOURCE -shared -fPIC -w -o "$work/audit.so" "$work/audit.c" || exit 1
+run builtin CPU_INTERVAL=10ms env LD_AUDIT="$work/audit.so" "$own_timers" none
+[ "$said" = "0 0" ] && [ "$(grep -c '^opened$' "$work/err")" -ge 3 ] || fail "an auditor: $said $(cat "$work/err")"
+sampled "an auditor" in_main 60 110
+
+gperftools=${GPERFTOOLS:-$(PATH=$PATH:/usr/sbin ldconfig -p 2>/dev/null | awk '/libprofiler\.so/ { print $NF; exit }')}
+if [ -n "$gperftools" ]; then
+	run builtin CPU_INTERVAL=10ms env CPUPROFILE="$work/gperftools" LD_PRELOAD="$preload $gperftools" \
+		"$own_timers" none
+	sampled gperftools in_main 60 110
+	# Three words for its head, three and more for each stack.
+	[ "$(cat "$work"/gperftools* | wc -c)" -gt 300 ] || fail "gperftools has no profile"
+else
+	echo "gperftools was left out: it is not on this machine"
+fi
+[ -n "${ASPROF_TEST_LIB:-}" ] || echo "async-profiler was left out: ASPROF_TEST_LIB is not set"
