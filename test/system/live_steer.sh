@@ -1,0 +1,77 @@
+#!/bin/sh
+# Stopped and started again and again under load, and options changed as often: no memory, descriptor, thread
+# or timer is left behind, the program is as without, and the samples between are all in the recordings. After a
+# stop its timers and threads are as before the start. TIMES=60 (test/long: 1000)
+. "$(dirname "$0")/agent.inc"
+. "$(dirname "$0")/live.inc"
+have python3
+times=${TIMES:-60}
+program=$(program live)
+socket=$work/s
+
+held one CPU_INTERVAL=2ms WALL_INTERVAL=10ms NATIVE_MEM=64k LOCAL_MAX_BYTES=4m LISTEN="unix:$socket" "$program" 1
+until_true grep -q ready "$work/one.out" || fail "the program does not run: $(cat "$work/one.err")"
+until_true test -S "$socket" || fail "no socket"
+
+python3 - "$socket" "$pid" "$times" <<'STEER' || fail "see above"
+import os, socket, sys, time
+path, pid, times = sys.argv[1], sys.argv[2], int(sys.argv[3])
+
+def ask(method, target, body=b''):
+    s = socket.socket(socket.AF_UNIX)
+    s.settimeout(120)
+    s.connect(path)
+    s.sendall(b'%s %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s' % (method, target, len(body), body))
+    answer = b''
+    while True:
+        more = s.recv(1 << 16)
+        if not more:
+            break
+        answer += more
+    s.close()
+    assert answer.startswith(b'HTTP/1.1 200 '), (target, answer)
+
+def tasks():
+    return sorted(open(f'/proc/{pid}/task/{t}/comm').read() for t in os.listdir(f'/proc/{pid}/task'))
+
+def state():
+    server = next(t for t in os.listdir(f'/proc/{pid}/task')
+                  if open(f'/proc/{pid}/task/{t}/comm').read() == 'asprof-live\n')
+    try:
+        timers = open(f'/proc/{pid}/timers').read().count('ID:')
+    except FileNotFoundError:
+        timers = 0
+    resident = next(int(l.split()[1]) for l in open(f'/proc/{pid}/status') if l.startswith('VmRSS'))
+    return (len(os.listdir(f'/proc/{pid}/fd')), len(os.listdir(f'/proc/{pid}/task/{server}/fd')), timers,
+            tasks(), resident)
+
+def steer(count):
+    for i in range(count):
+        ask(b'POST', b'/stop')
+        ask(b'POST', b'/start')
+        ask(b'POST', b'/options', b'CPU_INTERVAL=%dms&TAGS=turn=%d' % (1 + i % 9, i))
+
+# What is made once is there after the first.
+steer(20)
+ask(b'POST', b'/stop')
+time.sleep(1) # the endpoint is done with us
+before = state()
+assert before[2] == 0, f'{before[2]} timers are left after a stop'
+ask(b'POST', b'/start')
+steer(times - 20)
+ask(b'POST', b'/stop')
+for _ in range(100):
+    after = state()
+    if after[:4] == before[:4]:
+        break
+    time.sleep(0.1)
+print('resident: %d KiB after 20, %d KiB after %d' % (before[4], after[4], times))
+assert before[:4] == after[:4], (before, after)
+assert after[4] < before[4] + 8192, 'memory grows'
+ask(b'POST', b'/start')
+STEER
+kill -0 "$pid" || fail "the program is gone"
+[ ! -s "$work/one.err" ] || fail "it complains: $(head -n 5 "$work/one.err")"
+kill "$pid"
+wait "$pid"
+"$agent" collapsed "$work/one" | grep -q 'main;spin' || fail "no sample of spin()"
