@@ -77,4 +77,28 @@ built_for glibc
 chmod 0711 "$work"
 # shellcheck disable=SC2016 # that shell's
 bare hidepid hidepid=2 'chmod 0777 "$0/profiles"' '' 'burn.*\[service\]'
+
+# Keys for TLS are to be had without /dev.
+if command -v openssl >/dev/null && command -v python3 >/dev/null; then
+	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=localhost -addext \
+		subjectAltName=IP:127.0.0.1 -days 30 -keyout "$work/key" -out "$root/certificate" 2>"$work/out" ||
+		fail "openssl: $(cat "$work/out")"
+	mkdir "$work/objects"
+	: >"$work/ready"
+	/usr/bin/python3 test/system/store_server.py --port 0 --tls "$root/certificate" "$work/key" "$work/objects" \
+		>"$work/ready" &
+	store=$!
+	trap 'kill "$store" 2>/dev/null; rm -rf "$work"' EXIT
+	for _ in {1..600}; do
+		! grep -q ready "$work/ready" || break
+		sleep 0.1
+	done
+	env -i ASPROF_AGENT_START_DELAY=0 ASPROF_AGENT_EXIT_TIMEOUT=30s ASPROF_AGENT_FORK=off AWS_REGION=us-east-1 \
+		AWS_ACCESS_KEY_ID=tester AWS_SECRET_ACCESS_KEY=testing AWS_EC2_METADATA_DISABLED=true \
+		AWS_CA_BUNDLE=/certificate ASPROF_AGENT_S3_BUCKET=reports ASPROF_AGENT_ENGINE=builtin \
+		ASPROF_AGENT_S3_ENDPOINT="https://127.0.0.1:$(sed 's/ready //' "$work/ready")" \
+		"$(command -v chroot)" "$root" /asprof-agent-launch /service >"$work/out" 2>&1
+	[ "$? $(cat "$work/out")" = "5 out" ] || fail "an upload: $(cat "$work/out")"
+	ls "$work"/objects/profile_service_*.zip >/dev/null 2>&1 || fail "an upload: nothing arrived"
+fi
 echo ok
