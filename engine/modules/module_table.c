@@ -1,11 +1,14 @@
 /* From a module's sections to its unwind table. */
 #include "engine/modules/module_table.h"
 
+#include <errno.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "engine/cfi/cfi.h"
 #include "engine/cfi/cfi_header.h"
 #include "engine/cfi/cfi_lookup.h"
+#include "engine/elf/elf.h"
 #include "engine/reading/process_memory.h"
 
 bool module_table_can_wait(const struct image *image, uintptr_t start)
@@ -46,6 +49,55 @@ static size_t frame_size(const struct image *image, uint64_t begin, uint64_t las
 
 #define SECTION_MAX ((size_t)512 << 20)
 
+/* The program headers are those of IMAGE: the same link, as far as can be told. */
+static bool has_headers_of(const struct elf *elf, const struct image *image)
+{
+	bool same = elf_segment_count(elf) == image->phdr_count;
+
+	for (size_t i = 0; same && i < image->phdr_count; i++)
+		same = !memcmp(elf_segment(elf, i), &image->phdrs[i], sizeof(image->phdrs[i]));
+	return same;
+}
+
+/* Some linkers' calls make no header for .eh_frame, musl-gcc's among them: then the file's sections tell where
+ * it is in memory. */
+static bool find_section(const struct image *image, struct cfi_source *source)
+{
+	const Elf64_Shdr *section;
+	struct elf *elf;
+	bool found;
+
+	if (image->path[0] != '/' || !image->phdr_count || elf_open(&elf, image->path))
+		return false;
+	section = elf_find_section(elf, ".eh_frame");
+	found = section && section->sh_flags & SHF_ALLOC && section->sh_type != SHT_NOBITS &&
+		has_headers_of(elf, image);
+	if (found) {
+		source->frame_address = section->sh_addr;
+		source->frame_size = section->sh_size;
+	}
+	elf_close(elf);
+	return found;
+}
+
+static int find_by_header(const struct image *image, const Elf64_Phdr *phdr,
+			  struct cfi_source *source)
+{
+	uint8_t *hdr;
+	uint64_t last;
+
+	if (phdr->p_memsz > SECTION_MAX)
+		return -EFBIG;
+	source->hdr_size = phdr->p_memsz;
+	source->hdr_address = phdr->p_vaddr;
+	source->hdr = hdr = map_alloc(source->hdr_size);
+	if (!hdr || image_read(image, source->hdr_address, hdr, source->hdr_size) ||
+	    cfi_frame_span(source, &source->frame_address, &last))
+		return -ENOENT;
+	source->frame_size = frame_size(image, source->frame_address, last);
+	return 0;
+}
+
 struct unwind_table *module_table_compile(const struct image *image, uintptr_t start, uintptr_t end)
 {
 	const Elf64_Phdr *phdr = image_phdr(image, PT_GNU_EH_FRAME);
@@ -54,18 +106,10 @@ struct unwind_table *module_table_compile(const struct image *image, uintptr_t s
 				     .outermost = cfi_lookup_outermost() - image->bias,
 				     .bias = image_is_memory(image) ? image->bias : 0 };
 	struct unwind_table *table = NULL;
-	void *hdr = NULL, *frame = NULL;
-	uint64_t last;
+	void *frame = NULL;
 
-	if (!phdr || phdr->p_memsz > SECTION_MAX)
-		return NULL;
-	source.hdr_size = phdr->p_memsz;
-	source.hdr_address = phdr->p_vaddr;
-	source.hdr = hdr = map_alloc(source.hdr_size);
-	if (!hdr || image_read(image, source.hdr_address, hdr, source.hdr_size) ||
-	    cfi_frame_span(&source, &source.frame_address, &last))
+	if (phdr ? find_by_header(image, phdr, &source) : !find_section(image, &source))
 		goto out;
-	source.frame_size = frame_size(image, source.frame_address, last);
 	if (!source.frame_size || source.frame_size > SECTION_MAX)
 		goto out;
 	source.frame = frame = map_alloc(source.frame_size);
@@ -74,7 +118,7 @@ struct unwind_table *module_table_compile(const struct image *image, uintptr_t s
 	if (cfi_compile(&table, &source))
 		table = NULL; /* its frames are then walked by frame pointer */
 out:
-	map_free(hdr, source.hdr_size);
+	map_free((void *)source.hdr, source.hdr_size);
 	map_free(frame, source.frame_size);
 	return table;
 }

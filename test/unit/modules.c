@@ -194,6 +194,9 @@ START_TEST(without_a_search_table)
 	module = modules_find(pc);
 	ck_assert_ptr_nonnull(module);
 	ck_assert(!module->pending);
+	/* Its file tells where its entries are. */
+	ck_assert_ptr_nonnull(module->table);
+	ck_assert_uint_ge(unwind_table_find(module->table, pc - module->start), RULE_INDEX_FIRST);
 	dlclose(library);
 }
 END_TEST
