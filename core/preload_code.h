@@ -1,4 +1,4 @@
-/* Where the preload's own code is, by which its frames are told from the program's. */
+/* Frames of a stack that are not the program's: the preload's own, told by where its code is, and a mark. */
 #ifndef CORE_PRELOAD_CODE_H
 #define CORE_PRELOAD_CODE_H
 
@@ -6,6 +6,11 @@
 #include <stdint.h>
 
 #include "core/shared.h"
+
+/* Stands in place of a program counter, outermost: somebody called the frame before it, but nothing tells who.
+ * No code lies so low. */
+#define STACK_CALLERS_UNKNOWN      1
+#define STACK_CALLERS_UNKNOWN_NAME "[unknown callers]"
 
 /* Whether ADDRESS is in the preload, the agent's side included. Nothing is where all of it is linked into one
  * program. */

@@ -78,6 +78,15 @@ bool arch_stub_target(struct arch_target *target, const uint8_t *pc, uintptr_t f
 	return false;
 }
 
+bool arch_jumps_to(const uint8_t *pc, size_t bytes, uintptr_t from, uintptr_t target)
+{
+	(void)pc;
+	(void)bytes;
+	(void)from;
+	(void)target;
+	return false;
+}
+
 #else
 typedef int unwind_aarch64_unused;
 #endif

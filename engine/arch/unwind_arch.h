@@ -72,6 +72,9 @@ struct arch_target {
 bool arch_call_target(struct arch_target *target, const uint8_t *pc, uintptr_t from, size_t before);
 bool arch_stub_target(struct arch_target *target, const uint8_t *pc, uintptr_t from, size_t after);
 
+/* True when the BYTES of code at PC, a copy from FROM, may have a jump to TARGET. */
+bool arch_jumps_to(const uint8_t *pc, size_t bytes, uintptr_t from, uintptr_t target);
+
 /* Remove what pointer authentication put into a return address. */
 static inline uintptr_t arch_strip(uintptr_t address)
 {

@@ -102,6 +102,14 @@ bool arch_stub_target(struct arch_target *target, const uint8_t *pc, uintptr_t f
 	return true;
 }
 
+bool arch_jumps_to(const uint8_t *pc, size_t bytes, uintptr_t from, uintptr_t target)
+{
+	for (size_t end = 5; end <= bytes; end++)
+		if (pc[end - 5] == 0xe9 && relative_to(pc + end, from + end) == target)
+			return true;
+	return false;
+}
+
 #else
 typedef int unwind_x86_64_unused;
 #endif

@@ -6,6 +6,7 @@
 #ifndef ENGINE_CFI_CFI_H
 #define ENGINE_CFI_CFI_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,6 +18,7 @@
 struct unwind_table {
 	size_t bytes;
 	uint32_t regions, rows;
+	bool starts;          /* the rows tell where functions begin, and have no rules */
 	const uint16_t *low;  /* low 16 bits of each row's offset */
 	const uint16_t *rule; /* and its rule */
 	uint32_t first[];     /* [regions + 1]: first row of each 64 KiB */
@@ -26,16 +28,16 @@ struct unwind_table {
  * Returns 0 and sets *OUT, -ENOENT when there is no row at all, -ENOMEM, or -EFBIG. */
 int cfi_compile(struct unwind_table **out, const struct cfi_source *source);
 
-/* The rule for OFFSET from the code's begin. Async-signal-safe; in a header so that the handler
- * has it inline. */
-static inline uint16_t unwind_table_find(const struct unwind_table *table, uint64_t offset)
+/* The number of the row for OFFSET from the code's begin, from 1 on; 0: there is none. Async-signal-safe; in a
+ * header so that the handler has it inline. */
+static inline uint32_t unwind_table_row(const struct unwind_table *table, uint64_t offset)
 {
 	uint64_t region = offset >> 16;
 	uint16_t low = (uint16_t)offset;
 	uint32_t begin, end, middle;
 
 	if (region >= table->regions)
-		return RULE_INDEX_NONE;
+		return 0;
 	begin = table->first[region];
 	end = table->first[region + 1];
 	while (begin < end) {
@@ -45,7 +47,15 @@ static inline uint16_t unwind_table_find(const struct unwind_table *table, uint6
 		else
 			end = middle;
 	}
-	return begin ? table->rule[begin - 1] : RULE_INDEX_NONE;
+	return begin;
+}
+
+/* Its rule. Likewise. */
+static inline uint16_t unwind_table_find(const struct unwind_table *table, uint64_t offset)
+{
+	uint32_t row = unwind_table_row(table, offset);
+
+	return row ? table->rule[row - 1] : RULE_INDEX_NONE;
 }
 
 #endif

@@ -10,6 +10,7 @@
 
 #include "core/fd.h"
 #include "engine/elf/build_id.h"
+#include "engine/elf/elf.h"
 #include "engine/reading/process_memory.h"
 
 const Elf64_Phdr *image_phdr(const struct image *image, uint32_t type)
@@ -98,6 +99,27 @@ void image_open(struct image *image)
 		fd = -1;
 	}
 	image->fd = fd;
+}
+
+/* The same link, as far as can be told. */
+static bool has_headers_of(const struct elf *elf, const struct image *image)
+{
+	bool same = elf_segment_count(elf) == image->phdr_count;
+
+	for (size_t i = 0; same && i < image->phdr_count; i++)
+		same = !memcmp(elf_segment(elf, i), &image->phdrs[i], sizeof(image->phdrs[i]));
+	return same;
+}
+
+int image_elf(const struct image *image, struct elf **elf)
+{
+	int err = image->path[0] == '/' && image->phdr_count ? elf_open(elf, image->path) : -ENOENT;
+
+	if (!err && !has_headers_of(*elf, image)) {
+		elf_close(*elf);
+		err = -ENOENT;
+	}
+	return err;
 }
 
 void image_close(struct image *image)

@@ -13,6 +13,8 @@
 #define IMAGE_BUILD_ID_MAX 32
 
 /* What the loader says of one module. */
+struct elf;
+
 struct image {
 	const char *path; /* owned by the caller */
 	uintptr_t bias;
@@ -25,6 +27,10 @@ struct image {
  * come from memory. Reading the file leaves no pages of the module resident. */
 void image_open(struct image *image);
 void image_close(struct image *image);
+
+/* Open the file at IMAGE's path as *ELF where its program headers are those in memory: the same link, as far
+ * as can be told without a build-id. Release with elf_close. Returns 0 or -errno. */
+int image_elf(const struct image *image, struct elf **elf);
 
 /* Copy SIZE bytes at link address ADDRESS. Returns 0 or -errno. */
 int image_read(const struct image *image, uint64_t address, void *data, size_t size);

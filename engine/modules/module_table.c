@@ -2,13 +2,14 @@
 #include "engine/modules/module_table.h"
 
 #include <errno.h>
-#include <string.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 
 #include "engine/cfi/cfi.h"
 #include "engine/cfi/cfi_header.h"
 #include "engine/cfi/cfi_lookup.h"
 #include "engine/elf/elf.h"
+#include "engine/modules/function_starts.h"
 #include "engine/reading/process_memory.h"
 
 bool module_table_can_wait(const struct image *image, uintptr_t start)
@@ -47,17 +48,12 @@ static size_t frame_size(const struct image *image, uint64_t begin, uint64_t las
 	return phdr ? (size_t)(phdr->p_filesz - (begin - phdr->p_vaddr)) : 0;
 }
 
+/* A row of a table is for ten to twenty bytes of code: these are the ones of a few functions, in code of so
+ * many bytes. */
+#define SPARSE_ROWS  64
+#define SPARSE_BYTES 65536
+
 #define SECTION_MAX ((size_t)512 << 20)
-
-/* The program headers are those of IMAGE: the same link, as far as can be told. */
-static bool has_headers_of(const struct elf *elf, const struct image *image)
-{
-	bool same = elf_segment_count(elf) == image->phdr_count;
-
-	for (size_t i = 0; same && i < image->phdr_count; i++)
-		same = !memcmp(elf_segment(elf, i), &image->phdrs[i], sizeof(image->phdrs[i]));
-	return same;
-}
 
 /* Some linkers' calls make no header for .eh_frame, musl-gcc's among them: then the file's sections tell where
  * it is in memory. */
@@ -67,11 +63,10 @@ static bool find_section(const struct image *image, struct cfi_source *source)
 	struct elf *elf;
 	bool found;
 
-	if (image->path[0] != '/' || !image->phdr_count || elf_open(&elf, image->path))
+	if (image_elf(image, &elf))
 		return false;
 	section = elf_find_section(elf, ".eh_frame");
-	found = section && section->sh_flags & SHF_ALLOC && section->sh_type != SHT_NOBITS &&
-		has_headers_of(elf, image);
+	found = section && section->sh_flags & SHF_ALLOC && section->sh_type != SHT_NOBITS;
 	if (found) {
 		source->frame_address = section->sh_addr;
 		source->frame_size = section->sh_size;
@@ -98,6 +93,23 @@ static int find_by_header(const struct image *image, const Elf64_Phdr *phdr,
 	return 0;
 }
 
+/* Of musl a few functions have entries, those that are written in assembler. */
+static bool is_sparse(const struct unwind_table *table, size_t bytes)
+{
+	return !table || (table->rows < SPARSE_ROWS && bytes > SPARSE_BYTES);
+}
+
+static struct unwind_table *or_starts(struct unwind_table *table, const struct image *image,
+				      uintptr_t start, uintptr_t end)
+{
+	struct unwind_table *starts = function_starts_compile(image, start, end);
+
+	if (!starts)
+		return table;
+	free(table);
+	return starts;
+}
+
 struct unwind_table *module_table_compile(const struct image *image, uintptr_t start, uintptr_t end)
 {
 	const Elf64_Phdr *phdr = image_phdr(image, PT_GNU_EH_FRAME);
@@ -120,5 +132,5 @@ struct unwind_table *module_table_compile(const struct image *image, uintptr_t s
 out:
 	map_free((void *)source.hdr, source.hdr_size);
 	map_free(frame, source.frame_size);
-	return table;
+	return is_sparse(table, end - start) ? or_starts(table, image, start, end) : table;
 }

@@ -13,8 +13,8 @@ struct unwind_table;
 bool module_table_can_wait(const struct image *image, uintptr_t start);
 
 /* Compile the unwind sections of IMAGE, which image_open() was called for, for its code at
- * [START, END). Returns the table, to be released with free(), or NULL when there is no unwind
- * information: its frames are then walked by frame pointer. */
+ * [START, END). Returns the table, to be released with free(), or NULL. Without unwind information
+ * it tells where functions begin, and no more: frames are then left by what calls them, or by frame pointer. */
 struct unwind_table *module_table_compile(const struct image *image, uintptr_t start,
 					  uintptr_t end);
 

@@ -24,6 +24,12 @@ int frame_names(void *context, const uintptr_t *pcs, const bool *is_return, size
 	sites[count] = shared->preload.c_library;
 	err = symbols_resolve(symbols, sites, count + !!sites[count], found);
 	for (size_t i = 0; !err && i < count; i++) {
+		if (pcs[i] == STACK_CALLERS_UNKNOWN) {
+			out[i].class_name = "";
+			out[i].method_name = STACK_CALLERS_UNKNOWN_NAME;
+			out[i].type = JFR_FRAME_NATIVE;
+			continue;
+		}
 		if (frame_table_find(pcs[i], &frame)) {
 			out[i].class_name = frame.file;
 			out[i].method_name = frame.name;

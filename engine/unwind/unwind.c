@@ -3,6 +3,7 @@
 
 #include <stdatomic.h>
 
+#include "core/preload_code.h"
 #include "engine/cfi/cfi_lookup.h"
 #include "engine/reading/stack_memory.h"
 #include "engine/unwind/unwind_map.h"
@@ -199,8 +200,13 @@ static size_t walk_on(struct walk *walk, size_t skip, uintptr_t *pcs, const stru
 		pcs[count++] = walk->pc + walk->exact;
 	}
 	*truncated = end == UNWIND_TRUNCATED;
-	if (unlikely(end == UNWIND_NO_RULE || end == UNWIND_BAD_STACK))
+	if (unlikely(end == UNWIND_NO_RULE || end == UNWIND_BAD_STACK)) {
 		want_refresh();
+		if (count && count < max) {
+			note(walk, notes, count);
+			pcs[count++] = STACK_CALLERS_UNKNOWN;
+		}
+	}
 	count_end((enum unwind_end)end, sp);
 	return count;
 }

@@ -22,6 +22,8 @@
  *   address there;
  * - clone() and clone3() in the new thread, two: every signal is blocked then.
  *
+ * Where the walk finds no way on, STACK_CALLERS_UNKNOWN (core/preload_code.h) is written last.
+ *
  * Returns the frames written, at most MAX; *TRUNCATED tells whether there were more. */
 size_t unwind_context_sps(const void *ucontext, uintptr_t stack_high, uintptr_t *pcs,
 			  uintptr_t *sps, uintptr_t *fps, size_t max, bool *truncated);

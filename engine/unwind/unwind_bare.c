@@ -28,13 +28,18 @@ bool walk_is_behind_call(uintptr_t pc)
 	return arch_is_behind_call(code.at, code.before);
 }
 
-int walk_step_chain(struct walk *walk)
+bool walk_may_return_to(uintptr_t pc)
+{
+	return !pc || (pc >= MEMORY_PAGE && !(pc >> ARCH_ADDRESS_BITS) &&
+		       (unwind_map_find(pc - 1) >= RULE_INDEX_END || walk_is_behind_call(pc)));
+}
+
+static int step_chain(struct walk *walk)
 {
 	static const struct unwind_rule rule = {
 		.kind = RULE_FP, .offset = 16, .ra_words = -1, .fp_save = SAVE_CFA, .fp_words = -2
 	};
 
-	walk->bare = true;
 	if (!walk->fp)
 		/* The ABI's mark for the outermost frame. */
 		return walk->trial ? UNWIND_NO_RULE : UNWIND_COMPLETE;
@@ -42,6 +47,26 @@ int walk_step_chain(struct walk *walk)
 		return UNWIND_NO_RULE;
 	walk_doubt(walk);
 	return walk_leave(walk, &rule, walk->fp + 16);
+}
+
+/* Just-in-time compilers keep frame pointers, for this. A module without unwind information may use the
+ * register for anything: there the call tells, and the chain of frames is believed only where it leads behind
+ * one. */
+int walk_step_chain(struct walk *walk)
+{
+	int end;
+
+	walk->bare = true;
+	if (!unwind_map_function(walk->pc - !walk->exact))
+		return step_chain(walk);
+	walk_doubt(walk);
+	if (!walk_has_frame_pointer(walk)) {
+		end = walk_step_scan(walk);
+		if (end != UNWIND_NO_RULE)
+			return end;
+	}
+	end = step_chain(walk);
+	return end == STEP_ON && !walk_may_return_to(walk->pc) ? UNWIND_NO_RULE : end;
 }
 
 /* The function has BYTES on the stack, and the frame pointer is its caller's. */

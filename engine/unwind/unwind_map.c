@@ -61,6 +61,43 @@ static struct unwind_map_entry *find_entry(struct unwind_map *map, uintptr_t pc)
 	return &map->entries[begin - 1];
 }
 
+bool unwind_map_knows(uintptr_t pc)
+{
+	bool known;
+
+	atomic_fetch_add(&readers, 1);
+	known = find_entry(atomic_load(&current), pc);
+	atomic_fetch_sub_explicit(&readers, 1, memory_order_release);
+	return known;
+}
+
+/* Of a row the table has the low half of its address alone: the region tells the rest. */
+static uintptr_t row_begin(const struct unwind_map_entry *entry, uintptr_t pc)
+{
+	const struct unwind_table *table = entry->table;
+	uint64_t region = (pc - entry->start) >> 16;
+	uint32_t row = unwind_table_row(table, pc - entry->start);
+
+	if (!row)
+		return 0;
+	while (table->first[region] >= row)
+		region--;
+	return entry->start + (region << 16 | table->low[row - 1]);
+}
+
+uintptr_t unwind_map_function(uintptr_t pc)
+{
+	const struct unwind_map_entry *entry;
+	uintptr_t begin = 0;
+
+	atomic_fetch_add(&readers, 1);
+	entry = find_entry(atomic_load(&current), pc);
+	if (entry && entry->table && entry->table->starts)
+		begin = row_begin(entry, pc);
+	atomic_fetch_sub_explicit(&readers, 1, memory_order_release);
+	return begin;
+}
+
 void unwind_map_remember(uintptr_t pc, uint16_t rule)
 {
 	/* Release: whoever finds the word finds the rule that it names. */

@@ -14,7 +14,7 @@
 
 struct unwind_map_entry {
 	uintptr_t start, end;             /* code of one module, as loaded */
-	const struct unwind_table *table; /* NULL: no unwind information, or pending */
+	const struct unwind_table *table; /* NULL: nothing is known of it, or pending */
 	bool pending;                     /* not compiled yet: walks look each rule up */
 	atomic_uint lookups;              /* that they made so far */
 };
@@ -39,6 +39,12 @@ bool unwind_map_quiet(void);
 
 /* In a forked child, where handlers of the parent's other threads never end: no map is published. */
 void unwind_map_after_fork(void);
+
+/* Async-signal-safe: whether there is code of a module at PC. */
+bool unwind_map_knows(uintptr_t pc);
+
+/* Async-signal-safe: where the function at PC begins, in a module that tells that and no rules; 0: not known. */
+uintptr_t unwind_map_function(uintptr_t pc);
 
 /* Async-signal-safe. The slow half of unwind_map_find. */
 uint16_t unwind_map_search(uintptr_t pc);

@@ -28,7 +28,7 @@ static bool reaches_entry(const struct walk *walk, uintptr_t fp)
 }
 
 /* The first page holds no code, nor does the stack. */
-static bool is_return_address(const struct walk *walk, uintptr_t word)
+bool walk_is_return_address(const struct walk *walk, uintptr_t word)
 {
 	return word >= MEMORY_PAGE && !(word >> ARCH_ADDRESS_BITS) &&
 	       (word < walk->memory.low || word >= walk->memory.high) && memory_probe(word) &&
@@ -46,7 +46,7 @@ static bool find_frame(struct walk *walk, uintptr_t wanted)
 		if (!walk_read(walk, found.sp, &found.pc))
 			break;
 		found.sp += sizeof(uintptr_t);
-		if (wanted ? found.pc != wanted : !is_return_address(walk, found.pc))
+		if (wanted ? found.pc != wanted : !walk_is_return_address(walk, found.pc))
 			continue;
 		trials++;
 		if (reaches_entry(&found, 0)) {
@@ -73,7 +73,7 @@ static bool find_frame_pointer(struct walk *walk)
 	     found.fp += sizeof(word)) {
 		if (!walk_read(walk, found.fp + sizeof(word), &word))
 			break;
-		if (!is_return_address(walk, word))
+		if (!walk_is_return_address(walk, word))
 			continue;
 		trials++;
 		if (reaches_entry(&found, walk->fp)) {
@@ -90,20 +90,29 @@ static bool target_address(struct walk *walk, const struct arch_target *target, 
 	return !target->indirect || walk_read(walk, target->address, address);
 }
 
-/* Whether the call before RA may be one of FUNCTION. */
-static bool may_call(struct walk *walk, uintptr_t ra, uintptr_t function)
+bool walk_called(struct walk *walk, uintptr_t ra, uintptr_t *called, uintptr_t *behind_stub)
 {
 	struct arch_target target;
 	struct walk_code code;
-	uintptr_t called;
 
 	walk_code_copy(&code, ra);
-	if (!function || !arch_call_target(&target, code.at, ra, code.before) ||
-	    !target_address(walk, &target, &called) || called == function)
-		return true;
-	walk_code_copy(&code, called);
-	return arch_stub_target(&target, code.at, called, code.after) &&
-	       target_address(walk, &target, &called) && called == function;
+	if (!arch_call_target(&target, code.at, ra, code.before) ||
+	    !target_address(walk, &target, called))
+		return false;
+	walk_code_copy(&code, *called);
+	if (!arch_stub_target(&target, code.at, *called, code.after) ||
+	    !target_address(walk, &target, behind_stub))
+		*behind_stub = *called;
+	return true;
+}
+
+/* Whether the call before RA may be one of FUNCTION. */
+static bool may_call(struct walk *walk, uintptr_t ra, uintptr_t function)
+{
+	uintptr_t called, behind;
+
+	return !function || !walk_called(walk, ra, &called, &behind) || called == function ||
+	       behind == function;
 }
 
 /* Go on from where a frame of FUNCTION returns to. */

@@ -107,8 +107,25 @@ int walk_step_signal(struct walk *walk);
 /* by a RULE_MOVED; */
 int walk_step_moved(struct walk *walk, const struct unwind_rule *rule);
 
-/* by a RULE_THROW. */
+/* by a RULE_THROW; */
 int walk_step_throw(struct walk *walk, const struct unwind_rule *rule);
+
+/* by the first return address on the stack that a call of this frame's function has left there: or not, where
+ * there is none, UNWIND_COMPLETE where nobody is seen that may have called; */
+int walk_step_scan(struct walk *walk);
+
+/* Whether such a one lies where the frame pointer leads. */
+bool walk_has_frame_pointer(struct walk *walk);
+
+/* Whether WORD, from the stack, may be one. */
+bool walk_is_return_address(const struct walk *walk, uintptr_t word);
+
+/* Whether a function may return to PC: what is guessed, may be anything. */
+bool walk_may_return_to(uintptr_t pc);
+
+/* What the call right before RA calls, and, where that is a stub for another module's function, that
+ * function; else the same twice. False where it cannot be told. */
+bool walk_called(struct walk *walk, uintptr_t ra, uintptr_t *called, uintptr_t *behind_stub);
 
 /* As much code as any of arch_...() looks at, on each side. */
 #define CODE_BYTES 16

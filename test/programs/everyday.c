@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "preload/asprof_agent.h"
 #include "test/programs/check.h"
 
 static volatile unsigned long sum;
@@ -39,12 +40,20 @@ static void *work(void *arg)
 	return arg;
 }
 
+/* Where it is profiled, what comes next is. */
+static void wait_for_agent(void)
+{
+	for (int i = 0; asprof_agent_running && !asprof_agent_running() && i < 3000; i++)
+		usleep(1000);
+}
+
 int main(void)
 {
 	pthread_t thread;
 	int status;
 	pid_t pid;
 
+	wait_for_agent();
 	CHECK(!pthread_create(&thread, NULL, work, NULL));
 	burn(60);
 	CHECK(!pthread_join(thread, NULL));

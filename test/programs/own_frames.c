@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "preload/asprof_agent.h"
 #include "test/programs/check.h"
 
 static volatile unsigned long done;
@@ -27,13 +28,13 @@ static void burn(long ms)
 
 __attribute__((noinline)) static void nap(void)
 {
-	usleep(150000);
+	usleep(700000);
 	done++;
 }
 
 __attribute__((noinline)) static void wait_for_nothing(void)
 {
-	poll(NULL, 0, 150);
+	poll(NULL, 0, 700);
 	done++;
 }
 
@@ -56,12 +57,20 @@ static void *work(void *arg)
 	return arg;
 }
 
+/* Where it is profiled, what comes next is. */
+static void wait_for_agent(void)
+{
+	for (int i = 0; asprof_agent_running && !asprof_agent_running() && i < 3000; i++)
+		usleep(1000);
+}
+
 int main(void)
 {
 	pthread_t thread;
 	int status;
 	pid_t pid;
 
+	wait_for_agent();
 	CHECK(!pthread_create(&thread, NULL, work, NULL));
 	CHECK(signal(SIGUSR1, handle) != SIG_ERR);
 	nap();

@@ -67,8 +67,73 @@ mkdir "$work/reports"
 said=$(profiled "$work/reports" builtin CPU_INTERVAL=10ms NATIVE_MEM=1k "$work/program" 2>&1)
 status=$?
 [ "$status $said" = "5 out" ] || fail "status $status: $said"
-[ "$(find "$work/reports" -name '*.jfr' | wc -l)" -eq 2 ] || fail "not a profile of each: $(ls "$work/reports")"
+[ "$(find "$work/reports" -name '*.jfr' -printf '%f\n' | cut -d_ -f2 | sort -u | wc -l)" -eq 2 ] ||
+	fail "not a profile of each: $(ls "$work/reports")"
 "$agent" collapsed --cpu "$work/reports" | grep -q 'thread;burn' || fail "the thread is not there"
 "$agent" collapsed --cpu "$work/reports" | grep -q 'main;burn' || fail "the child is not there"
 "$agent" collapsed --nativemem "$work/reports" | grep -q 'thread;keep' || fail "what it allocates is not there"
+
+# Through functions of musl's, which tell nothing of themselves, one upon another: what called them.
+[ "$(uname -m)" = x86_64 ] || {
+	echo "ok, but for stacks through musl, which are not told on this processor"
+	exit 0
+}
+cat >"$work/through.c" <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static volatile unsigned long sum;
+static int numbers[64];
+
+static int compare(const void *a, const void *b)
+{
+	struct timespec start, now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &start);
+	do {
+		for (int i = 0; i < 1000; i++)
+			sum++;
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	} while (now.tv_sec == start.tv_sec && now.tv_nsec < start.tv_nsec + 500000);
+	return *(const int *)a - *(const int *)b;
+}
+
+__attribute__((noinline)) static void write_text(char *text)
+{
+	for (int i = 0; i < 200000; i++)
+		sum += (unsigned long)sprintf(text, "%d of %s", i, "them");
+}
+
+/* What is left of the one is no caller in the other. */
+__attribute__((noinline)) static void sort_numbers(void)
+{
+	for (int i = 0; i < 64; i++)
+		numbers[i] = i * 7919 % 64;
+	qsort(numbers, 64, sizeof(*numbers), compare);
+	sum++;
+}
+
+int main(void)
+{
+	char text[64];
+
+	write_text(text);
+	sort_numbers();
+	write_text(text);
+	return 0;
+}
+END
+musl-gcc -O2 -fno-builtin -o "$work/through" "$work/through.c" || fail "cannot build"
+profiled "$work/through_reports" builtin CPU_INTERVAL=2ms "$work/through" || fail "status $?"
+# (The kernel's own clock_gettime() is in no list of musl's.)
+"$agent" collapsed --cpu "$work/through_reports" | grep -v clock_gettime >"$work/stacks"
+grep -q 'main;sort_numbers;qsort[^ ]*;compare' "$work/stacks" || fail "qsort: $(cat "$work/stacks")"
+grep -q 'main;write_text;sprintf;[^ ]*vfprintf' "$work/stacks" || fail "sprintf: $(cat "$work/stacks")"
+if grep -E 'sort_numbers;.*printf|write_text;.*(qsort|compare)|;0x[0-9a-f]*;|^0x' "$work/stacks"; then
+	fail "those are no callers"
+fi
+# One that is called by a pointer, which could be any, has none.
+! grep 'compare' "$work/stacks" | grep -v 'main;sort_numbers;qsort' || fail "those end early"
 echo ok

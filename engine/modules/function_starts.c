@@ -1,0 +1,132 @@
+/* Finds where functions begin, by symbols and by calls. */
+#include "engine/modules/function_starts.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "engine/arch/unwind_arch.h"
+#include "engine/elf/elf.h"
+
+/* No C library has more code. */
+#define CODE_MAX ((size_t)64 << 20)
+
+/* What arch_call_target() looks at. */
+#define CALL_BYTES 6
+
+#define SYMBOLS_AT_ONCE 256
+
+struct starts {
+	size_t bytes;
+	uint8_t *marked; /* a bit for each byte of the code */
+};
+
+static void mark(struct starts *starts, uint64_t offset)
+{
+	if (offset < starts->bytes)
+		starts->marked[offset / 8] |= (uint8_t)(1u << offset % 8);
+}
+
+static bool is_marked(const struct starts *starts, size_t offset)
+{
+	return starts->marked[offset / 8] >> offset % 8 & 1;
+}
+
+static void *map_alloc(size_t size)
+{
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+/* Bytes that look like a call, and are none, seldom lead into the same code. */
+static void mark_called(struct starts *starts, const uint8_t *code)
+{
+	struct arch_target target;
+
+	for (size_t at = CALL_BYTES; at <= starts->bytes; at++)
+		if (arch_call_target(&target, code + at, at, CALL_BYTES) && !target.indirect)
+			mark(starts, target.address);
+}
+
+static void mark_symbols(struct starts *starts, struct elf *elf, uint32_t type, uint64_t begin)
+{
+	const Elf64_Shdr *section = elf_find_section_type(elf, type);
+	Elf64_Sym symbols[SYMBOLS_AT_ONCE];
+	size_t count = section ? section->sh_size / sizeof(*symbols) : 0, n;
+
+	for (size_t at = 0; at < count; at += n) {
+		n = count - at < SYMBOLS_AT_ONCE ? count - at : SYMBOLS_AT_ONCE;
+		if (elf_read_section(elf, section, at * sizeof(*symbols), symbols,
+				     n * sizeof(*symbols)))
+			return;
+		for (size_t i = 0; i < n; i++)
+			if (ELF64_ST_TYPE(symbols[i].st_info) == STT_FUNC &&
+			    symbols[i].st_shndx != SHN_UNDEF)
+				mark(starts, symbols[i].st_value - begin);
+	}
+}
+
+static struct unwind_table *make_table(const struct starts *starts)
+{
+	uint32_t regions = (uint32_t)((starts->bytes >> 16) + 1), row = 0;
+	size_t rows = 0, bytes;
+	struct unwind_table *table;
+	uint16_t *low;
+
+	for (size_t at = 0; at < starts->bytes; at++)
+		rows += is_marked(starts, at);
+	bytes = sizeof(*table) + (regions + 1) * sizeof(table->first[0]) +
+		rows * 2 * sizeof(uint16_t);
+	table = rows ? calloc(1, bytes) : NULL;
+	if (!table)
+		return NULL;
+	low = (uint16_t *)&table->first[regions + 1];
+	for (size_t at = 0; at < starts->bytes; at++) {
+		if (!(at & 0xffff))
+			table->first[at >> 16] = row;
+		if (is_marked(starts, at))
+			low[row++] = (uint16_t)at;
+	}
+	/* (The last region is empty where the code ends with one.) */
+	if (!(starts->bytes & 0xffff))
+		table->first[regions - 1] = row;
+	table->first[regions] = row;
+	table->starts = true;
+	table->bytes = bytes;
+	table->regions = regions;
+	table->rows = row;
+	table->low = low;
+	table->rule = low + rows; /* all RULE_INDEX_NONE */
+	return table;
+}
+
+_Static_assert(RULE_INDEX_NONE == 0, "what calloc() gives");
+
+struct unwind_table *function_starts_compile(const struct image *image, uintptr_t start,
+					     uintptr_t end)
+{
+	struct starts starts = { .bytes = end - start };
+	struct unwind_table *table = NULL;
+	struct elf *elf;
+	uint8_t *code;
+
+	if (end <= start || starts.bytes > CODE_MAX)
+		return NULL;
+	code = map_alloc(starts.bytes);
+	starts.marked = map_alloc(starts.bytes / 8 + 1);
+	if (code && starts.marked && !image_read(image, start - image->bias, code, starts.bytes)) {
+		mark_called(&starts, code);
+		if (!image_elf(image, &elf)) {
+			mark_symbols(&starts, elf, SHT_DYNSYM, start - image->bias);
+			mark_symbols(&starts, elf, SHT_SYMTAB, start - image->bias);
+			elf_close(elf);
+		}
+		table = make_table(&starts);
+	}
+	if (code)
+		munmap(code, starts.bytes);
+	if (starts.marked)
+		munmap(starts.marked, starts.bytes / 8 + 1);
+	return table;
+}

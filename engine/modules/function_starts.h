@@ -1,0 +1,16 @@
+/* Where the functions of a module begin that has no unwind information, as musl has none. */
+#ifndef ENGINE_MODULES_FUNCTION_STARTS_H
+#define ENGINE_MODULES_FUNCTION_STARTS_H
+
+#include <stdint.h>
+
+#include "engine/cfi/cfi.h"
+#include "engine/modules/module_image.h"
+
+/* A table for IMAGE's code from START to END whose rows begin where functions do, with no rule: where its
+ * symbols say so, and where it calls itself. IMAGE is open. NULL where none is found, or without memory, and
+ * on processors whose calls are not read. Release with free(). */
+struct unwind_table *function_starts_compile(const struct image *image, uintptr_t start,
+					     uintptr_t end);
+
+#endif
