@@ -147,6 +147,7 @@ const struct interpose_hooks agent_hooks = {
 	.process_cloned = process_in_child,
 	.process_exiting = on_process_exiting,
 	.end_is_near = agent_report_now,
+	.crashed = sampler_crashed,
 	.exec_failed = on_exec_failed,
 	.before_namespace_change = on_namespace_change,
 	.before_privilege_change = on_privilege_change,

@@ -35,6 +35,7 @@
 #include "preload/children.h"
 #include "preload/image/image.h"
 #include "preload/interpose/altstack.h"
+#include "preload/interpose/fatal.h"
 #include "preload/interpose/hooks.h"
 #include "preload/interpose/allocator.h"
 #include "preload/interpose/sample.h"
@@ -374,6 +375,8 @@ static int start(void)
 	int err = -EAGAIN;
 
 	admitted = true;
+	if (config.crash)
+		fatal_with_crashes();
 	async_profiler_start(&config);
 	if (may_wait_for_signal())
 		err = sampler_call_later(config.start_delay_ns, on_due);

@@ -51,6 +51,7 @@ struct config {
 	const char *metadata;     /* "auto", "none" or "file:PATH" */
 	const char *process;      /* comma-separated globs */
 	bool children;
+	bool crash;
 	bool fork;
 	enum sandbox_choice sandbox;
 	uint64_t start_delay_ns; /* `off`: 0 */

@@ -287,6 +287,13 @@ const struct option option_table[] = {
 	  FIELD(fork),
 	  .fallback = "on",
 	  .help = "`off`: a forked child that does not exec is not profiled." },
+	{ .name = "CRASH",
+	  .type = OPTION_SWITCH,
+	  FIELD(crash),
+	  .fallback = "on",
+	  .help = "A crash that nobody handles (SIGSEGV, SIGABRT and the like) is an event of a "
+		  "last report, "
+		  "for which it waits `EXIT_TIMEOUT` at most; `off`: that report is lost." },
 	{ .name = "SANDBOX",
 	  .type = OPTION_WORD,
 	  FIELD(sandbox),

@@ -7,7 +7,7 @@
 #include "core/options/option_value.h"
 #include "core/options/config.h"
 
-#define OPTION_COUNT 42
+#define OPTION_COUNT 43
 
 /* In the order of the documentation. ENABLED is first, since it is read before the rest. */
 extern const struct option option_table[];

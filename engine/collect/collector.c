@@ -124,6 +124,11 @@ static void take(void *context, const struct sample *s)
 			jfr_user_event_type(all.chunks.jfr, user_event_name((int)s->args[0])),
 			s->payload, s->count);
 		break;
+	case SAMPLE_CRASH:
+		jfr_crash(all.chunks.jfr, s->ticks, s->tid,
+			  jfr_stack(all.chunks.jfr, s->pcs, s->count, s->truncated),
+			  (int)s->args[0], (int)(int64_t)s->args[1], s->args[2]);
+		break;
 	case SAMPLE_MALLOC:
 		mem_events_malloc(all.chunks.mem, s);
 		all.samples++;

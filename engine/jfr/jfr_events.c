@@ -176,6 +176,21 @@ void jfr_losses(struct jfr_writer *w, uint64_t ticks, const struct jfr_losses *l
 	end_numbers(w, &e);
 }
 
+void jfr_crash(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t stack, int signo, int code,
+	       uint64_t address)
+{
+	struct event e;
+
+	if (!begin_numbers(w, &e, JFR_T_CRASH, ticks))
+		return;
+	put_thread(w, &e, tid);
+	put(&e, stack);
+	put(&e, (uint64_t)signo);
+	put(&e, (uint32_t)code); /* an int of JFR is a varint of 32 bits */
+	put(&e, address);
+	end_numbers(w, &e);
+}
+
 static float ratio(float value)
 {
 	return value > 0 ? value < 1 ? value : 1 : 0; /* 0 for what is no number, too */

@@ -63,6 +63,7 @@ const struct jfr_type_row jfr_types[] = {
 	EVENT(JFR_T_RETAINED_HEAP, JFR_RETAINED, "asprof.RetainedHeap", "Retained Native Memory",
 	      "Java Virtual Machine", "Native Memory"),
 	EVENT(JFR_T_LOSSES, JFR_LOSSES, "asprof.Losses", "Profiler Losses", "Profiler"),
+	EVENT(JFR_T_CRASH, JFR_OTHER, "asprof.Crash", "Crash", "Profiler"),
 
 	UNLABELLED(JFR_T_LABEL, "jdk.jfr.Label"),
 	UNLABELLED(JFR_T_CATEGORY, "jdk.jfr.Category"),
@@ -218,6 +219,14 @@ const struct jfr_field_row jfr_fields[] = {
 	       "Samples Without Thread Name: Table Full", JFR_UNIT_COUNT),
 	NUMBER(JFR_T_LOSSES, "eventsDropped", JFR_T_LONG, "Events Not Written", JFR_UNIT_COUNT),
 	NUMBER(JFR_T_LOSSES, "late", JFR_T_LONG, "Samples Lost as They Came Late", JFR_UNIT_COUNT),
+
+	/* The code and the address as siginfo_t has them. */
+	START_TIME(JFR_T_CRASH),
+	POOLED(JFR_T_CRASH, "eventThread", JFR_T_THREAD, "Event Thread"),
+	STACK_TRACE(JFR_T_CRASH),
+	PLAIN(JFR_T_CRASH, "signal", JFR_T_INT, "Signal"),
+	PLAIN(JFR_T_CRASH, "code", JFR_T_INT, "Signal Code"),
+	NUMBER(JFR_T_CRASH, "address", JFR_T_LONG, "Address", JFR_UNIT_ADDRESS),
 
 	PLAIN(JFR_T_LABEL, "value", JFR_T_STRING, NULL),
 	ARRAY(JFR_T_CATEGORY, "value", JFR_T_STRING, NULL),

@@ -52,6 +52,7 @@ enum jfr_type_id {
 	JFR_T_USER_EVENT = 124,
 	JFR_T_RETAINED_HEAP = 180, /* ours */
 	JFR_T_LOSSES,
+	JFR_T_CRASH,
 
 	JFR_T_ANNOTATION = 200, /* above it a type is a java.lang.annotation.Annotation */
 	JFR_T_LABEL,

@@ -144,6 +144,10 @@ struct jfr_losses {
 	uint64_t late;
 };
 
+/* The program is about to die of signal SIGNO. */
+void jfr_crash(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t stack, int signo, int code,
+	       uint64_t address);
+
 void jfr_losses(struct jfr_writer *w, uint64_t ticks, const struct jfr_losses *losses);
 
 #endif

@@ -20,6 +20,7 @@ enum sample_kind {
 	SAMPLE_WALL,
 	SAMPLE_MALLOC,
 	SAMPLE_FREE,
+	SAMPLE_CRASH,
 	SAMPLE_USER_EVENT, /* the payload is the event's data */
 };
 

@@ -220,6 +220,30 @@ static void take_sample(struct thread *thread, enum thread_timer timer, const uc
 	}
 }
 
+/* Also of a thread that takes no samples. Its args are the signal and its code, and the address. */
+void sampler_crashed(int signo, int code, uintptr_t address, const void *context)
+{
+	struct thread *thread = threads_self();
+	uintptr_t sp = CONTEXT_SP((const ucontext_t *)context), *pcs = ring_scratch_take();
+	bool on_known_stack = thread && sp >= thread->stack_low && sp < thread->stack_high;
+	struct sample *sample;
+	bool truncated;
+	size_t depth;
+
+	if (!pcs)
+		return;
+	depth = mixed_stack_context(context, on_known_stack ? thread->stack_high : 0, pcs,
+				    SAMPLE_DEPTH_MAX, &truncated);
+	sample = ring_reserve_stack(0, SAMPLE_CRASH, system_thread(), pcs, depth, truncated);
+	ring_scratch_give(pcs);
+	if (!sample)
+		return;
+	sample->args[0] = (uint64_t)signo;
+	sample->args[1] = (uint64_t)(int64_t)code;
+	sample->args[2] = address;
+	ring_commit(sample);
+}
+
 static void call_now(void)
 {
 	if (sampler_call_off())

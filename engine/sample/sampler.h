@@ -55,6 +55,10 @@ void sampler_choose_again(void);
  * parent. */
 bool sampler_after_fork(void);
 
+/* The calling thread has crashed by SIGNO, which came with CODE and ADDRESS and interrupted CONTEXT: tell of it,
+ * with its stack, as far as anything is sampled. Async-signal-safe. */
+void sampler_crashed(int signo, int code, uintptr_t address, const void *context);
+
 /* Let samples through, or drop them in the handler. */
 void sampler_enable(bool on);
 

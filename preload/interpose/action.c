@@ -1,5 +1,6 @@
 /* Interposes the functions that set a signal's disposition, so that our handlers stay in place
  * and are not seen. */
+#include "preload/interpose/crash.h"
 #include "preload/interpose/fatal.h"
 #include "preload/interpose/hooks.h"
 #include "preload/interpose/program_handler.h"
@@ -70,7 +71,7 @@ static void on_fault(int signo, siginfo_t *info, void *context)
 {
 	static const struct sigaction fatal = { .sa_handler = SIG_DFL };
 
-	(void)context;
+	crash_tell(signo, info, context);
 	/* The instruction is tried again, so that a core dump shows the place. */
 	if (signo == SIGSEGV && info->si_code > 0)
 		REAL(sigaction)(signo, &fatal, NULL);
@@ -83,7 +84,6 @@ static void on_fault(int signo, siginfo_t *info, void *context)
  * handle SIGVTALRM, profilers and interpreters SIGPROF, and often later than it looks. */
 static void show_engine(int signo, bool asks, struct sigaction *before)
 {
-	sample_unwrap(signo, before);
 	if (before->sa_handler != SIG_DFL)
 		return;
 	if (asks && (signo == SIGPROF || signo == SIGVTALRM))
@@ -109,9 +109,11 @@ static int change_action(int signo, const struct sigaction *action, struct sigac
 		return -1;
 	before.sa_handler = program_handler_shown(before.sa_handler);
 	if (engine)
-		show_engine(signo, !action, &before);
+		sample_unwrap(signo, &before);
 	if (before.sa_handler != fatal_shown(before.sa_handler))
 		before = (struct sigaction){ .sa_handler = SIG_DFL };
+	if (engine)
+		show_engine(signo, !action, &before);
 	if (old)
 		*old = before;
 	if (!engine)

@@ -8,12 +8,16 @@
 
 #include "core/disposition.h"
 #include "core/system.h"
+#include "preload/interpose/crash.h"
 #include "preload/interpose/hooks.h"
 #include "preload/interpose/sample.h"
 
+/* Beyond are those that a program has for itself. */
+#define SIGNALS 31
+
 static const int signals[] = { SIGTERM, SIGINT, SIGHUP };
 
-static bool installed;
+static bool installed, with_crashes;
 
 static const struct disposition by_default = { .handler = (void *)SIG_DFL };
 
@@ -74,35 +78,64 @@ static void install(int signo)
 		disposition_set(signo, &old, NULL);
 }
 
+/* As the program has just given SIGNO its default action. */
+static void take(int signo)
+{
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		if (signals[i] == signo)
+			install(signo);
+	if (__atomic_load_n(&with_crashes, __ATOMIC_RELAXED) && crash_is_signal(signo))
+		crash_install(signo);
+}
+
+void fatal_with_crashes(void)
+{
+	__atomic_store_n(&with_crashes, true, __ATOMIC_RELAXED);
+}
+
 void fatal_install(void)
 {
 	__atomic_store_n(&installed, true, __ATOMIC_RELEASE);
-	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
-		install(signals[i]);
+	for (int signo = 1; signo <= SIGNALS; signo++)
+		take(signo);
+}
+
+static bool is_ours(const void *handler)
+{
+	return handler == (const void *)on_fatal || crash_is_handler(handler) ||
+	       sample_watches(handler);
+}
+
+static void remove_those(bool (*wanted)(const void *handler))
+{
+	struct disposition now;
+
+	for (int signo = 1; signo <= SIGNALS; signo++)
+		if (!disposition_get(signo, &now) && wanted(now.handler))
+			disposition_set(signo, &by_default, NULL);
 }
 
 void fatal_remove(void)
 {
-	struct disposition now;
-
 	if (exit_is_armed())
 		__atomic_store_n(&installed, false, __ATOMIC_RELEASE);
-	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
-		if (!disposition_get(signals[i], &now) &&
-		    fatal_shown((__sighandler_t)now.handler) != (__sighandler_t)now.handler)
-			disposition_set(signals[i], &by_default, NULL);
+	remove_those(is_ours);
+}
+
+void fatal_remove_crashes(void)
+{
+	if (exit_is_armed())
+		__atomic_store_n(&with_crashes, false, __ATOMIC_RELAXED);
+	remove_those(crash_is_handler);
 }
 
 __sighandler_t fatal_shown(__sighandler_t handler)
 {
-	return handler == on_fatal || sample_watches((const void *)handler) ? SIG_DFL : handler;
+	return is_ours((const void *)handler) ? SIG_DFL : handler;
 }
 
 void fatal_changed(int signo)
 {
-	if (!__atomic_load_n(&installed, __ATOMIC_ACQUIRE))
-		return;
-	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
-		if (signals[i] == signo && exit_is_armed())
-			install(signo);
+	if (__atomic_load_n(&installed, __ATOMIC_ACQUIRE) && exit_is_armed())
+		take(signo);
 }

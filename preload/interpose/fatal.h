@@ -1,16 +1,22 @@
-/* Death by SIGTERM, SIGINT or SIGHUP with the default action, with a flush before. */
+/* Death by SIGTERM, SIGINT or SIGHUP with the default action, or by a crash, with a flush before. */
 #ifndef PRELOAD_INTERPOSE_FATAL_H
 #define PRELOAD_INTERPOSE_FATAL_H
 
 #include <signal.h>
+#include <stdbool.h>
 
-/* Put our handler wherever one of the three has its default action, now and whenever the
- * program goes back to that. The program is shown SIG_DFL. After exit_arm(), from any thread. */
+/* Put our handlers wherever one of the three has its default action, and after fatal_with_crashes() one of
+ * those that dump core (crash.h), now and whenever the program goes back to that. The program is shown
+ * SIG_DFL. After exit_arm(), from any thread. */
 void fatal_install(void);
+void fatal_with_crashes(void);
 
-/* Give the three their default action back where they have our handler, for good. A child of vfork
+/* Give them their default action back where they have our handlers, for good. A child of vfork
  * does it for itself alone. Async-signal-safe. */
 void fatal_remove(void);
+
+/* The same of those that dump core alone. */
+void fatal_remove_crashes(void);
 
 /* HANDLER as the program is to see it. Async-signal-safe. */
 __sighandler_t fatal_shown(__sighandler_t handler);

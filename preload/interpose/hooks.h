@@ -37,6 +37,10 @@ struct interpose_hooks {
 	 * which the kernel keeps from it: it may be killed soon. In a handler. */
 	void (*end_is_near)(void);
 
+	/* The calling thread has crashed: SIGNO came with CODE and ADDRESS, and interrupted CONTEXT, a
+	 * ucontext_t. process_exiting follows. In a handler. */
+	void (*crashed)(int signo, int code, uintptr_t address, const void *context);
+
 	/* After process_exiting: the process did not end, as its exec failed. */
 	void (*exec_failed)(void);
 

@@ -20,6 +20,14 @@ static inline void ignore_exit(enum exiting how)
 	(void)how;
 }
 
+static inline void ignore_crash(int signo, int code, uintptr_t address, const void *context)
+{
+	(void)signo;
+	(void)code;
+	(void)address;
+	(void)context;
+}
+
 static inline bool ignore_namespace_change(void)
 {
 	return false;

@@ -100,6 +100,7 @@ static const struct interpose_hooks hooks = {
 	.process_cloned = ignore,
 	.process_exiting = process_exiting,
 	.end_is_near = ignore,
+	.crashed = ignore_crash,
 	.exec_failed = ignore,
 	.before_namespace_change = ignore_namespace_change,
 	.before_privilege_change = ignore,

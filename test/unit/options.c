@@ -423,7 +423,7 @@ START_TEST(the_table_holds_together)
 			ck_assert_str_ne(row.name, other.name);
 		}
 	}
-	ck_assert_uint_eq(count, 42);
+	ck_assert_uint_eq(count, 43);
 }
 END_TEST
 
