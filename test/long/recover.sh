@@ -1,0 +1,3 @@
+#!/bin/bash
+# test/system/recover.sh with a hundred programs killed.
+KILLS=100 exec "$(dirname "$0")/../system/recover.sh"
