@@ -7,12 +7,15 @@
 #include "core/agent.h"
 #include "core/clock.h"
 #include "core/error_text.h"
+#include "core/futex.h"
 #include "core/log.h"
 #include "core/own_thread.h"
 #include "core/privileges.h"
 #include "core/system.h"
+#include "engine/memory/mem_sample.h"
 #include "engine/process/thread_count.h"
 #include "engine/sample/sampler.h"
+#include "engine/sample/thread_slots.h"
 #include "engine/sample/threads.h"
 #include "preload/agent_of_process.h"
 
@@ -41,15 +44,76 @@ static bool end_threads(uint64_t gone_ns)
 	return true;
 }
 
+/* Other threads stand still while the one that ends the process waits for the last report: they would be gone
+ * by now, and what they run on may be, as an interpreter that has been taken down. What is left of exit(3) then
+ * takes less than STILL_NS; if it waits for one of them, it waits that long. A program of so many that to stop
+ * them takes longer than it is worth is left alone; so it is where async-profiler works, which needs locks that
+ * they may hold. */
+#define STILL_NS 20000000u
+#define HELD_MAX 1000
+
+static struct {
+	_Atomic uint32_t on; /* 0: nobody was held yet */
+	_Atomic uint64_t until_ns;
+	_Atomic bool missed;
+} hold;
+
+/* In the sampling signal's handler, where every other signal is blocked. */
+static void be_held(void)
+{
+	uint64_t until_ns;
+	uint32_t on;
+
+	/* The agent's thread waits for who is in the sampler of allocations. */
+	if (mem_thread.inside) {
+		atomic_store(&hold.missed, true);
+		return;
+	}
+	do {
+		on = atomic_load(&hold.on);
+		until_ns = atomic_load(&hold.until_ns);
+	} while (until_ns > clock_monotonic_ns() &&
+		 futex_wait_until(&hold.on, on, until_ns) != -ETIMEDOUT);
+}
+
+static void hold_others(uint64_t timeout_ns)
+{
+	if (!agent_serves_engine() || thread_slot_count() > HELD_MAX)
+		return;
+	atomic_store(&hold.until_ns, clock_monotonic_ns() + timeout_ns);
+	atomic_fetch_add(&hold.on, 1);
+	for (int i = 0; i < 10; i++) {
+		atomic_store(&hold.missed, false);
+		if (!sampler_call_in_others(be_held) ||
+		    process_config()->native_mem_bytes == OPTION_OFF)
+			break;
+		system_sleep(50000);
+		if (!atomic_load(&hold.missed))
+			break;
+	}
+}
+
+static void let_others_go(uint64_t after_ns)
+{
+	if (!atomic_load(&hold.on))
+		return;
+	atomic_store(&hold.until_ns, clock_monotonic_ns() + after_ns);
+	atomic_fetch_add(&hold.on, 1);
+	futex_wake(&hold.on);
+}
+
 static void on_process_exiting(enum exiting how)
 {
 	int err = agent_failure();
 
 	sampler_call_off();
-	if (how == EXITING_BY_RETURN)
+	if (how == EXITING_BY_RETURN) {
 		end_threads(THREAD_GONE_NS);
-	else
+	} else {
+		hold_others(process_config()->exit_timeout_ns);
 		agent_stop(process_config()->exit_timeout_ns);
+		let_others_go(STILL_NS);
+	}
 	if (err && how != EXITING_BY_SIGNAL)
 		log_error("the agent's thread failed: %s; there is no profile of what came after",
 			  error_text(-err));
@@ -129,6 +193,7 @@ static void on_exec_failed(void)
 	uint64_t until = clock_monotonic_ns() + THREAD_GONE_NS;
 	int err = process_start_agent();
 
+	let_others_go(0);
 	while (err == -EALREADY && clock_monotonic_ns() < until) {
 		system_sleep(100000);
 		err = process_start_agent();

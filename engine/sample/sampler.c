@@ -34,6 +34,9 @@ static struct {
 } later;
 static sampler_installer *installer;
 
+/* What other threads were told to call. */
+static void (*_Atomic everywhere)(void);
+
 /* Of the signals for programs, the first that the C library leaves to them, and the last but one: that
  * is valgrind's. */
 #define FIRST_SIGNAL 34
@@ -257,6 +260,8 @@ static void on_signal(int signo, siginfo_t *info, void *uc)
 
 	if (info->si_code == SI_TIMER && value == (uintptr_t)&later)
 		call_now();
+	else if (info->si_code == SI_QUEUE && value == (uintptr_t)&everywhere)
+		atomic_load (&everywhere)();
 	else if (info->si_code != SI_TIMER || !thread_slot_is(slot))
 		pass_on(signo, info, uc);
 	else if (atomic_load_explicit(&enabled, memory_order_acquire) &&
@@ -366,6 +371,27 @@ uint64_t sampler_call_off(void)
 	kernel_call4(SYS_timer_gettime, later.timer, (long)&left, 0, 0);
 	kernel_call4(SYS_timer_delete, later.timer, 0, 0, 0);
 	return (uint64_t)left.it_value.tv_sec * 1000000000u + (uint64_t)left.it_value.tv_nsec + 1;
+}
+
+uint32_t sampler_call_in_others(void (*call)(void))
+{
+	siginfo_t info = { .si_code = SI_QUEUE, .si_value.sival_ptr = &everywhere };
+	pid_t self = system_thread(), process = system_process(), tid;
+	struct thread *t;
+	uint32_t count = 0;
+
+	info.si_signo = sampler_signal();
+	if (!info.si_signo)
+		return 0;
+	info.si_pid = process;
+	atomic_store(&everywhere, call);
+	for (uint32_t at = 0; (t = thread_slot_next(&at));) {
+		tid = atomic_load_explicit(&t->tid, memory_order_relaxed);
+		if (tid && tid != self && !atomic_load(&t->ended) &&
+		    !kernel_call4(SYS_rt_tgsigqueueinfo, process, tid, info.si_signo, (long)&info))
+			count++;
+	}
+	return count;
 }
 
 void sampler_choose_again(void)

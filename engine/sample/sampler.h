@@ -51,6 +51,11 @@ uint64_t sampler_call_off(void);
 /* The signal becomes the program's before it has taken a sample: sampler_install() chooses another. */
 void sampler_choose_again(void);
 
+/* Have CALL called in the signal's handler in each thread of the program but this one, as soon as it would run
+ * again; in those alone that have a slot (threads.h), and where the signal is ours. Returns how many.
+ * Async-signal-safe. One caller at a time, and always the same CALL. */
+uint32_t sampler_call_in_others(void (*call)(void));
+
 /* In a forked child: samples are dropped, and no call is to come. True when one was to come in the
  * parent. */
 bool sampler_after_fork(void);
