@@ -88,9 +88,6 @@ PRELOAD_LDFLAGS := -shared -Wl,--build-id -Wl,-soname,libasprof_preload.so \
 	-nostartfiles -Wl,-z,noseparate-code -Wl,-z,relro,-z,now,-z,defs,-z,nodelete,-z,noexecstack -Wl,--gc-sections \
 	-Wl,--hash-style=gnu -Wl,--as-needed
 
-# Tables that begin with a page stand side by side, apart from what a forked child is to find as it was.
-PRELOAD_LDFLAGS += -Wl,--sort-section=alignment
-
 .PHONY: all check check-unit check-system check-long bench fuzz install uninstall dist deb clean format format-check tidy help
 .DELETE_ON_ERROR:
 
