@@ -29,8 +29,8 @@ class Bad(Exception):
 
 
 # What each message has: number -> (name, type, repeated). Types: int, fixed64, str, bytes, or a message.
-ANY = {1: ('string', 'str', 0), 2: ('bool', 'int', 0), 3: ('int', 'int', 0)}
-KEY_VALUE = {1: ('key', 'str', 0), 2: ('value', ANY, 0)}
+ANY = {1: ('string', 'str', 0), 2: ('bool', 'int', 0), 3: ('int', 'int', 0), 8: ('index', 'int', 0)}
+KEY_VALUE = {1: ('key', 'str', 0), 2: ('value', ANY, 0), 3: ('index', 'int', 0)}
 VALUE_TYPE = {1: ('type', 'int', 0), 2: ('unit', 'int', 0)}
 PPROF = {
     1: ('sample_type', VALUE_TYPE, 1),
@@ -147,7 +147,7 @@ def decode(data, schema):
 
 
 def zero(message):
-    return not any(message.values())
+    return all(not value or isinstance(value, dict) and zero(value) for value in message.values())
 
 
 def need(condition, words):
@@ -224,13 +224,6 @@ def check_pprof(body):
             'samples': len(m['sample'])}
 
 
-def any_value(value):
-    need(value is not None, 'an attribute without a value')
-    there = [v for v in value.values() if v is not None]
-    need(len(there) == 1, 'a value of several kinds')
-    return there[0]
-
-
 def check_otlp(body):
     m = decode(body, OTLP)
     need(m['dictionary'], 'no dictionary')
@@ -242,7 +235,7 @@ def check_otlp(body):
         need(d[table] and zero(d[table][0]), '%s: the first is not the zero value' % table)
         items = [json.dumps(item, sort_keys=True) for item in d[table]]
         need(len(set(items)) == len(items), '%s: twice the same' % table)
-    need(d['link'] and d['link'][0] == {'trace_id': bytes(16), 'span_id': bytes(8)}, 'the first link')
+    need(d['link'] and not any(any(value or b'') for value in d['link'][0].values()), 'the first link')
     used = {table: {0} for table in d}
 
     def item(table, index):
@@ -250,6 +243,12 @@ def check_otlp(body):
         need(0 <= index < len(d[table]), '%s %d of %d' % (table, index, len(d[table])))
         used[table].add(index)
         return d[table][index]
+
+    def any_value(value):
+        need(value is not None, 'an attribute without a value')
+        there = [v for v in value.values() if v is not None]
+        need(len(there) == 1, 'a value of several kinds')
+        return there[0] if value['index'] is None else item('string', value['index'])
 
     def attributes(indices):
         found = {}
@@ -265,8 +264,9 @@ def check_otlp(body):
     resource = m['resource_profiles'][0]
     labels = {}
     for one in resource['resource']['attributes']:
-        need(one['key'] and one['key'] not in labels, 'resource: %r' % one['key'])
-        labels[one['key']] = any_value(one['value'])
+        key = one['key'] if one['index'] is None else item('string', one['index'])
+        need(key and key not in labels and not (one['key'] and one['index']), 'resource: %r' % key)
+        labels[key] = any_value(one['value'])
     need(labels.get('service.name'), 'no service.name')
     scope, = resource['scope_profiles']
     need(scope['scope']['name'], 'no scope')
