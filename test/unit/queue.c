@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "core/clock.h"
@@ -307,6 +308,58 @@ START_TEST(spool_outlives_the_process)
 }
 END_TEST
 
+static bool is_sent_within(struct report *report, int ms)
+{
+	int got = a.got;
+
+	ck_assert_int_eq(queue->deliver(queue, report), 0);
+	for (int i = 0; i < ms && a.got == got; i++)
+		usleep(1000);
+	return a.got != got;
+}
+
+/* Deliveries that have nothing to do must not wake each other to tell it. */
+START_TEST(none_is_woken_for_nothing)
+{
+	struct report report = a_report(recently());
+	struct rusage before, after;
+
+	open_queue();
+	ck_assert_int_eq(queue->deliver(queue, &report), 0);
+	for (int i = 0; i < 20000 && (!a.got || !b.got); i++)
+		usleep(1000);
+	ck_assert_int_eq(a.got + b.got, 2);
+	usleep(50000);
+	ck_assert_int_eq(getrusage(RUSAGE_SELF, &before), 0);
+	usleep(300000);
+	ck_assert_int_eq(getrusage(RUSAGE_SELF, &after), 0);
+	ck_assert_int_lt(after.ru_nvcsw - before.ru_nvcsw, 100);
+	queue->close(queue);
+}
+END_TEST
+
+/* A process in a thousand sends within so short a time. */
+START_TEST(each_process_sends_at_a_time_of_its_own)
+{
+	struct report report = a_report(recently()), early = report;
+	unsigned int at_once = 0;
+
+	config.reporting_interval_ns = 3600 * 1000000000ull;
+	early.interval_ms = 5000;
+	for (int i = 0; i < 5; i++) {
+		open_queue();
+		at_once += is_sent_within(&report, 50);
+		ck_assert(is_sent_within(&early, 20000));
+		queue->close(queue);
+	}
+	ck_assert_uint_lt(at_once, 5);
+	config.reporting_interval_ns = 5 * 1000000000ull;
+	open_queue();
+	ck_assert(is_sent_within(&report, 20000));
+	queue->close(queue);
+}
+END_TEST
+
 START_TEST(backoff_grows_to_half_a_minute)
 {
 	ck_assert_uint_eq(delivery_pause_ns(0, 0), 0);
@@ -479,6 +532,8 @@ int main(void)
 	tcase_add_test(tcase, who_takes_none_long_gets_it_at_once);
 	tcase_add_test(tcase, spool_that_fails_is_done_without);
 	tcase_add_test(tcase, spool_outlives_the_process);
+	tcase_add_test(tcase, none_is_woken_for_nothing);
+	tcase_add_test(tcase, each_process_sends_at_a_time_of_its_own);
 	tcase_add_test(tcase, backoff_grows_to_half_a_minute);
 	tcase_add_test(tcase, a_first_success_sends_the_rest);
 	tcase_add_loop_test(tcase, what_is_forgotten_is_said, 0, 2);

@@ -260,8 +260,11 @@ static void *run(void *argument)
 			look_again(deliveries);
 			continue;
 		}
-		delivery->empty = true;
-		deliveries_tell(deliveries);
+		/* Once: who is told looks again, and would tell it back. */
+		if (!delivery->empty) {
+			delivery->empty = true;
+			deliveries_tell(deliveries);
+		}
 		if (recover(deliveries)) {
 			look_again(deliveries);
 			continue;
