@@ -9,6 +9,7 @@
 #include "core/agent/live.h"
 #include "core/clock.h"
 #include "core/log.h"
+#include "core/random.h"
 #include "upload/files/name.h"
 #include "upload/queue/delivery.h"
 
@@ -17,11 +18,18 @@
 /* The process is not waited for any longer than a drain takes: what is lost is said before. */
 #define SAY_NS 50000000ull
 
+/* Reports of shorter intervals than this are sent as they come. */
+#define PHASE_LEAST_NS 10000000000ull
+
+/* And none waits for longer: it would be lost with a machine that dies. */
+#define PHASE_MOST_NS (60 * 1000000000ull)
+
 struct queue {
 	struct reporter reporter;
 	const struct config *config;
 	struct deliveries deliveries;
 	const char *names[STORE_REPORTERS_MAX];
+	uint64_t phase_ns;    /* how long after its interval's end a report is sent */
 	uint64_t last_second; /* in which a report ended */
 	uint32_t last_unique;
 	int spool_said; /* the failure that was said last; 0 after a success */
@@ -136,6 +144,22 @@ static int put(struct queue *queue, const struct report *report, unsigned int pe
 	return err;
 }
 
+/* Of a fleet that was started at once all intervals end at once, and its servers would be asked by all in one
+ * second of thirty. So each process sends its reports a time later that is its own; but not what somebody has
+ * asked for before the interval was over, nor the last one. */
+static void shift(const struct queue *queue, struct delivery *delivery, const struct report *report)
+{
+	uint64_t when_ns = clock_monotonic_ns() + queue->phase_ns;
+	bool whole = report->end_ms - report->start_ms >= report->interval_ms / 10 * 9;
+
+	if (!queue->phase_ns || delivery->failures || delivery->busy || queue->deliveries.draining)
+		return;
+	if (!whole || report->final)
+		delivery->next_ns = 0;
+	else if (delivery->reporter->cancel && delivery->next_ns < when_ns)
+		delivery->next_ns = when_ns;
+}
+
 static int deliver(struct reporter *reporter, const struct report *report)
 {
 	struct queue *queue = (struct queue *)reporter;
@@ -155,6 +179,7 @@ static int deliver(struct reporter *reporter, const struct report *report)
 		if (!(pending & deliveries->each[i].bit))
 			continue;
 		deliveries->each[i].empty = false;
+		shift(queue, &deliveries->each[i], report);
 		delivery_start(&deliveries->each[i]);
 	}
 	deliveries_tell(deliveries);
@@ -300,6 +325,10 @@ int queue_open(struct reporter **out, struct reporter *const *reporters, size_t 
 		.tell = tell,
 	};
 	queue->config = config;
+	if (config->reporting_interval_ns >= PHASE_LEAST_NS)
+		queue->phase_ns = random_below(config->reporting_interval_ns < PHASE_MOST_NS
+						       ? config->reporting_interval_ns
+						       : PHASE_MOST_NS);
 	deliveries_init(&queue->deliveries);
 	for (size_t i = 0; i < count; i++) {
 		deliveries_add(&queue->deliveries, reporters[i]);

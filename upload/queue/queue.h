@@ -14,7 +14,8 @@
  * again like the others. Reports wait in CONFIG's spool, or in memory where it has none or the
  * spool fails; either holds what CONFIG says. After a failure that may pass the report is tried
  * again, with random pauses that grow to 30 seconds, and with the first success all that waits is
- * sent. Only what a reporter can never take, -EBADMSG, is dropped.
+ * sent. With intervals of ten seconds and more a report is sent a part of the interval later, a minute at
+ * most, which differs from process to process. Only what a reporter can never take, -EBADMSG, is dropped.
  *
  * drain() tries at once all that waits, until all is delivered or its deadline has come; a
  * reporter that has failed is waited for no longer with a spool, as what is left outlives the process,
