@@ -30,7 +30,8 @@ struct interpose_hooks {
 
 	/* The process is about to end: flush, for a bounded time. Called at most once for each
 	 * exit_arm(), in the thread that ends the process. Async-signal-safe: no lock, no malloc;
-	 * wake the agent thread and wait for it on a futex. Other threads run on meanwhile. */
+	 * wake the agent thread and wait for it on a futex. Other threads run on, unless the hook holds
+	 * them. */
 	void (*process_exiting)(enum exiting how);
 
 	/* The process, the first of its namespace, was asked to end by a signal that it has no handler for, and
