@@ -75,7 +75,7 @@ static int attend(struct session *session, struct live *live)
 		if (call->question == LIVE_STOP)
 			show_pause(session, true); /* as at the end: before the engine stops */
 		err = session_answer(session, call);
-		if (session->paused != was_paused)
+		if (session->paused != was_paused || call->question == LIVE_STOP)
 			show_pause(session, session->paused);
 		live_answered(live);
 	} else if (was_paused && !atomic_load(&shared->agent.paused)) {

@@ -335,6 +335,22 @@ static int leave_spool(struct session *s)
 	return start_all(s);
 }
 
+bool session_can_restart(const struct session *s)
+{
+	char line[PATH_MAX + 128];
+	bool java = false;
+	FILE *maps;
+
+	if (s->all.engine->service)
+		return true;
+	maps = fopen("/proc/self/maps", "re");
+	while (maps && !java && fgets(line, sizeof(line), maps))
+		java = strstr(line, "/libjvm.so");
+	if (maps)
+		fclose(maps);
+	return !java;
+}
+
 int session_report(struct session *s)
 {
 	int err;
@@ -358,7 +374,9 @@ int session_report(struct session *s)
 		s->rotates_by_restart = true;
 		return session_restart(s);
 	}
-	return s->counted.memory_kb > ENGINE_MEMORY_MAX_KB ? session_restart(s) : 0;
+	return s->counted.memory_kb > ENGINE_MEMORY_MAX_KB && session_can_restart(s)
+		       ? session_restart(s)
+		       : 0;
 }
 
 int session_start(struct session *s)

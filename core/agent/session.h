@@ -62,6 +62,10 @@ int session_report(struct session *session);
  * start that failed the session is paused. */
 int session_restart(struct session *session);
 
+/* Whether the engine may be started a second time. async-profiler 4.5 may not in a process with a Java machine:
+ * what it does there then ends the program (seen with OpenJDK 17). */
+bool session_can_restart(const struct session *session);
+
 /* The same with the one for memory alone; WANTED: it is to go on. One that cannot is said in the log. */
 void session_restart_mem(struct session *session, bool wanted);
 

@@ -171,6 +171,14 @@ static void restart_mem_with(struct session *s)
 		session_restart_mem(s, wanted);
 }
 
+/* Rather than the program. */
+static int refuse_restart(struct live_call *call)
+{
+	return refuse(call, -EINVAL,
+		      "async-profiler cannot be started a second time in a process with a Java "
+		      "machine, so it is neither stopped nor given other intervals");
+}
+
 static int set_options(struct session *s, struct live_call *call)
 {
 	struct config before = *s->config, wanted;
@@ -182,6 +190,8 @@ static int set_options(struct session *s, struct live_call *call)
 		err = refuse(call, -EINVAL,
 			     "NATIVE_MEM cannot be turned on beside async-profiler with "
 			     "NATIVE_MEM_ENGINE=builtin; set it in the environment");
+	if (!err && engines && !s->paused && !session_can_restart(s))
+		err = refuse_restart(call);
 	if (!err)
 		/* What is recorded until now is of the settings until now. */
 		err = session_report(s);
@@ -266,10 +276,12 @@ static int end_capture(struct session *s, int fd, bool wanted)
 
 /* ---- All of it ---- */
 
-static int stop(struct session *s)
+static int stop(struct session *s, struct live_call *call)
 {
 	if (s->paused || s->ended)
 		return -EALREADY;
+	if (!session_can_restart(s))
+		return refuse_restart(call);
 	log_info("stopped at the live endpoint");
 	session_pause(s);
 	return 0;
@@ -306,7 +318,7 @@ static int answer(struct session *s, struct live_call *call, bool *broken)
 		tell_status(s, &call->status);
 		return 0;
 	case LIVE_STOP:
-		return stop(s);
+		return stop(s, call);
 	case LIVE_START:
 		return start(s, call);
 	case LIVE_FLUSH:
