@@ -79,7 +79,7 @@ struct v8_work {
 
 /* Put NATIVE frames into OUT, with functions of JavaScript where V8 runs them. STACK reads the thread's own
  * stack. Returns how many there are then, of which at most MAX are in OUT; 0 where there is none of
- * V8. Async-signal-safe: no lock, no allocation, no read that could fault. */
+ * V8. Async-signal-safe: no lock, no allocation; each page is asked for before it is read. */
 size_t v8_walk(const struct v8 *v8, struct v8_work *work, struct memory_reader *stack,
 	       const struct native_frames *native, uintptr_t *out, size_t max, bool *truncated);
 
