@@ -46,10 +46,10 @@ static bool end_threads(uint64_t gone_ns)
 
 /* Other threads stand still while the one that ends the process waits for the last report: they would be gone
  * by now, and what they run on may be, as an interpreter that has been taken down. What is left of exit(3) then
- * takes less than STILL_NS; if it waits for one of them, it waits that long. A program of so many that to stop
+ * takes less than STILL_NS, also on a busy machine; if it waits for one of them, it waits that long. A program of so many that to stop
  * them takes longer than it is worth is left alone; so it is where async-profiler works, which needs locks that
  * they may hold. */
-#define STILL_NS 20000000u
+#define STILL_NS 100000000u
 #define HELD_MAX 1000
 
 static struct {
