@@ -33,8 +33,8 @@ enum caps { INHERITABLE, PERMITTED, IN_FORCE, BOUNDING, AMBIENT, CAPS };
 
 struct privileges {
 	uint32_t uids[IDS], gids[IDS];
-	gid_t *groups; /* malloc'd */
-	size_t group_count;
+	gid_t *groups; /* mapped */
+	size_t groups_bytes, group_count;
 	uint64_t caps[CAPS];
 	bool no_new;
 	bool gone; /* the thread has ended, and is only still listed */
@@ -50,36 +50,45 @@ static __thread struct {
 
 static void free_privileges(struct privileges *p)
 {
-	free(p->groups);
+	if (p->groups)
+		system_unmap(p->groups, p->groups_bytes);
 	p->groups = NULL;
 }
 
-/* What FD holds, in *TEXT (malloc'd). */
-static int read_all(int fd, char **text)
-{
-	size_t room = STATUS_FIRST, length = 0;
-	char *all = malloc(room), *larger;
-	ssize_t n = 1;
+/* What a file holds. No allocator is asked, as one of the program's may be locked by a thread that waits for
+ * the caller: async-profiler writes in handlers of samples, in a fork too. */
+struct text {
+	char *bytes; /* ends with a 0 */
+	size_t room;
+};
 
-	while (all && (n = read(fd, all + length, room - length - 1)) > 0) {
-		length += (size_t)n;
-		if (length + 1 < room)
-			continue;
-		larger = room < STATUS_MAX ? realloc(all, room *= 2) : NULL;
-		if (!larger)
-			free(all);
-		all = larger;
+static void free_text(struct text *text)
+{
+	if (text->bytes)
+		system_unmap(text->bytes, text->room);
+	text->bytes = NULL;
+}
+
+static int read_all(int fd, struct text *text)
+{
+	size_t length;
+	long n;
+
+	for (text->room = STATUS_FIRST; text->room <= STATUS_MAX; text->room *= 16) {
+		text->bytes = system_map(text->room);
+		if (!text->bytes)
+			return -ENOMEM;
+		length = 0;
+		while ((n = kernel_call4(SYS_pread64, fd, (long)(text->bytes + length),
+					 (long)(text->room - length - 1), (long)length)) > 0)
+			length += (size_t)n;
+		if (!n && length + 1 < text->room)
+			return 0;
+		free_text(text);
+		if (n)
+			return (int)n;
 	}
-	if (!all)
-		return -ENOMEM;
-	if (n < 0) {
-		n = -errno;
-		free(all);
-		return (int)n;
-	}
-	all[length] = '\0';
-	*text = all;
-	return 0;
+	return -ENOMEM;
 }
 
 /* /proc is that of this process's own ids. */
@@ -93,7 +102,7 @@ static bool ids_are_as_here(void)
 
 /* What lies below this process in /proc is taken away by its parent, which spins while a thread of ours, that
  * is a nice one, takes away what is its own: so that is looked for elsewhere, where no list has it. */
-static int read_status(pid_t tid, char **text)
+static int read_status(pid_t tid, struct text *text)
 {
 	bool apart = tid == system_thread() && ids_are_as_here();
 	char path[48];
@@ -122,7 +131,8 @@ static int parse_groups(const char *text, struct privileges *p)
 	char *end = (char *)(uintptr_t)text;
 
 	/* Each takes a digit and a space at least. */
-	p->groups = malloc((length / 2 + 1) * sizeof(*p->groups));
+	p->groups_bytes = (length / 2 + 1) * sizeof(*p->groups);
+	p->groups = system_map(p->groups_bytes);
 	if (!p->groups)
 		return -ENOMEM;
 	while (end += strspn(end, " \t"), *end >= '0' && *end <= '9')
@@ -165,13 +175,13 @@ static int parse(const char *text, struct privileges *p)
 
 static int read_privileges(pid_t tid, struct privileges *p)
 {
-	char *text = NULL;
+	struct text text = { 0 };
 	int err = read_status(tid, &text);
 
 	memset(p, 0, sizeof(*p));
 	if (!err)
-		err = parse(text, p);
-	free(text);
+		err = parse(text.bytes, p);
+	free_text(&text);
 	return err;
 }
 
