@@ -642,7 +642,10 @@ START_TEST(at_random)
 			put(at, 0, value);
 		}
 		put(w->thread, w->python.layout.thread_id, (uintptr_t)pthread_self());
-		for (size_t i = 0, count = walk(); i < count; i++)
+		/* (Which of two states is taken for the thread's depends on what was found before.) */
+		w->work.at_call = round % 2;
+		for (size_t i = 0, count = python_walk(&w->python, &w->work, &w->stack, w->out, 64);
+		     i < count; i++)
 			ck_assert(w->out[i] & RUNTIME_ANCHOR ||
 				  frame_table_find(w->out[i], &frame));
 	}
