@@ -18,7 +18,7 @@
 #include <unwind.h>
 
 #include "engine/cfi/cfi_lookup.h"
-#include "engine/cfi/cfi_lookup.h"
+#include "engine/cfi/cfi_rules.h"
 #include "engine/modules/modules.h"
 #include "engine/unwind/unwind.h"
 #include "test/fixtures/compile_modules.h"
@@ -132,6 +132,7 @@ static void walk(const ucontext_t *context)
 	bool truncated;
 	size_t count;
 
+	cfi_rules_init(); /* of which a forked child has none */
 	count = unwind_context(context, sp >= base.low && sp < base.high ? base.high : 0, pcs,
 			       FRAMES, &truncated);
 	place = place_of(pcs[0]);
