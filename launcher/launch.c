@@ -18,10 +18,12 @@
 #define ME      "asprof-agent-launch"
 #define PRELOAD "libasprof_preload.so"
 
-#ifdef __x86_64__
+#if defined(__x86_64__)
 #define OWN_MACHINE EM_X86_64
-#else
+#elif defined(__aarch64__)
 #define OWN_MACHINE EM_AARCH64
+#else
+#error "which number do ELF files of this processor have?"
 #endif
 
 /* As of a shell. */

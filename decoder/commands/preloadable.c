@@ -14,10 +14,12 @@
 #include "core/fd.h"
 #include "engine/elf/elf.h"
 
-#ifdef __x86_64__
+#if defined(__x86_64__)
 #define OWN_MACHINE EM_X86_64
-#else
+#elif defined(__aarch64__)
 #define OWN_MACHINE EM_AARCH64
+#else
+#error "which number do ELF files of this processor have?"
 #endif
 
 /* The kernel follows so many scripts, and reads so much of a first line. */
