@@ -146,10 +146,14 @@ int jfr_chunk_begin(struct jfr_writer *w, uint64_t start_ns, uint64_t start_tick
 
 static uint64_t frequency(const struct jfr_writer *w, uint64_t end_ns, uint64_t end_ticks)
 {
+	double measured;
+
 	if (end_ns <= w->start_ns || end_ticks <= w->start_ticks)
 		return w->ticks_per_second;
-	return (uint64_t)((double)(end_ticks - w->start_ticks) * (double)NS_PER_SECOND /
-			  (double)(end_ns - w->start_ns));
+	measured = (double)(end_ticks - w->start_ticks) * (double)NS_PER_SECOND /
+		   (double)(end_ns - w->start_ns);
+	/* Of a chunk that another process has begun, the times may be anything. */
+	return measured >= 1 && measured < 0x1p63 ? (uint64_t)measured : w->ticks_per_second;
 }
 
 static void finish_header(struct jfr_writer *w, uint64_t end_ns, off_t pools, off_t end)
