@@ -82,14 +82,15 @@ static int make(const struct push_piece *piece, struct http_request *request, st
 /* An ExportProfilesServiceResponse whose partial_success says that some was not taken, or warns. */
 static bool complains(const struct http_response *response, char *out, size_t size)
 {
-	struct proto_reader reader = { response->body.data,
-				       response->body.data + response->body.length };
+	struct proto_reader reader;
 	struct proto_field field, part;
 	uint64_t rejected = 0;
 	char words[160] = "";
 
 	if (!response->body.data)
 		return false;
+	reader = (struct proto_reader){ response->body.data,
+					response->body.data + response->body.length };
 	while (proto_next(&reader, &field)) {
 		if (field.number != 1 || !field.data)
 			continue;
