@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "engine/reading/memory_copies.h"
 #include "engine/reading/memory_reader.h"
 #include "engine/runtime/frame_table.h"
 #include "engine/runtime/runtime.h"
@@ -54,9 +55,6 @@ _Static_assert(sizeof(struct v8) <= RUNTIME_BYTES, "as much as is kept of each")
 #define V8_STUB_NAME  "[V8]"
 #define V8_STUB_PRINT 1
 
-/* So many pages are remembered to be there, while a walk lasts. */
-#define V8_PAGES 256
-
 /* Functions that an optimised one has taken in, of which one stands in another. */
 #define V8_INLINED_MAX 32
 
@@ -70,7 +68,7 @@ struct v8_function {
 
 /* Room for one walk; a handler's stack has little. */
 struct v8_work {
-	uintptr_t pages[V8_PAGES];
+	struct memory_copies copies;
 	struct v8_function last;
 	unsigned looks; /* for code, in this walk */
 	uint32_t stub;  /* what stands for V8's own code, in the frame table */
@@ -79,7 +77,7 @@ struct v8_work {
 
 /* Put NATIVE frames into OUT, with functions of JavaScript where V8 runs them. STACK reads the thread's own
  * stack. Returns how many there are then, of which at most MAX are in OUT; 0 where there is none of
- * V8. Async-signal-safe: no lock, no allocation; each page is asked for before it is read. */
+ * V8. Async-signal-safe: no lock, no allocation; what lies in the heap is copied by the kernel. */
 size_t v8_walk(const struct v8 *v8, struct v8_work *work, struct memory_reader *stack,
 	       const struct native_frames *native, uintptr_t *out, size_t max, bool *truncated);
 

@@ -21,40 +21,10 @@ int v8_open(void)
 
 /* ---- Reading ---- */
 
-/* Not by memcpy(3): a sanitizer's would look at what it holds about the address. */
-static void take(void *data, uintptr_t address, size_t size)
-{
-	uint8_t *to = data;
-	uint64_t word;
-	size_t i = 0;
-
-	if (address % sizeof(word) == 0)
-		for (; i + sizeof(word) <= size; i += sizeof(word)) {
-			word = *(const volatile uint64_t *)(address + i);
-			__builtin_memcpy(to + i, &word, sizeof(word));
-		}
-	for (; i < size; i++)
-		to[i] = ((const volatile uint8_t *)address)[i];
-}
-
 bool v8_copy(struct v8_work *work, void *data, uintptr_t address, size_t size)
 {
-	uintptr_t page = address & ~(MEMORY_PAGE - 1), *known;
-
-	/* Page 0 is what an entry that is not used yet would stand for. */
-	if (address < MEMORY_PAGE || address >> (ARCH_ADDRESS_BITS - 1))
-		return false;
-	for (; page < address + size; page += MEMORY_PAGE) {
-		known = &work->pages[(page / MEMORY_PAGE * 0x9e3779b97f4a7c15u) >> (64 - 8)];
-		if (*known != page && !memory_probe(page))
-			return false;
-		*known = page;
-	}
-	take(data, address, size);
-	return true;
+	return memory_copies_read(&work->copies, data, address, size);
 }
-
-_Static_assert(V8_PAGES == 1 << 8, "the shift above");
 
 bool v8_read_word(struct v8_work *work, uintptr_t address, uintptr_t *word)
 {

@@ -215,6 +215,9 @@ static void put_frame(struct walk *walk, size_t i)
 	}
 }
 
+/* Its address tells threads apart. */
+static __thread char self;
+
 size_t v8_walk(const struct v8 *v8, struct v8_work *work, struct memory_reader *stack,
 	       const struct native_frames *native, uintptr_t *out, size_t max, bool *truncated)
 {
@@ -222,11 +225,12 @@ size_t v8_walk(const struct v8 *v8, struct v8_work *work, struct memory_reader *
 		.v8 = v8, .work = work, .stack = stack, .native = native, .out = out, .max = max
 	};
 
-	memset(work->pages, 0, sizeof(work->pages));
+	memory_copies_begin(&work->copies, (uintptr_t)&self);
 	work->last.shared = 0;
 	work->looks = 0;
 	for (size_t i = 0; i < native->count; i++)
 		put_frame(&walk, i);
+	memory_copies_end(&work->copies, (uintptr_t)&self);
 	if (!walk.found)
 		return 0;
 	*truncated |= walk.length > max;

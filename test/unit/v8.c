@@ -447,10 +447,12 @@ START_TEST(strings)
 	wide = object(WIDE, 3);
 	wide[1] = 3ull << 32;
 	wide[2] = 0x20ac00e90041;
+	memory_copies_begin(&w->work.copies, 0); /* what was read stays until then */
 	v8_string(&w->v8, &w->work, tagged(wide), text, sizeof(text));
 	ck_assert_str_eq(text, "A\xc3\xa9\xe2\x82\xac");
 	/* A pair of itself. */
 	pair[2] = pair[3] = tagged(pair);
+	memory_copies_begin(&w->work.copies, 0);
 	v8_string(&w->v8, &w->work, tagged(pair), text, sizeof(text));
 	ck_assert_str_eq(text, "");
 }
