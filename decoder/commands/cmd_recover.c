@@ -14,7 +14,7 @@
 #include "upload/recover/recover.h"
 
 static const struct command_option own_options[] = {
-	{ "-o", "DIR", "write profiles there, and deliver nothing; made if missing", ARG_STRING,
+	{ "-o", "DIR", "write profiles there, and deliver nothing", ARG_STRING,
 	  offsetof(struct args, output) },
 	{ "--dry-run", NULL, "say what there is, and change nothing", ARG_FLAG,
 	  offsetof(struct args, dry) },
