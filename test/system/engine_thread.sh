@@ -72,7 +72,8 @@ static int stop_hanging(const char *name)
 	return mkdir(path, 0700) || wait_for(engine_threads, 0) ? 5 : 0;
 }
 
-/* "delayed" or "running": when to stop; then the number of threads that there are to be before. */
+/* "delayed" or "running": when to stop; then the number of engine's threads that there are to be before. The
+ * agent's own is made when the delay is over, or with the engine's, or when it is asked for. */
 int main(int argc, char **argv)
 {
 	int running = !strcmp(argv[1], "running"), wanted = atoi(argv[2]);
@@ -84,7 +85,9 @@ int main(int argc, char **argv)
 			return 2;
 		if (running && wait_for(asprof_agent_running, 1) != 1)
 			return 3;
-		if (wait_for(agent_threads, 1) != 1 || engine_threads() != wanted)
+		int agents = running || wanted || turn;
+
+		if (wait_for(agent_threads, agents) != agents || engine_threads() != wanted)
 			return 4;
 		asprof_agent_stop();
 		if (wait_for(agent_threads, 0) || wait_for(engine_threads, 0))
