@@ -8,7 +8,7 @@ go tool -n pprof >/dev/null 2>&1 || skip "go has no pprof"
 
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 store=$work/redis.sock
-held redis NATIVE_MEM=64k CPU_INTERVAL=1ms LISTEN="127.0.0.1:$port" \
+held redis NATIVE_MEM=4k CPU_INTERVAL=1ms LISTEN="127.0.0.1:$port" \
 	redis-server --port 0 --unixsocket "$store" --save '' --dir "$work"
 until_true redis-cli -s "$store" ping || fail "no redis: $(cat "$work/redis.out" "$work/redis.err")"
 until_true curl -sf "http://127.0.0.1:$port/status" || fail "no endpoint"
