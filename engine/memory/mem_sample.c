@@ -127,11 +127,13 @@ bool mem_sample_due(size_t size)
 	return sampled;
 }
 
+/* Never off in between: who looked then would not look again for long. */
 void mem_sample_on(uint64_t interval)
 {
-	mem_sample_off();
+	uint32_t epoch = atomic_load(&settings.epoch);
+
 	atomic_store(&settings.interval, interval);
-	atomic_fetch_add(&settings.epoch, 1);
+	atomic_store(&settings.epoch, epoch + 1 + (epoch & 1));
 }
 
 void mem_sample_expect(void)
