@@ -21,6 +21,10 @@
 #include "core/privileges.h"
 #include "core/shared.h"
 
+/* In a Java process it loads classes, and what Java has compiled keeps 80 KiB below itself free: as much as Java's
+ * own threads have. */
+#define STACK_BYTES (1u << 20)
+
 /* How long an earlier one is waited for that is about to end. */
 #define ENDED_NS 1000000000u
 
@@ -31,7 +35,33 @@ static struct mailbox mailbox;
 static struct library_functions library;
 static bool loaded, apart;
 
-static bool sampling; /* it was started, and not stopped */
+static bool sampling;    /* it was started, and not stopped */
+static bool has_started; /* by this thread or one before it */
+
+/* Java reads its classes where it has opened them, in whatever thread needs one, and the library needs some. So
+ * this thread has the program's table there: that of a program that is going to be Java's, too. */
+static bool is_java(void)
+{
+	return library_path_loaded(NULL, "libjvm.so") || library_path_loaded(NULL, "libjli.so");
+}
+
+/* Java came later, and this thread's table is its own for good; or it would be the library's second time, which
+ * ends the process (async-profiler 4.5, Java 17). */
+static bool cannot_serve_java(void)
+{
+	const char *why = NULL;
+
+	if (!library_path_loaded(NULL, "libjvm.so"))
+		return false;
+	if (apart)
+		why = "in a program that has loaded libjvm.so since it began";
+	else if (has_started)
+		why = "a second time in a process of Java";
+	if (why)
+		snprintf(mailbox.problem, sizeof(mailbox.problem),
+			 "async-profiler cannot be started %s", why);
+	return why;
+}
 
 /* For a user who has not chosen, async-profiler's descriptors must not come between the program's; it is
  * worth that for Java alone, which the other engine does not understand. */
@@ -42,7 +72,7 @@ static bool may_load(void)
 	/* It reads there what is loaded, and starts only where it can. */
 	if (access("/proc/self/maps", R_OK))
 		return false;
-	return library_is_named(parts->library) || apart || library_path_loaded(NULL, "libjvm.so");
+	return library_is_named(parts->library) || apart || is_java();
 }
 
 static int load_library(const char *name)
@@ -69,6 +99,8 @@ static int load(void)
 
 	if (!may_load())
 		return -ENOENT;
+	if (cannot_serve_java())
+		return -ENOTSUP;
 	err = apart ? desk_open() : 0;
 	if (err) {
 		snprintf(mailbox.problem, sizeof(mailbox.problem),
@@ -94,8 +126,12 @@ static void take_answer(const char *text, size_t length)
 static int execute(const char *command)
 {
 	bool starts = !strncmp(command, "start", strlen("start"));
-	asprof_error_t err = library.execute(command, take_answer);
+	asprof_error_t err;
 
+	if (starts && cannot_serve_java())
+		return -ENOTSUP;
+	err = library.execute(command, take_answer);
+	has_started |= starts && !err;
 	sampling = (sampling && strcmp(command, "stop") != 0) || (starts && !err);
 	if (!err)
 		return 0;
@@ -137,7 +173,7 @@ static void serve(void)
 
 static void *run(void *unused)
 {
-	apart = !own_fds_leave_for_engine();
+	apart = !is_java() && !own_fds_leave_for_engine();
 	serve();
 	desk_close();
 	mailbox.err = -ESRCH;
@@ -185,7 +221,7 @@ void engine_thread_start(const struct engine_thread_parts *with)
 	parts = with;
 	err = loader_gate_init();
 	if (!err)
-		err = own_thread_start("asprof-engine", run, NULL);
+		err = own_thread_start_on(STACK_BYTES, "asprof-engine", run, NULL);
 	if (err) {
 		mailbox.err = err;
 		atomic_store(&mailbox.state, MAILBOX_NOBODY);

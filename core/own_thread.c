@@ -65,7 +65,7 @@ static void *begin(void *argument)
 	return result;
 }
 
-static int create(struct start *start)
+static int create(struct start *start, size_t stack_bytes)
 {
 	sigset_t every;
 	uint64_t before;
@@ -77,7 +77,7 @@ static int create(struct start *start)
 	if (err)
 		return -err;
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	pthread_attr_setstacksize(&attr, OWN_THREAD_STACK_SIZE);
+	pthread_attr_setstacksize(&attr, stack_bytes);
 	own = true; /* so that our own wrapper of pthread_create lets it pass */
 	/* What is blocked here is blocked there: not those by which the C library has each of its threads
 	 * change users, but in the image, where they are blocked already. */
@@ -92,6 +92,11 @@ static int create(struct start *start)
 
 int own_thread_start(const char *name, void *(*run)(void *), void *argument)
 {
+	return own_thread_start_on(OWN_THREAD_STACK_SIZE, name, run, argument);
+}
+
+int own_thread_start_on(size_t stack_bytes, const char *name, void *(*run)(void *), void *argument)
+{
 	/* The one of a slot is free when that is. */
 	static struct start starts[OWN_THREADS_MAX];
 	_Atomic pid_t *slot = reserve_slot();
@@ -105,7 +110,7 @@ int own_thread_start(const char *name, void *(*run)(void *), void *argument)
 		.run = run, .argument = argument, .slot = slot, .fds = own_fds_here()
 	};
 	format_text(start->name, sizeof(start->name), "%s", name);
-	err = create(start);
+	err = create(start, stack_bytes);
 	if (err)
 		atomic_store(slot, 0);
 	return err;

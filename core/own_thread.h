@@ -3,6 +3,7 @@
 #define CORE_OWN_THREAD_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -15,6 +16,9 @@
  * OWN_THREAD_STACK_SIZE. Not in signal context. Returns 0; -EAGAIN when there are
  * OWN_THREADS_MAX already, or the system has no more; or another -errno. */
 int own_thread_start(const char *name, void *(*run)(void *), void *argument);
+
+/* Likewise with a stack of STACK_BYTES, for what calls more than ours. */
+int own_thread_start_on(size_t stack_bytes, const char *name, void *(*run)(void *), void *argument);
 
 /* In such a thread: have a nice value of 10 from now on, or the program's where that is higher. There
  * may be no way back, so what must not wait for the program's threads comes before. */
