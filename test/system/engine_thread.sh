@@ -33,9 +33,14 @@ static int threads(const char *name)
 
 static int wait_for(int (*what)(void), int wanted)
 {
-	for (int i = 0; i < 20000 && what() != wanted; i++)
+	int got = what();
+
+	/* (A thread has the name of the one that made it until it has its own.) */
+	for (int i = 0; i < 20000 && got != wanted; i++) {
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
-	return what();
+		got = what();
+	}
+	return got;
 }
 
 static int engine_threads(void)
@@ -87,7 +92,7 @@ int main(int argc, char **argv)
 			return 3;
 		int agents = running || wanted || turn;
 
-		if (wait_for(agent_threads, agents) != agents || engine_threads() != wanted)
+		if (wait_for(agent_threads, agents) != agents || wait_for(engine_threads, wanted) != wanted)
 			return 4;
 		asprof_agent_stop();
 		if (wait_for(agent_threads, 0) || wait_for(engine_threads, 0))
