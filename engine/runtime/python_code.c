@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "engine/runtime/python.h"
+#include "engine/runtime/utf8.h"
 
 /* A table of lines that is longer is of a module made by a program. */
 #define LINES_MAX (64u << 10)
@@ -20,35 +21,6 @@ static struct memory_reader reader_of(struct python_work *work)
 {
 	memory_block_init(&work->block);
 	return (struct memory_reader){ .block = &work->block };
-}
-
-static size_t put_utf8(char *out, uint32_t c)
-{
-	if (c < 0x80) {
-		out[0] = (char)c;
-		return 1;
-	}
-	if (c < 0x800) {
-		out[0] = (char)(0xc0 | c >> 6);
-		out[1] = (char)(0x80 | (c & 0x3f));
-		return 2;
-	}
-	if (c < 0x10000) {
-		/* Half of a pair alone is what a name that is not UTF-8 becomes. */
-		if (c >= 0xd800 && c < 0xe000) {
-			out[0] = '?';
-			return 1;
-		}
-		out[0] = (char)(0xe0 | c >> 12);
-		out[1] = (char)(0x80 | (c >> 6 & 0x3f));
-		out[2] = (char)(0x80 | (c & 0x3f));
-		return 3;
-	}
-	out[0] = (char)(0xf0 | (c >> 18 & 7));
-	out[1] = (char)(0x80 | (c >> 12 & 0x3f));
-	out[2] = (char)(0x80 | (c >> 6 & 0x3f));
-	out[3] = (char)(0x80 | (c & 0x3f));
-	return 4;
 }
 
 /* Write the string object at ADDRESS to TEXT, cut to SIZE - 1 bytes; "" when it cannot be read. */
@@ -71,7 +43,7 @@ static void read_string(const struct python_layout *layout, struct python_work *
 		c = 0;
 		if (!memory_read(&reader, &c, address, kind))
 			break;
-		used += put_utf8(text + used, c ? c : '?');
+		used += utf8_put(text + used, c ? c : '?');
 	}
 	text[used] = '\0';
 }

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "engine/runtime/utf8.h"
 #include "engine/runtime/v8.h"
 
 #include "core/system.h"
@@ -141,28 +142,6 @@ bool v8_flat(const struct v8 *v8, struct v8_work *work, uintptr_t value, struct 
 	return false;
 }
 
-static size_t put_utf8(char *out, uint32_t c)
-{
-	if (c < 0x80) {
-		out[0] = (char)(c ? c : '?');
-		return 1;
-	}
-	if (c < 0x800) {
-		out[0] = (char)(0xc0 | c >> 6);
-		out[1] = (char)(0x80 | (c & 0x3f));
-		return 2;
-	}
-	/* Of a pair, which names hardly have, neither half is a character. */
-	if (c >= 0xd800 && c < 0xe000) {
-		out[0] = '?';
-		return 1;
-	}
-	out[0] = (char)(0xe0 | c >> 12);
-	out[1] = (char)(0x80 | (c >> 6 & 0x3f));
-	out[2] = (char)(0x80 | (c & 0x3f));
-	return 3;
-}
-
 static size_t append_flat(struct v8_work *work, const struct v8_flat *flat, char *text, size_t used,
 			  size_t size)
 {
@@ -182,7 +161,7 @@ static size_t append_flat(struct v8_work *work, const struct v8_flat *flat, char
 			c = characters[k * width];
 			if (flat->wide)
 				c = (uint16_t)(c | characters[2 * k + 1] << 8);
-			used += put_utf8(text + used, c);
+			used += utf8_put(text + used, c ? c : '?');
 		}
 	}
 	return used;
