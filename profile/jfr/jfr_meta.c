@@ -311,14 +311,15 @@ int jfr_meta_read(struct jfr_chunk *chunk)
 		goto out;
 	err = -ENOMEM;
 	chunk->types = calloc(m.types + 1, sizeof(*chunk->types));
-	m.field_space = calloc(m.fields + 1, sizeof(*m.field_space));
-	chunk->by_id = calloc(JFR_SMALL_ID, sizeof(*chunk->by_id));
-	/* The last type is a spare one, which owns the fields. */
-	if (chunk->types)
-		chunk->types[m.types].fields = m.field_space;
-	if (!chunk->types || !m.field_space || !chunk->by_id)
+	if (!chunk->types)
 		goto out;
 	chunk->type_count = m.types;
+	/* The last type is a spare one, which owns the fields. */
+	m.field_space = calloc(m.fields + 1, sizeof(*m.field_space));
+	chunk->types[m.types].fields = m.field_space;
+	chunk->by_id = calloc(JFR_SMALL_ID, sizeof(*chunk->by_id));
+	if (!m.field_space || !chunk->by_id)
+		goto out;
 	err = walk_tree(&m, tree, true);
 	if (!err)
 		err = link_types(chunk);
