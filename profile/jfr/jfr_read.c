@@ -8,8 +8,6 @@
 
 #include "profile/jfr/jfr_meta.h"
 
-#define HEADER_SIZE 68
-
 static int bad_header(struct jfr_error *error, uint64_t offset, const char *what)
 {
 	error->offset = offset;
@@ -27,7 +25,7 @@ int jfr_header(struct jfr_header *header, const uint8_t *data, uint64_t length, 
 		return -ENODATA;
 	if (left >= 4 && memcmp(p, "FLR", 4))
 		return bad_header(error, offset, "no JFR chunk starts here");
-	if (left < HEADER_SIZE)
+	if (left < JFR_HEADER_SIZE)
 		return bad_header(error, offset, "cut off inside a chunk's header");
 	*header = (struct jfr_header){
 		.offset = offset,
@@ -49,9 +47,9 @@ int jfr_header(struct jfr_header *header, const uint8_t *data, uint64_t length, 
 		return bad_header(error, offset, "a chunk that was never finished");
 	if (header->size > left)
 		return bad_header(error, offset, "a chunk that is cut off");
-	if (header->size < HEADER_SIZE || header->metadata >= header->size ||
-	    header->constants >= header->size || header->metadata < HEADER_SIZE ||
-	    header->constants < HEADER_SIZE || header->size > UINT32_MAX)
+	if (header->size < JFR_HEADER_SIZE || header->metadata >= header->size ||
+	    header->constants >= header->size || header->metadata < JFR_HEADER_SIZE ||
+	    header->constants < JFR_HEADER_SIZE || header->size > UINT32_MAX)
 		return bad_header(error, offset + 8, "a chunk's header with impossible sizes");
 	if (header->ticks_per_second <= 0)
 		return bad_header(error, offset + 56, "a clock without frequency");
@@ -85,7 +83,7 @@ void jfr_scan(struct jfr_scan *scan, struct jfr_chunk *chunk, uint32_t kinds)
 {
 	*scan = (struct jfr_scan){
 		.chunk = chunk,
-		.at = chunk->data + HEADER_SIZE,
+		.at = chunk->data + JFR_HEADER_SIZE,
 		.end = chunk->data + chunk->header.size,
 		.kinds = kinds,
 		.kept = chunk->data,

@@ -15,9 +15,11 @@
 #include "profile/jfr/jfr_parsed.h"
 #include "profile/jfr/jfr_value.h"
 
+#define JFR_HEADER_SIZE 68 /* bytes of a chunk before its first event */
+
 /* Read the header at OFFSET of DATA. Returns 0; -ENODATA at the end of the file; -EBADMSG with
  * ERROR set where there is no whole chunk. A chunk that is not finished, or is cut off, is told by
- * `error->what`. */
+ * `error->what`. Of DATA only the header is looked at. */
 int jfr_header(struct jfr_header *header, const uint8_t *data, uint64_t length, uint64_t offset,
 	       struct jfr_error *error);
 
