@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "preload/asprof_agent.h"
+#include "test/programs/profiled.h"
 
 #define BURN_MS     300
 #define STACK_BYTES (64u << 10)
@@ -25,34 +25,11 @@ static void fail(const char *what)
 	_exit(9);
 }
 
-static void wait_for_agent(void)
-{
-	struct timespec step = { .tv_nsec = 1000000 };
-
-	for (int i = 0; i < 30000 && !asprof_agent_running(); i++)
-		nanosleep(&step, NULL);
-	if (!asprof_agent_running())
-		fail("no agent");
-}
-
-static long cpu_ms(void)
-{
-	struct timespec spent;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &spent);
-	return spent.tv_sec * 1000 + spent.tv_nsec / 1000000;
-}
-
-#define BURNS(name)                                              \
-	__attribute__((noinline)) static int name(void *seven)   \
-	{                                                        \
-		long end;                                        \
-                                                                 \
-		wait_for_agent();                                \
-		dprintf(STDOUT_FILENO, #name " %d\n", getpid()); \
-		for (end = cpu_ms() + BURN_MS; cpu_ms() < end;)  \
-			;                                        \
-		return *(int *)seven;                            \
+#define BURNS(name)                                            \
+	__attribute__((noinline)) static int name(void *seven) \
+	{                                                      \
+		BURN_AS(name, BURN_MS);                        \
+		return *(int *)seven;                          \
 	}
 
 BURNS(by_clone)
@@ -85,7 +62,7 @@ int main(void)
 	int seven = 7;
 	pid_t parent_saw = 0;
 
-	wait_for_agent();
+	need_agent();
 	/* All seven arguments come through. */
 	pids[0] = clone(by_clone, stack + STACK_BYTES, CLONE_PARENT_SETTID | SIGCHLD, &seven,
 			&parent_saw, NULL, NULL);

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "preload/asprof_agent.h"
+#include "test/programs/profiled.h"
 #include "test/programs/settings.h"
 
 static void *sleep_on(void *unused)
@@ -29,14 +29,6 @@ static void start_threads(int count)
 			exit(2);
 }
 
-static void wait_for_agent(void)
-{
-	struct timespec step = { .tv_nsec = 1000000 };
-
-	for (int i = 0; asprof_agent_running && i < 10000 && !asprof_agent_running(); i++)
-		nanosleep(&step, NULL);
-}
-
 int main(int argc, char **argv)
 {
 	size_t forks = argc > 2 ? (size_t)atol(argv[1]) : 0;
@@ -47,7 +39,7 @@ int main(int argc, char **argv)
 	if (!forks || !fork_us || !whole_us)
 		return 2;
 	start_threads(atoi(argv[2]));
-	wait_for_agent();
+	wait_for_agent(10000);
 	for (size_t i = 0; i < forks; i++) {
 		double start = clock_us(CLOCK_MONOTONIC);
 		pid_t pid = fork();

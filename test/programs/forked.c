@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "preload/asprof_agent.h"
+#include "test/programs/profiled.h"
 
 #define BURN_MS 300
 
@@ -29,33 +29,10 @@ static void fail(const char *what)
 	_exit(9);
 }
 
-static void wait_for_agent(void)
-{
-	struct timespec step = { .tv_nsec = 1000000 };
-
-	for (int i = 0; i < 30000 && !asprof_agent_running(); i++)
-		nanosleep(&step, NULL);
-	if (!asprof_agent_running())
-		fail("no agent");
-}
-
-static long cpu_ms(void)
-{
-	struct timespec spent;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
-	return spent.tv_sec * 1000 + spent.tv_nsec / 1000000;
-}
-
-#define BURNS(name)                                              \
-	__attribute__((noinline)) static void name(void)         \
-	{                                                        \
-		long end;                                        \
-                                                                 \
-		wait_for_agent();                                \
-		dprintf(STDOUT_FILENO, #name " %d\n", getpid()); \
-		for (end = cpu_ms() + BURN_MS; cpu_ms() < end;)  \
-			;                                        \
+#define BURNS(name)                                      \
+	__attribute__((noinline)) static void name(void) \
+	{                                                \
+		BURN_AS(name, BURN_MS);                  \
 	}
 
 BURNS(worker)
@@ -168,7 +145,7 @@ static void memory(void)
 	if (!pid) {
 		for (int i = 0; i < BLOCKS / 4; i++)
 			free(inherited[i]);
-		wait_for_agent();
+		need_agent();
 		dprintf(STDOUT_FILENO, "child %d\n", getpid());
 		for (int i = BLOCKS / 4; i < BLOCKS / 2; i++)
 			free(inherited[i]);
@@ -214,7 +191,7 @@ int main(int argc, char **argv)
 	const char *how = argc > 1 ? argv[1] : "";
 
 	if (strcmp(how, "early"))
-		wait_for_agent();
+		need_agent();
 	if (!strcmp(how, "early") || !strcmp(how, "late"))
 		fork_workers(NULL);
 	else if (!strcmp(how, "thread"))

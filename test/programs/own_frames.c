@@ -7,8 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "preload/asprof_agent.h"
 #include "test/programs/check.h"
+#include "test/programs/profiled.h"
 
 static volatile unsigned long done;
 
@@ -57,20 +57,13 @@ static void *work(void *arg)
 	return arg;
 }
 
-/* Where it is profiled, what comes next is. */
-static void wait_for_agent(void)
-{
-	for (int i = 0; asprof_agent_running && !asprof_agent_running() && i < 3000; i++)
-		usleep(1000);
-}
-
 int main(void)
 {
 	pthread_t thread;
 	int status;
 	pid_t pid;
 
-	wait_for_agent();
+	wait_for_agent(3000); /* what comes next is to be seen */
 	CHECK(!pthread_create(&thread, NULL, work, NULL));
 	CHECK(signal(SIGUSR1, handle) != SIG_ERR);
 	nap();

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "preload/asprof_agent.h"
+#include "test/programs/profiled.h"
 
 #define STEP_MS     10
 #define BURN_MS     1000
@@ -35,14 +35,6 @@ static void fail(const char *what)
 {
 	perror(what);
 	exit(9);
-}
-
-static void wait_for_agent(void)
-{
-	struct timespec step = { .tv_nsec = 1000000 };
-
-	for (int i = 0; asprof_agent_running && i < 30000 && !asprof_agent_running(); i++)
-		nanosleep(&step, NULL);
 }
 
 static void set_timers(void)
@@ -102,7 +94,7 @@ int main(int argc, char **argv)
 
 	if (!strcmp(when, "early"))
 		set_timers();
-	wait_for_agent();
+	wait_for_agent(30000);
 	if (!strcmp(when, "late"))
 		set_timers();
 	if (!strcmp(when, "clone"))

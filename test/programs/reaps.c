@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "preload/asprof_agent.h"
+#include "test/programs/profiled.h"
 
 #define CHILDREN 8
 #define OTHERS   3
@@ -19,24 +19,6 @@ static void fail(const char *what)
 	exit(9);
 }
 
-static double cpu_ms(void)
-{
-	struct timespec spent;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
-	return (double)spent.tv_sec * 1e3 + (double)spent.tv_nsec / 1e6;
-}
-
-static void wait_for_agent(void)
-{
-	struct timespec step = { .tv_nsec = 1000000 };
-
-	for (int i = 0; i < 30000 && !asprof_agent_running(); i++)
-		nanosleep(&step, NULL);
-	if (!asprof_agent_running())
-		fail("no agent");
-}
-
 int main(void)
 {
 	pid_t others[OTHERS], pid;
@@ -44,7 +26,7 @@ int main(void)
 	cpu_set_t one;
 	int status;
 
-	wait_for_agent();
+	need_agent();
 	CPU_ZERO(&one);
 	CPU_SET(sched_getcpu(), &one);
 	if (sched_setaffinity(0, sizeof(one), &one))
@@ -57,13 +39,13 @@ int main(void)
 	for (int i = 0; i < CHILDREN; i++) {
 		pid = fork();
 		if (!pid) {
-			wait_for_agent();
+			need_agent();
 			exit(0);
 		}
-		before = cpu_ms();
+		before = thread_cpu_ms();
 		if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
 			fail("a child");
-		waited += cpu_ms() - before;
+		waited += thread_cpu_ms() - before;
 	}
 	for (int i = 0; i < OTHERS; i++) {
 		kill(others[i], SIGKILL);
