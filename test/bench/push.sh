@@ -11,10 +11,10 @@ pushed=$(program pushed) || exit 1
 profiled "$work/long" builtin REPORTING_INTERVAL=30s CPU_INTERVAL=1ms WALL_INTERVAL=10ms NATIVE_MEM=24k "$pushed" 3
 recording=$(ls "$work"/long/*.jfr)
 serve bench
-printf 'a recording of %d bytes; ms of CPU: the first delivery, a later one, of that adding up; kB of memory\n' \
+printf 'a recording of %d bytes; ms of CPU: the first delivery, a later one; kB of memory; ms of adding up\n' \
 	"$(wc -c <"$recording")"
 for by in pyroscope otlp; do
-	printf '  %-12s %s\n' $by "$(BY=$by URL=$url RECORDING=$recording "$B/test/bench/push")"
+	printf '  %-12s %s\n' $by "$(BY=$by URL=$url RECORDING=$recording "$B/test/bench/deliver")"
 done
 
 # Both stores, and the program, for a while.

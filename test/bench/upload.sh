@@ -29,7 +29,7 @@ measured() {
 }
 
 ours() {
-	ENDPOINT=$1 "$B/test/bench/upload"
+	BY=s3 URL=$1 RECORDING=test/fixtures/jfr/native.jfr LENGTH=50000 "$B/test/bench/deliver"
 }
 by_curl() {
 	measured curl -sS --fail --noproxy '*' --cacert "$work/good.pem" --aws-sigv4 aws:amz:us-east-1:s3 \
