@@ -8,6 +8,7 @@
 #include "core/system.h"
 #include "engine/reading/stack_memory.h"
 #include "engine/runtime/python.h"
+#include "engine/runtime/ruby.h"
 #include "engine/runtime/v8.h"
 #include "engine/unwind/unwind.h"
 
@@ -23,6 +24,7 @@ struct work {
 			struct v8_work v8;
 			struct memory_block v8_stack;
 		};
+		struct ruby_work ruby;
 	};
 };
 
@@ -249,15 +251,30 @@ static size_t mix_v8(const struct runtime *runtime, struct work *work,
 	return v8_walk((const struct v8 *)runtime, &work->v8, &stack, native, out, max, truncated);
 }
 
+static size_t mix_ruby(const struct runtime *runtime, struct work *work,
+		       const struct native_frames *native, uintptr_t stack_high, uintptr_t *out,
+		       size_t max, bool *truncated)
+{
+	const struct ruby *ruby = (const struct ruby *)runtime;
+	bool cut;
+	size_t frames = ruby_walk(ruby, &work->ruby, work->frames, DEPTH_MAX, &cut);
+
+	(void)stack_high;
+	return frames ? ruby_merge(ruby, native, work->frames, frames, cut, out, max, truncated)
+		      : 0;
+}
+
 static mixer *const mixers[RUNTIME_KINDS] = {
 	[RUNTIME_PYTHON] = mix_python,
 	[RUNTIME_V8] = mix_v8,
+	[RUNTIME_RUBY] = mix_ruby,
 };
 
 static bool comes_through(const struct runtime *runtime, const struct native_frames *native)
 {
 	for (size_t i = 0; i < native->count; i++)
-		if (native->pcs[i] - runtime->text < runtime->text_end - runtime->text)
+		if (native->pcs[i] - runtime->text < runtime->text_end - runtime->text ||
+		    (runtime->compiles && native->fps[i]))
 			return true;
 	return false;
 }

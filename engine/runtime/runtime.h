@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum runtime_kind { RUNTIME_PYTHON, RUNTIME_V8, RUNTIME_KINDS };
+enum runtime_kind { RUNTIME_PYTHON, RUNTIME_V8, RUNTIME_RUBY, RUNTIME_KINDS };
 
 struct runtime {
 	enum runtime_kind kind;
@@ -16,6 +16,7 @@ struct runtime {
 	uintptr_t text, text_end;
 	/* The function that runs functions, each call of which is replaced by what it runs; both 0: none. */
 	uintptr_t evaluator, evaluator_end;
+	bool compiles; /* it makes code elsewhere, through which no walk finds its way */
 };
 
 /* As much as any of their own structures has. */

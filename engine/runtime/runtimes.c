@@ -10,6 +10,7 @@
 #include "engine/modules/modules.h"
 #include "engine/runtime/mixed_stack.h"
 #include "engine/runtime/python_find.h"
+#include "engine/runtime/ruby_find.h"
 #include "engine/runtime/runtime_image.h"
 #include "engine/runtime/v8_find.h"
 
@@ -17,6 +18,7 @@ union found {
 	struct runtime base;
 	struct python python;
 	struct v8 v8;
+	struct ruby ruby;
 };
 
 static int find_python(union found *found, struct elf *image, const struct module *module)
@@ -24,9 +26,10 @@ static int find_python(union found *found, struct elf *image, const struct modul
 	return python_find(&found->python, image, module);
 }
 
-static void visit_python(const union found *found)
+static bool visit_python(union found *found)
 {
 	mixed_stack_several(python_find_several(&found->python));
+	return false;
 }
 
 static int find_v8(union found *found, struct elf *image, const struct module *module)
@@ -34,16 +37,27 @@ static int find_v8(union found *found, struct elf *image, const struct module *m
 	return v8_find(&found->v8, image, module);
 }
 
+static int find_ruby(union found *found, struct elf *image, const struct module *module)
+{
+	return ruby_find(&found->ruby, image, module);
+}
+
+static bool visit_ruby(union found *found)
+{
+	return ruby_find_more(&found->ruby);
+}
+
 /* How each kind is found in a module: 0, -ENOENT where it is not there, -ENOTSUP where it is of a version
  * that is not known, or -errno. */
 static const struct {
 	const char *name;
 	int (*find)(union found *found, struct elf *image, const struct module *module);
-	void (*visit)(const union found *found); /* NULL: need not be */
+	bool (*visit)(union found *found); /* whether more is known of it now; NULL: need not be */
 	size_t bytes;
 } kinds[RUNTIME_KINDS] = {
 	[RUNTIME_PYTHON] = { "Python", find_python, visit_python, sizeof(struct python) },
 	[RUNTIME_V8] = { "JavaScript", find_v8, NULL, sizeof(struct v8) },
+	[RUNTIME_RUBY] = { "Ruby", find_ruby, visit_ruby, sizeof(struct ruby) },
 };
 
 static struct {
@@ -137,6 +151,8 @@ void runtimes_look(void)
 void runtimes_visit(void)
 {
 	for (size_t kind = 0; kind < RUNTIME_KINDS; kind++)
-		if (all.kinds[kind].there && kinds[kind].visit)
-			kinds[kind].visit(&all.kinds[kind].found);
+		if (all.kinds[kind].there && kinds[kind].visit &&
+		    kinds[kind].visit(&all.kinds[kind].found))
+			mixed_stack_look_for((enum runtime_kind)kind, &all.kinds[kind].found.base,
+					     kinds[kind].bytes);
 }

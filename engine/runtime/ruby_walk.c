@@ -1,0 +1,436 @@
+/* The frames of Ruby that the calling thread runs, from a signal handler or an allocation.
+ *
+ * The thread itself is what changes them, and it is here. The kernel copies what is read, so that nothing
+ * faults; what says that it is a context, code or a method has to be one; every loop has an end. What is on a
+ * thread's stack is kept by the collector, whoever runs it. */
+#include <pthread.h>
+#include <string.h>
+
+#include "engine/runtime/ruby.h"
+
+/* Frames of one thread that are looked at, and what else could go round. */
+#define FRAMES_MAX  1024
+#define OUTER_MAX   32
+#define THREADS_MAX 1024
+#define TLS_WORDS   16
+#define STACK_WORDS (1u << 24)
+
+/* A frame's flags: what it is, and that the evaluator ends with it. */
+#define FLAGS_KIND     0x7fff0001u
+#define KIND_NATIVE    0x55550001u
+#define KIND_FUNCTION  0x66660001u /* a block that is a function of C */
+#define KIND_DUMMY     0x79990001u
+#define FLAG_LAST      0x0020u
+#define FLAG_OUTERMOST 0x0002u /* there is no environment around this one */
+
+/* What a method's definition is of. */
+#define DEFINED_BY_CODE  0
+#define DEFINITION_TYPES 15
+
+/* What code is of. */
+enum { CODE_METHOD = 1, CODE_BLOCK = 2, CODE_RESCUE = 4, CODE_ENSURE = 5 };
+
+/* ---- The thread's context ---- */
+
+struct context {
+	uintptr_t address;
+	uint8_t bytes[CONTEXT_BYTES];
+	uintptr_t frame, end; /* frames, from the innermost on */
+};
+
+/* Whether what is at ADDRESS is a context, and its thread's. */
+static bool read_context(const struct ruby *ruby, struct ruby_work *work, struct context *context,
+			 uintptr_t address)
+{
+	const struct ruby_layout *l = &ruby->layout;
+	uintptr_t stack, words, thread, back;
+
+	if (!address || address % sizeof(uintptr_t) ||
+	    !ruby_copy(work, context->bytes, address, sizeof(context->bytes)))
+		return false;
+	thread = ruby_word(context->bytes, l->context_thread);
+	if (!ruby_read_word(work, thread + l->thread_context, &back) || back != address)
+		return false;
+	stack = ruby_word(context->bytes, CONTEXT_STACK);
+	words = ruby_word(context->bytes, CONTEXT_STACK_WORDS);
+	context->address = address;
+	context->frame = ruby_word(context->bytes, CONTEXT_FRAME);
+	context->end = stack + words * sizeof(uintptr_t);
+	return stack && words && words < STACK_WORDS && stack % sizeof(uintptr_t) == 0 &&
+	       context->frame % sizeof(uintptr_t) == 0 && context->frame > stack &&
+	       context->frame < context->end;
+}
+
+/* Where this thread has its variable, or (2.7) its structure. */
+static __thread uintptr_t own_place;
+
+/* Of a thread's own variables: where a list of them is, by module. */
+static uintptr_t thread_lists(void)
+{
+	uintptr_t lists;
+
+#if defined(__x86_64__)
+	__asm__("mov %%fs:8, %0" : "=r"(lists));
+#else
+	uintptr_t self;
+
+	__asm__("mrs %0, tpidr_el0" : "=r"(self));
+	lists = *(const uintptr_t *)self;
+#endif
+	return lists;
+}
+
+/* Look for the context in the thread's variables: that of another name refers to none, as a context and its
+ * thread lead to each other. glibc has two words for each module, musl one. */
+static bool find_by_variable(const struct ruby *ruby, struct ruby_work *work,
+			     struct context *context)
+{
+	uintptr_t lists = thread_lists(), variables, value;
+
+	for (unsigned words = 2; words; words--) {
+		if (!ruby_read_word(work,
+				    lists + (uintptr_t)ruby->tls_module * words * sizeof(lists),
+				    &variables) ||
+		    variables % sizeof(value))
+			continue;
+		for (uint32_t at = ruby->tls_first; at < ruby->tls_end; at += sizeof(value))
+			if (ruby_read_word(work, variables + at, &value) &&
+			    read_context(ruby, work, context, value)) {
+				own_place = variables + at;
+				return true;
+			}
+	}
+	return false;
+}
+
+static bool read_thread(const struct ruby *ruby, struct ruby_work *work, struct context *context,
+			uintptr_t thread)
+{
+	uintptr_t id, address;
+
+	return ruby_read_word(work, thread + ruby->layout.thread_id, &id) &&
+	       id == (uintptr_t)pthread_self() &&
+	       ruby_read_word(work, thread + ruby->layout.thread_context, &address) &&
+	       read_context(ruby, work, context, address);
+}
+
+static bool find_by_list(const struct ruby *ruby, struct ruby_work *work, struct context *context)
+{
+	uintptr_t address, list, thread;
+
+	if (ruby_read_word(work, ruby->current, &address) &&
+	    read_context(ruby, work, context, address)) {
+		thread = ruby_word(context->bytes, ruby->layout.context_thread);
+		if (read_thread(ruby, work, context, thread)) {
+			own_place = thread;
+			return true;
+		}
+	}
+	if (!ruby_read_word(work, ruby->machine, &list))
+		return false;
+	list += ruby->layout.machine_threads;
+	thread = list;
+	for (int i = 0; i < THREADS_MAX; i++) {
+		if (!ruby_read_word(work, thread, &thread) || thread == list)
+			return false;
+		if (read_thread(ruby, work, context, thread)) {
+			own_place = thread;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool find_context(const struct ruby *ruby, struct ruby_work *work, struct context *context)
+{
+	uintptr_t address;
+
+	if (!ruby->tls_module)
+		return (own_place && read_thread(ruby, work, context, own_place)) ||
+		       find_by_list(ruby, work, context);
+	return (own_place && ruby_read_word(work, own_place, &address) &&
+		read_context(ruby, work, context, address)) ||
+	       find_by_variable(ruby, work, context);
+}
+
+/* ---- Functions ---- */
+
+struct walk {
+	const struct ruby *ruby;
+	struct ruby_work *work;
+	uintptr_t *frames;
+	size_t count, max;
+};
+
+static void put(struct walk *walk, uintptr_t frame)
+{
+	if (frame && walk->count < walk->max)
+		walk->frames[walk->count++] = frame;
+}
+
+struct frame {
+	uintptr_t pc, code, method; /* METHOD is 0 where there is none around it */
+	uintptr_t flags;
+};
+
+/* The method that FRAME belongs to, by the environments around its own. */
+static uintptr_t method_of(struct walk *walk, const uint8_t innermost[ENVIRONMENT_BYTES])
+{
+	struct ruby_work *work = walk->work;
+	uint8_t environment[ENVIRONMENT_BYTES];
+	uintptr_t method, flags, outer;
+
+	memcpy(environment, innermost, sizeof(environment));
+	for (int i = 0; i < OUTER_MAX; i++) {
+		method = ruby_word(environment, ENVIRONMENT_METHOD);
+		flags = ruby_flags(work, method);
+		if (ruby_is_kind(flags, RUBY_KIND_METHOD))
+			return method;
+		if (ruby_word(environment, ENVIRONMENT_FLAGS) & FLAG_OUTERMOST) {
+			if (ruby_is_kind(flags, RUBY_KIND_SVAR) &&
+			    ruby_read_word(work, method + 8, &method) &&
+			    ruby_is_kind(ruby_flags(work, method), RUBY_KIND_METHOD))
+				return method;
+			return 0;
+		}
+		outer = ruby_word(environment, ENVIRONMENT_OUTER) & ~(uintptr_t)3;
+		if (!outer || outer % sizeof(outer) ||
+		    !ruby_copy(work, environment, outer - ENVIRONMENT_FLAGS, sizeof(environment)))
+			return 0;
+	}
+	return 0;
+}
+
+struct method {
+	uintptr_t class, id;
+	uint8_t type;
+};
+
+static bool read_method(struct walk *walk, uintptr_t address, struct method *method)
+{
+	uint8_t bytes[METHOD_BYTES], definition[DEFINITION_BYTES];
+
+	if (!ruby_copy(walk->work, bytes, address, sizeof(bytes)) ||
+	    !ruby_copy(walk->work, definition, ruby_word(bytes, METHOD_DEFINITION),
+		       sizeof(definition)))
+		return false;
+	method->class = ruby_word(bytes, METHOD_CLASS);
+	method->id = ruby_word(definition, DEFINITION_ID);
+	method->type = definition[DEFINITION_TYPE] & DEFINITION_TYPES;
+	return true;
+}
+
+/* The path of code's file, a string: by itself, or the first of two. */
+static uintptr_t path_of(struct walk *walk, const uint8_t *body)
+{
+	uintptr_t path = ruby_word(body, BODY_PATH);
+
+	if ((ruby_flags(walk->work, path) & RUBY_TYPES) == RUBY_ARRAY)
+		return ruby_first(walk->work, path);
+	return path;
+}
+
+static uint32_t first_line(const struct ruby_layout *layout, const uint8_t *body)
+{
+	uintptr_t value = ruby_word(body, BODY_FIRST_LINE);
+
+	return layout->first_line_is_value ? (uint32_t)(value >> 1) : (uint32_t)value;
+}
+
+/* CLASS is 0 where there is none to be named. What code is called is what it is in ("block in ") and the
+ * method's name, behind which the class comes. */
+static void name_code(struct walk *walk, uintptr_t class)
+{
+	const struct ruby *ruby = walk->ruby;
+	struct ruby_work *work = walk->work;
+	char base[FRAME_NAME_MAX];
+	size_t all, length;
+
+	all = ruby_string(ruby, work, ruby_word(work->body, BODY_LABEL), work->name, 0,
+			  sizeof(work->name));
+	if (!class)
+		return;
+	length = ruby_string(ruby, work, ruby_word(work->body, BODY_BASE_LABEL), base, 0,
+			     sizeof(base));
+	if (length > all || strcmp(work->name + all - length, base))
+		return;
+	all = ruby_class(ruby, work, class, work->name, all - length, sizeof(work->name));
+	ruby_string(ruby, work, ruby_word(work->body, BODY_BASE_LABEL), work->name, all,
+		    sizeof(work->name));
+}
+
+/* What tells code from all that were, or will be, at its address: what it says of itself. */
+static uint64_t code_print(struct walk *walk, uintptr_t path, uintptr_t class)
+{
+	const struct ruby_layout *l = &walk->ruby->layout;
+	struct ruby_work *work = walk->work;
+	uint64_t hash = 1;
+	uint32_t lines;
+
+	hash = ruby_mix(hash, ruby_word(work->body, 0)); /* its type and size */
+	hash = ruby_mix(hash, ruby_word(work->body, BODY_START));
+	hash = ruby_mix(hash, ruby_word(work->body, l->body_lines));
+	memcpy(&lines, work->body + l->body_line_count, sizeof(lines));
+	hash = ruby_mix(hash, lines);
+	hash = ruby_mix(hash, first_line(l, work->body));
+	hash = ruby_mix(hash, ruby_string_print(walk->ruby, work, path));
+	hash = ruby_mix(hash,
+			ruby_string_print(walk->ruby, work, ruby_word(work->body, BODY_LABEL)));
+	return ruby_mix(hash, class ? ruby_class_print(walk->ruby, work, class) : 0);
+}
+
+/* The class that code of a method, or within one, belongs to. */
+static uintptr_t class_of(struct walk *walk, uintptr_t address)
+{
+	struct method method;
+	uint32_t type;
+
+	memcpy(&type, walk->work->body + BODY_TYPE, sizeof(type));
+	if (!address || (type != CODE_METHOD && type != CODE_BLOCK && type != CODE_RESCUE &&
+			 type != CODE_ENSURE))
+		return 0;
+	return read_method(walk, address, &method) && method.type == DEFINED_BY_CODE ? method.class
+										     : 0;
+}
+
+/* Have WORK's function be that of FRAME. False where there is none. */
+static bool find_code(struct walk *walk, const struct frame *frame)
+{
+	struct ruby_work *work = walk->work;
+	uintptr_t body, class, path;
+	bool fresh;
+
+	/* As in a recursion. */
+	if (work->code == frame->code && work->method == frame->method)
+		return true;
+	work->code = 0;
+	if (!ruby_is_kind(ruby_flags(work, frame->code), RUBY_KIND_CODE) ||
+	    !ruby_read_word(work, frame->code + CODE_BODY, &body) ||
+	    !ruby_copy(work, work->body, body, walk->ruby->layout.body_bytes))
+		return false;
+	path = path_of(walk, work->body);
+	class = class_of(walk, frame->method);
+	if (!ruby_string_print(walk->ruby, work, ruby_word(work->body, BODY_LABEL)) ||
+	    !ruby_string_print(walk->ruby, work, path))
+		return false;
+	work->function = frame_table_function(code_print(walk, path, class), &fresh);
+	if (fresh) {
+		name_code(walk, class);
+		ruby_string(walk->ruby, work, path, work->file, 0, sizeof(work->file));
+		frame_table_describe(work->function, JFR_FRAME_RUBY, work->name, work->file);
+	}
+	work->code = frame->code;
+	work->method = frame->method;
+	return true;
+}
+
+/* A frame of code; one that is being made, or taken down, is left out. */
+static void add_code(struct walk *walk, const struct frame *frame)
+{
+	struct ruby_work *work = walk->work;
+	const struct ruby_layout *l = &walk->ruby->layout;
+	uintptr_t start, place;
+	uint32_t size;
+	uint64_t at;
+	bool fresh;
+
+	if (!find_code(walk, frame))
+		return;
+	start = ruby_word(work->body, BODY_START);
+	memcpy(&size, work->body + BODY_SIZE, sizeof(size));
+	at = (frame->pc - start) / sizeof(uintptr_t);
+	if (frame->pc < start || at > size)
+		return;
+	/* It is behind the instruction that runs. */
+	at -= at != 0;
+	place = frame_table_place(work->function, (uint32_t)at, &fresh);
+	if (fresh)
+		frame_table_line(place, ruby_line(l, work, work->body, at));
+	put(walk, place);
+}
+
+/* A method that is a function of C. */
+static void add_native(struct walk *walk, const struct frame *frame)
+{
+	const struct ruby *ruby = walk->ruby;
+	struct ruby_work *work = walk->work;
+	uint64_t print = 2;
+	struct method method;
+	uint32_t function;
+	uintptr_t name;
+	size_t length;
+	bool fresh;
+
+	if (!frame->method || !read_method(walk, frame->method, &method))
+		return;
+	name = ruby_name(ruby, work, method.id);
+	if (!name || !ruby_string_print(ruby, work, name))
+		return;
+	print = ruby_mix(print, ruby_string_print(ruby, work, name));
+	print = ruby_mix(print, ruby_class_print(ruby, work, method.class));
+	function = frame_table_function(print, &fresh);
+	if (fresh) {
+		length = ruby_class(ruby, work, method.class, work->name, 0, sizeof(work->name));
+		ruby_string(ruby, work, name, work->name, length, sizeof(work->name));
+		frame_table_describe(function, JFR_FRAME_RUBY, work->name, "");
+	}
+	put(walk, frame_table_place(function, 0, &fresh));
+}
+
+/* ---- Walking ---- */
+
+/* Add the control frame at ADDRESS. False where it cannot be read. */
+static bool add(struct walk *walk, uintptr_t address)
+{
+	uint8_t bytes[FRAME_BYTES], environment[ENVIRONMENT_BYTES];
+	uintptr_t around, kind;
+	struct frame frame;
+
+	if (!ruby_copy(walk->work, bytes, address, sizeof(bytes)))
+		return false;
+	around = ruby_word(bytes, FRAME_ENVIRONMENT);
+	if (around % sizeof(around) ||
+	    !ruby_copy(walk->work, environment, around - ENVIRONMENT_FLAGS, sizeof(environment)))
+		return false;
+	frame.pc = ruby_word(bytes, FRAME_PC);
+	frame.code = ruby_word(bytes, FRAME_CODE);
+	frame.flags = ruby_word(environment, ENVIRONMENT_FLAGS);
+	kind = frame.flags & FLAGS_KIND;
+	if (kind == KIND_DUMMY)
+		return true;
+	if (kind != KIND_FUNCTION) {
+		frame.method = method_of(walk, environment);
+		if (kind == KIND_NATIVE)
+			add_native(walk, &frame);
+		else if (frame.pc && frame.code)
+			add_code(walk, &frame);
+	}
+	if (frame.flags & FLAG_LAST)
+		put(walk, RUNTIME_ANCHOR);
+	return true;
+}
+
+/* Its address tells threads apart. */
+static __thread char self;
+
+size_t ruby_walk(const struct ruby *ruby, struct ruby_work *work, uintptr_t *frames, size_t max,
+		 bool *cut)
+{
+	struct walk walk = { .ruby = ruby, .work = work, .frames = frames, .max = max };
+	struct context context;
+	uintptr_t at;
+
+	*cut = false;
+	memory_copies_begin(&work->copies, (uintptr_t)&self);
+	memset(work->notes, 0, sizeof(work->notes));
+	work->code = 0;
+	if (find_context(ruby, work, &context)) {
+		for (at = context.frame;
+		     at + FRAME_BYTES <= context.end && walk.count < max && add(&walk, at);
+		     at += ruby->layout.frame_bytes)
+			;
+		*cut = at + FRAME_BYTES <= context.end;
+	}
+	memory_copies_end(&work->copies, (uintptr_t)&self);
+	return walk.count;
+}
