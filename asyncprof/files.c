@@ -409,6 +409,14 @@ static long make_timer(long clock, long event, long timer)
 	return result;
 }
 
+/* That and nothing else it sends to threads. */
+static _Atomic int wall_signal;
+
+int files_wall_signal(void)
+{
+	return atomic_load(&wall_signal);
+}
+
 long engine_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
 	if (number == SYS_memfd_create)
@@ -417,6 +425,8 @@ long engine_syscall(long number, long a, long b, long c, long d, long e, long f)
 		return make_timer(a, b, c);
 	if (number == SYS_timer_delete)
 		signal_share_give();
+	if (number == SYS_tgkill)
+		atomic_store_explicit(&wall_signal, (int)c, memory_order_relaxed);
 	if (number != SYS_perf_event_open)
 		return syscall(number, a, b, c, d, e, f);
 	/* 0 as the thread is the calling one, and here that may be another. */

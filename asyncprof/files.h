@@ -36,6 +36,9 @@ void engine_rewinddir(DIR *dir);
 int engine_closedir(DIR *dir);
 long engine_syscall(long number, long a, long b, long c, long d, long e, long f);
 
+/* The signal by which async-profiler has a thread sample its wall clock; 0: not known, as it has not yet. */
+int files_wall_signal(void);
+
 /* In a forked child. */
 void files_forget(void);
 

@@ -42,6 +42,11 @@
 	X(threads_each)           \
 	X(threads_open)           \
 	X(threads_reap)           \
+	X(turns_close)            \
+	X(turns_look)             \
+	X(turns_open)             \
+	X(turns_untold)           \
+	X(turns_wake)             \
 	X(unwind_map_publish)     \
 	X(unwind_map_quiet)       \
 	X(threads_local)          \

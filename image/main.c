@@ -14,6 +14,7 @@
 #include "core/own_thread.h"
 #include "endpoint/listener.h"
 #include "endpoint/server.h"
+#include "engine/collect/stall_watch.h"
 #include "image/ending.h"
 #include "image/engines.h"
 #include "image/host.h"
@@ -32,6 +33,7 @@ static int prepare(struct agent_equipment *equipment, const struct config *c, st
 	if (!err)
 		equipment->reporter_count = 1;
 	equipment->endpoint = &live_endpoint;
+	equipment->stalls = c->stalls_ns == OPTION_OFF ? NULL : &stall_watch;
 	return err;
 }
 

@@ -28,12 +28,14 @@
 #include "engine/sample/ring.h"
 #include "engine/sample/sampler.h"
 #include "engine/sample/threads.h"
+#include "engine/sample/turns.h"
 #include "engine/unwind/unwind_map.h"
 #include "preload/agent_hooks.h"
 #include "preload/agent_of_process.h"
 #include "preload/async_profiler.h"
 #include "preload/children.h"
 #include "preload/image/image.h"
+#include "preload/stalls.h"
 #include "preload/interpose/altstack.h"
 #include "preload/interpose/fatal.h"
 #include "preload/interpose/hooks.h"
@@ -170,11 +172,13 @@ static void forget_parent(void)
 	mixed_stack_after_fork();
 	ring_after_fork();
 	threads_after_fork();
+	turns_after_fork();
 	signal_share_after_fork();
 	agent_forget();
 	engine_thread_forget();
 	image_forget();
 	api_forget();
+	stalls_forget();
 }
 
 static void expect_agent_in_child(void)
@@ -324,6 +328,7 @@ static int set_hooks(void)
 	if (config.engine != ENGINE_ASYNC_PROFILER || config.fork)
 		sample_reserve(sampler_choose());
 	sampler_install_by(sample_install);
+	turns_outlet(&stalls_outlet);
 	return 0;
 }
 

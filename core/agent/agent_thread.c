@@ -62,6 +62,8 @@ static void show_pause(const struct session *session, bool paused)
 {
 	atomic_store(&shared->agent.running_engine, paused ? NULL : session->with.engine);
 	atomic_store(&shared->agent.paused, paused);
+	if (session->with.stalls)
+		session->with.stalls->pause(paused);
 }
 
 /* Have what was asked of the session answered, and a pause end. */
@@ -164,6 +166,10 @@ static void profile(struct session *session, const struct agent_parts *parts)
 		log_error("%s; profiling is off in this process", failure());
 		return;
 	}
+	/* It has the program's priority. */
+	if (session->with.stalls)
+		session->with.stalls->open(session->config->stalls_ns,
+					   session->with.engine->service != NULL);
 	/* Not before: a program with as many busy threads as it has processors would let a nicer one
 	 * begin only after a good while, and not be profiled until then. Nor where what it has yet to
 	 * take down is lost with the process. */
@@ -183,6 +189,8 @@ static void profile(struct session *session, const struct agent_parts *parts)
 	live_cancel(&live);
 	if (session->with.endpoint)
 		session->with.endpoint->close(&live);
+	if (session->with.stalls)
+		session->with.stalls->close();
 	signal_share_look(); /* a program may be short */
 	atomic_store(&shared->agent.running_engine, NULL);
 	if (!err)

@@ -2,13 +2,28 @@
 #ifndef CORE_AGENT_EQUIPMENT_H
 #define CORE_AGENT_EQUIPMENT_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "core/agent/engine.h"
 #include "core/agent/live.h"
 #include "core/agent/report.h"
 
 #define AGENT_REPORTERS_MAX 4
+
+/* Who watches for stalls of event loops, as the agent knows it. All calls are made on the agent thread. */
+struct stall_watch {
+	/* Begin: a turn of more than NS is a stall. SIGNALLED: the builtin engine takes samples here, by which a thread
+	 * that is late takes its stack. What fails is said in the log. */
+	void (*open)(uint64_t ns, bool signalled);
+
+	/* ON: watch no more, until it is off again. */
+	void (*pause)(bool on);
+
+	/* End it. */
+	void (*close)(void);
+};
 
 struct agent_equipment {
 	const struct engine *engine;
@@ -20,6 +35,7 @@ struct agent_equipment {
 	struct reporter *reporters[AGENT_REPORTERS_MAX];
 	size_t reporter_count;
 	const struct live_endpoint *endpoint; /* NULL: there is none */
+	const struct stall_watch *stalls;     /* likewise */
 };
 
 #endif

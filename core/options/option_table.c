@@ -346,8 +346,9 @@ const struct option option_table[] = {
 	  .off = OPTION_OFF,
 	  .on = MS(10),
 	  .fallback = "off",
-	  .unbuilt = true,
-	  .help = "Capture turns of an event loop that take longer than this; `on` means `10ms`." },
+	  .help = "Capture turns of an event loop that take longer than this; `on` means `10ms`. "
+		  "`asprof-agent "
+		  "longpolls` shows them." },
 	{ .name = "LISTEN",
 	  .type = OPTION_TEXT,
 	  FIELD(listen),

@@ -19,6 +19,7 @@
 #include "engine/runtime/runtimes.h"
 #include "engine/sample/ring.h"
 #include "engine/sample/threads.h"
+#include "engine/sample/turns.h"
 #include "engine/sample/user_events.h"
 #include "engine/symbols/symbols.h"
 
@@ -36,7 +37,7 @@ static struct {
 	struct symbols *symbols;
 	uint64_t load_due_ns, look_due_ns, modules_due_ns;
 	uint64_t samples, samples_before, lost_before;
-	uint64_t late, late_before, refused_before;
+	uint64_t late, late_before, refused_before, untold_before;
 } all;
 
 uint64_t collector_samples(void)
@@ -129,6 +130,12 @@ static void take(void *context, const struct sample *s)
 			  jfr_stack(all.chunks.jfr, s->pcs, s->count, s->truncated),
 			  (int)s->args[0], (int)(int64_t)s->args[1], s->args[2]);
 		break;
+	case SAMPLE_STALL:
+		jfr_stall(all.chunks.jfr, s->args[0], s->tid,
+			  s->count ? program_stack(all.chunks.jfr, s->pcs, s->count, s->truncated)
+				   : 0,
+			  s->ticks - s->args[0], (int)(int64_t)s->args[1]);
+		break;
 	case SAMPLE_MALLOC:
 		mem_events_malloc(all.chunks.mem, s);
 		all.samples++;
@@ -203,12 +210,14 @@ void collector_drain(uint64_t now_ns)
 static void write_losses(uint64_t ticks)
 {
 	uint64_t refused = signal_share_refused();
+	uint64_t untold = turns_untold();
 	uint64_t lost = ring_lost(); /* once: more are lost meanwhile, and are the next chunk's */
 	struct jfr_losses losses = {
 		.samples = all.samples - all.samples_before,
 		.ring_full = lost - all.lost_before,
 		.timer_failures = refused - all.refused_before,
 		.late = all.late - all.late_before,
+		.stalls = untold - all.untold_before,
 	};
 	struct jfr_losses mem_losses = { 0 };
 	uint64_t *missed = chunks_mem_is_apart(&all.chunks) ? &mem_losses.table_evictions
@@ -222,6 +231,7 @@ static void write_losses(uint64_t ticks)
 	all.late_before = all.late;
 	all.lost_before = lost;
 	all.refused_before = refused;
+	all.untold_before = untold;
 }
 
 static int end_chunk(void)

@@ -173,6 +173,7 @@ void jfr_losses(struct jfr_writer *w, uint64_t ticks, const struct jfr_losses *l
 	put(&e, w->interned.threads.full);
 	put(&e, w->dropped);
 	put(&e, losses->late);
+	put(&e, losses->stalls);
 	end_numbers(w, &e);
 }
 
@@ -188,6 +189,20 @@ void jfr_crash(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t stack, 
 	put(&e, (uint64_t)signo);
 	put(&e, (uint32_t)code); /* an int of JFR is a varint of 32 bits */
 	put(&e, address);
+	end_numbers(w, &e);
+}
+
+void jfr_stall(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t stack, uint64_t span_ticks,
+	       int ready)
+{
+	struct event e;
+
+	if (!begin_numbers(w, &e, JFR_T_STALL, ticks))
+		return;
+	put(&e, span_ticks >> w->coarse);
+	put_thread(w, &e, tid);
+	put(&e, stack);
+	put(&e, (uint32_t)ready);
 	end_numbers(w, &e);
 }
 

@@ -64,6 +64,7 @@ const struct jfr_type_row jfr_types[] = {
 	      "Java Virtual Machine", "Native Memory"),
 	EVENT(JFR_T_LOSSES, JFR_LOSSES, "asprof.Losses", "Profiler Losses", "Profiler"),
 	EVENT(JFR_T_CRASH, JFR_OTHER, "asprof.Crash", "Crash", "Profiler"),
+	EVENT(JFR_T_STALL, JFR_STALL, "asprof.Stall", "Event Loop Stall", "Profiler"),
 
 	UNLABELLED(JFR_T_LABEL, "jdk.jfr.Label"),
 	UNLABELLED(JFR_T_CATEGORY, "jdk.jfr.Category"),
@@ -219,6 +220,7 @@ const struct jfr_field_row jfr_fields[] = {
 	       "Samples Without Thread Name: Table Full", JFR_UNIT_COUNT),
 	NUMBER(JFR_T_LOSSES, "eventsDropped", JFR_T_LONG, "Events Not Written", JFR_UNIT_COUNT),
 	NUMBER(JFR_T_LOSSES, "late", JFR_T_LONG, "Samples Lost as They Came Late", JFR_UNIT_COUNT),
+	NUMBER(JFR_T_LOSSES, "stalls", JFR_T_LONG, "Stalls Not Told", JFR_UNIT_COUNT),
 
 	/* The code and the address as siginfo_t has them. */
 	START_TIME(JFR_T_CRASH),
@@ -227,6 +229,12 @@ const struct jfr_field_row jfr_fields[] = {
 	PLAIN(JFR_T_CRASH, "signal", JFR_T_INT, "Signal"),
 	PLAIN(JFR_T_CRASH, "code", JFR_T_INT, "Signal Code"),
 	NUMBER(JFR_T_CRASH, "address", JFR_T_LONG, "Address", JFR_UNIT_ADDRESS),
+
+	START_TIME(JFR_T_STALL),
+	NUMBER(JFR_T_STALL, "duration", JFR_T_LONG, "Duration", JFR_UNIT_SPAN_TICKS),
+	POOLED(JFR_T_STALL, "eventThread", JFR_T_THREAD, "Event Thread"),
+	STACK_TRACE(JFR_T_STALL),
+	PLAIN(JFR_T_STALL, "ready", JFR_T_INT, "Ready Descriptors"),
 
 	PLAIN(JFR_T_LABEL, "value", JFR_T_STRING, NULL),
 	ARRAY(JFR_T_CATEGORY, "value", JFR_T_STRING, NULL),

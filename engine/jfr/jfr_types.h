@@ -53,6 +53,7 @@ enum jfr_type_id {
 	JFR_T_RETAINED_HEAP = 180, /* ours */
 	JFR_T_LOSSES,
 	JFR_T_CRASH,
+	JFR_T_STALL,
 
 	JFR_T_ANNOTATION = 200, /* above it a type is a java.lang.annotation.Annotation */
 	JFR_T_LABEL,
@@ -95,6 +96,7 @@ enum jfr_kind {
 	JFR_LIBRARY,
 	JFR_RETAINED, /* asprof.RetainedHeap */
 	JFR_LOSSES,   /* asprof.Losses */
+	JFR_STALL,    /* asprof.Stall */
 	JFR_KINDS,
 };
 

@@ -142,7 +142,12 @@ struct jfr_losses {
 	uint64_t timer_failures;
 	uint64_t table_evictions;
 	uint64_t late;
+	uint64_t stalls; /* that were not told */
 };
+
+/* A turn of an event loop lasted SPAN_TICKS from TICKS on, behind a wait that returned READY. */
+void jfr_stall(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t stack, uint64_t span_ticks,
+	       int ready);
 
 /* The program is about to die of signal SIGNO. */
 void jfr_crash(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t stack, int signo, int code,

@@ -21,6 +21,7 @@ enum sample_kind {
 	SAMPLE_MALLOC,
 	SAMPLE_FREE,
 	SAMPLE_CRASH,
+	SAMPLE_STALL,
 	SAMPLE_USER_EVENT, /* the payload is the event's data */
 };
 

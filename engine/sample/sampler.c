@@ -20,6 +20,7 @@
 #include "engine/sample/ring.h"
 #include "engine/sample/thread_slots.h"
 #include "engine/sample/threads.h"
+#include "engine/sample/turns.h"
 #include "engine/unwind/unwind.h"
 
 static _Atomic int signal_number;
@@ -201,6 +202,7 @@ void sampler_thread_ended(void)
 		if (thread)
 			take_last_sample(thread);
 	}
+	turns_thread_ended();
 	threads_ended();
 }
 
@@ -247,6 +249,25 @@ void sampler_crashed(int signo, int code, uintptr_t address, const void *context
 	ring_commit(sample);
 }
 
+/* Its turn of an event loop lasts too long. The stack stays with the turn, until it is told at its end. */
+static void take_stall_stack(struct turn *turn, const ucontext_t *uc)
+{
+	uintptr_t sp = CONTEXT_SP(uc);
+	const struct thread *thread;
+	bool on_known_stack, truncated;
+	size_t depth;
+
+	if (!turn_is_late(turn))
+		return;
+	thread = threads_self_by(atomic_load_explicit(&turn->tid, memory_order_relaxed));
+	on_known_stack = thread && sp >= thread->stack_low && sp < thread->stack_high;
+	depth = mixed_stack_context(uc, on_known_stack ? thread->stack_high : 0, turn->pcs,
+				    SAMPLE_DEPTH_MAX, &truncated);
+	turn_sampled(turn, depth, truncated);
+	if (unwind_wants_refresh())
+		ring_wake();
+}
+
 static void call_now(void)
 {
 	if (sampler_call_off())
@@ -257,11 +278,14 @@ static void on_signal(int signo, siginfo_t *info, void *uc)
 {
 	uintptr_t value = (uintptr_t)info->si_value.sival_ptr;
 	uintptr_t slot = value & ~THREAD_TIMER_BITS;
+	struct turn *turn = info->si_code == SI_TIMER ? turn_of_signal(value) : NULL;
 
 	if (info->si_code == SI_TIMER && value == (uintptr_t)&later)
 		call_now();
 	else if (info->si_code == SI_QUEUE && value == (uintptr_t)&everywhere)
 		atomic_load (&everywhere)();
+	else if (turn)
+		take_stall_stack(turn, uc);
 	else if (info->si_code != SI_TIMER || !thread_slot_is(slot))
 		pass_on(signo, info, uc);
 	else if (atomic_load_explicit(&enabled, memory_order_acquire) &&

@@ -672,6 +672,41 @@ START_TEST(a_full_stack_table_is_counted)
 }
 END_TEST
 
+START_TEST(stalls_with_a_stack_and_without)
+{
+	struct buf out = BUF_INIT(4096);
+	struct jfr_chunk chunk;
+	struct jfr_event event;
+	struct jfr_value value;
+	struct jfr_writer *w;
+	struct jfr_scan scan;
+	const uint8_t *file;
+	int64_t tid = 0;
+	int fd;
+
+	w = begin(&fd);
+	jfr_stall(w, 5 * SAMPLE_TICKS, SAMPLE_TID, SAMPLE_STACK(w, sample_sleep), SAMPLE_TICKS / 20,
+		  7);
+	jfr_stall(w, 6 * SAMPLE_TICKS, SAMPLE_TID, 0, 1, -1);
+	file = finish(w, fd, &chunk);
+	jfr_scan(&scan, &chunk, JFR_MASK(JFR_STALL));
+	ck_assert(next_of(&scan, &event, JFR_T_STALL));
+	ck_assert_int_eq(event.slot[JFR_TIME], 5 * SAMPLE_TICKS);
+	ck_assert_int_eq(event.slot[JFR_DURATION], SAMPLE_TICKS / 20);
+	ck_assert(jfr_thread_id(&chunk, &event, "eventThread", &tid));
+	ck_assert_int_eq(tid, SAMPLE_TID);
+	ck_assert(jfr_event_get(&chunk, &event, "ready", &value));
+	ck_assert_int_eq(jfr_long(&value), 7);
+	ck_assert_ptr_nonnull(strstr(frames(&chunk, &event, &out), "nanosleep"));
+	ck_assert(next_of(&scan, &event, JFR_T_STALL));
+	ck_assert(!event.slot[JFR_STACK]);
+	ck_assert(jfr_event_get(&chunk, &event, "ready", &value));
+	ck_assert_int_eq((int)jfr_long(&value), -1);
+	buf_free(&out);
+	done(&chunk, file, fd);
+}
+END_TEST
+
 START_TEST(threads_have_their_newest_name)
 {
 	static const char *const expected[] = { "second", "[tid=1002]", "longer than fif" };
@@ -967,6 +1002,7 @@ int main(void)
 	tcase_add_test(tcase, a_base_leaves_what_is_before_it);
 	tcase_add_test(tcase, stacks_are_shared_and_named);
 	tcase_add_test(tcase, a_full_stack_table_is_counted);
+	tcase_add_test(tcase, stalls_with_a_stack_and_without);
 	tcase_add_test(tcase, threads_have_their_newest_name);
 	tcase_add_test(tcase, threads_without_number_are_counted);
 	tcase_add_test(tcase, user_events_keep_their_types);

@@ -1,0 +1,122 @@
+/* Who watches for stalls of event loops. It has a thread of its own, as it must not be late itself: the agent's is
+ * busy for good whiles with names and reports, and a nice one. */
+#include "engine/collect/stall_watch.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "core/clock.h"
+#include "core/futex.h"
+#include "core/log.h"
+#include "core/own_thread.h"
+#include "core/privileges.h"
+#include "core/units.h"
+#include "engine/sample/sampler.h"
+#include "engine/sample/turns.h"
+
+/* For so long it is measured how fast the timestamp counter is: to a ten-thousandth. */
+#define MEASURE_NS MS(20)
+
+/* The most that close() waits for the thread. */
+#define CLOSE_NS MS(500)
+
+static struct {
+	uint64_t ns;
+	int signo;
+	_Atomic uint32_t running; /* a futex for who waits for its end */
+	_Atomic bool closing, paused;
+} watch;
+
+/* Until UNTIL, or until there is something to see. False when there is nothing more to do. */
+static bool wait_until(uint64_t until)
+{
+	uint64_t due = privileges_due_ns();
+
+	wake_wait(turns_wake(), due < until ? due : until);
+	return !atomic_load(&watch.closing) && !privileges_follow(false);
+}
+
+/* How many ticks there are in the time that a turn may last; 0: there is nothing more to do. */
+static uint64_t measure(void)
+{
+	uint64_t ns = clock_monotonic_ns(), ticks = clock_ticks(), passed;
+
+	do {
+		if (!wait_until(ns + MEASURE_NS))
+			return 0;
+		passed = clock_monotonic_ns() - ns;
+	} while (passed < MEASURE_NS);
+	return (uint64_t)((unsigned __int128)(clock_ticks() - ticks) * watch.ns / passed) + 1;
+}
+
+static void watch_turns(uint64_t ticks)
+{
+	uint64_t in;
+
+	turns_open(watch.ns, ticks, watch.signo);
+	do
+		in = turns_look();
+	while (!atomic_load(&watch.paused) &&
+	       wait_until(in == UINT64_MAX ? UINT64_MAX : clock_monotonic_ns() + in));
+	turns_close();
+}
+
+static void *run(void *unused)
+{
+	uint64_t ticks;
+
+	(void)unused;
+	ticks = privileges_follow(false) ? 0 : measure();
+	while (ticks && !atomic_load(&watch.closing) && !privileges_follow(false)) {
+		if (!atomic_load(&watch.paused))
+			watch_turns(ticks);
+		else
+			wait_until(UINT64_MAX);
+	}
+	atomic_store(&watch.running, 0);
+	futex_wake(&watch.running);
+	return NULL;
+}
+
+static void open_watch(uint64_t ns, bool signalled)
+{
+	int signo = signalled ? sampler_install() : 0, err = signo < 0 ? signo : 0;
+
+	if (!err && atomic_load(&watch.running))
+		err = -EBUSY;
+	if (!err) {
+		watch.ns = ns;
+		watch.signo = signo;
+		atomic_store(&watch.closing, false);
+		atomic_store(&watch.paused, false);
+		atomic_store(&watch.running, 1);
+		err = own_thread_start("asprof-stalls", run, NULL);
+		if (err)
+			atomic_store(&watch.running, 0);
+	}
+	if (err)
+		log_warn("stalls are not watched for: %s", strerror(-err));
+}
+
+static void pause_watch(bool on)
+{
+	atomic_store(&watch.paused, on);
+	wake_up(turns_wake());
+}
+
+static void close_watch(void)
+{
+	uint64_t until = clock_monotonic_ns() + CLOSE_NS;
+
+	atomic_store(&watch.closing, true);
+	wake_up(turns_wake());
+	while (atomic_load(&watch.running) && clock_monotonic_ns() < until)
+		futex_wait_until(&watch.running, 1, until);
+}
+
+const struct stall_watch stall_watch = { .open = open_watch,
+					 .pause = pause_watch,
+					 .close = close_watch };

@@ -1,0 +1,9 @@
+/* Who watches for stalls of event loops: a thread that looks at their turns (engine/sample/turns.h). */
+#ifndef ENGINE_COLLECT_STALL_WATCH_H
+#define ENGINE_COLLECT_STALL_WATCH_H
+
+#include "core/agent/equipment.h"
+
+extern const struct stall_watch stall_watch;
+
+#endif

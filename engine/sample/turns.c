@@ -1,0 +1,342 @@
+/* Turns of event loops. */
+#include "engine/sample/turns.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "core/own_thread.h"
+#include "core/signal_share.h"
+#include "core/system.h"
+#include "engine/sample/thread_clock.h"
+#include "engine/sample/threads.h"
+
+/* Threads with turns at one time. */
+#define TURNS_MAX 1024
+
+struct turns turns;
+
+__thread struct turn *turn_own;
+static __thread bool refused; /* there was no room for this thread */
+
+static struct turn *_Atomic turn_list[TURNS_MAX]; /* the first NULL ends it */
+
+static struct {
+	struct wake wake;
+	uint64_t most_ns, most; /* that a turn may last, the second in ticks */
+	uint64_t opened;        /* ticks */
+	int signo;
+	const struct turns_outlet *outlet;
+	_Atomic uint64_t second;     /* of the monotonic clock */
+	_Atomic uint32_t told;       /* in that */
+	_Atomic uint64_t told_never; /* for want of room in a second */
+} all;
+
+void turns_outlet(const struct turns_outlet *outlet)
+{
+	all.outlet = outlet;
+}
+
+/* ---- In the program's threads ---- */
+
+static struct turn *make(uint32_t index)
+{
+	struct turn *turn = system_map(sizeof(*turn)), *none = NULL;
+
+	if (!turn)
+		return NULL;
+	system_empty_in_children(turn, sizeof(*turn));
+	turn->index = index;
+	if (atomic_compare_exchange_strong(&turn_list[index], &none, turn))
+		return turn;
+	system_unmap(turn, sizeof(*turn));
+	return none;
+}
+
+/* One that is nobody's, or a new one, as TID's. */
+static struct turn *take(pid_t tid)
+{
+	struct turn *turn;
+	pid_t nobody = 0;
+
+	for (uint32_t i = 0; i < TURNS_MAX; i++, nobody = 0) {
+		turn = atomic_load(&turn_list[i]);
+		if (!turn)
+			turn = make(i);
+		if (!turn)
+			break;
+		if (atomic_compare_exchange_strong(&turn->tid, &nobody, tid))
+			return turn;
+	}
+	return NULL;
+}
+
+struct turn *turn_take(void)
+{
+	struct turn *turn;
+
+	if (refused || own_thread_is())
+		return NULL;
+	turn = take(system_thread());
+	refused = !turn;
+	turn_own = turn;
+	return turn;
+}
+
+void turn_wake_watcher(void)
+{
+	if (atomic_exchange(&turns.asleep, false))
+		wake_up(&all.wake);
+}
+
+/* True TURNS_TOLD_A_SECOND times a second. (Of those who come to a new second at once, one may count in the
+ * old one's place: some more are told then.) */
+static bool may_tell(void)
+{
+	uint64_t second = clock_monotonic_ns() / 1000000000u;
+
+	if (atomic_exchange(&all.second, second) != second)
+		atomic_store(&all.told, 0);
+	return atomic_fetch_add(&all.told, 1) < TURNS_TOLD_A_SECOND;
+}
+
+static uint64_t ns_of(uint64_t ticks)
+{
+	return (uint64_t)((unsigned __int128)ticks * all.most_ns / all.most);
+}
+
+/* Its args are where the turn began and what the wait before it returned; its time is the turn's end. */
+static void tell(const struct turn *turn, uint64_t began, uint64_t now)
+{
+	uint32_t depth = turn->sampled == began ? turn->depth : 0;
+	pid_t tid = atomic_load_explicit(&turn->tid, memory_order_relaxed);
+	struct thread *thread = threads_self_by(tid);
+	struct sample *sample = ring_reserve_stack(turn->index, SAMPLE_STALL, tid, turn->pcs, depth,
+						   turn->truncated);
+
+	if (!sample)
+		return;
+	if (thread)
+		atomic_store(&thread->sampled, true); /* so its name is wanted */
+	sample->ticks = now;
+	sample->args[0] = began;
+	sample->args[1] = (uint64_t)(int64_t)turn->ready;
+	ring_commit(sample);
+}
+
+/* For a handler that comes from here on the turn is not late any more: its stack is not touched while it is
+ * told. */
+void turn_was_late(struct turn *turn)
+{
+	uint64_t began = atomic_load(&turn->began), late = atomic_exchange(&turn->late, 0);
+	uint64_t now = clock_ticks();
+
+	atomic_signal_fence(memory_order_seq_cst);
+	/* It may have been over when the watcher found it late. */
+	if (late != began || !atomic_load(&turns.on))
+		return;
+	if (!may_tell())
+		atomic_fetch_add(&all.told_never, 1);
+	else if (all.signo)
+		tell(turn, began, now);
+	else if (all.outlet)
+		all.outlet->tell(ns_of(now - began), turn->ready);
+}
+
+void turns_thread_ended(void)
+{
+	struct turn *turn = turn_own;
+
+	if (!turn)
+		return;
+	turn_own = NULL;
+	refused = true; /* destructors of the program's may wait */
+	atomic_store_explicit(&turn->ended, true, memory_order_release);
+}
+
+struct turn *turn_of_signal(uintptr_t value)
+{
+	return value && value == (uintptr_t)turn_own ? turn_own : NULL;
+}
+
+bool turn_is_late(const struct turn *turn)
+{
+	uint64_t began = atomic_load(&turn->began);
+
+	return began && !(began & TURN_OVER) && atomic_load(&turn->late) == began &&
+	       turn->sampled != began;
+}
+
+void turn_sampled(struct turn *turn, size_t depth, bool truncated)
+{
+	turn->depth = (uint32_t)depth;
+	turn->truncated = truncated;
+	turn->sampled = atomic_load(&turn->began);
+}
+
+void turns_after_fork(void)
+{
+	atomic_store(&turns.on, false);
+	atomic_store(&turns.asleep, false);
+	for (size_t i = 0; i < TURNS_MAX && atomic_load(&turn_list[i]); i++) {
+		system_unmap(atomic_load(&turn_list[i]), sizeof(struct turn));
+		atomic_store(&turn_list[i], NULL);
+	}
+	turn_own = NULL;
+	refused = false;
+	all.wake = (struct wake){ 0 };
+	atomic_store(&all.told, 0);
+	atomic_store(&all.told_never, 0);
+}
+
+/* ---- The watcher ---- */
+
+uint64_t turns_untold(void)
+{
+	return atomic_load(&all.told_never);
+}
+
+struct wake *turns_wake(void)
+{
+	return &all.wake;
+}
+
+void turns_open(uint64_t ns, uint64_t ticks, int signo)
+{
+	all.most_ns = ns;
+	all.most = ticks;
+	all.signo = signo;
+	all.opened = clock_ticks();
+	atomic_store(&turns.asleep, false);
+	atomic_store(&turns.on, true);
+}
+
+static void give_timer(struct turn *turn)
+{
+	if (!turn->has_timer)
+		return;
+	kernel_call4(SYS_timer_delete, turn->timer, 0, 0, 0);
+	turn->has_timer = false;
+	signal_share_give();
+}
+
+static void give(struct turn *turn)
+{
+	give_timer(turn);
+	atomic_store(&turn->began, 0);
+	atomic_store(&turn->late, 0);
+	atomic_store(&turn->ended, false);
+	turn->seen = turn->sampled = 0;
+	atomic_store_explicit(&turn->tid, 0, memory_order_release);
+}
+
+static bool make_timer(struct turn *turn, pid_t tid)
+{
+	struct sigevent event = {
+		.sigev_notify = SIGEV_THREAD_ID,
+		.sigev_signo = all.signo,
+		.sigev_value.sival_ptr = turn,
+	};
+
+	event.sigev_notify_thread_id = tid;
+	if (!signal_share_take(false))
+		return false;
+	turn->has_timer = !kernel_call4(SYS_timer_create, CLOCK_MONOTONIC, (long)&event,
+					(long)&turn->timer, 0);
+	if (!turn->has_timer)
+		signal_share_give();
+	return turn->has_timer;
+}
+
+/* By a timer: see thread_clock.c. */
+static void interrupt(struct turn *turn, pid_t tid)
+{
+	static const struct itimerspec now = { .it_value.tv_nsec = 1 };
+
+	if (!all.signo) {
+		if (all.outlet)
+			all.outlet->sample(tid);
+	} else if (turn->has_timer || make_timer(turn, tid)) {
+		kernel_call4(SYS_timer_settime, turn->timer, 0, (long)&now, 0);
+	}
+}
+
+static bool is_gone(pid_t tid)
+{
+	return kernel_call4(SYS_tgkill, system_process(), tid, 0, 0) == -ESRCH;
+}
+
+static bool enough_told(void)
+{
+	return atomic_load(&all.second) == clock_monotonic_ns() / 1000000000u &&
+	       atomic_load(&all.told) >= TURNS_TOLD_A_SECOND;
+}
+
+/* A look at one turn. Returns in how many ticks it will be late; UINT64_MAX: it is over, or was seen to be late.
+ * *ACTIVE: it is not the one that was there at the last look. */
+static uint64_t look_at(struct turn *turn, bool *active)
+{
+	pid_t tid = atomic_load_explicit(&turn->tid, memory_order_acquire);
+	uint64_t began = atomic_load_explicit(&turn->began, memory_order_acquire);
+	int64_t lasted;
+
+	if (tid && atomic_load_explicit(&turn->ended, memory_order_acquire)) {
+		give(turn);
+		return UINT64_MAX;
+	}
+	if (!tid || began < all.opened)
+		return UINT64_MAX;
+	*active |= began != turn->seen;
+	turn->seen = began;
+	if (began & TURN_OVER || atomic_load(&turn->late) == began)
+		return UINT64_MAX;
+	/* (The clocks of two processors may differ by a few ticks.) */
+	lasted = (int64_t)(clock_ticks() - began);
+	if (lasted <= (int64_t)all.most)
+		return all.most - (uint64_t)(lasted > 0 ? lasted : 0) + 1;
+	if (is_gone(tid)) {
+		give(turn);
+		return UINT64_MAX;
+	}
+	atomic_store(&turn->late, began);
+	if (!enough_told())
+		interrupt(turn, tid);
+	return UINT64_MAX;
+}
+
+/* Turns that begin after this look are none before their time has passed from now on. When none has begun for as
+ * long as that, those that begin are asked to wake the watcher. One may just have begun that did not see this yet:
+ * that is seen at the next look, to which there is time enough for what it has written to be read here. */
+uint64_t turns_look(void)
+{
+	uint64_t soonest = UINT64_MAX, ticks;
+	bool active = false, asleep = atomic_load(&turns.asleep);
+	struct turn *turn;
+
+	for (size_t i = 0; i < TURNS_MAX && (turn = atomic_load(&turn_list[i])); i++) {
+		ticks = look_at(turn, &active);
+		soonest = ticks < soonest ? ticks : soonest;
+	}
+	if (active && all.most < soonest)
+		soonest = all.most;
+	if (soonest != UINT64_MAX) {
+		atomic_store(&turns.asleep, false);
+		return ns_of(soonest);
+	}
+	atomic_store(&turns.asleep, true);
+	return asleep ? UINT64_MAX : all.most_ns;
+}
+
+void turns_close(void)
+{
+	struct turn *turn;
+
+	atomic_store(&turns.on, false);
+	atomic_store(&turns.asleep, false);
+	for (size_t i = 0; i < TURNS_MAX && (turn = atomic_load(&turn_list[i])); i++) {
+		give_timer(turn);
+		if (atomic_load(&turn->ended))
+			give(turn);
+	}
+}

@@ -1,0 +1,149 @@
+/* Turns of event loops: what a thread does from the return of a wait for descriptors (epoll_wait(2), poll(2),
+ * select(2) and their kin) to its next one. A turn that lasts too long is a stall.
+ *
+ * The two ends of a turn cost one look at the time, which is most of it, and some stores into memory of the
+ * thread's own. A watcher of the agent's side looks at all turns when one of them could have become a stall, has
+ * that thread alone take its stack, and the thread tells of the stall at the turn's end. While no loop turns the
+ * watcher sleeps, and the first turn wakes it. */
+#ifndef ENGINE_SAMPLE_TURNS_H
+#define ENGINE_SAMPLE_TURNS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "core/clock.h"
+#include "core/wake.h"
+#include "engine/sample/ring.h"
+
+/* In a time: the turn that began then is over. */
+#define TURN_OVER UINT64_C(1)
+
+/* So many stalls of a process are told in one second; more are counted. */
+#define TURNS_TOLD_A_SECOND 100
+
+/* Of one thread, for as long as that lives. */
+struct turn {
+	_Atomic uint64_t began; /* ticks, with TURN_OVER; 0: there was none */
+	_Atomic uint64_t
+		late; /* the time of the turn that the watcher has found too long; 0: none */
+	int ready;    /* what the wait before it returned */
+	int epoll;    /* where that waited; -1: not at an epoll descriptor */
+
+	/* The stack in the turn that began at SAMPLED, written by the thread's own handler. */
+	uint64_t sampled;
+	uint32_t depth;
+	bool truncated;
+
+	/* The watcher's. */
+	uint64_t seen; /* what BEGAN was last */
+	bool has_timer;
+	int timer;
+
+	_Atomic bool ended; /* its thread has, or is about to; the watcher gives it back */
+	_Atomic pid_t tid;  /* 0: nobody's */
+	uint32_t index;
+	uintptr_t pcs[SAMPLE_DEPTH_MAX];
+};
+
+/* What the fast ways look at. */
+extern struct turns {
+	_Atomic bool on;     /* turns are told */
+	_Atomic bool asleep; /* the watcher is, and is to be woken when a turn begins */
+} turns;
+
+/* The calling thread's; NULL where it had no turn yet. */
+extern __thread struct turn *turn_own;
+
+/* The slow ways. errno is left alone. */
+struct turn *turn_take(void);
+void turn_wake_watcher(void);
+void turn_was_late(struct turn *turn);
+
+/* Before a wait for descriptors: the turn is over. */
+static inline void turn_ends(void)
+{
+	struct turn *turn = turn_own;
+	uint64_t began;
+
+	if (__builtin_expect(!turn, 1))
+		return;
+	if (__builtin_expect(atomic_load_explicit(&turn->late, memory_order_relaxed) != 0, 0))
+		turn_was_late(turn);
+	began = atomic_load_explicit(&turn->began, memory_order_relaxed);
+	atomic_store_explicit(&turn->began, began | TURN_OVER, memory_order_release);
+}
+
+/* Behind one, which waited at EPOLL (-1: at descriptors by themselves) and returned READY. */
+static inline void turn_begins(int ready, int epoll)
+{
+	struct turn *turn = turn_own;
+
+	if (__builtin_expect(!atomic_load_explicit(&turns.on, memory_order_relaxed), 1))
+		return;
+	if (__builtin_expect(!turn, 0)) {
+		turn = turn_take();
+		if (!turn)
+			return;
+	}
+	turn->ready = ready;
+	turn->epoll = epoll;
+	atomic_store_explicit(&turn->began, clock_ticks() & ~TURN_OVER, memory_order_release);
+	if (__builtin_expect(atomic_load_explicit(&turns.asleep, memory_order_relaxed), 0))
+		turn_wake_watcher();
+}
+
+/* Whether a wait at COUNT descriptors, ONE being the first of them, is no end of the turn: it waits for time alone,
+ * or it is a call that blocks in a turn of an epoll's, for an answer say. Other loops that turn within one another
+ * have the inner one's epoll descriptor among the outer one's. */
+static inline bool turn_goes_on(size_t count, int one)
+{
+	const struct turn *turn = turn_own;
+
+	return !count || (count == 1 && turn && turn->epoll >= 0 && one != turn->epoll);
+}
+
+/* How stalls come out where the rings are not open, as another engine takes the samples. */
+struct turns_outlet {
+	/* Have thread TID sampled now, for its wall clock, if that can be. In a thread of the agent's. */
+	void (*sample)(pid_t tid);
+	/* A turn of the calling thread lasted NS, behind a wait that returned READY. errno may change. */
+	void (*tell)(uint64_t ns, int ready);
+};
+
+/* Which, before turns_open(). */
+void turns_outlet(const struct turns_outlet *outlet);
+
+/* In a thread that ends. */
+void turns_thread_ended(void);
+
+/* The signal of TIMER has come to this thread: whether that is by a turn of its own, and whether the turn goes on,
+ * so that its stack is wanted in turn->pcs, and then by turn_sampled(). Async-signal-safe. */
+struct turn *turn_of_signal(uintptr_t value);
+bool turn_is_late(const struct turn *turn);
+void turn_sampled(struct turn *turn, size_t depth, bool truncated);
+
+/* In a forked child: there are none. */
+void turns_after_fork(void);
+
+/* The rest is for the watcher, which the C library need not know.
+ *
+ * From now on turns of more than NS nanoseconds, which are TICKS, are stalls. SIGNO: by which a thread takes its
+ * stack; 0: the outlet is to be asked for that, and told of stalls. */
+void turns_open(uint64_t ns, uint64_t ticks, int signo);
+
+/* Look at all turns. Returns in how many nanoseconds to look again; UINT64_MAX: when woken. */
+uint64_t turns_look(void);
+
+/* By which it is woken. */
+struct wake *turns_wake(void);
+
+/* No turn is looked at any more; timers are given back. */
+void turns_close(void);
+
+/* Stalls that were not told, as there were too many, since the process began. */
+uint64_t turns_untold(void);
+
+#endif

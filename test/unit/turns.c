@@ -1,0 +1,346 @@
+/* Turns of event loops: which are stalls, what is told of those, and when the watcher sleeps. Time passes by spinning,
+ * and only ever too much of it. */
+#include "engine/sample/turns.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/futex.h"
+#include "core/system.h"
+#include "engine/sample/ring.h"
+#include "test/fixtures/suite.h"
+
+/* A turn of a millisecond and more is a stall, or none ever is. */
+#define SHORT_NS 1000000u
+#define LONG_NS  (UINT64_C(1000) * 1000000000u)
+
+static struct {
+	pid_t sampled;
+	unsigned samples, stalls;
+	uint64_t ns;
+	int ready;
+} told;
+
+static void sample(pid_t tid)
+{
+	told.sampled = tid;
+	told.samples++;
+}
+
+static void tell(uint64_t ns, int ready)
+{
+	told.stalls++;
+	told.ns = ns;
+	told.ready = ready;
+	errno = ENOANO;
+}
+
+static const struct turns_outlet outlet = { .sample = sample, .tell = tell };
+
+static uint64_t ticks_of(uint64_t ns)
+{
+	static double rate;
+	uint64_t began = clock_monotonic_ns(), ticks = clock_ticks();
+
+	while (rate <= 0 && clock_monotonic_ns() - began < 5000000)
+		;
+	if (rate <= 0)
+		rate = (double)(clock_ticks() - ticks) / (double)(clock_monotonic_ns() - began);
+	return (uint64_t)((double)ns * rate);
+}
+
+static void spin(uint64_t ns)
+{
+	uint64_t began = clock_monotonic_ns();
+
+	while (clock_monotonic_ns() - began < ns)
+		;
+}
+
+static void begin(uint64_t ns)
+{
+	memset(&told, 0, sizeof(told));
+	turns_outlet(&outlet);
+	turns_open(ns, ticks_of(ns), 0);
+}
+
+static void end(void)
+{
+	turns_close();
+	turns_after_fork();
+}
+
+START_TEST(a_turn_that_lasts_too_long)
+{
+	begin(SHORT_NS);
+	turn_begins(3, -1);
+	spin(2 * SHORT_NS);
+	turns_look();
+	ck_assert_uint_eq(told.samples, 1);
+	ck_assert_int_eq(told.sampled, system_thread());
+	turns_look(); /* which disturbs it no more */
+	ck_assert_uint_eq(told.samples, 1);
+	spin(SHORT_NS);
+	turn_ends();
+	ck_assert_uint_eq(told.stalls, 1);
+	ck_assert_int_eq(told.ready, 3);
+	ck_assert(told.ns >= 29 * SHORT_NS / 10); /* the clocks agree to some thousandths */
+	turn_begins(0, -1);
+	turn_ends();
+	ck_assert_uint_eq(told.stalls, 1);
+	end();
+}
+END_TEST
+
+START_TEST(turns_that_are_short)
+{
+	begin(LONG_NS);
+	for (int i = 0; i < 1000; i++) {
+		turn_ends();
+		turn_begins(i, 5);
+		if (i % 10 == 0)
+			turns_look();
+	}
+	spin(SHORT_NS);
+	turns_look();
+	turn_ends();
+	ck_assert_uint_eq(told.samples, 0);
+	ck_assert_uint_eq(told.stalls, 0);
+	end();
+}
+END_TEST
+
+/* The watcher looks when the turn becomes a stall, and not before. */
+START_TEST(when_to_look_again)
+{
+	uint64_t in;
+
+	begin(LONG_NS);
+	turn_begins(0, -1);
+	spin(SHORT_NS);
+	in = turns_look();
+	ck_assert(in > LONG_NS / 2 && in <= LONG_NS - SHORT_NS / 2);
+	end();
+}
+END_TEST
+
+/* What it was found late for was over by then. */
+START_TEST(a_turn_that_ends_as_it_is_found_late)
+{
+	begin(SHORT_NS);
+	turn_begins(1, -1);
+	spin(2 * SHORT_NS);
+	turns_look();
+	turn_begins(2, -1); /* as if the end of the one before had not seen it */
+	turn_ends();
+	ck_assert_uint_eq(told.stalls, 0);
+	end();
+}
+END_TEST
+
+START_TEST(while_no_loop_turns_the_watcher_sleeps)
+{
+	begin(LONG_NS);
+	turn_begins(0, -1);
+	turn_ends();
+	ck_assert(turns_look() <= LONG_NS); /* there was one */
+	ck_assert(!atomic_load(&turns.asleep));
+	ck_assert(turns_look() <= LONG_NS); /* one may just have begun */
+	ck_assert(atomic_load(&turns.asleep));
+	ck_assert_uint_eq(turns_look(), UINT64_MAX);
+	ck_assert(!wake_is_pending(turns_wake()));
+	turn_begins(0, -1);
+	ck_assert(wake_is_pending(turns_wake()));
+	ck_assert(!atomic_load(&turns.asleep));
+	ck_assert(turns_look() <= LONG_NS);
+	end();
+}
+END_TEST
+
+/* One that goes on for long, and was told of, does not keep it awake. */
+START_TEST(a_hang_lets_the_watcher_sleep)
+{
+	begin(SHORT_NS);
+	turn_begins(0, -1);
+	spin(2 * SHORT_NS);
+	turns_look();
+	for (int i = 0; i < 3; i++)
+		turns_look();
+	ck_assert_uint_eq(turns_look(), UINT64_MAX);
+	ck_assert_uint_eq(told.samples, 1);
+	end();
+}
+END_TEST
+
+START_TEST(more_than_are_told_in_a_second)
+{
+	uint64_t untold = turns_untold();
+	unsigned stalls = 2 * TURNS_TOLD_A_SECOND + 10;
+
+	begin(1000);
+	for (unsigned i = 0; i < stalls; i++) {
+		turn_begins(0, -1);
+		spin(10000);
+		turns_look();
+		turn_ends();
+	}
+	/* (On a busy machine they took more than a second.) */
+	ck_assert_uint_eq(told.stalls + turns_untold() - untold, stalls);
+	if (told.stalls <= TURNS_TOLD_A_SECOND)
+		ck_assert_uint_eq(told.stalls, TURNS_TOLD_A_SECOND);
+	end();
+}
+END_TEST
+
+/* Those that began before are none: nobody knows how long they have waited to be watched for. */
+START_TEST(turns_from_before)
+{
+	begin(SHORT_NS);
+	turn_begins(0, -1);
+	spin(2 * SHORT_NS);
+	turns_close();
+	turns_open(SHORT_NS, ticks_of(SHORT_NS), 0);
+	turns_look();
+	turn_ends();
+	ck_assert_uint_eq(told.samples, 0);
+	ck_assert_uint_eq(told.stalls, 0);
+	end();
+}
+END_TEST
+
+START_TEST(not_watched_for)
+{
+	memset(&told, 0, sizeof(told));
+	turn_ends();
+	turn_begins(1, -1);
+	ck_assert_ptr_null(turn_own);
+}
+END_TEST
+
+START_TEST(waits_that_are_none)
+{
+	begin(LONG_NS);
+	ck_assert(turn_goes_on(0, -1)); /* for time alone */
+	ck_assert(!turn_goes_on(1, 7)); /* no loop is known yet */
+	turn_begins(1, -1);
+	ck_assert(!turn_goes_on(1, 7)); /* of a loop by poll */
+	ck_assert(!turn_goes_on(2, 7));
+	turn_ends();
+	turn_begins(1, 5);
+	ck_assert(turn_goes_on(1, 7)); /* an answer, in a loop by epoll */
+	ck_assert(!turn_goes_on(2, 7));
+	ck_assert(!turn_goes_on(1, 5)); /* a loop that has the other's epoll descriptor */
+	turn_ends();
+	end();
+}
+END_TEST
+
+static void *turn_and_end(void *unused)
+{
+	turn_begins(0, -1);
+	*(struct turn **)unused = turn_own;
+	turns_thread_ended();
+	turn_begins(0, -1); /* in a destructor */
+	ck_assert_ptr_null(turn_own);
+	return NULL;
+}
+
+START_TEST(threads_that_end_give_theirs_back)
+{
+	struct turn *first = NULL, *second = NULL;
+	pthread_t thread;
+
+	begin(LONG_NS);
+	pthread_create(&thread, NULL, turn_and_end, &first);
+	pthread_join(thread, NULL);
+	turns_look();
+	pthread_create(&thread, NULL, turn_and_end, &second);
+	pthread_join(thread, NULL);
+	ck_assert_ptr_nonnull(first);
+	ck_assert_ptr_eq(first, second);
+	end();
+}
+END_TEST
+
+static struct turn *late;
+static struct sample taken;
+static size_t events;
+
+static void take(void *context, const struct sample *s)
+{
+	(void)context;
+	if (s->kind != SAMPLE_STALL)
+		return;
+	taken = *s;
+	events++;
+	ck_assert_uint_eq(s->count, 2);
+	ck_assert_uint_eq(s->pcs[1], 20);
+}
+
+/* By a signal: as the handler of the thread would do it. */
+START_TEST(the_stack_goes_with_the_stall)
+{
+	struct wake wake = { 0 };
+	uint64_t before;
+
+	ck_assert_int_eq(ring_open(1, 1u << 16, &wake), 0);
+	memset(&told, 0, sizeof(told));
+	turns_open(SHORT_NS, ticks_of(SHORT_NS), SIGRTMAX - 1);
+	before = clock_ticks();
+	turn_begins(4, -1);
+	late = turn_own;
+	ck_assert(!turn_is_late(late));
+	spin(2 * SHORT_NS);
+	signal(SIGRTMAX - 1, SIG_IGN);
+	turns_look();
+	ck_assert_ptr_eq(turn_of_signal((uintptr_t)late), late);
+	ck_assert_ptr_null(turn_of_signal((uintptr_t)late + 8));
+	ck_assert(turn_is_late(late));
+	late->pcs[0] = 10;
+	late->pcs[1] = 20;
+	turn_sampled(late, 2, false);
+	ck_assert(!turn_is_late(late)); /* once */
+	turn_ends();
+	ring_drain(take, NULL);
+	ck_assert_uint_eq(events, 1);
+	ck_assert(taken.args[0] >= before && taken.ticks - taken.args[0] >= ticks_of(SHORT_NS));
+	ck_assert_uint_eq(taken.args[1], 4);
+	ck_assert_uint_eq(told.stalls, 0);
+	end();
+}
+END_TEST
+
+/* The outlet's errno is not the program's. (preload/stalls.c puts it back; what is here must not touch it.) */
+START_TEST(errno_is_left_alone)
+{
+	begin(LONG_NS);
+	errno = EDOM;
+	turn_begins(0, -1);
+	turn_ends();
+	ck_assert_int_eq(errno, EDOM);
+	end();
+}
+END_TEST
+
+int main(void)
+{
+	TCase *tcase = tcase_create("turns");
+
+	tcase_add_test(tcase, a_turn_that_lasts_too_long);
+	tcase_add_test(tcase, turns_that_are_short);
+	tcase_add_test(tcase, when_to_look_again);
+	tcase_add_test(tcase, a_turn_that_ends_as_it_is_found_late);
+	tcase_add_test(tcase, while_no_loop_turns_the_watcher_sleeps);
+	tcase_add_test(tcase, a_hang_lets_the_watcher_sleep);
+	tcase_add_test(tcase, more_than_are_told_in_a_second);
+	tcase_add_test(tcase, turns_from_before);
+	tcase_add_test(tcase, not_watched_for);
+	tcase_add_test(tcase, waits_that_are_none);
+	tcase_add_test(tcase, threads_that_end_give_theirs_back);
+	tcase_add_test(tcase, the_stack_goes_with_the_stall);
+	tcase_add_test(tcase, errno_is_left_alone);
+	return suite_run(tcase);
+}
