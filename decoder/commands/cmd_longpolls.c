@@ -1,5 +1,5 @@
 /* longpolls: samples that were taken inside a long poll of an event loop, one by one as the Rust
- * agent's decoder prints them, or added up by function. */
+ * agent's decoder prints them, and stalls of an event loop; or both added up by function. */
 #include "decoder/commands/args.h"
 #include "decoder/commands/each_chunk.h"
 #include "decoder/commands/explain.h"
@@ -52,7 +52,7 @@ struct by_function {
 struct printing {
 	const struct args *args;
 	struct raw_stack stack;
-	struct polls polls;
+	struct polls polls, stalls;
 	uint64_t min_us;
 	bool any_poll, any;
 
@@ -71,7 +71,8 @@ static bool is_idle(struct raw_stack *stack)
 
 static bool is_machinery(const char *class, const char *method)
 {
-	if (!strncmp(class, "libc.so", 7) || !strncmp(class, "ld-linux", 8) || !*class)
+	if (!strncmp(class, "libc.so", 7) || !strncmp(class, "ld-linux", 8) ||
+	    !strncmp(class, "ld-musl", 7) || !strcmp(class, "vdso") || !*class)
 		return true;
 	for (size_t i = 0; i < sizeof(machinery) / sizeof(machinery[0]); i++)
 		if (!strncmp(method, machinery[i], strlen(machinery[i])))
@@ -79,12 +80,35 @@ static bool is_machinery(const char *class, const char *method)
 	return false;
 }
 
+/* What a language brings along, by the beginning of a class's or a file's name. */
+static bool is_library(const char *class)
+{
+	static const char *const libraries[] = { "java/", "java.", "jdk/", "jdk.",
+						 "sun/",  "sun.",  "node:" };
+
+	for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++)
+		if (!strncmp(class, libraries[i], strlen(libraries[i])))
+			return true;
+	return false;
+}
+
+/* Where a machine runs the program it is that language's function, whatever the machine does for it. */
 static const char *culprit(struct raw_stack *stack)
 {
+	for (size_t i = 0; i < stack->count; i++)
+		if (raw_is_managed(stack, i) && *raw_class(stack, i) &&
+		    !is_library(raw_class(stack, i)))
+			return raw_method(stack, i);
 	for (size_t i = 0; i < stack->count; i++)
 		if (!is_machinery(raw_class(stack, i), raw_method(stack, i)))
 			return raw_method(stack, i);
 	return stack->count ? raw_method(stack, 0) : "<unknown>";
+}
+
+static uint64_t us_of(uint64_t ticks, const struct jfr_header *header)
+{
+	return (uint64_t)((unsigned __int128)ticks * 1000000u /
+			  (unsigned __int128)header->ticks_per_second);
 }
 
 /* A poll in which several samples fell counts once for each function. */
@@ -93,8 +117,7 @@ static int add_up(struct printing *p, const struct poll *poll, const struct jfr_
 	uint32_t name = intern_string(&p->names, culprit(&p->stack));
 	uint64_t key[3] = { poll->tid, poll->start, name };
 	uint32_t before = p->seen.count;
-	uint64_t us = (uint64_t)((unsigned __int128)poll->duration * 1000000u /
-				 (unsigned __int128)header->ticks_per_second);
+	uint64_t us = us_of(poll->duration, header);
 	struct by_function *one, *grown;
 	unsigned bucket = 0;
 
@@ -136,8 +159,7 @@ static int in_poll(struct printing *p, const struct jfr_chunk *chunk, const stru
 	uint64_t us = 0;
 
 	if (poll) {
-		us = (uint64_t)((unsigned __int128)((uint64_t)ticks - poll->start) * 1000000u /
-				(unsigned __int128)chunk->header.ticks_per_second);
+		us = us_of((uint64_t)ticks - poll->start, &chunk->header);
 		if (us < p->min_us)
 			return 0;
 	}
@@ -150,6 +172,66 @@ static int in_poll(struct printing *p, const struct jfr_chunk *chunk, const stru
 		return poll ? add_up(p, poll, &chunk->header) : 0;
 	print_sample(p, chunk, ticks, poll, us, tid);
 	return 0;
+}
+
+/* STALL, whose stack is in P; that may have no frame. */
+static int on_stall(struct printing *p, const struct jfr_chunk *chunk, const struct poll *stall)
+{
+	uint64_t us = us_of(stall->duration, &chunk->header);
+
+	if (us < p->min_us || is_idle(&p->stack))
+		return 0;
+	p->any = true;
+	if (p->args->summary)
+		return add_up(p, stall, &chunk->header);
+	raw_time(stdout, &chunk->header, (int64_t)stall->start);
+	printf(" thread %" PRIu32 " - stall of %" PRIu64 "us, %d ready\n", stall->tid, us,
+	       stall->ready);
+	raw_stack_print(stdout, &p->stack, p->args->stack_depth);
+	return 0;
+}
+
+/* One that has its stack. */
+static int on_stall_event(struct printing *p, const struct jfr_chunk *chunk,
+			  const struct jfr_event *event)
+{
+	struct poll stall = { .start = (uint64_t)event->slot[JFR_TIME],
+			      .duration = (uint64_t)event->slot[JFR_DURATION] };
+	struct jfr_value ready;
+	int64_t tid = 0;
+
+	if (jfr_thread_id(chunk, event, "eventThread", &tid))
+		stall.tid = (uint32_t)tid;
+	if (jfr_event_get(chunk, event, "ready", &ready))
+		stall.ready = (int)jfr_long(&ready);
+	return raw_stack_read(&p->stack, chunk, event) ? on_stall(p, chunk, &stall) : -ENOMEM;
+}
+
+/* A sample of thread TID, at TICKS, that may have been taken for a stall: the first of several is its stack. */
+static int sample_of_stall(struct printing *p, const struct jfr_chunk *chunk,
+			   const struct jfr_event *event, int64_t ticks, int64_t tid)
+{
+	struct poll *stall = polls_at(&p->stalls, tid, ticks);
+
+	if (!stall || stall->told)
+		return 0;
+	stall->told = true;
+	return raw_stack_read(&p->stack, chunk, event) ? on_stall(p, chunk, stall) : -ENOMEM;
+}
+
+/* Those into which no sample fell. */
+static int stalls_without_stack(struct printing *p, const struct jfr_chunk *chunk,
+				const struct wants *wants)
+{
+	const struct poll *list = (const void *)p->stalls.list.data;
+	int err = 0;
+
+	p->stack.count = 0;
+	for (size_t i = 0; i < p->stalls.count && !err && !wants->by_name; i++)
+		if (!list[i].told && (int64_t)list[i].start >= wants->from &&
+		    (int64_t)list[i].start <= wants->to)
+			err = on_stall(p, chunk, &list[i]);
+	return err;
 }
 
 /* The last moment of POLL up to LAST. */
@@ -173,8 +255,10 @@ static int on_sample(struct printing *p, const struct jfr_chunk *chunk,
 	    __builtin_add_overflow(ticks, event->slot[JFR_SPAN], &last))
 		last = ticks;
 	jfr_thread_id(chunk, event, "sampledThread", &tid);
+	if (p->stalls.count)
+		err = sample_of_stall(p, chunk, event, ticks, tid);
 	poll = polls_at(&p->polls, tid, ticks);
-	if (!poll && p->args->include_non_pollcatch)
+	if (!poll && !err && p->args->include_non_pollcatch)
 		err = in_poll(p, chunk, event, NULL, ticks, tid);
 	if (!poll)
 		poll = polls_after(&p->polls, tid, ticks, last);
@@ -193,23 +277,29 @@ static int print_chunk(void *arg, struct jfr_chunk *chunk, const struct feed_chu
 	struct jfr_scan scan;
 	int err = polls_read(&p->polls, chunk);
 
+	if (!err)
+		err = polls_read_stalls(&p->stalls, chunk);
 	p->any_poll |= p->polls.count > 0;
 	jfr_scan(&scan, chunk,
 		 JFR_MASK(JFR_EXECUTION_SAMPLE) | JFR_MASK(JFR_WALL_SAMPLE) |
-			 JFR_MASK(JFR_SETTING));
+			 JFR_MASK(JFR_SETTING) | JFR_MASK(JFR_STALL));
 	while (!err && jfr_next(&scan, &event)) {
 		if (event.kind == JFR_SETTING)
 			settings_read(&settings, chunk, &event);
-		if (settings.clock[0] && strcmp(settings.clock, "tsc")) {
+		if (p->polls.count && settings.clock[0] && strcmp(settings.clock, "tsc")) {
 			say("%s: its clock is '%s', but polls are told by the timestamp counter: "
 			    "record it with clock=tsc (ASPROF_AGENT_ENGINE_OPTIONS=clock=tsc)",
 			    from->file, settings.clock);
 			return -ENOTSUP;
 		}
-		if (event.kind != JFR_SETTING && wants_event(wants, &event))
-			err = on_sample(p, chunk, &event);
+		if (event.kind == JFR_SETTING || !wants_event(wants, &event))
+			continue;
+		err = event.kind == JFR_STALL ? on_stall_event(p, chunk, &event)
+					      : on_sample(p, chunk, &event);
+		p->any_poll |= event.kind == JFR_STALL;
 	}
-	return err;
+	p->any_poll |= p->stalls.count > 0;
+	return err ? err : stalls_without_stack(p, chunk, wants);
 }
 
 static int longer(const void *a, const void *b)
@@ -249,7 +339,7 @@ static void print_summary(struct printing *p)
 		printf("\n         %s\n", intern_text(&p->names, one->name));
 	}
 	if (!p->seen.count)
-		puts("no samples inside polls");
+		puts("no samples inside polls, and no stalls");
 }
 
 /* The last word is the shortest poll of interest, unless it is a file. */
@@ -268,7 +358,9 @@ static void take_minimum(struct args *args, uint64_t *min_us)
 int cmd_longpolls(int argc, char **argv)
 {
 	struct args args = ARGS_INIT(argv[0]);
-	struct printing p = { .args = &args, .stack = RAW_STACK_INIT, .polls = POLLS_INIT };
+	struct printing p = {
+		.args = &args, .stack = RAW_STACK_INIT, .polls = POLLS_INIT, .stalls = POLLS_INIT
+	};
 	int status;
 
 	args.stack_depth = DEFAULT_DEPTH;
@@ -280,12 +372,14 @@ int cmd_longpolls(int argc, char **argv)
 			explain_empty(&args, 1u << METRIC_CPU | 1u << METRIC_WALL,
 				      p.any_poll ? "no sample fell into a poll of that length"
 						 : "no poll was recorded in which a sample fell "
-						   "(see asprof_agent.h)");
+						   "(see asprof_agent.h), and no stall (see "
+						   "ASPROF_AGENT_STALLS)");
 		if (args.summary)
 			print_summary(&p);
 	}
 	raw_stack_free(&p.stack);
 	polls_free(&p.polls);
+	polls_free(&p.stalls);
 	intern_free(&p.names);
 	intern_free(&p.seen);
 	free(p.functions);

@@ -1,6 +1,8 @@
 /* Stacks printed frame by frame as they stand in the recording. */
 #include "decoder/output/raw_stack.h"
 
+#include <string.h>
+
 #include "profile/basics/names.h"
 
 #define UNKNOWN "<unknown>"
@@ -25,10 +27,26 @@ static bool append_name(struct raw_stack *stack, const struct jfr_chunk *chunk,
 	return ok;
 }
 
+static bool is_managed(const struct jfr_chunk *chunk, const struct jfr_value *frame)
+{
+	static const char *const others[] = { "Native", "C++", "Kernel" };
+	struct buf words = BUF_INIT(1u << 20);
+	struct jfr_value type, description;
+	bool managed = jfr_get(chunk, frame, "type", &type) &&
+		       jfr_get(chunk, &type, "description", &description) &&
+		       jfr_string(chunk, &description, &words) && words.length;
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]) && managed; i++)
+		managed = words.length != strlen(others[i]) ||
+			  memcmp(words.data, others[i], words.length) != 0;
+	buf_free(&words);
+	return managed;
+}
+
 static bool append_frame(struct raw_stack *stack, const struct jfr_chunk *chunk,
 			 const struct jfr_value *frame)
 {
-	struct raw_frame one = { 0 };
+	struct raw_frame one = { .managed = is_managed(chunk, frame) };
 	struct jfr_value method, class;
 	bool has_method = jfr_get(chunk, frame, "method", &method);
 	bool has_class = has_method && jfr_get(chunk, &method, "type", &class);
@@ -78,6 +96,13 @@ const char *raw_method(struct raw_stack *stack, size_t index)
 	const struct raw_frame *frames = (const void *)stack->frames.data;
 
 	return (const char *)stack->text.data + frames[index].method;
+}
+
+bool raw_is_managed(struct raw_stack *stack, size_t index)
+{
+	const struct raw_frame *frames = (const void *)stack->frames.data;
+
+	return frames[index].managed;
 }
 
 void raw_stack_print(FILE *out, struct raw_stack *stack, size_t depth)

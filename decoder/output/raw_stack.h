@@ -10,6 +10,7 @@
 /* Frames leaf first; every name as CLASS.METHOD, "<unknown>" where there is none. */
 struct raw_frame {
 	size_t class, method; /* offsets in text; both end with NUL */
+	bool managed; /* of a language with a machine of its own: Java, Python, JavaScript */
 };
 
 struct raw_stack {
@@ -29,6 +30,7 @@ bool raw_stack_read(struct raw_stack *stack, const struct jfr_chunk *chunk,
 
 const char *raw_class(struct raw_stack *stack, size_t index);
 const char *raw_method(struct raw_stack *stack, size_t index);
+bool raw_is_managed(struct raw_stack *stack, size_t index);
 
 /* " -   1: CLASS.METHOD" for DEPTH frames, a line for what is left, an empty line. */
 void raw_stack_print(FILE *out, struct raw_stack *stack, size_t depth);

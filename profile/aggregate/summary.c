@@ -18,6 +18,7 @@ const struct loss_cause summary_causes[SUMMARY_CAUSES] = {
 	{ "stackTableFull", "stacks: too many different ones" },
 	{ "threadTableFull", "thread names: too many threads" },
 	{ "tableEvictions", "living allocations: too many at once to be followed" },
+	{ "stalls", "stalls: more in a second than are told" },
 	{ "timerFailures", "threads: no timer could be set" },
 };
 

@@ -2,8 +2,9 @@
 #include "profile/jfr/polls.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-#define EVENT_NAME "tokio.PollcatchV1"
+static const char poll_name[] = "tokio.PollcatchV1", stall_name[] = "asprof.StallV1";
 
 /* The data are bytes, written as the characters of a string: back from UTF-8. */
 static uint64_t character_bytes(const struct buf *text, size_t *at)
@@ -20,21 +21,22 @@ static uint64_t character_bytes(const struct buf *text, size_t *at)
 	return value;
 }
 
-static bool is_poll(const struct jfr_chunk *chunk, const struct jfr_event *event,
-		    struct buf *scratch)
+static bool is_called(const struct jfr_chunk *chunk, const struct jfr_event *event,
+		      const char *wanted, struct buf *scratch)
 {
 	struct jfr_value type, name;
 
 	buf_reset(scratch);
 	return jfr_event_get(chunk, event, "type", &type) && jfr_get(chunk, &type, "name", &name) &&
-	       jfr_string(chunk, &name, scratch) && scratch->length == sizeof(EVENT_NAME) - 1 &&
-	       !memcmp(scratch->data, EVENT_NAME, sizeof(EVENT_NAME) - 1);
+	       jfr_string(chunk, &name, scratch) && scratch->length == strlen(wanted) &&
+	       !memcmp(scratch->data, wanted, strlen(wanted));
 }
 
-static int add_poll(struct polls *polls, const struct jfr_chunk *chunk,
-		    const struct jfr_event *event, struct buf *scratch)
+/* A poll's data are its ends in ticks; a stall's are how many nanoseconds it lasted, and what was ready. */
+static int add(struct polls *polls, const struct jfr_chunk *chunk, const struct jfr_event *event,
+	       bool stall, struct buf *scratch)
 {
-	uint64_t before, after, end = (uint64_t)event->slot[JFR_TIME];
+	uint64_t first, second, end = (uint64_t)event->slot[JFR_TIME];
 	struct poll poll = { 0 };
 	struct jfr_value data;
 	int64_t tid = 0;
@@ -43,11 +45,18 @@ static int add_poll(struct polls *polls, const struct jfr_chunk *chunk,
 	buf_reset(scratch);
 	if (jfr_event_get(chunk, event, "data", &data))
 		jfr_string(chunk, &data, scratch);
-	before = character_bytes(scratch, &at);
-	after = character_bytes(scratch, &at);
+	first = character_bytes(scratch, &at);
+	second = character_bytes(scratch, &at);
 	if (jfr_thread_id(chunk, event, "eventThread", &tid))
 		poll.tid = (uint32_t)tid;
-	poll.duration = after > before ? after - before : 0;
+	if (stall) {
+		poll.duration =
+			(uint64_t)((unsigned __int128)first *
+				   (unsigned __int128)chunk->header.ticks_per_second / 1000000000u);
+		poll.ready = (int)(int64_t)second;
+	} else {
+		poll.duration = second > first ? second - first : 0;
+	}
 	poll.start = end > poll.duration ? end - poll.duration : 0;
 	return buf_append(&polls->list, &poll, sizeof(poll));
 }
@@ -63,7 +72,7 @@ static int by_thread(const void *a, const void *b)
 	return (x->duration > y->duration) - (x->duration < y->duration);
 }
 
-int polls_read(struct polls *polls, struct jfr_chunk *chunk)
+static int read_all(struct polls *polls, struct jfr_chunk *chunk, bool stalls)
 {
 	struct buf scratch = BUF_INIT(1u << 20);
 	struct jfr_event event;
@@ -73,13 +82,23 @@ int polls_read(struct polls *polls, struct jfr_chunk *chunk)
 	buf_reset(&polls->list);
 	jfr_scan(&scan, chunk, JFR_MASK(JFR_USER_EVENT));
 	while (!err && jfr_next(&scan, &event))
-		if (is_poll(chunk, &event, &scratch))
-			err = add_poll(polls, chunk, &event, &scratch);
+		if (is_called(chunk, &event, stalls ? stall_name : poll_name, &scratch))
+			err = add(polls, chunk, &event, stalls, &scratch);
 	polls->count = polls->list.length / sizeof(struct poll);
 	if (polls->count)
 		qsort(polls->list.data, polls->count, sizeof(struct poll), by_thread);
 	buf_free(&scratch);
 	return err;
+}
+
+int polls_read(struct polls *polls, struct jfr_chunk *chunk)
+{
+	return read_all(polls, chunk, false);
+}
+
+int polls_read_stalls(struct polls *stalls, struct jfr_chunk *chunk)
+{
+	return read_all(stalls, chunk, true);
 }
 
 /* How many polls stand before the first one of thread TID that starts behind TICKS. */
@@ -99,9 +118,9 @@ static size_t polls_before(const struct polls *polls, uint32_t tid, uint64_t tic
 	return low;
 }
 
-const struct poll *polls_at(const struct polls *polls, int64_t tid, int64_t ticks)
+struct poll *polls_at(const struct polls *polls, int64_t tid, int64_t ticks)
 {
-	const struct poll *list = (const void *)polls->list.data;
+	struct poll *list = (void *)polls->list.data;
 	size_t before;
 
 	if (tid < 0 || tid > UINT32_MAX || ticks < 0)

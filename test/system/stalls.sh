@@ -1,0 +1,67 @@
+#!/bin/bash
+# Turns of an event loop that last too long are told, whichever call it waits by: each with its length, as the program
+# itself measured it, what was ready, and the function that it was in; short turns are not. A stop ends it, a start
+# begins it anew, and a forked child has its own.
+. "$(dirname "$0")/agent.inc"
+turns=$(program turns) || exit 1
+
+# told DIR [OPTION...]: "MICROSECONDS FUNCTION", in order; FUNCTION is `none` where there is no stack.
+told() {
+	"$agent" longpolls "$@" --stack-depth 8 | awk '
+		/ - stall of / { if (us) print us, name; us = $7 + 0; name = "none" }
+		us && /[.]sleeping$/ { name = "sleeping" }
+		us && /[.]burning$/ { name = "burning" }
+		END { if (us) print us, name }'
+}
+
+# matches SAID TOLD: every turn of 20 ms or more is told, within 10% or 2 ms; nothing else is that was shorter than
+# 10 ms; and whose stack is known is the function that it was. Prints how many, and how many have a stack.
+matches() {
+	awk '
+		FNR == NR { said[++n] = $1; by[n] = $2; next }
+		{
+			best = 0
+			for (i = last + 1; i <= n; i++) {
+				d = $1 - said[i]; d = d < 0 ? -d : d
+				if (d <= 2000 || d <= said[i] / 10) { best = i; break }
+			}
+			if (!best || said[best] < 9900) { print "told and not so:", $0; bad = 1; next }
+			if ($2 != "none" && $2 != by[best]) { print "not in", by[best] ":", $0; bad = 1 }
+			found[best] = 1; last = best; stacks += $2 != "none"
+		}
+		END {
+			for (i = 1; i <= n; i++) {
+				if (said[i] < 20000) continue
+				long++
+				if (!found[i]) { print "not told:", said[i], by[i]; bad = 1 }
+			}
+			print long + 0, stacks + 0
+			exit bad
+		}' "$1" "$2"
+}
+
+for engine in $(engines); do
+	for wait in epoll_wait epoll_pwait epoll_pwait2 poll ppoll select pselect; do
+		[ "$engine" = builtin ] || [ $wait = epoll_wait ] || continue
+		profiled "$work/$engine.$wait" "$engine" STALLS=on WALL_INTERVAL=100ms "$turns" $wait 4 30 60 \
+			>"$work/said" || fail "$engine, $wait: status $?: $(cat "$work/said")"
+		told "$work/$engine.$wait" >"$work/told" || fail "$engine, $wait: longpolls: status $?"
+		result=$(matches "$work/said" "$work/told") ||
+			fail "$engine, $wait: $result; said: $(tr '\n' ',' <"$work/said") told: $(tr '\n' ',' <"$work/told")"
+		echo "$engine, $wait: ${result% *} stalls told, ${result#* } with their stack"
+		stacks=$((${stacks:-0} + ${result#* }))
+	done
+	# The watcher may have to wait for a processor, but not always.
+	[ "$stacks" -gt 0 ] || fail "$engine: no stall has a stack"
+	stacks=0
+done
+
+# By function; those that are shorter than asked for are left out.
+"$agent" longpolls "$work/builtin.epoll_wait" --summary >"$work/out"
+{ grep -q sleeping "$work/out" && grep -q burning "$work/out"; } || fail "summary: $(cat "$work/out")"
+[ -z "$(told "$work/builtin.epoll_wait" 10s 2>/dev/null)" ] || fail 'stalls of ten seconds'
+"$agent" summary "$work/builtin.epoll_wait" | grep -q 'asprof\.Stall' || fail 'summary counts no stall'
+
+# Not watched for, nothing is told.
+profiled "$work/off" builtin "$turns" epoll_wait 2 20 20 >"$work/said" || fail "off: status $?"
+! "$agent" summary "$work/off" | grep -q 'asprof\.Stall' || fail 'stalls that nobody asked for'
