@@ -46,17 +46,24 @@ static uint64_t own_beginning(void)
 	return began;
 }
 
-static void close_files(const struct kept_files *files)
+static void remove_files(struct kept_files *files)
 {
 	static const char *const ends[] = { KEPT_CHUNKS, KEPT_MEMORY, KEPT_JOURNAL };
-	const int fds[] = { files->chunks, files->memory, files->journal, files->dir };
 	char name[sizeof(files->name) + sizeof(KEPT_CHUNKS)];
 
 	/* The journal last, as the others are found by it. */
-	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]) && *files->name; i++) {
 		snprintf(name, sizeof(name), "%s%s", files->name, ends[i]);
 		unlinkat(files->dir, name, 0);
 	}
+	*files->name = '\0';
+}
+
+static void close_files(struct kept_files *files)
+{
+	const int fds[] = { files->chunks, files->memory, files->journal, files->dir };
+
+	remove_files(files);
 	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
@@ -67,6 +74,7 @@ static int write_head(const struct kept *kept, const struct buf *note)
 	struct kept_head head = { .magic = KEPT_MAGIC,
 				  .version = KEPT_VERSION,
 				  .note_length = (uint32_t)note->length,
+				  .memory_cut = KEPT_NO_MEMORY,
 				  .pid = (uint64_t)getpid(),
 				  .began = own_beginning() };
 	int err = note->length > KEPT_NOTE_MAX ? -EFBIG : 0;
@@ -79,7 +87,7 @@ static int write_head(const struct kept *kept, const struct buf *note)
 	return err;
 }
 
-int kept_open(struct kept **out, const struct kept_files *files, const struct buf *note)
+int kept_open(struct kept **out, struct kept_files *files, const struct buf *note)
 {
 	struct kept *kept = calloc(1, sizeof(*kept));
 	int err = -ENOMEM;
@@ -99,23 +107,21 @@ int kept_open(struct kept **out, const struct kept_files *files, const struct bu
 	return 0;
 }
 
-struct kept *kept_of(int fd)
+static bool is_same(const struct stat *asked, int fd)
 {
-	struct stat asked, own;
+	struct stat own;
 
-	if (!now || fstat(fd, &asked) || fstat(now->files.chunks, &own))
+	return !fstat(fd, &own) && asked->st_dev == own.st_dev && asked->st_ino == own.st_ino;
+}
+
+struct kept *kept_of(int fd, bool *memory)
+{
+	struct stat asked;
+
+	if (!now || fstat(fd, &asked))
 		return NULL;
-	return asked.st_dev == own.st_dev && asked.st_ino == own.st_ino ? now : NULL;
-}
-
-int kept_chunks(const struct kept *kept)
-{
-	return kept->files.chunks;
-}
-
-int kept_memory(const struct kept *kept)
-{
-	return kept->files.memory;
+	*memory = is_same(&asked, now->files.memory);
+	return *memory || is_same(&asked, now->files.chunks) ? now : NULL;
 }
 
 /* Of the head, whose words are each written by one call. */
@@ -124,6 +130,20 @@ static int tell(struct kept *kept, size_t at, off_t value)
 	uint64_t word = (uint64_t)value;
 
 	return fd_write(kept->files.journal, &word, sizeof(word), (off_t)at);
+}
+
+int kept_chunks(const struct kept *kept)
+{
+	return fd_raise(fcntl(kept->files.chunks, F_DUPFD_CLOEXEC, 0));
+}
+
+int kept_memory(struct kept *kept, bool begin)
+{
+	int err = begin && ftruncate(kept->files.memory, 0) ? -errno : 0;
+
+	if (!err && begin)
+		err = tell(kept, offsetof(struct kept_head, memory_cut), 0);
+	return err ? err : fd_raise(fcntl(kept->files.memory, F_DUPFD_CLOEXEC, 0));
 }
 
 /* The records that begin at FROM are those that count. */
@@ -159,12 +179,22 @@ int kept_add(struct kept *kept, const struct buf *records, bool begins)
 	return kept->err;
 }
 
-void kept_cut(struct kept *kept, off_t cut)
+void kept_cut(struct kept *kept, off_t cut, off_t memory_cut)
 {
-	int err = tell(kept, offsetof(struct kept_head, cut), cut);
+	const uint64_t words[] = { (uint64_t)cut, (uint64_t)memory_cut };
+	size_t at = offsetof(struct kept_head, cut);
+	int err = fd_write(kept->files.journal, words,
+			   memory_cut ? sizeof(words) : sizeof(words[0]), (off_t)at);
 
 	if (!kept->err)
 		kept->err = err;
+}
+
+void kept_abandon(struct kept *kept)
+{
+	remove_files(&kept->files);
+	if (!kept->err)
+		kept->err = -ECANCELED;
 }
 
 void kept_close(struct kept *kept)
@@ -173,8 +203,6 @@ void kept_close(struct kept *kept)
 		return;
 	if (now == kept)
 		now = NULL;
-	/* Closed by the recording, whose it is. */
-	kept->files.chunks = -1;
 	close_files(&kept->files);
 	free(kept);
 }

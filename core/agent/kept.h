@@ -20,14 +20,18 @@ struct kept_head {
 	char magic[8];
 	uint32_t version;
 	uint32_t note_length;
-	uint64_t start; /* of the chunk's records; 0: none yet */
-	uint64_t cut;   /* what of the recording lies before it was handed on */
-	uint64_t pid;   /* as its process had it, and when that began (/proc/PID/stat) */
+	uint64_t start;      /* of the chunk's records; 0: none yet */
+	uint64_t cut;        /* what of the recording lies before it was handed on */
+	uint64_t memory_cut; /* likewise of memory's, where that is a recording of its own */
+	uint64_t pid;        /* as its process had it, and when that began (/proc/PID/stat) */
 	uint64_t began;
 };
 
+/* It is none: there are only chunks of the other recording in memory's file. */
+#define KEPT_NO_MEMORY UINT64_MAX
+
 #define KEPT_MAGIC    "asprun\r\n"
-#define KEPT_VERSION  1u
+#define KEPT_VERSION  2u
 #define KEPT_NOTE_MAX (64u << 10)
 
 /* What the files are called, behind the same beginning. */
@@ -50,23 +54,29 @@ struct kept;
 
 /* Begin with FILES, of a process that NOTE tells of; both are the callee's from now on, or gone. Returns 0
  * and sets *OUT, or -errno. */
-int kept_open(struct kept **out, const struct kept_files *files, const struct buf *note);
+int kept_open(struct kept **out, struct kept_files *files, const struct buf *note);
 
-/* The one whose chunks FD leads to, by whatever number; NULL where that is not kept. */
-struct kept *kept_of(int fd);
+/* The one that has the file which FD leads to, by whatever number; NULL where that is not kept. *MEMORY:
+ * it is that of native memory. */
+struct kept *kept_of(int fd, bool *memory);
 
+/* Descriptors of the files, for the caller to keep; negative where that fails, -errno. That of native memory
+ * is empty, and a recording of its own from now on, with BEGIN; else it holds one chunk of the other at most. */
 int kept_chunks(const struct kept *kept);
-int kept_memory(const struct kept *kept);
+int kept_memory(struct kept *kept, bool begin);
 
 /* Add RECORDS, those of a new chunk where BEGINS, in place of the chunk's before. A failure is the end of
  * it: what was written until then stays, and no more comes. Returns 0 or -errno. */
 int kept_add(struct kept *kept, const struct buf *records, bool begins);
 
-/* What lies before CUT in the recording is somebody else's to deliver. */
-void kept_cut(struct kept *kept, off_t cut);
+/* What lies before CUT in the recording is somebody else's to deliver, and before MEMORY_CUT in that of native
+ * memory; 0: as it was. */
+void kept_cut(struct kept *kept, off_t cut, off_t memory_cut);
 
-/* There is nothing to recover: remove the files, but for those that an engine has open still. NULL is
- * fine. */
+/* Remove the files, and keep nothing from now on; what has a descriptor of one goes on with it. */
+void kept_abandon(struct kept *kept);
+
+/* There is nothing to recover: remove the files. No engine may be told of it any more. NULL is fine. */
 void kept_close(struct kept *kept);
 
 #endif

@@ -32,7 +32,9 @@ struct chunk_header {
 
 struct recording {
 	int fd;
-	off_t cut; /* chunks before it were handed out */
+	off_t cut; /* chunks before it were handed out, or moved */
+	int moved; /* where they go; -1: nowhere */
+	off_t moved_cut, moved_end;
 	char path[64];
 };
 
@@ -68,6 +70,7 @@ int recording_open_in(struct recording **out, int fd)
 		return -ENOMEM;
 	}
 	r->fd = fd;
+	r->moved = -1;
 	name_file(r);
 	*out = r;
 	return 0;
@@ -117,7 +120,8 @@ int recording_chunk(int fd, off_t offset, off_t end, uint64_t *size)
 	return 0;
 }
 
-int recording_peek(const struct recording *recording, struct report_part *part)
+/* Those that lie in the engine's file. */
+static int find_finished(const struct recording *recording, struct report_part *part)
 {
 	off_t offset = recording->cut;
 	struct stat st;
@@ -137,21 +141,97 @@ int recording_peek(const struct recording *recording, struct report_part *part)
 	return err;
 }
 
+int recording_peek(const struct recording *recording, struct report_part *part)
+{
+	int err = find_finished(recording, part);
+
+	if (!err && recording->moved >= 0)
+		*part = (struct report_part){
+			.fd = recording->moved,
+			.offset = recording->moved_cut,
+			.length = (uint64_t)(recording->moved_end - recording->moved_cut),
+		};
+	return err;
+}
+
 int recording_cut(struct recording *recording, struct report_part *part)
 {
 	int err = recording_peek(recording, part);
+	off_t end = part->offset + (off_t)part->length;
 
-	recording->cut = part->offset + (off_t)part->length;
+	if (part->fd == recording->moved)
+		recording->moved_cut = end;
+	else if (recording->moved < 0)
+		recording->cut = end;
 	return err;
+}
+
+static void give_back(int fd, off_t end)
+{
+	end &= ~(off_t)(PAGE - 1);
+	/* Where a hole cannot be made the space comes back with the file. */
+	if (end > 0)
+		fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, end);
 }
 
 void recording_release(struct recording *recording, const struct report_part *part)
 {
-	off_t end = (part->offset + (off_t)part->length) & ~(off_t)(PAGE - 1);
+	(void)recording;
+	give_back(part->fd, part->offset + (off_t)part->length);
+}
 
-	/* Where a hole cannot be made the space comes back with the file. */
-	if (end > 0)
-		fallocate(recording->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, end);
+void recording_move_to(struct recording *recording, int fd)
+{
+	recording->moved = fd;
+	recording->moved_cut = recording->moved_end = lseek(fd, 0, SEEK_END);
+}
+
+static int move(struct recording *r)
+{
+	struct report_part part;
+	int err;
+
+	/* What is no recording is told by who cuts it. */
+	if (find_finished(r, &part) || !part.length)
+		return 0;
+	err = fd_copy(r->moved, part.fd, part.offset, part.length);
+	if (err) {
+		if (!ftruncate(r->moved, r->moved_end))
+			lseek(r->moved, r->moved_end, SEEK_SET);
+		return err;
+	}
+	r->moved_end += (off_t)part.length;
+	r->cut += (off_t)part.length;
+	give_back(r->fd, r->cut);
+	return 0;
+}
+
+/* From a file that takes no more. */
+static int take_back(struct recording *r)
+{
+	off_t length = r->moved_end - r->moved_cut;
+	int fd = memory_file_open("asprof-agent");
+	int err = fd < 0 ? fd : fd_copy(fd, r->moved, r->moved_cut, (uint64_t)length);
+
+	if (err) {
+		if (fd >= 0)
+			close(fd);
+		return err;
+	}
+	close(r->moved);
+	r->moved = fd;
+	r->moved_cut = 0;
+	r->moved_end = length;
+	return 0;
+}
+
+int recording_move(struct recording *recording)
+{
+	int err = recording->moved < 0 ? 0 : move(recording);
+
+	if (err && !take_back(recording))
+		move(recording);
+	return err;
 }
 
 void recording_leave(struct recording *recording)
@@ -164,5 +244,7 @@ void recording_close(struct recording *recording)
 	if (!recording)
 		return;
 	close(recording->fd);
+	if (recording->moved >= 0)
+		close(recording->moved);
 	free(recording);
 }

@@ -29,9 +29,19 @@ int recording_fd(const struct recording *recording);
  * finished. Returns 0, or -errno: -EBADMSG when what lies there is no JFR. */
 int recording_chunk(int fd, off_t offset, off_t end, uint64_t *size);
 
+/* Have what is finished move on to FD, a file that outlives the process, behind all that is there; it is the
+ * recording's from now on, and parts are of that file. For an engine that writes in threads of the
+ * program, which must not wait for a disk. */
+void recording_move_to(struct recording *recording, int fd);
+
+/* Move what is finished there; without recording_move_to() nothing. Returns 0, or -errno: no more goes there,
+ * and what was not cut yet is in memory again. */
+int recording_move(struct recording *recording);
+
 /* Set PART to the chunks that were finished since the last cut; its length is 0 when there are
  * none. Whatever an engine may have written, PART holds whole chunks only. Returns 0, or -errno:
- * -EBADMSG when what lies there is no JFR. PART is good until it is released. */
+ * -EBADMSG when what lies there is no JFR. PART is good until it is released. What has yet to be moved
+ * is not in it. */
 int recording_cut(struct recording *recording, struct report_part *part);
 
 /* The same without a cut: they are handed out by the next. */

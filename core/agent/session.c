@@ -23,6 +23,13 @@
 
 #define NS_PER_MS 1000000u
 
+/* async-profiler has what it sampled in its own memory until a chunk is finished. Where the recording is to
+ * outlive the process one is finished so often, and less often where that takes more than a share of
+ * the time. */
+#define CHUNK_NS      1000000000u
+#define CHUNK_MOST_NS 10000000000u
+#define CHUNK_SHARE   50
+
 /* Whom the reports are of, and what they have in common. HOST is room for its name. */
 static struct report describe(const struct session *s, char host[HOST_NAME_MAX + 1])
 {
@@ -62,29 +69,57 @@ static int open_kept(struct session *s)
 	if (!err)
 		err = kept_open(&s->kept, &files, &note);
 	buf_free(&note);
-	if (err)
-		return err;
-	err = recording_open_in(&s->all.recording, kept_chunks(s->kept));
-	if (err) {
-		kept_close(s->kept);
-		s->kept = NULL;
-	}
 	return err;
 }
 
-/* In the spool, where there is one, or in memory. */
-static int open_recording(struct session *s)
+static bool is_served(const struct source *source)
 {
-	int err = s->config->spool_dir && !s->spool_failed ? open_kept(s) : -ENOENT;
+	return source->engine->service != NULL;
+}
 
-	if (err && err != -ENOENT && !s->spool_failed) {
-		s->spool_failed = true;
+static void close_kept(struct session *s)
+{
+	kept_close(s->kept);
+	s->kept = NULL;
+}
+
+/* The spool does not take what it should: memory has to do. */
+static void leave_kept(struct session *s, int err)
+{
+	if (!s->spool_failed)
 		log_warn("the running recording is not kept in " OPTION_PREFIX
 			 "SPOOL_DIR: %s; what "
 			 "is not reported yet is lost with a process that is killed",
 			 strerror(-err));
+	s->spool_failed = true;
+	s->chunk_due_ns = UINT64_MAX;
+	if (s->kept)
+		kept_abandon(s->kept);
+}
+
+/* In the spool, where there is one, or in memory. What the agent's thread does not write itself comes to the
+ * spool by way of memory. */
+static int open_recording(struct session *s)
+{
+	bool wanted = s->config->spool_dir && !s->spool_failed;
+	int err = wanted && !s->kept ? open_kept(s) : 0;
+	int fd = wanted && s->kept ? kept_chunks(s->kept) : -ENOENT;
+
+	s->chunk_due_ns = UINT64_MAX;
+	if (err && err != -ENOENT)
+		leave_kept(s, err);
+	else if (fd < 0 && fd != -ENOENT)
+		leave_kept(s, fd);
+	if (fd >= 0 && is_served(&s->all))
+		return recording_open_in(&s->all.recording, fd);
+	err = recording_open(&s->all.recording, s->config->spool_dir);
+	if (err && fd >= 0)
+		close(fd);
+	if (!err && fd >= 0) {
+		recording_move_to(s->all.recording, fd);
+		s->chunk_due_ns = clock_monotonic_ns() + CHUNK_NS;
 	}
-	return err ? recording_open(&s->all.recording, s->config->spool_dir) : 0;
+	return err;
 }
 
 /* Start SOURCE on its new recording, which OPENED tells of, with the sampling that CONFIG asks for; that
@@ -133,12 +168,12 @@ static int source_cut(struct source *source, struct report_part *part)
 	return err;
 }
 
-/* What it had is reported, or lost: there is nothing to recover. */
+/* What it had is reported, or lost: there is nothing to recover, unless that of native memory goes on. */
 static void close_all(struct session *s)
 {
 	source_close(&s->all);
-	kept_close(s->kept);
-	s->kept = NULL;
+	if (!s->mem.recording)
+		close_kept(s);
 }
 
 static int start_all(struct session *s)
@@ -149,13 +184,22 @@ static int start_all(struct session *s)
 	s->counted = (struct engine_counts){ 0 };
 	s->began_ms = clock_realtime_ns() / NS_PER_MS;
 	err = source_start(&s->all, s->config, mem, open_recording(s));
-	if (!err || !s->kept)
+	if (!err || !s->kept || !is_served(&s->all))
 		return err;
 	/* A disk that has room for a file, and none for what is in it. */
 	log_warn("%s; the recording is begun anew in memory", failure());
 	s->spool_failed = true;
 	close_all(s);
 	return source_start(&s->all, s->config, mem, open_recording(s));
+}
+
+static int open_mem_recording(struct session *s)
+{
+	int fd = s->kept && !s->spool_failed ? kept_memory(s->kept, true) : -ENOENT;
+
+	s->mem_is_kept = fd >= 0;
+	return fd >= 0 ? recording_open_in(&s->mem.recording, fd)
+		       : recording_open(&s->mem.recording, s->config->spool_dir);
 }
 
 /* What only samples memory must not keep the rest from being profiled. */
@@ -165,8 +209,7 @@ static void start_mem(struct session *s)
 
 	mem_only.cpu_interval_ns = mem_only.wall_interval_ns = OPTION_OFF;
 	mem_only.engine_options = NULL; /* those set are for the other */
-	if (source_start(&s->mem, &mem_only, true,
-			 recording_open(&s->mem.recording, s->config->spool_dir))) {
+	if (source_start(&s->mem, &mem_only, true, open_mem_recording(s))) {
 		log_error("%s; native memory is not sampled in this process", failure());
 		source_close(&s->mem);
 	}
@@ -191,6 +234,20 @@ void session_restart_mem(struct session *s, bool wanted)
 		start_mem(s);
 }
 
+/* After a failure. */
+static void lose_mem(struct session *s)
+{
+	bool was_kept = s->mem_is_kept;
+
+	log_error("%s; native memory is not sampled from now on%s", failure(),
+		  was_kept ? ", but anew in memory" : "");
+	if (was_kept)
+		leave_kept(s, -EIO);
+	stop_mem(s);
+	if (was_kept)
+		start_mem(s);
+}
+
 /* Add the memory of the interval to REPORT. False when there is none. */
 static bool add_mem_part(struct session *s, struct report *report)
 {
@@ -199,8 +256,7 @@ static bool add_mem_part(struct session *s, struct report *report)
 	if (!s->mem.recording)
 		return false;
 	if (engine_command(s->mem.engine, "dump,jfr") || source_cut(&s->mem, part)) {
-		log_error("%s; native memory is not sampled from now on", failure());
-		stop_mem(s);
+		lose_mem(s);
 	} else if (part->length) {
 		report->part_count++;
 		return true;
@@ -272,6 +328,34 @@ static void deliver(struct session *s, const struct report *report)
 	}
 }
 
+static void move_finished(struct session *s)
+{
+	int err = recording_move(s->all.recording);
+
+	if (err)
+		leave_kept(s, err);
+}
+
+int session_dump(struct session *s, const struct source *source)
+{
+	int err = engine_command(source->engine, "dump,jfr");
+
+	if (!err && source == &s->all)
+		move_finished(s);
+	return err;
+}
+
+/* Where REPORT, whose part of native memory comes second, was handed on but not said here yet, it may come
+ * twice; the other way it might be lost. */
+static void cut_kept(struct session *s, const struct report *report, bool with_mem)
+{
+	const struct report_part *all = &report->parts[0], *mem = &report->parts[1];
+
+	if (s->kept)
+		kept_cut(s->kept, all->offset + (off_t)all->length,
+			 with_mem ? mem->offset + (off_t)mem->length : 0);
+}
+
 /* Cut what is finished, and report it. Returns 1, or 0 when there was nothing, or -errno. */
 static int report_finished(struct session *s, bool final)
 {
@@ -279,8 +363,10 @@ static int report_finished(struct session *s, bool final)
 	struct report report = describe(s, host);
 	struct recording *labels;
 	bool with_mem;
-	int err = source_cut(&s->all, &report.parts[0]);
+	int err;
 
+	move_finished(s);
+	err = source_cut(&s->all, &report.parts[0]);
 	report.final = final;
 	if (err)
 		return err;
@@ -293,9 +379,7 @@ static int report_finished(struct session *s, bool final)
 	add_labels(s, &report, &labels);
 	deliver(s, &report);
 	recording_close(labels);
-	/* Where it was handed on, but not said here yet, it may come twice; the other way it might be lost. */
-	if (s->kept)
-		kept_cut(s->kept, report.parts[0].offset + (off_t)report.parts[0].length);
+	cut_kept(s, &report, with_mem);
 	recording_release(s->all.recording, &report.parts[0]);
 	if (with_mem)
 		recording_release(s->mem.recording, &report.parts[1]);
@@ -363,7 +447,7 @@ int session_report(struct session *s)
 	if (err && has_ended(s))
 		return 0;
 	if (err)
-		return s->kept ? leave_spool(s) : err;
+		return s->kept && is_served(&s->all) ? leave_spool(s) : err;
 	err = report_finished(s, false);
 	if (err < 0)
 		return err;
@@ -400,32 +484,61 @@ static uint64_t service(const struct source *source, uint64_t now_ns)
 							    : UINT64_MAX;
 }
 
-uint64_t session_service(struct session *s, uint64_t now_ns)
+/* Where it fails the next report sees to it. */
+static uint64_t keep_chunk(struct session *s, uint64_t now_ns)
 {
-	uint64_t all = service(&s->all, now_ns), mem = service(&s->mem, now_ns);
+	uint64_t pause_ns;
+	int err;
 
-	return all < mem ? all : mem;
+	if (s->paused || s->ended || s->rotates_by_restart)
+		return UINT64_MAX;
+	if (now_ns < s->chunk_due_ns)
+		return s->chunk_due_ns;
+	s->chunk_due_ns = UINT64_MAX;
+	err = session_dump(s, &s->all);
+	if (err || s->spool_failed)
+		return UINT64_MAX;
+	pause_ns = CHUNK_SHARE * (clock_monotonic_ns() - now_ns);
+	if (pause_ns < CHUNK_NS)
+		pause_ns = CHUNK_NS;
+	s->chunk_due_ns = now_ns + (pause_ns < CHUNK_MOST_NS ? pause_ns : CHUNK_MOST_NS);
+	return s->chunk_due_ns;
 }
 
-/* Stop the engine, and report what it has sampled last. */
+uint64_t session_service(struct session *s, uint64_t now_ns)
+{
+	uint64_t all = service(&s->all, now_ns), mem = service(&s->mem, now_ns),
+		 chunk = keep_chunk(s, now_ns);
+
+	all = all < mem ? all : mem;
+	return all < chunk ? all : chunk;
+}
+
+/* Stop the engines, and report what they have sampled last. */
 static void stop_all(struct session *s, bool final)
 {
-	if (s->ended || s->paused)
-		return;
-	if (engine_command(s->all.engine, "stop")) {
-		if (!has_ended(s))
+	bool failed = false;
+
+	if (!s->ended && !s->paused) {
+		failed = engine_command(s->all.engine, "stop") != 0;
+		if (failed && has_ended(s))
+			failed = false;
+		else if (failed)
 			log_error("%s; the last profile is lost", failure());
-		return;
+		else if (report_finished(s, final) < 0)
+			log_error("%s", failure());
+		if (!failed && !s->ended)
+			source_close(&s->all);
 	}
-	if (report_finished(s, final) < 0)
-		log_error("%s", failure());
-	close_all(s);
+	stop_mem(s);
+	/* Who comes next may still have what this one has not reported. */
+	if (!failed)
+		close_kept(s);
 }
 
 void session_pause(struct session *s)
 {
 	stop_all(s, false);
-	stop_mem(s);
 	s->paused = true;
 }
 
@@ -434,8 +547,7 @@ int session_resume(struct session *s)
 	int err;
 
 	source_leave(&s->all); /* of a start that failed */
-	kept_close(s->kept);
-	s->kept = NULL;
+	close_kept(s);
 	s->ended = false;
 	s->interval_began_ms = clock_realtime_ns() / NS_PER_MS;
 	err = start_all(s);
@@ -448,7 +560,6 @@ int session_resume(struct session *s)
 void session_end(struct session *s, uint64_t drain_by_ns)
 {
 	stop_all(s, true);
-	stop_mem(s);
 	for (size_t i = 0; i < s->with.reporter_count; i++) {
 		struct reporter *reporter = s->with.reporters[i];
 

@@ -28,8 +28,10 @@ struct session {
 	char engine_version[64];
 	uint64_t interval_began_ms;   /* wall clock, since 1970 */
 	struct engine_counts counted; /* at the end of the last interval */
-	struct kept *kept;            /* ALL's recording, in the spool; NULL: in memory alone */
-	bool spool_failed;            /* so it stays there */
+	struct kept *kept;            /* the recordings, in the spool; NULL: in memory alone */
+	uint64_t chunk_due_ns;        /* when ALL is to finish one for it */
+	bool spool_failed;            /* so they stay in memory */
+	bool mem_is_kept;             /* MEM's recording is there as well */
 	bool rotates_by_restart;      /* dump does not finish a chunk */
 	bool ended;                   /* ALL's engine has, by itself */
 	bool paused;                  /* no engine runs, until session_resume() */
@@ -58,7 +60,10 @@ uint64_t session_service(struct session *session, uint64_t now_ns);
  * Returns 0, or -errno as failed() has it: the engine cannot go on. */
 int session_report(struct session *session);
 
-/* The same, and start the engines anew, with the settings as they are now. Returns as above; where it is the
+/* Have SOURCE, one of the session's, finish its chunk, and go on. Returns as above. */
+int session_dump(struct session *session, const struct source *source);
+
+/* As session_report, and start the engines anew, with the settings as they are now. Returns as above; where it is the
  * start that failed the session is paused. */
 int session_restart(struct session *session);
 

@@ -232,19 +232,19 @@ static int begin_capture(struct session *s, const struct live_call *call)
 	s->captures[s->capture_count++] = (struct capture){ .fd = call->fd };
 	/* A chunk ends, and is in the next report with those that follow. */
 	if (call->anew && !s->rotates_by_restart)
-		engine_command(s->all.engine, "dump,jfr");
+		session_dump(s, &s->all);
 	return 0;
 }
 
 /* Add what SOURCE has finished and not reported yet to FD. */
-static int copy_unreported(const struct source *source, int fd)
+static int copy_unreported(struct session *s, const struct source *source, int fd)
 {
 	struct report report = { .part_count = 1 };
 	int err;
 
 	if (!source->recording)
 		return 0;
-	err = engine_command(source->engine, "dump,jfr");
+	err = session_dump(s, source);
 	if (!err)
 		err = recording_peek(source->recording, &report.parts[0]);
 	return err ? err : report_write(&report, fd);
@@ -265,9 +265,9 @@ static int end_capture(struct session *s, int fd, bool wanted)
 		if (s->rotates_by_restart)
 			err = session_report(s);
 		else
-			err = copy_unreported(&s->all, fd);
+			err = copy_unreported(s, &s->all, fd);
 		if (!err && !s->rotates_by_restart)
-			err = copy_unreported(&s->mem, fd);
+			err = copy_unreported(s, &s->mem, fd);
 		err = err ? err : s->captures[i].err;
 	}
 	s->captures[i] = s->captures[--s->capture_count];

@@ -33,9 +33,8 @@ static void open_mem(struct chunks *chunks)
 {
 	struct jfr_writer *mem;
 
-	chunks->mem_fd = chunks->kept
-				 ? fd_raise(fcntl(kept_memory(chunks->kept), F_DUPFD_CLOEXEC, 0))
-				 : memory_file_open("asprof-agent");
+	chunks->mem_fd =
+		chunks->kept ? kept_memory(chunks->kept, false) : memory_file_open("asprof-agent");
 	if (chunks->mem_fd < 0 || jfr_writer_open(&mem, chunks->mem_fd, 0))
 		return close_mem(chunks);
 	jfr_writer_memory_only(mem, clock_microsecond_shift(), JFR_BESIDE_OURS);
@@ -52,7 +51,7 @@ int chunks_open(struct chunks *chunks, int fd, const chunk_settings *samples,
 	chunks->mem_fd = -1;
 	chunks->opened_realtime_ns = clock_realtime_ns();
 	chunks->opened_monotonic_ns = clock_monotonic_ns();
-	chunks->kept = kept_of(fd);
+	chunks->kept = kept_of(fd, &chunks->kept_as_memory);
 	err = end < 0 ? -errno : jfr_writer_open(&chunks->jfr, fd, end);
 	if (err)
 		return err;

@@ -35,6 +35,7 @@ struct chunks {
 	uint64_t opened_realtime_ns, opened_monotonic_ns;
 	/* Where they are kept for who comes after this process; NULL: nowhere. */
 	struct kept *kept;
+	bool kept_as_memory;    /* JFR's file is that of native memory there */
 	uint64_t kept_bytes[2]; /* that were told of */
 };
 

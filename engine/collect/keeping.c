@@ -106,6 +106,8 @@ static int put_all(struct chunks *chunks, bool begins, bool modules, struct keep
 {
 	int err = modules ? put_modules(&all.records) : 0;
 
+	if (!err && chunks->kept_as_memory)
+		return put_writer(chunks->jfr, 1, &mark->events[1]);
 	wall_pending(chunks->jfr, begins, put_sleeper, &all.records);
 	if (!err)
 		err = put_writer(chunks->jfr, 0, &mark->events[0]);
@@ -143,12 +145,13 @@ static void write_all(struct chunks *chunks, bool begins, bool modules, uint64_t
 
 void keeping_begin(struct chunks *chunks)
 {
+	unsigned first = chunks->kept_as_memory;
 	int err;
 
 	if (!chunks->kept)
 		return;
 	buf_reset(&all.records);
-	err = jfr_saved_begin(&all.saved[0], &all.records, 0, chunks->jfr);
+	err = jfr_saved_begin(&all.saved[first], &all.records, (uint8_t)first, chunks->jfr);
 	if (!err && chunks_mem_is_apart(chunks))
 		err = jfr_saved_begin(&all.saved[1], &all.records, 1, chunks->mem);
 	if (!err)

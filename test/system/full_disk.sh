@@ -1,6 +1,7 @@
 #!/bin/bash
 # A disk that is full for a while, LOCAL_DIR being all there is: every report is there in the end. And
-# where it is full of old profiles, these go first.
+# where it is full of old profiles, these go first. Where it has the running recording, that goes on in memory,
+# and every report can be read.
 . "$(dirname "$0")/agent.inc"
 . test/system/on_command.inc
 
@@ -54,3 +55,29 @@ finish
 [ ! -s "$work/log" ] || fail "it says $(cat "$work/log")"
 echo "the oldest went first"
 umount "$work/disk"
+
+# With the spool.
+for engine in $(engines); do
+	disk 1m
+	begin ASPROF_AGENT_LOCAL_DIR="$work/out" ASPROF_AGENT_SPOOL_DIR="$work/disk" ASPROF_AGENT_ENGINE="$engine" \
+		ASPROF_AGENT_LIB="${ASPROF_TEST_LIB:-}" ASPROF_AGENT_NATIVE_MEM=1k ASPROF_AGENT_NATIVE_MEM_ENGINE=builtin
+	tell flush
+	[ -n "$(find "$work/disk" -name '.*.running.chunks')" ] || fail "$engine: it is not in the spool"
+	! cat /dev/zero 2>/dev/null >"$work/disk/full" || fail "it does not become full"
+	for _ in 1 2 3; do
+		tell flush
+	done
+	rm "$work/disk/full"
+	tell flush
+	finish
+	logged 'running recording is not kept in .*SPOOL_DIR\|goes on in memory'
+	[ -z "$(find "$work/disk" -name '.*.running.*')" ] || fail "$engine: left: $(ls -A "$work/disk")"
+	[ "$(find "$work/out" -name '*.jfr' | wc -l)" -ge 5 ] ||
+		fail "$engine: $(ls "$work/out"); $(cat "$work/log")"
+	"$agent" summary "$work"/out/*.jfr >"$work/summary" || fail "$engine: $(cat "$work/log")"
+	"$agent" collapsed --cpu "$work"/out/*.jfr | samples . >"$work/samples"
+	# (Of 250, where its timers come as often as that.)
+	[ "$(cat "$work/samples")" -ge "$([ "$engine" = builtin ] && echo 100 || echo 20)" ] || fail "$engine: $(cat "$work/samples" "$work/log")"
+	umount "$work/disk"
+	rm -r "$work/out"
+done

@@ -6,10 +6,12 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -121,6 +123,85 @@ START_TEST(gives_space_back)
 }
 END_TEST
 
+static int open_second(void)
+{
+	char name[] = "/tmp/recording.XXXXXX";
+	int fd = mkstemp(name);
+
+	ck_assert_int_ge(fd, 0);
+	unlink(name);
+	ck_assert_int_eq(fd_write(fd, "before", 6, -1), 0);
+	return fd;
+}
+
+/* What is cut is where it moved to, and the engine's file is empty up to there. */
+START_TEST(moves_finished_chunks)
+{
+	int second = open_second();
+	struct report_part part;
+	blkcnt_t before;
+
+	ck_assert_int_eq(recording_move(recording), 0);
+	recording_move_to(recording, second);
+	put_chunk(1 << 20, 1 << 20, 100);
+	put_chunk(300, 300, 100);
+	put_chunk(700, UNFINISHED, 0);
+	before = blocks();
+	ck_assert_uint_eq(cut(0).length, 0);
+	ck_assert_int_eq(recording_move(recording), 0);
+	ck_assert_int_lt(blocks(), before / 8);
+	put_chunk(200, 200, 100); /* is behind one that is not finished */
+	ck_assert_int_eq(recording_move(recording), 0);
+	part = cut(0);
+	ck_assert_int_eq(part.fd, second);
+	ck_assert_int_eq(part.offset, 6);
+	ck_assert_uint_eq(part.length, (1 << 20) + 300);
+	ck_assert_int_eq(lseek(second, 0, SEEK_END), 6 + (1 << 20) + 300);
+	recording_release(recording, &part);
+	ck_assert_uint_eq(cut(0).length, 0);
+}
+END_TEST
+
+static void limit_file_size(rlim_t bytes)
+{
+	struct rlimit limit;
+
+	signal(SIGXFSZ, SIG_IGN);
+	ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	limit.rlim_cur = bytes;
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+/* As a full disk does it: not a byte is lost, and memory has to do from then on. */
+START_TEST(goes_on_in_memory_where_a_file_takes_no_more)
+{
+	int second = open_second(), same = dup(second);
+	struct report_part part;
+	char first, last[4];
+
+	ck_assert_int_eq(ftruncate(second, 1 << 20), 0);
+	recording_move_to(recording, second);
+	put_chunk(3000, 3000, 100);
+	ck_assert_int_eq(recording_move(recording), 0);
+	put_chunk(4900, 4900, 100);
+	put_chunk(200, 200, 100);
+	limit_file_size((1 << 20) + 8000);
+	ck_assert_int_eq(recording_move(recording), -EFBIG);
+	ck_assert_int_eq(lseek(same, 0, SEEK_END), (1 << 20) + 3000);
+	limit_file_size(RLIM_INFINITY);
+	part = cut(0);
+	ck_assert_int_ne(part.fd, second);
+	ck_assert_uint_eq(part.length, 8100);
+	ck_assert_int_eq(fd_read(part.fd, &first, 1, part.offset), 0);
+	ck_assert_int_eq(first, 'F');
+	ck_assert_int_eq(fd_read(part.fd, last, 4, part.offset + 7900), 0);
+	ck_assert_mem_eq(last, "FLR", 4);
+	put_chunk(500, 500, 100);
+	ck_assert_int_eq(recording_move(recording), 0);
+	ck_assert_uint_eq(cut(0).length, 500);
+}
+END_TEST
+
 START_TEST(refuses_what_is_no_recording)
 {
 	ck_assert_int_eq(fd_write(engine_fd,
@@ -191,6 +272,8 @@ int main(void)
 	tcase_add_test(c, cuts_finished_chunks_only);
 	tcase_add_test(c, goes_on_where_it_stopped);
 	tcase_add_test(c, gives_space_back);
+	tcase_add_test(c, moves_finished_chunks);
+	tcase_add_test(c, goes_on_in_memory_where_a_file_takes_no_more);
 	tcase_add_test(c, refuses_what_is_no_recording);
 	tcase_add_test(c, waits_for_a_short_header);
 	tcase_add_test(c, never_goes_in_circles);

@@ -6,7 +6,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/fd.h"
@@ -24,6 +26,7 @@ static struct {
 } engine;
 
 static unsigned final_reports, parts;
+static uint64_t chunks; /* that the next report is to have */
 
 static void note(char letter)
 {
@@ -133,7 +136,8 @@ static int deliver(struct reporter *reporter, const struct report *report)
 	note('r');
 	final_reports += report->final;
 	parts += (unsigned)report->part_count;
-	ck_assert_uint_eq(report->parts[0].length, CHUNK);
+	ck_assert_uint_eq(report->parts[0].length, chunks * CHUNK);
+	chunks = 1;
 	return -EIO; /* is its own affair */
 }
 
@@ -167,6 +171,7 @@ static void set_up(void)
 {
 	memset(&engine, 0, sizeof(engine));
 	engine.fd = engine.mem_fd = -1;
+	chunks = 1;
 	config = (struct config){ .cpu_interval_ns = 10000000,
 				  .wall_interval_ns = OPTION_OFF,
 				  .native_mem_bytes = 1 << 20,
@@ -232,6 +237,88 @@ START_TEST(memory_is_done_without)
 }
 END_TEST
 
+static char dir[] = "/tmp/session.XXXXXX";
+
+static int open_kept_file(const struct kept_files *files, const char *end)
+{
+	char name[300];
+
+	snprintf(name, sizeof(name), "%s%s", files->name, end);
+	return openat(files->dir, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+}
+
+static int keep(struct reporter *unused, const struct report *whom, struct kept_files *files,
+		struct buf *note_of)
+{
+	(void)unused;
+	(void)whom;
+	(void)note_of;
+	files->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	snprintf(files->name, sizeof(files->name), ".kept");
+	files->journal = open_kept_file(files, KEPT_JOURNAL);
+	files->chunks = open_kept_file(files, KEPT_CHUNKS);
+	files->memory = open_kept_file(files, KEPT_MEMORY);
+	return files->memory < 0 ? -EIO : 0;
+}
+
+static off_t size_of(const char *name)
+{
+	char path[sizeof(dir) + 64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/.kept%s", dir, name);
+	return stat(path, &st) ? -1 : st.st_size;
+}
+
+static struct kept_head read_head(void)
+{
+	char path[sizeof(dir) + 64];
+	struct kept_head head;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/.kept%s", dir, KEPT_JOURNAL);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	ck_assert_int_eq(fd_read(fd, &head, sizeof(head), 0), 0);
+	close(fd);
+	return head;
+}
+
+/* An engine that has threads of its own finishes a chunk every now and then, and what is finished is in the
+ * spool, as is what another samples of memory. */
+START_TEST(what_is_finished_is_kept)
+{
+	struct session session = new_session(true);
+
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	reporter.keep = keep;
+	config.spool_dir = dir;
+	ck_assert_int_eq(session_start(&session), 0);
+	ck_assert_uint_eq(session_service(&session, 1), session.chunk_due_ns);
+	ck_assert_str_eq(engine.told, "Ss");
+	for (off_t i = 1; i <= 3; i++) {
+		session_service(&session, session.chunk_due_ns);
+		ck_assert_int_eq(size_of(KEPT_CHUNKS), i * CHUNK);
+	}
+	ck_assert_str_eq(engine.told, "SsDDD");
+	chunks = 4;
+	ck_assert_int_eq(session_report(&session), 0);
+	ck_assert_uint_eq(read_head().cut, 4 * CHUNK);
+	ck_assert_uint_eq(read_head().memory_cut, CHUNK);
+	ck_assert_int_eq(size_of(KEPT_MEMORY), CHUNK);
+	/* What memory's sampler knows outlives a restart of the other, and so do its files. */
+	ck_assert_int_eq(session_restart(&session), 0);
+	ck_assert_uint_eq(read_head().cut, 5 * CHUNK);
+	session_service(&session, session.chunk_due_ns);
+	ck_assert_int_eq(size_of(KEPT_CHUNKS), 6 * CHUNK);
+	chunks = 2;
+	session_end(&session, 0);
+	session_close(&session);
+	ck_assert_str_eq(engine.told, "SsDDDDdrXdrSDXdrxc");
+	ck_assert_int_eq(size_of(KEPT_JOURNAL), -1);
+	ck_assert_int_eq(rmdir(dir), 0);
+}
+END_TEST
+
 START_TEST(one_that_does_not_start_is_told)
 {
 	struct session session = new_session(true);
@@ -280,6 +367,7 @@ int main(void)
 	tcase_add_test(tests, one_that_ends_by_itself_has_a_last_report);
 	tcase_add_test(tests, memory_is_a_part_of_each_report);
 	tcase_add_test(tests, memory_is_done_without);
+	tcase_add_test(tests, what_is_finished_is_kept);
 	tcase_add_test(tests, one_that_does_not_start_is_told);
 	tcase_add_test(tests, one_that_breaks_is_told);
 	tcase_add_test(tests, rubbish_is_no_report);

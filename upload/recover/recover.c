@@ -101,7 +101,8 @@ static int read_head(struct running *r)
 		return err;
 	if (memcmp(head->magic, KEPT_MAGIC, sizeof(head->magic)) || head->version != KEPT_VERSION ||
 	    head->note_length > KEPT_NOTE_MAX || head->cut > INT64_MAX / 2 ||
-	    head->start > INT64_MAX / 2)
+	    head->start > INT64_MAX / 2 ||
+	    (head->memory_cut > INT64_MAX / 2 && head->memory_cut != KEPT_NO_MEMORY))
 		return -EBADMSG;
 	note = malloc(head->note_length + 1);
 	if (!note)
@@ -137,15 +138,22 @@ static int read_journal(struct running *r, struct recover_journal **out)
 		   : recover_journal_open(out, r->records, (size_t)length, r->held->report.pid);
 }
 
-/* Append the finished chunks of the recording from *AT on to OUT, and move *AT behind them. */
-static int copy_finished(const struct running *r, int out, off_t *at)
+/* Append the finished chunks of IN, a recording of LENGTH bytes, from *AT on to OUT, and move *AT behind
+ * them. */
+static int copy_finished(int in, off_t length, int out, off_t *at)
 {
 	off_t from = *at;
 	uint64_t size;
 
-	while (!recording_chunk(r->chunks, *at, r->chunks_length, &size) && size)
+	while (!recording_chunk(in, *at, length, &size) && size)
 		*at += (off_t)size;
-	return *at > from ? fd_copy(out, r->chunks, from, (uint64_t)(*at - from)) : 0;
+	return *at > from ? fd_copy(out, in, from, (uint64_t)(*at - from)) : 0;
+}
+
+/* What has become of a chunk that could not be finished is no reason to leave out the others. */
+static int unless_damaged(int err)
+{
+	return err == -EBADMSG || err == -EPROTO || err == -ENODATA || err == -EIO ? 0 : err;
 }
 
 /* Append the chunks that were being written. Where its writer finished one, and died before it began the
@@ -169,12 +177,26 @@ static int copy_unfinished(struct running *r, struct recover_journal *journal, o
 		r->chunks_length > finished ? (uint64_t)(r->chunks_length - finished) - events : 0;
 	if (r->result.left_out > (uint64_t)r->chunks_length)
 		r->result.left_out = 0;
-	if (err != -ENOMEM && r->memory >= 0 && recover_journal_has(journal, 1, &memory_start) &&
+	if (err != -ENOMEM && r->memory >= 0 && r->head.memory_cut == KEPT_NO_MEMORY &&
+	    recover_journal_has(journal, 1, &memory_start) &&
 	    recover_journal_finish(journal, 1, r->memory, r->memory_length, out, &events) ==
 		    -ENOMEM)
 		err = -ENOMEM;
-	/* What cannot be finished is left out; the rest is none the worse. */
-	return err == -EBADMSG || err == -EPROTO || err == -ENODATA || err == -EIO ? 0 : err;
+	return unless_damaged(err);
+}
+
+/* The same of native memory, where it has a recording of its own. */
+static int copy_memory(struct running *r, struct recover_journal *journal, int out)
+{
+	off_t finished = (off_t)r->head.memory_cut;
+	uint64_t start, events = 0;
+	int err = copy_finished(r->memory, r->memory_length, out, &finished);
+
+	if (!err && recover_journal_has(journal, 1, &start) && (off_t)start >= finished)
+		err = recover_journal_finish(journal, 1, r->memory, r->memory_length, out, &events);
+	if (r->memory_length > finished + (off_t)events)
+		r->result.left_out += (uint64_t)(r->memory_length - finished) - events;
+	return unless_damaged(err);
 }
 
 static void tell_times(struct running *r, const struct recover_journal *journal, int out)
@@ -214,9 +236,11 @@ static int write_recording(struct running *r, int out)
 	int err = read_journal(r, &journal);
 
 	if (!err)
-		err = copy_finished(r, out, &finished);
+		err = copy_finished(r->chunks, r->chunks_length, out, &finished);
 	if (!err)
 		err = copy_unfinished(r, journal, finished, out);
+	if (!err && r->memory >= 0 && r->head.memory_cut != KEPT_NO_MEMORY)
+		err = copy_memory(r, journal, out);
 	length = err ? 0 : lseek(out, 0, SEEK_END);
 	if (!err && !length)
 		err = -ENODATA;

@@ -231,7 +231,7 @@ void recover_journal_close(struct recover_journal *j)
 
 const struct keeping_mark *recover_journal_mark(const struct recover_journal *j)
 {
-	return j->marked && j->has[0] ? &j->mark : NULL;
+	return j->marked && (j->has[0] || j->has[1]) ? &j->mark : NULL;
 }
 
 bool recover_journal_has(const struct recover_journal *j, unsigned writer, uint64_t *start)
