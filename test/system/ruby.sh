@@ -103,7 +103,7 @@ try() {
 	seen nap "$(frame Object#naps naps);"
 
 	# Memory that methods allocate is theirs, too.
-	"$agent" leaks --lines -n 1 --stack-depth 99 "$work/out" >"$work/leaks" || fail "$ruby: no leaks"
+	"$agent" leaks --lines -n 5 --stack-depth 99 "$work/out" >"$work/leaks" || fail "$ruby: no leaks"
 	grep -qE "^ *$(frame 'block in Object#hoards' hoards) \[programs/shape.rb\]" "$work/leaks" ||
 		fail "$ruby: what leaks is not named: $(cat "$work/leaks")"
 }

@@ -1,0 +1,654 @@
+/* engine/runtime/ruby_*.c: methods and blocks in control frames of Ruby, as they are, torn, and at random, and
+ * their places among native frames. */
+#include "engine/runtime/ruby.h"
+
+#include <link.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "core/preload_code.h"
+#include "test/fixtures/suite.h"
+
+#define HEAP_WORDS  16384
+#define STACK_WORDS 512
+#define FRAMES      16 /* on it, at its end */
+
+#define EVALUATOR 0x7100u
+#define CORE      0x7200u
+#define OTHER     0x9000u
+
+/* What a thread finds its context by. */
+static __thread uintptr_t own_context;
+
+static struct {
+	uint64_t heap[HEAP_WORDS];
+	uint64_t stack[STACK_WORDS];
+	size_t used;
+	uint64_t *frame;       /* the innermost control frame */
+	uint64_t *environment; /* where the next one goes */
+	uint64_t *context, *thread, *machine;
+	struct ruby ruby;
+	struct ruby_work work;
+	uintptr_t frames[64], out[64];
+	size_t count;
+	bool cut;
+} * w;
+
+/* ---- Objects ---- */
+
+static uint64_t *object(uint64_t flags, size_t words)
+{
+	uint64_t *at = w->heap + w->used;
+
+	w->used += words;
+	ck_assert_uint_le(w->used, HEAP_WORDS);
+	at[0] = flags;
+	return at;
+}
+
+static uint64_t string(const char *text)
+{
+	const size_t length = strlen(text), head = w->ruby.layout.string_has_length ? 3 : 2;
+	uint64_t *at;
+
+	/* Long ones are elsewhere. */
+	if (length > 20) {
+		at = object(RUBY_STRING | 1 << 13, 5);
+		at[2] = length;
+		at[3] = (uintptr_t)object(0, length / 8 + 1);
+		memcpy((void *)(uintptr_t)at[3], text, length);
+		return (uintptr_t)at;
+	}
+	at = object(RUBY_STRING, head + length / 8 + 3);
+	if (w->ruby.layout.string_has_length)
+		at[2] = length;
+	else
+		at[0] |= length << 14;
+	memcpy(at + head, text, length);
+	return (uintptr_t)at;
+}
+
+static uint64_t internal(unsigned kind)
+{
+	return RUBY_INTERNAL | kind << 12;
+}
+
+#define PATH_SERIAL     300
+#define ATTACHED_SERIAL 301
+
+/* A class of which VALUE is the variable with that number. */
+static uint64_t *class_with(unsigned type, uint64_t path, uint64_t attached)
+{
+	uint64_t *at = object(type, 24), *table, *entries;
+
+	switch (w->ruby.layout.class) {
+	case RUBY_CLASS_FIELD:
+		at[4 + 15] = path;
+		at[4 + 12] = attached;
+		break;
+	case RUBY_CLASS_TABLE:
+		at[3] = (uintptr_t)object(0, 8);
+		table = object(0, 8);
+		((uint64_t *)(uintptr_t)at[3])[1] = (uintptr_t)table;
+		entries = object(0, 9);
+		table[4] = 0;
+		table[5] = 3;
+		table[6] = (uintptr_t)entries;
+		entries[1] = 77 << 4;
+		entries[4] = PATH_SERIAL << 4 | 7;
+		entries[5] = path;
+		entries[7] = ATTACHED_SERIAL << 4 | 7;
+		entries[8] = attached;
+		break;
+	case RUBY_CLASS_SHAPES:
+		/* Shape 2 has both, shape 1 the path alone. */
+		at[0] |= 2ull << 32;
+		at[4] = (uintptr_t)object(0, 2);
+		((uint64_t *)(uintptr_t)at[4])[0] = path;
+		((uint64_t *)(uintptr_t)at[4])[1] = attached;
+		break;
+	}
+	return at;
+}
+
+static uint64_t *class_named(const char *path)
+{
+	return class_with(RUBY_CLASS, string(path), 0);
+}
+
+/* The class of class OF alone. */
+static uint64_t *class_of(const uint64_t *of)
+{
+	return class_with(RUBY_CLASS | 1u << w->ruby.layout.singleton, 0, (uintptr_t)of);
+}
+
+/* TYPE: 0 is of code, 1 a function of C. */
+static uint64_t *method(const uint64_t *class, unsigned type, uint64_t id)
+{
+	uint64_t *definition = object(type, 6), *at = object(internal(RUBY_KIND_METHOD), 5);
+
+	definition[4] = id;
+	at[1] = (uintptr_t) class;
+	at[2] = (uintptr_t)definition;
+	return at;
+}
+
+#define WORDS 1200 /* of code */
+
+/* Code whose lines are 10, 11, 12 …, each of ten words. */
+static uint64_t *code(unsigned type, const char *label, const char *base, const char *path)
+{
+	const struct ruby_layout *l = &w->ruby.layout;
+	uint64_t *at = object(internal(RUBY_KIND_CODE), 5), *body = object(0, 22);
+	uint64_t *index = object(0, 6 + 30);
+	uint8_t *lines = (uint8_t *)object(0, WORDS / 10 * 12 / 8 + 2);
+	uint32_t count = 0;
+
+	at[2] = (uintptr_t)body;
+	body[0] = type | (uint64_t)WORDS << 32;
+	body[1] = 0x500000;
+	body[8] = string(path);
+	body[9] = string(base);
+	body[10] = string(label);
+	body[11] = l->first_line_is_value ? 10 * 2 + 1 : 10;
+	body[l->body_lines / 8] = (uintptr_t)lines;
+	body[l->body_line_index / 8] = (uintptr_t)index;
+	for (uint32_t word = 0; word < WORDS; word++) {
+		if (word % 10 == 0) {
+			uint32_t line = 10 + count++;
+
+			memcpy(lines + (size_t)(count - 1) * l->line_bytes, &line, sizeof(line));
+		}
+		if (word < 54) {
+			index[word / 9] |= (uint64_t)count << word % 9 * 7;
+		} else {
+			uint32_t in = (word - 54) % 512;
+			uint64_t *block = index + 6 + (word - 54) / 512 * 10;
+
+			if (!in)
+				block[0] = count - (word % 10 == 0);
+			if (in && in % 64 == 0)
+				block[1] |= (uint64_t)(count - (word % 10 == 0) - block[0])
+					    << (in / 64 - 1) * 9;
+			if (word % 10 == 0)
+				block[2 + in / 64] |= 1ull << in % 64;
+		}
+	}
+	memcpy((uint8_t *)body + l->body_line_count, &count, sizeof(count));
+	return at;
+}
+
+/* ---- Frames ---- */
+
+enum {
+	METHOD = 0x11110001,
+	BLOCK = 0x22220001,
+	TOP = 0x44440001,
+	NATIVE = 0x55550001,
+	FUNCTION = 0x66660001,
+	DUMMY = 0x79990001,
+	LAST = 0x20,
+	LOCAL = 2,
+};
+
+/* Put a frame on top, with what belongs to its environment. */
+static void push(uint64_t flags, const uint64_t *code, const uint64_t *method,
+		 const uint64_t *outer, unsigned word)
+{
+	uint64_t *environment = w->environment;
+
+	w->environment += 3;
+	environment[0] = (uintptr_t)method;
+	environment[1] = (uintptr_t)outer | 1;
+	environment[2] = flags;
+	w->frame -= w->ruby.layout.frame_bytes / 8;
+	w->frame[0] = code ? 0x500000 + word * 8 : 0;
+	w->frame[2] = (uintptr_t)code;
+	w->frame[4] = (uintptr_t)(environment + 2);
+	w->context[2] = (uintptr_t)w->frame;
+}
+
+/* The environment of the frame that was put last. */
+static const uint64_t *environment_of(const uint64_t *frame)
+{
+	return (const uint64_t *)(uintptr_t)frame[4];
+}
+
+static int find_own(struct dl_phdr_info *info, size_t size, void *context)
+{
+	(void)size;
+	(void)context;
+	/* The program itself is the first. */
+	w->ruby.tls_module = (uint32_t)info->dlpi_tls_modid;
+	w->ruby.tls_first = (uint32_t)((uintptr_t)&own_context - (uintptr_t)info->dlpi_tls_data);
+	w->ruby.tls_end = w->ruby.tls_first + 8;
+	return 1;
+}
+
+static void make(uint16_t version)
+{
+	const struct ruby_layout *l = ruby_layout_known(version);
+	uint64_t *shapes;
+
+	memset(w, 0, sizeof(*w));
+	w->ruby.layout = *l;
+	w->ruby.base = (struct runtime){ .kind = RUNTIME_RUBY,
+					 .text = 0x7000,
+					 .text_end = 0x8000,
+					 .evaluator = EVALUATOR,
+					 .evaluator_end = EVALUATOR + 0x80 };
+	w->ruby.core = CORE;
+	w->ruby.core_end = CORE + 0x80;
+	w->ruby.path_serial = PATH_SERIAL;
+	w->ruby.attached_serial = ATTACHED_SERIAL;
+	w->context = object(0, 16);
+	w->thread = object(0, 32);
+	w->machine = object(0, 64);
+	w->context[0] = (uintptr_t)w->stack;
+	w->context[1] = STACK_WORDS;
+	w->context[l->context_thread / 8] = (uintptr_t)w->thread;
+	w->thread[l->thread_context / 8] = (uintptr_t)w->context;
+	w->frame = w->stack + STACK_WORDS;
+	w->environment = w->stack;
+	own_context = (uintptr_t)w->context;
+	if (l->machine_threads) {
+		uint64_t *others = object(0, 32), *current = object((uintptr_t)0, 1);
+
+		/* Another thread holds the lock. */
+		w->machine[l->machine_threads / 8] = (uintptr_t)others;
+		others[0] = (uintptr_t)w->thread;
+		w->thread[0] = (uintptr_t)(w->machine + l->machine_threads / 8);
+		w->thread[l->thread_id / 8] = (uintptr_t)pthread_self();
+		w->ruby.current = (uintptr_t)current;
+	} else {
+		dl_iterate_phdr(find_own, NULL);
+	}
+	w->ruby.machine = (uintptr_t)object((uintptr_t)w->machine, 1);
+	shapes = object(0, 12);
+	if (l->machine_shapes)
+		w->machine[l->machine_shapes / 8] = (uintptr_t)shapes;
+	for (unsigned i = 1; i < 3; i++) {
+		shapes[4 * i + 1] = (uint64_t)(i == 1 ? PATH_SERIAL : ATTACHED_SERIAL) << 4 | 7;
+		shapes[4 * i + 2] = i;
+		shapes[4 * i + 3] = 1 | (uint64_t)(i - 1) << 32;
+	}
+	push(DUMMY | LAST | LOCAL, NULL, NULL, NULL, 0);
+}
+
+static size_t walk(void)
+{
+	w->count = ruby_walk(&w->ruby, &w->work, w->frames, 64, &w->cut);
+	return w->count;
+}
+
+static void check(size_t i, const char *name, const char *file, uint32_t line)
+{
+	struct script_frame got;
+
+	ck_assert_uint_lt(i, w->count);
+	ck_assert_msg(frame_table_find(w->frames[i], &got), "frame %zu is none", i);
+	ck_assert_str_eq(got.name, name);
+	ck_assert_str_eq(got.file, file);
+	ck_assert_uint_eq(got.line, line);
+	ck_assert_int_eq((int)got.type, JFR_FRAME_RUBY);
+}
+
+static const uint16_t versions[] = { 0x0207, 0x0300, 0x0301, 0x0302, 0x0303, 0x0304 };
+
+#define VERSIONS (int)(sizeof(versions) / sizeof(versions[0]))
+
+#define LONG_PATH "/srv/app/releases/20260101/app/models/shop/till.rb"
+
+/* main calls a method, which calls a function of C, which has a block run. */
+static void program(void)
+{
+	const uint64_t *sell, *of, *function;
+	uint64_t *arrays = object(RUBY_ARRAY | 1 << 13, 5), *names = object(RUBY_ARRAY, 5);
+	uint64_t *values = object(0, 1024);
+
+	/* Name 5 of the second 512, of a kind in the low bits. */
+	arrays[2] = 0;
+	arrays[3] = (uintptr_t)names;
+	names[2] = 1024;
+	names[4] = (uintptr_t)values;
+	values[10] = string("each");
+	w->ruby.names = (uintptr_t)object((uintptr_t)arrays, 1);
+	function = method(class_named("Array"), 1, 517 << 4 | 1);
+	of = class_named("Shop::Till");
+	sell = method(of, 0, 0);
+	push(TOP | LAST | LOCAL, code(7, "<main>", "<main>", "main.rb"), NULL, NULL, 1);
+	push(METHOD | LOCAL, code(1, "sell", "sell", LONG_PATH), sell, NULL, 25);
+	sell = environment_of(w->frame);
+	push(NATIVE | LOCAL, NULL, function, NULL, 0);
+	push(FUNCTION, NULL, NULL, sell, 0);
+	push(BLOCK | LAST, code(2, "block in sell", "sell", LONG_PATH), NULL, sell, 801);
+}
+
+START_TEST(methods)
+{
+	make(versions[_i]);
+	program();
+	ck_assert_uint_eq(walk(), 6);
+	ck_assert(!w->cut);
+	check(0, "block in Shop::Till#sell", LONG_PATH, 10 + 800 / 10);
+	ck_assert_uint_eq(w->frames[1], RUNTIME_ANCHOR);
+	check(2, "Array#each", "", 0);
+	check(3, "Shop::Till#sell", LONG_PATH, 10 + 24 / 10);
+	check(4, "<main>", "main.rb", 10);
+	ck_assert_uint_eq(w->frames[5], RUNTIME_ANCHOR);
+}
+END_TEST
+
+/* Every instruction has its line; the one that runs is before where the frame is. */
+START_TEST(lines)
+{
+	make(versions[_i]);
+	push(TOP | LAST | LOCAL, code(7, "<main>", "<main>", "main.rb"), NULL, NULL, 1);
+	for (unsigned word = 1; word <= WORDS; word++) {
+		w->frame[0] = 0x500000 + word * 8;
+		ck_assert_uint_eq(walk(), 2);
+		check(0, "<main>", "main.rb", 10 + (word - 1) / 10);
+	}
+}
+END_TEST
+
+START_TEST(class_methods)
+{
+	const uint64_t *shop;
+	uint64_t *included;
+
+	make(versions[_i]);
+	shop = class_named("Shop");
+	push(METHOD | LAST | LOCAL, code(1, "price", "price", "a.rb"), method(class_of(shop), 0, 0),
+	     NULL, 1);
+	/* A module's method, by its place among a class's. */
+	included = object(RUBY_INCLUDED, 24);
+	included[1] = (uintptr_t)class_with(RUBY_MODULE, string("Prices"), 0);
+	push(METHOD | LOCAL, code(1, "sum", "sum", "a.rb"), method(included, 0, 0), NULL, 1);
+	/* One without a name, and one that has it for now. */
+	push(METHOD | LOCAL, code(1, "nameless", "nameless", "a.rb"),
+	     method(class_with(RUBY_CLASS, 8, 0), 0, 0), NULL, 1);
+	push(METHOD | LOCAL, code(1, "fresh", "fresh", "a.rb"),
+	     method(class_named("#<Class:0x00007f12>"), 0, 0), NULL, 1);
+	ck_assert_uint_eq(walk(), 5);
+	check(0, "fresh", "a.rb", 10);
+	check(1, "nameless", "a.rb", 10);
+	check(2, "Prices#sum", "a.rb", 10);
+	check(3, "Shop.price", "a.rb", 10);
+}
+END_TEST
+
+/* A method within a variable of special ones, as one that matches has it. */
+START_TEST(special)
+{
+	uint64_t *svar;
+
+	make(0x0303);
+	svar = object(internal(RUBY_KIND_SVAR), 5);
+	svar[1] = (uintptr_t)method(class_named("Shop"), 0, 0);
+	push(METHOD | LAST | LOCAL, code(1, "sell", "sell", "a.rb"), svar, NULL, 1);
+	ck_assert_uint_eq(walk(), 2);
+	check(0, "Shop#sell", "a.rb", 10);
+}
+END_TEST
+
+/* Blocks that are methods, and what is evaluated in one, are called what they say. */
+START_TEST(no_method)
+{
+	make(0x0303);
+	push(BLOCK | LAST | LOCAL, code(2, "block in <main>", "<main>", "a.rb"),
+	     method(class_named("Shop"), 4, 0), NULL, 1);
+	push(METHOD | LOCAL, code(6, "sell", "sell", "(eval)"), method(class_named("Shop"), 0, 0),
+	     NULL, 1);
+	ck_assert_uint_eq(walk(), 3);
+	check(0, "sell", "(eval)", 10);
+	check(1, "block in <main>", "a.rb", 10);
+}
+END_TEST
+
+/* Two functions that have one address one after the other. */
+START_TEST(reused)
+{
+	uint64_t *body, *one;
+
+	make(0x0303);
+	push(TOP | LAST | LOCAL, one = code(1, "one", "one", "a.rb"), NULL, NULL, 1);
+	ck_assert_uint_eq(walk(), 2);
+	check(0, "one", "a.rb", 10);
+	body = (uint64_t *)(uintptr_t)one[2];
+	memcpy((char *)(uintptr_t)body[10] + 24, "two", 3);
+	ck_assert_uint_eq(walk(), 2);
+	check(0, "two", "a.rb", 10);
+	memcpy((char *)(uintptr_t)body[8] + 24, "b.rb", 4);
+	ck_assert_uint_eq(walk(), 2);
+	check(0, "two", "b.rb", 10);
+}
+END_TEST
+
+/* What is not what it should be is left out, and what it runs stays. */
+START_TEST(torn)
+{
+	make(0x0303);
+	program();
+	((uint64_t *)(uintptr_t)w->frame[2])[0] = internal(RUBY_KIND_METHOD);
+	ck_assert_uint_eq(walk(), 5);
+	ck_assert_uint_eq(w->frames[0], RUNTIME_ANCHOR);
+	check(1, "Array#each", "", 0);
+	/* A place that is in other code. */
+	make(0x0303);
+	program();
+	w->frame[0] = 0x500000 + (WORDS + 1) * 8;
+	ck_assert_uint_eq(walk(), 5);
+	w->frame[0] = 0x4ffff8;
+	ck_assert_uint_eq(walk(), 5);
+	/* No environment: nobody knows what is behind it. */
+	w->frame[4] = 16;
+	ck_assert_uint_eq(walk(), 0);
+	ck_assert(w->cut);
+}
+END_TEST
+
+/* A context and its thread lead to each other. */
+START_TEST(no_context)
+{
+	for (int i = 0; i < VERSIONS; i++) {
+		make(versions[i]);
+		program();
+		w->thread[w->ruby.layout.thread_context / 8] += 8;
+		ck_assert_uint_eq(walk(), 0);
+	}
+	make(0x0207);
+	program();
+	w->thread[w->ruby.layout.thread_id / 8]++;
+	ck_assert_uint_eq(walk(), 0);
+	make(0x0303);
+	program();
+	own_context = 0;
+	ck_assert_uint_eq(walk(), 0);
+	make(0x0303);
+	program();
+	w->context[1] = 1ull << 40;
+	ck_assert_uint_eq(walk(), 0);
+}
+END_TEST
+
+START_TEST(names_are_text)
+{
+	make(0x0303);
+	push(TOP | LAST | LOCAL, code(1, "a\n\xff\xc3\xa9\xc3", "a", "a.rb"), NULL, NULL, 1);
+	ck_assert_uint_eq(walk(), 2);
+	check(0, "a??\xc3\xa9?", "a.rb", 10);
+}
+END_TEST
+
+/* ---- Among native frames ---- */
+
+static size_t merged(const uintptr_t *pcs, size_t native, const uintptr_t *frames, size_t count,
+		     bool cut)
+{
+	struct native_frames stack = { .pcs = pcs, .count = native, .exact = true };
+	bool truncated = false;
+
+	make(0x0303);
+	w->count = ruby_merge(&w->ruby, &stack, frames, count, cut, w->out, 64, &truncated);
+	return w->count;
+}
+
+static void is(const uintptr_t *want, size_t count)
+{
+	ck_assert_uint_eq(w->count, count);
+	for (size_t i = 0; i < count; i++)
+		ck_assert_msg(w->out[i] == want[i], "%zu: %lx, not %lx", i, w->out[i], want[i]);
+}
+
+#define A             RUNTIME_ANCHOR
+#define LIST(...)     ((const uintptr_t[]){ __VA_ARGS__ })
+#define COUNTED(list) list, sizeof(list) / sizeof(uintptr_t)
+
+#define ROWS LIST(0x10, 0x20, A, 0x30, A)
+
+START_TEST(in_place)
+{
+	merged(COUNTED(LIST(CORE + 4, EVALUATOR + 4, OTHER, CORE + 8, EVALUATOR + 4, OTHER + 1)),
+	       COUNTED(ROWS), false);
+	is(COUNTED(LIST(0x10, 0x20, OTHER, 0x30, OTHER + 1)));
+}
+END_TEST
+
+/* A call that has no row yet, or no longer: the outermost belong together. */
+START_TEST(call_before_row)
+{
+	merged(COUNTED(LIST(OTHER + 2, EVALUATOR + 4, OTHER + 3, EVALUATOR + 4, OTHER, CORE + 8,
+			    EVALUATOR + 4, OTHER + 1)),
+	       COUNTED(ROWS), false);
+	is(COUNTED(LIST(OTHER + 2, OTHER + 3, 0x10, 0x20, OTHER, 0x30, OTHER + 1)));
+}
+END_TEST
+
+/* A row that has no call yet. */
+START_TEST(row_before_call)
+{
+	merged(COUNTED(LIST(OTHER, CORE + 8, EVALUATOR + 4, OTHER + 1)), COUNTED(ROWS), false);
+	is(COUNTED(LIST(0x10, 0x20, OTHER, 0x30, OTHER + 1)));
+	merged(COUNTED(LIST(EVALUATOR, EVALUATOR + 4, OTHER + 1)), COUNTED(ROWS), false);
+	is(COUNTED(LIST(0x10, 0x20, EVALUATOR, 0x30, OTHER + 1)));
+}
+END_TEST
+
+/* Where native frames lead nowhere the innermost belong together, and the others follow. */
+START_TEST(native_lost)
+{
+	merged(COUNTED(LIST(CORE + 4, EVALUATOR + 4, OTHER, STACK_CALLERS_UNKNOWN)), COUNTED(ROWS),
+	       false);
+	is(COUNTED(LIST(0x10, 0x20, OTHER, 0x30)));
+	merged(COUNTED(LIST(CORE + 4, EVALUATOR + 4, OTHER, EVALUATOR + 4, OTHER + 1,
+			    STACK_CALLERS_UNKNOWN)),
+	       COUNTED(ROWS), false);
+	is(COUNTED(LIST(0x10, 0x20, OTHER, 0x30, OTHER + 1, STACK_CALLERS_UNKNOWN)));
+}
+END_TEST
+
+/* There were more frames than there is room for. */
+START_TEST(cut_short)
+{
+	merged(COUNTED(LIST(CORE + 4, EVALUATOR + 4, OTHER, EVALUATOR + 4, OTHER + 1, EVALUATOR + 4,
+			    OTHER + 2)),
+	       COUNTED(ROWS), true);
+	is(COUNTED(LIST(0x10, 0x20, OTHER, 0x30, OTHER + 1, OTHER + 2)));
+}
+END_TEST
+
+/* Functions of C that no evaluator runs. */
+START_TEST(rest)
+{
+	merged(COUNTED(LIST(EVALUATOR + 4, OTHER)), COUNTED(LIST(0x10, A, 0x20)), false);
+	is(COUNTED(LIST(0x10, 0x20, OTHER)));
+}
+END_TEST
+
+/* ---- At random ---- */
+
+static uint64_t state = 88172645463325252u;
+
+static uint64_t random_next(void)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	return state ^= state << 17;
+}
+
+START_TEST(at_random)
+{
+	const uintptr_t pcs[] = { CORE + 4,      EVALUATOR + 4, OTHER,     CORE + 8,
+				  EVALUATOR + 4, OTHER + 1,     EVALUATOR, STACK_CALLERS_UNKNOWN };
+	struct script_frame got;
+
+	for (int round = 0; round < 3000; round++) {
+		struct native_frames native = { .pcs = pcs, .count = (size_t)round % 9 };
+		bool truncated = false;
+		size_t count;
+
+		if (round % 16 == 0) {
+			make(versions[round / 16 % VERSIONS]);
+			program();
+		}
+		for (int i = 0; i < 4; i++) {
+			uint64_t r = random_next(), value = random_next();
+			uint64_t *at = r & 1 ? w->heap + (r >> 1) % w->used
+					     : w->stack + (r >> 1) % STACK_WORDS;
+
+			if (r >> 62 == 0)
+				value = (uintptr_t)w->heap + value % sizeof(w->heap) / 8 * 8;
+			else if (r >> 62 == 1)
+				value %= 4096;
+			else if (r >> 62 == 2)
+				value &= (1ull << 47) - 1;
+			*at = value;
+		}
+		count = walk();
+		for (size_t i = 0; i < count; i++)
+			ck_assert(w->frames[i] == RUNTIME_ANCHOR ||
+				  frame_table_find(w->frames[i], &got));
+		ck_assert_uint_le(ruby_merge(&w->ruby, &native, w->frames, count, w->cut, w->out, 8,
+					     &truncated),
+				  8);
+	}
+}
+END_TEST
+
+static void setup(void)
+{
+	ck_assert_int_eq(frame_table_open(), 0);
+	w = mmap(NULL, sizeof(*w), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ck_assert(w != MAP_FAILED);
+}
+
+static void teardown(void)
+{
+	munmap(w, sizeof(*w));
+}
+
+int main(void)
+{
+	TCase *tcase = tcase_create("ruby");
+
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_loop_test(tcase, methods, 0, VERSIONS);
+	tcase_add_loop_test(tcase, lines, 0, VERSIONS);
+	tcase_add_loop_test(tcase, class_methods, 0, VERSIONS);
+	tcase_add_test(tcase, special);
+	tcase_add_test(tcase, no_method);
+	tcase_add_test(tcase, reused);
+	tcase_add_test(tcase, torn);
+	tcase_add_test(tcase, no_context);
+	tcase_add_test(tcase, names_are_text);
+	tcase_add_test(tcase, in_place);
+	tcase_add_test(tcase, call_before_row);
+	tcase_add_test(tcase, row_before_call);
+	tcase_add_test(tcase, native_lost);
+	tcase_add_test(tcase, cut_short);
+	tcase_add_test(tcase, rest);
+	tcase_add_test(tcase, at_random);
+	return suite_run(tcase);
+}
