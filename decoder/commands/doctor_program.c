@@ -200,11 +200,10 @@ void doctor_go(struct patient *p)
 	if (p->file.go)
 		doctor_finding(
 			p, SEVERITY_NOTE, NULL,
-			"Use Go's own net/http/pprof for what goroutines do.",
-			"this is Go: goroutines run on stacks that Go switches by itself and "
-			"describes in tables of its own, so stacks may end early, and native "
-			"memory "
-			"is that of C code only");
+			"Use Go's own net/http/pprof for what goroutines wait for, and for Go's "
+			"heap.",
+			"this is Go: samples are of threads, whichever goroutine each runs, and "
+			"native memory is that of C code only");
 }
 
 struct definition {

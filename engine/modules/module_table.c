@@ -10,6 +10,7 @@
 #include "engine/cfi/cfi_lookup.h"
 #include "engine/elf/elf.h"
 #include "engine/modules/function_starts.h"
+#include "engine/modules/go_table.h"
 #include "engine/reading/process_memory.h"
 
 bool module_table_can_wait(const struct image *image, uintptr_t start)
@@ -19,7 +20,8 @@ bool module_table_can_wait(const struct image *image, uintptr_t start)
 	uint8_t head[CFI_HEADER_FIXED];
 
 	return phdr && (uintptr_t)cfi_lookup_header(start) == header &&
-	       !process_memory_read(header, head, sizeof(head)) && cfi_header_searchable(head);
+	       !process_memory_read(header, head, sizeof(head)) && cfi_header_searchable(head) &&
+	       !go_table_is_for(image);
 }
 
 static void *map_alloc(size_t size)
@@ -117,7 +119,7 @@ struct unwind_table *module_table_compile(const struct image *image, uintptr_t s
 				     .text_end = end - image->bias,
 				     .outermost = cfi_lookup_outermost() - image->bias,
 				     .bias = image_is_memory(image) ? image->bias : 0 };
-	struct unwind_table *table = NULL;
+	struct unwind_table *table = NULL, *go;
 	void *frame = NULL;
 
 	if (phdr ? find_by_header(image, phdr, &source) : !find_section(image, &source))
@@ -132,5 +134,10 @@ struct unwind_table *module_table_compile(const struct image *image, uintptr_t s
 out:
 	map_free((void *)source.hdr, source.hdr_size);
 	map_free(frame, source.frame_size);
+	go = go_table_is_for(image) ? go_table_compile(image, start, end, table) : NULL;
+	if (go) {
+		free(table);
+		return go;
+	}
 	return is_sparse(table, end - start) ? or_starts(table, image, start, end) : table;
 }

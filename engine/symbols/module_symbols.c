@@ -9,6 +9,7 @@
 #include "engine/reading/process_memory.h"
 #include "engine/symbols/debug_file.h"
 #include "engine/elf/elf_identity.h"
+#include "engine/elf/go_functions.h"
 #include "engine/elf/image_symbols.h"
 #include "engine/symbols/plt.h"
 
@@ -180,10 +181,49 @@ static int from_entry(struct search *search, struct elf *file)
 	return err;
 }
 
+static int read_loaded(void *context, uint64_t address, void *data, size_t size)
+{
+	const struct search *search = context;
+
+	return process_memory_read(search->module->bias + address, data, size);
+}
+
+/* The function of Go that MATCH is in. */
+static int tell_go(struct search *search, struct go_functions *functions,
+		   struct symbol_match *match)
+{
+	struct go_function function;
+	size_t number;
+
+	if (match->found || go_functions_find(functions, match->address, &number) ||
+	    go_functions_get(functions, number, &function) ||
+	    go_functions_name(functions, &function, search->text, TEXT_BYTES) <= 0)
+		return 0;
+	match->found = match->named = true;
+	match->start = function.start;
+	return search->named(search->context, match, search->text, "");
+}
+
+/* Go keeps names of its own, whatever was stripped. */
+static int from_go(struct search *search, struct elf *file)
+{
+	bool loaded = search->mapped.mapped;
+	struct go_functions *functions;
+	int err = go_functions_open(&functions, file, loaded ? read_loaded : NULL, search,
+				    loaded ? search->module->bias : 0);
+
+	if (err)
+		return fatal(err);
+	for (size_t i = 0; i < search->count && !err; i++)
+		err = tell_go(search, functions, &search->matches[i]);
+	go_functions_close(functions);
+	return err;
+}
+
 static int from_file(struct search *search, struct elf *file)
 {
 	int (*const sources[])(struct search *, struct elf *) = {
-		from_separate, from_debug_data, from_dynamic, from_stubs, from_entry,
+		from_separate, from_debug_data, from_dynamic, from_stubs, from_go, from_entry,
 	};
 	int err = from_section(search, file, SHT_SYMTAB);
 

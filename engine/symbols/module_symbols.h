@@ -14,8 +14,8 @@ typedef int (*module_symbols_named)(void *context, const struct symbol_match *ma
 				    const char *text, const char *suffix);
 
 /* Answer MATCHES, sorted by address and with all else 0, as far as MODULE's symbols can be had:
- * from its .symtab, else that of a separate debug file, then from .gnu_debugdata, .dynsym and the
- * stubs of the PLT; where the file is no longer to be had, from the dynamic symbols in memory.
+ * from its .symtab, else that of a separate debug file, then from .gnu_debugdata, .dynsym, the
+ * stubs of the PLT and Go's own table; where the file is no longer to be had, from the dynamic symbols in memory.
  * A source that is missing or malformed is passed over. Returns 0, -ENOMEM, or what NAMED said. */
 int module_symbols_match(const struct module *module, struct symbol_match *matches, size_t count,
 			 module_symbols_named named, void *context);

@@ -99,6 +99,8 @@ static __attribute__((noinline)) int step_rare(struct walk *walk, const struct u
 		return walk_step_throw(walk, rule);
 	case RULE_MOVED:
 		return walk_step_moved(walk, rule);
+	case RULE_SWITCH:
+		return walk_step_switched(walk);
 	case RULE_REGISTER:
 		if (!walk_register(walk, rule->reg, &value))
 			break;

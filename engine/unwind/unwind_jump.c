@@ -63,3 +63,25 @@ int walk_step_moved(struct walk *walk, const struct unwind_rule *rule)
 	stack_memory_move(&walk->memory, sp, walk->stack_high);
 	return STEP_ON;
 }
+
+#define SWITCHES_MAX 64
+
+int walk_step_switched(struct walk *walk)
+{
+	uintptr_t frame = walk->fp, fp, ra;
+
+	/* Go clears the register where nobody waits for what runs on the thread's own stack. */
+	if (!frame)
+		return UNWIND_COMPLETE;
+	if (++walk->switches > SWITCHES_MAX)
+		return UNWIND_BAD_STACK;
+	stack_memory_move(&walk->memory, frame, walk->stack_high);
+	if (!walk_read(walk, frame, &fp) || !walk_read(walk, frame + sizeof(fp), &ra))
+		return UNWIND_BAD_STACK;
+	walk->pc = arch_strip(ra);
+	walk->sp = frame + 2 * sizeof(ra);
+	walk->fp = fp;
+	walk->context = 0;
+	walk->exact = false;
+	return STEP_ON;
+}

@@ -19,6 +19,8 @@ struct walk {
 	bool exact;        /* pc is an instruction to come, not a return address */
 	bool bare;         /* the step before this one left code without unwind information */
 	bool trial;        /* asks for the entry: zeros, of which stacks are full, mean nothing */
+	unsigned
+		switches; /* to other stacks, which lie anywhere: their number alone keeps it from going round */
 	uintptr_t stack_high;
 	struct memory_reader memory;
 };
@@ -106,6 +108,9 @@ int walk_step_signal(struct walk *walk);
 
 /* by a RULE_MOVED; */
 int walk_step_moved(struct walk *walk, const struct unwind_rule *rule);
+
+/* by a RULE_SWITCH; */
+int walk_step_switched(struct walk *walk);
 
 /* by a RULE_THROW; */
 int walk_step_throw(struct walk *walk, const struct unwind_rule *rule);

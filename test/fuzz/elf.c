@@ -7,6 +7,7 @@
 
 #include "engine/elf/elf.h"
 #include "engine/elf/elf_identity.h"
+#include "engine/elf/go_functions.h"
 #include "engine/symbols/debug_file.h"
 #include "engine/symbols/plt.h"
 #include "engine/symbols/symbol_table.h"
@@ -57,6 +58,32 @@ static void read_symbols(struct elf *elf)
 	}
 }
 
+static void no_stretch(void *context, uint64_t start, uint64_t end, int64_t grown)
+{
+	(void)context;
+	(void)start;
+	(void)end;
+	(void)grown;
+}
+
+static void read_go(struct elf *elf)
+{
+	struct go_functions *functions;
+	struct go_function function;
+	char name[64];
+	size_t n;
+
+	if (go_functions_open(&functions, elf, NULL, NULL, 0))
+		return;
+	for (size_t i = 0; i < go_functions_count(functions) && i < ADDRESSES; i++)
+		if (!go_functions_get(functions, i, &function)) {
+			go_functions_name(functions, &function, name, sizeof(name));
+			go_functions_stack(functions, &function, no_stretch, NULL);
+			go_functions_find(functions, function.start, &n);
+		}
+	go_functions_close(functions);
+}
+
 static void read_notes(struct elf *elf)
 {
 	uint8_t id[ELF_BUILD_ID_MAX];
@@ -84,6 +111,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!elf_open_buffer(&elf, copy, size)) {
 		read_symbols(elf);
 		read_notes(elf);
+		read_go(elf);
 		elf_close(elf);
 	}
 	free(copy);
