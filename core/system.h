@@ -36,6 +36,12 @@ static inline void system_unmap(void *memory, size_t bytes)
 	kernel_call4(SYS_munmap, (long)memory, (long)bytes, 0, 0);
 }
 
+/* Make that zeroed again, and give its pages back. */
+static inline void system_empty(void *memory, size_t bytes)
+{
+	kernel_call4(SYS_madvise, (long)memory, (long)bytes, MADV_DONTNEED, 0);
+}
+
 /* A forked child finds zeroes there (where the kernel can do it), and a fork has less to copy. */
 static inline void system_empty_in_children(void *memory, size_t bytes)
 {

@@ -20,13 +20,17 @@
 	X(cfi_memory)             \
 	X(cfi_rule_intern)        \
 	X(cfi_rules_init)         \
+	X(frame_table_drop)       \
 	X(frame_table_find)       \
+	X(frame_table_keep)       \
 	X(host_started)           \
 	X(mem_collect)            \
+	X(mem_keep_frames)        \
 	X(mem_passed_by)          \
 	X(mem_stop)               \
 	X(mixed_stack_look_for)   \
 	X(mixed_stack_several)    \
+	X(mixed_stack_turn)       \
 	X(ring_drain)             \
 	X(ring_lost)              \
 	X(ring_open)              \

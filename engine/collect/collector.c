@@ -14,8 +14,11 @@
 #include "engine/collect/thread_look.h"
 #include "engine/collect/wall.h"
 #include "engine/jfr/jfr_write.h"
+#include "engine/memory/mem.h"
 #include "engine/modules/modules.h"
 #include "engine/process/proc_file.h"
+#include "engine/runtime/frame_table.h"
+#include "engine/runtime/mixed_stack.h"
 #include "engine/runtime/runtimes.h"
 #include "engine/sample/ring.h"
 #include "engine/sample/threads.h"
@@ -234,6 +237,15 @@ static void write_losses(uint64_t ticks)
 	all.untold_before = untold;
 }
 
+/* What this chunk has of frames is named by now. Stacks that outlive it are led to the new table. */
+static void turn_frames(void)
+{
+	if (!mixed_stack_turn() || !mem_keep_frames())
+		return;
+	wall_keep_frames();
+	frame_table_drop();
+}
+
 static int end_chunk(void)
 {
 	uint64_t ticks;
@@ -247,6 +259,7 @@ static int end_chunk(void)
 	chunk_machine(all.chunks.jfr, ticks);
 	write_losses(ticks);
 	err = chunks_end(&all.chunks, all.symbols, ticks);
+	turn_frames();
 	symbols_release(all.symbols);
 	modules_forget();
 	return err;

@@ -12,6 +12,7 @@
 #include "core/clock.h"
 #include "core/random.h"
 #include "engine/collect/program_stack.h"
+#include "engine/runtime/frame_table.h"
 
 /* A sleeper that we interrupted spends some CPU time on its way back to sleep, which is not a
  * life sign. Looked at once after each sample; from then on every nanosecond counts. */
@@ -292,6 +293,13 @@ void wall_pending(struct jfr_writer *jfr, bool anew,
 			each(context, &(struct wall_pending){ .slot = i });
 	}
 	threads_each(tell, &telling);
+}
+
+void wall_keep_frames(void)
+{
+	for (size_t i = 0; i < wall.room; i++)
+		for (uint32_t j = 0; wall.threads[i].known && j < wall.threads[i].depth; j++)
+			wall.threads[i].pcs[j] = frame_table_keep(wall.threads[i].pcs[j]);
 }
 
 void wall_end(struct jfr_writer *jfr, struct thread *thread)

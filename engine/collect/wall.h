@@ -62,6 +62,9 @@ void wall_flush(struct jfr_writer *jfr);
 void wall_pending(struct jfr_writer *jfr, bool anew,
 		  void (*each)(void *context, const struct wall_pending *pending), void *context);
 
+/* Have every stack that is known lead to the new table of frames, where there is an old one. */
+void wall_keep_frames(void);
+
 /* The same for a thread that has ended, before its slot is reaped. */
 void wall_end(struct jfr_writer *jfr, struct thread *thread);
 

@@ -369,6 +369,16 @@ void mem_collect(void (*each)(void *context, const struct mem_retained *retained
 		mem_stacks_tidy(mark_live);
 }
 
+static void mark_all(bool mark[MEM_STACKS_MAX])
+{
+	memset(mark, true, MEM_STACKS_MAX * sizeof(*mark));
+}
+
+bool mem_keep_frames(void)
+{
+	return !all.live || mem_stacks_tidy(mark_all);
+}
+
 size_t mem_bytes(void)
 {
 	return mem_table_bytes() + mem_stacks_bytes() + MEM_STACKS_MAX * sizeof(struct live) +

@@ -94,6 +94,10 @@ struct mem_summary {
 void mem_collect(void (*each)(void *context, const struct mem_retained *retained), void *context,
 		 struct mem_summary *summary);
 
+/* Have all stacks lead to the new table of frames, where there is an old one. False: try again later. By the same
+ * thread. */
+bool mem_keep_frames(void);
+
 /* Bytes of memory that all this takes at most, the port's apart. */
 size_t mem_bytes(void);
 

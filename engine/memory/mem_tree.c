@@ -3,6 +3,8 @@
 
 #include <stdatomic.h>
 
+#include "engine/runtime/frame_table.h"
+
 #define PROBES 64
 
 /* As the outermost frame: the real ones were not reached. */
@@ -86,7 +88,8 @@ uint32_t mem_tree_copy(struct mem_tree *tree, const struct mem_tree *old, uint32
 	for (; node != MEM_TREE_ROOT; node = node_parent(atomic_load(&old->node[node])))
 		path[depth++] = node;
 	while (depth--) {
-		next = node_add(tree, end, node_pc(atomic_load(&old->node[path[depth]])));
+		next = node_add(tree, end,
+				frame_table_keep(node_pc(atomic_load(&old->node[path[depth]]))));
 		if (next == MEM_TREE_ROOT)
 			break;
 		end = next;

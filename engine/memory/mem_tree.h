@@ -36,7 +36,8 @@ uint32_t mem_tree_add(struct mem_tree *tree, const uintptr_t *pcs, size_t depth,
 size_t mem_tree_get(const struct mem_tree *tree, uint32_t node, uintptr_t *pcs, size_t max,
 		    bool *truncated);
 
-/* Add to TREE the stack that ends in OLD's NODE. Returns the node in TREE. */
+/* Add to TREE the stack that ends in OLD's NODE, its frames as frame_table_keep() has them. Returns the node in
+ * TREE. */
 uint32_t mem_tree_copy(struct mem_tree *tree, const struct mem_tree *old, uint32_t node);
 
 #endif

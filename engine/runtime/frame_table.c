@@ -2,7 +2,8 @@
  *
  * Two hash tables with open addressing and a pool of strings, all in one mapping that is as resident
  * as it is used. A slot is taken by writing its key with a compare-and-swap, after which it is never
- * another's; what else it has is filled in by who took it, and missing until then. */
+ * another's; what else it has is filled in by who took it, and missing until then. Nothing is ever taken
+ * out of such tables one by one: they are left for new ones, and emptied when nobody can be in them. */
 #include "engine/runtime/frame_table.h"
 
 #include <errno.h>
@@ -14,6 +15,9 @@
 #define PLACES       131072u
 #define STRINGS      32768u
 #define STRING_BYTES (4u << 20)
+
+/* New tables are wanted when half of one of them is used: what is met until they come needs room as well. */
+#define IS_MUCH(used, room) ((used) > (room) / 2)
 
 /* Slots looked at for one key: beyond, the table counts as full. */
 #define PROBES 64
@@ -35,28 +39,58 @@ struct tables {
 	struct function functions[FUNCTIONS];
 	struct place places[PLACES + 1];
 	const char *_Atomic strings[STRINGS];
-	_Atomic uint32_t text_used;
+	_Atomic uint32_t text_used, functions_used, places_used;
 	char text[STRING_BYTES];
 };
 
-static struct tables *_Atomic tables;
+/* One is current, and the one before it may be in use still; the others are empty. They come round so that
+ * a frame that somebody holds for all too long is of an empty one, and has no name, rather than another's. */
+#define TURNS 8
 
-static struct tables *get(void)
+/* A function's number has which tables it is in above its place there. */
+#define TURN_SHIFT 28
+
+static struct {
+	struct tables *_Atomic turns[TURNS]; /* mapped when their turn comes first, for good */
+	atomic_uint current;
+	unsigned before; /* TURNS: none is in use beside the current one */
+} all = { .before = TURNS };
+
+_Static_assert(FUNCTIONS <= 1u << TURN_SHIFT && TURNS <= 1u << (32 - TURN_SHIFT),
+	       "a number has both");
+
+static struct tables *at_turn(unsigned turn)
 {
-	return atomic_load_explicit(&tables, memory_order_acquire);
+	return atomic_load_explicit(&all.turns[turn % TURNS], memory_order_acquire);
 }
 
-int frame_table_open(void)
+static struct tables *get(unsigned *turn)
+{
+	*turn = atomic_load(&all.current);
+	return at_turn(*turn);
+}
+
+static struct tables *of_function(uint32_t number)
+{
+	return at_turn(number >> TURN_SHIFT);
+}
+
+static int map_turn(unsigned turn)
 {
 	struct tables *t;
 
-	if (get())
+	if (at_turn(turn))
 		return 0;
 	t = system_map(sizeof(*t));
 	if (!t)
 		return -ENOMEM;
-	atomic_store_explicit(&tables, t, memory_order_release);
+	atomic_store_explicit(&all.turns[turn], t, memory_order_release);
 	return 0;
+}
+
+int frame_table_open(void)
+{
+	return map_turn(atomic_load(&all.current));
 }
 
 /* Stirs as splitmix64 does. */
@@ -76,45 +110,67 @@ static bool claim(_Atomic uint64_t *slot, uint64_t key, bool *fresh)
 	return *fresh || there == key;
 }
 
-uint32_t frame_table_function(uint64_t print, bool *fresh)
+static void count(_Atomic uint32_t *used, bool fresh)
 {
-	struct tables *t = get();
+	if (fresh)
+		atomic_fetch_add_explicit(used, 1, memory_order_relaxed);
+}
+
+static uint32_t function_in(unsigned turn, uint64_t print, bool *fresh)
+{
+	struct tables *t = at_turn(turn);
 	uint64_t at = stir(print);
 
 	*fresh = false;
 	for (uint32_t i = 0; t && print && i < PROBES; i++, at++)
 		/* Number 0 is no function. */
-		if (at % FUNCTIONS && claim(&t->functions[at % FUNCTIONS].print, print, fresh))
-			return at % FUNCTIONS;
+		if (at % FUNCTIONS && claim(&t->functions[at % FUNCTIONS].print, print, fresh)) {
+			count(&t->functions_used, *fresh);
+			return turn << TURN_SHIFT | (uint32_t)(at % FUNCTIONS);
+		}
 	return 0;
+}
+
+uint32_t frame_table_function(uint64_t print, bool *fresh)
+{
+	return function_in(atomic_load(&all.current), print, fresh);
 }
 
 uintptr_t frame_table_place(uint32_t function, uint32_t offset, bool *fresh)
 {
-	struct tables *t = get();
 	uint64_t key = ((uint64_t)function << 32 | offset) + 1, at = stir(key);
+	unsigned turn;
+	struct tables *t = function ? of_function(function) : get(&turn);
 
 	*fresh = false;
 	if (!t)
 		return 0;
 	for (uint32_t i = 0; function && i < PROBES; i++, at++)
-		if (claim(&t->places[at % PLACES].key, key, fresh))
+		if (claim(&t->places[at % PLACES].key, key, fresh)) {
+			count(&t->places_used, *fresh);
 			return (uintptr_t)&t->places[at % PLACES];
+		}
 	return (uintptr_t)&t->places[PLACES];
 }
 
-static struct place *place_at(struct tables *t, uintptr_t frame)
+/* The entry of FRAME, and the tables *T that it is in; NULL: it is none. */
+static struct place *place_at(struct tables **t, uintptr_t frame)
 {
-	uintptr_t offset = frame - (uintptr_t)t->places;
+	uintptr_t offset;
 
-	return t && offset < sizeof(t->places) && offset % sizeof(struct place) == 0
-		       ? (struct place *)frame
-		       : NULL;
+	for (unsigned turn = 0; turn < TURNS; turn++) {
+		*t = at_turn(turn);
+		offset = frame - (uintptr_t)(*t ? (*t)->places : NULL);
+		if (*t && offset < sizeof((*t)->places) && offset % sizeof(struct place) == 0)
+			return (struct place *)frame;
+	}
+	return NULL;
 }
 
 void frame_table_line(uintptr_t frame, uint32_t line)
 {
-	struct place *place = place_at(get(), frame);
+	struct tables *t;
+	struct place *place = place_at(&t, frame);
 
 	if (place)
 		atomic_store_explicit(&place->line, line, memory_order_relaxed);
@@ -122,8 +178,8 @@ void frame_table_line(uintptr_t frame, uint32_t line)
 
 bool frame_table_has_line(uintptr_t frame)
 {
-	struct tables *t = get();
-	struct place *place = place_at(t, frame);
+	struct tables *t;
+	struct place *place = place_at(&t, frame);
 
 	return !place || place == &t->places[PLACES] ||
 	       atomic_load_explicit(&place->line, memory_order_relaxed);
@@ -177,26 +233,42 @@ static const char *keep(struct tables *t, const char *text)
 	return mine ? mine : "";
 }
 
-void frame_table_describe(uint32_t function, enum jfr_frame_type type, const char *name,
+void frame_table_describe(uint32_t number, enum jfr_frame_type type, const char *name,
 			  const char *file)
 {
-	struct tables *t = get();
+	struct tables *t = of_function(number);
+	struct function *function;
 
-	if (!t || !function || function >= FUNCTIONS)
+	if (!t || !number)
 		return;
-	atomic_store_explicit(&t->functions[function].type, (uint8_t)type, memory_order_relaxed);
-	atomic_store_explicit(&t->functions[function].file, keep(t, file), memory_order_relaxed);
-	atomic_store_explicit(&t->functions[function].name, keep(t, name), memory_order_release);
+	function = &t->functions[number % FUNCTIONS];
+	atomic_store_explicit(&function->type, (uint8_t)type, memory_order_relaxed);
+	atomic_store_explicit(&function->file, keep(t, file), memory_order_relaxed);
+	atomic_store_explicit(&function->name, keep(t, name), memory_order_release);
 }
 
 /* ---- Reading ---- */
 
+/* What the function of the place with KEY is, in FRAME. */
+static void tell(struct tables *t, uint64_t key, struct script_frame *frame)
+{
+	const struct function *function = &t->functions[((key - 1) >> 32) % FUNCTIONS];
+	const char *name = atomic_load_explicit(&function->name, memory_order_acquire);
+
+	/* Without a name while a thread is about to write it, or when there was no room for it. */
+	frame->name = name && *name ? name : "[unknown]";
+	if (name) {
+		frame->file = atomic_load_explicit(&function->file, memory_order_relaxed);
+		frame->type = (enum jfr_frame_type)atomic_load_explicit(&function->type,
+									memory_order_relaxed);
+	}
+}
+
 bool frame_table_find(uintptr_t pc, struct script_frame *frame)
 {
-	struct tables *t = get();
-	struct place *place = place_at(t, pc);
-	const struct function *function;
-	const char *name;
+	struct tables *t;
+	struct place *place = place_at(&t, pc);
+	uint64_t key;
 
 	if (!place)
 		return false;
@@ -205,15 +277,70 @@ bool frame_table_find(uintptr_t pc, struct script_frame *frame)
 					.type = JFR_FRAME_PYTHON };
 	if (place == &t->places[PLACES])
 		return true;
-	function = &t->functions[((atomic_load(&place->key) - 1) >> 32) % FUNCTIONS];
-	name = atomic_load_explicit(&function->name, memory_order_acquire);
-	/* Without a name while a thread is about to write it, or when there was no room for it. */
-	frame->name = name && *name ? name : "[unknown]";
-	if (name) {
-		frame->file = atomic_load_explicit(&function->file, memory_order_relaxed);
-		frame->type = (enum jfr_frame_type)atomic_load_explicit(&function->type,
-									memory_order_relaxed);
-	}
+	key = atomic_load_explicit(&place->key, memory_order_acquire);
+	frame->name = "[forgotten]";
+	if (!key)
+		return true;
+	tell(t, key, frame);
 	frame->line = atomic_load_explicit(&place->line, memory_order_relaxed);
 	return true;
+}
+
+/* ---- Turns ---- */
+
+bool frame_table_renew(void)
+{
+	unsigned turn, next;
+	struct tables *t = get(&turn);
+
+	if (!t || all.before != TURNS ||
+	    !(IS_MUCH(atomic_load(&t->functions_used), FUNCTIONS) ||
+	      IS_MUCH(atomic_load(&t->places_used), PLACES) ||
+	      IS_MUCH(atomic_load(&t->text_used), STRING_BYTES)))
+		return false;
+	next = (turn + 1) % TURNS;
+	if (map_turn(next))
+		return false;
+	all.before = turn;
+	atomic_store(&all.current, next);
+	return true;
+}
+
+bool frame_table_is_renewed(void)
+{
+	return all.before != TURNS;
+}
+
+uintptr_t frame_table_keep(uintptr_t frame)
+{
+	struct script_frame told = { .file = "" };
+	struct tables *t;
+	struct place *place = place_at(&t, frame);
+	uint64_t key;
+	uint32_t function;
+	bool fresh;
+
+	if (!place || all.before == TURNS || t != at_turn(all.before) ||
+	    place == &t->places[PLACES])
+		return frame;
+	key = atomic_load_explicit(&place->key, memory_order_acquire);
+	if (!key)
+		return frame;
+	tell(t, key, &told);
+	function = frame_table_function(
+		atomic_load(&t->functions[((key - 1) >> 32) % FUNCTIONS].print), &fresh);
+	if (fresh)
+		frame_table_describe(function, told.type, told.name, told.file);
+	frame = frame_table_place(function, (uint32_t)(key - 1), &fresh);
+	if (fresh)
+		frame_table_line(frame, atomic_load_explicit(&place->line, memory_order_relaxed));
+	return frame;
+}
+
+void frame_table_drop(void)
+{
+	if (all.before == TURNS)
+		return;
+	system_empty(at_turn(all.before), sizeof(struct tables));
+	all.before = TURNS;
 }

@@ -3,11 +3,15 @@
  *
  * A frame is told by the address of its entry here, where no code can ever be: so whatever carries
  * program counters (rings, trees of allocations, stacks of a chunk) carries these as they are. What
- * is said of a function was copied while it was on a stack, and so was sure to be itself; entries are
- * never used again for another, so that a frame seen long ago still has its right name. The table is
- * bounded, and frames beyond it are all the same one, "[frame table full]".
+ * is said of a function was copied while it was on a stack, and so was sure to be itself; an entry is
+ * never used again for another while anybody may hold it. The table is bounded, and frames beyond it are all
+ * the same one, "[frame table full]".
  *
- * All but frame_table_open() is async-signal-safe: no lock, no allocation. */
+ * So that a program that makes functions all the time goes on being named, the table is renewed: what is met
+ * from then on goes to an empty one, also what the old one had. The old one is dropped when nothing leads to
+ * it any more, which is for the one who renews it to know.
+ *
+ * All but opening and renewing is async-signal-safe: no lock, no allocation. */
 #ifndef ENGINE_RUNTIME_FRAME_TABLE_H
 #define ENGINE_RUNTIME_FRAME_TABLE_H
 
@@ -46,7 +50,22 @@ void frame_table_line(uintptr_t frame, uint32_t line);
 /* Whether that was told. (Nobody tells that of the frame for which there was no room.) */
 bool frame_table_has_line(uintptr_t frame);
 
-/* Whether PC is such a frame, rather than an address of code; what it is then goes to *FRAME. */
+/* Whether PC is such a frame, rather than an address of code; what it is then goes to *FRAME. One of a table
+ * that was dropped is "[forgotten]". */
 bool frame_table_find(uintptr_t pc, struct script_frame *frame);
+
+/* The rest is for one thread, the agent's.
+ *
+ * Renew the table, if much of it is used and none from before is still there. Returns whether it is new. */
+bool frame_table_renew(void);
+
+/* Whether there is one from before, which is to be dropped. */
+bool frame_table_is_renewed(void);
+
+/* What stands for FRAME in the new table, where it is one of the old one: for those that outlive it. */
+uintptr_t frame_table_keep(uintptr_t frame);
+
+/* Drop the old table: no walk that began before it was renewed is under way, and nobody holds a frame of it. */
+void frame_table_drop(void);
 
 #endif

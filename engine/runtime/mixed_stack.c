@@ -16,7 +16,9 @@
 
 /* Room for a walk, of which a handler's stack has none. */
 struct work {
-	bool at_call; /* of ours, and not at any instruction */
+	_Atomic uint32_t times; /* that it was taken */
+	uint32_t times_before;  /* when the table of frames was renewed */
+	bool at_call;           /* of ours, and not at any instruction */
 	uintptr_t pcs[DEPTH_MAX], sps[DEPTH_MAX], fps[DEPTH_MAX], frames[DEPTH_MAX];
 	union {
 		struct python_work python;
@@ -35,6 +37,7 @@ static struct {
 	atomic_bool any;
 	struct work *works;
 	_Atomic uint64_t used; /* one bit for each */
+	uint64_t used_before;  /* when the table of frames was renewed */
 } all;
 
 _Static_assert(WORKS == 8 * sizeof(all.used), "one bit for each room");
@@ -100,14 +103,16 @@ void mixed_stack_after_fork(void)
 static struct work *work_take(void)
 {
 	uint64_t used = atomic_load_explicit(&all.used, memory_order_relaxed), bit;
+	struct work *work;
 
 	do {
 		if (used == UINT64_MAX)
 			return NULL;
 		bit = ~used & (used + 1); /* the lowest that is free */
-	} while (!atomic_compare_exchange_weak_explicit(
-		&all.used, &used, used | bit, memory_order_acquire, memory_order_relaxed));
-	return &all.works[__builtin_ctzll(bit)];
+	} while (!atomic_compare_exchange_weak(&all.used, &used, used | bit));
+	work = &all.works[__builtin_ctzll(bit)];
+	atomic_fetch_add(&work->times, 1);
+	return work;
 }
 
 static void work_give(struct work *work)
@@ -115,6 +120,32 @@ static void work_give(struct work *work)
 	uint64_t bit = UINT64_C(1) << (work - all.works);
 
 	atomic_fetch_and_explicit(&all.used, ~bit, memory_order_release);
+}
+
+/* ---- Turns ---- */
+
+static bool is_idle(void)
+{
+	uint64_t used = atomic_load(&all.used) & all.used_before;
+
+	for (size_t i = 0; i < WORKS; i++)
+		if (used >> i & 1 && atomic_load(&all.works[i].times) == all.works[i].times_before)
+			return false;
+	return true;
+}
+
+bool mixed_stack_turn(void)
+{
+	if (frame_table_is_renewed())
+		return is_idle();
+	if (!frame_table_renew())
+		return false;
+	/* In one order with work_take(): who has no room yet will see the new table. */
+	all.used_before = atomic_load(&all.used);
+	for (size_t i = 0; i < WORKS; i++)
+		if (all.used_before >> i & 1)
+			all.works[i].times_before = atomic_load(&all.works[i].times);
+	return false;
 }
 
 /* ---- Merging ---- */

@@ -27,6 +27,10 @@ int mixed_stack_look_for(enum runtime_kind kind, const struct runtime *runtime, 
 /* Tell the walks whether there are several interpreters of Python now. */
 void mixed_stack_several(bool several);
 
+/* Renew the table of frames when that is due. True: there is an old one, and no walk that may go on with it, so that
+ * it may be dropped when nobody holds a frame of it. One thread. */
+bool mixed_stack_turn(void);
+
 /* In a forked child: nothing is looked for, and no walk is under way. */
 void mixed_stack_after_fork(void);
 

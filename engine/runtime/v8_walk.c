@@ -228,6 +228,7 @@ size_t v8_walk(const struct v8 *v8, struct v8_work *work, struct memory_reader *
 	memory_copies_begin(&work->copies, (uintptr_t)&self);
 	work->last.shared = 0;
 	work->looks = 0;
+	work->stub = 0; /* the table may be another by now */
 	for (size_t i = 0; i < native->count; i++)
 		put_frame(&walk, i);
 	memory_copies_end(&work->copies, (uintptr_t)&self);

@@ -2,6 +2,8 @@
 #include "engine/runtime/frame_table.h"
 
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,6 +11,8 @@
 
 #define THREADS 4
 #define MANY    300000u /* more than there is room for */
+#define ENOUGH  17000u  /* half of it */
+#define TURNS   20
 
 static uint32_t function(uint64_t print, const char *name, const char *file)
 {
@@ -153,6 +157,148 @@ START_TEST(full)
 }
 END_TEST
 
+/* Fill tables so far that new ones are due, with functions from FIRST on. Returns the last one's frame. */
+static uintptr_t fill(uint32_t first)
+{
+	uintptr_t last = 0;
+	char name[32];
+
+	for (uint32_t i = first; i < first + ENOUGH; i++) {
+		snprintf(name, sizeof(name), "f%u", i);
+		last = place(function(0x2000000000u + i, name, "file"), i, i);
+	}
+	return last;
+}
+
+static void is_called(uintptr_t pc, const char *name, uint32_t line)
+{
+	struct script_frame frame;
+
+	ck_assert(frame_table_find(pc, &frame));
+	ck_assert_str_eq(frame.name, name);
+	ck_assert_uint_eq(frame.line, line);
+}
+
+START_TEST(renewed)
+{
+	uintptr_t early = place(function(31, "early", "first"), 1, 5), later, kept;
+	struct script_frame frame;
+	uint32_t half;
+	bool fresh;
+
+	ck_assert(!frame_table_renew()); /* there is room */
+	ck_assert(!frame_table_is_renewed());
+	ck_assert_uint_eq(frame_table_keep(early), early);
+	fill(0);
+	half = frame_table_function(32, &fresh);
+	ck_assert(fresh);
+	ck_assert(frame_table_renew());
+	ck_assert(frame_table_is_renewed());
+
+	/* A walk under way goes on where it began, and what was met is as it was. */
+	frame_table_describe(half, JFR_FRAME_PYTHON, "half", "begun");
+	is_called(place(half, 2, 6), "half", 6);
+	is_called(early, "early", 5);
+	/* The same function is met anew. */
+	later = place(function(31, "early", "first"), 1, 5);
+	ck_assert_uint_ne(later, early);
+	is_called(later, "early", 5);
+
+	/* What outlives the old table leads to the new one. */
+	kept = frame_table_keep(place(half, 2, 6));
+	is_called(kept, "half", 6);
+	ck_assert_uint_eq(frame_table_keep(early), later);
+	ck_assert_uint_eq(frame_table_keep(later), later);
+	ck_assert_uint_eq(frame_table_keep((uintptr_t)&kept), (uintptr_t)&kept);
+	fill(ENOUGH);
+	ck_assert(!frame_table_renew()); /* the old one is still there */
+	frame_table_drop();
+	ck_assert(!frame_table_is_renewed());
+	is_called(kept, "half", 6);
+	is_called(early, "[forgotten]", 0);
+	ck_assert_uint_eq(frame_table_keep(early), early);
+	ck_assert(frame_table_find(kept, &frame));
+	ck_assert_str_eq(frame.file, "begun");
+	ck_assert_int_eq(frame.type, JFR_FRAME_PYTHON);
+}
+END_TEST
+
+/* For so long that each table has come round again: nobody ever gets a wrong name, and what is kept each time has its
+ * own. */
+START_TEST(renewed_for_ever)
+{
+	uintptr_t kept = place(function(41, "kept", "for ever"), 1, 5), last[TURNS] = { 0 };
+	char name[32];
+
+	for (uint32_t turn = 0; turn < TURNS; turn++) {
+		last[turn] = fill(turn * ENOUGH);
+		snprintf(name, sizeof(name), "f%u", turn * ENOUGH + ENOUGH - 1);
+		is_called(last[turn], name, turn * ENOUGH + ENOUGH - 1);
+		ck_assert(frame_table_renew());
+		is_called(last[turn], name, turn * ENOUGH + ENOUGH - 1);
+		kept = frame_table_keep(kept);
+		frame_table_drop();
+		is_called(kept, "kept", 5);
+		/* As long as a dropped one is not in use again. */
+		for (uint32_t i = turn < 6 ? 0 : turn - 6; i <= turn; i++)
+			is_called(last[i], "[forgotten]", 0);
+	}
+}
+END_TEST
+
+/* Walks go on while tables are renewed and dropped: a function that a walk has looked up, described and asked for a
+ * place of, in a room of its own, is that function. */
+static atomic_bool over;
+static atomic_uint wrong, walks[THREADS];
+
+static void *walk(void *number)
+{
+	atomic_uint *mine = number;
+	struct script_frame frame;
+	uint32_t seed = (uint32_t)(mine - walks), n;
+	char name[32];
+	uintptr_t pc;
+
+	while (!atomic_load(&over)) {
+		n = seed++ * 2654435761u % 1000000;
+		snprintf(name, sizeof(name), "w%u", n);
+		atomic_fetch_add(mine, 1); /* odd: under way */
+		pc = place(function(0x3000000000u + n, name, "file"), n, n);
+		if (frame_table_find(pc, &frame) && strcmp(frame.name, name) &&
+		    strcmp(frame.name, "[frame table full]") && strcmp(frame.name, "[unknown]"))
+			atomic_fetch_add(&wrong, 1);
+		atomic_fetch_add(mine, 1);
+	}
+	return NULL;
+}
+
+START_TEST(renewed_under_walks)
+{
+	pthread_t threads[THREADS];
+	unsigned seen[THREADS];
+
+	for (int i = 0; i < THREADS; i++)
+		ck_assert_int_eq(pthread_create(&threads[i], NULL, walk, &walks[i]), 0);
+	for (int turns = 0; turns < 12;) {
+		if (!frame_table_renew()) {
+			sched_yield();
+			continue;
+		}
+		for (int i = 0; i < THREADS; i++)
+			seen[i] = atomic_load(&walks[i]);
+		for (int i = 0; i < THREADS; i++)
+			while (seen[i] & 1 && atomic_load(&walks[i]) == seen[i])
+				sched_yield();
+		frame_table_drop();
+		turns++;
+	}
+	atomic_store(&over, true);
+	for (int i = 0; i < THREADS; i++)
+		ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
+	ck_assert_uint_eq(atomic_load(&wrong), 0);
+}
+END_TEST
+
 static void open_table(void)
 {
 	ck_assert_int_eq(frame_table_open(), 0);
@@ -170,6 +316,9 @@ int main(void)
 	tcase_add_test(open, not_described);
 	tcase_add_test(open, told_by_many);
 	tcase_add_test(open, full);
+	tcase_add_test(open, renewed);
+	tcase_add_test(open, renewed_for_ever);
+	tcase_add_test(open, renewed_under_walks);
 	suite_add_tcase(suite, closed);
 	suite_add_tcase(suite, open);
 	return suite_run_all(suite);

@@ -1,0 +1,26 @@
+# Makes functions all the time, calls each once, and forgets them: more than there is room for at a time. Each asks for
+# memory; what one of each lot asks for is kept.
+import ctypes
+import os
+
+LOTS, LOT = 12, 5000
+flush = ctypes.CDLL(None).asprof_agent_flush
+kept = []
+
+
+def asks():
+    return bytearray(50000)
+
+
+for lot in range(LOTS):
+    space = {"asks": asks, "kept": kept}
+    first = lot * LOT
+    lines = ["def keeps_%d(): kept.append(asks())" % lot]
+    lines += ["def made_%d(): return asks()" % (first + i) for i in range(LOT)]
+    exec(compile("\n".join(lines), "lot%d.py" % lot, "exec"), space)
+    space["keeps_%d" % lot]()
+    for i in range(LOT):
+        space["made_%d" % (first + i)]()
+    flush()
+print(len(kept), flush=True)
+os._exit(0)  # with all of it

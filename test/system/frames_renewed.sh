@@ -1,0 +1,35 @@
+#!/bin/bash
+# A program that makes functions all the time, more than the table of frames has room for: the last are named as the
+# first were, each by its own name and line, and so is who holds memory since long ago.
+. "$(dirname "$0")/agent.inc"
+python=${PYTHON:-$(command -v python3)}
+have "${python:-python3}"
+lots=12 lot=5000
+
+out=$(profiled "$work/out" builtin CPU_INTERVAL=off WALL_INTERVAL=200ms NATIVE_MEM=4k REPORTING_INTERVAL=10m \
+	LOCAL_MAX_BYTES=0 "$python" test/programs/makes_functions.py 2>"$work/err") ||
+	fail "status $?: $(cat "$work/err")"
+[ "$out" = "$lots" ] || fail "its output is: $out"
+[ ! -s "$work/err" ] || fail "on standard error: $(cat "$work/err")"
+
+"$agent" collapsed --alloc --lines "$work/out" >"$work/stacks" || fail "no stacks"
+grep -qE 'made_0 [(]lot0.py:2[)]' "$work/stacks" || skip "functions of this Python are not shown"
+grep -E '\[frame table full\]|\[forgotten\]' "$work/stacks" >"$work/lost" &&
+	fail "$(wc -l <"$work/lost") stacks without a name: $(head -n 5 "$work/lost")"
+
+# Line 2 of each lot has its first function.
+grep -oE 'made_[0-9]+ [(][^)]*[)]' "$work/stacks" | sort -u >"$work/made"
+awk -F'[_ (.:)]' -v lot="$lot" '{ l = int($2 / lot); if ($4 != "lot" l || $6 != $2 % lot + 2) print }' \
+	"$work/made" >"$work/wrong"
+[ ! -s "$work/wrong" ] || fail "wrong names: $(head -n 5 "$work/wrong")"
+for l in $(seq 0 $((lots - 1))); do
+	got=$(grep -c "(lot$l.py:" "$work/made")
+	# (A machine without time for the agent loses samples.)
+	[ "$got" -ge $((lot / 5)) ] || fail "lot $l: $got of $lot functions are named"
+done
+
+"$agent" leaks --lines -n 0 --stack-depth 99 "$work/out" >"$work/leaks" || fail "no leaks"
+for l in $(seq 0 $((lots - 1))); do
+	grep -qE "keeps_$l [(]lot$l.py:1[)]|keeps_$l \[lot$l.py\]" "$work/leaks" ||
+		fail "what keeps_$l holds is not named: $(head -c 4000 "$work/leaks")"
+done
