@@ -20,7 +20,7 @@ enum rule_kind {
 	RULE_SIGNAL,   /* all registers are in the ucontext at sp */
 	RULE_END,      /* the outermost frame */
 	RULE_CHAIN,    /* no information, and looked at: follow the frame pointer */
-	RULE_SWITCH    /* it has left its caller's stack for another: the frame pointer leads there */
+	RULE_SWITCH /* it has left its caller's stack for another: the frame pointer leads there */
 };
 
 /* Where a register of the caller is: at *(CFA + offset), or at *(fp or sp + offset). */
