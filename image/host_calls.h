@@ -38,6 +38,7 @@
 	X(sampler_install)        \
 	X(signal_share_refused)   \
 	X(signal_share_error)     \
+	X(thread_context_places)  \
 	X(thread_clock_cpu)       \
 	X(thread_clock_interrupt) \
 	X(thread_clock_spare)     \

@@ -7,6 +7,7 @@
 #include "core/agent.h"
 #include "core/clock.h"
 #include "core/agent/engine.h"
+#include "engine/context/thread_labels.h"
 #include "preload/agent_of_process.h"
 
 #define POLLCATCH_EVENT "tokio.PollcatchV1"
@@ -51,6 +52,11 @@ int asprof_agent_running(void)
 const char *asprof_agent_version(void)
 {
 	return ASPROF_AGENT_VERSION;
+}
+
+int asprof_agent_label(const char *key, const char *value)
+{
+	return result(thread_labels_set(key, value));
 }
 
 void asprof_agent_poll_begin(void)

@@ -14,6 +14,7 @@
 #include "engine/collect/start_request.h"
 #include "engine/collect/thread_look.h"
 #include "engine/collect/wall.h"
+#include "engine/context/contexts.h"
 #include "engine/memory/mem_tell.h"
 #include "engine/modules/modules.h"
 #include "engine/runtime/runtimes.h"
@@ -115,6 +116,7 @@ static int start_all(const struct start_request *r)
 	if (!err)
 		err = modules_open();
 	runtimes_look();
+	contexts_look();
 	if (!err)
 		err = start_collecting(r);
 	if (err)

@@ -11,8 +11,10 @@
 #include "engine/collect/keeping.h"
 #include "engine/collect/mem_events.h"
 #include "engine/collect/program_stack.h"
+#include "engine/collect/sample_context.h"
 #include "engine/collect/thread_look.h"
 #include "engine/collect/wall.h"
+#include "engine/context/contexts.h"
 #include "engine/jfr/jfr_write.h"
 #include "engine/memory/mem.h"
 #include "engine/modules/modules.h"
@@ -102,6 +104,7 @@ static void take_execution(const struct sample *s)
 
 	uint32_t weight = s->weight < WEIGHT_MAX ? s->weight : WEIGHT_MAX;
 
+	jfr_use_context(all.chunks.jfr, sample_context_id(all.chunks.jfr, sample_context(s)));
 	/* An ExecutionSample has no weight: shots that came late stand there one by one. */
 	for (uint32_t i = 0; i < weight; i++)
 		jfr_execution_sample(all.chunks.jfr, s->ticks, s->tid, stack, JFR_STATE_DEFAULT);
@@ -188,11 +191,14 @@ void collector_drain(uint64_t now_ns)
 		return;
 	if (now_ns >= all.modules_due_ns || modules_have_grown()) {
 		changed = modules_refresh() > 0;
-		if (changed)
+		if (changed) {
 			runtimes_look();
+			contexts_look();
+		}
 		all.modules_due_ns = now_ns + MODULES_INTERVAL_NS;
 	}
 	runtimes_visit();
+	contexts_visit(now_ns);
 	ring_drain(take, NULL);
 	threads_reap(part_with, NULL);
 	if (now_ns >= all.look_due_ns) {

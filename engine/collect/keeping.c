@@ -88,6 +88,7 @@ static void put_sleeper(void *context, const struct wall_pending *pending)
 		.samples = pending->samples,
 		.first = pending->first,
 		.last = pending->last,
+		.context = pending->context,
 	};
 
 	/* Without memory for it the mark fails as well. */

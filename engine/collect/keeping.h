@@ -24,6 +24,7 @@ struct keeping_sleeper {
 	int32_t tid;
 	uint32_t samples; /* 0: nothing any more */
 	uint64_t first, last;
+	uint32_t context, unused;
 };
 
 /* JOURNAL_MODULES: all that a chunk's samples may be in, each with its path behind it, without a NUL, in

@@ -6,6 +6,7 @@
 #include "core/buf.h"
 #include "core/log.h"
 #include "engine/collect/program_stack.h"
+#include "engine/collect/sample_context.h"
 #include "engine/memory/mem.h"
 #include "engine/symbols/frame_names.h"
 
@@ -15,6 +16,7 @@
 
 void mem_events_malloc(struct jfr_writer *jfr, const struct sample *s)
 {
+	jfr_use_context(jfr, sample_context_id(jfr, sample_context(s)));
 	jfr_malloc(jfr, s->ticks, s->tid, program_stack(jfr, s->pcs, s->count, s->truncated),
 		   s->args[0], s->args[1], s->args[2]);
 }

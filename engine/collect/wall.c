@@ -12,6 +12,7 @@
 #include "core/clock.h"
 #include "core/random.h"
 #include "engine/collect/program_stack.h"
+#include "engine/collect/sample_context.h"
 #include "engine/runtime/frame_table.h"
 
 /* A sleeper that we interrupted spends some CPU time on its way back to sleep, which is not a
@@ -192,6 +193,11 @@ uint64_t wall_visit(uint64_t now_ns)
 	return wall.next_ns;
 }
 
+static const struct context_record *context_of(const struct thread_wall *w)
+{
+	return w->context ? (const struct context_record *)(w->pcs + w->depth) : NULL;
+}
+
 static void write_event(struct jfr_writer *jfr, struct thread *t)
 {
 	struct thread_wall *w = wall_of(t);
@@ -200,6 +206,7 @@ static void write_event(struct jfr_writer *jfr, struct thread *t)
 	if (!w || !w->samples || !w->known)
 		return;
 	stack = program_stack(jfr, w->pcs, w->depth, w->truncated);
+	jfr_use_context(jfr, sample_context_id(jfr, context_of(w)));
 	jfr_wall_sample(jfr, w->first, t->tid, stack, JFR_STATE_SLEEPING, w->samples,
 			w->last - w->first);
 	w->samples = 0;
@@ -207,7 +214,7 @@ static void write_event(struct jfr_writer *jfr, struct thread *t)
 
 static void keep_stack(struct thread_wall *w, const struct sample *sample)
 {
-	size_t bytes = sample->count * sizeof(*sample->pcs);
+	size_t bytes = (sample->count + sample->context) * sizeof(*sample->pcs);
 	uintptr_t *pcs = realloc(w->pcs, bytes ? bytes : 1);
 
 	w->known = false; /* without memory it is interrupted again, no worse */
@@ -216,6 +223,7 @@ static void keep_stack(struct thread_wall *w, const struct sample *sample)
 	memcpy(pcs, sample->pcs, bytes);
 	w->pcs = pcs;
 	w->depth = sample->count;
+	w->context = sample->context;
 	w->truncated = sample->truncated;
 	w->known = true;
 }
@@ -241,6 +249,7 @@ void wall_take(struct jfr_writer *jfr, const struct sample *sample)
 		}
 	}
 	stack = program_stack(jfr, sample->pcs, sample->count, sample->truncated);
+	jfr_use_context(jfr, sample_context_id(jfr, sample_context(sample)));
 	jfr_wall_sample(jfr, sample->ticks, sample->tid, stack, sample->state, samples, 0);
 }
 
@@ -274,6 +283,7 @@ static void tell(void *context, struct thread *t)
 					 .first = w->first,
 					 .last = w->last };
 	pending.stack = jfr_stack(telling->jfr, w->pcs, w->depth, w->truncated);
+	pending.context = sample_context_id(telling->jfr, context_of(w));
 	w->told = w->samples;
 	telling->each(telling->context, &pending);
 }

@@ -18,7 +18,8 @@ struct thread_wall {
 	bool asked;           /* the timer was armed and its sample has not come yet */
 	bool truncated;       /* the stack */
 	uint32_t depth;       /* of the stack */
-	uintptr_t *pcs;       /* malloc'd */
+	uintptr_t *pcs;       /* malloc'd, with the context behind */
+	uint8_t context;      /* words of that; see ring.h */
 	uint64_t cpu_ns;      /* the thread's CPU time when that was taken, or last looked at */
 	uint64_t due_ns;      /* next visit, monotonic; 0: not yet chosen */
 	uint32_t owed;        /* visits that the sample asked for will stand for */
@@ -32,6 +33,7 @@ struct wall_pending {
 	size_t slot;
 	pid_t tid;
 	uint32_t stack;   /* of the chunk */
+	uint32_t context; /* likewise */
 	uint32_t samples; /* 0: nothing any more */
 	uint64_t first, last;
 };

@@ -20,6 +20,7 @@ struct jfr_writer {
 	unsigned coarse;           /* times in the file count 2^this ticks; 0: they are ticks */
 	bool timed_by_others;      /* headers tell no duration */
 	uint64_t dropped;          /* events of this chunk */
+	uint32_t context;          /* of the samples that come next; 0: none */
 
 	struct jfr_out out;
 };

@@ -6,9 +6,9 @@
 #include "engine/jfr/jfr_encode.h"
 #include "engine/jfr/jfr_write.h"
 
-/* An event of numbers alone, ten at most of nine bytes, has its length in one byte; one with
+/* An event of numbers alone, eleven at most of nine bytes, has its length in one byte; one with
  * strings has it padded. */
-#define NUMBERS_MAX (10 * JFR_VARINT_MAX)
+#define NUMBERS_MAX (11 * JFR_VARINT_MAX)
 #define STRING_HEAD (1 + JFR_VARINT_MAX)
 
 _Static_assert(1 + JFR_VARINT_MAX + NUMBERS_MAX < 128, "the length fits a one-byte varint");
@@ -62,6 +62,29 @@ static void put_thread(struct jfr_writer *w, struct event *e, pid_t tid)
 	put(e, (uint32_t)tid);
 }
 
+/* Put the two fields that make what follows harmless to async-profiler's reader, see
+ * jfr_types.c. Returns where the length goes. */
+static uint8_t *begin_extra(struct event *e)
+{
+	uint8_t *length = e->p++;
+
+	put(e, JFR_EXTRA_VERSION);
+	return length;
+}
+
+static void end_extra(struct event *e, uint8_t *length)
+{
+	*length = (uint8_t)(e->p - length);
+}
+
+static void put_context(struct jfr_writer *w, struct event *e)
+{
+	uint8_t *extra = begin_extra(e);
+
+	put(e, w->context);
+	end_extra(e, extra);
+}
+
 void jfr_execution_sample(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t stack,
 			  enum jfr_thread_state state)
 {
@@ -72,6 +95,7 @@ void jfr_execution_sample(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint3
 	put_thread(w, &e, tid);
 	put(&e, stack);
 	put(&e, state);
+	put_context(w, &e);
 	end_numbers(w, &e);
 }
 
@@ -87,22 +111,8 @@ void jfr_wall_sample(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t s
 	put(&e, state);
 	put(&e, samples);
 	put(&e, span_ticks >> w->coarse);
+	put_context(w, &e);
 	end_numbers(w, &e);
-}
-
-/* Put the two fields that make what follows harmless to async-profiler's reader, see
- * jfr_types.c. Returns where the length goes. */
-static uint8_t *begin_extra(struct event *e)
-{
-	uint8_t *length = e->p++;
-
-	put(e, JFR_EXTRA_VERSION);
-	return length;
-}
-
-static void end_extra(struct event *e, uint8_t *length)
-{
-	*length = (uint8_t)(e->p - length);
 }
 
 void jfr_malloc(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t stack, uint64_t address,
@@ -119,6 +129,7 @@ void jfr_malloc(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t stack,
 	put(&e, size);
 	extra = begin_extra(&e);
 	put(&e, weight);
+	put(&e, w->context);
 	end_extra(&e, extra);
 	end_numbers(w, &e);
 }
@@ -174,6 +185,7 @@ void jfr_losses(struct jfr_writer *w, uint64_t ticks, const struct jfr_losses *l
 	put(&e, w->dropped);
 	put(&e, losses->late);
 	put(&e, losses->stalls);
+	put(&e, w->interned.contexts.full);
 	end_numbers(w, &e);
 }
 

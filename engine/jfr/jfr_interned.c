@@ -220,6 +220,39 @@ static void write_user_types(const struct pool_writer *w)
 	}
 }
 
+static uint32_t context_count(const struct pool_writer *w)
+{
+	return w->interned->contexts.count;
+}
+
+/* In hexadecimal; null where all of it is 0. */
+static void write_id(const struct pool_writer *w, const uint8_t *id, size_t size)
+{
+	static const char digits[] = "0123456789abcdef";
+	char text[2 * JFR_TRACE_ID + 1];
+	uint8_t any = 0;
+
+	for (size_t i = 0; i < size; i++) {
+		text[2 * i] = digits[id[i] >> 4];
+		text[2 * i + 1] = digits[id[i] & 15];
+		any |= id[i];
+	}
+	text[2 * size] = '\0';
+	jfr_out_string(w->out, any ? text : NULL);
+}
+
+static void write_contexts(const struct pool_writer *w)
+{
+	for (uint32_t id = 1; id <= w->interned->contexts.count; id++) {
+		struct jfr_context context = jfr_contexts_get(&w->interned->contexts, id);
+
+		jfr_out_varint(w->out, id);
+		write_id(w, context.trace_id, JFR_TRACE_ID);
+		write_id(w, context.span_id, JFR_SPAN_ID);
+		jfr_out_string(w->out, context.length ? context.labels : NULL);
+	}
+}
+
 /* The pools in the order of writing. Those without functions come from jfr_constants. */
 static const struct {
 	enum jfr_type_id type;
@@ -234,6 +267,7 @@ static const struct {
 	{ JFR_T_CLASS, class_count, write_classes },
 	{ JFR_T_SYMBOL, symbol_count, write_symbols },
 	{ JFR_T_USER_EVENT_TYPE, user_type_count, write_user_types },
+	{ JFR_T_CONTEXT, context_count, write_contexts },
 	{ JFR_T_LOG_LEVEL, NULL, NULL },
 };
 
@@ -314,6 +348,7 @@ void jfr_interned_reset(struct jfr_interned *interned)
 	interned->first_stack_id = interned->next_id;
 	jfr_stacks_reset(&interned->stacks);
 	jfr_threads_reset(&interned->threads);
+	jfr_contexts_reset(&interned->contexts);
 }
 
 void jfr_interned_free(struct jfr_interned *interned)
@@ -325,4 +360,5 @@ void jfr_interned_free(struct jfr_interned *interned)
 	interned->user_type_count = 0;
 	jfr_stacks_free(&interned->stacks);
 	jfr_threads_free(&interned->threads);
+	jfr_contexts_free(&interned->contexts);
 }

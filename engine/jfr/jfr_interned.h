@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include "engine/jfr/jfr_contexts.h"
 #include "engine/jfr/jfr_limits.h"
 #include "engine/jfr/jfr_namer.h"
 #include "engine/jfr/jfr_out.h"
@@ -14,6 +15,7 @@
 struct jfr_interned {
 	struct jfr_stacks stacks;
 	struct jfr_threads threads;
+	struct jfr_contexts contexts;
 	char *user_types[JFR_USER_TYPES_MAX]; /* of the writer's life; ids are one more */
 	uint32_t user_type_count;
 

@@ -125,6 +125,25 @@ static int put_user_types(struct jfr_saved *saved, struct buf *out, uint8_t writ
 	return err;
 }
 
+static int put_contexts(struct jfr_saved *saved, struct buf *out, uint8_t writer,
+			const struct jfr_contexts *contexts)
+{
+	int err = 0;
+
+	while (saved->contexts < contexts->count && !err) {
+		struct jfr_context context = jfr_contexts_get(contexts, ++saved->contexts);
+		size_t begun = journal_put_begin(out);
+
+		err = buf_append(out, context.trace_id, JFR_TRACE_ID);
+		if (!err)
+			err = buf_append(out, context.span_id, JFR_SPAN_ID);
+		if (!err)
+			err = buf_append(out, context.labels, context.length);
+		err = journal_put_end(out, begun, JOURNAL_CONTEXT, writer, err);
+	}
+	return err;
+}
+
 int jfr_saved_begin(struct jfr_saved *saved, struct buf *out, uint8_t writer,
 		    const struct jfr_writer *w)
 {
@@ -140,6 +159,7 @@ int jfr_saved_begin(struct jfr_saved *saved, struct buf *out, uint8_t writer,
 	};
 
 	saved->pcs = saved->words = saved->user_types = saved->thread_count = 0;
+	saved->contexts = 0;
 	memset(saved->special, 0, sizeof(saved->special));
 	return journal_put(out, JOURNAL_BEGIN, writer, &begin, sizeof(begin));
 }
@@ -156,6 +176,8 @@ int jfr_saved_add(struct jfr_saved *saved, struct buf *out, uint8_t writer, stru
 		err = put_threads(saved, out, writer, &w->interned.threads);
 	if (!err)
 		err = put_user_types(saved, out, writer, &w->interned);
+	if (!err)
+		err = put_contexts(saved, out, writer, &w->interned.contexts);
 	return err;
 }
 
@@ -292,6 +314,23 @@ static int load_user_type(struct jfr_writer *w, const struct journal_record *rec
 	return strlen(name) == record->length && jfr_user_event_type(w, name) ? 0 : -EBADMSG;
 }
 
+/* Each gets the id that it had: they come in the order of these. */
+static int load_context(struct jfr_contexts *contexts, const struct journal_record *record)
+{
+	struct jfr_context context = { .labels = (const char *)record->data + JFR_TRACE_ID +
+						 JFR_SPAN_ID };
+	uint32_t before = contexts->count;
+
+	if (record->length < JFR_TRACE_ID + JFR_SPAN_ID)
+		return -EBADMSG;
+	memcpy(context.trace_id, record->data, JFR_TRACE_ID);
+	memcpy(context.span_id, record->data + JFR_TRACE_ID, JFR_SPAN_ID);
+	context.length = record->length - JFR_TRACE_ID - JFR_SPAN_ID;
+	if (memchr(context.labels, '\0', context.length))
+		return -EBADMSG;
+	return jfr_contexts_intern(contexts, &context) == before + 1 ? 0 : -EBADMSG;
+}
+
 uint64_t jfr_load_start(const struct jfr_writer *w)
 {
 	return (uint64_t)w->chunk_start;
@@ -312,6 +351,8 @@ int jfr_load(struct jfr_writer *w, const struct journal_record *record)
 		return load_thread(&w->interned.threads, record);
 	case JOURNAL_USER_TYPE:
 		return load_user_type(w, record);
+	case JOURNAL_CONTEXT:
+		return load_context(&w->interned.contexts, record);
 	default:
 		return -EBADMSG;
 	}

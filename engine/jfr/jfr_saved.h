@@ -14,7 +14,7 @@
 
 /* What of a chunk was told already. */
 struct jfr_saved {
-	uint32_t pcs, words, user_types;
+	uint32_t pcs, words, user_types, contexts;
 	uint32_t special[JFR_STACK_SPECIALS];
 	uint64_t *threads; /* what was told of each row, hashed */
 	uint32_t thread_count, thread_capacity;
@@ -37,7 +37,7 @@ void jfr_saved_free(struct jfr_saved *saved);
 /* Where the chunk begins in its file, as jfr_load() was told. */
 uint64_t jfr_load_start(const struct jfr_writer *w);
 
-/* Take RECORD, of a kind from JOURNAL_BEGIN to JOURNAL_USER_TYPE, into W, which writes nothing meanwhile.
+/* Take RECORD, of a kind from JOURNAL_BEGIN to JOURNAL_CONTEXT, into W, which writes nothing meanwhile.
  * Returns 0, -ENOMEM, or -EBADMSG where it makes no sense, or not behind those before. */
 int jfr_load(struct jfr_writer *w, const struct journal_record *record);
 

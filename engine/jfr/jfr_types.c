@@ -18,6 +18,10 @@
 #define ARRAY(owner, name, type, label)  { owner, name, type, label, JFR_IN_ARRAY, JFR_UNIT_NONE }
 #define START_TIME(owner)  NUMBER(owner, "startTime", JFR_T_LONG, "Start Time", JFR_UNIT_TICKS)
 #define STACK_TRACE(owner) POOLED(owner, "stackTrace", JFR_T_STACK_TRACE, "Stack Trace")
+#define CONTEXT(owner) POOLED(owner, "context", JFR_T_CONTEXT, "Context")
+#define EXTRA(owner) \
+	NUMBER(owner, "extraBytes", JFR_T_INT, "Bytes From Here On", JFR_UNIT_COUNT), \
+	NUMBER(owner, "extraVersion", JFR_T_INT, "Version Of What Follows", JFR_UNIT_COUNT)
 
 const struct jfr_type_row jfr_types[] = {
 	UNLABELLED(JFR_T_BOOLEAN, "boolean"),
@@ -42,6 +46,7 @@ const struct jfr_type_row jfr_types[] = {
 	SIMPLE(JFR_T_SYMBOL, "jdk.types.Symbol", "Symbol"),
 	SIMPLE(JFR_T_LOG_LEVEL, "profiler.types.LogLevel", "Log Level"),
 	SIMPLE(JFR_T_USER_EVENT_TYPE, "profiler.types.UserEventType", "User-Defined Event Type"),
+	TYPE(JFR_T_CONTEXT, JFR_CONTEXT_TYPE, "Context"),
 
 	EVENT(JFR_T_EXECUTION_SAMPLE, JFR_EXECUTION_SAMPLE, "jdk.ExecutionSample", "Method Profiling Sample",
 	      "Java Virtual Machine", "Profiling"),
@@ -113,10 +118,22 @@ const struct jfr_field_row jfr_fields[] = {
 	PLAIN(JFR_T_LOG_LEVEL, "name", JFR_T_STRING, "Name"),
 	PLAIN(JFR_T_USER_EVENT_TYPE, "name", JFR_T_STRING, "Name"),
 
+	/* In hexadecimal, as W3C's trace context has them; labels are lines of "key=value". */
+	PLAIN(JFR_T_CONTEXT, "traceId", JFR_T_STRING, "Trace Id"),
+	PLAIN(JFR_T_CONTEXT, "spanId", JFR_T_STRING, "Span Id"),
+	PLAIN(JFR_T_CONTEXT, "labels", JFR_T_STRING, "Labels"),
+
+	/* async-profiler's reader takes the fields that it knows of a sample, and of profiler.Malloc and
+	 * profiler.Free, and goes on reading right behind them, whatever the event's length. So what
+	 * we add is shaped like an event that it skips: its length in bytes, and a number that is no
+	 * type. */
+
 	START_TIME(JFR_T_EXECUTION_SAMPLE),
 	POOLED(JFR_T_EXECUTION_SAMPLE, "sampledThread", JFR_T_THREAD, "Thread"),
 	STACK_TRACE(JFR_T_EXECUTION_SAMPLE),
 	POOLED(JFR_T_EXECUTION_SAMPLE, "state", JFR_T_THREAD_STATE, "Thread State"),
+	EXTRA(JFR_T_EXECUTION_SAMPLE),
+	CONTEXT(JFR_T_EXECUTION_SAMPLE),
 
 	START_TIME(JFR_T_CPU_LOAD),
 	NUMBER(JFR_T_CPU_LOAD, "jvmUser", JFR_T_FLOAT, "JVM User", JFR_UNIT_RATIO),
@@ -167,25 +184,23 @@ const struct jfr_field_row jfr_fields[] = {
 	POOLED(JFR_T_WALL_CLOCK_SAMPLE, "state", JFR_T_THREAD_STATE, "Thread State"),
 	NUMBER(JFR_T_WALL_CLOCK_SAMPLE, "samples", JFR_T_INT, "Samples", JFR_UNIT_COUNT),
 	NUMBER(JFR_T_WALL_CLOCK_SAMPLE, "timeSpan", JFR_T_LONG, "Time Span", JFR_UNIT_SPAN_TICKS),
+	EXTRA(JFR_T_WALL_CLOCK_SAMPLE),
+	CONTEXT(JFR_T_WALL_CLOCK_SAMPLE),
 
-	/* async-profiler's reader takes the fields that it knows of profiler.Malloc and profiler.Free
-	 * and goes on reading right behind them, whatever the event's length. So what we add is
-	 * shaped like an event that it skips: its length in bytes, and a number that is no type. */
 	START_TIME(JFR_T_MALLOC),
 	POOLED(JFR_T_MALLOC, "eventThread", JFR_T_THREAD, "Event Thread"),
 	STACK_TRACE(JFR_T_MALLOC),
 	NUMBER(JFR_T_MALLOC, "address", JFR_T_LONG, "Address", JFR_UNIT_ADDRESS),
 	NUMBER(JFR_T_MALLOC, "size", JFR_T_LONG, "Size", JFR_UNIT_BYTES),
-	NUMBER(JFR_T_MALLOC, "extraBytes", JFR_T_INT, "Bytes From Here On", JFR_UNIT_COUNT),
-	NUMBER(JFR_T_MALLOC, "extraVersion", JFR_T_INT, "Version Of What Follows", JFR_UNIT_COUNT),
+	EXTRA(JFR_T_MALLOC),
 	NUMBER(JFR_T_MALLOC, "weight", JFR_T_LONG, "Bytes Stood For", JFR_UNIT_BYTES),
+	CONTEXT(JFR_T_MALLOC),
 
 	START_TIME(JFR_T_FREE),
 	POOLED(JFR_T_FREE, "eventThread", JFR_T_THREAD, "Event Thread"),
 	STACK_TRACE(JFR_T_FREE),
 	NUMBER(JFR_T_FREE, "address", JFR_T_LONG, "Address", JFR_UNIT_ADDRESS),
-	NUMBER(JFR_T_FREE, "extraBytes", JFR_T_INT, "Bytes From Here On", JFR_UNIT_COUNT),
-	NUMBER(JFR_T_FREE, "extraVersion", JFR_T_INT, "Version Of What Follows", JFR_UNIT_COUNT),
+	EXTRA(JFR_T_FREE),
 	NUMBER(JFR_T_FREE, "weight", JFR_T_LONG, "Bytes Stood For", JFR_UNIT_BYTES),
 	NUMBER(JFR_T_FREE, "birth", JFR_T_LONG, "Allocation Time", JFR_UNIT_TICKS),
 
@@ -221,6 +236,8 @@ const struct jfr_field_row jfr_fields[] = {
 	NUMBER(JFR_T_LOSSES, "eventsDropped", JFR_T_LONG, "Events Not Written", JFR_UNIT_COUNT),
 	NUMBER(JFR_T_LOSSES, "late", JFR_T_LONG, "Samples Lost as They Came Late", JFR_UNIT_COUNT),
 	NUMBER(JFR_T_LOSSES, "stalls", JFR_T_LONG, "Stalls Not Told", JFR_UNIT_COUNT),
+	NUMBER(JFR_T_LOSSES, "contextTableFull", JFR_T_LONG, "Samples Without Context: Table Full",
+	       JFR_UNIT_COUNT),
 
 	/* The code and the address as siginfo_t has them. */
 	START_TIME(JFR_T_CRASH),

@@ -36,6 +36,7 @@ enum jfr_type_id {
 	JFR_T_SYMBOL,
 	JFR_T_LOG_LEVEL = 33,
 	JFR_T_USER_EVENT_TYPE,
+	JFR_T_CONTEXT = 60, /* ours */
 
 	JFR_T_EVENT = 100, /* from here on up to JFR_T_ANNOTATION a type is a jdk.jfr.Event */
 	JFR_T_EXECUTION_SAMPLE = 101,
@@ -138,7 +139,10 @@ enum jfr_kind jfr_kind_named(const char *name);
 extern const struct jfr_field_row jfr_fields[];
 extern const size_t jfr_field_count;
 
-/* Of the fields that we add to profiler.Malloc and profiler.Free; never the id of an event. */
+/* What a thread was working on: constants of this type. */
+#define JFR_CONTEXT_TYPE "asprof.types.Context"
+
+/* Of the fields that we add behind async-profiler's; never the id of an event. */
 #define JFR_EXTRA_VERSION 1
 
 enum jfr_frame_type {

@@ -129,6 +129,7 @@ int jfr_chunk_begin(struct jfr_writer *w, uint64_t start_ns, uint64_t start_tick
 	w->start_ns = start_ns;
 	w->start_ticks = start_ticks;
 	w->dropped = 0;
+	w->context = 0;
 	jfr_interned_reset(&w->interned);
 	jfr_out_seek(&w->out, w->chunk_start);
 
@@ -245,6 +246,16 @@ uint32_t jfr_stack(struct jfr_writer *w, const uintptr_t *pcs, size_t count, boo
 {
 	return w->interned.first_stack_id +
 	       jfr_stacks_intern(&w->interned.stacks, pcs, count, truncated);
+}
+
+uint32_t jfr_context(struct jfr_writer *w, const struct jfr_context *context)
+{
+	return jfr_contexts_intern(&w->interned.contexts, context);
+}
+
+void jfr_use_context(struct jfr_writer *w, uint32_t id)
+{
+	w->context = id;
 }
 
 void jfr_thread(struct jfr_writer *w, pid_t tid, const char *name)

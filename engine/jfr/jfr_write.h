@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "engine/jfr/jfr_contexts.h"
 #include "engine/jfr/jfr_limits.h"
 #include "engine/jfr/jfr_namer.h"
 #include "engine/jfr/jfr_types.h"
@@ -66,6 +67,13 @@ uint64_t jfr_chunk_bytes(const struct jfr_writer *w);
  * it is the id of a stack with the one frame "[stack table full]", and that is counted; with
  * COUNT 0, of one with the frame "[unknown]". */
 uint32_t jfr_stack(struct jfr_writer *w, const uintptr_t *pcs, size_t count, bool truncated);
+
+/* Intern a context for this chunk. Returns its id; 0 where there is nothing in it, or when the table is full
+ * (JFR_CONTEXTS_MAX), which is counted. */
+uint32_t jfr_context(struct jfr_writer *w, const struct jfr_context *context);
+
+/* The samples that are written from now on in this chunk have the context ID; 0: none. */
+void jfr_use_context(struct jfr_writer *w, uint32_t id);
 
 /* Name thread TID in this chunk; the newest name wins. Threads that no event mentions are left
  * out; those mentioned and never named are called "[tid=TID]". */

@@ -14,11 +14,12 @@
 enum journal_kind {
 	JOURNAL_BEGIN =
 		1,   /* a chunk: what came before is of no use any more (engine/jfr/jfr_saved.h) */
-	JOURNAL_PCS, /* likewise, down to JOURNAL_USER_TYPE */
+	JOURNAL_PCS, /* likewise, down to JOURNAL_CONTEXT */
 	JOURNAL_STACKS,
 	JOURNAL_SPECIAL,
 	JOURNAL_THREAD,
 	JOURNAL_USER_TYPE,
+	JOURNAL_CONTEXT,
 	JOURNAL_MODULES, /* engine/collect/keeping.c; these, too */
 	JOURNAL_FRAME,
 	JOURNAL_SLEEPER,

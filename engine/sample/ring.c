@@ -164,14 +164,19 @@ void ring_commit(struct sample *sample)
 struct sample *ring_reserve_stack(uint32_t hint, enum sample_kind kind, pid_t tid,
 				  const uintptr_t *pcs, size_t depth, bool truncated)
 {
-	struct sample *sample = ring_reserve(hint, kind, tid, depth * sizeof(*pcs));
+	struct thread_context context;
+	size_t bytes = thread_context_look(&context);
+	struct sample *sample = ring_reserve(hint, kind, tid, depth * sizeof(*pcs) + bytes);
 
 	if (!sample)
 		return NULL;
 	sample->count = (uint32_t)depth;
+	sample->context = (uint8_t)(bytes / 8);
 	sample->truncated = truncated;
 	for (size_t i = 0; i < depth; i++)
 		sample->pcs[i] = pcs[i];
+	if (bytes)
+		thread_context_put(&context, sample->pcs + depth);
 	return sample;
 }
 

@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "core/wake.h"
+#include "engine/context/thread_context.h"
 
 enum sample_kind {
 	SAMPLE_PAD, /* fills the end of a ring; never seen by the collector */
@@ -31,7 +32,7 @@ struct sample {
 	uint8_t kind;
 	uint8_t state; /* enum jfr_thread_state */
 	bool truncated;
-	uint8_t unused;
+	uint8_t context;   /* words of 8 bytes behind pcs[]: see engine/context/thread_context.h */
 	uint32_t reserved; /* what size becomes by the commit */
 	uint32_t count;    /* addresses in pcs[], or bytes of payload */
 	uint64_t ticks;
@@ -65,9 +66,17 @@ struct sample *ring_reserve(uint32_t hint, enum sample_kind kind, pid_t tid, siz
 /* Hand the filled record over; it must not be touched afterwards. */
 void ring_commit(struct sample *sample);
 
-/* Reserve and fill a record of DEPTH addresses in one. Returns it uncommitted, or NULL. */
+/* Reserve and fill a record of DEPTH addresses in one, with what the calling thread is working on behind
+ * them. Returns it uncommitted, or NULL. */
 struct sample *ring_reserve_stack(uint32_t hint, enum sample_kind kind, pid_t tid,
 				  const uintptr_t *pcs, size_t depth, bool truncated);
+
+/* What SAMPLE, of a kind with a stack, was working on; NULL: nothing. */
+static inline const struct context_record *sample_context(const struct sample *sample)
+{
+	return sample->context ? (const struct context_record *)(sample->pcs + sample->count)
+			       : NULL;
+}
 
 /* Borrow a buffer of SAMPLE_DEPTH_MAX addresses, to unwind into before the depth is known; NULL
  * when all are in use, which counts a lost sample. */

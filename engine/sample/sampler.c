@@ -14,6 +14,7 @@
 #include "core/clock.h"
 #include "core/disposition.h"
 #include "core/system.h"
+#include "engine/context/thread_labels.h"
 #include "engine/jfr/jfr_types.h"
 #include "engine/reading/memory_reader.h"
 #include "engine/runtime/mixed_stack.h"
@@ -104,8 +105,8 @@ static struct sample *reserve(struct thread *thread, enum sample_kind kind, cons
 }
 
 /* Reserve a sample of KIND with the stack that UC was interrupted on. */
-static struct sample *sample_context(struct thread *thread, enum sample_kind kind,
-				     const ucontext_t *uc)
+static struct sample *sample_interrupted(struct thread *thread, enum sample_kind kind,
+					 const ucontext_t *uc)
 {
 	uintptr_t sp = CONTEXT_SP(uc);
 	bool on_known_stack = sp >= thread->stack_low && sp < thread->stack_high;
@@ -129,7 +130,7 @@ static struct sample *sample_context(struct thread *thread, enum sample_kind kin
  * again. */
 static void take_wall_sample(struct thread *thread, const ucontext_t *uc)
 {
-	struct sample *sample = sample_context(thread, SAMPLE_WALL, uc);
+	struct sample *sample = sample_interrupted(thread, SAMPLE_WALL, uc);
 
 	if (!sample)
 		return;
@@ -150,7 +151,7 @@ static void take_cpu_sample(struct thread *thread, enum thread_timer timer, cons
 			thread_clock_again(&thread->clock, cpu_ns);
 		return;
 	}
-	sample = sample_context(thread, SAMPLE_CPU, uc);
+	sample = sample_interrupted(thread, SAMPLE_CPU, uc);
 	if (!sample)
 		return;
 	sample->weight = due;
@@ -203,6 +204,7 @@ void sampler_thread_ended(void)
 			take_last_sample(thread);
 	}
 	turns_thread_ended();
+	thread_labels_end();
 	threads_ended();
 }
 

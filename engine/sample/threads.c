@@ -7,6 +7,8 @@
 
 #include "core/own_thread.h"
 #include "core/system.h"
+#include "engine/context/thread_context.h"
+#include "engine/context/thread_labels.h"
 #include "engine/sample/thread_slots.h"
 
 static _Atomic bool is_open;
@@ -197,6 +199,8 @@ void threads_after_fork(void)
 
 	atomic_store(&is_open, false);
 	own = NULL;
+	thread_context_places(NULL, 0);
+	thread_labels_after_fork();
 	thread_slots_after_fork();
 	for (size_t i = 0; i < end; i++)
 		if (&locals[i].data != own_local && atomic_load(&locals[i].taken))

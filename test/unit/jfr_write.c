@@ -246,13 +246,14 @@ END_TEST
 START_TEST(malloc_to_the_byte)
 {
 	static const uint8_t expected[] = {
-		20, JFR_T_MALLOC, 0x05, /* ticks */
+		21, JFR_T_MALLOC, 0x05, /* ticks */
 		0xe9, 0x07,             /* thread 1001 */
 		0x00,                   /* no stack */
 		0x80, 0x20,             /* address 4096 */
 		0x80, 0x08,             /* size 1024 */
-		/* An event to who reads by position: ten bytes, of type 1. */
-		10, JFR_EXTRA_VERSION, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, /* weight */
+		/* An event to who reads by position: eleven bytes, of type 1. */
+		11, JFR_EXTRA_VERSION, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, /* weight */
+		0x00, /* no context */
 	};
 	struct jfr_writer *w;
 	uint64_t before;

@@ -90,6 +90,21 @@ uint32_t jfr_stack(struct jfr_writer *w, const uintptr_t *pcs, size_t count, boo
 	return stack_id(count ? pcs[0] : 0, count, truncated);
 }
 
+/* A context is its span. */
+static uint32_t context_now;
+
+uint32_t jfr_context(struct jfr_writer *w, const struct jfr_context *context)
+{
+	(void)w;
+	return context->span_id[0];
+}
+
+void jfr_use_context(struct jfr_writer *w, uint32_t id)
+{
+	(void)w;
+	context_now = id;
+}
+
 void jfr_wall_sample(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t stack,
 		     enum jfr_thread_state state, uint32_t samples, uint64_t span_ticks)
 {

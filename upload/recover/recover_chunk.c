@@ -300,6 +300,7 @@ static void put_rest(struct recover_journal *j, unsigned writer)
 	for (size_t i = 0; writer == 0 && i < j->sleeper_count; i++) {
 		const struct keeping_sleeper *s = &j->sleepers[i];
 
+		jfr_use_context(jfr, s->context);
 		if (s->samples)
 			jfr_wall_sample(jfr, s->first, s->tid, s->stack, JFR_STATE_SLEEPING,
 					s->samples, s->last - s->first);

@@ -1,0 +1,265 @@
+/* The process context of OpenTelemetry: a header in a mapping of its own, and behind a pointer a message of
+ * attributes. All of it is the program's and may change at any moment. */
+#include "engine/context/process_context.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/fd.h"
+#include "engine/reading/process_memory.h"
+
+#define KEY_MAP "threadlocal.attribute_key_map"
+
+/* While it is changed it is read anew so often. */
+#define TRIES 4
+
+struct header {
+	char signature[8];
+	uint32_t version, payload_size;
+	uint64_t published;
+	uint64_t payload;
+};
+
+/* ---- The message ---- */
+
+struct message {
+	const uint8_t *at, *end;
+};
+
+/* A field of it. */
+struct field {
+	unsigned number;
+	struct message inner; /* of bytes, strings and messages; else empty */
+};
+
+static bool read_varint(struct message *m, uint64_t *value)
+{
+	*value = 0;
+	for (unsigned shift = 0; shift < 64 && m->at < m->end; shift += 7) {
+		uint8_t byte = *m->at++;
+
+		*value |= (uint64_t)(byte & 0x7f) << shift;
+		if (byte < 0x80)
+			return true;
+	}
+	return false;
+}
+
+static bool skip(struct message *m, uint64_t count)
+{
+	if (count > (uint64_t)(m->end - m->at))
+		return false;
+	m->at += count;
+	return true;
+}
+
+static bool next_field(struct message *m, struct field *field)
+{
+	uint64_t tag, value;
+
+	*field = (struct field){ 0 };
+	if (m->at == m->end || !read_varint(m, &tag))
+		return false;
+	field->number = (unsigned)(tag >> 3);
+	switch (tag & 7) {
+	case 0:
+		return read_varint(m, &value);
+	case 1:
+		return skip(m, 8);
+	case 2:
+		if (!read_varint(m, &value) || value > (uint64_t)(m->end - m->at))
+			return false;
+		field->inner = (struct message){ m->at, m->at + value };
+		return skip(m, value);
+	case 5:
+		return skip(m, 4);
+	default:
+		return false;
+	}
+}
+
+/* The first field NUMBER of MESSAGE that has bytes. */
+static bool find_field(struct message message, unsigned number, struct message *inner)
+{
+	struct field field;
+
+	while (next_field(&message, &field))
+		if (field.number == number && field.inner.at) {
+			*inner = field.inner;
+			return true;
+		}
+	return false;
+}
+
+static bool is_key_map(struct message attribute)
+{
+	struct message key;
+
+	return find_field(attribute, 1, &key) && key.end - key.at == sizeof(KEY_MAP) - 1 &&
+	       !memcmp(key.at, KEY_MAP, sizeof(KEY_MAP) - 1);
+}
+
+/* The value of the attribute with the names: among those of a resource, or of what has one, as its first two
+ * fields. */
+static bool find_key_map(struct message message, int depth, struct message *value)
+{
+	struct field field;
+
+	while (next_field(&message, &field)) {
+		if (field.number > 2 || !field.inner.at)
+			continue;
+		if (is_key_map(field.inner))
+			return find_field(field.inner, 2, value);
+		if (depth && find_key_map(field.inner, depth - 1, value))
+			return true;
+	}
+	return false;
+}
+
+static int take_keys(struct process_context *context, struct message value)
+{
+	struct message array, text;
+	struct field field;
+	size_t count = 0;
+	int err = 0;
+
+	buf_reset(&context->keys);
+	memset(context->starts, 0, sizeof(context->starts));
+	if (!find_field(value, 5, &array))
+		return 0;
+	while (!err && count < 256 && next_field(&array, &field)) {
+		size_t start = context->keys.length;
+
+		if (field.number != 1)
+			continue;
+		if (find_field(field.inner, 1, &text) &&
+		    !memchr(text.at, '\0', (size_t)(text.end - text.at))) {
+			err = buf_append(&context->keys, text.at, (size_t)(text.end - text.at));
+			if (!err)
+				err = buf_append(&context->keys, "", 1);
+			context->starts[count] = err ? 0 : (uint16_t)(start + 1);
+		}
+		count++;
+	}
+	return err;
+}
+
+int process_context_take(struct process_context *context, const uint8_t *payload, size_t size)
+{
+	struct message message = { payload, payload + size }, value = { payload, payload };
+
+	find_key_map(message, 1, &value);
+	return take_keys(context, value);
+}
+
+/* ---- Where it is ---- */
+
+static bool is_header(const struct header *header)
+{
+	return !memcmp(header->signature, "OTEL_CTX", sizeof(header->signature)) &&
+	       (header->version == 1 || header->version == 2) &&
+	       header->payload_size < PROCESS_CONTEXT_MAX;
+}
+
+/* -EAGAIN while it is being changed. */
+static int read_once(struct process_context *context)
+{
+	struct header header, after;
+	uint8_t *payload;
+	int err = process_memory_read(context->at, &header, sizeof(header));
+
+	if (err)
+		return err;
+	if (!is_header(&header))
+		return -ENOENT;
+	if (!header.published)
+		return -EAGAIN;
+	if (header.published == context->published)
+		return 0;
+	payload = malloc(header.payload_size + 1);
+	if (!payload)
+		return -ENOMEM;
+	err = process_memory_read((uintptr_t)header.payload, payload, header.payload_size);
+	if (!err)
+		err = process_memory_read(context->at, &after, sizeof(after));
+	if (!err && memcmp(&header, &after, sizeof(after)))
+		err = -EAGAIN;
+	if (!err)
+		err = process_context_take(context, payload, header.payload_size);
+	if (!err)
+		context->published = header.published;
+	free(payload);
+	return err;
+}
+
+static int read_it(struct process_context *context)
+{
+	int err = read_once(context);
+
+	for (int i = 1; i < TRIES && (err == -EAGAIN || err == -EFAULT); i++)
+		err = read_once(context);
+	return err;
+}
+
+static bool is_its_name(const char *line)
+{
+	return strstr(line, "/memfd:OTEL_CTX") || strstr(line, "[anon_shmem:OTEL_CTX]") ||
+	       strstr(line, "[anon:OTEL_CTX]");
+}
+
+int process_context_find_in(struct process_context *context, FILE *maps)
+{
+	unsigned long start;
+	char *line = NULL;
+	size_t size = 0;
+	int err = -ENOENT;
+
+	context->at = 0;
+	context->published = 0;
+	while (err && getline(&line, &size, maps) > 0) {
+		if (!is_its_name(line) || sscanf(line, "%lx-", &start) != 1)
+			continue;
+		context->at = start;
+		err = read_it(context);
+	}
+	free(line);
+	if (err)
+		context->at = 0;
+	return err;
+}
+
+int process_context_find(struct process_context *context)
+{
+	int fd = fd_raise(open("/proc/self/maps", O_RDONLY | O_CLOEXEC)), err;
+	FILE *maps;
+
+	if (fd < 0)
+		return fd;
+	maps = fdopen(fd, "r");
+	if (!maps) {
+		close(fd);
+		return -ENOMEM;
+	}
+	err = process_context_find_in(context, maps);
+	fclose(maps);
+	return err;
+}
+
+bool process_context_refresh(struct process_context *context)
+{
+	int err = context->at ? read_it(context) : -ENOENT;
+
+	if (err && err != -EAGAIN)
+		context->at = 0;
+	return context->at;
+}
+
+const char *process_context_key(const struct process_context *context, uint8_t number)
+{
+	uint16_t start = context->starts[number];
+
+	return start ? (const char *)context->keys.data + start - 1 : NULL;
+}

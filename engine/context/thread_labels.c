@@ -1,0 +1,167 @@
+/* What threads are labelled with by the program.
+ *
+ * A thread that labels itself gets a block of a table that is mapped with the first label of all. The block has
+ * room for two sets: the one that samples take is never written to, the other one becomes it by one store. */
+#include "engine/context/thread_labels.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "core/system.h"
+
+#define KEY_MAX     128
+#define THREADS_MAX 4096
+
+struct set {
+	uint16_t size;
+	char bytes[THREAD_LABELS_MAX];
+};
+
+struct block {
+	_Atomic pid_t tid; /* 0: free */
+	_Atomic uint8_t now;
+	struct set sets[2];
+};
+
+static struct block *_Atomic blocks;
+static __thread struct block *own __attribute__((tls_model("initial-exec")));
+
+static struct block *table(void)
+{
+	struct block *there = atomic_load(&blocks), *made;
+
+	if (there)
+		return there;
+	made = system_map(THREADS_MAX * sizeof(*made));
+	if (!made)
+		return NULL;
+	if (atomic_compare_exchange_strong(&blocks, &there, made))
+		return made;
+	system_unmap(made, THREADS_MAX * sizeof(*made));
+	return there;
+}
+
+/* Its thread has ended without telling. */
+static bool is_stale(pid_t tid)
+{
+	return kernel_call4(SYS_tgkill, system_process(), tid, 0, 0) == -ESRCH;
+}
+
+static struct block *take(struct block *all, pid_t tid, bool stale)
+{
+	for (size_t i = 0; i < THREADS_MAX; i++) {
+		pid_t was = atomic_load_explicit(&all[i].tid, memory_order_relaxed);
+
+		if (was && (!stale || !is_stale(was)))
+			continue;
+		if (!atomic_compare_exchange_strong(&all[i].tid, &was, tid))
+			continue;
+		all[i].sets[0].size = all[i].sets[1].size = 0;
+		return &all[i];
+	}
+	return NULL;
+}
+
+static int own_block(struct block **out)
+{
+	struct block *all = own ? NULL : table();
+
+	if (!own && !all)
+		return -ENOMEM;
+	if (!own)
+		own = take(all, system_thread(), false);
+	if (!own)
+		own = take(all, system_thread(), true);
+	*out = own;
+	return own ? 0 : -ENOSPC;
+}
+
+static bool is_key(const char *key)
+{
+	size_t length = key ? strlen(key) : 0;
+
+	for (size_t i = 0; i < length; i++)
+		if ((unsigned char)key[i] < ' ' || key[i] == '=' || key[i] == 0x7f)
+			return false;
+	return length && length <= KEY_MAX;
+}
+
+/* Append the two strings to SET; false where they have no room. */
+static bool append(struct set *set, const char *key, const char *value)
+{
+	size_t key_size = strlen(key) + 1, value_size = strlen(value) + 1;
+
+	if (key_size + value_size > sizeof(set->bytes) - set->size)
+		return false;
+	memcpy(set->bytes + set->size, key, key_size);
+	memcpy(set->bytes + set->size + key_size, value, value_size);
+	set->size = (uint16_t)(set->size + key_size + value_size);
+	return true;
+}
+
+int thread_labels_set(const char *key, const char *value)
+{
+	const struct set *now;
+	struct block *block;
+	struct set *next;
+	int err;
+
+	if (!is_key(key))
+		return -EINVAL;
+	if ((!value || !*value) && !own)
+		return 0;
+	err = own_block(&block);
+	if (err)
+		return err;
+	now = &block->sets[block->now];
+	next = &block->sets[!block->now];
+	next->size = 0;
+	for (size_t at = 0; at < now->size;) {
+		const char *name = now->bytes + at, *text = name + strlen(name) + 1;
+
+		if (strcmp(name, key))
+			append(next, name, text);
+		at = (size_t)(text + strlen(text) + 1 - now->bytes);
+	}
+	if (value && *value && !append(next, key, value))
+		return -ENOSPC;
+	atomic_store_explicit(&block->now, !block->now, memory_order_release);
+	return 0;
+}
+
+const char *thread_labels(uint16_t *size)
+{
+	const struct block *block = own;
+	const struct set *set;
+
+	*size = 0;
+	if (!block)
+		return NULL;
+	set = &block->sets[atomic_load_explicit(&block->now, memory_order_relaxed)];
+	*size = set->size;
+	return set->bytes;
+}
+
+void thread_labels_end(void)
+{
+	struct block *block = own;
+
+	if (!block)
+		return;
+	own = NULL;
+	atomic_signal_fence(memory_order_seq_cst);
+	atomic_store(&block->tid, 0);
+}
+
+void thread_labels_after_fork(void)
+{
+	struct block *all = atomic_load(&blocks);
+
+	for (size_t i = 0; all && i < THREADS_MAX; i++)
+		if (&all[i] == own)
+			atomic_store(&all[i].tid, system_thread());
+		else if (atomic_load_explicit(&all[i].tid, memory_order_relaxed))
+			atomic_store(&all[i].tid, 0);
+}
