@@ -79,12 +79,17 @@ const struct command_option args_sources[] = {
 	  AT(selection.host) },
 	{ "--tag", "REGEX", "only recordings with a tag KEY=VALUE that matches", ARG_REGEX,
 	  AT(selection.tag) },
-	{ "--label", "KEY=VALUE", "only recordings with that tag, host or executable", ARG_LABEL,
+	{ "--label", "KEY=VALUE", "only what has that label: a tag, host, executable", ARG_LABEL,
 	  0 },
 	{ "--group", "REGEX", "only uploads of a group that matches", ARG_REGEX,
 	  AT(selection.pick.group) },
 	{ "--machine", "REGEX", "only uploads of an instance or task whose id matches", ARG_REGEX,
 	  AT(selection.pick.machine) },
+	{ 0 },
+};
+
+const struct command_option args_trace[] = {
+	{ "--trace", "ID", "only samples of that trace, as OpenTelemetry has it", ARG_TRACE, 0 },
 	{ 0 },
 };
 
@@ -221,6 +226,27 @@ static int parse_frames(struct args *args, const struct command_option *row, con
 	return wrong(args, row, value, "all, script or native");
 }
 
+/* The id as it is, or a whole W3C traceparent: version, trace, span and flags. */
+static int parse_trace(struct args *args, const struct command_option *row, const char *value)
+{
+	size_t length = strlen(value), count = 0;
+	const char *id = length == 55 && value[2] == '-' && value[35] == '-' ? value + 3 : value;
+
+	for (; count < 32 && id[count]; count++) {
+		char c = id[count];
+
+		if (c >= 'A' && c <= 'F')
+			c = (char)(c + 'a' - 'A');
+		if (!(c >= '0' && c <= '9') && !(c >= 'a' && c <= 'f'))
+			break;
+		args->trace[count] = c;
+	}
+	if (count < 32 || (id == value && id[count]))
+		return wrong(args, row, value, "32 hexadecimal digits, or a traceparent");
+	args->query.trace = args->trace;
+	return COMMAND_OK;
+}
+
 static int set_value(struct args *args, const struct command_option *row, char *value)
 {
 	void *place = (char *)args + row->offset;
@@ -269,6 +295,8 @@ static int set_value(struct args *args, const struct command_option *row, char *
 			return wrong(args, row, value, "KEY=VALUE, at most 16 times");
 		args->selection.labels[args->selection.label_count++] = value;
 		break;
+	case ARG_TRACE:
+		return parse_trace(args, row, value);
 	case ARG_SIZE:
 		if (args_size(value, place))
 			return wrong(args, row, value, "a size such as 500m or 2g");
@@ -325,8 +353,8 @@ static const struct command_option *find_row(const struct command_option *const 
 static int refuse(const struct args *args, const char *word)
 {
 	static const struct command_option *const shared[] = {
-		args_metrics, args_total,   args_base,  args_filters, args_period, args_sources,
-		args_bucket,  args_threads, args_names, args_reading, NULL,
+		args_metrics, args_total,  args_base,    args_filters, args_period,  args_sources,
+		args_trace,   args_bucket, args_threads, args_names,   args_reading, NULL,
 	};
 	char *value;
 	const struct command_option *row = find_row(shared, word, &value);
@@ -393,6 +421,22 @@ static int open_symbolizer(struct args *args)
 	return err;
 }
 
+/* The labels may be of samples: those of the recordings alone decide nothing then. */
+static int set_labels(struct args *args, const struct command_option *const *tables)
+{
+	while (*tables && *tables != args_trace)
+		tables++;
+	if (!*tables || args->query.retained) {
+		if (args->query.trace)
+			say("%s: --trace and --retained do not go together", args->command);
+		return args->query.trace ? COMMAND_USAGE : COMMAND_OK;
+	}
+	memcpy(args->query.labels, args->selection.labels, sizeof(args->query.labels));
+	args->query.label_count = args->selection.label_count;
+	args->selection.in_samples = args->query.label_count;
+	return COMMAND_OK;
+}
+
 int args_parse(struct args *args, int argc, char **argv, const struct command_option *const *tables)
 {
 	bool switches = true;
@@ -416,6 +460,8 @@ int args_parse(struct args *args, int argc, char **argv, const struct command_op
 	}
 	args->selection.pick.from = args->query.from;
 	args->selection.pick.to = args->query.to;
+	if (status == COMMAND_OK)
+		status = set_labels(args, tables);
 	set_base(args);
 	if (status == COMMAND_OK && !args->file_count) {
 		say("%s: no file given", args->command);

@@ -23,6 +23,7 @@ enum arg_kind {
 	ARG_TIME,     /* struct moment */
 	ARG_RENAME,   /* args.query.renames */
 	ARG_LABEL,    /* args.selection.labels */
+	ARG_TRACE,    /* args.query.trace */
 	ARG_FILES,    /* args.base */
 	ARG_SYMBOLS,  /* args.symbols */
 	ARG_DURATION, /* uint64_t, nanoseconds */
@@ -58,6 +59,7 @@ struct args {
 	const char *output; /* -o */
 	bool dry, json, summary, include_non_pollcatch, reverse, inverted;
 	const char *title, *type, *by;
+	char trace[33]; /* what query.trace leads to */
 	unsigned limit, stack_depth;
 	double min_share;
 	uint64_t min_ns;
@@ -71,6 +73,7 @@ extern const struct command_option args_filters[]; /* by thread and by frames */
 extern const struct command_option args_thread[];  /* by thread alone */
 extern const struct command_option args_period[];
 extern const struct command_option args_sources[]; /* by what a recording is labelled with */
+extern const struct command_option args_trace[];   /* by what samples are labelled with, as well */
 extern const struct command_option args_bucket[];  /* how a bucket is reached */
 extern const struct command_option args_threads[]; /* threads in what is printed */
 extern const struct command_option args_renames[];

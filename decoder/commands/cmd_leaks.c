@@ -29,7 +29,7 @@ static const struct command_option own_options[] = {
 };
 
 const struct command_option *const leaks_options[] = {
-	own_options, args_filters, args_period,  args_sources,
+	own_options, args_filters, args_period,  args_sources, args_trace,
 	args_bucket, args_names,   args_reading, NULL,
 };
 

@@ -16,7 +16,7 @@ static const struct command_option own_options[] = {
 };
 
 const struct command_option *const pprof_options[] = {
-	own_options, args_metrics, args_filters, args_period,  args_sources,
+	own_options, args_metrics, args_filters, args_period,  args_sources, args_trace,
 	args_bucket, args_renames, args_names,   args_reading, NULL,
 };
 
@@ -46,6 +46,7 @@ int cmd_pprof(int argc, char **argv)
 	int status;
 
 	args.query.places = true;
+	args.query.contexts = true;
 	status = args_parse(&args, argc, argv, pprof_options);
 	if (status == COMMAND_OK) {
 		metrics = metric_mask(args.metric);

@@ -20,15 +20,15 @@ static const struct command_option own_options[] = {
 	  offsetof(struct args, by_count) },
 	{ "--full-names", NULL, "names as they are, however long", ARG_FLAG,
 	  offsetof(struct args, full_names) },
-	{ "--by", "KEY", "a column for each host, process, executable or tag", ARG_STRING,
+	{ "--by", "KEY", "a column for each host, process, group, tag or label", ARG_STRING,
 	  offsetof(struct args, by) },
 	{ "--json", NULL, "print JSON", ARG_FLAG, offsetof(struct args, json) },
 	{ 0 },
 };
 
 const struct command_option *const top_options[] = {
-	own_options,  args_base,   args_metrics, args_total, args_filters, args_period,
-	args_sources, args_bucket, args_threads, args_names, args_reading, NULL,
+	own_options, args_base,   args_metrics, args_total, args_filters, args_period, args_sources,
+	args_trace,  args_bucket, args_threads, args_names, args_reading, NULL,
 };
 
 struct top {
@@ -268,6 +268,7 @@ int cmd_top(int argc, char **argv)
 	status = args_parse(&args, argc, argv, top_options);
 	if (status == COMMAND_OK)
 		status = check(&args);
+	args.query.contexts = args.by;
 	if (status == COMMAND_OK) {
 		status = read_profile(&profile, &args, metric_mask(args.metric));
 		top.metric = profile_metric(&profile, args.metric);

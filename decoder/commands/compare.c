@@ -284,7 +284,7 @@ int compare_base(const struct compare *compare, const struct profile *profile,
 
 /* --- by a label ------------------------------------------------------------------------------- */
 
-/* The value of KEY in LABELS, lines of "key=value": its length, and where it is. */
+/* The value of KEY in LABELS, lines of "key=value": its length, and where it is; NULL: nowhere. */
 static size_t find_label(const char *labels, const char *key, const char **value)
 {
 	size_t length = strlen(key);
@@ -294,15 +294,28 @@ static size_t find_label(const char *labels, const char *key, const char **value
 			*value = labels + length + 1;
 			return strcspn(*value, "\n");
 		}
-	*value = "(not told)";
-	return strlen(*value);
+	*value = NULL;
+	return 0;
 }
 
-/* Which threads are a column's: by the number of their label's value. */
-struct part {
-	const uint32_t *values; /* by thread */
-	uint32_t value;         /* 0: all */
+/* Which samples are a column's: by the number of their label's value, which is that of what their thread worked
+ * on, else of their recording. */
+struct numbers {
+	uint32_t *threads;  /* by thread */
+	uint32_t *contexts; /* by name; 0: it has none */
 };
+
+struct part {
+	const struct numbers *numbers;
+	uint32_t value; /* 0: all */
+};
+
+static uint32_t number_of(const struct numbers *numbers, const struct sample *s)
+{
+	uint32_t own = s->context ? numbers->contexts[s->context] : 0;
+
+	return own ? own : numbers->threads[s->thread];
+}
 
 /* A value of the label, and what has it. */
 struct value {
@@ -311,11 +324,11 @@ struct value {
 	double weight;
 };
 
-static bool is_part(const void *arg, uint32_t thread)
+static bool is_part(const void *arg, const struct sample *sample)
 {
 	const struct part *part = arg;
 
-	return !part->value || part->values[thread] == part->value;
+	return !part->value || number_of(part->numbers, sample) == part->value;
 }
 
 static double overall(const struct table *t, uint32_t key)
@@ -437,30 +450,69 @@ static void print_by_json(const struct table *t)
 	printf("]}\n");
 }
 
-/* The number of each thread's value in VALUES; NULL without memory. */
-static uint32_t *number_threads(const struct profile *p, const char *key, struct intern *values)
+/* The number in VALUES of what LABELS have for KEY; 0 without memory. */
+static uint32_t number_label(struct intern *values, const char *labels, const char *key)
 {
-	uint32_t *numbers = calloc((size_t)p->threads.count + 1, sizeof(*numbers));
+	const char *value;
+	size_t length = find_label(labels, key, &value);
 
-	for (uint32_t thread = 0; numbers && thread <= p->threads.count; thread++) {
-		const struct thread_key *known = thread ? intern_key(&p->threads, thread) : NULL;
-		const char *value;
-		size_t length =
-			find_label(known ? intern_text(&p->names, known->labels) : "", key, &value);
-
-		/* (What has no sample has no column.) */
-		numbers[thread] = intern(values, value, length);
-		if (!numbers[thread]) {
-			free(numbers);
-			return NULL;
-		}
+	if (!value) {
+		value = "(not told)";
+		length = strlen(value);
 	}
-	return numbers;
+	return intern(values, value, length);
+}
+
+static bool number_threads(uint32_t *numbers, const struct profile *p, const char *key,
+			   struct intern *values)
+{
+	/* (What has no sample has no column.) */
+	for (uint32_t thread = 0; thread <= p->threads.count; thread++) {
+		const struct thread_key *known = thread ? intern_key(&p->threads, thread) : NULL;
+
+		numbers[thread] = number_label(
+			values, known ? intern_text(&p->names, known->labels) : "", key);
+		if (!numbers[thread])
+			return false;
+	}
+	return true;
+}
+
+static bool number_contexts(uint32_t *numbers, const struct profile *p, const char *key,
+			    struct intern *values)
+{
+	const char *value;
+	size_t length;
+
+	for (uint32_t i = 0; i < p->count; i++) {
+		uint32_t context = p->samples[i].context;
+
+		if (!context || numbers[context])
+			continue;
+		length = find_label(intern_text(&p->names, context), key, &value);
+		numbers[context] = value ? intern(values, value, length) : 0;
+		if (value && !numbers[context])
+			return false;
+	}
+	return true;
+}
+
+/* The numbers of all values of KEY. Returns 0, or -ENOMEM; to be freed in any case. */
+static int number_all(struct numbers *numbers, const struct profile *p, const char *key,
+		      struct intern *values)
+{
+	numbers->threads = calloc((size_t)p->threads.count + 1, sizeof(*numbers->threads));
+	numbers->contexts = calloc((size_t)p->names.count + 1, sizeof(*numbers->contexts));
+	return numbers->threads && numbers->contexts &&
+			       number_threads(numbers->threads, p, key, values) &&
+			       number_contexts(numbers->contexts, p, key, values)
+		       ? 0
+		       : -ENOMEM;
 }
 
 /* What has any weight, the heaviest first; NULL without memory. */
 static struct value *weigh_values(const struct compare *compare, const struct profile *p,
-				  const struct intern *values, const uint32_t *numbers,
+				  const struct intern *values, const struct numbers *numbers,
 				  uint32_t *count)
 {
 	struct value *list = calloc((size_t)values->count + 1, sizeof(*list));
@@ -472,7 +524,7 @@ static struct value *weigh_values(const struct compare *compare, const struct pr
 		const struct sample *s = &p->samples[i];
 
 		if (s->metric == compare->metric)
-			list[numbers[s->thread] - 1].weight +=
+			list[number_of(numbers, s) - 1].weight +=
 				compare->by_total ? s->total : s->count;
 	}
 	if (list)
@@ -498,17 +550,16 @@ static int add_column(struct table *t, const struct profile *profile, const char
 int compare_by(const struct compare *compare, const struct profile *profile)
 {
 	struct intern values = INTERN_INIT;
-	uint32_t *numbers = number_threads(profile, compare->args->by, &values);
-	struct part part = { .values = numbers };
+	struct numbers numbers;
+	struct part part = { .numbers = &numbers };
 	struct table t = { .compare = compare };
 	struct value *list = NULL;
-	int err = -ENOMEM;
+	int err = number_all(&numbers, profile, compare->args->by, &values);
 
-	if (numbers)
-		list = weigh_values(compare, profile, &values, numbers, &t.value_count);
+	if (!err)
+		list = weigh_values(compare, profile, &values, &numbers, &t.value_count);
 	t.columns = list ? calloc((size_t)t.value_count + 1, sizeof(*t.columns)) : NULL;
-	if (t.columns)
-		err = add_column(&t, profile, "all", &part);
+	err = t.columns ? add_column(&t, profile, "all", &part) : -ENOMEM;
 	for (uint32_t i = 0; i < t.value_count && t.column_count < columns_shown(compare) && !err;
 	     i++) {
 		part.value = list[i].number;
@@ -522,7 +573,8 @@ int compare_by(const struct compare *compare, const struct profile *profile)
 		print_by(&t);
 	free_table(&t);
 	free(list);
-	free(numbers);
+	free(numbers.threads);
+	free(numbers.contexts);
 	intern_free(&values);
 	return err;
 }

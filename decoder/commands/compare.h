@@ -19,8 +19,8 @@ struct compare {
 int compare_base(const struct compare *compare, const struct profile *profile,
 		 const struct profile *base);
 
-/* PROFILE split by what its recordings say of ARGS->by, "host", "process", "executable" or a tag's key: a
- * column for each value, that with most of the weight first. Returns 0 or -ENOMEM. */
+/* PROFILE split by what its samples say of ARGS->by, a label's key, or else their recordings, of which "host",
+ * "process", "executable", "group" and "machine" are told, and tags: a column for each value, that with most of the weight first. Returns 0 or -ENOMEM. */
 int compare_by(const struct compare *compare, const struct profile *profile);
 
 #endif

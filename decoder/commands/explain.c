@@ -38,7 +38,7 @@ static const char *list_text(struct list *list)
 		.text = BUF_INIT(4000) \
 	}
 
-/* No recording has the labels that were asked for. */
+/* No recording has the labels that were asked for, nor has a sample, where those were looked at. */
 static void say_labels(const struct args *args, const struct feed *feed)
 {
 	struct list list = LIST_INIT;
@@ -46,12 +46,13 @@ static void say_labels(const struct args *args, const struct feed *feed)
 
 	for (unsigned i = 0; (labels = file_feed_left_out(feed, i)); i++)
 		list_add(&list, *labels ? labels : "(nothing known)");
-	say("%s: nothing left: no recording matches%s%s%s%s%s%s; these are of: %s", args->command,
+	say("%s: nothing left: no recording matches%s%s%s%s%s%s%s; these are of: %s", args->command,
 	    args->selection.process.set ? " --process" : "",
 	    args->selection.host.set ? " --host" : "", args->selection.tag.set ? " --tag" : "",
 	    args->selection.label_count ? " --label" : "",
 	    args->selection.pick.group.set ? " --group" : "",
-	    args->selection.pick.machine.set ? " --machine" : "", list_text(&list));
+	    args->selection.pick.machine.set ? " --machine" : "",
+	    args->query.label_count ? ", and no sample" : "", list_text(&list));
 	buf_free(&list.text);
 }
 
@@ -136,6 +137,10 @@ static void say_filters(const struct args *args, const char *rest)
 		list_add(&set, "--include");
 	if (args->query.exclude.set)
 		list_add(&set, "--exclude");
+	if (args->query.label_count)
+		list_add(&set, "--label");
+	if (args->query.trace)
+		list_add(&set, "--trace");
 	if (set.count)
 		say("%s: nothing left: no sample passes %s", args->command, list_text(&set));
 	else
@@ -153,6 +158,31 @@ static void explain(const struct args *args, const struct summary *s, struct fee
 		say_filters(args, rest);
 }
 
+/* Labels alone were asked for, and no recording has them. */
+static bool has_no_label(const struct args *args)
+{
+	struct summary summary = { 0 };
+	struct selection selection = args->selection;
+	struct query all = QUERY_INIT;
+	struct feed *feed;
+	bool none = false;
+
+	if (!args->query.label_count || args->query.trace || args->query.thread.set ||
+	    args->query.include.set || args->query.exclude.set || args->query.from.kind ||
+	    args->query.to.kind)
+		return false;
+	selection.in_samples = false;
+	if (file_feed_open(&feed, &selection, args->files, args->file_count))
+		return false;
+	if (!summary_read(&summary, &all, feed))
+		none = !summary.chunks && file_feed_left_out(feed, 0);
+	if (none)
+		say_labels(args, feed);
+	summary_free(&summary);
+	file_feed_close(feed);
+	return none;
+}
+
 void explain_empty(const struct args *args, uint32_t metrics, const char *rest)
 {
 	struct summary summary = { .want_metrics = true };
@@ -162,7 +192,11 @@ void explain_empty(const struct args *args, uint32_t metrics, const char *rest)
 	all.thread.set = all.include.set = all.exclude.set = false;
 	all.from.kind = all.to.kind = MOMENT_NONE;
 	all.lookup.frames = NULL;
+	all.label_count = 0;
+	all.trace = NULL;
 	fflush(stdout);
+	if (has_no_label(args))
+		return;
 	if (file_feed_open(&feed, &args->selection, args->files, args->file_count))
 		return;
 	if (!summary_read(&summary, &all, feed))

@@ -37,7 +37,7 @@ static unsigned labels_met(const struct selection *selection, const char *line)
 /* Whether those that were MET are one of each key. */
 static bool labels_fit(const struct selection *selection, unsigned met)
 {
-	for (unsigned i = 0; i < selection->label_count; i++) {
+	for (unsigned i = 0; i < selection->label_count && !selection->in_samples; i++) {
 		size_t key = strcspn(selection->labels[i], "=") + 1;
 		bool found = false;
 

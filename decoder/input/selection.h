@@ -10,12 +10,11 @@
 
 struct source;
 
-#define LABELS_ASKED_MAX 16
-
 struct selection {
 	struct pattern process, host, tag;    /* of the recording, see labels.h */
 	const char *labels[LABELS_ASKED_MAX]; /* "KEY=VALUE", which it must have; of one key any */
 	unsigned label_count;
+	bool in_samples;  /* those may be of a recording's samples, which are not looked at here */
 	struct pick pick; /* as the names of uploads tell it */
 	struct reach reach;
 };

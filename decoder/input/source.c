@@ -3,12 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "decoder/bucket/object_name.h"
 #include "profile/jfr/labels.h"
 
 int source_fill(struct source *source, int fd)
@@ -58,12 +60,32 @@ void source_close(struct source *source)
 	free(source);
 }
 
+/* What the name of an upload tells goes to the labels, as lines behind them. */
+static void add_name(struct source *source)
+{
+	size_t length = labels_file_length(source->name);
+	char *name = strndup(source->name, length), *all = NULL;
+	const char *labels = source->labels ? source->labels : "";
+	struct object_name told;
+
+	if (name && object_name_parse(&told, name) &&
+	    asprintf(&all, "%sgroup=%.*s\n%s%.*s%s", labels, (int)told.group_length, told.group,
+		     told.machine_length ? "machine=" : "", (int)told.machine_length, told.machine,
+		     told.machine_length ? "\n" : "") >= 0) {
+		free(source->labels);
+		source->labels = all;
+	}
+	free(name);
+}
+
 int source_load(struct source *source)
 {
 	int err = source->loaded ? 0 : source->load(source);
 
 	if (!err && !source->labelled && !source->labels)
 		source->labels = labels_from_recording(source->data, source->length);
+	if (!err && !source->labelled)
+		add_name(source);
 	source->labelled = !err;
 	return err;
 }

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "profile/basics/room.h"
 
@@ -157,8 +158,69 @@ bool filter_stack(struct filter *f, uint32_t stack, uint32_t thread)
 	return (!f->query->include.set && !f->query->exclude.set) || ask_stack(f, stack, thread);
 }
 
+bool filter_wants_contexts(const struct query *query)
+{
+	return query->label_count || query->trace;
+}
+
+/* Whether LINES have LINE, of LENGTH bytes. */
+static bool has_line(const char *lines, const char *line, size_t length)
+{
+	for (; *lines; lines += strcspn(lines, "\n"), lines += *lines == '\n')
+		if (!strncmp(lines, line, length) && (lines[length] == '\n' || !lines[length]))
+			return true;
+	return false;
+}
+
+/* Whether one of those that are asked for with LABEL's key is there. */
+static bool has_label(const struct query *query, const char *label, const char *recording,
+		      const char *sample)
+{
+	size_t key = strcspn(label, "=") + 1;
+
+	for (unsigned i = 0; i < query->label_count; i++) {
+		const char *other = query->labels[i];
+
+		if (!strncmp(other, label, key) && (has_line(recording, other, strlen(other)) ||
+						    has_line(sample, other, strlen(other))))
+			return true;
+	}
+	return false;
+}
+
+static bool ask_context(const struct filter *f, uint32_t context)
+{
+	const char *recording = intern_text(&f->profile->names, f->labels);
+	const char *sample = intern_text(&f->profile->names, context);
+	char trace[64];
+	int length;
+
+	for (unsigned i = 0; i < f->query->label_count; i++)
+		if (!has_label(f->query, f->query->labels[i], recording, sample))
+			return false;
+	if (!f->query->trace)
+		return true;
+	length = snprintf(trace, sizeof(trace), "trace_id=%s", f->query->trace);
+	return has_line(sample, trace, (size_t)length);
+}
+
+bool filter_context(struct filter *f, uint32_t context)
+{
+	uint8_t *answer;
+
+	if (!filter_wants_contexts(f->query))
+		return true;
+	answer = place(&f->contexts, &f->context_room, context);
+	if (!answer)
+		return true;
+	if (!*answer)
+		*answer = ask_context(f, context) ? ASKED | WANTED : ASKED;
+	return *answer & WANTED;
+}
+
 void filter_free(struct filter *filter)
 {
 	free(filter->names);
 	free(filter->threads);
+	free(filter->contexts);
 }

@@ -38,16 +38,21 @@ static inline int64_t ticks_to_ns_by(const struct jfr_header *header, double fac
 	return (int64_t)((uint64_t)header->start_ns + (uint64_t)(int64_t)ns);
 }
 
-/* Answers by number are kept, as regular expressions are slow. One thread, one profile. */
+/* Answers by number are kept, as regular expressions are slow. One thread, one profile, one recording. */
 struct filter {
 	const struct query *query;
 	const struct profile *profile;
-	uint8_t *names, *threads; /* 0: not asked yet */
-	uint32_t name_room, thread_room;
+	uint8_t *names, *threads, *contexts; /* 0: not asked yet */
+	uint32_t name_room, thread_room, context_room;
+	uint32_t labels; /* of the recording whose samples come, in the profile's names */
 };
 
 bool filter_thread(struct filter *filter, uint32_t thread);
 bool filter_stack(struct filter *filter, uint32_t stack, uint32_t thread);
+
+/* Whether QUERY asks for labels at all, and whether a sample in CONTEXT has them, or its recording. */
+bool filter_wants_contexts(const struct query *query);
+bool filter_context(struct filter *filter, uint32_t context);
 void filter_free(struct filter *filter);
 
 #endif

@@ -39,11 +39,11 @@ static int heavier(const void *a, const void *b, void *arg)
 	return strcmp(intern_text(&p->names, x->module), intern_text(&p->names, y->module));
 }
 
-static bool is_thread(const void *arg, uint32_t thread)
+static bool is_thread(const void *arg, const struct sample *sample)
 {
 	uint32_t wanted = *(const uint32_t *)arg;
 
-	return !wanted || wanted == thread;
+	return !wanted || wanted == sample->thread;
 }
 
 int functions_of(struct functions *functions, const struct profile *profile, enum metric metric,
@@ -53,7 +53,7 @@ int functions_of(struct functions *functions, const struct profile *profile, enu
 }
 
 int functions_of_some(struct functions *f, const struct profile *p, enum metric metric,
-		      bool by_total, bool (*wanted)(const void *arg, uint32_t thread),
+		      bool by_total, bool (*wanted)(const void *arg, const struct sample *sample),
 		      const void *arg)
 {
 	struct intern keys = INTERN_INIT;
@@ -77,7 +77,7 @@ int functions_of_some(struct functions *f, const struct profile *p, enum metric 
 		uint32_t depth = intern_length(&p->stacks, s->stack) / sizeof(*frames);
 		double weight = by_total ? s->total : s->count;
 
-		if (s->metric != metric || !wanted(arg, s->thread))
+		if (s->metric != metric || !wanted(arg, s))
 			continue;
 		if (!depth)
 			frames = &no_frame;

@@ -21,10 +21,11 @@ struct functions {
 int functions_of(struct functions *functions, const struct profile *profile, enum metric metric,
 		 bool by_total, uint32_t thread);
 
-/* The same of those threads that are WANTED. */
+/* The same of those samples that are WANTED. */
 int functions_of_some(struct functions *functions, const struct profile *profile,
 		      enum metric metric, bool by_total,
-		      bool (*wanted)(const void *arg, uint32_t thread), const void *arg);
+		      bool (*wanted)(const void *arg, const struct sample *sample),
+		      const void *arg);
 void functions_free(struct functions *functions);
 
 #endif

@@ -60,6 +60,13 @@ static int read_events(struct turns *turns, struct reading *r)
 	return err;
 }
 
+static uint32_t context_of(struct resolve *resolve, const struct jfr_event *event)
+{
+	return filter_wants_contexts(resolve->query)
+		       ? resolve_context(resolve, (uint64_t)event->slot[JFR_CONTEXT])
+		       : 0;
+}
+
 static void add_held(struct heap *h, struct reading *r, uint32_t process)
 {
 	struct filter filter = { .query = h->query, .profile = &h->profile };
@@ -69,6 +76,7 @@ static void add_held(struct heap *h, struct reading *r, uint32_t process)
 
 	jfr_scan(&scan, &r->chunk, LAST_KINDS);
 	resolve_open(&resolve, &h->profile, h->query, &r->chunk, &r->from);
+	filter.labels = resolve.labels;
 	for (uint32_t i = 0; i < r->table.count; i++) {
 		struct allocation a = { .address = r->table.list[i].address, .process = process };
 		const uint8_t *at = r->chunk.data + r->table.list[i].at;
@@ -84,7 +92,8 @@ static void add_held(struct heap *h, struct reading *r, uint32_t process)
 		a.scale = (float)mem_scale(&r->from.settings, a.size, slot[JFR_WEIGHT]);
 		a.stack = resolve_stack(&resolve, (uint64_t)slot[JFR_STACK], 0, JFR_FRAME_NATIVE);
 		a.thread = resolve_thread(&resolve, (uint64_t)slot[JFR_THREAD]);
-		if (filter_thread(&filter, a.thread) && filter_stack(&filter, a.stack, a.thread))
+		if (filter_thread(&filter, a.thread) && filter_stack(&filter, a.stack, a.thread) &&
+		    filter_context(&filter, context_of(&resolve, &event)))
 			heap_malloc(h, &a);
 	}
 	resolve_close(&resolve);

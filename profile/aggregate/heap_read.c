@@ -98,6 +98,13 @@ static uint32_t thread_of(struct reading *r, const struct jfr_event *event)
 	return r->last_thread;
 }
 
+static uint32_t context_of(struct reading *r, const struct jfr_event *event)
+{
+	return filter_wants_contexts(r->heap->query)
+		       ? resolve_context(&r->resolve, (uint64_t)event->slot[JFR_CONTEXT])
+		       : 0;
+}
+
 /* False when there turned out to be too much. */
 static bool on_event(void *arg, const struct jfr_event *event)
 {
@@ -130,7 +137,8 @@ static bool on_event(void *arg, const struct jfr_event *event)
 		};
 
 		if (filter_thread(&r->filter, a.thread) &&
-		    filter_stack(&r->filter, a.stack, a.thread))
+		    filter_stack(&r->filter, a.stack, a.thread) &&
+		    filter_context(&r->filter, context_of(r, event)))
 			heap_malloc(h, &a);
 		else /* what was there before must be gone all the same */
 			heap_freed(h, a.address, a.process, time_ns, a.thread);
@@ -187,7 +195,7 @@ static void read_retained(struct reading *r)
 		};
 
 		if (event.slot[JFR_TIME] < r->from || event.slot[JFR_TIME] > r->to ||
-		    !filter_stack(&r->filter, one.stack, 0))
+		    !filter_stack(&r->filter, one.stack, 0) || !filter_context(&r->filter, 0))
 			continue;
 		for (uint32_t i = 0; !started && i < h->first_count; i++)
 			first &= h->first[i].process != r->process;
@@ -215,6 +223,7 @@ static void consume_chunk(struct heap *h, struct prepared *one, const struct per
 	r.ns_per_tick = ns_per_tick(&one->chunk.header);
 	period_ticks(period, &one->chunk.header, &r.from, &r.to);
 	resolve_open(&r.resolve, &h->profile, h->query, &one->chunk, &one->from);
+	r.filter.labels = r.resolve.labels;
 	if (runs_merge(&one->runs, &one->chunk, KINDS, on_event, &r))
 		h->out_of_memory = true;
 	read_retained(&r);

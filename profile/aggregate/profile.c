@@ -1,4 +1,4 @@
-/* Samples added up by stack, thread and metric. */
+/* Samples added up by stack, thread, metric and context. */
 #include "profile/aggregate/profile.h"
 
 #include <stdlib.h>
@@ -18,16 +18,17 @@ const struct metric_text metric_texts[METRICS] = {
 };
 
 static uint32_t *find_slot(const struct profile *p, uint32_t stack, uint32_t thread,
-			   uint32_t metric)
+			   uint32_t context, uint32_t metric)
 {
 	uint64_t hash = ((uint64_t)stack << 32 | thread) * 0x9E3779B97F4A7C15u;
 	uint32_t mask = p->slot_count - 1, i;
 
-	hash = (hash ^ metric) * 0xff51afd7ed558ccdu;
+	hash = (hash ^ metric ^ (uint64_t)context << 8) * 0xff51afd7ed558ccdu;
 	for (i = (uint32_t)(hash >> 32) & mask; p->slots[i]; i = (i + 1) & mask) {
 		const struct sample *s = &p->samples[p->slots[i] - 1];
 
-		if (s->stack == stack && s->thread == thread && s->metric == metric)
+		if (s->stack == stack && s->thread == thread && s->context == context &&
+		    s->metric == metric)
 			break;
 	}
 	return &p->slots[i];
@@ -50,13 +51,13 @@ static int grow(struct profile *p)
 	p->slot_count = room * 2;
 	p->room = room;
 	for (uint32_t i = 0; i < p->count; i++)
-		*find_slot(p, p->samples[i].stack, p->samples[i].thread, p->samples[i].metric) =
-			i + 1;
+		*find_slot(p, p->samples[i].stack, p->samples[i].thread, p->samples[i].context,
+			   p->samples[i].metric) = i + 1;
 	return 0;
 }
 
-void profile_add(struct profile *p, uint32_t stack, uint32_t thread, uint32_t metric, double count,
-		 double total)
+void profile_add_in(struct profile *p, uint32_t stack, uint32_t thread, uint32_t context,
+		    uint32_t metric, double count, double total)
 {
 	uint32_t *slot;
 
@@ -64,10 +65,11 @@ void profile_add(struct profile *p, uint32_t stack, uint32_t thread, uint32_t me
 		p->out_of_memory = true;
 		return;
 	}
-	slot = find_slot(p, stack, thread, metric);
+	slot = find_slot(p, stack, thread, context, metric);
 	if (!*slot) {
-		p->samples[p->count++] =
-			(struct sample){ .stack = stack, .thread = thread, .metric = metric };
+		p->samples[p->count++] = (struct sample){
+			.stack = stack, .thread = thread, .context = context, .metric = metric
+		};
 		*slot = p->count;
 	}
 	p->samples[*slot - 1].count += count;

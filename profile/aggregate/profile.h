@@ -1,4 +1,4 @@
-/* Samples added up by stack, thread and metric: what top, collapsed, flamegraph and pprof are
+/* Samples added up by stack, thread, metric and, where that is asked for, by what the thread worked on: what top, collapsed, flamegraph and pprof are
  * printed from. */
 #ifndef PROFILE_AGGREGATE_PROFILE_H
 #define PROFILE_AGGREGATE_PROFILE_H
@@ -30,7 +30,8 @@ struct sample {
 	uint32_t stack;  /* in stacks: frame numbers, leaf first; 0: no stack was taken */
 	uint32_t thread; /* in threads */
 	uint32_t metric;
-	uint32_t unused;
+	uint32_t
+		context; /* in names: what the thread worked on, as lines of "key=value"; 0: not told */
 	double count; /* samples, or objects where allocations are scaled */
 	double total; /* ns or bytes; 0 where they are not known */
 };
@@ -81,9 +82,16 @@ void profile_merge(struct profile *into, const struct profile *from);
 /* Likewise one thread, even if it has no sample. Returns its number in INTO. */
 uint32_t profile_merge_thread(struct profile *into, const struct profile *from, uint32_t thread);
 
-/* Add COUNT and TOTAL to the sample of that stack, thread and metric. */
-void profile_add(struct profile *profile, uint32_t stack, uint32_t thread, uint32_t metric,
-		 double count, double total);
+/* Add COUNT and TOTAL to the sample of that stack, thread, context and metric. */
+void profile_add_in(struct profile *profile, uint32_t stack, uint32_t thread, uint32_t context,
+		    uint32_t metric, double count, double total);
+
+/* The same without a context. */
+static inline void profile_add(struct profile *profile, uint32_t stack, uint32_t thread,
+			       uint32_t metric, double count, double total)
+{
+	profile_add_in(profile, stack, thread, 0, metric, count, total);
+}
 
 /* What METRIC_ANY means for this profile; also METRIC_OBJECT for allocations where there is
  * nothing else. */

@@ -61,9 +61,9 @@ void profile_merge(struct profile *into, const struct profile *from)
 	for (uint32_t i = 0; frames && i < from->count; i++) {
 		const struct sample *s = &from->samples[i];
 
-		profile_add(into, merge_stack(into, from, s->stack, frames, &scratch),
-			    profile_merge_thread(into, from, s->thread), s->metric, s->count,
-			    s->total);
+		profile_add_in(into, merge_stack(into, from, s->stack, frames, &scratch),
+			       profile_merge_thread(into, from, s->thread),
+			       move_name(into, from, s->context), s->metric, s->count, s->total);
 	}
 	into->out_of_memory |= !frames || from->out_of_memory;
 	for (unsigned m = 0; m < METRICS; m++)

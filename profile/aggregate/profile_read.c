@@ -91,6 +91,8 @@ static bool tally_chunk(struct worker *w, struct resolve *resolve, struct settin
 	struct tally one, *sum;
 	int64_t from, to;
 
+	bool contexts = w->query->contexts || filter_wants_contexts(w->query);
+
 	period_ticks(&w->period, &chunk->header, &from, &to);
 	jfr_scan(&scan, chunk, w->kinds | JFR_MASK(JFR_SETTING));
 	while (jfr_next(&scan, &event)) {
@@ -101,6 +103,8 @@ static bool tally_chunk(struct worker *w, struct resolve *resolve, struct settin
 		if (event.slot[JFR_TIME] < from || event.slot[JFR_TIME] > to ||
 		    !weigh(resolve, settings, &event, &one) || !(w->metrics & 1u << one.key.metric))
 			continue;
+		if (contexts)
+			one.key.context = (uint64_t)event.slot[JFR_CONTEXT];
 		sum = tally_at(&w->tallies, &one.key);
 		if (!sum)
 			return false;
@@ -129,28 +133,34 @@ static double total_of(const struct tally *t, const struct jfr_header *header,
 
 static void fold(struct worker *w, struct resolve *resolve, const struct settings *settings)
 {
-	struct filter filter = { .query = w->query, .profile = &w->profile };
+	struct filter filter = { .query = w->query,
+				 .profile = &w->profile,
+				 .labels = resolve->labels };
 
 	for (uint32_t i = 0; i < w->tallies.capacity; i++) {
 		const struct tally *t = &w->tallies.table[i];
-		uint32_t stack, thread;
+		uint32_t stack, thread, context;
 		bool scaled = w->query->weighted;
 
 		if (!t->key.metric)
 			continue;
 		thread = resolve_thread(resolve, t->key.thread);
-		if (!filter_thread(&filter, thread))
+		context = resolve_context(resolve, t->key.context);
+		if (!filter_thread(&filter, thread) || !filter_context(&filter, context))
 			continue;
+		if (!w->query->contexts)
+			context = 0;
 		stack = resolve_stack(resolve, t->key.stack, t->key.class,
 				      (enum jfr_frame_type)t->key.leaf);
 		if (!filter_stack(&filter, stack, thread))
 			continue;
 		if (scaled && t->key.metric == METRIC_MALLOC)
-			profile_add(&w->profile, stack, thread, t->key.metric, t->scaled_count,
-				    t->scaled_total);
+			profile_add_in(&w->profile, stack, thread, context, t->key.metric,
+				       t->scaled_count, t->scaled_total);
 		else
-			profile_add(&w->profile, stack, thread, t->key.metric, (double)t->count,
-				    total_of(t, &resolve->chunk->header, settings));
+			profile_add_in(&w->profile, stack, thread, context, t->key.metric,
+				       (double)t->count,
+				       total_of(t, &resolve->chunk->header, settings));
 	}
 	filter_free(&filter);
 }

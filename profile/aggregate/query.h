@@ -42,6 +42,8 @@ struct moment {
 
 #define RENAMES_MAX 16
 
+#define LABELS_ASKED_MAX 16
+
 struct rename {
 	regex_t regex;
 	const char *name;
@@ -77,6 +79,13 @@ struct query {
 	enum frames_shown frames;
 	bool places;     /* frames keep address, file and line, though they are not shown */
 	bool no_threads; /* all samples are of one thread, 0 */
+	bool contexts;   /* samples keep what their threads worked on */
+
+	/* "KEY=VALUE", which a sample must have, or the recording that it is in; of one key any. And the
+	 * trace that it must be of, in hexadecimal; NULL: whichever. */
+	const char *labels[LABELS_ASKED_MAX];
+	unsigned label_count;
+	const char *trace;
 	struct address_lookup lookup;
 
 	bool retained; /* memory: what the sampler's table held at the end, whenever it was allocated */

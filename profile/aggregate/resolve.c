@@ -70,6 +70,7 @@ void resolve_open(struct resolve *resolve, struct profile *profile, const struct
 		.method_type = jfr_type(chunk, "jdk.types.Method"),
 		.frame_type = jfr_type(chunk, "jdk.types.FrameType"),
 		.state_type = jfr_type(chunk, "jdk.types.ThreadState"),
+		.context_type = jfr_type(chunk, JFR_CONTEXT_TYPE),
 		.text = BUF_INIT(TEXT_MAX),
 		.text2 = BUF_INIT(TEXT_MAX),
 		.stack = BUF_INIT(TEXT_MAX * 4),
@@ -236,5 +237,64 @@ uint32_t resolve_thread(struct resolve *r, uint64_t key)
 	id = intern(&r->profile->threads, &thread, sizeof(thread));
 	if (constant)
 		constant->memo = id;
+	return id;
+}
+
+/* Append "KEY=" and the string NAME of VALUE, as a line. */
+static void append_id(struct resolve *r, const struct jfr_value *value, const char *name,
+		      const char *key)
+{
+	size_t before = r->text.length;
+	struct jfr_value field;
+
+	if (!jfr_get(r->chunk, value, name, &field) || buf_printf(&r->text, "%s=", key))
+		return;
+	if (!jfr_string(r->chunk, &field, &r->text) || buf_append(&r->text, "\n", 1))
+		r->text.length = before;
+}
+
+/* The lines of TEXT, each made fit to be shown, to OUT. */
+static void clean_lines(const struct buf *text, struct buf *out)
+{
+	struct buf line = BUF_INIT(TEXT_MAX);
+
+	buf_reset(out);
+	for (size_t at = 0; at < text->length;) {
+		const uint8_t *start = text->data + at;
+		const uint8_t *end = memchr(start, '\n', text->length - at);
+		size_t length = end ? (size_t)(end - start) : text->length - at;
+
+		buf_reset(&line);
+		if (!buf_append(&line, start, length)) {
+			names_clean(&line);
+			if (line.length && !buf_append(out, line.data, line.length))
+				buf_append(out, "\n", 1);
+		}
+		at += length + 1;
+	}
+	buf_free(&line);
+}
+
+uint32_t resolve_context(struct resolve *r, uint64_t key)
+{
+	struct jfr_constant *constant =
+		key && r->context_type ? jfr_pool_find(&r->context_type->pool, key) : NULL;
+	struct jfr_value value, labels;
+	uint32_t id;
+
+	if (!constant)
+		return 0;
+	if (constant->memo)
+		return constant->memo == MEMO_NOTHING ? 0 : constant->memo;
+	buf_reset(&r->text);
+	if (jfr_constant(r->chunk, r->context_type, key, &value)) {
+		append_id(r, &value, "traceId", "trace_id");
+		append_id(r, &value, "spanId", "span_id");
+		if (jfr_get(r->chunk, &value, "labels", &labels))
+			jfr_string(r->chunk, &labels, &r->text);
+	}
+	clean_lines(&r->text, &r->text2);
+	id = r->text2.length ? intern(&r->profile->names, r->text2.data, r->text2.length) : 0;
+	constant->memo = id ? id : MEMO_NOTHING;
 	return id;
 }

@@ -16,6 +16,10 @@ uint32_t resolve_stack(struct resolve *resolve, uint64_t key, uint64_t class,
 		       enum jfr_frame_type leaf_type);
 uint32_t resolve_thread(struct resolve *resolve, uint64_t key);
 
+/* What the constant with KEY says that a thread was working on: lines of "key=value" in the profile's names, the
+ * trace as "trace_id" and the span as "span_id" in hexadecimal; 0 where it says nothing. */
+uint32_t resolve_context(struct resolve *resolve, uint64_t key);
+
 /* A sample of time on a CPU, rather than of time on the wall. */
 bool resolve_is_cpu(const struct resolve *resolve, const struct jfr_event *event);
 

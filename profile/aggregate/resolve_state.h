@@ -10,7 +10,7 @@ struct resolve {
 	const struct query *query;
 	struct jfr_chunk *chunk;
 	struct jfr_type *stack_type, *thread_type, *class_type, *method_type, *frame_type,
-		*state_type;
+		*state_type, *context_type;
 	bool kernel_frames; /* async-profiler's frame types: Native is C, not a Java native method */
 	bool default_state; /* its thread states: STATE_DEFAULT marks a sample of CPU time */
 	uint8_t types[64];  /* enum jfr_frame_type by key */

@@ -10,7 +10,8 @@ static uint32_t hash_key(const struct tally_key *key)
 	uint64_t hash = key->stack * 0x9E3779B97F4A7C15u;
 
 	hash = (hash ^ key->thread) * 0xff51afd7ed558ccdu;
-	hash = (hash ^ (hash >> 29) ^ key->class ^ (uint64_t)key->metric << 56) *
+	hash = (hash ^ (hash >> 29) ^ key->class ^ key->context << 20 ^
+		(uint64_t)key->metric << 56) *
 	       0xff51afd7ed558ccdu;
 	return (uint32_t)(hash >> 32);
 }
@@ -18,7 +19,7 @@ static uint32_t hash_key(const struct tally_key *key)
 static bool same_key(const struct tally_key *a, const struct tally_key *b)
 {
 	return a->stack == b->stack && a->thread == b->thread && a->class == b->class &&
-	       a->metric == b->metric && a->leaf == b->leaf;
+	       a->context == b->context && a->metric == b->metric && a->leaf == b->leaf;
 }
 
 static struct tally *find(const struct tallies *tallies, const struct tally_key *key)

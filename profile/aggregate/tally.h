@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 struct tally_key {
-	uint64_t stack, thread, class;
+	uint64_t stack, thread, class, context;
 	uint32_t metric, leaf;
 };
 

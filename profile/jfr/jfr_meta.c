@@ -61,6 +61,7 @@ static const struct {
 	{ "count", JFR_COUNT },
 	{ "bytes", JFR_BYTES },
 	{ "oldest", JFR_OLDEST },
+	{ "context", JFR_CONTEXT },
 	{ "type", JFR_TYPE },
 	{ "baseAddress", JFR_BASE },
 	{ "topAddress", JFR_TOP },

@@ -35,6 +35,7 @@ enum jfr_slot {
 	JFR_OLDEST,
 	JFR_TOTAL_COUNT, /* allocatedCount */
 	JFR_TOTAL_BYTES, /* allocatedBytes */
+	JFR_CONTEXT,     /* key of a constant */
 	JFR_TYPE,
 	JFR_BASE,
 	JFR_TOP,
