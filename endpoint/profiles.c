@@ -45,6 +45,7 @@ static int read_profile(struct profile *profile, struct memory_feed *feed,
 	query.jobs = 1;
 	query.places = wish->form == PROFILE_PPROF;
 	query.lines = query.places;
+	query.contexts = query.places;
 	choose_time(&query, wish);
 	if (!wish->retained)
 		return profile_read(profile, &query, &feed->feed, metric_mask(wish->metric));

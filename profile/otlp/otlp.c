@@ -80,6 +80,15 @@ int64_t otlp_attribute(struct otlp *out, const char *key, const char *text, int6
 	return enter(out, OTLP_ATTRIBUTES, &entry);
 }
 
+int64_t otlp_link(struct otlp *out, const uint8_t trace_id[16], const uint8_t span_id[8])
+{
+	struct buf entry = BUF_INIT(64);
+
+	otlp_note(out, proto_bytes(&entry, 1, trace_id, 16));
+	otlp_note(out, proto_bytes(&entry, 2, span_id, 8));
+	return enter(out, OTLP_LINKS, &entry);
+}
+
 static void put_int(struct otlp *out, struct buf *to, unsigned field, int64_t value)
 {
 	otlp_note(out, proto_int(to, field, value));

@@ -37,6 +37,7 @@ void otlp_note(struct otlp *out, int err);
 /* Numbers in the tables. */
 int64_t otlp_string(struct otlp *out, const char *text);
 int64_t otlp_attribute(struct otlp *out, const char *key, const char *text, int64_t number);
+int64_t otlp_link(struct otlp *out, const uint8_t trace_id[16], const uint8_t span_id[8]);
 int64_t otlp_stack(struct otlp *out, uint32_t stack);
 
 /* Put an AnyValue of TEXT, or where that is NULL of NUMBER, behind TO, as its field 2. */

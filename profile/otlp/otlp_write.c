@@ -71,25 +71,86 @@ static void write_type(struct otlp *out, struct buf *to, unsigned field, const c
 	buf_free(&value);
 }
 
-/* The thread's number and name, where it has them. */
-static void write_thread(struct otlp *out, struct buf *sample, uint32_t thread)
+static void put_attribute(struct otlp *out, struct buf *indices, const char *key, const char *text,
+			  int64_t number)
+{
+	otlp_note(out, proto_varint(indices, (uint64_t)otlp_attribute(out, key, text, number)));
+}
+
+/* The bytes of what TEXT has in hexadecimal, SIZE of them; false where it has others. */
+static bool read_id(const char *text, uint8_t *id, size_t size)
+{
+	for (size_t i = 0; i < 2 * size; i++) {
+		char c = text[i];
+		int digit = c >= '0' && c <= '9'   ? c - '0'
+			    : c >= 'a' && c <= 'f' ? c - 'a' + 10
+						   : -1;
+
+		if (digit < 0)
+			return false;
+		id[i / 2] = (uint8_t)(i & 1 ? id[i / 2] << 4 | digit : digit);
+	}
+	return !text[2 * size];
+}
+
+/* What a context says: ids for the link, the rest as attributes. */
+struct told {
+	uint8_t trace_id[16], span_id[8];
+	bool traced, in_span;
+};
+
+/* LINE is changed. */
+static void take_line(struct otlp *out, struct buf *indices, char *line, struct told *told)
+{
+	char *equals = strchr(line, '=');
+
+	if (!equals)
+		return;
+	*equals++ = '\0';
+	if (!strcmp(line, "trace_id") && read_id(equals, told->trace_id, sizeof(told->trace_id)))
+		told->traced = true;
+	else if (!strcmp(line, "span_id") && read_id(equals, told->span_id, sizeof(told->span_id)))
+		told->in_span = true;
+	else if (*line && strcmp(line, "thread.id") && strcmp(line, "thread.name"))
+		put_attribute(out, indices, line, equals, 0);
+}
+
+static void write_context(struct otlp *out, struct buf *indices, struct told *told,
+			  uint32_t context)
+{
+	const char *lines = intern_text(&out->message->profile->names, context);
+	char *copy, *line, *rest;
+
+	*told = (struct told){ 0 };
+	if (!context)
+		return;
+	copy = strdup(lines);
+	if (!copy)
+		otlp_note(out, -ENOMEM);
+	for (line = copy ? strtok_r(copy, "\n", &rest) : NULL; line;
+	     line = strtok_r(NULL, "\n", &rest))
+		take_line(out, indices, line, told);
+	free(copy);
+}
+
+/* The thread's number and name, where it has them, and what it worked on; then the link to a span. */
+static void write_attributes(struct otlp *out, struct buf *sample, const struct sample *s)
 {
 	const struct profile *profile = out->message->profile;
-	const struct thread_key *key = intern_key(&profile->threads, thread);
-	struct buf indices = BUF_INIT(64);
+	const struct thread_key *key = intern_key(&profile->threads, s->thread);
+	struct buf indices = BUF_INIT(sample->max);
+	struct told told;
 
-	if (!thread)
-		return;
-	if (key->tid)
-		otlp_note(out, proto_varint(&indices, (uint64_t)otlp_attribute(out, "thread.id",
-									       NULL, key->tid)));
-	if (key->name)
-		otlp_note(out, proto_varint(&indices,
-					    (uint64_t)otlp_attribute(
-						    out, "thread.name",
-						    intern_text(&profile->names, key->name), 0)));
+	if (s->thread && key->tid)
+		put_attribute(out, &indices, "thread.id", NULL, key->tid);
+	if (s->thread && key->name)
+		put_attribute(out, &indices, "thread.name", intern_text(&profile->names, key->name),
+			      0);
+	write_context(out, &indices, &told, s->context);
 	if (indices.length)
 		otlp_note(out, proto_message(sample, 2, &indices));
+	if (told.traced && told.in_span)
+		put_int(out, sample, 3, otlp_link(out, told.trace_id, told.span_id));
 	buf_free(&indices);
 }
 
@@ -106,7 +167,7 @@ static void write_samples(struct otlp *out, struct buf *to, const struct column 
 		buf_reset(&sample);
 		buf_reset(&value);
 		put_int(out, &sample, 1, otlp_stack(out, s->stack));
-		write_thread(out, &sample, s->thread);
+		write_attributes(out, &sample, s);
 		otlp_note(out, proto_varint(&value, (uint64_t)column_value(column, s)));
 		otlp_note(out, proto_message(&sample, 4, &value));
 		otlp_note(out, proto_message(to, 2, &sample));

@@ -2,6 +2,7 @@
 #include "profile/pprof/pprof.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include "profile/basics/names.h"
 #include "profile/encode/proto.h"
@@ -47,6 +48,8 @@ int pprof_close(struct pprof *out)
 	intern_free(&out->mappings);
 	intern_free(&out->functions);
 	intern_free(&out->locations);
+	intern_free(&out->keys);
+	free(out->key_values);
 	buf_free(&out->message);
 	buf_free(&out->inner);
 	return out->err;

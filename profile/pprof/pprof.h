@@ -36,7 +36,10 @@ struct pprof {
 	struct intern mappings; /* see pprof_places.c for these */
 	struct intern functions;
 	struct intern locations;
-	char program[256];  /* by a label, where no frame is in it */
+	char program[256]; /* by a label, where no frame is in it */
+	bool chosen; /* labels are: those of a sample with one of these keys, with so many values */
+	struct intern keys;
+	uint32_t *key_values;
 	struct buf message; /* that is being put together */
 	struct buf inner;   /* a part of it */
 	int err;            /* the first, as -errno: no need to ask before the end */

@@ -2,11 +2,10 @@
 #include "profile/pprof/pprof_write.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "profile/aggregate/columns.h"
 #include "profile/pprof/pprof.h"
+#include "profile/pprof/pprof_labels.h"
 #include "profile/encode/proto.h"
 
 static void write_types(struct pprof *out, const struct columns *columns)
@@ -19,37 +18,6 @@ static void write_types(struct pprof *out, const struct columns *columns)
 			   proto_int(&out->message, 2, pprof_string(out, column_unit(column))));
 		pprof_flush(out, PPROF_SAMPLE_TYPE);
 	}
-}
-
-static void add_label(struct pprof *out, const char *key, const char *value)
-{
-	struct buf label = BUF_INIT(64);
-
-	pprof_note(out, proto_int(&label, 1, pprof_string(out, key)));
-	pprof_note(out, proto_int(&label, 2, pprof_string(out, value)));
-	pprof_note(out, proto_message(&out->message, 3, &label));
-	buf_free(&label);
-}
-
-static void add_labels(struct pprof *out, const struct sample *s)
-{
-	const struct thread_key *key = intern_key(&out->profile->threads, s->thread);
-	char name[256], *lines, *line, *rest, *equals;
-
-	if (!s->thread)
-		return;
-	profile_thread_name(out->profile, s->thread, name, sizeof(name));
-	add_label(out, "thread", name);
-	lines = strdup(intern_text(&out->profile->names, key->labels));
-	for (line = lines ? strtok_r(lines, "\n", &rest) : NULL; line;
-	     line = strtok_r(NULL, "\n", &rest)) {
-		equals = strchr(line, '=');
-		if (!equals)
-			continue;
-		*equals = '\0';
-		add_label(out, line, equals + 1);
-	}
-	free(lines);
 }
 
 static void add_stack(struct pprof *out, uint32_t stack)
@@ -82,7 +50,7 @@ static void write_sample(struct pprof *out, const struct columns *columns, const
 {
 	add_stack(out, s->stack);
 	add_values(out, columns, s);
-	add_labels(out, s);
+	pprof_add_labels(out, s);
 	pprof_flush(out, PPROF_SAMPLE);
 }
 
@@ -131,6 +99,8 @@ static void write_columns(struct pprof *out, const struct columns *columns,
 	int64_t comment, type;
 
 	write_types(out, columns);
+	if (part->ingested)
+		pprof_choose_labels(out, part->metrics);
 	pprof_number_programs(out);
 	for (uint32_t i = part->from; i < part->to && !out->err; i++)
 		if (is_part(part, &p->samples[i]))

@@ -180,7 +180,7 @@ def check_pprof(body):
     types = ['%s:%s' % (text(t['type']), text(t['unit'])) for t in m['sample_type']]
     period = m['period_type'] or {'type': 0, 'unit': 0}
     need(text(period['type']) and m['period'] and m['period'] > 0, 'no period')
-    met, totals = set(), {}
+    met, totals, samples = set(), {}, {}
     for sample in m['sample']:
         need(len(sample['value']) == len(types) and any(sample['value']), 'values')
         need(all(value >= 0 for value in sample['value']), 'a value below 0')
@@ -189,7 +189,8 @@ def check_pprof(body):
         keys = [text(label['key']) for label in sample['label']]
         need(len(set(keys)) == len(keys) and 'thread' not in keys, 'labels: %s' % keys)
         for label in sample['label']:
-            text(label['str'])
+            need(re.fullmatch('[A-Za-z_][A-Za-z0-9_]*', text(label['key'])), 'a label that is none')
+            add(samples, text(label['key']), text(label['str']), sample['value'][-1])
         leaf = tables['location'][sample['location'][0]]
         name = text(tables['function'][leaf['line'][0]['function']]['name'])
         for kind, value in zip(types, sample['value']):
@@ -221,7 +222,7 @@ def check_pprof(body):
     need(m['time'] and m['duration'], 'no time')
     return {'types': types, 'totals': totals, 'time': m['time'], 'duration': m['duration'],
             'period': '%s:%s:%d' % (text(period['type']), text(period['unit']), m['period']),
-            'samples': len(m['sample'])}
+            'samples': len(m['sample']), 'told': samples}
 
 
 def check_otlp(body):

@@ -1,0 +1,161 @@
+/* The labels of a sample in profile.proto. */
+#include "profile/pprof/pprof_labels.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/encode/proto.h"
+
+#define CHOSEN_VALUES 32
+#define CHOSEN_KEYS   5
+
+static void add_label(struct pprof *out, const char *key, const char *value)
+{
+	struct buf label = BUF_INIT(64);
+
+	pprof_note(out, proto_int(&label, 1, pprof_string(out, key)));
+	pprof_note(out, proto_int(&label, 2, pprof_string(out, value)));
+	pprof_note(out, proto_message(&out->message, 3, &label));
+	buf_free(&label);
+}
+
+/* A line of "key=value" is taken apart: returns its value, or NULL where it is none, and *NEXT is behind it. The
+ * text is changed. */
+static char *split(char *line, char **next)
+{
+	size_t length = strcspn(line, "\n");
+	char *equals;
+
+	*next = line + length + (line[length] != '\0');
+	line[length] = '\0';
+	equals = strchr(line, '=');
+	if (equals)
+		*equals = '\0';
+	return equals ? equals + 1 : NULL;
+}
+
+/* Whether LINES have one of KEY. */
+static bool has_key(const char *lines, const char *key)
+{
+	size_t length = strlen(key);
+
+	for (; *lines; lines += strcspn(lines, "\n"), lines += *lines == '\n')
+		if (!strncmp(lines, key, length) && lines[length] == '=')
+			return true;
+	return false;
+}
+
+static bool is_chosen(const struct pprof *out, const char *key)
+{
+	if (!out->chosen || !strcmp(key, "span_id"))
+		return true;
+	for (uint32_t id = 1; id <= out->keys.count && id <= CHOSEN_KEYS; id++)
+		if (!strcmp(intern_text(&out->keys, id), key))
+			return out->key_values[id - 1] <= CHOSEN_VALUES;
+	return false;
+}
+
+static void clean_key(char *key)
+{
+	for (; *key; key++)
+		if (!(*key >= 'a' && *key <= 'z') && !(*key >= 'A' && *key <= 'Z') &&
+		    !(*key >= '0' && *key <= '9'))
+			*key = '_';
+}
+
+/* LINES, but for keys that BETTER has as well. */
+static void add_lines(struct pprof *out, const char *lines, const char *better)
+{
+	char *copy = strdup(lines), *line, *next, *value;
+
+	if (!copy)
+		pprof_note(out, -ENOMEM);
+	for (line = copy; line && *line; line = next) {
+		value = split(line, &next);
+		if (!value || has_key(better, line) || !is_chosen(out, line))
+			continue;
+		if (out->chosen)
+			clean_key(line);
+		add_label(out, line, value);
+	}
+	free(copy);
+}
+
+void pprof_add_labels(struct pprof *out, const struct sample *s)
+{
+	const struct intern *names = &out->profile->names;
+	const struct thread_key *thread = intern_key(&out->profile->threads, s->thread);
+	const char *context = intern_text(names, s->context);
+	char name[256];
+
+	if (s->thread) {
+		profile_thread_name(out->profile, s->thread, name, sizeof(name));
+		add_label(out, "thread", name);
+		add_lines(out, intern_text(names, thread->labels), context);
+	}
+	add_lines(out, context, "");
+}
+
+/* One more value of KEY. */
+static void count_value(struct pprof *out, const char *key)
+{
+	uint32_t before = out->keys.count, id = intern_string(&out->keys, key), *values;
+
+	if (!id) {
+		pprof_note(out, -ENOMEM);
+		return;
+	}
+	if (out->keys.count != before) {
+		values = realloc(out->key_values, id * sizeof(*values));
+		if (!values) {
+			pprof_note(out, -ENOMEM);
+			return;
+		}
+		out->key_values = values;
+		values[id - 1] = 0;
+	}
+	out->key_values[id - 1]++;
+}
+
+/* What begins with two '_', or a digit, is no name there, or the server's own. */
+static bool is_to_choose(const char *key)
+{
+	return strcmp(key, "trace_id") && strcmp(key, "span_id") && strcmp(key, "service_name") &&
+	       strcmp(key, "service.name") && *key && strncmp(key, "__", 2) &&
+	       !(*key >= '0' && *key <= '9');
+}
+
+static void count_lines(struct pprof *out, const char *lines, struct intern *met)
+{
+	char *copy = strdup(lines), *line, *next;
+
+	if (!copy)
+		pprof_note(out, -ENOMEM);
+	for (line = copy; line && *line && !out->err; line = next) {
+		uint32_t before = met->count;
+
+		if (!intern(met, line, strcspn(line, "\n")))
+			pprof_note(out, -ENOMEM);
+		if (split(line, &next) && met->count != before && is_to_choose(line))
+			count_value(out, line);
+	}
+	free(copy);
+}
+
+void pprof_choose_labels(struct pprof *out, uint32_t metrics)
+{
+	const struct profile *profile = out->profile;
+	struct intern met = INTERN_INIT;
+	uint32_t context = 0;
+
+	/* Of all that the report has, so that its parts have the same. */
+	for (uint32_t i = 0; i < profile->count && !out->err; i++)
+		if (metrics & 1u << profile->samples[i].metric &&
+		    profile->samples[i].context != context) {
+			context = profile->samples[i].context;
+			count_lines(out, intern_text(&profile->names, context), &met);
+		}
+	out->chosen = true;
+	intern_free(&met);
+}
