@@ -44,9 +44,13 @@ static __thread struct {
 	bool looks;     /* and stands among the lookers */
 	bool is_nobody; /* there is nothing to look for */
 	int err;        /* what the last look said */
+	uint32_t print; /* of what the thread had then; 0: not known */
 	uint32_t changes;
 	uint64_t due_ns;
 } mine;
+
+/* Who could go by another thread's look waits so much longer for it. */
+#define WAIT_FOR_LOOK_NS (PRIVILEGES_LOOK_NS / 10)
 
 static void free_privileges(struct privileges *p)
 {
@@ -418,12 +422,35 @@ static int look_at_caps(void)
 	return 0;
 }
 
+static uint32_t add_print(uint32_t print, const void *data, size_t bytes)
+{
+	const uint8_t *at = data;
+
+	while (bytes--)
+		print = (print ^ *at++) * 0x01000193u; /* FNV-1a */
+	return print;
+}
+
+/* Of all that is compared. */
+static uint32_t print_of(const struct privileges *p)
+{
+	uint32_t print = 0x811c9dc5u;
+
+	print = add_print(print, p->uids, sizeof(p->uids));
+	print = add_print(print, p->gids, sizeof(p->gids));
+	print = add_print(print, p->groups, p->group_count * sizeof(*p->groups));
+	print = add_print(print, p->caps, sizeof(p->caps));
+	print = add_print(print, &p->no_new, sizeof(p->no_new));
+	return print ? print : 1;
+}
+
 static int look(void)
 {
 	struct privileges own = { 0 }, hers = { 0 };
 	bool known = false;
 	int err = read_privileges(system_thread(), &own);
 
+	mine.print = 0;
 	if (err) {
 		err = err == -ENOENT ? look_at_caps() : err;
 		goto out;
@@ -441,6 +468,8 @@ static int look(void)
 	if (!err && !covers(&hers, &own))
 		err = -EPERM;
 out:
+	if (!err && own.groups)
+		mine.print = print_of(&own);
 	free_privileges(&own);
 	free_privileges(&hers);
 	return err;
@@ -464,17 +493,48 @@ static void become_looker(void)
 	atomic_store(&shared->privileges.lookers[LOOKERS_MAX - 1], system_thread());
 }
 
+static uint32_t ms_of(uint64_t ns)
+{
+	return (uint32_t)(ns / 1000000u);
+}
+
+/* The look that began at NOW has found that the program has what this thread has. */
+static void tell_look(uint64_t now)
+{
+	if (!mine.err && mine.print)
+		atomic_store(&shared->privileges.looked, (uint64_t)mine.print << 32 | ms_of(now));
+}
+
+/* When another thread has found that lately, of what this one has too; 0: none has. */
+static uint64_t looked_by_another(uint64_t now)
+{
+	uint64_t looked = atomic_load(&shared->privileges.looked);
+	uint32_t ago_ms = ms_of(now) - (uint32_t)looked;
+
+	if (mine.err || !mine.print || looked >> 32 != mine.print ||
+	    ago_ms >= ms_of(PRIVILEGES_LOOK_NS))
+		return 0;
+	return now - ago_ms * UINT64_C(1000000);
+}
+
 int privileges_follow(bool at_once)
 {
 	uint32_t change = atomic_load(&shared->privileges.changes);
-	uint64_t now = clock_monotonic_ns();
+	uint64_t now = clock_monotonic_ns(), looked;
 	int saved = errno;
 
 	if (!at_once && now < mine.due_ns && change == mine.changes)
 		return mine.err;
+	looked = at_once || change != mine.changes ? 0 : looked_by_another(now);
+	if (looked) {
+		mine.due_ns = looked + PRIVILEGES_LOOK_NS + WAIT_FOR_LOOK_NS;
+		return 0;
+	}
 	become_looker();
 	if (!mine.is_nobody)
 		mine.err = look();
+	if (!mine.is_nobody)
+		tell_look(now);
 	mine.changes = change;
 	mine.due_ns = mine.is_nobody ? UINT64_MAX : now + PRIVILEGES_LOOK_NS;
 	errno = saved;
@@ -494,6 +554,7 @@ void privileges_changed(void)
 void privileges_forget(void)
 {
 	atomic_store(&shared->privileges.holder, 0);
+	atomic_store(&shared->privileges.looked, 0);
 	for (size_t i = 0; i < LOOKERS_MAX; i++)
 		atomic_store(&shared->privileges.lookers[i], 0);
 }

@@ -10,7 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A thread of ours looks at least this often, also while it waits for something. */
+/* A thread of ours looks at least this often, also while it waits for something; or, with a tenth of it more, goes by
+ * the look of another that had what it has: a look takes the kernel 20 us, most of it to write /proc's text. */
 #define PRIVILEGES_LOOK_NS 500000000u
 
 /* In a thread of ours, or of an engine: give up what no thread of the program has. Looks AT_ONCE,

@@ -91,6 +91,9 @@ struct shared {
 		_Atomic pid_t lookers[LOOKERS_MAX];
 		/* A thread of the program that had what we have when the main one had not. */
 		_Atomic pid_t holder;
+		/* The last look that found nothing to give up: a print of what its thread had, in the upper half,
+		 * and when it was, in milliseconds. Who has the same need not look. */
+		_Atomic uint64_t looked;
 	} privileges;
 
 	/* core/log.h */

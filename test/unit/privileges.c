@@ -12,7 +12,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "core/clock.h"
 #include "core/kernel.h"
+#include "core/shared.h"
 #include "test/fixtures/sanitized.h"
 #include "test/fixtures/suite.h"
 
@@ -213,6 +215,47 @@ START_TEST(follows_when_told_and_in_time)
 }
 END_TEST
 
+/* Another of the agent's threads, which looks in time, until it has nothing more. */
+static void *look_too(void *unused)
+{
+	while (permitted()) {
+		privileges_follow(false);
+		usleep(10000);
+	}
+	return unused;
+}
+
+/* Of several threads one looks for all, and what it finds the others find: all give up what the program has. */
+START_TEST(one_looks_for_all)
+{
+	pthread_t others[3];
+	uint64_t began = clock_monotonic_ns(), before = 0, after, looks = 0;
+
+	at_once = false;
+	for (int i = 0; i < 3;
+	     i++) { /* one after the other, so that their looks can be told apart */
+		ck_assert_int_eq(pthread_create(&others[i], NULL, look_too, NULL), 0);
+		usleep(100000);
+	}
+	while (clock_monotonic_ns() - began < 4 * PRIVILEGES_LOOK_NS) {
+		look();
+		after = atomic_load(&shared->privileges.looked);
+		looks += after != before;
+		before = after;
+		usleep(1000);
+	}
+	ck_assert_uint_gt(looks, 0);
+	/* Each by itself would have looked so often; there is no look sooner than that after another one. */
+	ck_assert_uint_le(looks, (clock_monotonic_ns() - began) / PRIVILEGES_LOOK_NS + 2);
+	drop_user();
+	do
+		look();
+	while (seen.uid == 0 && (usleep(1000), true));
+	for (int i = 0; i < 3; i++)
+		pthread_join(others[i], NULL);
+}
+END_TEST
+
 /* (The thread sanitizer has a thread of its own in the program, which gives up nothing.) */
 static bool may_drop(void)
 {
@@ -227,6 +270,7 @@ int main(void)
 	tcase_add_checked_fixture(tests, set_up, NULL);
 	tcase_add_test(tests, an_ordinary_user_has_nothing_to_give_up);
 	if (may_drop()) {
+		tcase_add_test(tests, one_looks_for_all);
 		tcase_add_loop_test(tests, follows_when_told_and_in_time, 0, 2);
 		tcase_add_test(tests, a_user_is_followed);
 		tcase_add_test(tests, capabilities_are_followed);
