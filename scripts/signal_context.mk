@@ -18,6 +18,7 @@ CFLAGS_core_wake := -fno-stack-protector
 CFLAGS_engine_context_thread_context := $(SIGNAL_FLAGS)
 CFLAGS_engine_context_thread_labels := $(SIGNAL_FLAGS)
 CFLAGS_engine_runtime_frame_table := $(SIGNAL_FLAGS)
+CFLAGS_engine_runtime_jvm_mix := $(SIGNAL_FLAGS)
 CFLAGS_engine_runtime_mixed_stack := $(SIGNAL_FLAGS)
 CFLAGS_engine_runtime_python_code := $(SIGNAL_FLAGS)
 CFLAGS_engine_runtime_python_walk := $(SIGNAL_FLAGS)

@@ -98,6 +98,10 @@ static void print_text(const struct summary *s, const struct args *args, const u
 		putchar('\n');
 	}
 	print_losses(s);
+	if (s->java_unnamed)
+		puts("Java      its methods stand as one frame, [Java]: async-profiler names them, "
+		     "if "
+		     "ASPROF_AGENT_LIB\n          leads to its library");
 	printf("\n    events       bytes  type\n");
 	for (uint32_t i = 0; i < s->room && s->types[i].events; i++)
 		printf("%10" PRIu64 "  %10s  %s\n", s->types[i].events,
@@ -124,7 +128,8 @@ static void print_json(const struct summary *s, const uint32_t *threads)
 		printf("%s", id > 1 ? "," : "");
 		json_string(stdout, intern_text(&s->engines, id));
 	}
-	printf("],\"cpu_interval_ns\":%" PRId64 ",\"wall_interval_ns\":%" PRId64
+	printf("],\"java_unnamed\":%s", s->java_unnamed ? "true" : "false");
+	printf(",\"cpu_interval_ns\":%" PRId64 ",\"wall_interval_ns\":%" PRId64
 	       ",\"native_mem_bytes\":%" PRId64 ",\"lost\":{",
 	       s->settings.cpu_interval_ns, s->settings.wall_interval_ns, s->settings.mem_interval);
 	for (size_t i = 0; s->losses_told && i < SUMMARY_CAUSES; i++)

@@ -187,12 +187,13 @@ void doctor_java(struct patient *p)
 		return;
 	if (p->config.engine == ENGINE_BUILTIN)
 		doctor_finding(p, SEVERITY_NOTE, NULL, "Unset ASPROF_AGENT_ENGINE.",
-			       "this is Java, whose methods the builtin engine does not see");
+			       "this is Java, whose methods the builtin engine shows as one frame, "
+			       "[Java]");
 	else if (!has_async_profiler(p, line, sizeof(line)))
 		doctor_finding(
 			p, SEVERITY_NOTE, NULL, MEND_ENGINE,
-			"this is Java, whose methods only async-profiler sees, and its library is "
-			"not found");
+			"this is Java, whose methods only async-profiler names, and its library is "
+			"not found: they will stand as one frame, [Java]");
 }
 
 void doctor_go(struct patient *p)

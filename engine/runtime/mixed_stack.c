@@ -7,6 +7,7 @@
 
 #include "core/system.h"
 #include "engine/reading/stack_memory.h"
+#include "engine/runtime/jvm.h"
 #include "engine/runtime/python.h"
 #include "engine/runtime/ruby.h"
 #include "engine/runtime/v8.h"
@@ -49,11 +50,21 @@ static struct {
 	_Alignas(struct runtime) uint8_t bytes[RUNTIME_BYTES];
 } kept[KEPT_MAX];
 
+static void leave_java(const struct runtime *runtime)
+{
+	if (runtime && !((const struct jvm *)runtime)->named)
+		unwind_set_java(runtime->text, runtime->text_end);
+	else
+		unwind_set_java(0, 0);
+}
+
 static void look_for(enum runtime_kind kind, const struct runtime *runtime)
 {
 	bool any = false;
 
 	atomic_store_explicit(&all.runtimes[kind], runtime, memory_order_release);
+	if (kind == RUNTIME_JVM)
+		leave_java(runtime);
 	for (size_t i = 0; i < RUNTIME_KINDS; i++)
 		any |= atomic_load(&all.runtimes[i]) != NULL;
 	atomic_store_explicit(&all.any, any, memory_order_release);
@@ -94,6 +105,7 @@ void mixed_stack_after_fork(void)
 {
 	for (size_t i = 0; i < RUNTIME_KINDS; i++)
 		atomic_store(&all.runtimes[i], NULL);
+	unwind_set_java(0, 0);
 	atomic_store(&all.any, false);
 	atomic_store(&all.used, 0);
 	mixed_stack_several(false);
@@ -295,10 +307,22 @@ static size_t mix_ruby(const struct runtime *runtime, struct work *work,
 		      : 0;
 }
 
+static size_t mix_jvm(const struct runtime *runtime, struct work *work,
+		      const struct native_frames *native, uintptr_t stack_high, uintptr_t *out,
+		      size_t max, bool *truncated)
+{
+	(void)work;
+	(void)stack_high;
+	(void)max; /* never more than there were */
+	(void)truncated;
+	return jvm_mix((const struct jvm *)runtime, native, out);
+}
+
 static mixer *const mixers[RUNTIME_KINDS] = {
 	[RUNTIME_PYTHON] = mix_python,
 	[RUNTIME_V8] = mix_v8,
 	[RUNTIME_RUBY] = mix_ruby,
+	[RUNTIME_JVM] = mix_jvm,
 };
 
 static bool comes_through(const struct runtime *runtime, const struct native_frames *native)

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum runtime_kind { RUNTIME_PYTHON, RUNTIME_V8, RUNTIME_RUBY, RUNTIME_KINDS };
+enum runtime_kind { RUNTIME_PYTHON, RUNTIME_V8, RUNTIME_RUBY, RUNTIME_JVM, RUNTIME_KINDS };
 
 struct runtime {
 	enum runtime_kind kind;

@@ -8,6 +8,7 @@
 
 #include "core/log.h"
 #include "engine/modules/modules.h"
+#include "engine/runtime/jvm_find.h"
 #include "engine/runtime/mixed_stack.h"
 #include "engine/runtime/python_find.h"
 #include "engine/runtime/ruby_find.h"
@@ -19,6 +20,7 @@ union found {
 	struct python python;
 	struct v8 v8;
 	struct ruby ruby;
+	struct jvm jvm;
 };
 
 static int find_python(union found *found, struct elf *image, const struct module *module)
@@ -47,6 +49,16 @@ static bool visit_ruby(union found *found)
 	return ruby_find_more(&found->ruby);
 }
 
+static int find_jvm(union found *found, struct elf *image, const struct module *module)
+{
+	return jvm_find(&found->jvm, image, module);
+}
+
+static bool visit_jvm(union found *found)
+{
+	return jvm_find_names(&found->jvm);
+}
+
 /* How each kind is found in a module: 0, -ENOENT where it is not there, -ENOTSUP where it is of a version
  * that is not known, or -errno. */
 static const struct {
@@ -58,6 +70,7 @@ static const struct {
 	[RUNTIME_PYTHON] = { "Python", find_python, visit_python, sizeof(struct python) },
 	[RUNTIME_V8] = { "JavaScript", find_v8, NULL, sizeof(struct v8) },
 	[RUNTIME_RUBY] = { "Ruby", find_ruby, visit_ruby, sizeof(struct ruby) },
+	[RUNTIME_JVM] = { "Java", find_jvm, visit_jvm, sizeof(struct jvm) },
 };
 
 static struct {

@@ -41,6 +41,13 @@ static inline size_t unwind_context(const void *ucontext, uintptr_t stack_high, 
 size_t unwind_here_sps(uintptr_t stack_high, size_t skip, uintptr_t *pcs, uintptr_t *sps,
 		       uintptr_t *fps, size_t max, bool *truncated);
 
+/* A Java machine's own code is at [TEXT, TEXT_END) from now on; both 0: there is none. What it makes is left by one
+ * step, to who called into Java. Not in a handler; a walk meanwhile may take the one or the other for it. */
+void unwind_set_java(uintptr_t text, uintptr_t text_end);
+
+/* Async-signal-safe: whether the code at PC is of no module, but made while the program runs. */
+bool unwind_is_made_code(uintptr_t pc);
+
 /* Whether a walk met a module that modules_refresh() has not seen yet, or one that is worth a
  * table by now, or did not reach the entry, since this was last asked. */
 bool unwind_wants_refresh(void);

@@ -57,6 +57,8 @@ int walk_step_chain(struct walk *walk)
 	int end;
 
 	walk->bare = true;
+	if (walk_step_java(walk) == STEP_ON)
+		return STEP_ON;
 	if (!unwind_map_function(walk->pc - !walk->exact))
 		return step_chain(walk);
 	walk_doubt(walk);
@@ -119,6 +121,8 @@ int walk_step_bare(struct walk *walk)
 	size_t bytes;
 
 	walk->bare = true;
+	if (walk_step_java(walk) == STEP_ON)
+		return STEP_ON;
 	walk_code_copy(&code, walk->pc);
 	if (!code.after) {
 		walk_doubt(walk);

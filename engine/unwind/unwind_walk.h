@@ -112,6 +112,9 @@ int walk_step_moved(struct walk *walk, const struct unwind_rule *rule);
 /* by a RULE_SWITCH; */
 int walk_step_switched(struct walk *walk);
 
+/* out of what a Java machine has made: or not, UNWIND_NO_RULE; */
+int walk_step_java(struct walk *walk);
+
 /* by a RULE_THROW; */
 int walk_step_throw(struct walk *walk, const struct unwind_rule *rule);
 

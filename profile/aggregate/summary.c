@@ -79,6 +79,17 @@ static bool is_asked_for(const struct summary *s, struct resolve *resolve, struc
 		filter_thread(filter, resolve_thread(resolve, (uint64_t)event->slot[JFR_THREAD])));
 }
 
+static bool is_java_machine(const struct jfr_chunk *chunk, const struct jfr_event *event)
+{
+	struct buf path = BUF_INIT(65536);
+	struct jfr_value value;
+	bool is = jfr_event_get(chunk, event, "name", &value) && jfr_string(chunk, &value, &path) &&
+		  path.length > strlen("libjvm.so") && strstr(buf_string(&path), "/libjvm.so");
+
+	buf_free(&path);
+	return is;
+}
+
 static void count_metric(struct summary *s, struct resolve *resolve, const struct jfr_event *event)
 {
 	static const enum metric metrics[JFR_KINDS] = {
@@ -94,7 +105,8 @@ static void count_metric(struct summary *s, struct resolve *resolve, const struc
 		s->metrics[metrics[event->kind]]++;
 }
 
-static void count_events(struct summary *s, struct resolve *resolve, struct settings *settings)
+static void count_events(struct summary *s, struct resolve *resolve, struct settings *settings,
+			 bool *java)
 {
 	struct jfr_chunk *chunk = resolve->chunk;
 	struct event_count *counts = calloc(chunk->type_count + 1, sizeof(*counts));
@@ -114,6 +126,8 @@ static void count_events(struct summary *s, struct resolve *resolve, struct sett
 		index = event.type ? (size_t)(event.type - chunk->types) : chunk->type_count;
 		counts[index].events++;
 		counts[index].bytes += event.size;
+		if (event.kind == JFR_LIBRARY && is_java_machine(chunk, &event))
+			*java = true;
 		if (event.kind == JFR_LOSSES)
 			add_losses(s, chunk, &event);
 		else if (event.kind != JFR_OTHER && event.slot[JFR_THREAD])
@@ -156,6 +170,7 @@ static void read_chunk(struct summary *s, struct feed *feed, struct feed_chunk *
 {
 	struct jfr_chunk chunk;
 	struct resolve resolve;
+	bool java = false;
 	int err = jfr_chunk_open(&chunk, from->data, &from->header);
 
 	if (err) {
@@ -169,7 +184,8 @@ static void read_chunk(struct summary *s, struct feed *feed, struct feed_chunk *
 	s->bytes += from->header.size;
 	period_span(&s->period, &s->profile, &from->header);
 	resolve_open(&resolve, &s->profile, s->query, &chunk, from);
-	count_events(s, &resolve, &from->settings);
+	count_events(s, &resolve, &from->settings, &java);
+	s->java_unnamed |= java && !strcmp(from->settings.engine, "builtin");
 	if (chunk.error.what)
 		feed->calls->damage(feed, from, &chunk.error);
 	note_engine(s, &from->settings, from->header.start_ns);
@@ -206,6 +222,7 @@ static void merge(struct summary *into, const struct summary *from)
 	for (size_t i = 0; i < SUMMARY_CAUSES; i++)
 		into->lost[i] += from->lost[i];
 	into->losses_told |= from->losses_told;
+	into->java_unnamed |= from->java_unnamed;
 	into->out_of_memory |= from->out_of_memory;
 	profile_span(&into->profile, from->profile.start_ns, from->profile.end_ns);
 }

@@ -30,6 +30,7 @@ struct summary {
 	struct period period;
 	uint64_t chunks, bytes, lost[SUMMARY_CAUSES];
 	bool losses_told;
+	bool java_unnamed; /* a Java machine was there, and the engine does not name its functions */
 	struct intern engines;
 	struct settings settings; /* those that were last in force, and since when */
 	int64_t settings_ns;

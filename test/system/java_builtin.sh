@@ -1,0 +1,51 @@
+#!/bin/bash
+# Java without async-profiler: whatever it runs between two native functions is one frame, [Java], and these are there:
+# with its interpreter alone, with its compilers, and with either of them.
+. "$(dirname "$0")/agent.inc"
+have java javac
+[ "$(uname -m)" = x86_64 ] || skip "Java's stacks are left on x86-64 alone"
+javac -d "$work" test/programs/TurnsAndDeflates.java || fail "javac"
+
+# whole PATTERN ALL: 99 of 100 samples that have PATTERN are ALL of it.
+whole() {
+	all=$(samples "$1" <"$work/stacks")
+	good=$(samples "$2" <"$work/stacks")
+	[ "$all" -ge 20 ] || fail "$how: $all samples of $1: $(head -c 4000 "$work/stacks")"
+	[ $((good * 100)) -ge $((all * 99)) ] ||
+		fail "$how: $good of $all samples of $1 are $2: $(cut -c1-600 "$work/stacks" | head -n 20)"
+}
+
+try() {
+	rounds=$1 how=$2
+	shift
+	rm -rf "$work/out"
+	profiled "$work/out" builtin CPU_INTERVAL=1ms WALL_INTERVAL=off PROCESS=java \
+		java "$@" -cp "$work" TurnsAndDeflates "$rounds" >"$work/said" 2>"$work/err" ||
+		fail "$how: status $?: $(cat "$work/said" "$work/err")"
+	[ "$(cat "$work/said")" = "done" ] || fail "$how: $(cat "$work/said")"
+	[ ! -s "$work/err" ] || fail "$how: $(cat "$work/err")"
+	"$agent" collapsed --cpu --frames all "$work/out" >"$work/stacks" || fail "$how: no samples"
+
+	# What called into Java, from the thread's entry on.
+	main='^[^[;]+;([^;]+;)+'
+	whole '\[Java\]$' "$main"'\[Java\]$'
+	whole ';Java_java_util_zip_Deflater_deflateBytesBytes(;|$)' \
+		"$main"'\[Java\];Java_java_util_zip_Deflater_deflateBytesBytes(;|$)'
+	[ "$(samples '\[Java\];\[Java\]' <"$work/stacks")" = 0 ] || fail "$how: more than one frame: $(head -c 4000 "$work/stacks")"
+	all=$(samples . <"$work/stacks") lost=$(samples 'unknown callers|(^|;)0x[0-9a-f]+(;|$)' <"$work/stacks")
+	[ $((lost * 20)) -le "$all" ] || fail "$how: $lost of $all samples are lost: $(grep -E 'unknown callers|0x' "$work/stacks" | head)"
+}
+
+try 200 -XX:+TieredCompilation
+try 200 -XX:-TieredCompilation
+try 20 -Xint
+
+"$agent" summary "$work/out" | grep -q '^Java .*\[Java\].*async-profiler' || fail "no hint: $("$agent" summary "$work/out")"
+"$agent" summary --json "$work/out" | grep -q '"java_unnamed":true' || fail "no hint: $("$agent" summary --json "$work/out")"
+
+# Not where native frames are asked for.
+rm -rf "$work/out"
+profiled "$work/out" builtin CPU_INTERVAL=1ms WALL_INTERVAL=off PROCESS=java FRAMES=native \
+	java -cp "$work" TurnsAndDeflates 10 >"$work/said" || fail "native: status $?"
+"$agent" collapsed --cpu --frames all "$work/out" >"$work/stacks" || fail "native: no samples"
+[ "$(samples '\[Java\]' <"$work/stacks")" = 0 ] || fail "native: $(head -c 4000 "$work/stacks")"
