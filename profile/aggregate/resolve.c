@@ -3,8 +3,9 @@
 
 #include <string.h>
 
-#include "profile/aggregate/resolve_frame.h"
 #include "profile/aggregate/folding.h"
+#include "profile/aggregate/own_frames.h"
+#include "profile/aggregate/resolve_frame.h"
 #include "profile/basics/names.h"
 #include "profile/jfr/labels.h"
 
@@ -188,6 +189,7 @@ uint32_t resolve_stack(struct resolve *r, uint64_t key, uint64_t class,
 	}
 	id = 0;
 	if (append_frames(r, key)) {
+		own_frames_leave_out(r);
 		folding_apply(r);
 		id = keep_stack(r);
 	}

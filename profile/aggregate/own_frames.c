@@ -1,0 +1,116 @@
+/* Leaves the preload's frames out of a stack, by the name of their library. */
+#include "profile/aggregate/own_frames.h"
+
+#include <string.h>
+
+#define PRELOAD "libasprof_preload.so"
+
+/* What the preload stands in front of, as it is linked. (Taken in by the assembler: no second list.) */
+extern const char own_frames_exports[] __attribute__((visibility("hidden")));
+
+__asm__(".pushsection .rodata.own_frames_exports, \"a\"\n"
+	".globl own_frames_exports\n"
+	".hidden own_frames_exports\n"
+	"own_frames_exports:\n"
+	".incbin \"preload/exports.map\"\n"
+	".byte 0\n"
+	".popsection\n");
+
+static const char *module_of(const struct resolve *r, uint32_t id)
+{
+	return intern_text(&r->profile->names, profile_frame(r->profile, id)->module);
+}
+
+static bool is_ours(const struct resolve *r, uint32_t id)
+{
+	const char *module = module_of(r, id);
+	size_t length = strlen(module), wanted = sizeof(PRELOAD) - 1;
+
+	return length >= wanted && !strcmp(module + length - wanted, PRELOAD) &&
+	       (length == wanted || module[length - wanted - 1] == '/');
+}
+
+/* How long the name of a call that the preload stands in front of is at the beginning of NAME, behind which a line
+ * may stand, or what a compiler adds to a part of a function; 0: it is none. */
+static size_t call_length(const char *name)
+{
+	const char *at = own_frames_exports, *end = at + strlen(at);
+	size_t length = strcspn(name, ".: ");
+
+	for (; length && (at = memmem(at, (size_t)(end - at), name, length)); at++)
+		if (at[length] == ';' && (at[-1] == ' ' || at[-1] == '\t'))
+			return length;
+	return 0;
+}
+
+static bool is_c_library(const char *module)
+{
+	const char *slash = strrchr(module, '/'), *name = slash ? slash + 1 : module;
+
+	return !strncmp(name, "libc.so", 7) || !strncmp(name, "libc-2.", 7) ||
+	       !strncmp(name, "ld-musl-", 8) || !strncmp(name, "libc.musl-", 10);
+}
+
+/* The C library, in names: as it is called further out, where a program begins. */
+static uint32_t c_library(const struct resolve *r, const uint32_t *ids, size_t count)
+{
+	for (size_t i = count; i--;)
+		if (is_c_library(module_of(r, ids[i])))
+			return profile_frame(r->profile, ids[i])->module;
+	return intern_string(&r->profile->names, "libc.so.6");
+}
+
+/* The call that frame ID is, as the C library's; 0 where it is none. */
+static uint32_t call_of(struct resolve *r, uint32_t id, uint32_t library)
+{
+	struct frame frame = { .module = library, .type = profile_frame(r->profile, id)->type };
+	const char *name = profile_frame_name(r->profile, id);
+	size_t length = call_length(name);
+
+	if (!length)
+		return 0;
+	frame.name = intern(&r->profile->names, name, length);
+	return intern(&r->profile->frames, &frame, sizeof(frame));
+}
+
+/* The outermost call of the COUNT frames at IDS, all of them ours; 0 where there is none. LIBRARY: see call_of(). */
+static uint32_t outermost_call(struct resolve *r, const uint32_t *ids, size_t count,
+			       uint32_t library)
+{
+	uint32_t id = 0;
+
+	while (count-- && !id)
+		id = call_of(r, ids[count], library);
+	return id;
+}
+
+static size_t count_kernel(const struct resolve *r, const uint32_t *ids, size_t count)
+{
+	size_t n = 0;
+
+	while (n < count && profile_frame(r->profile, ids[n])->type == JFR_FRAME_KERNEL)
+		n++;
+	return n;
+}
+
+void own_frames_leave_out(struct resolve *r)
+{
+	uint32_t *ids = (uint32_t *)(void *)r->stack.data, call = 0;
+	size_t count = r->stack.length / sizeof(*ids), ours = 0, kept, end;
+
+	for (size_t i = 0; i < count; i++)
+		ours += is_ours(r, ids[i]);
+	kept = count_kernel(r, ids, count);
+	if (!ours || kept + ours == count)
+		return;
+	for (end = kept; is_ours(r, ids[end]);)
+		end++;
+	if (end > kept)
+		call = outermost_call(r, ids + kept, end - kept, c_library(r, ids, count));
+	if (call)
+		ids[kept++] = call;
+	for (size_t i = end; i < count; i++)
+		if (!is_ours(r, ids[i]))
+			ids[kept++] = ids[i];
+	r->stack.length = kept * sizeof(*ids);
+}

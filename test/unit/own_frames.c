@@ -1,0 +1,83 @@
+/* profile/aggregate/own_frames: what async-profiler's stacks have of the preload's. */
+#include "profile/aggregate/own_frames.h"
+
+#include <string.h>
+
+#include "test/fixtures/suite.h"
+
+#define OURS "@libasprof_preload.so "
+
+/* Frames, innermost first, each NAME@LIBRARY; those that begin with k: are the kernel's. */
+static const struct {
+	const char *stack, *left;
+} cases[] = {
+	{ "poll@libc.so.6 main@app ", "poll@libc.so.6 main@app " },
+	/* Between the program and its C library, and around its handlers and threads. */
+	{ "poll@libc.so.6 poll" OURS "main@app ", "poll@libc.so.6 main@app " },
+	{ "burn@app on_signal" OURS "__restore_rt@libc.so.6 start" OURS "clone@libc.so.6 ",
+	  "burn@app __restore_rt@libc.so.6 clone@libc.so.6 " },
+	/* The innermost is a call of the program's. */
+	{ "usleep" OURS "main@app main@libc.so.6 ", "usleep@libc.so.6 main@app main@libc.so.6 " },
+	{ "again" OURS "poll" OURS "main@app f@ld-musl-x86_64.so.1 ",
+	  "poll@ld-musl-x86_64.so.1 main@app f@ld-musl-x86_64.so.1 " },
+	{ "poll" OURS "read" OURS "main@app f@libc-2.31.so ",
+	  "read@libc-2.31.so main@app f@libc-2.31.so " },
+	{ "read.cold" OURS "main@app ", "read@libc.so.6 main@app " },
+	{ "read:77" OURS "main@app ", "read@libc.so.6 main@app " },
+	{ "k:sleep@ k:enter@ again" OURS "usleep" OURS "main@app ",
+	  "k:sleep@ k:enter@ usleep@libc.so.6 main@app " },
+	/* It is none: what a library without symbols has for a name, functions that nobody can call. */
+	{ "/opt/libasprof_preload.so" OURS "main@app ", "main@app " },
+	{ "re" OURS "ead" OURS "threads" OURS "main@app ", "main@app " },
+	{ "asprof_agent_flush" OURS "main@app ", "main@app " },
+	/* By its whole path, and one of somebody else. */
+	{ "f@libc.so.6 poll@/opt/libasprof_preload.so main@app ", "f@libc.so.6 main@app " },
+	{ "poll@not_libasprof_preload.so ", "poll@not_libasprof_preload.so " },
+	/* Nothing but ours: a thread of the profiler's. */
+	{ "wait" OURS "loop" OURS, "wait" OURS "loop" OURS },
+	{ "k:sleep@ wait" OURS, "k:sleep@ wait" OURS },
+	{ "", "" },
+};
+
+static void push(struct resolve *r, const char *text, size_t length)
+{
+	const char *at = memchr(text, '@', length);
+	struct frame frame = { .type = strncmp(text, "k:", 2) ? JFR_FRAME_CPP : JFR_FRAME_KERNEL };
+	uint32_t id;
+
+	ck_assert_ptr_nonnull(at);
+	frame.name = intern(&r->profile->names, text, (size_t)(at - text));
+	if (at + 1 < text + length)
+		frame.module = intern(&r->profile->names, at + 1, (size_t)(text + length - at - 1));
+	id = intern(&r->profile->frames, &frame, sizeof(frame));
+	ck_assert_int_eq(buf_append(&r->stack, &id, sizeof(id)), 0);
+}
+
+START_TEST(leaves_out)
+{
+	struct profile profile = PROFILE_INIT;
+	struct resolve r = { .profile = &profile, .stack = BUF_INIT(4096) };
+	struct buf left = BUF_INIT(4096);
+	const uint32_t *ids;
+
+	for (const char *at = cases[_i].stack; *at; at += strcspn(at, " ") + 1)
+		push(&r, at, strcspn(at, " "));
+	own_frames_leave_out(&r);
+	ids = (const uint32_t *)(const void *)r.stack.data;
+	for (size_t i = 0; i < r.stack.length / sizeof(*ids); i++)
+		buf_printf(&left, "%s@%s ", profile_frame_name(&profile, ids[i]),
+			   intern_text(&profile.names, profile_frame(&profile, ids[i])->module));
+	ck_assert_str_eq(left.length ? buf_string(&left) : "", cases[_i].left);
+	buf_free(&left);
+	buf_free(&r.stack);
+	profile_free(&profile);
+}
+END_TEST
+
+int main(void)
+{
+	TCase *tcase = tcase_create("own_frames");
+
+	tcase_add_loop_test(tcase, leaves_out, 0, (int)(sizeof(cases) / sizeof(cases[0])));
+	return suite_run(tcase);
+}
