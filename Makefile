@@ -129,6 +129,11 @@ first_src := $(filter core/% preload/%,$(host_src)) asyncprof/engine_thread.c as
 host_obj := $(call objects,$(first_src) $(filter-out $(first_src),$(host_src))) \
 	    $(B)/obj/preload/image/image_file.o
 
+# Else a constructor of libgcc's asks glibc which atomic instructions there are, and musl has no such call.
+ifneq ($(filter aarch64%,$(shell $(CC) -dumpmachine)),)
+$(host_obj): AGENT_CFLAGS += -mno-outline-atomics
+endif
+
 $(preload): $(host_obj) preload/exports.map preload/allocator.list preload/layout.ld
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) $(PRELOAD_LDFLAGS) $(LDFLAGS) -o $@ -Wl,-T,preload/layout.ld $(host_obj)
