@@ -302,11 +302,26 @@ static bool is_free(int signo)
 	return !disposition_get(signo, &now) && now.handler == (void *)SIG_DFL;
 }
 
+/* An emulator of another processor needs some signals itself, and has no number for the last few of the program's: a
+ * handler can be set, but nothing comes. */
+static bool may_come(int signo)
+{
+	struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = signo };
+	int timer;
+	long err;
+
+	event.sigev_notify_thread_id = system_thread();
+	err = kernel_call4(SYS_timer_create, CLOCK_MONOTONIC, (long)&event, (long)&timer, 0);
+	if (!err)
+		kernel_call4(SYS_timer_delete, timer, 0, 0, 0);
+	return err != -EINVAL;
+}
+
 int sampler_choose(void)
 {
 	int signo = LAST_SIGNAL;
 
-	while (signo > FIRST_SIGNAL && !is_free(signo))
+	while (signo > FIRST_SIGNAL && !(is_free(signo) && may_come(signo)))
 		signo--;
 	/* Where every one is taken (the Go runtime takes them all) we go before the handler of
 	 * the highest, and pass on what is not ours. */
