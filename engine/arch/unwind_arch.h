@@ -18,6 +18,7 @@
 #define ARCH_RESULT        0
 #define ARCH_REGISTERS     17
 #define ARCH_UCONTEXT_SKIP 0 /* the ucontext lies at the restorer's stack pointer */
+#define ARCH_CODE_RULES    0 /* whether engine/modules/code_rules.h reads its code */
 #elif defined(__aarch64__)
 #define ARCH_SP            31
 #define ARCH_FP            29
@@ -26,6 +27,7 @@
 #define ARCH_RESULT        0
 #define ARCH_REGISTERS     32
 #define ARCH_UCONTEXT_SKIP 128 /* sizeof(siginfo_t) comes first */
+#define ARCH_CODE_RULES    1
 #else
 #error "no unwinder for this processor"
 #endif

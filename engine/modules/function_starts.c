@@ -1,4 +1,4 @@
-/* Finds where functions begin, by symbols and by calls. */
+/* Finds where functions begin, by symbols and by calls; and, where code can be followed, rules. */
 #include "engine/modules/function_starts.h"
 
 #include <stdlib.h>
@@ -7,6 +7,7 @@
 
 #include "engine/arch/unwind_arch.h"
 #include "engine/elf/elf.h"
+#include "engine/modules/code_rules.h"
 
 /* No C library has more code. */
 #define CODE_MAX ((size_t)64 << 20)
@@ -19,6 +20,8 @@
 struct starts {
 	size_t bytes;
 	uint8_t *marked; /* a bit for each byte of the code */
+	uint16_t *
+		rules; /* one for each instruction of a processor whose code can be followed; else NULL */
 };
 
 static void mark(struct starts *starts, uint64_t offset)
@@ -67,12 +70,18 @@ static void mark_symbols(struct starts *starts, struct elf *elf, uint32_t type, 
 	}
 }
 
+/* A row may begin with the last byte of an instruction, see mark_rules(). */
+static uint16_t rule_at(const struct starts *starts, size_t offset)
+{
+	return starts->rules ? starts->rules[(offset + 1) / sizeof(uint32_t)] : RULE_INDEX_NONE;
+}
+
 static struct unwind_table *make_table(const struct starts *starts)
 {
 	uint32_t regions = (uint32_t)((starts->bytes >> 16) + 1), row = 0;
 	size_t rows = 0, bytes;
 	struct unwind_table *table;
-	uint16_t *low;
+	uint16_t *low, *rule;
 
 	for (size_t at = 0; at < starts->bytes; at++)
 		rows += is_marked(starts, at);
@@ -82,26 +91,70 @@ static struct unwind_table *make_table(const struct starts *starts)
 	if (!table)
 		return NULL;
 	low = (uint16_t *)&table->first[regions + 1];
+	rule = low + rows;
 	for (size_t at = 0; at < starts->bytes; at++) {
 		if (!(at & 0xffff))
 			table->first[at >> 16] = row;
-		if (is_marked(starts, at))
+		if (is_marked(starts, at)) {
+			rule[row] = rule_at(starts, at);
 			low[row++] = (uint16_t)at;
+		}
 	}
 	/* (The last region is empty where the code ends with one.) */
 	if (!(starts->bytes & 0xffff))
 		table->first[regions - 1] = row;
 	table->first[regions] = row;
-	table->starts = true;
+	table->starts = !starts->rules;
 	table->bytes = bytes;
 	table->regions = regions;
 	table->rows = row;
 	table->low = low;
-	table->rule = low + rows; /* all RULE_INDEX_NONE */
+	table->rule = rule;
 	return table;
 }
 
-_Static_assert(RULE_INDEX_NONE == 0, "what calloc() gives");
+/* Put a mark where another rule begins to hold, in place of those where functions begin. What ends a signal's
+ * handler is returned to, not called: it is looked up by the byte before it. */
+static void mark_rules(struct starts *starts)
+{
+	size_t count = starts->bytes / sizeof(uint32_t);
+
+	memset(starts->marked, 0, starts->bytes / 8 + 1);
+	for (size_t at = 0; at < count; at++) {
+		bool signal = starts->rules[at] == RULE_INDEX_SIGNAL;
+
+		if (!at || starts->rules[at] != starts->rules[at - 1])
+			mark(starts, at * sizeof(uint32_t) - (at && signal));
+	}
+}
+
+/* The marks, a bit for each byte, as a bit for each instruction. */
+static uint8_t *by_instruction(const struct starts *starts)
+{
+	size_t count = starts->bytes / sizeof(uint32_t);
+	uint8_t *bits = calloc(count / 8 + 1, 1);
+
+	for (size_t at = 0; bits && at < count; at++)
+		if (is_marked(starts, at * sizeof(uint32_t)))
+			bits[at / 8] |= (uint8_t)(1u << at % 8);
+	return bits;
+}
+
+/* Where the code can be followed: rules in place of where functions begin. */
+static void find_rules(struct starts *starts, const uint8_t *code)
+{
+	size_t count = starts->bytes / sizeof(uint32_t);
+	uint8_t *begins = by_instruction(starts);
+
+	if (begins)
+		starts->rules = map_alloc((count + 1) * sizeof(*starts->rules));
+	if (starts->rules) {
+		code_rules_mark_called(begins, (const uint32_t *)(const void *)code, count);
+		code_rules_find(starts->rules, (const uint32_t *)(const void *)code, count, begins);
+		mark_rules(starts);
+	}
+	free(begins);
+}
 
 struct unwind_table *function_starts_compile(const struct image *image, uintptr_t start,
 					     uintptr_t end)
@@ -122,11 +175,15 @@ struct unwind_table *function_starts_compile(const struct image *image, uintptr_
 			mark_symbols(&starts, elf, SHT_SYMTAB, start - image->bias);
 			elf_close(elf);
 		}
+		if (ARCH_CODE_RULES)
+			find_rules(&starts, code);
 		table = make_table(&starts);
 	}
 	if (code)
 		munmap(code, starts.bytes);
 	if (starts.marked)
 		munmap(starts.marked, starts.bytes / 8 + 1);
+	if (starts.rules)
+		munmap(starts.rules, (starts.bytes / sizeof(uint32_t) + 1) * sizeof(*starts.rules));
 	return table;
 }

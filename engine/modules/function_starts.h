@@ -8,8 +8,8 @@
 #include "engine/modules/module_image.h"
 
 /* A table for IMAGE's code from START to END whose rows begin where functions do, with no rule: where its
- * symbols say so, and where it calls itself. IMAGE is open. NULL where none is found, or without memory, and
- * on processors whose calls are not read. Release with free(). */
+ * symbols say so, and where it calls itself; or with the rules that its code tells, where that can be followed.
+ * IMAGE is open. NULL where none is found, or without memory. Release with free(). */
 struct unwind_table *function_starts_compile(const struct image *image, uintptr_t start,
 					     uintptr_t end);
 

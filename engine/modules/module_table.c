@@ -13,12 +13,21 @@
 #include "engine/modules/go_table.h"
 #include "engine/reading/process_memory.h"
 
-bool module_table_can_wait(const struct image *image, uintptr_t start)
+/* Of musl a few functions have entries: those that are written in assembler, and on some processors those that
+ * reckon with long numbers. Else a function has an entry, and a row is for ten to thirty bytes of code. */
+#define SPARSE_BYTES      65536
+#define BYTES_OF_A_ROW    1024
+#define BYTES_OF_AN_ENTRY 4096
+
+bool module_table_can_wait(const struct image *image, uintptr_t start, uintptr_t end)
 {
 	const Elf64_Phdr *phdr = image_phdr(image, PT_GNU_EH_FRAME);
 	uintptr_t header = phdr ? image->bias + phdr->p_vaddr : 0;
 	uint8_t head[CFI_HEADER_FIXED];
 
+	if (phdr && end - start > SPARSE_BYTES &&
+	    phdr->p_memsz / CFI_HEADER_ROW < (end - start) / BYTES_OF_AN_ENTRY)
+		return false;
 	return phdr && (uintptr_t)cfi_lookup_header(start) == header &&
 	       !process_memory_read(header, head, sizeof(head)) && cfi_header_searchable(head) &&
 	       !go_table_is_for(image);
@@ -49,11 +58,6 @@ static size_t frame_size(const struct image *image, uint64_t begin, uint64_t las
 	phdr = image_segment(image, begin);
 	return phdr ? (size_t)(phdr->p_filesz - (begin - phdr->p_vaddr)) : 0;
 }
-
-/* A row of a table is for ten to twenty bytes of code: these are the ones of a few functions, in code of so
- * many bytes. */
-#define SPARSE_ROWS  64
-#define SPARSE_BYTES 65536
 
 #define SECTION_MAX ((size_t)512 << 20)
 
@@ -95,10 +99,9 @@ static int find_by_header(const struct image *image, const Elf64_Phdr *phdr,
 	return 0;
 }
 
-/* Of musl a few functions have entries, those that are written in assembler. */
 static bool is_sparse(const struct unwind_table *table, size_t bytes)
 {
-	return !table || (table->rows < SPARSE_ROWS && bytes > SPARSE_BYTES);
+	return !table || (bytes > SPARSE_BYTES && table->rows < bytes / BYTES_OF_A_ROW);
 }
 
 static struct unwind_table *or_starts(struct unwind_table *table, const struct image *image,
