@@ -74,58 +74,7 @@ status=$?
 "$agent" collapsed --nativemem "$work/reports" | grep -q 'thread;keep' || fail "what it allocates is not there"
 
 # Through functions of musl's, which tell nothing of themselves, one upon another: what called them.
-[ "$(uname -m)" = x86_64 ] || {
-	echo "ok, but for stacks through musl, which are not told on this processor"
-	exit 0
-}
-cat >"$work/through.c" <<'END'
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
-static volatile unsigned long sum;
-static int numbers[64];
-
-static int compare(const void *a, const void *b)
-{
-	struct timespec start, now;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &start);
-	do {
-		for (int i = 0; i < 1000; i++)
-			sum++;
-		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	} while (now.tv_sec == start.tv_sec && now.tv_nsec < start.tv_nsec + 500000);
-	return *(const int *)a - *(const int *)b;
-}
-
-__attribute__((noinline)) static void write_text(char *text)
-{
-	for (int i = 0; i < 200000; i++)
-		sum += (unsigned long)sprintf(text, "%d of %s", i, "them");
-}
-
-/* What is left of the one is no caller in the other. */
-__attribute__((noinline)) static void sort_numbers(void)
-{
-	for (int i = 0; i < 64; i++)
-		numbers[i] = i * 7919 % 64;
-	qsort(numbers, 64, sizeof(*numbers), compare);
-	sum++;
-}
-
-int main(void)
-{
-	char text[64];
-
-	write_text(text);
-	sort_numbers();
-	write_text(text);
-	return 0;
-}
-END
-musl-gcc -O2 -fno-builtin -o "$work/through" "$work/through.c" || fail "cannot build"
+musl-gcc -O2 -fno-builtin -o "$work/through" test/programs/through.c || fail "cannot build"
 profiled "$work/through_reports" builtin CPU_INTERVAL=2ms "$work/through" || fail "status $?"
 # (The kernel's own clock_gettime() is in no list of musl's.)
 "$agent" collapsed --cpu "$work/through_reports" | grep -v clock_gettime >"$work/stacks"
