@@ -11,7 +11,7 @@
 /* What the last walk of a thread has read: the addresses of pages, with the parts in the low bits. Threads
  * may share an entry, and write it at once: it is no more than a guess. */
 #define GUESSES       64
-#define GUESSED_PAGES 24
+#define GUESSED_PAGES 56
 #define PARTS         ((uintptr_t)15)
 
 _Static_assert(MEMORY_COPIES_PART * 4 == MEMORY_PAGE,

@@ -13,7 +13,7 @@
 #include "engine/reading/memory_reader.h"
 
 /* Pages that are held at once; a walk that meets more has others read again. */
-#define MEMORY_COPIES_PAGES 32
+#define MEMORY_COPIES_PAGES 64
 
 /* What is asked for by itself: a call takes as long for a page as for a word, but copying it costs. Of a
  * page that is met a second time the rest follows. */
