@@ -84,7 +84,8 @@ int mixed_stack_look_for(enum runtime_kind kind, const struct runtime *runtime, 
 		if (all.works)
 			system_empty_in_children(all.works, WORKS * sizeof(*all.works));
 	}
-	if (!all.works || frame_table_open() || (kind == RUNTIME_V8 && v8_open()))
+	if (!all.works || frame_table_open() || (kind == RUNTIME_V8 && v8_open()) ||
+	    (kind == RUNTIME_RUBY && ruby_open()))
 		return -ENOMEM;
 	for (i = 0; i < count && memcmp(kept[i].bytes, runtime, bytes); i++)
 		;

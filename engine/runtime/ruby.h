@@ -28,6 +28,9 @@ struct ruby {
 	 * module's number (0: in 2.7). */
 	uint32_t tls_module, tls_first, tls_end;
 
+	/* How often the collector has run, and its flags; both 0: not known. */
+	uintptr_t collections, collector_flags;
+	uintptr_t counts; /* the function that tells */
 	/* The module's variables, in which names are looked for. */
 	uintptr_t data;
 	uint32_t data_bytes;
@@ -89,9 +92,6 @@ struct ruby_work {
 		uintptr_t value;
 		uint64_t print;
 	} notes[RUBY_NOTES];
-	/* The function that was met last. */
-	uintptr_t code, method, definition;
-	uint32_t function;
 	uint8_t body[BODY_BYTES];
 	char name[FRAME_NAME_MAX], file[FRAME_FILE_MAX];
 };
@@ -108,6 +108,10 @@ size_t ruby_walk(const struct ruby *ruby, struct ruby_work *work, uintptr_t *fra
 size_t ruby_merge(const struct ruby *ruby, const struct native_frames *native,
 		  const uintptr_t *frames, size_t frame_count, bool cut, uintptr_t *out, size_t max,
 		  bool *truncated);
+
+/* Make room for what is remembered between walks. Not in a handler. Returns 0 or -ENOMEM; once open it
+ * stays. */
+int ruby_open(void);
 
 /* ---- What its files share ---- */
 
@@ -168,6 +172,19 @@ uintptr_t ruby_name(const struct ruby *ruby, struct ruby_work *work, uintptr_t i
  * not known. */
 uint32_t ruby_line(const struct ruby_layout *layout, struct ruby_work *work,
 		   const uint8_t body[BODY_BYTES], uint64_t at);
+
+/* A function as it is in the frame table, and its code. */
+struct ruby_function {
+	uint32_t number;
+	uint32_t size; /* in words */
+	uintptr_t start;
+};
+
+/* Remember what CODE is that belongs to METHOD, for as long as PERIOD lasts. */
+void ruby_known_keep(uint64_t period, uintptr_t code, uintptr_t method,
+		     const struct ruby_function *function);
+bool ruby_known_find(uint64_t period, uintptr_t code, uintptr_t method,
+		     struct ruby_function *function);
 
 static inline uint64_t ruby_mix(uint64_t hash, uint64_t value)
 {

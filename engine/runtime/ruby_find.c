@@ -164,11 +164,15 @@ int ruby_find(struct ruby *ruby, struct elf *image, const struct module *module)
 	if (!ruby->base.evaluator)
 		return -ENOTSUP;
 	find_data(ruby, image, module->bias);
+	ruby->counts = address_of(image, module->bias, "rb_gc_count");
 	ruby_find_more(ruby);
 	return 0;
 }
 
 bool ruby_find_more(struct ruby *ruby)
 {
-	return !ruby->names && ruby_find_names(ruby, ruby->data, ruby->data_bytes);
+	bool names = !ruby->names && ruby_find_names(ruby, ruby->data, ruby->data_bytes);
+	bool collections = !ruby->collections && ruby_find_collections(ruby);
+
+	return names || collections;
 }

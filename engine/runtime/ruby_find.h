@@ -21,4 +21,7 @@ void ruby_find_evaluator(struct ruby *ruby, struct elf *image, uintptr_t bias);
 /* Find the names that have numbers, in the variables of the module: BYTES at DATA. True when it has. */
 bool ruby_find_names(struct ruby *ruby, uintptr_t data, uint64_t bytes);
 
+/* Find where it counts collections. True when it has. */
+bool ruby_find_collections(struct ruby *ruby);
+
 #endif

@@ -2,7 +2,8 @@
  *
  * The table is what offsetof() says of vm_core.h, iseq.h, method.h, shape.h and internal/class.h of 2.7.0,
  * 3.0.0, 3.1.0, 3.2.0, 3.3.0, 3.3.5 and 3.4.0, with the config.h of Debian's and Ubuntu's packages, for 64 bits.
- * What all of them have in common stands in ruby.h. */
+ * Where the collector's flags are is what
+ * gc.c of the same versions says. What all of them have in common stands in ruby.h. */
 #include "engine/runtime/ruby_layout.h"
 
 #include <stddef.h>
@@ -11,6 +12,7 @@
 static const struct ruby_layout known[] = {
 	{ .version = 0x0207,
 	  .context_thread = 56, .thread_context = 32, .machine_threads = 312, .thread_id = 72,
+	  .collector_flags = 16,
 	  .frame_bytes = 56,
 	  .body_lines = 120, .body_line_count = 136, .body_line_index = 144, .body_bytes = 152,
 	  .first_line_is_value = true, .line_bytes = 8,
@@ -18,6 +20,7 @@ static const struct ruby_layout known[] = {
 	  .class = RUBY_CLASS_TABLE, .singleton = 12 },
 	{ .version = 0x0300,
 	  .context_thread = 56, .thread_context = 40,
+	  .collector_flags = 16,
 	  .frame_bytes = 56,
 	  .body_lines = 120, .body_line_count = 136, .body_line_index = 144, .body_bytes = 152,
 	  .first_line_is_value = true, .line_bytes = 8,
@@ -25,6 +28,7 @@ static const struct ruby_layout known[] = {
 	  .class = RUBY_CLASS_TABLE, .singleton = 12 },
 	{ .version = 0x0301,
 	  .context_thread = 48, .thread_context = 40,
+	  .collector_flags = 16,
 	  .frame_bytes = 64,
 	  .body_lines = 120, .body_line_count = 136, .body_line_index = 144, .body_bytes = 152,
 	  .first_line_is_value = true, .line_bytes = 12,
@@ -32,6 +36,7 @@ static const struct ruby_layout known[] = {
 	  .class = RUBY_CLASS_TABLE, .singleton = 12 },
 	{ .version = 0x0302,
 	  .context_thread = 48, .thread_context = 48,
+	  .collector_flags = 16,
 	  .frame_bytes = 64,
 	  .body_lines = 112, .body_line_count = 128, .body_line_index = 136, .body_bytes = 144,
 	  .line_bytes = 12, .string_has_length = true,
@@ -39,6 +44,7 @@ static const struct ruby_layout known[] = {
 	  .class = RUBY_CLASS_SHAPES, .machine_shapes = 376, .class_extension = 32, .singleton = 12 },
 	{ .version = 0x0303,
 	  .context_thread = 48, .thread_context = 48,
+	  .collector_flags = 16,
 	  .frame_bytes = 56,
 	  .body_lines = 112, .body_line_count = 128, .body_line_index = 136, .body_bytes = 144,
 	  .line_bytes = 12, .string_has_length = true,
@@ -46,6 +52,7 @@ static const struct ruby_layout known[] = {
 	  .class = RUBY_CLASS_FIELD, .class_extension = 32, .singleton = 12 },
 	{ .version = 0x0304,
 	  .context_thread = 48, .thread_context = 48,
+	  .collector_flags = 20,
 	  .frame_bytes = 56,
 	  .body_lines = 112, .body_line_count = 128, .body_line_index = 136, .body_bytes = 144,
 	  .line_bytes = 12, .string_has_length = true,

@@ -22,6 +22,8 @@ struct ruby_layout {
 	uint16_t machine_threads;
 	uint8_t thread_id;
 
+	uint8_t collector_flags;
+
 	uint8_t frame_bytes;
 
 	/* The code of a function. */

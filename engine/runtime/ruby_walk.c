@@ -30,6 +30,16 @@
 /* What code is of. */
 enum { CODE_METHOD = 1, CODE_BLOCK = 2, CODE_RESCUE = 4, CODE_ENSURE = 5 };
 
+/* The collector's flags: what it does, and whether it moves objects. */
+enum {
+	COLLECTOR_MODE = 3,
+	COLLECTOR_RESTS = 0,
+	COLLECTOR_MARKS = 1,
+	COLLECTOR_SWEEPS = 2,
+	COLLECTOR_RUNS = 1 << 5,
+	COLLECTOR_MOVES = 3 << 6,
+};
+
 /* ---- The thread's context ---- */
 
 struct context {
@@ -158,6 +168,7 @@ static bool find_context(const struct ruby *ruby, struct ruby_work *work, struct
 struct walk {
 	const struct ruby *ruby;
 	struct ruby_work *work;
+	uint64_t period; /* 0: nothing is remembered */
 	uintptr_t *frames;
 	size_t count, max;
 };
@@ -169,16 +180,45 @@ static void put(struct walk *walk, uintptr_t frame)
 }
 
 struct frame {
-	uintptr_t pc, code, method; /* METHOD is 0 where there is none around it */
-	uintptr_t flags;
+	uintptr_t pc, code;
+	uintptr_t belongs; /* what its environment, or one around that, has for its method */
+	uint8_t environment[ENVIRONMENT_BYTES];
 };
 
-/* The method that FRAME belongs to, by the environments around its own. */
+/* The environment around ENVIRONMENT, in its place. */
+static bool go_out(struct ruby_work *work, uint8_t environment[ENVIRONMENT_BYTES])
+{
+	uintptr_t outer = ruby_word(environment, ENVIRONMENT_OUTER) & ~(uintptr_t)3;
+
+	return outer && outer % sizeof(outer) == 0 &&
+	       ruby_copy(work, environment, outer - ENVIRONMENT_FLAGS, ENVIRONMENT_BYTES);
+}
+
+static bool is_outermost(const uint8_t environment[ENVIRONMENT_BYTES])
+{
+	return ruby_word(environment, ENVIRONMENT_FLAGS) & FLAG_OUTERMOST;
+}
+
+/* What tells frames of the same code apart, as far as their names go. */
+static uintptr_t belongs_to(struct walk *walk, const uint8_t innermost[ENVIRONMENT_BYTES])
+{
+	uint8_t environment[ENVIRONMENT_BYTES];
+
+	memcpy(environment, innermost, sizeof(environment));
+	for (int i = 0; i < OUTER_MAX && !ruby_word(environment, ENVIRONMENT_METHOD) &&
+			!is_outermost(environment);
+	     i++)
+		if (!go_out(walk->work, environment))
+			break;
+	return ruby_word(environment, ENVIRONMENT_METHOD);
+}
+
+/* The method that the frame with that environment belongs to; 0 where it is in none. */
 static uintptr_t method_of(struct walk *walk, const uint8_t innermost[ENVIRONMENT_BYTES])
 {
 	struct ruby_work *work = walk->work;
 	uint8_t environment[ENVIRONMENT_BYTES];
-	uintptr_t method, flags, outer;
+	uintptr_t method, flags;
 
 	memcpy(environment, innermost, sizeof(environment));
 	for (int i = 0; i < OUTER_MAX; i++) {
@@ -186,16 +226,14 @@ static uintptr_t method_of(struct walk *walk, const uint8_t innermost[ENVIRONMEN
 		flags = ruby_flags(work, method);
 		if (ruby_is_kind(flags, RUBY_KIND_METHOD))
 			return method;
-		if (ruby_word(environment, ENVIRONMENT_FLAGS) & FLAG_OUTERMOST) {
+		if (is_outermost(environment)) {
 			if (ruby_is_kind(flags, RUBY_KIND_SVAR) &&
 			    ruby_read_word(work, method + 8, &method) &&
 			    ruby_is_kind(ruby_flags(work, method), RUBY_KIND_METHOD))
 				return method;
 			return 0;
 		}
-		outer = ruby_word(environment, ENVIRONMENT_OUTER) & ~(uintptr_t)3;
-		if (!outer || outer % sizeof(outer) ||
-		    !ruby_copy(work, environment, outer - ENVIRONMENT_FLAGS, sizeof(environment)))
+		if (!go_out(work, environment))
 			return 0;
 	}
 	return 0;
@@ -293,88 +331,107 @@ static uintptr_t class_of(struct walk *walk, uintptr_t address)
 										     : 0;
 }
 
-/* Have WORK's function be that of FRAME. False where there is none. */
-static bool find_code(struct walk *walk, const struct frame *frame)
+/* Copy the body of CODE to WORK. */
+static bool read_body(struct walk *walk, uintptr_t code)
 {
 	struct ruby_work *work = walk->work;
-	uintptr_t body, class, path;
+	uintptr_t body;
+
+	return ruby_is_kind(ruby_flags(work, code), RUBY_KIND_CODE) &&
+	       ruby_read_word(work, code + CODE_BODY, &body) &&
+	       ruby_copy(work, work->body, body, walk->ruby->layout.body_bytes);
+}
+
+/* The function whose code FRAME runs; its body is in WORK then. */
+static bool describe_code(struct walk *walk, const struct frame *frame,
+			  struct ruby_function *function)
+{
+	struct ruby_work *work = walk->work;
+	uintptr_t class, path;
 	bool fresh;
 
-	/* As in a recursion. */
-	if (work->code == frame->code && work->method == frame->method)
-		return true;
-	work->code = 0;
-	if (!ruby_is_kind(ruby_flags(work, frame->code), RUBY_KIND_CODE) ||
-	    !ruby_read_word(work, frame->code + CODE_BODY, &body) ||
-	    !ruby_copy(work, work->body, body, walk->ruby->layout.body_bytes))
+	if (!read_body(walk, frame->code))
 		return false;
 	path = path_of(walk, work->body);
-	class = class_of(walk, frame->method);
+	class = class_of(walk, method_of(walk, frame->environment));
 	if (!ruby_string_print(walk->ruby, work, ruby_word(work->body, BODY_LABEL)) ||
 	    !ruby_string_print(walk->ruby, work, path))
 		return false;
-	work->function = frame_table_function(code_print(walk, path, class), &fresh);
+	function->start = ruby_word(work->body, BODY_START);
+	memcpy(&function->size, work->body + BODY_SIZE, sizeof(function->size));
+	function->number = frame_table_function(code_print(walk, path, class), &fresh);
 	if (fresh) {
 		name_code(walk, class);
 		ruby_string(walk->ruby, work, path, work->file, 0, sizeof(work->file));
-		frame_table_describe(work->function, JFR_FRAME_RUBY, work->name, work->file);
+		frame_table_describe(function->number, JFR_FRAME_RUBY, work->name, work->file);
 	}
-	work->code = frame->code;
-	work->method = frame->method;
 	return true;
 }
 
-/* A frame of code; one that is being made, or taken down, is left out. */
-static void add_code(struct walk *walk, const struct frame *frame)
-{
-	struct ruby_work *work = walk->work;
-	const struct ruby_layout *l = &walk->ruby->layout;
-	uintptr_t start, place;
-	uint32_t size;
-	uint64_t at;
-	bool fresh;
-
-	if (!find_code(walk, frame))
-		return;
-	start = ruby_word(work->body, BODY_START);
-	memcpy(&size, work->body + BODY_SIZE, sizeof(size));
-	at = (frame->pc - start) / sizeof(uintptr_t);
-	if (frame->pc < start || at > size)
-		return;
-	/* It is behind the instruction that runs. */
-	at -= at != 0;
-	place = frame_table_place(work->function, (uint32_t)at, &fresh);
-	if (fresh)
-		frame_table_line(place, ruby_line(l, work, work->body, at));
-	put(walk, place);
-}
-
-/* A method that is a function of C. */
-static void add_native(struct walk *walk, const struct frame *frame)
+/* Likewise the function of C that is a method. */
+static bool describe_native(struct walk *walk, const struct frame *frame,
+			    struct ruby_function *function)
 {
 	const struct ruby *ruby = walk->ruby;
 	struct ruby_work *work = walk->work;
+	uintptr_t name, address = method_of(walk, frame->environment);
 	uint64_t print = 2;
 	struct method method;
-	uint32_t function;
-	uintptr_t name;
 	size_t length;
 	bool fresh;
 
-	if (!frame->method || !read_method(walk, frame->method, &method))
-		return;
+	if (!address || !read_method(walk, address, &method))
+		return false;
 	name = ruby_name(ruby, work, method.id);
 	if (!name || !ruby_string_print(ruby, work, name))
-		return;
+		return false;
 	print = ruby_mix(print, ruby_string_print(ruby, work, name));
 	print = ruby_mix(print, ruby_class_print(ruby, work, method.class));
-	function = frame_table_function(print, &fresh);
+	function->start = function->size = 0;
+	function->number = frame_table_function(print, &fresh);
 	if (fresh) {
 		length = ruby_class(ruby, work, method.class, work->name, 0, sizeof(work->name));
 		ruby_string(ruby, work, name, work->name, length, sizeof(work->name));
-		frame_table_describe(function, JFR_FRAME_RUBY, work->name, "");
+		frame_table_describe(function->number, JFR_FRAME_RUBY, work->name, "");
 	}
-	put(walk, frame_table_place(function, 0, &fresh));
+	return true;
+}
+
+/* The function that FRAME runs: CODE is 0 in one of C. */
+static bool find_function(struct walk *walk, const struct frame *frame,
+			  struct ruby_function *function)
+{
+	if (walk->period && ruby_known_find(walk->period, frame->code, frame->belongs, function))
+		return true;
+	if (!(frame->code ? describe_code : describe_native)(walk, frame, function))
+		return false;
+	if (walk->period)
+		ruby_known_keep(walk->period, frame->code, frame->belongs, function);
+	return true;
+}
+
+/* Add FRAME; one that is being made, or taken down, is left out. */
+static void add_function(struct walk *walk, const struct frame *frame)
+{
+	struct ruby_function function;
+	uintptr_t place;
+	uint64_t at = 0;
+	bool fresh;
+
+	if (!find_function(walk, frame, &function))
+		return;
+	if (frame->code) {
+		at = (frame->pc - function.start) / sizeof(uintptr_t);
+		if (frame->pc < function.start || at > function.size)
+			return;
+		/* It is behind the instruction that runs. */
+		at -= at != 0;
+	}
+	place = frame_table_place(function.number, (uint32_t)at, &fresh);
+	if (fresh && frame->code && read_body(walk, frame->code))
+		frame_table_line(place,
+				 ruby_line(&walk->ruby->layout, walk->work, walk->work->body, at));
+	put(walk, place);
 }
 
 /* ---- Walking ---- */
@@ -382,32 +439,52 @@ static void add_native(struct walk *walk, const struct frame *frame)
 /* Add the control frame at ADDRESS. False where it cannot be read. */
 static bool add(struct walk *walk, uintptr_t address)
 {
-	uint8_t bytes[FRAME_BYTES], environment[ENVIRONMENT_BYTES];
-	uintptr_t around, kind;
+	uint8_t bytes[FRAME_BYTES];
 	struct frame frame;
+	uintptr_t environment, flags, kind;
 
 	if (!ruby_copy(walk->work, bytes, address, sizeof(bytes)))
 		return false;
-	around = ruby_word(bytes, FRAME_ENVIRONMENT);
-	if (around % sizeof(around) ||
-	    !ruby_copy(walk->work, environment, around - ENVIRONMENT_FLAGS, sizeof(environment)))
+	environment = ruby_word(bytes, FRAME_ENVIRONMENT);
+	if (environment % sizeof(environment) ||
+	    !ruby_copy(walk->work, frame.environment, environment - ENVIRONMENT_FLAGS,
+		       sizeof(frame.environment)))
 		return false;
-	frame.pc = ruby_word(bytes, FRAME_PC);
-	frame.code = ruby_word(bytes, FRAME_CODE);
-	frame.flags = ruby_word(environment, ENVIRONMENT_FLAGS);
-	kind = frame.flags & FLAGS_KIND;
+	flags = ruby_word(frame.environment, ENVIRONMENT_FLAGS);
+	kind = flags & FLAGS_KIND;
 	if (kind == KIND_DUMMY)
 		return true;
-	if (kind != KIND_FUNCTION) {
-		frame.method = method_of(walk, environment);
-		if (kind == KIND_NATIVE)
-			add_native(walk, &frame);
-		else if (frame.pc && frame.code)
-			add_code(walk, &frame);
+	frame.pc = ruby_word(bytes, FRAME_PC);
+	frame.code = kind == KIND_NATIVE ? 0 : ruby_word(bytes, FRAME_CODE);
+	if (kind == KIND_NATIVE || (kind != KIND_FUNCTION && frame.pc && frame.code)) {
+		frame.belongs = belongs_to(walk, frame.environment);
+		add_function(walk, &frame);
 	}
-	if (frame.flags & FLAG_LAST)
+	if (flags & FLAG_LAST)
 		put(walk, RUNTIME_ANCHOR);
 	return true;
+}
+
+/* The time within which no object makes place for another, and none moves: see ruby_known.c; 0 where there is
+ * none. */
+static uint64_t period(const struct ruby *ruby, struct ruby_work *work)
+{
+	uintptr_t count;
+	uint32_t flags;
+
+	if (!ruby->collections || !ruby_copy(work, &flags, ruby->collector_flags, sizeof(flags)) ||
+	    !ruby_read_word(work, ruby->collections, &count) || flags & COLLECTOR_MOVES)
+		return 0;
+	switch (flags & COLLECTOR_MODE) {
+	case COLLECTOR_MARKS:
+		return 2 * count + 2;
+	case COLLECTOR_SWEEPS:
+		return 2 * count + 3;
+	case COLLECTOR_RESTS:
+		/* It counts first, and says a moment later that it marks. */
+		return flags & COLLECTOR_RUNS ? 0 : 2 * count + 3;
+	}
+	return 0;
 }
 
 /* Its address tells threads apart. */
@@ -423,8 +500,8 @@ size_t ruby_walk(const struct ruby *ruby, struct ruby_work *work, uintptr_t *fra
 	*cut = false;
 	memory_copies_begin(&work->copies, (uintptr_t)&self);
 	memset(work->notes, 0, sizeof(work->notes));
-	work->code = 0;
 	if (find_context(ruby, work, &context)) {
+		walk.period = period(ruby, work);
 		for (at = context.frame;
 		     at + FRAME_BYTES <= context.end && walk.count < max && add(&walk, at);
 		     at += ruby->layout.frame_bytes)

@@ -426,6 +426,45 @@ START_TEST(reused)
 }
 END_TEST
 
+/* What was found is right until the collector can have freed it: as it counts, and in which phase it is. */
+START_TEST(remembered)
+{
+	static const struct {
+		uint64_t count;
+		uint32_t flags;
+		const char *says, *is;
+	} steps[] = {
+		{ 7, 1, "one", "one" },                                  /* marks */
+		{ 7, 1 | 1 << 5, "two", "one" }, { 7, 2, "two", "two" }, /* sweeps */
+		{ 7, 0, "six", "two" },                                  /* rests */
+		{ 8, 1 << 5, "six", "six" }, /* has counted, and does not mark yet */
+		{ 8, 1 << 5, "fox", "fox" },     { 8, 1, "ten", "ten" },
+		{ 8, 1 | 1 << 6, "cat", "cat" }, /* moves objects */
+		{ 8, 1, "dog", "ten" },
+	};
+	uint64_t *body, *one, *collector;
+
+	ck_assert_int_eq(ruby_open(), 0);
+	make(0x0303);
+	collector = object(0, 2);
+	w->ruby.collections = (uintptr_t)collector;
+	w->ruby.collector_flags = (uintptr_t)(collector + 1);
+	push(TOP | LAST | LOCAL, one = code(1, "one", "one", "a.rb"), NULL, NULL, 1);
+	body = (uint64_t *)(uintptr_t)one[2];
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		collector[0] = steps[i].count;
+		memcpy(collector + 1, &steps[i].flags, sizeof(steps[i].flags));
+		memcpy((char *)(uintptr_t)body[10] + 24, steps[i].says, 3);
+		ck_assert_uint_eq(walk(), 2);
+		check(0, steps[i].is, "a.rb", 10);
+	}
+	/* Another method's frame of the same code. */
+	w->environment[-3] = (uintptr_t)method(class_named("Shop"), 0, 0);
+	ck_assert_uint_eq(walk(), 2);
+	check(0, "dog", "a.rb", 10);
+}
+END_TEST
+
 /* What is not what it should be is left out, and what it runs stays. */
 START_TEST(torn)
 {
@@ -640,6 +679,7 @@ int main(void)
 	tcase_add_test(tcase, special);
 	tcase_add_test(tcase, no_method);
 	tcase_add_test(tcase, reused);
+	tcase_add_test(tcase, remembered);
 	tcase_add_test(tcase, torn);
 	tcase_add_test(tcase, no_context);
 	tcase_add_test(tcase, names_are_text);
