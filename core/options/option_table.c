@@ -142,9 +142,9 @@ const struct option option_table[] = {
 	  FIELD(frames),
 	  .words = frames_words,
 	  .fallback = "auto",
-	  .help = "`auto`: the builtin engine shows functions of Python, JavaScript and Ruby where "
-		  "their "
-		  "interpreters run; `native`: the interpreters, as the C programs that they "
+	  .help = "`auto`: the builtin engine shows functions of Python, JavaScript, Ruby and PHP "
+		  "where their interpreters run; `native`: the interpreters, as the C programs "
+		  "that they "
 		  "are." },
 	{ .name = "ENGINE_OPTIONS",
 	  .type = OPTION_TEXT,

@@ -8,6 +8,7 @@
 #include "core/system.h"
 #include "engine/reading/stack_memory.h"
 #include "engine/runtime/jvm.h"
+#include "engine/runtime/php.h"
 #include "engine/runtime/python.h"
 #include "engine/runtime/ruby.h"
 #include "engine/runtime/v8.h"
@@ -19,7 +20,8 @@
 struct work {
 	_Atomic uint32_t times; /* that it was taken */
 	uint32_t times_before;  /* when the table of frames was renewed */
-	bool at_call;           /* of ours, and not at any instruction */
+	/* Of the thread that was interrupted; NULL: it has called us, and is not at any instruction. */
+	const void *context;
 	uintptr_t pcs[DEPTH_MAX], sps[DEPTH_MAX], fps[DEPTH_MAX], frames[DEPTH_MAX];
 	union {
 		struct python_work python;
@@ -28,6 +30,7 @@ struct work {
 			struct memory_block v8_stack;
 		};
 		struct ruby_work ruby;
+		struct php_work php;
 	};
 };
 
@@ -173,6 +176,8 @@ struct merge {
 
 static void put(struct merge *m, uintptr_t frame)
 {
+	if (!frame)
+		return;
 	if (m->length < m->max)
 		m->out[m->length] = frame;
 	m->length++;
@@ -274,7 +279,7 @@ static size_t mix_python(const struct runtime *runtime, struct work *work,
 	struct memory_reader stack = { .block = &work->python.stack_block };
 	size_t frames;
 
-	work->python.at_call = work->at_call;
+	work->python.at_call = !work->context;
 	memory_block_init(&work->python.stack_block);
 	stack_memory_move(&stack, native->sps[0], stack_high);
 	frames = python_walk((const struct python *)runtime, &work->python, &stack, work->frames,
@@ -319,15 +324,27 @@ static size_t mix_jvm(const struct runtime *runtime, struct work *work,
 	return jvm_mix((const struct jvm *)runtime, native, out);
 }
 
+static size_t mix_php(const struct runtime *runtime, struct work *work,
+		      const struct native_frames *native, uintptr_t stack_high, uintptr_t *out,
+		      size_t max, bool *truncated)
+{
+	size_t frames = php_walk((const struct php *)runtime, &work->php, native, stack_high,
+				 work->frames, DEPTH_MAX);
+
+	return frames ? mixed_stack_merge(runtime, native, work->frames, frames, out, max,
+					  truncated)
+		      : 0;
+}
+
 static mixer *const mixers[RUNTIME_KINDS] = {
-	[RUNTIME_PYTHON] = mix_python,
-	[RUNTIME_V8] = mix_v8,
-	[RUNTIME_RUBY] = mix_ruby,
-	[RUNTIME_JVM] = mix_jvm,
+	[RUNTIME_PYTHON] = mix_python, [RUNTIME_V8] = mix_v8,   [RUNTIME_RUBY] = mix_ruby,
+	[RUNTIME_JVM] = mix_jvm,       [RUNTIME_PHP] = mix_php,
 };
 
 static bool comes_through(const struct runtime *runtime, const struct native_frames *native)
 {
+	if (runtime->looks_itself)
+		return true;
 	for (size_t i = 0; i < native->count; i++)
 		if (native->pcs[i] - runtime->text < runtime->text_end - runtime->text ||
 		    (runtime->compiles && native->fps[i]))
@@ -340,7 +357,8 @@ static bool comes_through(const struct runtime *runtime, const struct native_fra
 static size_t mix(struct work *work, uintptr_t stack_high, uintptr_t *pcs, size_t count, size_t max,
 		  bool *truncated)
 {
-	struct native_frames native = { .exact = !work->at_call,
+	struct native_frames native = { .exact = work->context != NULL,
+					.context = work->context,
 					.pcs = pcs,
 					.sps = work->sps,
 					.fps = work->fps,
@@ -379,7 +397,7 @@ size_t mixed_stack_context(const void *ucontext, uintptr_t stack_high, uintptr_t
 		return unwind_context(ucontext, stack_high, pcs, max, truncated);
 	if (max > DEPTH_MAX)
 		max = DEPTH_MAX;
-	work->at_call = false;
+	work->context = ucontext;
 	count = unwind_context_sps(ucontext, stack_high, pcs, work->sps, work->fps, max, truncated);
 	count = mix(work, stack_high, pcs, count, max, truncated);
 	work_give(work);
@@ -399,7 +417,7 @@ __attribute__((noinline)) size_t mixed_stack_here(uintptr_t stack_high, size_t s
 				work ? work->fps : NULL, max, truncated);
 	__asm__ volatile("" ::: "memory"); /* keeps the call from becoming a jump */
 	if (__builtin_expect(work != NULL, 0)) {
-		work->at_call = true;
+		work->context = NULL;
 		count = mix(work, stack_high, pcs, count, max, truncated);
 		work_give(work);
 	}

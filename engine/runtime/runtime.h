@@ -8,7 +8,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum runtime_kind { RUNTIME_PYTHON, RUNTIME_V8, RUNTIME_RUBY, RUNTIME_JVM, RUNTIME_KINDS };
+enum runtime_kind {
+	RUNTIME_PYTHON,
+	RUNTIME_V8,
+	RUNTIME_RUBY,
+	RUNTIME_JVM,
+	RUNTIME_PHP,
+	RUNTIME_KINDS
+};
 
 struct runtime {
 	enum runtime_kind kind;
@@ -16,7 +23,8 @@ struct runtime {
 	uintptr_t text, text_end;
 	/* The function that runs functions, each call of which is replaced by what it runs; both 0: none. */
 	uintptr_t evaluator, evaluator_end;
-	bool compiles; /* it makes code elsewhere, through which no walk finds its way */
+	bool compiles;     /* it makes code elsewhere, through which no walk finds its way */
+	bool looks_itself; /* any stack may be one of its own, which its walk tells */
 };
 
 /* As much as any of their own structures has. */
@@ -24,11 +32,12 @@ struct runtime {
 
 /* Native frames as a walk found them, innermost first. */
 struct native_frames {
-	const uintptr_t *pcs;
+	uintptr_t *pcs;       /* a walk may make one 0: that is left out */
 	const uintptr_t *sps; /* see unwind.h */
 	const uintptr_t *fps;
 	size_t count;
-	bool exact; /* the first is an instruction to come, not a return address */
+	bool exact;          /* the first is an instruction to come, not a return address */
+	const void *context; /* the ucontext_t of who was interrupted; NULL: it has called us */
 };
 
 /* What a walk writes behind the frames that one call of the evaluator runs: an address on the stack of

@@ -10,6 +10,7 @@
 #include "engine/modules/modules.h"
 #include "engine/runtime/jvm_find.h"
 #include "engine/runtime/mixed_stack.h"
+#include "engine/runtime/php_find.h"
 #include "engine/runtime/python_find.h"
 #include "engine/runtime/ruby_find.h"
 #include "engine/runtime/runtime_image.h"
@@ -21,6 +22,7 @@ union found {
 	struct v8 v8;
 	struct ruby ruby;
 	struct jvm jvm;
+	struct php php;
 };
 
 static int find_python(union found *found, struct elf *image, const struct module *module)
@@ -59,6 +61,11 @@ static bool visit_jvm(union found *found)
 	return jvm_find_names(&found->jvm);
 }
 
+static int find_php(union found *found, struct elf *image, const struct module *module)
+{
+	return php_find(&found->php, image, module);
+}
+
 /* How each kind is found in a module: 0, -ENOENT where it is not there, -ENOTSUP where it is of a version
  * that is not known, or -errno. */
 static const struct {
@@ -71,6 +78,7 @@ static const struct {
 	[RUNTIME_V8] = { "JavaScript", find_v8, NULL, sizeof(struct v8) },
 	[RUNTIME_RUBY] = { "Ruby", find_ruby, visit_ruby, sizeof(struct ruby) },
 	[RUNTIME_JVM] = { "Java", find_jvm, visit_jvm, sizeof(struct jvm) },
+	[RUNTIME_PHP] = { "PHP", find_php, NULL, sizeof(struct php) },
 };
 
 static struct {

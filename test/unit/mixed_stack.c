@@ -10,6 +10,7 @@
 #define SP(i) (0x7000 + 16 * (uintptr_t)(i))
 #define AT(i) ((SP(i) + 8) | RUNTIME_ANCHOR)
 #define NO_AT RUNTIME_ANCHOR
+#define NONE  0xf00 /* left out by the walk */
 #define F(n)  (0x1000 + 16 * (n))
 
 static const struct runtime runtime = { .evaluator = 0xff, .evaluator_end = 0x1ff };
@@ -35,6 +36,7 @@ static const struct {
 	  { E(1), 2, E(2), 4, E(3), 6 },
 	  { F(1), AT(0), F(2), AT(4) },
 	  { F(1), 2, E(2), 4, F(2), 6 } },
+	{ "left out", { NONE, E(1), NONE, 4 }, { F(1), AT(1) }, { F(1), 4 } },
 	{ "no frames", { 1, E(1) }, { 0 }, { 1, E(1) } },
 
 	/* By order alone. */
@@ -64,16 +66,15 @@ static size_t length(const uintptr_t *words, size_t max)
 
 START_TEST(places)
 {
-	uintptr_t sps[8], out[16];
+	uintptr_t pcs[8], sps[8], out[16];
 	size_t native = length(cases[_i].native, 8), wanted = length(cases[_i].mixed, 16), got;
 	bool truncated = false;
 
 	for (size_t i = 0; i < native; i++)
-		sps[i] = SP(i);
+		sps[i] = SP(i), pcs[i] = cases[_i].native[i] == NONE ? 0 : cases[_i].native[i];
 	/* Where the last frame ends is not known; what is beyond all stacks is in none. */
 	got = mixed_stack_merge(
-		&runtime,
-		&(struct native_frames){ .pcs = cases[_i].native, .sps = sps, .count = native },
+		&runtime, &(struct native_frames){ .pcs = pcs, .sps = sps, .count = native },
 		cases[_i].frames, length(cases[_i].frames, 12), out, 16, &truncated);
 	ck_assert_msg(got == wanted, "%s: %zu frames", cases[_i].what, got);
 	for (size_t i = 0; i < got; i++)

@@ -1,0 +1,54 @@
+"""Asks a FastCGI server for scripts, one after another, each on a connection of its own: fastcgi.py SOCKET SCRIPT…
+Prints what each has answered, without its headers."""
+import socket
+import struct
+import sys
+import time
+
+
+def record(kind, content):
+    return struct.pack("!BBHHBB", 1, kind, 1, len(content), 0, 0) + content
+
+
+def pair(name, value):
+    name, value = name.encode(), value.encode()
+    return struct.pack("!II", len(name) | 1 << 31, len(value) | 1 << 31) + name + value
+
+
+def connected(path):
+    """The server may have yet to make its socket."""
+    for _ in range(1200):
+        connection = socket.socket(socket.AF_UNIX)
+        try:
+            connection.connect(path)
+            return connection
+        except OSError:
+            connection.close()
+            time.sleep(0.05)
+    sys.exit("nobody listens at " + path)
+
+
+def ask(path, script):
+    connection = connected(path)
+    connection.settimeout(60)
+    names = {"SCRIPT_FILENAME": script, "REQUEST_METHOD": "GET", "SERVER_PROTOCOL": "HTTP/1.1"}
+    connection.sendall(
+        record(1, struct.pack("!HB5x", 1, 0))
+        + record(4, b"".join(pair(*item) for item in names.items()))
+        + record(4, b"")
+        + record(5, b"")
+    )
+    stream = connection.makefile("rb")
+    answer = b""
+    while True:
+        _, kind, _, length, padding, _ = struct.unpack("!BBHHBB", stream.read(8))
+        content = stream.read(length)
+        stream.read(padding)
+        if kind == 6:
+            answer += content
+        if kind == 3:
+            return answer.split(b"\r\n\r\n", 1)[-1].decode()
+
+
+for script in sys.argv[2:]:
+    print(ask(sys.argv[1], script))

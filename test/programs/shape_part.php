@@ -1,0 +1,2 @@
+<?php
+burn(PART); // in a file of its own

@@ -1,0 +1,175 @@
+#!/bin/bash
+# Functions of PHP stand where its interpreter runs: in samples of CPU time, of the wall and of allocations,
+# mixed with native functions, each with its line; in the command line and in FPM's workers.
+#
+#   PHPS="php8.2 …"  try these interpreters (php)
+. "$(dirname "$0")/agent.inc"
+have awk
+source=test/programs/shape.php
+
+# line COMMENT [FILE]: where it stands in the program.
+line() {
+	grep -nF "// $1" "${2:-$source}" | cut -d: -f1
+}
+
+# frame FUNCTION COMMENT: how it is shown there, as a pattern.
+frame() {
+	name=${1//\\/\\\\}
+	name=${name//\{/[{]}
+	name=${name//\}/[\}]}
+	echo "$name [(]shape.php:$(line "$2")[)]"
+}
+
+# seen WHAT PATTERN [AT_LEAST]: that there are so many samples of such stacks in $work/stacks.
+seen() {
+	got=$(samples "$2" <"$work/stacks")
+	[ "$got" -ge "${3:-1}" ] || fail "$php: $1: $got samples of $2: $(head -c 4000 "$work/stacks")"
+}
+
+stacks() {
+	"$agent" collapsed --frames all --lines "$@" "$work/out" >"$work/stacks" || fail "$php: no stacks"
+}
+
+# burns FUNCTION COMMENT [AT_LEAST]: called where COMMENT is.
+burns() {
+	seen "$1" "(^|;)$(frame "$1" "$2");(.*;)?burn [(]shape.php:[0-9]+[)]" "${3:-20}"
+}
+
+try() {
+	rm -rf "$work/out"
+	out=$(profiled "$work/out" builtin CPU_INTERVAL=1ms WALL_INTERVAL=20ms \
+		"$php" "$@" "$source" 300000 2>"$work/err") || fail "$php: status $?: $(cat "$work/err")"
+	[ "$out" = "ok 30" ] || fail "$php: its output is: $out"
+	[ ! -s "$work/err" ] || fail "$php: on standard error: $(cat "$work/err")"
+
+	stacks --cpu
+	# (At its beginning and its end it runs none.)
+	left=$(samples 'execute_ex|\[unknown\]|\[frame table' <"$work/stacks")
+	all=$(samples '[{]main[}]' <"$work/stacks")
+	[ $((left * 100)) -le "$all" ] || fail "$php: $left of $all samples without: $(
+		grep -E 'execute_ex|\[unknown\]|\[frame table' "$work/stacks")"
+	orphans=$(samples '(^|[^}];)burn ' < <(grep -v ';burn ' "$work/stacks"))
+	[ "$orphans" = 0 ] || fail "$php: burn without who called it"
+
+	within 25 3 "$(awk -v t="$(samples '(^|;)three ' <"$work/stacks")" \
+		-v o="$(samples '(^|;)one ' <"$work/stacks")" 'BEGIN { print o ? t / o : 0 }')" \
+		"$php: three to one"
+	burns three 'three burns' 100
+	burns one 'one burns'
+	burns deeper 'at the bottom'
+	burns 'Shop\Counter::sell' sells
+	burns 'Shop\Counter::__destruct' 'clears up'
+	burns counts counts
+	burns '[^;]*{closure[^;]*}' 'in a closure'
+	seen include "[{]main[}] [(]shape.php:$(line includes)[)];[{]main[}] [(]shape_part.php:2[)];burn " 20
+	seen eval "$(frame '{main}' 'calls what was made');made_[0-9]+.burns [(]shape.php[^;]*[)];burn " 20
+
+	# Sixty calls deep, and every one of them is there.
+	deep=$(awk -v pattern="^$(frame deeper 'goes deeper')\$" '/[(]shape.php:'"$(line 'at the bottom')"'[)]/ {
+		n = split($0, frames, ";"); count = 0
+		for (i = 1; i <= n; i++) count += frames[i] ~ pattern
+		print count }' "$work/stacks" | sort -n | uniq -c | sort -n | awk 'END { print $2 }')
+	[ "$deep" = 60 ] || fail "$php: $deep calls deep"
+
+	# Each function has the lines of none else.
+	first=$(line 'burn begins') last=$(line 'burn ends')
+	wrong=$(grep -oE '(^|;)burn [(]shape.php:[0-9]+' "$work/stacks" | grep -oE '[0-9]+$' |
+		awk -v first="$first" -v last="$last" '$1 < first || $1 > last' | sort -u)
+	[ -z "$wrong" ] || fail "$php: burn has no lines $wrong"
+}
+
+# What native code calls stands above it: not where PHP has compiled its own, and the stack's end is not seen.
+try_order() {
+	seen sort "$(frame '{main}' sorts);usort;([^;{]+;)+$(frame 'Shop\Counter::price' 'asks the price');" 20
+	seen generator "$(frame '{main}' 'adds up');([^;{]+;)+$(frame counts counts);" 20
+	seen main '^_start;.*[{]main[}] .*;three ' 100
+	if "$php" -r 'exit((int)!class_exists("Fiber"));'; then
+		seen fiber "$(frame '{main}' 'starts a fiber');Fiber::start;(.*;)?$(
+			frame '[^;]*{closure[^;]*}' 'in a fiber');burn " 20
+	fi
+
+	stacks --wall
+	seen nap "$(frame '{main}' naps);usleep;"
+
+	# Memory that PHP asks the C library for, as when its own allocator is off.
+	rm -rf "$work/out"
+	USE_ZEND_ALLOC=0 profiled "$work/out" builtin CPU_INTERVAL=off WALL_INTERVAL=off NATIVE_MEM=64k \
+		"$php" "$source" >"$work/said" || fail "$php: status $?"
+	"$agent" collapsed --alloc --lines "$work/out" >"$work/stacks" || fail "$php: no stacks"
+	seen allocations "$(frame hoards hoards);str_repeat;" 20
+}
+
+for php in ${PHPS:-php}; do
+	have "$php"
+	"$php" -r 'exit((int)(PHP_VERSION_ID < 70400 || PHP_ZTS));' ||
+		skip "$("$php" --version | head -n 1) has no such frames"
+	try
+	try_order
+	# Where there is a compiler: code without names.
+	if "$php" -d zend_extension=opcache -d opcache.enable_cli=1 -d opcache.jit_buffer_size=16M \
+		-d opcache.jit=tracing -r 'exit((int)!(opcache_get_status()["jit"]["on"] ?? false));' \
+		2>/dev/null; then
+		try -d opcache.enable_cli=1 -d opcache.jit_buffer_size=16M -d opcache.jit=tracing
+	fi
+done
+
+# FPM's workers are forked, and run as another user; one request's functions are gone with it, and the next one's are
+# where they were.
+try_workers() {
+	have python3
+	rm -rf "$work/out" "$work/site"
+	mkdir -m 1777 "$work/out"
+	mkdir -m 755 "$work/site"
+	for i in $(seq 20); do
+		cat >"$work/site/page$i.php" <<-EOF
+			<?php
+			class Page$i {
+			    public static function shows() {
+			        \$end = hrtime(true) + 30000000;
+			        while (hrtime(true) < \$end);
+			    }
+			}
+			Page$i::shows();
+			echo 'page $i';
+		EOF
+	done
+	{
+		echo '[global]'
+		echo 'error_log = /dev/null'
+		echo "pid = $work/fpm.pid"
+		echo '[www]'
+		[ "$(id -u)" != 0 ] || printf 'user = nobody\nlisten.mode = 0666\n'
+		echo "listen = $work/fpm.sock"
+		printf 'pm = static\npm.max_children = 2\n'
+	} >"$work/fpm.conf"
+	profiled "$work/out" builtin CPU_INTERVAL=1ms WALL_INTERVAL=off \
+		"$fpm" -F -y "$work/fpm.conf" >"$work/said" 2>&1 &
+	served=$!
+	python3 test/programs/fastcgi.py "$work/fpm.sock" "$work/site"/page{1..20}.php >"$work/pages"
+	kill -QUIT "$(cat "$work/fpm.pid")"
+	wait "$served" || fail "$fpm: status $?: $(cat "$work/said")"
+	[ "$(cat "$work/pages")" = "$(seq -f 'page %g' 20)" ] || fail "$fpm: its pages: $(cat "$work/pages")"
+	stacks --cpu
+	for i in $(seq 20); do
+		seen "page $i" "[{]main[}] [(]page$i.php:8[)];Page$i::shows [(]page$i.php:[45][)]" 5
+	done
+	wrong=$(grep -oE 'Page[0-9]+::shows [(]page[0-9]+' "$work/stacks" | tr -dc '0-9 \n' |
+		awk '$1 != $2' | sort -u)
+	[ -z "$wrong" ] || fail "$fpm: pages of other files: $wrong"
+}
+
+fpm=${PHP_FPM:-$(command -v php-fpm php-fpm8.2 php-fpm8.4 /usr/sbin/php-fpm* | head -n 1)}
+if [ -n "$fpm" ]; then
+	for_everybody
+	php=$fpm
+	try_workers
+	php=${PHPS:-php} php=${php##* }
+fi
+
+# The interpreter as it is, where that is asked for.
+rm -rf "$work/out"
+profiled "$work/out" builtin CPU_INTERVAL=1ms WALL_INTERVAL=off FRAMES=native "$php" "$source" \
+	>/dev/null || fail "status $?"
+stacks --cpu
+seen native execute_ex 100
+[ "$(samples shape.php <"$work/stacks")" = 0 ] || fail "frames of PHP: $(head -c 4000 "$work/stacks")"
