@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <string.h>
 #include <time.h>
 
 #include "core/agent_phase.h"
@@ -54,6 +55,7 @@ void agent_has_ended(void)
 	log_forget();
 	atomic_store(&shared->agent.state, AGENT_NONE);
 	futex_wake(&shared->agent.state);
+	futex_wake(&shared->agent.setting.state);
 	if (atomic_exchange(&shared->agent.flushes_done, asked) != asked)
 		futex_wake(&shared->agent.flushes_done);
 }
@@ -151,6 +153,64 @@ int agent_stop(uint64_t timeout_ns)
 	return err == -ETIMEDOUT ? err : 0;
 }
 
+/* One asks at a time. */
+static int take_setting(uint64_t deadline)
+{
+	uint32_t state = SETTING_NONE;
+
+	while (!atomic_compare_exchange_strong(&shared->agent.setting.state, &state,
+					       SETTING_TAKEN)) {
+		if (phase() == AGENT_NONE)
+			return -ESRCH;
+		if (futex_wait_until(&shared->agent.setting.state, state, deadline) == -ETIMEDOUT)
+			return -ETIMEDOUT;
+		state = SETTING_NONE;
+	}
+	return 0;
+}
+
+/* What the agent thread has begun with is waited for: it is at it. */
+static int wait_for_setting(uint64_t deadline)
+{
+	uint32_t state, asked = SETTING_ASKED;
+
+	while ((state = atomic_load(&shared->agent.setting.state)) != SETTING_ANSWERED) {
+		if (phase() == AGENT_NONE)
+			return -ESRCH;
+		if (futex_wait_until(&shared->agent.setting.state, state, deadline) != -ETIMEDOUT)
+			continue;
+		if (atomic_compare_exchange_strong(&shared->agent.setting.state, &asked,
+						   SETTING_TAKEN))
+			return -ETIMEDOUT;
+		asked = SETTING_ASKED;
+		deadline = UINT64_MAX;
+	}
+	return shared->agent.setting.err;
+}
+
+int agent_set(const char *name, const char *value, uint64_t timeout_ns)
+{
+	uint64_t deadline = clock_monotonic_ns() + timeout_ns;
+	size_t name_length = strlen(name), value_length = strlen(value);
+	int err;
+
+	if (phase() != AGENT_RUNNING || own_thread_is())
+		return -ESRCH;
+	if (name_length >= SETTING_NAME_MAX || value_length >= SETTING_VALUE_MAX)
+		return -E2BIG;
+	err = take_setting(deadline);
+	if (err)
+		return err;
+	memcpy(shared->agent.setting.name, name, name_length + 1);
+	memcpy(shared->agent.setting.value, value, value_length + 1);
+	atomic_store(&shared->agent.setting.state, SETTING_ASKED);
+	wake_up(&shared->agent.wake);
+	err = wait_for_setting(deadline);
+	atomic_store(&shared->agent.setting.state, SETTING_NONE);
+	futex_wake(&shared->agent.setting.state);
+	return err;
+}
+
 void agent_follow(uint64_t timeout_ns)
 {
 	uint64_t deadline = clock_monotonic_ns() + timeout_ns;
@@ -182,6 +242,8 @@ void agent_before_exit(uint64_t timeout_ns)
 void agent_forget(void)
 {
 	atomic_store(&shared->agent.running_engine, NULL);
+	atomic_store(&shared->agent.setting.state, SETTING_NONE);
+	atomic_store(&shared->agent.memory_bytes, 0);
 	atomic_store(&shared->agent.state, AGENT_NONE);
 	atomic_store(&shared->agent.wake.pending, 0);
 	atomic_store(&shared->agent.failure, 0);

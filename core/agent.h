@@ -45,6 +45,11 @@ int agent_flush(uint64_t timeout_ns);
  * Async-signal-safe, from any thread. */
 void agent_report_now(void);
 
+/* Have the setting NAME, without its prefix, be VALUE from now on, and wait for that, TIMEOUT_NS at most. Any thread;
+ * not in signal context. Returns 0; -EINVAL for a name or a value that is not accepted, with a line in the log; -E2BIG
+ * for one that is too long; -ESRCH without a running agent; -ETIMEDOUT; or what the engine failed with. */
+int agent_set(const char *name, const char *value, uint64_t timeout_ns);
+
 /* Close the last interval, deliver it, and end the agent thread; wait for that TIMEOUT_NS at
  * most. While the start delay runs there is nothing to wait for: the thread will touch nothing,
  * but may not be gone yet. Async-signal-safe. Returns as above. */

@@ -9,6 +9,15 @@ enum agent_phase {
 	AGENT_RUNNING, /* also while it is paused */
 };
 
+/* How far the setting is that a thread of the program asks for. */
+enum agent_setting {
+	SETTING_NONE,
+	SETTING_TAKEN,    /* somebody writes what he asks for, or reads the answer */
+	SETTING_ASKED,    /* the agent thread has not come to it */
+	SETTING_BUSY,     /* the agent thread's */
+	SETTING_ANSWERED, /* by err */
+};
+
 /* Beside a phase: the thread is to end. */
 #define AGENT_STOP 0x100u
 

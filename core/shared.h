@@ -24,6 +24,10 @@
 #define KEPT_LINES_MAX 8
 #define LOG_LINE_MAX   1024
 
+/* A setting's name and value, with the zero at the end. */
+#define SETTING_NAME_MAX  64
+#define SETTING_VALUE_MAX 1024
+
 struct engine;
 struct mailbox;
 
@@ -63,6 +67,15 @@ struct shared {
 		 * where a forked child finds nothing.) */
 		_Atomic bool engine_is_served;
 		atomic_bool paused; /* no samples are taken until one asks for them again */
+		/* What the image has mapped, but for the stacks of its threads (image/memory.c). */
+		_Atomic int64_t memory_bytes;
+		/* A setting that a thread of the program wants; core/agent.h. */
+		struct {
+			_Atomic uint32_t state; /* enum agent_setting; a futex for who waits */
+			int err;
+			char name[SETTING_NAME_MAX];
+			char value[SETTING_VALUE_MAX];
+		} setting;
 	} agent;
 
 	/* The struct r_debug of the program's loader; NULL: not told. */

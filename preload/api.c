@@ -44,6 +44,11 @@ int asprof_agent_flush(void)
 	return result(agent_flush(process_config()->exit_timeout_ns));
 }
 
+int asprof_agent_set(const char *name, const char *value)
+{
+	return result(agent_set(name, value, process_config()->exit_timeout_ns));
+}
+
 int asprof_agent_running(void)
 {
 	return agent_running();

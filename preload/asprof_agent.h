@@ -6,7 +6,9 @@
  *	if (asprof_agent_flush)
  *		asprof_agent_flush();
  *
- * Any thread may call them, but not a signal handler. */
+ * Any thread may call them, but not a signal handler. Those that wait let a thread be cancelled nowhere. In a forked
+ * child they are about the child's own agent, which comes as its parent's did; a turn that was under way in the
+ * parent is none there. */
 #ifndef ASPROF_AGENT_H
 #define ASPROF_AGENT_H
 
@@ -30,6 +32,13 @@ ASPROF_AGENT_API int asprof_agent_stop(void);
 /* Close the report that is under way, have it delivered now, and wait as above, until it is written
  * or kept for its delivery. Returns as above. */
 ASPROF_AGENT_API int asprof_agent_flush(void);
+
+/* Have the setting NAME be VALUE from now on: CPU_INTERVAL, WALL_INTERVAL, NATIVE_MEM, REPORTING_INTERVAL, PROFILING_GROUP,
+ * TAGS or LOG, with values as in the environment (`asprof-agent options`). What was sampled so far is reported
+ * first where the engine has to begin anew for it. Waits for that, as above. A forked child has the settings of the
+ * environment. Returns 0, or -1 with errno set: EINVAL for a name or a value that is not accepted, which the log
+ * says; E2BIG for a value of 1,024 bytes or more; ESRCH when nothing runs; ETIMEDOUT. */
+ASPROF_AGENT_API int asprof_agent_set(const char *name, const char *value);
 
 /* 1 while samples are taken, else 0. */
 ASPROF_AGENT_API int asprof_agent_running(void);

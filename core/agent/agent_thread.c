@@ -66,14 +66,37 @@ static void show_pause(const struct session *session, bool paused)
 		session->with.stalls->pause(paused);
 }
 
+/* A thread of the program wants a setting: as the live endpoint asks for one. Nobody waits who has given up. */
+static int attend_setting(struct session *session)
+{
+	static struct live_call call;
+	uint32_t asked = SETTING_ASKED;
+	int err;
+
+	if (!atomic_compare_exchange_strong(&shared->agent.setting.state, &asked, SETTING_BUSY))
+		return 0;
+	call = (struct live_call){ .question = LIVE_OPTIONS, .option_count = 1 };
+	call.options[0].name = shared->agent.setting.name;
+	call.options[0].value = shared->agent.setting.value;
+	err = session_answer(session, &call);
+	if (call.err)
+		log_warn("asprof_agent_set: %s=%s: %s", shared->agent.setting.name,
+			 shared->agent.setting.value,
+			 *call.problem ? call.problem : strerror(-call.err));
+	shared->agent.setting.err = call.err;
+	atomic_store(&shared->agent.setting.state, SETTING_ANSWERED);
+	futex_wake(&shared->agent.setting.state);
+	return err;
+}
+
 /* Have what was asked of the session answered, and a pause end. */
 static int attend(struct session *session, struct live *live)
 {
 	struct live_call *call = live_asked(live);
 	bool was_paused = session->paused;
-	int err = 0;
+	int err = attend_setting(session);
 
-	if (call) {
+	if (!err && call) {
 		if (call->question == LIVE_STOP)
 			show_pause(session, true); /* as at the end: before the engine stops */
 		err = session_answer(session, call);

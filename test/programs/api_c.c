@@ -48,6 +48,14 @@ int main(void)
 	printf("agent %s\n", asprof_agent_version());
 	wait_until_running();
 	check("start", asprof_agent_start(), -1, EALREADY);
+
+	/* Another setting, from now on. */
+	check("set", asprof_agent_set("PROFILING_GROUP", "example"), 0, 0);
+	check("set", asprof_agent_set("TAGS", "color=red"), 0, 0);
+	check("set what is not there", asprof_agent_set("COLOR", "red"), -1, EINVAL);
+	check("set a wrong value", asprof_agent_set("LOG", "loud"), -1, EINVAL);
+	check("set what cannot be", asprof_agent_set("ENGINE", "builtin"), -1, EINVAL);
+
 	asprof_agent_poll_begin();
 	slow_turn();
 	asprof_agent_poll_end();
@@ -58,6 +66,7 @@ int main(void)
 	check("stopped", asprof_agent_running(), 0, 0);
 	check("stop", asprof_agent_stop(), -1, ESRCH);
 	check("flush", asprof_agent_flush(), -1, ESRCH);
+	check("set", asprof_agent_set("TAGS", "color=blue"), -1, ESRCH);
 	ASPROF_AGENT_POLL_BEGIN(); /* does nothing */
 	ASPROF_AGENT_POLL_END();
 	check("start", asprof_agent_start(), 0, 0);

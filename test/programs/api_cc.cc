@@ -8,13 +8,21 @@
 
 #include "preload/asprof_agent.h"
 
-namespace {
+namespace
+{
 
 // One turn, however it is left.
-class Turn {
-public:
-	Turn() { ASPROF_AGENT_POLL_BEGIN(); }
-	~Turn() { ASPROF_AGENT_POLL_END(); }
+class Turn
+{
+      public:
+	Turn()
+	{
+		ASPROF_AGENT_POLL_BEGIN();
+	}
+	~Turn()
+	{
+		ASPROF_AGENT_POLL_END();
+	}
 	Turn(const Turn &) = delete;
 	Turn &operator=(const Turn &) = delete;
 };
@@ -38,6 +46,11 @@ int main()
 	}
 	for (int i = 0; i < 3000 && !asprof_agent_running(); i++)
 		std::this_thread::sleep_for(std::chrono::milliseconds(10));
+	// From now on; what was sampled before is reported without.
+	if (asprof_agent_set("TAGS", "color=red") || !asprof_agent_set("COLOR", "red")) {
+		std::perror("set");
+		return 1;
+	}
 	// Any thread may; turns are of the thread that makes them.
 	std::thread([] {
 		try {

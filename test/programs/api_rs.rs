@@ -13,6 +13,7 @@ extern "C" {
 struct Agent {
     running: extern "C" fn() -> c_int,
     flush: extern "C" fn() -> c_int,
+    set: extern "C" fn(*const c_char, *const c_char) -> c_int,
     poll_begin: extern "C" fn(),
     poll_end: extern "C" fn(),
     version: extern "C" fn() -> *const c_char,
@@ -29,6 +30,7 @@ impl Agent {
             Some(Agent {
                 running: std::mem::transmute(look(c"asprof_agent_running")?),
                 flush: std::mem::transmute(look(c"asprof_agent_flush")?),
+                set: std::mem::transmute(look(c"asprof_agent_set")?),
                 poll_begin: std::mem::transmute(look(c"asprof_agent_poll_begin")?),
                 poll_end: std::mem::transmute(look(c"asprof_agent_poll_end")?),
                 version: std::mem::transmute(look(c"asprof_agent_version")?),
@@ -76,6 +78,8 @@ fn main() {
         }
         std::thread::sleep(Duration::from_millis(10));
     }
+    assert_eq!((agent.set)(c"TAGS".as_ptr(), c"color=red".as_ptr()), 0);
+    assert_eq!((agent.set)(c"COLOR".as_ptr(), c"red".as_ptr()), -1);
     agent.turn(slow_turn);
     assert_eq!((agent.flush)(), 0);
     println!("done");

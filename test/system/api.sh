@@ -21,6 +21,10 @@ for each in $made; do
 		profiled "$place" "$engine" CPU_INTERVAL=10ms ENGINE_OPTIONS=clock=tsc "$work/$each" >"$work/out" 2>"$work/err" ||
 			fail "$each, $engine: status $?: $(cat "$work/out" "$work/err")"
 		[ "$(tail -n 1 "$work/out")" = "done" ] || fail "$each, $engine: $(cat "$work/out")"
+		# From the setting on, and not before.
+		"$agent" summary --tag color=red "$place" | grep -q ExecutionSample || fail "$each, $engine: no tag that was set"
+		grep -q 'asprof_agent_set: COLOR=red: there is no option COLOR' "$work/err" ||
+			fail "$each, $engine: nothing said of a wrong setting: $(cat "$work/err")"
 		"$agent" longpolls "$place" 50ms --stack-depth 20 >"$work/polls" || fail "$each, $engine: longpolls"
 		grep -q slow_turn "$work/polls" || fail "$each, $engine: no turn: $(cat "$work/polls")"
 		echo "$each, $engine: $(grep -c 'poll of' "$work/polls") samples in slow turns"
