@@ -2,6 +2,7 @@
 #include "endpoint/status.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -30,13 +31,36 @@ static void add_cost(struct status_cost *cost, pid_t tid)
 
 void status_cost(struct status_cost *cost)
 {
-	*cost = (struct status_cost){ 0 };
+	int64_t bytes = atomic_load(&shared->agent.memory_bytes);
+
+	*cost = (struct status_cost){ .memory_bytes = bytes > 0 ? (uint64_t)bytes : 0 };
 	add_cost(cost, atomic_load(&shared->agent.id));
 	for (size_t i = 0; i < OWN_THREADS_MAX; i++)
 		add_cost(cost, atomic_load(&shared->own_threads[i]));
 }
 
 static const char *const log_names[] = { "off", "error", "warn", "info", "debug" };
+
+/* What is lost, in the words of JSON and of the metric's label. */
+static const struct {
+	const char *name;
+	size_t offset;
+} loss_kinds[] = {
+#define KIND(member)                                            \
+	{                                                       \
+#member, offsetof(struct engine_losses, member) \
+	}
+	KIND(ring_full), KIND(late),    KIND(timers), KIND(allocations),
+	KIND(stacks),    KIND(threads), KIND(events), KIND(stalls),
+#undef KIND
+};
+
+#define KINDS (sizeof(loss_kinds) / sizeof(loss_kinds[0]))
+
+static uint64_t lost(const struct live_status *s, size_t i)
+{
+	return *(const uint64_t *)((const char *)&s->kinds + loss_kinds[i].offset);
+}
 
 /* ---- JSON ---- */
 
@@ -95,6 +119,7 @@ static void settings(struct json *j, const struct live_status *s)
 	setting(j, "cpu_interval_ns", s->cpu_interval_ns);
 	setting(j, "wall_interval_ns", s->wall_interval_ns);
 	setting(j, "native_mem_bytes", s->native_mem_bytes);
+	setting(j, "stalls_ns", s->stalls_ns);
 	string(j, "profiling_group", s->group);
 	string(j, "tags", s->tags);
 	string(j, "log", log_names[s->log]);
@@ -151,12 +176,21 @@ int status_json(struct buf *out, const struct live_status *s, const struct statu
 	number(&j, "taken", s->samples);
 	number(&j, "lost", s->lost);
 	raw(&j, "}");
+	for (size_t i = 0; i < KINDS && s->kinds.told; i++) {
+		if (!i) {
+			key(&j, "lost_by_kind");
+			raw(&j, "{");
+		}
+		number(&j, loss_kinds[i].name, lost(s, i));
+	}
+	raw(&j, s->kinds.told ? "}" : "");
 	raw(&j, s->memory ? ",\"native_memory\":true" : ",\"native_memory\":false");
 	settings(&j, s);
 	reports(&j, s);
 	key(&j, "agent");
 	raw(&j, "{");
 	number(&j, "cpu_ns", cost->cpu_ns);
+	number(&j, "memory_bytes", cost->memory_bytes);
 	number(&j, "threads", cost->threads);
 	raw(&j, "}");
 	string(&j, "last_error", s->error);
@@ -247,6 +281,20 @@ static void each_destination(struct metrics *m, const struct live_status *s, con
 	}
 }
 
+static void by_kind(struct metrics *m, const struct live_status *s)
+{
+	if (!s->kinds.told)
+		return;
+	family(m, COUNTER, "losses", NULL, "What was lost, by kind.");
+	for (size_t i = 0; i < KINDS; i++) {
+		begin(m, "losses", "_total");
+		label(m, "kind", loss_kinds[i].name, "{");
+		if (!m->err)
+			m->err = buf_append_string(m->out, "}");
+		value(m, (double)lost(s, i));
+	}
+}
+
 int status_metrics(struct buf *out, const struct live_status *s, const struct status_cost *cost,
 		   bool openmetrics)
 {
@@ -267,6 +315,7 @@ int status_metrics(struct buf *out, const struct live_status *s, const struct st
 	    "When the taking of samples began, since 1970.");
 	one(&m, COUNTER, "samples", NULL, (double)s->samples, "Samples taken since then.");
 	one(&m, COUNTER, "samples_lost", NULL, (double)s->lost, "Samples lost since then.");
+	by_kind(&m, s);
 	one(&m, COUNTER, "reports", NULL, (double)s->reports, "Reports made.");
 	each_destination(&m, s, "reports_delivered", false, "Reports that a destination has got.");
 	each_destination(&m, s, "delivery_failures", true, "Tries to deliver that failed.");
@@ -276,6 +325,8 @@ int status_metrics(struct buf *out, const struct live_status *s, const struct st
 	    "Reports that were given up.");
 	one(&m, COUNTER, "cpu_seconds", "seconds", (double)cost->cpu_ns / 1e9,
 	    "CPU time of the agent's threads.");
+	one(&m, GAUGE, "memory_bytes", "bytes", (double)cost->memory_bytes,
+	    "Memory that the agent's side has mapped.");
 	one(&m, GAUGE, "threads", NULL, cost->threads, "The agent's own threads.");
 	if (!m.err && openmetrics)
 		m.err = buf_append_string(out, "# EOF\n");

@@ -10,7 +10,8 @@
 
 /* What the agent itself takes of the machine. */
 struct status_cost {
-	uint64_t cpu_ns; /* of its threads that live */
+	uint64_t cpu_ns;       /* of its threads that live */
+	uint64_t memory_bytes; /* that its side has mapped */
 	unsigned threads;
 };
 

@@ -7,10 +7,24 @@
 
 #include "core/asprof.h"
 
+/* What is missing, and why. */
+struct engine_losses {
+	bool told;            /* the engine knows */
+	uint64_t ring_full;   /* samples: taken faster than they could be collected */
+	uint64_t late;        /* samples: due while their thread could not take them */
+	uint64_t timers;      /* threads that have no timer */
+	uint64_t allocations; /* that live and are not followed any more */
+	uint64_t stacks;      /* samples without theirs: too many different ones */
+	uint64_t threads;     /* without a name: too many */
+	uint64_t events;      /* not written, for want of memory or room */
+	uint64_t stalls;      /* not told: too many in a second */
+};
+
 /* Since it was started. */
 struct engine_counts {
 	uint64_t taken, lost; /* samples */
-	uint64_t memory_kb;   /* what it holds that grows for as long as it runs */
+	struct engine_losses losses;
+	uint64_t memory_kb; /* what it holds that grows for as long as it runs */
 };
 
 /* All calls are made from the agent thread, except those marked "any thread". */

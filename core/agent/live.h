@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/agent/engine.h"
 #include "core/agent/report.h"
 #include "core/options/config.h"
 #include "core/wake.h"
@@ -48,9 +49,10 @@ struct live_destination {
 struct live_status {
 	bool running;
 	char executable[NAME_MAX + 1], engine[24], engine_version[64];
-	uint64_t since_ms;   /* the session's beginning, or its last start; since 1970 */
-	uint64_t samples;    /* taken since, but by an engine that does not tell before a report */
-	uint64_t lost;       /* of them */
+	uint64_t since_ms; /* the session's beginning, or its last start; since 1970 */
+	uint64_t samples;  /* taken since, but by an engine that does not tell before a report */
+	uint64_t lost;     /* of them */
+	struct engine_losses kinds;
 	uint64_t reports;    /* handed to the destinations */
 	uint64_t reports_ms; /* the last one; 0: none */
 	char error[256];     /* the last failure of the session itself */
@@ -59,7 +61,8 @@ struct live_status {
 	struct report_losses losses;
 
 	/* The settings now, of struct config. */
-	uint64_t reporting_interval_ns, cpu_interval_ns, wall_interval_ns, native_mem_bytes;
+	uint64_t reporting_interval_ns, cpu_interval_ns, wall_interval_ns, native_mem_bytes,
+		stalls_ns;
 	bool memory; /* what native memory retains is known: the builtin engine samples it */
 	int log;     /* enum log_level */
 	char group[512], tags[4096];

@@ -43,6 +43,7 @@ static void tell_settings(const struct config *c, struct live_status *status)
 	status->cpu_interval_ns = c->cpu_interval_ns;
 	status->wall_interval_ns = c->wall_interval_ns;
 	status->native_mem_bytes = c->native_mem_bytes;
+	status->stalls_ns = c->stalls_ns;
 	status->log = shared->log.level;
 	format_text(status->group, sizeof(status->group), "%s",
 		    c->profiling_group ? c->profiling_group : "");
@@ -73,6 +74,7 @@ static void tell_status(struct session *s, struct live_status *status)
 		s->all.engine->counts(s->all.engine, &counts);
 	status->samples = counts.taken;
 	status->lost = counts.lost;
+	status->kinds = counts.losses;
 	status->reports = s->reports;
 	status->reports_ms = s->reports_ms;
 	format_text(status->error, sizeof(status->error), "%s", s->error);

@@ -187,6 +187,7 @@ static bool counts(const struct engine *self, struct engine_counts *out)
 {
 	(void)self;
 	*out = (struct engine_counts){ .taken = collector_samples(), .lost = collector_lost() };
+	collector_losses(&out->losses);
 	return true;
 }
 

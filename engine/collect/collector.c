@@ -43,6 +43,7 @@ static struct {
 	uint64_t load_due_ns, look_due_ns, modules_due_ns;
 	uint64_t samples, samples_before, lost_before;
 	uint64_t late, late_before, refused_before, untold_before;
+	struct engine_losses in_chunks; /* what those had no room for, so far */
 } all;
 
 uint64_t collector_samples(void)
@@ -53,6 +54,21 @@ uint64_t collector_samples(void)
 uint64_t collector_lost(void)
 {
 	return ring_lost() + all.late;
+}
+
+void collector_losses(struct engine_losses *losses)
+{
+	*losses = (struct engine_losses){
+		.told = true,
+		.ring_full = ring_lost(),
+		.late = all.late,
+		.timers = signal_share_refused(),
+		.allocations = all.in_chunks.allocations,
+		.stacks = all.in_chunks.stacks,
+		.threads = all.in_chunks.threads,
+		.events = all.in_chunks.events,
+		.stalls = turns_untold(),
+	};
 }
 
 static void close_all(void)
@@ -236,6 +252,12 @@ static void write_losses(uint64_t ticks)
 	jfr_losses(all.chunks.jfr, ticks, &losses);
 	if (chunks_mem_is_apart(&all.chunks))
 		jfr_losses(all.chunks.mem, ticks, &mem_losses);
+	all.in_chunks.allocations += *missed;
+	jfr_lost(all.chunks.jfr, &all.in_chunks.stacks, &all.in_chunks.threads,
+		 &all.in_chunks.events);
+	if (chunks_mem_is_apart(&all.chunks))
+		jfr_lost(all.chunks.mem, &all.in_chunks.stacks, &all.in_chunks.threads,
+			 &all.in_chunks.events);
 	all.samples_before = all.samples;
 	all.late_before = all.late;
 	all.lost_before = lost;

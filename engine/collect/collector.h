@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/agent/engine.h"
 #include "engine/collect/chunks.h"
 
 /* Begin the first chunks at the end of the file FD, which stays the caller's; the rest is as
@@ -32,5 +33,8 @@ int collector_stop(void);
  * came so late that they are not worth telling one by one. */
 uint64_t collector_samples(void);
 uint64_t collector_lost(void);
+
+/* What was lost, by kind; of what the chunks had no room for, up to the last one that is finished. */
+void collector_losses(struct engine_losses *losses);
 
 #endif

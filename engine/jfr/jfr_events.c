@@ -204,6 +204,13 @@ void jfr_crash(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t stack, 
 	end_numbers(w, &e);
 }
 
+void jfr_lost(const struct jfr_writer *w, uint64_t *stacks, uint64_t *threads, uint64_t *events)
+{
+	*stacks += w->interned.stacks.full;
+	*threads += w->interned.threads.full;
+	*events += w->dropped;
+}
+
 void jfr_stall(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t stack, uint64_t span_ticks,
 	       int ready)
 {

@@ -163,4 +163,8 @@ void jfr_crash(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t stack, 
 
 void jfr_losses(struct jfr_writer *w, uint64_t ticks, const struct jfr_losses *losses);
 
+/* What the writer lost itself of the chunk that is open, added to these: stacks and threads for which the tables had no
+ * room, and events. */
+void jfr_lost(const struct jfr_writer *w, uint64_t *stacks, uint64_t *threads, uint64_t *events);
+
 #endif

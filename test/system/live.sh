@@ -17,6 +17,10 @@ answers 200 "$socket" /status
 [ "$(status pid)" = "$pid" ] && [ "$(status executable)" = live ] && [ "$(status running)" = true ] &&
 	[ "$(status settings cpu_interval_ns)" = 1000000 ] && [ "$(status settings tags)" = team=blue ] &&
 	[ "$(status native_memory)" = true ] || fail "status: $(cat "$work/body")"
+# What the agent itself takes, and what is lost by kind: nothing was refused here.
+[ "$(status agent memory_bytes)" -gt 65536 ] && [ "$(status agent memory_bytes)" -lt 67108864 ] &&
+	[ "$(status lost_by_kind events)" = 0 ] && [ "$(status lost_by_kind timers)" = 0 ] &&
+	[ "$(status settings stalls_ns)" = null ] || fail "status: $(cat "$work/body")"
 
 answers 200 "$socket" '/debug/pprof/heap?debug=1'
 held_bytes=$(samples 'main;hold' <"$work/body")
