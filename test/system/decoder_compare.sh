@@ -31,6 +31,16 @@ json beta --host beta $all
 json java "$work/d.zip"
 json by_host --by host $all
 json by_version --by version $all
+# By the names of uploads, of which one tells no machine.
+mkdir "$work/up"
+cp "$work/a.zip" "$work/up/profile_web_shop_ec2_i-12__7_2026-11-21T02-10-00Z-0a1b2c3d.zip"
+cp "$work/c.zip" "$work/up/profile_web_shop_unknown___7_2026-11-21T02-10-00Z-0a1b2c3e.zip"
+cp "$work/b.zip" "$work/up/profile_cart_ec2_i-34__8_2026-11-21T02-10-30Z-0a1b2c3f.zip"
+json by_group --by group "$work/up" "$work/d.zip"
+json by_machine --by machine "$work/up"
+json web --group '^web_shop$' "$work/up"
+json cart --group '^cart$' "$work/up"
+json i12 --machine '^i-12$' "$work/up"
 json new "$work/b.zip"
 json old "$work/a.zip"
 json base "$work/b.zip" --base "$work/a.zip"
@@ -72,6 +82,14 @@ for table, columns in ((load('by_host'), (('all', 'whole'), ('alpha', 'alpha'), 
         head, cells = column(table, name)
         assert head['weight'] == alone['weight'] and head['samples'] == alone['samples'], head
         assert cells == functions(alone), name
+
+for table, columns in (('by_group', {'web_shop': 'web', 'cart': 'cart', '(not told)': 'java'}),
+                       ('by_machine', {'i-12': 'i12', 'i-34': 'cart', '(not told)': None})):
+    table = load(table)
+    assert {c['name'] for c in table['columns']} == {'all'} | set(columns), table['columns']
+    for name, alone in columns.items():
+        if alone:
+            assert column(table, name)[1] == functions(load(alone)), (name, alone)
 
 for base, new, old in [('base', 'new', 'old'), ('times', 'late', 'early')] + [
         (name % metric, new % metric, old % metric) for metric in ('wall', 'alloc', 'live')
