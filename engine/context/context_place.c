@@ -22,9 +22,10 @@
 #define GLIBC_VECTOR 8
 #define MUSL_VECTOR  8
 #else
-#define R_MODULE     R_AARCH64_TLS_DTPMOD
-#define R_OFFSET     R_AARCH64_TLS_TPREL
-#define R_DESCRIPTOR R_AARCH64_TLSDESC
+/* By number, as C libraries' headers do not call them alike. */
+#define R_MODULE     1028 /* R_AARCH64_TLS_DTPMOD */
+#define R_OFFSET     1030 /* R_AARCH64_TLS_TPREL */
+#define R_DESCRIPTOR 1031 /* R_AARCH64_TLSDESC */
 #define GLIBC_VECTOR 0
 #define MUSL_VECTOR  (-8)
 #endif
@@ -90,9 +91,12 @@ static void set_module(struct search *s, uint64_t module, uint64_t offset)
 	};
 }
 
-static void set_offset(struct search *s, uint64_t offset)
+static int set_offset(struct search *s, uint64_t offset)
 {
-	*s->place = (struct context_place){ .offset = (intptr_t)offset };
+	int64_t place = (int64_t)offset;
+
+	*s->place = (struct context_place){ .offset = (intptr_t)place };
+	return place > -CONTEXT_OFFSET_MAX && place < CONTEXT_OFFSET_MAX ? 0 : -EBADMSG;
 }
 
 /* Whether it is of the variable: by its name, or of the module's block, from which it has its own offset. */
@@ -116,8 +120,7 @@ static int take_descriptor(struct search *s, const uint64_t words[2], uint64_t r
 	int err;
 
 	if ((int64_t)words[1] < STATIC_MAX) {
-		set_offset(s, words[1] + rest);
-		return 0;
+		return set_offset(s, words[1] + rest);
 	}
 	err = process_memory_read((uintptr_t)words[1], indirect, sizeof(indirect));
 	if (err)
@@ -146,8 +149,7 @@ static int take_rela(struct search *s, const Elf64_Rela *rela)
 	rest = named ? 0 - (uint64_t)rela->r_addend
 		     : s->symbol->st_value - (uint64_t)rela->r_addend;
 	if (type == R_OFFSET) {
-		set_offset(s, words[0] + rest);
-		return 0;
+		return set_offset(s, words[0] + rest);
 	}
 	if (type == R_DESCRIPTOR)
 		return take_descriptor(s, words, rest);
@@ -187,11 +189,9 @@ int context_place_find(struct context_place *place, struct elf *image, uintptr_t
 
 	if (err)
 		return err;
-	if (s.is_program && block) {
-		set_offset(&s, (uint64_t)thread_pointer_offset(symbol->st_value, block->p_memsz,
-							       block->p_align));
-		return 0;
-	}
+	if (s.is_program && block)
+		return set_offset(&s, (uint64_t)thread_pointer_offset(
+					      symbol->st_value, block->p_memsz, block->p_align));
 	err = -ENOENT;
 	for (size_t i = 0; i < 2 && err == -ENOENT; i++)
 		err = look_through(&s, s.relas[i], s.relas_size[i]);

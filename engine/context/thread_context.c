@@ -1,6 +1,7 @@
 /* What the calling thread is working on. */
 #include "engine/context/thread_context.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
@@ -8,19 +9,33 @@
 #include "engine/arch/thread_pointer.h"
 #include "engine/reading/memory_reader.h"
 
-/* A handler may read a place while it is written: what it then finds is read by calls that cannot fault, and
- * is no valid record. */
+/* A handler may be reading a place that is replaced: each stays as it is, and there are few. */
+#define KEPT_MAX 16
+
 static struct {
-	_Atomic size_t count;
-	struct context_place places[CONTEXT_PLACES_MAX];
+	const struct context_place *_Atomic places[CONTEXT_PLACES_MAX]; /* up to the first NULL */
+	size_t count;                                                   /* of those that are kept */
 } all;
+
+static struct context_place kept[KEPT_MAX];
+
+static const struct context_place *keep(const struct context_place *place)
+{
+	size_t i = 0;
+
+	while (i < all.count && memcmp(&kept[i], place, sizeof(*place)))
+		i++;
+	if (i == KEPT_MAX)
+		return NULL;
+	if (i == all.count)
+		memcpy(&kept[all.count++], place, sizeof(*place));
+	return &kept[i];
+}
 
 void thread_context_places(const struct context_place *places, size_t count)
 {
-	atomic_store(&all.count, 0);
-	if (count)
-		memcpy(all.places, places, count * sizeof(*places));
-	atomic_store(&all.count, count);
+	for (size_t i = 0; i < CONTEXT_PLACES_MAX; i++)
+		atomic_store(&all.places[i], i < count ? keep(&places[i]) : NULL);
 }
 
 static bool read_word(uintptr_t address, uintptr_t *word)
@@ -28,45 +43,60 @@ static bool read_word(uintptr_t address, uintptr_t *word)
 	return memory_copy(word, address, sizeof(*word));
 }
 
-/* Where the calling thread has its variable of PLACE; 0: nowhere. */
-static uintptr_t variable_at(const struct context_place *place)
+/* The calling thread's variable of PLACE. What is beside the thread pointer is there as our own variables are. */
+static uintptr_t variable_of(const struct context_place *place)
 {
-	uintptr_t self = thread_pointer(), vector, count, block;
+	uintptr_t self = thread_pointer(), vector, count, block, value;
 
 	if (!place->module)
-		return self + (uintptr_t)place->offset;
+		return *(const volatile uintptr_t *)(self + (uintptr_t)place->offset);
 	if (!read_word(self + (uintptr_t)(intptr_t)place->vector_at, &vector) || !vector ||
 	    !read_word(vector + (uintptr_t)(intptr_t)place->count_at, &count) ||
 	    place->module > count ||
 	    !read_word(vector + place->module * (size_t)place->entry_bytes, &block))
 		return 0;
 	/* All ones: the thread has not touched it yet. */
-	return block && block != UINTPTR_MAX ? block + (uintptr_t)place->offset : 0;
+	if (!block || block == UINTPTR_MAX || !read_word(block + (uintptr_t)place->offset, &value))
+		return 0;
+	return value;
+}
+
+static bool read_record(struct thread_context *context, uintptr_t at)
+{
+	long n = memory_copy_some(context->bytes, at, sizeof(context->bytes));
+
+	if (n < 0 && n != -EFAULT && memory_copy(context->bytes, at, sizeof(struct otel_record)))
+		n = sizeof(struct otel_record);
+	context->read = n > 0 ? (uint16_t)n : 0;
+	return context->read >= sizeof(struct otel_record);
 }
 
 static bool take_record(struct thread_context *context, uintptr_t at)
 {
-	struct otel_record record;
+	const struct otel_record *record = (const struct otel_record *)context->bytes;
 
-	if (!memory_copy(&record, at, sizeof(record)) || record.valid != 1)
+	if (!read_record(context, at) || record->valid != 1)
 		return false;
-	memcpy(context->trace_id, record.trace_id, sizeof(context->trace_id));
-	memcpy(context->span_id, record.span_id, sizeof(context->span_id));
-	context->attributes = at + sizeof(record);
-	context->attributes_size = record.attributes < CONTEXT_ATTRIBUTES_MAX
-					   ? record.attributes
+	memcpy(context->trace_id, record->trace_id, sizeof(context->trace_id));
+	memcpy(context->span_id, record->span_id, sizeof(context->span_id));
+	context->attributes = at + sizeof(*record);
+	context->attributes_size = record->attributes < CONTEXT_ATTRIBUTES_MAX
+					   ? record->attributes
 					   : CONTEXT_ATTRIBUTES_MAX;
 	return true;
 }
 
-static bool look_for_record(struct thread_context *context, size_t count)
+static bool look_for_record(struct thread_context *context)
 {
-	uintptr_t variable, record;
+	const struct context_place *place;
+	uintptr_t record;
 
-	for (size_t i = 0; i < count && i < CONTEXT_PLACES_MAX; i++) {
-		variable = variable_at(&all.places[i]);
-		if (variable && read_word(variable, &record) && record &&
-		    take_record(context, record))
+	for (size_t i = 0; i < CONTEXT_PLACES_MAX; i++) {
+		place = atomic_load_explicit(&all.places[i], memory_order_acquire);
+		if (!place)
+			break;
+		record = variable_of(place);
+		if (record && take_record(context, record))
 			return true;
 	}
 	return false;
@@ -74,18 +104,29 @@ static bool look_for_record(struct thread_context *context, size_t count)
 
 size_t thread_context_look(struct thread_context *context)
 {
-	size_t count = atomic_load_explicit(&all.count, memory_order_acquire), bytes;
+	bool published = atomic_load_explicit(&all.places[0], memory_order_relaxed);
+	size_t bytes;
 
 	context->labels = thread_labels(&context->labels_size);
-	if (!count && !context->labels_size)
+	if (!published && !context->labels_size)
 		return 0;
 	context->attributes_size = 0;
 	memset(context->trace_id, 0, sizeof(context->trace_id));
 	memset(context->span_id, 0, sizeof(context->span_id));
-	if (!(count && look_for_record(context, count)) && !context->labels_size)
+	if (!(published && look_for_record(context)) && !context->labels_size)
 		return 0;
 	bytes = sizeof(struct context_record) + context->labels_size + context->attributes_size;
 	return (bytes + 7) & ~(size_t)7;
+}
+
+static bool copy_attributes(const struct thread_context *context, uint8_t *to)
+{
+	size_t size = context->attributes_size, head = sizeof(struct otel_record);
+
+	if (!size || size > context->read - head)
+		return size && memory_copy(to, context->attributes, size);
+	memcpy(to, context->bytes + head, size);
+	return true;
 }
 
 void thread_context_put(const struct thread_context *context, void *to)
@@ -97,7 +138,6 @@ void thread_context_put(const struct thread_context *context, void *to)
 	if (context->labels_size)
 		memcpy(record->bytes, context->labels, context->labels_size);
 	record->labels = context->labels_size;
-	if (context->attributes_size && memory_copy(record->bytes + context->labels_size,
-						    context->attributes, context->attributes_size))
+	if (copy_attributes(context, record->bytes + context->labels_size))
 		record->attributes = context->attributes_size;
 }

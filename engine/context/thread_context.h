@@ -42,6 +42,9 @@ struct thread_context {
 	const char *labels;
 	uintptr_t attributes;
 	uint16_t labels_size, attributes_size;
+	/* A call copies as much as it may cost anyway: READ bytes of the record are here. */
+	uint16_t read;
+	_Alignas(8) uint8_t bytes[128];
 };
 
 /* Look what the calling thread is working on. Returns the bytes that thread_context_put() takes, a multiple
@@ -54,7 +57,7 @@ void thread_context_put(const struct thread_context *context, void *record);
 
 /* Where a thread has its variable. */
 struct context_place {
-	/* 0: OFFSET counts from the thread pointer. Else it counts from the block that the module of
+	/* 0: OFFSET counts from the thread pointer, CONTEXT_OFFSET_MAX at most. Else it counts from the block that the module of
 	 * this number has in the thread, as the C library's vector tells. */
 	size_t module;
 	intptr_t offset;
@@ -64,6 +67,7 @@ struct context_place {
 };
 
 #define CONTEXT_PLACES_MAX 4
+#define CONTEXT_OFFSET_MAX (1 << 20)
 
 /* Threads publish in these COUNT places from now on. The agent's thread. */
 void thread_context_places(const struct context_place *places, size_t count);

@@ -48,6 +48,8 @@ int main(void)
 	printf("agent %s\n", asprof_agent_version());
 	wait_until_running();
 	check("start", asprof_agent_start(), -1, EALREADY);
+	check("label", asprof_agent_label("route", "/pay"), 0, 0);
+	check("label", asprof_agent_label("a=b", "c"), -1, EINVAL);
 
 	/* Another setting, from now on. */
 	check("set", asprof_agent_set("PROFILING_GROUP", "example"), 0, 0);
@@ -69,6 +71,7 @@ int main(void)
 	check("set", asprof_agent_set("TAGS", "color=blue"), -1, ESRCH);
 	ASPROF_AGENT_POLL_BEGIN(); /* does nothing */
 	ASPROF_AGENT_POLL_END();
+	ASPROF_AGENT_LABEL("route", NULL); /* says nothing of an error */
 	check("start", asprof_agent_start(), 0, 0);
 	wait_until_running();
 

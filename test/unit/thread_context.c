@@ -193,7 +193,6 @@ START_TEST(what_cannot_be_read_is_none)
 	uint8_t *pages =
 		mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	static const struct context_place nowhere[] = {
-		{ .offset = (intptr_t)1 << 46 },
 		{ .module = 60000, .vector_at = 8, .entry_bytes = 16, .count_at = -16 },
 		{ .module = 1, .vector_at = 8, .entry_bytes = 16, .count_at = INT16_MIN },
 		{ .module = 1, .offset = (intptr_t)1 << 60, .vector_at = 0, .entry_bytes = 8 },
