@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/resource.h>
@@ -141,6 +142,21 @@ static time_t engine_time(time_t *now)
 	return seconds;
 }
 
+/* It unblocks these two in each thread that begins, a program's or its own, as its samples might come by them. Here
+ * they do not (preload/interpose/action.c). A thread of the program's may have blocked them for good, and one of its
+ * own would run the program's handlers among descriptors that are not the program's. */
+static int engine_sigmask(int how, const sigset_t *set, sigset_t *old)
+{
+	sigset_t asked;
+
+	if (how != SIG_UNBLOCK || !set)
+		return pthread_sigmask(how, set, old);
+	asked = *set;
+	sigdelset(&asked, SIGPROF);
+	sigdelset(&asked, SIGVTALRM);
+	return pthread_sigmask(how, &asked, old);
+}
+
 int calls_redirect(const void *inside)
 {
 	static const struct import calls[] = {
@@ -195,6 +211,7 @@ int calls_redirect(const void *inside)
 		{ "gettimeofday", (void *)engine_gettimeofday },
 		{ "time", (void *)engine_time },
 		{ "pthread_kill", (void *)engine_wake },
+		{ "pthread_sigmask", (void *)engine_sigmask },
 	};
 
 	real.dlopen = dlopen;

@@ -1,10 +1,12 @@
 /* A program that profiles itself: handlers for SIGPROF and SIGVTALRM, by setitimer(2) each STEP_MS of CPU time, set
  * before the agent's engine starts, behind it (late), or not at all (none). Burns BURN_MS. Or (clone) one that burns
- * in a thread that it makes by clone(2), of which no interposer tells, for CLONE_MS of wall time.
- * Usage: own_timers early|late|none|clone
+ * in a thread that it makes by clone(2), of which no interposer tells, for CLONE_MS of wall time. Or (blocked) one
+ * that burns in a thread that was born with both signals blocked: status 8 where they are not blocked there.
+ * Usage: own_timers early|late|none|clone|blocked
  *
  * Prints how many signals came of what would have come, in percent: SIGPROF, SIGVTALRM. */
 #include <linux/futex.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -86,6 +88,30 @@ static void wait_for_clone(void)
 		syscall(SYS_futex, &thread_id, FUTEX_WAIT, id, NULL, NULL, 0);
 }
 
+static void *in_thread(void *unused)
+{
+	sigset_t mask;
+
+	in_main();
+	if (pthread_sigmask(SIG_BLOCK, NULL, &mask) || !sigismember(&mask, SIGPROF) ||
+	    !sigismember(&mask, SIGVTALRM))
+		exit(8);
+	return unused;
+}
+
+static void burn_blocked(void)
+{
+	pthread_t thread;
+	sigset_t mask;
+
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGPROF);
+	sigaddset(&mask, SIGVTALRM);
+	if (pthread_sigmask(SIG_BLOCK, &mask, NULL) ||
+	    pthread_create(&thread, NULL, in_thread, NULL) || pthread_join(thread, NULL))
+		fail("a thread");
+}
+
 int main(int argc, char **argv)
 {
 	struct timespec spent;
@@ -99,6 +125,8 @@ int main(int argc, char **argv)
 		set_timers();
 	if (!strcmp(when, "clone"))
 		wait_for_clone();
+	else if (!strcmp(when, "blocked"))
+		burn_blocked();
 	else
 		in_main();
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &spent);
