@@ -11,6 +11,7 @@
 #include "core/log.h"
 #include "core/own_thread.h"
 #include "core/privileges.h"
+#include "core/shared.h"
 #include "core/system.h"
 #include "engine/memory/mem_sample.h"
 #include "engine/process/thread_count.h"
@@ -136,9 +137,11 @@ static bool on_namespace_change(void)
 	return true;
 }
 
+/* The C library changes users in every thread that it knows of, and ends the process where one cannot. Of ours it
+ * knows those alone that are there for async-profiler. */
 static void on_privilege_change(void)
 {
-	if (end_threads(THREAD_GONE_SOON_NS))
+	if (shared->async_profiler && end_threads(THREAD_GONE_SOON_NS))
 		process_made_way();
 }
 
@@ -147,18 +150,53 @@ static void on_privileges_changed(void)
 	privileges_changed();
 	engine_thread_follow();
 	agent_follow(FOLLOWED_NS);
+	process_come_again();
 }
 
-static bool on_sandbox(bool armed)
+/* Threads that come later are in it, too, be they of this process or of a child. */
+static void stay_in(const struct sandbox *sandbox)
 {
-	bool called_off;
+	if (!sandbox->refused_in_agent)
+		return;
+	process_confined();
+	log_info("the program enters a sandbox that refuses %s; its forked children are not "
+		 "profiled",
+		 sandbox->refused_in_agent);
+}
 
+static void leave_for(const char *refused)
+{
 	if (process_config()->sandbox == SANDBOX_STAY)
-		return false;
-	called_off = sampler_call_off();
-	if (armed && (end_threads(THREAD_GONE_NS) || called_off))
+		log_warn("the program enters a sandbox that refuses %s; profiling is off in this "
+			 "process from now on",
+			 refused);
+	else
 		log_info("the program enters a sandbox; profiling is off in this process from now "
 			 "on");
+}
+
+/* The call that it refuses to what is in it; NULL for none. */
+static const char *refused_by(const struct sandbox *sandbox)
+{
+	if (!sandbox->all_threads && agent_is_there())
+		return sandbox->refused;
+	/* async-profiler goes on as if it had what it asked for. */
+	return shared->async_profiler ? sandbox->fails_in_agent : sandbox->refused_in_agent;
+}
+
+static bool on_sandbox(bool armed, const struct sandbox *sandbox)
+{
+	const char *refused = refused_by(sandbox);
+	bool called_off;
+
+	if (process_config()->sandbox == SANDBOX_STAY && !refused) {
+		if (armed)
+			stay_in(sandbox);
+		return false;
+	}
+	called_off = sampler_call_off();
+	if (armed && (end_threads(THREAD_GONE_NS) || called_off))
+		leave_for(refused);
 	return true;
 }
 
@@ -215,6 +253,7 @@ const struct interpose_hooks agent_hooks = {
 	.crashed = sampler_crashed,
 	.exec_failed = on_exec_failed,
 	.before_namespace_change = on_namespace_change,
+	.after_namespace_change = process_come_again,
 	.before_privilege_change = on_privilege_change,
 	.after_privilege_change = on_privileges_changed,
 	.before_sandbox = on_sandbox,

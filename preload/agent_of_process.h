@@ -18,8 +18,13 @@ int process_stop_agent(void);
 bool process_agent_by_thread(void);
 
 /* It was ended for something that the program can only do without it, and not for good: forked children
- * may have theirs. */
+ * may have theirs; and, once that is done, this process may again, if it had to. */
 void process_made_way(void);
+void process_come_again(void);
+
+/* What an agent needs is refused to threads that begin from now on: none is started any more, here or in a
+ * forked child. */
+void process_confined(void);
 
 /* This is a child with a copy of its parent's memory, and none of its threads but the calling one.
  * Async-signal-safe. */

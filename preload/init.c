@@ -50,6 +50,7 @@ static struct config config;
 static bool admitted;     /* and this process may have an agent */
 static bool is_child;     /* forked from one that was admitted */
 static bool has_made_way; /* its agent ended for what the program was about to do */
+static bool is_back;      /* and one has come since */
 
 void process_made_way(void)
 {
@@ -83,6 +84,14 @@ static int start_agent(uint64_t due_ns)
 	return err;
 }
 
+/* A process whose children are to be in another pid namespace can have no more threads. */
+static void made_way_for_good(void)
+{
+	has_made_way = true;
+	log_info("no thread can be started after the change of namespaces; profiling is off in "
+		 "this process");
+}
+
 /* The same, where it is not answered for. */
 static void have_agent(uint64_t due_ns)
 {
@@ -90,6 +99,8 @@ static void have_agent(uint64_t due_ns)
 
 	if (err == -EALREADY && is_child)
 		exit_arm();
+	else if (err == -EINVAL && is_back)
+		made_way_for_good();
 	else if (err && err != -EALREADY)
 		log_error("cannot start a thread: %s; profiling is off in this process",
 			  error_text(-err));
@@ -134,6 +145,38 @@ int process_start_agent(void)
 	if (sampler_call_pends())
 		return -EALREADY;
 	return start_agent(clock_monotonic_ns() + config.start_delay_ns);
+}
+
+/* By the timer, where that can be: what the program does next may again want no other thread. */
+static int expect_agent(void)
+{
+	int err = -EAGAIN;
+
+	if (may_wait_for_signal())
+		err = sampler_call_later(config.start_delay_ns, on_due);
+	return err ? process_start_agent() : 0;
+}
+
+void process_come_again(void)
+{
+	int err;
+
+	if (!has_made_way)
+		return;
+	has_made_way = false;
+	is_back = true;
+	err = expect_agent();
+	if (err == -EINVAL)
+		made_way_for_good();
+	else if (err && err != -EALREADY && err != -EPERM)
+		log_error("cannot start a thread: %s; profiling is off in this process from now on",
+			  error_text(-err));
+}
+
+void process_confined(void)
+{
+	admitted = false;
+	config.fork = false;
 }
 
 int process_stop_agent(void)
@@ -377,16 +420,13 @@ static void begin_exit_by_us(void)
 
 static int start(void)
 {
-	int err = -EAGAIN;
+	int err;
 
 	admitted = true;
 	if (config.crash)
 		fatal_with_crashes();
 	async_profiler_start(&config);
-	if (may_wait_for_signal())
-		err = sampler_call_later(config.start_delay_ns, on_due);
-	if (err)
-		err = process_start_agent();
+	err = expect_agent();
 	if (err) {
 		log_error("cannot start a thread: %s; profiling is off in this process",
 			  error_text(-err));

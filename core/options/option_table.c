@@ -300,7 +300,9 @@ const struct option option_table[] = {
 	  FIELD(sandbox),
 	  .words = sandbox_words,
 	  .fallback = "leave",
-	  .help = "When the program enters seccomp: `leave` it alone, or `stay`." },
+	  .help = "When the program enters seccomp: `leave` it alone, or `stay` where its filter "
+		  "lets "
+		  "the agent do what it does." },
 	{ .name = "START_DELAY",
 	  .type = OPTION_DURATION,
 	  FIELD(start_delay_ns),

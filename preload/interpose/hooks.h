@@ -15,6 +15,14 @@ enum exiting {
 	EXITING_BY_SIGNAL /* in a signal handler, every other signal blocked */
 };
 
+/* A sandbox, by the names of the first system calls of ours that it refuses, NULL where none: of those made in
+ * the program's threads; of those and what a thread of the agent's makes beyond them; and of all of them, where
+ * none may even fail. */
+struct sandbox {
+	const char *refused, *refused_in_agent, *fails_in_agent;
+	bool all_threads; /* it is the agent's threads' as well */
+};
+
 /* No member may be NULL; errno need not be preserved. A hook may be called at any moment from
  * the interpose_set_hooks() that brings it until the process ends. */
 struct interpose_hooks {
@@ -50,20 +58,23 @@ struct interpose_hooks {
 	void (*process_cloned)(void);
 
 	/* A system call comes that only a single-threaded process may make. True when threads
-	 * of the agent were ended for it; they must be joined, and never come back. */
+	 * of the agent were ended for it; they must be joined, and not come back before the call is done, of
+	 * which the second tells. */
 	bool (*before_namespace_change)(void);
+	void (*after_namespace_change)(void);
 
 	/* The calling thread's privileges become others than those of the agent's threads, which
 	 * must be ended before this returns. */
 	void (*before_privilege_change)(void);
 
-	/* The calling thread, and no other, may have given up privileges by a system call. */
+	/* The calling thread, and no other, may have given up privileges by a system call, or one is done that
+	 * before_privilege_change told of. */
 	void (*after_privilege_change)(void);
 
 	/* The program is about to enter a seccomp sandbox. True when nothing may be called there
 	 * that the program does not call; the agent's threads, if this process is ARMED, must have
 	 * ended then, and the end of the process will not be told. */
-	bool (*before_sandbox)(bool armed);
+	bool (*before_sandbox)(bool armed, const struct sandbox *sandbox);
 
 	/* The program installs a handler of its own for a signal that takes samples (sample.h):
 	 * SIGNO is the program's as soon as this returns, so send no more of them to any thread.

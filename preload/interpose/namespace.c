@@ -20,6 +20,16 @@ static bool end_agent(void)
 	return hooks && exit_is_armed() && hooks->before_namespace_change();
 }
 
+static void tell(void)
+{
+	const struct interpose_hooks *hooks = hooks_get();
+	int saved = errno;
+
+	if (hooks && exit_is_armed())
+		hooks->after_namespace_change();
+	errno = saved;
+}
+
 static bool try_again(int *tries)
 {
 	static const struct timespec moment = { .tv_nsec = PAUSE_NS };
@@ -32,22 +42,28 @@ static bool try_again(int *tries)
 
 EXPORT int unshare(int flags)
 {
-	int tries = flags & UNSHARE_ALONE && end_agent() ? TRIES : 0;
+	bool alone = flags & UNSHARE_ALONE;
+	int tries = alone && end_agent() ? TRIES : 0;
 	int result;
 
 	do
 		result = REAL(unshare)(flags);
 	while (result && try_again(&tries));
+	if (alone)
+		tell();
 	return result;
 }
 
 EXPORT int setns(int fd, int type)
 {
-	int tries = (!type || type & SETNS_ALONE) && end_agent() ? TRIES : 0;
+	bool alone = !type || type & SETNS_ALONE;
+	int tries = alone && end_agent() ? TRIES : 0;
 	int result;
 
 	do
 		result = REAL(setns)(fd, type);
 	while (result && try_again(&tries));
+	if (alone)
+		tell();
 	return result;
 }

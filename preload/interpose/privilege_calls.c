@@ -3,6 +3,7 @@
  * aborts when some thread may not; so none of the agent's may be there. */
 #include "preload/interpose/privilege_calls.h"
 
+#include <linux/seccomp.h>
 #include <stdarg.h>
 
 #include "preload/interpose/hooks.h"
@@ -25,26 +26,32 @@ static void tell(void)
 		hooks->after_privilege_change();
 }
 
-static void before_prctl(long option, long first)
+static bool is_for_one_thread(long option)
 {
-	if (option == PR_SET_SECUREBITS || (option == PR_SET_KEEPCAPS && first))
+	return option == PR_SET_SECUREBITS || option == PR_SET_KEEPCAPS;
+}
+
+static void before_prctl(long option, long first, const void *second)
+{
+	if (is_for_one_thread(option))
 		end_agent();
 	else if (option == PR_SET_SECCOMP)
-		sandbox_ahead();
+		sandbox_ahead(first == SECCOMP_MODE_FILTER, second, false);
 }
 
 static void after_prctl(long option)
 {
-	if (option == PR_CAPBSET_DROP || option == PR_CAP_AMBIENT || option == PR_SET_NO_NEW_PRIVS)
+	if (is_for_one_thread(option) || option == PR_CAPBSET_DROP || option == PR_CAP_AMBIENT ||
+	    option == PR_SET_NO_NEW_PRIVS)
 		tell();
 }
 
-void privileges_before_call(long number, long first, long second)
+void privileges_before_call(long number, long first, long second, long third)
 {
 	if (number == SYS_capset)
 		end_agent();
 	else if (number == SYS_prctl)
-		before_prctl(first, second);
+		before_prctl(first, second, (const void *)third);
 }
 
 /* Users and groups, of one thread: those of the agent can do the same. */
@@ -52,14 +59,18 @@ void privileges_after_call(long number, long first)
 {
 	if (number == SYS_prctl)
 		after_prctl(first);
-	else if (number != SYS_capset)
+	else
 		tell();
 }
 
 EXPORT int capset(void *header, const void *data)
 {
+	int result;
+
 	end_agent();
-	return REAL(capset)(header, data);
+	result = REAL(capset)(header, data);
+	tell();
+	return result;
 }
 
 /* The arguments that an option does not have are passed on as they happen to be, as the C library
@@ -74,7 +85,7 @@ EXPORT int prctl(int option, ...)
 	for (size_t i = 0; i < 4; i++)
 		arguments[i] = va_arg(list, unsigned long);
 	va_end(list);
-	before_prctl(option, (long)arguments[0]);
+	before_prctl(option, (long)arguments[0], (const void *)arguments[1]);
 	result = REAL(prctl)(option, arguments[0], arguments[1], arguments[2], arguments[3]);
 	after_prctl(option);
 	return result;

@@ -26,9 +26,9 @@ static inline bool privileges_may_change(long number)
 	}
 }
 
-/* For syscall(2), before such a call NUMBER with FIRST and SECOND, and after it: what the functions of the
+/* For syscall(2), before such a call NUMBER with its first arguments, and after it: what the functions of the
  * C library that are interposed do. */
-void privileges_before_call(long number, long first, long second);
+void privileges_before_call(long number, long first, long second, long third);
 void privileges_after_call(long number, long first);
 
 #endif

@@ -42,7 +42,8 @@ EXPORT long any_syscall(long number, long a, long b, long c, long d, long e, lon
 
 	if (__builtin_expect(number == SYS_seccomp, 0) &&
 	    (a == SECCOMP_SET_MODE_STRICT || a == SECCOMP_SET_MODE_FILTER))
-		sandbox_ahead();
+		sandbox_ahead(a == SECCOMP_SET_MODE_FILTER, (const void *)c,
+			      (unsigned long)b & SECCOMP_FILTER_FLAG_TSYNC);
 	if (__builtin_expect(clone_is(number), 0)) {
 		result = forward(number, a, b, c, d, e, f);
 		clone_after_call(number, a, b, result);
@@ -53,7 +54,7 @@ EXPORT long any_syscall(long number, long a, long b, long c, long d, long e, lon
 				   errno);
 	if (__builtin_expect(!privileges_may_change(number), 1))
 		return forward(number, a, b, c, d, e, f);
-	privileges_before_call(number, a, b);
+	privileges_before_call(number, a, b, c);
 	result = forward(number, a, b, c, d, e, f);
 	privileges_after_call(number, a);
 	return result;

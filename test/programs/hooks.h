@@ -33,9 +33,10 @@ static inline bool ignore_namespace_change(void)
 	return false;
 }
 
-static inline bool ignore_sandbox(bool armed)
+static inline bool ignore_sandbox(bool armed, const struct sandbox *sandbox)
 {
 	(void)armed;
+	(void)sandbox;
 	return false;
 }
 

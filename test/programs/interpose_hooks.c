@@ -73,6 +73,7 @@ static const struct interpose_hooks hooks = {
 	.crashed = ignore_crash,
 	.exec_failed = ignore,
 	.before_namespace_change = before_namespace_change,
+	.after_namespace_change = ignore,
 	.before_privilege_change = ignore,
 	.after_privilege_change = ignore,
 	.before_sandbox = ignore_sandbox,

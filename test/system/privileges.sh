@@ -8,6 +8,7 @@ if [ "$(id -u)" -ne 0 ] || ! command -v setpriv >/dev/null || ! "${drop[@]}" tru
 	skip "this needs root, and setpriv"
 fi
 for_everybody
+mkdir -m 1777 "$work/reports"
 for engine in $(engines); do
 	# While the agent is asleep, and while it starts.
 	for delay in 1h 0; do

@@ -1,0 +1,34 @@
+#!/bin/bash
+# A program that enters a user namespace, or keeps capabilities beyond its user, is profiled on behind it, though no
+# thread may be there while it does so; and no thread has more than the program then.
+. "$(dirname "$0")/agent.inc"
+
+makes_way=$(program makes_way)
+for_everybody
+ways="user mounts"
+[ "$(id -u)" != 0 ] || ways="$ways root capabilities"
+ran=
+for how in $ways; do
+	"$makes_way" "$how"
+	status=$?
+	[ $status != 77 ] || continue
+	[ $status = 0 ] || fail "$how: status $status bare"
+	for engine in $(engines); do
+		# With no delay there is a thread again at once; with one there is a timer.
+		for delay in 0 50ms; do
+			rm -rf "$work/reports" && mkdir -m 0777 "$work/reports"
+			profiled "$work/reports" "$engine" CPU_INTERVAL=10ms START_DELAY=$delay "$makes_way" "$how" 2>"$work/err"
+			status=$?
+			[ "$status" = 0 ] && [ ! -s "$work/err" ] ||
+				fail "$how, $engine, $delay: status $status $(cat "$work/err")"
+			"$agent" collapsed --cpu "$work/reports" >"$work/stacks" || fail "$how, $engine, $delay: no report"
+			for function in before behind; do
+				[ "$(samples ";$function(;|\$)" <"$work/stacks")" -ge 5 ] ||
+					fail "$how, $engine, $delay: nothing of $function: $(cat "$work/stacks")"
+			done
+		done
+	done
+	ran=1
+done
+[ -n "$ran" ] || skip "nothing of this is allowed here"
+echo ok
