@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "core/preload_code.h"
 #include "core/system.h"
 #include "engine/reading/stack_memory.h"
 #include "engine/runtime/jvm.h"
@@ -300,17 +301,41 @@ static size_t mix_v8(const struct runtime *runtime, struct work *work,
 	return v8_walk((const struct v8 *)runtime, &work->v8, &stack, native, out, max, truncated);
 }
 
+/* Code that Ruby has made is passed so often in a walk. */
+#define PASSES_MAX 64
+
+/* Where the walk of NATIVE frames came to code that Ruby has made, have it go on from the call that ran it. */
+static void go_on(const struct ruby *ruby, struct work *work, struct native_frames *native,
+		  uintptr_t stack_high, size_t max, bool *truncated)
+{
+	struct unwind_place place;
+	size_t i = 0;
+
+	for (int pass = 0; pass < PASSES_MAX; pass++) {
+		while (i < native->count && !work->fps[i] && work->pcs[i] != STACK_CALLERS_UNKNOWN)
+			i++;
+		if (i == native->count || !ruby_place(ruby, &work->ruby, work->sps[i], &place))
+			return;
+		native->count =
+			i + unwind_place_sps(&place, stack_high, work->pcs + i, work->sps + i,
+					     work->fps + i, max - i, truncated);
+		i++;
+	}
+}
+
 static size_t mix_ruby(const struct runtime *runtime, struct work *work,
 		       const struct native_frames *native, uintptr_t stack_high, uintptr_t *out,
 		       size_t max, bool *truncated)
 {
 	const struct ruby *ruby = (const struct ruby *)runtime;
+	struct native_frames whole = *native;
 	bool cut;
 	size_t frames = ruby_walk(ruby, &work->ruby, work->frames, DEPTH_MAX, &cut);
 
-	(void)stack_high;
-	return frames ? ruby_merge(ruby, native, work->frames, frames, cut, out, max, truncated)
-		      : 0;
+	if (!frames)
+		return 0;
+	go_on(ruby, work, &whole, stack_high, max, truncated);
+	return ruby_merge(ruby, &whole, work->frames, frames, cut, out, max, truncated);
 }
 
 static size_t mix_jvm(const struct runtime *runtime, struct work *work,

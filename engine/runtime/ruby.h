@@ -14,6 +14,7 @@
 #include "engine/runtime/frame_table.h"
 #include "engine/runtime/ruby_layout.h"
 #include "engine/runtime/runtime.h"
+#include "engine/unwind/unwind.h"
 
 struct ruby {
 	struct runtime base; /* its evaluator is rb_vm_exec() */
@@ -93,6 +94,7 @@ struct ruby_work {
 		uint64_t print;
 	} notes[RUBY_NOTES];
 	uint8_t body[BODY_BYTES];
+	uintptr_t tag; /* the thread's innermost: see ruby_place() */
 	char name[FRAME_NAME_MAX], file[FRAME_FILE_MAX];
 };
 
@@ -102,6 +104,12 @@ struct ruby_work {
  * Async-signal-safe: no lock, no allocation; the kernel copies what is read. */
 size_t ruby_walk(const struct ruby *ruby, struct ruby_work *work, uintptr_t *frames, size_t max,
 		 bool *cut);
+
+/* Where the call of the evaluator stands that runs what is at SP on the thread's stack, and made code that says
+ * nothing of itself run; each call notes that, to have exceptions come back. For the thread that ruby_walk() was
+ * called in last. False where it is not known. Async-signal-safe. */
+bool ruby_place(const struct ruby *ruby, struct ruby_work *work, uintptr_t sp,
+		struct unwind_place *place);
 
 /* Put FRAMES, of which there are more if CUT, in their places among NATIVE ones. Returns how many there are
  * in OUT, at most MAX. */

@@ -498,10 +498,12 @@ size_t ruby_walk(const struct ruby *ruby, struct ruby_work *work, uintptr_t *fra
 	uintptr_t at;
 
 	*cut = false;
+	work->tag = 0;
 	memory_copies_begin(&work->copies, (uintptr_t)&self);
 	memset(work->notes, 0, sizeof(work->notes));
 	if (find_context(ruby, work, &context)) {
 		walk.period = period(ruby, work);
+		work->tag = ruby_word(context.bytes, CONTEXT_TAG);
 		for (at = context.frame;
 		     at + FRAME_BYTES <= context.end && walk.count < max && add(&walk, at);
 		     at += ruby->layout.frame_bytes)

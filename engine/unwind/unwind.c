@@ -252,3 +252,20 @@ __attribute__((noinline)) size_t unwind_here_sps(uintptr_t stack_high, size_t sk
 	/* This function, then the one that calls it. */
 	return walk_on(&walk, skip + 2, pcs, &notes, max, truncated);
 }
+
+size_t unwind_place_sps(const struct unwind_place *place, uintptr_t stack_high, uintptr_t *pcs,
+			uintptr_t *sps, uintptr_t *fps, size_t max, bool *truncated)
+{
+	const struct notes notes = { sps, fps };
+	struct memory_block block;
+	struct walk walk = { .pc = place->pc,
+			     .sp = place->sp,
+			     .fp = place->fp,
+			     .base = place->base,
+			     .stack_high = stack_high,
+			     .memory.block = &block };
+
+	memory_block_init(&block);
+	stack_memory_move(&walk.memory, walk.sp, stack_high);
+	return walk_on(&walk, 0, pcs, &notes, max, truncated);
+}

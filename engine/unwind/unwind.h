@@ -48,6 +48,15 @@ void unwind_set_java(uintptr_t text, uintptr_t text_end);
 /* Async-signal-safe: whether the code at PC is of no module, but made while the program runs. */
 bool unwind_is_made_code(uintptr_t pc);
 
+/* Go on from a frame that is known from elsewhere: where it called, its stack pointer and frame pointer, and
+ * register ARCH_BASE. Otherwise like unwind_context_sps(); PCS[0] is the return address PC. */
+struct unwind_place {
+	uintptr_t pc, sp, fp, base;
+};
+
+size_t unwind_place_sps(const struct unwind_place *place, uintptr_t stack_high, uintptr_t *pcs,
+			uintptr_t *sps, uintptr_t *fps, size_t max, bool *truncated);
+
 /* Whether a walk met a module that modules_refresh() has not seen yet, or one that is worth a
  * table by now, or did not reach the entry, since this was last asked. */
 bool unwind_wants_refresh(void);

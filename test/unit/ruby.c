@@ -521,6 +521,71 @@ START_TEST(names_are_text)
 }
 END_TEST
 
+#if defined(__x86_64__)
+/* ---- Where calls of the evaluator stand ---- */
+
+enum { BUILTIN, LIBRARY, STIRRED };
+
+static uint64_t stirred(uint64_t value)
+{
+	uint64_t guard;
+
+	__asm__("mov %%fs:0x30, %0" : "=r"(guard));
+	value ^= guard;
+	return value << 17 | value >> 47;
+}
+
+/* A tag at word AT of the stack, of a function that calls at PC with its stack pointer four words below. */
+static void tag(int form, unsigned at, uint64_t pc, uint64_t *previous)
+{
+	uint64_t *words = w->stack + at, sp = (uintptr_t)(words - 4), fp = (uintptr_t)(words + 40);
+
+	memset(words, 0, 28 * sizeof(*words));
+	if (form == BUILTIN) {
+		words[2] = fp;
+		words[3] = pc;
+		words[4] = sp;
+		words[7] = (uintptr_t)previous;
+		return;
+	}
+	words[2] = 0xba5e;
+	words[3] = form == STIRRED ? stirred(fp) : fp;
+	words[8] = form == STIRRED ? stirred(sp) : sp;
+	words[9] = form == STIRRED ? stirred(pc) : pc;
+	words[27] = (uintptr_t)previous;
+}
+
+START_TEST(places)
+{
+	struct unwind_place place;
+
+	make(0x0303);
+	tag(_i, 300, EVALUATOR + 8, NULL);
+	tag(_i, 200, 0x7300, w->stack + 300); /* of another function */
+	tag(_i, 100, EVALUATOR + 8, w->stack + 200);
+	w->work.tag = (uintptr_t)(w->stack + 100);
+	memory_copies_begin(&w->work.copies, 0);
+	ck_assert(ruby_place(&w->ruby, &w->work, (uintptr_t)(w->stack + 50), &place));
+	ck_assert_uint_eq(place.sp, (uintptr_t)(w->stack + 96));
+	ck_assert_uint_eq(place.fp, (uintptr_t)(w->stack + 140));
+	/* What is to come is looked up as what was called from is. */
+	ck_assert_uint_eq(place.pc, EVALUATOR + 8 + (_i == BUILTIN));
+	ck_assert_uint_eq(place.base, _i == BUILTIN ? 0 : 0xba5e);
+	ck_assert(ruby_place(&w->ruby, &w->work, (uintptr_t)(w->stack + 150), &place));
+	ck_assert_uint_eq(place.sp, (uintptr_t)(w->stack + 296));
+	/* None is further out; that one is not there yet; it would lead back. */
+	ck_assert(!ruby_place(&w->ruby, &w->work, (uintptr_t)(w->stack + 350), &place));
+	ck_assert(!ruby_place(&w->ruby, &w->work, (uintptr_t)(w->stack + 97), &place));
+	tag(_i, 200, 0x10, w->stack + 300);
+	memory_copies_begin(&w->work.copies, 0);
+	ck_assert(!ruby_place(&w->ruby, &w->work, (uintptr_t)(w->stack + 150), &place));
+	tag(_i, 100, 0x7300, w->stack + 100);
+	memory_copies_begin(&w->work.copies, 0);
+	ck_assert(!ruby_place(&w->ruby, &w->work, (uintptr_t)(w->stack + 50), &place));
+}
+END_TEST
+#endif
+
 /* ---- Among native frames ---- */
 
 static size_t merged(const uintptr_t *pcs, size_t native, const uintptr_t *frames, size_t count,
@@ -683,6 +748,9 @@ int main(void)
 	tcase_add_test(tcase, torn);
 	tcase_add_test(tcase, no_context);
 	tcase_add_test(tcase, names_are_text);
+#if defined(__x86_64__)
+	tcase_add_loop_test(tcase, places, 0, 3);
+#endif
 	tcase_add_test(tcase, in_place);
 	tcase_add_test(tcase, call_before_row);
 	tcase_add_test(tcase, row_before_call);
