@@ -17,6 +17,8 @@ const struct loss_cause summary_causes[SUMMARY_CAUSES] = {
 	{ "eventsDropped", "events: not written, for want of memory or room" },
 	{ "stackTableFull", "stacks: too many different ones" },
 	{ "threadTableFull", "thread names: too many threads" },
+	{ "contextTableFull",
+	  "samples: kept without their span and labels, of too many different ones" },
 	{ "tableEvictions", "living allocations: too many at once to be followed" },
 	{ "stalls", "stalls: more in a second than are told" },
 	{ "timerFailures", "threads: no timer could be set" },

@@ -13,7 +13,7 @@ struct event_count {
 };
 
 /* What may be lost: a field of asprof.Losses, and what to call it. */
-#define SUMMARY_CAUSES 8
+#define SUMMARY_CAUSES 9
 extern const struct loss_cause {
 	const char *field, *text;
 } summary_causes[SUMMARY_CAUSES];

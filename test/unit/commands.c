@@ -122,16 +122,18 @@ END_TEST
 
 START_TEST(losses)
 {
-	/* Each chunk tells 22 of full rings, 55 that came late, 33 of timers, 44 of the table. */
+	/* Each chunk tells 22 of full rings, 55 that came late, 33 of timers, 44 of the table, 66 stalls. */
 	expect_part(cmd_summary, "summary",
 		    "Lost      44 samples: taken faster than they could be collected\n"
 		    "          110 samples: due while their thread could not take them\n"
 		    "          88 living allocations: too many at once to be followed\n"
+		    "          132 stalls: more in a second than are told\n"
 		    "          66 threads: no timer could be set\n");
 	expect_part(
 		cmd_summary, "summary --json",
 		"\"lost\":{\"ringFull\":44,\"late\":110,\"eventsDropped\":0,\"stackTableFull\":0,"
-		"\"threadTableFull\":0,\"tableEvictions\":88,\"timerFailures\":66}");
+		"\"threadTableFull\":0,\"contextTableFull\":0,\"tableEvictions\":88,\"stalls\":132,"
+		"\"timerFailures\":66}");
 }
 END_TEST
 
