@@ -19,6 +19,7 @@
 #include "engine/sample/thread_slots.h"
 #include "engine/sample/threads.h"
 #include "preload/agent_of_process.h"
+#include "preload/interpose/sample.h"
 
 /* How long to wait until a thread that has ended is gone from the kernel's list too. */
 #define THREAD_GONE_NS 1000000000u
@@ -201,7 +202,9 @@ static bool on_sandbox(bool armed, const struct sandbox *sandbox)
 }
 
 /* Nothing may come after this that the program's handler would not understand: the builtin engine
- * takes its timers away, and async-profiler is stopped before the call returns. */
+ * takes its timers away, and async-profiler is stopped before the call returns. As programs of node set handlers
+ * for every signal that they know the name of, the builtin engine then takes the samples, by a signal without
+ * one. */
 static void on_signal_claimed(int signo)
 {
 	const struct engine *engine = agent_engine();
@@ -214,14 +217,18 @@ static void on_signal_claimed(int signo)
 	} else if (!engine && signo == sampler_signal()) {
 		sampler_give_up(signo);
 	}
-	if (!engine || (builtin && signo != sampler_signal()))
+	if (!engine || !sample_is_handled(signo) || (builtin && signo != sampler_signal()))
 		return;
 	log_warn_later(
-		"the program handles signal %d itself, which takes the samples; profiling is "
-		"off in this process from now on",
+		builtin ? "the program handles signal %d itself, which takes the samples; "
+			  "profiling is off in this process from now on"
+			: "the program handles signal %d itself, by which async-profiler takes "
+			  "samples; the builtin engine profiles this process from now on",
 		signo);
 	sampler_give_up(signo);
 	agent_stop(builtin ? 0 : process_config()->exit_timeout_ns);
+	if (!builtin)
+		process_change_engine();
 }
 
 /* The agent thread may not have seen yet that it was called off: on a busy machine it gets to that

@@ -17,6 +17,10 @@ int process_stop_agent(void);
  * Async-signal-safe. */
 bool process_agent_by_thread(void);
 
+/* async-profiler cannot go on in this process, and its agent has been stopped: start one that has the builtin
+ * engine. Async-signal-safe. */
+void process_change_engine(void);
+
 /* It was ended for something that the program can only do without it, and not for good: forked children
  * may have theirs; and, once that is done, this process may again, if it had to. */
 void process_made_way(void);

@@ -187,6 +187,15 @@ int process_stop_agent(void)
 	return called_off && err == -ESRCH ? 0 : err;
 }
 
+void process_change_engine(void)
+{
+	config.engine = ENGINE_BUILTIN;
+	config.engine_options = NULL; /* which were for that one */
+	if (config.native_mem_bytes != OPTION_OFF)
+		mem_expect();
+	have_agent(0);
+}
+
 /* ---- Forked children ---- */
 
 /* A child is given so much time at least to get past its fork. */

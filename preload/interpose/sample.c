@@ -264,6 +264,11 @@ void sample_release(int signo)
 	__atomic_fetch_and(&sample_signals, ~(1ULL << (signo - 1)), __ATOMIC_RELAXED);
 }
 
+bool sample_is_handled(int signo)
+{
+	return __atomic_load_n(&sample_handlers[signo], __ATOMIC_ACQUIRE);
+}
+
 void sample_restore(int signo)
 {
 	sample_handler handler = NULL;

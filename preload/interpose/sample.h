@@ -77,6 +77,9 @@ bool sample_is_fault(int signo);
 /* SIGNO is the program's from now on. */
 void sample_release(int signo);
 
+/* Whether a handler of an engine's was ever installed for SIGNO; else it is reserved at most. */
+bool sample_is_handled(int signo);
+
 /* The program has gone back to SIG_DFL on SIGNO. If that was released before, take it again: a
  * sample that was under way must not kill the program. */
 void sample_restore(int signo);

@@ -1,0 +1,43 @@
+#!/bin/bash
+# A program that handles the signals that take samples has them at once, and is profiled on by others where
+# async-profiler had them: libraries of node handle every signal that they know the name of.
+. "$(dirname "$0")/agent.inc"
+
+claims=$(program claims)
+
+# expect ENGINE LINES SIGNAL...: the program gets each of them, and so many lines are said.
+expect() {
+	local engine=$1 lines=$2 got
+	shift 2
+	rm -rf "$work/out"
+	mkdir "$work/out"
+	got=$(profiled "$work/out" "$engine" CPU_INTERVAL=5ms "$claims" "$@" 2>"$work/said") ||
+		fail "$engine $*: status $?"
+	[ "$got" = $# ] || fail "$engine $*: $got signals came"
+	[ "$(wc -l <"$work/said")" = "$lines" ] || fail "$engine $*: $(cat "$work/said")"
+	"$agent" collapsed --cpu "$work/out" >"$work/stacks" || fail "$engine $*: no profile"
+}
+
+# seen FUNCTION LEAST: in so many of about 80 samples.
+seen() {
+	local count
+	count=$(samples "(^|;)$1(;|$)" <"$work/stacks")
+	[ "$count" -ge "$2" ] || fail "$count samples of $1: $(cat "$work/stacks")"
+}
+
+expect builtin 0 16 30 40
+seen before 50
+seen after 50
+if [ -z "${ASPROF_TEST_LIB:-}" ]; then
+	echo 'async-profiler was left out: ASPROF_TEST_LIB is not set'
+	exit 0
+fi
+# The builtin engine's, kept for children.
+expect async-profiler 0 63 62
+seen before 50
+seen after 50
+expect async-profiler 1 16 30
+grep -q 'the builtin engine profiles this process' "$work/said" || fail "$(cat "$work/said")"
+seen before 50
+seen after 50
+echo ok
