@@ -588,12 +588,14 @@ END_TEST
 
 /* ---- Among native frames ---- */
 
-static size_t merged(const uintptr_t *pcs, size_t native, const uintptr_t *frames, size_t count,
+static size_t merged(const uintptr_t *list, size_t native, const uintptr_t *frames, size_t count,
 		     bool cut)
 {
+	uintptr_t pcs[16];
 	struct native_frames stack = { .pcs = pcs, .count = native, .exact = true };
 	bool truncated = false;
 
+	memcpy(pcs, list, native * sizeof(*pcs));
 	make(0x0303);
 	w->count = ruby_merge(&w->ruby, &stack, frames, count, cut, w->out, 64, &truncated);
 	return w->count;
@@ -684,8 +686,8 @@ static uint64_t random_next(void)
 
 START_TEST(at_random)
 {
-	const uintptr_t pcs[] = { CORE + 4,      EVALUATOR + 4, OTHER,     CORE + 8,
-				  EVALUATOR + 4, OTHER + 1,     EVALUATOR, STACK_CALLERS_UNKNOWN };
+	uintptr_t pcs[] = { CORE + 4,      EVALUATOR + 4, OTHER,     CORE + 8,
+			    EVALUATOR + 4, OTHER + 1,     EVALUATOR, STACK_CALLERS_UNKNOWN };
 	struct script_frame got;
 
 	for (int round = 0; round < 3000; round++) {
