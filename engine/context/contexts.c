@@ -21,7 +21,9 @@
 #define MISS_NS  5000000000u
 
 struct candidate {
-	uintptr_t text; /* of its module */
+	/* Of its module; another one may be at the same place later. */
+	uintptr_t text;
+	uint64_t loaded_ticks;
 	Elf64_Sym symbol;
 	bool placed;
 	struct context_place place;
@@ -90,15 +92,18 @@ static bool look_in(const struct module *module)
 	elf_close(image);
 	if (err || ELF64_ST_TYPE(symbol.st_info) != STT_TLS)
 		return false;
-	all.candidates[all.count++] = (struct candidate){ .text = module->start, .symbol = symbol };
+	all.candidates[all.count++] = (struct candidate){ .text = module->start,
+							  .loaded_ticks = module->loaded_ticks,
+							  .symbol = symbol };
 	return true;
 }
 
-static bool is_there(uintptr_t text)
+static bool is_there(const struct candidate *candidate)
 {
-	const struct module *module = modules_find(text);
+	const struct module *module = modules_find(candidate->text);
 
-	return module && !module->unloaded_ticks && module->start == text;
+	return module && !module->unloaded_ticks && module->start == candidate->text &&
+	       module->loaded_ticks == candidate->loaded_ticks;
 }
 
 static bool drop_gone(void)
@@ -106,7 +111,7 @@ static bool drop_gone(void)
 	size_t count = 0, before = all.count;
 
 	for (size_t i = 0; i < all.count; i++)
-		if (is_there(all.candidates[i].text))
+		if (is_there(&all.candidates[i]))
 			all.candidates[count++] = all.candidates[i];
 	all.count = count;
 	return count != before;
