@@ -142,8 +142,9 @@ const struct option option_table[] = {
 	  FIELD(frames),
 	  .words = frames_words,
 	  .fallback = "auto",
-	  .help = "`auto`: the builtin engine shows functions of Python, JavaScript, Ruby and PHP "
-		  "where their interpreters run; `native`: the interpreters, as the C programs "
+	  .help = "`auto`: the builtin engine shows functions of Python, JavaScript, Ruby, PHP "
+		  "and Perl where their interpreters run; `native`: the interpreters, as the C "
+		  "programs "
 		  "that they "
 		  "are." },
 	{ .name = "ENGINE_OPTIONS",

@@ -9,6 +9,7 @@
 #include "core/system.h"
 #include "engine/reading/stack_memory.h"
 #include "engine/runtime/jvm.h"
+#include "engine/runtime/perl.h"
 #include "engine/runtime/php.h"
 #include "engine/runtime/python.h"
 #include "engine/runtime/ruby.h"
@@ -32,6 +33,7 @@ struct work {
 		};
 		struct ruby_work ruby;
 		struct php_work php;
+		struct perl_work perl;
 	};
 };
 
@@ -361,9 +363,22 @@ static size_t mix_php(const struct runtime *runtime, struct work *work,
 		      : 0;
 }
 
+static size_t mix_perl(const struct runtime *runtime, struct work *work,
+		       const struct native_frames *native, uintptr_t stack_high, uintptr_t *out,
+		       size_t max, bool *truncated)
+{
+	size_t frames = perl_walk((const struct perl *)runtime, &work->perl, native, work->frames,
+				  DEPTH_MAX);
+
+	(void)stack_high;
+	return frames ? mixed_stack_merge(runtime, native, work->frames, frames, out, max,
+					  truncated)
+		      : 0;
+}
+
 static mixer *const mixers[RUNTIME_KINDS] = {
 	[RUNTIME_PYTHON] = mix_python, [RUNTIME_V8] = mix_v8,   [RUNTIME_RUBY] = mix_ruby,
-	[RUNTIME_JVM] = mix_jvm,       [RUNTIME_PHP] = mix_php,
+	[RUNTIME_JVM] = mix_jvm,       [RUNTIME_PHP] = mix_php, [RUNTIME_PERL] = mix_perl,
 };
 
 static bool comes_through(const struct runtime *runtime, const struct native_frames *native)

@@ -14,6 +14,7 @@ enum runtime_kind {
 	RUNTIME_RUBY,
 	RUNTIME_JVM,
 	RUNTIME_PHP,
+	RUNTIME_PERL,
 	RUNTIME_KINDS
 };
 

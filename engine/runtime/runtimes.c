@@ -10,6 +10,7 @@
 #include "engine/modules/modules.h"
 #include "engine/runtime/jvm_find.h"
 #include "engine/runtime/mixed_stack.h"
+#include "engine/runtime/perl_find.h"
 #include "engine/runtime/php_find.h"
 #include "engine/runtime/python_find.h"
 #include "engine/runtime/ruby_find.h"
@@ -23,6 +24,7 @@ union found {
 	struct ruby ruby;
 	struct jvm jvm;
 	struct php php;
+	struct perl perl;
 };
 
 static int find_python(union found *found, struct elf *image, const struct module *module)
@@ -66,6 +68,11 @@ static int find_php(union found *found, struct elf *image, const struct module *
 	return php_find(&found->php, image, module);
 }
 
+static int find_perl(union found *found, struct elf *image, const struct module *module)
+{
+	return perl_find(&found->perl, image, module);
+}
+
 /* How each kind is found in a module: 0, -ENOENT where it is not there, -ENOTSUP where it is of a version
  * that is not known, or -errno. */
 static const struct {
@@ -79,6 +86,7 @@ static const struct {
 	[RUNTIME_RUBY] = { "Ruby", find_ruby, visit_ruby, sizeof(struct ruby) },
 	[RUNTIME_JVM] = { "Java", find_jvm, visit_jvm, sizeof(struct jvm) },
 	[RUNTIME_PHP] = { "PHP", find_php, NULL, sizeof(struct php) },
+	[RUNTIME_PERL] = { "Perl", find_perl, NULL, sizeof(struct perl) },
 };
 
 static struct {

@@ -36,6 +36,9 @@ static const struct {
 	{ "execute_ex", false },
 	/* Perl */
 	{ "Perl_runops_standard", false },
+	{ "Perl_runops_debug", false },
+	{ "Perl_pp_", true },
+	{ "Perl_call_sv", false },
 };
 
 /* A line may stand behind the name. */

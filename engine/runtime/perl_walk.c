@@ -1,0 +1,345 @@
+/* The frames of Perl that the calling thread runs, from a signal handler or an allocation.
+ *
+ * The thread itself is what changes them, and it is here: so they stay as they are. It may have been
+ * interrupted while it made one or took one down, or the whole of it: so the kernel copies what is read, what
+ * says that it is a sub or a statement has to be one, and every loop has an end.
+ *
+ * Functions are told apart by what they are called and the file that they are in, as a sub's memory may be another's
+ * once nothing refers to it. */
+#include <pthread.h>
+#include <string.h>
+
+#include "core/old_symbol.h"
+#include "engine/runtime/perl.h"
+#include "engine/runtime/script_text.h"
+
+OLD_SYMBOL(pthread_getspecific, "2.2.5")
+
+/* In the C library of every program that has threads, as those of Perl with several interpreters. */
+extern void *pthread_getspecific(pthread_key_t key) __attribute__((weak));
+
+/* struct stackinfo: a stack of contexts. */
+#define STACK_CONTEXTS 8
+#define STACK_OUTER    16
+#define STACK_LAST     32 /* -1: none */
+#define STACK_SIZE     36
+#define STACK_BYTES    40
+
+/* struct context. */
+#define CONTEXT_TYPE      0
+#define CONTEXT_STATEMENT 16 /* that was at hand */
+#define CONTEXT_RETURN    48 /* where to, of subs, formats and evals */
+#define CONTEXT_REQUIRED  64 /* what for, of evals; 0: they are no require */
+#define CONTEXT_SUB       72
+#define CONTEXT_READ      80
+#define CONTEXT_BYTES     104
+
+#define TYPE_MASK 15
+enum { TYPE_NONE, TYPE_SUB = 9, TYPE_FORMAT, TYPE_EVAL };
+
+#define FLAG_CALLED     0x10 /* CXp_MULTICALL, from C, again and again: also a block that sorts */
+#define FLAG_EVAL_BLOCK 0x40
+#define FLAG_TRY_BLOCK  0x80
+#define FLAG_IN_PATTERN 0x80 /* CXp_SUB_RE_FAKE: code in a pattern, which is of the sub around it */
+
+/* Stacks or contexts that are said to be more have no end. */
+#define STACKS_MAX   256
+#define CONTEXTS_MAX 4096
+#define SIZE_MAX_OF  (1 << 24)
+
+struct walk {
+	const struct perl *perl;
+	struct perl_work *work;
+	const struct native_frames *native;
+	uintptr_t *frames;
+	size_t count, max;
+	size_t rows; /* of frames, each run by a call of the evaluator */
+	uintptr_t own, statement;
+	uintptr_t begins; /* a sub that has no statement of its own yet, or no more; 0: none */
+};
+
+static uintptr_t word_at(const uint8_t *bytes, unsigned offset)
+{
+	uintptr_t word;
+
+	memcpy(&word, bytes + offset, sizeof(word));
+	return word;
+}
+
+static int32_t number_at(const uint8_t *bytes, unsigned offset)
+{
+	int32_t number;
+
+	memcpy(&number, bytes + offset, sizeof(number));
+	return number;
+}
+
+/* ---- Frames ---- */
+
+static void put(struct walk *walk, uintptr_t frame)
+{
+	if (walk->count < walk->max)
+		walk->frames[walk->count++] = frame;
+}
+
+static void end_row(struct walk *walk)
+{
+	put(walk, RUNTIME_ANCHOR);
+	walk->rows++;
+}
+
+/* The function that has NAME, or is the sub at SUB, where STATEMENT is. False where there is none. */
+static bool find_function(struct walk *walk, const char *name, uintptr_t sub,
+			  const struct perl_statement *statement)
+{
+	struct perl_work *work = walk->work;
+	bool fresh;
+
+	/* As in a recursion. */
+	if (work->number && sub && sub == work->sub && statement->file == work->file_at)
+		return true;
+	work->number = 0;
+	if (name)
+		memcpy(work->name, name, strlen(name) + 1);
+	else if (!perl_sub_name(walk->perl, work, sub))
+		return false;
+	if (!perl_file_name(walk->perl, work, statement))
+		return false;
+	work->number = frame_table_function(
+		script_text_print(script_text_print(RUNTIME_PERL, work->name), work->file), &fresh);
+	if (fresh)
+		frame_table_describe(work->number, JFR_FRAME_PERL, work->name, work->file);
+	work->sub = sub;
+	work->file_at = statement->file;
+	return true;
+}
+
+/* What has NAME, or is the sub at SUB, is at the statement at hand. */
+static void add(struct walk *walk, const char *name, uintptr_t sub)
+{
+	struct perl_statement statement;
+	uintptr_t frame;
+	bool fresh;
+
+	if (!perl_statement(walk->perl, walk->work, walk->own, walk->statement, &statement) ||
+	    !find_function(walk, name, sub, &statement))
+		return;
+	frame = frame_table_place(walk->work->number, statement.line, &fresh);
+	if (fresh)
+		frame_table_line(frame, statement.line);
+	if (frame)
+		put(walk, frame);
+}
+
+/* The sub of CONTEXT. When it has just begun, or is about to return, the statement at hand is its caller's: then
+ * it is left out, unless its caller is itself. */
+static void add_sub(struct walk *walk, const uint8_t *context)
+{
+	uintptr_t called = word_at(context, CONTEXT_SUB), begins = walk->begins;
+
+	walk->begins = 0;
+	if (begins == called)
+		add(walk, NULL, called);
+	if (!begins && !walk->count && !walk->rows &&
+	    walk->statement == word_at(context, CONTEXT_STATEMENT))
+		walk->begins = called;
+	else
+		add(walk, NULL, called);
+}
+
+static void add_context(struct walk *walk, const uint8_t *context)
+{
+	uint8_t type = context[CONTEXT_TYPE];
+
+	switch (type & TYPE_MASK) {
+	case TYPE_NONE:
+		/* A block that sorts is of the sub around it, and so are its statements. */
+		if (type & FLAG_CALLED)
+			end_row(walk);
+		return;
+	case TYPE_SUB:
+		if (type & FLAG_IN_PATTERN) {
+			end_row(walk);
+			return;
+		}
+		add_sub(walk, context);
+		break;
+	case TYPE_FORMAT:
+		add_sub(walk, context);
+		break;
+	case TYPE_EVAL:
+		/* A block has no name, and its statements are of the sub around it. */
+		if (type & (FLAG_EVAL_BLOCK | FLAG_TRY_BLOCK))
+			return;
+		if (walk->count || walk->rows ||
+		    walk->statement != word_at(context, CONTEXT_STATEMENT))
+			add(walk, word_at(context, CONTEXT_REQUIRED) ? "(require)" : "(eval)", 0);
+		break;
+	default:
+		return;
+	}
+	walk->statement = word_at(context, CONTEXT_STATEMENT);
+	if (!word_at(context, CONTEXT_RETURN))
+		end_row(walk);
+}
+
+/* ---- Walking ---- */
+
+/* Where the interpreter has its stack of contexts and its statement. */
+static bool find_state(struct walk *walk, uintptr_t *stack)
+{
+	const struct perl *perl = walk->perl;
+	struct perl_work *work = walk->work;
+	uintptr_t first;
+	uint32_t key;
+
+	if (!perl->key)
+		return perl_read_word(work, perl->stack, stack) &&
+		       perl_read_word(work, perl->statement, &walk->statement);
+	/* Before there is one, the number may be anybody's. */
+	if (!perl_read_word(work, perl->first, &first) || !first || !pthread_getspecific ||
+	    !perl_read(work, &key, perl->key, sizeof(key)))
+		return false;
+	walk->own = (uintptr_t)pthread_getspecific((pthread_key_t)key);
+	return walk->own && perl_read_word(work, walk->own + perl->layout.own_stack, stack) &&
+	       perl_read_word(work, walk->own + perl->layout.own_statement, &walk->statement);
+}
+
+static void walk_stacks(struct walk *walk)
+{
+	uint8_t stack[STACK_BYTES], context[CONTEXT_READ];
+	uintptr_t address, contexts;
+	int32_t last;
+	int left = CONTEXTS_MAX;
+
+	if (!find_state(walk, &address))
+		return;
+	for (int i = 0; address && i < STACKS_MAX; i++) {
+		if (address % sizeof(uintptr_t) ||
+		    !perl_read(walk->work, stack, address, sizeof(stack)))
+			return;
+		contexts = word_at(stack, STACK_CONTEXTS);
+		last = number_at(stack, STACK_LAST);
+		if (last < -1 || last > number_at(stack, STACK_SIZE) || last > SIZE_MAX_OF)
+			return;
+		for (; last >= 0; last--) {
+			if (!left-- || walk->count == walk->max ||
+			    !perl_read(walk->work, context,
+				       contexts + (uintptr_t)last * CONTEXT_BYTES, sizeof(context)))
+				return;
+			add_context(walk, context);
+		}
+		address = word_at(stack, STACK_OUTER);
+	}
+}
+
+/* ---- Places ---- */
+
+static bool is_in(const struct walk *walk, uintptr_t pc, enum perl_function first,
+		  enum perl_function last)
+{
+	for (unsigned i = first; i <= last; i++)
+		if (pc > walk->perl->functions[i].start && pc <= walk->perl->functions[i].end)
+			return true;
+	return false;
+}
+
+static bool is_in_text(const struct walk *walk, uintptr_t pc)
+{
+	return pc - walk->perl->base.text < walk->perl->base.text_end - walk->perl->base.text;
+}
+
+static size_t next_evaluator(const struct walk *walk, size_t i)
+{
+	const struct native_frames *native = walk->native;
+
+	while (i < native->count && !runtime_is_evaluator(&walk->perl->base, native->pcs[i]))
+		i++;
+	return i;
+}
+
+/* Whether the call at AT goes on with the row of the next one further out: one that an eval has made, in a function
+ * that has no name (S_docatch in pp_ctl.c) and is called by that of the eval, or jumped to. */
+static bool goes_on(const struct walk *walk, size_t at)
+{
+	const uintptr_t *pcs = walk->native->pcs;
+	size_t outer = next_evaluator(walk, at + 1);
+
+	if (outer == walk->native->count || outer - at < 2 || outer - at > 3 ||
+	    !is_in_text(walk, pcs[at + 1]) || is_in(walk, pcs[at + 1], PERL_RUN, PERL_OVERLOAD))
+		return false;
+	return outer - at == 2 || is_in(walk, pcs[at + 2], PERL_PP_EVAL_BLOCK, PERL_PP_TRY);
+}
+
+/* The next call, from AT on, that begins a row. */
+static size_t next_call(const struct walk *walk, size_t at)
+{
+	at = next_evaluator(walk, at);
+	while (at < walk->native->count && goes_on(walk, at))
+		at = next_evaluator(walk, at + 1);
+	return at;
+}
+
+/* The program's own code is run by one call further out than all others; a thread's, or what runs while Perl starts
+ * or ends, is not. */
+static void add_program(struct walk *walk)
+{
+	bool runs = false;
+
+	for (size_t i = 0; i < walk->native->count; i++)
+		runs |= is_in(walk, walk->native->pcs[i], PERL_RUN, PERL_RUN);
+	if (!runs || !walk->statement || perl_is_compiling(walk->perl, walk->own, walk->statement))
+		return;
+	add(walk, "{main}", 0);
+	end_row(walk);
+}
+
+/* Tell each row's anchor where on the stack the call is that runs it. A call that has lost its own row, as it
+ * is about to return, is the innermost; and so is a row that has no call yet, which is left out. */
+static void place_rows(struct walk *walk)
+{
+	const struct native_frames *native = walk->native;
+	size_t calls = 0, skip, drop, kept = 0, row = 0, at = next_call(walk, 0);
+
+	for (size_t i = at; i < native->count; i = next_call(walk, i + 1))
+		calls++;
+	skip = calls > walk->rows ? calls - walk->rows : 0;
+	drop = calls && walk->rows == calls + 1 && native->exact &&
+	       is_in_text(walk, native->pcs[0]);
+	for (; skip; skip--)
+		at = next_call(walk, at + 1);
+	for (size_t i = 0; i < walk->count; i++) {
+		bool anchor = walk->frames[i] == RUNTIME_ANCHOR;
+
+		if (anchor && row >= drop && at < native->count) {
+			walk->frames[kept++] =
+				(native->sps[at] & ~(sizeof(uintptr_t) - 1)) | RUNTIME_ANCHOR;
+			at = next_call(walk, at + 1);
+		} else if (!anchor && row >= drop) {
+			walk->frames[kept++] = walk->frames[i];
+		}
+		row += anchor;
+	}
+	walk->count = kept;
+}
+
+/* Its address tells threads apart. */
+static __thread char self;
+
+size_t perl_walk(const struct perl *perl, struct perl_work *work,
+		 const struct native_frames *native, uintptr_t *frames, size_t max)
+{
+	struct walk walk = {
+		.perl = perl, .work = work, .native = native, .frames = frames, .max = max
+	};
+
+	memory_copies_begin(&work->copies, (uintptr_t)&self);
+	work->number = 0;
+	walk_stacks(&walk);
+	if (walk.statement)
+		add_program(&walk);
+	memory_copies_end(&work->copies, (uintptr_t)&self);
+	if (native->count)
+		place_rows(&walk);
+	return walk.count;
+}
