@@ -45,7 +45,7 @@ begin() {
 	# shellcheck disable=SC2016 # is that shell's
 	set -- sh -c 'echo $$ >"$0"; exec setsid "$@"' "$work/main" "$@"
 	[ -z "${fork_off:-}" ] || set -- FORK=off "$@"
-	profiled "$work/out" "$engine" CPU_INTERVAL=${each}ms START_DELAY=100ms LOG=info LOG_FILE="$work/log" "$@" \
+	profiled "$work/out" "$engine" CPU_INTERVAL=1ms START_DELAY=100ms LOG=info LOG_FILE="$work/log" "$@" \
 		>"$work/said" 2>"$work/err" &
 	running=$!
 	mkfifo "$work/stop"
@@ -89,9 +89,8 @@ $name $pid: no profile, in $lived s and $total ms; an agent of its own: $was"
 			continue
 		fi
 		count=$(xargs -0 "$agent" collapsed --cpu --to "$until" <"$work/files" 2>>"$work/err" | samples .)
-		count=$((count * each))
-		awk -v n="$count" -v low="$since" -v high="$total" -v slack=$((20 + 10 * each)) \
-			'BEGIN { exit !(n >= low * 0.95 - slack && n <= high * 1.05 + slack) }' ||
+		awk -v n="$count" -v low="$since" -v high="$total" \
+			'BEGIN { exit !(n >= low * 0.95 - 30 && n <= high * 1.05 + 30) }' ||
 			bad="$bad
 $name $pid: samples of $count ms, of $since to $total ms in $lived s"
 		[ -z "${VERBOSE:-}" ] || echo "$server, $engine: $name $pid: $count of $since to $total ms"
@@ -309,9 +308,6 @@ for server in ${SERVERS:-nginx postgres apache gunicorn fpm redis sshd pool}; do
 		rm -rf "$work/out" "$work/log" && mkdir -m 1777 "$work/out" && install -m 666 /dev/null "$work/log"
 		port=$(free_port)
 		fork_off='' rate=''
-		# (Its timers come with the kernel's ticks, of which there may be 100 a second.)
-		each=1
-		[ "$engine" = builtin ] || each=10
 		"try_$server"
 		[ -n "${RATES:-}" ] && [ -n "$rate" ] || continue
 		with=$rate
