@@ -27,7 +27,7 @@
  * outlive the process one is finished so often, and less often where that takes more than a share of
  * the time. */
 #define CHUNK_NS      1000000000u
-#define CHUNK_MOST_NS 10000000000u
+#define CHUNK_MOST_NS 3000000000u
 #define CHUNK_SHARE   50
 
 /* Whom the reports are of, and what they have in common. HOST is room for its name. */
@@ -391,7 +391,8 @@ static int report_finished(struct session *s, bool final)
  * what it had is a finished chunk then, the last. */
 static bool has_ended(struct session *s)
 {
-	s->ended = report_finished(s, true) > 0;
+	if (!is_served(&s->all))
+		s->ended = report_finished(s, true) > 0;
 	return s->ended;
 }
 
@@ -415,6 +416,7 @@ static int leave_spool(struct session *s)
 		  failure());
 	s->spool_failed = true;
 	engine_command(s->all.engine, "stop");
+	report_finished(s, false); /* of several chunks some may be whole */
 	close_all(s);
 	return start_all(s);
 }
