@@ -15,7 +15,7 @@ main='' front='' not_ours=''
 
 # until_it COMMAND...: waits until it succeeds.
 until_it() {
-	for _ in $(seq 600); do
+	for _ in $(seq 2400); do
 		! "$@" >/dev/null 2>&1 || return 0
 		sleep 0.05
 	done
@@ -56,7 +56,7 @@ begin() {
 	exec 8>"$work/stop"
 }
 
-# end SIGNAL: the server's end, after a last look at what its processes have used: what comes behind is not
+# end SIGNAL [PROCESS]: the server's end, after a last look at what its processes have used: what comes behind is not
 # counted.
 end() {
 	sleep 1.2
@@ -64,7 +64,7 @@ end() {
 	echo >&8
 	wait "$watcher" || fail "$server, $engine: the watcher failed"
 	exec 8>&-
-	kill "-$1" "$main"
+	kill "-$1" "${2:-$main}"
 	wait "$running"
 	status=$?
 	main=
@@ -278,6 +278,56 @@ try_sshd() {
 	not_ours=
 }
 
+# Its master hands on no more of the environment than it is told to.
+try_postfix() {
+	local names=MAIL_CONFIG
+	needs postfix smtp-source || return 0
+	for name in LOCAL_DIR ENGINE LIB START_DELAY EXIT_TIMEOUT CPU_INTERVAL LOG LOG_FILE FORK; do
+		names="$names ASPROF_AGENT_$name"
+	done
+	rm -rf "$work/mail" && mkdir -p "$work/mail/conf" "$work/mail/queue" "$work/mail/data"
+	chown postfix "$work/mail/data"
+	cat >"$work/mail/conf/main.cf" <<-END
+		compatibility_level = 3.6
+		queue_directory = $work/mail/queue
+		data_directory = $work/mail/data
+		command_directory = $(postconf -dh command_directory)
+		daemon_directory = $(postconf -dh daemon_directory)
+		myhostname = localhost.localdomain
+		inet_interfaces = 127.0.0.1
+		inet_protocols = ipv4
+		mynetworks = 127.0.0.0/8
+		mydestination =
+		alias_maps =
+		local_transport = discard:
+		default_transport = discard:
+		smtpd_recipient_restrictions = permit_mynetworks, reject
+		import_environment = $names LD_PRELOAD
+	END
+	cat >"$work/mail/conf/master.cf" <<-END
+		127.0.0.1:$port inet n - n - 4 smtpd
+		pickup unix n - n 60 1 pickup
+		cleanup unix n - n - 0 cleanup
+		qmgr unix n - n 300 1 qmgr
+		rewrite unix - - n - - trivial-rewrite
+		bounce unix - - n - 0 bounce
+		defer unix - - n - 0 bounce
+		proxymap unix - - n - - proxymap
+		error unix - - n - - error
+		retry unix - - n - - error
+		discard unix - - n - - discard
+		anvil unix - - n - 1 anvil
+	END
+	begin postfix -c "$work/mail/conf" start-fg
+	until_it answers
+	timeout "$seconds" smtp-source -s 4 -m 1000000 -f a@localhost.localdomain -t b@localhost.localdomain \
+		"127.0.0.1:$port" >"$work/rate" 2>&1
+	[ $? -eq 124 ] || fail "$server, $engine: $(cat "$work/rate")"
+	rate=
+	end TERM "$(tr -d ' ' <"$work/mail/queue/pid/master.pid")"
+	check 8
+}
+
 try_pool() {
 	cat >"$work/pool.py" <<-END
 		import multiprocessing, time, zlib
@@ -294,16 +344,18 @@ try_pool() {
 		            pool.close()
 		            pool.join()
 		if __name__ == "__main__":
+		    print("done", flush=True)
 		    time.sleep(60)
 	END
-	begin python3 "$work/pool.py"
-	sleep $((seconds * 2))
+	# (Not a script that looks for the interpreter, as there may be one of that name.)
+	begin "$(python3 -c 'import sys; print(sys.executable)')" "$work/pool.py"
+	until_it grep -q done "$work/said"
 	rate=
 	end INT
 	check 5
 }
 
-for server in ${SERVERS:-nginx postgres apache gunicorn fpm redis sshd pool}; do
+for server in ${SERVERS:-nginx postgres apache gunicorn fpm redis sshd postfix pool}; do
 	for engine in $(engines); do
 		rm -rf "$work/out" "$work/log" && mkdir -m 1777 "$work/out" && install -m 666 /dev/null "$work/log"
 		port=$(free_port)
