@@ -12,32 +12,47 @@ struct dynamic {
 	uint64_t symbols, strings, strings_size, gnu_hash, hash;
 };
 
+/* Some of it at once, as each reading is a call. */
+#define DYNAMIC_READ 32
+
+static void take_entry(struct dynamic *dynamic, const Elf64_Dyn *entry)
+{
+	if (entry->d_tag == DT_SYMTAB)
+		dynamic->symbols = entry->d_un.d_ptr;
+	else if (entry->d_tag == DT_STRTAB)
+		dynamic->strings = entry->d_un.d_ptr;
+	else if (entry->d_tag == DT_STRSZ)
+		dynamic->strings_size = entry->d_un.d_val;
+	else if (entry->d_tag == DT_GNU_HASH)
+		dynamic->gnu_hash = entry->d_un.d_ptr;
+	else if (entry->d_tag == DT_HASH)
+		dynamic->hash = entry->d_un.d_ptr;
+}
+
 static int read_dynamic(struct elf *image, struct dynamic *dynamic)
 {
 	const Elf64_Phdr *segment = elf_find_segment(image, PT_DYNAMIC);
-	Elf64_Dyn entry;
+	Elf64_Dyn read[DYNAMIC_READ];
+	size_t count, part;
+	bool ended = false;
 	int err;
 
 	memset(dynamic, 0, sizeof(*dynamic));
 	if (!segment)
 		return -ENOENT;
-	for (size_t i = 0; i < DYNAMIC_MAX; i++) {
-		err = elf_read_address(image, segment->p_vaddr + i * sizeof(entry), &entry,
-				       sizeof(entry));
+	count = segment->p_filesz / sizeof(*read);
+	if (count > DYNAMIC_MAX)
+		count = DYNAMIC_MAX;
+	for (size_t i = 0; i < count && !ended; i += part) {
+		part = count - i < DYNAMIC_READ ? count - i : DYNAMIC_READ;
+		err = elf_read_address(image, segment->p_vaddr + i * sizeof(*read), read,
+				       part * sizeof(*read));
 		if (err)
 			return err;
-		if (entry.d_tag == DT_NULL)
-			break;
-		else if (entry.d_tag == DT_SYMTAB)
-			dynamic->symbols = entry.d_un.d_ptr;
-		else if (entry.d_tag == DT_STRTAB)
-			dynamic->strings = entry.d_un.d_ptr;
-		else if (entry.d_tag == DT_STRSZ)
-			dynamic->strings_size = entry.d_un.d_val;
-		else if (entry.d_tag == DT_GNU_HASH)
-			dynamic->gnu_hash = entry.d_un.d_ptr;
-		else if (entry.d_tag == DT_HASH)
-			dynamic->hash = entry.d_un.d_ptr;
+		for (size_t k = 0; k < part && !ended; k++) {
+			ended = read[k].d_tag == DT_NULL;
+			take_entry(dynamic, &read[k]);
+		}
 	}
 	return dynamic->symbols && dynamic->strings ? 0 : -ENOENT;
 }
