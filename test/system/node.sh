@@ -83,7 +83,7 @@ try() {
 	grep -E '[.]js:[0-9]+[)]' "$work/stacks" | grep -E '\[V8\]|Builtins_' >"$work/own" &&
 		fail "$node: V8's own code: $(head -n 5 "$work/own")"
 	stacks --cpu --frames all
-	seen all '(\[V8\]|Builtins_[^;]*);(.*;)?three [(]'
+	seen all '(\[V8\]|Builtins_[^;]*|libnode[^;]*[+]0x[0-9a-f]+);(.*;)?three [(]'
 	stacks --cpu --frames script
 	seen script '^([^;]* [(][^;]*[)];)*([^;]*;)?([^;]* [(][^;]*[)];)*three [(]'
 	[ "$(samples '^_start;.*three [(]' <"$work/stacks")" = 0 ] || fail "$node: native frames: $(head -c 4000 "$work/stacks")"
