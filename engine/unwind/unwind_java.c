@@ -22,8 +22,10 @@ bool unwind_is_made_code(uintptr_t pc)
 	return pc >= MEMORY_PAGE && !unwind_map_knows(pc) && !cfi_lookup_header(pc);
 }
 
-/* So far up the stack it is looked for. */
-#define SCAN_WORDS 16384
+/* So far up the stack it is looked for; and up one that ends nobody knows where, of which the kernel copies each
+ * word. */
+#define SCAN_WORDS        16384
+#define SCAN_WORDS_COPIED 1024
 
 /* What the call stub has below and above its frame pointer, in words of 8 bytes. */
 enum {
@@ -65,9 +67,12 @@ int walk_step_java(struct walk *walk)
 	uintptr_t words[STUB_FRAME_LAST - STUB_FRAME_FIRST + 1];
 	uintptr_t slot = (walk->sp + 7) & ~(uintptr_t)7;
 
+	int words_max = walk->memory.high && !walk->memory.next ? SCAN_WORDS : SCAN_WORDS_COPIED;
+
 	if (!text || !unwind_is_made_code(walk->pc - !walk->exact))
 		return UNWIND_NO_RULE;
-	for (int i = 0; i < SCAN_WORDS && walk_read(walk, slot, &word); i++, slot += sizeof(word)) {
+	walk_doubt(walk);
+	for (int i = 0; i < words_max && walk_read(walk, slot, &word); i++, slot += sizeof(word)) {
 		fp = slot - sizeof(word);
 		if (word - text >= bytes || !is_stub(walk, fp, words))
 			continue;

@@ -75,6 +75,8 @@ int walk_step_switched(struct walk *walk)
 		return UNWIND_COMPLETE;
 	if (++walk->switches > SWITCHES_MAX)
 		return UNWIND_BAD_STACK;
+	/* A register that may be anything. */
+	walk_doubt(walk);
 	stack_memory_move(&walk->memory, frame, walk->stack_high);
 	if (!walk_read(walk, frame, &fp) || !walk_read(walk, frame + sizeof(fp), &ra))
 		return UNWIND_BAD_STACK;

@@ -1,6 +1,8 @@
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 import java.util.zip.Deflater;
 
-/** Computes in methods that call each other, and compresses, which is native code. */
+/** Computes in methods that call each other, and compresses, which is native code, for a while of its CPU time. */
 public class TurnsAndDeflates {
 	static double turn(double x) {
 		for (int i = 0; i < 1000; i++)
@@ -21,14 +23,18 @@ public class TurnsAndDeflates {
 		return length;
 	}
 
-	public static void main(String[] arguments) {
-		byte[] from = new byte[200000], to = new byte[200000];
+	public static void main(String[] arguments) throws InterruptedException {
+		ThreadMXBean own = ManagementFactory.getThreadMXBean();
+		byte[] from = new byte[50000], to = new byte[50000];
 		double x = 0;
 
 		for (int i = 0; i < from.length; i++)
 			from[i] = (byte)(i * 31 ^ i >> 7);
-		for (int i = 0; i < Integer.parseInt(arguments[0]); i++) {
-			for (int j = 0; j < 500; j++)
+		// Until the machine that runs this was seen.
+		Thread.sleep(1000);
+		long until = own.getCurrentThreadCpuTime() + 700000000L;
+		while (own.getCurrentThreadCpuTime() < until) {
+			for (int j = 0; j < 100; j++)
 				x += deeper(50, x % 1000);
 			x += deflate(from, to);
 		}

@@ -28,7 +28,7 @@ try() {
 		fail "go build: $(cat "$work/err")"
 	}
 	rm -rf "$work/out"
-	out=$(profiled "$work/out" builtin CPU_INTERVAL=1ms WALL_INTERVAL=off "$work/goes" 2>"$work/err") ||
+	out=$(profiled "$work/out" builtin START_DELAY=500ms CPU_INTERVAL=1ms WALL_INTERVAL=off "$work/goes" 2>"$work/err") ||
 		fail "$flags: status $?: $(cat "$work/err")"
 	[ "$out" = "done" ] || fail "$flags: its output is: $out"
 	[ ! -s "$work/err" ] || fail "$flags: on standard error: $(cat "$work/err")"
