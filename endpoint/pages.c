@@ -379,6 +379,8 @@ static const struct page pages[] = {
 	{ "/debug/pprof/wall", false, take_profile, "the wall clock, of ?seconds=10", 0,
 	  METRIC_WALL },
 	{ "/debug/pprof/threads", false, take_threads, "one stack of each thread, now", 0, 0 },
+	{ "/debug/pprof/goroutine", false, take_threads,
+	  "the same, by the name that scrapers of Go's profiles ask for", 0, 0 },
 	{ "/flamegraph", false, take_profile, "CPU time as a flame graph, of ?seconds=10", 0,
 	  METRIC_ANY },
 	{ "/recording", false, take_profile, "all that is recorded, as JFR, of ?seconds=10", 0,

@@ -1,0 +1,71 @@
+#!/bin/bash
+# What scrapers ask for, as they ask: Prometheus for metrics, which Prometheus' own parsers read where one of them is here
+# (the client library's for Python, promtool); Parca and Pyroscope for CPU time of some seconds, memory and
+# goroutines, all at once, as gzipped profile.proto, which pprof reads where go is.
+. "$(dirname "$0")/agent.inc"
+. "$(dirname "$0")/live.inc"
+have curl python3 gzip
+live=$(program live) || exit 1
+port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+held scraped CPU_INTERVAL=1ms NATIVE_MEM=16k LISTEN="127.0.0.1:$port" "$live"
+url=http://127.0.0.1:$port
+until_true curl -sf "$url/status" || fail "no endpoint: $(cat "$work/scraped.err")"
+
+# ---- Prometheus: the headers of 2.53's scraper ----
+scrape() {
+	curl -sS -D "$work/headers" -o "$work/metrics" -H "Accept: $1" -H 'Accept-Encoding: gzip' \
+		-H 'X-Prometheus-Scrape-Timeout-Seconds: 10' -A Prometheus/2.53.1 "$url/metrics" || fail "no metrics for $1"
+	sed -n 's/^[Cc]ontent-[Tt]ype: *\([^\r]*\)\r*$/\1/p' "$work/headers"
+}
+modern='application/openmetrics-text;version=1.0.0;q=0.5,application/openmetrics-text;version=0.0.1;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2'
+type=$(scrape "$modern")
+case $type in 'application/openmetrics-text; version=1.0.0'*) ;; *) fail "a scraper of Prometheus gets $type" ;; esac
+if python3 -c 'import prometheus_client' 2>/dev/null; then
+	python3 - "$work/metrics" <<'END' || fail "the parser of OpenMetrics: $(cat "$work/metrics")"
+import sys
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse
+found = {f.name: f for f in parse(open(sys.argv[1]).read())}
+assert found['asprof_agent_running'].samples[0].value == 1
+assert found['asprof_agent_samples'].type == 'counter' and found['asprof_agent_memory_bytes'].unit == 'bytes'
+assert {s.labels['kind'] for s in found['asprof_agent_losses'].samples} >= {'ring_full', 'stalls'}
+END
+	echo 'read by prometheus_client, OpenMetrics'
+fi
+type=$(scrape 'text/plain;version=0.0.4')
+case $type in 'text/plain; version=0.0.4'*) ;; *) fail "an older scraper gets $type" ;; esac
+if python3 -c 'import prometheus_client' 2>/dev/null; then
+	python3 - "$work/metrics" <<'END' || fail "the parser of the text format: $(cat "$work/metrics")"
+import sys
+from prometheus_client.parser import text_string_to_metric_families as parse
+found = {f.name: f for f in parse(open(sys.argv[1]).read())}
+assert found['asprof_agent_samples'].type == 'counter' and found['asprof_agent_samples'].samples[0].value > 0
+END
+	echo 'read by prometheus_client, text'
+fi
+if command -v promtool >/dev/null; then
+	promtool check metrics <"$work/metrics" >"$work/lint" 2>&1 || fail "promtool: $(cat "$work/lint")"
+	echo 'nothing to say for promtool'
+fi
+
+# ---- Parca, Pyroscope: what their default jobs ask for, but for block and mutex ----
+asked='profile?seconds=2 allocs heap goroutine'
+for each in $asked; do
+	curl -sS -o "$work/${each%\?*}.pb.gz" -w '%{http_code} %{content_type}\n' -A Parca/0.22 -H 'Accept-Encoding: gzip' \
+		"$url/debug/pprof/$each" >"$work/${each%\?*}.said" 2>&1 &
+	asking="${asking:-} $!"
+done
+# shellcheck disable=SC2086 # numbers
+wait $asking
+for each in $asked; do
+	each=${each%\?*}
+	grep -q '^200 application/octet-stream' "$work/$each.said" || fail "$each: $(cat "$work/$each.said") $(head -c 200 "$work/$each.pb.gz")"
+	gzip -t "$work/$each.pb.gz" || fail "$each: not gzipped"
+	if go tool -n pprof >/dev/null 2>&1; then
+		go tool pprof -raw "$work/$each.pb.gz" >"$work/raw" 2>"$work/err" || fail "$each: pprof: $(cat "$work/err")"
+		grep -q '^Samples:' "$work/raw" || fail "$each: $(head -n 20 "$work/raw")"
+		case $each in
+		profile | goroutine) grep -q main "$work/raw" || fail "$each: $(head -n 20 "$work/raw")" ;;
+		esac
+	fi
+done
+[ "$(curl -s -o /dev/null -w '%{http_code}' "$url/debug/pprof/mutex")" = 404 ] || fail 'a profile that is not there'
