@@ -35,12 +35,12 @@ extern void *pthread_getspecific(pthread_key_t key) __attribute__((weak));
 #define CONTEXT_BYTES     104
 
 #define TYPE_MASK 15
+/* (TYPE_NONE is of a block that sorts.) */
 enum { TYPE_NONE, TYPE_SUB = 9, TYPE_FORMAT, TYPE_EVAL };
 
-#define FLAG_CALLED     0x10 /* CXp_MULTICALL, from C, again and again: also a block that sorts */
 #define FLAG_EVAL_BLOCK 0x40
 #define FLAG_TRY_BLOCK  0x80
-#define FLAG_IN_PATTERN 0x80 /* CXp_SUB_RE_FAKE: code in a pattern, which is of the sub around it */
+#define FLAG_IN_PATTERN 0x80 /* CXp_SUB_RE_FAKE: a block in a pattern */
 
 /* Stacks or contexts that are said to be more have no end. */
 #define STACKS_MAX   256
@@ -54,6 +54,7 @@ struct walk {
 	uintptr_t *frames;
 	size_t count, max;
 	size_t rows; /* of frames, each run by a call of the evaluator */
+	bool ends;   /* a row does, unless a block has called its last sub */
 	uintptr_t own, statement;
 	uintptr_t begins; /* a sub that has no statement of its own yet, or no more; 0: none */
 };
@@ -86,6 +87,7 @@ static void end_row(struct walk *walk)
 {
 	put(walk, RUNTIME_ANCHOR);
 	walk->rows++;
+	walk->ends = false;
 }
 
 /* The function that has NAME, or is the sub at SUB, where STATEMENT is. False where there is none. */
@@ -147,40 +149,36 @@ static void add_sub(struct walk *walk, const uint8_t *context)
 		add(walk, NULL, called);
 }
 
-static void add_context(struct walk *walk, const uint8_t *context)
+/* Whether CONTEXT is of a block that is run for C: then so is the sub that it calls last, which has nowhere to
+ * return to either. */
+static bool is_block(const uint8_t *context)
 {
 	uint8_t type = context[CONTEXT_TYPE];
 
-	switch (type & TYPE_MASK) {
-	case TYPE_NONE:
-		/* A block that sorts is of the sub around it, and so are its statements. */
-		if (type & FLAG_CALLED)
-			end_row(walk);
+	return (type & TYPE_MASK) == TYPE_NONE ||
+	       ((type & TYPE_MASK) == TYPE_SUB && type & FLAG_IN_PATTERN);
+}
+
+static void add_context(struct walk *walk, const uint8_t *context)
+{
+	uint8_t type = context[CONTEXT_TYPE];
+	bool block = is_block(context);
+
+	/* A block of an eval has no name, and its statements are of the sub around it. Nor has a loop. */
+	if (!block && (type & TYPE_MASK) != TYPE_SUB && (type & TYPE_MASK) != TYPE_FORMAT &&
+	    ((type & TYPE_MASK) != TYPE_EVAL || type & (FLAG_EVAL_BLOCK | FLAG_TRY_BLOCK)))
 		return;
-	case TYPE_SUB:
-		if (type & FLAG_IN_PATTERN) {
-			end_row(walk);
-			return;
-		}
-		add_sub(walk, context);
-		break;
-	case TYPE_FORMAT:
-		add_sub(walk, context);
-		break;
-	case TYPE_EVAL:
-		/* A block has no name, and its statements are of the sub around it. */
-		if (type & (FLAG_EVAL_BLOCK | FLAG_TRY_BLOCK))
-			return;
-		if (walk->count || walk->rows ||
-		    walk->statement != word_at(context, CONTEXT_STATEMENT))
-			add(walk, word_at(context, CONTEXT_REQUIRED) ? "(require)" : "(eval)", 0);
-		break;
-	default:
-		return;
-	}
-	walk->statement = word_at(context, CONTEXT_STATEMENT);
-	if (!word_at(context, CONTEXT_RETURN))
+	if (walk->ends && !block)
 		end_row(walk);
+	if (block)
+		add(walk, "{block}", 0);
+	else if ((type & TYPE_MASK) != TYPE_EVAL)
+		add_sub(walk, context);
+	else if (walk->count || walk->rows ||
+		 walk->statement != word_at(context, CONTEXT_STATEMENT))
+		add(walk, word_at(context, CONTEXT_REQUIRED) ? "(require)" : "(eval)", 0);
+	walk->statement = word_at(context, CONTEXT_STATEMENT);
+	walk->ends = block || !word_at(context, CONTEXT_RETURN);
 }
 
 /* ---- Walking ---- */
@@ -229,6 +227,8 @@ static void walk_stacks(struct walk *walk)
 				return;
 			add_context(walk, context);
 		}
+		if (walk->ends)
+			end_row(walk);
 		address = word_at(stack, STACK_OUTER);
 	}
 }

@@ -42,8 +42,7 @@ try() {
 
 	stacks --cpu
 	all=$(samples '::burn ' <"$work/stacks")
-	# (A block that sorts is its sub's: what calls it stays.)
-	left=$(grep -v 'Perl_pp_sort' "$work/stacks" | samples 'Perl_runops_standard|\[unknown\]|\[frame table')
+	left=$(samples 'Perl_runops_standard|\[unknown\]|\[frame table' <"$work/stacks")
 	[ $((left * 100)) -le "$all" ] || fail "$perl: $left of $all samples without: $(
 		grep -E 'Perl_runops_standard|\[unknown\]|\[frame table' "$work/stacks")"
 	orphans=$(samples '(^|;)[^;(]*;main::burn ' <"$work/stacks")
@@ -64,7 +63,8 @@ try() {
 
 	# Native code that Perl calls, and that calls Perl, stands between.
 	seen main "^_start;.*;perl_run;$(frame '{main}' 'three burns' | sed 's/:.*/:/')" 100
-	seen 'sort by block' "$(frame '{main}' 'sorts by block');([^;{]+;)+$(frame main::compares compares);" 20
+	seen 'sort by block' "$(frame '{main}' 'sorts by block');([^;{]+;)+[{]block[}] [(]shape.pl:$(line 'sorts by block')[)];$(
+		frame main::compares compares);" 20
 	seen 'sort by name' "([^;{]+;)+$(frame main::by_number 'sorts by sub');$(frame main::compares compares);" 20
 	seen overload "Perl_amagic_call;$(frame Shop::Counter::__ANON__ adds);" 20
 	seen destroy "Perl_call_sv;$(frame Shop::Counter::DESTROY 'clears up');" 20

@@ -274,17 +274,32 @@ START_TEST(nothing_runs)
 }
 END_TEST
 
-/* A block that sorts has no name: its statements are of the sub that it stands in. */
+/* A block that sorts is called from C, and has no name. */
 START_TEST(block_that_sorts)
 {
 	make(_i);
-	context(1, 0, TYPE_NONE | CALLED, -1, SELL_LINE, true);
+	context(1, 0, TYPE_NONE, -1, SELL_LINE, true);
 	set_statement((uintptr_t)w->statements[BLOCK_LINE]);
-	ck_assert_uint_eq(walk(), 4);
-	check_anchor(0, 0);
-	check(1, "Shop::sell", 31);
-	check(2, "{main}", 1);
-	check_anchor(3, 4);
+	ck_assert_uint_eq(walk(), 5);
+	check(0, "{block}", 31);
+	check_anchor(1, 0);
+	check(2, "Shop::sell", 11);
+	check(3, "{main}", 1);
+	check_anchor(4, 4);
+	/* What it calls last returns to nowhere, either. */
+	context(1, 1, TYPE_SUB, PRICE, BLOCK_LINE, true);
+	make_stack(1, 1);
+	set_statement((uintptr_t)w->statements[PRICE_LINE]);
+	ck_assert_uint_eq(walk(), 6);
+	check(0, "Shop::price", 21);
+	check(1, "{block}", 31);
+	check_anchor(2, 0);
+	check_anchor(5, 4);
+	make_stack(1, 0);
+	set_statement((uintptr_t)w->statements[BLOCK_LINE]);
+	context(1, 0, TYPE_SUB | CALLED | IN_PATTERN, SELL, SELL_LINE, true);
+	ck_assert_uint_eq(walk(), 5);
+	check(0, "{block}", 31);
 }
 END_TEST
 
