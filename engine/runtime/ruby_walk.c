@@ -16,9 +16,10 @@
 #define STACK_WORDS (1u << 24)
 
 /* A frame's flags: what it is, and that the evaluator ends with it. */
-#define FLAGS_KIND     0x7fff0001u
-#define KIND_NATIVE    0x55550001u
-#define KIND_FUNCTION  0x66660001u /* a block that is a function of C */
+#define FLAGS_KIND  0x7fff0001u
+#define KIND_NATIVE 0x55550001u
+#define KIND_FUNCTION \
+	0x66660001u /* a block that is a function of C: shown as the method that it is of */
 #define KIND_DUMMY     0x79990001u
 #define FLAG_LAST      0x0020u
 #define FLAG_OUTERMOST 0x0002u /* there is no environment around this one */
@@ -380,7 +381,7 @@ static bool describe_native(struct walk *walk, const struct frame *frame,
 	size_t length;
 	bool fresh;
 
-	if (!address || !read_method(walk, address, &method))
+	if (!address || !read_method(walk, address, &method) || method.type == DEFINED_BY_CODE)
 		return false;
 	name = ruby_name(ruby, work, method.id);
 	if (!name || !ruby_string_print(ruby, work, name))
@@ -442,6 +443,7 @@ static bool add(struct walk *walk, uintptr_t address)
 	uint8_t bytes[FRAME_BYTES];
 	struct frame frame;
 	uintptr_t environment, flags, kind;
+	bool is_native;
 
 	if (!ruby_copy(walk->work, bytes, address, sizeof(bytes)))
 		return false;
@@ -455,8 +457,9 @@ static bool add(struct walk *walk, uintptr_t address)
 	if (kind == KIND_DUMMY)
 		return true;
 	frame.pc = ruby_word(bytes, FRAME_PC);
-	frame.code = kind == KIND_NATIVE ? 0 : ruby_word(bytes, FRAME_CODE);
-	if (kind == KIND_NATIVE || (kind != KIND_FUNCTION && frame.pc && frame.code)) {
+	is_native = kind == KIND_NATIVE || kind == KIND_FUNCTION;
+	frame.code = is_native ? 0 : ruby_word(bytes, FRAME_CODE);
+	if (is_native || (frame.pc && frame.code)) {
 		frame.belongs = belongs_to(walk, frame.environment);
 		add_function(walk, &frame);
 	}
@@ -469,6 +472,8 @@ static bool add(struct walk *walk, uintptr_t address)
  * none. */
 static uint64_t period(const struct ruby *ruby, struct ruby_work *work)
 {
+	/* What is known of Ruby from some time on tells more of what was met before. */
+	const uint64_t known = ruby->names != 0;
 	uintptr_t count;
 	uint32_t flags;
 
@@ -477,12 +482,12 @@ static uint64_t period(const struct ruby *ruby, struct ruby_work *work)
 		return 0;
 	switch (flags & COLLECTOR_MODE) {
 	case COLLECTOR_MARKS:
-		return 2 * count + 2;
+		return 4 * count + 4 + known;
 	case COLLECTOR_SWEEPS:
-		return 2 * count + 3;
+		return 4 * count + 6 + known;
 	case COLLECTOR_RESTS:
 		/* It counts first, and says a moment later that it marks. */
-		return flags & COLLECTOR_RUNS ? 0 : 2 * count + 3;
+		return flags & COLLECTOR_RUNS ? 0 : 4 * count + 6 + known;
 	}
 	return 0;
 }

@@ -122,8 +122,8 @@ static void look_for(enum runtime_kind kind, struct elf *image, const struct mod
 	if (!err)
 		err = mixed_stack_look_for(kind, &found.base, kinds[kind].bytes);
 	if (err == -ENOTSUP)
-		log_debug("%s: frames of this version of %s are not known", module->path,
-			  kinds[kind].name);
+		log_info("%s: frames of this version of %s are not known", module->path,
+			 kinds[kind].name);
 	else if (err && err != -ENOENT)
 		log_debug("%s: cannot be looked at for %s: error %d", module->path,
 			  kinds[kind].name, -err);

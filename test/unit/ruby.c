@@ -321,7 +321,8 @@ static void program(void)
 	push(METHOD | LOCAL, code(1, "sell", "sell", LONG_PATH), sell, NULL, 25);
 	sell = environment_of(w->frame);
 	push(NATIVE | LOCAL, NULL, function, NULL, 0);
-	push(FUNCTION, NULL, NULL, sell, 0);
+	push(FUNCTION, NULL, NULL, environment_of(w->frame), 0);
+	push(FUNCTION, NULL, NULL, sell, 0); /* of nobody's */
 	push(BLOCK | LAST, code(2, "block in sell", "sell", LONG_PATH), NULL, sell, 801);
 }
 
@@ -329,14 +330,15 @@ START_TEST(methods)
 {
 	make(versions[_i]);
 	program();
-	ck_assert_uint_eq(walk(), 6);
+	ck_assert_uint_eq(walk(), 7);
 	ck_assert(!w->cut);
 	check(0, "block in Shop::Till#sell", LONG_PATH, 10 + 800 / 10);
 	ck_assert_uint_eq(w->frames[1], RUNTIME_ANCHOR);
 	check(2, "Array#each", "", 0);
-	check(3, "Shop::Till#sell", LONG_PATH, 10 + 24 / 10);
-	check(4, "<main>", "main.rb", 10);
-	ck_assert_uint_eq(w->frames[5], RUNTIME_ANCHOR);
+	check(3, "Array#each", "", 0);
+	check(4, "Shop::Till#sell", LONG_PATH, 10 + 24 / 10);
+	check(5, "<main>", "main.rb", 10);
+	ck_assert_uint_eq(w->frames[6], RUNTIME_ANCHOR);
 }
 END_TEST
 
@@ -462,6 +464,11 @@ START_TEST(remembered)
 	w->environment[-3] = (uintptr_t)method(class_named("Shop"), 0, 0);
 	ck_assert_uint_eq(walk(), 2);
 	check(0, "dog", "a.rb", 10);
+	/* Once names are known more may be said of it. */
+	memcpy((char *)(uintptr_t)body[10] + 24, "elk", 3);
+	w->ruby.names = (uintptr_t)collector;
+	ck_assert_uint_eq(walk(), 2);
+	check(0, "elk", "a.rb", 10);
 }
 END_TEST
 
@@ -471,16 +478,16 @@ START_TEST(torn)
 	make(0x0303);
 	program();
 	((uint64_t *)(uintptr_t)w->frame[2])[0] = internal(RUBY_KIND_METHOD);
-	ck_assert_uint_eq(walk(), 5);
+	ck_assert_uint_eq(walk(), 6);
 	ck_assert_uint_eq(w->frames[0], RUNTIME_ANCHOR);
 	check(1, "Array#each", "", 0);
 	/* A place that is in other code. */
 	make(0x0303);
 	program();
 	w->frame[0] = 0x500000 + (WORDS + 1) * 8;
-	ck_assert_uint_eq(walk(), 5);
+	ck_assert_uint_eq(walk(), 6);
 	w->frame[0] = 0x4ffff8;
-	ck_assert_uint_eq(walk(), 5);
+	ck_assert_uint_eq(walk(), 6);
 	/* No environment: nobody knows what is behind it. */
 	w->frame[4] = 16;
 	ck_assert_uint_eq(walk(), 0);
