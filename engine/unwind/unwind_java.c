@@ -69,7 +69,7 @@ int walk_step_java(struct walk *walk)
 
 	int words_max = walk->memory.high && !walk->memory.next ? SCAN_WORDS : SCAN_WORDS_COPIED;
 
-	if (!text || !unwind_is_made_code(walk->pc - !walk->exact))
+	if (ARCH_RA != 16 || !text || !unwind_is_made_code(walk->pc - !walk->exact))
 		return UNWIND_NO_RULE;
 	walk_doubt(walk);
 	for (int i = 0; i < words_max && walk_read(walk, slot, &word); i++, slot += sizeof(word)) {

@@ -29,7 +29,7 @@ static void note(uint64_t begin)
 {
 	double ns = (double)(clock_monotonic_ns() - begin) / WALKS;
 
-	if (!least || ns < least)
+	if (least <= 0 || ns < least)
 		least = ns;
 }
 
