@@ -75,6 +75,19 @@ static bool may_load(void)
 	return library_is_named(parts->library) || apart || is_java();
 }
 
+/* The program profiles itself by async-profiler, or might: there is one of it in a process for who starts and
+ * stops it, and that is the program. */
+static bool program_has_it(const char *name)
+{
+	const char *slash = strrchr(name, '/');
+
+	if (!library_path_loaded(NULL, slash ? slash + 1 : name))
+		return false;
+	snprintf(mailbox.problem, sizeof(mailbox.problem), "the program has loaded %s itself",
+		 name);
+	return true;
+}
+
 static int load_library(const char *name)
 {
 	const void *inside;
@@ -101,6 +114,8 @@ static int load(void)
 		return -ENOENT;
 	if (cannot_serve_java())
 		return -ENOTSUP;
+	if (!loaded && program_has_it(parts->library))
+		return -EBUSY;
 	err = apart ? desk_open() : 0;
 	if (err) {
 		snprintf(mailbox.problem, sizeof(mailbox.problem),

@@ -32,7 +32,8 @@ static int choose_engine(const struct engine **engine, const struct config *c, s
 	if (shared->async_profiler_lost)
 		log_info("async-profiler does not live through a fork; the builtin engine profiles "
 			 "this process");
-	if (c->engine == ENGINE_ASYNC_PROFILER) {
+	/* (Where the program has taken it there is nothing that the user could mend.) */
+	if (c->engine == ENGINE_ASYNC_PROFILER && err != -EBUSY) {
 		if (err == -ENOENT)
 			log_error("cannot find %s: install async-profiler, or name its library in "
 				  "ASPROF_AGENT_LIB; profiling is off in this process",

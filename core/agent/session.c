@@ -393,6 +393,11 @@ static bool has_ended(struct session *s)
 {
 	if (!is_served(&s->all))
 		s->ended = report_finished(s, true) > 0;
+	if (s->ended && session_can_restart(s))
+		log_warn("%s was stopped by somebody else, who uses it in this process, too; there "
+			 "is no "
+			 "profile of what comes after",
+			 s->all.engine->name);
 	return s->ended;
 }
 

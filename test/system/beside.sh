@@ -1,6 +1,7 @@
 #!/bin/bash
 # What else is in the process keeps what is its own, and we ours: timers and handlers for SIGPROF and SIGVTALRM,
-# gperftools' profiler, an auditor of the loader; and a thread that comes by clone(2) is found.
+# gperftools' profiler, async-profiler of the program's own, an auditor of the loader; and a thread that comes by clone(2)
+# is found.
 #
 #   GPERFTOOLS=libprofiler.so.0  this profiler (the one that ldconfig knows)
 . "$(dirname "$0")/agent.inc"
@@ -78,5 +79,23 @@ if [ -n "$gperftools" ]; then
 	done
 else
 	echo "gperftools was left out: it is not on this machine"
+fi
+# A program that profiles itself by async-profiler has it for itself, where it has loaded it first; else it gets the
+# agent's, whose profile it ends, which is said.
+if [ -n "${ASPROF_TEST_LIB:-}" ]; then
+	own_profiler=$(program own_profiler -ldl) || exit 1
+	for engine in auto async-profiler; do
+		run $engine CPU_INTERVAL=10ms START_DELAY=300ms "$own_profiler" "$ASPROF_TEST_LIB" early "$work/own.jfr"
+		[ "$said" = "ok, ok" ] && grep -q "itself; the builtin engine is used instead" "$work/err" ||
+			fail "its own profiler, $engine: $said $(cat "$work/err")"
+		sampled "its own profiler, $engine" in_main 50 100
+		"$agent" collapsed --cpu "$work/own.jfr" | grep -q in_main || fail "its own profile is empty"
+	done
+	run async-profiler CPU_INTERVAL=10ms "$own_profiler" "$ASPROF_TEST_LIB" late "$work/own.jfr"
+	grep -q "async-profiler was stopped by somebody else" "$work/err" || fail "stopped: $said $(cat "$work/err")"
+	sampled "stopped" in_main 30 75
+	run builtin CPU_INTERVAL=10ms "$own_profiler" "$ASPROF_TEST_LIB" late "$work/own.jfr"
+	[ "$said $(cat "$work/err")" = "ok, ok " ] || fail "its own profiler, builtin: $said $(cat "$work/err")"
+	sampled "its own profiler, builtin" in_main 50 100
 fi
 [ -n "${ASPROF_TEST_LIB:-}" ] || echo "async-profiler was left out: ASPROF_TEST_LIB is not set"
