@@ -28,8 +28,17 @@
 #define SETTING_NAME_MAX  64
 #define SETTING_VALUE_MAX 1024
 
+/* What the image has mapped at one time is some twenty areas; of more a forked child keeps what is left over. */
+#define IMAGE_AREAS_MAX 128
+
 struct engine;
 struct mailbox;
+
+/* That the image has mapped for itself. */
+struct image_area {
+	_Atomic uintptr_t start; /* 0: none; 1: about to be one */
+	size_t bytes;
+};
 
 /* One file, as long as it stands at its number. */
 struct log_file {
@@ -77,6 +86,9 @@ struct shared {
 			char value[SETTING_VALUE_MAX];
 		} setting;
 	} agent;
+
+	/* image/memory.h: what an image that begins finds here is its ancestors'. */
+	struct image_area image_areas[IMAGE_AREAS_MAX];
 
 	/* The struct r_debug of the program's loader; NULL: not told. */
 	const void *loader_debug;

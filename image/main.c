@@ -102,8 +102,8 @@ int main(int count, char **arguments)
 	start = (struct image_start *)(void *)arguments[1];
 	if (start->version != IMAGE_VERSION)
 		image_end_thread();
-	image_memory_empty_in_children();
 	shared = start->shared;
+	image_memory_begin(shared->image_areas);
 	host_connect(start);
 	image_on_abort(tell_abort);
 	begin_thread();

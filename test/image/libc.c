@@ -25,6 +25,9 @@
 
 #define THREADS 4
 
+static struct shared between;
+struct shared *shared = &between;
+
 static bool failed;
 
 /* The C library's exit does not end this program either. */
@@ -261,13 +264,15 @@ static void broken_threads_end_alone(void)
 /* (An emulator copies all memory.) */
 static void children_have_empty_memory(void)
 {
-	volatile unsigned char *memory;
+	static struct image_area areas[IMAGE_AREAS_MAX];
+	static struct image_area inherited[IMAGE_AREAS_MAX];
+	volatile unsigned char *memory, *other;
 	int status = 0;
 	long child;
 
 	if (getenv("TEST_RUNNER"))
 		return;
-	image_memory_empty_in_children();
+	image_memory_begin(areas);
 	memory = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	*memory = 1;
 	child = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
@@ -276,6 +281,17 @@ static void children_have_empty_memory(void)
 	check(child > 0 && waitpid((pid_t)child, &status, 0) == child && WIFEXITED(status) &&
 		      !WEXITSTATUS(status),
 	      "a child has a copy of the memory");
+	/* As one that begins in a child, where all of it is what ancestors left. */
+	other = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	munmap((void *)other, 8192);
+	syscall(SYS_mmap, other, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	memory = mremap((void *)memory, 4096, 1 << 20, MREMAP_MAYMOVE);
+	check(memory[0] == 1, "what has moved has changed");
+	memcpy(inherited, areas, sizeof(areas));
+	image_memory_begin(inherited);
+	check(msync((void *)memory, 1 << 20, MS_ASYNC) && errno == ENOMEM,
+	      "memory of an ancestor is kept");
+	check(!msync((void *)other, 4096, MS_ASYNC), "what is another's is given back");
 	check(mmap(NULL, SIZE_MAX / 2 + 2, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) ==
 			      MAP_FAILED &&
 		      errno == ENOMEM,

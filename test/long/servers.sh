@@ -349,7 +349,7 @@ try_pool() {
 	END
 	# (Not a script that looks for the interpreter, as there may be one of that name.)
 	begin "$(python3 -c 'import sys; print(sys.executable)')" "$work/pool.py"
-	until_it grep -q done "$work/said"
+	until_it grep -q "done" "$work/said"
 	rate=
 	end INT
 	check 5

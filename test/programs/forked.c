@@ -7,6 +7,8 @@
  *   daemon  a grandchild whose parent is gone
  *   memory  one that keeps what it allocates, and gives back half of what its parent did
  *   brief   fifty children that end or execute a program at once, and nothing else
+ *   generations
+ *           children of children, each of which says how many mappings it has
  *   stopped a child of a process that has stopped its agent: it looks for half a second whether it has one
  *
  * A worker has a child of its own; one ends by exit(3), one by SIGTERM, that child by _exit(2). */
@@ -22,6 +24,8 @@
 #include "test/programs/profiled.h"
 
 #define BURN_MS 300
+
+#define GENERATIONS 20
 
 static void fail(const char *what)
 {
@@ -186,6 +190,36 @@ static void stop(void)
 	wait_for(pid, 0);
 }
 
+static int mappings(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	int c, lines = 0;
+
+	if (!maps)
+		fail("/proc/self/maps");
+	while ((c = getc(maps)) != EOF)
+		lines += c == '\n';
+	fclose(maps);
+	return lines;
+}
+
+/* Children of children, each of which has an agent. */
+static void generations(void)
+{
+	pid_t pid = 0;
+
+	for (int i = 0; i < GENERATIONS && !pid; i++) {
+		need_agent();
+		if (i)
+			dprintf(STDOUT_FILENO, "%d\n", mappings());
+		pid = checked_fork();
+		if (!pid && i + 1 == GENERATIONS)
+			_exit(0);
+	}
+	wait_for(pid, 0);
+	_exit(0);
+}
+
 int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "";
@@ -202,6 +236,8 @@ int main(int argc, char **argv)
 		memory();
 	else if (!strcmp(how, "brief"))
 		brief();
+	else if (!strcmp(how, "generations"))
+		generations();
 	else if (!strcmp(how, "stopped"))
 		stop();
 	else

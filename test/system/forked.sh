@@ -81,6 +81,12 @@ only_parent brief
 run stopped builtin
 only_parent stopped
 
+# What the agents of its ancestors had mapped is not handed down from child to child.
+run generations builtin
+[ "$(wc -l <"$work/said")" -eq 19 ] || fail "generations: $(cat "$work/said" "$work/err")"
+[ "$(tail -n 1 "$work/said")" -le $(($(head -n 1 "$work/said") + 10)) ] ||
+	fail "generations have mappings: $(xargs <"$work/said")"
+
 # As today's programs ask for it.
 rm -rf "$work/out"
 profiled "$work/out" builtin FORK=off LOG=info sh -c '(sleep 0.5; :); :' 2>"$work/err" ||
