@@ -2,10 +2,16 @@
 # memory; what one of each lot asks for is kept.
 import ctypes
 import os
+import time
 
 LOTS, LOT = 12, 5000
-flush = ctypes.CDLL(None).asprof_agent_flush
+agent = ctypes.CDLL(None)
 kept = []
+
+# Until it is profiled, and this interpreter was seen.
+while agent.asprof_agent_running() != 1:
+    time.sleep(0.01)
+agent.asprof_agent_flush()
 
 
 def asks():
@@ -21,6 +27,6 @@ for lot in range(LOTS):
     space["keeps_%d" % lot]()
     for i in range(LOT):
         space["made_%d" % (first + i)]()
-    flush()
+    agent.asprof_agent_flush()
 print(len(kept), flush=True)
 os._exit(0)  # with all of it

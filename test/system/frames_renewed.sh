@@ -13,7 +13,7 @@ out=$(profiled "$work/out" builtin CPU_INTERVAL=off WALL_INTERVAL=200ms NATIVE_M
 [ ! -s "$work/err" ] || fail "on standard error: $(cat "$work/err")"
 
 "$agent" collapsed --alloc --lines "$work/out" >"$work/stacks" || fail "no stacks"
-grep -qE 'made_0 [(]lot0.py:2[)]' "$work/stacks" || skip "functions of this Python are not shown"
+grep -q '(makes_functions.py:' "$work/stacks" || skip "functions of this Python are not shown"
 grep -E '\[frame table full\]|\[forgotten\]' "$work/stacks" >"$work/lost" &&
 	fail "$(wc -l <"$work/lost") stacks without a name: $(head -n 5 "$work/lost")"
 
@@ -24,8 +24,8 @@ awk -F'[_ (.:)]' -v lot="$lot" '{ l = int($2 / lot); if ($4 != "lot" l || $6 != 
 [ ! -s "$work/wrong" ] || fail "wrong names: $(head -n 5 "$work/wrong")"
 for l in $(seq 0 $((lots - 1))); do
 	got=$(grep -c "(lot$l.py:" "$work/made")
-	# (A machine without time for the agent loses samples.)
-	[ "$got" -ge $((lot / 5)) ] || fail "lot $l: $got of $lot functions are named"
+	# (A machine without time for the agent loses most samples.)
+	[ "$got" -ge 10 ] || fail "lot $l: $got of $lot functions are named"
 done
 
 "$agent" leaks --lines -n 0 --stack-depth 99 "$work/out" >"$work/leaks" || fail "no leaks"
