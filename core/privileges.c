@@ -463,6 +463,7 @@ static int look(void)
 		goto out;
 	}
 	take_on(&own, &hers);
+	atomic_fetch_add(&shared->privileges.changes, 1); /* so others look as well */
 	free_privileges(&own);
 	err = read_privileges(system_thread(), &own);
 	if (!err && !covers(&hers, &own))
@@ -538,6 +539,15 @@ int privileges_follow(bool at_once)
 	mine.changes = change;
 	mine.due_ns = mine.is_nobody ? UINT64_MAX : now + PRIVILEGES_LOOK_NS;
 	errno = saved;
+	return mine.err;
+}
+
+int privileges_follow_others(void)
+{
+	if (!mine.looks || atomic_load(&shared->privileges.changes) != mine.changes)
+		return privileges_follow(true);
+	if (!mine.is_nobody)
+		mine.due_ns = clock_monotonic_ns() + PRIVILEGES_LOOK_NS;
 	return mine.err;
 }
 

@@ -20,6 +20,10 @@
  * not do anything for the program any more. */
 int privileges_follow(bool at_once);
 
+/* The same, for a thread that has no time for it, and does nothing that what it may do matters to: looks when it is
+ * called first, and when privileges_changed() was called since, or another thread of ours had to give something up. */
+int privileges_follow_others(void);
+
 /* When the calling thread is to look again (monotonic clock): now, where it never has; never, where
  * there is nothing that could be given up. */
 uint64_t privileges_due_ns(void);

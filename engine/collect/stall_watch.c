@@ -64,7 +64,7 @@ static bool wait_until(uint64_t until)
 	uint64_t due = privileges_due_ns();
 
 	wake_wait(turns_wake(), due < until ? due : until);
-	return !atomic_load(&watch.closing) && !privileges_follow(false);
+	return !atomic_load(&watch.closing) && !privileges_follow_others();
 }
 
 /* How many ticks there are in the time that a turn may last; 0: there is nothing more to do. */
@@ -98,8 +98,8 @@ static void *run(void *unused)
 
 	(void)unused;
 	be_prompt();
-	ticks = privileges_follow(false) ? 0 : measure();
-	while (ticks && !atomic_load(&watch.closing) && !privileges_follow(false)) {
+	ticks = privileges_follow_others() ? 0 : measure();
+	while (ticks && !atomic_load(&watch.closing) && !privileges_follow_others()) {
 		if (!atomic_load(&watch.paused))
 			watch_turns(ticks);
 		else

@@ -219,10 +219,13 @@ END_TEST
 static void *look_too(void *unused)
 {
 	while (permitted()) {
-		privileges_follow(false);
+		if (unused)
+			privileges_follow_others();
+		else
+			privileges_follow(false);
 		usleep(10000);
 	}
-	return unused;
+	return NULL;
 }
 
 /* Of several threads one looks for all, and what it finds the others find: all give up what the program has. */
@@ -234,7 +237,7 @@ START_TEST(one_looks_for_all)
 	at_once = false;
 	for (int i = 0; i < 3;
 	     i++) { /* one after the other, so that their looks can be told apart */
-		ck_assert_int_eq(pthread_create(&others[i], NULL, look_too, NULL), 0);
+		ck_assert_int_eq(pthread_create(&others[i], NULL, look_too, i ? NULL : &others), 0);
 		usleep(100000);
 	}
 	while (clock_monotonic_ns() - began < 4 * PRIVILEGES_LOOK_NS) {
