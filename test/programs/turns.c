@@ -2,7 +2,8 @@
  * turns last from LOW to HIGH milliseconds, every other one asleep; between them are short ones. Says of each turn
  * that took 4 ms or longer, by its own clock, how many microseconds, and in which function: "51234 sleeping".
  *
- * usage: turns WAIT COUNT LOW HIGH
+ * usage: turns WAIT COUNT LOW HIGH [forked|begun-anew]    in a forked child; or after the agent was stopped, a turn of
+ *                                                         300 ms, and a start
  *        turns cost MILLION: nanoseconds of a turn in which nothing is done, of so many */
 #include <poll.h>
 #include <stdbool.h>
@@ -11,9 +12,11 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/select.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "preload/asprof_agent.h"
 #include "test/programs/check.h"
 
 #define NOINLINE __attribute__((noinline))
@@ -159,6 +162,38 @@ static void cost(unsigned millions)
 	printf("%.1f\n", (double)(now_ns() - began) / millions / 1e6);
 }
 
+static void wait_until_running(void)
+{
+	for (int i = 0; i < 3000 && asprof_agent_running && !asprof_agent_running(); i++)
+		usleep(10000);
+	usleep(300000); /* and the watcher knows how fast the clock is */
+}
+
+/* Returns in the child; the parent ends as that does. */
+static void go_on_in_child(void)
+{
+	pid_t child = fork();
+	int status;
+
+	if (!child)
+		return;
+	CHECK(waitpid(child, &status, 0) == child);
+	_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+}
+
+static void begin_anew(int (*wait)(void))
+{
+	uint64_t one = 1;
+
+	if (!asprof_agent_stop)
+		return;
+	CHECK(write(event, &one, sizeof(one)) == sizeof(one) && wait() == 1);
+	CHECK(!asprof_agent_stop());
+	usleep(300000);
+	CHECK(wait() == 1 && read(event, &one, sizeof(one)) == sizeof(one));
+	CHECK(!asprof_agent_start());
+}
+
 int main(int count, char **arguments)
 {
 	struct epoll_event readable = { .events = EPOLLIN };
@@ -168,18 +203,24 @@ int main(int count, char **arguments)
 	event = eventfd(0, EFD_CLOEXEC);
 	epoll = epoll_create1(EPOLL_CLOEXEC);
 	CHECK(count > 2 && !epoll_ctl(epoll, EPOLL_CTL_ADD, event, &readable));
-	usleep(300000); /* so that the agent has begun, and knows how fast the clock is */
+	if (count == 6 && !strcmp(arguments[5], "forked"))
+		go_on_in_child();
+	wait_until_running();
 	if (!strcmp(arguments[1], "cost")) {
 		cost((unsigned)atoi(arguments[2]));
 		return 0;
 	}
-	CHECK(count == 5);
+	CHECK(count == 5 || count == 6);
 	for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++)
 		if (!strcmp(waits[i].name, arguments[1]))
 			wait = waits[i].wait;
 	CHECK(wait);
 	if (strncmp(arguments[1], "epoll", 5) != 0)
 		epoll = -1;
+	if (count == 6 && !strcmp(arguments[5], "begun-anew")) {
+		begin_anew(wait);
+		wait_until_running();
+	}
 	low = (unsigned)atoi(arguments[3]);
 	high = (unsigned)atoi(arguments[4]);
 	for (unsigned i = 0, of = (unsigned)atoi(arguments[2]); i < of; i++) {

@@ -75,3 +75,61 @@ kill -0 "$pid" || fail "the program is gone"
 kill "$pid"
 wait "$pid"
 "$agent" collapsed "$work/one" | grep -q 'main;spin' || fail "no sample of spin()"
+
+# No sample is lost but in the gaps: of what the program computes between an answer to a start and the next request for a
+# stop each interval is a sample, but for those of the last tick, of 10 ms at most, which the kernel may not have told of
+# yet; and each that was taken is in the recordings.
+held two CPU_INTERVAL=2ms WALL_INTERVAL=off LISTEN="unix:$socket.2" "$program" 1
+until_true test -S "$socket.2" || fail "no socket"
+python3 - "$socket.2" "$pid" >"$work/taken" <<'COUNT' || fail "see above: $(cat "$work/taken")"
+import json, os, socket, sys, time
+path, pid = sys.argv[1], sys.argv[2]
+
+def ask(method, target):
+    s = socket.socket(socket.AF_UNIX)
+    s.settimeout(120)
+    s.connect(path)
+    s.sendall(b'%s %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n' % (method, target))
+    answer = b''
+    while more := s.recv(1 << 16):
+        answer += more
+    assert answer.startswith(b'HTTP/1.1 200 '), (target, answer)
+    return answer.split(b'\r\n\r\n', 1)[1]
+
+def taken():
+    status = json.loads(ask(b'GET', b'/status'))
+    assert status['samples']['lost'] == 0, status
+    return status['samples']['taken']
+
+# What the program's own threads have computed, in intervals.
+def intervals():
+    total = 0
+    for t in os.listdir(f'/proc/{pid}/task'):
+        if not open(f'/proc/{pid}/task/{t}/comm').read().startswith('asprof'):
+            total += int(open(f'/proc/{pid}/task/{t}/schedstat').read().split()[0])
+    return total / 2e6
+
+ask(b'POST', b'/stop')
+first = before = taken()
+least = most = 0
+for turn in range(8):
+    outside = intervals()
+    ask(b'POST', b'/start')
+    inside = intervals()
+    while intervals() < inside + 50:
+        time.sleep(0.01)
+    inside = intervals() - inside
+    ask(b'POST', b'/stop')
+    outside = intervals() - outside
+    least += inside - 6
+    most += outside + 2 # one for each thread that has begun one
+    before = taken()
+count = before - first
+print('%d samples, of %.0f to %.0f that are due' % (count, least, most), file=sys.stderr)
+assert least <= count <= most, (least, count, most)
+print(before)
+COUNT
+kill "$pid"
+wait "$pid"
+recorded=$("$agent" summary "$work/two" | awk '$NF == "jdk.ExecutionSample" { print $1 }')
+[ "$recorded" = "$(cat "$work/taken")" ] || fail "$recorded samples in the recordings, $(cat "$work/taken") taken"

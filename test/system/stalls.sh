@@ -21,13 +21,15 @@ matches() {
 		FNR == NR { said[++n] = $1; by[n] = $2; next }
 		{
 			best = 0
-			for (i = last + 1; i <= n; i++) {
+			for (i = 1; i <= n; i++) {
 				d = $1 - said[i]; d = d < 0 ? -d : d
-				if (d <= 2000 || d <= said[i] / 10) { best = i; break }
+				if (found[i] || d > 2000 && d > said[i] / 10) continue
+				d += 1e9 * ($2 != "none" && $2 != by[i]) # two may be as long
+				if (!best || d < least) { best = i; least = d }
 			}
 			if (!best || said[best] < 9900) { print "told and not so:", $0; bad = 1; next }
 			if ($2 != "none" && $2 != by[best]) { print "not in", by[best] ":", $0; bad = 1 }
-			found[best] = 1; last = best; stacks += $2 != "none"
+			found[best] = 1; stacks += $2 != "none"
 		}
 		END {
 			for (i = 1; i <= n; i++) {
@@ -40,27 +42,46 @@ matches() {
 		}' "$1" "$2"
 }
 
+# tried NAME ENGINE WAIT [HOW]: run it; on a machine so busy that the watcher gets no processor while a turn lasts that is
+# not told: then again, a few times. What is told wrongly is never right.
+tried() {
+	name=$1 engine=$2
+	shift 2
+	for try in 1 2 3 4 5; do
+		profiled "$work/$name.$try" "$engine" STALLS=on WALL_INTERVAL=100ms "$turns" "$1" 4 30 60 "${@:2}" \
+			>"$work/said" || fail "$name: status $?: $(cat "$work/said")"
+		told "$work/$name.$try" >"$work/told" || fail "$name: longpolls: status $?"
+		result=$(matches "$work/said" "$work/told") && break
+		case $result in
+		*'told and not so'* | *'not in'*) try=5 ;;
+		esac
+		[ $try != 5 ] ||
+			fail "$name: $result; said: $(tr '\n' ',' <"$work/said") told: $(tr '\n' ',' <"$work/told")"
+	done
+	echo "$name: ${result% *} stalls told, ${result#* } with their stack"
+	stacks=$((${stacks:-0} + ${result#* }))
+}
+
 for engine in $(engines); do
 	for wait in epoll_wait epoll_pwait epoll_pwait2 poll ppoll select pselect; do
 		[ "$engine" = builtin ] || [ $wait = epoll_wait ] || continue
-		profiled "$work/$engine.$wait" "$engine" STALLS=on WALL_INTERVAL=100ms "$turns" $wait 4 30 60 \
-			>"$work/said" || fail "$engine, $wait: status $?: $(cat "$work/said")"
-		told "$work/$engine.$wait" >"$work/told" || fail "$engine, $wait: longpolls: status $?"
-		result=$(matches "$work/said" "$work/told") ||
-			fail "$engine, $wait: $result; said: $(tr '\n' ',' <"$work/said") told: $(tr '\n' ',' <"$work/told")"
-		echo "$engine, $wait: ${result% *} stalls told, ${result#* } with their stack"
-		stacks=$((${stacks:-0} + ${result#* }))
+		tried "$engine.$wait" "$engine" $wait
 	done
 	# The watcher may have to wait for a processor, but not always.
 	[ "$stacks" -gt 0 ] || fail "$engine: no stall has a stack"
 	stacks=0
 done
 
+# In a forked child, which has no thread of its parent's; and where it was stopped and begun anew.
+for how in forked begun-anew; do
+	tried $how builtin epoll_wait $how
+done
+
 # By function; those that are shorter than asked for are left out.
-"$agent" longpolls "$work/builtin.epoll_wait" --summary >"$work/out"
+"$agent" longpolls "$work/builtin.epoll_wait.1" --summary >"$work/out"
 { grep -q sleeping "$work/out" && grep -q burning "$work/out"; } || fail "summary: $(cat "$work/out")"
-[ -z "$(told "$work/builtin.epoll_wait" 10s 2>/dev/null)" ] || fail 'stalls of ten seconds'
-"$agent" summary "$work/builtin.epoll_wait" | grep -q 'asprof\.Stall' || fail 'summary counts no stall'
+[ -z "$(told "$work/builtin.epoll_wait.1" 10s 2>/dev/null)" ] || fail 'stalls of ten seconds'
+"$agent" summary "$work/builtin.epoll_wait.1" | grep -q 'asprof\.Stall' || fail 'summary counts no stall'
 
 # Not watched for, nothing is told.
 profiled "$work/off" builtin "$turns" epoll_wait 2 20 20 >"$work/said" || fail "off: status $?"
