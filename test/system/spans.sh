@@ -6,7 +6,7 @@
 . test/system/push.inc
 have "${CXX:-c++}"
 
-"${CXX:-c++}" -std=c++17 -I. -O2 -g -pthread -c -o "$work/spans.o" test/programs/spans.cc || exit 1
+"${CXX:-c++}" -std=c++17 -I. -O1 -pthread -c -o "$work/spans.o" test/programs/spans.cc || exit 1
 
 # build NAME [FLAG...]: the program.
 build() {
@@ -46,7 +46,7 @@ by() {
 		have, took = sum(got.get(name, 0) for name in told) * weight, sum(told.values())
 		print('%s: %d, %.0f of %.0f' % (key, len(told), have, took))
 		assert set(told) <= set(got) <= set(told) | {'all', '(not told)'}, (told, got)
-		assert got.get('(not told)', 0) <= 0.2 * got['all'] and 0.8 * took <= have <= 1.2 * took, (told, got)
+		assert got.get("(not told)", 0) <= 0.3 * got["all"] and 0.8 * took <= have <= 1.2 * took, (told, got)
 	END
 }
 
@@ -61,11 +61,11 @@ library described -mtls-dialect=gnu2 2>/dev/null || cp "$work/general.so" "$work
 # way NAME PROGRAM: the variable is somewhere.
 way() {
 	echo "$1:"
-	spans "$1" "$work/$2" cpu 10 60
+	spans "$1" "$work/$2" cpu "${3:-5}" 40
 	by "$1" cpu span_id 1
 	by "$1" cpu http.route 1
 }
-way own own
+way own own 11
 way linked linked
 for library in general early described; do
 	SPANS_LIBRARY=$work/$library.so way $library bare
@@ -110,7 +110,7 @@ END
 "$agent" leaks --label http.route=/pay "$work/of.allocating" | grep -q work || fail "leaks --label"
 
 # Labels; those of a thread that forked are its child's.
-spans labelled "$work/own" label 10 60
+spans labelled "$work/own" label 5 40
 by labelled cpu span 1
 by labelled cpu route 1
 "$agent" top --cpu --by gone "$work/of.labelled" | grep -q soon && fail "a label that was taken away"
@@ -124,7 +124,7 @@ END
 
 # What takes reports has them as well.
 serve taken
-spans pushed NATIVE_MEM=16k "PYROSCOPE_URL=$url" "OTLP_ENDPOINT=$url" METADATA=none "$work/own" cpu 40 50
+spans pushed NATIVE_MEM=16k "PYROSCOPE_URL=$url" "OTLP_ENDPOINT=$url" METADATA=none "$work/own" cpu 40 20
 [ ! -s "$work/taken.refused" ] || fail "refused: $(cat "$work/taken.refused")"
 /usr/bin/python3 - "$work/taken" "$work/told" <<-'END' || fail "what was pushed"
 	import json, sys
