@@ -472,6 +472,45 @@ START_TEST(remembered)
 }
 END_TEST
 
+/* Threads remember, and find nothing but what one of them has remembered as a whole. */
+static void *remember(void *seed)
+{
+	uint64_t next = (uintptr_t)seed * 7919;
+	uintptr_t found = 0;
+
+	for (int i = 0; i < 100000; i++) {
+		uintptr_t code = 8 * (1 + next % 6000);
+		struct ruby_function function = { (uint32_t)code, (uint32_t)code * 2, code * 3 };
+		uint64_t period = 4 + next / 64 % 2;
+
+		next = next * 6364136223846793005u + 1442695040888963407u;
+		ruby_known_keep(period, code, code + 1, &function);
+		code = 8 * (1 + (next >> 20) % 6000);
+		if (!ruby_known_find(period, code, code + 1, &function))
+			continue;
+		if (function.number != code || function.size != code * 2 ||
+		    function.start != code * 3)
+			return (void *)(uintptr_t)-1;
+		found++;
+	}
+	return (void *)found;
+}
+
+START_TEST(remembered_by_threads)
+{
+	pthread_t threads[4];
+	void *found;
+
+	ck_assert_int_eq(ruby_open(), 0);
+	for (uintptr_t i = 0; i < 4; i++)
+		ck_assert_int_eq(pthread_create(&threads[i], NULL, remember, (void *)(i + 1)), 0);
+	for (size_t i = 0; i < 4; i++) {
+		pthread_join(threads[i], &found);
+		ck_assert_int_gt((intptr_t)found, 0);
+	}
+}
+END_TEST
+
 /* What is not what it should be is left out, and what it runs stays. */
 START_TEST(torn)
 {
@@ -754,6 +793,7 @@ int main(void)
 	tcase_add_test(tcase, no_method);
 	tcase_add_test(tcase, reused);
 	tcase_add_test(tcase, remembered);
+	tcase_add_test(tcase, remembered_by_threads);
 	tcase_add_test(tcase, torn);
 	tcase_add_test(tcase, no_context);
 	tcase_add_test(tcase, names_are_text);
