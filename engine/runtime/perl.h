@@ -26,11 +26,7 @@ enum perl_function {
 	PERL_CALL,
 	PERL_EVAL,
 	PERL_OVERLOAD,
-	/* These run what follows in an evaluator within the one at hand, so that errors end there. */
-	PERL_PP_EVAL_BLOCK,
-	PERL_PP_EVAL,
-	PERL_PP_REQUIRE,
-	PERL_PP_TRY,
+	PERL_OPERATION, /* any that carries out an operation */
 	PERL_FUNCTIONS,
 };
 

@@ -41,10 +41,7 @@ static const char *const functions[PERL_FUNCTIONS] = {
 	[PERL_CALL] = "Perl_call_sv",
 	[PERL_EVAL] = "Perl_eval_sv",
 	[PERL_OVERLOAD] = "Perl_amagic_call",
-	[PERL_PP_EVAL_BLOCK] = "Perl_pp_entertry",
-	[PERL_PP_EVAL] = "Perl_pp_entereval",
-	[PERL_PP_REQUIRE] = "Perl_pp_require",
-	[PERL_PP_TRY] = "Perl_pp_entertrycatch",
+	[PERL_OPERATION] = "Perl_pp_entereval",
 };
 
 int perl_find(struct perl *perl, struct elf *image, const struct module *module)

@@ -235,13 +235,10 @@ static void walk_stacks(struct walk *walk)
 
 /* ---- Places ---- */
 
-static bool is_in(const struct walk *walk, uintptr_t pc, enum perl_function first,
-		  enum perl_function last)
+static bool is_in(const struct walk *walk, uintptr_t pc, enum perl_function function)
 {
-	for (unsigned i = first; i <= last; i++)
-		if (pc > walk->perl->functions[i].start && pc <= walk->perl->functions[i].end)
-			return true;
-	return false;
+	return pc > walk->perl->functions[function].start &&
+	       pc <= walk->perl->functions[function].end;
 }
 
 static bool is_in_text(const struct walk *walk, uintptr_t pc)
@@ -258,17 +255,27 @@ static size_t next_evaluator(const struct walk *walk, size_t i)
 	return i;
 }
 
-/* Whether the call at AT goes on with the row of the next one further out: one that an eval has made, in a function
- * that has no name (S_docatch in pp_ctl.c) and is called by that of the eval, or jumped to. */
+/* Whether PC is Perl's own, but in none of the functions that run something for C. */
+static bool is_inside(const struct walk *walk, uintptr_t pc)
+{
+	return is_in_text(walk, pc) && !is_in(walk, pc, PERL_RUN) && !is_in(walk, pc, PERL_CALL) &&
+	       !is_in(walk, pc, PERL_EVAL) && !is_in(walk, pc, PERL_OVERLOAD);
+}
+
+/* Whether the call at AT goes on with the row of the next one further out: one that an eval has made, so that errors
+ * end there, in S_docatch of pp_ctl.c, which the eval's operation calls, or jumps to. All others that call the
+ * evaluator are further from the next one, or have a name, or are a module's. */
 static bool goes_on(const struct walk *walk, size_t at)
 {
 	const uintptr_t *pcs = walk->native->pcs;
 	size_t outer = next_evaluator(walk, at + 1);
 
-	if (outer == walk->native->count || outer - at < 2 || outer - at > 3 ||
-	    !is_in_text(walk, pcs[at + 1]) || is_in(walk, pcs[at + 1], PERL_RUN, PERL_OVERLOAD))
+	if (outer == walk->native->count || outer - at < 2 || outer - at > 3)
 		return false;
-	return outer - at == 2 || is_in(walk, pcs[at + 2], PERL_PP_EVAL_BLOCK, PERL_PP_TRY);
+	for (size_t i = at + 1; i < outer; i++)
+		if (!is_inside(walk, pcs[i]))
+			return false;
+	return true;
 }
 
 /* The next call, from AT on, that begins a row. */
@@ -287,11 +294,21 @@ static void add_program(struct walk *walk)
 	bool runs = false;
 
 	for (size_t i = 0; i < walk->native->count; i++)
-		runs |= is_in(walk, walk->native->pcs[i], PERL_RUN, PERL_RUN);
+		runs |= is_in(walk, walk->native->pcs[i], PERL_RUN);
 	if (!runs || !walk->statement || perl_is_compiling(walk->perl, walk->own, walk->statement))
 		return;
 	add(walk, "{main}", 0);
 	end_row(walk);
+}
+
+/* What the evaluator calls carries out an operation: where these functions have no names it says nothing. */
+static void leave_out(struct walk *walk, size_t at)
+{
+	uintptr_t *pcs = walk->native->pcs;
+
+	if (at && !walk->perl->functions[PERL_OPERATION].start && is_inside(walk, pcs[at - 1]) &&
+	    !runtime_is_evaluator(&walk->perl->base, pcs[at - 1]))
+		pcs[at - 1] = 0;
 }
 
 /* Tell each row's anchor where on the stack the call is that runs it. A call that has lost its own row, as it
@@ -312,6 +329,7 @@ static void place_rows(struct walk *walk)
 		bool anchor = walk->frames[i] == RUNTIME_ANCHOR;
 
 		if (anchor && row >= drop && at < native->count) {
+			leave_out(walk, at);
 			walk->frames[kept++] =
 				(native->sps[at] & ~(sizeof(uintptr_t) - 1)) | RUNTIME_ANCHOR;
 			at = next_call(walk, at + 1);

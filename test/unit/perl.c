@@ -176,7 +176,7 @@ static void make(int layout)
 					 .evaluator_end = (uintptr_t)w->text[1] };
 	range(PERL_RUN, RUN);
 	range(PERL_CALL, CALL);
-	range(PERL_PP_EVAL_BLOCK, PP_EVAL);
+	range(PERL_OPERATION, PP_EVAL);
 	if (layout % 2) {
 		w->perl.stack = (uintptr_t)&w->stack;
 		w->perl.statement = (uintptr_t)&w->statement;
@@ -420,6 +420,18 @@ START_TEST(eval_in_an_evaluator_of_its_own)
 }
 END_TEST
 
+START_TEST(operations_without_names)
+{
+	make(_i);
+	ck_assert_uint_eq(walk(), 5);
+	ck_assert_uint_eq(w->pcs[3], OTHER);
+	w->perl.functions[PERL_OPERATION].start = 0;
+	ck_assert_uint_eq(walk(), 5);
+	ck_assert_uint_eq(w->pcs[3], 0);
+	ck_assert_uint_eq(w->pcs[2], OTHER);
+}
+END_TEST
+
 START_TEST(about_to_call)
 {
 	make(_i);
@@ -570,6 +582,7 @@ int main(void)
 	tcase_add_loop_test(tcase, names, 0, LAYOUTS);
 	tcase_add_loop_test(tcase, several_names, 0, LAYOUTS);
 	tcase_add_loop_test(tcase, eval_in_an_evaluator_of_its_own, 0, 2);
+	tcase_add_loop_test(tcase, operations_without_names, 0, 2);
 	tcase_add_loop_test(tcase, about_to_call, 0, 2);
 	tcase_add_loop_test(tcase, just_called, 0, 2);
 	tcase_add_loop_test(tcase, about_to_return, 0, 2);
