@@ -49,7 +49,7 @@ judge() {
 loop() {
 	name=$1 engine=$2 function=$3
 	shift 3
-	profiled "$work/$name" "$engine" START_DELAY=300ms STALLS=10ms "$@" >"$work/said" 2>"$work/err" || {
+	profiled "$work/$name" "$engine" START_DELAY="${delay:-300ms}" STALLS=10ms "$@" >"$work/said" 2>"$work/err" || {
 		echo "$name: status $?: $(cat "$work/err")"
 		bad=1
 		return
@@ -72,7 +72,9 @@ if wanted rust rustc; then
 fi
 if [ -n "${ASPROF_TEST_LIB:-}" ] && wanted java javac; then
 	javac -d "$work" test/programs/Stalls.java || fail 'the program of Java is not built'
+	delay=3s # async-profiler names what is Java's where Java is there when it begins
 	loop java async-profiler 'blocking|burning' java -cp "$work" Stalls "$count"
+	delay=
 fi
 
 if wanted redis redis-server; then

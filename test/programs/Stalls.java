@@ -27,7 +27,7 @@ public class Stalls {
 
 		pipe.source().configureBlocking(false);
 		pipe.source().register(selector, SelectionKey.OP_READ);
-		Thread.sleep(2000);
+		Thread.sleep(5000);
 		for (int i = 0; i < count; i++) {
 			long us = 20000 + 180000L * i / Math.max(count - 1, 1), began;
 
