@@ -98,13 +98,13 @@ static void *label_and_end(void *ends)
 	return NULL;
 }
 
-/* More than the table has at a time, of which some do not tell that they end. */
+/* More than the table has at a time, most of which do not tell that they end. */
 START_TEST(ended_threads_make_room)
 {
 	pthread_t thread;
 
 	for (int i = 0; i < 4200; i++) {
-		ck_assert_int_eq(pthread_create(&thread, NULL, label_and_end, i % 16 ? "" : NULL),
+		ck_assert_int_eq(pthread_create(&thread, NULL, label_and_end, i % 64 ? NULL : ""),
 				 0);
 		ck_assert_int_eq(pthread_join(thread, NULL), 0);
 	}
@@ -113,6 +113,7 @@ END_TEST
 
 START_TEST(a_child_goes_on_with_them)
 {
+	pthread_t thread;
 	pid_t child;
 	int status;
 
@@ -122,8 +123,12 @@ START_TEST(a_child_goes_on_with_them)
 		thread_labels_after_fork();
 		if (strcmp(labels(), "who;parent;"))
 			_exit(1);
+		/* Another thread of the child's has its own. */
+		if (pthread_create(&thread, NULL, label_and_end, NULL) ||
+		    pthread_join(thread, NULL) || strcmp(labels(), "who;parent;"))
+			_exit(2);
 		thread_labels_set("who", "child");
-		_exit(strcmp(labels(), "who;child;") != 0);
+		_exit(strcmp(labels(), "who;child;") ? 3 : 0);
 	}
 	waitpid(child, &status, 0);
 	ck_assert_int_eq(status, 0);
