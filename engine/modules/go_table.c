@@ -36,6 +36,7 @@ struct compiler {
 	/* The function under way. */
 	struct go_function function;
 	bool keeps_fp; /* saves the frame pointer above all else that it has on the stack */
+	bool grows;    /* has a frame */
 	bool signal;
 };
 
@@ -143,16 +144,29 @@ static bool returns_from_signal(const char *name)
 	return !strncmp(name, "runtime.sigreturn", strlen("runtime.sigreturn"));
 }
 
-/* Whether the frame pointer is pushed first. Functions in assembler that Go's own leaves without a frame push
- * what they will. */
-static void look_for_push(void *context, uint64_t start, uint64_t end, int64_t grown)
+/* "mov %rbp, OFFSET(%rsp)" in either of its lengths. */
+static bool stores_fp(const uint8_t *code, int64_t offset)
+{
+	int32_t wide;
+
+	memcpy(&wide, code + 4, sizeof(wide));
+	return code[0] == 0x48 && code[1] == 0x89 && code[3] == 0x24 &&
+	       (code[2] == 0x6c ? (int8_t)code[4] == offset : code[2] == 0xac && wide == offset);
+}
+
+/* Whether the frame pointer is saved above all else: pushed first, or stored as soon as there is room. Functions
+ * in assembler that Go leaves without a frame do what they will. */
+static void look_for_save(void *context, uint64_t start, uint64_t end, int64_t grown)
 {
 	struct compiler *c = context;
-	uint8_t byte;
+	uint8_t code[9];
 
 	(void)end;
-	if (grown == 8 && start > c->function.start && !image_read(c->image, start - 1, &byte, 1))
-		c->keeps_fp |= byte == PUSH_RBP;
+	c->grows |= grown > 0;
+	if (grown > 0 && start > c->function.start &&
+	    !image_read(c->image, start - 1, code, sizeof(code)))
+		c->keeps_fp |=
+			(grown == 8 && code[0] == PUSH_RBP) || stores_fp(code + 1, grown - 8);
 }
 
 static void add_stretch(void *context, uint64_t start, uint64_t end, int64_t grown)
@@ -169,7 +183,8 @@ static void add_stretch(void *context, uint64_t start, uint64_t end, int64_t gro
 		rule.fp_save = SAVE_CFA;
 		rule.fp_words = -2;
 	}
-	if (c->function.flags & GO_SETS_STACK && (grown || start > c->function.start))
+	/* Before it has a frame, and when that is gone, it is on its caller's stack. */
+	if (c->function.flags & GO_SETS_STACK && (grown || !c->grows))
 		rule = (struct unwind_rule){ .kind = RULE_SWITCH };
 	index = c->signal                          ? RULE_INDEX_SIGNAL
 		: c->function.flags & GO_OUTERMOST ? RULE_INDEX_END
@@ -184,8 +199,9 @@ static void compile_function(struct compiler *c)
 	c->signal = go_functions_name(c->functions, &c->function, name, sizeof(name)) > 0 &&
 		    returns_from_signal(name);
 	c->keeps_fp = !(c->function.flags & GO_IS_ASSEMBLER);
-	if (!c->keeps_fp)
-		go_functions_stack(c->functions, &c->function, look_for_push, c);
+	c->grows = false;
+	if (c->function.flags & (GO_IS_ASSEMBLER | GO_SETS_STACK))
+		go_functions_stack(c->functions, &c->function, look_for_save, c);
 	/* A handler returns to its first instruction, and return addresses are looked up one lower. */
 	if (c->signal)
 		add(&c->rows, c->function.start - c->text - 1, RULE_INDEX_SIGNAL);

@@ -1,5 +1,5 @@
-// A program of Go and C of known shape: three burns three times as long as one, functions in assembler that keep
-// no frame, C that Go calls, Go that C calls back, and C that this calls again.
+// A program of Go and C of known shape: a goroutine that computes, functions in assembler that keep no frame, C that
+// Go calls, Go that C calls back, and C that this calls again.
 package main
 
 /*
