@@ -230,6 +230,8 @@ static int builder_finish(struct builder *b, struct unwind_table **out)
 	memcpy(low, b->low, b->rows * sizeof(*low));
 	memcpy(low + b->rows, b->rule, b->rows * sizeof(*low));
 	memcpy(table->first, b->first, (b->regions + 1) * sizeof(b->first[0]));
+	table->starts = false;
+	table->begin = NULL;
 	table->bytes = bytes;
 	table->regions = b->regions;
 	table->rows = (uint32_t)b->rows;

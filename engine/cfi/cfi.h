@@ -18,7 +18,9 @@
 struct unwind_table {
 	size_t bytes;
 	uint32_t regions, rows;
-	bool starts;          /* the rows tell where functions begin, and have no rules */
+	bool starts; /* the rows tell where functions begin, and have no rules */
+	const uint8_t
+		*begin; /* a bit for each row: a function begins there; NULL: that is not told */
 	const uint16_t *low;  /* low 16 bits of each row's offset */
 	const uint16_t *rule; /* and its rule */
 	uint32_t first[];     /* [regions + 1]: first row of each 64 KiB */
@@ -48,6 +50,18 @@ static inline uint32_t unwind_table_row(const struct unwind_table *table, uint64
 			end = middle;
 	}
 	return begin;
+}
+
+/* Where that ROW begins, which OFFSET is in. Likewise. (Of a row there is the low half of its offset alone: the
+ * region tells the rest.) */
+static inline uint64_t unwind_table_row_begin(const struct unwind_table *table, uint64_t offset,
+					      uint32_t row)
+{
+	uint64_t region = offset >> 16;
+
+	while (table->first[region] >= row)
+		region--;
+	return region << 16 | table->low[row - 1];
 }
 
 /* Its rule. Likewise. */

@@ -20,8 +20,10 @@
 struct starts {
 	size_t bytes;
 	uint8_t *marked; /* a bit for each byte of the code */
-	uint16_t *
-		rules; /* one for each instruction of a processor whose code can be followed; else NULL */
+	/* Of a processor whose code can be followed; else NULL. For each instruction a bit, where functions begin, and
+	 * a rule. */
+	uint8_t *begins;
+	uint16_t *rules;
 };
 
 static void mark(struct starts *starts, uint64_t offset)
@@ -76,27 +78,39 @@ static uint16_t rule_at(const struct starts *starts, size_t offset)
 	return starts->rules ? starts->rules[(offset + 1) / sizeof(uint32_t)] : RULE_INDEX_NONE;
 }
 
+static bool begins_at(const struct starts *starts, size_t offset)
+{
+	size_t at = offset / sizeof(uint32_t);
+
+	return !starts->rules ||
+	       (offset % sizeof(uint32_t) == 0 && starts->begins[at / 8] >> at % 8 & 1);
+}
+
 static struct unwind_table *make_table(const struct starts *starts)
 {
 	uint32_t regions = (uint32_t)((starts->bytes >> 16) + 1), row = 0;
 	size_t rows = 0, bytes;
 	struct unwind_table *table;
 	uint16_t *low, *rule;
+	uint8_t *begin;
 
 	for (size_t at = 0; at < starts->bytes; at++)
 		rows += is_marked(starts, at);
 	bytes = sizeof(*table) + (regions + 1) * sizeof(table->first[0]) +
-		rows * 2 * sizeof(uint16_t);
+		rows * 2 * sizeof(uint16_t) + rows / 8 + 1;
 	table = rows ? calloc(1, bytes) : NULL;
 	if (!table)
 		return NULL;
 	low = (uint16_t *)&table->first[regions + 1];
 	rule = low + rows;
+	begin = (uint8_t *)(rule + rows);
 	for (size_t at = 0; at < starts->bytes; at++) {
 		if (!(at & 0xffff))
 			table->first[at >> 16] = row;
 		if (is_marked(starts, at)) {
 			rule[row] = rule_at(starts, at);
+			if (begins_at(starts, at))
+				begin[row / 8] |= (uint8_t)(1u << row % 8);
 			low[row++] = (uint16_t)at;
 		}
 	}
@@ -105,6 +119,7 @@ static struct unwind_table *make_table(const struct starts *starts)
 		table->first[regions - 1] = row;
 	table->first[regions] = row;
 	table->starts = !starts->rules;
+	table->begin = begin;
 	table->bytes = bytes;
 	table->regions = regions;
 	table->rows = row;
@@ -113,7 +128,7 @@ static struct unwind_table *make_table(const struct starts *starts)
 	return table;
 }
 
-/* Put a mark where another rule begins to hold, in place of those where functions begin. What ends a signal's
+/* Put a mark where another rule begins to hold, beside those where functions begin. What ends a signal's
  * handler is returned to, not called: it is looked up by the byte before it. */
 static void mark_rules(struct starts *starts)
 {
@@ -123,7 +138,8 @@ static void mark_rules(struct starts *starts)
 	for (size_t at = 0; at < count; at++) {
 		bool signal = starts->rules[at] == RULE_INDEX_SIGNAL;
 
-		if (!at || starts->rules[at] != starts->rules[at - 1])
+		if (!at || starts->rules[at] != starts->rules[at - 1] ||
+		    starts->begins[at / 8] >> at % 8 & 1)
 			mark(starts, at * sizeof(uint32_t) - (at && signal));
 	}
 }
@@ -140,20 +156,20 @@ static uint8_t *by_instruction(const struct starts *starts)
 	return bits;
 }
 
-/* Where the code can be followed: rules in place of where functions begin. */
+/* Where the code can be followed: rules besides where functions begin. */
 static void find_rules(struct starts *starts, const uint8_t *code)
 {
 	size_t count = starts->bytes / sizeof(uint32_t);
-	uint8_t *begins = by_instruction(starts);
 
-	if (begins)
+	starts->begins = by_instruction(starts);
+	if (starts->begins)
 		starts->rules = map_alloc((count + 1) * sizeof(*starts->rules));
 	if (starts->rules) {
-		code_rules_mark_called(begins, (const uint32_t *)(const void *)code, count);
-		code_rules_find(starts->rules, (const uint32_t *)(const void *)code, count, begins);
+		code_rules_mark_called(starts->begins, (const uint32_t *)(const void *)code, count);
+		code_rules_find(starts->rules, (const uint32_t *)(const void *)code, count,
+				starts->begins);
 		mark_rules(starts);
 	}
-	free(begins);
 }
 
 struct unwind_table *function_starts_compile(const struct image *image, uintptr_t start,
@@ -183,7 +199,19 @@ struct unwind_table *function_starts_compile(const struct image *image, uintptr_
 		munmap(code, starts.bytes);
 	if (starts.marked)
 		munmap(starts.marked, starts.bytes / 8 + 1);
+	free(starts.begins);
 	if (starts.rules)
 		munmap(starts.rules, (starts.bytes / sizeof(uint32_t) + 1) * sizeof(*starts.rules));
 	return table;
+}
+
+uint64_t function_starts_find(const struct unwind_table *table, uint64_t offset)
+{
+	uint32_t row = table && table->begin ? unwind_table_row(table, offset) : 0;
+
+	while (row && !(table->begin[(row - 1) / 8] >> (row - 1) % 8 & 1)) {
+		offset = unwind_table_row_begin(table, offset, row);
+		row--;
+	}
+	return row ? unwind_table_row_begin(table, offset, row) : UINT64_MAX;
 }

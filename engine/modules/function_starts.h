@@ -13,4 +13,7 @@
 struct unwind_table *function_starts_compile(const struct image *image, uintptr_t start,
 					     uintptr_t end);
 
+/* Where the function at OFFSET of such a table begins; UINT64_MAX where that is not told. */
+uint64_t function_starts_find(const struct unwind_table *table, uint64_t offset);
+
 #endif

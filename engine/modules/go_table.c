@@ -129,6 +129,7 @@ static struct unwind_table *make_table(const struct rows *rows, uint64_t bytes)
 	while (region <= regions)
 		table->first[region++] = (uint32_t)rows->count;
 	table->starts = false;
+	table->begin = NULL;
 	table->bytes = size;
 	table->regions = regions;
 	table->rows = (uint32_t)rows->count;

@@ -150,11 +150,14 @@ static int visit(void *context, const Elf64_Sym *symbol)
 	return 0;
 }
 
-static bool reaches(struct elf *elf, const struct symbol_candidate *candidate, uint64_t address)
+static bool reaches(struct elf *elf, const struct symbol_candidate *candidate,
+		    const struct symbol_match *match)
 {
+	uint64_t address = match->address;
 	const Elf64_Shdr *section = elf_section(elf, candidate->section);
 
-	if (!candidate->set || candidate->size || address - candidate->start >= UNSIZED_REACH)
+	if (!candidate->set || candidate->size || candidate->start < match->begin ||
+	    address - candidate->start >= UNSIZED_REACH)
 		return false;
 	if (!elf_section_count(elf))
 		return true; /* a mapped image: nothing more is known */
@@ -179,7 +182,7 @@ static void finish(struct pass *pass)
 			continue;
 		if (match->covering.set)
 			answer = &match->covering;
-		else if (last && last->start >= ended && reaches(pass->elf, last, match->address))
+		else if (last && last->start >= ended && reaches(pass->elf, last, match))
 			answer = last;
 		if (!answer)
 			continue;

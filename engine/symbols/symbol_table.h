@@ -19,6 +19,7 @@ struct symbol_candidate {
 
 struct symbol_match {
 	uint64_t address; /* asked for: a link address */
+	uint64_t begin;   /* where its function does, where that is known by the code; 0: not */
 
 	/* The answer, once found. */
 	bool found;
@@ -35,7 +36,7 @@ struct symbol_match {
 
 /* Answer those of MATCHES, sorted by address, that are not found yet, from TABLE with the names
  * in STRINGS. A symbol with a size is the answer within its size only; one without (assembler)
- * reaches to where the next begins or another ends, within its section. Of aliases a function is
+ * reaches to where the next or a function by itself begins or another ends, within its section. Of aliases a function is
  * taken over a label, a global name over a local one, then the one with fewer underscores in front,
  * then the shorter. Returns 0 or -errno; after an error no answer comes from this table. */
 int symbol_table_match(struct elf *elf, const Elf64_Shdr *table, const Elf64_Shdr *strings,

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/modules/function_starts.h"
 #include "engine/modules/modules.h"
 #include "engine/symbols/demangle.h"
 #include "engine/symbols/module_symbols.h"
@@ -185,6 +186,15 @@ static int batch_flush(struct batch *batch)
 	return err;
 }
 
+/* Where the function at PC begins, by its code: of musl's, those in assembler have symbols without a size, and some
+ * have none. 0: not known. */
+static uint64_t begin_of(const struct module *module, uintptr_t pc)
+{
+	uint64_t offset = function_starts_find(module->table, pc - module->start);
+
+	return offset == UINT64_MAX ? 0 : address_in(module, module->start + offset);
+}
+
 /* Make an entry for PC, the next in order, and ask for its name when it has none. */
 static int batch_add(struct batch *batch, uintptr_t pc)
 {
@@ -204,6 +214,7 @@ static int batch_add(struct batch *batch, uintptr_t pc)
 		return -ENOMEM;
 	if (module && !entry->name) {
 		memset(&batch->matches[batch->count], 0, sizeof(*batch->matches));
+		batch->matches[batch->count].begin = begin_of(module, pc);
 		batch->matches[batch->count++].address = entry->address;
 	}
 	return 0;

@@ -71,18 +71,12 @@ bool unwind_map_knows(uintptr_t pc)
 	return known;
 }
 
-/* Of a row the table has the low half of its address alone: the region tells the rest. */
 static uintptr_t row_begin(const struct unwind_map_entry *entry, uintptr_t pc)
 {
-	const struct unwind_table *table = entry->table;
-	uint64_t region = (pc - entry->start) >> 16;
-	uint32_t row = unwind_table_row(table, pc - entry->start);
+	uint32_t row = unwind_table_row(entry->table, pc - entry->start);
 
-	if (!row)
-		return 0;
-	while (table->first[region] >= row)
-		region--;
-	return entry->start + (region << 16 | table->low[row - 1]);
+	return row ? entry->start + unwind_table_row_begin(entry->table, pc - entry->start, row)
+		   : 0;
 }
 
 uintptr_t unwind_map_function(uintptr_t pc)

@@ -73,6 +73,14 @@ status=$?
 "$agent" collapsed --cpu "$work/reports" | grep -q 'main;burn' || fail "the child is not there"
 "$agent" collapsed --nativemem "$work/reports" | grep -q 'thread;keep' || fail "what it allocates is not there"
 
+# Where a function has no name, it has none: waits are in one that stands behind another without a size.
+musl-gcc -std=gnu11 -D_GNU_SOURCE -I. -O1 -g -fno-builtin -o "$work/own_frames" test/programs/own_frames.c ||
+	fail "cannot build"
+profiled "$work/waits" builtin WALL_INTERVAL=10ms "$work/own_frames" || fail "status $?"
+"$agent" collapsed --wall "$work/waits" >"$work/stacks"
+grep -q 'main;nap;' "$work/stacks" || fail "$(cat "$work/stacks")"
+! grep 'nap;.*\(memset\|jmp\)\|wait_for.*\(memset\|jmp\)' "$work/stacks" || fail "those have names of others"
+
 # Through functions of musl's, which tell nothing of themselves, one upon another: what called them.
 musl-gcc -O2 -fno-builtin -o "$work/through" test/programs/through.c || fail "cannot build"
 profiled "$work/through_reports" builtin CPU_INTERVAL=2ms "$work/through" || fail "status $?"
