@@ -214,6 +214,37 @@ START_TEST(each_by_itself)
 }
 END_TEST
 
+/* Where a function is known to begin behind a symbol, one without a size ends there; one with a size does not. */
+START_TEST(ends_where_a_function_begins)
+{
+	static const struct {
+		uint64_t address, begin;
+		const char *name;
+	} known[] = {
+		{ 0x1420, 0x1400, "unsized" },    { 0x1420, 0x13f0, "unsized" },
+		{ 0x1420, 0x1401, NULL },         { 0x1420, 0x1420, NULL },
+		{ 0x1448, 0x1448, "sized_next" },
+	};
+	struct elf *elf;
+	char name[64];
+
+	image_init();
+	ck_assert_int_eq(elf_open_buffer(&elf, &image, sizeof(image)), 0);
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		struct symbol_match match = { .address = known[i].address,
+					      .begin = known[i].begin };
+
+		symbol_table_match(elf, elf_section(elf, 3), elf_section(elf, 4), &match, 1);
+		ck_assert_int_eq(match.found, known[i].name != NULL);
+		if (match.found) {
+			elf_string(elf, elf_section(elf, 4), match.name, name, sizeof(name));
+			ck_assert_str_eq(name, known[i].name);
+		}
+	}
+	elf_close(elf);
+}
+END_TEST
+
 START_TEST(what_is_found_stays)
 {
 	struct symbol_match match = { .address = 0x1000, .found = true, .name = 42, .start = 1 };
@@ -249,6 +280,7 @@ int main(void)
 
 	tcase_add_loop_test(tcase, names_in_either_order, 0, 2);
 	tcase_add_test(tcase, each_by_itself);
+	tcase_add_test(tcase, ends_where_a_function_begins);
 	tcase_add_test(tcase, what_is_found_stays);
 	tcase_add_test(tcase, wrong_tables_answer_nothing);
 	return suite_run(tcase);
