@@ -401,7 +401,30 @@ START_TEST(eval_in_an_evaluator_of_its_own)
 	ck_assert_uint_eq(walk(), 5);
 	check_anchor(1, 3);
 	check_anchor(4, 7);
+	/* And where it is further out. */
+	w->native.count = 0;
+	native(EVALUATOR(0));
+	native(OTHER);
+	native(OTHER);
+	native(OTHER);
+	native(EVALUATOR(4));
+	native(OTHER);
+	native(EVALUATOR(8));
+	native(RUN);
+	ck_assert_uint_eq(walk(), 5);
+	check_anchor(1, 0);
+	check_anchor(4, 6);
 	/* Not so a call from C. */
+	w->native.count = 0;
+	native(EVALUATOR(0));
+	native(OTHER);
+	native(PP_EVAL);
+	native(EVALUATOR(4));
+	native(OTHER);
+	native(OTHER);
+	native(OTHER);
+	native(EVALUATOR(8));
+	native(RUN);
 	w->pcs[1] = CALL;
 	w->pcs[2] = OTHER;
 	walk();
