@@ -1,6 +1,7 @@
 /* Sleeps and computes as the first process of a namespace, and says what it sees of SIGTERM: nothing, as the
  * kernel keeps it from one that has no handler. With "handler" it has one, and ends by it. */
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -24,6 +25,23 @@ static void compute(void)
 		sum += i;
 }
 
+__attribute__((noinline)) static void computes(void)
+{
+	compute();
+	atomic_signal_fence(memory_order_seq_cst); /* this is no tail call */
+}
+
+/* Until it is killed. */
+__attribute__((noinline)) static void goes_on(void)
+{
+	const struct timespec a_moment = { .tv_nsec = 20000000 };
+
+	for (;;) {
+		compute();
+		nanosleep(&a_moment, NULL);
+	}
+}
+
 static bool child_dies(void)
 {
 	pid_t child = fork();
@@ -40,16 +58,17 @@ static bool child_dies(void)
 int main(int argc, char **argv)
 {
 	const struct timespec a_moment = { .tv_nsec = 20000000 };
+	bool handles = argc > 1 && !strcmp(argv[1], "handler");
 	struct sigaction now;
 	int interrupted = 0;
 
 	CHECK(getpid() == 1);
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	if (argc > 1 && !strcmp(argv[1], "handler"))
+	if (handles)
 		signal(SIGTERM, on_term);
 	puts("ready");
-	for (int i = 0; i < 50 && !asked; i++) {
-		compute();
+	for (int i = 0; (handles || i < 50) && !asked; i++) {
+		computes();
 		interrupted += nanosleep(&a_moment, NULL) && !asked;
 	}
 	if (asked)
@@ -58,6 +77,5 @@ int main(int argc, char **argv)
 	CHECK(!sigaction(SIGTERM, NULL, &now));
 	printf("interrupted %d, default %d, child dies %d\n", interrupted,
 	       now.sa_handler == SIG_DFL, child_dies());
-	for (;;)
-		pause();
+	goes_on();
 }

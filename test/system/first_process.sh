@@ -1,6 +1,9 @@
 #!/bin/bash
 # The first process of a pid namespace, as a container has one: SIGTERM, which the kernel keeps from it where it
-# has no handler, has the last report written at that moment, and is nothing that it sees.
+# has no handler, has the last report written at that moment, and is nothing that it sees. Some time later it is
+# killed, as by `docker stop`; what came in between is in the spool.
+#
+#   STOP_SECONDS=10  so long after SIGTERM (2)
 . "$(dirname "$0")/agent.inc"
 first_process=$(program first_process)
 enter=(unshare --pid --fork --mount-proc --kill-child)
@@ -17,8 +20,10 @@ until_true() {
 
 # begin ENGINE [ARGUMENT]: start it, and wait until it is profiled; $first is its number here.
 begin() {
-	rm -rf "$work/out"
-	env ASPROF_AGENT_ENGINE="$1" ASPROF_AGENT_LIB="${ASPROF_TEST_LIB:-libasyncProfiler.so}" \
+	rm -rf "$work/out" "$work/spool" "$work/recovered"
+	mkdir "$work/spool"
+	env ASPROF_AGENT_SPOOL_DIR="$work/spool" \
+		ASPROF_AGENT_ENGINE="$1" ASPROF_AGENT_LIB="${ASPROF_TEST_LIB:-libasyncProfiler.so}" \
 		ASPROF_AGENT_LOCAL_DIR="$work/out" ASPROF_AGENT_START_DELAY=0 ASPROF_AGENT_CPU_INTERVAL=1ms \
 		ASPROF_AGENT_REPORTING_INTERVAL=1h ASPROF_AGENT_EXIT_TIMEOUT=30s ASPROF_AGENT_LOG=info \
 		"${enter[@]}" env LD_PRELOAD="$preload" "$first_process" "${@:2}" \
@@ -26,10 +31,23 @@ begin() {
 	outer=$!
 	until_true grep -q 'profiling first_process' "$work/err" || fail "not profiled: $(cat "$work/err")"
 	first=$(pgrep -P $outer)
+	used=$(cut -d' ' -f1 "/proc/$first/schedstat")
+	until_true has_worked || fail "it does nothing"
+}
+
+# For 50 ms of CPU time since it is profiled.
+has_worked() {
+	[ "$(cut -d' ' -f1 "/proc/$first/schedstat")" -gt $((used + 50000000)) ]
 }
 
 reported() {
 	[ -n "$(find "$work/out" -name 'first_process_1_*.jfr')" ]
+}
+
+# sampled FUNCTION FILE...: at least a few times; $count of them.
+sampled() {
+	count=$("$agent" collapsed --cpu "${@:2}" | samples ";$1(;|$)")
+	[ "$count" -ge 10 ]
 }
 
 for engine in $(engines); do
@@ -38,12 +56,19 @@ for engine in $(engines); do
 	until_true reported || fail "$engine: no report at SIGTERM: $(cat "$work/err")"
 	until_true grep -q interrupted "$work/seen" || fail "$engine: it did not go on: $(cat "$work/seen")"
 	grep -qx 'interrupted 0, default 1, child dies 1' "$work/seen" || fail "$engine: $(cat "$work/seen")"
-	kill -KILL $outer
+	sleep "${STOP_SECONDS:-2}"
+	kill -KILL "$first"
 	wait $outer 2>/dev/null
+	sampled computes "$work"/out/first_process_1_*.jfr || fail "$engine: the report at SIGTERM: $count samples"
+	"$agent" recover -o "$work/recovered" "$work/spool" >"$work/said" || fail "$engine: $(cat "$work/said")"
+	sampled goes_on "$work"/recovered/first_process_1_*.jfr ||
+		fail "$engine: behind SIGTERM: $count samples: $(cat "$work/said")"
 
 	begin "$engine" handler
 	kill -TERM "$first"
 	wait $outer
 	[ $? -eq 3 ] || fail "$engine: with a handler: $(cat "$work/seen")"
 	reported || fail "$engine: no report of one with a handler: $(cat "$work/err")"
+	sampled computes "$work"/out/first_process_1_*.jfr || fail "$engine: with a handler: $count samples"
+	[ -z "$(find "$work/spool" -type f)" ] || fail "$engine: left in the spool: $(ls -A "$work/spool")"
 done 2>/dev/null
