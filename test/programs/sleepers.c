@@ -1,0 +1,47 @@
+/* Has COUNT threads with 16 KiB of stack each that sleep in doze() until all are there, and MS longer. Prints "ok".
+ * Usage: sleepers COUNT MS */
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "test/programs/check.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t go = PTHREAD_COND_INITIALIZER;
+static int gone;
+
+__attribute__((noinline)) static void doze(void)
+{
+	CHECK(!pthread_mutex_lock(&lock));
+	while (!gone)
+		CHECK(!pthread_cond_wait(&go, &lock));
+	CHECK(!pthread_mutex_unlock(&lock));
+}
+
+static void *in_thread(void *unused)
+{
+	doze();
+	return unused;
+}
+
+int main(int argc, char **argv)
+{
+	size_t count = argc > 1 ? (size_t)atol(argv[1]) : 0;
+	long ms = argc > 2 ? atol(argv[2]) : 0;
+	pthread_t *threads = calloc(count + 1, sizeof(*threads));
+	pthread_attr_t attr;
+
+	CHECK(threads && !pthread_attr_init(&attr) && !pthread_attr_setstacksize(&attr, 16384));
+	for (size_t i = 0; i < count; i++)
+		if (pthread_create(&threads[i], &attr, in_thread, NULL))
+			return 77; /* so many are not allowed here */
+	nanosleep(&(struct timespec){ .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 }, NULL);
+	pthread_mutex_lock(&lock);
+	gone = 1;
+	pthread_cond_broadcast(&go);
+	pthread_mutex_unlock(&lock);
+	for (size_t i = 0; i < count; i++)
+		CHECK(!pthread_join(threads[i], NULL));
+	puts("ok");
+	return 0;
+}
