@@ -49,6 +49,10 @@ EXPORT int any_clone(int (*function)(void *), void *stack, int flags, void *arg,
 {
 	clone_call *real_clone = (clone_call *)(void *)REAL(clone);
 
+	/* The loader, which finds functions, may not be asked by a thread that it does not know, with data of its own
+	 * that is nobody's: Chromium has such a child leave its root. */
+	if (flags & CLONE_VM)
+		real_find_all();
 	/* (One with other thread-local data would not find its copy.) */
 	if (!function || flags & (CLONE_VM | CLONE_SETTLS))
 		return real_clone(function, stack, flags, arg, parent_id, tls, child_id);

@@ -26,3 +26,10 @@ COLD void *real_find(void **place, const char *name)
 	errno = saved;
 	return function;
 }
+
+void real_find_all(void)
+{
+#define FIND(name) (void)REAL(name);
+	REAL_FUNCTIONS(FIND)
+#undef FIND
+}

@@ -162,6 +162,9 @@ extern struct real real;
  * that it began with, so no lock is waited for. */
 void *real_find(void **place, const char *name);
 
+/* All of them now, so that who comes by later need not ask the loader. */
+void real_find_all(void);
+
 /* The real NAME: looked for when it is wanted first, since most programs want few of them. */
 #define REAL(name)                                                                            \
 	({                                                                                    \

@@ -21,4 +21,13 @@ for engine in $(engines); do
 			fail "$engine, $name: $(cat "$work/stacks")"
 	done <"$work/said"
 done
+# One that shares its parent's memory, without data of a thread: nothing of ours may need any.
+no_thread=$(program no_thread -fno-stack-protector) || exit 1
+if [ "$("$no_thread")" = ok ]; then
+	[ "$(LD_PRELOAD=$preload ASPROF_AGENT_ENABLED=off "$no_thread")" = ok ] || fail "no thread, inert: $?"
+	for engine in $(engines); do
+		said=$(profiled "$work/out" "$engine" "$no_thread") || fail "no thread, $engine: status $?"
+		[ "$said" = ok ] || fail "no thread, $engine: $said"
+	done
+fi
 [ -n "${ASPROF_TEST_LIB:-}" ] || echo "async-profiler was left out: ASPROF_TEST_LIB is not set"
