@@ -92,31 +92,72 @@ static void show_engine(int signo, bool asks, struct sigaction *before)
 		before->sa_sigaction = on_fault;
 }
 
+/* Where async-profiler has a handler of faults: its own, and what the program had there and goes on to see. */
+static struct {
+	struct sigaction engine, program;
+	bool is_there;
+} faults[64 + 1];
+
+static void note_fault(int signo, const struct sigaction *engine, const struct sigaction *program)
+{
+	faults[signo].engine = *engine;
+	faults[signo].program = *program;
+	__atomic_store_n(&faults[signo].is_there, true, __ATOMIC_RELEASE);
+}
+
+static bool engine_handles(int signo, __sighandler_t handler)
+{
+	return signo > 0 && signo <= 64 &&
+	       __atomic_load_n(&faults[signo].is_there, __ATOMIC_ACQUIRE) &&
+	       faults[signo].engine.sa_handler == handler;
+}
+
+/* async-profiler reads what may not be there, and its handler has it go on: that stays, or comes back, where the
+ * program has the default action, as where all signals are reset in a loop. For any other fault it does
+ * what the default action does (on_fault). */
+static bool engine_keeps(int signo, const struct sigaction *action)
+{
+	return action && action->sa_handler == SIG_DFL && signo > 0 && signo <= 64 &&
+	       engine_handles(signo, faults[signo].engine.sa_handler) &&
+	       faults[signo].program.sa_handler == SIG_DFL;
+}
+
 static int change_action(int signo, const struct sigaction *action, struct sigaction *old,
 			 const void *caller)
 {
 	struct sigaction changed, before;
-	__sighandler_t handler = action ? action->sa_handler : SIG_ERR;
-	bool engine = sample_in_engine(caller);
+	__sighandler_t handler = action ? action->sa_handler : SIG_ERR, was;
+	bool engine = sample_in_engine(caller), keeps = !engine && engine_keeps(signo, action);
 
 	if (!engine && sample_is_signal(signo))
 		return action_of_sample(signo, action, old);
+	if (engine && action && signo == SIGIO)
+		action =
+			NULL; /* it wakes its threads by it, which we do in another way (asyncprof/sleep.h) */
 	if (engine && action)
 		action = sample_wrap(signo, action, &changed);
+	else if (keeps)
+		action = &faults[signo].engine;
 	else
 		action = enter_handler(signo, action, &changed);
 	if (REAL(sigaction)(signo, action, &before))
 		return -1;
+	was = before.sa_handler;
 	before.sa_handler = program_handler_shown(before.sa_handler);
 	if (engine)
 		sample_unwrap(signo, &before);
 	if (before.sa_handler != fatal_shown(before.sa_handler))
 		before = (struct sigaction){ .sa_handler = SIG_DFL };
+	if (engine && action && sample_is_fault(signo) &&
+	    sample_in_engine((void *)action->sa_handler))
+		note_fault(signo, action, &before);
 	if (engine)
 		show_engine(signo, !action, &before);
+	else if (engine_handles(signo, was))
+		before = faults[signo].program;
 	if (old)
 		*old = before;
-	if (!engine)
+	if (!engine && !keeps)
 		changed_to(signo, handler);
 	return 0;
 }
@@ -135,14 +176,22 @@ EXPORT int __sigaction(int signo, const struct sigaction *action, struct sigacti
 static __sighandler_t change_handler(__sighandler_t (*set)(int, __sighandler_t), int signo,
 				     __sighandler_t handler)
 {
+	static const struct sigaction by_default = { .sa_handler = SIG_DFL };
 	__sighandler_t entry = program_handler_entry(signo, handler), old;
+	struct sigaction before;
 
 	if (sample_is_signal(signo)) {
 		if (keep_signal(signo, handler, &old))
 			return old;
 		return set(signo, entry) == SIG_ERR ? SIG_ERR : old;
 	}
-	old = fatal_shown(program_handler_shown(set(signo, entry)));
+	if (handler == SIG_DFL && engine_keeps(signo, &by_default))
+		return change_action(signo, &by_default, &before, NULL) ? SIG_ERR
+									: before.sa_handler;
+	old = set(signo, entry);
+	if (engine_handles(signo, old))
+		old = faults[signo].program.sa_handler;
+	old = fatal_shown(program_handler_shown(old));
 	if (old != SIG_ERR)
 		changed_to(signo, handler);
 	return old;
