@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "asyncprof/answers.h"
+#include "core/agent/java.h"
 #include "core/agent_phase.h"
 #include "core/clock.h"
 #include "core/futex.h"
@@ -119,6 +120,9 @@ int engine_client_open(struct engine *engine, struct mailbox *mailbox, struct wa
 	client.mailbox = mailbox;
 	client.wake = wake;
 	mailbox->perf_allowed = perf_allowed;
+	/* It looks for Java once, as it is started: later on there would be no names for Java's methods. */
+	if (java_is_loaded() && !java_wait(wake))
+		return -ECANCELED;
 	if (!ask(mailbox, MAILBOX_LOAD, "", problem))
 		return -EIO;
 	if (mailbox->err)

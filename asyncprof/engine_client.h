@@ -14,8 +14,9 @@
 #define ENGINE_CLIENT_HASTE_NS    1000000000u
 
 /* Have the library loaded; PERF_ALLOWED: it may have perf events. On the agent thread, which WAKE wakes.
- * Returns 0 and fills in ENGINE; -ENOENT where there is no library, or nobody was to look for it; or
- * another -errno. Then PROBLEM, of MAILBOX_PROBLEM_MAX bytes, says so. */
+ * Returns 0 and fills in ENGINE; -ENOENT where there is no library, or nobody was to look for it;
+ * -ECANCELED where the agent is to end while a process of Java comes up; or another -errno. Then PROBLEM, of
+ * MAILBOX_PROBLEM_MAX bytes, says so. */
 int engine_client_open(struct engine *engine, struct mailbox *mailbox, struct wake *wake,
 		       bool perf_allowed, char *problem);
 

@@ -29,6 +29,8 @@ static int choose_engine(const struct engine **engine, const struct config *c, s
 		return 0;
 	}
 	engine_client_close(shared->async_profiler); /* it has no more to do */
+	if (err == -ECANCELED)
+		return err;
 	if (shared->async_profiler_lost)
 		log_info("async-profiler does not live through a fork; the builtin engine profiles "
 			 "this process");

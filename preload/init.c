@@ -460,10 +460,16 @@ static int (*const steps[])(void) = {
 	start,
 };
 
+/* (exit(3) marks a library whose destructor it calls as one that was never constructed: where async-profiler's
+ * thread loads a library at that moment, it is constructed a second time.) */
 __attribute__((constructor)) static void load(void)
 {
+	static bool was_here;
 	int saved = errno;
 
+	if (was_here)
+		return;
+	was_here = true;
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
 		if (steps[i]())
 			break;

@@ -14,6 +14,7 @@
 #include "core/agent/failure.h"
 #include "core/log.h"
 #include "core/executable.h"
+#include "core/agent/java.h"
 #include "core/agent/samples.h"
 #include "core/agent/start_string.h"
 
@@ -428,18 +429,7 @@ static int leave_spool(struct session *s)
 
 bool session_can_restart(const struct session *s)
 {
-	char line[PATH_MAX + 128];
-	bool java = false;
-	FILE *maps;
-
-	if (s->all.engine->service)
-		return true;
-	maps = fopen("/proc/self/maps", "re");
-	while (maps && !java && fgets(line, sizeof(line), maps))
-		java = strstr(line, "/libjvm.so");
-	if (maps)
-		fclose(maps);
-	return !java;
+	return s->all.engine->service || !java_is_loaded();
 }
 
 int session_report(struct session *s)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Java under async-profiler, which begins when Java has long begun: it then loads classes of its own in a thread of
-# ours. A second beginning, which ends such a process, is refused with a line.
+# Java under async-profiler, which begins when Java is up, however soon it was to, or has long been: it then loads
+# classes of its own in a thread of ours. A second beginning, which ends such a process, is refused with a line.
 . "$(dirname "$0")/agent.inc"
 have java javac
 [ -n "${ASPROF_TEST_LIB:-}" ] || skip "ASPROF_TEST_LIB names no async-profiler"
@@ -25,7 +25,7 @@ public class Turns {
 J
 javac -d "$work" "$work/Turns.java" || fail "javac"
 
-for delay in 100ms 2s; do
+for delay in 0 100ms 2s; do
 	place=$work/$delay
 	profiled "$place" async-profiler START_DELAY=$delay CPU_INTERVAL=5ms PROCESS=java \
 		java -cp "$work" Turns 4000 >"$work/out" 2>"$work/err" ||
