@@ -147,7 +147,7 @@ $(B)/obj/preload/image/image_file.o: preload/image/image_file.S $(B)/image/agent
 
 $(command): $(library_obj) $(B)/obj/decoder/main.o
 	$(call say,LD,$@)
-	$(Q)$(CC) $(ALL_CFLAGS) -Wl,--build-id -Wl,--gc-sections $(LDFLAGS) -o $@ \
+	$(Q)$(CC) $(ALL_CFLAGS) -Wl,--build-id -Wl,--gc-sections -Wl,-z,relro,-z,now $(LDFLAGS) -o $@ \
 		$(library_obj) $(B)/obj/decoder/main.o $(DEPS_LIBS) -lm
 
 # Static and of a few KiB: it has no C library, so no sanitizer and no unwind tables either.
