@@ -3,14 +3,8 @@
 # mixed with native functions, each with its line; in the command line and in FPM's workers.
 #
 #   PHPS="php8.2 …"  try these interpreters (php)
-. "$(dirname "$0")/agent.inc"
-have awk
-source=test/programs/shape.php
-
-# line COMMENT [FILE]: where it stands in the program.
-line() {
-	grep -nF "// $1" "${2:-$source}" | cut -d: -f1
-}
+. "$(dirname "$0")/frames.inc"
+source=test/programs/shape.php comment=// frames=(--frames all)
 
 # frame FUNCTION COMMENT: how it is shown there, as a pattern.
 frame() {
@@ -18,16 +12,6 @@ frame() {
 	name=${name//\{/[{]}
 	name=${name//\}/[\}]}
 	echo "$name [(]shape.php:$(line "$2")[)]"
-}
-
-# seen WHAT PATTERN [AT_LEAST]: that there are so many samples of such stacks in $work/stacks.
-seen() {
-	got=$(samples "$2" <"$work/stacks")
-	[ "$got" -ge "${3:-1}" ] || fail "$php: $1: $got samples of $2: $(head -c 4000 "$work/stacks")"
-}
-
-stacks() {
-	"$agent" collapsed --frames all --lines "$@" "$work/out" >"$work/stacks" || fail "$php: no stacks"
 }
 
 # burns FUNCTION COMMENT [AT_LEAST]: called where COMMENT is.
@@ -38,22 +22,20 @@ burns() {
 try() {
 	rm -rf "$work/out"
 	out=$(profiled "$work/out" builtin CPU_INTERVAL=1ms WALL_INTERVAL=20ms \
-		"$php" "$@" "$source" 300000 2>"$work/err") || fail "$php: status $?: $(cat "$work/err")"
-	[ "$out" = "ok 30" ] || fail "$php: its output is: $out"
-	[ ! -s "$work/err" ] || fail "$php: on standard error: $(cat "$work/err")"
+		"$tried" "$@" "$source" 300000 2>"$work/err") || fail "$tried: status $?: $(cat "$work/err")"
+	[ "$out" = "ok 30" ] || fail "$tried: its output is: $out"
+	[ ! -s "$work/err" ] || fail "$tried: on standard error: $(cat "$work/err")"
 
 	stacks --cpu
 	# (At its beginning and its end it runs none.)
 	left=$(samples 'execute_ex|\[unknown\]|\[frame table' <"$work/stacks")
 	all=$(samples '[{]main[}]' <"$work/stacks")
-	[ $((left * 100)) -le "$all" ] || fail "$php: $left of $all samples without: $(
+	[ $((left * 100)) -le "$all" ] || fail "$tried: $left of $all samples without: $(
 		grep -E 'execute_ex|\[unknown\]|\[frame table' "$work/stacks")"
 	orphans=$(samples '(^|[^}];)burn ' < <(grep -v ';burn ' "$work/stacks"))
-	[ "$orphans" = 0 ] || fail "$php: burn without who called it"
+	[ "$orphans" = 0 ] || fail "$tried: burn without who called it"
 
-	within 25 3 "$(awk -v t="$(samples '(^|;)three ' <"$work/stacks")" \
-		-v o="$(samples '(^|;)one ' <"$work/stacks")" 'BEGIN { print o ? t / o : 0 }')" \
-		"$php: three to one"
+	three_to_one 25
 	burns three 'three burns' 100
 	burns one 'one burns'
 	burns deeper 'at the bottom'
@@ -65,17 +47,13 @@ try() {
 	seen eval "$(frame '{main}' 'calls what was made');made_[0-9]+.burns [(]shape.php[^;]*[)];burn " 20
 
 	# Sixty calls deep, and every one of them is there.
-	deep=$(awk -v pattern="^$(frame deeper 'goes deeper')\$" '/[(]shape.php:'"$(line 'at the bottom')"'[)]/ {
-		n = split($0, frames, ";"); count = 0
-		for (i = 1; i <= n; i++) count += frames[i] ~ pattern
-		print count }' "$work/stacks" | sort -n | uniq -c | sort -n | awk 'END { print $2 }')
-	[ "$deep" = 60 ] || fail "$php: $deep calls deep"
+	sixty_deep deeper
 
 	# Each function has the lines of none else.
 	first=$(line 'burn begins') last=$(line 'burn ends')
 	wrong=$(grep -oE '(^|;)burn [(]shape.php:[0-9]+' "$work/stacks" | grep -oE '[0-9]+$' |
 		awk -v first="$first" -v last="$last" '$1 < first || $1 > last' | sort -u)
-	[ -z "$wrong" ] || fail "$php: burn has no lines $wrong"
+	[ -z "$wrong" ] || fail "$tried: burn has no lines $wrong"
 }
 
 # What native code calls stands above it: not where PHP has compiled its own, and the stack's end is not seen.
@@ -83,7 +61,7 @@ try_order() {
 	seen sort "$(frame '{main}' sorts);usort;([^;{]+;)+$(frame 'Shop\Counter::price' 'asks the price');" 20
 	seen generator "$(frame '{main}' 'adds up');([^;{]+;)+$(frame counts counts);" 20
 	seen main '^_start;.*[{]main[}] .*;three ' 100
-	if "$php" -r 'exit((int)!class_exists("Fiber"));'; then
+	if "$tried" -r 'exit((int)!class_exists("Fiber"));'; then
 		seen fiber "$(frame '{main}' 'starts a fiber');Fiber::start;(.*;)?$(
 			frame '[^;]*{closure[^;]*}' 'in a fiber');burn " 20
 	fi
@@ -94,19 +72,19 @@ try_order() {
 	# Memory that PHP asks the C library for, as when its own allocator is off.
 	rm -rf "$work/out"
 	USE_ZEND_ALLOC=0 profiled "$work/out" builtin CPU_INTERVAL=off WALL_INTERVAL=off NATIVE_MEM=64k \
-		"$php" "$source" >"$work/said" || fail "$php: status $?"
-	"$agent" collapsed --alloc --lines "$work/out" >"$work/stacks" || fail "$php: no stacks"
+		"$tried" "$source" >"$work/said" || fail "$tried: status $?"
+	"$agent" collapsed --alloc --lines "$work/out" >"$work/stacks" || fail "$tried: no stacks"
 	seen allocations "$(frame hoards hoards);str_repeat;" 20
 }
 
-for php in ${PHPS:-php}; do
-	have "$php"
-	"$php" -r 'exit((int)(PHP_VERSION_ID < 70400 || PHP_ZTS));' ||
-		skip "$("$php" --version | head -n 1) has no such frames"
+for tried in ${PHPS:-php}; do
+	have "$tried"
+	"$tried" -r 'exit((int)(PHP_VERSION_ID < 70400 || PHP_ZTS));' ||
+		skip "$("$tried" --version | head -n 1) has no such frames"
 	try
 	try_order
 	# Where there is a compiler: code without names.
-	if "$php" -d zend_extension=opcache -d opcache.enable_cli=1 -d opcache.jit_buffer_size=16M \
+	if "$tried" -d zend_extension=opcache -d opcache.enable_cli=1 -d opcache.jit_buffer_size=16M \
 		-d opcache.jit=tracing -r 'exit((int)!(opcache_get_status()["jit"]["on"] ?? false));' \
 		2>/dev/null; then
 		try -d opcache.enable_cli=1 -d opcache.jit_buffer_size=16M -d opcache.jit=tracing
@@ -173,7 +151,7 @@ fi
 
 # The interpreter as it is, where that is asked for.
 rm -rf "$work/out"
-profiled "$work/out" builtin CPU_INTERVAL=1ms WALL_INTERVAL=off FRAMES=native "$php" "$source" \
+profiled "$work/out" builtin CPU_INTERVAL=1ms WALL_INTERVAL=off FRAMES=native "$tried" "$source" \
 	>/dev/null || fail "status $?"
 stacks --cpu
 seen native execute_ex 100

@@ -3,28 +3,12 @@
 # mixed with native functions, each with its line.
 #
 #   RUBIES="/opt/ruby-3.4/bin/ruby …"  try these (/usr/bin/ruby)
-. "$(dirname "$0")/agent.inc"
-have awk
-source=test/programs/shape.rb
-
-# line COMMENT: where it stands in the program.
-line() {
-	grep -nE "# $1\$" "$source" | cut -d: -f1
-}
+. "$(dirname "$0")/frames.inc"
+source=test/programs/shape.rb comment='#'
 
 # frame METHOD COMMENT: how it is shown there, as a pattern.
 frame() {
 	echo "$(sed -E 's/[][().]/[&]/g' <<<"$1") [(]shape.rb:$(line "$2")[)]"
-}
-
-# seen WHAT PATTERN [AT_LEAST]: that there are so many samples of such stacks in $work/stacks.
-seen() {
-	got=$(samples "$2" <"$work/stacks")
-	[ "$got" -ge "${3:-1}" ] || fail "$ruby: $1: $got samples of $2: $(head -c 4000 "$work/stacks")"
-}
-
-stacks() {
-	"$agent" collapsed --lines "$@" "$work/out" >"$work/stacks" || fail "$ruby: no stacks"
 }
 
 # burns METHOD COMMENT [AT_LEAST]: called where COMMENT is.
@@ -35,25 +19,23 @@ burns() {
 try() {
 	rm -rf "$work/out"
 	out=$(profiled "$work/out" builtin PROCESS='ruby*' CPU_INTERVAL=1ms WALL_INTERVAL=20ms NATIVE_MEM=64k \
-		"$ruby" "$source" 2>"$work/err") || fail "$ruby: status $?: $(cat "$work/err")"
-	[ "$out" = "ok 200" ] || fail "$ruby: its output is: $out"
-	[ ! -s "$work/err" ] || fail "$ruby: on standard error: $(cat "$work/err")"
+		"$tried" "$source" 2>"$work/err") || fail "$tried: status $?: $(cat "$work/err")"
+	[ "$out" = "ok 200" ] || fail "$tried: its output is: $out"
+	[ ! -s "$work/err" ] || fail "$tried: on standard error: $(cat "$work/err")"
 
 	stacks --cpu
 	# What burns is called by who calls it, all the way.
 	all=$(samples '(^|;)Object#burn ' <"$work/stacks")
-	[ "$all" -ge 500 ] || fail "$ruby: $all samples: $(head -c 4000 "$work/stacks")"
+	[ "$all" -ge 500 ] || fail "$tried: $all samples: $(head -c 4000 "$work/stacks")"
 	callers='(block .*in )?(Object#(three|one|deeper|main|works|compares|fails|fetches|generates)'
 	callers+='|Shop#sell|Shop[.]price|Shop::Till[.]counts|<main>|made_[0-9]+)|(rescue|ensure) in Object#fails'
 	whole=$(samples "(^|;)($callers) [(](shape|made_[0-9]+).rb:[0-9]+[)];([^ ;]+;)*Object#burn " <"$work/stacks")
 	[ $((whole * 100)) -ge $((all * 99)) ] ||
-		fail "$ruby: $whole of $all have a caller: $(grep -E '(^|;)Object#burn ' "$work/stacks" | head -c 4000)"
+		fail "$tried: $whole of $all have a caller: $(grep -E '(^|;)Object#burn ' "$work/stacks" | head -c 4000)"
 	left=$(samples '\[unknown\]|\[frame table' <"$work/stacks")
-	[ "$left" = 0 ] || fail "$ruby: $left of $all samples without a name"
+	[ "$left" = 0 ] || fail "$tried: $left of $all samples without a name"
 
-	within 25 3 "$(awk -v t="$(samples '(^|;)Object#three ' <"$work/stacks")" \
-		-v o="$(samples '(^|;)Object#one ' <"$work/stacks")" 'BEGIN { print o ? t / o : 0 }')" \
-		"$ruby: three to one"
+	three_to_one 25 'Object#'
 	burns Object#three 'three burns' 100
 	burns Object#one 'one burns'
 	burns Object#deeper 'at the bottom'
@@ -69,11 +51,7 @@ try() {
 	burns 'block in <main>' 'is defined'
 
 	# Sixty calls deep, and every one of them is there.
-	deep=$(awk -v pattern="^$(frame Object#deeper 'goes deeper')\$" '/deeper/ {
-		n = split($0, frames, ";"); count = 0
-		for (i = 1; i <= n; i++) count += frames[i] ~ pattern
-		print count }' "$work/stacks" | sort -n | tail -n 1)
-	[ "$deep" = 60 ] || fail "$ruby: $deep calls deep"
+	sixty_deep Object#deeper
 
 	# Methods that are functions of C stand between, and so does what these call.
 	seen sort ";$(frame Object#main sorts);Array#sort;(.*;)?$(frame 'block in Object#main' sorts);$(
@@ -85,41 +63,41 @@ try() {
 	# Each method that was made and forgotten has its own name and file.
 	made=$(grep -oE 'Object#made [(][^;]*;(.*;)?made_([0-9]+) [(]made_[0-9]+[.]rb:2[)];' "$work/stacks" |
 		sed -E 's/.*;(made_[0-9]+) [(](made_[0-9]+).*/\1 \2/' | sort -u)
-	[ "$(wc -l <<<"$made")" -ge 5 ] || fail "$ruby: of 50 methods that were made: $made"
+	[ "$(wc -l <<<"$made")" -ge 5 ] || fail "$tried: of 50 methods that were made: $made"
 	wrong=$(awk '$1 != $2' <<<"$made")
-	[ -z "$wrong" ] || fail "$ruby: in another's file: $wrong"
+	[ -z "$wrong" ] || fail "$tried: in another's file: $wrong"
 	first=$(grep -n '^def burn' "$source" | cut -d: -f1) last=$(line 'burn ends')
 	wrong=$(grep -oE '(^|;)Object#burn [(]shape.rb:[0-9]+' "$work/stacks" | grep -oE '[0-9]+$' |
 		awk -v first="$first" -v last="$last" '$1 < first || $1 > last' | sort -u)
-	[ -z "$wrong" ] || fail "$ruby: burn has no lines $wrong"
+	[ -z "$wrong" ] || fail "$tried: burn has no lines $wrong"
 
 	# Either kind of frames alone.
 	stacks --cpu --frames script
 	seen script "^<main> [(]shape.rb:[0-9]+[)];Object#main [(]shape.rb:[0-9]+[)];$(frame Object#three 'three burns');"
 	stacks --cpu --frames native
-	[ "$(samples shape.rb <"$work/stacks")" = 0 ] || fail "$ruby: methods: $(head -c 4000 "$work/stacks")"
+	[ "$(samples shape.rb <"$work/stacks")" = 0 ] || fail "$tried: methods: $(head -c 4000 "$work/stacks")"
 
 	stacks --wall
 	seen nap "$(frame Object#naps naps);"
 
 	# Memory that methods allocate is theirs, too.
-	"$agent" leaks --lines -n 5 --stack-depth 99 "$work/out" >"$work/leaks" || fail "$ruby: no leaks"
+	"$agent" leaks --lines -n 5 --stack-depth 99 "$work/out" >"$work/leaks" || fail "$tried: no leaks"
 	grep -qE "^ *$(frame 'block in Object#hoards' hoards) \[programs/shape.rb\]" "$work/leaks" ||
-		fail "$ruby: what leaks is not named: $(cat "$work/leaks")"
+		fail "$tried: what leaks is not named: $(cat "$work/leaks")"
 }
 
-for ruby in ${RUBIES:-/usr/bin/ruby}; do
-	have "$ruby"
-	case $("$ruby" -e 'print RUBY_ENGINE, RUBY_VERSION') in
+for tried in ${RUBIES:-/usr/bin/ruby}; do
+	have "$tried"
+	case $("$tried" -e 'print RUBY_ENGINE, RUBY_VERSION') in
 	ruby2.7.* | ruby3.[0-4].*) ;;
-	*) skip "$("$ruby" --version) is not known" ;;
+	*) skip "$("$tried" --version) is not known" ;;
 	esac
 	try
 done
 
 # The interpreter as it is, where that is asked for.
 rm -rf "$work/out"
-profiled "$work/out" builtin PROCESS='ruby*' CPU_INTERVAL=1ms WALL_INTERVAL=off FRAMES=native "$ruby" "$source" \
+profiled "$work/out" builtin PROCESS='ruby*' CPU_INTERVAL=1ms WALL_INTERVAL=off FRAMES=native "$tried" "$source" \
 	>/dev/null || fail "status $?"
 stacks --cpu
 seen native ruby_run_node 100
