@@ -1,7 +1,9 @@
-/* Has a child that shares its memory, and whose thread-local data is nobody's, write a line and end with status 7 by
- * the C library, as Chromium's zygote has one leave its root. Status 0 where it did. */
+/* Has a child that shares its memory, and whose thread-local data is nobody's, end with status 7 by the C library, as
+ * Chromium's zygote has one leave its root. (More of that library would not work there, once there are threads.) Prints
+ * "ok" where it did. */
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,7 +16,7 @@ static _Alignas(64) char stack[STACK_BYTES], nobodys[STACK_BYTES];
 __attribute__((noreturn)) static int end(void *unused)
 {
 	(void)unused;
-	_exit(write(STDOUT_FILENO, "ok\n", 3) == 3 ? 7 : 8);
+	_exit(7);
 }
 
 int main(void)
@@ -25,5 +27,6 @@ int main(void)
 			    nobodys + STACK_BYTES / 2, NULL);
 
 	CHECK(child > 0 && waitpid(child, &status, 0) == child);
-	return WIFEXITED(status) && WEXITSTATUS(status) == 7 ? 0 : 1;
+	puts(WIFEXITED(status) && WEXITSTATUS(status) == 7 ? "ok" : "it crashed");
+	return 0;
 }
