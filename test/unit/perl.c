@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "test/fixtures/made_frames.h"
 #include "test/fixtures/suite.h"
 
 static const uint8_t versions[] = { 32, 34, 36, 38, 40 };
@@ -536,15 +537,6 @@ START_TEST(without_an_end)
 }
 END_TEST
 
-static uint64_t state = 88172645463325252u;
-
-static uint64_t random_next(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	return state ^= state << 17;
-}
-
 /* Words of all structures in turn become something else: an address of these structures, one of
  * nothing, a small number, anything. Whatever a frame is then called, it is a frame. */
 START_TEST(at_random)
@@ -556,18 +548,12 @@ START_TEST(at_random)
 		if (round % 8 == 0)
 			make(_i);
 		for (int i = 0; i < 4; i++) {
-			uint64_t r = random_next(), number = random_next();
+			uint64_t r = random_next();
 			uint8_t *at = from + r % (uint64_t)(to - from - 8);
 
 			if (r % 4)
 				at = w->stacks[0] + r % (uint64_t)(to - w->stacks[0] - 8);
-			if (r >> 62 == 0)
-				number = (uintptr_t)from + number % (uint64_t)(to - from) / 8 * 8;
-			else if (r >> 62 == 1)
-				number %= 4096;
-			else if (r >> 62 == 2)
-				number &= (1ull << 47) - 1;
-			put(at, 0, number);
+			put(at, 0, random_word(from, (size_t)(to - from)));
 		}
 		w->key = (uint32_t)key;
 		for (size_t i = 0, count = walk(); i < count; i++)
@@ -578,10 +564,8 @@ END_TEST
 
 static void setup(void)
 {
-	ck_assert_int_eq(frame_table_open(), 0);
 	ck_assert_int_eq(pthread_key_create(&key, NULL), 0);
-	w = mmap(NULL, sizeof(*w), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	ck_assert(w != MAP_FAILED);
+	w = made_frames_begin(sizeof(*w));
 }
 
 static void teardown(void)

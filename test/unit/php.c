@@ -6,6 +6,7 @@
 #include <ucontext.h>
 
 #include "core/preload_code.h"
+#include "test/fixtures/made_frames.h"
 #include "test/fixtures/suite.h"
 
 static const uint16_t versions[] = { 0x0704, 0x0800, 0x0801, 0x0802, 0x0803, 0x0804 };
@@ -428,15 +429,6 @@ START_TEST(without_an_end)
 }
 END_TEST
 
-static uint64_t state = 88172645463325252u;
-
-static uint64_t random_next(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	return state ^= state << 17;
-}
-
 /* Words of all structures in turn become something else: an address of these structures, one of
  * nothing, a small number, anything. Whatever a frame is then called, it is a frame. */
 START_TEST(at_random)
@@ -448,17 +440,9 @@ START_TEST(at_random)
 		if (round % 8 == 0)
 			make(_i);
 		for (int i = 0; i < 4; i++) {
-			uint64_t r = random_next();
-			uint8_t *at = from + r % (uint64_t)(to - from - 8);
-			uint64_t value = random_next();
+			uint8_t *at = from + random_next() % (uint64_t)(to - from - 8);
 
-			if (r >> 62 == 0)
-				value = (uintptr_t)from + value % (uint64_t)(to - from) / 8 * 8;
-			else if (r >> 62 == 1)
-				value %= 4096;
-			else if (r >> 62 == 2)
-				value &= (1ull << 47) - 1;
-			put(at, 0, value);
+			put(at, 0, random_word(from, (size_t)(to - from)));
 		}
 		put(w->globals, w->php.layout.globals_current - 8u, 256u << 10);
 		for (size_t i = 0, count = walk(); i < count; i++)
@@ -469,9 +453,7 @@ END_TEST
 
 static void setup(void)
 {
-	ck_assert_int_eq(frame_table_open(), 0);
-	w = mmap(NULL, sizeof(*w), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	ck_assert(w != MAP_FAILED);
+	w = made_frames_begin(sizeof(*w));
 }
 
 static void teardown(void)

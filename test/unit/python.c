@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "test/fixtures/made_frames.h"
 #include "test/fixtures/suite.h"
 
 /* ---- Layouts ---- */
@@ -609,15 +610,6 @@ START_TEST(cut)
 }
 END_TEST
 
-static uint64_t state = 88172645463325252u;
-
-static uint64_t random_next(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	return state ^= state << 17;
-}
-
 /* Words of all structures in turn become something else: an address of these structures, one of
  * nothing, a small number, anything. Whatever a frame is then called, it is a frame. */
 START_TEST(at_random)
@@ -629,17 +621,9 @@ START_TEST(at_random)
 		if (round % 16 == 0)
 			make(_i);
 		for (int i = 0; i < 6; i++) {
-			uint64_t r = random_next();
-			uint8_t *at = from + r % (uint64_t)(to - from - 8);
-			uint64_t value = random_next();
+			uint8_t *at = from + random_next() % (uint64_t)(to - from - 8);
 
-			if (r >> 62 == 0)
-				value = (uintptr_t)from + value % (uint64_t)(to - from);
-			else if (r >> 62 == 1)
-				value %= 4096;
-			else if (r >> 62 == 2)
-				value &= (1ull << 47) - 1;
-			put(at, 0, value);
+			put(at, 0, random_word(from, (size_t)(to - from)));
 		}
 		put(w->thread, w->python.layout.thread_id, (uintptr_t)pthread_self());
 		/* (Which of two states is taken for the thread's depends on what was found before.) */
@@ -654,9 +638,7 @@ END_TEST
 
 static void setup(void)
 {
-	ck_assert_int_eq(frame_table_open(), 0);
-	w = mmap(NULL, sizeof(*w), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	ck_assert(w != MAP_FAILED);
+	w = made_frames_begin(sizeof(*w));
 }
 
 static void teardown(void)

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "core/preload_code.h"
+#include "test/fixtures/made_frames.h"
 #include "test/fixtures/suite.h"
 
 #define HEAP_WORDS  16384
@@ -721,15 +722,6 @@ END_TEST
 
 /* ---- At random ---- */
 
-static uint64_t state = 88172645463325252u;
-
-static uint64_t random_next(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	return state ^= state << 17;
-}
-
 START_TEST(at_random)
 {
 	uintptr_t pcs[] = { CORE + 4,      EVALUATOR + 4, OTHER,     CORE + 8,
@@ -746,17 +738,11 @@ START_TEST(at_random)
 			program();
 		}
 		for (int i = 0; i < 4; i++) {
-			uint64_t r = random_next(), value = random_next();
+			uint64_t r = random_next();
 			uint64_t *at = r & 1 ? w->heap + (r >> 1) % w->used
 					     : w->stack + (r >> 1) % STACK_WORDS;
 
-			if (r >> 62 == 0)
-				value = (uintptr_t)w->heap + value % sizeof(w->heap) / 8 * 8;
-			else if (r >> 62 == 1)
-				value %= 4096;
-			else if (r >> 62 == 2)
-				value &= (1ull << 47) - 1;
-			*at = value;
+			*at = random_word(w->heap, sizeof(w->heap));
 		}
 		count = walk();
 		for (size_t i = 0; i < count; i++)
@@ -771,9 +757,7 @@ END_TEST
 
 static void setup(void)
 {
-	ck_assert_int_eq(frame_table_open(), 0);
-	w = mmap(NULL, sizeof(*w), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	ck_assert(w != MAP_FAILED);
+	w = made_frames_begin(sizeof(*w));
 }
 
 static void teardown(void)

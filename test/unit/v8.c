@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "test/fixtures/made_frames.h"
 #include "test/fixtures/suite.h"
 
 /* Instance types: of a string of one byte a character, and any others. */
@@ -460,15 +461,6 @@ END_TEST
 
 /* ---- At random ---- */
 
-static uint64_t state = 88172645463325252u;
-
-static uint64_t random_next(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	return state ^= state << 17;
-}
-
 START_TEST(at_random)
 {
 	struct script_frame got;
@@ -479,18 +471,12 @@ START_TEST(at_random)
 			interpreted();
 		}
 		for (int i = 0; i < 6; i++) {
-			uint64_t r = random_next(), value = random_next();
-			bool heap = r & 1;
-			uint64_t *at = heap ? w->heap + (r >> 1) % w->used
-					    : w->stack + (r >> 1) % STACK_WORDS;
+			uint64_t r = random_next();
+			uint64_t *at = r & 1 ? w->heap + (r >> 1) % w->used
+					     : w->stack + (r >> 1) % STACK_WORDS;
 
-			if (r >> 62 == 0)
-				value = (uintptr_t)w->heap + value % sizeof(w->heap);
-			else if (r >> 62 == 1)
-				value = small((int64_t)(value % 4096));
-			else if (r >> 62 == 2)
-				value &= (1ull << 47) - 1;
-			*at = value;
+			*at = r & 2 ? small((int64_t)(r >> 52))
+				    : random_word(w->heap, sizeof(w->heap));
 		}
 		for (size_t i = 0, count = walk(); i < count; i++)
 			ck_assert(w->out[i] < 0x200000 || frame_table_find(w->out[i], &got));
@@ -500,10 +486,8 @@ END_TEST
 
 static void setup(void)
 {
-	ck_assert_int_eq(frame_table_open(), 0);
 	ck_assert_int_eq(v8_open(), 0);
-	w = mmap(NULL, sizeof(*w), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	ck_assert(w != MAP_FAILED);
+	w = made_frames_begin(sizeof(*w));
 }
 
 static void teardown(void)
