@@ -2,12 +2,15 @@
 #include "core/agent/java.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/agent_phase.h"
 #include "core/clock.h"
+#include "core/fd.h"
 #include "core/privileges.h"
 #include "core/shared.h"
 
@@ -18,11 +21,22 @@
  * WatcherThread::start); as much of its name as the kernel has. */
 #define LAST_THREAD "VM Periodic Tas"
 
+/* By a descriptor that is none of the program's. */
+static FILE *open_text(const char *path)
+{
+	int fd = fd_raise(open(path, O_RDONLY | O_CLOEXEC));
+	FILE *text = fd < 0 ? NULL : fdopen(fd, "r");
+
+	if (!text && fd >= 0)
+		close(fd);
+	return text;
+}
+
 bool java_is_loaded(void)
 {
 	char line[PATH_MAX + 128];
 	bool java = false;
-	FILE *maps = fopen("/proc/self/maps", "re");
+	FILE *maps = open_text("/proc/self/maps");
 
 	while (maps && !java && fgets(line, sizeof(line), maps))
 		java = strstr(line, "/libjvm.so") || strstr(line, "/libjli.so");
@@ -37,7 +51,7 @@ static bool is_named(const char *tid, const char *name)
 	FILE *file;
 
 	snprintf(path, sizeof(path), "/proc/self/task/%.16s/comm", tid);
-	file = fopen(path, "re");
+	file = open_text(path);
 	if (!file)
 		return false;
 	if (!fgets(comm, sizeof(comm), file))
@@ -49,7 +63,8 @@ static bool is_named(const char *tid, const char *name)
 
 static bool is_up(void)
 {
-	DIR *tasks = opendir("/proc/self/task");
+	int fd = fd_raise(open("/proc/self/task", O_RDONLY | O_CLOEXEC | O_DIRECTORY));
+	DIR *tasks = fd < 0 ? NULL : fdopendir(fd);
 	const struct dirent *task;
 	bool up = !tasks; /* it cannot be told */
 
@@ -57,6 +72,8 @@ static bool is_up(void)
 		up = is_named(task->d_name, LAST_THREAD);
 	if (tasks)
 		closedir(tasks);
+	else if (fd >= 0)
+		close(fd);
 	return up;
 }
 

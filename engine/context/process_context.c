@@ -3,12 +3,11 @@
 #include "engine/context/process_context.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "core/fd.h"
+#include "engine/process/proc_file.h"
 #include "engine/reading/process_memory.h"
 
 #define KEY_MAP "threadlocal.attribute_key_map"
@@ -233,16 +232,11 @@ int process_context_find_in(struct process_context *context, FILE *maps)
 
 int process_context_find(struct process_context *context)
 {
-	int fd = fd_raise(open("/proc/self/maps", O_RDONLY | O_CLOEXEC)), err;
-	FILE *maps;
+	FILE *maps = proc_file_open("/proc/self/maps");
+	int err;
 
-	if (fd < 0)
-		return fd;
-	maps = fdopen(fd, "r");
-	if (!maps) {
-		close(fd);
-		return -ENOMEM;
-	}
+	if (!maps)
+		return -errno;
 	err = process_context_find_in(context, maps);
 	fclose(maps);
 	return err;

@@ -2,13 +2,12 @@
 #include "engine/process/mapped_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "core/fd.h"
+#include "engine/process/proc_file.h"
 
 struct mapping {
 	unsigned long start, end, offset, inode;
@@ -50,16 +49,11 @@ int mapped_file_find(struct mapped_file *file, FILE *maps, uintptr_t address)
 
 int mapped_file_at(struct mapped_file *file, uintptr_t address)
 {
-	int fd = fd_raise(open("/proc/self/maps", O_RDONLY | O_CLOEXEC)), err;
-	FILE *maps;
+	FILE *maps = proc_file_open("/proc/self/maps");
+	int err;
 
-	if (fd < 0)
-		return fd;
-	maps = fdopen(fd, "r");
-	if (!maps) {
-		close(fd);
-		return -ENOMEM;
-	}
+	if (!maps)
+		return -errno;
 	err = mapped_file_find(file, maps, address);
 	fclose(maps);
 	return err;

@@ -23,3 +23,18 @@ ssize_t proc_file_read(const char *path, char *text, size_t size)
 	close(fd);
 	return length;
 }
+
+FILE *proc_file_open(const char *path)
+{
+	int fd = fd_raise(open(path, O_RDONLY | O_CLOEXEC));
+	FILE *stream;
+
+	if (fd < 0) {
+		errno = -fd;
+		return NULL;
+	}
+	stream = fdopen(fd, "r");
+	if (!stream)
+		close(fd);
+	return stream;
+}

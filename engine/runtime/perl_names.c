@@ -2,6 +2,7 @@
  * asks; and every read may fail all the same. */
 #include <string.h>
 
+#include "engine/reading/words.h"
 #include "engine/runtime/perl.h"
 #include "engine/runtime/script_text.h"
 #include "engine/runtime/utf8.h"
@@ -56,22 +57,6 @@ bool perl_read_word(struct perl_work *work, uintptr_t address, uintptr_t *word)
 {
 	return address % sizeof(*word) == 0 &&
 	       memory_copies_read(&work->copies, word, address, sizeof(*word));
-}
-
-static uintptr_t word_at(const uint8_t *bytes, unsigned offset)
-{
-	uintptr_t word;
-
-	memcpy(&word, bytes + offset, sizeof(word));
-	return word;
-}
-
-static uint32_t half_at(const uint8_t *bytes, unsigned offset)
-{
-	uint32_t half;
-
-	memcpy(&half, bytes + offset, sizeof(half));
-	return half;
 }
 
 /* Read the value at ADDRESS. Returns its type, or -1 where there is none. */

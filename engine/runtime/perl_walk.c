@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/old_symbol.h"
+#include "engine/reading/words.h"
 #include "engine/runtime/perl.h"
 #include "engine/runtime/script_text.h"
 
@@ -58,14 +59,6 @@ struct walk {
 	uintptr_t own, statement;
 	uintptr_t begins; /* a sub that has no statement of its own yet, or no more; 0: none */
 };
-
-static uintptr_t word_at(const uint8_t *bytes, unsigned offset)
-{
-	uintptr_t word;
-
-	memcpy(&word, bytes + offset, sizeof(word));
-	return word;
-}
 
 static int32_t number_at(const uint8_t *bytes, unsigned offset)
 {

@@ -10,6 +10,7 @@
 #include <ucontext.h>
 
 #include "core/preload_code.h"
+#include "engine/reading/words.h"
 #include "engine/runtime/php.h"
 #include "engine/runtime/script_text.h"
 
@@ -65,22 +66,6 @@ struct walk {
 };
 
 /* ---- Reading ---- */
-
-static uintptr_t word_at(const uint8_t *bytes, unsigned offset)
-{
-	uintptr_t word;
-
-	memcpy(&word, bytes + offset, sizeof(word));
-	return word;
-}
-
-static uint32_t half_at(const uint8_t *bytes, unsigned offset)
-{
-	uint32_t half;
-
-	memcpy(&half, bytes + offset, sizeof(half));
-	return half;
-}
 
 static bool is_in_text(const struct walk *walk, uintptr_t pc)
 {

@@ -2,6 +2,7 @@
  * that asks, so it stays; and every read may fail all the same. */
 #include <string.h>
 
+#include "engine/reading/words.h"
 #include "engine/runtime/python.h"
 #include "engine/runtime/utf8.h"
 
@@ -46,14 +47,6 @@ static void read_string(const struct python_layout *layout, struct python_work *
 		used += utf8_put(text + used, c ? c : '?');
 	}
 	text[used] = '\0';
-}
-
-static uintptr_t word_at(const uint8_t *view, unsigned offset)
-{
-	uintptr_t word;
-
-	memcpy(&word, view + offset, sizeof(word));
-	return word;
 }
 
 void python_code_names(const struct python_layout *layout, struct python_work *work,

@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "engine/reading/words.h"
 #include "engine/runtime/frame_table.h"
 #include "engine/runtime/python.h"
 
@@ -20,14 +21,6 @@
 #define REFERENCE_BITS ((uintptr_t)7)
 
 /* ---- Reading ---- */
-
-static uintptr_t word_at(const uint8_t *bytes, unsigned offset)
-{
-	uintptr_t word;
-
-	memcpy(&word, bytes + offset, sizeof(word));
-	return word;
-}
 
 /* Not by memcpy(3): a sanitizer's would look at what it holds about the address. */
 static void take(void *data, uintptr_t address, size_t size)
