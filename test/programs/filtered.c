@@ -1,5 +1,5 @@
 /* Executes its arguments where a filter kills a process for what few services need, as systemd's
- * SystemCallFilter=@system-service does. */
+ * SystemCallFilter=@system-service does; or, built with a list of calls, ALLOWED, for all that is not in it. */
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -9,11 +9,16 @@
 
 static struct sock_filter filter[] = {
 	LOAD_NUMBER,
+#ifdef ALLOWED
+#include ALLOWED
+	OTHERWISE(SECCOMP_RET_KILL_PROCESS),
+#else
 	ON_CALL(SYS_perf_event_open, SECCOMP_RET_KILL_PROCESS),
 	ON_CALL(SYS_pidfd_getfd, SECCOMP_RET_KILL_PROCESS),
 	ON_CALL(SYS_bpf, SECCOMP_RET_KILL_PROCESS),
 	ON_CALL(SYS_userfaultfd, SECCOMP_RET_KILL_PROCESS),
 	OTHERWISE(SECCOMP_RET_ALLOW),
+#endif
 };
 static struct sock_fprog program = { sizeof(filter) / sizeof(filter[0]), filter };
 

@@ -45,8 +45,8 @@ stands_down() {
 }
 
 for engine in $(engines); do
-	goes_on "$engine" prctl only
 	for how in prctl threads; do
+		goes_on "$engine" "$how" only
 		goes_on "$engine" "$how" log futex process_vm_readv openat
 	done
 	goes_on "$engine" prctl errno process_vm_readv
