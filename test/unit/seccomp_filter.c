@@ -159,7 +159,8 @@ START_TEST(the_kernel_does_the_same)
 	pid_t child;
 	int status;
 
-	if (cases[_i].getpid == SECCOMP_RET_ERRNO && cases[_i].getppid == SECCOMP_RET_ERRNO)
+	if (seccomp_filter_action(cases[_i].code, cases[_i].count, steps, SYS_exit_group) !=
+	    SECCOMP_RET_ALLOW)
 		return; /* it could not even end */
 	child = fork();
 	if (!child) {
