@@ -19,14 +19,26 @@
 #define BYTES_OF_A_ROW    1024
 #define BYTES_OF_AN_ENTRY 4096
 
-bool module_table_can_wait(const struct image *image, uintptr_t start, uintptr_t end)
+/* Without the gaps between segments, of which a linker's script may leave large ones. */
+static size_t code_bytes(const struct image *image)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < image->phdr_count; i++)
+		if (image->phdrs[i].p_type == PT_LOAD && image->phdrs[i].p_flags & PF_X)
+			bytes += image->phdrs[i].p_memsz;
+	return bytes;
+}
+
+bool module_table_can_wait(const struct image *image, uintptr_t start)
 {
 	const Elf64_Phdr *phdr = image_phdr(image, PT_GNU_EH_FRAME);
 	uintptr_t header = phdr ? image->bias + phdr->p_vaddr : 0;
 	uint8_t head[CFI_HEADER_FIXED];
+	size_t bytes = code_bytes(image);
 
-	if (phdr && end - start > SPARSE_BYTES &&
-	    phdr->p_memsz / CFI_HEADER_ROW < (end - start) / BYTES_OF_AN_ENTRY)
+	if (phdr && bytes > SPARSE_BYTES &&
+	    phdr->p_memsz / CFI_HEADER_ROW < bytes / BYTES_OF_AN_ENTRY)
 		return false;
 	return phdr && (uintptr_t)cfi_lookup_header(start) == header &&
 	       !process_memory_read(header, head, sizeof(head)) && cfi_header_searchable(head) &&
@@ -142,5 +154,5 @@ out:
 		free(table);
 		return go;
 	}
-	return is_sparse(table, end - start) ? or_starts(table, image, start, end) : table;
+	return is_sparse(table, code_bytes(image)) ? or_starts(table, image, start, end) : table;
 }

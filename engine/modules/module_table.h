@@ -10,7 +10,7 @@
 struct unwind_table;
 
 /* Whether walks can do without a table for the code of IMAGE at START, as cfi_lookup() serves. */
-bool module_table_can_wait(const struct image *image, uintptr_t start, uintptr_t end);
+bool module_table_can_wait(const struct image *image, uintptr_t start);
 
 /* Compile the unwind sections of IMAGE, which image_open() was called for, for its code at
  * [START, END). Returns the table, to be released with free(), or NULL. Without unwind information

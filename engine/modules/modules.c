@@ -136,7 +136,7 @@ static struct module *module_new(struct image *image, uintptr_t start, uintptr_t
 	module->file_offset = offset_of(image, start);
 	module->build_id_size = image_build_id(image, module->build_id, &module->build_id_address);
 	module->loaded_ticks = clock_ticks();
-	module->pending = module_table_can_wait(image, start, end);
+	module->pending = module_table_can_wait(image, start);
 	if (!module->pending)
 		compile(module, image);
 	return module;
