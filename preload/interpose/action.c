@@ -92,7 +92,8 @@ static void show_engine(int signo, bool asks, struct sigaction *before)
 		before->sa_sigaction = on_fault;
 }
 
-/* Where async-profiler has a handler of faults: its own, and what the program had there and goes on to see. */
+/* Where async-profiler has a handler that takes no samples, of faults and of SIGIO, by which it wakes its threads:
+ * its own, and what the program had there and goes on to see. */
 static struct {
 	struct sigaction engine, program;
 	bool is_there;
@@ -114,7 +115,7 @@ static bool engine_handles(int signo, __sighandler_t handler)
 
 /* async-profiler reads what may not be there, and its handler has it go on: that stays, or comes back, where the
  * program has the default action, as where all signals are reset in a loop. For any other fault it does
- * what the default action does (on_fault). */
+ * what the default action does (on_fault); and a SIGIO of its own would end the program. */
 static bool engine_keeps(int signo, const struct sigaction *action)
 {
 	return action && action->sa_handler == SIG_DFL && signo > 0 && signo <= 64 &&
@@ -131,9 +132,6 @@ static int change_action(int signo, const struct sigaction *action, struct sigac
 
 	if (!engine && sample_is_signal(signo))
 		return action_of_sample(signo, action, old);
-	if (engine && action && signo == SIGIO)
-		action =
-			NULL; /* it wakes its threads by it, which we do in another way (asyncprof/sleep.h) */
 	if (engine && action)
 		action = sample_wrap(signo, action, &changed);
 	else if (keeps)
@@ -148,8 +146,7 @@ static int change_action(int signo, const struct sigaction *action, struct sigac
 		sample_unwrap(signo, &before);
 	if (before.sa_handler != fatal_shown(before.sa_handler))
 		before = (struct sigaction){ .sa_handler = SIG_DFL };
-	if (engine && action && sample_is_fault(signo) &&
-	    sample_in_engine((void *)action->sa_handler))
+	if (engine && action && sample_in_engine((void *)action->sa_handler))
 		note_fault(signo, action, &before);
 	if (engine)
 		show_engine(signo, !action, &before);
