@@ -4,7 +4,8 @@
 #
 #   NODES="/opt/node-22/bin/node …"  try these (node, or nodejs)
 . "$(dirname "$0")/frames.inc"
-source=test/programs/shape.js comment=//
+export comment=//
+source=test/programs/shape.js
 
 # frame FUNCTION COMMENT: how it is shown there, as a pattern.
 frame() {

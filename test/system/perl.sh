@@ -4,7 +4,8 @@
 #
 #   PERLS="/usr/bin/perl …"  try these interpreters (perl)
 . "$(dirname "$0")/frames.inc"
-source=test/programs/shape.pl comment='#' frames=(--frames all)
+export comment='#'
+source=test/programs/shape.pl
 
 # frame FUNCTION COMMENT: how it is shown there, as a pattern.
 frame() {

@@ -4,7 +4,8 @@
 #
 #   PHPS="php8.2 …"  try these interpreters (php)
 . "$(dirname "$0")/frames.inc"
-source=test/programs/shape.php comment=// frames=(--frames all)
+export comment=//
+source=test/programs/shape.php
 
 # frame FUNCTION COMMENT: how it is shown there, as a pattern.
 frame() {

@@ -4,7 +4,8 @@
 #
 #   PYTHONS="python3.8 …"  try these interpreters (/usr/bin/python3)
 . "$(dirname "$0")/frames.inc"
-source=test/programs/shape.py comment='#' frames=(--frames all)
+export comment='#'
+source=test/programs/shape.py
 
 # frame FUNCTION COMMENT: how it is shown there, as a pattern. (Before 3.11 a function has no class.)
 frame() {

@@ -4,7 +4,8 @@
 #
 #   RUBIES="/opt/ruby-3.4/bin/ruby …"  try these (/usr/bin/ruby)
 . "$(dirname "$0")/frames.inc"
-source=test/programs/shape.rb comment='#'
+export comment='#'
+source=test/programs/shape.rb
 
 # frame METHOD COMMENT: how it is shown there, as a pattern.
 frame() {

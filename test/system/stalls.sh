@@ -27,7 +27,11 @@ matches() {
 				d += 1e9 * ($2 != "none" && $2 != by[i]) # two may be as long
 				if (!best || d < least) { best = i; least = d }
 			}
-			if (!best || said[best] < 9900) { print "told and not so:", $0; bad = 1; next }
+			if (!best || said[best] < 9900) {
+				print ($2 == "none" ? "told of nothing measured:" : "told and not so:"), $0
+				bad = 1
+				next
+			}
 			if ($2 != "none" && $2 != by[best]) { print "not in", by[best] ":", $0; bad = 1 }
 			found[best] = 1; stacks += $2 != "none"
 		}
@@ -43,7 +47,8 @@ matches() {
 }
 
 # tried NAME ENGINE WAIT [HOW]: run it; on a machine so busy that the watcher gets no processor while a turn lasts that is
-# not told: then again, a few times. What is told wrongly is never right.
+# not told, and that a turn may wait for one outside of what the program measures, which is told and has no stack: then
+# again, a few times. What is told wrongly otherwise is never right.
 tried() {
 	name=$1 engine=$2
 	shift 2

@@ -22,7 +22,7 @@ static const struct engine engine = { .name = "async-profiler", .execute = execu
 
 START_TEST(counted)
 {
-	struct engine_counts counts = { 1, 2, 3 };
+	struct engine_counts counts = { .taken = 1, .lost = 2, .memory_kb = 3 };
 
 	printed = "samples_skipped_total 4\n"
 		  "samples_total_of_others 9\n"
@@ -42,7 +42,7 @@ END_TEST
 
 START_TEST(older)
 {
-	struct engine_counts counts = { 1, 2, 3 };
+	struct engine_counts counts = { .taken = 1, .lost = 2, .memory_kb = 3 };
 	char version[8] = "before";
 
 	printed = NULL;

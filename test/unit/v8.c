@@ -166,7 +166,8 @@ static void make(void)
 		map[1] = (uint64_t)type << 32;
 		w->maps[type] = tagged(map);
 	}
-	w->v8 = (struct v8){ .base = { RUNTIME_V8, TEXT, TEXT + 0x100, 0, 0 }, .layout = layout };
+	w->v8 = (struct v8){ .base = { .kind = RUNTIME_V8, .text = TEXT, .text_end = TEXT + 0x100 },
+			     .layout = layout };
 	memory_block_init(&w->block);
 	w->reader = (struct memory_reader){ .low = (uintptr_t)w->stack,
 					    .high = (uintptr_t)(w->stack + STACK_WORDS),
