@@ -541,7 +541,7 @@ END_TEST
  * nothing, a small number, anything. Whatever a frame is then called, it is a frame. */
 START_TEST(at_random)
 {
-	uint8_t *from = w->own, *to = (uint8_t *)&w->name_count;
+	uint8_t *from = w->own, *stacks = (uint8_t *)w->stacks, *to = (uint8_t *)&w->name_count;
 	struct script_frame got;
 
 	for (int round = 0; round < 6000; round++) {
@@ -552,7 +552,7 @@ START_TEST(at_random)
 			uint8_t *at = from + r % (uint64_t)(to - from - 8);
 
 			if (r % 4)
-				at = w->stacks[0] + r % (uint64_t)(to - w->stacks[0] - 8);
+				at = stacks + r % (uint64_t)(to - stacks - 8);
 			put(at, 0, random_word(from, (size_t)(to - from)));
 		}
 		w->key = (uint32_t)key;
