@@ -6,6 +6,7 @@
 . "$(dirname "$0")/frames.inc"
 export comment='#'
 source=test/programs/shape.pl
+all_frames
 
 # frame FUNCTION COMMENT: how it is shown there, as a pattern.
 frame() {
