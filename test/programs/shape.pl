@@ -78,8 +78,7 @@ sub DESTROY {
 
 package main;
 
-three();
-one();
+burn(4 * PART);    # (by then it is profiled)
 deeper(60);
 {
 	my $counter = Shop::Counter->new;
@@ -100,6 +99,8 @@ for my $i (0 .. 9) {
 	no strict 'refs';
 	undef &{"made_${i}::burns"};
 }
+three();
+one();
 hoards();
 select undef, undef, undef, $ARGV[0] || 0;    # naps
 if ($Config{useithreads} && eval { require threads; 1 }) {
