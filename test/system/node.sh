@@ -33,7 +33,7 @@ try() {
 	[ $((whole * 100)) -ge $((all * 99)) ] ||
 		fail "$tried: $whole of $all have a caller: $(grep -E '(^|;)burn ' "$work/stacks" | head -c 4000)"
 
-	three_to_one 35
+	three_to_one 50
 	burns three 'three burns' 30
 	burns one 'one burns'
 	burns deeper 'at the bottom'
@@ -84,7 +84,7 @@ for tried in $NODES; do
 	v20.* | v22.* | v24.*) ;;
 	*) skip "$("$tried" --version) is not known" ;;
 	esac
-	try
+	again try
 done
 
 # V8 as it is, where that is asked for.

@@ -37,7 +37,7 @@ try() {
 	orphans=$(samples '(^|[^}];)burn ' < <(grep -v ';burn ' "$work/stacks"))
 	[ "$orphans" = 0 ] || fail "$tried: burn without who called it"
 
-	three_to_one 25
+	three_to_one 50
 	burns three 'three burns' 100
 	burns one 'one burns'
 	burns deeper 'at the bottom'
@@ -83,13 +83,13 @@ for tried in ${PHPS:-php}; do
 	have "$tried"
 	"$tried" -r 'exit((int)(PHP_VERSION_ID < 70400 || PHP_ZTS));' ||
 		skip "$("$tried" --version | head -n 1) has no such frames"
-	try
+	again try
 	try_order
 	# Where there is a compiler: code without names.
 	if "$tried" -d zend_extension=opcache -d opcache.enable_cli=1 -d opcache.jit_buffer_size=16M \
 		-d opcache.jit=tracing -r 'exit((int)!(opcache_get_status()["jit"]["on"] ?? false));' \
 		2>/dev/null; then
-		try -d opcache.enable_cli=1 -d opcache.jit_buffer_size=16M -d opcache.jit=tracing
+		again try -d opcache.enable_cli=1 -d opcache.jit_buffer_size=16M -d opcache.jit=tracing
 	fi
 done
 
@@ -147,7 +147,7 @@ fpm=${PHP_FPM:-$(command -v php-fpm php-fpm8.2 php-fpm8.4 /usr/sbin/php-fpm* | h
 if [ -n "$fpm" ]; then
 	for_everybody
 	php=$fpm
-	try_workers
+	again try_workers
 	php=${PHPS:-php} php=${php##* }
 fi
 

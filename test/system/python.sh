@@ -32,7 +32,7 @@ try() {
 	[ $((left * 100)) -le "$all" ] || fail "$tried: $left of $all samples without: $(
 		grep -E '_PyEval_EvalFrameDefault|\[unknown\]|\[frame table' "$work/stacks")"
 
-	three_to_one 25
+	three_to_one 50
 	burns three 'three burns' 100
 	burns one 'one burns'
 	burns deeper 'at the bottom'
@@ -76,7 +76,7 @@ for tried in ${PYTHONS:-/usr/bin/python3}; do
 	have "$tried"
 	"$tried" -c 'import sys; sys.exit(sys.version_info < (3, 8))' ||
 		skip "$("$tried" --version) has no such frames"
-	try
+	again try
 done
 
 # The interpreter as it is, where that is asked for.

@@ -36,7 +36,7 @@ try() {
 	left=$(samples '\[unknown\]|\[frame table' <"$work/stacks")
 	[ "$left" = 0 ] || fail "$tried: $left of $all samples without a name"
 
-	three_to_one 25 'Object#'
+	three_to_one 50 'Object#'
 	burns Object#three 'three burns' 100
 	burns Object#one 'one burns'
 	burns Object#deeper 'at the bottom'
@@ -93,7 +93,7 @@ for tried in ${RUBIES:-/usr/bin/ruby}; do
 	ruby2.7.* | ruby3.[0-4].*) ;;
 	*) skip "$("$tried" --version) is not known" ;;
 	esac
-	try
+	again try
 done
 
 # The interpreter as it is, where that is asked for.
