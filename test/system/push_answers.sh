@@ -90,8 +90,8 @@ compare "$work/of.away" "$work/away.out" pprof
 compare "$work/of.away" "$work/away.out" otlp
 [ "$(requests small)" -gt "$(requests slow)" ] || fail "small: $(requests small) requests, nothing was split"
 for name in passing away; do
-	said $name 'no delivery to otlp: ' 4
-	said $name 'deliveries to pyroscope work again' 4
+	said $name 'no delivery to otlp: ' 7
+	said $name 'deliveries to pyroscope work again' 7
 done
 said away 'no delivery to pyroscope: http://127.0.0.1:' 1
 [ -z "$(find "$work/spool" -type f)" ] || fail "the spool holds $(find "$work/spool" -type f)"
