@@ -178,25 +178,32 @@ static uint64_t mix(uint64_t hash, uint64_t value)
 	return hash ^ (hash >> 29);
 }
 
-/* Of a string or of bytes at ADDRESS, with a head of so many bytes: how long it is and how it begins. */
+#define CONTENTS_PART 64u
+
+/* Of a string or of bytes at ADDRESS, with a head of so many bytes: how long it is, how it begins and how it
+ * ends. */
 static uint64_t mix_contents(struct python_work *work, uint64_t hash, uintptr_t address,
 			     size_t head)
 {
-	uint8_t begin[64] = { 0 };
-	uint64_t length;
+	uint8_t parts[2 * CONTENTS_PART] = { 0 };
+	uint64_t length, begin, end;
 
 	if (!copy(work, &length, address + 16, sizeof(length)))
 		return hash;
-	if (length && !copy(work, begin, address + head, length < 64 ? (size_t)length : 64))
-		return hash;
 	hash = mix(hash, length);
-	for (unsigned at = 0; at < sizeof(begin); at += sizeof(uint64_t))
-		hash = mix(hash, word_at(begin, at));
+	begin = length < CONTENTS_PART ? length : CONTENTS_PART;
+	end = length - begin < CONTENTS_PART ? length - begin : CONTENTS_PART;
+	address += head;
+	if ((begin && !copy(work, parts, address, begin)) ||
+	    (end && !copy(work, parts + CONTENTS_PART, address + length - end, end)))
+		return hash;
+	for (size_t at = 0; at < begin + (end ? CONTENTS_PART : 0); at += sizeof(uint64_t))
+		hash = mix(hash, word_at(parts, (unsigned)at));
 	return hash;
 }
 
 /* What tells a code object from all that were, or will be, at its address: from 3.12 on a number that
- * is given once, before that what its name says and how its lines begin. */
+ * is given once, before that what its name, its file and its lines say. */
 static uint64_t print_of(struct python_work *work, const struct python_layout *layout,
 			 uintptr_t code)
 {
@@ -216,6 +223,7 @@ static uint64_t print_of(struct python_work *work, const struct python_layout *l
 		return mix(hash, number);
 	}
 	hash = mix_contents(work, hash, word_at(view, layout->code_qualname), layout->ascii_bytes);
+	hash = mix_contents(work, hash, word_at(view, layout->code_file), layout->ascii_bytes);
 	return mix_contents(work, hash, word_at(view, layout->code_lines), layout->bytes_bytes);
 }
 

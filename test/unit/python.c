@@ -465,6 +465,13 @@ START_TEST(another_at_the_same_place)
 	ck_assert_uint_gt(walk(), 0);
 	ck_assert(frame_table_find(w->out[0], &frame));
 	ck_assert_str_eq(frame.name, "Cart.drop");
+	/* One that differs in its file alone, as what is made of templates does. */
+	put_string(w->file, "/srv/cart.py", 12, 0);
+	if (w->python.layout.code_version)
+		put4(w->codes[0], w->python.layout.code_version, 7778);
+	ck_assert_uint_gt(walk(), 0);
+	ck_assert(frame_table_find(w->out[0], &frame));
+	ck_assert_str_eq(frame.file, "/srv/cart.py");
 }
 END_TEST
 
