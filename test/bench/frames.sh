@@ -1,6 +1,8 @@
 #!/bin/bash
-# What a walk takes through twenty different functions of Python, and of JavaScript, with the interpreter's own frames on
-# the way.
+# What a walk takes through twenty different functions of Python, of JavaScript, of Ruby, PHP and Perl, with the interpreter's
+# own frames on the way.
+#
+#   PYTHONS="python3.8 …" NODES=… RUBIES=… PHPS=… PERLS=…  by these; what is not there is left out
 . "$(dirname "$0")/../system/agent.inc"
 have "${CC:-cc}"
 
@@ -27,6 +29,32 @@ for (let i = 0; i < times; i++)
 	f19(() => i);
 f19(() => process.dlopen({ exports: {} }, process.argv[2]));
 J
+cat >"$work/walk.rb" <<'R'
+20.times do |i|
+  body = i == 0 ? "require ARGV[0]" : "f#{i - 1}"
+  eval("def f#{i}\n  x = 1\n  #{body} || x\nend", TOPLEVEL_BINDING, "f#{i}.rb", i + 1)
+end
+f19
+R
+cat >"$work/walk.php" <<'H'
+<?php
+$walks = FFI::cdef('void walks(void);', $argv[1]);
+for ($i = 0; $i < 20; $i++) {
+	$body = $i ? 'f' . ($i - 1) . '()' : '$GLOBALS["walks"]->walks()';
+	eval(str_repeat("\n", $i) . "function f$i() {\n\t\$x = 1;\n\treturn $body ?: \$x;\n}");
+}
+f19();
+H
+cat >"$work/walk.pl" <<'L'
+use DynaLoader;
+my $library = DynaLoader::dl_load_file($ARGV[0]) or die DynaLoader::dl_error();
+DynaLoader::dl_install_xsub('main::walks', DynaLoader::dl_find_symbol($library, 'walks'));
+for my $i (0 .. 19) {
+	my $body = $i ? 'f' . ($i - 1) . '()' : 'walks()';
+	eval qq{#line 1 "f$i.pl"\n} . "\n" x $i . qq{sub f$i {\n\tmy \$x = 1;\n\treturn $body || \$x;\n}\n} or 1;
+}
+f19();
+L
 
 # measure WHAT COMMAND...
 measure() {
@@ -46,5 +74,15 @@ done
 for node in ${NODES:-$(command -v node)}; do
 	measure "node $("$node" --version), interpreted" "$node" "$work/walk.js" "$work/walks.so" 0
 	measure "node $("$node" --version), compiled" "$node" "$work/walk.js" "$work/walks.so" 100000
+done
+for ruby in ${RUBIES:-$(command -v ruby)}; do
+	measure "$("$ruby" --version)" "$ruby" "$work/walk.rb" "$work/walks.so"
+done
+for php in ${PHPS:-$(command -v php)}; do
+	[ "$("$php" -r 'echo extension_loaded("FFI");')" ] || continue
+	measure "$("$php" --version | head -n 1)" "$php" -d ffi.enable=true "$work/walk.php" "$work/walks.so"
+done
+for perl in ${PERLS:-$(command -v perl)}; do
+	measure "perl $("$perl" -e 'print $^V')" "$perl" "$work/walk.pl" "$work/walks.so"
 done
 exit $failed

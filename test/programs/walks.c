@@ -1,5 +1,5 @@
-/* A library that measures walks through the stack of who calls it: CPython by ctypes, as walks(), or node, as an
- * addon. Prints what a walk takes with the frames of the script, and without, in a handler and at an allocation; the
+/* A library that measures walks through the stack of who calls it: CPython by ctypes, PHP by FFI and Perl by its
+ * loader, as walks(), node as an addon, or Ruby as an extension. Prints what a walk takes with the frames of the script, and without, in a handler and at an allocation; the
  * least of many rounds, with all that a walk reads in the processor's caches. */
 #include <pthread.h>
 #include <signal.h>
@@ -20,6 +20,7 @@
 
 void walks(void);
 void *napi_register_module_v1(void *environment, void *exports);
+void Init_walks(void);
 
 static uintptr_t stack_high, pcs[1024];
 static volatile size_t depth; /* set in the handler */
@@ -125,4 +126,9 @@ void *napi_register_module_v1(void *environment, void *exports)
 	(void)environment;
 	walks();
 	return exports;
+}
+
+void Init_walks(void)
+{
+	walks();
 }
