@@ -1,15 +1,15 @@
 #!/bin/bash
 # Node's own profiler and ours, at the same time, say the same of a program of known shape; and real programs do what they
-# do without us, and have their functions named: npm install, a server of express under load, a build by webpack.
+# do without us, and have their functions named: npm install, a server of express under load, builds by webpack and by vite.
 #
 #   NODE=/opt/node-22/bin/node  by this one, with its npm beside it
-#   TRY="shares npm express webpack"  these alone
+#   TRY="shares npm express webpack vite"  these alone
 . "$(dirname "$0")/../system/agent.inc"
 node=${NODE:-$(command -v node)}
 have "${node:-node}" python3
 PATH=$(dirname "$node"):$PATH
 cd "$work" || exit 1
-tried=${TRY:-shares npm express webpack}
+tried=${TRY:-shares npm express webpack vite}
 
 wanted() {
 	[[ " $tried " == *" $1 "* ]]
@@ -162,8 +162,26 @@ webpack() {
 	names "$work/webpack" '[(][A-Za-z]+[.]js:[0-9]+[)] \[lib/[A-Z]'
 }
 
+# Most of it is done by rollup, which is JavaScript; esbuild, which makes it small, is a program of Go beside it.
+vite() {
+	package='vite@5' install app || skip "vite cannot be installed here"
+	mkdir -p app/src
+	for i in $(seq 200); do
+		echo "export function part$i(n) { return [n, $i, 'part $i'].map((x) => \`\${x}!\`).join(); }" >"app/src/part$i.js"
+		echo "import { part$i } from './part$i.js'; console.log(part$i(1));"
+	done >app/src/main.js
+	echo '<!doctype html><title>x</title><script type="module" src="/src/main.js"></script>' >app/index.html
+	(cd app && node node_modules/.bin/vite build --logLevel warn --outDir bare >said 2>err) || fail "vite: $(cat app/said app/err)"
+	(cd app && by_us "$work/vite" node node_modules/.bin/vite build --logLevel warn --outDir preloaded >said.preloaded 2>err.preloaded) ||
+		fail "vite: status $?: $(cat app/said.preloaded app/err.preloaded)"
+	cmp -s app/err app/err.preloaded || fail "vite: $(cat app/err.preloaded)"
+	diff -r app/bare app/preloaded >/dev/null || fail "vite has built something else"
+	names "$work/vite" '[(](node-entry|rollup|parseAst|dep-[A-Za-z0-9_-]+)[.]js:[0-9]+[)]'
+}
+
 ! wanted shares || shares
 have npm
 ! wanted npm || npm_itself
 ! wanted express || express
 ! wanted webpack || webpack
+! wanted vite || vite
