@@ -65,6 +65,14 @@ void doctor_preloadable(struct patient *p)
 		       "%s: %s", p->pid ? p->program : p->file.file, why);
 }
 
+/* musl's linker lists what it would load when it is called by that name; the variable says nothing to it. */
+static bool is_musl(const char *linker)
+{
+	const char *base = strrchr(linker, '/') ? strrchr(linker, '/') + 1 : linker;
+
+	return !strncmp(base, "ld-musl-", 8);
+}
+
 /* In the child: standard output and error go to FD. */
 __attribute__((noreturn)) static void become_linker(const struct patient *p, const char *library,
 						    int fd)
@@ -75,7 +83,7 @@ __attribute__((noreturn)) static void become_linker(const struct patient *p, con
 	if (dup2(fd, 1) < 0 || dup2(fd, 2) < 0 || setenv("LD_PRELOAD", library, 1) ||
 	    setenv("LD_TRACE_LOADED_OBJECTS", "1", 1))
 		_exit(1);
-	execl(p->file.linker, p->file.linker, program, NULL);
+	execl(p->file.linker, is_musl(p->file.linker) ? "ldd" : p->file.linker, program, NULL);
 	_exit(1);
 }
 
@@ -91,6 +99,28 @@ static bool find_complaint(char *said, const char *library, char *line, size_t s
 			return true;
 		}
 	return false;
+}
+
+/* musl's linker says of a function that is missing who wanted it, and of a file to be preloaded that is not
+ * there nothing: it is not in the list. */
+static bool find_complaint_of_musl(char *said, const char *library, char *line, size_t size)
+{
+	bool listed = false;
+	char *rest;
+
+	for (char *p = strtok_r(said, "\n", &rest); p; p = strtok_r(NULL, "\n", &rest)) {
+		if (!strstr(p, library))
+			continue;
+		listed = true;
+		if (!strncmp(p, "Error ", 6)) {
+			snprintf(line, size, "%s", p);
+			return true;
+		}
+	}
+	if (!listed)
+		snprintf(line, size, "%s cannot be preloaded: musl's linker does not find it",
+			 library);
+	return !listed;
 }
 
 bool doctor_ask_linker(const struct patient *p, const char *library, char *line, size_t size)
@@ -116,7 +146,10 @@ bool doctor_ask_linker(const struct patient *p, const char *library, char *line,
 	said[length] = '\0';
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
-	return pid < 0 || !find_complaint(said, library, line, size);
+	if (pid < 0)
+		return true;
+	return is_musl(p->file.linker) ? !find_complaint_of_musl(said, library, line, size)
+				       : !find_complaint(said, library, line, size);
 }
 
 void doctor_library(struct patient *p)
@@ -125,11 +158,12 @@ void doctor_library(struct patient *p)
 
 	if (doctor_ask_linker(p, p->library, line, sizeof(line)))
 		return;
-	if (strstr(line, "not found (required by"))
-		doctor_finding(p, SEVERITY_STOP, "libc",
-			       "Run the program with the glibc that the agent was built for, or a "
-			       "newer one.",
-			       "the program's C library is too old: %s", line);
+	if (strstr(line, "not found (required by") || strstr(line, "symbol not found"))
+		doctor_finding(
+			p, SEVERITY_STOP, "libc",
+			"Run the program with the C library that the agent was built for, or a "
+			"newer one.",
+			"the program's C library is too old: %s", line);
 	else
 		doctor_finding(
 			p, SEVERITY_STOP, NULL,

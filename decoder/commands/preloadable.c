@@ -181,8 +181,8 @@ static bool is_linker(const char *path)
 {
 	const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
 
-	return !strncmp(base, "ld-linux", 8) || !strncmp(base, "ld-2.", 5) ||
-	       !strcmp(base, "ld.so");
+	return !strncmp(base, "ld-linux", 8) || !strncmp(base, "ld-musl-", 8) ||
+	       !strncmp(base, "ld-2.", 5) || !strcmp(base, "ld.so");
 }
 
 static enum preloadable_obstacle judge(struct preloadable *p, struct elf *elf, const char *root,
@@ -289,8 +289,8 @@ static const struct {
 				     "capabilities of the file." },
 	[PRELOADABLE_LINKER] = { "its dynamic linker %s is not here, so it cannot start",
 				 "Install the C library that it was built for." },
-	[PRELOADABLE_LIBC] = { "it is built for %s, and the preload works with glibc only",
-			       "Build the program for glibc." },
+	[PRELOADABLE_LIBC] = { "it is built for %s, and the preload works with glibc and musl only",
+			       "Build the program for one of them." },
 	[PRELOADABLE_SANITIZER] = { "it is built with %s, which bears no profiler beside it",
 				    "Profile a build without -fsanitize." },
 };

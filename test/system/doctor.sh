@@ -60,9 +60,14 @@ cp "$good" "$work/bin/narrow" && printf '\003' | dd of="$work/bin/narrow" bs=1 s
 finds architecture 1 "architecture: " -- "$work/bin/narrow"
 compile strange -Wl,--dynamic-linker=/nowhere/ld-linux.so.2
 finds "no linker" 1 "libc: .*/nowhere/ld-linux" -- "$made"
+: >"$work/linker64"
+compile android -Wl,--dynamic-linker="$work/linker64"
+finds "another C library" 1 "libc: .*Android" -- "$made"
 if command -v musl-gcc >/dev/null; then
-	musl-gcc -o "$work/bin/musl" "$work/empty.c" || exit 1
-	finds musl 0 "" -- "$work/bin/musl"
+	# (Its linker knows no variable that has it list what it would load.)
+	echo 'int creat(const char *, int); int main(void) { return creat(RAN, 0600) < 0; }' >"$work/ran.c"
+	musl-gcc -g -DRAN="\"$work/ran\"" -o "$work/bin/musl" "$work/ran.c" || exit 1
+	finds musl 0 "unwind: " -- "$work/bin/musl"
 fi
 if [ "$(id -u)" -eq 0 ]; then
 	install -o 65534 -m 4755 "$good" "$work/bin/set_id"
@@ -73,6 +78,8 @@ if [ "${CC:-cc}" = cc ]; then
 	finds "thread sanitizer" 1 "sanitizer: .*thread" -- "$made"
 	compile address -fsanitize=address
 	finds "address sanitizer" 1 "sanitizer: .*address" -- "$made"
+	compile leak -fsanitize=leak
+	finds "leak sanitizer" 1 "sanitizer: .*leak" -- "$made"
 fi
 printf '#!%s\n' "$work/bin/static" >"$work/bin/script" && chmod +x "$work/bin/script"
 finds "script of a static program" 1 "static: $work/bin/static" -- "$work/bin/script"
@@ -124,6 +131,12 @@ ${CC:-cc} -shared -fPIC -nostdlib -Wl,-soname,libc.so.6 -Wl,--version-script="$w
 	${CC:-cc} -shared -fPIC -nostdlib -o "$work/new/libasprof_preload.so" "$work/new.c" \
 		"$work/stub/libc.so.6" || exit 1
 (agent=$work/new/asprof-agent && finds "an old C library" 1 "libc: .*GLIBC_2.99" -- "$good") || exit 1
+
+if [ -e "$work/bin/musl" ]; then
+	(agent=$work/alone/asprof-agent && finds "no library, musl" 1 "library: .*cannot be preloaded" -- "$work/bin/musl") || exit 1
+	(agent=$work/new/asprof-agent && finds "musl that lacks a function" 1 "libc: .*nothing: symbol not found" -- "$work/bin/musl") || exit 1
+	[ ! -e "$work/ran" ] || fail "the doctor has run the program"
+fi
 
 # --- settings
 

@@ -124,6 +124,9 @@ START_TEST(libc_is_told)
 	put_program("program", OWN, in_folder("ld-musl-x86_64.so.1"), 0755);
 	look("program");
 	ck_assert_int_eq(found.obstacle, PRELOADABLE);
+	put_program("ld-musl-x86_64.so.1", OWN, NULL, 0755); /* called as a program, too */
+	look("ld-musl-x86_64.so.1");
+	ck_assert_int_eq(found.obstacle, PRELOADABLE);
 	put("linker64", "", 0, 0755);
 	put_program("other", OWN, in_folder("linker64"), 0755);
 	look("other");
