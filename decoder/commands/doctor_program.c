@@ -297,12 +297,13 @@ void doctor_unwind(struct patient *p)
 {
 	struct elf *elf = open_program(p);
 
-	if (elf && !elf_find_segment(elf, PT_GNU_EH_FRAME))
+	/* (A linker that makes no table to search in, as musl-gcc's, leaves the entries themselves.) */
+	if (elf && !elf_find_segment(elf, PT_GNU_EH_FRAME) && !elf_find_section(elf, ".eh_frame"))
 		doctor_finding(p, SEVERITY_NOTE, NULL,
 			       "Build it with -fasynchronous-unwind-tables, and do not strip "
 			       ".eh_frame; or "
 			       "with -fno-omit-frame-pointer.",
-			       "the program has no unwind tables (.eh_frame_hdr): its stacks are "
+			       "the program has no unwind tables (.eh_frame): its stacks are "
 			       "walked by "
 			       "frame pointers and guesses, and may end early");
 	elf_close(elf);
