@@ -16,8 +16,9 @@
 
 const struct command_option *const doctor_options[] = { NULL };
 
-/* What a check needs so that it has something to look at. */
-enum { NEEDS_NOTHING = 0, NEEDS_SETTINGS = 1, NEEDS_PROGRAM = 2 };
+/* What a check needs so that it has something to look at; and whether it is left out for a program that has
+ * been run. */
+enum { NEEDS_NOTHING = 0, NEEDS_SETTINGS = 1, NEEDS_PROGRAM = 2, NOT_OF_RUN = 4 };
 
 static const struct {
 	const char *name;
@@ -25,7 +26,7 @@ static const struct {
 	unsigned int needs;
 } checks[] = {
 	{ "settings", doctor_settings, NEEDS_NOTHING },
-	{ "unknown", doctor_unknown, NEEDS_NOTHING },
+	{ "unknown", doctor_unknown, NOT_OF_RUN },
 	{ "program", doctor_preloadable, NEEDS_NOTHING },
 	{ "left-out", doctor_left_out, NEEDS_SETTINGS | NEEDS_PROGRAM },
 	{ "library", doctor_library, NEEDS_PROGRAM },
@@ -37,16 +38,15 @@ static const struct {
 	{ "unwind", doctor_unwind, NEEDS_PROGRAM },
 	{ "symbols", doctor_symbols, NEEDS_PROGRAM },
 	{ "perf", doctor_perf, NEEDS_SETTINGS },
-	{ "seccomp", doctor_seccomp, NEEDS_SETTINGS },
+	{ "seccomp", doctor_seccomp, NEEDS_SETTINGS | NOT_OF_RUN },
 	{ "directory", doctor_directory, NEEDS_SETTINGS },
 	{ "spool", doctor_spool, NEEDS_SETTINGS },
-	{ "bucket", doctor_bucket, NEEDS_SETTINGS },
+	{ "bucket", doctor_bucket, NEEDS_SETTINGS | NOT_OF_RUN },
 };
 
 void doctor_finding(struct patient *patient, enum severity severity, const char *name,
 		    const char *mend, const char *format, ...)
 {
-	static const char *const words[SEVERITIES] = { "stop", "note" };
 	char line[4096];
 	va_list list;
 
@@ -54,8 +54,17 @@ void doctor_finding(struct patient *patient, enum severity severity, const char 
 	vsnprintf(line, sizeof(line), format, list);
 	va_end(list);
 	text_clean_string(line);
-	printf("%s  %s: %s\n      %s\n", words[severity], name ? name : patient->check, line, mend);
+	patient->tell(patient, severity, name ? name : patient->check, line, mend);
 	patient->found[severity]++;
+}
+
+static void print(struct patient *patient, enum severity severity, const char *name,
+		  const char *line, const char *mend)
+{
+	static const char *const words[SEVERITIES] = { "stop", "note" };
+
+	(void)patient;
+	printf("%s  %s: %s\n      %s\n", words[severity], name, line, mend);
 }
 
 const char *doctor_variable(const struct patient *patient, const char *name)
@@ -145,54 +154,69 @@ static bool is_number(const char *word)
 	return p > word && !*p && strlen(word) < 10;
 }
 
+void doctor_meet(struct patient *p, const char *command)
+{
+	p->asked = command;
+	p->environment = environ;
+	if (!command)
+		return;
+	if (preloadable_find(command, p->program))
+		snprintf(p->program, sizeof(p->program), "%s", command);
+	preloadable_look(&p->file, "", p->program);
+}
+
 /* A number names a process, unless it stands behind "--". Returns 0, or -errno after saying why. */
 static int look_at(struct patient *p, const char *word, bool command)
 {
 	int err;
 
-	p->asked = word;
-	p->environment = environ;
-	if (!word)
+	if (!word || command || !is_number(word)) {
+		doctor_meet(p, word);
 		return 0;
-	if (!command && is_number(word)) {
-		p->pid = atoi(word);
-		err = look_at_process(p);
-		if (err)
-			fprintf(stderr, "asprof-agent: doctor: cannot look at process %s: %s\n",
-				word, err == -ENOENT ? "there is none" : strerror(-err));
-		return err;
 	}
-	if (preloadable_find(word, p->program))
-		snprintf(p->program, sizeof(p->program), "%s", word);
-	preloadable_look(&p->file, "", p->program);
-	return 0;
+	p->asked = word;
+	p->pid = atoi(word);
+	err = look_at_process(p);
+	if (err)
+		fprintf(stderr, "asprof-agent: doctor: cannot look at process %s: %s\n", word,
+			err == -ENOENT ? "there is none" : strerror(-err));
+	return err;
 }
 
-static bool is_applicable(const struct patient *p, unsigned int needs)
+static bool is_applicable(const struct patient *p, unsigned int needs, enum doctor_extent extent)
 {
 	if (needs & NEEDS_SETTINGS && !p->configured)
+		return false;
+	if (needs & NOT_OF_RUN && extent == DOCTOR_OF_RUN)
 		return false;
 	return !(needs & NEEDS_PROGRAM) || (p->asked && p->file.obstacle == PRELOADABLE);
 }
 
-static int examine(struct patient *p)
+int doctor_examine(struct patient *p, enum doctor_extent extent, doctor_tell *tell)
 {
 	int err = config_read(&p->config, p->environment, p->problem);
 
 	p->configured = !err && p->config.enabled;
-	if (run_find_preload(p->library))
-		return COMMAND_FAILED;
-	for (size_t i = 0; i < sizeof(checks) / sizeof(*checks); i++) {
+	p->tell = tell;
+	err = run_find_preload(p->library);
+	for (size_t i = 0; !err && i < sizeof(checks) / sizeof(*checks); i++) {
 		p->check = checks[i].name;
-		if (is_applicable(p, checks[i].needs))
+		if (is_applicable(p, checks[i].needs, extent))
 			checks[i].function(p);
 	}
-	if (p->found[SEVERITY_STOP])
+	return err ? COMMAND_FAILED : 0;
+}
+
+static int examine(struct patient *p)
+{
+	int err = doctor_examine(p, DOCTOR_ALL, print);
+
+	if (!err && p->found[SEVERITY_STOP])
 		puts("no profiles would come, for what says `stop`");
-	else
+	else if (!err)
 		puts("nothing that was looked at keeps profiles from coming");
 	config_free(&p->config);
-	return p->found[SEVERITY_STOP] ? COMMAND_FAILED : COMMAND_OK;
+	return !err && p->found[SEVERITY_STOP] ? COMMAND_FAILED : err;
 }
 
 int cmd_doctor(int argc, char **argv)

@@ -15,6 +15,12 @@ enum severity {
 	SEVERITIES,
 };
 
+struct patient;
+
+/* A finding of PATIENT's, as NAME, LINE and what mends it. */
+typedef void doctor_tell(struct patient *patient, enum severity severity, const char *name,
+			 const char *line, const char *mend);
+
 /* What is looked at: a program that would be started, a process, or this machine and user alone. */
 struct patient {
 	const char *asked;       /* as the user named it; NULL: this machine and user alone */
@@ -28,11 +34,22 @@ struct patient {
 	char **environment;   /* its, or ours */
 	struct config config; /* read from that; all zero where it is wrong */
 	bool configured;
-	char problem[OPTION_PROBLEM_MAX]; /* why not */
+	char problem[OPTION_PROBLEM_MAX]; /* why not; "" where they are read, and switch it off */
 
 	const char *check; /* the one that is under way */
+	doctor_tell *tell;
 	unsigned int found[SEVERITIES];
 };
+
+/* Look at COMMAND, as execvp(3) would find it, in this process's environment; NULL: at this machine and
+ * user alone. */
+void doctor_meet(struct patient *patient, const char *command);
+
+/* Make the checks that apply, in the order of the table, and have TELL hear of what they find. Where the
+ * program has been run already, OF_RUN leaves out what the agent then says by itself, and what asks the
+ * network. Returns 0, or COMMAND_FAILED where the preload's place cannot be told. */
+enum doctor_extent { DOCTOR_ALL, DOCTOR_OF_RUN };
+int doctor_examine(struct patient *patient, enum doctor_extent extent, doctor_tell *tell);
 
 /* Tell of a finding, under the name of the check or, where NAME is one, under that. */
 void doctor_finding(struct patient *patient, enum severity severity, const char *name,

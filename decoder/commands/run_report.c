@@ -11,7 +11,7 @@
 
 #include "core/options/admit.h"
 #include "core/options/config.h"
-#include "decoder/commands/preloadable.h"
+#include "decoder/commands/doctor.h"
 #include "decoder/output/say.h"
 #include "profile/basics/text.h"
 #include "upload/files/place.h"
@@ -75,60 +75,82 @@ static void look_everywhere(struct found *found, const struct run_command *comma
 		look(found, command, own);
 }
 
-/* Why there is none of the command itself, where that can be told; else "". */
-static void find_reason(char *reason, size_t size, const struct run_command *command,
-			const struct config *config)
-{
-	const char *slash = strrchr(*command->argv, '/');
-	struct preloadable file;
-	char path[PATH_MAX], why[PRELOADABLE_LINE_MAX] = "", delay[TEXT_NUMBER];
+/* What keeps profiles from coming, and the names of what doctor notes besides. */
+struct findings {
+	struct patient patient; /* the first, so that the one is the other */
+	char reason[PRELOADABLE_LINE_MAX];
+	char notes[256];
+};
 
-	if (!config->enabled) {
-		snprintf(reason, size, OPTION_PREFIX "ENABLED is off");
-		return;
-	}
-	if (!config_admits(config, slash ? slash + 1 : *command->argv)) {
-		snprintf(reason, size, OPTION_PREFIX "PROCESS leaves it out");
-		return;
-	}
-	if (!preloadable_find(*command->argv, path)) {
-		preloadable_look(&file, "", path);
-		if (file.obstacle != PRELOADABLE)
-			preloadable_why(&file, why);
-	}
-	if (*why)
-		snprintf(reason, size, "%s", why);
-	else if (command->lived_ns < config->start_delay_ns)
-		snprintf(reason, size, "it ended within " OPTION_PREFIX "START_DELAY, %s",
+static void take_finding(struct patient *patient, enum severity severity, const char *name,
+			 const char *line, const char *mend)
+{
+	struct findings *f = (struct findings *)patient;
+	size_t n = strlen(f->notes);
+
+	(void)mend;
+	if (severity == SEVERITY_NOTE)
+		snprintf(f->notes + n, sizeof(f->notes) - n, "%s%s", n ? ", " : "", name);
+	else if (!*f->reason)
+		snprintf(f->reason, sizeof(f->reason), "%s", line);
+}
+
+/* Why there is none of the command itself, in the words of who has just seen it run; else as the doctor has
+ * found it, or "". */
+static void find_reason(struct findings *f, const struct run_command *command)
+{
+	const struct config *config = &f->patient.config;
+	const char *slash = strrchr(*command->argv, '/');
+	char why[PRELOADABLE_LINE_MAX] = "", delay[TEXT_NUMBER];
+
+	preloadable_why(&f->patient.file, why);
+	if (!config->enabled)
+		snprintf(f->reason, sizeof(f->reason), OPTION_PREFIX "ENABLED is off");
+	else if (!config_admits(config, slash ? slash + 1 : *command->argv))
+		snprintf(f->reason, sizeof(f->reason), OPTION_PREFIX "PROCESS leaves it out");
+	else if (*why)
+		snprintf(f->reason, sizeof(f->reason), "%s", why);
+	else if (!*f->reason && command->lived_ns < config->start_delay_ns)
+		snprintf(f->reason, sizeof(f->reason),
+			 "it ended within " OPTION_PREFIX "START_DELAY, %s",
 			 text_duration(delay, (double)config->start_delay_ns));
 }
 
 void run_report(const struct run_command *command)
 {
-	char problem[OPTION_PROBLEM_MAX], reason[PRELOADABLE_LINE_MAX] = "";
+	struct findings f = { 0 };
+	const struct config *config = &f.patient.config;
 	struct found found = { 0 };
-	struct config config;
+	char notes[sizeof(f.notes) + PATH_MAX] = "";
 
-	if (config_read(&config, environ, problem)) {
-		say("run: no profile, as a setting is wrong: %s", problem);
-		config_free(&config);
-		return;
+	doctor_meet(&f.patient, *command->argv);
+	doctor_examine(&f.patient, DOCTOR_OF_RUN, take_finding);
+	if (*f.patient.problem) {
+		say("run: no profile, as a setting is wrong: %s", f.patient.problem);
+		goto out;
 	}
-	if (config.local_dir || !config.s3_bucket)
-		look_everywhere(&found, command, &config);
-	if (!found.own)
-		find_reason(reason, sizeof(reason), command, &config);
+	if (config->local_dir || !config->s3_bucket)
+		look_everywhere(&found, command, config);
+	if (found.own)
+		*f.reason = '\0';
+	else
+		find_reason(&f, command);
+	if (*f.notes)
+		snprintf(notes, sizeof(notes), "; doctor's notes on %s: %s", *command->argv,
+			 f.notes);
 	if (found.profiles)
-		say("run: %u profile%s in %s%s%s%s%s", found.profiles,
-		    found.profiles == 1 ? "" : "s", found.directory, *reason ? ", none of " : "",
-		    *reason ? *command->argv : "", *reason ? ": " : "", reason);
-	else if (*reason)
-		say("run: no profile of %s: %s", *command->argv, reason);
-	else if (config.s3_bucket && !config.local_dir)
-		say("run: profiles are sent to s3://%s/%s", config.s3_bucket,
-		    config.s3_prefix ? config.s3_prefix : "");
+		say("run: %u profile%s in %s%s%s%s%s%s", found.profiles,
+		    found.profiles == 1 ? "" : "s", found.directory, *f.reason ? ", none of " : "",
+		    *f.reason ? *command->argv : "", *f.reason ? ": " : "", f.reason,
+		    *f.reason ? "" : notes);
+	else if (*f.reason)
+		say("run: no profile of %s: %s", *command->argv, f.reason);
+	else if (config->s3_bucket && !config->local_dir)
+		say("run: profiles are sent to s3://%s/%s%s", config->s3_bucket,
+		    config->s3_prefix ? config->s3_prefix : "", notes);
 	else
 		say("run: no profile came; `asprof-agent doctor %s` looks for the reason",
 		    *command->argv);
-	config_free(&config);
+out:
+	config_free(&f.patient.config);
 }

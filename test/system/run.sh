@@ -89,9 +89,18 @@ says() {
 	grep -q -e "^asprof-agent: run: $words" "$dir/err" || fail "wanted '$words', got: $(cat "$dir/err")"
 	expect "$words: one line" 1 "$(wc -l <"$dir/err")"
 }
+echo '#include <unistd.h>
+int main(int n, char **v) { return usleep(n > 1 ? 0 : 300000) || v[0] == 0; }' >"$dir/waits.c"
+# compile NAME [FLAG...]
+compile() {
+	name=$1
+	shift
+	${CC:-cc} -g -o "$dir/$name" "$dir/waits.c" "$@" || exit 1
+}
 export ASPROF_AGENT_START_DELAY=0 ASPROF_AGENT_ENGINE=builtin
-says "1 profile in $dir/profiles\$" 0 --wall 10ms -o "$dir/profiles" -- sleep 0.4
-says "[12] profiles* in $dir/profiles2\$" 7 --wall 10ms -o "$dir/profiles2" -- sh -c "sleep 0.4; exit 7"
+compile waits
+says "1 profile in $dir/profiles\$" 0 --wall 10ms -o "$dir/profiles" -- "$dir/waits"
+says "[12] profiles* in $dir/profiles2\(; [^;]*\)*\$" 7 --wall 10ms -o "$dir/profiles2" -- sh -c "$dir/waits; exit 7"
 ASPROF_AGENT_START_DELAY=1h says 'no profile of sleep: it ended within ASPROF_AGENT_START_DELAY, 60.0 min$' 0 \
 	-o "$dir/none" -- sleep 0
 ASPROF_AGENT_PROCESS='!sleep' says 'no profile of sleep: ASPROF_AGENT_PROCESS leaves it out$' 0 -- sleep 0
@@ -103,8 +112,43 @@ if ${CC:-cc} -static -o "$dir/static" "$dir/static.c" 2>/dev/null; then
 	chmod +x "$dir/script"
 	says "no profile of $dir/script: .*statically linked" 3 -- "$dir/script"
 	cp "$dir/static" "$dir/child"
-	says "[12] profiles* in $dir/profiles3" 0 --wall 10ms -o "$dir/profiles3" -- sh -c "$dir/child; sleep 0.4; true"
+	says "[12] profiles* in $dir/profiles3" 0 --wall 10ms -o "$dir/profiles3" -- sh -c "$dir/child; $dir/waits"
 fi
+
+# What doctor finds, in that line (doctor.sh has each finding): by its words where nothing comes, else by its name.
+# (The agent's own lines are not what is looked at.)
+export ASPROF_AGENT_LOG=off
+mkdir "$dir/go" "$dir/notes"
+compile go/java -Wl,--build-id -Wl,--no-eh-frame-hdr -Wl,--export-dynamic-symbol=malloc -x c - <<'END'
+static char memory[1 << 20];
+static unsigned long used;
+void *malloc(unsigned long n)
+{
+	used += n + 15 & ~15ul;
+	return used > sizeof(memory) ? 0 : memory + used - (n + 15 & ~15ul);
+}
+void free(void *block)
+{
+	(void)block;
+}
+END
+strip "$dir/go/java" && objcopy --remove-section .eh_frame --add-section .go.buildinfo=/dev/null "$dir/go/java" || exit 1
+(
+	unset ASPROF_AGENT_ENGINE
+	says "1 profile in $dir/notes; doctor's notes on $dir/go/java: java, go, malloc, unwind, symbols\$" 0 \
+		--mem 64k --wall 10ms -o "$dir/notes" -- "$dir/go/java"
+) || exit 1
+ASPROF_AGENT_CPU_INTERVAL=parsec "$build/asprof-agent" run -- "$dir/waits" once 2>"$dir/err"
+grep -q '^asprof-agent: run: no profile, as a setting is wrong: .*parsec' "$dir/err" || fail "a setting: $(cat "$dir/err")"
+says "no profile of $dir/waits: .*its library is not found" 0 --engine async-profiler -- "$dir/waits" once
+ASPROF_AGENT_LOCAL_DIR=$dir/waits.c/x says "no profile of $dir/waits: .*waits.c/x: Not a directory" 0 -- "$dir/waits" once
+if [ "$(id -u)" -eq 0 ]; then
+	install -o 65534 -m 4755 "$dir/waits" "$dir/set_id"
+	says "no profile of $dir/set_id: it gains privileges" 0 -- "$dir/set_id" once
+fi
+"$dir/alone/asprof-agent" run -- "$dir/waits" once 2>"$dir/err"
+grep -q "^asprof-agent: run: no profile of $dir/waits: .*cannot be preloaded" "$dir/err" || fail "no library: $(cat "$dir/err")"
+unset ASPROF_AGENT_LOG
 unset ASPROF_AGENT_START_DELAY ASPROF_AGENT_ENGINE
 
 # Errors, as env(1) has them.
