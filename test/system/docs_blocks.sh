@@ -10,7 +10,8 @@
 #   <!-- long: ... -->          is run by test/long/containers.sh, in a root directory of its own
 #   <!-- not run: REASON -->
 #
-# Blocks of one guide are run in their order, in one folder. (README's are run by readme.sh.)
+# Blocks of one guide are run in their order, in one folder. (README's are run by readme.sh, which fails on
+# one that nothing runs.)
 . "$(dirname "$0")/agent.inc"
 have python3
 source=$PWD

@@ -1,15 +1,19 @@
 #!/bin/bash
 # What README shows works as it stands there: its commands, with a program of ours as the service, the
-# settings that it gives to services and containers, and the variables that it names.
+# settings that it gives to services and containers, and the variables that it names. A block of code that is
+# not run has a comment in the line before it that says why: <!-- not run: REASON -->.
 set -u
 . "$(dirname "$0")/agent.inc"
 source=$PWD readme=$PWD/README.md
 
-# The text of the first block of LANGUAGE that has WORDS in it.
+# The text of the first block of LANGUAGE that has WORDS in it; its number is noted in $work/had.
 block() {
-	awk -v language="$1" -v words="$2" '
-		/^```/ && inside { if (index(text, words)) { printf "%s", text; exit } inside = 0; next }
-		/^```/ { inside = $0 == "```" language; text = ""; next }
+	awk -v language="$1" -v words="$2" -v had="$work/had" '
+		/^```/ && inside {
+			if (mine && index(text, words)) { printf "%s", text; print number >>had; exit }
+			inside = 0; next
+		}
+		/^```/ { inside = 1; number++; mine = $0 == "```" language; text = ""; next }
 		inside { text = text $0 "\n" }' "$readme" >"$work/block"
 	[ -s "$work/block" ] || fail "README has no block of $1 with: $2"
 	cat "$work/block"
@@ -59,6 +63,11 @@ shown "uploads" sh 'ASPROF_AGENT_S3_BUCKET='
 unset AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_REGION ASPROF_AGENT_EXIT_TIMEOUT \
 	ASPROF_AGENT_S3_ENDPOINT ASPROF_AGENT_METADATA ASPROF_AGENT_LOCAL_DIR
 
+# (Nor are these servers. Without them the files stay.)
+sed -i 's#//\(pyroscope:4040\|collector:4318\)#//127.0.0.1:1#' "$readme"
+TMPDIR=$work/tmp ASPROF_AGENT_EXIT_TIMEOUT=100ms shown "servers" sh 'ASPROF_AGENT_PYROSCOPE_URL='
+[ $status = 7 ] && [ "$(grep -c '127.0.0.1:1' "$work/commands")" = 2 ] || fail "servers: $status, $(cat "$work/err")"
+
 # The engine that is brought; the line before it brings it.
 if [ -n "${ASPROF_TEST_LIB:-}" ]; then
 	sed -i "s|\$PWD/build/async-profiler/lib/libasyncProfiler.so|$ASPROF_TEST_LIB|; /^scripts\/setup/d" \
@@ -92,6 +101,102 @@ for kind in unit example image; do
 	[ $? = 7 ] && [ ! -s "$work/err" ] && [ -n "$(ls "$directory")" ] ||
 		fail "$kind: ${settings[*]}: $(cat "$work/err")"
 done
+
+# The everyday questions, asked of such a service: each function of it that stands in README's answer stands in
+# this one.
+cat >"$work/everyday.c" <<'END'
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
+static volatile unsigned long sum;
+static char *volatile session;
+__attribute__((noinline)) static void parse(void)
+{
+	for (int i = 0; i < 5000000; i++) sum += i;
+}
+__attribute__((noinline)) static void render(void)
+{
+	for (int i = 0; i < 5000000; i++) sum ^= i;
+}
+__attribute__((noinline)) static void write_log(void)
+{
+	pthread_mutex_lock(&log_lock);
+	usleep(20000);
+	pthread_mutex_unlock(&log_lock);
+}
+__attribute__((noinline)) static void open_session(void)
+{
+	session = memset(malloc(4096), 1, 4096);
+}
+static void *worker(void *unused)
+{
+	struct timespec t;
+
+	pthread_setname_np(pthread_self(), "worker");
+	do {
+		parse();
+		render();
+		write_log();
+		open_session();
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	} while (!t.tv_sec && t.tv_nsec < 300000000);
+	return unused;
+}
+int main(void)
+{
+	pthread_t thread;
+
+	return pthread_create(&thread, NULL, worker, NULL) || pthread_join(thread, NULL);
+}
+END
+mkdir "$work/asked"
+${CC:-cc} -g -O1 -fno-builtin -pthread -o "$work/asked/service" "$work/everyday.c" || exit 1
+polls=$(cd "$source" && program sleepy_polls)
+cd "$work/asked" || exit 1
+ASPROF_AGENT_START_DELAY=0 "$agent" run -o profiles --cpu 5ms --wall 10ms --mem 1k -- ./service 2>"$work/err" &&
+	ASPROF_AGENT_ENGINE_OPTIONS=clock=tsc ASPROF_AGENT_START_DELAY=0 \
+		"$agent" run -o polls --cpu off --wall 5ms -- "$polls" 2>>"$work/err" ||
+	fail "a service: $(cat "$work/err")"
+mv polls/*.jfr tokio.jfr
+# asked COMMAND PATTERN...: what stands behind "$ " there, and lines of that form are in both answers.
+asked() {
+	block '' "\$ asprof-agent $1" >"$work/shown"
+	PATH=$B:$PATH bash -e <<<"$(sed -n 's/^\$ //p' "$work/shown")" >"$work/out" 2>"$work/err" ||
+		fail "$1: status $?, $(cat "$work/err")"
+	for name in $(grep -owE 'parse|render|worker|write_log|open_session' "$work/shown" | sort -u); do
+		grep -qw "$name" "$work/out" || fail "$1: no $name in $(cat "$work/out" "$work/err")"
+	done
+	shift
+	for pattern in "$@"; do
+		grep -qE -- "$pattern" "$work/shown" && grep -qE -- "$pattern" "$work/out" ||
+			fail "no '$pattern' in both of: $(cat "$work/shown" "$work/out")"
+	done
+}
+asked 'top' '^cpu: [0-9]+ samples, [0-9.]+ m?s, in [0-9.]+ m?s, [12] threads?$' '^ +self +% +total +%  function$' \
+	'^ +[0-9]+ +[0-9.]+% +[0-9]+ +[0-9.]+%  parse \[service\]$' '^\.\.\. and [0-9]+ more \(-n 0 shows all\)$'
+asked 'collapsed' ';worker;render [0-9]+$' ';worker;write_log;nanosleep;clock_nanosleep [0-9]+$'
+asked 'leaks' '^retained: [0-9.]+ .iB in [0-9]+ allocations, [0-9]+ stacks? \(' \
+	'^ +[0-9.]+ .iB +[0-9.]+%  [0-9]+ allocations, oldest [0-9.]+ m?s' '^      open_session \[service\]$'
+asked 'longpolls' '^\[[0-9]+\.[0-9]{6}\] thread [0-9]+ - poll of [0-9]+us$' '^ -   1: libc\.so\.6\.'
+
+# Each block was one of these, or says why it was not.
+awk -v had="$work/had" -v engine="${ASPROF_TEST_LIB:-}" '
+	BEGIN { while ((getline number <had) > 0) ran[number] = 1 }
+	/^```/ && inside {
+		if (!(count in ran) && before !~ /^<!-- not run: .+ -->$/ && !(!engine && index(text, "setup async-profiler")))
+			print "README.md:" line ": nothing runs this block, nor says why not"
+		inside = 0; before = ""; next
+	}
+	/^```/ { inside = 1; count++; line = NR; text = ""; next }
+	inside { text = text $0; next }
+	{ before = $0 }
+	END { if (inside || count < 10) print "README.md: only " count " blocks, or one without an end" }' \
+	"$source/README.md" >"$work/unaccounted"
+[ ! -s "$work/unaccounted" ] || fail "$(cat "$work/unaccounted")"
 
 # Each variable is one of the agent's.
 known=$("$agent" options | sed -n 's/^\(ASPROF_AGENT_[A-Z0-9_]*\).*/\1/p')
