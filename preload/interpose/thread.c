@@ -62,7 +62,7 @@ static void make_end_key(void)
 {
 	static bool tried;
 
-	if (!tried && pthread_key_create)
+	if (!tried && pthread_key_create && pthread_setspecific)
 		end_key_made = !pthread_key_create(&end_key, tell_end);
 	tried = true;
 }
