@@ -52,8 +52,8 @@ struct tables {
 
 static struct {
 	struct tables *_Atomic turns[TURNS]; /* mapped when their turn comes first, for good */
-	atomic_uint current;
-	unsigned before; /* TURNS: none is in use beside the current one */
+	atomic_uint renewals;                /* which tells the current one's */
+	unsigned before;                     /* TURNS: none is in use beside the current one */
 } all = { .before = TURNS };
 
 _Static_assert(FUNCTIONS <= 1u << TURN_SHIFT && TURNS <= 1u << (32 - TURN_SHIFT),
@@ -64,9 +64,19 @@ static struct tables *at_turn(unsigned turn)
 	return atomic_load_explicit(&all.turns[turn % TURNS], memory_order_acquire);
 }
 
+unsigned frame_table_renewals(void)
+{
+	return atomic_load(&all.renewals);
+}
+
+static unsigned current(void)
+{
+	return frame_table_renewals() % TURNS;
+}
+
 static struct tables *get(unsigned *turn)
 {
-	*turn = atomic_load(&all.current);
+	*turn = current();
 	return at_turn(*turn);
 }
 
@@ -90,7 +100,7 @@ static int map_turn(unsigned turn)
 
 int frame_table_open(void)
 {
-	return map_turn(atomic_load(&all.current));
+	return map_turn(current());
 }
 
 /* Stirs as splitmix64 does. */
@@ -133,7 +143,7 @@ static uint32_t function_in(unsigned turn, uint64_t print, bool *fresh)
 
 uint32_t frame_table_function(uint64_t print, bool *fresh)
 {
-	return function_in(atomic_load(&all.current), print, fresh);
+	return function_in(current(), print, fresh);
 }
 
 uintptr_t frame_table_place(uint32_t function, uint32_t offset, bool *fresh)
@@ -302,7 +312,7 @@ bool frame_table_renew(void)
 	if (map_turn(next))
 		return false;
 	all.before = turn;
-	atomic_store(&all.current, next);
+	atomic_fetch_add(&all.renewals, 1);
 	return true;
 }
 

@@ -54,6 +54,10 @@ bool frame_table_has_line(uintptr_t frame);
  * that was dropped is "[forgotten]". */
 bool frame_table_find(uintptr_t pc, struct script_frame *frame);
 
+/* How often the table was renewed. Numbers of functions from before are for who is in the walk that got them, and not
+ * to be remembered. */
+unsigned frame_table_renewals(void);
+
 /* The rest is for one thread, the agent's.
  *
  * Renew the table, if much of it is used and none from before is still there. Returns whether it is new. */

@@ -4,7 +4,7 @@
  * another only where the collector has marked, without it, and then sweeps. So what is found while it marks is
  * right at the same address while it marks (it may leave behind what has just been on a stack); and what is found
  * while it sweeps, or rests then, until it has been counted once more. Each of the two is a period, which has a
- * number. */
+ * number, and ends as well when the table of frames is renewed. */
 #include <errno.h>
 #include <stdatomic.h>
 

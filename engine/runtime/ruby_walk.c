@@ -472,8 +472,9 @@ static bool add(struct walk *walk, uintptr_t address)
  * none. */
 static uint64_t period(const struct ruby *ruby, struct ruby_work *work)
 {
-	/* What is known of Ruby from some time on tells more of what was met before. */
-	const uint64_t known = ruby->names != 0;
+	/* What is known of Ruby from some time on tells more of what was met before; and what was remembered of a
+	 * table of frames that is about to be dropped leads nowhere. */
+	const uint64_t known = (ruby->names != 0) ^ (uint64_t)frame_table_renewals() << 48;
 	uintptr_t count;
 	uint32_t flags;
 
@@ -482,12 +483,12 @@ static uint64_t period(const struct ruby *ruby, struct ruby_work *work)
 		return 0;
 	switch (flags & COLLECTOR_MODE) {
 	case COLLECTOR_MARKS:
-		return 4 * count + 4 + known;
+		return (4 * count + 4) ^ known;
 	case COLLECTOR_SWEEPS:
-		return 4 * count + 6 + known;
+		return (4 * count + 6) ^ known;
 	case COLLECTOR_RESTS:
 		/* It counts first, and says a moment later that it marks. */
-		return flags & COLLECTOR_RUNS ? 0 : 4 * count + 6 + known;
+		return flags & COLLECTOR_RUNS ? 0 : (4 * count + 6) ^ known;
 	}
 	return 0;
 }

@@ -473,6 +473,30 @@ START_TEST(remembered)
 }
 END_TEST
 
+/* Nor longer than the table of frames that it is in, however long nothing is collected. */
+START_TEST(remembered_in_one_table)
+{
+	uint64_t *collector;
+	bool fresh;
+
+	ck_assert_int_eq(ruby_open(), 0);
+	make(0x0303);
+	collector = object(0, 2);
+	w->ruby.collections = (uintptr_t)collector;
+	w->ruby.collector_flags = (uintptr_t)(collector + 1);
+	push(TOP | LAST | LOCAL, code(7, "one", "one", "a.rb"), NULL, NULL, 1);
+	ck_assert_uint_eq(walk(), 2);
+	for (uint64_t others = 1; !frame_table_renew(); others++)
+		frame_table_function(others << 32, &fresh);
+	ck_assert_uint_eq(walk(), 2);
+	check(0, "one", "a.rb", 10);
+	frame_table_drop();
+	check(0, "one", "a.rb", 10);
+	ck_assert_uint_eq(walk(), 2);
+	check(0, "one", "a.rb", 10);
+}
+END_TEST
+
 /* Threads remember, and find nothing but what one of them has remembered as a whole. */
 static void *remember(void *seed)
 {
@@ -777,6 +801,7 @@ int main(void)
 	tcase_add_test(tcase, no_method);
 	tcase_add_test(tcase, reused);
 	tcase_add_test(tcase, remembered);
+	tcase_add_test(tcase, remembered_in_one_table);
 	tcase_add_test(tcase, remembered_by_threads);
 	tcase_add_test(tcase, torn);
 	tcase_add_test(tcase, no_context);
