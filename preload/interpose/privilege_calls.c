@@ -3,6 +3,7 @@
  * aborts when some thread may not; so none of the agent's may be there. */
 #include "preload/interpose/privilege_calls.h"
 
+#include <errno.h>
 #include <linux/seccomp.h>
 #include <stdarg.h>
 
@@ -18,12 +19,15 @@ static void end_agent(void)
 		hooks->before_privilege_change();
 }
 
+/* The call that was made may have failed. */
 static void tell(void)
 {
 	const struct interpose_hooks *hooks = hooks_get();
+	int saved = errno;
 
 	if (hooks && exit_is_armed())
 		hooks->after_privilege_change();
+	errno = saved;
 }
 
 static bool is_for_one_thread(long option)

@@ -1,5 +1,6 @@
 /* Linked with the interposers into a preload of their own: hooks that count, and a line on
  * stderr for what they counted when the process ends. */
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,6 +65,12 @@ static bool before_namespace_change(void)
 	return true;
 }
 
+/* A hook need not leave it alone. */
+static void spoil_errno(void)
+{
+	errno = ENOANO;
+}
+
 static const struct interpose_hooks hooks = {
 	.thread_started = thread_started,
 	.thread_ended = thread_ended,
@@ -73,9 +80,9 @@ static const struct interpose_hooks hooks = {
 	.crashed = ignore_crash,
 	.exec_failed = ignore,
 	.before_namespace_change = before_namespace_change,
-	.after_namespace_change = ignore,
+	.after_namespace_change = spoil_errno,
 	.before_privilege_change = ignore,
-	.after_privilege_change = ignore,
+	.after_privilege_change = spoil_errno,
 	.before_sandbox = ignore_sandbox,
 	.signal_claimed = ignore_signal,
 };

@@ -1,9 +1,14 @@
 #!/bin/bash
-# A program can leave its namespaces, which the kernel forbids while another thread lives.
+# A program can leave its namespaces, which the kernel forbids while another thread lives; and calls that it refuses
+# fail with its error, whatever is done behind them.
 . "$(dirname "$0")/interpose.inc"
 
 interposers interpose_hooks
 namespaces=$(program namespaces)
+refused_calls=$(program refused_calls)
+
+"$refused_calls" || fail "refused, by themselves"
+LD_PRELOAD=$work/interpose_hooks.so "$refused_calls" 2>"$work/err" || fail "refused: $(cat "$work/err")"
 
 ran=
 for how in unshare setns; do

@@ -1,0 +1,29 @@
+/* Calls that the kernel refuses, behind which hooks are called: each fails with the error of its own. */
+#include <linux/capability.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "test/programs/check.h"
+
+int capset(void *header, const void *data);
+
+/* Neither value is one of theirs. */
+#define NONE 2UL
+
+int main(void)
+{
+	struct __user_cap_data_struct data[2] = { 0 };
+	struct __user_cap_header_struct header = { 0 };
+
+	CHECK(prctl(PR_SET_NO_NEW_PRIVS, NONE, 0, 0, 0) == -1 && errno == EINVAL);
+	CHECK(prctl(PR_SET_KEEPCAPS, NONE, 0, 0, 0) == -1 && errno == EINVAL);
+	CHECK(syscall(SYS_prctl, PR_SET_NO_NEW_PRIVS, NONE, 0, 0, 0) == -1 && errno == EINVAL);
+	CHECK(capset(&header, data) == -1 && errno == EINVAL);
+	header.version = 0; /* the kernel has put its own there */
+	CHECK(syscall(SYS_capset, &header, data) == -1 && errno == EINVAL);
+	CHECK(unshare(-1) == -1 && errno == EINVAL);
+	CHECK(setns(-1, CLONE_NEWNS) == -1 && errno == EBADF);
+	return 0;
+}
