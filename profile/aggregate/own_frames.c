@@ -98,9 +98,9 @@ void own_frames_leave_out(struct resolve *r)
 	uint32_t *ids = (uint32_t *)(void *)r->stack.data, call = 0;
 	size_t count = r->stack.length / sizeof(*ids), ours = 0, kept, end;
 
-	for (size_t i = 0; i < count; i++)
-		ours += is_ours(r, ids[i]);
 	kept = count_kernel(r, ids, count);
+	for (size_t i = kept; i < count; i++)
+		ours += is_ours(r, ids[i]);
 	if (!ours || kept + ours == count)
 		return;
 	for (end = kept; is_ours(r, ids[end]);)

@@ -36,6 +36,9 @@ static const struct {
 	/* Nothing but ours: a thread of the profiler's. */
 	{ "wait" OURS "loop" OURS, "wait" OURS "loop" OURS },
 	{ "k:sleep@ wait" OURS, "k:sleep@ wait" OURS },
+	/* The same, where what nobody vouches for has the kernel in our library. */
+	{ "k:sleep" OURS "wait" OURS, "k:sleep" OURS "wait" OURS },
+	{ "k:sleep" OURS "wait" OURS "main@app ", "k:sleep" OURS "main@app " },
 	{ "", "" },
 };
 
