@@ -79,31 +79,24 @@ static bool place(struct candidate *candidate)
 	return !err;
 }
 
-static bool look_in(const struct module *module)
+static void look_in(void *changed, const struct module *module)
 {
 	struct elf *image;
 	Elf64_Sym symbol;
 	int err;
 
+	all.musl |= is_musl(module->path);
 	if (all.count == CONTEXT_PLACES_MAX || !strcmp(module->path, "[vdso]") ||
 	    runtime_image_open(&image, module))
-		return false;
+		return;
 	err = image_symbol(image, VARIABLE, &symbol);
 	elf_close(image);
 	if (err || ELF64_ST_TYPE(symbol.st_info) != STT_TLS)
-		return false;
+		return;
 	all.candidates[all.count++] = (struct candidate){ .text = module->start,
 							  .loaded_ticks = module->loaded_ticks,
 							  .symbol = symbol };
-	return true;
-}
-
-static bool is_there(const struct candidate *candidate)
-{
-	const struct module *module = modules_find(candidate->text);
-
-	return module && !module->unloaded_ticks && module->start == candidate->text &&
-	       module->loaded_ticks == candidate->loaded_ticks;
+	*(bool *)changed = true;
 }
 
 static bool drop_gone(void)
@@ -111,7 +104,7 @@ static bool drop_gone(void)
 	size_t count = 0, before = all.count;
 
 	for (size_t i = 0; i < all.count; i++)
-		if (is_there(&all.candidates[i]))
+		if (modules_has(all.candidates[i].text, all.candidates[i].loaded_ticks))
 			all.candidates[count++] = all.candidates[i];
 	all.count = count;
 	return count != before;
@@ -129,21 +122,9 @@ static bool place_all(void)
 
 void contexts_look(void)
 {
-	const struct module *const *list;
-	uint64_t before = all.newest;
 	bool changed = drop_gone();
-	size_t count = modules_list(&list);
 
-	for (size_t i = 0; i < count; i++) {
-		const struct module *module = list[i];
-
-		if (module->unloaded_ticks || module->loaded_ticks <= before)
-			continue;
-		if (module->loaded_ticks > all.newest)
-			all.newest = module->loaded_ticks;
-		all.musl |= is_musl(module->path);
-		changed |= look_in(module);
-	}
+	modules_since(&all.newest, look_in, &changed);
 	if (place_all() || changed)
 		publish();
 }

@@ -427,6 +427,30 @@ size_t modules_list(const struct module *const **list)
 	return modules.count;
 }
 
+void modules_since(uint64_t *since, void (*visit)(void *context, const struct module *module),
+		   void *context)
+{
+	uint64_t before = *since;
+
+	for (size_t i = 0; i < modules.present; i++) {
+		const struct module *module = modules.list[i];
+
+		if (module->loaded_ticks <= before)
+			continue;
+		if (module->loaded_ticks > *since)
+			*since = module->loaded_ticks;
+		visit(context, module);
+	}
+}
+
+bool modules_has(uintptr_t start, uint64_t loaded_ticks)
+{
+	const struct module *module = modules_find(start);
+
+	return module && !module->unloaded_ticks && module->start == start &&
+	       module->loaded_ticks == loaded_ticks;
+}
+
 void modules_forget(void)
 {
 	while (modules.count > modules.present)

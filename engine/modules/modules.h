@@ -52,6 +52,14 @@ const struct module *modules_find(uintptr_t pc);
  * function here. Returns how many. */
 size_t modules_list(const struct module *const **list);
 
+/* Call VISIT for each module that is there and was loaded later than *SINCE, 0 for all, which becomes when the last of
+ * them was. VISIT calls no function here but modules_find(). */
+void modules_since(uint64_t *since, void (*visit)(void *context, const struct module *module),
+		   void *context);
+
+/* Whether the module that begins at START is there still: the one that was LOADED then, and none in its place. */
+bool modules_has(uintptr_t start, uint64_t loaded_ticks);
+
 /* Drop the modules that are gone: the chunk with their samples is written. */
 void modules_forget(void);
 

@@ -93,7 +93,8 @@ static struct {
 	bool unwanted;
 	uint64_t newest; /* of the modules that were looked at, when it was loaded */
 	struct {
-		bool there; /* walks look for it */
+		bool there;            /* walks look for it */
+		uint64_t loaded_ticks; /* its module */
 		union found found;
 	} kinds[RUNTIME_KINDS];
 } all;
@@ -101,13 +102,6 @@ static struct {
 void runtimes_wanted(bool wanted)
 {
 	all.unwanted = !wanted;
-}
-
-static bool is_there(const struct runtime *runtime)
-{
-	const struct module *module = modules_find(runtime->text);
-
-	return module && !module->unloaded_ticks && module->start == runtime->text;
 }
 
 /* Look for KIND in MODULE, whose image is IMAGE. */
@@ -131,14 +125,16 @@ static void look_for(enum runtime_kind kind, struct elf *image, const struct mod
 		return;
 	log_debug("%s: functions of %s are shown", module->path, kinds[kind].name);
 	all.kinds[kind].found = found;
+	all.kinds[kind].loaded_ticks = module->loaded_ticks;
 	all.kinds[kind].there = true;
 }
 
-static void look_in(const struct module *module)
+static void look_in(void *unused, const struct module *module)
 {
 	struct elf *image;
 	int err;
 
+	(void)unused;
 	if (!strcmp(module->path, "[vdso]"))
 		return;
 	err = runtime_image_open(&image, module);
@@ -154,27 +150,15 @@ static void look_in(const struct module *module)
 
 void runtimes_look(void)
 {
-	const struct module *const *list;
-	uint64_t before = all.newest;
-	size_t count;
-
 	if (all.unwanted)
 		return;
 	for (size_t kind = 0; kind < RUNTIME_KINDS; kind++)
-		if (all.kinds[kind].there && !is_there(&all.kinds[kind].found.base)) {
+		if (all.kinds[kind].there &&
+		    !modules_has(all.kinds[kind].found.base.text, all.kinds[kind].loaded_ticks)) {
 			mixed_stack_look_for((enum runtime_kind)kind, NULL, 0);
 			all.kinds[kind].there = false;
 		}
-	count = modules_list(&list);
-	for (size_t i = 0; i < count; i++) {
-		const struct module *module = list[i];
-
-		if (module->unloaded_ticks || module->loaded_ticks <= before)
-			continue;
-		if (module->loaded_ticks > all.newest)
-			all.newest = module->loaded_ticks;
-		look_in(module);
-	}
+	modules_since(&all.newest, look_in, NULL);
 }
 
 void runtimes_visit(void)

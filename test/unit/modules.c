@@ -231,9 +231,19 @@ START_TEST(nothing_changes)
 }
 END_TEST
 
+static const struct module *met;
+
+static void meet(void *times, const struct module *module)
+{
+	++*(size_t *)times;
+	met = module;
+}
+
 START_TEST(comes_and_goes)
 {
 	const struct module *module;
+	size_t times = 0, none = 0;
+	uint64_t since = 0;
 	uintptr_t pc;
 	void *library;
 	size_t count;
@@ -244,6 +254,8 @@ START_TEST(comes_and_goes)
 	pc = (uintptr_t)dlsym(library, "come");
 	ck_assert_ptr_null(modules_find(pc));
 	ck_assert_uint_eq(unwind_map_find(pc), RULE_INDEX_UNKNOWN);
+	modules_since(&since, meet, &times);
+	ck_assert_uint_eq(times, modules_list(&list));
 	ck_assert_int_eq(modules_refresh(), 1);
 	module = modules_find(pc);
 	ck_assert_ptr_nonnull(module);
@@ -251,6 +263,13 @@ START_TEST(comes_and_goes)
 	ck_assert_ptr_nonnull(strstr(module->path, "/come.so"));
 	ck_assert_int_eq(modules_refresh(), 0);
 	count = modules_list(&list);
+	times = 0;
+	modules_since(&since, meet, &times);
+	modules_since(&since, meet, &none);
+	ck_assert(times == 1 && none == 0);
+	ck_assert_ptr_eq(met, module);
+	ck_assert(modules_has(module->start, module->loaded_ticks));
+	ck_assert(!modules_has(module->start + 1, module->loaded_ticks));
 
 	ck_assert_int_eq(dlclose(library), 0);
 	ck_assert_int_eq(modules_refresh(), 1);
@@ -258,6 +277,10 @@ START_TEST(comes_and_goes)
 	ck_assert_ptr_eq(modules_find(pc), module);
 	ck_assert_uint_ge(module->unloaded_ticks, module->loaded_ticks);
 	ck_assert_uint_gt(module->unloaded_ticks, 0);
+	ck_assert(!modules_has(module->start, module->loaded_ticks));
+	since = 0;
+	modules_since(&since, meet, &none);
+	ck_assert_uint_eq(none, count - 1);
 	ck_assert_uint_eq(modules_list(&list), count);
 	/* But not walked by. */
 	ck_assert_uint_eq(unwind_map_find(pc), RULE_INDEX_UNKNOWN);
@@ -290,6 +313,8 @@ START_TEST(replaced_at_the_same_place)
 	ck_assert_ptr_nonnull(second);
 	ck_assert_ptr_ne(first, second);
 	ck_assert_mem_ne(second->build_id, id, sizeof(id));
+	ck_assert(modules_has(second->start, second->loaded_ticks));
+	ck_assert(!modules_has(second->start, first->loaded_ticks));
 	if ((uintptr_t)dlsym(library, "come") == pc)
 		ck_assert_uint_gt(first->unloaded_ticks, 0);
 	dlclose(library);
