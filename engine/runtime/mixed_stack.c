@@ -275,6 +275,16 @@ typedef size_t mixer(const struct runtime *runtime, struct work *work,
 		     const struct native_frames *native, uintptr_t stack_high, uintptr_t *out,
 		     size_t max, bool *truncated);
 
+/* FRAME_COUNT frames that a walk has found, in WORK, in the places of those that run them. */
+static size_t merge_found(const struct runtime *runtime, struct work *work,
+			  const struct native_frames *native, size_t frame_count, uintptr_t *out,
+			  size_t max, bool *truncated)
+{
+	return frame_count ? mixed_stack_merge(runtime, native, work->frames, frame_count, out, max,
+					       truncated)
+			   : 0;
+}
+
 static size_t mix_python(const struct runtime *runtime, struct work *work,
 			 const struct native_frames *native, uintptr_t stack_high, uintptr_t *out,
 			 size_t max, bool *truncated)
@@ -287,9 +297,7 @@ static size_t mix_python(const struct runtime *runtime, struct work *work,
 	stack_memory_move(&stack, native->sps[0], stack_high);
 	frames = python_walk((const struct python *)runtime, &work->python, &stack, work->frames,
 			     DEPTH_MAX);
-	return frames ? mixed_stack_merge(runtime, native, work->frames, frames, out, max,
-					  truncated)
-		      : 0;
+	return merge_found(runtime, work, native, frames, out, max, truncated);
 }
 
 static size_t mix_v8(const struct runtime *runtime, struct work *work,
@@ -358,9 +366,7 @@ static size_t mix_php(const struct runtime *runtime, struct work *work,
 	size_t frames = php_walk((const struct php *)runtime, &work->php, native, stack_high,
 				 work->frames, DEPTH_MAX);
 
-	return frames ? mixed_stack_merge(runtime, native, work->frames, frames, out, max,
-					  truncated)
-		      : 0;
+	return merge_found(runtime, work, native, frames, out, max, truncated);
 }
 
 static size_t mix_perl(const struct runtime *runtime, struct work *work,
@@ -371,9 +377,7 @@ static size_t mix_perl(const struct runtime *runtime, struct work *work,
 				  DEPTH_MAX);
 
 	(void)stack_high;
-	return frames ? mixed_stack_merge(runtime, native, work->frames, frames, out, max,
-					  truncated)
-		      : 0;
+	return merge_found(runtime, work, native, frames, out, max, truncated);
 }
 
 static mixer *const mixers[RUNTIME_KINDS] = {

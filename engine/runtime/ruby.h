@@ -11,6 +11,7 @@
 
 #include "engine/reading/memory_copies.h"
 #include "engine/reading/memory_reader.h"
+#include "engine/reading/words.h"
 #include "engine/runtime/frame_table.h"
 #include "engine/runtime/ruby_layout.h"
 #include "engine/runtime/runtime.h"
@@ -123,14 +124,6 @@ int ruby_open(void);
 
 /* ---- What its files share ---- */
 
-static inline uintptr_t ruby_word(const uint8_t *bytes, unsigned offset)
-{
-	uintptr_t word;
-
-	__builtin_memcpy(&word, bytes + offset, sizeof(word));
-	return word;
-}
-
 bool ruby_copy(struct ruby_work *work, void *data, uintptr_t address, size_t size);
 bool ruby_read_word(struct ruby_work *work, uintptr_t address, uintptr_t *word);
 
@@ -193,11 +186,5 @@ void ruby_known_keep(uint64_t period, uintptr_t code, uintptr_t method,
 		     const struct ruby_function *function);
 bool ruby_known_find(uint64_t period, uintptr_t code, uintptr_t method,
 		     struct ruby_function *function);
-
-static inline uint64_t ruby_mix(uint64_t hash, uint64_t value)
-{
-	hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
-	return hash ^ (hash >> 29);
-}
 
 #endif

@@ -54,13 +54,12 @@ static bool read_name(const struct ruby_layout *layout, uintptr_t value, char *t
 
 	if (value < 4096 || value % 8 || process_memory_read(value, object, sizeof(object)))
 		return false;
-	flags = ruby_word(object, 0);
+	flags = word_at(object, 0);
 	if ((flags & RUBY_TYPES) != RUBY_STRING)
 		return false;
-	length = layout->string_has_length || flags >> 13 & 1 ? ruby_word(object, 16)
+	length = layout->string_has_length || flags >> 13 & 1 ? word_at(object, 16)
 							      : flags >> 14 & 31;
-	at = flags >> 13 & 1 ? ruby_word(object, 24)
-			     : value + (layout->string_has_length ? 24 : 16);
+	at = flags >> 13 & 1 ? word_at(object, 24) : value + (layout->string_has_length ? 24 : 16);
 	if (!length || length >= size || process_memory_read(at, text, length))
 		return false;
 	text[length] = '\0';
@@ -123,12 +122,12 @@ bool ruby_find_names(struct ruby *ruby, uintptr_t data, uint64_t bytes)
 		if (process_memory_read(data + at, block, part))
 			continue;
 		for (size_t i = 0; i + BYTES <= part && !found; i += 8) {
-			uint64_t last = ruby_word(block, (unsigned)(i + LAST_NUMBER));
-			uintptr_t table = ruby_word(block, (unsigned)(i + TABLE));
+			uint64_t last = word_at(block, (unsigned)(i + LAST_NUMBER));
+			uintptr_t table = word_at(block, (unsigned)(i + TABLE));
 
 			last &= UINT32_MAX;
 			if (last < NAMES_AT_ONCE || last > NAMES_MAX || table < 4096 || table % 8 ||
-			    !are_names(ruby, ruby_word(block, (unsigned)(i + ARRAYS)),
+			    !are_names(ruby, word_at(block, (unsigned)(i + ARRAYS)),
 				       (uint32_t)last))
 				continue;
 			ruby->names = data + at + i + ARRAYS;

@@ -10,6 +10,7 @@
 
 #include "core/system.h"
 #include "engine/runtime/ruby.h"
+#include "engine/runtime/script_text.h"
 
 #define ENTRIES 4096
 #define LOOKS   4
@@ -39,7 +40,7 @@ int ruby_open(void)
 static struct entry *entry_at(uintptr_t code, uintptr_t method, unsigned look)
 {
 	struct entry *all = atomic_load_explicit(&entries, memory_order_acquire);
-	uint64_t hash = ruby_mix(ruby_mix(1, code), method) >> 20;
+	uint64_t hash = script_text_mix(script_text_mix(1, code), method) >> 20;
 
 	return all ? &all[(hash + look) % ENTRIES] : NULL;
 }

@@ -40,9 +40,9 @@ static bool stretch_at(struct ruby_work *work, uintptr_t index, uint64_t at, uin
 	part = (unsigned)(at / 64);
 	memcpy(&before, block, sizeof(before));
 	if (part)
-		before += (uint32_t)(ruby_word(block, BLOCK_COUNTS) >> (part - 1) * COUNT_BITS) &
+		before += (uint32_t)(word_at(block, BLOCK_COUNTS) >> (part - 1) * COUNT_BITS) &
 			  ((1u << COUNT_BITS) - 1);
-	word = ruby_word(block, BLOCK_BITS + part * 8) << (63 - at % 64);
+	word = word_at(block, BLOCK_BITS + part * 8) << (63 - at % 64);
 	for (; word; word &= word - 1)
 		before++;
 	*stretch = before;
@@ -52,12 +52,12 @@ static bool stretch_at(struct ruby_work *work, uintptr_t index, uint64_t at, uin
 uint32_t ruby_line(const struct ruby_layout *layout, struct ruby_work *work,
 		   const uint8_t body[BODY_BYTES], uint64_t at)
 {
-	uintptr_t lines = ruby_word(body, layout->body_lines);
+	uintptr_t lines = word_at(body, layout->body_lines);
 	uint32_t count, stretch = 1;
 	int32_t line;
 
 	memcpy(&count, body + layout->body_line_count, sizeof(count));
-	if (count > 1 && !stretch_at(work, ruby_word(body, layout->body_line_index), at, &stretch))
+	if (count > 1 && !stretch_at(work, word_at(body, layout->body_line_index), at, &stretch))
 		return 0;
 	if (!stretch || stretch > count ||
 	    !ruby_copy(work, &line, lines + (uintptr_t)(stretch - 1) * layout->line_bytes,

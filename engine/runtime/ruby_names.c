@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "engine/runtime/ruby.h"
+#include "engine/runtime/script_text.h"
 
 bool ruby_copy(struct ruby_work *work, void *data, uintptr_t address, size_t size)
 {
@@ -52,49 +53,32 @@ static bool find_text(const struct ruby *ruby, struct ruby_work *work, uintptr_t
 
 	if (!is_object(value) || !ruby_copy(work, object, value, sizeof(object)))
 		return false;
-	flags = ruby_word(object, 0);
+	flags = word_at(object, 0);
 	if ((flags & RUBY_TYPES) != RUBY_STRING)
 		return false;
 	if (flags & ELSEWHERE || ruby->layout.string_has_length)
-		text->length = ruby_word(object, OBJECT_LENGTH);
+		text->length = word_at(object, OBJECT_LENGTH);
 	else
 		text->length = flags >> LENGTH_SHIFT & LENGTH_MASK;
 	if (flags & ELSEWHERE)
-		text->at = ruby_word(object, OBJECT_LENGTH + 8);
+		text->at = word_at(object, OBJECT_LENGTH + 8);
 	else
 		text->at = value + (ruby->layout.string_has_length ? 24 : 16);
 	return text->length <= STRING_MAX;
 }
 
-/* How many bytes the character at TEXT, of LENGTH bytes, has; 0 where it is no UTF-8. */
-static size_t character(const char *text, size_t length)
-{
-	const uint8_t first = (uint8_t)*text;
-	size_t bytes = first < 0x20   ? 0
-		       : first < 0x80 ? 1
-		       : first < 0xc2 ? 0
-		       : first < 0xe0 ? 2
-		       : first < 0xf0 ? 3
-		       : first < 0xf5 ? 4
-				      : 0;
-
-	for (size_t i = 1; i < bytes; i++)
-		if (i >= length || ((uint8_t)text[i] & 0xc0) != 0x80)
-			return 0;
-	return bytes;
-}
-
-/* Names are text, whatever the program made them of. */
+/* Names are text, whatever the program made them of: what is no character becomes '?', one that was cut off as well, and
+ * what moves a terminal's. */
 static void make_text(char *text, size_t length)
 {
 	size_t bytes;
 
 	for (size_t i = 0; i < length; i += bytes) {
-		bytes = character(text + i, length - i);
-		if (!bytes) {
-			text[i] = '?';
-			bytes = 1;
-		}
+		bytes = script_text_character(text + i, length - i);
+		if (bytes && bytes <= length - i && (uint8_t)text[i] >= 0x20 && text[i] != 0x7f)
+			continue;
+		text[i] = '?';
+		bytes = 1;
 	}
 }
 
@@ -157,7 +141,7 @@ static uint64_t text_print(const struct ruby *ruby, struct ruby_work *work, uint
 
 	if (!find_text(ruby, work, value, &text))
 		return 0;
-	print = ruby_mix(print, text.length);
+	print = script_text_mix(print, text.length);
 	/* As much of it as is ever shown. */
 	if (text.length > FRAME_FILE_MAX)
 		text.length = FRAME_FILE_MAX;
@@ -166,7 +150,7 @@ static uint64_t text_print(const struct ruby *ruby, struct ruby_work *work, uint
 		bytes = text.length - i < sizeof(word) ? (size_t)(text.length - i) : sizeof(word);
 		if (!ruby_copy(work, &word, text.at + i, bytes))
 			return 0;
-		print = ruby_mix(print, word);
+		print = script_text_mix(print, word);
 	}
 	return print ? print : 1;
 }
@@ -245,7 +229,7 @@ static bool find_by_shape(const struct ruby *ruby, struct ruby_work *work, uintp
 		if (!ruby_copy(work, shape, shapes + id * SHAPE_BYTES, sizeof(shape)))
 			return false;
 		memcpy(&count, shape + SHAPE_COUNT, sizeof(count));
-		if (ruby_word(shape, SHAPE_NAME) >> SCOPE_SHIFT == serial &&
+		if (word_at(shape, SHAPE_NAME) >> SCOPE_SHIFT == serial &&
 		    shape[SHAPE_TYPE] == SHAPE_IS_VARIABLE && count)
 			return ruby_read_word(work, places + (count - 1) * sizeof(*value), value);
 		memcpy(&parent, shape + SHAPE_PARENT, sizeof(parent));

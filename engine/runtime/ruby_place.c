@@ -45,19 +45,19 @@ static bool is_in_text(const struct ruby *ruby, uintptr_t pc)
 static bool read_tag(const struct ruby *ruby, const uint8_t tag[TAG_BYTES],
 		     struct unwind_place *place, uintptr_t *previous)
 {
-	*place = (struct unwind_place){ .pc = ruby_word(tag, BUILTIN_PC),
-					.sp = ruby_word(tag, BUILTIN_SP),
-					.fp = ruby_word(tag, BUILTIN_FP) };
-	*previous = ruby_word(tag, BUILTIN_PREVIOUS);
+	*place = (struct unwind_place){ .pc = word_at(tag, BUILTIN_PC),
+					.sp = word_at(tag, BUILTIN_SP),
+					.fp = word_at(tag, BUILTIN_FP) };
+	*previous = word_at(tag, BUILTIN_PREVIOUS);
 	if (is_in_text(ruby, place->pc)) {
 		place->pc++; /* it is an instruction to come, and not behind a call */
 		return true;
 	}
-	*place = (struct unwind_place){ .pc = ruby_word(tag, LIBRARY_PC),
-					.sp = ruby_word(tag, LIBRARY_SP),
-					.fp = ruby_word(tag, LIBRARY_FP),
-					.base = ruby_word(tag, LIBRARY_BASE) };
-	*previous = ruby_word(tag, LIBRARY_PREVIOUS);
+	*place = (struct unwind_place){ .pc = word_at(tag, LIBRARY_PC),
+					.sp = word_at(tag, LIBRARY_SP),
+					.fp = word_at(tag, LIBRARY_FP),
+					.base = word_at(tag, LIBRARY_BASE) };
+	*previous = word_at(tag, LIBRARY_PREVIOUS);
 	if (is_in_text(ruby, place->pc))
 		return true;
 	place->pc = unstirred(place->pc);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "engine/runtime/ruby.h"
+#include "engine/runtime/script_text.h"
 
 /* Frames of one thread that are looked at, and what else could go round. */
 #define FRAMES_MAX  1024
@@ -59,13 +60,13 @@ static bool read_context(const struct ruby *ruby, struct ruby_work *work, struct
 	if (!address || address % sizeof(uintptr_t) ||
 	    !ruby_copy(work, context->bytes, address, sizeof(context->bytes)))
 		return false;
-	thread = ruby_word(context->bytes, l->context_thread);
+	thread = word_at(context->bytes, l->context_thread);
 	if (!ruby_read_word(work, thread + l->thread_context, &back) || back != address)
 		return false;
-	stack = ruby_word(context->bytes, CONTEXT_STACK);
-	words = ruby_word(context->bytes, CONTEXT_STACK_WORDS);
+	stack = word_at(context->bytes, CONTEXT_STACK);
+	words = word_at(context->bytes, CONTEXT_STACK_WORDS);
 	context->address = address;
-	context->frame = ruby_word(context->bytes, CONTEXT_FRAME);
+	context->frame = word_at(context->bytes, CONTEXT_FRAME);
 	context->end = stack + words * sizeof(uintptr_t);
 	return stack && words && words < STACK_WORDS && stack % sizeof(uintptr_t) == 0 &&
 	       context->frame % sizeof(uintptr_t) == 0 && context->frame > stack &&
@@ -131,7 +132,7 @@ static bool find_by_list(const struct ruby *ruby, struct ruby_work *work, struct
 
 	if (ruby_read_word(work, ruby->current, &address) &&
 	    read_context(ruby, work, context, address)) {
-		thread = ruby_word(context->bytes, ruby->layout.context_thread);
+		thread = word_at(context->bytes, ruby->layout.context_thread);
 		if (read_thread(ruby, work, context, thread)) {
 			own_place = thread;
 			return true;
@@ -189,7 +190,7 @@ struct frame {
 /* The environment around ENVIRONMENT, in its place. */
 static bool go_out(struct ruby_work *work, uint8_t environment[ENVIRONMENT_BYTES])
 {
-	uintptr_t outer = ruby_word(environment, ENVIRONMENT_OUTER) & ~(uintptr_t)3;
+	uintptr_t outer = word_at(environment, ENVIRONMENT_OUTER) & ~(uintptr_t)3;
 
 	return outer && outer % sizeof(outer) == 0 &&
 	       ruby_copy(work, environment, outer - ENVIRONMENT_FLAGS, ENVIRONMENT_BYTES);
@@ -197,7 +198,7 @@ static bool go_out(struct ruby_work *work, uint8_t environment[ENVIRONMENT_BYTES
 
 static bool is_outermost(const uint8_t environment[ENVIRONMENT_BYTES])
 {
-	return ruby_word(environment, ENVIRONMENT_FLAGS) & FLAG_OUTERMOST;
+	return word_at(environment, ENVIRONMENT_FLAGS) & FLAG_OUTERMOST;
 }
 
 /* What tells frames of the same code apart, as far as their names go. */
@@ -206,12 +207,12 @@ static uintptr_t belongs_to(struct walk *walk, const uint8_t innermost[ENVIRONME
 	uint8_t environment[ENVIRONMENT_BYTES];
 
 	memcpy(environment, innermost, sizeof(environment));
-	for (int i = 0; i < OUTER_MAX && !ruby_word(environment, ENVIRONMENT_METHOD) &&
+	for (int i = 0; i < OUTER_MAX && !word_at(environment, ENVIRONMENT_METHOD) &&
 			!is_outermost(environment);
 	     i++)
 		if (!go_out(walk->work, environment))
 			break;
-	return ruby_word(environment, ENVIRONMENT_METHOD);
+	return word_at(environment, ENVIRONMENT_METHOD);
 }
 
 /* The method that the frame with that environment belongs to; 0 where it is in none. */
@@ -223,7 +224,7 @@ static uintptr_t method_of(struct walk *walk, const uint8_t innermost[ENVIRONMEN
 
 	memcpy(environment, innermost, sizeof(environment));
 	for (int i = 0; i < OUTER_MAX; i++) {
-		method = ruby_word(environment, ENVIRONMENT_METHOD);
+		method = word_at(environment, ENVIRONMENT_METHOD);
 		flags = ruby_flags(work, method);
 		if (ruby_is_kind(flags, RUBY_KIND_METHOD))
 			return method;
@@ -250,11 +251,11 @@ static bool read_method(struct walk *walk, uintptr_t address, struct method *met
 	uint8_t bytes[METHOD_BYTES], definition[DEFINITION_BYTES];
 
 	if (!ruby_copy(walk->work, bytes, address, sizeof(bytes)) ||
-	    !ruby_copy(walk->work, definition, ruby_word(bytes, METHOD_DEFINITION),
+	    !ruby_copy(walk->work, definition, word_at(bytes, METHOD_DEFINITION),
 		       sizeof(definition)))
 		return false;
-	method->class = ruby_word(bytes, METHOD_CLASS);
-	method->id = ruby_word(definition, DEFINITION_ID);
+	method->class = word_at(bytes, METHOD_CLASS);
+	method->id = word_at(definition, DEFINITION_ID);
 	method->type = definition[DEFINITION_TYPE] & DEFINITION_TYPES;
 	return true;
 }
@@ -262,7 +263,7 @@ static bool read_method(struct walk *walk, uintptr_t address, struct method *met
 /* The path of code's file, a string: by itself, or the first of two. */
 static uintptr_t path_of(struct walk *walk, const uint8_t *body)
 {
-	uintptr_t path = ruby_word(body, BODY_PATH);
+	uintptr_t path = word_at(body, BODY_PATH);
 
 	if ((ruby_flags(walk->work, path) & RUBY_TYPES) == RUBY_ARRAY)
 		return ruby_first(walk->work, path);
@@ -271,7 +272,7 @@ static uintptr_t path_of(struct walk *walk, const uint8_t *body)
 
 static uint32_t first_line(const struct ruby_layout *layout, const uint8_t *body)
 {
-	uintptr_t value = ruby_word(body, BODY_FIRST_LINE);
+	uintptr_t value = word_at(body, BODY_FIRST_LINE);
 
 	return layout->first_line_is_value ? (uint32_t)(value >> 1) : (uint32_t)value;
 }
@@ -285,16 +286,16 @@ static void name_code(struct walk *walk, uintptr_t class)
 	char base[FRAME_NAME_MAX];
 	size_t all, length;
 
-	all = ruby_string(ruby, work, ruby_word(work->body, BODY_LABEL), work->name, 0,
+	all = ruby_string(ruby, work, word_at(work->body, BODY_LABEL), work->name, 0,
 			  sizeof(work->name));
 	if (!class)
 		return;
-	length = ruby_string(ruby, work, ruby_word(work->body, BODY_BASE_LABEL), base, 0,
+	length = ruby_string(ruby, work, word_at(work->body, BODY_BASE_LABEL), base, 0,
 			     sizeof(base));
 	if (length > all || strcmp(work->name + all - length, base))
 		return;
 	all = ruby_class(ruby, work, class, work->name, all - length, sizeof(work->name));
-	ruby_string(ruby, work, ruby_word(work->body, BODY_BASE_LABEL), work->name, all,
+	ruby_string(ruby, work, word_at(work->body, BODY_BASE_LABEL), work->name, all,
 		    sizeof(work->name));
 }
 
@@ -306,16 +307,16 @@ static uint64_t code_print(struct walk *walk, uintptr_t path, uintptr_t class)
 	uint64_t hash = 1;
 	uint32_t lines;
 
-	hash = ruby_mix(hash, ruby_word(work->body, 0)); /* its type and size */
-	hash = ruby_mix(hash, ruby_word(work->body, BODY_START));
-	hash = ruby_mix(hash, ruby_word(work->body, l->body_lines));
+	hash = script_text_mix(hash, word_at(work->body, 0)); /* its type and size */
+	hash = script_text_mix(hash, word_at(work->body, BODY_START));
+	hash = script_text_mix(hash, word_at(work->body, l->body_lines));
 	memcpy(&lines, work->body + l->body_line_count, sizeof(lines));
-	hash = ruby_mix(hash, lines);
-	hash = ruby_mix(hash, first_line(l, work->body));
-	hash = ruby_mix(hash, ruby_string_print(walk->ruby, work, path));
-	hash = ruby_mix(hash,
-			ruby_string_print(walk->ruby, work, ruby_word(work->body, BODY_LABEL)));
-	return ruby_mix(hash, class ? ruby_class_print(walk->ruby, work, class) : 0);
+	hash = script_text_mix(hash, lines);
+	hash = script_text_mix(hash, first_line(l, work->body));
+	hash = script_text_mix(hash, ruby_string_print(walk->ruby, work, path));
+	hash = script_text_mix(
+		hash, ruby_string_print(walk->ruby, work, word_at(work->body, BODY_LABEL)));
+	return script_text_mix(hash, class ? ruby_class_print(walk->ruby, work, class) : 0);
 }
 
 /* The class that code of a method, or within one, belongs to. */
@@ -355,10 +356,10 @@ static bool describe_code(struct walk *walk, const struct frame *frame,
 		return false;
 	path = path_of(walk, work->body);
 	class = class_of(walk, method_of(walk, frame->environment));
-	if (!ruby_string_print(walk->ruby, work, ruby_word(work->body, BODY_LABEL)) ||
+	if (!ruby_string_print(walk->ruby, work, word_at(work->body, BODY_LABEL)) ||
 	    !ruby_string_print(walk->ruby, work, path))
 		return false;
-	function->start = ruby_word(work->body, BODY_START);
+	function->start = word_at(work->body, BODY_START);
 	memcpy(&function->size, work->body + BODY_SIZE, sizeof(function->size));
 	function->number = frame_table_function(code_print(walk, path, class), &fresh);
 	if (fresh) {
@@ -386,8 +387,8 @@ static bool describe_native(struct walk *walk, const struct frame *frame,
 	name = ruby_name(ruby, work, method.id);
 	if (!name || !ruby_string_print(ruby, work, name))
 		return false;
-	print = ruby_mix(print, ruby_string_print(ruby, work, name));
-	print = ruby_mix(print, ruby_class_print(ruby, work, method.class));
+	print = script_text_mix(print, ruby_string_print(ruby, work, name));
+	print = script_text_mix(print, ruby_class_print(ruby, work, method.class));
 	function->start = function->size = 0;
 	function->number = frame_table_function(print, &fresh);
 	if (fresh) {
@@ -447,18 +448,18 @@ static bool add(struct walk *walk, uintptr_t address)
 
 	if (!ruby_copy(walk->work, bytes, address, sizeof(bytes)))
 		return false;
-	environment = ruby_word(bytes, FRAME_ENVIRONMENT);
+	environment = word_at(bytes, FRAME_ENVIRONMENT);
 	if (environment % sizeof(environment) ||
 	    !ruby_copy(walk->work, frame.environment, environment - ENVIRONMENT_FLAGS,
 		       sizeof(frame.environment)))
 		return false;
-	flags = ruby_word(frame.environment, ENVIRONMENT_FLAGS);
+	flags = word_at(frame.environment, ENVIRONMENT_FLAGS);
 	kind = flags & FLAGS_KIND;
 	if (kind == KIND_DUMMY)
 		return true;
-	frame.pc = ruby_word(bytes, FRAME_PC);
+	frame.pc = word_at(bytes, FRAME_PC);
 	is_native = kind == KIND_NATIVE || kind == KIND_FUNCTION;
-	frame.code = is_native ? 0 : ruby_word(bytes, FRAME_CODE);
+	frame.code = is_native ? 0 : word_at(bytes, FRAME_CODE);
 	if (is_native || (frame.pc && frame.code)) {
 		frame.belongs = belongs_to(walk, frame.environment);
 		add_function(walk, &frame);
@@ -509,7 +510,7 @@ size_t ruby_walk(const struct ruby *ruby, struct ruby_work *work, uintptr_t *fra
 	memset(work->notes, 0, sizeof(work->notes));
 	if (find_context(ruby, work, &context)) {
 		walk.period = period(ruby, work);
-		work->tag = ruby_word(context.bytes, CONTEXT_TAG);
+		work->tag = word_at(context.bytes, CONTEXT_TAG);
 		for (at = context.frame;
 		     at + FRAME_BYTES <= context.end && walk.count < max && add(&walk, at);
 		     at += ruby->layout.frame_bytes)
