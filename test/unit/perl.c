@@ -59,16 +59,6 @@ static struct {
 #define OTHER        ((uintptr_t)w->text[3] + 2048) /* of Perl's, without a name */
 #define ELSEWHERE    ((uintptr_t)0x123450)
 
-static void put(void *at, unsigned offset, uint64_t value)
-{
-	memcpy((uint8_t *)at + offset, &value, sizeof(value));
-}
-
-static void put4(void *at, unsigned offset, uint32_t value)
-{
-	memcpy((uint8_t *)at + offset, &value, sizeof(value));
-}
-
 static uintptr_t name(const char *text, uint8_t flags)
 {
 	uint8_t *at = w->names[w->name_count++];
@@ -225,13 +215,7 @@ static size_t walk(void)
 
 static void check(size_t i, const char *text, uint32_t line)
 {
-	struct script_frame got;
-
-	ck_assert_msg(frame_table_find(w->out[i], &got), "frame %zu is none", i);
-	ck_assert_str_eq(got.name, text);
-	ck_assert_uint_eq(got.line, line);
-	ck_assert_str_eq(got.file, "/srv/shop.pl");
-	ck_assert_int_eq((int)got.type, JFR_FRAME_PERL);
+	check_frame(w->out[i], JFR_FRAME_PERL, text, "/srv/shop.pl", line);
 }
 
 static void check_anchor(size_t i, size_t at)

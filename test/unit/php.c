@@ -6,6 +6,7 @@
 #include <ucontext.h>
 
 #include "core/preload_code.h"
+#include "engine/reading/words.h"
 #include "test/fixtures/made_frames.h"
 #include "test/fixtures/suite.h"
 
@@ -49,24 +50,6 @@ static struct {
 #define CALLER       ((uintptr_t)w->text[2] + 16)
 #define HELPER       ((uintptr_t)w->text[0] + 16)
 #define ELSEWHERE    ((uintptr_t)0x123450)
-
-static void put(void *at, unsigned offset, uint64_t value)
-{
-	memcpy((uint8_t *)at + offset, &value, sizeof(value));
-}
-
-static void put4(void *at, unsigned offset, uint32_t value)
-{
-	memcpy((uint8_t *)at + offset, &value, sizeof(value));
-}
-
-static uintptr_t word_of(const uint8_t *at, unsigned offset)
-{
-	uintptr_t word;
-
-	memcpy(&word, at + offset, sizeof(word));
-	return word;
-}
 
 static uintptr_t string(const char *text)
 {
@@ -167,13 +150,7 @@ static size_t walk(void)
 
 static void check(size_t i, const char *name, uint32_t line)
 {
-	struct script_frame got;
-
-	ck_assert_msg(frame_table_find(w->out[i], &got), "frame %zu is none", i);
-	ck_assert_str_eq(got.name, name);
-	ck_assert_uint_eq(got.line, line);
-	ck_assert_str_eq(got.file, line ? "/srv/shop.php" : "");
-	ck_assert_int_eq((int)got.type, JFR_FRAME_PHP);
+	check_frame(w->out[i], JFR_FRAME_PHP, name, line ? "/srv/shop.php" : "", line);
 }
 
 static void check_anchor(size_t i, size_t at)
@@ -371,7 +348,7 @@ START_TEST(another_at_the_same_place)
 	make(_i);
 	walk();
 	/* A request has ended, and the next one's script is where its was. */
-	memcpy((uint8_t *)word_of(w->functions[SELL], 8) + 24, "drop", 4);
+	memcpy((uint8_t *)word_at(w->functions[SELL], 8) + 24, "drop", 4);
 	walk();
 	check(3, "drop", 12);
 }
@@ -382,7 +359,7 @@ START_TEST(names)
 	char *name;
 
 	make(0);
-	name = (char *)word_of(w->functions[SELL], 8) + 24;
+	name = (char *)word_at(w->functions[SELL], 8) + 24;
 	memcpy(name, "a\x1b\xff\xc3\xa4", 5);
 	put(name - 24, 16, 5);
 	walk();

@@ -126,16 +126,6 @@ static struct {
 	uintptr_t out[64];
 } * w;
 
-static void put(void *at, unsigned offset, uint64_t value)
-{
-	memcpy((uint8_t *)at + offset, &value, sizeof(value));
-}
-
-static void put4(void *at, unsigned offset, uint32_t value)
-{
-	memcpy((uint8_t *)at + offset, &value, sizeof(value));
-}
-
 /* A compact string of KIND bytes a character, 0: of ASCII. */
 static void put_string(uint8_t *at, const void *text, uint64_t length, unsigned kind)
 {

@@ -285,14 +285,8 @@ static size_t walk(void)
 
 static void check(size_t i, const char *name, const char *file, uint32_t line)
 {
-	struct script_frame got;
-
 	ck_assert_uint_lt(i, w->count);
-	ck_assert_msg(frame_table_find(w->frames[i], &got), "frame %zu is none", i);
-	ck_assert_str_eq(got.name, name);
-	ck_assert_str_eq(got.file, file);
-	ck_assert_uint_eq(got.line, line);
-	ck_assert_int_eq((int)got.type, JFR_FRAME_RUBY);
+	check_frame(w->frames[i], JFR_FRAME_RUBY, name, file, line);
 }
 
 static const uint16_t versions[] = { 0x0207, 0x0300, 0x0301, 0x0302, 0x0303, 0x0304 };

@@ -205,13 +205,7 @@ static size_t walk(void)
 
 static void check(size_t i, const char *name, uint32_t line)
 {
-	struct script_frame got;
-
-	ck_assert_msg(frame_table_find(w->out[i], &got), "frame %zu is none of a function", i);
-	ck_assert_str_eq(got.name, name);
-	ck_assert_str_eq(got.file, *name == '[' ? "" : "/app/a.mjs");
-	ck_assert_uint_eq(got.line, line);
-	ck_assert_int_eq((int)got.type, JFR_FRAME_JAVASCRIPT);
+	check_frame(w->out[i], JFR_FRAME_JAVASCRIPT, name, *name == '[' ? "" : "/app/a.mjs", line);
 }
 
 /* The interpreter runs `outer` at the call of `inner`, and has been interrupted in a handler of its own. */
