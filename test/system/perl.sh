@@ -86,9 +86,4 @@ for tried in ${PERLS:-perl}; do
 done
 
 # The interpreter as it is, where that is asked for.
-rm -rf "$work/out"
-profiled "$work/out" builtin CPU_INTERVAL=1ms WALL_INTERVAL=off FRAMES=native "$tried" "$source" \
-	>/dev/null || fail "status $?"
-stacks --cpu
-seen native Perl_runops_standard 100
-[ "$(samples shape.pl <"$work/stacks")" = 0 ] || fail "frames of Perl: $(head -c 4000 "$work/stacks")"
+as_it_is Perl_runops_standard "$tried" "$source"

@@ -152,9 +152,4 @@ if [ -n "$fpm" ]; then
 fi
 
 # The interpreter as it is, where that is asked for.
-rm -rf "$work/out"
-profiled "$work/out" builtin CPU_INTERVAL=1ms WALL_INTERVAL=off FRAMES=native "$tried" "$source" \
-	>/dev/null || fail "status $?"
-stacks --cpu
-seen native execute_ex 100
-[ "$(samples shape.php <"$work/stacks")" = 0 ] || fail "frames of PHP: $(head -c 4000 "$work/stacks")"
+as_it_is execute_ex "$tried" "$source"

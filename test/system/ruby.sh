@@ -97,9 +97,4 @@ for tried in ${RUBIES:-/usr/bin/ruby}; do
 done
 
 # The interpreter as it is, where that is asked for.
-rm -rf "$work/out"
-profiled "$work/out" builtin PROCESS='ruby*' CPU_INTERVAL=1ms WALL_INTERVAL=off FRAMES=native "$tried" "$source" \
-	>/dev/null || fail "status $?"
-stacks --cpu
-seen native ruby_run_node 100
-[ "$(samples shape.rb <"$work/stacks")" = 0 ] || fail "frames of Ruby: $(head -c 4000 "$work/stacks")"
+as_it_is ruby_run_node PROCESS='ruby*' "$tried" "$source"
