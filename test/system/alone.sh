@@ -9,11 +9,16 @@ alone=$(program alone -fno-builtin) || exit 1
 # It can tell: with a thread of the C library it finds both.
 cat >"$work/thread.c" <<'C'
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+
+static atomic_int is_done;
 
 static void *allocate(void *unused)
 {
 	free(malloc(100));
+	is_done = 1;
 	return unused;
 }
 
@@ -22,6 +27,8 @@ __attribute__((constructor)) static void begin(void)
 	pthread_t thread;
 
 	pthread_create(&thread, NULL, allocate, NULL);
+	while (!is_done)
+		sched_yield();
 }
 C
 ${CC:-cc} -O1 -shared -fPIC -pthread -o "$work/thread.so" "$work/thread.c" || exit 1

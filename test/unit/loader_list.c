@@ -195,15 +195,15 @@ static int look_at_nothing(struct dl_phdr_info *info, size_t size, void *data)
 	return 1;
 }
 
-/* A child that wants the lock of a thread that it does not have waits for ever. */
-static int status_of_child_that_wants_it(void)
+/* A child that wants the lock of a thread that it does not have waits for ever: so it is given SECONDS. */
+static int status_of_child_that_wants_it(unsigned seconds)
 {
 	int status;
 	pid_t pid = fork();
 
 	if (!pid) {
 		signal(SIGALRM, SIG_DFL);
-		alarm(1);
+		alarm(seconds);
 		dl_iterate_phdr(look_at_nothing, NULL);
 		_exit(0);
 	}
@@ -220,13 +220,13 @@ START_TEST(waits_for_no_lock)
 	ck_assert_int_eq(pthread_create(&holder, NULL, hold_lock, NULL), 0);
 	sem_wait(&is_held);
 	/* It is the one. */
-	ck_assert_int_eq(status_of_child_that_wants_it(), SIGALRM);
+	ck_assert_int_eq(status_of_child_that_wants_it(1), SIGALRM);
 	read_anew();
 	ck_assert_uint_gt(list.count, 2);
 	ck_assert(loader_list_is_current(&list));
 	sem_post(&may_go);
 	pthread_join(holder, NULL);
-	ck_assert_int_eq(status_of_child_that_wants_it(), 0);
+	ck_assert_int_eq(status_of_child_that_wants_it(60), 0);
 }
 END_TEST
 
