@@ -1,10 +1,12 @@
 /* Becomes itself N times, by each of the exec functions in turn, after some work; a call that
- * fails comes first. Prints "ok" at the end. Usage: execs N */
+ * fails comes first. Three of four are profiled before. Prints "ok" at the end. Usage: execs N */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#include "test/programs/profiled.h"
 
 extern char **environ;
 
@@ -21,6 +23,8 @@ int main(int argc, char **argv)
 	}
 	snprintf(number, sizeof(number), "%d", left - 1);
 	again[1] = number;
+	if (left % 4)
+		wait_for_agent(30000);
 	for (int i = 0; i < 20000000; i++)
 		sum += (unsigned long)i;
 	if (execl("/no/such/program", "program", "with", "arguments", NULL) != -1 ||

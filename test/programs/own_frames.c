@@ -73,6 +73,7 @@ int main(void)
 	CHECK(!pthread_join(thread, NULL));
 	pid = fork();
 	if (!pid) {
+		wait_for_agent(30000);
 		burn(60);
 		_exit(0);
 	}

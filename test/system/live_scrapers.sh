@@ -10,6 +10,7 @@ port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0));
 held scraped CPU_INTERVAL=1ms NATIVE_MEM=16k LISTEN="127.0.0.1:$port" "$live"
 url=http://127.0.0.1:$port
 until_true curl -sf "$url/status" || fail "no endpoint: $(cat "$work/scraped.err")"
+until_true sh -c "curl -sf $url/metrics | grep -q '^asprof_agent_samples_total [1-9]'" || fail 'no samples'
 
 # ---- Prometheus: the headers of 2.53's scraper ----
 scrape() {

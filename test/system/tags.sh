@@ -3,12 +3,16 @@
 # host and the executable in it, the command chooses by them, and a JDK's jfr reads it.
 . "$(dirname "$0")/agent.inc"
 
+naps=$(program naps) || exit 1
+sleep=$work/sleep
+mv "$naps" "$sleep"
+
 for engine in $(engines); do
 	place=$work/$engine
 	profiled "$place/blue" "$engine" WALL_INTERVAL=10ms REPORTING_INTERVAL=1s NATIVE_MEM=64k \
-		NATIVE_MEM_ENGINE=builtin 'TAGS=team=blue,owner=Ann Ö.,sum=a=b,none=' sleep 1.2 ||
+		NATIVE_MEM_ENGINE=builtin 'TAGS=team=blue,owner=Ann Ö.,sum=a=b,none=' "$sleep" 1.2 ||
 		fail "$engine: status $?"
-	profiled "$place/plain" "$engine" WALL_INTERVAL=10ms sleep 0.4 || fail "$engine: status $?"
+	profiled "$place/plain" "$engine" WALL_INTERVAL=10ms "$sleep" 0.4 || fail "$engine: status $?"
 	rm -rf "$work/named" && mkdir "$work/named"
 	for file in "$place"/blue/*.jfr; do
 		# By what it says, not by its name.
