@@ -1,7 +1,8 @@
 /* A program that profiles itself: handlers for SIGPROF and SIGVTALRM, by setitimer(2) each STEP_MS of CPU time, set
  * before the agent's engine starts, behind it (late), or not at all (none). Burns BURN_MS. Or (clone) one that burns
- * in a thread that it makes by clone(2), of which no interposer tells, for CLONE_MS of wall time. Or (blocked) one
- * that burns in a thread that was born with both signals blocked: status 8 where they are not blocked there.
+ * in a thread that it makes by clone(2), of which no interposer tells, for CLONE_MS of wall time and, however little of a
+ * processor it had by then, CLONE_CPU_MS more of its own. Or (blocked) one that burns in a thread that was born with
+ * both signals blocked: status 8 where they are not blocked there.
  * Usage: own_timers early|late|none|clone|blocked
  *
  * Prints how many signals came of what would have come, in percent: SIGPROF, SIGVTALRM. */
@@ -20,10 +21,11 @@
 
 #include "test/programs/profiled.h"
 
-#define STEP_MS     10
-#define BURN_MS     1000
-#define CLONE_MS    3500
-#define STACK_BYTES (64u << 10)
+#define STEP_MS      10
+#define BURN_MS      1000
+#define CLONE_MS     3200
+#define CLONE_CPU_MS 300
+#define STACK_BYTES  (64u << 10)
 
 static atomic_int profs, virtuals;
 static _Atomic pid_t thread_id;
@@ -64,6 +66,7 @@ static void burn(clockid_t clock, long ms)
 __attribute__((noinline)) static int in_clone(void *unused)
 {
 	burn(CLOCK_MONOTONIC, CLONE_MS);
+	burn(CLOCK_THREAD_CPUTIME_ID, CLONE_CPU_MS);
 	(void)unused;
 	return 0;
 }

@@ -91,7 +91,7 @@ done
 	fail "jfr does not show the trace"
 
 # A sleeper is counted where it sleeps, and each allocation by who made it.
-spans sleeping "$work/own" sleep 10 100
+spans sleeping "$work/own" sleep 5 300
 echo sleeping:
 "$agent" top --json --wall --by span_id "$work/of.sleeping" >"$work/by"
 /usr/bin/python3 - "$work/by" "$work/told" <<-'END' || fail "sleepers are not of their spans"

@@ -21,7 +21,7 @@ reported() {
 	[ -n "$(ls "$work/$1")" ] || fail "$1: no report"
 }
 
-expect "1 1" plain
+expect "1 1" plain START_DELAY=500ms
 reported plain
 # From here on the signal could be somebody else's, or never come: a thread of ours waits in its place.
 for what in thread handlers blocked; do
