@@ -15,6 +15,9 @@
 #include "core/privileges.h"
 #include "core/shared.h"
 
+/* Between two looks at an agent that is about to be asked to stop. */
+#define STOPS_SOON_NS 1000000u
+
 static uint32_t phase(void)
 {
 	return atomic_load(&shared->agent.state) & ~AGENT_STOP;
@@ -151,6 +154,25 @@ int agent_stop(uint64_t timeout_ns)
 		err = futex_wait_until(&shared->agent.state, state, deadline);
 	errno = saved;
 	return err == -ETIMEDOUT ? err : 0;
+}
+
+void agent_await_stop(uint64_t timeout_ns)
+{
+	uint64_t now = clock_monotonic_ns(), by = now + timeout_ns, stop_by;
+	uint32_t state;
+
+	while (now < by && !own_thread_is()) {
+		state = atomic_load(&shared->agent.state);
+		if (state == AGENT_NONE || state == (AGENT_DELAYED | AGENT_STOP))
+			return;
+		stop_by = atomic_load(&shared->agent.stop_by_ns);
+		if (state & AGENT_STOP && stop_by < by)
+			by = stop_by;
+		/* (Nobody tells that it is asked to stop.) */
+		futex_wait_until(&shared->agent.state, state,
+				 state & AGENT_STOP ? by : now + STOPS_SOON_NS);
+		now = clock_monotonic_ns();
+	}
 }
 
 /* One asks at a time. */

@@ -55,6 +55,10 @@ int agent_set(const char *name, const char *value, uint64_t timeout_ns);
  * but may not be gone yet. Async-signal-safe. Returns as above. */
 int agent_stop(uint64_t timeout_ns);
 
+/* Somebody is in agent_stop(), or about to be: wait as long as he does, TIMEOUT_NS at most. Async-signal-safe, also in
+ * a handler that has interrupted him. */
+void agent_await_stop(uint64_t timeout_ns);
+
 /* The calling thread may have changed what it may do: have the agent thread give up what the program
  * has given up, and wait for that, TIMEOUT_NS at most. Async-signal-safe, from any thread. */
 void agent_follow(uint64_t timeout_ns);

@@ -121,6 +121,11 @@ static void on_process_exiting(enum exiting how)
 			  error_text(-err));
 }
 
+static void on_exits_again(void)
+{
+	agent_await_stop(process_config()->exit_timeout_ns);
+}
+
 /* The first thread that the program makes: from now on a signal may come to one that has ended. */
 static void on_thread_started(uintptr_t stack_low, uintptr_t stack_high, uintptr_t entry)
 {
@@ -256,6 +261,7 @@ const struct interpose_hooks agent_hooks = {
 	.thread_ended = sampler_thread_ended,
 	.process_cloned = process_in_child,
 	.process_exiting = on_process_exiting,
+	.exits_again = on_exits_again,
 	.end_is_near = agent_report_now,
 	.crashed = sampler_crashed,
 	.exec_failed = on_exec_failed,

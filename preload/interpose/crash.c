@@ -44,6 +44,8 @@ void crash_tell(int signo, const siginfo_t *info, const void *context)
 		hooks->crashed(signo, info->si_code, (uintptr_t)info->si_addr, context);
 		exit_tell(EXITING_BY_SIGNAL);
 		atomic_store(&told, own);
+	} else if (!exit_is_armed()) {
+		exit_tell(EXITING_BY_SIGNAL);
 	}
 	/* The first waits for a bounded time. */
 	while (atomic_load(&telling) == own && atomic_load(&told) != own)

@@ -25,8 +25,7 @@ static bool leave(void)
 {
 	bool armed = exit_is_armed();
 
-	if (armed)
-		exit_tell(EXITING_AT_ONCE);
+	exit_tell(EXITING_AT_ONCE);
 	return armed;
 }
 

@@ -10,8 +10,8 @@
 #include "preload/interpose/real.h"
 #include "preload/interpose/sample.h"
 
-/* The process whose end is told; 0: none, or told already. A child of vfork shares this memory
- * but not the pid. */
+/* The process whose end is told; 0: none, or it was told already; with a minus before it while it is being told. A
+ * child of vfork shares this memory but not the pid. */
 static pid_t armed;
 
 /* Past the C library, whose older versions cached the pid over vfork. */
@@ -39,15 +39,22 @@ bool exit_is_armed(void)
 
 void exit_tell(enum exiting how)
 {
-	pid_t pid = __atomic_load_n(&armed, __ATOMIC_ACQUIRE);
+	pid_t own, pid = __atomic_load_n(&armed, __ATOMIC_ACQUIRE);
 	const struct interpose_hooks *hooks = hooks_get();
 
-	if (!hooks || !pid || pid != own_pid())
+	if (!hooks || !pid)
 		return;
-	/* Of threads that end the process together one flushes; the others do not wait, as they
-	 * would not have done without us. */
-	if (__atomic_compare_exchange_n(&armed, &pid, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+	own = own_pid();
+	if (pid == own && __atomic_compare_exchange_n(&armed, &pid, -own, false, __ATOMIC_ACQ_REL,
+						      __ATOMIC_RELAXED)) {
 		hooks->process_exiting(how);
+		pid = -own;
+		__atomic_compare_exchange_n(&armed, &pid, 0, false, __ATOMIC_RELEASE,
+					    __ATOMIC_RELAXED);
+	} else if (pid == -own) {
+		/* As by a signal while an exit waits for the report: it would end the process in the midst of it. */
+		hooks->exits_again();
+	}
 }
 
 EXPORT void _exit(int status)

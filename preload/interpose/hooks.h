@@ -42,6 +42,10 @@ struct interpose_hooks {
 	 * them. */
 	void (*process_exiting)(enum exiting how);
 
+	/* The process is about to end by another thread too, or in a handler, before process_exiting has returned:
+	 * wait for what that waits for, and no longer. Async-signal-safe. */
+	void (*exits_again)(void);
+
 	/* The process, the first of its namespace, was asked to end by a signal that it has no handler for, and
 	 * which the kernel keeps from it: it may be killed soon. In a handler. */
 	void (*end_is_near)(void);
@@ -104,7 +108,7 @@ void exit_disarm(void);
  * Async-signal-safe. */
 bool exit_is_armed(void);
 
-/* Tell process_exiting, unless that was done or this is a child. The library's destructor
+/* Tell process_exiting, or exits_again while that goes on, unless this is a child. The library's destructor
  * calls it for exit(3). Async-signal-safe. */
 void exit_tell(enum exiting how);
 

@@ -21,6 +21,7 @@ static const struct interpose_hooks hooks = {
 	.thread_ended = ignore,
 	.process_cloned = ignore,
 	.process_exiting = ignore_exit,
+	.exits_again = ignore,
 	.end_is_near = ignore,
 	.crashed = ignore_crash,
 	.exec_failed = ignore,

@@ -76,6 +76,7 @@ static const struct interpose_hooks hooks = {
 	.thread_ended = thread_ended,
 	.process_cloned = ignore,
 	.process_exiting = process_exiting,
+	.exits_again = ignore,
 	.end_is_near = ignore,
 	.crashed = ignore_crash,
 	.exec_failed = ignore,
