@@ -45,7 +45,9 @@ static __thread struct {
 	bool is_nobody; /* there is nothing to look for */
 	int err;        /* what the last look said */
 	uint32_t print; /* of what the thread had then; 0: not known */
+	bool gave_up;
 	uint32_t changes;
+	_Atomic uint32_t *followed; /* where others see CHANGES; NULL: nowhere */
 	uint64_t due_ns;
 } mine;
 
@@ -463,6 +465,7 @@ static int look(void)
 		goto out;
 	}
 	take_on(&own, &hers);
+	mine.gave_up = true;
 	atomic_fetch_add(&shared->privileges.changes, 1); /* so others look as well */
 	free_privileges(&own);
 	err = read_privileges(system_thread(), &own);
@@ -537,6 +540,8 @@ int privileges_follow(bool at_once)
 	if (!mine.is_nobody)
 		tell_look(now);
 	mine.changes = change;
+	if (mine.followed)
+		atomic_store(mine.followed, change);
 	mine.due_ns = mine.is_nobody ? UINT64_MAX : now + PRIVILEGES_LOOK_NS;
 	errno = saved;
 	return mine.err;
@@ -554,6 +559,24 @@ int privileges_follow_others(void)
 uint64_t privileges_due_ns(void)
 {
 	return mine.due_ns;
+}
+
+uint32_t privileges_changes(void)
+{
+	return atomic_load(&shared->privileges.changes);
+}
+
+void privileges_tell(_Atomic uint32_t *followed)
+{
+	mine.followed = followed;
+}
+
+bool privileges_gave_up(void)
+{
+	bool did = mine.gave_up;
+
+	mine.gave_up = false;
+	return did;
 }
 
 void privileges_changed(void)

@@ -7,6 +7,7 @@
 #ifndef CORE_PRIVILEGES_H
 #define CORE_PRIVILEGES_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -27,6 +28,14 @@ int privileges_follow_others(void);
 /* When the calling thread is to look again (monotonic clock): now, where it never has; never, where
  * there is nothing that could be given up. */
 uint64_t privileges_due_ns(void);
+
+/* How often privileges may have changed, by what is known here. A thread that has called privileges_follow() has
+ * followed as many as there were then: it says so in *FOLLOWED, where one is named (NULL: nowhere). */
+uint32_t privileges_changes(void);
+void privileges_tell(_Atomic uint32_t *followed);
+
+/* Whether the calling thread has given something up since it asked last. */
+bool privileges_gave_up(void);
 
 /* The program may have given something up: all that call privileges_follow() look next time.
  * Async-signal-safe. */

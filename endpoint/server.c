@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "core/agent/followers.h"
 #include "core/clock.h"
 #include "core/fd.h"
 #include "core/futex.h"
@@ -237,8 +238,19 @@ static void serve(const struct pollfd *polled, size_t count)
 	}
 }
 
+static void ring(void *unused)
+{
+	uint64_t one = 1;
+
+	(void)unused;
+	/* It counts: nothing is lost where it cannot be written. */
+	if (write(server.bell, &one, sizeof(one)) < 0)
+		return;
+}
+
 static void look(void)
 {
+	uint64_t rung;
 	struct pollfd polled[CONNECTIONS_MAX + 2];
 	size_t count = server.count;
 
@@ -249,6 +261,8 @@ static void look(void)
 	polled[count + 1] = (struct pollfd){ .fd = server.bell, .events = POLLIN };
 	if (poll(polled, count + 2, wait_ms(clock_monotonic_ns())) < 0)
 		return;
+	if (polled[count + 1].revents && read(server.bell, &rung, sizeof(rung)) < 0)
+		return;
 	serve(polled, count);
 	if (polled[count].revents)
 		take_in();
@@ -257,11 +271,13 @@ static void look(void)
 static void *run(void *unused)
 {
 	(void)unused;
+	followers_join(ring, NULL);
 	own_thread_be_nice();
 	while (!atomic_load(&server.closing) && !privileges_follow(false))
 		look();
 	while (server.count)
 		drop(server.count - 1);
+	followers_leave();
 	listener_close(&server.listener);
 	close(server.bell);
 	atomic_store(&server.running, 0);

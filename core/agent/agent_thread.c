@@ -10,6 +10,7 @@
 #include "core/clock.h"
 #include "core/agent/engine_command.h"
 #include "core/agent/failure.h"
+#include "core/agent/followers.h"
 #include "core/agent/live.h"
 #include "core/futex.h"
 #include "core/log.h"
@@ -22,6 +23,9 @@
 
 /* How often it is seen how many signals may pend still. */
 #define SHARE_LOOK_NS 1000000000u
+
+/* The most that the other threads of ours are waited for when there is something to give up. */
+#define FOLLOWERS_NS 100000000u
 
 /* What was asked for up to number ASKED is done. */
 static void answer_flushes(uint32_t asked)
@@ -50,6 +54,7 @@ static int give_up_what_the_program_has(bool at_once)
 	uint32_t asked = atomic_load(&shared->agent.follows_asked);
 	int err = privileges_follow(at_once);
 
+	followers_follow(FOLLOWERS_NS);
 	if (atomic_exchange(&shared->agent.follows_done, asked) != asked)
 		futex_wake(&shared->agent.follows_done);
 	return err ? failed(err, "cannot give up the privileges that the program gave up: %s",

@@ -10,6 +10,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
+#include "core/agent/followers.h"
 #include "core/clock.h"
 #include "core/futex.h"
 #include "core/kernel.h"
@@ -92,11 +93,18 @@ static void watch_turns(uint64_t ticks)
 	turns_close();
 }
 
+static void wake(void *unused)
+{
+	(void)unused;
+	wake_up(turns_wake());
+}
+
 static void *run(void *unused)
 {
 	uint64_t ticks;
 
 	(void)unused;
+	followers_join(wake, NULL);
 	be_prompt();
 	ticks = privileges_follow_others() ? 0 : measure();
 	while (ticks && !atomic_load(&watch.closing) && !privileges_follow_others()) {
@@ -105,6 +113,7 @@ static void *run(void *unused)
 		else
 			wait_until(UINT64_MAX);
 	}
+	followers_leave();
 	atomic_store(&watch.running, 0);
 	futex_wake(&watch.running);
 	return NULL;

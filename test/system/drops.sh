@@ -9,16 +9,24 @@ drops=$(program drops)
 chmod 0711 "$work"
 
 for how in library call kernel capabilities; do
-	[ "$("$drops" $how)" = ok ] || fail "$how: fails by itself"
+	[ "$("$drops" $how)" = 'ok, at once' ] || fail "$how: fails by itself"
 	for engine in $(engines); do
-		mkdir -m 0777 "$work/reports"
-		out=$(profiled "$work/reports" "$engine" WALL_INTERVAL=10ms \
-			"$drops" $how 2>"$work/err")
-		status=$?
-		[ "$status $out$(cat "$work/err")" = "0 ok" ] ||
-			fail "$engine, $how: status $status, $out, $(cat "$work/err")"
-		[ -n "$(find "$work/reports" -name '*.jfr')" ] || fail "$engine, $how: no report"
-		rm -rf "$work/reports"
+		for try in 1 2 3 4 5; do
+			mkdir -m 0777 "$work/reports"
+			out=$(profiled "$work/reports" "$engine" WALL_INTERVAL=10ms STALLS=10ms \
+				"$drops" $how 2>"$work/err")
+			status=$?
+			[ "$status ${out%, at once}$(cat "$work/err")" = "0 ok" ] ||
+				fail "$engine, $how: status $status, $out, $(cat "$work/err")"
+			[ -n "$(find "$work/reports" -name '*.jfr')" ] || fail "$engine, $how: no report"
+			rm -rf "$work/reports"
+			# What comes by syscall(2) is followed before that returns; but a busy machine may let our
+			# threads wait for longer than the program is kept.
+			case $how:$out in
+			library:* | kernel:* | capabilities:* | *once) break ;;
+			esac
+			[ $try -lt 5 ] || fail "$engine, $how: not at once"
+		done
 	done
 done
 echo ok

@@ -12,13 +12,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "core/agent/followers.h"
 #include "core/clock.h"
 #include "core/kernel.h"
 #include "core/shared.h"
 #include "test/fixtures/sanitized.h"
 #include "test/fixtures/suite.h"
 
-#define NOBODY 65534
+#define NOBODY       65534
+#define FOLLOWERS_NS 20000000000u
 
 static sem_t go, done;
 static bool at_once = true;
@@ -29,7 +31,7 @@ static struct {
 	gid_t gid, group;
 	int groups;
 	uint64_t caps;
-	uint64_t due_ns;
+	uint64_t due_ns, waited_ns;
 } seen;
 
 static uint64_t permitted(void)
@@ -49,6 +51,9 @@ static void *follow(void *unused)
 	for (;;) {
 		sem_wait(&go);
 		seen.err = privileges_follow(at_once);
+		seen.waited_ns = clock_monotonic_ns();
+		followers_follow(FOLLOWERS_NS);
+		seen.waited_ns = clock_monotonic_ns() - seen.waited_ns;
 		getresuid(&seen.uid, &seen.effective, &seen.saved);
 		getresgid(&seen.gid, &saved, &saved);
 		seen.groups = getgroups(1, &seen.group);
@@ -259,6 +264,55 @@ START_TEST(one_looks_for_all)
 }
 END_TEST
 
+static sem_t woken;
+
+static void wake(void *which)
+{
+	ck_assert_ptr_eq(which, &woken);
+	sem_post(&woken);
+}
+
+/* Another of the agent's threads, which sleeps until it is woken. */
+static void *sleep_and_follow(void *is_there)
+{
+	followers_join(wake, &woken);
+	privileges_follow(true);
+	sem_post(is_there);
+	while (permitted()) {
+		sem_wait(&woken);
+		privileges_follow(false);
+	}
+	followers_leave();
+	return NULL;
+}
+
+/* When the agent's thread has given up something, those that sleep have done so too. */
+START_TEST(who_sleeps_follows_at_once)
+{
+	sem_t is_there;
+	pthread_t other;
+	int asleep;
+
+	sem_init(&woken, 0, 0);
+	sem_init(&is_there, 0, 0);
+	ck_assert_int_eq(pthread_create(&other, NULL, sleep_and_follow, &is_there), 0);
+	sem_wait(&is_there);
+	look();
+	ck_assert_int_eq(sem_getvalue(&woken, &asleep), 0);
+	ck_assert_int_eq(asleep, 0); /* there was nothing to give up */
+	drop_user();
+	look();
+	ck_assert_uint_eq(seen.uid, NOBODY);
+	ck_assert(seen.waited_ns < FOLLOWERS_NS);
+	pthread_join(other, NULL);
+	/* Who has left is neither woken nor waited for. */
+	privileges_changed();
+	look();
+	ck_assert_int_eq(sem_getvalue(&woken, &asleep), 0);
+	ck_assert_int_eq(asleep, 0);
+}
+END_TEST
+
 /* (The thread sanitizer has a thread of its own in the program, which gives up nothing.) */
 static bool may_drop(void)
 {
@@ -275,6 +329,7 @@ int main(void)
 	if (may_drop()) {
 		tcase_add_test(tests, one_looks_for_all);
 		tcase_add_loop_test(tests, follows_when_told_and_in_time, 0, 2);
+		tcase_add_test(tests, who_sleeps_follows_at_once);
 		tcase_add_test(tests, a_user_is_followed);
 		tcase_add_test(tests, capabilities_are_followed);
 		tcase_add_test(tests, groups_are_followed);

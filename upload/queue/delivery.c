@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/agent/followers.h"
 #include "core/clock.h"
 #include "core/futex.h"
 #include "core/log.h"
@@ -174,16 +175,15 @@ static bool wait_until(struct deliveries *deliveries, uint32_t changes, uint64_t
 void deliveries_wait(struct deliveries *deliveries, uint64_t when_ns)
 {
 	uint32_t changes = atomic_load(&deliveries->changes);
-	uint64_t due_ns = privileges_due_ns();
+	uint64_t due_ns;
+	bool woken;
 
 	/* A thread that waits may do no more than the program, either. */
-	while (due_ns < when_ns) {
-		if (wait_until(deliveries, changes, due_ns))
-			return;
-		privileges_follow(false);
+	do {
 		due_ns = privileges_due_ns();
-	}
-	wait_until(deliveries, changes, when_ns);
+		woken = wait_until(deliveries, changes, due_ns < when_ns ? due_ns : when_ns);
+		privileges_follow(false);
+	} while (!woken && due_ns < when_ns);
 }
 
 /* The other deliveries pass over what one holds. */
@@ -237,12 +237,19 @@ static bool recover(struct deliveries *deliveries)
 	return made > 0;
 }
 
+/* There may be nothing new for it but what it may not do any more. */
+static void wake(void *deliveries)
+{
+	deliveries_tell(deliveries);
+}
+
 static void *run(void *argument)
 {
 	struct delivery *delivery = argument;
 	struct deliveries *deliveries = delivery->deliveries;
 	struct held *held = malloc(sizeof(*held));
 
+	followers_join(wake, deliveries);
 	own_thread_be_nice();
 	pthread_mutex_lock(&deliveries->lock);
 	while (held && !deliveries->closing) {
@@ -276,6 +283,7 @@ static void *run(void *argument)
 						    ? now + LOOK_NS / 2 + random_below(LOOK_NS)
 						    : UINT64_MAX);
 	}
+	followers_leave();
 	delivery->running = false;
 	deliveries_tell(deliveries);
 	pthread_mutex_unlock(&deliveries->lock);
