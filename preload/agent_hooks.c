@@ -8,6 +8,7 @@
 #include "core/clock.h"
 #include "core/error_text.h"
 #include "core/futex.h"
+#include "core/kernel.h"
 #include "core/log.h"
 #include "core/own_thread.h"
 #include "core/privileges.h"
@@ -151,6 +152,16 @@ static void on_privilege_change(void)
 		process_made_way();
 }
 
+static bool is_root_beside_agent(void)
+{
+	uid_t users[3] = { 1, 1, 1 };
+
+	if (!agent_is_there())
+		return false;
+	kernel_call4(SYS_getresuid, (long)&users[0], (long)&users[1], (long)&users[2], 0);
+	return !users[0] || !users[1] || !users[2];
+}
+
 static void on_privileges_changed(void)
 {
 	privileges_changed();
@@ -268,6 +279,7 @@ const struct interpose_hooks agent_hooks = {
 	.before_namespace_change = on_namespace_change,
 	.after_namespace_change = process_come_again,
 	.before_privilege_change = on_privilege_change,
+	.is_root_beside_agent = is_root_beside_agent,
 	.after_privilege_change = on_privileges_changed,
 	.before_sandbox = on_sandbox,
 	.signal_claimed = on_signal_claimed,

@@ -71,8 +71,12 @@ struct interpose_hooks {
 	 * must be ended before this returns. */
 	void (*before_privilege_change)(void);
 
-	/* The calling thread, and no other, may have given up privileges by a system call, or one is done that
-	 * before_privilege_change told of. */
+	/* Whether the calling thread is root, by one of its users, and there are threads of the agent's, to which
+	 * that matters. */
+	bool (*is_root_beside_agent)(void);
+
+	/* The program may have given up privileges: the calling thread alone by a system call, or all of its own by
+	 * the C library; or what before_privilege_change told of is done. */
 	void (*after_privilege_change)(void);
 
 	/* The program is about to enter a seccomp sandbox. True when nothing may be called there

@@ -1,6 +1,6 @@
-/* Interposes the calls by which a thread goes on with privileges that are its own: capabilities are
- * of a thread, and users and groups should be of a process. glibc changes those in every thread, and
- * aborts when some thread may not; so none of the agent's may be there. */
+/* Interposes the calls that give up privileges, which the agent's threads give up too. Capabilities are of a thread, and
+ * users and groups should be of a process: glibc changes those in every thread, and aborts when some thread may not; so
+ * while a thread goes on with privileges that are its own, none of the agent's may be there. */
 #include "preload/interpose/privilege_calls.h"
 
 #include <errno.h>
@@ -65,6 +65,53 @@ void privileges_after_call(long number, long first)
 		after_prctl(first);
 	else
 		tell();
+}
+
+/* The C library changes users in every thread that it knows of, of which those of the agent are none. Who is root by
+ * one of its users can take back all that it gave up, groups too: there is no hurry then. */
+static bool is_root(void)
+{
+	const struct interpose_hooks *hooks = hooks_get();
+
+	return hooks && exit_is_armed() && hooks->is_root_beside_agent();
+}
+
+static int changed(bool was_root, int result)
+{
+	int saved = errno;
+
+	if (was_root && !is_root())
+		tell();
+	errno = saved;
+	return result;
+}
+
+EXPORT int setuid(uid_t user)
+{
+	bool was_root = is_root();
+
+	return changed(was_root, REAL(setuid)(user));
+}
+
+EXPORT int seteuid(uid_t user)
+{
+	bool was_root = is_root();
+
+	return changed(was_root, REAL(seteuid)(user));
+}
+
+EXPORT int setreuid(uid_t real_user, uid_t effective)
+{
+	bool was_root = is_root();
+
+	return changed(was_root, REAL(setreuid)(real_user, effective));
+}
+
+EXPORT int setresuid(uid_t real_user, uid_t effective, uid_t saved)
+{
+	bool was_root = is_root();
+
+	return changed(was_root, REAL(setresuid)(real_user, effective, saved));
 }
 
 EXPORT int capset(void *header, const void *data)

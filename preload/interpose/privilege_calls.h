@@ -1,4 +1,4 @@
-/* Privileges that a thread gives up by asking the kernel itself, past the C library. */
+/* Privileges that the program gives up, through the C library or past it. */
 #ifndef PRELOAD_INTERPOSE_PRIVILEGE_CALLS_H
 #define PRELOAD_INTERPOSE_PRIVILEGE_CALLS_H
 

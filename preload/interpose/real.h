@@ -139,6 +139,10 @@ int pthread_attr_setsigmask_np(pthread_attr_t *attr, const sigset_t *mask);
 	X(setns)                      \
 	X(prctl)                      \
 	X(capset)                     \
+	X(setuid)                     \
+	X(seteuid)                    \
+	X(setreuid)                   \
+	X(setresuid)                  \
 	X(syscall)
 
 /* dlsym without a version gives each function's default one. Of all of these, only quick_exit

@@ -35,6 +35,7 @@
 	MUST(getpid)                        \
 	MUST(gettid)                        \
 	MAY(getrandom)                      \
+	MAY(getresuid)                      \
 	MAY(madvise)                        \
 	MAY(mmap)                           \
 	MAY(mprotect)                       \
@@ -119,7 +120,6 @@
 	MAY(getpeername)                  \
 	MAY(getpriority)                  \
 	MAY(getresgid)                    \
-	MAY(getresuid)                    \
 	MAY(getrusage)                    \
 	MAY(getsockname)                  \
 	MAY(getsockopt)                   \

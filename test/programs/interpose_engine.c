@@ -16,6 +16,11 @@ static void signal_claimed(int signo)
 	fprintf(stderr, "claimed %d\n", signo);
 }
 
+static bool ignore_root(void)
+{
+	return false;
+}
+
 static const struct interpose_hooks hooks = {
 	.thread_started = ignore_thread,
 	.thread_ended = ignore,
@@ -28,6 +33,7 @@ static const struct interpose_hooks hooks = {
 	.before_namespace_change = ignore_namespace_change,
 	.after_namespace_change = ignore,
 	.before_privilege_change = ignore,
+	.is_root_beside_agent = ignore_root,
 	.after_privilege_change = ignore,
 	.before_sandbox = ignore_sandbox,
 	.signal_claimed = signal_claimed,

@@ -71,6 +71,15 @@ static void spoil_errno(void)
 	errno = ENOANO;
 }
 
+/* Before the call, and not after it. */
+static bool is_root(void)
+{
+	static bool root;
+
+	spoil_errno();
+	return root = !root;
+}
+
 static const struct interpose_hooks hooks = {
 	.thread_started = thread_started,
 	.thread_ended = thread_ended,
@@ -83,6 +92,7 @@ static const struct interpose_hooks hooks = {
 	.before_namespace_change = before_namespace_change,
 	.after_namespace_change = spoil_errno,
 	.before_privilege_change = ignore,
+	.is_root_beside_agent = is_root,
 	.after_privilege_change = spoil_errno,
 	.before_sandbox = ignore_sandbox,
 	.signal_claimed = ignore_signal,

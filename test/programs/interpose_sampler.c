@@ -94,6 +94,11 @@ static void signal_claimed(int signo)
 	claimed++;
 }
 
+static bool ignore_root(void)
+{
+	return false;
+}
+
 static const struct interpose_hooks hooks = {
 	.thread_started = ignore_thread,
 	.thread_ended = ignore,
@@ -106,6 +111,7 @@ static const struct interpose_hooks hooks = {
 	.before_namespace_change = ignore_namespace_change,
 	.after_namespace_change = ignore,
 	.before_privilege_change = ignore,
+	.is_root_beside_agent = ignore_root,
 	.after_privilege_change = ignore,
 	.before_sandbox = ignore_sandbox,
 	.signal_claimed = signal_claimed,

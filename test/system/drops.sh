@@ -20,10 +20,10 @@ for how in library call kernel capabilities; do
 				fail "$engine, $how: status $status, $out, $(cat "$work/err")"
 			[ -n "$(find "$work/reports" -name '*.jfr')" ] || fail "$engine, $how: no report"
 			rm -rf "$work/reports"
-			# What comes by syscall(2) is followed before that returns; but a busy machine may let our
+			# What comes by a function is followed before that returns; but a busy machine may let our
 			# threads wait for longer than the program is kept.
 			case $how:$out in
-			library:* | kernel:* | capabilities:* | *once) break ;;
+			kernel:* | capabilities:* | *once) break ;;
 			esac
 			[ $try -lt 5 ] || fail "$engine, $how: not at once"
 		done
