@@ -18,16 +18,22 @@ static size_t innermost(uintptr_t *out, const uintptr_t *pcs, size_t count)
 size_t program_stack_strip(uintptr_t *out, const uintptr_t *pcs, size_t count)
 {
 	size_t ours = 0, kept;
+	bool forwarded = false;
 
 	while (ours < count && preload_code_has(pcs[ours] - !!ours))
 		ours++;
 	kept = innermost(out, pcs, ours);
-	for (size_t i = ours; i < count; i++)
-		if (!preload_code_has(pcs[i] - !!i)) {
+	for (size_t i = ours; i < count; i++) {
+		bool own = preload_code_has(pcs[i] - !!i),
+		     call = own && preload_code_is_call(pcs[i] - !!i);
+
+		if (!own || (call && forwarded)) {
 			/* The innermost is the instruction itself: here, within the call. */
 			out[kept] = pcs[i] - (i && !kept);
 			kept++;
 		}
+		forwarded = own && (call || forwarded);
+	}
 	return kept;
 }
 

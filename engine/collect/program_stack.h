@@ -10,8 +10,9 @@
 
 /* Leave out of the COUNT pcs (innermost first; from the second on, return addresses) those within the
  * preload: interposers, through which the program calls its C library, and what calls its handlers and
- * threads. Where such a call is the innermost frame it stays, as no other tells of it. Returns how many are
- * in OUT, which has room for COUNT. */
+ * threads. Where such a call is the innermost frame it stays, as no other tells of it; and where it is made of
+ * another one, as usleep() is of nanosleep(), of which the C library's frame tells. Returns how many are in OUT,
+ * which has room for COUNT. */
 size_t program_stack_strip(uintptr_t *out, const uintptr_t *pcs, size_t count);
 
 /* jfr_stack() of that. */

@@ -95,8 +95,9 @@ static size_t count_kernel(const struct resolve *r, const uint32_t *ids, size_t 
 
 void own_frames_leave_out(struct resolve *r)
 {
-	uint32_t *ids = (uint32_t *)(void *)r->stack.data, call = 0;
+	uint32_t *ids = (uint32_t *)(void *)r->stack.data, call = 0, library;
 	size_t count = r->stack.length / sizeof(*ids), ours = 0, kept, end;
+	bool forwarded = false, own;
 
 	kept = count_kernel(r, ids, count);
 	for (size_t i = kept; i < count; i++)
@@ -105,12 +106,19 @@ void own_frames_leave_out(struct resolve *r)
 		return;
 	for (end = kept; is_ours(r, ids[end]);)
 		end++;
+	library = c_library(r, ids, count);
 	if (end > kept)
-		call = outermost_call(r, ids + kept, end - kept, c_library(r, ids, count));
+		call = outermost_call(r, ids + kept, end - kept, library);
 	if (call)
 		ids[kept++] = call;
-	for (size_t i = end; i < count; i++)
-		if (!is_ours(r, ids[i]))
+	for (size_t i = end; i < count; i++) {
+		own = is_ours(r, ids[i]);
+		call = own ? call_of(r, ids[i], library) : 0;
+		if (!own)
 			ids[kept++] = ids[i];
+		else if (call && forwarded)
+			ids[kept++] = call;
+		forwarded = own && (call || forwarded);
+	}
 	r->stack.length = kept * sizeof(*ids);
 }

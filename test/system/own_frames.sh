@@ -17,10 +17,12 @@ for engine in $(engines); do
 		! grep -q 'libasprof_preload' "$work/$kind" || fail "$engine: $kind: $(grep libasprof_preload "$work/$kind")"
 		"$agent" collapsed "--$kind" "$reports" >"$work/$kind"
 	done
-	for stack in "main;nap;([a-z_]*nanosleep|$library)" 'main;wait_for_nothing;[a-z_]*poll' \
+	for stack in "main;nap;(usleep|[a-z_]*nanosleep|$library)" 'main;wait_for_nothing;[a-z_]*poll' \
 		'work;nap;' ';handle;burn' 'work;burn'; do
 		grep -qE "$stack" "$work/wall" || fail "$engine: no $stack in $(cat "$work/wall")"
 	done
+	# A call that the preload makes of another one, as the C library does.
+	grep -qE 'main;nap;usleep;[a-z_]*nanosleep' "$work/wall" || fail "$engine: no usleep in $(cat "$work/wall")"
 	grep -q 'main;burn' "$work/cpu" || fail "$engine: no child in $(cat "$work/cpu")"
 	grep -qE 'main;allocate(;malloc_hook)? [0-9]*$' "$work/nativemem" || fail "$engine: $(cat "$work/nativemem")"
 done

@@ -178,7 +178,7 @@ asked() {
 }
 asked 'top' '^cpu: [0-9]+ samples, [0-9.]+ m?s, in [0-9.]+ m?s, [12] threads?$' '^ +self +% +total +%  function$' \
 	'^ +[0-9]+ +[0-9.]+% +[0-9]+ +[0-9.]+%  parse \[service\]$' '^\.\.\. and [0-9]+ more \(-n 0 shows all\)$'
-asked 'collapsed' ';worker;render [0-9]+$' ';worker;write_log;nanosleep;clock_nanosleep [0-9]+$'
+asked 'collapsed' ';worker;render [0-9]+$' ';worker;write_log;usleep;nanosleep;clock_nanosleep [0-9]+$'
 asked 'leaks' '^retained: [0-9.]+ .iB in [0-9]+ allocations, [0-9]+ stacks? \(' \
 	'^ +[0-9.]+ .iB +[0-9.]+%  [0-9]+ allocations, oldest [0-9.]+ m?s' '^      open_session \[service\]$'
 asked 'longpolls' '^\[[0-9]+\.[0-9]{6}\] thread [0-9]+ - poll of [0-9]+us$' '^ -   1: libc\.so\.6\.'

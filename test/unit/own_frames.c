@@ -16,6 +16,10 @@ static const struct {
 	{ "poll@libc.so.6 poll" OURS "main@app ", "poll@libc.so.6 main@app " },
 	{ "burn@app on_signal" OURS "__restore_rt@libc.so.6 start" OURS "clone@libc.so.6 ",
 	  "burn@app __restore_rt@libc.so.6 clone@libc.so.6 " },
+	/* A call that is made of another one, which alone leads to the C library's of its name. */
+	{ "poll@libc.so.6 nanosleep@libc.so.6 nanosleep" OURS "usleep" OURS
+	  "main@app read@libc.so.6 read" OURS "f@app ",
+	  "poll@libc.so.6 nanosleep@libc.so.6 usleep@libc.so.6 main@app read@libc.so.6 f@app " },
 	/* The innermost is a call of the program's. */
 	{ "usleep" OURS "main@app main@libc.so.6 ", "usleep@libc.so.6 main@app main@libc.so.6 " },
 	{ "again" OURS "poll" OURS "main@app f@ld-musl-x86_64.so.1 ",

@@ -7,7 +7,7 @@
 /* From 0x1000 to 0x2000 is ours, calls from 0x1800 on. */
 #define OURS 0x1100
 #define CALL 0x1900
-#define MAX  8
+#define MAX  10
 
 static const struct {
 	uintptr_t pcs[MAX], left[MAX];
@@ -17,6 +17,11 @@ static const struct {
 	/* Between the program and its C library. */
 	{ { 0x5000, CALL, 0x6000 }, { 0x5000, 0x6000 } },
 	{ { 0x5000, OURS, CALL, 0x6000, OURS, 0x7000 }, { 0x5000, 0x6000, 0x7000 } },
+	/* A call that is made of another one, which alone leads to the C library's of its name. */
+	{ { 0x5000, CALL, CALL + 16, 0x6000 }, { 0x5000, CALL + 16, 0x6000 } },
+	{ { 0x5000, OURS, CALL, OURS, CALL + 16, OURS, 0x6000, CALL, 0x7000 },
+	  { 0x5000, CALL + 16, 0x6000, 0x7000 } },
+	{ { OURS, 0x5000, CALL, CALL + 16, 0x6000 }, { 0x4fff, CALL + 16, 0x6000 } },
 	/* The innermost: the call that the program made, and where it made it is a return address still. */
 	{ { CALL, 0x6000 }, { CALL, 0x6000 } },
 	{ { OURS, CALL, 0x6000 }, { CALL - 1, 0x6000 } },
