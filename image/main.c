@@ -21,6 +21,7 @@
 #include "image/memory.h"
 #include "image/reporters.h"
 #include "image/start.h"
+#include "upload/queue/origin.h"
 
 static struct image_start *start;
 
@@ -32,6 +33,7 @@ static int prepare(struct agent_equipment *equipment, const struct config *c, st
 		err = reporters_open(&equipment->reporters[0], c);
 	if (!err)
 		equipment->reporter_count = 1;
+	equipment->version = origin_own_version();
 	equipment->endpoint = &live_endpoint;
 	equipment->stalls = c->stalls_ns == OPTION_OFF ? NULL : &stall_watch;
 	return err;

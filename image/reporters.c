@@ -24,7 +24,7 @@ int reporters_capture(const struct config *config, char *const *environment)
 		err = s3_capture_environment(environment);
 	if (!err && (config->pyroscope_url || config->otlp_endpoint))
 		err = push_capture_environment(environment);
-	if (!err && config->spool_dir)
+	if (!err)
 		err = origin_capture(environment);
 	return err;
 }

@@ -29,8 +29,9 @@ struct agent_equipment {
 	const struct engine *engine;
 	/* Samples native memory where ENGINE is not to, into chunks of its own; else NULL. */
 	const struct engine *mem_engine;
-	/* Write a chunk to FD, an empty file, that tells whom REPORT is of: the host, the executable and
-	 * the tags. Returns 0 or -errno. NULL: recordings do not tell. */
+	const char *version; /* of the program, as its environment tells; NULL: it does not */
+	/* Write a chunk to FD, an empty file, that tells whom REPORT is of: the host, the executable, the
+	 * version and the tags. Returns 0 or -errno. NULL: recordings do not tell. */
 	int (*write_labels)(int fd, const struct report *report);
 	struct reporter *reporters[AGENT_REPORTERS_MAX];
 	size_t reporter_count;

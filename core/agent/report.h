@@ -41,6 +41,7 @@ struct report {
 	const char *executable;   /* base name */
 	const char *host;         /* the machine's own name; NULL: not known, or origin tells */
 	const char *group, *tags; /* as configured; NULL: those of who delivers it */
+	const char *version; /* the program's own, as its environment tells; NULL: it does not */
 	/* Where it comes out of a spool (upload/queue/origin.h); NULL: this process. */
 	const char *origin;
 

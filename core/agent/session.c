@@ -43,6 +43,7 @@ static struct report describe(const struct session *s, char host[HOST_NAME_MAX +
 		.host = host,
 		.group = s->config->profiling_group,
 		.tags = s->config->tags ? s->config->tags : "",
+		.version = s->with.version,
 		.engine = s->all.engine->name,
 		.engine_version = s->engine_version,
 	};

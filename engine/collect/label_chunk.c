@@ -28,6 +28,7 @@ struct labels {
 	struct jfr_writer *jfr;
 	uint64_t ticks;
 	struct buf name;
+	bool version_told;
 };
 
 static int put_tag(void *arg, const char *key, const char *value)
@@ -41,12 +42,13 @@ static int put_tag(void *arg, const char *key, const char *value)
 		err = -E2BIG;
 	if (!err)
 		jfr_setting(l->jfr, l->ticks, buf_string(&l->name), value);
+	l->version_told |= !strcmp(key, "version");
 	return err;
 }
 
 static int put_all(struct jfr_writer *jfr, uint64_t ticks, const struct report *report)
 {
-	struct labels labels = { jfr, ticks, BUF_INIT(NAME_MAX_BYTES) };
+	struct labels labels = { jfr, ticks, BUF_INIT(NAME_MAX_BYTES), false };
 	int err;
 
 	if (report->host && report->host[0])
@@ -56,6 +58,8 @@ static int put_all(struct jfr_writer *jfr, uint64_t ticks, const struct report *
 	if (report->recovered)
 		jfr_setting(jfr, ticks, "agent.recovered", "true");
 	err = report_each_tag(report->tags, put_tag, &labels);
+	if (!err && report->version && !labels.version_told)
+		jfr_setting(jfr, ticks, "agent.service_version", report->version);
 	buf_free(&labels.name);
 	return err;
 }

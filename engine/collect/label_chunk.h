@@ -7,7 +7,7 @@
 
 /* Write to FD, an empty file, a chunk with no samples, and of no duration, at the time at which REPORT's
  * first chunk begins: jdk.ActiveSetting events named agent.host, agent.executable,
- * agent.recovered where it is, and, of the tags, agent.tag.KEY. It has all types that a builtin engine's chunk has:
+ * agent.recovered where it is, of the tags agent.tag.KEY, and agent.service_version where no tag is called version. It has all types that a builtin engine's chunk has:
  * some readers refuse a chunk that lacks one. Returns 0 or -errno. */
 int label_chunk_write(int fd, const struct report *report);
 

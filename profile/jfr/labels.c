@@ -95,11 +95,15 @@ char *labels_from_metadata(const char *text)
 	struct buf out = BUF_INIT(LABELS_MAX);
 	cJSON *json = cJSON_Parse(text);
 	const cJSON *agent = cJSON_GetObjectItemCaseSensitive(json, "agent"), *tag;
+	const cJSON *tags = cJSON_GetObjectItemCaseSensitive(agent, "tags");
 	char *labels = NULL;
 
-	cJSON_ArrayForEach(tag, cJSON_GetObjectItemCaseSensitive(agent, "tags")) add_tag(&out, tag);
+	cJSON_ArrayForEach(tag, tags) add_tag(&out, tag);
 	add_text(&out, agent, "hostname", "host");
 	add_text(&out, agent, "executable", "executable");
+	/* What the tag is set to goes before, as where recordings are labelled. */
+	if (!cJSON_GetObjectItemCaseSensitive(tags, "version"))
+		add_text(&out, agent, "service_version", "version");
 	if (out.length && buf_string(&out))
 		labels = strdup(buf_string(&out));
 	buf_free(&out);
@@ -113,6 +117,7 @@ static const struct {
 } kinds[] = {
 	{ "agent.host", "host" },
 	{ "agent.executable", "executable" },
+	{ "agent.service_version", "version" },
 	{ "agent.tag.", NULL },
 };
 

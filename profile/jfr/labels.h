@@ -1,5 +1,5 @@
 /* What a recording belongs to, as "key=value" lines: its process, by the file's name, and the tags,
- * host and executable, which metadata.json beside it in a zip brings, or the recording itself. */
+ * host, executable and version, which metadata.json beside it in a zip brings, or the recording itself. */
 #ifndef PROFILE_JFR_LABELS_H
 #define PROFILE_JFR_LABELS_H
 

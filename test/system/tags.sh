@@ -36,6 +36,20 @@ for engine in $(engines); do
 		! command -v jfr >/dev/null || jfr print --events jdk.ActiveSetting "$work/named/x.jfr" |
 			grep -q '"agent.tag.team"' || fail "$engine: jfr does not show the tag"
 	done
+	# The version as OpenTelemetry's SDKs are told it; a tag goes before.
+	for version in 7 8; do
+		OTEL_RESOURCE_ATTRIBUTES="team=red,service.version=1%2C$version" profiled "$place.v/$version" "$engine" \
+			WALL_INTERVAL=10ms sleep 0.4 || fail "$engine: status $?"
+	done
+	OTEL_RESOURCE_ATTRIBUTES=service.version=7 profiled "$place.v/9" "$engine" WALL_INTERVAL=10ms TAGS=version=9 \
+		sleep 0.4 || fail "$engine: status $?"
+	"$agent" top --wall --by version "$place.v" >"$work/out" || fail "$engine: top --by version: status $?"
+	for version in 1,7 1,8 9; do
+		[ "$("$agent" collapsed --wall --label "version=$version" "$place.v" | samples .)" = \
+			"$("$agent" collapsed --wall "$place.v/${version#1,}" | samples .)" ] ||
+			fail "$engine: version $version: $(cat "$work/out")"
+		grep -q "[ ,]$version " "$work/out" || fail "$engine: $version is not in $(cat "$work/out")"
+	done
 	# All at once: the one that has no tag is left out, and why there is nothing is said.
 	all=$("$agent" collapsed --wall "$place" | samples .)
 	blue=$("$agent" collapsed --wall --tag team=blue "$place" | samples .)

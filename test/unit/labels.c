@@ -47,6 +47,9 @@ static const struct {
 	{ "{\"agent\":{\"tags\":{\"a\":\"b\",\"c d\":\"e=f\"}}}", "a=b\nc d=e=f\n" },
 	{ "{\"agent\":{\"tags\":{\"a\":\"b\\nprocess=x\",\"n\":1,\"o\":{}}}}", "a=b?process=x\n" },
 	{ "{\"agent\":{\"tags\":{}}}", NULL },
+	{ "{\"agent\":{\"service_version\":\"7.1\",\"tags\":{\"a\":\"b\"},\"version\":\"0.1\"}}",
+	  "a=b\nversion=7.1\n" },
+	{ "{\"agent\":{\"service_version\":\"7\",\"tags\":{\"version\":\"8\"}}}", "version=8\n" },
 	{ "{\"tags\":{\"a\":\"b\"}}", NULL },
 	{ "{\"agent\":[1]}", NULL },
 	{ "not JSON", NULL },
@@ -68,7 +71,8 @@ END_TEST
 /* The front of an engine's chunk: when it began is at 32. */
 static const uint8_t front[68] = "FLR\0\2\0\0\0";
 
-static size_t chunk_of(uint8_t *out, size_t max, const char *executable, const char *tags)
+static size_t chunk_of(uint8_t *out, size_t max, const char *executable, const char *tags,
+		       const char *version)
 {
 	int engine_fd = memfd_create("engine", MFD_CLOEXEC),
 	    fd = memfd_create("labels", MFD_CLOEXEC);
@@ -76,7 +80,8 @@ static size_t chunk_of(uint8_t *out, size_t max, const char *executable, const c
 				 .part_count = 1,
 				 .executable = executable,
 				 .host = "here",
-				 .tags = tags };
+				 .tags = tags,
+				 .version = version };
 	off_t length;
 
 	ck_assert_int_eq(fd_write(engine_fd, front, sizeof(front), 3), 0);
@@ -91,23 +96,26 @@ static size_t chunk_of(uint8_t *out, size_t max, const char *executable, const c
 }
 
 static const struct {
-	const char *executable, *tags, *expected; /* behind the host's */
+	const char *executable, *tags, *version, *expected; /* behind the host's */
 } recordings[] = {
-	{ "work", "a=b", "executable=work\na=b\n" },
-	{ "work", NULL, "executable=work\n" },
-	{ "work", "", "executable=work\n" },
-	{ "", "a=b", "a=b\n" },
-	{ "w", "a=b=c,d=,\xc3\xb6=\xe2\x82\xac",
+	{ "work", "a=b", NULL, "executable=work\na=b\n" },
+	{ "work", NULL, NULL, "executable=work\n" },
+	{ "work", "", NULL, "executable=work\n" },
+	{ "", "a=b", NULL, "a=b\n" },
+	{ "w", "a=b=c,d=,\xc3\xb6=\xe2\x82\xac", NULL,
 	  "executable=w\na=b=c\nd=\n\xc3\xb6=\xe2\x82\xac\n" },
-	{ "w", "a=x\nprocess=y", "executable=w\na=x?process=y\n" },
-	{ "w", "host=other", "executable=w\nhost=other\n" },
+	{ "w", "a=x\nprocess=y", NULL, "executable=w\na=x?process=y\n" },
+	{ "w", "host=other", NULL, "executable=w\nhost=other\n" },
+	{ "w", "a=b", "7.1", "executable=w\na=b\nversion=7.1\n" },
+	{ "w", NULL, "7 8\n9", "executable=w\nversion=7 8?9\n" },
+	{ "w", "version=8,a=b", "7", "executable=w\nversion=8\na=b\n" },
 };
 
 START_TEST(of_recordings)
 {
 	uint8_t data[32768];
-	size_t length =
-		chunk_of(data, sizeof(data), recordings[_i].executable, recordings[_i].tags);
+	size_t length = chunk_of(data, sizeof(data), recordings[_i].executable, recordings[_i].tags,
+				 recordings[_i].version);
 	char *labels = labels_from_recording(data, length);
 
 	ck_assert_ptr_nonnull(labels);
@@ -131,7 +139,7 @@ START_TEST(the_longest_tag_is_whole)
 	for (size_t key = 1; key < 4096; key += 4093) {
 		memset(tag, 'x', 4096);
 		tag[key] = '=';
-		length = chunk_of(data, sizeof(data), "", tag);
+		length = chunk_of(data, sizeof(data), "", tag, NULL);
 		labels = labels_from_recording(data, length);
 		ck_assert_ptr_nonnull(labels);
 		snprintf(expected, sizeof(expected), "%s\n", tag);
@@ -145,10 +153,10 @@ END_TEST
 START_TEST(of_two_recordings)
 {
 	uint8_t data[65536];
-	size_t length = chunk_of(data, sizeof(data), "work", "a=b,c=d");
+	size_t length = chunk_of(data, sizeof(data), "work", "a=b,c=d", NULL);
 	char *labels;
 
-	length += chunk_of(data + length, sizeof(data) - length, "work", "a=bb,c=d");
+	length += chunk_of(data + length, sizeof(data) - length, "work", "a=bb,c=d", NULL);
 	labels = labels_from_recording(data, length);
 	ck_assert_ptr_nonnull(labels);
 	ck_assert_str_eq(strchr(labels, '\n') + 1, "executable=work\na=b\nc=d\na=bb\n");

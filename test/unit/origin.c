@@ -3,6 +3,7 @@
 #include "upload/queue/origin.h"
 
 #include <cjson/cJSON.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -45,6 +46,7 @@ static const char *metadata(const char *origin, const struct host *host)
 	buf_free(&out);
 	report.origin = origin;
 	report.tags = origin ? "who=maker" : NULL;
+	report.version = origin ? NULL : "7.1";
 	ck_assert_int_eq(metadata_json(&out, &report, &config, host, &environment), 0);
 	return buf_string(&out);
 }
@@ -89,6 +91,7 @@ START_TEST(this_process_is_told_of)
 	HAS(text, "\"kubernetes\":{\"pod\":\"here\"}");
 	HAS(text, "\"ec2_instance_id\":\"i-here\"");
 	HAS(text, "\"who\":\"deliverer\"");
+	HAS(text, "\"service_version\":\"7.1\"");
 	ck_assert_str_eq(machine(NULL, &instance), "ec2_i-here_");
 	ck_assert_str_eq(machine(NULL, &nowhere), "unknown__");
 }
@@ -109,6 +112,7 @@ START_TEST(another_process_is_told_of)
 	HAS(text, "\"who\":\"maker\"");
 	LACKS(text, "\"here\"");
 	LACKS(text, "i-here");
+	LACKS(text, "service_version");
 	ck_assert_str_eq(machine(origin, &instance), "ec2_i-1_");
 }
 END_TEST
@@ -144,6 +148,51 @@ START_TEST(what_is_known_is_noted)
 	HAS(text, "\"host\":{\"ecs_task_arn\":\"arn:here\"}");
 	HAS(text, "\"kubernetes\":{\"pod\":\"here\"}");
 	cJSON_free(text);
+}
+END_TEST
+
+static const struct {
+	const char *attributes, *version;
+} versions[] = {
+	{ "service.version=7", "7" },
+	{ "a=b, service.version = 1%2C2 ,c=d", "1,2" },
+	{ "service.version=,service.version=8,service.version=9", "8" },
+	{ "service.versions=1,xservice.version=2,service.version", NULL },
+	{ "a=b", NULL },
+	{ "", NULL },
+	{ NULL, NULL },
+};
+
+START_TEST(the_programs_version)
+{
+	char entry[128], version[ORIGIN_VERSION_MAX];
+	char *const entries[] = { versions[_i].attributes ? entry : NULL, NULL };
+	cJSON *object;
+
+	snprintf(entry, sizeof(entry), "OTEL_RESOURCE_ATTRIBUTES=%s",
+		 versions[_i].attributes ? versions[_i].attributes : "");
+	ck_assert_int_eq(origin_capture(entries), 0);
+	ck_assert_pstr_eq(origin_own_version(), versions[_i].version);
+	object = origin_note();
+	origin_version(version, object);
+	ck_assert_str_eq(version, versions[_i].version ? versions[_i].version : "");
+	cJSON_Delete(object);
+}
+END_TEST
+
+/* One that has no room is none, and not another. */
+START_TEST(a_version_that_is_long)
+{
+	char entry[1024] = "OTEL_RESOURCE_ATTRIBUTES=service.version=";
+	char *const entries[] = { entry, NULL };
+	size_t length = strlen(entry);
+
+	memset(entry + length, '7', ORIGIN_VERSION_MAX - 1);
+	ck_assert_int_eq(origin_capture(entries), 0);
+	ck_assert_uint_eq(strlen(origin_own_version()), ORIGIN_VERSION_MAX - 1);
+	entry[length + ORIGIN_VERSION_MAX - 1] = '7';
+	ck_assert_int_eq(origin_capture(entries), 0);
+	ck_assert_ptr_null(origin_own_version());
 }
 END_TEST
 
@@ -194,6 +243,8 @@ int main(void)
 	tcase_add_test(tcase, another_process_is_told_of);
 	tcase_add_test(tcase, what_was_not_known_is_taken_from_where_it_is_true);
 	tcase_add_test(tcase, what_is_known_is_noted);
+	tcase_add_loop_test(tcase, the_programs_version, 0, sizeof(versions) / sizeof(versions[0]));
+	tcase_add_test(tcase, a_version_that_is_long);
 	tcase_add_loop_test(tcase, destinations_differ, 0,
 			    sizeof(destinations) / sizeof(destinations[0]));
 	return suite_run(tcase);

@@ -15,8 +15,8 @@
 #include "profile/encode/proto_read.h"
 #include "test/fixtures/suite.h"
 #include "upload/otlp/otlp.h"
-#include "upload/push/pairs.h"
 #include "upload/pyroscope/pyroscope.h"
+#include "upload/queue/pairs.h"
 
 #define FIXTURE  "test/fixtures/jfr/native.jfr"
 #define SENT_MAX 4096

@@ -100,6 +100,7 @@ START_TEST(what_is_taken_is_what_was_put)
 	ck_assert_str_eq(held.report.engine_version, "7");
 	ck_assert_str_eq(held.report.group, "g");
 	ck_assert_str_eq(held.report.tags, "k=v");
+	ck_assert_ptr_null(held.report.version);
 	ck_assert_uint_eq(report_length(&held.report), 10);
 	ck_assert_int_eq(fd_read(held.report.parts[0].fd, text, 10, 0), 0);
 	ck_assert_str_eq(text, "0123456789");
@@ -482,7 +483,8 @@ END_TEST
 /* What a note tells, in a process of another place; and nothing of it is secret. */
 START_TEST(note_says_whom_it_is_of)
 {
-	char *const environment[] = { "POD_NAME=origin-pod", "AWS_SECRET_ACCESS_KEY=hush", NULL };
+	char *const environment[] = { "POD_NAME=origin-pod", "AWS_SECRET_ACCESS_KEY=hush",
+				      "OTEL_RESOURCE_ATTRIBUTES=a=b,service.version=7%2C1", NULL };
 	struct store *store = open_one(MUCH, names);
 	char text[4096] = "";
 	struct held held;
@@ -494,6 +496,7 @@ START_TEST(note_says_whom_it_is_of)
 	ck_assert_ptr_nonnull(
 		strstr(held.report.origin, "\"kubernetes\":{\"pod\":\"origin-pod\"}"));
 	ck_assert_ptr_nonnull(strstr(held.report.origin, "\"hostname\":"));
+	ck_assert_str_eq(held.report.version, "7,1");
 	snprintf(text, sizeof(text), "%.*s.json", (int)strlen(held.file.name) - 4, held.file.name);
 	fd = openat(folder_fd, text, O_RDONLY | O_CLOEXEC);
 	memset(text, 0, sizeof(text));

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "upload/push/pairs.h"
 #include "upload/queue/origin.h"
+#include "upload/queue/pairs.h"
 
 static struct identity_label *find(struct identity *identity, const char *key)
 {

@@ -13,8 +13,8 @@
 #include "core/show_url.h"
 #include "upload/http/http_curl.h"
 #include "upload/http/url.h"
-#include "upload/push/pairs.h"
 #include "upload/queue/origin.h"
+#include "upload/queue/pairs.h"
 
 #define CONNECT_MS      5000
 #define WHOLE_MS        60000

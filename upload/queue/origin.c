@@ -11,6 +11,7 @@
 #include "upload/aws/cgroup.h"
 #include "upload/files/file.h"
 #include "upload/queue/json_object.h"
+#include "upload/queue/pairs.h"
 
 /* More is left out of a note; it is of a file that the user named. */
 #define HOST_MAX (16u << 10)
@@ -39,10 +40,11 @@ static const struct {
 #define SERVICES (sizeof(services) / sizeof(services[0]))
 
 static struct {
-	struct environment environment; /* what of it tells of the pod; set once */
-	pthread_mutex_t lock;           /* for the rest */
-	cJSON *host;                    /* NULL: not known, or too large */
-	char *machine;                  /* NULL: not known */
+	struct environment environment;   /* what of it tells of the pod; set once */
+	char version[ORIGIN_VERSION_MAX]; /* likewise */
+	pthread_mutex_t lock;             /* for the rest */
+	cJSON *host;                      /* NULL: not known, or too large */
+	char *machine;                    /* NULL: not known */
 } own = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static bool is_of(const char *entry, const char *name)
@@ -61,15 +63,42 @@ static bool is_wanted(const char *entry)
 	return false;
 }
 
+/* Of two the first counts, as in upload/push/identity.c. */
+static int take_version(void *arg, const char *key, const char *value)
+{
+	char *out = arg;
+
+	if (!*out && !strcmp(key, "service.version") && strlen(value) < ORIGIN_VERSION_MAX)
+		strcpy(out, value);
+	return 0;
+}
+
+static void version_of(char out[ORIGIN_VERSION_MAX], const char *attributes)
+{
+	memset(out, 0, ORIGIN_VERSION_MAX);
+	if (attributes)
+		pairs_each(attributes, true, take_version, out);
+}
+
 int origin_capture(char *const *environment)
 {
 	char *found[KEYS * 4 + SERVICES + 1] = { NULL };
+	int err;
 
 	for (size_t n = 0; *environment && n < KEYS * 4 + SERVICES; environment++)
 		if (is_wanted(*environment))
 			found[n++] = *environment;
 	environment_free(&own.environment);
-	return environment_copy(&own.environment, found);
+	err = environment_copy(&own.environment, found);
+	if (!err)
+		version_of(own.version,
+			   environment_get(&own.environment, "OTEL_RESOURCE_ATTRIBUTES"));
+	return err;
+}
+
+const char *origin_own_version(void)
+{
+	return own.version[0] ? own.version : NULL;
 }
 
 static bool is_small(const cJSON *object)
@@ -186,6 +215,11 @@ static const char *text_of(const cJSON *object, const char *key)
 	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
 
 	return text ? text : "";
+}
+
+void origin_version(char out[ORIGIN_VERSION_MAX], const cJSON *origin)
+{
+	version_of(out, text_of(origin, "attributes"));
 }
 
 /* Whether what is known of HOST, this machine, is true of ORIGIN: a task is a container's, and an

@@ -3,6 +3,8 @@
 #ifndef UPLOAD_QUEUE_ORIGIN_H
 #define UPLOAD_QUEUE_ORIGIN_H
 
+#include <stdbool.h>
+
 #include "core/buf.h"
 #include "core/environment.h"
 #include "core/agent/report.h"
@@ -25,6 +27,15 @@ struct cJSON *origin_note(void);
  * HOST. What was not known there of the machine is HOST's where the two are one. */
 struct cJSON *origin_of(const struct report *report, const struct environment *environment,
 			const struct host *host);
+
+/* A version that is longer is none. */
+#define ORIGIN_VERSION_MAX 256
+
+/* What ORIGIN's OTEL_RESOURCE_ATTRIBUTES call service.version, in OUT; "" where they do not tell. */
+void origin_version(char out[ORIGIN_VERSION_MAX], const struct cJSON *origin);
+
+/* The same of this process, as it was captured; NULL: they do not tell. It stays where it is. */
+const char *origin_own_version(void);
 
 /* Append what names the machine of REPORT's process in an object's key, as host_machine(). */
 int origin_machine(struct buf *out, const struct report *report, const struct host *host);

@@ -256,6 +256,8 @@ static int take_origin(struct held *held, const cJSON *object)
 		return -EBADMSG;
 	held->origin = cJSON_PrintUnformatted(origin);
 	held->report.origin = held->origin;
+	origin_version(held->version, origin);
+	held->report.version = held->version[0] ? held->version : NULL;
 	return held->origin ? 0 : -ENOMEM;
 }
 

@@ -8,6 +8,7 @@
 
 #include "core/agent/report.h"
 #include "upload/files/oldest.h"
+#include "upload/queue/origin.h"
 
 #define STORE_REPORTERS_MAX 4
 
@@ -25,6 +26,7 @@ struct held {
 	/* Reporters that only other processes have, a NUL behind each; their bit is behind ours. */
 	char foreign[STORE_FOREIGN_MAX];
 	char *origin; /* malloc'd; settle() frees it */
+	char version[ORIGIN_VERSION_MAX];
 
 	struct store *store;
 	uint64_t id;             /* the store's own */

@@ -85,6 +85,7 @@ static cJSON *make(const struct report *report, const struct config *config,
 	agent = json_put(object, "agent", cJSON_CreateObject(), &failed);
 	json_put_string(agent, "version", ASPROF_AGENT_VERSION, &failed);
 	json_put_string(agent, "executable", report->executable, &failed);
+	json_put_string(agent, "service_version", report->version, &failed);
 	add_number(agent, "pid", (uint64_t)report->pid, &failed);
 	json_put_string(agent, "engine", report->engine, &failed);
 	json_put_string(agent, "engine_version", report->engine_version, &failed);

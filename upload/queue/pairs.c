@@ -1,5 +1,5 @@
 /* "key=value,…" as OpenTelemetry's variables have it. */
-#include "upload/push/pairs.h"
+#include "upload/queue/pairs.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* "key=value,…" as OpenTelemetry's variables have it: OTEL_RESOURCE_ATTRIBUTES, OTEL_EXPORTER_OTLP_HEADERS. */
-#ifndef UPLOAD_PUSH_PAIRS_H
-#define UPLOAD_PUSH_PAIRS_H
+#ifndef UPLOAD_QUEUE_PAIRS_H
+#define UPLOAD_QUEUE_PAIRS_H
 
 #include <stdbool.h>
 
