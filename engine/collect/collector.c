@@ -114,13 +114,19 @@ static void name_thread(pid_t tid)
 	chunks_name_thread(&all.chunks, tid, name);
 }
 
+/* What the events of S say of what its thread was working on. */
+static void use_context(const struct sample *s)
+{
+	jfr_use_context(all.chunks.jfr, sample_context_id(all.chunks.jfr, sample_context(s)));
+}
+
 static void take_execution(const struct sample *s)
 {
 	uint32_t stack = program_stack(all.chunks.jfr, s->pcs, s->count, s->truncated);
 
 	uint32_t weight = s->weight < WEIGHT_MAX ? s->weight : WEIGHT_MAX;
 
-	jfr_use_context(all.chunks.jfr, sample_context_id(all.chunks.jfr, sample_context(s)));
+	use_context(s);
 	/* An ExecutionSample has no weight: shots that came late stand there one by one. */
 	for (uint32_t i = 0; i < weight; i++)
 		jfr_execution_sample(all.chunks.jfr, s->ticks, s->tid, stack, JFR_STATE_DEFAULT);
@@ -148,11 +154,13 @@ static void take(void *context, const struct sample *s)
 			s->payload, s->count);
 		break;
 	case SAMPLE_CRASH:
+		use_context(s);
 		jfr_crash(all.chunks.jfr, s->ticks, s->tid,
 			  jfr_stack(all.chunks.jfr, s->pcs, s->count, s->truncated),
 			  (int)s->args[0], (int)(int64_t)s->args[1], s->args[2]);
 		break;
 	case SAMPLE_STALL:
+		use_context(s);
 		jfr_stall(all.chunks.jfr, s->args[0], s->tid,
 			  s->count ? program_stack(all.chunks.jfr, s->pcs, s->count, s->truncated)
 				   : 0,

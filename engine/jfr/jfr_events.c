@@ -201,6 +201,7 @@ void jfr_crash(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t stack, 
 	put(&e, (uint64_t)signo);
 	put(&e, (uint32_t)code); /* an int of JFR is a varint of 32 bits */
 	put(&e, address);
+	put(&e, w->context);
 	end_numbers(w, &e);
 }
 
@@ -222,6 +223,7 @@ void jfr_stall(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t stack, 
 	put_thread(w, &e, tid);
 	put(&e, stack);
 	put(&e, (uint32_t)ready);
+	put(&e, w->context);
 	end_numbers(w, &e);
 }
 

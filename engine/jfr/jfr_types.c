@@ -246,12 +246,14 @@ const struct jfr_field_row jfr_fields[] = {
 	PLAIN(JFR_T_CRASH, "signal", JFR_T_INT, "Signal"),
 	PLAIN(JFR_T_CRASH, "code", JFR_T_INT, "Signal Code"),
 	NUMBER(JFR_T_CRASH, "address", JFR_T_LONG, "Address", JFR_UNIT_ADDRESS),
+	CONTEXT(JFR_T_CRASH),
 
 	START_TIME(JFR_T_STALL),
 	NUMBER(JFR_T_STALL, "duration", JFR_T_LONG, "Duration", JFR_UNIT_SPAN_TICKS),
 	POOLED(JFR_T_STALL, "eventThread", JFR_T_THREAD, "Event Thread"),
 	STACK_TRACE(JFR_T_STALL),
 	PLAIN(JFR_T_STALL, "ready", JFR_T_INT, "Ready Descriptors"),
+	CONTEXT(JFR_T_STALL),
 
 	PLAIN(JFR_T_LABEL, "value", JFR_T_STRING, NULL),
 	ARRAY(JFR_T_CATEGORY, "value", JFR_T_STRING, NULL),

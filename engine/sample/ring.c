@@ -161,11 +161,11 @@ void ring_commit(struct sample *sample)
 	atomic_store_explicit(&sample->size, sample->reserved, memory_order_release);
 }
 
-struct sample *ring_reserve_stack(uint32_t hint, enum sample_kind kind, pid_t tid,
-				  const uintptr_t *pcs, size_t depth, bool truncated)
+/* With room for BYTES of a context behind the stack. */
+static struct sample *reserve_stack(uint32_t hint, enum sample_kind kind, pid_t tid,
+				    const uintptr_t *pcs, size_t depth, bool truncated,
+				    size_t bytes)
 {
-	struct thread_context context;
-	size_t bytes = thread_context_look(&context);
 	struct sample *sample = ring_reserve(hint, kind, tid, depth * sizeof(*pcs) + bytes);
 
 	if (!sample)
@@ -175,8 +175,29 @@ struct sample *ring_reserve_stack(uint32_t hint, enum sample_kind kind, pid_t ti
 	sample->truncated = truncated;
 	for (size_t i = 0; i < depth; i++)
 		sample->pcs[i] = pcs[i];
-	if (bytes)
+	return sample;
+}
+
+struct sample *ring_reserve_stack(uint32_t hint, enum sample_kind kind, pid_t tid,
+				  const uintptr_t *pcs, size_t depth, bool truncated)
+{
+	struct thread_context context;
+	size_t bytes = thread_context_look(&context);
+	struct sample *sample = reserve_stack(hint, kind, tid, pcs, depth, truncated, bytes);
+
+	if (sample && bytes)
 		thread_context_put(&context, sample->pcs + depth);
+	return sample;
+}
+
+struct sample *ring_reserve_stack_of(uint32_t hint, enum sample_kind kind, pid_t tid,
+				     const uintptr_t *pcs, size_t depth, bool truncated,
+				     const void *context, size_t bytes)
+{
+	struct sample *sample = reserve_stack(hint, kind, tid, pcs, depth, truncated, bytes);
+
+	if (sample && bytes)
+		memcpy(sample->pcs + depth, context, bytes);
 	return sample;
 }
 

@@ -71,6 +71,11 @@ void ring_commit(struct sample *sample);
 struct sample *ring_reserve_stack(uint32_t hint, enum sample_kind kind, pid_t tid,
 				  const uintptr_t *pcs, size_t depth, bool truncated);
 
+/* The same with CONTEXT behind them, BYTES of it, a multiple of 8, that were taken before. */
+struct sample *ring_reserve_stack_of(uint32_t hint, enum sample_kind kind, pid_t tid,
+				     const uintptr_t *pcs, size_t depth, bool truncated,
+				     const void *context, size_t bytes);
+
 /* What SAMPLE, of a kind with a stack, was working on; NULL: nothing. */
 static inline const struct context_record *sample_context(const struct sample *sample)
 {

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 
@@ -109,12 +110,16 @@ static uint64_t ns_of(uint64_t ticks)
 /* Its args are where the turn began and what the wait before it returned; its time is the turn's end. */
 static void tell(const struct turn *turn, uint64_t began, uint64_t now)
 {
-	uint32_t depth = turn->sampled == began ? turn->depth : 0;
 	pid_t tid = atomic_load_explicit(&turn->tid, memory_order_relaxed);
 	struct thread *thread = threads_self_by(tid);
-	struct sample *sample = ring_reserve_stack(turn->index, SAMPLE_STALL, tid, turn->pcs, depth,
-						   turn->truncated);
+	struct sample *sample;
 
+	if (turn->sampled == began)
+		sample = ring_reserve_stack_of(turn->index, SAMPLE_STALL, tid, turn->pcs,
+					       turn->depth, turn->truncated, turn->context,
+					       turn->context_bytes);
+	else
+		sample = ring_reserve_stack(turn->index, SAMPLE_STALL, tid, turn->pcs, 0, false);
 	if (!sample)
 		return;
 	if (thread)
@@ -170,6 +175,13 @@ bool turn_is_late(const struct turn *turn)
 
 void turn_sampled(struct turn *turn, size_t depth, bool truncated)
 {
+	struct thread_context context;
+	size_t bytes = thread_context_look(&context);
+
+	memset(turn->context, 0, bytes);
+	if (bytes)
+		thread_context_put(&context, turn->context);
+	turn->context_bytes = (uint16_t)bytes;
 	turn->depth = (uint32_t)depth;
 	turn->truncated = truncated;
 	turn->sampled = atomic_load(&turn->began);

@@ -32,9 +32,11 @@ struct turn {
 	int ready;    /* what the wait before it returned */
 	int epoll;    /* where that waited; -1: not at an epoll descriptor */
 
-	/* The stack in the turn that began at SAMPLED, written by the thread's own handler. */
+	/* The stack in the turn that began at SAMPLED, and what the thread was working on, written by its own
+	 * handler: at the turn's end it may be working on nothing any more. */
 	uint64_t sampled;
 	uint32_t depth;
+	uint16_t context_bytes; /* of context, which is at the end */
 	bool truncated;
 
 	/* The watcher's. */
@@ -46,7 +48,10 @@ struct turn {
 	_Atomic pid_t tid;  /* 0: nobody's */
 	uint32_t index;
 	uintptr_t pcs[SAMPLE_DEPTH_MAX];
+	uint64_t context[CONTEXT_BYTES_MAX / 8]; /* a struct context_record */
 };
+
+_Static_assert(CONTEXT_BYTES_MAX % 8 == 0, "one of any length has room");
 
 /* What the fast ways look at. */
 extern struct turns {
@@ -120,7 +125,8 @@ void turns_outlet(const struct turns_outlet *outlet);
 void turns_thread_ended(void);
 
 /* The signal of TIMER has come to this thread: whether that is by a turn of its own, and whether the turn goes on,
- * so that its stack is wanted in turn->pcs, and then by turn_sampled(). Async-signal-safe. */
+ * so that its stack is wanted in turn->pcs, and then by turn_sampled(), which adds what the thread is working on.
+ * Async-signal-safe. */
 struct turn *turn_of_signal(uintptr_t value);
 bool turn_is_late(const struct turn *turn);
 void turn_sampled(struct turn *turn, size_t depth, bool truncated);

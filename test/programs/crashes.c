@@ -37,6 +37,7 @@ static void bus(void)
 
 __attribute__((noinline)) static void crash_here(void)
 {
+	ASPROF_AGENT_LABEL("way", way);
 	if (!strcmp(way, "segv"))
 		*nowhere = 1;
 	if (!strcmp(way, "bus"))

@@ -1,6 +1,7 @@
 /* An event loop that waits by WAIT (epoll_wait, epoll_pwait, epoll_pwait2, poll, ppoll, select, pselect): COUNT of its
  * turns last from LOW to HIGH milliseconds, every other one asleep; between them are short ones. Says of each turn
- * that took 4 ms or longer, by its own clock, how many microseconds, and in which function: "51234 sleeping".
+ * that took 4 ms or longer, by its own clock, how many microseconds, and in which function: "51234 sleeping". While it is
+ * there, the thread is labelled with that: turn=sleeping.
  *
  * usage: turns WAIT COUNT LOW HIGH [forked|begun-anew]    in a forked child; or after the agent was stopped, a turn of
  *                                                         300 ms, and a start
@@ -141,8 +142,11 @@ static void take_turn(int (*wait)(void), void (*body)(uint64_t us), uint64_t us)
 	CHECK(wait() == 1);
 	began = now_ns();
 	CHECK(read(event, &one, sizeof(one)) == sizeof(one));
-	if (body)
+	if (body) {
+		ASPROF_AGENT_LABEL("turn", body == sleeping ? "sleeping" : "burning");
 		body(us);
+		ASPROF_AGENT_LABEL("turn", NULL);
+	}
 	ns = now_ns() - began;
 	if (ns >= 4000000)
 		printf("%llu %s\n", (unsigned long long)ns / 1000,

@@ -54,7 +54,8 @@ each() {
 	grep -q ' 1 .*asprof.Crash' "$work/summary" || fail "$2 $3: no crash in $(cat "$work/summary")"
 	[ -n "$told" ] && command -v jfr >/dev/null || return 0
 	jfr print --stack-depth 64 --events asprof.Crash "$5" >"$work/event"
-	grep -q "signal = $4\$" "$work/event" && grep -q "$told" "$work/event" || fail "$2 $3: $(cat "$work/event")"
+	grep -q "signal = $4\$" "$work/event" && grep -q "$told" "$work/event" && grep -q "way=$2" "$work/event" ||
+		fail "$2 $3: $(cat "$work/event")"
 }
 
 # (A debugger and a Java machine for each would take long.)

@@ -673,8 +673,22 @@ START_TEST(a_full_stack_table_is_counted)
 }
 END_TEST
 
+/* The labels of the event's context; "" where it has none. */
+static const char *context_labels(const struct jfr_chunk *chunk, const struct jfr_event *event,
+				  struct buf *out)
+{
+	struct jfr_value context, labels;
+
+	buf_reset(out);
+	if (jfr_event_get(chunk, event, "context", &context) &&
+	    jfr_get(chunk, &context, "labels", &labels))
+		ck_assert(jfr_string(chunk, &labels, out));
+	return buf_string(out);
+}
+
 START_TEST(stalls_with_a_stack_and_without)
 {
+	static const struct jfr_context context = { .labels = "a=b\n", .length = 4 };
 	struct buf out = BUF_INIT(4096);
 	struct jfr_chunk chunk;
 	struct jfr_event event;
@@ -686,8 +700,10 @@ START_TEST(stalls_with_a_stack_and_without)
 	int fd;
 
 	w = begin(&fd);
+	jfr_use_context(w, jfr_context(w, &context));
 	jfr_stall(w, 5 * SAMPLE_TICKS, SAMPLE_TID, SAMPLE_STACK(w, sample_sleep), SAMPLE_TICKS / 20,
 		  7);
+	jfr_use_context(w, 0);
 	jfr_stall(w, 6 * SAMPLE_TICKS, SAMPLE_TID, 0, 1, -1);
 	file = finish(w, fd, &chunk);
 	jfr_scan(&scan, &chunk, JFR_MASK(JFR_STALL));
@@ -699,10 +715,38 @@ START_TEST(stalls_with_a_stack_and_without)
 	ck_assert(jfr_event_get(&chunk, &event, "ready", &value));
 	ck_assert_int_eq(jfr_long(&value), 7);
 	ck_assert_ptr_nonnull(strstr(frames(&chunk, &event, &out), "nanosleep"));
+	ck_assert_str_eq(context_labels(&chunk, &event, &out), "a=b\n");
 	ck_assert(next_of(&scan, &event, JFR_T_STALL));
-	ck_assert(!event.slot[JFR_STACK]);
+	ck_assert(!event.slot[JFR_STACK] && !event.slot[JFR_CONTEXT]);
 	ck_assert(jfr_event_get(&chunk, &event, "ready", &value));
 	ck_assert_int_eq((int)jfr_long(&value), -1);
+	buf_free(&out);
+	done(&chunk, file, fd);
+}
+END_TEST
+
+START_TEST(a_crash_tells_what_was_worked_on)
+{
+	static const struct jfr_context context = { .labels = "a=b\n", .length = 4 };
+	struct buf out = BUF_INIT(4096);
+	struct jfr_chunk chunk;
+	struct jfr_event event;
+	struct jfr_value value;
+	struct jfr_writer *w;
+	struct jfr_scan scan;
+	const uint8_t *file;
+	int fd;
+
+	w = begin(&fd);
+	jfr_use_context(w, jfr_context(w, &context));
+	jfr_crash(w, 5 * SAMPLE_TICKS, SAMPLE_TID, SAMPLE_STACK(w, sample_sleep), 11, -6,
+		  UINT64_MAX);
+	file = finish(w, fd, &chunk);
+	jfr_scan(&scan, &chunk, UINT32_MAX);
+	ck_assert(next_of(&scan, &event, JFR_T_CRASH));
+	ck_assert(jfr_event_get(&chunk, &event, "address", &value));
+	ck_assert_int_eq(jfr_long(&value), -1);
+	ck_assert_str_eq(context_labels(&chunk, &event, &out), "a=b\n");
 	buf_free(&out);
 	done(&chunk, file, fd);
 }
@@ -1004,6 +1048,7 @@ int main(void)
 	tcase_add_test(tcase, stacks_are_shared_and_named);
 	tcase_add_test(tcase, a_full_stack_table_is_counted);
 	tcase_add_test(tcase, stalls_with_a_stack_and_without);
+	tcase_add_test(tcase, a_crash_tells_what_was_worked_on);
 	tcase_add_test(tcase, threads_have_their_newest_name);
 	tcase_add_test(tcase, threads_without_number_are_counted);
 	tcase_add_test(tcase, user_events_keep_their_types);

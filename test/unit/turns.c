@@ -278,9 +278,12 @@ static void take(void *context, const struct sample *s)
 	events++;
 	ck_assert_uint_eq(s->count, 2);
 	ck_assert_uint_eq(s->pcs[1], 20);
+	ck_assert_ptr_nonnull(sample_context(s));
+	ck_assert_uint_eq(sample_context(s)->labels, sizeof("route\0/pay"));
+	ck_assert_mem_eq(sample_context(s)->bytes, "route\0/pay", sizeof("route\0/pay"));
 }
 
-/* By a signal: as the handler of the thread would do it. */
+/* By a signal: as the handler of the thread would do it. What it works on is told as of that moment. */
 START_TEST(the_stack_goes_with_the_stall)
 {
 	struct wake wake = { 0 };
@@ -301,7 +304,9 @@ START_TEST(the_stack_goes_with_the_stall)
 	ck_assert(turn_is_late(late));
 	late->pcs[0] = 10;
 	late->pcs[1] = 20;
+	ck_assert_int_eq(thread_labels_set("route", "/pay"), 0);
 	turn_sampled(late, 2, false);
+	ck_assert_int_eq(thread_labels_set("route", "/next"), 0);
 	ck_assert(!turn_is_late(late)); /* once */
 	turn_ends();
 	ring_drain(take, NULL);
@@ -309,6 +314,7 @@ START_TEST(the_stack_goes_with_the_stall)
 	ck_assert(taken.args[0] >= before && taken.ticks - taken.args[0] >= ticks_of(SHORT_NS));
 	ck_assert_uint_eq(taken.args[1], 4);
 	ck_assert_uint_eq(told.stalls, 0);
+	thread_labels_end();
 	end();
 }
 END_TEST
