@@ -31,7 +31,8 @@ static const struct command_option own_options[] = {
 };
 
 const struct command_option *const longpolls_options[] = {
-	own_options, args_filters, args_period, args_sources, args_bucket, args_zip, NULL,
+	own_options, args_filters, args_period, args_sources,
+	args_trace,  args_bucket,  args_zip,    NULL,
 };
 
 /* A worker that has nothing to do is parked inside its own poll. */
@@ -174,8 +175,18 @@ static int in_poll(struct printing *p, const struct jfr_chunk *chunk, const stru
 	return 0;
 }
 
-/* STALL, whose stack is in P; that may have no frame. */
-static int on_stall(struct printing *p, const struct jfr_chunk *chunk, const struct poll *stall)
+/* What the thread was working on, LINES of "key=value", behind what is said of its stall. */
+static void print_context(const char *lines)
+{
+	for (size_t length; *lines; lines += length + (lines[length] == '\n')) {
+		length = strcspn(lines, "\n");
+		printf(", %.*s", (int)length, lines);
+	}
+}
+
+/* STALL, whose stack is in P; that may have no frame. CONTEXT: what its thread was working on. */
+static int on_stall(struct printing *p, const struct jfr_chunk *chunk, const struct poll *stall,
+		    const char *context)
 {
 	uint64_t us = us_of(stall->duration, &chunk->header);
 
@@ -185,15 +196,17 @@ static int on_stall(struct printing *p, const struct jfr_chunk *chunk, const str
 	if (p->args->summary)
 		return add_up(p, stall, &chunk->header);
 	raw_time(stdout, &chunk->header, (int64_t)stall->start);
-	printf(" thread %" PRIu32 " - stall of %" PRIu64 "us, %d ready\n", stall->tid, us,
+	printf(" thread %" PRIu32 " - stall of %" PRIu64 "us, %d ready", stall->tid, us,
 	       stall->ready);
+	print_context(context);
+	putchar('\n');
 	raw_stack_print(stdout, &p->stack, p->args->stack_depth);
 	return 0;
 }
 
 /* One that has its stack. */
 static int on_stall_event(struct printing *p, const struct jfr_chunk *chunk,
-			  const struct jfr_event *event)
+			  const struct jfr_event *event, struct wants *wants)
 {
 	struct poll stall = { .start = (uint64_t)event->slot[JFR_TIME],
 			      .duration = (uint64_t)event->slot[JFR_DURATION] };
@@ -204,7 +217,9 @@ static int on_stall_event(struct printing *p, const struct jfr_chunk *chunk,
 		stall.tid = (uint32_t)tid;
 	if (jfr_event_get(chunk, event, "ready", &ready))
 		stall.ready = (int)jfr_long(&ready);
-	return raw_stack_read(&p->stack, chunk, event) ? on_stall(p, chunk, &stall) : -ENOMEM;
+	if (!raw_stack_read(&p->stack, chunk, event))
+		return -ENOMEM;
+	return on_stall(p, chunk, &stall, wants_context(wants, event));
 }
 
 /* A sample of thread TID, at TICKS, that may have been taken for a stall: the first of several is its stack. */
@@ -216,21 +231,20 @@ static int sample_of_stall(struct printing *p, const struct jfr_chunk *chunk,
 	if (!stall || stall->told)
 		return 0;
 	stall->told = true;
-	return raw_stack_read(&p->stack, chunk, event) ? on_stall(p, chunk, stall) : -ENOMEM;
+	return raw_stack_read(&p->stack, chunk, event) ? on_stall(p, chunk, stall, "") : -ENOMEM;
 }
 
 /* Those into which no sample fell. */
 static int stalls_without_stack(struct printing *p, const struct jfr_chunk *chunk,
-				const struct wants *wants)
+				struct wants *wants)
 {
 	const struct poll *list = (const void *)p->stalls.list.data;
 	int err = 0;
 
 	p->stack.count = 0;
-	for (size_t i = 0; i < p->stalls.count && !err && !wants->by_name; i++)
-		if (!list[i].told && (int64_t)list[i].start >= wants->from &&
-		    (int64_t)list[i].start <= wants->to)
-			err = on_stall(p, chunk, &list[i]);
+	for (size_t i = 0; i < p->stalls.count && !err; i++)
+		if (!list[i].told && wants_untold(wants, (int64_t)list[i].start))
+			err = on_stall(p, chunk, &list[i], "");
 	return err;
 }
 
@@ -294,7 +308,7 @@ static int print_chunk(void *arg, struct jfr_chunk *chunk, const struct feed_chu
 		}
 		if (event.kind == JFR_SETTING || !wants_event(wants, &event))
 			continue;
-		err = event.kind == JFR_STALL ? on_stall_event(p, chunk, &event)
+		err = event.kind == JFR_STALL ? on_stall_event(p, chunk, &event, wants)
 					      : on_sample(p, chunk, &event);
 		p->any_poll |= event.kind == JFR_STALL;
 	}

@@ -9,14 +9,30 @@
 static void wants_open(struct wants *w, struct jfr_chunk *chunk, const struct feed_chunk *from)
 {
 	period_ticks(&w->period, &chunk->header, &w->from, &w->to);
-	if (w->by_name)
-		resolve_open(&w->resolve, &w->profile, &w->args->query, chunk, from);
+	w->chunk = chunk;
+	w->of = from;
 }
 
 static void wants_close(struct wants *w)
 {
-	if (w->by_name)
+	if (w->open)
 		resolve_close(&w->resolve);
+	w->open = false;
+}
+
+static struct resolve *names_of(struct wants *w)
+{
+	if (!w->open) {
+		resolve_open(&w->resolve, &w->profile, &w->args->query, w->chunk, w->of);
+		filter_recording(&w->filter, w->resolve.labels);
+	}
+	w->open = true;
+	return &w->resolve;
+}
+
+static uint32_t context_of(struct wants *w, const struct jfr_event *event)
+{
+	return resolve_context(names_of(w), (uint64_t)event->slot[JFR_CONTEXT]);
 }
 
 bool wants_event(struct wants *w, const struct jfr_event *event)
@@ -25,13 +41,27 @@ bool wants_event(struct wants *w, const struct jfr_event *event)
 
 	if (event->slot[JFR_TIME] < w->from || event->slot[JFR_TIME] > w->to)
 		return false;
+	if (w->by_context && !filter_context(&w->filter, context_of(w, event)))
+		return false;
 	if (!w->by_name)
 		return true;
-	thread = resolve_thread(&w->resolve, (uint64_t)event->slot[JFR_THREAD]);
+	thread = resolve_thread(names_of(w), (uint64_t)event->slot[JFR_THREAD]);
 	if (!filter_thread(&w->filter, thread))
 		return false;
 	stack = resolve_stack(&w->resolve, (uint64_t)event->slot[JFR_STACK], 0, JFR_FRAME_NATIVE);
 	return filter_stack(&w->filter, stack, thread);
+}
+
+bool wants_untold(struct wants *w, int64_t ticks)
+{
+	if (w->by_context)
+		names_of(w);
+	return ticks >= w->from && ticks <= w->to && !w->by_name && filter_context(&w->filter, 0);
+}
+
+const char *wants_context(struct wants *w, const struct jfr_event *event)
+{
+	return intern_text(&w->profile.names, context_of(w, event));
 }
 
 int chunks_read(const struct args *args,
@@ -42,6 +72,7 @@ int chunks_read(const struct args *args,
 	struct wants wants = { .args = args,
 			       .by_name = args->query.thread.set || args->query.include.set ||
 					  args->query.exclude.set,
+			       .by_context = filter_wants_contexts(&args->query),
 			       .profile = PROFILE_INIT };
 	struct feed *feed = NULL;
 	struct feed_chunk from;

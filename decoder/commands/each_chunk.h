@@ -12,7 +12,13 @@ struct wants {
 	const struct args *args;
 	struct period period;
 	int64_t from, to; /* the same in the chunk's ticks */
-	bool by_name;     /* threads or frames are chosen; else none of these is filled in */
+	bool by_name;     /* threads or frames are chosen */
+	bool by_context;  /* labels or a trace are */
+
+	/* The chunk, and its names once they are asked for. */
+	struct jfr_chunk *chunk;
+	const struct feed_chunk *of;
+	bool open;
 	struct profile profile;
 	struct resolve resolve;
 	struct filter filter;
@@ -27,5 +33,11 @@ int chunks_read(const struct args *args,
 
 /* Whether EVENT passes the filters. */
 bool wants_event(struct wants *wants, const struct jfr_event *event);
+
+/* Whether something at TICKS does of which neither thread nor stack nor context is told. */
+bool wants_untold(struct wants *wants, int64_t ticks);
+
+/* What EVENT's thread was working on, as lines of "key=value"; "": nothing. Valid until the end of the reading. */
+const char *wants_context(struct wants *wants, const struct jfr_event *event);
 
 #endif

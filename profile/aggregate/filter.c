@@ -158,6 +158,13 @@ bool filter_stack(struct filter *f, uint32_t stack, uint32_t thread)
 	return (!f->query->include.set && !f->query->exclude.set) || ask_stack(f, stack, thread);
 }
 
+void filter_recording(struct filter *f, uint32_t labels)
+{
+	if (labels != f->labels && f->contexts)
+		memset(f->contexts, 0, f->context_room * sizeof(*f->contexts));
+	f->labels = labels;
+}
+
 bool filter_wants_contexts(const struct query *query)
 {
 	return query->label_count || query->trace;

@@ -38,7 +38,8 @@ static inline int64_t ticks_to_ns_by(const struct jfr_header *header, double fac
 	return (int64_t)((uint64_t)header->start_ns + (uint64_t)(int64_t)ns);
 }
 
-/* Answers by number are kept, as regular expressions are slow. One thread, one profile, one recording. */
+/* Answers by number are kept, as regular expressions are slow. One thread, one profile; of one recording, or as
+ * filter_recording() says. */
 struct filter {
 	const struct query *query;
 	const struct profile *profile;
@@ -49,6 +50,9 @@ struct filter {
 
 bool filter_thread(struct filter *filter, uint32_t thread);
 bool filter_stack(struct filter *filter, uint32_t stack, uint32_t thread);
+
+/* From now on samples come of the recording that is labelled so. */
+void filter_recording(struct filter *filter, uint32_t labels);
 
 /* Whether QUERY asks for labels at all, and whether a sample in CONTEXT has them, or its recording. */
 bool filter_wants_contexts(const struct query *query);

@@ -82,6 +82,21 @@ for how in forked begun-anew; do
 	tried $how builtin epoll_wait $how
 done
 
+# Each that has a stack tells what its thread was labelled with then, which is gone when it ends; and is chosen by that.
+"$agent" longpolls --stack-depth 8 "$work"/builtin.* >"$work/out"
+awk '
+	/ - stall of / { label = $NF; n = 0 }
+	match($0, /[.](sleeping|burning)$/) && !n++ {
+		if (label != "turn=" substr($0, RSTART + 1)) { print label ": " $0; bad = 1 }
+		found++
+	}
+	END { exit bad || !found }' "$work/out" || fail "not labelled: $(cat "$work/out")"
+for label in sleeping burning; do
+	"$agent" longpolls --label turn=$label "$work"/builtin.* >"$work/some" 2>"$work/err"
+	[ "$(grep -c 'stall of' "$work/some")" = "$(grep -c "turn=$label\$" "$work/out")" ] ||
+		fail "--label turn=$label: $(cat "$work/some" "$work/err")"
+done
+
 # By function, in whichever of them the watcher was in time; those that are shorter than asked for are left out.
 "$agent" longpolls "$work"/builtin.* --summary >"$work/out"
 { grep -q sleeping "$work/out" && grep -q burning "$work/out"; } || fail "summary: $(cat "$work/out")"

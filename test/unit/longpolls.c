@@ -109,6 +109,62 @@ START_TEST(samples_without_a_poll)
 }
 END_TEST
 
+/* Three stalls, in a chunk of their own: of a span, of a labelled thread, and of nothing. */
+static void add_stalls(void)
+{
+	const struct jfr_context contexts[] = {
+		{ .trace_id = { 0xab, [15] = 1 },
+		  .span_id = { [7] = 2 },
+		  .labels = "route=/pay\nuser=7\n",
+		  .length = strlen("route=/pay\nuser=7\n") },
+		{ .labels = "route=/cart\n", .length = strlen("route=/cart\n") },
+		{ .labels = "" },
+	};
+	struct jfr_writer *w = NULL;
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(jfr_writer_open(&w, fd, lseek(fd, 0, SEEK_END)), 0);
+	ck_assert_int_eq(jfr_chunk_begin(w, SAMPLE_START_NS + SAMPLE_SECOND_NS, 2 * SAMPLE_TICKS),
+			 0);
+	for (size_t i = 0; i < sizeof(contexts) / sizeof(contexts[0]); i++) {
+		jfr_use_context(w, jfr_context(w, &contexts[i]));
+		jfr_stall(w, 2 * SAMPLE_TICKS + (i + 1) * 100 * MS, SAMPLE_TID,
+			  SAMPLE_STACK(w, sample_sleep), 50 * MS, 3);
+	}
+	ck_assert_int_eq(jfr_chunk_end(w, SAMPLE_START_NS + 2 * SAMPLE_SECOND_NS, 3 * SAMPLE_TICKS,
+				       sample_namer, NULL, NULL),
+			 0);
+	jfr_writer_close(w);
+	close(fd);
+}
+
+#define OF_THE_SPAN                                                             \
+	"[2.100000] thread 1001 - stall of 50000us, 3 ready, "                  \
+	"trace_id=ab000000000000000000000000000001, span_id=0000000000000002, " \
+	"route=/pay, user=7\n"
+#define OF_THE_THREAD "[2.200000] thread 1001 - stall of 50000us, 3 ready, route=/cart\n"
+
+static const struct {
+	const char *option, *text;
+} chosen[] = {
+	{ "--from=1s",
+	  OF_THE_SPAN OF_THE_THREAD "[2.300000] thread 1001 - stall of 50000us, 3 ready\n" },
+	{ "--label=route=/pay", OF_THE_SPAN },
+	{ "--label=route=/cart", OF_THE_THREAD },
+	{ "--label=route=/none", "" },
+	{ "--trace=ab000000000000000000000000000001", OF_THE_SPAN },
+	{ "--trace=00-AB000000000000000000000000000001-0000000000000009-01", OF_THE_SPAN },
+	{ "--trace=ab000000000000000000000000000002", "" },
+};
+
+START_TEST(stalls_tell_what_was_worked_on)
+{
+	add_stalls();
+	expect("0us", chosen[_i].option, chosen[_i].text);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tcase = tcase_create("longpolls");
@@ -117,5 +173,7 @@ int main(void)
 	tcase_add_test(tcase, a_poll_is_found_wherever_the_counting_began);
 	tcase_add_test(tcase, a_counted_poll_is_as_long_as_its_last_sample_says);
 	tcase_add_test(tcase, samples_without_a_poll);
+	tcase_add_loop_test(tcase, stalls_tell_what_was_worked_on, 0,
+			    sizeof(chosen) / sizeof(chosen[0]));
 	return suite_run(tcase);
 }
