@@ -40,6 +40,7 @@ struct pprof {
 	bool chosen; /* labels are: those of a sample with one of these keys, with so many values */
 	struct intern keys;
 	uint32_t *key_values;
+	uint32_t depth_max; /* locations of a stack, the innermost; 0: all */
 	struct buf message; /* that is being put together */
 	struct buf inner;   /* a part of it */
 	int err;            /* the first, as -errno: no need to ask before the end */

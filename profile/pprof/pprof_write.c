@@ -8,6 +8,9 @@
 #include "profile/pprof/pprof_labels.h"
 #include "profile/encode/proto.h"
 
+/* Of deeper stacks Pyroscope leaves out the innermost, which say where the time went. */
+#define INGESTED_DEPTH_MAX 1000
+
 static void write_types(struct pprof *out, const struct columns *columns)
 {
 	for (size_t i = 0; i < columns->count; i++) {
@@ -23,15 +26,19 @@ static void write_types(struct pprof *out, const struct columns *columns)
 static void add_stack(struct pprof *out, uint32_t stack)
 {
 	const uint32_t *frames = intern_key(&out->profile->stacks, stack);
-	uint32_t depth = intern_length(&out->profile->stacks, stack) / sizeof(*frames);
+	uint32_t depth = intern_length(&out->profile->stacks, stack) / sizeof(*frames), count = 0;
 
 	buf_reset(&out->inner);
 	if (!depth)
 		pprof_note(out, proto_varint(&out->inner, pprof_location(out, 0)));
 	/* Those that a frame is inlined into belong to its location. */
-	for (uint32_t i = 0; i < depth; i++)
-		if (!i || profile_frame(out->profile, frames[i - 1])->caller != frames[i])
-			pprof_note(out, proto_varint(&out->inner, pprof_location(out, frames[i])));
+	for (uint32_t i = 0; i < depth; i++) {
+		if (i && profile_frame(out->profile, frames[i - 1])->caller == frames[i])
+			continue;
+		if (out->depth_max && count++ == out->depth_max)
+			break;
+		pprof_note(out, proto_varint(&out->inner, pprof_location(out, frames[i])));
+	}
 	pprof_note(out, proto_message(&out->message, 1, &out->inner));
 }
 
@@ -154,7 +161,9 @@ int pprof_write_part(struct buf *buf, const struct profile *profile,
 	columns_choose(&columns, profile, part->metrics);
 	if (part->ingested)
 		rename_columns(&columns);
-	if (!pprof_open_buf(&out, buf, profile, libraries))
+	if (!pprof_open_buf(&out, buf, profile, libraries)) {
+		out.depth_max = part->ingested ? INGESTED_DEPTH_MAX : 0;
 		write_columns(&out, &columns, part);
+	}
 	return pprof_close(&out);
 }

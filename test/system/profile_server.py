@@ -356,7 +356,10 @@ def ingest(path, headers, body):
     service, labels = check_name(query['name'][0])
     need(int(query['from'][0]) < int(query['until'][0]), 'from and until')
     need(body[:2] == b'\x1f\x8b', 'not gzipped')
-    out = check_pprof(body_of(body))
+    data = body_of(body)
+    need(len(data) <= 2 << 20, 'larger than a burst')
+    out = check_pprof(data)
+    need(out['samples'] <= 16000, 'too many samples')
     need(abs(out['time'] / 1e9 - int(query['from'][0])) < 2, 'another time')
     kinds = {t.split(':')[0] for t in out['types']}
     # What it makes of the types: one series for a profile.

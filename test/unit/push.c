@@ -7,11 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #include "core/log.h"
+#include "engine/jfr/jfr_write.h"
 #include "profile/encode/proto_read.h"
 #include "test/fixtures/suite.h"
 #include "upload/otlp/otlp.h"
@@ -32,6 +34,8 @@ static struct {
 	const char *body;
 	unsigned int sent, taken;
 	double total; /* of the first value of all samples that were taken */
+	/* The most that one request had: bytes before compression, samples; and locations of one sample. */
+	size_t largest, samples, deepest;
 	char url[4096], header[256];
 	uint8_t ids[SENT_MAX][16]; /* of OTLP's profiles that were taken */
 	unsigned int id_count;
@@ -80,9 +84,16 @@ static void add_sample(const struct proto_field *sample, unsigned int values)
 	struct proto_reader reader = within(sample);
 	struct proto_field field;
 
-	while (proto_next(&reader, &field))
+	while (proto_next(&reader, &field)) {
+		size_t count = 0;
+
 		if (field.number == values)
 			server.total += (double)first_of(&field);
+		for (size_t i = 0; field.number == 1 && i < field.length; i++)
+			count += !(field.data[i] & 0x80);
+		if (count > server.deepest)
+			server.deepest = count;
+	}
 }
 
 static void take_profile(const struct proto_field *profile)
@@ -121,15 +132,22 @@ static void take(const uint8_t *body, size_t length)
 {
 	struct proto_reader reader = { body, body + length };
 	struct proto_field field;
+	size_t samples = 0;
 
 	server.taken++;
+	if (length > server.largest)
+		server.largest = length;
 	if (!strstr(server.url, "/ingest")) {
 		take_otlp(reader, 0);
 		return;
 	}
 	while (proto_next(&reader, &field))
-		if (field.number == 2)
+		if (field.number == 2) {
 			add_sample(&field, 2);
+			samples++;
+		}
+	if (samples > server.samples)
+		server.samples = samples;
 }
 
 static int answer(struct http *http, const struct http_request *request,
@@ -318,6 +336,79 @@ START_TEST(splits_what_is_too_large)
 }
 END_TEST
 
+#define MANY_CHUNKS 4
+#define MANY_STACKS 10000
+#define SECOND      UINT64_C(1000000000) /* in ticks, too */
+
+/* Each address is another function. */
+static int name_width;
+
+static int name_many(void *context, const uintptr_t *pcs, const bool *is_return, size_t count,
+		     struct jfr_frame_name *out)
+{
+	static char names[MANY_STACKS + 8][72];
+
+	(void)context;
+	(void)is_return;
+	ck_assert_uint_le(count, sizeof(names) / sizeof(names[0]));
+	for (size_t i = 0; i < count; i++) {
+		snprintf(names[i], sizeof(names[i]), "f%0*zx", name_width, (size_t)pcs[i]);
+		out[i] = (struct jfr_frame_name){ .class_name = "app",
+						  .method_name = names[i],
+						  .type = JFR_FRAME_NATIVE };
+	}
+	return 0;
+}
+
+/* A recording of samples on as many stacks, all of them of two functions but the last, which is of DEPTH. */
+static void record_many(size_t depth)
+{
+	static uintptr_t deep[1024];
+	struct jfr_writer *w = NULL;
+
+	close(recording);
+	recording = memfd_create("many", MFD_CLOEXEC);
+	ck_assert_int_ge(recording, 0);
+	ck_assert_int_eq(jfr_writer_open(&w, recording, 0), 0);
+	for (size_t i = 0; i < depth; i++)
+		deep[i] = 16 + 16 * (i % 2);
+	for (uint64_t c = 0; c < MANY_CHUNKS; c++) {
+		uint64_t ns = (1700000000 + c) * SECOND, ticks = (c + 1) * SECOND;
+
+		ck_assert_int_eq(jfr_chunk_begin(w, ns, ticks), 0);
+		jfr_setting(w, ticks, "interval", "1000000");
+		for (uintptr_t i = 0; i < MANY_STACKS; i++) {
+			uintptr_t pcs[] = { (c * MANY_STACKS + i + 2) * 16, 16 };
+
+			jfr_execution_sample(w, ticks + i, 42, jfr_stack(w, pcs, 2, false),
+					     JFR_STATE_DEFAULT);
+		}
+		if (c == MANY_CHUNKS - 1)
+			jfr_execution_sample(w, ticks + MANY_STACKS, 42,
+					     jfr_stack(w, deep, depth, false), JFR_STATE_DEFAULT);
+		ck_assert_int_eq(
+			jfr_chunk_end(w, ns + SECOND, ticks + SECOND, name_many, NULL, NULL), 0);
+	}
+	jfr_writer_close(w);
+}
+
+/* What Pyroscope would refuse, or never let in, is not sent so. */
+START_TEST(keeps_to_what_pyroscope_takes)
+{
+	name_width =
+		_i ? 64
+		   : 0; /* with short names their number is too much, with long ones their bytes are */
+	record_many(1010);
+	begin(&pyroscope_form, NULL);
+	ck_assert_int_eq(deliver(5000), 0);
+	ck_assert_uint_gt(server.taken, 2);
+	ck_assert_uint_le(server.samples, 16000);
+	ck_assert_uint_le(server.largest, 1u << 20);
+	ck_assert_uint_eq(server.deepest, 1000);
+	ck_assert_msg(server.total == MANY_CHUNKS * MANY_STACKS + 1, "%f", server.total);
+}
+END_TEST
+
 /* Where nothing is small enough, it ends all the same. */
 START_TEST(leaves_out_what_never_fits)
 {
@@ -443,6 +534,7 @@ int main(void)
 	tcase_add_loop_test(tcase, sends_all, 0, 2);
 	tcase_add_loop_test(tcase, goes_on_where_it_was, 0, 2);
 	tcase_add_loop_test(tcase, splits_what_is_too_large, 0, 2);
+	tcase_add_loop_test(tcase, keeps_to_what_pyroscope_takes, 0, 2);
 	tcase_add_loop_test(tcase, leaves_out_what_never_fits, 0, 2);
 	tcase_add_loop_test(tcase, waits_as_it_is_told, 0, 2);
 	tcase_add_loop_test(tcase, judges_answers, 0, COUNT(answers));

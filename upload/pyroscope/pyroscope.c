@@ -1,6 +1,7 @@
 /* The Pyroscope reporter: each report as profiles in profile.proto, to /ingest. */
 #include "upload/pyroscope/pyroscope.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -14,6 +15,12 @@
 #define NAME_MAX_BYTES  512
 #define VALUE_MAX_BYTES 1024
 #define TEXT_MAX        32768
+
+/* Likewise of one profile. What has more samples than that, or is larger than 4 MiB before compression, is refused for
+ * good; and what is larger than a burst of a tenant's, 2 MiB, is asked to come later each time. A megabyte
+ * lets others have their part of it. */
+#define SAMPLES_MAX       16000
+#define PROFILE_MAX_BYTES (1u << 20)
 
 static const uint32_t kinds[] = {
 	1u << METRIC_CPU,
@@ -147,6 +154,24 @@ int pyroscope_name(struct buf *out, const struct identity *identity)
 	return err ? err : buf_append(out, "}", 1);
 }
 
+static bool is_too_many(const struct push_piece *piece)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = piece->from; i < piece->to; i++)
+		count += (kinds[piece->kind] >> piece->profile->samples[i].metric) & 1;
+	return count > SAMPLES_MAX;
+}
+
+/* The length of what BODY, gzipped, was made of, as its last bytes say. */
+static uint32_t length_before(const struct buf *body)
+{
+	uint32_t length;
+
+	memcpy(&length, body->data + body->length - sizeof(length), sizeof(length));
+	return le32toh(length);
+}
+
 static int make(const struct push_piece *piece, struct http_request *request, struct buf *body)
 {
 	const struct report *report = piece->report;
@@ -157,8 +182,12 @@ static int make(const struct push_piece *piece, struct http_request *request, st
 				   .end_ns = (int64_t)report->end_ms * 1000000,
 				   .ingested = true };
 	struct buf name = BUF_INIT(TEXT_MAX);
-	int err = pprof_write_part(body, piece->profile, piece->libraries, &part);
+	int err = is_too_many(piece)
+			  ? -EFBIG
+			  : pprof_write_part(body, piece->profile, piece->libraries, &part);
 
+	if (!err && length_before(body) > PROFILE_MAX_BYTES)
+		err = -EFBIG;
 	request->url.max = 3 * TEXT_MAX;
 	if (!err)
 		err = pyroscope_name(&name, piece->identity);
