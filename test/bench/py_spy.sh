@@ -1,0 +1,49 @@
+#!/bin/bash
+# What a program of Python takes longer when it is profiled a hundred times a second: by us, with a sample each 10 ms of CPU time
+# besides what is on by default, and by py-spy, which is given the other processor. In slices, as programs.sh has them;
+# ours is to be a third of py-spy's at most.
+#
+#   STARTS=20  so often each is started
+#   PYTHON=/opt/venv/bin/python3  by this one, with py-spy beside it
+set -eu
+. "$(dirname "$0")/../system/agent.inc"
+starts=${STARTS:-20}
+python=$("${PYTHON:-python3}" -c 'import sys; print(sys.executable)')
+spy=$(command -v "$(dirname "${PYTHON:-$python}")/py-spy" || command -v py-spy) || skip "py-spy is not on this machine"
+settings=("bare:PATH=$PATH" "bare again:PATH=$PATH"
+	"ours:PATH=$PATH,LD_PRELOAD=$preload,ASPROF_AGENT_ENGINE=builtin,ASPROF_AGENT_LOCAL_DIR=$work/reports,ASPROF_AGENT_CPU_INTERVAL=10ms"
+	"py-spy:PATH=$PATH,SPY=$spy")
+slices=$(program slices)
+
+cat >"$work/work.py" <<'P'
+import sys
+
+def shares(depth, n):
+    return shares(depth - 1, n) if depth else sum(i * i % 7 for i in range(n))
+
+def ranks(n):
+    return sorted(({"id": i, "rank": i * n % 301} for i in range(n)), key=lambda row: row["rank"])[0]["id"]
+
+for request in sys.stdin:
+    print(sum(shares(12, 500) + ranks(200) for _ in range(300)), flush=True)
+P
+cat >"$work/watched.sh" <<'B'
+watches() {
+	until grep -q ^python "/proc/$1/comm"; do sleep 0.01; done
+	exec "$SPY" record --rate 100 --format raw --output "$2/spied.$1" --duration 100000 --pid "$1" >>"$2/said" 2>&1
+}
+if [ -n "${SPY:-}" ]; then
+	(
+		taskset -pc 0 "$BASHPID"
+		watches $$ "$1"
+	) </dev/null >/dev/null &
+fi
+exec "${@:2}"
+B
+"$slices" "$starts" 15 go$'\n' "${settings[@]}" -- bash "$work/watched.sh" "$work" "$python" "$work/work.py" >"$work/table" || {
+	cat "$work/said"
+	exit 1
+}
+cat "$work/table"
+awk '$1 == "ours" { ours = $3 - 1 } $1 == "py-spy" { theirs = $3 - 1 }
+	END { printf "  slower by %.2f%%, with py-spy by %.2f%%\n", ours * 100, theirs * 100 }' "$work/table"
