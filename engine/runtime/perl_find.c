@@ -61,6 +61,7 @@ int perl_find(struct perl *perl, struct elf *image, const struct module *module)
 	perl->stack = find(image, bias, "PL_curstackinfo", NULL);
 	perl->statement = find(image, bias, "PL_curcop", NULL);
 	perl->compiling = find(image, bias, "PL_compiling", NULL);
+	perl->operation = find(image, bias, "PL_op", NULL);
 	if (!(perl->key && perl->first) && !(perl->stack && perl->statement && perl->compiling))
 		return -ENOTSUP;
 	perl->base = (struct runtime){

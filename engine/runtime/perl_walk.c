@@ -43,6 +43,12 @@ enum { TYPE_NONE, TYPE_SUB = 9, TYPE_FORMAT, TYPE_EVAL };
 #define FLAG_TRY_BLOCK  0x80
 #define FLAG_IN_PATTERN 0x80 /* CXp_SUB_RE_FAKE: a block in a pattern */
 
+/* struct op: an operation; and where an interpreter has the one that it carries out, PL_op. */
+#define OWN_OPERATION  8
+#define OPERATION_TYPE 32
+#define TYPE_BITS      0x1ffu
+#define GOTO_BEHIND    15u /* so many numbers behind the one that begins a statement */
+
 /* Stacks or contexts that are said to be more have no end. */
 #define STACKS_MAX   256
 #define CONTEXTS_MAX 4096
@@ -57,6 +63,7 @@ struct walk {
 	size_t rows; /* of frames, each run by a call of the evaluator */
 	bool ends;   /* a row does, unless a block has called its last sub */
 	uintptr_t own, statement;
+	bool leaves; /* the innermost sub, for another by goto: the context is that one's before the statement is */
 	uintptr_t begins; /* a sub that has no statement of its own yet, or no more; 0: none */
 };
 
@@ -126,8 +133,8 @@ static void add(struct walk *walk, const char *name, uintptr_t sub)
 		put(walk, frame);
 }
 
-/* The sub of CONTEXT. When it has just begun, or is about to return, the statement at hand is its caller's: then
- * it is left out, unless its caller is itself. */
+/* The sub of CONTEXT. When it has just begun, or is about to return, the statement at hand is its caller's, or
+ * that of the sub that it takes the place of: then it is left out, unless its caller is itself. */
 static void add_sub(struct walk *walk, const uint8_t *context)
 {
 	uintptr_t called = word_at(context, CONTEXT_SUB), begins = walk->begins;
@@ -136,7 +143,7 @@ static void add_sub(struct walk *walk, const uint8_t *context)
 	if (begins == called)
 		add(walk, NULL, called);
 	if (!begins && !walk->count && !walk->rows &&
-	    walk->statement == word_at(context, CONTEXT_STATEMENT))
+	    (walk->leaves || walk->statement == word_at(context, CONTEXT_STATEMENT)))
 		walk->begins = called;
 	else
 		add(walk, NULL, called);
@@ -196,6 +203,17 @@ static bool find_state(struct walk *walk, uintptr_t *stack)
 	       perl_read_word(work, walk->own + perl->layout.own_statement, &walk->statement);
 }
 
+static bool goes_to_another(struct walk *walk)
+{
+	const struct perl *perl = walk->perl;
+	uintptr_t at = perl->key ? walk->own + OWN_OPERATION : perl->operation, operation;
+	uint32_t type;
+
+	return at && perl_read_word(walk->work, at, &operation) &&
+	       perl_read(walk->work, &type, operation + OPERATION_TYPE, sizeof(type)) &&
+	       (type & TYPE_BITS) == perl->layout.statement + GOTO_BEHIND;
+}
+
 static void walk_stacks(struct walk *walk)
 {
 	uint8_t stack[STACK_BYTES], context[CONTEXT_READ];
@@ -205,6 +223,7 @@ static void walk_stacks(struct walk *walk)
 
 	if (!find_state(walk, &address))
 		return;
+	walk->leaves = goes_to_another(walk);
 	for (int i = 0; address && i < STACKS_MAX; i++) {
 		if (address % sizeof(uintptr_t) ||
 		    !perl_read(walk->work, stack, address, sizeof(stack)))

@@ -35,7 +35,7 @@ static struct {
 	uint8_t text[4][4096]; /* the evaluator, the program's start, calls from C, an eval's */
 
 	_Alignas(16) uint8_t own[8192];
-	uintptr_t first, stack, statement;
+	uintptr_t first, stack, statement, operation;
 	uint32_t key;
 	_Alignas(16) uint8_t stacks[3][64], contexts[3][8][CONTEXT];
 	_Alignas(16) uint8_t subs[SUBS][24], sub_fields[SUBS][104];
@@ -172,6 +172,7 @@ static void make(int layout)
 		w->perl.stack = (uintptr_t)&w->stack;
 		w->perl.statement = (uintptr_t)&w->statement;
 		w->perl.compiling = (uintptr_t)w->statements[COMPILING];
+		w->perl.operation = (uintptr_t)&w->operation;
 	} else {
 		w->perl.key = (uintptr_t)&w->key;
 		w->perl.first = (uintptr_t)&w->first;
@@ -470,6 +471,28 @@ START_TEST(just_called)
 }
 END_TEST
 
+/* While a sub leaves for another by goto, the context may be the other's already, and the statement is not. */
+START_TEST(leaves_for_another)
+{
+	uint8_t operation[40] = { 0 };
+
+	make(_i);
+	set_stack((uintptr_t)w->stacks[0]);
+	set_statement((uintptr_t)w->statements[PRICE_LINE]);
+	put4(operation, 32, (uint32_t)w->perl.layout.statement + 15);
+	if (w->perl.key)
+		put(w->own, 8, (uintptr_t)operation);
+	else
+		w->operation = (uintptr_t)operation;
+	ck_assert_uint_eq(walk(), 2);
+	check(0, "{main}", 1);
+	check_anchor(1, 4);
+	put4(operation, 32, (uint32_t)w->perl.layout.statement + 16);
+	ck_assert_uint_eq(walk(), 3);
+	check(0, "Shop::sell", 21);
+}
+END_TEST
+
 START_TEST(about_to_return)
 {
 	make(_i);
@@ -576,6 +599,7 @@ int main(void)
 	tcase_add_loop_test(tcase, operations_without_names, 0, 2);
 	tcase_add_loop_test(tcase, about_to_call, 0, 2);
 	tcase_add_loop_test(tcase, just_called, 0, 2);
+	tcase_add_loop_test(tcase, leaves_for_another, 0, LAYOUTS);
 	tcase_add_loop_test(tcase, about_to_return, 0, 2);
 	tcase_add_loop_test(tcase, another_at_the_same_place, 0, LAYOUTS);
 	tcase_add_loop_test(tcase, torn, 0, LAYOUTS);
