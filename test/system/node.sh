@@ -33,6 +33,7 @@ try() {
 	[ $((whole * 100)) -ge $((all * 99)) ] ||
 		fail "$tried: $whole of $all have a caller: $(grep -E '(^|;)burn ' "$work/stacks" | head -c 4000)"
 
+	# (These are so many rounds, and not so much time, of which a busy processor may take more for one of them.)
 	three_to_one 50
 	burns three 'three burns' 30
 	burns one 'one burns'

@@ -36,7 +36,7 @@ try() {
 	orphans=$(samples '(^|;)[^;(]*;main::burn ' <"$work/stacks")
 	[ "$orphans" = 0 ] || fail "$tried: burn without who called it: $orphans"
 
-	three_to_one 50 'main::'
+	three_to_one 35 'main::'
 	burns main::three 'three burns' 100
 	burns main::one 'one burns'
 	burns main::deeper 'at the bottom'

@@ -37,7 +37,7 @@ try() {
 	orphans=$(samples '(^|[^}];)burn ' < <(grep -v ';burn ' "$work/stacks"))
 	[ "$orphans" = 0 ] || fail "$tried: burn without who called it"
 
-	three_to_one 50
+	three_to_one 25
 	burns three 'three burns' 100
 	burns one 'one burns'
 	burns deeper 'at the bottom'

@@ -32,7 +32,7 @@ try() {
 	[ $((left * 100)) -le "$all" ] || fail "$tried: $left of $all samples without: $(
 		grep -E '_PyEval_EvalFrameDefault|\[unknown\]|\[frame table' "$work/stacks")"
 
-	three_to_one 50
+	three_to_one 25
 	burns three 'three burns' 100
 	burns one 'one burns'
 	burns deeper 'at the bottom'

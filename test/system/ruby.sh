@@ -36,7 +36,7 @@ try() {
 	left=$(samples '\[unknown\]|\[frame table' <"$work/stacks")
 	[ "$left" = 0 ] || fail "$tried: $left of $all samples without a name"
 
-	three_to_one 50 'Object#'
+	three_to_one 25 'Object#'
 	burns Object#three 'three burns' 100
 	burns Object#one 'one burns'
 	burns Object#deeper 'at the bottom'
