@@ -89,10 +89,12 @@ grep '"service": "pushed"' "$work/away" >"$work/of.away"
 compare "$work/of.away" "$work/away.out" pprof
 compare "$work/of.away" "$work/away.out" otlp
 [ "$(requests small)" -gt "$(requests slow)" ] || fail "small: $(requests small) requests, nothing was split"
-for name in passing away; do
-	said $name 'no delivery to otlp: ' 7
-	said $name 'deliveries to pyroscope work again' 7
-done
+# Seven of the answers that are planned are failures, each another than the one before it, in four rows: either reporter
+# may have them all.
+said passing 'no delivery to otlp: ' 7
+said passing 'deliveries to pyroscope work again' 4
+said away 'no delivery to otlp: '
+said away 'deliveries to pyroscope work again'
 said away 'no delivery to pyroscope: http://127.0.0.1:' 1
 [ -z "$(find "$work/spool" -type f)" ] || fail "the spool holds $(find "$work/spool" -type f)"
 /usr/bin/python3 - "$work/later.requests" <<-'END' || fail 'later: asked too early'
