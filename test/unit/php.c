@@ -411,7 +411,6 @@ END_TEST
 START_TEST(at_random)
 {
 	uint8_t *from = w->globals, *to = (uint8_t *)&w->string_count;
-	struct script_frame got;
 
 	for (int round = 0; round < 6000; round++) {
 		if (round % 8 == 0)
@@ -422,8 +421,7 @@ START_TEST(at_random)
 			put(at, 0, random_word(from, (size_t)(to - from)));
 		}
 		put(w->globals, w->php.layout.globals_current - 8u, 256u << 10);
-		for (size_t i = 0, count = walk(); i < count; i++)
-			ck_assert(w->out[i] & RUNTIME_ANCHOR || frame_table_find(w->out[i], &got));
+		check_known(w->out, walk());
 	}
 }
 END_TEST

@@ -612,7 +612,6 @@ END_TEST
 START_TEST(at_random)
 {
 	uint8_t *from = w->runtime, *to = (uint8_t *)w->out;
-	struct script_frame frame;
 
 	for (int round = 0; round < 3000; round++) {
 		if (round % 16 == 0)
@@ -625,10 +624,7 @@ START_TEST(at_random)
 		put(w->thread, w->python.layout.thread_id, (uintptr_t)pthread_self());
 		/* (Which of two states is taken for the thread's depends on what was found before.) */
 		w->work.at_call = round % 2;
-		for (size_t i = 0, count = python_walk(&w->python, &w->work, &w->stack, w->out, 64);
-		     i < count; i++)
-			ck_assert(w->out[i] & RUNTIME_ANCHOR ||
-				  frame_table_find(w->out[i], &frame));
+		check_known(w->out, python_walk(&w->python, &w->work, &w->stack, w->out, 64));
 	}
 }
 END_TEST
