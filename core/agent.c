@@ -213,18 +213,19 @@ static int wait_for_setting(uint64_t deadline)
 int agent_set(const char *name, const char *value, uint64_t timeout_ns)
 {
 	uint64_t deadline = clock_monotonic_ns() + timeout_ns;
-	size_t name_length = strlen(name), value_length = strlen(value);
 	int err;
 
+	if (!name || !value || strlen(name) >= SETTING_NAME_MAX)
+		return -EINVAL;
+	if (strlen(value) >= SETTING_VALUE_MAX)
+		return -E2BIG;
 	if (phase() != AGENT_RUNNING || own_thread_is())
 		return -ESRCH;
-	if (name_length >= SETTING_NAME_MAX || value_length >= SETTING_VALUE_MAX)
-		return -E2BIG;
 	err = take_setting(deadline);
 	if (err)
 		return err;
-	memcpy(shared->agent.setting.name, name, name_length + 1);
-	memcpy(shared->agent.setting.value, value, value_length + 1);
+	memcpy(shared->agent.setting.name, name, strlen(name) + 1);
+	memcpy(shared->agent.setting.value, value, strlen(value) + 1);
 	atomic_store(&shared->agent.setting.state, SETTING_ASKED);
 	wake_up(&shared->agent.wake);
 	err = wait_for_setting(deadline);

@@ -46,8 +46,9 @@ int agent_flush(uint64_t timeout_ns);
 void agent_report_now(void);
 
 /* Have the setting NAME, without its prefix, be VALUE from now on, and wait for that, TIMEOUT_NS at most. Any thread;
- * not in signal context. Returns 0; -EINVAL for a name or a value that is not accepted, with a line in the log; -E2BIG
- * for one that is too long; -ESRCH without a running agent; -ETIMEDOUT; or what the engine failed with. */
+ * not in signal context. Returns 0; -EINVAL for a name or a value that is not accepted, with a line in the log, or where
+ * either is NULL; -E2BIG for a value that is too long; -ESRCH without a running agent; -ETIMEDOUT; or what the engine
+ * failed with. */
 int agent_set(const char *name, const char *value, uint64_t timeout_ns);
 
 /* Close the last interval, deliver it, and end the agent thread; wait for that TIMEOUT_NS at

@@ -37,7 +37,7 @@ ASPROF_AGENT_API int asprof_agent_flush(void);
  * TAGS or LOG, with values as in the environment (`asprof-agent options`). What was sampled so far is reported
  * first where the engine has to begin anew for it. Waits for that, as above. A forked child has the settings of the
  * environment. Returns 0, or -1 with errno set: EINVAL for a name or a value that is not accepted, which the log
- * says; E2BIG for a value of 1,024 bytes or more; ESRCH when nothing runs; ETIMEDOUT. */
+ * says, or is NULL; E2BIG for a value of 1,024 bytes or more; ESRCH when nothing runs; ETIMEDOUT. */
 ASPROF_AGENT_API int asprof_agent_set(const char *name, const char *value);
 
 /* 1 while samples are taken, else 0. */

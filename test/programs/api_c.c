@@ -55,6 +55,8 @@ int main(void)
 	check("set", asprof_agent_set("PROFILING_GROUP", "example"), 0, 0);
 	check("set", asprof_agent_set("TAGS", "color=red"), 0, 0);
 	check("set what is not there", asprof_agent_set("COLOR", "red"), -1, EINVAL);
+	check("set nothing", asprof_agent_set(NULL, "red"), -1, EINVAL);
+	check("set to nothing", asprof_agent_set("TAGS", NULL), -1, EINVAL);
 	check("set a wrong value", asprof_agent_set("LOG", "loud"), -1, EINVAL);
 	check("set what cannot be", asprof_agent_set("ENGINE", "builtin"), -1, EINVAL);
 
