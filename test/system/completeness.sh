@@ -86,7 +86,7 @@ at_hand redis-server redis-benchmark redis-cli && {
 	profiled "$work/redis" builtin CPU_INTERVAL=1ms WALL_INTERVAL=off redis-server --port 0 \
 		--unixsocket "$work/redis.sock" --save '' --dir "$work" >"$work/redis.log" 2>&1 &
 	server=$!
-	timeout 10 sh -c "until [ -S '$work/redis.sock' ]; do sleep 0.05; done" ||
+	timeout 60 sh -c "until [ -S '$work/redis.sock' ]; do sleep 0.05; done" ||
 		fail "redis-server did not come up: $(cat "$work/redis.log")"
 	timeout 60 redis-benchmark -s "$work/redis.sock" -q -r 1000 -P 16 \
 		-n "$(awk -v s="$seconds" 'BEGIN { print int(s * 80000) }')" \

@@ -30,7 +30,7 @@ program_node() { node "$work/a.js"; }
 program_redis() {
 	rm -f "$work/redis.sock"
 	redis-server --port 0 --unixsocket "$work/redis.sock" --save '' >/dev/null &
-	for _ in $(seq 100); do
+	for _ in $(seq 600); do
 		[ -S "$work/redis.sock" ] && break
 		sleep 0.05
 	done
