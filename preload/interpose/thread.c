@@ -1,4 +1,6 @@
 /* Interposes the functions that make threads, to run a hook in each new thread first. */
+#include <limits.h>
+
 #include "core/old_symbol.h"
 #include "core/system.h"
 #include "preload/interpose/altstack.h"
@@ -47,11 +49,16 @@ static uintptr_t stack_high(void)
 	return gnu_get_libc_version && self > frame ? self : frame;
 }
 
-static void tell_end(void *unused)
+/* Destructors of the program's data run in each of the rounds that the C library makes, and may set it anew; so the
+ * end is told in the last one. The value is the number of the round that comes. */
+static void tell_end(void *round)
 {
 	const struct interpose_hooks *hooks = hooks_get();
+	uintptr_t next = (uintptr_t)round + 1;
 
-	(void)unused;
+	if (next <= PTHREAD_DESTRUCTOR_ITERATIONS &&
+	    !pthread_setspecific(end_key, (const void *)next))
+		return;
 	if (hooks)
 		hooks->thread_ended();
 	altstack_end();
@@ -70,8 +77,7 @@ static void make_end_key(void)
 /* As if we had made the calling thread. */
 static void tell_its_end(void)
 {
-	/* The value only has to differ from NULL. */
-	pthread_setspecific(end_key, &end_key);
+	pthread_setspecific(end_key, (const void *)1);
 }
 
 static struct start *start_take(void)

@@ -1,6 +1,7 @@
 /* Threads whose data is taken down as they end: each destructor works, allocates, waits, and sets its data again, so
  * that it is called as often as the C library does it at most; its key is the first of the program (early) or a late one
- * (late). Prints "ok". */
+ * (late), or came after the program's first thread (behind). With the builtin engine waits until the timers of those that
+ * have ended are gone. Prints "ok". */
 #include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -14,6 +15,8 @@
 #define THREADS 20
 #define ROUNDS  PTHREAD_DESTRUCTOR_ITERATIONS
 #define WORK_US 4000
+
+#define TIMERS_LEFT 4 /* of one thread, and some */
 
 static pthread_key_t key;
 static atomic_int calls;
@@ -30,11 +33,47 @@ static void work(void)
 	       WORK_US);
 }
 
+static __thread unsigned int round_of_calls;
+
+/* One for each round. */
+__attribute__((noinline)) static void round_1(void)
+{
+	own[1]++;
+	work();
+	atomic_signal_fence(memory_order_seq_cst); /* no jump, but a call */
+}
+
+__attribute__((noinline)) static void round_2(void)
+{
+	own[2]++;
+	work();
+	atomic_signal_fence(memory_order_seq_cst);
+}
+
+__attribute__((noinline)) static void round_3(void)
+{
+	own[3]++;
+	work();
+	atomic_signal_fence(memory_order_seq_cst);
+}
+
+__attribute__((noinline)) static void round_4(void)
+{
+	own[4]++;
+	work();
+	atomic_signal_fence(memory_order_seq_cst);
+}
+
+static void (*const rounds[])(void) = { round_1, round_2, round_3, round_4 };
+
+_Static_assert(ROUNDS == sizeof(rounds) / sizeof(*rounds), "a function for each");
+
 __attribute__((noinline)) static void take_down(void *data)
 {
 	char *block;
 
 	atomic_fetch_add(&calls, 1);
+	CHECK(round_of_calls < ROUNDS);
 	for (size_t size = 1; size < 65536; size *= 2) {
 		block = malloc(size);
 		CHECK(block);
@@ -42,7 +81,7 @@ __attribute__((noinline)) static void take_down(void *data)
 		free(block);
 	}
 	own[sizeof(own) - 1]++;
-	work();
+	rounds[round_of_calls++]();
 	nanosleep(&(struct timespec){ .tv_nsec = 2000000 }, NULL);
 	CHECK(!pthread_setspecific(key, data));
 }
@@ -53,6 +92,36 @@ static void *in_thread(void *data)
 	return NULL;
 }
 
+static void *nothing(void *unused)
+{
+	return unused;
+}
+
+/* Of the process; 0 where the kernel does not tell. */
+static int timers(void)
+{
+	FILE *file = fopen("/proc/self/timers", "re");
+	char line[256];
+	int count = 0;
+
+	while (file && fgets(line, sizeof(line), file))
+		count += !strncmp(line, "ID:", 3);
+	if (file)
+		fclose(file);
+	return count;
+}
+
+static void wait_for_timers(void)
+{
+	const char *engine = getenv("ASPROF_AGENT_ENGINE");
+
+	if (!engine || strcmp(engine, "builtin") != 0)
+		return;
+	for (int i = 0; i < 3000 && timers() > TIMERS_LEFT; i++)
+		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+	CHECK(timers() <= TIMERS_LEFT);
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t threads[THREADS];
@@ -61,6 +130,9 @@ int main(int argc, char **argv)
 	CHECK(argc == 2);
 	for (size_t i = 0; !strcmp(argv[1], "late") && i < 100; i++)
 		CHECK(!pthread_key_create(&others[i], NULL));
+	if (!strcmp(argv[1], "behind"))
+		CHECK(!pthread_create(&threads[0], NULL, nothing, NULL) &&
+		      !pthread_join(threads[0], NULL));
 	CHECK(!pthread_key_create(&key, take_down));
 	for (int i = 0; asprof_agent_running && i < 30000 && !asprof_agent_running(); i++)
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
@@ -71,6 +143,7 @@ int main(int argc, char **argv)
 			CHECK(!pthread_join(threads[i], NULL));
 	}
 	CHECK(atomic_load(&calls) == 2 * THREADS * ROUNDS);
+	wait_for_timers();
 	puts("ok");
 	return 0;
 }

@@ -1,20 +1,37 @@
 #!/bin/bash
-# Destructors of thread-local data that run behind ours, and are sampled there: by both engines, with native memory.
+# Destructors of thread-local data that work in every round that the C library makes, and are sampled in each but the
+# last, and in that unless their key is later than ours; by both engines, with both C libraries, and native memory. Timers
+# end with their threads.
 . "$(dirname "$0")/agent.inc"
 
 late_ends=$(program late_ends)
-for when in early late; do
-	[ "$("$late_ends" $when)" = ok ] || fail "$when: fails by itself"
-	for engine in $(engines); do
-		rm -rf "$work/out"
-		said=$(profiled "$work/out" "$engine" CPU_INTERVAL=1ms WALL_INTERVAL=1ms NATIVE_MEM=1k timeout 60 \
-			"$late_ends" $when 2>"$work/err") || fail "$when, $engine: status $? $(cat "$work/err")"
-		[ "$said$(cat "$work/err")" = ok ] || fail "$when, $engine: $said $(cat "$work/err")"
-		# (Samples of the wall wait for a thread of the builtin engine, which a busy machine lets wait.)
-		kind=--wall
-		[ $engine = async-profiler ] || kind=--cpu
-		"$agent" collapsed $kind "$work/out"/late_ends*.jfr >"$work/stacks" || fail "$when, $engine: no report"
-		[ "$(samples ';take_down(;|$)' <"$work/stacks")" -ge 5 ] || fail "$when, $engine: nothing of destructors"
+programs=$late_ends
+if command -v musl-gcc >/dev/null; then
+	musl-gcc -std=gnu11 -D_GNU_SOURCE -I. -O2 -g -pthread -o "$work/late_ends_musl" test/programs/late_ends.c || exit 1
+	programs="$programs $work/late_ends_musl"
+else
+	echo "musl was left out: there is no musl-gcc"
+fi
+for late_ends in $programs; do
+	for when in early late behind; do
+		[ "$("$late_ends" $when)" = ok ] || fail "$late_ends $when: fails by itself"
+		for engine in $(engines); do
+			[ "$engine $late_ends" != "async-profiler $work/late_ends_musl" ] || continue # it is built for glibc
+			what="$late_ends $when, $engine"
+			rm -rf "$work/out"
+			said=$(profiled "$work/out" "$engine" CPU_INTERVAL=1ms WALL_INTERVAL=1ms NATIVE_MEM=1k timeout 60 \
+				"$late_ends" $when 2>"$work/err") || fail "$what: status $? $(cat "$work/err")"
+			[ "$said$(cat "$work/err")" = ok ] || fail "$what: $said $(cat "$work/err")"
+			# (Samples of the wall wait for a thread of the builtin engine, which a busy machine lets wait.)
+			kind=--cpu functions="round_1 round_2 round_3 round_4"
+			[ $when != behind ] || functions="round_1 round_2 round_3"
+			[ $engine = builtin ] || kind=--wall functions=take_down
+			"$agent" collapsed $kind "$work/out"/late_ends*.jfr >"$work/stacks" || fail "$what: no report"
+			for function in $functions; do
+				[ "$(samples ";$function(;|\$)" <"$work/stacks")" -ge 5 ] ||
+					fail "$what: nothing of $function: $(cat "$work/stacks")"
+			done
+		done
 	done
 done
 echo ok
