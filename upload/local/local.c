@@ -265,12 +265,18 @@ static int put_in_own(struct local *local, const struct report *report, int err)
 		folder_close(own);
 		return err;
 	}
+	own_err = put(local, own, report);
+	if (own_err) {
+		/* Landlock keeps it from both. */
+		folder_close(own);
+		return is_forbidden(own_err) ? err : own_err;
+	}
 	log_warn("user %u cannot write in %s: %s; profiles go to %s instead%s", geteuid(),
 		 local->main.path, strerror(-err), own->path,
 		 local->named ? " (let that user own the first, as chown or a unit's "
 				"StateDirectory= does)"
 			      : "");
-	return put(local, own, report);
+	return 0;
 }
 
 /* A cause is said once, until it is gone. */
