@@ -406,7 +406,8 @@ static int take_on_ids(const struct __user_cap_data_struct first[2])
 	return are_own_ids(wanted.uids, wanted.gids) ? 0 : -EPERM;
 }
 
-/* Where there is no /proc: capabilities can be asked for. */
+/* Where there is no /proc, or the program has seen to it that nothing there can be read: capabilities can be asked
+ * for. */
 static int look_at_caps(void)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -454,7 +455,7 @@ static int look(void)
 
 	mine.print = 0;
 	if (err) {
-		err = err == -ENOENT ? look_at_caps() : err;
+		err = err == -ENOENT || err == -EACCES ? look_at_caps() : err;
 		goto out;
 	}
 	mine.is_nobody = is_nobody(&own);

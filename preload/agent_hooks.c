@@ -2,6 +2,7 @@
 #include "preload/agent_hooks.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 
 #include "asyncprof/engine_thread.h"
 #include "core/agent.h"
@@ -217,6 +218,54 @@ static bool on_sandbox(bool armed, const struct sandbox *sandbox)
 	return true;
 }
 
+/* Landlock: what a thread of ours may do cannot be taken from it, so those that are there behind the call are made by
+ * the thread that has made it. Some libraries have all threads make it at the same time; then the last one does that. */
+
+static _Atomic int entering;
+
+static void on_landlock(void)
+{
+	atomic_fetch_add(&entering, 1);
+	if (end_threads(THREAD_GONE_SOON_NS))
+		process_made_way();
+}
+
+static void leave_for_landlock(bool told)
+{
+	bool was_there = told && process_stay_away();
+
+	if (sampler_call_off() || was_there)
+		log_info("the program has entered a domain of Landlock's; profiling is off in this "
+			 "process from now on");
+}
+
+/* Some wait for what does not come: a disk, an answer. */
+static void leave_behind(void)
+{
+	if (process_stay_away())
+		log_warn("the program has entered a domain of Landlock's, and threads of the agent "
+			 "that have not ended in time are not in it; profiling is off in this "
+			 "process "
+			 "from now on");
+}
+
+static void on_landlock_done(bool told, bool entered)
+{
+	if (told && atomic_fetch_sub(&entering, 1) != 1)
+		return;
+	if (told && entered && own_thread_count())
+		leave_behind();
+	else if (entered && process_config()->sandbox == SANDBOX_LEAVE)
+		leave_for_landlock(told);
+	else if (told)
+		process_come_again_from_here();
+}
+
+void agent_hooks_forget(void)
+{
+	atomic_store(&entering, 0);
+}
+
 /* Nothing may come after this that the program's handler would not understand: the builtin engine
  * takes its timers away, and async-profiler is stopped before the call returns. As programs of node set handlers
  * for every signal that they know the name of, the builtin engine then takes the samples, by a signal without
@@ -282,5 +331,7 @@ const struct interpose_hooks agent_hooks = {
 	.is_root_beside_agent = is_root_beside_agent,
 	.after_privilege_change = on_privileges_changed,
 	.before_sandbox = on_sandbox,
+	.before_landlock = on_landlock,
+	.after_landlock = on_landlock_done,
 	.signal_claimed = on_signal_claimed,
 };

@@ -6,4 +6,7 @@
 
 extern const struct interpose_hooks agent_hooks;
 
+/* In a forked child: what other threads of its parent's were about to do is not done here. */
+void agent_hooks_forget(void);
+
 #endif

@@ -2,6 +2,8 @@
 #ifndef PRELOAD_AGENT_OF_PROCESS_H
 #define PRELOAD_AGENT_OF_PROCESS_H
 
+#include <stdbool.h>
+
 #include "core/options/config.h"
 
 /* Start the agent thread. Returns 0, or -errno as agent_start() has it; -EPERM when this process is
@@ -25,6 +27,12 @@ void process_change_engine(void);
  * may have theirs; and, once that is done, this process may again, if it had to. */
 void process_made_way(void);
 void process_come_again(void);
+
+/* The same, by a thread that is made now, and so has what the calling one has, or less. */
+void process_come_again_from_here(void);
+
+/* It does not come again. False when it had not made way. */
+bool process_stay_away(void);
 
 /* What an agent needs is refused to threads that begin from now on: none is started any more, here or in a
  * forked child. */

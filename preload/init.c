@@ -157,20 +157,37 @@ static int expect_agent(void)
 	return err ? process_start_agent() : 0;
 }
 
-void process_come_again(void)
+bool process_stay_away(void)
+{
+	bool had_made_way = has_made_way;
+
+	has_made_way = false;
+	return had_made_way;
+}
+
+static void come_again(int (*start)(void))
 {
 	int err;
 
-	if (!has_made_way)
+	if (!process_stay_away())
 		return;
-	has_made_way = false;
 	is_back = true;
-	err = expect_agent();
+	err = start();
 	if (err == -EINVAL)
 		made_way_for_good();
 	else if (err && err != -EALREADY && err != -EPERM)
 		log_error("cannot start a thread: %s; profiling is off in this process from now on",
 			  error_text(-err));
+}
+
+void process_come_again(void)
+{
+	come_again(expect_agent);
+}
+
+void process_come_again_from_here(void)
+{
+	come_again(process_start_agent);
 }
 
 void process_confined(void)
@@ -230,6 +247,7 @@ static void forget_parent(void)
 	engine_thread_forget();
 	image_forget();
 	api_forget();
+	agent_hooks_forget();
 	stalls_forget();
 }
 

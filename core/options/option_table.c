@@ -301,9 +301,8 @@ const struct option option_table[] = {
 	  FIELD(sandbox),
 	  .words = sandbox_words,
 	  .fallback = "leave",
-	  .help = "When the program enters seccomp: `leave` it alone, or `stay` where its filter "
-		  "lets "
-		  "the agent do what it does." },
+	  .help = "When the program enters seccomp or Landlock: `leave` it alone, or `stay` where "
+		  "its filter lets the agent do what it does, and within Landlock's rules." },
 	{ .name = "START_DELAY",
 	  .type = OPTION_DURATION,
 	  FIELD(start_delay_ns),

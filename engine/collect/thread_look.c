@@ -139,9 +139,9 @@ void thread_look(void)
 		return;
 	count = tids_list(&tids);
 	if (count <= 0) {
-		/* A program that has changed its root may have no /proc: then the main thread, and those that
-		 * begin from now on. */
-		if (count == -ENOENT)
+		/* A program that has changed its root may have no /proc, or one that has confined itself may not
+		 * read it: then the main thread, and those that begin from now on. */
+		if (count == -ENOENT || count == -EACCES)
 			adopt_main_alone();
 		return; /* without memory the next look may do better */
 	}

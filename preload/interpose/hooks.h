@@ -32,8 +32,8 @@ struct interpose_hooks {
 	 * there can be read as long as the thread lives. */
 	void (*thread_started)(uintptr_t stack_low, uintptr_t stack_high, uintptr_t entry);
 	/* In the same thread at its end, by return, pthread_exit or cancellation, and not when
-	 * the whole process ends. Destructors of the program's thread-specific data may still
-	 * run afterwards. */
+	 * the whole process ends. In the last round of destructors of thread-specific data some
+	 * of the program's may still run afterwards. */
 	void (*thread_ended)(void);
 
 	/* The process is about to end: flush, for a bounded time. Called at most once for each
@@ -83,6 +83,14 @@ struct interpose_hooks {
 	 * that the program does not call; the agent's threads, if this process is ARMED, must have
 	 * ended then, and the end of the process will not be told. */
 	bool (*before_sandbox)(bool armed, const struct sandbox *sandbox);
+
+	/* The calling thread, of an armed process, is about to enter a domain of Landlock's, which threads are in that
+	 * it makes later, and no others: the agent's must have ended when this returns. */
+	void (*before_landlock)(void);
+
+	/* In the same thread: it has ENTERED that domain, or could not. Also where the process is not armed, and it was
+	 * not TOLD before. */
+	void (*after_landlock)(bool told, bool entered);
 
 	/* The program installs a handler of its own for a signal that takes samples (sample.h):
 	 * SIGNO is the program's as soon as this returns, so send no more of them to any thread.

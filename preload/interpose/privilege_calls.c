@@ -50,21 +50,40 @@ static void after_prctl(long option)
 		tell();
 }
 
-void privileges_before_call(long number, long first, long second, long third)
+/* Without a ruleset it is about what the kernel logs. */
+static bool makes_domain(long ruleset)
 {
+	return hooks_get() && (int)ruleset >= 0;
+}
+
+static bool before_landlock(long ruleset)
+{
+	if (!makes_domain(ruleset) || !exit_is_armed())
+		return false;
+	hooks_get()->before_landlock();
+	return true;
+}
+
+bool privileges_before_call(long number, long first, long second, long third)
+{
+	if (number == SYS_landlock_restrict_self)
+		return before_landlock(first);
 	if (number == SYS_capset)
 		end_agent();
 	else if (number == SYS_prctl)
 		before_prctl(first, second, (const void *)third);
+	return false;
 }
 
 /* Users and groups, of one thread: those of the agent can do the same. */
-void privileges_after_call(long number, long first)
+void privileges_after_call(long number, long first, bool told, bool failed)
 {
 	if (number == SYS_prctl)
 		after_prctl(first);
-	else
+	else if (number != SYS_landlock_restrict_self)
 		tell();
+	else if (makes_domain(first))
+		hooks_get()->after_landlock(told, !failed);
 }
 
 /* The C library changes users in every thread that it knows of, of which those of the agent are none. Who is root by

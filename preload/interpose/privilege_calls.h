@@ -5,6 +5,11 @@
 #include <stdbool.h>
 #include <sys/syscall.h>
 
+/* Of older headers. No C library has a function for it. */
+#ifndef SYS_landlock_restrict_self
+#define SYS_landlock_restrict_self 446
+#endif
+
 /* Whether call NUMBER may be one of them: what any other is spared. */
 static inline bool privileges_may_change(long number)
 {
@@ -20,6 +25,7 @@ static inline bool privileges_may_change(long number)
 	case SYS_setfsuid:
 	case SYS_setfsgid:
 	case SYS_setgroups:
+	case SYS_landlock_restrict_self:
 		return true;
 	default:
 		return false;
@@ -27,8 +33,8 @@ static inline bool privileges_may_change(long number)
 }
 
 /* For syscall(2), before such a call NUMBER with its first arguments, and after it: what the functions of the
- * C library that are interposed do. */
-void privileges_before_call(long number, long first, long second, long third);
-void privileges_after_call(long number, long first);
+ * C library that are interposed do. What the first returns the second is TOLD, and whether the call has FAILED. */
+bool privileges_before_call(long number, long first, long second, long third);
+void privileges_after_call(long number, long first, bool told, bool failed);
 
 #endif

@@ -39,6 +39,8 @@ EXPORT long any_syscall(long number, long a, long b, long c, long d, long e,
 EXPORT long any_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
 	long result;
+	bool told;
+	int saved;
 
 	if (__builtin_expect(number == SYS_seccomp, 0) &&
 	    (a == SECCOMP_SET_MODE_STRICT || a == SECCOMP_SET_MODE_FILTER))
@@ -54,8 +56,10 @@ EXPORT long any_syscall(long number, long a, long b, long c, long d, long e, lon
 				   errno);
 	if (__builtin_expect(!privileges_may_change(number), 1))
 		return forward(number, a, b, c, d, e, f);
-	privileges_before_call(number, a, b, c);
+	told = privileges_before_call(number, a, b, c);
 	result = forward(number, a, b, c, d, e, f);
-	privileges_after_call(number, a);
+	saved = errno;
+	privileges_after_call(number, a, told, result < 0);
+	errno = saved;
 	return result;
 }

@@ -40,6 +40,12 @@ static inline bool ignore_sandbox(bool armed, const struct sandbox *sandbox)
 	return false;
 }
 
+static inline void ignore_landlock(bool told, bool entered)
+{
+	(void)told;
+	(void)entered;
+}
+
 static inline void ignore_signal(int signo)
 {
 	(void)signo;

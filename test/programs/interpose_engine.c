@@ -36,6 +36,8 @@ static const struct interpose_hooks hooks = {
 	.is_root_beside_agent = ignore_root,
 	.after_privilege_change = ignore,
 	.before_sandbox = ignore_sandbox,
+	.before_landlock = ignore,
+	.after_landlock = ignore_landlock,
 	.signal_claimed = signal_claimed,
 };
 

@@ -95,6 +95,8 @@ static const struct interpose_hooks hooks = {
 	.is_root_beside_agent = is_root,
 	.after_privilege_change = spoil_errno,
 	.before_sandbox = ignore_sandbox,
+	.before_landlock = ignore,
+	.after_landlock = ignore_landlock,
 	.signal_claimed = ignore_signal,
 };
 

@@ -1,0 +1,72 @@
+#!/bin/bash
+# A program that gives up rights by Landlock, which the kernel takes from the calling thread alone: no thread of the
+# agent's keeps them. It stands down before, with a last report and a line; with SANDBOX=stay it goes on within what the
+# program has left, and says in a line what that is too little for.
+. "$(dirname "$0")/agent.inc"
+
+# (Of names that lie in memory, as files may not be read there.)
+confines=$(program confines -rdynamic)
+mkdir "$work/reports"
+"$confines" some "$work/reports" >"$work/out"
+status=$?
+[ $status != 77 ] || skip "there is no Landlock here"
+[ $status = 4 ] || fail "fails by itself: status $status $(cat "$work/out")"
+
+# ends ENGINE HOW [VARIABLE=value...]: as bare; its stacks are in $work/stacks, what it said in $work/err.
+ends() {
+	local engine=$1 how=$2 status
+	shift 2
+	rm -rf "$work/reports" && mkdir "$work/reports"
+	profiled "$work/reports" "$engine" CPU_INTERVAL=10ms "$@" "$confines" "$how" "$work/reports" \
+		>"$work/out" 2>"$work/err"
+	status=$?
+	what="$engine, $how, $*"
+	[ $status != 3 ] || fail "$what: a thread is not in the domain"
+	[ "$status$(cat "$work/out")" = 4 ] || fail "$what: status $status $(cat "$work/out" "$work/err")"
+	"$agent" collapsed --cpu "$work/reports" >"$work/stacks" 2>"$work/none" || fail "$what: no report $(cat "$work/err" "$work/none")"
+	before=$(samples ';before(;|$)' <"$work/stacks") inside=$(samples ';inside(;|$)' <"$work/stacks")
+	[ "$before" -ge 10 ] || fail "$what: $before samples of before: $(cat "$work/err" "$work/stacks")"
+}
+
+goes_on() {
+	ends "$@"
+	[ "$inside" -ge 10 ] || fail "$what: $inside samples inside: $(cat "$work/err" "$work/stacks")"
+	[ ! -s "$work/err" ] || fail "$what: $(cat "$work/err")"
+}
+
+# says LINE ENGINE HOW [VARIABLE=value...]
+says() {
+	local line=$1
+	shift
+	ends "$@"
+	[ "$inside" -eq 0 ] || fail "$what: $inside samples inside"
+	[ "$(grep -c "$line" "$work/err")" = 1 ] || fail "$what: $(cat "$work/err")"
+}
+
+ways="some closed thread threads"
+"$confines" all "$work/reports"
+if [ $? = 4 ]; then
+	ways="$ways all"
+else
+	echo "Linux $(uname -r) has no domains for all threads at once: that was left out"
+fi
+for engine in $(engines); do
+	for how in some threads; do
+		says 'has entered a domain of Landlock.s; profiling is off' "$engine" "$how" LOG=info FORK=off
+	done
+	goes_on "$engine" child START_DELAY=20ms SANDBOX=stay
+	ends "$engine" child START_DELAY=20ms
+	[ "$inside" = 0 ] && [ ! -s "$work/err" ] || fail "$what: $inside samples inside: $(cat "$work/err")"
+	for sandbox in leave stay; do
+		goes_on "$engine" fails SANDBOX=$sandbox FORK=off
+	done
+	says "cannot write a profile in $work/reports: Permission denied" "$engine" nothing SANDBOX=stay FORK=off
+	for how in $ways; do
+		if [ "$engine $how" = "async-profiler closed" ]; then
+			says 'start failed: .*; profiling is off' "$engine" closed SANDBOX=stay FORK=off
+			continue
+		fi
+		goes_on "$engine" "$how" SANDBOX=stay FORK=off
+	done
+done
+echo ok
