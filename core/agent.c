@@ -56,6 +56,7 @@ void agent_has_ended(void)
 
 	when_ended();
 	log_forget();
+	own_thread_agent_ends();
 	atomic_store(&shared->agent.state, AGENT_NONE);
 	futex_wake(&shared->agent.state);
 	futex_wake(&shared->agent.setting.state);

@@ -51,6 +51,16 @@ void own_thread_be_nice(void)
 		setpriority(PRIO_PROCESS, 0, NICE);
 }
 
+static void note_end(size_t place)
+{
+	atomic_store(&shared->ended_threads[place], system_thread());
+}
+
+void own_thread_agent_ends(void)
+{
+	note_end(OWN_THREADS_MAX);
+}
+
 static void *begin(void *argument)
 {
 	struct start start = *(struct start *)argument;
@@ -61,6 +71,7 @@ static void *begin(void *argument)
 	atomic_store(start.slot, system_thread());
 	kernel_call4(SYS_prctl, PR_SET_NAME, (long)start.name, 0, 0);
 	result = start.run(start.argument);
+	note_end((size_t)(start.slot - shared->own_threads));
 	atomic_store(start.slot, 0);
 	return result;
 }
@@ -145,10 +156,26 @@ uint32_t own_thread_count(void)
 	return count;
 }
 
+bool own_thread_all_gone(void)
+{
+	if (own_thread_count())
+		return false;
+	for (size_t i = 0; i <= OWN_THREADS_MAX; i++) {
+		pid_t tid = atomic_load(&shared->ended_threads[i]);
+
+		if (tid && kernel_call4(SYS_tgkill, system_process(), tid, 0, 0) != -ESRCH)
+			return false;
+		atomic_compare_exchange_strong(&shared->ended_threads[i], &tid, 0);
+	}
+	return true;
+}
+
 void own_thread_forget(void)
 {
 	own = false;
 	atomic_store(&shared->agent.id, 0);
 	for (size_t i = 0; i < OWN_THREADS_MAX; i++)
 		atomic_store(&shared->own_threads[i], 0);
+	for (size_t i = 0; i <= OWN_THREADS_MAX; i++)
+		atomic_store(&shared->ended_threads[i], 0);
 }

@@ -37,6 +37,13 @@ bool own_thread_known(pid_t tid);
 /* How many there are now, with those that are being made. Async-signal-safe. */
 uint32_t own_thread_count(void);
 
+/* There are none, and the kernel has forgotten those that have ended: each is in its list for a moment more.
+ * Async-signal-safe. */
+bool own_thread_all_gone(void);
+
+/* In the agent's thread, which another has made: it is about to end. */
+void own_thread_agent_ends(void);
+
 /* In a forked child: there are none. */
 void own_thread_forget(void);
 

@@ -108,6 +108,9 @@ struct shared {
 	/* core/own_thread.h: ids, 0 where one is free. */
 	_Atomic pid_t own_threads[OWN_THREADS_MAX];
 
+	/* Who had that place last, and behind them the agent's thread; 0: nobody. */
+	_Atomic pid_t ended_threads[OWN_THREADS_MAX + 1];
+
 	/* core/privileges.h */
 	struct {
 		_Atomic uint32_t

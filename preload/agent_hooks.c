@@ -23,27 +23,30 @@
 #include "preload/agent_of_process.h"
 #include "preload/interpose/sample.h"
 
-/* How long to wait until a thread that has ended is gone from the kernel's list too. */
+/* How long to wait until threads that have ended are gone from the kernel's list too: of ours, whose number is known;
+ * and, in a program that has threads of its own, of those that async-profiler had. */
 #define THREAD_GONE_NS 1000000000u
-/* Likewise where that it has ended will do: in a program with threads of its own the list never
- * becomes as short as is waited for. */
-#define THREAD_GONE_SOON_NS 10000000u
+#define ENGINE_GONE_NS 10000000u
 
 /* How long the program waits until the agent's thread has given up what it has given up itself. */
 #define FOLLOWED_NS 200000000u
 
-/* False when there was no agent. Only a thread that the kernel has forgotten does not count, but
- * that is waited for no longer than GONE_NS. */
-static bool end_threads(uint64_t gone_ns)
+static bool are_gone(void)
+{
+	return !own_thread_count() && (thread_count_is(1) || own_thread_all_gone());
+}
+
+/* False when there was no agent. Only a thread that the kernel has forgotten does not count. */
+static bool end_threads(void)
 {
 	uint64_t until = clock_monotonic_ns() + THREAD_GONE_NS;
 
 	if (agent_stop(process_config()->exit_timeout_ns) == -ESRCH && !own_thread_count())
 		return false;
-	while (own_thread_count() && clock_monotonic_ns() < until)
+	while (!are_gone() && clock_monotonic_ns() < until)
 		system_sleep(50000);
-	until = clock_monotonic_ns() + gone_ns;
-	while (!thread_count_is(1) && clock_monotonic_ns() < until)
+	until = clock_monotonic_ns() + ENGINE_GONE_NS;
+	while (shared->async_profiler && !thread_count_is(1) && clock_monotonic_ns() < until)
 		system_sleep(50000);
 	return true;
 }
@@ -112,7 +115,7 @@ static void on_process_exiting(enum exiting how)
 
 	sampler_call_off();
 	if (how == EXITING_BY_RETURN) {
-		end_threads(THREAD_GONE_NS);
+		end_threads();
 	} else {
 		hold_others(process_config()->exit_timeout_ns);
 		agent_stop(process_config()->exit_timeout_ns);
@@ -139,7 +142,7 @@ static bool on_namespace_change(void)
 {
 	bool called_off = sampler_call_off();
 
-	if (!end_threads(THREAD_GONE_NS) && !called_off)
+	if (!end_threads() && !called_off)
 		return false;
 	process_made_way();
 	return true;
@@ -149,7 +152,7 @@ static bool on_namespace_change(void)
  * knows those alone that are there for async-profiler. */
 static void on_privilege_change(void)
 {
-	if (shared->async_profiler && end_threads(THREAD_GONE_SOON_NS))
+	if (shared->async_profiler && end_threads())
 		process_made_way();
 }
 
@@ -213,7 +216,7 @@ static bool on_sandbox(bool armed, const struct sandbox *sandbox)
 		return false;
 	}
 	called_off = sampler_call_off();
-	if (armed && (end_threads(THREAD_GONE_NS) || called_off))
+	if (armed && (end_threads() || called_off))
 		leave_for(refused);
 	return true;
 }
@@ -226,7 +229,7 @@ static _Atomic int entering;
 static void on_landlock(void)
 {
 	atomic_fetch_add(&entering, 1);
-	if (end_threads(THREAD_GONE_SOON_NS))
+	if (end_threads())
 		process_made_way();
 }
 

@@ -2,6 +2,7 @@
 #include "core/own_thread.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <string.h>
@@ -63,6 +64,17 @@ static void *wait_for_end(void *argument)
 	return argument;
 }
 
+static pid_t id;
+static sem_t goes;
+
+static void *note_id(void *argument)
+{
+	id = gettid();
+	sem_post(&begun);
+	sem_wait(&goes);
+	return argument;
+}
+
 /* Ten seconds at most. */
 static void wait_for_count(uint32_t count)
 {
@@ -75,6 +87,7 @@ static void set_up(void)
 {
 	ck_assert_int_eq(sem_init(&begun, 0, 0), 0);
 	ck_assert_int_eq(sem_init(&may_end, 0, 0), 0);
+	ck_assert_int_eq(sem_init(&goes, 0, 0), 0);
 }
 
 START_TEST(is_out_of_the_way)
@@ -103,6 +116,29 @@ START_TEST(is_as_nice_as_a_program_that_is_nicer)
 }
 END_TEST
 
+/* Also where the program has threads of its own. */
+START_TEST(is_told_when_the_kernel_has_forgotten_them)
+{
+	pthread_t other;
+
+	ck_assert_int_eq(pthread_create(&other, NULL, wait_for_end, NULL), 0);
+	ck_assert(own_thread_all_gone());
+	for (int round = 0; round < 100; round++) {
+		ck_assert_int_eq(own_thread_start("test", note_id, NULL), 0);
+		ck_assert(!own_thread_all_gone());
+		sem_wait(&begun);
+		sem_post(&goes);
+		for (int i = 0; i < 100000 && !own_thread_all_gone(); i++)
+			nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
+		ck_assert(own_thread_all_gone());
+		ck_assert_int_eq(tgkill(getpid(), id, 0), -1);
+		ck_assert_int_eq(errno, ESRCH);
+	}
+	sem_post(&may_end);
+	ck_assert_int_eq(pthread_join(other, NULL), 0);
+}
+END_TEST
+
 START_TEST(one_too_many_is_refused)
 {
 	for (int i = 0; i < OWN_THREADS_MAX; i++)
@@ -126,6 +162,7 @@ int main(void)
 	tcase_set_timeout(tests, 60);
 	tcase_add_test(tests, is_out_of_the_way);
 	tcase_add_test(tests, is_as_nice_as_a_program_that_is_nicer);
+	tcase_add_test(tests, is_told_when_the_kernel_has_forgotten_them);
 	tcase_add_test(tests, one_too_many_is_refused);
 	return suite_run(tests);
 }
