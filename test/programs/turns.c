@@ -1,7 +1,7 @@
 /* An event loop that waits by WAIT (epoll_wait, epoll_pwait, epoll_pwait2, poll, ppoll, select, pselect): COUNT of its
  * turns last from LOW to HIGH milliseconds, every other one asleep; between them are short ones. Says of each turn
- * that took 4 ms or longer, by its own clock, how many microseconds, and in which function: "51234 sleeping". While it is
- * there, the thread is labelled with that: turn=sleeping.
+ * that took 4 ms or longer, by its own clock, how many microseconds, in which function, and how long it was at most, from
+ * before the wait to behind the next: "51234 sleeping 51260". While it is there, the thread is labelled with that: turn=sleeping.
  *
  * usage: turns WAIT COUNT LOW HIGH [forked|begun-anew]    in a forked child; or after the agent was stopped, a turn of
  *                                                         300 ms, and a start
@@ -134,12 +134,28 @@ NOINLINE static void burning(uint64_t us)
 	__asm__ volatile("" ::"r"(sink));
 }
 
+/* The turn that is under way, if it is to be told. */
+static struct {
+	uint64_t from, ns;
+	const char *name;
+} now;
+
+static void turn_is_over(void)
+{
+	if (now.name && now.ns >= 4000000)
+		printf("%llu %s %llu\n", (unsigned long long)now.ns / 1000, now.name,
+		       (unsigned long long)(now_ns() - now.from) / 1000);
+	now.name = NULL;
+}
+
 static void take_turn(int (*wait)(void), void (*body)(uint64_t us), uint64_t us)
 {
-	uint64_t one = 1, began, ns;
+	uint64_t one = 1, before, began;
 
 	CHECK(write(event, &one, sizeof(one)) == sizeof(one));
+	before = now_ns();
 	CHECK(wait() == 1);
+	turn_is_over();
 	began = now_ns();
 	CHECK(read(event, &one, sizeof(one)) == sizeof(one));
 	if (body) {
@@ -147,12 +163,9 @@ static void take_turn(int (*wait)(void), void (*body)(uint64_t us), uint64_t us)
 		body(us);
 		ASPROF_AGENT_LABEL("turn", NULL);
 	}
-	ns = now_ns() - began;
-	if (ns >= 4000000)
-		printf("%llu %s\n", (unsigned long long)ns / 1000,
-		       body == sleeping ? "sleeping"
-		       : body           ? "burning"
-					: "short");
+	now.from = before;
+	now.ns = now_ns() - began;
+	now.name = body == sleeping ? "sleeping" : body ? "burning" : "short";
 }
 
 static void cost(unsigned millions)
