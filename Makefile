@@ -166,6 +166,8 @@ $(library): $(library_obj)
 
 # test/fixtures/no_memory.h
 LDFLAGS_test_unit_no_memory := $(addprefix -Wl$(comma)--wrap=,malloc calloc realloc reallocarray strdup strndup free)
+# As the preload is linked: what binds a function at its first call looks at the thread that calls.
+LDFLAGS_test_unit_raw_thread := -Wl,-z,now
 
 $(B)/test/unit/%: test/unit/%.c $(library)
 	$(call say,LD,$@)

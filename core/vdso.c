@@ -2,6 +2,7 @@
  * one after the other, as they are about ten. */
 #include "core/vdso.h"
 
+#include <errno.h>
 #include <link.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,9 +55,19 @@ static void find_symbols(struct symbols *symbols, const ElfW(Ehdr) * image, uint
 	}
 }
 
+/* NULL: the kernel has brought none, or an emulator. */
+static const ElfW(Ehdr) * find_image(void)
+{
+	int saved = errno; /* which says so */
+	unsigned long image = getauxval(AT_SYSINFO_EHDR);
+
+	errno = saved;
+	return (const void *)image;
+}
+
 void *vdso_function(const char *name)
 {
-	const ElfW(Ehdr) *image = (const void *)getauxval(AT_SYSINFO_EHDR);
+	const ElfW(Ehdr) *image = find_image();
 	const ElfW(Dyn) *dynamic = NULL;
 	struct symbols symbols = { 0 };
 	uintptr_t bias = 0;

@@ -191,6 +191,7 @@ START_TEST(all_of_it)
 	ck_assert_int_eq(agent_start(0, begin, ended), 0);
 	sampler_install_by(install);
 	key = user_event_register("an event");
+	clock_monotonic_ns(); /* as the constructor does: see vdso.h */
 	run_raw();
 	ck_assert_uint_ge(found.rule, RULE_INDEX_FIRST);
 	ck_assert_uint_gt(found.cfi_bytes, 0);
@@ -215,11 +216,10 @@ START_TEST(all_of_it)
 }
 END_TEST
 
-int main(int argc, char **argv)
+int main(void)
 {
 	TCase *tests;
 
-	(void)argc;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 	puts("sanitizers look at each thread's own memory");
 	return 77;
@@ -229,12 +229,6 @@ int main(int argc, char **argv)
 	return 77;
 #endif
 #endif
-	/* The preload is linked so, too: what binds a function at its first call looks at the thread. */
-	if (!getenv("LD_BIND_NOW")) {
-		setenv("LD_BIND_NOW", "1", 1);
-		execv("/proc/self/exe", argv);
-		return 1;
-	}
 	tests = tcase_create("all");
 	tcase_set_timeout(tests, 60);
 	tcase_add_test(tests, all_of_it);
