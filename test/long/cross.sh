@@ -12,6 +12,12 @@ for target in dist deb; do
 	make -s CROSS=$cross- $target >"$work/log" 2>&1 || fail "make $target: $(tail "$work/log")"
 done
 
+# --- the unit tests of what depends on the processor (make CROSS=... check-unit: all of them)
+
+units="cfi cfi_lookup clock code_rules disposition mem memory_reader modules raw_thread ring samples symbols \
+	symbol_table thread_clock thread_context threads unwind"
+make -s -j2 CROSS=$cross- UNIT="$units" check-unit >"$work/log" 2>&1 || fail "unit tests: $(grep -A 9 '^FAIL' "$work/log")"
+
 # --- what was made
 
 build=build/release/aarch64

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -149,6 +150,7 @@ int main(void)
 	tcase_add_loop_test(c, each_is_found, 0, COUNT);
 	tcase_add_loop_test(c, no_other_is, 0, sizeof(absent) / sizeof(*absent));
 	tcase_add_test(c, a_damaged_one_is_harmless);
-	tcase_add_test(c, the_real_one_is_understood);
+	if (!getenv("TEST_RUNNER")) /* an emulated program sees that of another processor */
+		tcase_add_test(c, the_real_one_is_understood);
 	return suite_run(c);
 }

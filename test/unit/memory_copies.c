@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -236,10 +237,12 @@ int main(void)
 	tcase_add_test(tcase, edges_without_the_call);
 	tcase_add_test(tcase, no_memory);
 	tcase_add_test(tcase, each_part_once);
-	tcase_add_test(tcase, next_walk_in_one_call);
+	if (!getenv("TEST_RUNNER")) /* an emulator has not that call */
+		tcase_add_test(tcase, next_walk_in_one_call);
 	tcase_add_test(tcase, a_guess_that_is_gone);
 	tcase_add_test(tcase, more_than_is_held);
 	tcase_add_test(tcase, calls_are_bounded);
-	tcase_add_test(tcase, goes_at_any_moment);
+	if (!getenv("TEST_RUNNER")) /* nor does it bear that */
+		tcase_add_test(tcase, goes_at_any_moment);
 	return suite_run(tcase);
 }

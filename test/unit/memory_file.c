@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
@@ -85,8 +86,10 @@ int main(void)
 	TCase *tcase = tcase_create("memory_file");
 
 	tcase_add_test(tcase, is_in_memory);
-	tcase_add_test(tcase, is_elsewhere);
-	tcase_add_loop_test(tcase, leaves_no_name, 0, 2);
-	tcase_add_test(tcase, says_why_there_is_none);
+	if (!getenv("TEST_RUNNER")) { /* an emulator takes no filter */
+		tcase_add_test(tcase, is_elsewhere);
+		tcase_add_loop_test(tcase, leaves_no_name, 0, 2);
+		tcase_add_test(tcase, says_why_there_is_none);
+	}
 	return suite_run(tcase);
 }

@@ -215,7 +215,7 @@ static const struct {
 	{ "store a report in a directory", spool, 2, false, 0 },
 	{ "read an ELF file", read_elf, 1, false, 0 },
 	{ "name addresses", name_addresses, 10, true, 2 },
-	{ "collect", collect, 10, true, 2 },
+	{ "collect", collect, 10, true, 3 },
 };
 
 #define COUNT (sizeof(tasks) / sizeof(*tasks))
