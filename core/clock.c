@@ -30,7 +30,7 @@ static reader *find_reader(void)
 	return found ? (reader *)found : ask_kernel;
 }
 
-int clock_read(clockid_t clock, struct timespec *now)
+static reader *the_reader(void)
 {
 	static reader *_Atomic known;
 	reader *read = atomic_load_explicit(&known, memory_order_relaxed);
@@ -39,7 +39,17 @@ int clock_read(clockid_t clock, struct timespec *now)
 		read = find_reader();
 		atomic_store_explicit(&known, read, memory_order_relaxed);
 	}
-	return read(clock, now);
+	return read;
+}
+
+int clock_read(clockid_t clock, struct timespec *now)
+{
+	return the_reader()(clock, now);
+}
+
+bool clock_is_memory(void)
+{
+	return the_reader() != ask_kernel;
 }
 
 static uint64_t read_clock(clockid_t id)
@@ -53,6 +63,11 @@ static uint64_t read_clock(clockid_t id)
 uint64_t clock_monotonic_ns(void)
 {
 	return read_clock(CLOCK_MONOTONIC);
+}
+
+uint64_t clock_coarse_ns(void)
+{
+	return read_clock(CLOCK_MONOTONIC_COARSE);
 }
 
 uint64_t clock_realtime_ns(void)

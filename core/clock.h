@@ -4,6 +4,7 @@
 #ifndef CORE_CLOCK_H
 #define CORE_CLOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -13,6 +14,13 @@ int clock_read(clockid_t clock, struct timespec *now);
 /* Nanoseconds of CLOCK_MONOTONIC and of CLOCK_REALTIME. */
 uint64_t clock_monotonic_ns(void);
 uint64_t clock_realtime_ns(void);
+
+/* The first, as of the scheduler's last tick, some milliseconds ago: a tenth of the price where the kernel is not
+ * entered for it. */
+uint64_t clock_coarse_ns(void);
+
+/* Whether reading a clock is a look at memory here. */
+bool clock_is_memory(void);
 
 /* The processor's timestamp counter, the unit of every time in a recording. */
 static inline uint64_t clock_ticks(void)

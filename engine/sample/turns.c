@@ -16,7 +16,7 @@
 /* Threads with turns at one time. */
 #define TURNS_MAX 1024
 
-struct turns turns;
+struct turns turns = { .due_ns = UINT64_MAX };
 
 __thread struct turn *turn_own;
 static __thread bool refused; /* there was no room for this thread */
@@ -85,10 +85,21 @@ struct turn *turn_take(void)
 	return turn;
 }
 
+/* It sleeps for IN nanoseconds at most, or until it is woken. */
+static void look_is_due_in(uint64_t in)
+{
+	bool due = in != UINT64_MAX && clock_is_memory();
+
+	atomic_store_explicit(&turns.due_ns, due ? clock_coarse_ns() + in : UINT64_MAX,
+			      memory_order_relaxed);
+}
+
 void turn_wake_watcher(void)
 {
-	if (atomic_exchange(&turns.asleep, false))
-		wake_up(&all.wake);
+	if (!atomic_exchange(&turns.asleep, false))
+		return;
+	wake_up(&all.wake);
+	look_is_due_in(all.most_ns); /* behind that: see turns_look() */
 }
 
 /* True TURNS_TOLD_A_SECOND times a second. (Of those who come to a new second at once, one may count in the
@@ -130,16 +141,24 @@ static void tell(const struct turn *turn, uint64_t began, uint64_t now)
 	ring_commit(sample);
 }
 
-/* For a handler that comes from here on the turn is not late any more: its stack is not touched while it is
- * told. */
-void turn_was_late(struct turn *turn)
+static void put_off(const struct turn *turn)
 {
-	uint64_t began = atomic_load(&turn->began), late = atomic_exchange(&turn->late, 0);
+	static const struct itimerspec never = { 0 };
+
+	kernel_call4(SYS_timer_settime, turn->timer, 0, (long)&never, 0);
+}
+
+/* For a handler that comes from here on the turn is watched no more: its stack is not touched while it is told. */
+void turn_may_be_late(struct turn *turn)
+{
+	uint64_t began = atomic_load(&turn->began);
 	uint64_t now = clock_ticks();
 
-	atomic_signal_fence(memory_order_seq_cst);
-	/* It may have been over when the watcher found it late. */
-	if (late != began || !atomic_load(&turns.on))
+	atomic_store(&turn->watched, 0);
+	if (atomic_exchange(&turn->armed, false) && turn->sampled != began)
+		put_off(turn);
+	if (!atomic_load(&turns.on) || began & TURN_OVER || began < all.opened ||
+	    (int64_t)(now - began) <= (int64_t)all.most)
 		return;
 	if (!may_tell())
 		atomic_fetch_add(&all.told_never, 1);
@@ -169,8 +188,11 @@ bool turn_is_late(const struct turn *turn)
 {
 	uint64_t began = atomic_load(&turn->began);
 
-	return began && !(began & TURN_OVER) && atomic_load(&turn->late) == began &&
-	       turn->sampled != began;
+	if (!began || began & TURN_OVER || atomic_load(&turn->watched) != began ||
+	    turn->sampled == began)
+		return false;
+	/* The timer may have been another turn's; and its clock and ours agree to a thousandth. */
+	return (int64_t)(clock_ticks() - began) >= (int64_t)(all.most - all.most / 1000);
 }
 
 void turn_sampled(struct turn *turn, size_t depth, bool truncated)
@@ -191,6 +213,7 @@ void turns_after_fork(void)
 {
 	atomic_store(&turns.on, false);
 	atomic_store(&turns.asleep, false);
+	look_is_due_in(UINT64_MAX);
 	for (size_t i = 0; i < TURNS_MAX && atomic_load(&turn_list[i]); i++) {
 		system_unmap(atomic_load(&turn_list[i]), sizeof(struct turn));
 		atomic_store(&turn_list[i], NULL);
@@ -228,6 +251,7 @@ static void give_timer(struct turn *turn)
 {
 	if (!turn->has_timer)
 		return;
+	atomic_store(&turn->armed, false);
 	kernel_call4(SYS_timer_delete, turn->timer, 0, 0, 0);
 	turn->has_timer = false;
 	signal_share_give();
@@ -237,9 +261,9 @@ static void give(struct turn *turn)
 {
 	give_timer(turn);
 	atomic_store(&turn->began, 0);
-	atomic_store(&turn->late, 0);
+	atomic_store(&turn->watched, 0);
 	atomic_store(&turn->ended, false);
-	turn->seen = turn->sampled = 0;
+	turn->seen = turn->late = turn->sampled = 0;
 	atomic_store_explicit(&turn->tid, 0, memory_order_release);
 }
 
@@ -261,28 +285,34 @@ static bool make_timer(struct turn *turn, pid_t tid)
 	return turn->has_timer;
 }
 
-/* By a timer: see thread_clock.c. */
-static void interrupt(struct turn *turn, pid_t tid)
+static bool enough_told(void)
 {
-	static const struct itimerspec now = { .it_value.tv_nsec = 1 };
+	return atomic_load(&all.second) == clock_monotonic_ns() / 1000000000u &&
+	       atomic_load(&all.told) >= TURNS_TOLD_A_SECOND;
+}
 
-	if (!all.signo) {
-		if (all.outlet)
-			all.outlet->sample(tid);
-	} else if (turn->has_timer || make_timer(turn, tid)) {
-		kernel_call4(SYS_timer_settime, turn->timer, 0, (long)&now, 0);
-	}
+/* From now on the thread looks at the time where the turn that BEGAN ends. LEFT ticks from now it is late: the
+ * kernel has it take its stack then, whether the watcher has a processor or not. (By a timer: see thread_clock.c.)
+ * A turn that ends meanwhile may have seen no timer yet. */
+static void watch(struct turn *turn, uint64_t began, pid_t tid, uint64_t left)
+{
+	uint64_t ns = ns_of(left) + 1;
+	const struct itimerspec then = { .it_value = { .tv_sec = (time_t)(ns / 1000000000u),
+						       .tv_nsec = (long)(ns % 1000000000u) } };
+
+	atomic_store(&turn->watched, began);
+	if (!all.signo || enough_told() || (!turn->has_timer && !make_timer(turn, tid)))
+		return;
+	atomic_store(&turn->armed, true);
+	kernel_call4(SYS_timer_settime, turn->timer, 0, (long)&then, 0);
+	if ((atomic_load(&turn->watched) != began || atomic_load(&turn->began) != began) &&
+	    atomic_exchange(&turn->armed, false))
+		put_off(turn);
 }
 
 static bool is_gone(pid_t tid)
 {
 	return kernel_call4(SYS_tgkill, system_process(), tid, 0, 0) == -ESRCH;
-}
-
-static bool enough_told(void)
-{
-	return atomic_load(&all.second) == clock_monotonic_ns() / 1000000000u &&
-	       atomic_load(&all.told) >= TURNS_TOLD_A_SECOND;
 }
 
 /* A look at one turn. Returns in how many ticks it will be late; UINT64_MAX: it is over, or was seen to be late.
@@ -292,6 +322,7 @@ static uint64_t look_at(struct turn *turn, bool *active)
 	pid_t tid = atomic_load_explicit(&turn->tid, memory_order_acquire);
 	uint64_t began = atomic_load_explicit(&turn->began, memory_order_acquire);
 	int64_t lasted;
+	uint64_t left;
 
 	if (tid && atomic_load_explicit(&turn->ended, memory_order_acquire)) {
 		give(turn);
@@ -301,19 +332,21 @@ static uint64_t look_at(struct turn *turn, bool *active)
 		return UINT64_MAX;
 	*active |= began != turn->seen;
 	turn->seen = began;
-	if (began & TURN_OVER || atomic_load(&turn->late) == began)
+	if (began & TURN_OVER || turn->late == began)
 		return UINT64_MAX;
 	/* (The clocks of two processors may differ by a few ticks.) */
 	lasted = (int64_t)(clock_ticks() - began);
-	if (lasted <= (int64_t)all.most)
-		return all.most - (uint64_t)(lasted > 0 ? lasted : 0) + 1;
-	if (is_gone(tid)) {
+	lasted = lasted > 0 ? lasted : 0;
+	left = lasted <= (int64_t)all.most ? all.most - (uint64_t)lasted + 1 : 0;
+	if (atomic_load(&turn->watched) != began)
+		watch(turn, began, tid, left);
+	if (left)
+		return all.signo ? UINT64_MAX : left;
+	turn->late = began;
+	if (is_gone(tid))
 		give(turn);
-		return UINT64_MAX;
-	}
-	atomic_store(&turn->late, began);
-	if (!enough_told())
-		interrupt(turn, tid);
+	else if (!all.signo && all.outlet && !enough_told())
+		all.outlet->sample(tid);
 	return UINT64_MAX;
 }
 
@@ -322,7 +355,7 @@ static uint64_t look_at(struct turn *turn, bool *active)
  * that is seen at the next look, to which there is time enough for what it has written to be read here. */
 uint64_t turns_look(void)
 {
-	uint64_t soonest = UINT64_MAX, ticks;
+	uint64_t soonest = UINT64_MAX, ticks, in;
 	bool active = false, asleep = atomic_load(&turns.asleep);
 	struct turn *turn;
 
@@ -332,12 +365,16 @@ uint64_t turns_look(void)
 	}
 	if (active && all.most < soonest)
 		soonest = all.most;
-	if (soonest != UINT64_MAX) {
-		atomic_store(&turns.asleep, false);
-		return ns_of(soonest);
-	}
-	atomic_store(&turns.asleep, true);
-	return asleep ? UINT64_MAX : all.most_ns;
+	atomic_store(&turns.asleep, soonest == UINT64_MAX);
+	if (soonest != UINT64_MAX)
+		in = ns_of(soonest);
+	else
+		in = asleep ? UINT64_MAX : all.most_ns;
+	/* Who has woken it meanwhile may have said so before this. */
+	look_is_due_in(in);
+	if (wake_is_pending(&all.wake))
+		look_is_due_in(all.most_ns);
+	return in;
 }
 
 void turns_close(void)
@@ -346,6 +383,7 @@ void turns_close(void)
 
 	atomic_store(&turns.on, false);
 	atomic_store(&turns.asleep, false);
+	look_is_due_in(UINT64_MAX);
 	for (size_t i = 0; i < TURNS_MAX && (turn = atomic_load(&turn_list[i])); i++) {
 		give_timer(turn);
 		if (atomic_load(&turn->ended))

@@ -1,10 +1,12 @@
 /* Turns of event loops: what a thread does from the return of a wait for descriptors (epoll_wait(2), poll(2),
  * select(2) and their kin) to its next one. A turn that lasts too long is a stall.
  *
- * The two ends of a turn cost one look at the time, which is most of it, and some stores into memory of the
- * thread's own. A watcher of the agent's side looks at all turns when one of them could have become a stall, has
- * that thread alone take its stack, and the thread tells of the stall at the turn's end. While no loop turns the
- * watcher sleeps, and the first turn wakes it. */
+ * The two ends of a turn cost one look at the time, which is most of it, one at the scheduler's last tick, and some
+ * stores into memory of the thread's own. A watcher of the agent's side looks at all turns when one of them could
+ * have become a stall. For each that goes on then it sets a timer, by which that thread alone takes its stack when
+ * it is late; at its end the thread looks at the time once more, tells of the stall if it was one, and puts the timer
+ * off if not. A turn that ends when the watcher should have looked and did not, for want of a processor, looks at
+ * the time for itself. While no loop turns the watcher sleeps, and the first turn wakes it. */
 #ifndef ENGINE_SAMPLE_TURNS_H
 #define ENGINE_SAMPLE_TURNS_H
 
@@ -28,9 +30,10 @@
 struct turn {
 	_Atomic uint64_t began; /* ticks, with TURN_OVER; 0: there was none */
 	_Atomic uint64_t
-		late; /* the time of the turn that the watcher has found too long; 0: none */
-	int ready;    /* what the wait before it returned */
-	int epoll;    /* where that waited; -1: not at an epoll descriptor */
+		watched;    /* the time of the turn that the watcher has seen go on; 0: none */
+	_Atomic bool armed; /* its timer is set for that */
+	int ready;          /* what the wait before it returned */
+	int epoll;          /* where that waited; -1: not at an epoll descriptor */
 
 	/* The stack in the turn that began at SAMPLED, and what the thread was working on, written by its own
 	 * handler: at the turn's end it may be working on nothing any more. */
@@ -41,6 +44,7 @@ struct turn {
 
 	/* The watcher's. */
 	uint64_t seen; /* what BEGAN was last */
+	uint64_t late; /* the time of the turn that was found too long */
 	bool has_timer;
 	int timer;
 
@@ -53,11 +57,13 @@ struct turn {
 
 _Static_assert(CONTEXT_BYTES_MAX % 8 == 0, "one of any length has room");
 
-/* What the fast ways look at. */
+/* What the fast ways look at: a line of memory that hardly anybody writes to. */
 extern struct turns {
 	_Atomic bool on;     /* turns are told */
 	_Atomic bool asleep; /* the watcher is, and is to be woken when a turn begins */
-} turns;
+	_Atomic uint64_t
+		due_ns; /* the watcher looks before the last tick is of this time; UINT64_MAX: it need not */
+} __attribute__((aligned(64))) turns;
 
 /* The calling thread's; NULL where it had no turn yet. */
 extern __thread struct turn *turn_own;
@@ -65,7 +71,15 @@ extern __thread struct turn *turn_own;
 /* The slow ways. errno is left alone. */
 struct turn *turn_take(void);
 void turn_wake_watcher(void);
-void turn_was_late(struct turn *turn);
+void turn_may_be_late(struct turn *turn);
+
+/* The watcher should have looked, and may not have had a processor. */
+static inline bool turns_are_overdue(void)
+{
+	uint64_t due = atomic_load_explicit(&turns.due_ns, memory_order_relaxed);
+
+	return due != UINT64_MAX && clock_coarse_ns() > due;
+}
 
 /* Before a wait for descriptors: the turn is over. */
 static inline void turn_ends(void)
@@ -75,8 +89,9 @@ static inline void turn_ends(void)
 
 	if (__builtin_expect(!turn, 1))
 		return;
-	if (__builtin_expect(atomic_load_explicit(&turn->late, memory_order_relaxed) != 0, 0))
-		turn_was_late(turn);
+	if (__builtin_expect(atomic_load_explicit(&turn->watched, memory_order_relaxed) != 0, 0) ||
+	    __builtin_expect(turns_are_overdue(), 0))
+		turn_may_be_late(turn);
 	began = atomic_load_explicit(&turn->began, memory_order_relaxed);
 	atomic_store_explicit(&turn->began, began | TURN_OVER, memory_order_release);
 }

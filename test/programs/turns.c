@@ -3,8 +3,8 @@
  * that took 4 ms or longer, by its own clock, how many microseconds, in which function, and how long it was at most, from
  * before the wait to behind the next: "51234 sleeping 51260". While it is there, the thread is labelled with that: turn=sleeping.
  *
- * usage: turns WAIT COUNT LOW HIGH [forked|begun-anew]    in a forked child; or after the agent was stopped, a turn of
- *                                                         300 ms, and a start
+ * usage: turns WAIT COUNT LOW HIGH [forked|begun-anew|SETTING=VALUE]    in a forked child; or after the agent was
+ *                                   stopped, a turn of 300 ms, and a start; or after a setting was changed
  *        turns cost MILLION: nanoseconds of a turn in which nothing is done, of so many */
 #include <poll.h>
 #include <stdbool.h>
@@ -236,6 +236,11 @@ int main(int count, char **arguments)
 		epoll = -1;
 	if (count == 6 && !strcmp(arguments[5], "begun-anew")) {
 		begin_anew(wait);
+		wait_until_running();
+	}
+	if (count == 6 && strchr(arguments[5], '=') && asprof_agent_set) {
+		*strchr(arguments[5], '=') = '\0';
+		CHECK(!asprof_agent_set(arguments[5], arguments[5] + strlen(arguments[5]) + 1));
 		wait_until_running();
 	}
 	low = (unsigned)atoi(arguments[3]);

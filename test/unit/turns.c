@@ -6,9 +6,11 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "core/futex.h"
+#include "core/kernel.h"
 #include "core/system.h"
 #include "engine/sample/ring.h"
 #include "test/fixtures/suite.h"
@@ -60,6 +62,13 @@ static void spin(uint64_t ns)
 		;
 }
 
+/* But where the machine had this thread wait in its last turn, which was a stall then. */
+static void told_no_more_than(unsigned stalls)
+{
+	if (told.stalls != stalls)
+		ck_assert(told.stalls == stalls + 1 && told.ns > SHORT_NS);
+}
+
 static void begin(uint64_t ns)
 {
 	memset(&told, 0, sizeof(told));
@@ -90,7 +99,7 @@ START_TEST(a_turn_that_lasts_too_long)
 	ck_assert(told.ns >= 29 * SHORT_NS / 10); /* the clocks agree to some thousandths */
 	turn_begins(0, -1);
 	turn_ends();
-	ck_assert_uint_eq(told.stalls, 1);
+	told_no_more_than(1);
 	end();
 }
 END_TEST
@@ -136,8 +145,71 @@ START_TEST(a_turn_that_ends_as_it_is_found_late)
 	turns_look();
 	turn_begins(2, -1); /* as if the end of the one before had not seen it */
 	turn_ends();
-	ck_assert_uint_eq(told.stalls, 0);
+	ck_assert_int_ne(told.ready, 1);
+	told_no_more_than(0);
 	end();
+}
+END_TEST
+
+/* The watcher has seen it begin, and then got no processor. */
+START_TEST(a_turn_that_was_seen_once)
+{
+	begin(SHORT_NS);
+	turn_begins(7, -1);
+	ck_assert_uint_eq(told.stalls, 0);
+	turns_look();
+	spin(3 * SHORT_NS);
+	turn_ends();
+	ck_assert_uint_eq(told.stalls, 1);
+	ck_assert_int_eq(told.ready, 7);
+	ck_assert(told.ns >= 29 * SHORT_NS / 10);
+	end();
+}
+END_TEST
+
+/* It should have looked since, and got no processor: not even the beginning was seen. */
+START_TEST(a_turn_that_nobody_saw)
+{
+	uint64_t due;
+
+	if (!clock_is_memory())
+		return;
+	begin(SHORT_NS);
+	turn_begins(0, -1);
+	turn_ends();
+	turns_look();
+	due = atomic_load(&turns.due_ns);
+	ck_assert(due != UINT64_MAX);
+	turn_begins(8, -1);
+	spin(3 * SHORT_NS);
+	while (clock_coarse_ns() <= due)
+		;
+	turn_ends();
+	ck_assert_uint_eq(told.samples, 0);
+	ck_assert_uint_eq(told.stalls, 1);
+	ck_assert_int_eq(told.ready, 8);
+	/* One that is short is none, also then. */
+	turn_begins(9, -1);
+	turn_ends();
+	told_no_more_than(1);
+	end();
+}
+END_TEST
+
+/* The first turn has woken it, and it does not come: as above. */
+START_TEST(a_watcher_that_does_not_wake)
+{
+	if (!clock_is_memory())
+		return;
+	begin(LONG_NS);
+	turns_look();
+	turns_look();
+	ck_assert(atomic_load(&turns.asleep));
+	ck_assert(atomic_load(&turns.due_ns) == UINT64_MAX);
+	turn_begins(0, -1);
+	ck_assert(atomic_load(&turns.due_ns) != UINT64_MAX);
+	end();
+	ck_assert(atomic_load(&turns.due_ns) == UINT64_MAX);
 }
 END_TEST
 
@@ -319,6 +391,53 @@ START_TEST(the_stack_goes_with_the_stall)
 }
 END_TEST
 
+/* Whether TURN's timer is to come. */
+static bool is_armed(const struct turn *turn)
+{
+	struct itimerspec now = { 0 };
+
+	ck_assert(turn->has_timer);
+	ck_assert_int_eq(kernel_call4(SYS_timer_gettime, turn->timer, (long)&now, 0, 0), 0);
+	return now.it_value.tv_sec || now.it_value.tv_nsec;
+}
+
+/* The kernel interrupts a thread that is late, and the one that is not finds its timer put off. */
+START_TEST(the_timer_of_a_turn)
+{
+	struct timespec most = { .tv_sec = 60 };
+	struct wake wake = { 0 };
+	sigset_t set;
+	siginfo_t info;
+	struct turn *turn;
+
+	ck_assert_int_eq(ring_open(1, 1u << 16, &wake), 0);
+	sigemptyset(&set);
+	sigaddset(&set, SIGRTMAX - 1);
+	ck_assert_int_eq(pthread_sigmask(SIG_BLOCK, &set, NULL), 0);
+	turns_open(LONG_NS, ticks_of(LONG_NS), SIGRTMAX - 1);
+	turn_begins(1, -1);
+	turn = turn_own;
+	turns_look();
+	ck_assert(is_armed(turn));
+	turn_ends();
+	ck_assert(!is_armed(turn));
+	turn_begins(1, -1);
+	turn_ends();
+	turns_close();
+
+	turns_open(SHORT_NS, ticks_of(SHORT_NS), SIGRTMAX - 1);
+	turn_begins(2, -1);
+	turns_look();
+	ck_assert_int_eq(sigtimedwait(&set, &info, &most), SIGRTMAX - 1);
+	ck_assert_int_eq(info.si_code, SI_TIMER);
+	ck_assert_ptr_eq(turn_of_signal((uintptr_t)info.si_value.sival_ptr), turn);
+	ck_assert(turn_is_late(turn));
+	turn_sampled(turn, 0, false);
+	turn_ends();
+	end();
+}
+END_TEST
+
 /* The outlet's errno is not the program's. (preload/stalls.c puts it back; what is here must not touch it.) */
 START_TEST(errno_is_left_alone)
 {
@@ -339,6 +458,9 @@ int main(void)
 	tcase_add_test(tcase, turns_that_are_short);
 	tcase_add_test(tcase, when_to_look_again);
 	tcase_add_test(tcase, a_turn_that_ends_as_it_is_found_late);
+	tcase_add_test(tcase, a_turn_that_was_seen_once);
+	tcase_add_test(tcase, a_turn_that_nobody_saw);
+	tcase_add_test(tcase, a_watcher_that_does_not_wake);
 	tcase_add_test(tcase, while_no_loop_turns_the_watcher_sleeps);
 	tcase_add_test(tcase, a_hang_lets_the_watcher_sleep);
 	tcase_add_test(tcase, more_than_are_told_in_a_second);
@@ -347,6 +469,7 @@ int main(void)
 	tcase_add_test(tcase, waits_that_are_none);
 	tcase_add_test(tcase, threads_that_end_give_theirs_back);
 	tcase_add_test(tcase, the_stack_goes_with_the_stall);
+	tcase_add_test(tcase, the_timer_of_a_turn);
 	tcase_add_test(tcase, errno_is_left_alone);
 	return suite_run(tcase);
 }
