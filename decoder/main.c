@@ -74,8 +74,8 @@ static const struct command commands[] = {
 	  .arguments = "PID KEY=VALUE...",
 	  .help = "Change settings of a running process.",
 	  .example = PROGRAM " set 1234 CPU_INTERVAL=5ms NATIVE_MEM=512k",
-	  .options = order_options,
-	  .own = 0 },
+	  .options = set_options,
+	  .own = 1 },
 	{ .name = "heap",
 	  .function = cmd_heap,
 	  .arguments = "PID [top|collapsed|flamegraph|pprof [OPTION...]]",
@@ -128,7 +128,7 @@ static const struct command commands[] = {
 	{ .name = "longpolls",
 	  .function = cmd_longpolls,
 	  .arguments = "FILE [MIN]",
-	  .help = "Samples inside long polls of an event loop, with their stacks.",
+	  .help = "Long polls and stalls of event loops, with their stacks.",
 	  .example = PROGRAM " longpolls service.jfr 500us --stack-depth 10",
 	  .options = longpolls_options,
 	  .own = 1 },
@@ -220,14 +220,16 @@ static void print_options(const struct command_option *option)
 
 static int print_help(const struct command *command)
 {
-	printf("Usage: " PROGRAM " %s %s\n\n%s\n", command->name, command->arguments,
-	       command->help);
+	printf("Usage: " PROGRAM " %s%s%s\n\n%s\n", command->name, *command->arguments ? " " : "",
+	       command->arguments, command->help);
 	if (!strncmp(command->arguments, "FILE", 4))
 		puts("\nFILE is a .jfr, .jfr.gz or .zip, a directory of them, s3://BUCKET/PREFIX, "
 		     "or\n- for "
 		     "standard input.");
 	/* scripts/docs goes by the second heading: what is shared it describes once. */
 	for (const struct command_option *const *table = command->options; *table; table++) {
+		if (!(*table)->name)
+			continue;
 		if (table == command->options || table == command->options + command->own)
 			puts(table == command->options && command->own
 				     ? ""

@@ -35,7 +35,7 @@ static int prepare(struct agent_equipment *equipment, const struct config *c, st
 		equipment->reporter_count = 1;
 	equipment->version = origin_own_version();
 	equipment->endpoint = &live_endpoint;
-	equipment->stalls = c->stalls_ns == OPTION_OFF ? NULL : &stall_watch;
+	equipment->stalls = &stall_watch;
 	return err;
 }
 

@@ -33,8 +33,8 @@ ASPROF_AGENT_API int asprof_agent_stop(void);
  * or kept for its delivery. Returns as above. */
 ASPROF_AGENT_API int asprof_agent_flush(void);
 
-/* Have the setting NAME be VALUE from now on: CPU_INTERVAL, WALL_INTERVAL, NATIVE_MEM, REPORTING_INTERVAL, PROFILING_GROUP,
- * TAGS or LOG, with values as in the environment (`asprof-agent options`). What was sampled so far is reported
+/* Have the setting NAME be VALUE from now on: CPU_INTERVAL, WALL_INTERVAL, NATIVE_MEM, STALLS, REPORTING_INTERVAL,
+ * PROFILING_GROUP, TAGS or LOG, with values as in the environment (`asprof-agent options`). What was sampled so far is reported
  * first where the engine has to begin anew for it. Waits for that, as above. A forked child has the settings of the
  * environment. Returns 0, or -1 with errno set: EINVAL for a name or a value that is not accepted, which the log
  * says, or is NULL; E2BIG for a value of 1,024 bytes or more; ESRCH when nothing runs; ETIMEDOUT. */

@@ -62,6 +62,25 @@ static int give_up_what_the_program_has(bool at_once)
 		   : 0;
 }
 
+/* Have stalls watched for as the settings are now, where they were as *WATCHED says. */
+static void follow_stalls(const struct session *session, uint64_t *watched)
+{
+	const struct stall_watch *stalls = session->with.stalls;
+	uint64_t wanted = session->config->stalls_ns;
+
+	if (!stalls || wanted == *watched)
+		return;
+	if (wanted == OPTION_OFF) {
+		stalls->close();
+	} else if (*watched != OPTION_OFF) {
+		stalls->set(wanted);
+	} else {
+		stalls->open(wanted, session->with.engine->service != NULL);
+		stalls->pause(session->paused);
+	}
+	*watched = wanted;
+}
+
 /* Whether the program's threads find an engine at work. */
 static void show_pause(const struct session *session, bool paused)
 {
@@ -116,8 +135,8 @@ static int attend(struct session *session, struct live *live)
 	return err;
 }
 
-/* Sample and report until asked to stop, or until the engine fails. */
-static int loop(struct session *session, struct live *live)
+/* Sample and report until asked to stop, or until the engine fails. Stalls are watched for as *STALLS_NS says. */
+static int loop(struct session *session, struct live *live, uint64_t *stalls_ns)
 {
 	uint64_t interval = session->config->reporting_interval_ns, now, due_ns;
 	uint64_t look_ns = 0;
@@ -133,6 +152,7 @@ static int loop(struct session *session, struct live *live)
 		err = attend(session, live);
 		if (err)
 			break;
+		follow_stalls(session, stalls_ns);
 		now = clock_monotonic_ns();
 		if (interval != session->config->reporting_interval_ns) {
 			interval = session->config->reporting_interval_ns;
@@ -185,6 +205,7 @@ static bool wait_out_delay(uint64_t until)
 static void profile(struct session *session, const struct agent_parts *parts)
 {
 	static struct live live;
+	uint64_t stalls_ns = OPTION_OFF;
 	int err = give_up_what_the_program_has(true);
 
 	signal_share_look();
@@ -195,9 +216,7 @@ static void profile(struct session *session, const struct agent_parts *parts)
 		return;
 	}
 	/* It has the program's priority. */
-	if (session->with.stalls)
-		session->with.stalls->open(session->config->stalls_ns,
-					   session->with.engine->service != NULL);
+	follow_stalls(session, &stalls_ns);
 	/* Not before: a program with as many busy threads as it has processors would let a nicer one
 	 * begin only after a good while, and not be profiled until then. Nor where what it has yet to
 	 * take down is lost with the process. */
@@ -213,11 +232,11 @@ static void profile(struct session *session, const struct agent_parts *parts)
 		 session->engine_version);
 	if (session->with.endpoint)
 		session->with.endpoint->open(&live, session->config);
-	err = loop(session, &live);
+	err = loop(session, &live, &stalls_ns);
 	live_cancel(&live);
 	if (session->with.endpoint)
 		session->with.endpoint->close(&live);
-	if (session->with.stalls)
+	if (stalls_ns != OPTION_OFF)
 		session->with.stalls->close();
 	signal_share_look(); /* a program may be short */
 	atomic_store(&shared->agent.running_engine, NULL);

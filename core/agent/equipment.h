@@ -18,6 +18,9 @@ struct stall_watch {
 	 * that is late takes its stack. What fails is said in the log. */
 	void (*open)(uint64_t ns, bool signalled);
 
+	/* From now on one of more than NS is. */
+	void (*set)(uint64_t ns);
+
 	/* ON: watch no more, until it is off again. */
 	void (*pause)(bool on);
 
@@ -36,7 +39,7 @@ struct agent_equipment {
 	struct reporter *reporters[AGENT_REPORTERS_MAX];
 	size_t reporter_count;
 	const struct live_endpoint *endpoint; /* NULL: there is none */
-	const struct stall_watch *stalls;     /* likewise */
+	const struct stall_watch *stalls;     /* likewise; it is opened where they are asked for */
 };
 
 #endif

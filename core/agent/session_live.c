@@ -24,6 +24,7 @@ static const struct {
 	{ "CPU_INTERVAL", true },
 	{ "WALL_INTERVAL", true },
 	{ "NATIVE_MEM", true },
+	{ "STALLS", false },
 	{ "PROFILING_GROUP", false },
 	{ "TAGS", false },
 	{ "LOG", false },

@@ -16,12 +16,26 @@ static const struct command_option status_own[] = {
 	{ 0 },
 };
 
+/* Those that session_live.c lets be changed, with values as in the environment. */
+static const struct command_option set_own[] = {
+	{ "CPU_INTERVAL=", NULL, "CPU time between samples of a thread (10ms, off)", 0, 0 },
+	{ "WALL_INTERVAL=", NULL, "wall time between them (1s, off)", 0, 0 },
+	{ "NATIVE_MEM=", NULL, "bytes allocated between samples (512k, off)", 0, 0 },
+	{ "STALLS=", NULL, "turns of event loops that are longer are told (10ms, off)", 0, 0 },
+	{ "REPORTING_INTERVAL=", NULL, "time between reports (30s)", 0, 0 },
+	{ "PROFILING_GROUP=", NULL, "the group in uploaded names", 0, 0 },
+	{ "TAGS=", NULL, "key=value,... in reports", 0, 0 },
+	{ "LOG=", NULL, "off, error, warn, info or debug", 0, 0 },
+	{ 0 },
+};
+
 static const struct command_option nothing[] = {
 	{ 0 },
 };
 
 const struct command_option *const status_options[] = { status_own, NULL };
 const struct command_option *const order_options[] = { nothing, NULL };
+const struct command_option *const set_options[] = { set_own, NULL };
 
 /* Reports of a large program may take a while. */
 #define ORDER_WAIT_NS 60000000000u

@@ -76,6 +76,7 @@ extern const struct command_option *const recover_options[];
 extern const struct command_option *const ps_options[];
 extern const struct command_option *const status_options[];
 extern const struct command_option *const order_options[];
+extern const struct command_option *const set_options[];
 extern const struct command_option *const profile_options[];
 extern const struct command_option *const take_options[];
 

@@ -31,11 +31,16 @@
 #define CLOSE_NS MS(500)
 
 static struct {
-	uint64_t ns;
+	_Atomic uint64_t ns;
 	int signo;
 	_Atomic uint32_t running; /* a futex for who waits for its end */
 	_Atomic bool closing, paused;
 } watch;
+
+/* How fast the timestamp counter is: so many ticks in so much time. The thread's alone. */
+static struct {
+	uint64_t ticks, ns;
+} rate;
 
 /* As linux/sched/types.h has it. */
 struct scheduling {
@@ -68,27 +73,30 @@ static bool wait_until(uint64_t until)
 	return !atomic_load(&watch.closing) && !privileges_follow_others();
 }
 
-/* How many ticks there are in the time that a turn may last; 0: there is nothing more to do. */
-static uint64_t measure(void)
+/* False when there is nothing more to do. */
+static bool measure(void)
 {
 	uint64_t ns = clock_monotonic_ns(), ticks = clock_ticks(), passed;
 
 	do {
 		if (!wait_until(ns + MEASURE_NS))
-			return 0;
+			return false;
 		passed = clock_monotonic_ns() - ns;
 	} while (passed < MEASURE_NS);
-	return (uint64_t)((unsigned __int128)(clock_ticks() - ticks) * watch.ns / passed) + 1;
+	rate.ticks = clock_ticks() - ticks;
+	rate.ns = passed;
+	return true;
 }
 
-static void watch_turns(uint64_t ticks)
+/* Until it is paused, or turns may last longer or less long than NS. */
+static void watch_turns(uint64_t ns)
 {
 	uint64_t in;
 
-	turns_open(watch.ns, ticks, watch.signo);
+	turns_open(ns, (uint64_t)((unsigned __int128)rate.ticks * ns / rate.ns) + 1, watch.signo);
 	do
 		in = turns_look();
-	while (!atomic_load(&watch.paused) &&
+	while (!atomic_load(&watch.paused) && atomic_load(&watch.ns) == ns &&
 	       wait_until(in == UINT64_MAX ? UINT64_MAX : clock_monotonic_ns() + in));
 	turns_close();
 }
@@ -101,15 +109,15 @@ static void wake(void *unused)
 
 static void *run(void *unused)
 {
-	uint64_t ticks;
+	bool goes_on;
 
 	(void)unused;
 	followers_join(wake, NULL);
 	be_prompt();
-	ticks = privileges_follow_others() ? 0 : measure();
-	while (ticks && !atomic_load(&watch.closing) && !privileges_follow_others()) {
+	goes_on = !privileges_follow_others() && measure();
+	while (goes_on && !atomic_load(&watch.closing) && !privileges_follow_others()) {
 		if (!atomic_load(&watch.paused))
-			watch_turns(ticks);
+			watch_turns(atomic_load(&watch.ns));
 		else
 			wait_until(UINT64_MAX);
 	}
@@ -126,7 +134,7 @@ static void open_watch(uint64_t ns, bool signalled)
 	if (!err && atomic_load(&watch.running))
 		err = -EBUSY;
 	if (!err) {
-		watch.ns = ns;
+		atomic_store(&watch.ns, ns);
 		watch.signo = signo;
 		atomic_store(&watch.closing, false);
 		atomic_store(&watch.paused, false);
@@ -137,6 +145,12 @@ static void open_watch(uint64_t ns, bool signalled)
 	}
 	if (err)
 		log_warn("stalls are not watched for: %s", strerror(-err));
+}
+
+static void set_watch(uint64_t ns)
+{
+	atomic_store(&watch.ns, ns);
+	wake_up(turns_wake());
 }
 
 static void pause_watch(bool on)
@@ -155,6 +169,6 @@ static void close_watch(void)
 		futex_wait_until(&watch.running, 1, until);
 }
 
-const struct stall_watch stall_watch = { .open = open_watch,
-					 .pause = pause_watch,
-					 .close = close_watch };
+const struct stall_watch stall_watch = {
+	.open = open_watch, .set = set_watch, .pause = pause_watch, .close = close_watch
+};

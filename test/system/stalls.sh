@@ -54,7 +54,7 @@ tried() {
 	name=$1 engine=$2
 	shift 2
 	for try in 1 2 3 4 5; do
-		profiled "$work/$name.$try" "$engine" STALLS=on WALL_INTERVAL=100ms "$turns" "$1" 4 30 60 "${@:2}" \
+		profiled "$work/$name.$try" "$engine" STALLS=${at_start:-on} WALL_INTERVAL=100ms "$turns" "$1" 4 30 60 "${@:2}" \
 			>"$work/said" || fail "$name: status $?: $(cat "$work/said")"
 		told "$work/$name.$try" >"$work/told" || fail "$name: longpolls: status $?"
 		result=$(matches "$work/said" "$work/told") && break
@@ -82,6 +82,12 @@ done
 for how in forked begun-anew; do
 	tried $how builtin epoll_wait $how
 done
+
+# Asked for while it runs, and no more.
+at_start=off tried asked-for-later builtin epoll_wait STALLS=on
+at_start=1s tried shorter-later builtin epoll_wait STALLS=10ms
+profiled "$work/no-more" builtin STALLS=on "$turns" epoll_wait 2 20 20 STALLS=off >"$work/said" || fail "no more: status $?"
+! "$agent" summary "$work/no-more" | grep -q 'asprof\.Stall' || fail 'stalls that nobody asks for any more'
 
 # Each that has a stack tells what its thread was labelled with then, which is gone when it ends; and is chosen by that.
 "$agent" longpolls --stack-depth 8 "$work"/builtin.* >"$work/out"
