@@ -94,6 +94,18 @@ static bool is_ours(const char *name)
 	return rest == 16 && !strcmp(name + pid + 1 + rest, SUFFIX);
 }
 
+/* A process of its number is there, so it is not asked: else each that begins would disturb all that there are. (Its
+ * number may be another's by now; then the socket stays for as long as that one lives.) One of this process's own
+ * number is of another pid namespace, or of one that was here before. */
+static bool may_be_alive(const char *name)
+{
+	char process[32];
+	int pid = atoi(name);
+
+	snprintf(process, sizeof(process), "/proc/%d", pid);
+	return pid != getpid() && !access(process, F_OK);
+}
+
 static void sweep(int dir, const char *path)
 {
 	time_t now = (time_t)(clock_realtime_ns() / 1000000000u);
@@ -109,7 +121,7 @@ static void sweep(int dir, const char *path)
 		return;
 	}
 	while ((entry = readdir(entries)) && looked++ < SWEEP_MAX) {
-		if (!is_ours(entry->d_name) ||
+		if (!is_ours(entry->d_name) || may_be_alive(entry->d_name) ||
 		    (size_t)snprintf(file, sizeof(file), "%s/%s", path, entry->d_name) >=
 			    sizeof(file) ||
 		    fstatat(dir, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) ||

@@ -32,6 +32,9 @@
 #define REQUEST_NS SECONDS(5)
 #define ANSWER_NS  SECONDS(10)
 
+/* Until all of an answer is taken. */
+#define ANSWER_MOST_NS MINUTES(10)
+
 /* The most that close() waits for the thread; and for a last line of an answer to go out. */
 #define CLOSE_NS MS(500)
 
@@ -41,6 +44,7 @@ struct connection {
 	int fd;
 	enum stage stage;
 	uint64_t until_ns; /* monotonic: given up then, or when WAITING: goes on */
+	uint64_t end_ns;   /* of an answer: not later */
 	struct request request;
 	struct visit visit;
 	struct response response;
@@ -71,10 +75,16 @@ static void drop(size_t i)
 	server.connections[i] = server.connections[--server.count];
 }
 
+static uint64_t sooner(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 static void begin_answer(struct connection *c)
 {
 	c->stage = WRITING;
 	c->until_ns = clock_monotonic_ns() + ANSWER_NS;
+	c->end_ns = clock_monotonic_ns() + ANSWER_MOST_NS;
 	c->head = (struct buf)BUF_INIT(4096);
 	response_head(&c->response, &c->head);
 	if (c->request.method == REQUEST_HEAD)
@@ -135,7 +145,7 @@ static bool write_some(struct connection *c)
 		return errno == EAGAIN || errno == EINTR;
 	c->sent += (size_t)length;
 	if (length)
-		c->until_ns = clock_monotonic_ns() + ANSWER_NS;
+		c->until_ns = sooner(clock_monotonic_ns() + ANSWER_NS, c->end_ns);
 	if (c->sent < c->head.length + c->response.body.length)
 		return true;
 	/* What was sent and not read would have the answer thrown away when the connection is closed. */

@@ -164,9 +164,30 @@ wait "$pid" 2>/dev/null
 [ -n "$(sockets "$pid")" ] || fail "a dead one was to stay"
 dead=$(sockets "$pid")
 touch -d '1 minute ago' "$own/$dead"
+# One that is alive is not asked by each that comes.
+python3 - "$own" "$work/asked" <<'LISTEN' &
+import os, socket, sys, time
+path = f'{sys.argv[1]}/{os.getpid()}-0123456789abcdef.sock'
+s = socket.socket(socket.AF_UNIX)
+s.bind(path)
+s.listen()
+os.utime(path, (time.time() - 60,) * 2)
+open(sys.argv[2] + '.ready', 'w').close()
+try:
+    s.accept()
+    open(sys.argv[2], 'w').close()
+finally:
+    os.unlink(path)
+LISTEN
+listening=$!
+running="$running $listening"
+until_true test -e "$work/asked.ready" || fail "nobody listens in $own"
 held five "$program"
 until_true sh -c "ls '$own' | grep -q '^$pid-'" || fail "no socket in $own"
 until_true test ! -e "$own/$dead" || fail "the dead one's is there still"
+[ ! -e "$work/asked" ] || fail "a socket of a process that is there was asked whether it is"
+kill "$listening"
+rm -f "$own/$listening-"*
 kill "$pid"
 wait "$pid" 2>/dev/null
 [ -z "$(sockets "$pid")" ] || fail "the socket stays"
