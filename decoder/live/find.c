@@ -225,6 +225,22 @@ static int no_thread(pid_t pid, char problem[FIND_PROBLEM_MAX])
 	return -ENOENT;
 }
 
+/* Stopped by a signal, or by a debugger. Source: proc_pid_stat(5). */
+static bool is_stopped(pid_t pid)
+{
+	char path[64], line[512], *end;
+	FILE *file;
+	bool stopped;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	file = fopen(path, "re");
+	end = file && fgets(line, sizeof(line), file) ? strrchr(line, ')') : NULL;
+	stopped = end && (end[2] == 'T' || end[2] == 't');
+	if (file)
+		fclose(file);
+	return stopped;
+}
+
 static int why_not(pid_t pid, int err, char problem[FIND_PROBLEM_MAX])
 {
 	if (err == -ESRCH || err == -ENOENT)
@@ -252,6 +268,13 @@ int find_connect(pid_t pid, char problem[FIND_PROBLEM_MAX])
 		return why_not(pid, tid, problem);
 	if (!tid)
 		return no_thread(pid, problem);
+	if (is_stopped(pid)) {
+		snprintf(problem, FIND_PROBLEM_MAX,
+			 "process %d is stopped by a signal, and does not answer; kill -CONT %d "
+			 "lets it go on",
+			 pid, pid);
+		return -ETIMEDOUT;
+	}
 	err = read_inodes(pid, tid, &inodes);
 	if (err)
 		return why_not(pid, err, problem);

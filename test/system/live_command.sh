@@ -68,6 +68,14 @@ refused 'not the number' status sh
 "$agent" set "$one" CPU_INTERVAL >/dev/null 2>&1
 [ $? = 2 ] || fail "no usage"
 
+# One that cannot answer is not waited for.
+kill -STOP "$one"
+until_true grep -q '^State:.*T' "/proc/$one/status" || fail "it is not stopped"
+refused "kill -CONT $one" status "$one"
+told ps | grep -q "^ *$one -  *no answer" || fail "ps: $(cat "$work/told")"
+kill -CONT "$one"
+told status "$one" >/dev/null
+
 # Without one, and which it was.
 held off LISTEN=off "$program"
 until_true sh -c "grep -q asprof-agent /proc/$pid/task/*/comm" || fail "it is not profiled"
