@@ -1,13 +1,14 @@
 #!/bin/sh
 # Whatever is sent to the live endpoint, and however slowly: the program goes on as without, the endpoint answers
-# those who ask as they should, and neither memory nor descriptors grow.
+# those who ask as they should, and neither memory nor descriptors grow. FUZZ: for so many seconds requests with bytes
+# changed, in pieces, halves, several at a time, and not taken (2; test/long: 600).
 . "$(dirname "$0")/agent.inc"
 . "$(dirname "$0")/live.inc"
 have curl python3
 program=$(program live)
 socket=$work/s
 
-held one CPU_INTERVAL=10ms LISTEN="unix:$socket" "$program" 1
+held one CPU_INTERVAL=10ms NATIVE_MEM=16k LOCAL_MAX_BYTES=16m LISTEN="unix:$socket" "$program" 1
 until_true grep -q ready "$work/one.out" || fail "the program does not run: $(cat "$work/one.err")"
 until_true test -S "$socket" || fail "no socket"
 answers 200 "$socket" /status
@@ -25,10 +26,10 @@ resident() {
 files=$(open_files) memory=$(resident)
 program_files=$(ls "/proc/$pid/fd" | wc -l)
 
-python3 - "$socket" <<'PEERS' || fail "the endpoint: see above"
-import os, random, socket, sys, threading, time
+python3 - "$socket" "$pid" "${FUZZ:-2}" <<'PEERS' || fail "the endpoint: see above"
+import os, random, re, socket, struct, sys, threading, time
 
-path = sys.argv[1]
+path, pid, seconds = sys.argv[1], sys.argv[2], float(sys.argv[3])
 random.seed(18)
 
 def connect():
@@ -41,9 +42,9 @@ def connect():
         except BlockingIOError: # as many wait as may
             time.sleep(0.01)
 
-def ask(target=b'/status', method=b'GET'):
+def ask(target=b'/status', method=b'GET', body=b''):
     s = connect()
-    s.sendall(method + b' ' + target + b' HTTP/1.1\r\nHost: localhost\r\n\r\n')
+    s.sendall(method + b' ' + target + b' HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n' % len(body) + body)
     answer = b''
     while True:
         more = s.recv(1 << 16)
@@ -52,17 +53,19 @@ def ask(target=b'/status', method=b'GET'):
         answer += more
 
 # A thousand at once: each gets its answer.
-good = []
-def one():
-    try:
-        if ask().startswith(b'HTTP/1.1 200 '):
-            good.append(1)
-    except OSError:
-        pass
-threads = [threading.Thread(target=one) for _ in range(1000)]
-for t in threads: t.start()
-for t in threads: t.join()
-assert len(good) == 1000, f'{len(good)} of 1000 answered'
+def thousand():
+    good = []
+    def one():
+        try:
+            if ask().startswith(b'HTTP/1.1 200 '):
+                good.append(1)
+        except OSError:
+            pass
+    threads = [threading.Thread(target=one) for _ in range(1000)]
+    for t in threads: t.start()
+    for t in threads: t.join()
+    assert len(good) == 1000, f'{len(good)} of 1000 answered'
+thousand()
 
 # More than may be there at a time that say nothing, or half of something: others are answered all the same.
 slow = [connect() for _ in range(100)]
@@ -88,21 +91,84 @@ for _ in range(50):
     s.sendall(b'GET /debug/pprof/ HTTP/1.1\r\n\r\n')
     s.close()
 
-# Garbage, and requests with some bytes changed.
-whole = b'POST /options HTTP/1.1\r\nHost: localhost\r\nContent-Length: 16\r\n\r\nCPU_INTERVAL=9ms'
-for i in range(400):
-    data = bytearray(whole) if i % 2 else bytearray(os.urandom(random.randrange(1, 3000)))
-    for _ in range(random.randrange(1, 6)):
-        data[random.randrange(len(data))] = random.randrange(256)
-    s = connect()
-    try:
-        s.sendall(data)
-        s.shutdown(socket.SHUT_WR)
-        answer = s.recv(1 << 16)
-        assert answer == b'' or answer.startswith(b'HTTP/1.1 '), answer
-    except ConnectionError:
-        pass
-    s.close()
+# Garbage, and all that may be asked with bytes changed; whole, in pieces, in halves, several at a time, and by who does
+# not take the answer or hangs up.
+def whole(method, target, body=b'', headers=b''):
+    length = b'Content-Length: %d\r\n' % len(body) if body else b''
+    return method + b' ' + target + b' HTTP/1.1\r\nHost: localhost\r\n' + headers + length + b'\r\n' + body
+requests = [whole(b'GET', t) for t in (b'/status', b'/metrics', b'/debug/pprof/', b'/debug/pprof/heap', b'/debug/pprof/allocs?debug=1',
+    b'/debug/pprof/profile?seconds=0.02', b'/debug/pprof/wall?seconds=0.02&debug=1', b'/debug/pprof/threads?debug=1',
+    b'/flamegraph?seconds=0.02', b'/recording?seconds=0.02', b'/debug/pprof/profile?seconds=nan', b'/none')]
+requests += [whole(b'POST', t) for t in (b'/flush', b'/stop', b'/start', b'/start', b'/start')]
+requests += [whole(b'POST', b'/options', b) for b in (b'CPU_INTERVAL=9ms', b'WALL_INTERVAL=50ms&NATIVE_MEM=32k', b'TAGS=a=b,c=%41\nSTALLS=20ms', b'STALLS=off')]
+requests += [whole(b'HEAD', b'/status'), whole(b'GET', b'/metrics', headers=b'Accept: application/openmetrics-text\r\nX: ' + b'y' * 2000 + b'\r\n'),
+    b'POST /options HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n8\r\nTAGS=x=y\r\n0\r\n\r\n', b'GET /' + b'a' * 40000, b'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n']
+
+def changed(data):
+    data = bytearray(data)
+    for _ in range(random.choice((0, 0, 1, 1, 2, 5))):
+        at = random.randrange(len(data) + 1)
+        end = min(len(data), at + random.choice((1, 1, 2, 8, 100)))
+        kind = random.randrange(6)
+        if kind == 0: data[at:end] = os.urandom(end - at)
+        elif kind == 1: del data[at:end]
+        elif kind == 2: data[at:at] = data[at:end]
+        elif kind == 3: data[at:at] = os.urandom(random.randrange(1, 300))
+        elif kind == 4: data[at:at] = random.choice((b'\r\n', b'\0', b'%', b'-1', b'99999999999999999999', b'=', b'&'))
+        else: data[at:] = random.choice(requests)[random.randrange(10):]
+    return bytes(data)
+
+hurled, wrong = [0], []
+def hurl(until):
+    while not wrong and time.monotonic() < until:
+        data = changed(random.choice(requests)) if random.randrange(8) else os.urandom(random.randrange(1, 3000))
+        if not random.randrange(6):
+            data += changed(random.choice(requests)) * random.randrange(1, 4)
+        way = random.randrange(12)
+        s = connect()
+        try:
+            if way == 0: # half of it, slowly, and then gone
+                for i in range(0, len(data) // 2, 1 + len(data) // 9):
+                    s.sendall(data[i:i + 1 + len(data) // 9])
+                    time.sleep(0.02)
+            elif way == 1: # nothing is taken
+                s.sendall(data)
+                s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0))
+            else:
+                step = 7 + (len(data) if way > 3 else len(data) // 20)
+                for i in range(0, len(data), step):
+                    s.sendall(data[i:i + step])
+                s.shutdown(socket.SHUT_WR)
+                answer = s.recv(1 << 16)
+                if answer and not re.match(rb'HTTP/1\.1 (200|400|401|403|404|405|409|413|500|501|503) ', answer):
+                    wrong.append((data, answer))
+        except (ConnectionError, BrokenPipeError):
+            pass
+        except Exception as e: # one that is never answered, too
+            wrong.append((data, e))
+        s.close()
+        hurled[0] += 1
+
+def resident():
+    return next(int(l.split()[1]) for l in open(f'/proc/{pid}/status') if l.startswith('VmRSS'))
+
+def hurl_for(seconds):
+    threads = [threading.Thread(target=hurl, args=(time.monotonic() + seconds,)) for _ in range(8)]
+    for t in threads: t.start()
+    for t in threads: t.join()
+    assert not wrong, wrong[:3]
+    assert ask().startswith(b'HTTP/1.1 200 ')
+
+# What is made once is there after the first tenth.
+hurl_for(seconds / 10)
+before, end = resident(), time.monotonic() + seconds * 9 / 10
+while (left := end - time.monotonic()) > 0:
+    hurl_for(min(left, 30))
+    if seconds > 60: thousand()
+print('%d requests of all sorts; resident: %d KiB after a tenth of them, then %d' % (hurled[0], before, resident()))
+assert resident() < before + 16384, 'memory grows'
+ask(b'/start', b'POST')
+ask(b'/options', b'POST', b'CPU_INTERVAL=10ms')
 
 # Many profiles at a time: as many as there may be, and the rest are told so.
 codes = []
@@ -126,10 +192,13 @@ else:
     raise AssertionError('their places are not given back')
 PEERS
 
-kill -0 "$pid" 2>/dev/null || fail "the program is gone: $(cat "$work/one.err")"
+answers 200 "$socket" /status
 until_true sh -c "[ \$(ls '$server/fd' | wc -l) -le $files ]" ||
 	fail "descriptors: $files at first, then $(open_files)"
 [ "$(ls "/proc/$pid/fd" | wc -l)" = "$program_files" ] || fail "the program has other descriptors than before"
 echo "resident: $memory KiB at first, $(resident) KiB at the end"
 [ "$(resident)" -lt $((memory + 32768)) ] || fail "memory: $memory KiB at first, then $(resident)"
 [ ! -s "$work/one.err" ] || fail "it complains: $(head -n 5 "$work/one.err")"
+kill "$pid"
+wait "$pid"
+[ $? = 143 ] || fail "it ended otherwise than by the signal"
