@@ -49,7 +49,7 @@ judge() {
 loop() {
 	name=$1 engine=$2 function=$3
 	shift 3
-	profiled "$work/$name" "$engine" START_DELAY="${delay:-300ms}" STALLS=10ms "$@" >"$work/said" 2>"$work/err" || {
+	profiled "$work/$name" "$engine" START_DELAY=300ms STALLS=10ms "$@" >"$work/said" 2>"$work/err" || {
 		echo "$name: status $?: $(cat "$work/err")"
 		bad=1
 		return
@@ -72,9 +72,7 @@ if wanted rust rustc; then
 fi
 if [ -n "${ASPROF_TEST_LIB:-}" ] && wanted java javac; then
 	javac -d "$work" test/programs/Stalls.java || fail 'the program of Java is not built'
-	delay=3s # async-profiler names what is Java's where Java is there when it begins
 	loop java async-profiler 'blocking|burning' java -cp "$work" Stalls "$count"
-	delay=
 fi
 
 if wanted redis redis-server; then
@@ -124,12 +122,12 @@ if wanted nginx nginx; then
 		sleep 0.1
 	done
 	sleep 1
-	for ((i = 0; i < count; i++)); do
+	for ((i = 0; i <= count; i++)); do
 		curl -s --unix-socket "$work/run/nginx" http://localhost/file >/dev/null
 	done
 	kill -QUIT "$(cat "$work/run/pid")"
 	wait
-	sed -i 1d "$work/said" # of its configuration, before there are turns
+	sed -i 1,2d "$work/said" # of its configuration, before there are turns; and of what it does for the first time
 	judge nginx "$work/said" "$work/nginx" 'pread'
 fi
 [ -z "${bad:-}" ]

@@ -1,5 +1,5 @@
 /* COUNT turns of a selector's loop that take 20 to 200 ms, one asleep, the next computing. Prints how many microseconds
- * each took, and in which method. */
+ * each took, and in which method. A turn comes before that takes no time: what is done first is slow, and part of it. */
 import java.nio.ByteBuffer;
 import java.nio.channels.Pipe;
 import java.nio.channels.SelectionKey;
@@ -28,8 +28,9 @@ public class Stalls {
 		pipe.source().configureBlocking(false);
 		pipe.source().register(selector, SelectionKey.OP_READ);
 		Thread.sleep(5000);
-		for (int i = 0; i < count; i++) {
-			long us = 20000 + 180000L * i / Math.max(count - 1, 1), began;
+		for (int i = -1; i < count; i++) {
+			long us = i < 0 ? 0 : 20000 + 180000L * i / Math.max(count - 1, 1), began;
+			String line;
 
 			pipe.sink().write(ByteBuffer.wrap(new byte[] { 1 }));
 			selector.select(1000);
@@ -41,7 +42,8 @@ public class Stalls {
 				blocking(us);
 			else
 				burning(us);
-			System.out.println((System.nanoTime() - began) / 1000 + (i % 2 == 0 ? " blocking" : " burning"));
+			line = (System.nanoTime() - began) / 1000 + (i % 2 == 0 ? " blocking\n" : " burning\n");
+			System.out.print(i < 0 ? "" : line);
 			selector.select(2);
 		}
 	}

@@ -1,5 +1,5 @@
 // COUNT requests to a server in this process, whose handler computes for 20 to 200 ms. Prints how many microseconds each
-// took.
+// took. One comes before that is answered at once: what is done first is slow, and part of the turn.
 const http = require('http')
 const count = Number(process.argv[2])
 
@@ -8,11 +8,12 @@ function burning(ms) {
 	while (process.hrtime.bigint() < end);
 }
 
-let served = 0
+let served = -1
 const server = http.createServer((request, response) => {
 	const began = process.hrtime.bigint()
-	burning(20 + 180 * served++ / Math.max(count - 1, 1))
-	console.log(Number((process.hrtime.bigint() - began) / 1000n), 'burning')
+	burning(served < 0 ? 0 : 20 + 180 * served / Math.max(count - 1, 1))
+	const us = Number((process.hrtime.bigint() - began) / 1000n)
+	process.stdout.write(served++ < 0 ? '' : `${us} burning\n`)
 	response.end('done')
 })
 
@@ -25,4 +26,4 @@ function ask(left) {
 	})
 }
 
-server.listen(0, '127.0.0.1', () => setTimeout(ask, 500, count))
+server.listen(0, '127.0.0.1', () => setTimeout(ask, 500, count + 1))

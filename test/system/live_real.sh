@@ -50,9 +50,8 @@ public class Busy {
 	}
 }
 END
-	# async-profiler names what is Java's where Java is there when it begins.
 	javac -d "$work" "$work/Busy.java" || fail 'no program of Java'
-	held java ENGINE=async-profiler LIB="$ASPROF_TEST_LIB" START_DELAY=3s CPU_INTERVAL=5ms NATIVE_MEM=64k java -cp "$work" Busy
+	held java ENGINE=async-profiler LIB="$ASPROF_TEST_LIB" CPU_INTERVAL=5ms NATIVE_MEM=64k java -cp "$work" Busy
 	java=$pid
 fi
 until_true test -s "$work/python.out" || fail "python does not fork: $(cat "$work/python.err")"
