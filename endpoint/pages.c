@@ -47,7 +47,10 @@ static void say_error(struct response *response, const struct live_call *call, i
 			     LIVE_CAPTURES_MAX);
 		break;
 	case -ESRCH:
-		response_say(response, 409, "the profiler is stopped; POST /start starts it");
+		response_say(
+			response, 409,
+			"the profiler is stopped; POST /start, which asprof-agent start PID does, "
+			"starts it");
 		break;
 	case -EINVAL:
 		response_say(response, 400, "%s", call->problem);

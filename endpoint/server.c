@@ -25,8 +25,9 @@
 #include "endpoint/listener.h"
 #include "endpoint/pages.h"
 
-/* Peers at one time; more wait to be accepted, or push out who has not asked yet. */
+/* Peers at one time; more wait to be accepted, or push out who has not asked yet, and had time to. */
 #define CONNECTIONS_MAX 64
+#define GRACE_NS        SECONDS(1)
 
 /* Until a request has come whole; and with no byte of the answer taken. */
 #define REQUEST_NS SECONDS(5)
@@ -155,22 +156,41 @@ static bool write_some(struct connection *c)
 	return true;
 }
 
-/* Room for one more: who has not asked yet longest goes. False where all have. */
-static bool make_room(void)
+/* When one more may take its place. Of many that come at once each is to get to say what it wants. */
+static uint64_t expendable_ns(const struct connection *c)
 {
-	size_t oldest = CONNECTIONS_MAX;
+	if (c->stage == DRAINING)
+		return 0;
+	return c->stage == READING ? c->until_ns - REQUEST_NS + GRACE_NS : UINT64_MAX;
+}
+
+/* When there is, or can be made, room for one more; *WHO is to go then, unless that is 0. */
+static uint64_t room_ns(size_t *who)
+{
+	uint64_t soonest = UINT64_MAX;
 
 	if (server.count < CONNECTIONS_MAX)
-		return true;
-	for (size_t i = 0; i < server.count; i++)
-		if ((server.connections[i]->stage == READING ||
-		     server.connections[i]->stage == DRAINING) &&
-		    (oldest == CONNECTIONS_MAX ||
-		     server.connections[i]->until_ns < server.connections[oldest]->until_ns))
-			oldest = i;
-	if (oldest == CONNECTIONS_MAX)
+		return 0;
+	for (size_t i = 0; i < server.count; i++) {
+		uint64_t ns = expendable_ns(server.connections[i]);
+
+		if (ns < soonest) {
+			soonest = ns;
+			*who = i;
+		}
+	}
+	return soonest ? soonest : 1;
+}
+
+static bool make_room(void)
+{
+	size_t who = 0;
+	uint64_t ns = room_ns(&who);
+
+	if (ns > clock_monotonic_ns())
 		return false;
-	drop(oldest);
+	if (ns)
+		drop(who);
 	return true;
 }
 
@@ -220,8 +240,11 @@ static short wanted(const struct connection *c)
 
 static int wait_ms(uint64_t now)
 {
-	uint64_t until = privileges_due_ns();
+	size_t who;
+	uint64_t until = privileges_due_ns(), room = room_ns(&who);
 
+	if (room > now && room < until)
+		until = room;
 	for (size_t i = 0; i < server.count; i++)
 		if (server.connections[i]->until_ns < until)
 			until = server.connections[i]->until_ns;
@@ -262,14 +285,17 @@ static void look(void)
 {
 	uint64_t rung;
 	struct pollfd polled[CONNECTIONS_MAX + 2];
-	size_t count = server.count;
+	size_t count = server.count, who;
+	uint64_t now = clock_monotonic_ns();
 
 	for (size_t i = 0; i < count; i++)
 		polled[i] = (struct pollfd){ .fd = server.connections[i]->fd,
 					     .events = wanted(server.connections[i]) };
-	polled[count] = (struct pollfd){ .fd = server.listener.fd, .events = POLLIN };
+	/* They wait in line where there is no room. */
+	polled[count] = (struct pollfd){ .fd = room_ns(&who) <= now ? server.listener.fd : -1,
+					 .events = POLLIN };
 	polled[count + 1] = (struct pollfd){ .fd = server.bell, .events = POLLIN };
-	if (poll(polled, count + 2, wait_ms(clock_monotonic_ns())) < 0)
+	if (poll(polled, count + 2, wait_ms(now)) < 0)
 		return;
 	if (polled[count + 1].revents && read(server.bell, &rung, sizeof(rung)) < 0)
 		return;
