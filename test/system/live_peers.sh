@@ -54,17 +54,17 @@ def ask(target=b'/status', method=b'GET', body=b''):
 
 # A thousand at once: each gets its answer.
 def thousand():
-    good = []
+    good, bad = [], []
     def one():
         try:
-            if ask().startswith(b'HTTP/1.1 200 '):
-                good.append(1)
-        except OSError:
-            pass
+            answer = ask()
+            (good if answer.startswith(b'HTTP/1.1 200 ') else bad).append(answer)
+        except OSError as e:
+            bad.append(e)
     threads = [threading.Thread(target=one) for _ in range(1000)]
     for t in threads: t.start()
     for t in threads: t.join()
-    assert len(good) == 1000, f'{len(good)} of 1000 answered'
+    assert len(good) == 1000, (len(good), bad[:3])
 thousand()
 
 # More than may be there at a time that say nothing, or half of something: others are answered all the same.
