@@ -94,12 +94,26 @@ static void look_is_due_in(uint64_t in)
 			      memory_order_relaxed);
 }
 
-void turn_wake_watcher(void)
+static void set_timer(const struct turn *turn, uint64_t ns)
+{
+	const struct itimerspec then = { .it_value = { .tv_sec = (time_t)(ns / 1000000000u),
+						       .tv_nsec = (long)(ns % 1000000000u) } };
+
+	kernel_call4(SYS_timer_settime, turn->timer, 0, (long)&then, 0);
+}
+
+/* A loop that turns seldom has its stall in this turn, and the watcher may be long in coming. */
+void turn_wake_watcher(struct turn *turn)
 {
 	if (!atomic_exchange(&turns.asleep, false))
 		return;
 	wake_up(&all.wake);
 	look_is_due_in(all.most_ns); /* behind that: see turns_look() */
+	atomic_store(&turn->watched, atomic_load(&turn->began));
+	if (!all.signo || !atomic_load(&turn->has_timer))
+		return;
+	atomic_store(&turn->armed, true);
+	set_timer(turn, all.most_ns);
 }
 
 /* True TURNS_TOLD_A_SECOND times a second. (Of those who come to a new second at once, one may count in the
@@ -141,13 +155,6 @@ static void tell(const struct turn *turn, uint64_t began, uint64_t now)
 	ring_commit(sample);
 }
 
-static void put_off(const struct turn *turn)
-{
-	static const struct itimerspec never = { 0 };
-
-	kernel_call4(SYS_timer_settime, turn->timer, 0, (long)&never, 0);
-}
-
 /* For a handler that comes from here on the turn is watched no more: its stack is not touched while it is told. */
 void turn_may_be_late(struct turn *turn)
 {
@@ -156,7 +163,7 @@ void turn_may_be_late(struct turn *turn)
 
 	atomic_store(&turn->watched, 0);
 	if (atomic_exchange(&turn->armed, false) && turn->sampled != began)
-		put_off(turn);
+		set_timer(turn, 0);
 	if (!atomic_load(&turns.on) || began & TURN_OVER || began < all.opened ||
 	    (int64_t)(now - began) <= (int64_t)all.most)
 		return;
@@ -249,11 +256,10 @@ void turns_open(uint64_t ns, uint64_t ticks, int signo)
 
 static void give_timer(struct turn *turn)
 {
-	if (!turn->has_timer)
+	if (!atomic_exchange(&turn->has_timer, false))
 		return;
 	atomic_store(&turn->armed, false);
 	kernel_call4(SYS_timer_delete, turn->timer, 0, 0, 0);
-	turn->has_timer = false;
 	signal_share_give();
 }
 
@@ -274,15 +280,17 @@ static bool make_timer(struct turn *turn, pid_t tid)
 		.sigev_signo = all.signo,
 		.sigev_value.sival_ptr = turn,
 	};
+	bool made;
 
 	event.sigev_notify_thread_id = tid;
 	if (!signal_share_take(false))
 		return false;
-	turn->has_timer = !kernel_call4(SYS_timer_create, CLOCK_MONOTONIC, (long)&event,
-					(long)&turn->timer, 0);
-	if (!turn->has_timer)
+	made = !kernel_call4(SYS_timer_create, CLOCK_MONOTONIC, (long)&event, (long)&turn->timer,
+			     0);
+	atomic_store(&turn->has_timer, made);
+	if (!made)
 		signal_share_give();
-	return turn->has_timer;
+	return made;
 }
 
 static bool enough_told(void)
@@ -296,18 +304,15 @@ static bool enough_told(void)
  * A turn that ends meanwhile may have seen no timer yet. */
 static void watch(struct turn *turn, uint64_t began, pid_t tid, uint64_t left)
 {
-	uint64_t ns = ns_of(left) + 1;
-	const struct itimerspec then = { .it_value = { .tv_sec = (time_t)(ns / 1000000000u),
-						       .tv_nsec = (long)(ns % 1000000000u) } };
-
 	atomic_store(&turn->watched, began);
-	if (!all.signo || enough_told() || (!turn->has_timer && !make_timer(turn, tid)))
+	if (!all.signo || enough_told() ||
+	    (!atomic_load(&turn->has_timer) && !make_timer(turn, tid)))
 		return;
 	atomic_store(&turn->armed, true);
-	kernel_call4(SYS_timer_settime, turn->timer, 0, (long)&then, 0);
+	set_timer(turn, ns_of(left) + 1);
 	if ((atomic_load(&turn->watched) != began || atomic_load(&turn->began) != began) &&
 	    atomic_exchange(&turn->armed, false))
-		put_off(turn);
+		set_timer(turn, 0);
 }
 
 static bool is_gone(pid_t tid)

@@ -6,7 +6,7 @@
  * have become a stall. For each that goes on then it sets a timer, by which that thread alone takes its stack when
  * it is late; at its end the thread looks at the time once more, tells of the stall if it was one, and puts the timer
  * off if not. A turn that ends when the watcher should have looked and did not, for want of a processor, looks at
- * the time for itself. While no loop turns the watcher sleeps, and the first turn wakes it. */
+ * the time for itself. While no loop turns the watcher sleeps; the first turn wakes it, and sets its timer itself. */
 #ifndef ENGINE_SAMPLE_TURNS_H
 #define ENGINE_SAMPLE_TURNS_H
 
@@ -43,9 +43,9 @@ struct turn {
 	bool truncated;
 
 	/* The watcher's. */
-	uint64_t seen; /* what BEGAN was last */
-	uint64_t late; /* the time of the turn that was found too long */
-	bool has_timer;
+	uint64_t seen;          /* what BEGAN was last */
+	uint64_t late;          /* the time of the turn that was found too long */
+	_Atomic bool has_timer; /* which the thread may set, too */
 	int timer;
 
 	_Atomic bool ended; /* its thread has, or is about to; the watcher gives it back */
@@ -70,7 +70,7 @@ extern __thread struct turn *turn_own;
 
 /* The slow ways. errno is left alone. */
 struct turn *turn_take(void);
-void turn_wake_watcher(void);
+void turn_wake_watcher(struct turn *turn);
 void turn_may_be_late(struct turn *turn);
 
 /* The watcher should have looked, and may not have had a processor. */
@@ -112,7 +112,7 @@ static inline void turn_begins(int ready, int epoll)
 	turn->epoll = epoll;
 	atomic_store_explicit(&turn->began, clock_ticks() & ~TURN_OVER, memory_order_release);
 	if (__builtin_expect(atomic_load_explicit(&turns.asleep, memory_order_relaxed), 0))
-		turn_wake_watcher();
+		turn_wake_watcher(turn);
 }
 
 /* Whether a wait at COUNT descriptors, ONE being the first of them, is no end of the turn: it waits for time alone,

@@ -421,7 +421,16 @@ START_TEST(the_timer_of_a_turn)
 	ck_assert(is_armed(turn));
 	turn_ends();
 	ck_assert(!is_armed(turn));
+	/* The turn that wakes the watcher does not wait for it. */
+	turns_look();
+	turns_look();
+	ck_assert(atomic_load(&turns.asleep));
 	turn_begins(1, -1);
+	ck_assert(is_armed(turn));
+	turn_ends();
+	ck_assert(!is_armed(turn));
+	turn_begins(1, -1);
+	ck_assert(!is_armed(turn));
 	turn_ends();
 	turns_close();
 
