@@ -86,13 +86,13 @@ static void close_kept(struct session *s)
 }
 
 /* The spool does not take what it should: memory has to do. */
-static void leave_kept(struct session *s, int err)
+static void leave_kept(struct session *s, const char *why)
 {
 	if (!s->spool_failed)
 		log_warn("the running recording is not kept in " OPTION_PREFIX
 			 "SPOOL_DIR: %s; what "
 			 "is not reported yet is lost with a process that is killed",
-			 strerror(-err));
+			 why);
 	s->spool_failed = true;
 	s->chunk_due_ns = UINT64_MAX;
 	if (s->kept)
@@ -109,9 +109,9 @@ static int open_recording(struct session *s)
 
 	s->chunk_due_ns = UINT64_MAX;
 	if (err && err != -ENOENT)
-		leave_kept(s, err);
+		leave_kept(s, strerror(-err));
 	else if (fd < 0 && fd != -ENOENT)
-		leave_kept(s, fd);
+		leave_kept(s, strerror(-fd));
 	if (fd >= 0 && is_served(&s->all))
 		return recording_open_in(&s->all.recording, fd);
 	err = recording_open(&s->all.recording, s->config->spool_dir);
@@ -244,7 +244,7 @@ static void lose_mem(struct session *s)
 	log_error("%s; native memory is not sampled from now on%s", failure(),
 		  was_kept ? ", but anew in memory" : "");
 	if (was_kept)
-		leave_kept(s, -EIO);
+		leave_kept(s, failure());
 	stop_mem(s);
 	if (was_kept)
 		start_mem(s);
@@ -335,7 +335,7 @@ static void move_finished(struct session *s)
 	int err = recording_move(s->all.recording);
 
 	if (err)
-		leave_kept(s, err);
+		leave_kept(s, strerror(-err));
 }
 
 int session_dump(struct session *s, const struct source *source)
