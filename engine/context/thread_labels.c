@@ -26,6 +26,7 @@ struct block {
 };
 
 static struct block *_Atomic blocks;
+static _Atomic uint32_t used; /* of them, from the first on: the others were never taken */
 static __thread struct block *own __attribute__((tls_model("initial-exec")));
 
 static struct block *table(void)
@@ -49,13 +50,23 @@ static bool is_stale(pid_t tid)
 	return kernel_call4(SYS_tgkill, system_process(), tid, 0, 0) == -ESRCH;
 }
 
+/* So many of them are looked at from now on. */
+static void use(uint32_t count)
+{
+	uint32_t before = atomic_load(&used);
+
+	while (before < count && !atomic_compare_exchange_weak(&used, &before, count))
+		;
+}
+
 static struct block *take(struct block *all, pid_t tid, bool stale)
 {
-	for (size_t i = 0; i < THREADS_MAX; i++) {
+	for (uint32_t i = 0; i < THREADS_MAX; i++) {
 		pid_t was = atomic_load_explicit(&all[i].tid, memory_order_relaxed);
 
 		if (was && (!stale || !is_stale(was)))
 			continue;
+		use(i + 1); /* ahead, or a fork in between would leave it out */
 		if (!atomic_compare_exchange_strong(&all[i].tid, &was, tid))
 			continue;
 		all[i].sets[0].size = all[i].sets[1].size = 0;
@@ -158,8 +169,10 @@ void thread_labels_end(void)
 void thread_labels_after_fork(void)
 {
 	struct block *all = atomic_load(&blocks);
+	uint32_t count = all ? atomic_load(&used) : 0;
 
-	for (size_t i = 0; all && i < THREADS_MAX; i++)
+	/* (The whole table is a thousand pages, and each that is looked at is a fault.) */
+	for (uint32_t i = 0; i < count; i++)
 		if (&all[i] == own)
 			atomic_store(&all[i].tid, system_thread());
 		else if (atomic_load_explicit(&all[i].tid, memory_order_relaxed))

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -134,6 +135,20 @@ START_TEST(a_child_goes_on_with_them)
 	ck_assert_int_eq(status, 0);
 	ck_assert_str_eq(labels(), "who;parent;");
 	thread_labels_end();
+}
+END_TEST
+
+/* A child has little to do for the labels of a few threads. */
+START_TEST(little_of_the_table_is_looked_at)
+{
+	struct rusage before, after;
+
+	ck_assert_int_eq(thread_labels_set("who", "parent"), 0);
+	ck_assert_int_eq(getrusage(RUSAGE_SELF, &before), 0);
+	thread_labels_after_fork();
+	ck_assert_int_eq(getrusage(RUSAGE_SELF, &after), 0);
+	ck_assert_int_lt(after.ru_minflt - before.ru_minflt, 100);
+	ck_assert_str_eq(labels(), "who;parent;");
 }
 END_TEST
 
@@ -364,6 +379,7 @@ int main(void)
 	tcase_add_test(cases, what_is_no_label_is_refused);
 	tcase_add_test(cases, ended_threads_make_room);
 	tcase_add_test(cases, a_child_goes_on_with_them);
+	tcase_add_test(cases, little_of_the_table_is_looked_at);
 	tcase_add_test(cases, a_record_is_read_where_there_is_one);
 	tcase_add_test(cases, what_cannot_be_read_is_none);
 	tcase_add_test(cases, names_are_the_process_contexts);
