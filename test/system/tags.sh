@@ -12,7 +12,7 @@ for engine in $(engines); do
 	profiled "$place/blue" "$engine" WALL_INTERVAL=10ms REPORTING_INTERVAL=1s NATIVE_MEM=64k \
 		NATIVE_MEM_ENGINE=builtin 'TAGS=team=blue,owner=Ann Ö.,sum=a=b,none=' "$sleep" 1.2 ||
 		fail "$engine: status $?"
-	profiled "$place/plain" "$engine" WALL_INTERVAL=10ms "$sleep" 0.4 || fail "$engine: status $?"
+	profiled "$place/plain" "$engine" WALL_INTERVAL=10ms "$sleep" 0.8 || fail "$engine: status $?"
 	rm -rf "$work/named" && mkdir "$work/named"
 	for file in "$place"/blue/*.jfr; do
 		# By what it says, not by its name.
@@ -39,10 +39,10 @@ for engine in $(engines); do
 	# The version as OpenTelemetry's SDKs are told it; a tag goes before.
 	for version in 7 8; do
 		OTEL_RESOURCE_ATTRIBUTES="team=red,service.version=1%2C$version" profiled "$place.v/$version" "$engine" \
-			WALL_INTERVAL=10ms sleep 0.4 || fail "$engine: status $?"
+			WALL_INTERVAL=10ms "$sleep" 0.8 || fail "$engine: status $?"
 	done
 	OTEL_RESOURCE_ATTRIBUTES=service.version=7 profiled "$place.v/9" "$engine" WALL_INTERVAL=10ms TAGS=version=9 \
-		sleep 0.4 || fail "$engine: status $?"
+		"$sleep" 0.8 || fail "$engine: status $?"
 	"$agent" top --wall --by version "$place.v" >"$work/out" || fail "$engine: top --by version: status $?"
 	for version in 1,7 1,8 9; do
 		[ "$("$agent" collapsed --wall --label "version=$version" "$place.v" | samples .)" = \
