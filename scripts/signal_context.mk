@@ -42,5 +42,8 @@ CFLAGS_preload_interpose_program_handler := -fno-stack-protector
 CFLAGS_preload_interpose_stream := -fno-stack-protector
 CFLAGS_preload_interpose_again := -fno-stack-protector
 
+# Runs in a thread that no C library knows of, and a sanitizer asks for its stack where a function does not return.
+CFLAGS_in_preload_image := -fno-sanitize=all
+
 # The thread sanitizer that clang links in calls it before it can tell who calls.
 CFLAGS_core_at_fork := -fno-sanitize=all
