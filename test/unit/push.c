@@ -36,6 +36,8 @@ static struct {
 	double total; /* of the first value of all samples that were taken */
 	/* The most that one request had: bytes before compression, samples; and locations of one sample. */
 	size_t largest, samples, deepest;
+	uint64_t times[64]; /* of what /ingest took, in nanoseconds */
+	size_t time_count;
 	char url[4096], header[256];
 	uint8_t ids[SENT_MAX][16]; /* of OTLP's profiles that were taken */
 	unsigned int id_count;
@@ -145,6 +147,9 @@ static void take(const uint8_t *body, size_t length)
 		if (field.number == 2) {
 			add_sample(&field, 2);
 			samples++;
+		} else if (field.number == 9 &&
+			   server.time_count < sizeof(server.times) / sizeof(server.times[0])) {
+			server.times[server.time_count++] = field.value;
 		}
 	if (samples > server.samples)
 		server.samples = samples;
@@ -406,6 +411,12 @@ START_TEST(keeps_to_what_pyroscope_takes)
 	ck_assert_uint_le(server.largest, 1u << 20);
 	ck_assert_uint_eq(server.deepest, 1000);
 	ck_assert_msg(server.total == MANY_CHUNKS * MANY_STACKS + 1, "%f", server.total);
+	ck_assert_uint_eq(server.time_count, server.taken);
+	for (size_t i = 0; i < server.time_count; i++) {
+		ck_assert(server.times[i] >= 4000000000 && server.times[i] < 5000000000);
+		/* Two of one millisecond would be taken for the same. */
+		ck_assert(!i || server.times[i] / 1000000 > server.times[i - 1] / 1000000);
+	}
 }
 END_TEST
 

@@ -172,13 +172,26 @@ static uint32_t length_before(const struct buf *body)
 	return le32toh(length);
 }
 
+/* When PIECE begins: of profiles of one series and one millisecond, Pyroscope's storage before release 2 answers with one
+ * alone. So the parts of a report lie side by side in its time, and a part that is sent again where it was. */
+static uint64_t start_ms_of(const struct push_piece *piece)
+{
+	const struct report *report = piece->report;
+	double share = (double)piece->from / (double)piece->profile->count;
+
+	if (report->end_ms <= report->start_ms)
+		return report->start_ms;
+	return report->start_ms + (uint64_t)(share * (double)(report->end_ms - report->start_ms));
+}
+
 static int make(const struct push_piece *piece, struct http_request *request, struct buf *body)
 {
 	const struct report *report = piece->report;
+	uint64_t start_ms = start_ms_of(piece);
 	struct pprof_part part = { .metrics = kinds[piece->kind],
 				   .from = piece->from,
 				   .to = piece->to,
-				   .start_ns = (int64_t)report->start_ms * 1000000,
+				   .start_ns = (int64_t)start_ms * 1000000,
 				   .end_ns = (int64_t)report->end_ms * 1000000,
 				   .ingested = true };
 	struct buf name = BUF_INIT(TEXT_MAX);
@@ -200,7 +213,7 @@ static int make(const struct push_piece *piece, struct http_request *request, st
 		err = buf_printf(&request->url,
 				 "&from=%" PRIu64 "&until=%" PRIu64
 				 "&format=pprof&spyName=asprof-agent",
-				 report->start_ms / 1000, (report->end_ms + 999) / 1000);
+				 start_ms / 1000, (report->end_ms + 999) / 1000);
 	if (!err)
 		err = http_request_header(request, "content-type", "application/octet-stream");
 	buf_free(&name);
