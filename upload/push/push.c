@@ -26,8 +26,9 @@
 /* A server that wants to be left alone for longer is asked all the same. */
 #define RETRY_MAX_S 3600
 
-/* So often is one piece tried that the server could not take in for a reason that may be either's. */
-#define UNSURE_MAX 10
+/* So long is one piece tried that the server could not take in for a reason that may be either's: by default Pyroscope
+ * takes none that is older. */
+#define UNSURE_MAX_S 3600
 
 #define SAID_MAX       80
 #define LINE_MAX_BYTES 768
@@ -41,9 +42,9 @@ struct progress {
 	pid_t pid;
 
 	unsigned int kind;
-	uint32_t from, step; /* samples; STEP of them at once */
-	uint32_t left_out;   /* that are too large alone */
-	unsigned int unsure;
+	uint32_t from, step;  /* samples; STEP of them at once */
+	uint32_t left_out;    /* that are too large alone */
+	int64_t unsure_since; /* seconds since 1970; 0: it is not */
 };
 
 struct push {
@@ -179,6 +180,16 @@ static int base_url(struct buf *out, const char *url)
 	return buf_append(out, url, length);
 }
 
+/* Whether what is wrong may pass, as far as time tells. */
+static bool may_be_its_own(struct push *push)
+{
+	int64_t now = push->aws.now();
+
+	if (!push->progress.unsure_since)
+		push->progress.unsure_since = now;
+	return now - push->progress.unsure_since < UNSURE_MAX_S;
+}
+
 /* What is to be done after an answer. */
 static int judge(struct push *push, struct http_response *response)
 {
@@ -190,7 +201,7 @@ static int judge(struct push *push, struct http_response *response)
 			push->aws.now() +
 			(response->retry_after < RETRY_MAX_S ? response->retry_after : RETRY_MAX_S);
 	if (response->status == 422 && push->form->is_final && !push->form->is_final(response) &&
-	    ++push->progress.unsure < UNSURE_MAX)
+	    may_be_its_own(push))
 		err = -EAGAIN;
 	if (err && err != -EFBIG)
 		say_refusal(push, response, err);
@@ -287,7 +298,7 @@ static int send_all(struct push *push, struct push_piece *piece)
 			if (err && err != -ENODATA)
 				return err;
 			at->from = piece->to;
-			at->unsure = 0;
+			at->unsure_since = 0;
 		}
 	return 0;
 }
