@@ -36,8 +36,8 @@ struct perl {
 	/* Where there may be several interpreters: what has the first one's address, and the number that threads
 	 * know theirs by. */
 	uintptr_t first, key;
-	/* Else where the variables are: PL_curstackinfo, PL_curcop, PL_compiling and PL_op. */
-	uintptr_t stack, statement, compiling, operation;
+	/* Else where the variables are: PL_curstackinfo, PL_curcop, PL_compiling, PL_op and PL_curpad. */
+	uintptr_t stack, statement, compiling, operation, variables;
 	struct perl_range functions[PERL_FUNCTIONS];
 };
 

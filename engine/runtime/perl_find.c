@@ -62,6 +62,7 @@ int perl_find(struct perl *perl, struct elf *image, const struct module *module)
 	perl->statement = find(image, bias, "PL_curcop", NULL);
 	perl->compiling = find(image, bias, "PL_compiling", NULL);
 	perl->operation = find(image, bias, "PL_op", NULL);
+	perl->variables = find(image, bias, "PL_curpad", NULL);
 	if (!(perl->key && perl->first) && !(perl->stack && perl->statement && perl->compiling))
 		return -ENOTSUP;
 	perl->base = (struct runtime){

@@ -45,9 +45,18 @@ enum { TYPE_NONE, TYPE_SUB = 9, TYPE_FORMAT, TYPE_EVAL };
 
 /* struct op: an operation; and where an interpreter has the one that it carries out, PL_op. */
 #define OWN_OPERATION  8
+#define OWN_VARIABLES  16 /* and PL_curpad, the variables of the sub that runs */
 #define OPERATION_TYPE 32
 #define TYPE_BITS      0x1ffu
 #define GOTO_BEHIND    15u /* so many numbers behind the one that begins a statement */
+
+/* Of a sub, and its fields: lists of its variables, one for each call of it that is under way. */
+#define SUB_FIELDS  0
+#define SUB_LISTS   72
+#define SUB_DEPTH   96
+#define LISTS_ARRAY 8
+#define LIST_ARRAY  16
+#define DEPTH_MAX   (1 << 20)
 
 /* Stacks or contexts that are said to be more have no end. */
 #define STACKS_MAX   256
@@ -133,6 +142,27 @@ static void add(struct walk *walk, const char *name, uintptr_t sub)
 		put(walk, frame);
 }
 
+/* Whether the variables at hand are those of the sub at SUB. If not, its context is only being made, and may still say
+ * what was there before, or is about to go. */
+static bool is_at_work(struct walk *walk, uintptr_t sub)
+{
+	const struct perl *perl = walk->perl;
+	struct perl_work *work = walk->work;
+	uintptr_t at = perl->key ? walk->own + OWN_VARIABLES : perl->variables, current, fields,
+		  list;
+	int32_t depth;
+
+	if (!at || !perl_read_word(work, at, &current) || !current ||
+	    perl_is_compiling(perl, walk->own, walk->statement))
+		return true;
+	return perl_read_word(work, sub + SUB_FIELDS, &fields) &&
+	       perl_read(work, &depth, fields + SUB_DEPTH, sizeof(depth)) && depth > 0 &&
+	       depth < DEPTH_MAX && perl_read_word(work, fields + SUB_LISTS, &list) &&
+	       perl_read_word(work, list + LISTS_ARRAY, &list) &&
+	       perl_read_word(work, list + (uintptr_t)depth * sizeof(list), &list) &&
+	       perl_read_word(work, list + LIST_ARRAY, &list) && list == current;
+}
+
 /* The sub of CONTEXT. When it has just begun, or is about to return, the statement at hand is its caller's, or
  * that of the sub that it takes the place of: then it is left out, unless its caller is itself. */
 static void add_sub(struct walk *walk, const uint8_t *context)
@@ -143,7 +173,8 @@ static void add_sub(struct walk *walk, const uint8_t *context)
 	if (begins == called)
 		add(walk, NULL, called);
 	if (!begins && !walk->count && !walk->rows &&
-	    (walk->leaves || walk->statement == word_at(context, CONTEXT_STATEMENT)))
+	    (walk->leaves || walk->statement == word_at(context, CONTEXT_STATEMENT) ||
+	     !is_at_work(walk, called)))
 		walk->begins = called;
 	else
 		add(walk, NULL, called);

@@ -35,7 +35,7 @@ static struct {
 	uint8_t text[4][4096]; /* the evaluator, the program's start, calls from C, an eval's */
 
 	_Alignas(16) uint8_t own[8192];
-	uintptr_t first, stack, statement, operation;
+	uintptr_t first, stack, statement, operation, variables;
 	uint32_t key;
 	_Alignas(16) uint8_t stacks[3][64], contexts[3][8][CONTEXT];
 	_Alignas(16) uint8_t subs[SUBS][24], sub_fields[SUBS][104];
@@ -173,6 +173,7 @@ static void make(int layout)
 		w->perl.statement = (uintptr_t)&w->statement;
 		w->perl.compiling = (uintptr_t)w->statements[COMPILING];
 		w->perl.operation = (uintptr_t)&w->operation;
+		w->perl.variables = (uintptr_t)&w->variables;
 	} else {
 		w->perl.key = (uintptr_t)&w->key;
 		w->perl.first = (uintptr_t)&w->first;
@@ -493,6 +494,34 @@ START_TEST(leaves_for_another)
 }
 END_TEST
 
+/* The context of a call that is only being made says what was there before; but the variables are not that sub's. */
+START_TEST(context_is_being_made)
+{
+	static uintptr_t lists[3], array[3];
+	uint8_t variables[24] = { 0 };
+
+	make(_i);
+	set_stack((uintptr_t)w->stacks[0]);
+	set_statement((uintptr_t)w->statements[PRICE_LINE]);
+	lists[1] = (uintptr_t)array;
+	array[2] = (uintptr_t)variables;
+	put(variables, 16, 0x4440);
+	put(w->sub_fields[SELL], 72, (uintptr_t)lists);
+	put4(w->sub_fields[SELL], 96, 2);
+	put(w->own, 16, 0x4440);
+	w->variables = 0x4440;
+	ck_assert_uint_eq(walk(), 3);
+	check(0, "Shop::sell", 21);
+	put(w->own, 16, 0x8880);
+	w->variables = 0x8880;
+	ck_assert_uint_eq(walk(), 2);
+	check(0, "{main}", 1);
+	check_anchor(1, 4);
+	put(w->sub_fields[SELL], 72, 8);
+	ck_assert_uint_eq(walk(), 2);
+}
+END_TEST
+
 START_TEST(about_to_return)
 {
 	make(_i);
@@ -598,6 +627,7 @@ int main(void)
 	tcase_add_loop_test(tcase, about_to_call, 0, 2);
 	tcase_add_loop_test(tcase, just_called, 0, 2);
 	tcase_add_loop_test(tcase, leaves_for_another, 0, LAYOUTS);
+	tcase_add_loop_test(tcase, context_is_being_made, 0, LAYOUTS);
 	tcase_add_loop_test(tcase, about_to_return, 0, 2);
 	tcase_add_loop_test(tcase, another_at_the_same_place, 0, LAYOUTS);
 	tcase_add_loop_test(tcase, torn, 0, LAYOUTS);
