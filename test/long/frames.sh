@@ -1,0 +1,118 @@
+#!/bin/bash
+# Millions of samples of programs whose functions come and go: collected and made anew, loaded again, thrown out when they
+# were compiled, run by threads that begin and end, in children, and across exec(2). No crash, and no wrong name: each one
+# that is met is looked for among the functions that there are, as the runtime says, or a parser of the sources.
+#
+# Each thread is looked at a thousand times a second, those that run by their CPU time as well. A thread that has not moved
+# since is counted with the stack that it had, so the figures say how many stacks were taken for how many samples.
+#
+#   SAMPLES=10000000  that many for each runtime (300,000)
+#   TRY="python node ruby php perl"  these alone
+#   PYTHON=… NODE=… RUBY=… PHP=… PERL=…  by these
+#   LEAVE_OUT=NAME  this function is said not to exist: to see it fail
+. "$(dirname "$0")/../system/agent.inc"
+have python3
+samples=${SAMPLES:-300000}
+tried=${TRY:-python node ruby php perl}
+seconds=${SECONDS_RUN:-20}
+python=${PYTHON:-$(command -v python3)} node=${NODE:-$(command -v node)} ruby=${RUBY:-$(command -v ruby)}
+php=${PHP:-$(command -v php)} perl=${PERL:-$(command -v perl)}
+programs=$PWD/test/programs
+left="" failed=""
+[ -z "$python" ] || python=$("$python" -c 'import sys; print(sys.executable)')
+
+# ends COMMAND...: it does not crash. (What is still running when its process begins anew ends with it.)
+ends() {
+	"$@" >>"$place/said" 2>&1 || {
+		echo "status $? of $*: $(tail -n 20 "$place/said")"
+		touch "$place/crashed"
+	}
+}
+
+# again COMMAND...: until it is to stop.
+again() {
+	until [ -e "$place/stop" ] || [ -e "$place/crashed" ]; do
+		ends "$@"
+	done
+}
+
+# by_us COMMAND...
+by_us() {
+	profiled "$place/reports" builtin CPU_INTERVAL=1ms WALL_INTERVAL=1ms REPORTING_INTERVAL=5s LOCAL_MAX_BYTES=0 \
+		LISTEN=off PROCESS='python*,node*,ruby*,php*,perl*' "$@"
+}
+
+# met RUNTIME [WHO_ELSE...]: read what comes of it in the background, until there are enough samples.
+met() {
+	local reader status programs_left
+
+	echo "$1:"
+	python3 "$programs/names_met.py" "$agent" "$place/reports" "$place/names" "$samples" "$place/stop" "${@:2}" \
+		>"$place/met" 2>&1 &
+	reader=$!
+	# It waits until the programs have ended.
+	until [ -e "$place/stop" ] || [ -e "$place/crashed" ] || ! kill -0 $reader 2>/dev/null; do
+		sleep 0.2
+	done
+	touch "$place/stop"
+	for programs_left in "${running[@]}"; do
+		wait "$programs_left"
+	done
+	rm "$place/stop"
+	if [ -e "$place/crashed" ]; then
+		kill $reader
+		wait $reader 2>/dev/null
+		status=1
+	else
+		wait $reader
+		status=$?
+	fi
+	cat "$place/met"
+	[ $status = 0 ] || failed="$failed $1"
+}
+
+# begins RUNTIME COMMAND: whether it is tried, and there.
+begins() {
+	[[ " $tried " == *" $1 "* ]] || return 1
+	[ -n "$2" ] || {
+		left="$left $1"
+		return 1
+	}
+	place=$work/$1 running=()
+	mkdir -p "$place/reports" "$place/names"
+}
+
+if begins python "$python"; then
+	ends by_us "$python" "$programs/churns.py" "$place" 60 "$seconds" &
+	running=($!)
+	met python
+fi
+if begins node "$node"; then
+	for _ in 1 2; do
+		again by_us "$node" --expose-gc "$programs/churns.js" "$place" 16 "$seconds" &
+		running+=($!)
+	done
+	cat >"$place/exist" <<-S
+		exec "$node" --no-warnings --expose-internals "$programs/names_exist.js" "$programs/churns.js" "$place"/{odd,even,made}/*.js
+	S
+	met node bash "$place/exist"
+fi
+if begins ruby "$ruby"; then
+	ends by_us "$ruby" --disable=gems "$programs/churns.rb" "$place" 60 "$seconds" &
+	running=($!)
+	met ruby
+fi
+if begins php "$php"; then
+	for how in churns churns $(yes stands | head -n 22); do
+		again by_us "$php" "$programs/churns.php" "$place" "$how" "$seconds" &
+		running+=($!)
+	done
+	met php
+fi
+if begins perl "$perl"; then
+	ends by_us "$perl" "$programs/churns.pl" "$place" 40 "$seconds" &
+	running=($!)
+	met perl
+fi
+[ -z "$left" ] || echo "left out:$left"
+[ -z "$failed" ] || fail "wrong:$failed"
