@@ -221,14 +221,17 @@ START_TEST(follows_when_told_and_in_time)
 }
 END_TEST
 
+static atomic_int lookers;
+
 /* Another of the agent's threads, which looks in time, until it has nothing more. */
 static void *look_too(void *unused)
 {
-	while (permitted()) {
+	for (bool first = true; permitted(); first = false) {
 		if (unused)
 			privileges_follow_others();
 		else
 			privileges_follow(false);
+		lookers += first;
 		usleep(10000);
 	}
 	return NULL;
@@ -241,10 +244,12 @@ START_TEST(one_looks_for_all)
 	uint64_t began = clock_monotonic_ns(), before = 0, after, looks = 0;
 
 	at_once = false;
-	for (int i = 0; i < 3;
-	     i++) { /* one after the other, so that their looks can be told apart */
+	/* One after the other, so that their looks can be told apart. */
+	for (int i = 0; i < 3; i++) {
 		ck_assert_int_eq(pthread_create(&others[i], NULL, look_too, i ? NULL : &others), 0);
-		usleep(100000);
+		do
+			usleep(100000);
+		while (lookers == i);
 	}
 	while (clock_monotonic_ns() - began < 4 * PRIVILEGES_LOOK_NS) {
 		look();
