@@ -156,7 +156,7 @@ for file in "$root"/bin/* "$root/everyday"; do
 done
 
 # What quickstart takes where there is neither perl nor python3.
-preloaded awk awk 'BEGIN { while (i < 3000000) n[i++ % 1000]++; print "counted" }'
+preloaded awk awk 'BEGIN { while (i < 400000) n[i++ % 1000]++; print "counted" }'
 quiet awk $? counted
 ls "$root/profiles/awk"/awk_*.jfr >/dev/null || fail "it is not called as it was started"
 shows awk cpu 'evaluate'
