@@ -23,8 +23,11 @@
 #include "preload/agent_of_process.h"
 #include "preload/interpose/sample.h"
 
-/* How long to wait until threads that have ended are gone from the kernel's list too: of ours, whose number is known;
- * and, in a program that has threads of its own, of those that async-profiler had. */
+/* How long to wait until threads of ours are gone, also from the kernel's list: one that waits for a server's answer looks
+ * once a second whether it is to end. */
+#define OWN_GONE_NS 3000000000u
+/* Likewise for one that has been called off; and, in a program that has threads of its own, for those that async-profiler
+ * had. */
 #define THREAD_GONE_NS 1000000000u
 #define ENGINE_GONE_NS 10000000u
 
@@ -39,10 +42,11 @@ static bool are_gone(void)
 /* False when there was no agent. Only a thread that the kernel has forgotten does not count. */
 static bool end_threads(void)
 {
-	uint64_t until = clock_monotonic_ns() + THREAD_GONE_NS;
+	uint64_t until;
 
 	if (agent_stop(process_config()->exit_timeout_ns) == -ESRCH && !own_thread_count())
 		return false;
+	until = clock_monotonic_ns() + OWN_GONE_NS;
 	while (!are_gone() && clock_monotonic_ns() < until)
 		system_sleep(50000);
 	until = clock_monotonic_ns() + ENGINE_GONE_NS;
