@@ -42,7 +42,7 @@ static const struct {
 
 static struct sock_filter filter[4 * CALLS];
 static struct sock_fprog program = { .filter = filter };
-static atomic_int is_inside, is_done;
+static atomic_int has_begun, is_inside, is_done;
 
 static void add(struct sock_filter instruction)
 {
@@ -113,6 +113,7 @@ __attribute__((noinline)) static void inside(void)
 
 static void *in_thread(void *unused)
 {
+	atomic_store(&has_begun, 1);
 	while (!atomic_load(&is_inside))
 		spin(1000);
 	inside();
@@ -144,6 +145,9 @@ int main(int argc, char **argv)
 		make_filter(argv + 2);
 	before();
 	CHECK(!pthread_create(&thread, NULL, in_thread, NULL));
+	/* (What the C library calls on a thread's way there must not fail.) */
+	while (!atomic_load(&has_begun))
+		spin(1000);
 	enter(argv[1]);
 	atomic_store(&is_inside, 1);
 	inside();
