@@ -174,7 +174,7 @@ START_TEST(the_programs_version)
 	ck_assert_int_eq(origin_capture(entries), 0);
 	ck_assert_pstr_eq(origin_own_version(), versions[_i].version);
 	object = origin_note();
-	origin_version(version, object);
+	ck_assert_int_eq(origin_version(version, object), 0);
 	ck_assert_str_eq(version, versions[_i].version ? versions[_i].version : "");
 	cJSON_Delete(object);
 }

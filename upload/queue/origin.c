@@ -73,11 +73,10 @@ static int take_version(void *arg, const char *key, const char *value)
 	return 0;
 }
 
-static void version_of(char out[ORIGIN_VERSION_MAX], const char *attributes)
+static int version_of(char out[ORIGIN_VERSION_MAX], const char *attributes)
 {
 	memset(out, 0, ORIGIN_VERSION_MAX);
-	if (attributes)
-		pairs_each(attributes, true, take_version, out);
+	return attributes ? pairs_each(attributes, true, take_version, out) : 0;
 }
 
 int origin_capture(char *const *environment)
@@ -91,8 +90,8 @@ int origin_capture(char *const *environment)
 	environment_free(&own.environment);
 	err = environment_copy(&own.environment, found);
 	if (!err)
-		version_of(own.version,
-			   environment_get(&own.environment, "OTEL_RESOURCE_ATTRIBUTES"));
+		err = version_of(own.version,
+				 environment_get(&own.environment, "OTEL_RESOURCE_ATTRIBUTES"));
 	return err;
 }
 
@@ -217,9 +216,9 @@ static const char *text_of(const cJSON *object, const char *key)
 	return text ? text : "";
 }
 
-void origin_version(char out[ORIGIN_VERSION_MAX], const cJSON *origin)
+int origin_version(char out[ORIGIN_VERSION_MAX], const cJSON *origin)
 {
-	version_of(out, text_of(origin, "attributes"));
+	return version_of(out, text_of(origin, "attributes"));
 }
 
 /* Whether what is known of HOST, this machine, is true of ORIGIN: a task is a container's, and an

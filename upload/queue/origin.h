@@ -31,8 +31,8 @@ struct cJSON *origin_of(const struct report *report, const struct environment *e
 /* A version that is longer is none. */
 #define ORIGIN_VERSION_MAX 256
 
-/* What ORIGIN's OTEL_RESOURCE_ATTRIBUTES call service.version, in OUT; "" where they do not tell. */
-void origin_version(char out[ORIGIN_VERSION_MAX], const struct cJSON *origin);
+/* What ORIGIN's OTEL_RESOURCE_ATTRIBUTES call service.version, in OUT; "" where they do not tell. Returns 0 or -errno. */
+int origin_version(char out[ORIGIN_VERSION_MAX], const struct cJSON *origin);
 
 /* The same of this process, as it was captured; NULL: they do not tell. It stays where it is. */
 const char *origin_own_version(void);

@@ -250,15 +250,18 @@ static int take_origin(struct held *held, const cJSON *object)
 {
 	const cJSON *origin = cJSON_GetObjectItemCaseSensitive(object, "origin");
 	const cJSON *machine = cJSON_GetObjectItemCaseSensitive(origin, "machine");
+	int err;
 
 	if (!cJSON_IsObject(origin) ||
 	    (cJSON_IsString(machine) && !is_file_name(machine->valuestring)))
 		return -EBADMSG;
 	held->origin = cJSON_PrintUnformatted(origin);
 	held->report.origin = held->origin;
-	origin_version(held->version, origin);
+	if (!held->origin)
+		return -ENOMEM;
+	err = origin_version(held->version, origin);
 	held->report.version = held->version[0] ? held->version : NULL;
-	return held->origin ? 0 : -ENOMEM;
+	return err;
 }
 
 int spool_note_read(struct held *held, const char *text, size_t length, const char *const *names,
