@@ -60,7 +60,7 @@ service() {
 }
 
 cat >"$work/service.py" <<'END'
-import sys, time
+import os, sys, time
 end, kept = time.time() + float(sys.argv[1]), []
 
 def counts(n):
@@ -75,6 +75,7 @@ while time.time() < end:
     if len(kept) > 200:
         del kept[:100]
     time.sleep(0.01)
+os._exit(0)  # with what is kept, which is freed otherwise
 END
 
 pushed=$(program pushed) || exit 1
@@ -138,10 +139,10 @@ asked() {
 		    start = began if metric != 'live' else ends[-2] * 1000 - 500
 		    p = ask('SelectMergeProfile', profileTypeID=types[kind], labelSelector='{service_name="%s"}' % name,
 		            start=start, end=now)
-		    functions = {f['id']: p['stringTable'][int(f.get('name', 0))] for f in p['function']}
-		    leaves = {l['id']: functions[l['line'][0]['functionId']] for l in p['location']}
+		    functions = {f['id']: p['stringTable'][int(f.get('name', 0))] for f in p.get('function', [])}
+		    leaves = {l['id']: functions[l['line'][0]['functionId']] for l in p.get('location', [])}
 		    found = {}
-		    for sample in p['sample']:
+		    for sample in p.get('sample', []):
 		        leaf = leaves[sample['locationId'][0]]
 		        found[leaf] = found.get(leaf, 0) + int(sample['value'][0])
 		    found = {name: value for name, value in found.items() if value}
