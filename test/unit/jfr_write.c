@@ -686,9 +686,11 @@ static const char *context_labels(const struct jfr_chunk *chunk, const struct jf
 	return buf_string(out);
 }
 
+/* What both a stall and a crash are told with here. */
+static const struct jfr_context worked_on = { .labels = "a=b\n", .length = 4 };
+
 START_TEST(stalls_with_a_stack_and_without)
 {
-	static const struct jfr_context context = { .labels = "a=b\n", .length = 4 };
 	struct buf out = BUF_INIT(4096);
 	struct jfr_chunk chunk;
 	struct jfr_event event;
@@ -700,7 +702,7 @@ START_TEST(stalls_with_a_stack_and_without)
 	int fd;
 
 	w = begin(&fd);
-	jfr_use_context(w, jfr_context(w, &context));
+	jfr_use_context(w, jfr_context(w, &worked_on));
 	jfr_stall(w, 5 * SAMPLE_TICKS, SAMPLE_TID, SAMPLE_STACK(w, sample_sleep), SAMPLE_TICKS / 20,
 		  7);
 	jfr_use_context(w, 0);
@@ -727,7 +729,6 @@ END_TEST
 
 START_TEST(a_crash_tells_what_was_worked_on)
 {
-	static const struct jfr_context context = { .labels = "a=b\n", .length = 4 };
 	struct buf out = BUF_INIT(4096);
 	struct jfr_chunk chunk;
 	struct jfr_event event;
@@ -738,7 +739,7 @@ START_TEST(a_crash_tells_what_was_worked_on)
 	int fd;
 
 	w = begin(&fd);
-	jfr_use_context(w, jfr_context(w, &context));
+	jfr_use_context(w, jfr_context(w, &worked_on));
 	jfr_crash(w, 5 * SAMPLE_TICKS, SAMPLE_TID, SAMPLE_STACK(w, sample_sleep), 11, -6,
 		  UINT64_MAX);
 	file = finish(w, fd, &chunk);
