@@ -8,24 +8,12 @@
 #   ENGINES="builtin async-profiler"          by these engines
 set -eu
 . "$(dirname "$0")/../system/agent.inc"
+. test/system/servers.inc
 for_everybody
 PATH=$PATH:/usr/sbin:$(echo /usr/lib/postgresql/*/bin)
 starts=${STARTS:-7} rounds=${ROUNDS:-5} cases="bare again masters workers"
 declare -A main port
 trap '[ ${#main[*]} -eq 0 ] || kill ${main[*]}; rm -rf "$work"' EXIT
-
-needs() {
-	for command in "$@"; do
-		command -v "$command" >/dev/null || {
-			echo "$server: $command is not on this machine"
-			return 1
-		}
-	done
-}
-
-free_port() {
-	python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
-}
 
 median() {
 	sort -n | awk '{ all[NR] = $1 } END { print all[int((NR + 1) / 2)] }'
@@ -75,12 +63,7 @@ begin_apache() {
 
 begin_gunicorn() {
 	needs gunicorn wrk || return 1
-	cat >"$1/application.py" <<-END
-		def application(environment, start):
-		    text = ",".join(str(i * i) for i in range(2000)).encode()
-		    start("200 OK", [("Content-Length", str(len(text)))])
-		    return [text]
-	END
+	gunicorn_application "$1"
 	command=(gunicorn --chdir "$1" --log-level error -w 4 -b "127.0.0.1:$2" application)
 }
 

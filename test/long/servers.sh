@@ -5,6 +5,7 @@
 #   SERVERS="nginx redis"  only these
 #   RATES=1                how much each answers with its workers profiled, and with the masters alone
 . "$(dirname "$0")/../system/agent.inc"
+. test/system/servers.inc
 for_everybody
 
 [ "$(id -u)" = 0 ] || skip "needs root"
@@ -20,19 +21,6 @@ until_it() {
 		sleep 0.05
 	done
 	fail "$server, $engine: in vain: $* $(tail -n 20 "$work/log" "$work/err")"
-}
-
-needs() {
-	for command in "$@"; do
-		command -v "$command" >/dev/null || {
-			echo "$server: $command is not on this machine: left out"
-			return 1
-		}
-	done
-}
-
-free_port() {
-	python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
 }
 
 answers() {
@@ -186,12 +174,7 @@ try_apache() {
 
 try_gunicorn() {
 	needs gunicorn wrk || return 0
-	cat >"$work/application.py" <<-END
-		def application(environment, start):
-		    text = ",".join(str(i * i) for i in range(2000)).encode()
-		    start("200 OK", [("Content-Length", str(len(text)))])
-		    return [text]
-	END
+	gunicorn_application "$work"
 	begin gunicorn --chdir "$work" -w 4 -b "127.0.0.1:$port" application
 	load_by_http ''
 	end TERM
