@@ -159,8 +159,7 @@ static const char *field(const char *text, const char *name)
 
 static int parse(const char *text, struct privileges *p)
 {
-	static const char *const cap_names[CAPS] = { "CapInh", "CapPrm", "CapEff", "CapBnd",
-						     "CapAmb" };
+	static const char cap_names[CAPS][8] = { "CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb" };
 	const char *uids = field(text, "Uid"), *gids = field(text, "Gid");
 	const char *groups = field(text, "Groups"), *value;
 

@@ -25,7 +25,7 @@ const struct unit size_units[] = {
 
 const struct unit *unit_named(const struct unit *units, const char *text, size_t length)
 {
-	for (; units->name; units++)
+	for (; units->size; units++)
 		if (strlen(units->name) == length && !memcmp(units->name, text, length))
 			return units;
 	return NULL;
@@ -36,7 +36,7 @@ const struct unit *unit_to_show(const struct unit *units, double amount)
 	const struct unit *best = units;
 
 	/* 1023.9 KiB would be shown as 1024 KiB: the next unit starts where rounding reaches it. */
-	for (; units->name; units++)
+	for (; units->size; units++)
 		if (amount >=
 		    (double)units->shown_from * (units->shown_from == units->size ? 0.9995 : 1))
 			best = units;

@@ -20,14 +20,14 @@
 #define TIB(n)     ((uint64_t)(n) << 40)
 
 struct unit {
-	const char *name;    /* as it is typed behind a number; "" is no unit at all */
-	const char *shown;   /* as people are shown it */
+	char name[4];        /* as it is typed behind a number; "" is no unit at all */
+	char shown[4];       /* as people are shown it */
 	uint64_t size;       /* in nanoseconds or bytes */
 	uint64_t shown_from; /* less than this is shown in a smaller unit */
 	bool option;         /* options take it */
 };
 
-/* The smallest first, up to a row without a name. */
+/* The smallest first, up to a row without a size. */
 extern const struct unit duration_units[], size_units[];
 
 /* The row of UNITS whose name are the LENGTH bytes of TEXT, or NULL. Async-signal-safe. */

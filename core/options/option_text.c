@@ -56,8 +56,8 @@ bool check_tags(const char *value)
 
 bool check_log_file(const char *value)
 {
-	static const char *const stdouts[] = { "-", "stdout", "/dev/stdout", "/dev/fd/1",
-					       "/proc/self/fd/1" };
+	static const char stdouts[][16] = { "-", "stdout", "/dev/stdout", "/dev/fd/1",
+					    "/proc/self/fd/1" };
 
 	for (size_t i = 0; i < sizeof(stdouts) / sizeof(*stdouts); i++)
 		if (!strcmp(value, stdouts[i]))

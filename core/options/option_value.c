@@ -121,7 +121,7 @@ static void format_number(const struct option *option, uint64_t number, char tex
 {
 	const struct unit *best = NULL;
 
-	for (const struct unit *u = numbers[option->type].units; u->name; u++)
+	for (const struct unit *u = numbers[option->type].units; u->size; u++)
 		if (u->option && (!best || (number && number % u->size == 0)))
 			best = u;
 	format_text(text, 32, "%llu%s", (unsigned long long)(number / best->size),

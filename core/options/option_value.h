@@ -23,11 +23,8 @@ enum option_type {
 
 struct option {
 	const char *name; /* without the prefix */
-	enum option_type type;
-	size_t offset; /* in struct config, of what the type's comment says */
 
 	uint64_t min, max; /* of a number; `off`, and what follows, aside */
-	bool zero;         /* 0 is accepted, and means what `off` does */
 	uint64_t off;      /* what `off` stands for */
 	uint64_t on;       /* what `on` stands for; 0: `on` is not a value */
 
@@ -38,8 +35,12 @@ struct option {
 
 	const char *fallback; /* the default as written; "": unset */
 	const char *help;     /* one sentence */
-	bool secret;          /* the value is not to be shown */
-	bool unbuilt;         /* this version does nothing with it */
+
+	enum option_type type;
+	uint16_t offset;  /* in struct config, of what the type's comment says */
+	bool zero : 1;    /* 0 is accepted, and means what `off` does */
+	bool secret : 1;  /* the value is not to be shown */
+	bool unbuilt : 1; /* this version does nothing with it */
 };
 
 union option_value {

@@ -11,7 +11,7 @@
 #include "preload/interpose/sandbox_calls.h"
 
 struct call {
-	const char *name;
+	char name[20];
 	uint32_t number;
 	bool must;
 };

@@ -65,7 +65,7 @@ START_TEST(tables_grow)
 	const struct unit *const tables[] = { duration_units, size_units };
 
 	for (size_t t = 0; t < 2; t++)
-		for (const struct unit *u = tables[t]; u[1].name; u++) {
+		for (const struct unit *u = tables[t]; u[1].size; u++) {
 			ck_assert_uint_lt(u->size, u[1].size);
 			ck_assert_uint_lt(u->shown_from, u[1].shown_from);
 		}
