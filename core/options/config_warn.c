@@ -9,24 +9,24 @@
 
 static void warn_entry(const char *entry)
 {
-	size_t length = strcspn(entry, "=");
-	const char *value = entry[length] ? entry + length + 1 : "";
+	const char *equals = strchr(entry, '='), *value = equals ? equals + 1 : "";
+	size_t length = equals ? (size_t)(equals - entry) : strlen(entry);
+	const struct option *option;
 	char name[OPTION_NAME_MAX];
-	struct option_view row;
+	struct option_view nearest;
 
 	if (length >= sizeof(name))
 		length = sizeof(name) - 1;
 	memcpy(name, entry, length);
 	name[length] = '\0';
-	if (!option_find(name, &row)) {
-		if (option_nearest(name, &row))
-			log_warn("%s is not known and is ignored; the nearest name is %s", name,
-				 row.name);
-		else
-			log_warn("%s is not known and is ignored", name);
-	} else if (*value && !row.built && strcmp(value, row.fallback)) {
+	option = option_lookup(name);
+	if (option && option->unbuilt && *value && strcmp(value, option->fallback))
 		log_warn("%s is set, but this version cannot do it yet", name);
-	}
+	else if (!option && option_nearest(name, &nearest))
+		log_warn("%s is not known and is ignored; the nearest name is %s", name,
+			 nearest.name);
+	else if (!option)
+		log_warn("%s is not known and is ignored", name);
 }
 
 void config_warn(char *const *environment)
