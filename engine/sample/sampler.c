@@ -306,15 +306,21 @@ static bool is_free(int signo)
  * handler can be set, but nothing comes. */
 static bool may_come(int signo)
 {
+	static _Atomic int known;
 	struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = signo };
 	int timer;
 	long err;
 
+	if (signo == atomic_load_explicit(&known, memory_order_relaxed))
+		return true;
 	event.sigev_notify_thread_id = system_thread();
 	err = kernel_call4(SYS_timer_create, CLOCK_MONOTONIC, (long)&event, (long)&timer, 0);
 	if (!err)
 		kernel_call4(SYS_timer_delete, timer, 0, 0, 0);
-	return err != -EINVAL;
+	if (err == -EINVAL)
+		return false;
+	atomic_store_explicit(&known, signo, memory_order_relaxed);
+	return true;
 }
 
 int sampler_choose(void)
@@ -373,15 +379,16 @@ int sampler_call_later(uint64_t after_ns, void (*call)(void))
 						 .tv_nsec = (long)(after_ns % 1000000000u) } };
 	struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID,
 				  .sigev_value.sival_ptr = &later };
-	long err;
+	bool was_installed = sampler_signal();
+	long err = 0;
 
 	event.sigev_signo = sampler_install();
 	/* A fork copies what is handled before it copies memory: if another thread installed the handler
 	 * between the two, memory says that it is there, and it is not. */
-	if (event.sigev_signo > 0)
-		err = installer(event.sigev_signo, on_signal, SA_ONSTACK);
-	else
+	if (event.sigev_signo < 0)
 		err = event.sigev_signo;
+	else if (was_installed)
+		err = installer(event.sigev_signo, on_signal, SA_ONSTACK);
 	if (err)
 		return (int)err;
 	event.sigev_notify_thread_id = system_thread();
