@@ -8,7 +8,7 @@
 #include "core/system.h"
 
 /* Of most programs. Of larger ones it is mapped, which takes longer. */
-static _Alignas(4096) char room[16384];
+static char room[16384];
 
 static char *copy = room; /* entries, each with its NUL, and an empty one */
 
