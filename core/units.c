@@ -11,7 +11,7 @@ const struct unit duration_units[] = {
 	{ "m", "min", MINUTES(1), MINUTES(10), true },
 	{ "h", "h", HOURS(1), HOURS(2), true },
 	{ "d", "d", DAYS(1), DAYS(2), false },
-	{ 0 },
+	{ .size = 0 },
 };
 
 const struct unit size_units[] = {
@@ -20,7 +20,7 @@ const struct unit size_units[] = {
 	{ "m", "MiB", MIB(1), MIB(1), true },
 	{ "g", "GiB", GIB(1), GIB(1), true },
 	{ "t", "TiB", TIB(1), TIB(1), false },
-	{ 0 },
+	{ .size = 0 },
 };
 
 const struct unit *unit_named(const struct unit *units, const char *text, size_t length)

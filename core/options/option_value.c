@@ -14,7 +14,7 @@
 
 static const struct unit share_units[] = {
 	{ "%", "%", 10, 0, true },
-	{ 0 },
+	{ .size = 0 },
 };
 
 static const struct {
