@@ -1,4 +1,4 @@
-/* A lock that fork takes as well. */
+/* Forks pass together; who is in the gate is there alone. */
 #include "asyncprof/loader_gate.h"
 
 #include <errno.h>
@@ -7,27 +7,37 @@
 #include <stdbool.h>
 
 #include "core/clock.h"
-#include "core/old_symbol.h"
 #include "core/system.h"
 
-OLD_SYMBOL(pthread_mutex_trylock, "2.2.5")
+#define LOOK_NS 100000
 
-static pthread_mutex_t gate = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
-static __thread bool fork_holds; /* several threads may be between prepare and the rest */
+static __thread unsigned int depth; /* of this thread in the gate */
+
+static atomic_bool taken;          /* somebody is in the gate, or waits for the forks to be over */
+static _Atomic unsigned int forks; /* that hold it up */
+static __thread bool fork_counts;  /* this thread's is among them */
 
 /* A fork has waited in vain: those behind it do not wait as well. */
 static atomic_bool overdue;
 
-/* (Not by pthread_mutex_clocklock(3), which thread sanitizers do not know; and the other one with
- * an end takes a clock that may be set.) */
-static bool take_gate(void)
+/* Either says first what it is about to do, and then looks at the other. */
+static bool pass(void)
+{
+	atomic_fetch_add(&forks, 1);
+	if (!atomic_load(&taken))
+		return true;
+	atomic_fetch_sub(&forks, 1);
+	return false;
+}
+
+static bool pass_in_time(void)
 {
 	uint64_t end_ns = clock_monotonic_ns() + LOADER_GATE_WAIT_NS;
 
-	while (pthread_mutex_trylock(&gate)) {
+	while (!pass()) {
 		if (atomic_load(&overdue) || clock_monotonic_ns() >= end_ns)
 			return false;
-		system_sleep(100000);
+		system_sleep(LOOK_NS);
 	}
 	return true;
 }
@@ -36,21 +46,28 @@ static void fork_prepare(void)
 {
 	int saved = errno;
 
-	fork_holds = take_gate();
-	atomic_store(&overdue, !fork_holds);
+	if (depth)
+		return;
+	fork_counts = pass_in_time();
+	if (atomic_load(&overdue) == fork_counts)
+		atomic_store(&overdue, !fork_counts);
 	errno = saved;
 }
 
 static void fork_parent(void)
 {
-	if (fork_holds)
-		pthread_mutex_unlock(&gate);
+	if (fork_counts)
+		atomic_fetch_sub(&forks, 1);
+	fork_counts = false;
 }
 
-/* Whoever held it is not in the child. */
+/* Whoever was in it is not in the child. */
 static void fork_child(void)
 {
-	gate = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+	atomic_store(&taken, false);
+	atomic_store(&forks, 0);
+	fork_counts = false;
+	depth = 0;
 }
 
 int loader_gate_init(void)
@@ -65,10 +82,16 @@ int loader_gate_init(void)
 
 void loader_gate_enter(void)
 {
-	pthread_mutex_lock(&gate);
+	if (depth++)
+		return;
+	while (atomic_exchange(&taken, true))
+		system_sleep(LOOK_NS);
+	while (atomic_load(&forks))
+		system_sleep(LOOK_NS);
 }
 
 void loader_gate_leave(void)
 {
-	pthread_mutex_unlock(&gate);
+	if (depth && !--depth)
+		atomic_store(&taken, false);
 }
