@@ -30,17 +30,29 @@ void fatal_die(int signo)
 	kernel_call4(SYS_tgkill, system_process(), system_thread(), signo, 0);
 }
 
-/* The kernel spares the first process of a container from signals that have their default action, and so
- * do we: there is no death to tell. But who sends one will not wait long before he kills it. */
-static bool is_spared(void)
+/* The first process of a container. Who asks that to end will not wait long before he kills it. */
+static void asked_to_end(void)
 {
 	const struct interpose_hooks *hooks = hooks_get();
 
-	if (system_process() != 1)
-		return false;
 	if (hooks && exit_is_armed())
 		hooks->end_is_near();
+}
+
+/* The kernel spares it from signals that have their default action, and so do we: there is no death to tell. */
+static bool is_spared(void)
+{
+	if (system_process() != 1)
+		return false;
+	asked_to_end();
 	return true;
+}
+
+/* (SIGQUIT is what some servers take for a request to end when all is served.) */
+void fatal_handled(int signo)
+{
+	if ((signo == SIGTERM || signo == SIGINT || signo == SIGQUIT) && system_process() == 1)
+		asked_to_end();
 }
 
 /* A child that has inherited this handler tells nothing. */

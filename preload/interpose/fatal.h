@@ -21,6 +21,9 @@ void fatal_remove_crashes(void);
 /* HANDLER as the program is to see it. Async-signal-safe. */
 __sighandler_t fatal_shown(__sighandler_t handler);
 
+/* The program's handler of SIGNO is about to run. Async-signal-safe. */
+void fatal_handled(int signo);
+
 /* Die of SIGNO, which has its default action from now on. For its handler. Async-signal-safe. */
 void fatal_die(int signo);
 

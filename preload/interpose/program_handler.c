@@ -7,6 +7,7 @@
 
 #include "preload/interpose/again.h"
 #include "preload/interpose/context.h"
+#include "preload/interpose/fatal.h"
 #include "preload/interpose/real.h"
 #include "preload/interpose/sample.h"
 
@@ -61,6 +62,7 @@ __attribute__((used)) void program_handler_run(int signo, siginfo_t *info, void 
 	program_handled++;
 	again_end(context);
 	sample_program_handler(signo, context);
+	fatal_handled(signo);
 	((sample_handler)handlers[index])(signo, info, context);
 }
 

@@ -1,5 +1,6 @@
 /* Sleeps and computes as the first process of a namespace, and says what it sees of SIGTERM: nothing, as the
- * kernel keeps it from one that has no handler. With "handler" it has one, and ends by it. */
+ * kernel keeps it from one that has no handler. With "handler" it has one, and ends by it; with "slow" that is what it has
+ * yet to do. */
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -58,7 +59,8 @@ static bool child_dies(void)
 int main(int argc, char **argv)
 {
 	const struct timespec a_moment = { .tv_nsec = 20000000 };
-	bool handles = argc > 1 && !strcmp(argv[1], "handler");
+	bool slow = argc > 1 && !strcmp(argv[1], "slow");
+	bool handles = slow || (argc > 1 && !strcmp(argv[1], "handler"));
 	struct sigaction now;
 	int interrupted = 0;
 
@@ -71,6 +73,8 @@ int main(int argc, char **argv)
 		computes();
 		interrupted += nanosleep(&a_moment, NULL) && !asked;
 	}
+	if (asked && slow)
+		goes_on();
 	if (asked)
 		return 3;
 	CHECK(!raise(SIGTERM));
