@@ -231,7 +231,7 @@ static bool covers(const struct privileges *he, const struct privileges *she)
 	return true;
 }
 
-static bool is_looker(pid_t tid)
+bool privileges_is_looker(pid_t tid)
 {
 	for (size_t i = 0; i < LOOKERS_MAX; i++)
 		if (atomic_load(&shared->privileges.lookers[i]) == tid)
@@ -267,7 +267,8 @@ static bool program_covers(const struct privileges *own, struct privileges *hers
 	int fd = -1;
 
 	if (!does && last_holder)
-		does = !is_looker(last_holder) && thread_covers(last_holder, own, hers, known);
+		does = !privileges_is_looker(last_holder) &&
+		       thread_covers(last_holder, own, hers, known);
 	if (!does)
 		fd = fd_raise(open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 	if (fd >= 0)
@@ -277,11 +278,16 @@ static bool program_covers(const struct privileges *own, struct privileges *hers
 	while (!does && dir && (entry = readdir(dir))) {
 		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
 
-		if (tid <= 0 || tid == first || is_looker(tid))
+		if (tid <= 0 || tid == first || privileges_is_looker(tid))
 			continue;
 		does = thread_covers(tid, own, hers, known);
 		if (does)
 			atomic_store(&shared->privileges.holder, tid);
+	}
+	/* There is none: what the first of them had, which the kernel keeps as long as the process is there. */
+	if (dir && !does && !*known && !read_privileges(first, hers)) {
+		*known = true;
+		does = covers(hers, own);
 	}
 	if (dir)
 		closedir(dir);

@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* A thread of ours looks at least this often, also while it waits for something; or, with a tenth of it more, goes by
  * the look of another that had what it has: a look takes the kernel 20 us, most of it to write /proc's text. */
@@ -33,6 +34,9 @@ uint64_t privileges_due_ns(void);
  * followed as many as there were then: it says so in *FOLLOWED, where one is named (NULL: nowhere). */
 uint32_t privileges_changes(void);
 void privileges_tell(_Atomic uint32_t *followed);
+
+/* Whether TID is a thread of ours, or of an engine's that has called privileges_follow(), and none of the program's. */
+bool privileges_is_looker(pid_t tid);
 
 /* Whether the calling thread has given something up since it asked last. */
 bool privileges_gave_up(void);

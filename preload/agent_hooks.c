@@ -142,6 +142,13 @@ static void on_thread_started(uintptr_t stack_low, uintptr_t stack_high, uintptr
 	process_agent_by_thread();
 }
 
+/* (The agent's thread is none of the C library's.) */
+static void on_last_thread_ends(void)
+{
+	if (shared->async_profiler)
+		exit_tell(EXITING_BY_RETURN);
+}
+
 static bool on_namespace_change(void)
 {
 	bool called_off = sampler_call_off();
@@ -326,6 +333,7 @@ static void on_exec_failed(void)
 const struct interpose_hooks agent_hooks = {
 	.thread_started = on_thread_started,
 	.thread_ended = sampler_thread_ended,
+	.last_thread_ends = on_last_thread_ends,
 	.process_cloned = process_in_child,
 	.process_exiting = on_process_exiting,
 	.exits_again = on_exits_again,

@@ -7,6 +7,7 @@
 #include "asyncprof/engine_thread.h"
 #include "asyncprof/loader_gate.h"
 #include "core/log.h"
+#include "core/shared.h"
 #include "preload/interpose/hooks.h"
 #include "preload/interpose/allocator.h"
 #include "preload/interpose/sample.h"
@@ -46,4 +47,6 @@ void async_profiler_start(const struct config *config)
 	parts.library = config->lib;
 	parts.is_chosen = config->engine == ENGINE_ASYNC_PROFILER;
 	engine_thread_start(&parts);
+	if (shared->async_profiler)
+		thread_watch_main();
 }

@@ -11,6 +11,7 @@
 #include "core/agent/engine_command.h"
 #include "core/agent/failure.h"
 #include "core/agent/followers.h"
+#include "core/agent/last_thread.h"
 #include "core/agent/live.h"
 #include "core/futex.h"
 #include "core/log.h"
@@ -21,8 +22,8 @@
 #include "core/shared.h"
 #include "core/signal_share.h"
 
-/* How often it is seen how many signals may pend still. */
-#define SHARE_LOOK_NS 1000000000u
+/* How often it is seen how many signals may pend still, and whether the program is there still. */
+#define LOOK_NS 1000000000u
 
 /* The most that the other threads of ours are waited for when there is something to give up. */
 #define FOLLOWERS_NS 100000000u
@@ -160,7 +161,12 @@ static int loop(struct session *session, struct live *live, uint64_t *stalls_ns)
 		}
 		if (now >= look_ns) {
 			signal_share_look();
-			look_ns = now + SHARE_LOOK_NS;
+			if (last_thread_is_gone()) {
+				atomic_store(&shared->agent.stop_by_ns,
+					     now + session->config->exit_timeout_ns);
+				break;
+			}
+			look_ns = now + LOOK_NS;
 		}
 		due_ns = session_service(session, now);
 		/* One that is asked for while a report is on its way is for the next. */
@@ -175,7 +181,7 @@ static int loop(struct session *session, struct live *live, uint64_t *stalls_ns)
 			answer_flushes(asked);
 			continue;
 		}
-		due_ns = sooner(due_ns, privileges_due_ns());
+		due_ns = sooner(sooner(due_ns, look_ns), privileges_due_ns());
 		wake_wait(&shared->agent.wake, sooner(due_ns, tick_ns));
 	}
 	return err;
@@ -253,11 +259,15 @@ static void profile(struct session *session, const struct agent_parts *parts)
 void agent_run(const struct agent_parts *parts)
 {
 	struct session session = { .config = parts->config };
+	bool alone;
 
-	if (wait_out_delay(shared->agent.due_ns) &&
+	if (wait_out_delay(shared->agent.due_ns) && !last_thread_is_gone() &&
 	    !parts->prepare(&session.with, session.config, &shared->agent.wake))
 		profile(&session, parts);
 	session_close(&session);
 	log_say_kept();
+	alone = !agent_is_called_off() && last_thread_is_gone();
 	agent_has_ended();
+	if (alone)
+		last_thread_end_process();
 }

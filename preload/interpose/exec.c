@@ -1,5 +1,7 @@
 /* Interposes the exec family: what the process has sampled is delivered before it becomes another
  * program, and no sampling signal is left under way, which would kill that one. */
+#include "preload/interpose/exec.h"
+
 #include <alloca.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -8,8 +10,7 @@
 #include "preload/interpose/hooks.h"
 #include "preload/interpose/real.h"
 
-/* The program lives on, and so does its profile. */
-static int failed(bool told)
+void exec_failed(bool told)
 {
 	const struct interpose_hooks *hooks = hooks_get();
 	int saved = errno;
@@ -17,11 +18,9 @@ static int failed(bool told)
 	if (told && hooks)
 		hooks->exec_failed();
 	errno = saved;
-	return -1;
 }
 
-/* True when this process had an agent, and not only the one that it was forked from. */
-static bool leave(void)
+bool exec_ahead(void)
 {
 	bool armed = exit_is_armed();
 
@@ -32,10 +31,11 @@ static bool leave(void)
 #define EXEC(name, parameters, arguments) \
 	EXPORT int name parameters        \
 	{                                 \
-		bool told = leave();      \
+		bool told = exec_ahead(); \
                                           \
 		REAL(name) arguments;     \
-		return failed(told);      \
+		exec_failed(told);        \
+		return -1;                \
 	}
 
 EXEC(execve, (const char *path, char *const *argv, char *const *envp), (path, argv, envp))

@@ -36,6 +36,11 @@ struct interpose_hooks {
 	 * of the program's may still run afterwards. */
 	void (*thread_ended)(void);
 
+	/* In the last thread of the program that is known, at its end, after thread_ended: the C library ends the process
+	 * in it, with all that belongs to exit(3), unless it counts others: so none that we have from it may be there
+	 * when this returns. The main thread's end is seen after thread_watch_main() alone. */
+	void (*last_thread_ends)(void);
+
 	/* The process is about to end: flush, for a bounded time. Called at most once for each
 	 * exit_arm(), in the thread that ends the process. Async-signal-safe: no lock, no malloc;
 	 * wake the agent thread and wait for it on a futex. Other threads run on, unless the hook holds
@@ -46,8 +51,8 @@ struct interpose_hooks {
 	 * wait for what that waits for, and no longer. Async-signal-safe. */
 	void (*exits_again)(void);
 
-	/* The process, the first of its namespace, was asked to end by a signal that it has no handler for, and
-	 * which the kernel keeps from it: it may be killed soon. In a handler. */
+	/* The process, the first of its namespace, was asked to end by a signal: one that it has no handler for, and
+	 * which the kernel keeps from it, or one whose handler may take its time. It may be killed soon. In a handler. */
 	void (*end_is_near)(void);
 
 	/* The calling thread has crashed: SIGNO came with CODE and ADDRESS, and interrupted CONTEXT, a
@@ -115,6 +120,9 @@ void exit_arm(void);
 
 /* Tell it no more. */
 void exit_disarm(void);
+
+/* See last_thread_ends(), also of a main thread that ends by pthread_exit(3). In that thread. */
+void thread_watch_main(void);
 
 /* True when exit_arm() was called in this very process, and its end is not told yet.
  * Async-signal-safe. */

@@ -1,11 +1,13 @@
 /* Interposes syscall(2), by which libseccomp and others call seccomp(2), threads give up privileges, and
- * programs make calls that wait (wait_raw.h) or children (clone.h). */
+ * programs make calls that wait (wait_raw.h) or children (clone.h), end, or become others (exec.h). */
 #include <errno.h>
 #include <linux/seccomp.h>
 #include <sys/syscall.h>
 
 #include "core/kernel.h"
 #include "preload/interpose/clone.h"
+#include "preload/interpose/exec.h"
+#include "preload/interpose/hooks.h"
 #include "preload/interpose/privilege_calls.h"
 #include "preload/interpose/real.h"
 #include "preload/interpose/sandbox.h"
@@ -31,6 +33,27 @@ static long forward(long number, long a, long b, long c, long d, long e, long f)
 }
 #endif
 
+/* Calls that do not return, or only where they fail. (exit(2) is of a thread.) */
+static bool leaves(long number)
+{
+	return number == SYS_exit_group || number == SYS_execve || number == SYS_execveat;
+}
+
+static long leave(long number, long a, long b, long c, long d, long e, long f)
+{
+	long result;
+	bool told;
+
+	if (number == SYS_exit_group) {
+		exit_tell(EXITING_AT_ONCE);
+		return forward(number, a, b, c, d, e, f);
+	}
+	told = exec_ahead();
+	result = forward(number, a, b, c, d, e, f);
+	exec_failed(told);
+	return result;
+}
+
 /* By the calling conventions of Linux the six arguments are where a variadic function's are; those
  * that a call does not have are passed on as what happens to be there. */
 EXPORT long any_syscall(long number, long a, long b, long c, long d, long e,
@@ -46,6 +69,8 @@ EXPORT long any_syscall(long number, long a, long b, long c, long d, long e, lon
 	    (a == SECCOMP_SET_MODE_STRICT || a == SECCOMP_SET_MODE_FILTER))
 		sandbox_ahead(a == SECCOMP_SET_MODE_FILTER, (const void *)c,
 			      (unsigned long)b & SECCOMP_FILTER_FLAG_TSYNC);
+	if (__builtin_expect(leaves(number), 0))
+		return leave(number, a, b, c, d, e, f);
 	if (__builtin_expect(clone_is(number), 0)) {
 		result = forward(number, a, b, c, d, e, f);
 		clone_after_call(number, a, b, result);

@@ -7,6 +7,7 @@
 #include "preload/interpose/hooks.h"
 #include "preload/interpose/mask.h"
 #include "preload/interpose/real.h"
+#include "preload/interpose/sample.h"
 
 OLD_SYMBOL(pthread_key_create, "2.2.5")
 OLD_SYMBOL(pthread_setspecific, "2.2.5")
@@ -20,6 +21,7 @@ struct start {
 		thrd_start_t thrd;
 	} routine;
 	void *arg;
+	bool counts;        /* among the program's */
 	uint64_t believed;  /* inherited, as the mask is */
 	void *signal_stack; /* see altstack.h */
 	size_t stack_size;  /* mapped for certain below stack_high() */
@@ -36,6 +38,10 @@ static uint64_t starts_used; /* a bit for each */
 static pthread_key_t end_key;
 static bool end_key_made;
 
+/* Threads of the program that are there, as far as we have made them, and the main thread. */
+static uint32_t alive = 1;
+static __thread bool counts __attribute__((tls_model("initial-exec")));
+
 /* There on glibc, whose thread descriptor lies on the thread's own stack, above all frames. */
 extern const char *gnu_get_libc_version(void) __attribute__((weak));
 
@@ -47,6 +53,15 @@ static uintptr_t stack_high(void)
 	uintptr_t self = (uintptr_t)pthread_self();
 
 	return gnu_get_libc_version && self > frame ? self : frame;
+}
+
+/* The C library ends the process with the last thread that it counts. */
+static void count_end(void)
+{
+	const struct interpose_hooks *hooks = hooks_get();
+
+	if (!__atomic_sub_fetch(&alive, 1, __ATOMIC_ACQ_REL) && hooks)
+		hooks->last_thread_ends();
 }
 
 /* Destructors of the program's data run in each of the rounds that the C library makes, and may set it anew; so the
@@ -62,6 +77,32 @@ static void tell_end(void *round)
 	if (hooks)
 		hooks->thread_ended();
 	altstack_end();
+	if (counts)
+		count_end();
+}
+
+static pthread_key_t main_key;
+
+/* Not where it returns from main(). */
+static void tell_end_of_main(void *round)
+{
+	uintptr_t next = (uintptr_t)round + 1;
+
+	if (next > PTHREAD_DESTRUCTOR_ITERATIONS ||
+	    pthread_setspecific(main_key, (const void *)next))
+		count_end();
+}
+
+void thread_watch_main(void)
+{
+	static bool watched;
+
+	if (watched || system_thread() != system_process() || !pthread_key_create ||
+	    !pthread_setspecific)
+		return;
+	watched = true;
+	if (!pthread_key_create(&main_key, tell_end_of_main))
+		pthread_setspecific(main_key, (const void *)1);
 }
 
 /* Before the first thread that the program makes, so there is nobody to make a second one. */
@@ -104,6 +145,8 @@ static void start_give(struct start *start)
 
 static void start_undo(struct start *start)
 {
+	if (start->counts)
+		__atomic_fetch_sub(&alive, 1, __ATOMIC_RELAXED);
 	altstack_give(start->signal_stack);
 	start_give(start);
 }
@@ -116,6 +159,7 @@ static struct start begin(void *p)
 	int state;
 
 	start_give(p);
+	counts = start.counts;
 	mask_believe(start.believed);
 	altstack_begin(start.signal_stack, high - start.stack_size, high);
 	/* (Where there is no key left for its end it is found by looking, and so is its end.) */
@@ -181,6 +225,9 @@ static struct start *start_new(const pthread_attr_t *attr, void *arg, const void
 		start->signal_stack = altstack_take();
 		start->stack_size = stack_size(attr);
 		start->believed = mask_believed();
+		start->counts = !sample_in_engine(caller);
+		if (start->counts)
+			__atomic_fetch_add(&alive, 1, __ATOMIC_RELAXED);
 	}
 	return start;
 }

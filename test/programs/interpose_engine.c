@@ -24,6 +24,7 @@ static bool ignore_root(void)
 static const struct interpose_hooks hooks = {
 	.thread_started = ignore_thread,
 	.thread_ended = ignore,
+	.last_thread_ends = ignore,
 	.process_cloned = ignore,
 	.process_exiting = ignore_exit,
 	.exits_again = ignore,

@@ -83,6 +83,7 @@ static bool is_root(void)
 static const struct interpose_hooks hooks = {
 	.thread_started = thread_started,
 	.thread_ended = thread_ended,
+	.last_thread_ends = ignore,
 	.process_cloned = ignore,
 	.process_exiting = process_exiting,
 	.exits_again = ignore,

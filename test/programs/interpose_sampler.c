@@ -102,6 +102,7 @@ static bool ignore_root(void)
 static const struct interpose_hooks hooks = {
 	.thread_started = ignore_thread,
 	.thread_ended = ignore,
+	.last_thread_ends = ignore,
 	.process_cloned = ignore,
 	.process_exiting = process_exiting,
 	.exits_again = ignore,

@@ -1,0 +1,47 @@
+#!/bin/bash
+# Programs that leave by system calls of their own, or with their last thread: with the status that they have bare, all
+# that they had to say, and a last report. Neither the kernel nor the C library counts threads of ours, whoever
+# runs the program.
+. "$(dirname "$0")/agent.inc"
+
+raw_exits=$(program raw_exits)
+for_everybody
+mkdir -m 1777 "$work/reports"
+
+# leaves ENGINE HOW WANTED [COMMAND...]: with that status, and its own function in a report, by COMMAND in front of it.
+leaves() {
+	local engine=$1 how=$2 wanted=$3
+	shift 3
+	rm -f "$work/reports"/*
+	profiled "$work/reports" "$engine" CPU_INTERVAL=1ms "$@" timeout -k 1 60 "$raw_exits" "$how" \
+		2>"$work/err" >"$work/out"
+	status=$?
+	[ $status = "$wanted" ] || fail "$engine, $how: status $status, bare $wanted: $(cat "$work/err")"
+	[ ! -s "$work/err" ] || fail "$engine, $how: $(cat "$work/err")"
+	cmp "$work/bare" "$work/out" || fail "$engine, $how: it says: $(cat "$work/out")"
+	"$agent" collapsed --cpu "$work/reports"/raw_exits_*.jfr >"$work/stacks" 2>&1 ||
+		fail "$engine, $how: no report: $(cat "$work/stacks")"
+	count=$(samples ';computes(;|$)' <"$work/stacks")
+	[ "$count" -ge 10 ] || fail "$engine, $how: $count samples"
+}
+
+for how in group exec exit thread child alone last; do
+	"$raw_exits" $how >"$work/bare"
+	bare=$?
+	for engine in $(engines); do
+		leaves "$engine" $how $bare
+	done
+done
+# Somebody who has nothing that a thread of ours could have more of.
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+	nobody="setpriv --reuid 65534 --regid 65534 --clear-groups"
+	for how in exit last; do
+		"$raw_exits" $how >"$work/bare"
+		bare=$?
+		for engine in $(engines); do
+			# shellcheck disable=SC2086 # words
+			leaves "$engine" $how $bare $nobody
+		done
+	done
+fi
+[ -n "${ASPROF_TEST_LIB:-}" ] || echo "async-profiler was left out: ASPROF_TEST_LIB is not set"
