@@ -188,6 +188,7 @@ static void write_in_passing(const char *line, size_t length)
 
 static struct kept_line *reserve(void)
 {
+	atomic_store(&shared->log.has_kept, true);
 	for (size_t i = 0; i < KEPT_LINES_MAX; i++) {
 		uint32_t free = FREE;
 
@@ -347,6 +348,6 @@ void log_forget(void)
 {
 	atomic_store(&shared->log.forgotten, true);
 	atomic_store(&shared->log.agent, NULL);
-	for (size_t i = 0; i < KEPT_LINES_MAX; i++)
+	for (size_t i = 0; i < KEPT_LINES_MAX && atomic_load(&shared->log.has_kept); i++)
 		atomic_store(&shared->log.kept[i].state, FREE);
 }

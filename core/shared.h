@@ -55,6 +55,7 @@ struct kept_line {
 	char text[LOG_LINE_MAX];
 };
 
+/* What a forked child writes is in front: each page that it writes is a fault. */
 struct shared {
 	/* core/agent.h: what is asked for, and how far the agent thread has come. */
 	struct {
@@ -86,9 +87,6 @@ struct shared {
 			char value[SETTING_VALUE_MAX];
 		} setting;
 	} agent;
-
-	/* image/memory.h: what an image that begins finds here is its ancestors'. */
-	struct image_area image_areas[IMAGE_AREAS_MAX];
 
 	/* The struct r_debug of the program's loader; NULL: not told. */
 	const void *loader_debug;
@@ -132,8 +130,12 @@ struct shared {
 		struct log_file in_program; /* that file, where the agent has no table of its own */
 		struct wake *_Atomic agent; /* who says what is kept; NULL: nobody */
 		atomic_bool forgotten;
+		atomic_bool has_kept; /* a line, once */
 		struct kept_line kept[KEPT_LINES_MAX];
 	} log;
+
+	/* image/memory.h: what an image that begins finds here is its ancestors'. */
+	struct image_area image_areas[IMAGE_AREAS_MAX];
 };
 
 /* There is one in a process; in the image, after it has begun, the program's. */
