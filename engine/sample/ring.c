@@ -24,7 +24,6 @@ struct ring {
 };
 
 static struct {
-	struct ring rings[SHARDS_MAX];
 	_Atomic size_t shards; /* 0: not open */
 	uint64_t size;         /* of each ring, a power of two */
 	uint8_t *memory;       /* of all of it */
@@ -34,6 +33,7 @@ static struct {
 	/* What every thread reads is above, and what it writes below. */
 	_Alignas(CACHE_LINE) _Atomic uint64_t lost;
 	_Atomic uint32_t scratch_used; /* one bit for each buffer */
+	struct ring rings[SHARDS_MAX];
 } all;
 
 _Static_assert(SCRATCH_MAX == 8 * sizeof(all.scratch_used), "one bit for each scratch buffer");

@@ -6,16 +6,16 @@
 #define BLOCK_SLOTS 256
 #define BLOCKS_MAX  256
 #define SLOTS_MAX   (BLOCK_SLOTS * BLOCKS_MAX)
-#define NO_SLOT     UINT32_MAX
+#define NO_SLOT     0
 
 static struct {
-	struct thread *_Atomic blocks[BLOCKS_MAX];
 	_Atomic uint32_t used;  /* slots ever used: the length of the array; see slots_used() */
 	_Atomic uint32_t count; /* slots in use now */
-	/* Top of the stack of free slots: index in the low half, a count against reuse between
-	 * load and exchange in the high half. */
+	/* Top of the stack of free slots: its number, which is index + 1, in the low half, a count
+	 * against reuse between load and exchange in the high half. */
 	_Atomic uint64_t free;
-} all = { .free = NO_SLOT };
+	struct thread *_Atomic blocks[BLOCKS_MAX];
+} all;
 
 static struct thread *slot(uint32_t index)
 {
@@ -41,7 +41,7 @@ static struct thread *slot_pop(void)
 	do {
 		if ((uint32_t)top == NO_SLOT)
 			return NULL;
-		t = slot((uint32_t)top);
+		t = slot((uint32_t)top - 1);
 		next = ((top >> 32) + 1) << 32 | atomic_load(&t->next_free);
 	} while (!atomic_compare_exchange_weak(&all.free, &top, next));
 	return t;
@@ -53,7 +53,7 @@ static void slot_push(struct thread *t)
 
 	do {
 		atomic_store(&t->next_free, (uint32_t)top);
-		next = ((top >> 32) + 1) << 32 | t->index;
+		next = ((top >> 32) + 1) << 32 | (t->index + 1);
 	} while (!atomic_compare_exchange_weak(&all.free, &top, next));
 }
 

@@ -25,6 +25,7 @@ static struct turn *_Atomic turn_list[TURNS_MAX]; /* the first NULL ends it */
 
 static struct {
 	struct wake wake;
+	atomic_bool any;        /* is in the list, or has been */
 	uint64_t most_ns, most; /* that a turn may last, the second in ticks */
 	uint64_t opened;        /* ticks */
 	int signo;
@@ -49,6 +50,7 @@ static struct turn *make(uint32_t index)
 		return NULL;
 	system_empty_in_children(turn, sizeof(*turn));
 	turn->index = index;
+	atomic_store(&all.any, true);
 	if (atomic_compare_exchange_strong(&turn_list[index], &none, turn))
 		return turn;
 	system_unmap(turn, sizeof(*turn));
@@ -221,7 +223,7 @@ void turns_after_fork(void)
 	atomic_store(&turns.on, false);
 	atomic_store(&turns.asleep, false);
 	look_is_due_in(UINT64_MAX);
-	for (size_t i = 0; i < TURNS_MAX && atomic_load(&turn_list[i]); i++) {
+	for (size_t i = 0; all.any && i < TURNS_MAX && atomic_load(&turn_list[i]); i++) {
 		system_unmap(atomic_load(&turn_list[i]), sizeof(struct turn));
 		atomic_store(&turn_list[i], NULL);
 	}
