@@ -229,11 +229,11 @@ void engine_thread_start(const struct engine_thread_parts *with)
 	if (!is_wanted(with))
 		return;
 	shared->async_profiler = &mailbox;
+	parts = with;
 	wait_for_end();
 	/* One that never answered is there still; the mailbox says so. */
 	if (!atomic_compare_exchange_strong(&mailbox.state, &nobody, MAILBOX_IDLE))
 		return;
-	parts = with;
 	err = loader_gate_init();
 	if (!err)
 		err = own_thread_start_on(STACK_BYTES, "asprof-engine", run, NULL);
@@ -271,6 +271,8 @@ void engine_thread_follow(void)
 
 void engine_thread_forget(void)
 {
+	if (!parts)
+		return;
 	atomic_store(&mailbox.state, MAILBOX_NOBODY);
 	calls_forget();
 }
