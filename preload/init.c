@@ -40,6 +40,7 @@
 #include "preload/interpose/fatal.h"
 #include "preload/interpose/hooks.h"
 #include "preload/interpose/allocator.h"
+#include "preload/interpose/real.h"
 #include "preload/interpose/sample.h"
 
 /* Stands for this library where one is registered with the C library. (No object of the compiler's, which has
@@ -261,6 +262,12 @@ static void expect_agent_in_child(void)
 		mem_expect();
 }
 
+/* What most children call, so that not each of them looks for it. (execve(2) is called by its number.) */
+static void find_for_children(void)
+{
+	(void)REAL(_exit);
+}
+
 /* Where the parent has an agent, or is about to have one, or had to end it for what the program did, its
  * children have theirs; not where the program stopped it, or where it failed. */
 void process_in_child(void)
@@ -388,7 +395,7 @@ static int set_hooks(void)
 
 	interpose_set_hooks(&agent_hooks);
 	altstack_begin_first();
-	err = -pthread_atfork(NULL, NULL, process_in_child);
+	err = -pthread_atfork(find_for_children, NULL, process_in_child);
 	if (err) {
 		log_error("cannot hook into the program: %s; profiling is off in this process",
 			  error_text(-err));
