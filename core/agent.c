@@ -36,6 +36,7 @@ int agent_start(uint64_t due_ns, int (*begin)(void), void (*ended)(void))
 	shared->agent.due_ns = due_ns;
 	when_ended = ended;
 	atomic_store(&shared->agent.paused, false);
+	atomic_store(&shared->agent.leaves, false);
 	err = begin();
 	if (err) {
 		ended();
@@ -155,6 +156,12 @@ int agent_stop(uint64_t timeout_ns)
 		err = futex_wait_until(&shared->agent.state, state, deadline);
 	errno = saved;
 	return err == -ETIMEDOUT ? err : 0;
+}
+
+int agent_leave(uint64_t timeout_ns)
+{
+	atomic_store(&shared->agent.leaves, true);
+	return agent_stop(timeout_ns);
 }
 
 void agent_await_stop(uint64_t timeout_ns)

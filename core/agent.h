@@ -56,6 +56,9 @@ int agent_set(const char *name, const char *value, uint64_t timeout_ns);
  * but may not be gone yet. Async-signal-safe. Returns as above. */
 int agent_stop(uint64_t timeout_ns);
 
+/* The same of a program that goes on, and wants to be as it was before: handlers of signals go, too. */
+int agent_leave(uint64_t timeout_ns);
+
 /* Somebody is in agent_stop(), or about to be: wait as long as he does, TIMEOUT_NS at most. Async-signal-safe, also in
  * a handler that has interrupted him. */
 void agent_await_stop(uint64_t timeout_ns);

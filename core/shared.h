@@ -77,6 +77,8 @@ struct shared {
 		 * where a forked child finds nothing.) */
 		_Atomic bool engine_is_served;
 		atomic_bool paused; /* no samples are taken until one asks for them again */
+		atomic_bool
+			leaves; /* it is to end as the program, or its user, wants no more samples */
 		/* What the image has mapped, but for the stacks of its threads (image/memory.c). */
 		_Atomic int64_t memory_bytes;
 		/* A setting that a thread of the program wants; core/agent.h. */

@@ -7,6 +7,7 @@ static struct {
 	_Atomic int64_t left;    /* of the share; may be overdrawn */
 	_Atomic int64_t reserve; /* of these, for timers that do not last */
 	_Atomic int64_t taken;   /* by us */
+	_Atomic bool closed;
 	_Atomic uint64_t refused;
 	_Atomic int error; /* what the last of these met */
 } share = { .left = INT64_MAX / 2 };
@@ -15,18 +16,37 @@ bool signal_share_take(bool lasts)
 {
 	int64_t least = lasts ? atomic_load(&share.reserve) : 0;
 
-	if (atomic_fetch_sub(&share.left, 1) <= least) {
-		atomic_fetch_add(&share.left, 1);
-		return false;
-	}
+	/* First of all: who closes it sees this, or is seen. */
 	atomic_fetch_add(&share.taken, 1);
-	return true;
+	if (!atomic_load(&share.closed)) {
+		if (atomic_fetch_sub(&share.left, 1) > least)
+			return true;
+		atomic_fetch_add(&share.left, 1);
+	}
+	atomic_fetch_sub(&share.taken, 1);
+	return false;
 }
 
 void signal_share_give(void)
 {
 	atomic_fetch_sub(&share.taken, 1);
 	atomic_fetch_add(&share.left, 1);
+}
+
+bool signal_share_close(void)
+{
+	atomic_store(&share.closed, true);
+	return !atomic_load(&share.taken);
+}
+
+bool signal_share_is_closed(void)
+{
+	return atomic_load(&share.closed);
+}
+
+void signal_share_open(void)
+{
+	atomic_store(&share.closed, false);
 }
 
 void signal_share_refuse(int err)
@@ -59,6 +79,7 @@ void signal_share_after_fork(void)
 {
 	atomic_fetch_add(&share.left, atomic_exchange(&share.taken, 0));
 	atomic_store(&share.refused, 0);
+	signal_share_open();
 }
 
 void signal_share_set(int64_t left, int64_t reserve)

@@ -14,6 +14,12 @@ bool signal_share_take(bool lasts);
 void signal_share_give(void);
 void signal_share_refuse(int err);
 
+/* Have nobody take one any more, until it is open again. Returns true when none is taken, nor about to be: there is no
+ * timer. */
+bool signal_share_close(void);
+bool signal_share_is_closed(void);
+void signal_share_open(void);
+
 /* True when timers that wait for nothing should be given back. */
 bool signal_share_is_scarce(void);
 

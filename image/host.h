@@ -9,5 +9,6 @@ void host_connect(const struct image_start *start);
 
 /* Of the program's side: the engine has started. */
 void host_started(void);
+void host_left(void);
 
 #endif

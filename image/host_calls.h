@@ -24,6 +24,7 @@
 	X(frame_table_find)       \
 	X(frame_table_keep)       \
 	X(host_started)           \
+	X(host_left)              \
 	X(mem_collect)            \
 	X(mem_keep_frames)        \
 	X(mem_passed_by)          \
@@ -36,6 +37,7 @@
 	X(ring_open)              \
 	X(sampler_enable)         \
 	X(sampler_install)        \
+	X(sampler_remove)         \
 	X(signal_share_refused)   \
 	X(signal_share_error)     \
 	X(thread_context_places)  \

@@ -53,7 +53,8 @@ static _Noreturn void run(void)
 {
 	const struct agent_parts parts = { .config = start->config,
 					   .prepare = prepare,
-					   .started = host_started };
+					   .started = host_started,
+					   .left = host_left };
 
 	agent_run(&parts);
 	image_end_thread();

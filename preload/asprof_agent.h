@@ -26,7 +26,8 @@ extern "C" {
 ASPROF_AGENT_API int asprof_agent_start(void);
 
 /* Close and deliver the last report, wait for that (ASPROF_AGENT_EXIT_TIMEOUT at most), and
- * profile no more. Returns 0, or -1 with errno set: ESRCH when nothing runs, ETIMEDOUT. */
+ * profile no more: threads, timers and signals' handlers are as before the start, but for async-profiler's handlers.
+ * Returns 0, or -1 with errno set: ESRCH when nothing runs, ETIMEDOUT. */
 ASPROF_AGENT_API int asprof_agent_stop(void);
 
 /* Close the report that is under way, have it delivered now, and wait as above, until it is written

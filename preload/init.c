@@ -200,7 +200,7 @@ void process_confined(void)
 int process_stop_agent(void)
 {
 	bool called_off = sampler_call_off();
-	int err = agent_stop(config.exit_timeout_ns);
+	int err = agent_leave(config.exit_timeout_ns);
 
 	return called_off && err == -ESRCH ? 0 : err;
 }
@@ -236,6 +236,7 @@ static void forget_parent(void)
 {
 	is_child = true;
 	exit_disarm();
+	sample_after_fork();
 	leave_async_profiler();
 	mem_fork_child();
 	unwind_map_after_fork();
@@ -404,7 +405,7 @@ static int set_hooks(void)
 	/* Early, as a thread that blocks it before could not be sampled. */
 	if (config.engine != ENGINE_ASYNC_PROFILER || config.fork)
 		sample_reserve(sampler_choose());
-	sampler_install_by(sample_install);
+	sampler_install_by(sample_install, sample_remove);
 	turns_outlet(&stalls_outlet);
 	return 0;
 }

@@ -69,7 +69,7 @@ static void follow_stalls(const struct session *session, uint64_t *watched)
 	const struct stall_watch *stalls = session->with.stalls;
 	uint64_t wanted = session->config->stalls_ns;
 
-	if (!stalls || wanted == *watched)
+	if (!stalls || session->paused || wanted == *watched)
 		return;
 	if (wanted == OPTION_OFF) {
 		stalls->close();
@@ -77,7 +77,6 @@ static void follow_stalls(const struct session *session, uint64_t *watched)
 		stalls->set(wanted);
 	} else {
 		stalls->open(wanted, session->with.engine->service != NULL);
-		stalls->pause(session->paused);
 	}
 	*watched = wanted;
 }
@@ -254,6 +253,11 @@ static void profile(struct session *session, const struct agent_parts *parts)
 		engine_command(session->with.engine, "stop"); /* it may have a thread, too */
 	else if (!err)
 		session_end(session, atomic_load(&shared->agent.stop_by_ns));
+	if (atomic_load(&shared->agent.leaves)) {
+		if (session->with.engine->leave)
+			session->with.engine->leave();
+		parts->left();
+	}
 }
 
 void agent_run(const struct agent_parts *parts)

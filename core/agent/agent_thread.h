@@ -17,6 +17,10 @@ struct agent_parts {
 
 	/* Called once the engine has started; agent_before_exit() waits for it to return. */
 	void (*started)(void);
+
+	/* Called behind the end, where the program goes on without (agent_leave()): its end is not worth being told any
+	 * more. */
+	void (*left)(void);
 };
 
 /* What the thread that agent_start() has begun does, until it is stopped. The calling thread is one of

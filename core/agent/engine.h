@@ -48,6 +48,10 @@ struct engine {
 	 * never), and when the agent is woken. NULL where the engine has threads of its own. */
 	uint64_t (*service)(uint64_t now_ns);
 
+	/* Behind "stop", where the program or its user wants no more samples: leave nothing in the program. NULL where
+	 * there is nothing that could go. */
+	void (*leave)(void);
+
 	/* BEGIN: have every thread sampled now, for the wall clock, whether or not that is sampled. Returns
 	 * of how many threads no sample has come yet that was asked for; those that have come are in the recording
 	 * with the next dump. NULL where it cannot. */

@@ -538,6 +538,8 @@ void session_pause(struct session *s)
 {
 	stop_all(s, false);
 	s->paused = true;
+	if (s->all.engine->leave)
+		s->all.engine->leave();
 }
 
 int session_resume(struct session *s)

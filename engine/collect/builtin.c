@@ -253,6 +253,7 @@ const struct engine *builtin_engine(struct wake *collector)
 		.counts = counts,
 		.version = version,
 		.service = service,
+		.leave = sampler_remove,
 		.sample_threads = sample_threads,
 		.get_thread_local_data = threads_local,
 		.register_jfr_event = user_event_register,

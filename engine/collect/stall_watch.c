@@ -32,7 +32,7 @@
 
 static struct {
 	_Atomic uint64_t ns;
-	int signo;
+	_Atomic int signo;
 	_Atomic uint32_t running; /* a futex for who waits for its end */
 	_Atomic bool closing, paused;
 } watch;
@@ -91,12 +91,14 @@ static bool measure(void)
 /* Until it is paused, or turns may last longer or less long than NS. */
 static void watch_turns(uint64_t ns)
 {
+	int signo = atomic_load(&watch.signo);
 	uint64_t in;
 
-	turns_open(ns, (uint64_t)((unsigned __int128)rate.ticks * ns / rate.ns) + 1, watch.signo);
+	turns_open(ns, (uint64_t)((unsigned __int128)rate.ticks * ns / rate.ns) + 1, signo);
 	do
 		in = turns_look();
 	while (!atomic_load(&watch.paused) && atomic_load(&watch.ns) == ns &&
+	       atomic_load(&watch.signo) == signo &&
 	       wait_until(in == UINT64_MAX ? UINT64_MAX : clock_monotonic_ns() + in));
 	turns_close();
 }
@@ -135,7 +137,7 @@ static void open_watch(uint64_t ns, bool signalled)
 		err = -EBUSY;
 	if (!err) {
 		atomic_store(&watch.ns, ns);
-		watch.signo = signo;
+		atomic_store(&watch.signo, signo);
 		atomic_store(&watch.closing, false);
 		atomic_store(&watch.paused, false);
 		atomic_store(&watch.running, 1);
@@ -153,8 +155,13 @@ static void set_watch(uint64_t ns)
 	wake_up(turns_wake());
 }
 
+/* Behind a pause the samples may come by another signal. */
 static void pause_watch(bool on)
 {
+	int signo = on || !atomic_load(&watch.signo) ? 0 : sampler_install();
+
+	if (signo > 0)
+		atomic_store(&watch.signo, signo);
 	atomic_store(&watch.paused, on);
 	wake_up(turns_wake());
 }

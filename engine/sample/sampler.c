@@ -1,6 +1,6 @@
 /* The signal in which a thread samples itself.
  *
- * All of it but sampler_install() and sampler_thread_ended() runs in the handler, in whatever
+ * All of it but sampler_install(), sampler_remove() and sampler_thread_ended() runs in the handler, in whatever
  * thread and state the program was: no locks, no allocation, and errno is not touched. */
 #include "engine/sample/sampler.h"
 
@@ -13,6 +13,7 @@
 
 #include "core/clock.h"
 #include "core/disposition.h"
+#include "core/signal_share.h"
 #include "core/system.h"
 #include "engine/context/thread_labels.h"
 #include "engine/jfr/jfr_types.h"
@@ -35,9 +36,15 @@ static struct {
 	void (*call)(void);
 } later;
 static sampler_installer *installer;
+static sampler_remover *remover;
 
-/* What other threads were told to call. */
+/* What other threads were told to call, and how many are about to tell them. */
 static void (*_Atomic everywhere)(void);
+static _Atomic uint32_t telling;
+
+/* Until nothing sends signals any more: a thread that sets its timer may have to wait for a processor. */
+#define QUIET_TRIES    500
+#define QUIET_PAUSE_NS 1000000u
 
 /* Of the signals for programs, the first that the C library leaves to them, and the last but one: that
  * is valgrind's. */
@@ -334,9 +341,10 @@ int sampler_choose(void)
 	return signo > FIRST_SIGNAL ? signo : LAST_SIGNAL;
 }
 
-void sampler_install_by(sampler_installer *install)
+void sampler_install_by(sampler_installer *install, sampler_remover *remove)
 {
 	installer = install;
+	remover = remove;
 }
 
 int sampler_install(void)
@@ -352,8 +360,34 @@ int sampler_install(void)
 		err = installer(signo, on_signal, SA_ONSTACK);
 	if (err)
 		return err;
+	signal_share_open();
 	atomic_store(&signal_number, signo);
 	return signo;
+}
+
+/* A timer that some thread was just making is taken away with the others. */
+static bool is_quiet(void)
+{
+	threads_close();
+	return signal_share_close() && !atomic_load(&turns.on) && !atomic_load(&telling) &&
+	       !sampler_call_pends();
+}
+
+void sampler_remove(void)
+{
+	int signo = sampler_signal(), tries = QUIET_TRIES;
+
+	if (!signo || previous.handler != (void *)SIG_DFL)
+		return;
+	atomic_store(&signal_number, 0);
+	while (!is_quiet() && --tries)
+		system_sleep(QUIET_PAUSE_NS);
+	if (tries) {
+		remover(signo);
+	} else {
+		signal_share_open();
+		atomic_store(&signal_number, signo);
+	}
 }
 
 int sampler_signal(void)
@@ -428,17 +462,17 @@ uint32_t sampler_call_in_others(void (*call)(void))
 	struct thread *t;
 	uint32_t count = 0;
 
-	info.si_signo = sampler_signal();
-	if (!info.si_signo)
-		return 0;
 	info.si_pid = process;
 	atomic_store(&everywhere, call);
-	for (uint32_t at = 0; (t = thread_slot_next(&at));) {
+	atomic_fetch_add(&telling, 1);
+	info.si_signo = sampler_signal();
+	for (uint32_t at = 0; info.si_signo && (t = thread_slot_next(&at));) {
 		tid = atomic_load_explicit(&t->tid, memory_order_relaxed);
 		if (tid && tid != self && !atomic_load(&t->ended) &&
 		    !kernel_call4(SYS_rt_tgsigqueueinfo, process, tid, info.si_signo, (long)&info))
 			count++;
 	}
+	atomic_fetch_sub(&telling, 1);
 	return count;
 }
 
@@ -450,6 +484,7 @@ void sampler_choose_again(void)
 bool sampler_after_fork(void)
 {
 	atomic_store(&enabled, false);
+	atomic_store(&telling, 0);
 	return atomic_exchange(&later.pid, 0);
 }
 

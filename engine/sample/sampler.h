@@ -13,16 +13,24 @@ typedef void sampler_handler(int signo, siginfo_t *info, void *context);
  * called in a thread that the C library does not know. */
 typedef int sampler_installer(int signo, sampler_handler *handler, int flags);
 
-/* Who installs; before sampler_install(). */
-void sampler_install_by(sampler_installer *install);
+/* Gives SIGNO back to the program, which no timer sends any more: what pends of it, in whatever thread, is dropped first.
+ * 0 or -errno, as where the program has taken it meanwhile. */
+typedef int sampler_remover(int signo);
+
+/* Who installs and removes; before sampler_install(). */
+void sampler_install_by(sampler_installer *install, sampler_remover *remove);
 
 /* The signal that would be chosen now: a real-time one, counted from the top, as programs that
  * use any count from the bottom. */
 int sampler_choose(void);
 
-/* Choose the sampling signal and install its handler, once in a process; it then stays, since a
- * signal may be under way at any time. Agent thread. Returns its number or -errno. */
+/* Choose the sampling signal and install its handler, where that is not done. Agent thread. Returns its number or
+ * -errno. */
 int sampler_install(void);
+
+/* Behind the end of the sampling, where it may not begin again: see that no signal is under way, and take the handler
+ * away. It stays where that is not to be seen soon, and where it stands before one of the program's. Agent thread. */
+void sampler_remove(void);
 
 /* Its number; 0 before sampler_install(). Async-signal-safe. */
 int sampler_signal(void);

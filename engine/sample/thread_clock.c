@@ -139,7 +139,8 @@ void thread_clock_start(struct thread_clock *clock, bool born)
 	if (err) {
 		atomic_store(&clock->first_ns, UINT64_MAX);
 		/* Not one that is stopped, or whose signal is the program's now. */
-		if (!clock->has[TIMER_CPU] && !atomic_load(&all.forbidden)) {
+		if (!clock->has[TIMER_CPU] && !atomic_load(&all.forbidden) &&
+		    !signal_share_is_closed()) {
 			atomic_store(&clock->refused, true);
 			signal_share_refuse(err);
 		}

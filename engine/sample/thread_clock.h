@@ -33,7 +33,7 @@ enum thread_timer {
 struct thread_clock {
 	uintptr_t value;
 	pid_t tid;
-	bool has[THREAD_TIMERS];
+	_Atomic bool has[THREAD_TIMERS];
 	int timers[THREAD_TIMERS]; /* as the kernel numbers them */
 	_Atomic uint64_t first_ns; /* CPU time at which the first is due; UINT64_MAX: never */
 	_Atomic uint64_t taken;    /* of those due since */

@@ -25,6 +25,11 @@ void host_started(void)
 	fatal_install();
 }
 
+void host_left(void)
+{
+	fatal_remove();
+}
+
 #define ADDRESS(name) (const void *)(uintptr_t)(name),
 
 const void *const host_calls[] = { HOST_CALLS(ADDRESS) };

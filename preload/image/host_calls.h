@@ -7,4 +7,7 @@ extern const void *const host_calls[];
 /* On the image's thread: the engine has started, so that the process's end is worth being told. */
 void host_started(void);
 
+/* Likewise: there is nothing to tell any more. */
+void host_left(void);
+
 #endif

@@ -7,9 +7,6 @@
 #include "preload/interpose/real.h"
 #include "preload/interpose/sample.h"
 
-/* What the program last asked for on a sampling signal: SIG_DFL or SIG_IGN. */
-static __sighandler_t wishes[64 + 1];
-
 /* The program's HANDLER for SIGNO is in force. */
 static void changed_to(int signo, __sighandler_t handler)
 {
@@ -27,10 +24,10 @@ static bool keep_signal(int signo, __sighandler_t handler, __sighandler_t *old)
 	const struct interpose_hooks *hooks = hooks_get();
 
 	if (handler == SIG_DFL || handler == SIG_IGN) {
-		*old = __atomic_exchange_n(&wishes[signo], handler, __ATOMIC_RELAXED);
+		*old = __atomic_exchange_n(&sample_wishes[signo], handler, __ATOMIC_RELAXED);
 		return true;
 	}
-	*old = __atomic_exchange_n(&wishes[signo], SIG_DFL, __ATOMIC_RELAXED);
+	*old = __atomic_exchange_n(&sample_wishes[signo], SIG_DFL, __ATOMIC_RELAXED);
 	sample_release(signo);
 	if (hooks)
 		hooks->signal_claimed(signo);
@@ -51,7 +48,7 @@ static const struct sigaction *enter_handler(int signo, const struct sigaction *
 static int action_of_sample(int signo, const struct sigaction *action, struct sigaction *old)
 {
 	struct sigaction before = {
-		.sa_handler = __atomic_load_n(&wishes[signo], __ATOMIC_RELAXED),
+		.sa_handler = __atomic_load_n(&sample_wishes[signo], __ATOMIC_RELAXED),
 	};
 	struct sigaction changed;
 	bool kept = true;

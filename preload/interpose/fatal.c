@@ -122,9 +122,14 @@ static void remove_those(bool (*wanted)(const void *handler))
 {
 	struct disposition now;
 
-	for (int signo = 1; signo <= SIGNALS; signo++)
-		if (!disposition_get(signo, &now) && wanted(now.handler))
-			disposition_set(signo, &by_default, NULL);
+	for (int signo = 1; signo <= SIGNALS; signo++) {
+		if (disposition_get(signo, &now) || !wanted(now.handler))
+			continue;
+		disposition_set(signo, &by_default, &now);
+		/* Another thread of the program was quicker. */
+		if (!wanted(now.handler))
+			disposition_set(signo, &now, NULL);
+	}
 }
 
 void fatal_remove(void)

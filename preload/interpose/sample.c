@@ -2,7 +2,9 @@
 #include "preload/interpose/sample.h"
 
 #include <linux/futex.h>
+#include <stdatomic.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -10,6 +12,7 @@
 #include "asyncprof/loader_gate.h"
 #include "core/disposition.h"
 #include "core/loaded_symbol.h"
+#include "core/system.h"
 #include "engine/reading/memory_reader.h"
 #include "preload/interpose/altstack.h"
 #include "preload/interpose/context.h"
@@ -19,6 +22,7 @@
 #define SIGNALS 64
 
 uint64_t sample_signals;
+__sighandler_t sample_wishes[SIGNALS + 1];
 
 /* A call that will be made again behind a sample, not by an interposer: the thread is about to go on
  * at FROM, TO is behind the call, and SP the stack pointer. */
@@ -342,6 +346,72 @@ int sample_install(int signo, sample_handler handler, int flags)
 {
 	note_handler(signo, handler, flags | SA_SIGINFO | SA_RESTART);
 	return install(signo, flags);
+}
+
+/* ---- The way back ----
+ *
+ * A signal that comes where its handler is gone ends the process. That none is sent any more is known; but one may pend,
+ * in a thread that blocks it or has no processor. To ignore it for a moment drops all of those. And one may be on its
+ * way out of the queue: with one of a timer's the kernel lets go of its lock in between (interrupts stay off), and
+ * looks at the disposition behind that. So the handler stands there until each processor has done something else. */
+
+/* Of older headers, by its name of then: wait for all processors. */
+#define MEMBARRIER_ALL 1
+
+/* Where that call is not to be had, or a filter may end the process for it. */
+#define ON_ITS_WAY_NS 100000000u
+
+static _Atomic int removed; /* the last signal that this was done with, or is */
+
+static void let_pass(void)
+{
+	if (kernel_call6(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0, 0) ||
+	    kernel_call4(SYS_membarrier, MEMBARRIER_ALL, 0, 0, 0))
+		system_sleep(ON_ITS_WAY_NS);
+}
+
+/* Set WANTED in place of THERE. False where the program has been quicker: that stays. */
+static bool replace(int signo, const struct disposition *wanted, const void *there)
+{
+	struct disposition before;
+
+	if (disposition_set(signo, wanted, &before))
+		return false;
+	if (before.handler == there)
+		return true;
+	disposition_set(signo, &before, NULL);
+	return false;
+}
+
+int sample_remove(int signo)
+{
+	struct disposition ours, wanted = { .handler = (void *)SIG_IGN };
+	int err = disposition_get(signo, &ours);
+
+	if (err)
+		return err;
+	atomic_store(&removed, signo);
+	if (ours.handler != (void *)on_sample || !replace(signo, &wanted, ours.handler) ||
+	    !replace(signo, &ours, (void *)SIG_IGN))
+		return -EBUSY;
+	let_pass();
+	wanted.handler = (void *)__atomic_load_n(&sample_wishes[signo], __ATOMIC_RELAXED);
+	if (!replace(signo, &wanted, ours.handler))
+		return -EBUSY;
+	__atomic_store_n(&sample_handlers[signo], NULL, __ATOMIC_RELEASE);
+	return 0;
+}
+
+/* The kernel copies what is handled before it copies memory. */
+void sample_after_fork(void)
+{
+	static const struct disposition by_default = { .handler = (void *)SIG_DFL };
+	struct disposition now;
+	int signo = atomic_load(&removed);
+
+	if (signo && sample_wishes[signo] != SIG_IGN && !disposition_get(signo, &now) &&
+	    now.handler == (void *)SIG_IGN)
+		disposition_set(signo, &by_default, NULL);
 }
 
 int sample_watch(int signo, sample_handler handler)

@@ -29,9 +29,16 @@ void sample_reserve(int signo);
 
 /* Install HANDLER for SIGNO, which is reserved by this: SA_SIGINFO, SA_RESTART, SA_ONSTACK and FLAGS,
  * and with all signals blocked but those that a fault raises. errno is preserved around it.
- * Returns 0 or -errno. There is no way back: signals may be under way at any time. In any thread, also
- * in one that the C library does not know. */
+ * Returns 0 or -errno. In any thread, also in one that the C library does not know. */
 int sample_install(int signo, sample_handler handler, int flags);
+
+/* Take it away, behind the last that sends SIGNO: what pends is dropped, and SIGNO does what the program last asked for,
+ * while it stays reserved. Returns 0, -EBUSY where the program has a handler of its own there by now, or another -errno.
+ * In a thread as above. */
+int sample_remove(int signo);
+
+/* In a forked child, whose parent may have been at that. */
+void sample_after_fork(void);
 
 /* Have HANDLER run in a signal that takes no samples, and that the program is not to notice: it ends no call
  * of the program's either. The program may block SIGNO, wait for it and handle it as ever. Returns 0 or
@@ -47,6 +54,9 @@ bool sample_watches(const void *handler);
 void sample_engine_library(const void *inside);
 
 /* The rest is for the interposers. */
+
+/* What the program last asked for on a sampling signal: SIG_DFL or SIG_IGN. */
+extern __sighandler_t sample_wishes[64 + 1];
 
 /* A bit, SIGNO - 1, for each sampling signal. */
 extern uint64_t sample_signals;

@@ -56,6 +56,7 @@ static struct {
 	uint64_t cpu_ns, lost;
 	struct mem_summary retained;
 	const char *event, *by;
+	struct disposition left;
 } found;
 
 /* As the preload's, without what that does for interrupted calls. */
@@ -66,6 +67,14 @@ static BARE int install(int signo, sampler_handler *handler, int flags)
 				      .mask = DISPOSITION_ALL };
 
 	return disposition_set(signo, &wanted, NULL);
+}
+
+/* Nothing pends here. */
+static BARE int give_back(int signo)
+{
+	static const struct disposition by_default = { .handler = (void *)SIG_DFL };
+
+	return disposition_set(signo, &by_default, NULL);
 }
 
 static BARE void look_at(void *unused, struct thread *t)
@@ -127,6 +136,8 @@ static BARE void sampling(void)
 	sampler_enable(false);
 	threads_reap(look_at, NULL);
 	threads_close();
+	sampler_remove();
+	disposition_get(found.signo, &found.left);
 	found.lost = ring_lost();
 	found.event = user_event_name(key);
 }
@@ -189,7 +200,7 @@ START_TEST(all_of_it)
 	cfi_lookup_init();
 	mem_pass_by("a library");
 	ck_assert_int_eq(agent_start(0, begin, ended), 0);
-	sampler_install_by(install);
+	sampler_install_by(install, give_back);
 	key = user_event_register("an event");
 	clock_monotonic_ns(); /* as the constructor does: see vdso.h */
 	run_raw();
@@ -200,6 +211,8 @@ START_TEST(all_of_it)
 	ck_assert(!found.frame);
 	ck_assert_int_eq(found.ring, 0);
 	ck_assert_int_gt(found.signo, SIGRTMIN);
+	ck_assert_ptr_eq(found.left.handler, (void *)SIG_DFL);
+	ck_assert_int_eq(sampler_signal(), 0);
 	ck_assert_int_eq(found.admitted, 0);
 	ck_assert_uint_ge(found.threads, 1);
 	ck_assert_uint_gt(found.cpu_ns, 0);

@@ -96,6 +96,27 @@ START_TEST(forbidden)
 }
 END_TEST
 
+/* Behind the end of the sampling: nobody makes a timer any more, and that there is none is known. */
+START_TEST(closed)
+{
+	struct thread_clock thread = started(false);
+
+	ck_assert(!signal_share_close());
+	ck_assert(!thread_clock_interrupt(&thread, 1));
+	thread_clock_start(&thread, false); /* it has one */
+	thread_clock_stop(&thread);
+	ck_assert(signal_share_close());
+	thread_clock_start(&thread, true);
+	ck_assert(!thread.has[TIMER_CPU] && !thread.refused);
+	ck_assert(signal_share_close());
+	signal_share_open();
+	thread_clock_start(&thread, false);
+	ck_assert(thread.has[TIMER_CPU]);
+	ck_assert_uint_eq(signal_share_refused(), 0);
+	thread_clock_stop(&thread);
+}
+END_TEST
+
 START_TEST(no_such_thread)
 {
 	struct thread_clock thread = { 0 };
@@ -114,6 +135,7 @@ int main(void)
 	tcase_add_test(tests, short_threads_are_spread);
 	tcase_add_test(tests, asks_for_nothing_where_off);
 	tcase_add_test(tests, forbidden);
+	tcase_add_test(tests, closed);
 	tcase_add_test(tests, no_such_thread);
 	return suite_run(tests);
 }
