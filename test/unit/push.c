@@ -27,7 +27,8 @@ static struct config config;
 static int64_t now_s;
 
 static struct {
-	long plan[16]; /* statuses, 0: take it, -1: no answer; then all is taken */
+	long plan
+		[16]; /* statuses, 0: take it, -1: no answer, -2: take it, no answer; then all is taken */
 	size_t planned;
 	int64_t retry_after;
 	size_t body_max; /* of what is uncompressed; 0: none */
@@ -36,7 +37,8 @@ static struct {
 	double total; /* of the first value of all samples that were taken */
 	/* The most that one request had: bytes before compression, samples; and locations of one sample. */
 	size_t largest, samples, deepest;
-	uint64_t times[64]; /* of what /ingest took, in nanoseconds */
+	uint64_t times[64];        /* of what /ingest took, in nanoseconds */
+	unsigned int requests[64]; /* the number of each of those, from 0 */
 	size_t time_count;
 	char url[4096], header[256];
 	uint8_t ids[SENT_MAX][16]; /* of OTLP's profiles that were taken */
@@ -149,6 +151,7 @@ static void take(const uint8_t *body, size_t length)
 			samples++;
 		} else if (field.number == 9 &&
 			   server.time_count < sizeof(server.times) / sizeof(server.times[0])) {
+			server.requests[server.time_count] = server.sent - 1;
 			server.times[server.time_count++] = field.value;
 		}
 	if (samples > server.samples)
@@ -172,8 +175,12 @@ static int answer(struct http *http, const struct http_request *request,
 		if (!strcmp(request->headers[i].name, "x-scope-orgid"))
 			snprintf(server.header, sizeof(server.header), "%s",
 				 request->headers[i].value);
-	if (status < 0)
+	if (status == -1)
 		return -ECONNREFUSED;
+	if (status == -2) {
+		take(body, length);
+		return -EIO;
+	}
 	if (!status)
 		status = server.body_max && length > server.body_max ? 413 : 200;
 	if (status == 200)
@@ -420,6 +427,61 @@ START_TEST(keeps_to_what_pyroscope_takes)
 }
 END_TEST
 
+/* Whoever keeps one profile of a series and a time loses no part of a report, which may have taken no time at all by its
+ * clock or less than none. */
+START_TEST(no_two_parts_have_one_time)
+{
+	struct report report;
+	double total;
+
+	name_width = 0;
+	record_many(10);
+	begin(&pyroscope_form, NULL);
+	report = the_report(5000);
+	ck_assert_int_eq(reporter->deliver(reporter, &report), 0);
+	total = server.total;
+	memset(&server, 0, sizeof(server));
+	server.body_max = 400000;
+	report.start_ms = report.end_ms + (uint64_t)(_i * 1000);
+	report.unique = 999999; /* and its parts have a nanosecond each behind that */
+	ck_assert_int_eq(reporter->deliver(reporter, &report), 0);
+	ck_assert_msg(server.total == total, "%f of %f", server.total, total);
+	ck_assert_uint_gt(server.taken, 2);
+	ck_assert_uint_eq(server.time_count, server.taken);
+	for (size_t i = 0; i < server.time_count; i++) {
+		ck_assert_uint_eq(server.times[i] / 1000000, report.start_ms);
+		for (size_t j = 0; j < i; j++)
+			ck_assert_uint_ne(server.times[i], server.times[j]);
+	}
+}
+END_TEST
+
+/* What is sent again, as its answer was lost, is known by its time. */
+START_TEST(sends_again_what_it_sent)
+{
+	uint64_t times[64];
+	unsigned int third;
+
+	name_width = 0;
+	record_many(10);
+	server.body_max = 400000;
+	begin(&pyroscope_form, NULL);
+	ck_assert_int_eq(deliver(5000), 0);
+	ck_assert_uint_gt(server.time_count, 4);
+	memcpy(times, server.times, sizeof(times));
+	third = server.requests[2];
+	ck_assert_uint_lt(third, sizeof(server.plan) / sizeof(server.plan[0]));
+	memset(&server, 0, sizeof(server));
+	server.body_max = 400000;
+	server.plan[third] = -2;
+	begin(&pyroscope_form, NULL);
+	ck_assert_int_eq(deliver(5000), -EIO);
+	ck_assert_int_eq(deliver(5000), 0);
+	ck_assert_mem_eq(server.times, times, 3 * sizeof(times[0]));
+	ck_assert_mem_eq(server.times + 3, times + 2, (server.time_count - 3) * sizeof(times[0]));
+}
+END_TEST
+
 /* Where nothing is small enough, it ends all the same. */
 START_TEST(leaves_out_what_never_fits)
 {
@@ -545,6 +607,8 @@ int main(void)
 	tcase_add_loop_test(tcase, goes_on_where_it_was, 0, 2);
 	tcase_add_loop_test(tcase, splits_what_is_too_large, 0, 2);
 	tcase_add_loop_test(tcase, keeps_to_what_pyroscope_takes, 0, 2);
+	tcase_add_loop_test(tcase, no_two_parts_have_one_time, 0, 2);
+	tcase_add_test(tcase, sends_again_what_it_sent);
 	tcase_add_loop_test(tcase, leaves_out_what_never_fits, 0, 2);
 	tcase_add_loop_test(tcase, waits_as_it_is_told, 0, 2);
 	tcase_add_loop_test(tcase, judges_answers, 0, COUNT(answers));

@@ -172,27 +172,30 @@ static uint32_t length_before(const struct buf *body)
 	return le32toh(length);
 }
 
-/* When PIECE begins: of profiles of one series and one millisecond, Pyroscope's storage before release 2 answers with one
- * alone. So the parts of a report lie side by side in its time, and a part that is sent again where it was. */
-static uint64_t start_ms_of(const struct push_piece *piece)
+/* When PIECE begins. Pyroscope has one profile of a series and a time: storage before release 2 answers with one of a
+ * millisecond, and later releases keep one of a nanosecond when they compact. So the parts of a report lie side by side
+ * in its time, and what is too near for that, or of another process with the same labels, differs in the nanoseconds. A part
+ * that is sent again is where it was, and counts once in the end. */
+static int64_t start_ns_of(const struct push_piece *piece)
 {
 	const struct report *report = piece->report;
 	double share = (double)piece->from / (double)piece->profile->count;
+	uint64_t start_ms = report->start_ms;
 
-	if (report->end_ms <= report->start_ms)
-		return report->start_ms;
-	return report->start_ms + (uint64_t)(share * (double)(report->end_ms - report->start_ms));
+	if (report->end_ms > report->start_ms)
+		start_ms += (uint64_t)(share * (double)(report->end_ms - report->start_ms));
+	return (int64_t)(start_ms * 1000000 + ((uint64_t)report->unique + piece->from) % 1000000);
 }
 
 static int make(const struct push_piece *piece, struct http_request *request, struct buf *body)
 {
 	const struct report *report = piece->report;
-	uint64_t start_ms = start_ms_of(piece);
+	int64_t start_ns = start_ns_of(piece), end_ns = (int64_t)report->end_ms * 1000000;
 	struct pprof_part part = { .metrics = kinds[piece->kind],
 				   .from = piece->from,
 				   .to = piece->to,
-				   .start_ns = (int64_t)start_ms * 1000000,
-				   .end_ns = (int64_t)report->end_ms * 1000000,
+				   .start_ns = start_ns,
+				   .end_ns = end_ns > start_ns ? end_ns : start_ns,
 				   .ingested = true };
 	struct buf name = BUF_INIT(TEXT_MAX);
 	int err = is_too_many(piece)
@@ -211,9 +214,9 @@ static int make(const struct push_piece *piece, struct http_request *request, st
 					: -ENOMEM;
 	if (!err)
 		err = buf_printf(&request->url,
-				 "&from=%" PRIu64 "&until=%" PRIu64
+				 "&from=%" PRId64 "&until=%" PRIu64
 				 "&format=pprof&spyName=asprof-agent",
-				 start_ms / 1000, (report->end_ms + 999) / 1000);
+				 start_ns / 1000000000, (report->end_ms + 999) / 1000);
 	if (!err)
 		err = http_request_header(request, "content-type", "application/octet-stream");
 	buf_free(&name);
