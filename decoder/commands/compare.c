@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/buf.h"
 #include "decoder/output/say.h"
 #include "profile/aggregate/functions.h"
 #include "profile/basics/intern.h"
@@ -355,6 +356,16 @@ static uint32_t columns_shown(const struct compare *compare)
 		       : COLUMNS_SHOWN + 1;
 }
 
+/* Whether all columns are called differently as far as there is room for it. */
+static bool differ_as_shown(const struct table *t)
+{
+	for (uint32_t c = 1; c < t->column_count; c++)
+		for (uint32_t other = 1; other < c; other++)
+			if (!strncmp(t->columns[c].name, t->columns[other].name, COLUMN_WIDTH - 1))
+				return false;
+	return true;
+}
+
 /* How much of their names all columns but the first have in common, where it is that which leaves no room
  * for the rest; else 0. */
 static size_t common_start(const struct table *t)
@@ -373,7 +384,7 @@ static size_t common_start(const struct table *t)
 	}
 	while (common && (first[common] & 0xc0) == 0x80) /* whole characters */
 		common--;
-	return longest < COLUMN_WIDTH ? 0 : common;
+	return longest < COLUMN_WIDTH || differ_as_shown(t) ? 0 : common;
 }
 
 static void print_heading(const char *name)
@@ -450,12 +461,48 @@ static void print_by_json(const struct table *t)
 	printf("]}\n");
 }
 
+static bool is_tag(const char *label)
+{
+	static const char *const others[] = { "process=", "host=", "executable=", "group=",
+					      "machine=" };
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (!strncmp(label, others[i], strlen(others[i])))
+			return false;
+	return true;
+}
+
+/* The number in VALUES of all tags in LABELS together, as "key=value,key=value"; 0 without memory. */
+static uint32_t number_tags(struct intern *values, const char *labels)
+{
+	struct buf tags = BUF_INIT(strlen(labels) + sizeof("(not told)"));
+	uint32_t number = 0;
+	int err = 0;
+
+	for (; *labels && !err; labels += strcspn(labels, "\n"), labels += *labels == '\n') {
+		if (!is_tag(labels))
+			continue;
+		if (tags.length)
+			err = buf_append(&tags, ",", 1);
+		if (!err)
+			err = buf_append(&tags, labels, strcspn(labels, "\n"));
+	}
+	if (!err && !tags.length)
+		err = buf_append_string(&tags, "(not told)");
+	if (!err)
+		number = intern(values, tags.data, tags.length);
+	buf_free(&tags);
+	return number;
+}
+
 /* The number in VALUES of what LABELS have for KEY; 0 without memory. */
 static uint32_t number_label(struct intern *values, const char *labels, const char *key)
 {
 	const char *value;
 	size_t length = find_label(labels, key, &value);
 
+	if (!value && !strcmp(key, "tag"))
+		return number_tags(values, labels);
 	if (!value) {
 		value = "(not told)";
 		length = strlen(value);

@@ -20,7 +20,8 @@ int compare_base(const struct compare *compare, const struct profile *profile,
 		 const struct profile *base);
 
 /* PROFILE split by what its samples say of ARGS->by, a label's key, or else their recordings, of which "host",
- * "process", "executable", "group" and "machine" are told, and tags: a column for each value, that with most of the weight first. Returns 0 or -ENOMEM. */
+ * "process", "executable", "group" and "machine" are told, and tags, by name or all together as "tag": a column for each
+ * value, that with most of the weight first. Returns 0 or -ENOMEM. */
 int compare_by(const struct compare *compare, const struct profile *profile);
 
 #endif

@@ -12,6 +12,8 @@ for name, jfr, host, version in (('a', 'native', 'alpha', '7'), ('b', 'chunks', 
     agent = {'executable': 'service'}
     if host:
         agent.update(hostname=host, tags={'version': version})
+        if name == 'a':
+            agent['tags']['team'] = 'blue'
     with zipfile.ZipFile(os.path.join(work, name + '.zip'), 'w') as out:
         out.write('test/fixtures/jfr/%s.jfr' % jfr, 'async_profiler_dump_0.jfr')
         out.writestr('metadata.json', json.dumps({'agent': agent}))
@@ -31,6 +33,7 @@ json beta --host beta $all
 json java "$work/d.zip"
 json by_host --by host $all
 json by_version --by version $all
+json by_tag --by tag $all
 # By the names of uploads, of which one tells no machine.
 mkdir "$work/up"
 cp "$work/a.zip" "$work/up/profile_web_shop_ec2_i-12__7_2026-11-21T02-10-00Z-0a1b2c3d.zip"
@@ -73,7 +76,9 @@ def column(top, name):
 
 for table, columns in ((load('by_host'), (('all', 'whole'), ('alpha', 'alpha'), ('beta', 'beta'),
                                           ('(not told)', 'java'))),
-                       (load('by_version'), (('7', 'alpha'), ('8', 'beta')))):
+                       (load('by_version'), (('7', 'alpha'), ('8', 'beta'))),
+                       (load('by_tag'), (('version=7,team=blue', 'alpha'), ('version=8', 'beta'),
+                                         ('(not told)', 'java')))):
     assert len(table['columns']) == 4, table['columns']
     weights = [c['weight'] for c in table['columns']]
     assert weights == sorted(weights, reverse=True) and weights[0] == sum(weights[1:]), weights
@@ -130,6 +135,11 @@ cp "$work/b.zip" "$work/profile_svc_ec2_i-0002__78_2026-11-21T02-10-00Z-0badcafe
 "$agent" top -n 1 --by process "$work"/profile_*.zip >"$work/text" || fail "status $?"
 grep -q 'by process: 2, without profile_svc_ec2_i-000$' "$work/text" &&
 	grep -Eq '^ +all +2__78 +1__77 ' "$work/text" || fail "$(cat "$work/text")"
+# Those that do not are shown from their beginning, however long.
+cp test/fixtures/jfr/native.jfr "$work/pushed_11275_2026-11-21T02-10-00Z.jfr"
+cp test/fixtures/jfr/native.jfr "$work/python3_11276_2026-11-21T02-10-00Z.jfr"
+"$agent" top -n 1 --by process "$work"/p[uy]*.jfr >"$work/text" || fail "status $?"
+grep -q 'by process: 2$' "$work/text" && grep -Eq '^ +all +pushed_112 +python3_11 ' "$work/text" || fail "$(cat "$work/text")"
 json many --by host "$work"/many*.zip
 grep -q '"host-19"' "$work/many" || fail 'JSON has not all'
 
