@@ -46,15 +46,17 @@ int main(int argc, char **argv)
 C
 ${CC:-cc} -std=gnu11 -D_GNU_SOURCE -O1 -I. -o "$work/forks" "$work/forks.c" -ldl || exit 1
 
-# forks ENGINE
+# forks ENGINE: a child that takes longer than the start delay has a recording of its own.
 forks() {
+	local parent
 	rm -rf "$work/out"
 	mkdir "$work/out"
 	ASPROF_AGENT_ENGINE=$1 ASPROF_AGENT_LIB=${ASPROF_TEST_LIB:-} ASPROF_AGENT_START_DELAY=20ms \
 		ASPROF_AGENT_REPORTING_INTERVAL=1s ASPROF_AGENT_LOCAL_DIR=$work/out \
-		LD_PRELOAD=$preload "$work/forks" "$work/out/*.jfr" >"$work/said" 2>&1 ||
-		fail "$1: $(cat "$work/said")"
-	! grep -aq 'libm\.so' "$work"/out/*.jfr || fail "$1: a child wrote into its parent's recording"
+		LD_PRELOAD=$preload "$work/forks" "$work/out/*.jfr" >"$work/said" 2>&1 &
+	parent=$!
+	wait "$parent" || fail "$1: $(cat "$work/said")"
+	! grep -aq 'libm\.so' "$work"/out/*_"$parent"_*.jfr || fail "$1: a child wrote into its parent's recording"
 }
 
 forks builtin
