@@ -16,7 +16,7 @@ for s in all:
 print(*[s.getsockname()[1] for s in all])')
 read -r server open text <<<"$ports"
 held open CPU_INTERVAL=1ms NATIVE_MEM=16k LISTEN="127.0.0.1:$open" LISTEN_TOKEN=a-token "$live"
-held text "ENGINE=$(engines | tail -n 1)" "LIB=${ASPROF_TEST_LIB:-}" CPU_INTERVAL=1ms LISTEN="127.0.0.1:$text" "$live"
+held text "ENGINE=$(engines | tail -n 1)" "LIB=${ASPROF_TEST_LIB:-libasyncProfiler.so}" CPU_INTERVAL=1ms LISTEN="127.0.0.1:$text" "$live"
 until_true curl -sf -H 'Authorization: Bearer a-token' "http://127.0.0.1:$open/status" ||
 	fail "no endpoint: $(cat "$work/open.err")"
 until_true curl -sf "http://127.0.0.1:$text/status" || fail "no endpoint: $(cat "$work/text.err")"
