@@ -4,7 +4,9 @@
 #ifndef CORE_SYSTEM_H
 #define CORE_SYSTEM_H
 
+#include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -56,6 +58,12 @@ static inline pid_t system_thread(void)
 static inline pid_t system_process(void)
 {
 	return (pid_t)kernel_call4(SYS_getpid, 0, 0, 0, 0);
+}
+
+/* There is no thread TID in this process any more. */
+static inline bool system_thread_is_gone(pid_t tid)
+{
+	return kernel_call4(SYS_tgkill, system_process(), tid, 0, 0) == -ESRCH;
 }
 
 /* Sleep for less than a second; a signal may end it. */

@@ -13,6 +13,7 @@
 #include "core/kernel.h"
 #include "core/random.h"
 #include "core/signal_share.h"
+#include "core/system.h"
 
 /* The scheduler's tick, on most kernels: where a first sample is due sooner, waiting for a tick
  * would miss threads that are gone by then. */
@@ -138,9 +139,10 @@ void thread_clock_start(struct thread_clock *clock, bool born)
 	err = set(clock, TIMER_CPU, TIMER_ABSTIME, now + wait, interval);
 	if (err) {
 		atomic_store(&clock->first_ns, UINT64_MAX);
-		/* Not one that is stopped, or whose signal is the program's now. */
+		/* Not one that is stopped or gone, or whose signal is the program's now. */
 		if (!clock->has[TIMER_CPU] && !atomic_load(&all.forbidden) &&
-		    !signal_share_is_closed()) {
+		    !signal_share_is_closed() &&
+		    !(err == -EINVAL && system_thread_is_gone(clock->tid))) {
 			atomic_store(&clock->refused, true);
 			signal_share_refuse(err);
 		}

@@ -317,11 +317,6 @@ static void watch(struct turn *turn, uint64_t began, pid_t tid, uint64_t left)
 		set_timer(turn, 0);
 }
 
-static bool is_gone(pid_t tid)
-{
-	return kernel_call4(SYS_tgkill, system_process(), tid, 0, 0) == -ESRCH;
-}
-
 /* A look at one turn. Returns in how many ticks it will be late; UINT64_MAX: it is over, or was seen to be late.
  * *ACTIVE: it is not the one that was there at the last look. */
 static uint64_t look_at(struct turn *turn, bool *active)
@@ -350,7 +345,7 @@ static uint64_t look_at(struct turn *turn, bool *active)
 	if (left)
 		return all.signo ? UINT64_MAX : left;
 	turn->late = began;
-	if (is_gone(tid))
+	if (system_thread_is_gone(tid))
 		give(turn);
 	else if (!all.signo && all.outlet && !enough_told())
 		all.outlet->sample(tid);

@@ -123,6 +123,11 @@ START_TEST(no_such_thread)
 
 	thread_clock_init(&thread, 0x0fffffff, 0x1000);
 	ck_assert_uint_eq(thread_clock_cpu(&thread), 0);
+	/* It was found, and is gone: it goes without nothing. */
+	thread_clock_start(&thread, false);
+	ck_assert(!thread.has[TIMER_CPU] && !thread.refused);
+	ck_assert_uint_eq(signal_share_refused(), 0);
+	ck_assert(signal_share_close());
 }
 END_TEST
 
