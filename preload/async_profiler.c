@@ -1,6 +1,7 @@
 /* async-profiler's thread in this process: what the interposers do with its library. */
 #include "preload/async_profiler.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,6 +39,14 @@ static void on_ready(void)
 	atexit(tell_exit);
 }
 
+/* Those that it takes, where the program has no handler of its own by then. It starts when the program has long set
+ * masks: what is sent to a thread that has them blocked would wait there for whoever reads all signals. */
+static void reserve_signals(void)
+{
+	sample_reserve(SIGSTKFLT);
+	sample_reserve(SIGPWR);
+}
+
 void async_profiler_start(const struct config *config)
 {
 	static struct engine_thread_parts parts = { .loaded = on_loaded, .ready = on_ready };
@@ -47,6 +56,8 @@ void async_profiler_start(const struct config *config)
 	parts.library = config->lib;
 	parts.is_chosen = config->engine == ENGINE_ASYNC_PROFILER;
 	engine_thread_start(&parts);
-	if (shared->async_profiler)
-		thread_watch_main();
+	if (!shared->async_profiler)
+		return;
+	thread_watch_main();
+	reserve_signals();
 }
