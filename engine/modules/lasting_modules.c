@@ -14,13 +14,13 @@
 #define DYNAMIC_MAX 512
 
 struct candidate {
-	const struct image *image;
+	struct image *image;
 	uintptr_t names;
 	Elf64_Dyn *dynamic;
 	size_t count; /* of DYNAMIC */
 	char soname[NAME_BYTES];
 	struct memory_block block; /* through which its names are read */
-	bool lasts, followed;
+	bool followed;
 };
 
 static void read_name(char name[NAME_BYTES], struct candidate *candidate, uint64_t offset)
@@ -37,7 +37,7 @@ static uintptr_t loaded_address(const struct image *image, uint64_t value)
 	return value < image->bias ? image->bias + value : value;
 }
 
-static int candidate_read(struct candidate *candidate, const struct image *image)
+static int candidate_read(struct candidate *candidate, struct image *image)
 {
 	const Elf64_Phdr *phdr = image_phdr(image, PT_DYNAMIC);
 	size_t size = phdr ? phdr->p_memsz : 0;
@@ -60,7 +60,7 @@ static int candidate_read(struct candidate *candidate, const struct image *image
 		if (entry->d_tag == DT_SONAME)
 			read_name(candidate->soname, candidate, entry->d_un.d_val);
 		if (entry->d_tag == DT_FLAGS_1 && entry->d_un.d_val & DF_1_NODELETE)
-			candidate->lasts = true;
+			image->lasts = true;
 	}
 	return 0;
 }
@@ -84,7 +84,7 @@ static void keep_needed(struct candidate *list, size_t count, struct candidate *
 		read_name(name, by, by->dynamic[i].d_un.d_val);
 		for (size_t j = 0; name[0] && j < count; j++)
 			if (has_name(&list[j], name)) {
-				list[j].lasts = true;
+				list[j].image->lasts = true;
 				break;
 			}
 	}
@@ -93,22 +93,12 @@ static void keep_needed(struct candidate *list, size_t count, struct candidate *
 static struct candidate *next_to_follow(struct candidate *list, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		if (list[i].lasts && !list[i].followed)
+		if (list[i].image->lasts && !list[i].followed)
 			return &list[i];
 	return NULL;
 }
 
-static void tell_of(const struct image *image, lasting_module_teller *tell)
-{
-	const Elf64_Phdr *header = image_phdr(image, PT_GNU_EH_FRAME);
-	const Elf64_Phdr *phdr = header ? image_segment(image, header->p_vaddr) : NULL;
-
-	if (phdr && (phdr->p_flags & (PF_R | PF_W)) == PF_R)
-		tell((const uint8_t *)image->bias + header->p_vaddr, image->bias + phdr->p_vaddr,
-		     image->bias + phdr->p_vaddr + phdr->p_filesz);
-}
-
-int lasting_modules_each(const struct loader_list *loaded, lasting_module_teller *tell)
+int lasting_modules_mark(struct loader_list *loaded)
 {
 	struct candidate *list = calloc(loaded->count + 1, sizeof(*list)), *next;
 	int err = list ? 0 : -ENOMEM;
@@ -116,11 +106,10 @@ int lasting_modules_each(const struct loader_list *loaded, lasting_module_teller
 	for (size_t i = 0; !err && i < loaded->count; i++)
 		err = candidate_read(&list[i], &loaded->images[i]);
 	if (!err && loaded->count)
-		list[0].lasts = true; /* the program */
+		loaded->images[0].lasts = true; /* the program */
 	while (!err && (next = next_to_follow(list, loaded->count))) {
 		next->followed = true;
 		keep_needed(list, loaded->count, next);
-		tell_of(next->image, tell);
 	}
 	for (size_t i = 0; list && i < loaded->count; i++)
 		free(list[i].dynamic);

@@ -20,7 +20,8 @@ struct image {
 	uintptr_t bias;
 	Elf64_Phdr phdrs[IMAGE_PHDRS_MAX];
 	size_t phdr_count;
-	int fd; /* the module's file when it is provably the same, else negative */
+	bool lasts; /* the loader never unloads it: lasting_modules_mark() has found so */
+	int fd;     /* the module's file when it is provably the same, else negative */
 };
 
 /* Set the module's file behind IMAGE, if it carries the build-id that is in memory; else reads

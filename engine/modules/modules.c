@@ -47,6 +47,15 @@ static uint64_t offset_of(const struct image *image, uintptr_t start)
 	return 0;
 }
 
+/* Whether a handler may read all of the code from START to END where it is: it is one segment, never unloaded. */
+static bool stays_readable(const struct image *image, uintptr_t start, uintptr_t end)
+{
+	const Elf64_Phdr *phdr = image_segment(image, start - image->bias);
+
+	return image->lasts && phdr && (phdr->p_flags & (PF_R | PF_W)) == PF_R &&
+	       phdr->p_filesz == end - start;
+}
+
 static bool code_span(const struct image *image, uintptr_t *start, uintptr_t *end)
 {
 	const Elf64_Phdr *phdr;
@@ -136,6 +145,7 @@ static struct module *module_new(struct image *image, uintptr_t start, uintptr_t
 	module->file_offset = offset_of(image, start);
 	module->build_id_size = image_build_id(image, module->build_id, &module->build_id_address);
 	module->loaded_ticks = clock_ticks();
+	module->readable = stays_readable(image, start, end);
 	module->pending = module_table_can_wait(image, start);
 	if (!module->pending)
 		compile(module, image);
@@ -196,6 +206,7 @@ static int publish(void)
 		entry->start = module->start;
 		entry->end = module->end;
 		entry->table = module->table;
+		entry->readable = module->readable;
 		entry->pending = module->pending;
 		atomic_init(&entry->lookups, lookups_in(module));
 		module->entry = entry;
@@ -337,6 +348,24 @@ static bool build_ids_stay(void)
 	return memory_check_end(&check);
 }
 
+/* Lookups read the unwind sections of modules that stay where they are. */
+static int find_lasting(struct loader_list *loaded)
+{
+	int err = lasting_modules_mark(loaded);
+
+	for (size_t i = 0; !err && i < loaded->count; i++) {
+		const struct image *image = &loaded->images[i];
+		const Elf64_Phdr *header = image_phdr(image, PT_GNU_EH_FRAME);
+		const Elf64_Phdr *phdr = header ? image_segment(image, header->p_vaddr) : NULL;
+
+		if (image->lasts && phdr && (phdr->p_flags & (PF_R | PF_W)) == PF_R)
+			cfi_lookup_lasting((const uint8_t *)image->bias + header->p_vaddr,
+					   image->bias + phdr->p_vaddr,
+					   image->bias + phdr->p_vaddr + phdr->p_filesz);
+	}
+	return err;
+}
+
 bool modules_have_grown(void)
 {
 	return modules.open && (loader_list_has_grown(&modules.loader) || any_is_due());
@@ -356,7 +385,7 @@ int modules_refresh(void)
 	loader_list_free(&modules.loader);
 	err = loader_list_read(&loaded);
 	if (!err && !modules.count) /* at first; they are always the same */
-		err = lasting_modules_each(&loaded, cfi_lookup_lasting);
+		err = find_lasting(&loaded);
 	if (!err)
 		err = merge(&loaded);
 	changed = modules.stale;

@@ -25,7 +25,8 @@ struct module {
 
 	/* NULL: no unwind information, no longer there, or not compiled yet. */
 	struct unwind_table *table;
-	bool pending; /* compiled once enough walks came through it, where they can do without */
+	bool readable; /* all of [start, end), for as long as the process lives */
+	bool pending;  /* compiled once enough walks came through it, where they can do without */
 	struct unwind_map_entry *entry; /* of the published map, while it is there */
 };
 

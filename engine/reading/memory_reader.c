@@ -19,7 +19,7 @@ bool memory_probe(uintptr_t address)
 
 /* Not by memcpy(3): a sanitizer's looks at what it holds about the address first, and that is not
  * there for every one. */
-static void take(void *data, uintptr_t address, size_t size)
+void memory_take(void *data, uintptr_t address, size_t size)
 {
 	uint8_t *to = data;
 
@@ -32,7 +32,7 @@ static bool copy_after_probe(void *data, uintptr_t address, size_t size)
 {
 	if (!memory_probe(address) || !memory_probe(address + size - 1))
 		return false;
-	take(data, address, size);
+	memory_take(data, address, size);
 	return true;
 }
 
@@ -97,7 +97,7 @@ bool memory_read(struct memory_reader *reader, void *data, uintptr_t address, si
 
 	if (is_known(reader, address, size) ||
 	    (take_next(reader, address) && is_known(reader, address, size))) {
-		take(data, address, size);
+		memory_take(data, address, size);
 		return true;
 	}
 	for (; size; size -= part, address += part, to += part) {

@@ -64,6 +64,9 @@ static inline bool memory_read_word(struct memory_reader *reader, uintptr_t addr
  * then TEXT has what comes before. */
 bool memory_read_string(struct memory_reader *reader, char *text, size_t size, uintptr_t address);
 
+/* Copy SIZE bytes at ADDRESS, which are known to stay. */
+void memory_take(void *data, uintptr_t address, size_t size);
+
 /* The same as memory_read() without a reader, for no more than a page that is met once. */
 bool memory_copy(void *data, uintptr_t address, size_t size);
 

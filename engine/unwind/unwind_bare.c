@@ -2,21 +2,29 @@
 #include "engine/unwind/unwind_map.h"
 #include "engine/unwind/unwind_walk.h"
 
+bool walk_code_read(void *bytes, uintptr_t address, size_t size)
+{
+	if (!unwind_map_is_readable(address, size))
+		return memory_copy(bytes, address, size);
+	memory_take(bytes, address, size);
+	return true;
+}
+
 void walk_code_copy(struct walk_code *code, uintptr_t pc)
 {
 	size_t in_page = pc % MEMORY_PAGE;
 
 	code->at = code->bytes + CODE_BYTES;
 	code->before = code->after = CODE_BYTES;
-	if (memory_copy(code->bytes, pc - CODE_BYTES, sizeof(code->bytes)))
+	if (walk_code_read(code->bytes, pc - CODE_BYTES, sizeof(code->bytes)))
 		return;
 	/* Then what of it lies in the page of PC. */
 	if (code->before > in_page)
 		code->before = in_page;
 	if (code->after > MEMORY_PAGE - in_page)
 		code->after = MEMORY_PAGE - in_page;
-	if (!memory_copy(code->bytes + CODE_BYTES - code->before, pc - code->before,
-			 code->before + code->after))
+	if (!walk_code_read(code->bytes + CODE_BYTES - code->before, pc - code->before,
+			    code->before + code->after))
 		code->before = code->after = 0;
 }
 

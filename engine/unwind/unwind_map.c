@@ -71,6 +71,18 @@ bool unwind_map_knows(uintptr_t pc)
 	return known;
 }
 
+bool unwind_map_is_readable(uintptr_t address, size_t size)
+{
+	const struct unwind_map_entry *entry;
+	bool readable;
+
+	atomic_fetch_add(&readers, 1);
+	entry = find_entry(atomic_load(&current), address);
+	readable = entry && entry->readable && size <= entry->end - address;
+	atomic_fetch_sub_explicit(&readers, 1, memory_order_release);
+	return readable;
+}
+
 static uintptr_t row_begin(const struct unwind_map_entry *entry, uintptr_t pc)
 {
 	uint32_t row = unwind_table_row(entry->table, pc - entry->start);

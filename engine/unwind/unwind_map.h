@@ -15,8 +15,9 @@
 struct unwind_map_entry {
 	uintptr_t start, end;             /* code of one module, as loaded */
 	const struct unwind_table *table; /* NULL: nothing is known of it, or pending */
-	bool pending;                     /* not compiled yet: walks look each rule up */
-	atomic_uint lookups;              /* that they made so far */
+	bool readable;       /* all of [start, end), for as long as the process lives */
+	bool pending;        /* not compiled yet: walks look each rule up */
+	atomic_uint lookups; /* that they made so far */
 };
 
 /* So many lookups cost about as much time as to compile a library's table, which is worth it from
@@ -42,6 +43,9 @@ void unwind_map_after_fork(void);
 
 /* Async-signal-safe: whether there is code of a module at PC. */
 bool unwind_map_knows(uintptr_t pc);
+
+/* Async-signal-safe: whether the SIZE bytes at ADDRESS are code that may be read where it is, as it never goes. */
+bool unwind_map_is_readable(uintptr_t address, size_t size);
 
 /* Async-signal-safe: where the function at PC begins, in a module that tells that and no rules; 0: not known. */
 uintptr_t unwind_map_function(uintptr_t pc);

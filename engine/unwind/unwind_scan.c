@@ -31,7 +31,7 @@ static bool calls_this(struct walk *walk, uintptr_t ra)
 	if (!function || !walk_called(walk, ra, &called, &behind))
 		return false;
 	return behind == function || preload_code_is_call(behind) ||
-	       (memory_copy(code, behind, sizeof(code)) &&
+	       (walk_code_read(code, behind, sizeof(code)) &&
 		arch_jumps_to(code, sizeof(code), behind, function));
 }
 

@@ -5,6 +5,7 @@
  * the call that the frame was in, and still lies there too. The frames between are done with, but
  * have not been overwritten. */
 #include "engine/cfi/cfi_lookup.h"
+#include "engine/unwind/unwind_map.h"
 #include "engine/unwind/unwind_walk.h"
 
 #define TRIAL_STEPS   256 /* enough to believe it */
@@ -31,8 +32,8 @@ static bool reaches_entry(const struct walk *walk, uintptr_t fp)
 bool walk_is_return_address(const struct walk *walk, uintptr_t word)
 {
 	return word >= MEMORY_PAGE && !(word >> ARCH_ADDRESS_BITS) &&
-	       (word < walk->memory.low || word >= walk->memory.high) && memory_probe(word) &&
-	       walk_is_behind_call(word);
+	       (word < walk->memory.low || word >= walk->memory.high) &&
+	       (unwind_map_is_readable(word, 1) || memory_probe(word)) && walk_is_behind_call(word);
 }
 
 /* Go to the first frame further up with the return address WANTED (0: any) that gets to the entry. */

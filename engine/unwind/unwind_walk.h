@@ -145,6 +145,9 @@ struct walk_code {
 	size_t before, after; /* bytes that could be read on each side */
 };
 
+/* Copy SIZE bytes of code at ADDRESS. False when they cannot all be read. */
+bool walk_code_read(void *bytes, uintptr_t address, size_t size);
+
 void walk_code_copy(struct walk_code *code, uintptr_t pc);
 
 /* Whether there is a call right before PC. */

@@ -464,6 +464,30 @@ START_TEST(fork_meets_refresh)
 }
 END_TEST
 
+/* Of the program and what it needs, which never go; nothing beside it, and nothing that may go. */
+START_TEST(code_read_where_it_is)
+{
+	const struct module *own = modules_find((uintptr_t)&setup);
+	size_t bytes = own->end - own->start;
+	uintptr_t opened;
+	void *library;
+
+	ck_assert(unwind_map_is_readable(own->start, bytes));
+	ck_assert(!unwind_map_is_readable(own->start, bytes + 1));
+	ck_assert(!unwind_map_is_readable(own->start - 1, 2));
+	ck_assert(!unwind_map_is_readable((uintptr_t)directory, 1));
+	ck_assert(unwind_map_is_readable((uintptr_t)dlsym(RTLD_DEFAULT, "qsort"), 1));
+	ck_assert(build("opened", "int opened(void) { return 1; }"));
+	library = open_library("opened");
+	opened = (uintptr_t)dlsym(library, "opened");
+	ck_assert_int_eq(modules_refresh(), 1);
+	ck_assert(unwind_map_knows(opened) && !unwind_map_is_readable(opened, 1));
+	dlclose(library);
+	modules_close();
+	ck_assert(!unwind_map_is_readable((uintptr_t)&setup, 1));
+}
+END_TEST
+
 START_TEST(closed)
 {
 	const struct module *const *list;
@@ -501,6 +525,7 @@ int main(void)
 	tcase_add_test(tests, overwritten);
 	tcase_add_test(tests, walks_meet_changes);
 	tcase_add_test(tests, fork_meets_refresh);
+	tcase_add_test(tests, code_read_where_it_is);
 	tcase_add_test(tests, closed);
 	return suite_run(tests);
 }
