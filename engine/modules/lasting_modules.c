@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "engine/reading/memory_reader.h"
 #include "engine/reading/process_memory.h"
@@ -98,6 +99,16 @@ static struct candidate *next_to_follow(struct candidate *list, size_t count)
 	return NULL;
 }
 
+/* The loader itself, which under musl is the C library and has another name than programs need; started by its
+ * own name it is what the kernel has entered. */
+static bool is_loader(const struct image *image)
+{
+	const Elf64_Phdr *entered = image_segment(image, getauxval(AT_ENTRY) - image->bias);
+
+	return (image->bias && image->bias == getauxval(AT_BASE)) ||
+	       (entered && entered->p_flags & PF_X);
+}
+
 int lasting_modules_mark(struct loader_list *loaded)
 {
 	struct candidate *list = calloc(loaded->count + 1, sizeof(*list)), *next;
@@ -107,6 +118,8 @@ int lasting_modules_mark(struct loader_list *loaded)
 		err = candidate_read(&list[i], &loaded->images[i]);
 	if (!err && loaded->count)
 		loaded->images[0].lasts = true; /* the program */
+	for (size_t i = 0; !err && i < loaded->count; i++)
+		loaded->images[i].lasts |= is_loader(&loaded->images[i]);
 	while (!err && (next = next_to_follow(list, loaded->count))) {
 		next->followed = true;
 		keep_needed(list, loaded->count, next);

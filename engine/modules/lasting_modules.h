@@ -1,5 +1,5 @@
 /* Modules that the loader never unloads: the program, what it names as needed, and what asks to stay
- * (-z nodelete), with what these need in turn. */
+ * (-z nodelete), with what these need in turn; and the loader itself. */
 #ifndef ENGINE_MODULES_LASTING_MODULES_H
 #define ENGINE_MODULES_LASTING_MODULES_H
 
