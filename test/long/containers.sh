@@ -100,6 +100,12 @@ in_root env ASPROF_AGENT_START_DELAY=0 sh -e /block.sh >"$work/out" 2>"$work/err
 grep -q '^dash_.*\.jfr$' "$work/out" || fail "ld.so.preload: $(cat "$work/out" "$work/err")"
 grep -v '^dash_' "$work/out" && fail "ld.so.preload: these are profiled as well"
 [ ! -e "$root/etc/ld.so.preload" ] || fail "ld.so.preload is still there"
+# A program that gains privileges has nothing to say of it.
+[ -u "$root/bin/su" ] || fail "su gains no privileges"
+in_root env ASPROF_AGENT_ENABLED=off sh -e -c "$(head -n 1 "$root/block.sh")
+	setpriv --reuid=65534 --regid=65534 --clear-groups su --help
+	rm /etc/ld.so.preload" >"$work/out" 2>"$work/err" || fail "su: $(cat "$work/out" "$work/err")"
+[ ! -s "$work/err" ] || fail "su: $(cat "$work/err")"
 
 # What cannot be profiled in an image is started all the same.
 ${CC:-cc} -static -o "$root/usr/local/bin/service" "$work/service.c" || exit 1
