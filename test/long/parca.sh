@@ -1,0 +1,86 @@
+#!/bin/bash
+# A real Parca scrapes the live endpoint of a profiled program, by the configuration of docs/fleet.md, and what it answers
+# is by function what the program's own reports show: CPU time and the wall clock of the seconds that it asked for, and
+# memory as it was when it asked. PARCA is the server (docs/fleet.md says which), SECONDS_RUN (60) how long the program runs.
+. "$(dirname "$0")/../system/agent.inc"
+. test/system/push.inc
+PARCA=${PARCA:-parca}
+have "$PARCA"
+SECONDS_RUN=${SECONDS_RUN:-60}
+interval=5
+
+read -r http live <<<"$(/usr/bin/python3 -c 'import socket
+all = [socket.socket() for i in range(2)]
+for s in all:
+    s.bind(("127.0.0.1", 0))
+print(*[s.getsockname()[1] for s in all])')"
+
+# As it stands there, but for the address and the pace. It asks nobody else.
+mkdir "$work/server"
+sed -n '/^object_storage:/,/^```$/p' docs/fleet.md | sed '$d' >"$work/written.yaml"
+sed "s/127\.0\.0\.1:6060/127.0.0.1:$live/; s/scrape_interval: .*/scrape_interval: ${interval}s/" "$work/written.yaml" \
+	>"$work/server/parca.yaml"
+grep -q "\"127.0.0.1:$live\"" "$work/server/parca.yaml" && grep -q "interval: ${interval}s" "$work/server/parca.yaml" ||
+	fail "docs/fleet.md has another configuration: $(cat "$work/server/parca.yaml")"
+(cd "$work/server" && exec "$PARCA" --http-address="127.0.0.1:$http" --debuginfod-upstream-servers=127.0.0.1:1 \
+	--profile-share-server=127.0.0.1:1 --debuginfo-cache-dir="$work/server") >"$work/server.log" 2>&1 &
+servers="$servers $!"
+
+pushed=$(program pushed) || exit 1
+began=$(date +%s)
+profiled "$work/out" "$(engines | tail -n 1)" REPORTING_INTERVAL=${interval}s CPU_INTERVAL=2ms WALL_INTERVAL=20ms \
+	NATIVE_MEM=16k NATIVE_MEM_ENGINE=builtin METADATA=none LISTEN="127.0.0.1:$live" LOG_FILE="$work/log" \
+	"$pushed" "$SECONDS_RUN" || fail "status $?"
+
+for metric in cpu wall alloc live; do
+	"$agent" top --json -n 0 --total --$metric "$work/out" >"$work/top.$metric" || fail "top --$metric: status $?"
+done
+/usr/bin/python3 - "http://127.0.0.1:$http" "$began" "$work" <<-'END' || fail "Parca says: $(tail -n 5 "$work/server.log")"
+	import json, sys, time, urllib.parse, urllib.request
+	url, began, work = sys.argv[1:]
+
+	def moment(seconds):
+	    return time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(seconds))
+
+	begin, end = moment(int(began) - 10), moment(time.time() + 10)
+
+	def ask(path, **words):
+	    query = urllib.parse.urlencode({name.replace('__', '.'): word for name, word in words.items()})
+	    return json.load(urllib.request.urlopen('%s/api/profiles/%s?%s' % (url, path, query), timeout=60))
+
+	def by_function(answer):
+	    found = {}
+	    for node in answer['top']['list']:
+	        name = node['meta']['function']['name']
+	        found[name] = found.get(name, 0) + int(node.get('flat', 0))
+	    return {name: value for name, value in found.items() if value}
+
+	types = {}
+	for kind in ask('types', start=begin, end=end)['types']:
+	    parts = [kind[word] for word in ('name', 'sampleType', 'sampleUnit', 'periodType', 'periodUnit')]
+	    types[kind['name'], kind['sampleType']] = ':'.join(parts) + (':delta' if kind.get('delta') else '')
+	print(*sorted(types.values()), sep='\n')
+	for metric, kind in (('cpu', ('process_cpu', 'cpu')), ('wall', ('wall', 'wall')),
+	                     ('alloc', ('memory', 'alloc_space')), ('live', ('memory', 'inuse_space'))):
+	    top, local = json.load(open('%s/top.%s' % (work, metric))), {}
+	    for f in top['functions']:
+	        local[f['name']] = local.get(f['name'], 0) + f['self']
+	    query = '%s{job="service"}' % types[kind]
+	    samples = ask('query_range', query=query, start=begin, end=end, step='1s')['series'][0]['samples']
+	    values = [int(s['value']) for s in samples]
+	    if metric in ('alloc', 'live'):
+	        assert values == sorted(values), values
+	        found = by_function(ask('query', mode='MODE_SINGLE_UNSPECIFIED', single__query=query,
+	                                single__time=samples[-1]['timestamp'], report_type='REPORT_TYPE_TOP'))
+	    else:
+	        found = by_function(ask('query', mode='MODE_MERGE', merge__query=query, merge__start=begin, merge__end=end,
+	                                report_type='REPORT_TYPE_TOP'))
+	    a, b = sum(local.values()), sum(found.values())
+	    print('%s: %d profiles, %.0f of %.0f, %d and %d functions' % (metric, len(samples), b, a, len(found), len(local)))
+	    # It has not seen the last seconds, nor those between two profiles, in which a busy machine may have been another.
+	    assert len(samples) >= 3 and 0.2 * a < b <= 1.001 * a, (metric, a, b)
+	    for name in set(local) | set(found):
+	        mine, its = local.get(name, 0) / a, found.get(name, 0) / b
+	        assert abs(mine - its) <= 0.2, (metric, name, mine, its)
+END
+! grep -v 'live endpoint' "$work/log" || fail 'the agent has something to say'
