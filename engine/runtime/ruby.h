@@ -38,6 +38,7 @@ struct ruby {
 	uint32_t data_bytes;
 	/* What names have which number: the variable that holds that array; 0: not found yet. */
 	uintptr_t names;
+	uint32_t visits; /* in which more could have been looked for */
 	/* The numbers of "__classpath__" and "__attached__", where classes have no members for those. */
 	uint32_t path_serial, attached_serial;
 };

@@ -169,10 +169,23 @@ int ruby_find(struct ruby *ruby, struct elf *image, const struct module *module)
 	return 0;
 }
 
+/* Most of it is there soon after Ruby has begun, or never. All of the module's variables are gone through, so what was
+ * not found is looked for when as many visits are over again, and each so many at last. */
+#define VISITS_BETWEEN 64
+
+static bool is_due(uint32_t visit)
+{
+	return visit < VISITS_BETWEEN ? !(visit & (visit - 1)) : !(visit % VISITS_BETWEEN);
+}
+
 bool ruby_find_more(struct ruby *ruby)
 {
-	bool names = !ruby->names && ruby_find_names(ruby, ruby->data, ruby->data_bytes);
-	bool collections = !ruby->collections && ruby_find_collections(ruby);
+	bool names, collections;
+
+	if ((ruby->names && ruby->collections) || !is_due(ruby->visits++))
+		return false;
+	names = !ruby->names && ruby_find_names(ruby, ruby->data, ruby->data_bytes);
+	collections = !ruby->collections && ruby_find_collections(ruby);
 
 	return names || collections;
 }

@@ -10,7 +10,7 @@
  * known. Returns 0, -ENOENT where there is none, -ENOTSUP where it is another version, or -errno. */
 int ruby_find(struct ruby *ruby, struct elf *image, const struct module *module);
 
-/* Look for what it has only once it runs. True when *RUBY has more now. */
+/* Look for what it has only once it runs, in some of the calls. True when *RUBY has more now. */
 bool ruby_find_more(struct ruby *ruby);
 
 /* ---- Its parts ---- */

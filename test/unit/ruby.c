@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "core/preload_code.h"
+#include "engine/runtime/ruby_find.h"
 #include "test/fixtures/made_frames.h"
 #include "test/fixtures/suite.h"
 
@@ -531,6 +532,50 @@ START_TEST(remembered_by_threads)
 END_TEST
 
 /* What is not what it should be is left out, and what it runs stays. */
+/* Visits until more is known, after so many in vain. */
+static int visits_until(struct ruby *ruby, int most)
+{
+	for (int i = 1; i <= most; i++)
+		if (ruby_find_more(ruby))
+			return i;
+	return 0;
+}
+
+/* What Ruby has only once it runs is looked for less and less often, as long as it is not there. */
+START_TEST(found_late)
+{
+	static const int after[] = { 0, 10, 10 * 64 + 7 }, until[] = { 1, 7, 64 - 7 + 1 };
+	uint64_t *data, *arrays, *all, *names, *values;
+
+	make(0x0303);
+	data = object(0, 64);
+	arrays = object(RUBY_ARRAY, 5);
+	all = object(0, 2);
+	names = object(RUBY_ARRAY, 5);
+	values = object(0, 1024);
+	all[0] = (uintptr_t)names;
+	all[1] = (uintptr_t)object(RUBY_ARRAY, 5); /* has none yet */
+	arrays[2] = 2;
+	arrays[4] = (uintptr_t)all;
+	names[2] = 1024;
+	names[4] = (uintptr_t)values;
+	values[2 * '+'] = string("+");
+	values[2 * 300] = string("each");
+	for (size_t i = 0; i < sizeof(after) / sizeof(after[0]); i++) {
+		struct ruby ruby = { .data = (uintptr_t)data, .data_bytes = 64 * 8 };
+
+		ruby.layout = w->ruby.layout;
+		memset(data, 0, 64 * 8);
+		ck_assert_int_eq(visits_until(&ruby, after[i]), 0);
+		data[20] = 600; /* the last number */
+		data[21] = (uintptr_t)values;
+		data[22] = (uintptr_t)arrays;
+		ck_assert_int_eq(visits_until(&ruby, 1000), until[i]);
+		ck_assert_uint_eq(ruby.names, (uintptr_t)&data[22]);
+	}
+}
+END_TEST
+
 START_TEST(torn)
 {
 	make(0x0303);
@@ -797,6 +842,7 @@ int main(void)
 	tcase_add_test(tcase, remembered);
 	tcase_add_test(tcase, remembered_in_one_table);
 	tcase_add_test(tcase, remembered_by_threads);
+	tcase_add_test(tcase, found_late);
 	tcase_add_test(tcase, torn);
 	tcase_add_test(tcase, no_context);
 	tcase_add_test(tcase, names_are_text);
