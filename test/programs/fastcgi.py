@@ -1,5 +1,7 @@
-"""Asks a FastCGI server for scripts, one after another, each on a connection of its own: fastcgi.py SOCKET SCRIPT…
-Prints what each has answered, without its headers."""
+"""Asks a FastCGI server for scripts, one after another, each on a connection of its own: fastcgi.py SOCKET SCRIPT[?QUERY]…
+Prints what each has answered, without its headers. ROOT in the environment is what a site's paths begin behind, COOKIE what
+is sent along."""
+import os
 import socket
 import struct
 import sys
@@ -31,7 +33,20 @@ def connected(path):
 def ask(path, script):
     connection = connected(path)
     connection.settimeout(60)
-    names = {"SCRIPT_FILENAME": script, "REQUEST_METHOD": "GET", "SERVER_PROTOCOL": "HTTP/1.1"}
+    script, _, query = script.partition("?")
+    root = os.environ.get("ROOT", "")
+    names = {
+        "SCRIPT_FILENAME": script,
+        "SCRIPT_NAME": script[len(root) :],
+        "DOCUMENT_ROOT": root or "/",
+        "REQUEST_URI": script[len(root) :] + "?" + query,
+        "QUERY_STRING": query,
+        "REQUEST_METHOD": "GET",
+        "SERVER_PROTOCOL": "HTTP/1.1",
+        "HTTP_HOST": "localhost",
+        "HTTP_COOKIE": os.environ.get("COOKIE", ""),
+        "REMOTE_ADDR": "127.0.0.1",
+    }
     connection.sendall(
         record(1, struct.pack("!HB5x", 1, 0))
         + record(4, b"".join(pair(*item) for item in names.items()))
