@@ -2,12 +2,38 @@
 # Perl's own profiler, NYTProf, and ours, at the same time, say the same of a program of known shape. NYTProf makes each
 # statement and each call of a sub slower, and a sample sees what it does there: so the program has few of either, and what it
 # does is in operations that take long. Both go by CPU time (clock 2). (PERL5LIB says where Devel::NYTProf is, if Perl does not find it.)
+# And real programs do what they do without us, and have their subs named: exiftool, spamassassin. What is not there is left out.
+#
+#   TRY="shares exiftool spamassassin"  these alone
 . "$(dirname "$0")/../system/agent.inc"
 have perl python3
 cd "$work" || exit 1
-perl -MDevel::NYTProf::Data -e 1 2>/dev/null || skip "Devel::NYTProf is not on this machine"
+tried=${TRY:-shares exiftool spamassassin}
+left=
 
-cat >shares.pl <<'P'
+by_us() {
+	local dir=$1
+	shift
+	profiled "$dir" builtin CPU_INTERVAL=1ms WALL_INTERVAL=off "$@"
+}
+
+# both NAME COMMAND...: what it says is the same.
+both() {
+	local name=$1
+	shift
+	"$@" >"$name.bare" 2>&1 <"$input" || fail "$name: $(tail "$name.bare")"
+	by_us "$work/$name" "$@" >"$name.preloaded" 2>&1 <"$input" || fail "$name: status $?: $(tail "$name.preloaded")"
+	cmp -s "$name.bare" "$name.preloaded" || fail "$name says something else: $(diff "$name.bare" "$name.preloaded" | head)"
+}
+
+# names DIR PATTERN: top has a sub like that.
+names() {
+	"$agent" top --cpu --lines -n 0 "$1" >"$work/top" || fail "$1: nothing was sampled"
+	grep -qE "$2" "$work/top" || fail "$1: no $2: $(head -n 30 "$work/top")"
+}
+
+shares() {
+	cat >shares.pl <<'P'
 use strict;
 use warnings;
 
@@ -27,14 +53,15 @@ for my $turn (1 .. 12000) {
 }
 print "$sum\n";
 P
-NYTPROF=file=$work/theirs:stmts=0:clock=2 profiled "$work/shares" builtin CPU_INTERVAL=1ms WALL_INTERVAL=off \
-	perl -d:NYTProf shares.pl >said 2>&1 || fail "status $?: $(cat said)"
-"$agent" collapsed --cpu --frames script shares >stacks || fail "nothing was sampled"
-perl -MDevel::NYTProf::Data -e '
-	my $profile = Devel::NYTProf::Data->new({filename => "theirs", quiet => 1});
-	my $subs = $profile->subname_subinfo_map;
-	print "$_ ", $subs->{$_}->excl_time, "\n" for grep { /work_/ } keys %$subs;' >theirs.txt || fail "their profile cannot be read"
-python3 - <<'P' || fail "shares: they differ"
+	NYTPROF=file=$work/theirs:stmts=0:clock=2 by_us "$work/shares" perl -d:NYTProf shares.pl >said 2>&1 ||
+		fail "status $?: $(cat said)"
+	"$agent" collapsed --cpu --frames script shares >stacks || fail "nothing was sampled"
+	perl -MDevel::NYTProf::Data -e '
+		my $profile = Devel::NYTProf::Data->new({filename => "theirs", quiet => 1});
+		my $subs = $profile->subname_subinfo_map;
+		print "$_ ", $subs->{$_}->excl_time, "\n" for grep { /work_/ } keys %$subs;' >theirs.txt ||
+		fail "their profile cannot be read"
+	python3 - <<'P' || fail "shares: they differ"
 import collections, re, sys
 
 ours = collections.Counter()
@@ -52,3 +79,43 @@ for name in sorted(theirs, key=theirs.get, reverse=True):
     print("  %-8s %5.1f %5.1f" % (name, theirs[name], ours.get(name, 0)))
 sys.exit(n < 2000 or worst > 3 or set(sorted(theirs, key=theirs.get)[-8:]) != set(sorted(ours, key=ours.get)[-8:]))
 P
+}
+
+# What it finds in files of many kinds.
+exiftool_itself() {
+	input=/dev/null
+	find /usr/share -xdev -type f \( -name '*.png' -o -name '*.jpg' -o -name '*.html' -o -name '*.zip' -o -name '*.pdf' -o -name '*.gz' \) |
+		sort | head -n 400 >files
+	both exiftool exiftool -charset filename=utf8 -json -x FileAccessDate -x FileInodeChangeDate -@ files
+	names exiftool 'Image::ExifTool::[A-Za-z:]+ [(][A-Za-z]+.pm:[0-9]+[)]'
+	names exiftool '[{]main[}] [(]exiftool:[0-9]+[)]'
+}
+
+# A message that is judged without a network, by a user that it has not met.
+spamassassin_itself() {
+	input=$work/message
+	{
+		printf 'From: Some One <one@example.com>\nTo: other@example.com\nSubject: cheap watches\nMessage-ID: <1@example.com>\n'
+		printf 'Date: Mon, 01 Jun 2026 10:00:00 +0000\nContent-Type: text/plain\n\n'
+		for i in $(seq 300); do echo "Buy $i watches now, at http://example.com/$i, for \$$i only!"; done
+	} >message
+	# shellcheck disable=SC2016 # is that shell's
+	HOME=$work/home both spamassassin sh -c 'rm -rf "$HOME" && mkdir -p "$HOME/.spamassassin" &&
+		touch "$HOME/.spamassassin/user_prefs" && exec spamassassin --test-mode --local'
+	names spamassassin 'Mail::SpamAssassin::[A-Za-z:_]+ [(][A-Za-z]+.pm:[0-9]+[)]'
+	grep -q 'X-Spam-Checker-Version' spamassassin.preloaded || fail 'spamassassin has not judged it'
+}
+
+# wanted NAME COMMAND...: it is, and that is here.
+wanted() {
+	[[ " $tried " == *" $1 "* ]] || return 1
+	"${@:2}" >/dev/null 2>&1 || {
+		left="$left $1"
+		return 1
+	}
+}
+
+! wanted shares perl -MDevel::NYTProf::Data -e 1 || shares
+! wanted exiftool command -v exiftool || exiftool_itself
+! wanted spamassassin command -v spamassassin || spamassassin_itself
+[ -z "$left" ] || echo "left out:$left"
