@@ -6,9 +6,15 @@
 # Each thread is looked at a thousand times a second, those that run by their CPU time as well. A thread that has not moved
 # since is counted with the stack that it had, so the figures say how many stacks were taken for how many samples.
 #
+# With WALKS=2 it is walks that are counted, in two processes: from each thread that runs, some ten thousand in a second of
+# CPU time, each from another instruction than the one before (walks_often.c, without the rest of the agent). What runs
+# before the set of functions is made is walked too: of Perl's BEGIN blocks and evals not all are in it, and at the
+# instructions that enter or leave a sub it stands at another's line in some tens of a million, so Perl fails there.
+#
 #   SAMPLES=10000000  that many for each runtime (300,000)
 #   TRY="python node ruby php perl"  these alone
 #   PYTHON=… NODE=… RUBY=… PHP=… PERL=…  by these
+#   SECONDS_AT_MOST=600  no longer than that for each, if there are fewer samples by then
 #   LEAVE_OUT=NAME  this function is said not to exist: to see it fail
 . "$(dirname "$0")/../system/agent.inc"
 have python3
@@ -19,6 +25,15 @@ python=${PYTHON:-$(command -v python3)} node=${NODE:-$(command -v node)} ruby=${
 php=${PHP:-$(command -v php)} perl=${PERL:-$(command -v perl)}
 programs=$PWD/test/programs
 left="" failed=""
+# How many threads each process has, most of which stand still; and processes of PHP.
+python_threads=60 node_threads="16 16" ruby_threads=60 php_processes="churns churns $(yes stands | head -n 22)" perl_threads=40
+if [ -n "${WALKS:-}" ]; then
+	python_threads=$(yes 4 | head -n "$WALKS") node_threads=$(yes 1 | head -n "$WALKS") ruby_threads=$python_threads
+	php_processes=$(yes churns | head -n "$WALKS") perl_threads=$(yes 2 | head -n "$WALKS")
+	have "${CC:-cc}"
+	"${CC:-cc}" -std=gnu11 -D_GNU_SOURCE -I. -O2 -fPIC -shared -pthread -Wl,-Bsymbolic -o "$work/walks_often.so" \
+		test/programs/walks_often.c "$B/libasprof_test.a" -ldl -lm || exit 1
+fi
 [ -z "$python" ] || python=$("$python" -c 'import sys; print(sys.executable)')
 
 # ends COMMAND...: it does not crash. (What is still running when its process begins anew ends with it.)
@@ -38,6 +53,10 @@ again() {
 
 # by_us COMMAND...
 by_us() {
+	if [ -n "${WALKS:-}" ]; then
+		WALKS_TO=$place/reports LD_PRELOAD=$work/walks_often.so "$@"
+		return
+	fi
 	profiled "$place/reports" builtin CPU_INTERVAL=1ms WALL_INTERVAL=1ms REPORTING_INTERVAL=5s LOCAL_MAX_BYTES=0 \
 		LISTEN=off PROCESS='python*,node*,ruby*,php*,perl*' "$@"
 }
@@ -83,13 +102,15 @@ begins() {
 }
 
 if begins python "$python"; then
-	ends by_us "$python" "$programs/churns.py" "$place" 60 "$seconds" &
-	running=($!)
+	for threads in $python_threads; do
+		ends by_us "$python" "$programs/churns.py" "$place" "$threads" "$seconds" &
+		running+=($!)
+	done
 	met python
 fi
 if begins node "$node"; then
-	for _ in 1 2; do
-		again by_us "$node" --expose-gc "$programs/churns.js" "$place" 16 "$seconds" &
+	for threads in $node_threads; do
+		again by_us "$node" --expose-gc "$programs/churns.js" "$place" "$threads" "$seconds" &
 		running+=($!)
 	done
 	cat >"$place/exist" <<-S
@@ -98,20 +119,24 @@ if begins node "$node"; then
 	met node bash "$place/exist"
 fi
 if begins ruby "$ruby"; then
-	ends by_us "$ruby" --disable=gems "$programs/churns.rb" "$place" 60 "$seconds" &
-	running=($!)
+	for threads in $ruby_threads; do
+		ends by_us "$ruby" --disable=gems "$programs/churns.rb" "$place" "$threads" "$seconds" &
+		running+=($!)
+	done
 	met ruby
 fi
 if begins php "$php"; then
-	for how in churns churns $(yes stands | head -n 22); do
+	for how in $php_processes; do
 		again by_us "$php" "$programs/churns.php" "$place" "$how" "$seconds" &
 		running+=($!)
 	done
 	met php
 fi
 if begins perl "$perl"; then
-	ends by_us "$perl" "$programs/churns.pl" "$place" 40 "$seconds" &
-	running=($!)
+	for threads in $perl_threads; do
+		ends by_us "$perl" "$programs/churns.pl" "$place" "$threads" "$seconds" &
+		running+=($!)
+	done
 	met perl
 fi
 [ -z "$left" ] || echo "left out:$left"

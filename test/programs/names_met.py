@@ -3,12 +3,12 @@ then each name that was met is looked for among those that exist.
 
 usage: names_met.py AGENT REPORTS NAMES SAMPLES STOP [WHO_ELSE...]
 
-REPORTS is the folder of the reports, STOP a file that is made when there are enough: then whoever makes them ends, and
-removes it. NAMES has files of the functions that there are: a line for each, with its name, its file and its lines
-(1,2,5-9; none: without a file). What these do not have is handed to the command WHO_ELSE, a line for each frame (name,
-file, line), which prints those that do not exist. Functions that were made are known by a rule: made_L_I stands in the
-lines 2 * I + 1 and 2 * I + 2 of lotL, whatever stands before and behind these; and a function called twin, of which each lot
-has one, calls those of its own lot alone."""
+REPORTS is the folder of the reports, or of what walks_often.c has met, STOP a file that is made when there are enough, or
+after SECONDS_AT_MOST: then whoever makes them ends, and removes it. NAMES has files of the functions that there are: a
+line for each, with its name, its file and its lines (1,2,5-9; none: without a file). What these do not have is handed to
+the command WHO_ELSE, a line for each frame (name, file, line), which prints those that do not exist. Functions that were
+made are known by a rule: made_L_I stands in the lines 2 * I + 1 and 2 * I + 2 of lotL, whatever stands before and behind
+these; and a function called twin, of which each lot has one, calls those of its own lot alone."""
 import collections
 import os
 import re
@@ -26,10 +26,12 @@ LOT = re.compile(r"lot(\d+)(?:\.|$)")
 LOT_ITSELF = {"<module>", "(anonymous)", "(eval)", "{main}", "<main>", "<compiled>", "main::makes_lot", "makes_lot"}
 LACKING = "[frame table full]", "[forgotten]", "[unknown]"
 
+at_most = float(os.environ.get("SECONDS_AT_MOST", "inf"))
 leave_out = os.environ.get("LEAVE_OUT")  # a function that is said not to exist
 
 met = collections.Counter()  # frames, by name, file and line
 made, twins, wrong = set(), set(), collections.Counter()
+read_to = collections.Counter()
 samples, events, lacking = collections.Counter(), collections.Counter(), collections.Counter()
 
 
@@ -43,6 +45,8 @@ def meet(frame, count):
     function, lot = MADE.search(name), LOT.match(file)
     if TWIN.search(name):
         return  # see meet_twins()
+    if file == "<frozen getpath>":
+        return  # Python's, from within itself: there is no source of it
     if line and not file and name in LOT_ITSELF:
         return  # what was made by `eval` in JavaScript
     if not function and not lot:
@@ -86,7 +90,28 @@ def read(paths):
             events[words[-1]] += int(words[0])
 
 
+def read_walks(path):
+    """What was added to it since."""
+    with open(path, "rb") as file:
+        file.seek(read_to[path])
+        text = file.read()
+    text = text[: text.rfind(b"\n") + 1]
+    read_to[path] += len(text)
+    for line in text.decode(errors="replace").splitlines():
+        stack, count = line.rsplit(" ", 1)
+        if stack in ("[walks]", "[without]"):
+            samples[stack] += int(count)
+            continue
+        stack = stack.split(";")
+        for frame in stack:
+            meet(frame, 1)
+        meet_twins(stack, 1)
+
+
 def read_all():
+    for name in os.listdir(reports):
+        if name.endswith(".walks"):
+            read_walks(os.path.join(reports, name))
     paths = [os.path.join(reports, name) for name in sorted(os.listdir(reports)) if name.endswith(".jfr")]
     if paths:
         read(paths)
@@ -111,7 +136,7 @@ def known():
 
 
 began = told = time.monotonic()
-while sum(samples.values()) < wanted:
+while sum(samples.values()) - samples["[without]"] < wanted and time.monotonic() < began + at_most:
     read_all()
     if time.monotonic() - told > 30:
         told = time.monotonic()
@@ -137,6 +162,8 @@ print(
     "%d samples in %.0f s: %d of CPU time, %d of the wall clock (in %d events, each with a stack of its own)"
     % (sum(samples.values()), time.monotonic() - began, samples["--cpu"], samples["--wall"], events["profiler.WallClockSample"])
 )
+if samples["[walks]"]:
+    print("%d walks, each from elsewhere than the one before, and %d in which there are no such functions" % (samples["[walks]"], samples["[without]"]))
 print("%d functions, and %d that were made, with %d twins" % (len({key[:2] for key in met}), len(made), len(twins)))
 print("%d places; wrong names: %d, in %d samples; without a name: %s" % (len(met), len(wrong), sum(wrong.values()), dict(lacking) or 0))
 for frame, count in wrong.most_common(20):
