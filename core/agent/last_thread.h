@@ -10,7 +10,8 @@
 bool last_thread_is_gone(void);
 
 /* Then: end the process, with the status of its main thread. (What another had that ended later is not to be known; the
- * C library's threads end with 0, as ours do.) */
+ * C library's threads end with 0, as ours do.) By exit_group(2), which is not among the calls that a sandbox is asked for:
+ * the program ends by it, too. */
 void last_thread_end_process(void);
 
 #endif

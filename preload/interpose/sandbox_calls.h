@@ -99,7 +99,6 @@
 	MAY(copy_file_range)              \
 	MAY(dup3)                         \
 	MAY(eventfd2)                     \
-	MAY(exit_group)                   \
 	MAY(faccessat)                    \
 	MAY(faccessat2)                   \
 	MAY(fadvise64)                    \
