@@ -48,7 +48,8 @@ struct perl_work {
 	struct memory_copies copies;
 	/* The function that was met last: of which sub, and in which file. */
 	uintptr_t sub, file_at;
-	uint32_t number; /* in the frame table; 0: none yet */
+	uint32_t number;   /* in the frame table; 0: none yet */
+	bool file_is_text; /* as Perl has it */
 	char name[FRAME_NAME_MAX], file[FRAME_FILE_MAX];
 };
 

@@ -47,6 +47,7 @@ enum { TYPE_GLOB = 9, TYPE_HASH = 12, TYPE_SUB = 13, TYPE_FORMAT = 14 };
 #define STATEMENT_LINE  36
 #define STATEMENT_FILE  48
 #define STATEMENT_BYTES 56
+#define NO_LINE         UINT32_MAX
 
 bool perl_read(struct perl_work *work, void *data, uintptr_t address, size_t size)
 {
@@ -172,6 +173,8 @@ bool perl_statement(const struct perl *perl, struct perl_work *work, uintptr_t o
 	    !perl_is_compiling(perl, own, address))
 		return false;
 	statement->line = half_at(bytes, STATEMENT_LINE);
+	if (statement->line == NO_LINE)
+		statement->line = 0;
 	statement->file = word_at(bytes, STATEMENT_FILE);
 	return true;
 }
@@ -194,7 +197,7 @@ static bool read_path(struct perl_work *work, uintptr_t address)
 		address += part;
 	}
 	work->file[sizeof(work->file) - 1] = '\0';
-	script_text_clean(work->file, strlen(work->file));
+	work->file_is_text = script_text_clean(work->file, strlen(work->file));
 	return work->file[0];
 }
 
@@ -215,5 +218,6 @@ bool perl_file_name(const struct perl *perl, struct perl_work *work,
 	if (length <= 2)
 		return false;
 	memmove(work->file, work->file + 2, length - 1);
+	work->file_is_text = true;
 	return true;
 }

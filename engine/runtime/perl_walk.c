@@ -44,14 +44,21 @@ enum { TYPE_NONE, TYPE_SUB = 9, TYPE_FORMAT, TYPE_EVAL };
 #define FLAG_IN_PATTERN 0x80 /* CXp_SUB_RE_FAKE: a block in a pattern */
 
 /* struct op: an operation; and where an interpreter has the one that it carries out, PL_op. */
-#define OWN_OPERATION  8
-#define OWN_VARIABLES  16 /* and PL_curpad, the variables of the sub that runs */
-#define OPERATION_TYPE 32
-#define TYPE_BITS      0x1ffu
-#define GOTO_BEHIND    15u /* so many numbers behind the one that begins a statement */
+#define OWN_OPERATION 8
+#define OWN_VARIABLES 16 /* and PL_curpad, the variables of the sub that runs */
+#define OPERATION_OUTER \
+	8 /* what is beside it, or what the last of these is in; 0: that is the whole */
+#define OPERATION_TYPE  32
+#define OPERATION_BYTES 36
+#define TYPE_BITS       0x1ffu
+#define GOTO_BEHIND     15u /* so many numbers behind the one that begins a statement */
+#define SUB_BEFORE      10u /* and so many before it, and the next: the whole of a sub */
+#define TREE_MAX        1024
 
 /* Of a sub, and its fields: lists of its variables, one for each call of it that is under way. */
 #define SUB_FIELDS  0
+#define SUB_FIRST   40 /* operation */
+#define SUB_WHOLE   48
 #define SUB_LISTS   72
 #define SUB_DEPTH   96
 #define LISTS_ARRAY 8
@@ -72,6 +79,9 @@ struct walk {
 	size_t rows; /* of frames, each run by a call of the evaluator */
 	bool ends;   /* a row does, unless a block has called its last sub */
 	uintptr_t own, statement;
+	uintptr_t current; /* statement, as the interpreter has it */
+	bool met;          /* a context that is told of */
+	bool doubtful; /* the statement at hand: the innermost context says so, and may only be being made */
 	bool leaves; /* the innermost sub, for another by goto: the context is that one's before the statement is */
 	uintptr_t begins; /* a sub that has no statement of its own yet, or no more; 0: none */
 };
@@ -99,7 +109,8 @@ static void end_row(struct walk *walk)
 	walk->ends = false;
 }
 
-/* The function that has NAME, or is the sub at SUB, where STATEMENT is. False where there is none. */
+/* The function that has NAME, or is the sub at SUB, where STATEMENT is. False where there is none; so it is of an eval
+ * that is being freed, after the name of its file and before the statement. */
 static bool find_function(struct walk *walk, const char *name, uintptr_t sub,
 			  const struct perl_statement *statement)
 {
@@ -114,7 +125,8 @@ static bool find_function(struct walk *walk, const char *name, uintptr_t sub,
 		memcpy(work->name, name, strlen(name) + 1);
 	else if (!perl_sub_name(walk->perl, work, sub))
 		return false;
-	if (!perl_file_name(walk->perl, work, statement))
+	if (!perl_file_name(walk->perl, work, statement) ||
+	    (name && *name == '(' && !work->file_is_text))
 		return false;
 	work->number = frame_table_function(
 		script_text_print(script_text_print(RUNTIME_PERL, work->name), work->file), &fresh);
@@ -163,21 +175,83 @@ static bool is_at_work(struct walk *walk, uintptr_t sub)
 	       perl_read_word(work, list + LIST_ARRAY, &list) && list == current;
 }
 
-/* The sub of CONTEXT. When it has just begun, or is about to return, the statement at hand is its caller's, or
- * that of the sub that it takes the place of: then it is left out, unless its caller is itself. */
-static void add_sub(struct walk *walk, const uint8_t *context)
+/* The whole of what the statement at hand was compiled with, if that is a sub: others may be in parts, as the code that
+ * a substitution carries out is. 0: it is none, or that is not known. */
+static uintptr_t sub_of_statement(struct walk *walk)
 {
-	uintptr_t called = word_at(context, CONTEXT_SUB), begins = walk->begins;
+	uint8_t operation[OPERATION_BYTES];
+	uintptr_t at, outer = walk->statement;
+	uint32_t type;
+	int left = TREE_MAX;
 
+	do {
+		at = outer;
+		if (!left-- || at % sizeof(at) ||
+		    !perl_read(walk->work, operation, at, sizeof(operation)))
+			return 0;
+		outer = word_at(operation, OPERATION_OUTER);
+	} while (outer);
+	type = half_at(operation, OPERATION_TYPE) & TYPE_BITS;
+	return walk->perl->layout.statement - type - (SUB_BEFORE - 1) < 2 ? at : 0;
+}
+
+/* Whether the statement at hand is certain to be of another sub than the one at SUB. */
+static bool is_of_another(struct walk *walk, uintptr_t sub)
+{
+	uintptr_t whole = sub_of_statement(walk), fields, own;
+
+	return whole && perl_read_word(walk->work, sub + SUB_FIELDS, &fields) &&
+	       perl_read_word(walk->work, fields + SUB_WHOLE, &own) && own != whole;
+}
+
+/* While C makes subs of its own, as a module does that is loaded, what is said to be compiled has neither line nor
+ * file: then the sub at SUB is where it begins. */
+static void begin_where_nothing_is(struct walk *walk, uintptr_t sub)
+{
+	uintptr_t fields, first;
+
+	if (perl_is_compiling(walk->perl, walk->own, walk->statement) &&
+	    perl_read_word(walk->work, sub + SUB_FIELDS, &fields) &&
+	    perl_read_word(walk->work, fields + SUB_FIRST, &first))
+		walk->statement = first;
+}
+
+/* The innermost context is only being made, and says what was there before: so there is none yet, and the statement at
+ * hand is of the next one. */
+static void forget_innermost(struct walk *walk)
+{
+	walk->count = walk->rows = 0;
+	walk->ends = false;
 	walk->begins = 0;
+	walk->statement = walk->current;
+}
+
+/* The sub of CONTEXT. When it has just begun, or is about to return, the statement at hand is its caller's, or
+ * that of the sub that it takes the place of, or one that has been left: then it is left out, unless its caller is
+ * itself. */
+static void add_sub(struct walk *walk, const uint8_t *context, bool innermost)
+{
+	uintptr_t called = word_at(context, CONTEXT_SUB), begins;
+
+	if (walk->doubtful && is_of_another(walk, called))
+		forget_innermost(walk);
+	begins = walk->begins;
+	walk->begins = 0;
+	if (innermost && walk->leaves) {
+		walk->begins = called;
+		return;
+	}
+	if (!walk->count && !walk->rows && !begins &&
+	    (walk->statement == word_at(context, CONTEXT_STATEMENT) || !is_at_work(walk, called) ||
+	     is_of_another(walk, called))) {
+		walk->begins = called;
+		return;
+	}
+	if (!walk->count && !walk->rows && !begins)
+		begin_where_nothing_is(walk, called);
 	if (begins == called)
 		add(walk, NULL, called);
-	if (!begins && !walk->count && !walk->rows &&
-	    (walk->leaves || walk->statement == word_at(context, CONTEXT_STATEMENT) ||
-	     !is_at_work(walk, called)))
-		walk->begins = called;
-	else
-		add(walk, NULL, called);
+	add(walk, NULL, called);
 }
 
 /* Whether CONTEXT is of a block that is run for C: then so is the sub that it calls last, which has nowhere to
@@ -193,22 +267,25 @@ static bool is_block(const uint8_t *context)
 static void add_context(struct walk *walk, const uint8_t *context)
 {
 	uint8_t type = context[CONTEXT_TYPE];
-	bool block = is_block(context);
+	bool block = is_block(context), innermost = !walk->met;
 
 	/* A block of an eval has no name, and its statements are of the sub around it. Nor has a loop. */
 	if (!block && (type & TYPE_MASK) != TYPE_SUB && (type & TYPE_MASK) != TYPE_FORMAT &&
 	    ((type & TYPE_MASK) != TYPE_EVAL || type & (FLAG_EVAL_BLOCK | FLAG_TRY_BLOCK)))
 		return;
+	walk->met = true;
 	if (walk->ends && !block)
 		end_row(walk);
 	if (block)
 		add(walk, "{block}", 0);
 	else if ((type & TYPE_MASK) != TYPE_EVAL)
-		add_sub(walk, context);
+		add_sub(walk, context, innermost);
 	else if (walk->count || walk->rows ||
-		 walk->statement != word_at(context, CONTEXT_STATEMENT))
+		 (walk->statement != word_at(context, CONTEXT_STATEMENT) &&
+		  !sub_of_statement(walk)))
 		add(walk, word_at(context, CONTEXT_REQUIRED) ? "(require)" : "(eval)", 0);
 	walk->statement = word_at(context, CONTEXT_STATEMENT);
+	walk->doubtful = innermost;
 	walk->ends = block || !word_at(context, CONTEXT_RETURN);
 }
 
@@ -254,6 +331,7 @@ static void walk_stacks(struct walk *walk)
 
 	if (!find_state(walk, &address))
 		return;
+	walk->current = walk->statement;
 	walk->leaves = goes_to_another(walk);
 	for (int i = 0; address && i < STACKS_MAX; i++) {
 		if (address % sizeof(uintptr_t) ||
@@ -338,7 +416,9 @@ static void add_program(struct walk *walk)
 
 	for (size_t i = 0; i < walk->native->count; i++)
 		runs |= is_in(walk, walk->native->pcs[i], PERL_RUN);
-	if (!runs || !walk->statement || perl_is_compiling(walk->perl, walk->own, walk->statement))
+	if (!runs || !walk->statement ||
+	    perl_is_compiling(walk->perl, walk->own, walk->statement) ||
+	    ((!walk->count || walk->doubtful) && sub_of_statement(walk)))
 		return;
 	add(walk, "{main}", 0);
 	end_row(walk);

@@ -22,21 +22,25 @@ static inline size_t script_text_character(const char *text, size_t length)
 }
 
 /* Make TEXT, of LENGTH bytes, one line of UTF-8: what is no character, or moves a terminal's, becomes '?'. It
- * ends at its first NUL; of a character that was cut off nothing stays. */
-static inline void script_text_clean(char *text, size_t length)
+ * ends at its first NUL; of a character that was cut off nothing stays. False where anything became '?'. */
+static inline bool script_text_clean(char *text, size_t length)
 {
+	bool clean = true;
 	size_t size;
 
 	for (size_t i = 0; i < length && text[i]; i += size) {
 		size = script_text_character(text + i, length - i);
 		if (size > length - i) {
 			text[i] = '\0';
-			return;
+			break;
 		}
-		if (!size || (uint8_t)text[i] < 0x20 || text[i] == 0x7f)
+		if (!size || (uint8_t)text[i] < 0x20 || text[i] == 0x7f) {
 			text[i] = '?';
+			clean = false;
+		}
 		size += !size;
 	}
+	return clean;
 }
 
 static inline uint64_t script_text_mix(uint64_t hash, uint64_t value)

@@ -41,7 +41,7 @@ static struct {
 	_Alignas(16) uint8_t subs[SUBS][24], sub_fields[SUBS][104];
 	_Alignas(16) uint8_t globs[SUBS][24], glob_fields[SUBS][48];
 	_Alignas(16) uint8_t package[24], package_fields[128], package_array[128];
-	_Alignas(16) uint8_t statements[STATEMENTS][88];
+	_Alignas(16) uint8_t statements[STATEMENTS][88], wholes[SUBS][40];
 	_Alignas(16) uint8_t names[8][64];
 	_Alignas(16) uint8_t file_glob[24], file_fields[48];
 	char file[64];
@@ -104,6 +104,14 @@ static void make_statement(int i, uint32_t line)
 	put4(at, 32, w->perl.layout.statement | 0xfe00); /* with bits of others */
 	put4(at, 36, line);
 	put(at, 48, w->perl.key ? (uintptr_t)w->file : (uintptr_t)w->file_glob);
+}
+
+/* STATEMENT was compiled as one of SUB's, of TYPE. */
+static void make_whole(int statement, int sub, uint32_t type)
+{
+	put4(w->wholes[sub], 32, type | 0xfe00);
+	put(w->sub_fields[sub], 48, (uintptr_t)w->wholes[sub]);
+	put(w->statements[statement], 8, (uintptr_t)w->wholes[sub]);
 }
 
 /* Context I of STACK: of TYPE and SUB, made when STATEMENT was at hand; a ROW's last has nowhere to return to. */
@@ -321,6 +329,42 @@ START_TEST(compiling)
 }
 END_TEST
 
+/* As a module that is loaded makes constants: what is said to be compiled is no place. */
+START_TEST(compiled_by_c)
+{
+	uintptr_t stand_in;
+
+	make(_i);
+	stand_in = w->perl.key ? (uintptr_t)w->own + 1720 : (uintptr_t)w->statements[COMPILING];
+	memcpy((void *)stand_in, w->statements[MAIN_LINE], 88);
+	put4((void *)stand_in, 36, UINT32_MAX);
+	set_stack((uintptr_t)w->stacks[0]);
+	set_statement(stand_in);
+	put(w->sub_fields[SELL], 40, (uintptr_t)w->statements[SELL_LINE]);
+	ck_assert_uint_eq(walk(), 3);
+	check(0, "Shop::sell", 11);
+	/* It has no first statement. */
+	put(w->sub_fields[SELL], 40, (uintptr_t)w->names);
+	ck_assert_uint_eq(walk(), 2);
+	/* Nor has an eval a line. */
+	context(0, 2, TYPE_EVAL, -1, SELL_LINE, false);
+	ck_assert_uint_eq(walk(), 4);
+	check(0, "(eval)", 0);
+}
+END_TEST
+
+/* The name of its file is freed before it. */
+START_TEST(eval_is_being_freed)
+{
+	make(_i);
+	context(0, 2, TYPE_EVAL, -1, SELL_LINE, false);
+	context(1, 0, TYPE_SUB | CALLED, PRICE, BLOCK_LINE, true);
+	ck_assert_uint_eq(walk(), 6);
+	w->file[4] = (char)0x80;
+	ck_assert_uint_eq(walk(), w->perl.key ? 5 : 6);
+}
+END_TEST
+
 /* A thread's first sub is called from C, and so is what runs in the end. */
 START_TEST(without_a_program)
 {
@@ -522,6 +566,63 @@ START_TEST(context_is_being_made)
 }
 END_TEST
 
+/* A sub's context goes an instruction before its statement does, and by `die` long before. */
+START_TEST(statement_of_another)
+{
+	make(_i);
+	set_stack((uintptr_t)w->stacks[0]);
+	set_statement((uintptr_t)w->statements[PRICE_LINE]);
+	make_whole(SELL_LINE, SELL, w->perl.layout.statement - 10u);
+	make_whole(PRICE_LINE, PRICE, w->perl.layout.statement - 9u);
+	ck_assert_uint_eq(walk(), 2);
+	check(0, "{main}", 1);
+	set_statement((uintptr_t)w->statements[SELL_LINE]);
+	ck_assert_uint_eq(walk(), 3);
+	check(0, "Shop::sell", 11);
+	/* What is no whole sub may be a part of any. */
+	make_whole(PRICE_LINE, PRICE, w->perl.layout.statement - 8u);
+	set_statement((uintptr_t)w->statements[PRICE_LINE]);
+	ck_assert_uint_eq(walk(), 3);
+	check(0, "Shop::sell", 21);
+	/* A tree without an end. */
+	put(w->wholes[PRICE], 8, (uintptr_t)w->wholes[PRICE]);
+	ck_assert_uint_eq(walk(), 3);
+	/* Neither an eval nor the program has statements of a sub. */
+	put(w->wholes[PRICE], 8, 0);
+	make_whole(PRICE_LINE, PRICE, w->perl.layout.statement - 10u);
+	context(0, 1, TYPE_EVAL, -1, MAIN_LINE, false);
+	ck_assert_uint_eq(walk(), 2);
+	check(0, "{main}", 1);
+	make_stack(0, 0);
+	ck_assert_uint_eq(walk(), 0);
+}
+END_TEST
+
+/* The innermost context is only being made, and the statement that it names was somebody's before. */
+START_TEST(caller_of_before)
+{
+	make(_i);
+	set_stack((uintptr_t)w->stacks[0]);
+	set_statement((uintptr_t)w->statements[SELL_LINE]);
+	make_whole(SELL_LINE, SELL, w->perl.layout.statement - 10u);
+	make_whole(BLOCK_LINE, ANONYMOUS, w->perl.layout.statement - 10u);
+	make_stack(0, 3);
+	context(0, 3, TYPE_SUB, PRICE, BLOCK_LINE, false);
+	put(w->sub_fields[PRICE], 48, (uintptr_t)w->wholes[PRICE]);
+	ck_assert_uint_eq(walk(), 3);
+	check(0, "Shop::sell", 11);
+	check(1, "{main}", 1);
+	/* So a block that sorts. */
+	context(0, 3, TYPE_NONE, -1, BLOCK_LINE, true);
+	ck_assert_uint_eq(walk(), 3);
+	check(0, "Shop::sell", 11);
+	/* Nor has the program called it there. */
+	context(0, 1, TYPE_NONE, -1, BLOCK_LINE, true);
+	make_stack(0, 1);
+	ck_assert_uint_eq(walk(), 2);
+}
+END_TEST
+
 START_TEST(about_to_return)
 {
 	make(_i);
@@ -628,6 +729,10 @@ int main(void)
 	tcase_add_loop_test(tcase, just_called, 0, 2);
 	tcase_add_loop_test(tcase, leaves_for_another, 0, LAYOUTS);
 	tcase_add_loop_test(tcase, context_is_being_made, 0, LAYOUTS);
+	tcase_add_loop_test(tcase, statement_of_another, 0, LAYOUTS);
+	tcase_add_loop_test(tcase, caller_of_before, 0, LAYOUTS);
+	tcase_add_loop_test(tcase, compiled_by_c, 0, LAYOUTS);
+	tcase_add_loop_test(tcase, eval_is_being_freed, 0, LAYOUTS);
 	tcase_add_loop_test(tcase, about_to_return, 0, 2);
 	tcase_add_loop_test(tcase, another_at_the_same_place, 0, LAYOUTS);
 	tcase_add_loop_test(tcase, torn, 0, LAYOUTS);
