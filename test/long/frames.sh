@@ -7,9 +7,7 @@
 # since is counted with the stack that it had, so the figures say how many stacks were taken for how many samples.
 #
 # With WALKS=2 it is walks that are counted, in two processes: from each thread that runs, some ten thousand in a second of
-# CPU time, each from another instruction than the one before (walks_often.c, without the rest of the agent). What runs
-# before the set of functions is made is walked too: of Perl's BEGIN blocks and evals not all are in it, and at the
-# instructions that enter or leave a sub it stands at another's line in some tens of a million, so Perl fails there.
+# CPU time, each from another instruction than the one before (walks_often.c, without the rest of the agent).
 #
 #   SAMPLES=10000000  that many for each runtime (300,000)
 #   TRY="python node ruby php perl"  these alone

@@ -337,8 +337,9 @@ sub tell_names {
 	tell_package('main', {});
 	tell_ops('{main}', B::main_root());
 	tell_pads('main::x', B::main_cv());
-	tell_lines('(eval)', 'evals.pl', 1, 2);
-	tell_lines('(eval)', '(eval)', 1);
+	# (Behind its last line what is compiled has one more, of Perl's.)
+	tell_lines('(eval)', 'evals.pl', 1 .. 3);
+	tell_lines($_, '(eval)', 1 .. 100) for '(eval)', map { /^(.+)::[^:]*\t/ ? "${1}::BEGIN" : () } keys %said;
 	# What has run and is gone: what a file does as it is brought in, and blocks, which count as what they are in.
 	my (%files, @packages);
 	$files{$_} = 1 for values %INC, map { (split /\t/)[1] } keys %said;
@@ -346,7 +347,7 @@ sub tell_names {
 		open my $file, '<', $path or next;
 		my @all = <$file>;
 		my @packages = ('main', map { /^\s*package\s+([\w:]+)/ ? $1 : () } @all);
-		tell_lines($_, $path, 1 .. @all) for '(require)', '{block}', '(eval)', '{main}', map { "${_}::BEGIN" } @packages;
+		tell_lines($_, $path, 1 .. @all + 1) for '(require)', '{block}', '(eval)', '{main}', map { "${_}::BEGIN" } @packages;
 	}
 	open my $file, '>', "$folder/names/perl.new" or die;
 	print $file "$_\t", join(',', sort { $a <=> $b } keys %{$said{$_}}), "\n" for sort keys %said;
