@@ -5,6 +5,7 @@
 #   NODE=/opt/node-22/bin/node  by this one, with its npm beside it
 #   TRY="shares npm express webpack vite"  these alone
 . "$(dirname "$0")/../system/agent.inc"
+. test/long/scripts.inc
 node=${NODE:-$(command -v node)}
 have "${node:-node}" python3
 PATH=$(dirname "$node"):$PATH
@@ -15,17 +16,9 @@ wanted() {
 	[[ " $tried " == *" $1 "* ]]
 }
 
-# by_us DIR COMMAND...: with a sample each millisecond.
-by_us() {
-	local dir=$1
-	shift
-	profiled "$dir" builtin CPU_INTERVAL=1ms WALL_INTERVAL=off PROCESS=node CHILDREN=on "$@"
-}
-
-# names DIR PATTERN: top has a function like that.
-names() {
-	"$agent" top --cpu --lines -n 0 "$1" >"$work/top" || fail "$1: nothing was sampled"
-	grep -qE "$2" "$work/top" || fail "$1: no $2: $(head -n 30 "$work/top")"
+# node_by_us DIR COMMAND...: and node alone, by whatever it is started.
+node_by_us() {
+	by_us "$1" PROCESS=node CHILDREN=on "${@:2}"
 }
 
 shares() {
@@ -48,7 +41,7 @@ shares() {
 		}
 		console.log(sum);
 	J
-	by_us shares node --cpu-prof --cpu-prof-dir=theirs shares.js >said || fail "shares: status $?"
+	node_by_us shares node --cpu-prof --cpu-prof-dir=theirs shares.js >said || fail "shares: status $?"
 	"$agent" collapsed --cpu --frames script shares >stacks || fail "shares: nothing was sampled"
 	python3 - <<-'P' || fail "shares: they differ"
 		import collections, glob, json, re, sys
@@ -93,7 +86,7 @@ tree() {
 npm_itself() {
 	package=express@4
 	install bare || skip "express cannot be installed here"
-	install preloaded by_us "$work/npm" || fail "npm install: status $?"
+	install preloaded node_by_us "$work/npm" || fail "npm install: status $?"
 	[ ! -s preloaded/err ] || fail "npm install, on standard error: $(cat preloaded/err)"
 	[ "$(tree bare)" = "$(tree preloaded)" ] || fail "npm install has brought something else"
 	names "$work/npm" '[(][a-z-]+[.]js:[0-9]+[)].*npm'
@@ -128,7 +121,7 @@ express() {
 		if [ $how = bare ]; then
 			(cd bare && exec node server.js) >port 2>err &
 		else
-			(cd bare && by_us "$work/express" node server.js) >port 2>err &
+			(cd bare && node_by_us "$work/express" node server.js) >port 2>err &
 		fi
 		server=$!
 		for _ in $(seq 600); do
@@ -155,7 +148,7 @@ webpack() {
 		echo "import { part$i } from './part$i.js'; console.log(part$i(1));"
 	done >build/src/index.js
 	(cd build && node node_modules/.bin/webpack --mode production -o bare >said 2>err) || fail "webpack: $(cat build/said build/err)"
-	(cd build && by_us "$work/webpack" node node_modules/.bin/webpack --mode production -o preloaded >said 2>err) ||
+	(cd build && node_by_us "$work/webpack" node node_modules/.bin/webpack --mode production -o preloaded >said 2>err) ||
 		fail "webpack: status $?: $(cat build/said build/err)"
 	[ ! -s build/err ] || fail "webpack: $(cat build/err)"
 	diff -r build/bare build/preloaded >/dev/null || fail "webpack has built something else"
@@ -172,7 +165,7 @@ vite() {
 	done >app/src/main.js
 	echo '<!doctype html><title>x</title><script type="module" src="/src/main.js"></script>' >app/index.html
 	(cd app && node node_modules/.bin/vite build --logLevel warn --outDir bare >said 2>err) || fail "vite: $(cat app/said app/err)"
-	(cd app && by_us "$work/vite" node node_modules/.bin/vite build --logLevel warn --outDir preloaded >said.preloaded 2>err.preloaded) ||
+	(cd app && node_by_us "$work/vite" node node_modules/.bin/vite build --logLevel warn --outDir preloaded >said.preloaded 2>err.preloaded) ||
 		fail "vite: status $?: $(cat app/said.preloaded app/err.preloaded)"
 	cmp -s app/err app/err.preloaded || fail "vite: $(cat app/err.preloaded)"
 	diff -r app/bare app/preloaded >/dev/null || fail "vite has built something else"

@@ -6,16 +6,11 @@
 #
 #   TRY="shares exiftool spamassassin"  these alone
 . "$(dirname "$0")/../system/agent.inc"
+. test/long/scripts.inc
 have perl python3
 cd "$work" || exit 1
 tried=${TRY:-shares exiftool spamassassin}
 left=
-
-by_us() {
-	local dir=$1
-	shift
-	profiled "$dir" builtin CPU_INTERVAL=1ms WALL_INTERVAL=off "$@"
-}
 
 # both NAME COMMAND...: what it says is the same.
 both() {
@@ -24,12 +19,6 @@ both() {
 	"$@" >"$name.bare" 2>&1 <"$input" || fail "$name: $(tail "$name.bare")"
 	by_us "$work/$name" "$@" >"$name.preloaded" 2>&1 <"$input" || fail "$name: status $?: $(tail "$name.preloaded")"
 	cmp -s "$name.bare" "$name.preloaded" || fail "$name says something else: $(diff "$name.bare" "$name.preloaded" | head)"
-}
-
-# names DIR PATTERN: top has a sub like that.
-names() {
-	"$agent" top --cpu --lines -n 0 "$1" >"$work/top" || fail "$1: nothing was sampled"
-	grep -qE "$2" "$work/top" || fail "$1: no $2: $(head -n 30 "$work/top")"
 }
 
 shares() {

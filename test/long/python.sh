@@ -5,6 +5,7 @@
 #   PYTHON=/opt/venv/bin/python3  by this one, with what is installed beside it
 #   TRY="shares flask pip sphinx ansible"  these alone
 . "$(dirname "$0")/../system/agent.inc"
+. test/long/scripts.inc
 python=${PYTHON:-$(command -v python3)}
 have "${python:-python3}" curl
 bin=$(dirname "$python")
@@ -23,18 +24,6 @@ wanted() {
 			return 1
 		}
 	done
-}
-
-by_us() {
-	local dir=$1
-	shift
-	profiled "$dir" builtin CPU_INTERVAL=1ms WALL_INTERVAL=off "$@"
-}
-
-# names DIR PATTERN: top has a function like that.
-names() {
-	"$agent" top --cpu --lines -n 0 "$1" >"$work/top" || fail "$1: nothing was sampled"
-	grep -qE "$2" "$work/top" || fail "$1: no $2: $(head -n 30 "$work/top")"
 }
 
 shares() {

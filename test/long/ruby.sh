@@ -4,22 +4,11 @@
 #
 #   TRY="rake rack"  these alone
 . "$(dirname "$0")/../system/agent.inc"
+. test/long/scripts.inc
 . test/system/servers.inc
 have ruby curl python3 pgrep
 cd "$work" || exit 1
 left=
-
-by_us() {
-	local dir=$1
-	shift
-	profiled "$dir" builtin CPU_INTERVAL=1ms WALL_INTERVAL=off "$@"
-}
-
-# names DIR PATTERN: top has a method like that.
-names() {
-	"$agent" top --cpu --lines -n 0 "$1" >"$work/top" || fail "$1: nothing was sampled"
-	grep -qE "$2" "$work/top" || fail "$1: no $2: $(head -n 30 "$work/top")"
-}
 
 try_rake() {
 	cat >Rakefile <<-'R'
