@@ -170,12 +170,13 @@ int ruby_find(struct ruby *ruby, struct elf *image, const struct module *module)
 }
 
 /* Most of it is there soon after Ruby has begun, or never. All of the module's variables are gone through, so what was
- * not found is looked for when as many visits are over again, and each so many at last. */
-#define VISITS_BETWEEN 64
+ * not found by then is looked for seldom. */
+#define VISITS_AT_FIRST 40
+#define VISITS_BETWEEN  64
 
 static bool is_due(uint32_t visit)
 {
-	return visit < VISITS_BETWEEN ? !(visit & (visit - 1)) : !(visit % VISITS_BETWEEN);
+	return visit < VISITS_AT_FIRST || !(visit % VISITS_BETWEEN);
 }
 
 bool ruby_find_more(struct ruby *ruby)

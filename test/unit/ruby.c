@@ -544,7 +544,7 @@ static int visits_until(struct ruby *ruby, int most)
 /* What Ruby has only once it runs is looked for less and less often, as long as it is not there. */
 START_TEST(found_late)
 {
-	static const int after[] = { 0, 10, 10 * 64 + 7 }, until[] = { 1, 7, 64 - 7 + 1 };
+	static const int after[] = { 0, 10, 10 * 64 + 7 }, until[] = { 1, 1, 64 - 7 + 1 };
 	uint64_t *data, *arrays, *all, *names, *values;
 
 	make(0x0303);
