@@ -18,7 +18,7 @@ try_rake() {
 
 		parts = (1..40).map do |i|
 		  file "part#{i}.txt" do |t|
-		    File.write(t.name, "#{crunch(20_000 + i)}\n")
+		    File.write(t.name, "#{crunch(1_000_000 + i)}\n")
 		    puts "made #{t.name}"
 		  end
 		  "part#{i}.txt"
