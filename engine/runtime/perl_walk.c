@@ -51,8 +51,9 @@ enum { TYPE_NONE, TYPE_SUB = 9, TYPE_FORMAT, TYPE_EVAL };
 #define OPERATION_TYPE  32
 #define OPERATION_BYTES 36
 #define TYPE_BITS       0x1ffu
-#define GOTO_BEHIND     15u /* so many numbers behind the one that begins a statement */
-#define SUB_BEFORE      10u /* and so many before it, and the next: the whole of a sub */
+#define GOTO_BEHIND     15u  /* so many numbers behind the one that begins a statement */
+#define SUB_BEFORE      10u  /* and so many before it, and the next: the whole of a sub */
+#define EVAL_BEHIND     151u /* and so many behind it: of an eval, or of a file */
 #define TREE_MAX        1024
 
 /* Of a sub, and its fields: lists of its variables, one for each call of it that is under way. */
@@ -82,7 +83,7 @@ struct walk {
 	uintptr_t current; /* statement, as the interpreter has it */
 	bool met;          /* a context that is told of */
 	bool doubtful; /* the statement at hand: the innermost context says so, and may only be being made */
-	bool leaves; /* the innermost sub, for another by goto: the context is that one's before the statement is */
+	bool leaves;      /* see leaves() */
 	uintptr_t begins; /* a sub that has no statement of its own yet, or no more; 0: none */
 };
 
@@ -175,32 +176,45 @@ static bool is_at_work(struct walk *walk, uintptr_t sub)
 	       perl_read_word(work, list + LIST_ARRAY, &list) && list == current;
 }
 
-/* The whole of what the statement at hand was compiled with, if that is a sub: others may be in parts, as the code that
- * a substitution carries out is. 0: it is none, or that is not known. */
-static uintptr_t sub_of_statement(struct walk *walk)
+/* What the statement at hand was compiled with: others than these may be in parts, as the code that a substitution
+ * carries out is. */
+enum whole { NOT_KNOWN, WHOLE_SUB, WHOLE_EVAL };
+
+static enum whole whole_of_statement(struct walk *walk, uintptr_t *whole)
 {
+	const struct perl_layout *layout = &walk->perl->layout;
 	uint8_t operation[OPERATION_BYTES];
-	uintptr_t at, outer = walk->statement;
+	uintptr_t outer = walk->statement;
 	uint32_t type;
 	int left = TREE_MAX;
 
 	do {
-		at = outer;
-		if (!left-- || at % sizeof(at) ||
-		    !perl_read(walk->work, operation, at, sizeof(operation)))
-			return 0;
+		*whole = outer;
+		if (!left-- || outer % sizeof(outer) ||
+		    !perl_read(walk->work, operation, outer, sizeof(operation)))
+			return NOT_KNOWN;
 		outer = word_at(operation, OPERATION_OUTER);
 	} while (outer);
 	type = half_at(operation, OPERATION_TYPE) & TYPE_BITS;
-	return walk->perl->layout.statement - type - (SUB_BEFORE - 1) < 2 ? at : 0;
+	if (layout->statement - type - (SUB_BEFORE - 1) < 2)
+		return WHOLE_SUB;
+	return type == layout->statement + EVAL_BEHIND ? WHOLE_EVAL : NOT_KNOWN;
 }
 
-/* Whether the statement at hand is certain to be of another sub than the one at SUB. */
+static bool is_certain(struct walk *walk, enum whole whole)
+{
+	uintptr_t at;
+
+	return whole_of_statement(walk, &at) == whole;
+}
+
+/* Whether the statement at hand is certain to be none of the sub at SUB. */
 static bool is_of_another(struct walk *walk, uintptr_t sub)
 {
-	uintptr_t whole = sub_of_statement(walk), fields, own;
+	uintptr_t whole, fields, own;
 
-	return whole && perl_read_word(walk->work, sub + SUB_FIELDS, &fields) &&
+	return whole_of_statement(walk, &whole) != NOT_KNOWN &&
+	       perl_read_word(walk->work, sub + SUB_FIELDS, &fields) &&
 	       perl_read_word(walk->work, fields + SUB_WHOLE, &own) && own != whole;
 }
 
@@ -281,8 +295,8 @@ static void add_context(struct walk *walk, const uint8_t *context)
 	else if ((type & TYPE_MASK) != TYPE_EVAL)
 		add_sub(walk, context, innermost);
 	else if (walk->count || walk->rows ||
-		 (walk->statement != word_at(context, CONTEXT_STATEMENT) &&
-		  !sub_of_statement(walk)))
+		 (!walk->leaves && walk->statement != word_at(context, CONTEXT_STATEMENT) &&
+		  !is_certain(walk, WHOLE_SUB)))
 		add(walk, word_at(context, CONTEXT_REQUIRED) ? "(require)" : "(eval)", 0);
 	walk->statement = word_at(context, CONTEXT_STATEMENT);
 	walk->doubtful = innermost;
@@ -311,7 +325,9 @@ static bool find_state(struct walk *walk, uintptr_t *stack)
 	       perl_read_word(work, walk->own + perl->layout.own_statement, &walk->statement);
 }
 
-static bool goes_to_another(struct walk *walk)
+/* Whether the innermost sub is about to leave for another by goto: the context is that one's before the statement is. Or
+ * an eval is over, and its code is freed. */
+static bool leaves(struct walk *walk)
 {
 	const struct perl *perl = walk->perl;
 	uintptr_t at = perl->key ? walk->own + OWN_OPERATION : perl->operation, operation;
@@ -319,7 +335,8 @@ static bool goes_to_another(struct walk *walk)
 
 	return at && perl_read_word(walk->work, at, &operation) &&
 	       perl_read(walk->work, &type, operation + OPERATION_TYPE, sizeof(type)) &&
-	       (type & TYPE_BITS) == perl->layout.statement + GOTO_BEHIND;
+	       ((type & TYPE_BITS) == perl->layout.statement + GOTO_BEHIND ||
+		(type & TYPE_BITS) == perl->layout.statement + EVAL_BEHIND);
 }
 
 static void walk_stacks(struct walk *walk)
@@ -332,7 +349,7 @@ static void walk_stacks(struct walk *walk)
 	if (!find_state(walk, &address))
 		return;
 	walk->current = walk->statement;
-	walk->leaves = goes_to_another(walk);
+	walk->leaves = leaves(walk);
 	for (int i = 0; address && i < STACKS_MAX; i++) {
 		if (address % sizeof(uintptr_t) ||
 		    !perl_read(walk->work, stack, address, sizeof(stack)))
@@ -418,7 +435,8 @@ static void add_program(struct walk *walk)
 		runs |= is_in(walk, walk->native->pcs[i], PERL_RUN);
 	if (!runs || !walk->statement ||
 	    perl_is_compiling(walk->perl, walk->own, walk->statement) ||
-	    ((!walk->count || walk->doubtful) && sub_of_statement(walk)))
+	    ((!walk->count || walk->doubtful) &&
+	     (is_certain(walk, WHOLE_SUB) || is_certain(walk, WHOLE_EVAL))))
 		return;
 	add(walk, "{main}", 0);
 	end_row(walk);

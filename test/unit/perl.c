@@ -535,6 +535,12 @@ START_TEST(leaves_for_another)
 	put4(operation, 32, (uint32_t)w->perl.layout.statement + 16);
 	ck_assert_uint_eq(walk(), 3);
 	check(0, "Shop::sell", 21);
+	/* So does an eval that is over. */
+	context(0, 2, TYPE_EVAL, -1, SELL_LINE, false);
+	ck_assert_uint_eq(walk(), 4);
+	put4(operation, 32, (uint32_t)w->perl.layout.statement + 151);
+	ck_assert_uint_eq(walk(), 3);
+	check(0, "Shop::sell", 11);
 }
 END_TEST
 
@@ -579,7 +585,10 @@ START_TEST(statement_of_another)
 	set_statement((uintptr_t)w->statements[SELL_LINE]);
 	ck_assert_uint_eq(walk(), 3);
 	check(0, "Shop::sell", 11);
-	/* What is no whole sub may be a part of any. */
+	make_whole(PRICE_LINE, PRICE, w->perl.layout.statement + 151u);
+	set_statement((uintptr_t)w->statements[PRICE_LINE]);
+	ck_assert_uint_eq(walk(), 2);
+	/* What is no whole may be a part of any. */
 	make_whole(PRICE_LINE, PRICE, w->perl.layout.statement - 8u);
 	set_statement((uintptr_t)w->statements[PRICE_LINE]);
 	ck_assert_uint_eq(walk(), 3);
