@@ -56,6 +56,9 @@ scripts/check-so "$dir/plain.so" "$dir/exports.map" || fail "a good library is r
 library needs 'double sqrt(double); API double api_f(double x) { return sqrt(x); }' -lm
 refused needs "needs libm.so.6"
 
+library array 'API char api_a[20000];'
+refused array "has a large array among its variables (see preload/layout.ld)"
+
 library runpath 'API int api_f(void) { return 1; }' -Wl,-rpath,/opt/lib
 refused runpath "looks for libraries in a path of its own"
 library export 'API int api_f(void) { return 1; } API int commented(void) { return 2; }'
