@@ -53,10 +53,10 @@ func main() {
 	for i := range sums {
 		sums[i] = uint64(i)
 		group.Add(1)
-		go func() {
-			inCoroutine(&sums[i])
+		go func(sum *uint64) {
+			inCoroutine(sum)
 			group.Done()
-		}()
+		}(&sums[i])
 	}
 	group.Wait()
 	for _, sum := range sums {
