@@ -95,14 +95,6 @@ static bool take(struct walk *walk, uintptr_t slot)
 	return true;
 }
 
-/* Most words are numbers, or lead into the stack: the map is not asked about those. */
-static bool may_be_code(const struct walk *walk, uintptr_t word)
-{
-	return word >= MEMORY_PAGE && !(word >> ARCH_ADDRESS_BITS) &&
-	       word - walk->memory.low >= walk->memory.high - walk->memory.low &&
-	       unwind_map_knows(word);
-}
-
 int walk_step_scan(struct walk *walk)
 {
 	uintptr_t slot = walk->sp, word;
@@ -112,7 +104,7 @@ int walk_step_scan(struct walk *walk)
 	for (int i = 0; i < SCAN_WORDS && trials < SCAN_TRIALS; i++, slot += sizeof(word)) {
 		if (!walk_read(walk, slot, &word))
 			break;
-		if (!may_be_code(walk, word))
+		if (!walk_may_be_code(walk, word) || !unwind_map_knows(word))
 			continue;
 		trials++;
 		if (calls_this(walk, word) && take(walk, slot))

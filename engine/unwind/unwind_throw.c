@@ -31,8 +31,7 @@ static bool reaches_entry(const struct walk *walk, uintptr_t fp)
 /* The first page holds no code, nor does the stack. */
 bool walk_is_return_address(const struct walk *walk, uintptr_t word)
 {
-	return word >= MEMORY_PAGE && !(word >> ARCH_ADDRESS_BITS) &&
-	       (word < walk->memory.low || word >= walk->memory.high) &&
+	return walk_may_be_code(walk, word) &&
 	       (unwind_map_is_readable(word, 1) || memory_probe(word)) && walk_is_behind_call(word);
 }
 

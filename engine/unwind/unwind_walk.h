@@ -145,6 +145,13 @@ struct walk_code {
 	size_t before, after; /* bytes that could be read on each side */
 };
 
+/* Most words are numbers, or lead into the stack: of those nobody is asked. */
+static inline bool walk_may_be_code(const struct walk *walk, uintptr_t word)
+{
+	return word >= MEMORY_PAGE && !(word >> ARCH_ADDRESS_BITS) &&
+	       (word < walk->memory.low || word >= walk->memory.high);
+}
+
 /* Copy SIZE bytes of code at ADDRESS. False when they cannot all be read. */
 bool walk_code_read(void *bytes, uintptr_t address, size_t size);
 
