@@ -201,13 +201,6 @@ static enum whole whole_of_statement(struct walk *walk, uintptr_t *whole)
 	return type == layout->statement + EVAL_BEHIND ? WHOLE_EVAL : NOT_KNOWN;
 }
 
-static bool is_certain(struct walk *walk, enum whole whole)
-{
-	uintptr_t at;
-
-	return whole_of_statement(walk, &at) == whole;
-}
-
 /* Whether the statement at hand is certain to be none of the sub at SUB. */
 static bool is_of_another(struct walk *walk, uintptr_t sub)
 {
@@ -246,22 +239,20 @@ static void forget_innermost(struct walk *walk)
 static void add_sub(struct walk *walk, const uint8_t *context, bool innermost)
 {
 	uintptr_t called = word_at(context, CONTEXT_SUB), begins;
+	bool first;
 
 	if (walk->doubtful && is_of_another(walk, called))
 		forget_innermost(walk);
 	begins = walk->begins;
 	walk->begins = 0;
-	if (innermost && walk->leaves) {
+	first = !walk->count && !walk->rows && !begins;
+	if (first && ((innermost && walk->leaves) ||
+		      walk->statement == word_at(context, CONTEXT_STATEMENT) ||
+		      !is_at_work(walk, called) || is_of_another(walk, called))) {
 		walk->begins = called;
 		return;
 	}
-	if (!walk->count && !walk->rows && !begins &&
-	    (walk->statement == word_at(context, CONTEXT_STATEMENT) || !is_at_work(walk, called) ||
-	     is_of_another(walk, called))) {
-		walk->begins = called;
-		return;
-	}
-	if (!walk->count && !walk->rows && !begins)
+	if (first)
 		begin_where_nothing_is(walk, called);
 	if (begins == called)
 		add(walk, NULL, called);
@@ -282,6 +273,7 @@ static void add_context(struct walk *walk, const uint8_t *context)
 {
 	uint8_t type = context[CONTEXT_TYPE];
 	bool block = is_block(context), innermost = !walk->met;
+	uintptr_t whole;
 
 	/* A block of an eval has no name, and its statements are of the sub around it. Nor has a loop. */
 	if (!block && (type & TYPE_MASK) != TYPE_SUB && (type & TYPE_MASK) != TYPE_FORMAT &&
@@ -296,7 +288,7 @@ static void add_context(struct walk *walk, const uint8_t *context)
 		add_sub(walk, context, innermost);
 	else if (walk->count || walk->rows ||
 		 (!walk->leaves && walk->statement != word_at(context, CONTEXT_STATEMENT) &&
-		  !is_certain(walk, WHOLE_SUB)))
+		  whole_of_statement(walk, &whole) != WHOLE_SUB))
 		add(walk, word_at(context, CONTEXT_REQUIRED) ? "(require)" : "(eval)", 0);
 	walk->statement = word_at(context, CONTEXT_STATEMENT);
 	walk->doubtful = innermost;
@@ -430,13 +422,13 @@ static size_t next_call(const struct walk *walk, size_t at)
 static void add_program(struct walk *walk)
 {
 	bool runs = false;
+	uintptr_t whole;
 
 	for (size_t i = 0; i < walk->native->count; i++)
 		runs |= is_in(walk, walk->native->pcs[i], PERL_RUN);
 	if (!runs || !walk->statement ||
 	    perl_is_compiling(walk->perl, walk->own, walk->statement) ||
-	    ((!walk->count || walk->doubtful) &&
-	     (is_certain(walk, WHOLE_SUB) || is_certain(walk, WHOLE_EVAL))))
+	    ((!walk->count || walk->doubtful) && whole_of_statement(walk, &whole) != NOT_KNOWN))
 		return;
 	add(walk, "{main}", 0);
 	end_row(walk);
