@@ -38,25 +38,14 @@ begin_nginx() {
 begin_apache() {
 	needs apache2 wrk || return 1
 	mkdir -p "$1/www" && seq 20000 >"$1/www/index.html" && chmod -R a+rX "$1/www"
-	cat >"$1/conf" <<-END
-		ServerRoot /usr/lib/apache2
-		ServerName localhost
-		PidFile $1/pid
-		Listen 127.0.0.1:$2
-		User www-data
-		Group www-data
-		LoadModule mpm_prefork_module modules/mod_mpm_prefork.so
-		LoadModule authz_core_module modules/mod_authz_core.so
-		LoadModule dir_module modules/mod_dir.so
+	apache_configuration "$1/pid" "$1/log" "$2" "$1/www" >"$1/conf"
+	cat >>"$1/conf" <<-END
 		LoadModule deflate_module modules/mod_deflate.so
 		LoadModule filter_module modules/mod_filter.so
 		SetOutputFilter DEFLATE
 		StartServers 16
 		MinSpareServers 1
 		MaxSpareServers 16
-		ErrorLog $1/log
-		DocumentRoot $1/www
-		Mutex fcntl:$1
 	END
 	command=(apache2 -f "$1/conf" -DFOREGROUND)
 }

@@ -135,17 +135,9 @@ by_http() {
 
 try_apache() {
 	port=$(free_port)
-	cat >"$work/apache.conf" <<-END
-		ServerRoot /usr/lib/apache2
-		ServerName localhost
-		PidFile $work/apache.pid
-		Listen 127.0.0.1:$port
-		User www-data
-		Group www-data
-		LoadModule mpm_prefork_module modules/mod_mpm_prefork.so
-		LoadModule authz_core_module modules/mod_authz_core.so
+	apache_configuration "$work/apache.pid" "$work/apache.log" "$port" "$root" >"$work/apache.conf"
+	cat >>"$work/apache.conf" <<-END
 		LoadModule mime_module modules/mod_mime.so
-		LoadModule dir_module modules/mod_dir.so
 		LoadModule php_module $module
 		TypesConfig /etc/mime.types
 		AddHandler application/x-httpd-php .php
@@ -153,9 +145,6 @@ try_apache() {
 		MinSpareServers 3
 		MaxSpareServers 6
 		MaxRequestWorkers 6
-		ErrorLog $work/apache.log
-		DocumentRoot $root
-		Mutex fcntl:$work
 	END
 	for how in bare preloaded; do
 		begin_wiki

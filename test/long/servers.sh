@@ -145,25 +145,14 @@ try_apache() {
 	needs apache2 wrk || return 0
 	rm -rf "$work/www" && mkdir -p "$work/www" && seq 20000 >"$work/www/index.html"
 	chmod -R a+rX "$work/www"
-	cat >"$work/apache.conf" <<-END
-		ServerRoot /usr/lib/apache2
-		ServerName localhost
-		PidFile $work/apache.pid
-		Listen 127.0.0.1:$port
-		User www-data
-		Group www-data
-		LoadModule mpm_prefork_module modules/mod_mpm_prefork.so
-		LoadModule authz_core_module modules/mod_authz_core.so
-		LoadModule dir_module modules/mod_dir.so
+	apache_configuration "$work/apache.pid" "$work/apache.log" "$port" "$work/www" >"$work/apache.conf"
+	cat >>"$work/apache.conf" <<-END
 		LoadModule deflate_module modules/mod_deflate.so
 		LoadModule filter_module modules/mod_filter.so
 		SetOutputFilter DEFLATE
 		StartServers 4
 		MinSpareServers 4
 		MaxSpareServers 8
-		ErrorLog $work/apache.log
-		DocumentRoot $work/www
-		Mutex fcntl:$work
 	END
 	touch "$work/apache.log"
 	begin apache2 -f "$work/apache.conf" -DFOREGROUND
