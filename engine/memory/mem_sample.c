@@ -13,6 +13,7 @@
 #define POLL_BYTES          65536
 #define POLL_EXPECTED_BYTES 256
 
+_Atomic bool mem_looking;
 __thread struct mem_thread mem_thread;
 
 static struct {
@@ -127,6 +128,11 @@ bool mem_sample_due(size_t size)
 	return sampled;
 }
 
+void mem_look(void)
+{
+	atomic_store(&mem_looking, true);
+}
+
 /* Never off in between: who looked then would not look again for long. */
 void mem_sample_on(uint64_t interval)
 {
@@ -134,12 +140,14 @@ void mem_sample_on(uint64_t interval)
 
 	atomic_store(&settings.interval, interval);
 	atomic_store(&settings.epoch, epoch + 1 + (epoch & 1));
+	mem_look();
 }
 
 void mem_sample_expect(void)
 {
 	atomic_store(&settings.poll, POLL_EXPECTED_BYTES);
 	mem_thread.left = 0;
+	mem_look();
 }
 
 void mem_sample_off(void)
@@ -153,6 +161,7 @@ void mem_sample_off(void)
 void mem_sample_notice(uint64_t bytes)
 {
 	atomic_store(&settings.cap, bytes ? bytes - 1 : 0);
+	mem_look();
 }
 
 static uint64_t divide(uint64_t size, double probability)

@@ -22,7 +22,19 @@ struct mem_thread {
 extern __thread struct mem_thread mem_thread
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-/* The whole cost of an allocation that is not sampled. True when SIZE bytes go by without
+/* Whether anybody wants the program's calls to be looked at. Until then the interposers hand them on, and read
+ * nothing but this; from then on for ever, as there may be allocations that a free has to find. */
+extern _Atomic bool mem_looking __attribute__((visibility("hidden")));
+
+static inline bool mem_looks(void)
+{
+	return __builtin_expect(__atomic_load_n((const bool *)&mem_looking, __ATOMIC_RELAXED), 0);
+}
+
+/* Look from now on. All below that want it do so themselves. Async-signal-safe. */
+void mem_look(void);
+
+/* The whole cost of an allocation that is looked at and not sampled. True when SIZE bytes go by without
  * notice; else mem_sample_due() decides. Async-signal-safe, as all here: a handler that comes in
  * between can only shift the next sample. */
 static inline bool mem_sample_passes(size_t size)

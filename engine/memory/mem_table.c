@@ -25,7 +25,6 @@
 #define SATURATED 255
 
 _Atomic uint8_t mem_filter[1u << MEM_FILTER_BITS];
-_Atomic uint64_t mem_filter_factor;
 
 /* Atomic one by one for the reader that walks by; `version` tells it of a change in between. */
 struct entry {
@@ -67,14 +66,9 @@ static struct table *table_get(void)
 
 void mem_table_watch(const void *p)
 {
-	_Atomic uint8_t *count;
-	uint8_t now;
+	_Atomic uint8_t *count = &mem_filter[mem_filter_index(p)];
+	uint8_t now = atomic_load_explicit(count, memory_order_relaxed);
 
-	/* Before the count. Who frees P has it from who allocated it, and so sees both. */
-	if (!atomic_load_explicit(&mem_filter_factor, memory_order_relaxed))
-		atomic_store(&mem_filter_factor, MEM_FILTER_FACTOR);
-	count = &mem_filter[mem_filter_index(p)];
-	now = atomic_load_explicit(count, memory_order_relaxed);
 	while (now != SATURATED &&
 	       !atomic_compare_exchange_weak_explicit(count, &now, (uint8_t)(now + 1),
 						      memory_order_release, memory_order_relaxed))

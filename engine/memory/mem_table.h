@@ -35,15 +35,9 @@ extern _Atomic uint8_t mem_filter[1u << MEM_FILTER_BITS] __attribute__((visibili
 #define MEM_FILTER_FACTOR \
 	(UINT64_C(1) << (64 - MEM_FILTER_BITS - 6) | UINT64_C(1) << (64 - MEM_FILTER_BITS - 15))
 
-/* That, or zero until something is put in: a program that is not sampled then looks at one and
- * the same byte, and not all over the filter. */
-extern _Atomic uint64_t mem_filter_factor __attribute__((visibility("hidden")));
-
 static inline size_t mem_filter_index(const void *p)
 {
-	uint64_t factor = __atomic_load_n((const uint64_t *)&mem_filter_factor, __ATOMIC_RELAXED);
-
-	return (size_t)((uint64_t)(uintptr_t)p * factor >> (64 - MEM_FILTER_BITS));
+	return (size_t)((uint64_t)(uintptr_t)p * MEM_FILTER_FACTOR >> (64 - MEM_FILTER_BITS));
 }
 
 static inline bool mem_table_watches(const void *p)

@@ -1,8 +1,8 @@
 /* malloc and its kin: count down, forward to the next in the chain, record what is sampled.
  *
  * Whatever comes next (the C library, jemalloc, tcmalloc, mimalloc, another preload) does the
- * allocating, and is called as if we were not there. An unsampled call is a subtraction and a
- * jump; a free is one byte looked at and a jump. */
+ * allocating, and is called as if we were not there. While nobody wants to see the calls, each is one byte
+ * looked at and a jump; from then on an unsampled call is a subtraction more, and a free a second byte. */
 #include "preload/interpose/allocator.h"
 
 #include <dlfcn.h>
@@ -85,6 +85,7 @@ static void *pool_alloc(size_t size)
 	if (at > POOL_BYTES - room)
 		goto full;
 	mem_table_watch(pool + at); /* so that free and realloc take a look at it */
+	mem_look();
 	return pool + at;
 full:
 	errno = ENOMEM;
@@ -222,6 +223,16 @@ static void first_free_aligned_sized(void *p, size_t align, size_t size)
 		free(p);
 }
 
+static inline bool passes(size_t size)
+{
+	return !mem_looks() || mem_sample_passes(size);
+}
+
+static inline bool watched(const void *p)
+{
+	return mem_looks() && mem_table_watches(p);
+}
+
 /* An allocation whose countdown ran out: CALL does it, into the variable P. */
 #define ALLOCATE(p, size, caller, call, refusal)                   \
 	do {                                                       \
@@ -244,7 +255,7 @@ static COLD void *malloc_due(size_t size, const void *caller)
 
 EXPORT void *malloc(size_t size)
 {
-	if (mem_sample_passes(size))
+	if (passes(size))
 		return next.malloc(size);
 	return malloc_due(size, CALLER);
 }
@@ -261,7 +272,7 @@ EXPORT void *calloc(size_t count, size_t size)
 {
 	size_t total;
 
-	if (__builtin_mul_overflow(count, size, &total) || mem_sample_passes(total))
+	if (__builtin_mul_overflow(count, size, &total) || passes(total))
 		return next.calloc(count, size);
 	return calloc_due(count, size, CALLER);
 }
@@ -276,7 +287,7 @@ static COLD int posix_memalign_due(void **p, size_t align, size_t size, const vo
 
 EXPORT int posix_memalign(void **p, size_t align, size_t size)
 {
-	if (mem_sample_passes(size))
+	if (passes(size))
 		return next.posix_memalign(p, align, size);
 	return posix_memalign_due(p, align, size, CALLER);
 }
@@ -303,28 +314,28 @@ static COLD void *pages_due(allocate_pages *allocate, size_t size, const void *c
 
 EXPORT void *aligned_alloc(size_t align, size_t size)
 {
-	if (mem_sample_passes(size))
+	if (passes(size))
 		return next.aligned_alloc(align, size);
 	return aligned_due(next.aligned_alloc, align, size, CALLER);
 }
 
 EXPORT void *memalign(size_t align, size_t size)
 {
-	if (mem_sample_passes(size))
+	if (passes(size))
 		return next.memalign(align, size);
 	return aligned_due(next.memalign, align, size, CALLER);
 }
 
 EXPORT void *valloc(size_t size)
 {
-	if (mem_sample_passes(size))
+	if (passes(size))
 		return next.valloc(size);
 	return pages_due(next.valloc, size, CALLER);
 }
 
 EXPORT void *pvalloc(size_t size)
 {
-	if (mem_sample_passes(size))
+	if (passes(size))
 		return next.pvalloc(size);
 	return pages_due(next.pvalloc, size, CALLER);
 }
@@ -336,7 +347,7 @@ static COLD void forget(const void *p)
 
 EXPORT void free(void *p)
 {
-	if (mem_table_watches(p)) {
+	if (watched(p)) {
 		if (in_pool(p))
 			return;
 		forget(p); /* before the real free: p may be given out again at once */
@@ -346,7 +357,7 @@ EXPORT void free(void *p)
 
 EXPORT void free_sized(void *p, size_t size)
 {
-	if (mem_table_watches(p)) {
+	if (watched(p)) {
 		if (in_pool(p))
 			return;
 		forget(p);
@@ -356,7 +367,7 @@ EXPORT void free_sized(void *p, size_t size)
 
 EXPORT void free_aligned_sized(void *p, size_t align, size_t size)
 {
-	if (mem_table_watches(p)) {
+	if (watched(p)) {
 		if (in_pool(p))
 			return;
 		forget(p);
@@ -439,6 +450,8 @@ static inline void *realloc_from(void *p, size_t size, const void *caller)
 
 EXPORT void *realloc(void *p, size_t size)
 {
+	if (!mem_looks())
+		return next.realloc(p, size);
 	return realloc_from(p, size, CALLER);
 }
 
@@ -450,7 +463,7 @@ EXPORT void *reallocarray(void *p, size_t count, size_t size)
 		errno = ENOMEM;
 		return NULL;
 	}
-	if (!__atomic_load_n(&next_has_reallocarray, __ATOMIC_RELAXED))
+	if (!mem_looks() || !__atomic_load_n(&next_has_reallocarray, __ATOMIC_RELAXED))
 		return next.reallocarray(p, count, size);
 	return realloc_from(p, total, CALLER);
 }
@@ -480,10 +493,14 @@ static bool calls_come_here(void)
 {
 	/* By a pointer: the compiler knows of malloc that it leaves our variables alone. */
 	void *(*volatile allocate)(size_t) = malloc;
-	uint64_t left = mem_thread.left;
-	void *p = allocate(1);
-	bool counted = mem_thread.left != left;
+	uint64_t left;
+	void *p;
+	bool counted;
 
+	mem_look();
+	left = mem_thread.left;
+	p = allocate(1);
+	counted = mem_thread.left != left;
 	free(p);
 	return counted;
 }

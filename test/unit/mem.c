@@ -106,7 +106,7 @@ static bool allocate(const void *p, size_t size)
 {
 	bool sampled;
 
-	if (mem_sample_passes(size))
+	if (!mem_looks() || mem_sample_passes(size))
 		return true;
 	if (!mem_on_alloc_begin(size, CALLER, &sampled))
 		return false;
@@ -116,7 +116,7 @@ static bool allocate(const void *p, size_t size)
 
 static void release(const void *p)
 {
-	if (mem_table_watches(p))
+	if (mem_looks() && mem_table_watches(p))
 		mem_on_free(p);
 }
 
@@ -348,6 +348,17 @@ START_TEST(refuses_from_the_limit_on)
 }
 END_TEST
 
+START_TEST(looks_once_somebody_wants_it)
+{
+	ck_assert(!mem_looks());
+	mem_expect();
+	ck_assert(mem_looks());
+	start(0, MEM_OFF);
+	mem_stop();
+	ck_assert(mem_looks()); /* what is in the table may be freed */
+}
+END_TEST
+
 START_TEST(growth_is_told_once)
 {
 	const size_t mib = 1u << 20;
@@ -443,6 +454,7 @@ int main(void)
 	tcase_add_test(tcase, a_failed_resize_may_push_out);
 	tcase_add_test(tcase, stopped_and_started_again);
 	tcase_add_test(tcase, refuses_from_the_limit_on);
+	tcase_add_test(tcase, looks_once_somebody_wants_it);
 	tcase_add_test(tcase, growth_is_told_once);
 	tcase_add_loop_test(tcase, nothing_freed_is_retained, 0, 3);
 	return suite_run(tcase);
