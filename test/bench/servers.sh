@@ -21,17 +21,7 @@ median() {
 
 begin_nginx() {
 	needs nginx wrk || return 1
-	cat >"$1/conf" <<-END
-		worker_processes 4; daemon off; pid $1/pid; error_log stderr;
-		events { worker_connections 256; }
-		http {
-			access_log off; gzip on; gzip_min_length 0; gzip_comp_level 9;
-			client_body_temp_path $1; proxy_temp_path $1; fastcgi_temp_path $1;
-			uwsgi_temp_path $1; scgi_temp_path $1;
-			server { listen 127.0.0.1:$2; default_type text/html;
-				location / { return 200 "$(seq 900 | xargs)"; } }
-		}
-	END
+	nginx_configuration 4 "$1" "$2" >"$1/conf"
 	command=(nginx -e stderr -c "$1/conf")
 }
 

@@ -98,26 +98,10 @@ load_by_http() {
 	rate=$(awk '/^Requests/ { print $2 }' "$work/rate")
 }
 
-nginx_config() {
-	cat <<-END
-		worker_processes ${1}; daemon off; pid $work/nginx.pid; error_log stderr;
-		events { worker_connections 256; }
-		http {
-			access_log off; gzip on; gzip_min_length 0; gzip_comp_level 9;
-			client_body_temp_path $work/t; proxy_temp_path $work/t; fastcgi_temp_path $work/t;
-			uwsgi_temp_path $work/t; scgi_temp_path $work/t;
-			server {
-				listen 127.0.0.1:$port; default_type text/html;
-				location / { return 200 "$(seq 900 | xargs)"; }
-				$2
-			}
-		}
-	END
-}
-
 try_nginx() {
 	needs nginx wrk || return 0
-	nginx_config 4 '' >"$work/nginx.conf"
+	mkdir -p "$work/t"
+	nginx_configuration 4 "$work/t" "$port" >"$work/nginx.conf"
 	begin nginx -e stderr -c "$work/nginx.conf"
 	load_by_http ''
 	end QUIT
@@ -193,7 +177,8 @@ try_fpm() {
 	END
 	begin "$fpm" -F -n -y "$work/fpm.conf"
 	until_it test -S "$work/fpm.socket"
-	nginx_config 1 "location = /index.php { fastcgi_pass unix:$work/fpm.socket;
+	mkdir -p "$work/t"
+	nginx_configuration 1 "$work/t" "$port" "location = /index.php { fastcgi_pass unix:$work/fpm.socket;
 		fastcgi_param REQUEST_METHOD GET; fastcgi_param SCRIPT_FILENAME $work/php/index.php; }" \
 		>"$work/nginx.conf"
 	nginx -e stderr -c "$work/nginx.conf" 2>"$work/front" &
