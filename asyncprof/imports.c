@@ -68,6 +68,14 @@ static uintptr_t value(const struct library *library, ElfW(Sxword) tag)
 	return 0;
 }
 
+/* The table that TAG tells of: glibc's loader has put an address where the file has an offset, musl's has not. */
+static const void *table(const struct library *library, ElfW(Sxword) tag)
+{
+	uintptr_t at = value(library, tag);
+
+	return (const void *)(at < library->base ? library->base + at : at);
+}
+
 /* Let SLOT hold FUNCTION. Other threads may be calling through it. */
 static int set_slot(const struct library *library, void **slot, void *function)
 {
@@ -87,8 +95,8 @@ static int set_slot(const struct library *library, void **slot, void *function)
 static int redirect_slot(const struct library *library, const ElfW(Rela) * relocation,
 			 const struct import *imports, size_t count)
 {
-	const ElfW(Sym) *symbols = (const void *)value(library, DT_SYMTAB);
-	const char *strings = (const void *)value(library, DT_STRTAB);
+	const ElfW(Sym) *symbols = table(library, DT_SYMTAB);
+	const char *strings = table(library, DT_STRTAB);
 	const char *name = strings + symbols[ELF64_R_SYM(relocation->r_info)].st_name;
 	uint64_t type = ELF64_R_TYPE(relocation->r_info);
 
@@ -103,7 +111,6 @@ static int redirect_slot(const struct library *library, const ElfW(Rela) * reloc
 
 int imports_redirect(const void *inside, const struct import *imports, size_t count)
 {
-	/* glibc has put addresses where the file has offsets. */
 	static const struct {
 		ElfW(Sxword) relocations, bytes;
 	} tables[] = { { DT_JMPREL, DT_PLTRELSZ }, { DT_RELA, DT_RELASZ } };
@@ -116,8 +123,7 @@ int imports_redirect(const void *inside, const struct import *imports, size_t co
 	if (!library.dynamic)
 		return -ENOENT;
 	for (size_t t = 0; t < sizeof(tables) / sizeof(tables[0]); t++) {
-		const ElfW(Rela) *relocations =
-			(const void *)value(&library, tables[t].relocations);
+		const ElfW(Rela) *relocations = table(&library, tables[t].relocations);
 		size_t n = value(&library, tables[t].bytes) / sizeof(*relocations);
 
 		for (size_t i = 0; i < n && !err; i++)

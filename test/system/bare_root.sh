@@ -6,7 +6,9 @@
 
 [ "$(id -u)" -eq 0 ] || skip "only root can make a root directory"
 unshare --mount --pid --fork true 2>/dev/null || skip "no name spaces can be had here"
+have setpriv
 everyday=$(program everyday)
+chmod 0711 "$work"
 root=$work/root
 mkdir -p "$root/proc" "$root/profiles"
 
@@ -29,7 +31,8 @@ built_for() {
 }
 
 # bare WHAT PROC HOW LINE FUNCTION: PROC is how /proc is mounted, or empty; HOW is a command of the shell before the
-# root is entered. LINE is what stderr matches, empty where there must be a profile that has FUNCTION.
+# root is entered, as the user $as if it sets that. LINE is what stderr matches, empty where there must be a profile
+# that has FUNCTION.
 bare() {
 	local what="$kind, $engine: $1" line=$4 function=$5 status
 
@@ -39,7 +42,7 @@ bare() {
 		ASPROF_AGENT_FORK=off ASPROF_AGENT_LIB=/libasyncProfiler.so "$(command -v unshare)" --mount --pid --fork \
 		/bin/sh -c '[ -z "$1" ] || mount -t proc -o "$1" proc "$0/proc" || exit 99
 			eval "$2" || exit 99
-			exec chroot "$0" /asprof-agent-launch /service' "$root" "$2" "$3" >"$work/out" 2>"$work/err"
+			exec chroot ${as:+--userspec="$as:$as" --groups="$as"} "$0" /asprof-agent-launch /service' "$root" "$2" "$3" >"$work/out" 2>"$work/err"
 	status=$?
 	[ "$status $(cat "$work/out")" = "5 out" ] || fail "$what: status $status, $(cat "$work/out" "$work/err")"
 	if [ -n "$line" ]; then
@@ -57,7 +60,6 @@ kinds=glibc
 for kind in $kinds; do
 	built_for "$kind"
 	for engine in $(engines); do
-		[ "$kind $engine" != 'musl async-profiler' ] || continue # it is built for glibc
 		bare "as in a container" rw : '' 'burn.*\[service\]'
 		bare "subset=pid" subset=pid : '' 'burn.*\[service\]'
 		if [ "$engine" = builtin ]; then
@@ -68,15 +70,16 @@ for kind in $kinds; do
 		# shellcheck disable=SC2016 # that shell's
 		bare "nothing can be written" rw 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0"' \
 			'cannot open ASPROF_AGENT_LOCAL_DIR /profiles: Read-only' ''
+		# Where /proc shows each user his own processes alone, and there is one of root's.
+		# shellcheck disable=SC2016 # that shell's
+		bare hidepid hidepid=2 'chown 65534:65534 "$0/profiles" && as=65534 && { sleep 1000 & } &&
+			test -e "$0/proc/$!" && setpriv --reuid=65534 --regid=65534 --clear-groups sh -c \
+			"test -e $0/proc/self && ! test -e $0/proc/$!"' '' 'burn.*\[service\]'
 	done
 done
 
-# Where /proc shows each user his own processes alone.
 engine=builtin kind=glibc
 built_for glibc
-chmod 0711 "$work"
-# shellcheck disable=SC2016 # that shell's
-bare hidepid hidepid=2 'chmod 0777 "$0/profiles"' '' 'burn.*\[service\]'
 
 # Keys for TLS are to be had without /dev.
 if command -v openssl >/dev/null && command -v python3 >/dev/null; then
