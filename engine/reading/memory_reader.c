@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 
 #include "core/kernel.h"
+#include "core/system.h"
 
 #define SIGSET_BYTES 8
 
@@ -36,13 +37,27 @@ static bool copy_after_probe(void *data, uintptr_t address, size_t size)
 	return true;
 }
 
-long memory_copy_places(void *data, size_t size, const struct iovec *places, size_t count)
+/* SELF is the thread's own number: that of the process has no memory once the main thread ended. */
+static long copy_by(pid_t self, void *data, size_t size, const struct iovec *places, size_t count)
 {
 	struct iovec to = { .iov_base = data, .iov_len = size };
-	/* The thread's own number: that of the process has no memory once the main thread ended. */
-	long self = kernel_call4(SYS_gettid, 0, 0, 0, 0);
 
 	return kernel_call6(SYS_process_vm_readv, self, (long)&to, 1, (long)places, (long)count, 0);
+}
+
+static bool copy_one_by(pid_t self, void *data, uintptr_t address, size_t size)
+{
+	struct iovec from = { .iov_base = (void *)address, .iov_len = size };
+	long n = copy_by(self, data, size, &from, 1);
+
+	if (n == (long)size)
+		return true;
+	return n < 0 && n != -EFAULT && copy_after_probe(data, address, size);
+}
+
+long memory_copy_places(void *data, size_t size, const struct iovec *places, size_t count)
+{
+	return copy_by(system_thread(), data, size, places, count);
 }
 
 long memory_copy_some(void *data, uintptr_t address, size_t size)
@@ -54,11 +69,7 @@ long memory_copy_some(void *data, uintptr_t address, size_t size)
 
 bool memory_copy(void *data, uintptr_t address, size_t size)
 {
-	long n = memory_copy_some(data, address, size);
-
-	if (n == (long)size)
-		return true;
-	return n < 0 && n != -EFAULT && copy_after_probe(data, address, size);
+	return copy_one_by(system_thread(), data, address, size);
 }
 
 static bool take_block(struct memory_block *block, uintptr_t address)
@@ -68,7 +79,10 @@ static bool take_block(struct memory_block *block, uintptr_t address)
 	if (address >> ARCH_ADDRESS_BITS || block->copies >= MEMORY_COPIES_MAX)
 		return false;
 	block->copies++;
-	block->address = memory_copy(block->bytes, address, MEMORY_BLOCK) ? address : 0;
+	if (!block->self)
+		block->self = system_thread();
+	block->address =
+		copy_one_by(block->self, block->bytes, address, MEMORY_BLOCK) ? address : 0;
 	return block->address;
 }
 

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include <sys/uio.h>
 
 #include "engine/arch/unwind_arch.h"
@@ -19,9 +20,11 @@
 /* How many copies one block is made in turn at most. */
 #define MEMORY_COPIES_MAX 4096
 
+/* It is one thread's, for one walk or one look. */
 struct memory_block {
 	uintptr_t address; /* where what BYTES holds is from; 0: nowhere yet */
 	unsigned copies;
+	pid_t self; /* the thread that has it; 0: not asked for yet */
 	uint8_t bytes[MEMORY_BLOCK];
 };
 
@@ -29,6 +32,7 @@ static inline void memory_block_init(struct memory_block *block)
 {
 	block->address = 0;
 	block->copies = 0;
+	block->self = 0;
 }
 
 /* Copies of it share the block. */

@@ -187,6 +187,40 @@ START_TEST(copies_are_bounded)
 }
 END_TEST
 
+/* With no other way to read than the thread's number, which is not told twice. */
+static void *read_on(void *page)
+{
+	struct sock_filter filter[] = {
+		LOAD_NUMBER,
+		ON_CALL(SYS_gettid, SECCOMP_RET_ERRNO | EPERM),
+		ON_CALL(SYS_rt_sigprocmask, SECCOMP_RET_ERRNO | EPERM),
+		OTHERWISE(SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { sizeof(filter) / sizeof(filter[0]), filter };
+	uintptr_t word;
+
+	if (!memory_read(&reader, &word, (uintptr_t)page, sizeof(word)))
+		return NULL;
+	/* (An emulator has no filters.) */
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+	return memory_read(&reader, &word, (uintptr_t)page + MEMORY_BLOCK, sizeof(word)) ? page
+											 : NULL;
+}
+
+START_TEST(who_reads_is_asked_once)
+{
+	uint8_t *page = lone_page();
+	pthread_t thread;
+	void *read;
+
+	ck_assert_int_eq(pthread_create(&thread, NULL, read_on, page), 0);
+	ck_assert_int_eq(pthread_join(thread, &read), 0);
+	ck_assert_ptr_eq(read, page);
+	ck_assert_uint_eq(block.copies, 2);
+}
+END_TEST
+
 static atomic_bool done;
 
 static void *come_and_go(void *page)
@@ -240,6 +274,7 @@ int main(void)
 	tcase_add_test(tests, what_stays_is_not_copied);
 	tcase_add_test(tests, what_is_next_stays);
 	tcase_add_test(tests, copies_are_bounded);
+	tcase_add_test(tests, who_reads_is_asked_once);
 	tcase_add_test(tests, memory_that_comes_and_goes);
 	return suite_run(tests);
 }
