@@ -288,12 +288,18 @@ static void visit(struct visit *v)
 	int err;
 
 	err = s3_target_find(&v->target, &v->aws, &v->patient->config, problem);
-	if (err) {
-		doctor_finding(v->patient, SEVERITY_STOP,
-			       err == -EDESTADDRREQ ? "region" : "bucket",
+	if (err == -EDESTADDRREQ) {
+		doctor_finding(v->patient, SEVERITY_STOP, "region",
 			       "Set ASPROF_AGENT_S3_REGION, or AWS_REGION, or with another store "
 			       "ASPROF_AGENT_S3_ENDPOINT.",
-			       "%s", *problem ? problem : strerror(-err));
+			       "%s", problem);
+		return;
+	}
+	if (err) {
+		doctor_finding(
+			v->patient, SEVERITY_STOP, NULL,
+			"Correct the variable; `asprof-agent options` tells what each takes.", "%s",
+			*problem ? problem : strerror(-err));
 		return;
 	}
 	find_credentials(v);

@@ -72,6 +72,21 @@ fi
 if [ "$(id -u)" -eq 0 ]; then
 	install -o 65534 -m 4755 "$good" "$work/bin/set_id"
 	finds set-user-ID 1 "set-user-ID: " -- "$work/bin/set_id"
+	install -g 65534 -m 2755 "$good" "$work/bin/set_group"
+	finds set-group-ID 1 "set-user-ID: .*set-group-ID" -- "$work/bin/set_group"
+	# Of what only root may read, and of a file's capabilities, another user is told.
+	install -m 0711 "$good" "$work/bin/unreadable"
+	install -m 0755 "$good" "$work/bin/capable"
+	mkdir -m 1777 "$work/everybody"
+	chmod 0755 "$work/bin"
+	# other WHAT PATTERN PROGRAM
+	other() {
+		ASPROF_AGENT_LOCAL_DIR=$work/everybody setpriv --reuid=65534 --regid=65534 --clear-groups "$agent" doctor -- "$3" >"$work/out" 2>&1
+		[ $? = 1 ] && grep -qE "^stop  $2" "$work/out" || fail "$1: $(cat "$work/out")"
+	}
+	other unreadable "program: .*cannot be read, so" "$work/bin/unreadable"
+	! command -v setcap >/dev/null || ! setcap cap_net_bind_service+ep "$work/bin/capable" 2>"$work/cc" ||
+		other capabilities "set-user-ID: .*or capabilities" "$work/bin/capable"
 fi
 if [ "${CC:-cc}" = cc ]; then
 	compile thread -fsanitize=thread
@@ -90,6 +105,8 @@ compile bare -fno-asynchronous-unwind-tables -fno-unwind-tables -nostartfiles -W
 	-Wl,--no-eh-frame-hdr
 objcopy --remove-section .eh_frame "$made"
 finds "no unwind tables" 0 "unwind: " -- "$made"
+compile unnamed -Wl,--build-id=none -s
+finds "no symbols, and nowhere to look" 0 "symbols: .*nowhere, as it has neither" -- "$made"
 compile stripped -Wl,--build-id && cp "$made" "$work/bin/whole" && strip "$made"
 id=$(LC_ALL=C readelf -nW "$made" | sed -n 's/.*Build ID: //p')
 finds "no symbols" 0 "symbols: .*/usr/lib/debug/.build-id/${id%"${id#??}"}/${id#??}.debug" -- "$made"
@@ -264,10 +281,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
             'good': (200, '', 'us-east-1', 0), 'refused': (403, 'AccessDenied', 'us-east-1', 0),
             'keys': (403, 'InvalidAccessKeyId', 'us-east-1', 0), 'elsewhere': (301, 'PermanentRedirect', 'eu-west-1', 0),
             'ahead': (403, 'RequestTimeTooSkewed', 'us-east-1', 7200), 'ill': (503, 'SlowDown', 'us-east-1', 0),
+            'behind': (403, 'RequestTimeTooSkewed', 'us-east-1', -7200), 'none': (404, '', '', 0),
+            'name': (400, 'InvalidBucketName', '', 0), 'signature': (403, 'SignatureDoesNotMatch', 'us-east-1', 0),
+            'expired': (400, 'ExpiredToken', 'us-east-1', 0), 'token': (400, 'InvalidToken', 'us-east-1', 0),
         }.get(what, (404, 'NoSuchBucket', '', 0))
         if not self.headers.get('Authorization'):
             status, code = 400, 'Unsigned'
-        body = ('<Error><Code>%s</Code></Error>' % code).encode()
+        body = ('<Error><Code>%s</Code></Error>' % code).encode() if code else b''
         self.send_response_only(status)
         self.send_header('Date', self.date_time_string(time.time() + ahead))
         if region: self.send_header('x-amz-bucket-region', region)
@@ -297,11 +317,21 @@ bucket() {
 }
 bucket refused silent "a policy that permits no listing"
 bucket missing finds "no bucket" 1 "bucket: .*NoSuchBucket"
+bucket none finds "no bucket, without a word" 1 "bucket: .*404: there is none"
+bucket name finds "no name of a bucket" 1 "bucket: .*InvalidBucketName"
 bucket keys finds "wrong keys" 1 "credentials: .*InvalidAccessKeyId"
+bucket signature finds "wrong secret" 1 "credentials: .*SignatureDoesNotMatch"
+bucket expired finds "an expired token" 1 "credentials: .*ExpiredToken"
+bucket token finds "a wrong token" 1 "credentials: .*InvalidToken"
 bucket elsewhere finds "another region" 0 "region: .*eu-west-1"
 bucket ahead finds "clock" 0 "clock: .* behind"
+bucket behind finds "clock" 0 "clock: .* ahead of"
 bucket ill finds "an ill store" 0 "bucket: .*503"
 grep -q secret "$work/out" && fail "it tells the secret"
+for wrong in S3_BUCKET=Not/a/bucket S3_BUCKET_OWNER=1,2 S3_REGION=no.region/ S3_ENDPOINT=ftp://store; do
+	(export "ASPROF_AGENT_$wrong" && finds "$wrong" 1 "(settings|bucket): .*${wrong#*=}") || exit 1
+	tail -n 2 "$work/out" | grep -q '^      Correct the variable' || fail "$wrong: another mend: $(cat "$work/out")"
+done
 ASPROF_AGENT_S3_ENDPOINT=http://127.0.0.1:1
 bucket good finds "no store" 1 "bucket: .*cannot be reached"
 
