@@ -88,12 +88,14 @@ PRELOAD_LDFLAGS := -shared -Wl,--build-id -Wl,-soname,libasprof_preload.so \
 	-nostartfiles -Wl,-z,noseparate-code -Wl,-z,relro,-z,now,-z,defs,-z,nodelete,-z,noexecstack -Wl,--gc-sections \
 	-Wl,--hash-style=gnu -Wl,--as-needed
 
-.PHONY: all check check-unit check-system check-long bench fuzz install uninstall dist deb clean format format-check tidy help
+.PHONY: all deps check check-unit check-system check-long bench fuzz install uninstall dist deb clean format format-check tidy help
 .DELETE_ON_ERROR:
 
 # Each of the two once its folder is there: the layers below build and are tested before.
 all: $(DEPS_READY) $(LLHTTP_READY) $(library) $(if $(wildcard preload/exports.map),$(preload)) \
 	$(if $(wildcard decoder/main.c),$(command)) $(launcher)
+
+deps: $(DEPS_READY) $(LLHTTP_READY) ## the libraries that are linked in, which all the rest waits for
 
 # While the libraries are built, what includes none of their headers is compiled. (For another machine
 # all headers are brought.)
