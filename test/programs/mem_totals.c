@@ -1,6 +1,6 @@
 /* Allocates known totals from known functions, has other threads free them, and keeps a known
- * part. Prints for each function what it allocated, and what of it is retained at the end.
- * Arguments: how often all is done again, and the pause before each, in milliseconds. */
+ * part, from when it is profiled on. Prints for each function what it allocated, and what of it is retained
+ * at the end. Argument: how often all is done. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#include "preload/asprof_agent.h"
 
 #define PASSED_ON 64
 #define KEPT      15000
@@ -105,11 +107,11 @@ int main(int argc, char **argv)
 	/* By a pointer, or the compiler makes a function for this one size. */
 	void *(*volatile keep)(size_t size) = keep_large;
 	int rounds = argc > 1 ? atoi(argv[1]) : 1;
-	int pause_ms = argc > 2 ? atoi(argv[2]) : 500;
 	uint64_t kept_bytes = 0;
 
+	for (int i = 0; i < 60000 && asprof_agent_running && !asprof_agent_running(); i++)
+		usleep(1000);
 	for (int round = 0; round < rounds; round++) {
-		usleep((useconds_t)pause_ms * 1000);
 		for (size_t i = 0; i < sizeof(works) / sizeof(works[0]); i++)
 			run(&works[i]);
 		/* The last round's stays. */
