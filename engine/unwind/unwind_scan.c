@@ -58,7 +58,7 @@ bool walk_has_frame_pointer(struct walk *walk)
 	uintptr_t ra;
 
 	return walk->fp >= walk->sp && walk_read(walk, walk->fp + sizeof(ra), &ra) &&
-	       unwind_map_knows(ra) && calls_this(walk, ra);
+	       unwind_map_knows(ra - 1) && calls_this(walk, ra);
 }
 
 /* A caller's address may be left from an earlier call. So this one is believed only when the walk gets from it to
@@ -102,9 +102,12 @@ int walk_step_scan(struct walk *walk)
 	int trials = 0;
 
 	for (int i = 0; i < SCAN_WORDS && trials < SCAN_TRIALS; i++, slot += sizeof(word)) {
-		if (!walk_read(walk, slot, &word))
+		/* (Where the stack ends, if that is known, nobody need be asked.) */
+		if (slot == walk->memory.high || !walk_read(walk, slot, &word))
 			break;
-		if (!walk_may_be_code(walk, word) || !unwind_map_knows(word))
+		/* The call is right before; a module's beginning, to which words lead that the system has put
+		 * there, is behind none. */
+		if (!walk_may_be_code(walk, word) || !unwind_map_knows(word - 1))
 			continue;
 		trials++;
 		if (calls_this(walk, word) && take(walk, slot))
