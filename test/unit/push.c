@@ -37,7 +37,7 @@ static struct {
 	double total; /* of the first value of all samples that were taken */
 	/* The most that one request had: bytes before compression, samples; and locations of one sample. */
 	size_t largest, samples, deepest;
-	uint64_t times[64];        /* of what /ingest took, in nanoseconds */
+	uint64_t times[64];        /* when what was taken begins, in nanoseconds */
 	unsigned int requests[64]; /* the number of each of those, from 0 */
 	size_t time_count;
 	char url[4096], header[256];
@@ -100,20 +100,35 @@ static void add_sample(const struct proto_field *sample, unsigned int values)
 	}
 }
 
+static void take_time(uint64_t ns)
+{
+	if (server.time_count == sizeof(server.times) / sizeof(server.times[0]))
+		return;
+	server.requests[server.time_count] = server.sent - 1;
+	server.times[server.time_count++] = ns;
+}
+
 static void take_profile(const struct proto_field *profile)
 {
 	struct proto_reader reader = within(profile);
 	struct proto_field field;
+	size_t samples = 0;
 
 	while (proto_next(&reader, &field)) {
-		if (field.number == 2)
+		if (field.number == 2) {
 			add_sample(&field, 4);
+			samples++;
+		}
+		if (field.number == 3)
+			take_time(field.value);
 		if (field.number == 7) {
 			ck_assert_uint_eq(field.length, 16);
 			ck_assert_uint_lt(server.id_count, SENT_MAX);
 			memcpy(server.ids[server.id_count++], field.data, 16);
 		}
 	}
+	if (samples > server.samples)
+		server.samples = samples;
 }
 
 /* ExportProfilesServiceRequest, ResourceProfiles, ScopeProfiles: down to each Profile. */
@@ -149,10 +164,8 @@ static void take(const uint8_t *body, size_t length)
 		if (field.number == 2) {
 			add_sample(&field, 2);
 			samples++;
-		} else if (field.number == 9 &&
-			   server.time_count < sizeof(server.times) / sizeof(server.times[0])) {
-			server.requests[server.time_count] = server.sent - 1;
-			server.times[server.time_count++] = field.value;
+		} else if (field.number == 9) {
+			take_time(field.value);
 		}
 	if (samples > server.samples)
 		server.samples = samples;
@@ -427,6 +440,22 @@ START_TEST(keeps_to_what_pyroscope_takes)
 }
 END_TEST
 
+/* What a receiver by its defaults takes, or hands on. */
+START_TEST(keeps_to_what_otlp_receivers_take)
+{
+	name_width = _i ? 64 : 0;
+	record_many(1010);
+	begin(&otlp_form, NULL);
+	ck_assert_int_eq(deliver(5000), 0);
+	ck_assert_uint_gt(server.taken, 2);
+	ck_assert_uint_le(server.samples, 16000);
+	ck_assert_uint_le(server.largest, 1u << 20);
+	/* Nanoseconds, at the setting's interval. */
+	ck_assert_msg(server.total == (MANY_CHUNKS * MANY_STACKS + 1) * 1e6, "%f", server.total);
+	ck_assert(!is_twice());
+}
+END_TEST
+
 /* Whoever keeps one profile of a series and a time loses no part of a report, which may have taken no time at all by its
  * clock or less than none. */
 START_TEST(no_two_parts_have_one_time)
@@ -436,13 +465,13 @@ START_TEST(no_two_parts_have_one_time)
 
 	name_width = 0;
 	record_many(10);
-	begin(&pyroscope_form, NULL);
+	begin(forms[_i / 2], NULL);
 	report = the_report(5000);
 	ck_assert_int_eq(reporter->deliver(reporter, &report), 0);
 	total = server.total;
 	memset(&server, 0, sizeof(server));
 	server.body_max = 400000;
-	report.start_ms = report.end_ms + (uint64_t)(_i * 1000);
+	report.start_ms = report.end_ms + (uint64_t)(_i % 2 * 1000);
 	report.unique = 999999; /* and its parts have a nanosecond each behind that */
 	ck_assert_int_eq(reporter->deliver(reporter, &report), 0);
 	ck_assert_msg(server.total == total, "%f of %f", server.total, total);
@@ -465,7 +494,7 @@ START_TEST(sends_again_what_it_sent)
 	name_width = 0;
 	record_many(10);
 	server.body_max = 400000;
-	begin(&pyroscope_form, NULL);
+	begin(forms[_i], NULL);
 	ck_assert_int_eq(deliver(5000), 0);
 	ck_assert_uint_gt(server.time_count, 4);
 	memcpy(times, server.times, sizeof(times));
@@ -474,7 +503,7 @@ START_TEST(sends_again_what_it_sent)
 	memset(&server, 0, sizeof(server));
 	server.body_max = 400000;
 	server.plan[third] = -2;
-	begin(&pyroscope_form, NULL);
+	begin(forms[_i], NULL);
 	ck_assert_int_eq(deliver(5000), -EIO);
 	ck_assert_int_eq(deliver(5000), 0);
 	ck_assert_mem_eq(server.times, times, 3 * sizeof(times[0]));
@@ -607,8 +636,9 @@ int main(void)
 	tcase_add_loop_test(tcase, goes_on_where_it_was, 0, 2);
 	tcase_add_loop_test(tcase, splits_what_is_too_large, 0, 2);
 	tcase_add_loop_test(tcase, keeps_to_what_pyroscope_takes, 0, 2);
-	tcase_add_loop_test(tcase, no_two_parts_have_one_time, 0, 2);
-	tcase_add_test(tcase, sends_again_what_it_sent);
+	tcase_add_loop_test(tcase, keeps_to_what_otlp_receivers_take, 0, 2);
+	tcase_add_loop_test(tcase, no_two_parts_have_one_time, 0, 4);
+	tcase_add_loop_test(tcase, sends_again_what_it_sent, 0, 2);
 	tcase_add_loop_test(tcase, leaves_out_what_never_fits, 0, 2);
 	tcase_add_loop_test(tcase, waits_as_it_is_told, 0, 2);
 	tcase_add_loop_test(tcase, judges_answers, 0, COUNT(answers));

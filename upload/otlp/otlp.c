@@ -1,6 +1,7 @@
 /* The OTLP reporter: each report as a message of the profiles signal, by OTLP/HTTP. */
 #include "upload/otlp/otlp.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,12 @@
 #include "profile/otlp/otlp_write.h"
 
 #define PATH "/v1development/profiles"
+
+/* Before compression. The protocol has receivers take 64 MiB, and they take less: the collector 20 MiB by HTTP, and 4 MiB by gRPC,
+ * by which another one may hand it on. Pyroscope refuses for good what has more samples of a type than that, and its bound of bytes is
+ * one for what it makes of all types. */
+#define MESSAGE_MAX (1u << 20)
+#define SAMPLES_MAX 16000
 
 static void put_bytes(uint8_t *to, uint64_t value, size_t bytes)
 {
@@ -28,6 +35,7 @@ static void identify(uint8_t id[OTLP_ID_SIZE], const struct push_piece *piece)
 
 static int write_message(struct buf *out, const struct push_piece *piece)
 {
+	int64_t start_ns = push_start_ns(piece), end_ns = (int64_t)piece->report->end_ms * 1000000;
 	struct otlp_attribute resource[IDENTITY_LABELS_MAX];
 	struct otlp_message message = { .profile = piece->profile,
 					.libraries = piece->libraries,
@@ -35,8 +43,8 @@ static int write_message(struct buf *out, const struct push_piece *piece)
 					.resource_count = piece->identity->count,
 					.from = piece->from,
 					.to = piece->to,
-					.start_ns = (int64_t)piece->report->start_ms * 1000000,
-					.end_ns = (int64_t)piece->report->end_ms * 1000000 };
+					.start_ns = start_ns,
+					.end_ns = end_ns > start_ns ? end_ns : start_ns };
 
 	for (size_t i = 0; i < piece->identity->count; i++) {
 		const struct identity_label *label = &piece->identity->labels[i];
@@ -64,8 +72,8 @@ static int compress(struct buf *out, const struct buf *message)
 
 static int make(const struct push_piece *piece, struct http_request *request, struct buf *body)
 {
-	struct buf message = BUF_INIT(body->max);
-	int err = write_message(&message, piece);
+	struct buf message = BUF_INIT(MESSAGE_MAX);
+	int err = piece->to - piece->from > SAMPLES_MAX ? -EFBIG : write_message(&message, piece);
 
 	if (!err)
 		err = compress(body, &message);

@@ -268,6 +268,17 @@ static void find_progress(struct push *push, const struct report *report)
 				 .step = UINT32_MAX };
 }
 
+int64_t push_start_ns(const struct push_piece *piece)
+{
+	const struct report *report = piece->report;
+	double share = (double)piece->from / (double)piece->profile->count;
+	uint64_t start_ms = report->start_ms;
+
+	if (report->end_ms > report->start_ms)
+		start_ms += (uint64_t)(share * (double)(report->end_ms - report->start_ms));
+	return (int64_t)(start_ms * 1000000 + ((uint64_t)report->unique + piece->from) % 1000000);
+}
+
 /* Too much at once: half of it next, down to one sample, which is left out. */
 static void take_less(struct progress *at, uint32_t sent)
 {

@@ -23,6 +23,12 @@ struct push_piece {
 	uint32_t from, to; /* of profile->samples, TO itself not */
 };
 
+/* When PIECE begins, in nanoseconds since 1970. Pyroscope has one profile of a series and a time, by whichever protocol: storage before
+ * release 2 answers with one of a millisecond, and later releases keep one of a nanosecond when they compact. So the parts of a
+ * report lie side by side in its time, and what is too near for that, or of another process with the same labels,
+ * differs in the nanoseconds. A part that is sent again is where it was, and counts once in the end. */
+int64_t push_start_ns(const struct push_piece *piece);
+
 /* How one server wants it. */
 struct push_form {
 	const char *name;    /* the reporter's */

@@ -172,25 +172,10 @@ static uint32_t length_before(const struct buf *body)
 	return le32toh(length);
 }
 
-/* When PIECE begins. Pyroscope has one profile of a series and a time: storage before release 2 answers with one of a
- * millisecond, and later releases keep one of a nanosecond when they compact. So the parts of a report lie side by side
- * in its time, and what is too near for that, or of another process with the same labels, differs in the nanoseconds. A part
- * that is sent again is where it was, and counts once in the end. */
-static int64_t start_ns_of(const struct push_piece *piece)
-{
-	const struct report *report = piece->report;
-	double share = (double)piece->from / (double)piece->profile->count;
-	uint64_t start_ms = report->start_ms;
-
-	if (report->end_ms > report->start_ms)
-		start_ms += (uint64_t)(share * (double)(report->end_ms - report->start_ms));
-	return (int64_t)(start_ms * 1000000 + ((uint64_t)report->unique + piece->from) % 1000000);
-}
-
 static int make(const struct push_piece *piece, struct http_request *request, struct buf *body)
 {
 	const struct report *report = piece->report;
-	int64_t start_ns = start_ns_of(piece), end_ns = (int64_t)report->end_ms * 1000000;
+	int64_t start_ns = push_start_ns(piece), end_ns = (int64_t)report->end_ms * 1000000;
 	struct pprof_part part = { .metrics = kinds[piece->kind],
 				   .from = piece->from,
 				   .to = piece->to,
