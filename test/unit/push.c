@@ -32,6 +32,7 @@ static struct {
 	size_t planned;
 	int64_t retry_after;
 	size_t body_max; /* of what is uncompressed; 0: none */
+	long too_large;  /* what a body past that is answered; 0: 413 */
 	const char *body;
 	unsigned int sent, taken;
 	double total; /* of the first value of all samples that were taken */
@@ -195,7 +196,9 @@ static int answer(struct http *http, const struct http_request *request,
 		return -EIO;
 	}
 	if (!status)
-		status = server.body_max && length > server.body_max ? 413 : 200;
+		status = !server.body_max || length <= server.body_max ? 200
+			 : server.too_large                            ? server.too_large
+								       : 413;
 	if (status == 200)
 		take(body, length);
 	response->status = status;
@@ -358,6 +361,24 @@ START_TEST(splits_what_is_too_large)
 	ck_assert_uint_gt(server.taken, 2);
 	ck_assert_msg(server.total == total, "%f of %f", server.total, total);
 	ck_assert(!is_twice());
+}
+END_TEST
+
+/* As OpenTelemetry's collector says it: a Status with the words of Go's reader. Of another 400 nothing is tried again. */
+START_TEST(splits_what_a_collector_finds_too_large)
+{
+	double total = whole(&otlp_form);
+
+	server.body_max = 1500;
+	server.too_large = 400;
+	server.body = "\x08\x03\x12\x1chttp: request body too large";
+	begin(&otlp_form, NULL);
+	ck_assert_int_eq(deliver(5000), 0);
+	ck_assert_uint_gt(server.taken, 2);
+	ck_assert_msg(server.total == total, "%f of %f", server.total, total);
+	ck_assert(!is_twice());
+	server.body = "\x08\x03\x12\x05wrong";
+	ck_assert_int_eq(deliver(6000), -EBADMSG);
 }
 END_TEST
 
@@ -635,6 +656,7 @@ int main(void)
 	tcase_add_loop_test(tcase, sends_all, 0, 2);
 	tcase_add_loop_test(tcase, goes_on_where_it_was, 0, 2);
 	tcase_add_loop_test(tcase, splits_what_is_too_large, 0, 2);
+	tcase_add_test(tcase, splits_what_a_collector_finds_too_large);
 	tcase_add_loop_test(tcase, keeps_to_what_pyroscope_takes, 0, 2);
 	tcase_add_loop_test(tcase, keeps_to_what_otlp_receivers_take, 0, 2);
 	tcase_add_loop_test(tcase, no_two_parts_have_one_time, 0, 4);

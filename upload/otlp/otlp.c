@@ -121,6 +121,12 @@ static bool complains(const struct http_response *response, char *out, size_t si
 	return rejected || words[0];
 }
 
+/* A receiver written in Go, as the collector's, may make another status of what its reader of bodies says. */
+static bool is_too_large(struct http_response *response)
+{
+	return strstr(http_text(response), "request body too large");
+}
+
 const struct push_form otlp_form = {
 	.name = "otlp",
 	.threads = true,
@@ -129,6 +135,7 @@ const struct push_form otlp_form = {
 	.only_told = true,
 	.make = make,
 	.complains = complains,
+	.is_too_large = is_too_large,
 };
 
 int otlp_reporter_open(struct reporter **out, const struct config *config)

@@ -203,6 +203,9 @@ static int judge(struct push *push, struct http_response *response)
 	if (response->status == 422 && push->form->is_final && !push->form->is_final(response) &&
 	    may_be_its_own(push))
 		err = -EAGAIN;
+	if (response->status == 400 && push->form->is_too_large &&
+	    push->form->is_too_large(response))
+		err = -EFBIG;
 	if (err && err != -EFBIG)
 		say_refusal(push, response, err);
 	if (!err && push->form->complains &&

@@ -48,6 +48,9 @@ struct push_form {
 
 	/* Whether an answer of 422 is about this report, and not about how the server is. NULL: always. */
 	bool (*is_final)(struct http_response *response);
+
+	/* Whether an answer of 400 says what 413 does: that it was too much at once. NULL: never. */
+	bool (*is_too_large)(struct http_response *response);
 };
 
 struct push_settings {
