@@ -1,63 +1,111 @@
 #!/bin/bash
-# A real OpenTelemetry Collector takes every message, and what it passes on has, by function and for each type,
-# the totals of the reports' files; also when it is ended and started again in between. OTELCOL is the collector (otelcol;
-# docs/fleet.md says which), SECONDS_RUN (60) how long three programs run.
+# A real OpenTelemetry Collector takes every message of three services, and what it passes on has, by function and for each
+# type, the totals of the reports' files: also when what stands in front of it loses answers, has no time (503, 429), or is
+# slow; when it is ended and begun again with little room, for a message and for what waits (so that it says itself what is too large, and
+# 503), and is away for a while; and when what is behind it is away. What was sent twice for a lost answer has the ids of the first.
+# OTELCOL is the collector (otelcol; docs/fleet.md says which), SECONDS_RUN (60) how long this goes on.
 . "$(dirname "$0")/../system/agent.inc"
 . test/system/push.inc
+. test/long/fleet.inc
 OTELCOL=${OTELCOL:-otelcol}
 have "$OTELCOL"
 SECONDS_RUN=${SECONDS_RUN:-60}
 
-port() {
-	/usr/bin/python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0))
-print(s.getsockname()[1])'
+read -r receiver before behind <<<"$(free_ports 3)"
+
+# begin_collector MESSAGE_BYTES QUEUE: takes no larger messages, and no more than so many that it has yet to pass on.
+begin_collector() {
+	cat >"$work/config.yaml" <<-END
+		receivers:
+		  otlp:
+		    protocols:
+		      http: { endpoint: "127.0.0.1:$receiver", max_request_body_size: $1 }
+		exporters:
+		  otlphttp:
+		    endpoint: "http://127.0.0.1:$behind"
+		    compression: gzip
+		    sending_queue: { queue_size: $2, num_consumers: 1 }
+		    retry_on_failure: { initial_interval: 1s, max_interval: 5s }
+		service:
+		  telemetry: { metrics: { level: none } }
+		  pipelines:
+		    profiles: { receivers: [otlp], exporters: [otlphttp] }
+	END
+	"$OTELCOL" --config "$work/config.yaml" --feature-gates=service.profilesSupport >>"$work/collector.log" 2>&1 &
+	collector=$!
+	servers="$servers $collector"
+	until_up "$work/collector.log" eval ": </dev/tcp/127.0.0.1/$receiver"
+}
+
+# It passes on what it has taken, but not what it has tried in vain.
+end_collector() {
+	kill "$collector"
+	wait "$collector"
 }
 
 serve passed
-receiver=$(port)
-cat >"$work/config.yaml" <<END
-receivers:
-  otlp:
-    protocols:
-      http: { endpoint: "127.0.0.1:$receiver" }
-exporters:
-  otlphttp: { endpoint: "$url", compression: gzip }
-service:
-  telemetry: { metrics: { level: none } }
-  pipelines:
-    profiles: { receivers: [otlp], exporters: [otlphttp] }
-END
-collector() {
-	"$OTELCOL" --config "$work/config.yaml" --feature-gates=service.profilesSupport >>"$work/collector.log" 2>&1 &
-	pid=$!
-	servers="$servers $pid"
-	for _ in $(seq 600); do
-		(: </dev/tcp/127.0.0.1/"$receiver") 2>/dev/null && return
-		sleep 0.1
-	done
-	fail "no collector: $(tail -n 5 "$work/collector.log")"
-}
+begin_front behind "$behind" "$port"
+begin_collector 20000000 1000
+begin_front before "$before" "$receiver"
+begin_services OTLP_ENDPOINT="http://127.0.0.1:$before" OTLP_ENDPOINT="http://127.0.0.1:$before"
 
-pushed=$(program pushed) || exit 1
-collector
-jobs=
-for service in one two three; do
-	profiled "$work/$service" "$(engines | tail -n 1)" REPORTING_INTERVAL=5s CPU_INTERVAL=2ms WALL_INTERVAL=20ms \
-		NATIVE_MEM=64k NATIVE_MEM_ENGINE=builtin PROFILING_GROUP=$service METADATA=none \
-		LOG_FILE="$work/$service.log" OTLP_ENDPOINT="http://127.0.0.1:$receiver" "$pushed" "$SECONDS_RUN" &
-	jobs="$jobs $!"
+part=$((SECONDS_RUN / 8))
+echo lose >"$work/before"
+sleep $part
+echo busy >"$work/before"
+sleep $part
+echo much >"$work/before"
+sleep $part
+echo slow >"$work/before"
+sleep $part
+echo pass >"$work/before"
+end_collector
+echo slow >"$work/behind"
+begin_collector 4000 1
+sleep $part
+echo pass >"$work/behind"
+end_collector
+sleep 15
+begin_collector 20000000 1000
+echo busy >"$work/behind"
+sleep $part
+echo pass >"$work/behind"
+sleep $((2 * part))
+end_services
+# What the collector has tried in vain it tries again within five seconds.
+sleep 10
+end_collector
+
+sort "$work/before.answers" | uniq -c
+lost=$(wc -l <"$work/before.lost")
+echo "$lost answers were lost"
+[ "$SECONDS_RUN" -lt 300 ] || [ "$lost" -gt 0 ] || fail 'no answer was lost'
+for answer in 'busy: 503' 'much: 429' 'pass: 400' 'pass: 429\|pass: 503' 'pass: 502'; do
+	grep -q "$answer" "$work/before.answers" || fail "no answer of $answer"
 done
-sleep $((SECONDS_RUN / 2))
-kill "$pid" && wait "$pid"
-sleep 3
-collector
-for job in $jobs; do
-	wait "$job" || fail 'a program failed'
-done
-kill "$pid" && wait "$pid" # what it has yet to pass on
 [ ! -s "$work/passed.refused" ] || fail "the collector passes on: $(head -n 3 "$work/passed.refused")"
-for service in one two three; do
-	grep "\"service\": \"$service\"" "$work/passed" >"$work/passed.$service"
-	compare "$work/passed.$service" "$work/$service" otlp
-	! grep -v 'Connection refused\|connect to\|work again' "$work/$service.log" || fail "$service: more than an outage"
+! grep -iE 'dropping data|panic' "$work/collector.log" || fail 'the collector loses something'
+
+# What came again has the ids of what it was before: it is left out, and may be no more than the answers that were not heard.
+/usr/bin/python3 - "$work" "$lost" <<'END' || fail 'something came twice'
+import json, sys
+work, lost = sys.argv[1], int(sys.argv[2])
+met, again = {}, 0
+for line in open(work + '/passed'):
+    m = json.loads(line)
+    key = (m['service'], *m['ids'])
+    if key in met:
+        assert met[key]['totals'] == m['totals'], (met[key], m)
+        again += 1
+        continue
+    met[key] = m
+    with open(work + '/passed.' + m['service'], 'a') as file:
+        file.write(line)
+print('%d messages, and %d again' % (len(met), again))
+assert again <= lost, (again, lost)
+END
+for name in $started; do
+	compare "$work/passed.$name" "$work/$name" otlp
+	! grep -vE 'Connection refused|connect to|work again|Empty reply|bytes (missing|remaining)|answers (429|502|503)' \
+		"$work/$name.log" || fail "$name: more than an outage"
 done

@@ -4,23 +4,19 @@
 # memory as it was when it asked. PARCA is the server (docs/fleet.md says which), SECONDS_RUN (60) how long the program runs.
 . "$(dirname "$0")/../system/agent.inc"
 . test/system/push.inc
+. test/long/fleet.inc
 PARCA=${PARCA:-parca}
 have "$PARCA"
 SECONDS_RUN=${SECONDS_RUN:-60}
-interval=5
 
-read -r http live <<<"$(/usr/bin/python3 -c 'import socket
-all = [socket.socket() for i in range(2)]
-for s in all:
-    s.bind(("127.0.0.1", 0))
-print(*[s.getsockname()[1] for s in all])')"
+read -r http live <<<"$(free_ports 2)"
 
 # As it stands there, but for the address and the pace. It asks nobody else.
 mkdir "$work/server"
 sed -n '/^object_storage:/,/^```$/p' docs/fleet.md | sed '$d' >"$work/written.yaml"
-sed "s/127\.0\.0\.1:6060/127.0.0.1:$live/; s/scrape_interval: .*/scrape_interval: ${interval}s/" "$work/written.yaml" \
+sed "s/127\.0\.0\.1:6060/127.0.0.1:$live/; s/scrape_interval: .*/scrape_interval: 5s/" "$work/written.yaml" \
 	>"$work/server/parca.yaml"
-grep -q "\"127.0.0.1:$live\"" "$work/server/parca.yaml" && grep -q "interval: ${interval}s" "$work/server/parca.yaml" ||
+grep -q "\"127.0.0.1:$live\"" "$work/server/parca.yaml" && grep -q 'interval: 5s' "$work/server/parca.yaml" ||
 	fail "docs/fleet.md has another configuration: $(cat "$work/server/parca.yaml")"
 (cd "$work/server" && exec "$PARCA" --http-address="127.0.0.1:$http" --debuginfod-upstream-servers=127.0.0.1:1 \
 	--profile-share-server=127.0.0.1:1 --debuginfo-cache-dir="$work/server") >"$work/server.log" 2>&1 &
@@ -28,9 +24,7 @@ servers="$servers $!"
 
 pushed=$(program pushed) || exit 1
 began=$(date +%s)
-profiled "$work/out" "$(engines | tail -n 1)" REPORTING_INTERVAL=${interval}s CPU_INTERVAL=2ms WALL_INTERVAL=20ms \
-	NATIVE_MEM=16k NATIVE_MEM_ENGINE=builtin METADATA=none LISTEN="127.0.0.1:$live" LOG_FILE="$work/log" \
-	"$pushed" "$SECONDS_RUN" || fail "status $?"
+sampled "$work/out" NATIVE_MEM=16k LISTEN="127.0.0.1:$live" LOG_FILE="$work/log" "$pushed" "$SECONDS_RUN" || fail "status $?"
 
 for metric in cpu wall alloc live; do
 	"$agent" top --json -n 0 --total --$metric "$work/out" >"$work/top.$metric" || fail "top --$metric: status $?"

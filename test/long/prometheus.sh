@@ -4,17 +4,13 @@
 # SECONDS_RUN (60) how long it scrapes.
 . "$(dirname "$0")/../system/agent.inc"
 . test/system/live.inc
+. test/long/fleet.inc
 PROMETHEUS=${PROMETHEUS:-prometheus}
 have "$PROMETHEUS" curl
 SECONDS_RUN=${SECONDS_RUN:-60}
 
 live=$(program live) || exit 1
-ports=$(/usr/bin/python3 -c 'import socket
-all = [socket.socket() for i in range(3)]
-for s in all:
-    s.bind(("127.0.0.1", 0))
-print(*[s.getsockname()[1] for s in all])')
-read -r server open text <<<"$ports"
+read -r server open text <<<"$(free_ports 3)"
 held open CPU_INTERVAL=1ms NATIVE_MEM=16k LISTEN="127.0.0.1:$open" LISTEN_TOKEN=a-token "$live"
 held text "ENGINE=$(engines | tail -n 1)" "LIB=${ASPROF_TEST_LIB:-libasyncProfiler.so}" CPU_INTERVAL=1ms LISTEN="127.0.0.1:$text" "$live"
 until_true curl -sf -H 'Authorization: Bearer a-token' "http://127.0.0.1:$open/status" ||

@@ -6,17 +6,12 @@
 # long this goes on, is 300 and more. PYROSCOPE is the server (docs/fleet.md says which).
 . "$(dirname "$0")/../system/agent.inc"
 . test/system/push.inc
+. test/long/fleet.inc
 PYROSCOPE=${PYROSCOPE:-pyroscope}
 have "$PYROSCOPE"
 SECONDS_RUN=${SECONDS_RUN:-60}
-interval=5
 
-ports=$(/usr/bin/python3 -c 'import socket
-all = [socket.socket() for i in range(6)]
-for s in all:
-    s.bind(("127.0.0.1", 0))
-print(*[s.getsockname()[1] for s in all])')
-read -r http grpc gossip raft redis front <<<"$ports"
+read -r http grpc gossip raft front <<<"$(free_ports 5)"
 url=http://127.0.0.1:$http
 
 # begin_server [SWITCH...]: on loopback alone; it tells nobody of itself, and does not profile itself.
@@ -37,12 +32,7 @@ begin_server() {
 		>>"$work/server.log" 2>&1 &
 	server=$!
 	servers="$servers $server"
-	for _ in $(seq 1200); do
-		[ "$(/usr/bin/python3 -c 'import sys, urllib.request
-print(urllib.request.urlopen(sys.argv[1] + "/ready").status)' "$url" 2>/dev/null)" != 200 ] || return 0
-		sleep 0.2
-	done
-	fail "no server: $(tail -n 20 "$work/server.log")"
+	until_up "$work/server.log" is_ready "$url/ready"
 }
 
 end_server() {
@@ -50,108 +40,10 @@ end_server() {
 	wait "$server"
 }
 
-# What stands in front, as a gateway does: it hands on what comes, or does what the file MODE says. Each fifth answer is one
-# that it may lose, or break off, which is one that curl does not try again on its own.
-cat >"$work/front.py" <<'END'
-import http.client, http.server, itertools, sys, time
-port, server, mode = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
-answers, lost = itertools.count(1), itertools.count()
-
-class Front(http.server.BaseHTTPRequestHandler):
-    protocol_version = 'HTTP/1.1'
-
-    def do_POST(self):
-        now = open(mode).read().strip()
-        body = self.rfile.read(int(self.headers['content-length']))
-        if now == 'slow':
-            time.sleep(3)
-        status, answer = 503, b''
-        try:
-            if now != 'busy':
-                behind = http.client.HTTPConnection('127.0.0.1', server, timeout=300)
-                behind.request('POST', self.path, body, {'content-type': self.headers['content-type']})
-                said = behind.getresponse()
-                status, answer = said.status, said.read()
-        except OSError:
-            status = 502
-        open(mode + '.answers', 'a').write('%d\n' % status)
-        if now == 'lose' and status == 200 and next(answers) % 5 == 0:
-            open(mode + '.lost', 'a').write(self.path + '\n')
-            if next(lost) % 2:
-                self.wfile.write(b'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nbroken')
-            self.close_connection = True
-            return
-        self.send_response(status)
-        self.send_header('content-length', str(len(answer)))
-        self.end_headers()
-        self.wfile.write(answer)
-
-    def log_message(self, *words):
-        pass
-
-http.server.ThreadingHTTPServer(('127.0.0.1', port), Front).serve_forever()
-END
-
-# service NAME URL COMMAND...: run it profiled, in the background. On a busy machine more than the last report waits at its end.
-service() {
-	name=$1 to=$2
-	shift 2
-	profiled "$work/$name" "$(engines | tail -n 1)" REPORTING_INTERVAL=${interval}s CPU_INTERVAL=2ms WALL_INTERVAL=20ms \
-		NATIVE_MEM=64k NATIVE_MEM_ENGINE=builtin PROFILING_GROUP="$name" METADATA=none LOG_FILE="$work/$name.log" \
-		TAGS=stage=test EXIT_TIMEOUT=300s PYROSCOPE_URL="$to" "$@" >"$work/$name.said" 2>&1 &
-	jobs="$jobs $!"
-	started="$started $name"
-}
-
-# process NAME: its number, by which its reports are called.
-process() {
-	for _ in $(seq 600); do
-		pid=$(find "$work/$1" -name '*.jfr' 2>/dev/null | sed -n 's/.*_\([0-9]*\)_[^_]*$/\1/p' | head -n 1)
-		[ -z "$pid" ] || break
-		sleep 0.1
-	done
-	[ -n "$pid" ] || fail "$1 makes no reports"
-	echo "$pid"
-}
-
-cat >"$work/service.py" <<'END'
-import time
-kept = []
-
-def counts(n):
-    return sum(i * i % 7 for i in range(n))
-
-def joins(n):
-    return ''.join(str(i) for i in range(n))
-
-while True:
-    counts(20000)
-    kept.append(joins(2000))
-    if len(kept) > 200:
-        del kept[:100]
-    time.sleep(0.01)
-END
-
-pushed=$(program pushed) || exit 1
 began=$(date +%s)
-jobs='' started=''
 begin_server
-echo pass >"$work/mode"
-/usr/bin/python3 "$work/front.py" "$front" "$http" "$work/mode" 2>"$work/front.err" &
-servers="$servers $!"
-service native "http://127.0.0.1:$front" "$pushed" 1000000
-service python "http://127.0.0.1:$front" /usr/bin/python3 "$work/service.py"
-if command -v redis-server redis-benchmark redis-cli >/dev/null; then
-	service redis "$url" redis-server --bind 127.0.0.1 --port "$redis" --save '' --appendonly no --dir "$work"
-	(sleep 2 && exec redis-benchmark -p "$redis" -c 4 -n 1000000000 -r 100000 -t set,get,lpush,lpop -q) >/dev/null 2>&1 &
-	load=$!
-	servers="$servers $load"
-else
-	echo 'redis is not on this machine: left out'
-fi
-native=$(process native) || fail "$native"
-python=$(process python) || fail "$python"
-servers="$servers $native $python"
+begin_front mode "$front" "$http"
+begin_services PYROSCOPE_URL="http://127.0.0.1:$front" PYROSCOPE_URL="$url"
 
 part=$((SECONDS_RUN / 6))
 [ "$SECONDS_RUN" -lt 300 ] || echo lose >"$work/mode"
@@ -170,26 +62,14 @@ echo slow >"$work/mode"
 sleep $part
 echo pass >"$work/mode"
 end_server
-sleep $((3 * interval))
+sleep 15
 begin_server
 sleep $((2 * part))
 # It takes OTLP, too.
-profiled "$work/otlp" "$(engines | tail -n 1)" REPORTING_INTERVAL=${interval}s CPU_INTERVAL=2ms WALL_INTERVAL=20ms \
-	NATIVE_MEM=64k NATIVE_MEM_ENGINE=builtin PROFILING_GROUP=otlp METADATA=none LOG_FILE="$work/otlp.log" \
-	OTLP_ENDPOINT="$url" "$pushed" $((3 * interval)) || fail "otlp: status $?"
+sampled "$work/otlp" PROFILING_GROUP=otlp LOG_FILE="$work/otlp.log" OTLP_ENDPOINT="$url" "$pushed" 15 ||
+	fail "otlp: status $?"
 started="$started otlp"
-if [ -n "${load:-}" ]; then
-	kill "$load"
-	wait "$load"
-	redis-cli -p "$redis" shutdown nosave
-fi
-# With what they keep, which they would free at an end of their own.
-kill "$native" "$python"
-for job in $jobs; do
-	wait "$job"
-	status=$?
-	case $status in 0 | 143) ;; *) fail "a service failed: status $status" ;; esac
-done
+end_services
 
 # asked NAME: by function and for each type, what the server says of the service is what `top` shows of its files. Of what
 # is retained each report tells anew: the last one counts.
@@ -202,7 +82,7 @@ asked() {
 		name, url, began, work = sys.argv[1:]
 		began, now = int(began) * 1000 - 10000, int(time.time()) * 1000 + 10000
 		asked_at = time.time()
-		deadline = asked_at + (1200 if os.path.exists(work + '/mode.lost') else 0)
+		deadline = asked_at + (1200 if os.path.getsize(work + '/mode.lost') else 0)
 
 		def ask(method, **words):
 		    request = urllib.request.Request('%s/querier.v1.QuerierService/%s' % (url, method), json.dumps(words).encode(),

@@ -1,0 +1,16 @@
+# Goes on until it is ended: computes, allocates, keeps some of it, and sleeps in between.
+import time
+kept = []
+
+def counts(n):
+    return sum(i * i % 7 for i in range(n))
+
+def joins(n):
+    return ''.join(str(i) for i in range(n))
+
+while True:
+    counts(20000)
+    kept.append(joins(2000))
+    if len(kept) > 200:
+        del kept[:100]
+    time.sleep(0.01)
