@@ -7,7 +7,7 @@ CFLAGS_in_engine_cfi := -fno-stack-protector
 CFLAGS_in_engine_sample := -fno-stack-protector
 CFLAGS_in_engine_memory := -fno-stack-protector
 
-# Files, where the rest of the room does not. (Python's are read in place, once the kernel has said that they can be.)
+# Files, where the rest of the room does not.
 CFLAGS_core_clock := -fno-stack-protector
 CFLAGS_core_disposition := -fno-stack-protector
 CFLAGS_core_format := -fno-stack-protector
@@ -17,14 +17,14 @@ CFLAGS_core_vdso := -fno-stack-protector
 CFLAGS_core_wake := -fno-stack-protector
 CFLAGS_engine_context_thread_context := $(SIGNAL_FLAGS)
 CFLAGS_engine_context_thread_labels := $(SIGNAL_FLAGS)
-CFLAGS_engine_runtime_frame_table := $(SIGNAL_FLAGS)
+CFLAGS_engine_runtime_frame_table := -fno-stack-protector
 CFLAGS_engine_runtime_jvm_mix := -fno-stack-protector
 CFLAGS_engine_runtime_mixed_stack := -fno-stack-protector
 CFLAGS_engine_runtime_perl_names := -fno-stack-protector
 CFLAGS_engine_runtime_perl_walk := -fno-stack-protector
 CFLAGS_engine_runtime_php_walk := -fno-stack-protector
-CFLAGS_engine_runtime_python_code := $(SIGNAL_FLAGS)
-CFLAGS_engine_runtime_python_walk := $(SIGNAL_FLAGS)
+CFLAGS_engine_runtime_python_code := -fno-stack-protector
+CFLAGS_engine_runtime_python_walk := -fno-stack-protector
 CFLAGS_engine_runtime_ruby_known := -fno-stack-protector
 CFLAGS_engine_runtime_ruby_lines := -fno-stack-protector
 CFLAGS_engine_runtime_ruby_merge := -fno-stack-protector

@@ -23,8 +23,15 @@ bool memory_probe(uintptr_t address)
 void memory_take(void *data, uintptr_t address, size_t size)
 {
 	uint8_t *to = data;
+	uint64_t word;
+	size_t i = 0;
 
-	for (size_t i = 0; i < size; i++)
+	if (address % sizeof(word) == 0)
+		for (; i + sizeof(word) <= size; i += sizeof(word)) {
+			word = *(const volatile uint64_t *)(address + i);
+			__builtin_memcpy(to + i, &word, sizeof(word));
+		}
+	for (; i < size; i++)
 		to[i] = ((const volatile uint8_t *)address)[i];
 }
 

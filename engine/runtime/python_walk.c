@@ -22,22 +22,6 @@
 
 /* ---- Reading ---- */
 
-/* Not by memcpy(3): a sanitizer's would look at what it holds about the address. */
-static void take(void *data, uintptr_t address, size_t size)
-{
-	uint8_t *to = data;
-	uint64_t word;
-	size_t i = 0;
-
-	if (address % sizeof(word) == 0)
-		for (; i + sizeof(word) <= size; i += sizeof(word)) {
-			word = *(const volatile uint64_t *)(address + i);
-			__builtin_memcpy(to + i, &word, sizeof(word));
-		}
-	for (; i < size; i++)
-		to[i] = ((const volatile uint8_t *)address)[i];
-}
-
 /* Copy what a frame of this thread, or the interpreter itself, has at ADDRESS. */
 static bool copy(struct python_work *work, void *data, uintptr_t address, size_t size)
 {
@@ -54,7 +38,7 @@ static bool copy(struct python_work *work, void *data, uintptr_t address, size_t
 			return false;
 		*known = page;
 	}
-	take(data, address, size);
+	memory_take(data, address, size);
 	return true;
 }
 

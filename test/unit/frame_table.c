@@ -312,6 +312,7 @@ int main(void)
 
 	tcase_add_test(closed, nothing_before_open);
 	tcase_add_checked_fixture(open, open_table, NULL);
+	tcase_set_timeout(open, 120); /* eight seconds of CPU time under the thread sanitizer */
 	tcase_add_test(open, as_told);
 	tcase_add_test(open, not_described);
 	tcase_add_test(open, told_by_many);

@@ -833,6 +833,7 @@ int main(void)
 	TCase *tcase = tcase_create("ruby");
 
 	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_set_timeout(tcase, 60); /* threads that wait for each other, under a sanitizer */
 	tcase_add_loop_test(tcase, methods, 0, VERSIONS);
 	tcase_add_loop_test(tcase, lines, 0, VERSIONS);
 	tcase_add_loop_test(tcase, class_methods, 0, VERSIONS);
