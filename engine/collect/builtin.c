@@ -33,6 +33,9 @@
 /* The same where the recording is to survive the process: they lie in its memory. */
 #define KEPT_INTERVAL_NS 50000000u
 
+/* An interpreter that is beginning is looked at again after this: what runs meanwhile has not all of its name. */
+#define BEGINNING_INTERVAL_NS 20000000u
+
 static struct {
 	struct wake *collector;
 	bool beside;                        /* another engine, whose recording will hold ours too */
@@ -222,6 +225,13 @@ static const char *error_str(asprof_error_t err)
 	return err;
 }
 
+static uint64_t drain_interval_ns(void)
+{
+	if (runtimes_one_begins())
+		return BEGINNING_INTERVAL_NS;
+	return collector_is_kept() ? KEPT_INTERVAL_NS : DRAIN_INTERVAL_NS;
+}
+
 static uint64_t service(uint64_t now_ns)
 {
 	uint64_t drain_due_ns, visit_due_ns;
@@ -229,7 +239,7 @@ static uint64_t service(uint64_t now_ns)
 	if (engine.fd < 0)
 		return UINT64_MAX;
 	collector_drain(now_ns);
-	drain_due_ns = now_ns + (collector_is_kept() ? KEPT_INTERVAL_NS : DRAIN_INTERVAL_NS);
+	drain_due_ns = now_ns + drain_interval_ns();
 	visit_due_ns = wall_visit(now_ns);
 	return visit_due_ns < drain_due_ns ? visit_due_ns : drain_due_ns;
 }

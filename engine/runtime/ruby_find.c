@@ -171,12 +171,18 @@ int ruby_find(struct ruby *ruby, struct elf *image, const struct module *module)
 
 /* Most of it is there soon after Ruby has begun, or never. All of the module's variables are gone through, so what was
  * not found by then is looked for seldom. */
-#define VISITS_AT_FIRST 40
+#define VISITS_SOON     30 /* one shortly after the other, as a program may be over in a moment */
+#define VISITS_AT_FIRST 70
 #define VISITS_BETWEEN  64
 
 static bool is_due(uint32_t visit)
 {
 	return visit < VISITS_AT_FIRST || !(visit % VISITS_BETWEEN);
+}
+
+bool ruby_is_beginning(const struct ruby *ruby)
+{
+	return !ruby->names && ruby->visits < VISITS_SOON;
 }
 
 bool ruby_find_more(struct ruby *ruby)

@@ -13,6 +13,9 @@ int ruby_find(struct ruby *ruby, struct elf *image, const struct module *module)
 /* Look for what it has only once it runs, in some of the calls. True when *RUBY has more now. */
 bool ruby_find_more(struct ruby *ruby);
 
+/* Whether there will probably be more soon, without which classes and functions of C have no names. */
+bool ruby_is_beginning(const struct ruby *ruby);
+
 /* ---- Its parts ---- */
 
 /* Find the evaluator where no symbol tells, and its core, in the code of IMAGE, loaded at BIAS. */

@@ -169,3 +169,9 @@ void runtimes_visit(void)
 			mixed_stack_look_for((enum runtime_kind)kind, &all.kinds[kind].found.base,
 					     kinds[kind].bytes);
 }
+
+bool runtimes_one_begins(void)
+{
+	return all.kinds[RUNTIME_RUBY].there &&
+	       ruby_is_beginning(&all.kinds[RUNTIME_RUBY].found.ruby);
+}

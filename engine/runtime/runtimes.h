@@ -11,7 +11,8 @@ void runtimes_wanted(bool wanted);
 /* Modules came or went, or none was looked at yet: look for interpreters among them. */
 void runtimes_look(void);
 
-/* Look after those that were found: now and then. */
+/* Look after those that were found: now and then, and soon where one is only just beginning. */
 void runtimes_visit(void);
+bool runtimes_one_begins(void);
 
 #endif

@@ -87,6 +87,22 @@ try() {
 		fail "$tried: what leaks is not named: $(cat "$work/leaks")"
 }
 
+# A quarter of a second, from the program's beginning on: methods have their classes, and functions of C their names.
+try_brief() {
+	rm -rf "$work/out"
+	profiled "$work/out" builtin PROCESS='ruby*' CPU_INTERVAL=1ms WALL_INTERVAL=off "$tried" --disable=gems -e '
+		class Shop
+		  def price
+		    (1..1000).inject { |a, b| (a * 31 + b) % 65_521 }
+		  end
+		end
+		Shop.new.price while Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) < 0.25' || fail "$tried, brief: status $?"
+	stacks --cpu --frames script
+	all=$(samples 'price' <"$work/stacks")
+	whole=$(samples '(^|;)Shop#price [(]-e:4[)];Enumerable#inject' <"$work/stacks")
+	[ "$all" -gt 0 ] && [ $((whole * 2)) -ge "$all" ] || fail "$tried: a brief program: $whole of $all: $(cat "$work/stacks")"
+}
+
 for tried in ${RUBIES:-/usr/bin/ruby}; do
 	have "$tried"
 	case $("$tried" -e 'print RUBY_ENGINE, RUBY_VERSION') in
@@ -94,6 +110,7 @@ for tried in ${RUBIES:-/usr/bin/ruby}; do
 	*) skip "$("$tried" --version) is not known" ;;
 	esac
 	again try
+	again try_brief
 done
 
 # The interpreter as it is, where that is asked for.

@@ -567,11 +567,13 @@ START_TEST(found_late)
 		ruby.layout = w->ruby.layout;
 		memset(data, 0, 64 * 8);
 		ck_assert_int_eq(visits_until(&ruby, after[i]), 0);
+		ck_assert_int_eq(ruby_is_beginning(&ruby), after[i] < 30);
 		data[20] = 600; /* the last number */
 		data[21] = (uintptr_t)values;
 		data[22] = (uintptr_t)arrays;
 		ck_assert_int_eq(visits_until(&ruby, 1000), until[i]);
 		ck_assert_uint_eq(ruby.names, (uintptr_t)&data[22]);
+		ck_assert(!ruby_is_beginning(&ruby));
 	}
 }
 END_TEST
