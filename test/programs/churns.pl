@@ -349,10 +349,10 @@ sub tell_names {
 		my @packages = ('main', map { /^\s*package\s+([\w:]+)/ ? $1 : () } @all);
 		tell_lines($_, $path, 1 .. @all + 1) for '(require)', '{block}', '(eval)', '{main}', map { "${_}::BEGIN" } @packages;
 	}
-	open my $file, '>', "$folder/names/perl.new" or die;
+	open my $file, '>', "$folder/names/perl.new$$" or die;
 	print $file "$_\t", join(',', sort { $a <=> $b } keys %{$said{$_}}), "\n" for sort keys %said;
 	close $file;
-	rename "$folder/names/perl.new", "$folder/names/perl";
+	rename "$folder/names/perl.new$$", "$folder/names/perl";
 	return;
 }
 

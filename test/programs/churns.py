@@ -13,6 +13,7 @@ import functools
 import gc
 import importlib
 import importlib.util
+import marshal
 import os
 import random
 import re
@@ -375,12 +376,33 @@ def sources_of(name, module):
             yield from codes_in(compile(text, known_as, "exec", dont_inherit=True))
 
 
+def codes_within(file):
+    """What the interpreter begins with (from 3.11 on), and nobody can ask for again: all code of FILE, as it lies in the
+    interpreter's own file, written by marshal."""
+    with open("/proc/self/maps") as maps:
+        paths = {line.split()[-1] for line in maps if re.search(r"/(lib)?python[^/]*$", line)}
+    for path in paths:
+        with open(path, "rb") as within:
+            data = within.read()
+        named = data.find(file.encode())
+        # It begins with four bytes each for how many arguments of three kinds there are: none.
+        for begin in reversed([m.start() for m in re.finditer(rb"[c\xe3]\0{12}", data[: max(named, 0)])]):
+            try:
+                code = marshal.loads(data[begin:])
+            except (EOFError, TypeError, ValueError):
+                continue  # by chance
+            if isinstance(code, types.CodeType) and code.co_filename == file:
+                yield from codes_in(code)
+                break
+
+
 def tell_names():
     for name, module in list(sys.modules.items()):
         if name != "comes_and_goes":
             tell_codes(name, sources_of(name, module))
     for text in (ODD, EVEN):
         tell_codes("comes_and_goes-%d" % len(text), codes_in(compile(text, "comes_and_goes.py", "exec")))
+    tell_codes("getpath", codes_within("<frozen getpath>"))
     # (What others run at once, and forget, as they are imported.)
     tell_codes("text", codes_in(compile("pass\n" * 9, "<string>", "exec")))
     # And what is made at run time by others: named tuples and the like.

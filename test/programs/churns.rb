@@ -187,9 +187,11 @@ def reloads
 end
 
 def loads_both
+  path = "#{FOLDER}/#{Process.pid}/comes_and_goes.rb"
+  Dir.mkdir(File.dirname(path)) unless Dir.exist?(File.dirname(path))
   [ODD, EVEN].each do |text|
-    File.write("#{FOLDER}/comes_and_goes.rb", text)
-    load("#{FOLDER}/comes_and_goes.rb")
+    File.write(path, text)
+    load(path)
     name = text == ODD ? :odd : :even
     keep(Object.new.method(name))
     Object.send(:remove_method, name)
@@ -251,11 +253,31 @@ def tell_code(file, code, within, path)
   code.each_child { |child| tell_code(file, child, within, path) }
 end
 
+# What Ruby brings along within itself has no source, but can be asked for its methods' code.
+def tell_own(file, within, method)
+  path, = method.source_location
+  return unless path && path.start_with?("<internal:")
+  code = RubyVM::InstructionSequence.of(method)
+  tell_code(file, code, ["", within], path) if code
+  path
+end
+
+# What makes these methods was run as Ruby began, and is gone: how long it was is not known.
+def tell_beginning(file, paths, modules)
+  parts = modules.map { |m| m.to_s.split("::").last }.uniq
+  names = parts.flat_map { |part| ["<class:#{part}>", "<module:#{part}>"] } << "singleton class"
+  paths.each { |path| [path, *names].each { |name| file.puts("#{name}\t#{path}\t1-9999") } }
+  # Methods of C that nobody can ask for.
+  %w[hash_merge_kwd hash_merge_ptr lambda raise set_method_alias set_postexe set_variable_alias sprintf undef_method].each do |name|
+    file.puts("core##{name}\t\t", "#{name}\t\t")
+  end
+end
+
 def tell_names
   return if File.exist?("#{FOLDER}/names/ruby")
   modules = ObjectSpace.each_object(Module).select { |m| m.name rescue nil }
   owners = modules.flat_map { |m| ["#{m}#", "#{m}."] } + [""]
-  File.open("#{FOLDER}/names/ruby.new", "w") do |file|
+  File.open("#{FOLDER}/names/ruby.new#{Process.pid}", "w") do |file|
     # (Labels have no class before 3.4: any that there is, but for the class that it is in, will do.)
     sources = ($LOADED_FEATURES.grep(/\.rb\z/) << __FILE__).map { |path| [path, File.read(path)] rescue nil }.compact
     sources += [["comes_and_goes.rb", ODD], ["comes_and_goes.rb", EVEN], ["evals.rb", "x = 1\nplain(rest) + x"]]
@@ -264,13 +286,18 @@ def tell_names
       tell_code(file, RubyVM::InstructionSequence.compile(text, path, path), own, path)
     end
     file.puts("evals\tevals.rb\t1-2") # what a string does counts as the method that has it done
+    own_paths = %w[<internal:gem_prelude> <internal:prelude> <internal:yjit>]
     modules.each do |m|
+      own = (m.instance_methods(false) + m.private_instance_methods(false)).map { |name| ["#{m}#", m.instance_method(name)] }
+      own += m.singleton_methods(false).map { |name| ["#{m}.", m.method(name)] }
+      own_paths.concat(own.map { |within, method| tell_own(file, within, method) }.compact)
       (m.instance_methods(false) + m.private_instance_methods(false)).each { |name| file.puts("#{m}##{name}\t\t", "#{name}\t\t") }
       m.singleton_methods(false).each { |name| file.puts("#{m}.#{name}\t\t") }
       m.singleton_class.instance_methods(true).each { |name| file.puts("#{m}.#{name}\t\t") }
     end
+    tell_beginning(file, own_paths.uniq, modules)
   end
-  File.rename("#{FOLDER}/names/ruby.new", "#{FOLDER}/names/ruby")
+  File.rename("#{FOLDER}/names/ruby.new#{Process.pid}", "#{FOLDER}/names/ruby")
 end
 
 tell_names

@@ -113,8 +113,10 @@ while (reached.length) {
 	if (typeof at === 'function' && typeof at.name === 'string')
 		own.add(at.name).add(at.name.replace(/^bound /, ''));
 	try {
-		for (const property of Object.values(Object.getOwnPropertyDescriptors(at)))
+		for (const key of Reflect.ownKeys(at)) {
+			const property = Reflect.getOwnPropertyDescriptor(at, key);
 			reached.push(property.value, property.get, property.set);
+		}
 		reached.push(Object.getPrototypeOf(at));
 	} catch {
 		// not for looking into

@@ -24,6 +24,7 @@ TWIN = re.compile(r"(?:^|\W)twin$")
 LOT = re.compile(r"lot(\d+)(?:\.|$)")
 # (Perl has a sub that compiles code where the compiler is; for Ruby the code of a string is its method's.)
 LOT_ITSELF = {"<module>", "(anonymous)", "(eval)", "{main}", "<main>", "<compiled>", "main::makes_lot", "makes_lot"}
+STUB = "[V8]"  # V8's own code, which has no name
 LACKING = "[frame table full]", "[forgotten]", "[unknown]"
 
 at_most = float(os.environ.get("SECONDS_AT_MOST", "inf"))
@@ -42,11 +43,11 @@ def meet(frame, count):
     if name in LACKING:
         lacking[name] += count
         return
+    if name == STUB:
+        return
     function, lot = MADE.search(name), LOT.match(file)
     if TWIN.search(name):
         return  # see meet_twins()
-    if file == "<frozen getpath>":
-        return  # Python's, from within itself: there is no source of it
     if line and not file and name in LOT_ITSELF:
         return  # what was made by `eval` in JavaScript
     if not function and not lot:
@@ -148,11 +149,12 @@ while os.path.exists(stop):
 read_all()
 
 there = known()
-alone = {name for name, _ in there}
+alone, files = {name for name, _ in there}, {file for _, file in there}
 left = {}
 for (name, file, line), count in met.items():
-    # (Where no line is known, no file is shown; and what Ruby brings along within itself has no source.)
-    if line not in there.get((name, file), ()) and (name not in alone or line and not file.startswith("<internal:")):
+    # (Where no line is known, no file is shown; and of what Ruby does within itself as it begins nothing is left.)
+    begins = file.startswith("<internal:") and file not in files
+    if line not in there.get((name, file), ()) and (name not in alone or line and not begins):
         left["%s\t%s\t%d" % (name, file, line)] = count
 if who_else and left:
     said = subprocess.run(who_else, input="".join(frame + "\n" for frame in left).encode(), stdout=subprocess.PIPE, check=True)
@@ -166,6 +168,6 @@ if samples["[walks]"]:
     print("%d walks, each from elsewhere than the one before, and %d in which there are no such functions" % (samples["[walks]"], samples["[without]"]))
 print("%d functions, and %d that were made, with %d twins" % (len({key[:2] for key in met}), len(made), len(twins)))
 print("%d places; wrong names: %d, in %d samples; without a name: %s" % (len(met), len(wrong), sum(wrong.values()), dict(lacking) or 0))
-for frame, count in wrong.most_common(20):
+for frame, count in wrong.most_common(200):
     print("  %s (%d)" % (frame, count))
 sys.exit(bool(wrong) or not met or not made)

@@ -46,6 +46,9 @@ static _Thread_local struct walked {
 	timer_t timer;
 	uint64_t pause_ns; /* before the next, where it has not moved */
 	bool walked;
+	/* The handler may be on a program's stack for signals, which is small. */
+	uintptr_t pcs[DEPTH];
+	char text[2 * (FRAME_NAME_MAX + FRAME_FILE_MAX + 32)];
 } self;
 
 /* ---- What was met ---- */
@@ -88,8 +91,8 @@ static void tell(uintptr_t outer, uintptr_t inner)
 	uint64_t key = ((inner + frame_table_renewals()) * 0x9e3779b97f4a7c15u) ^
 		       (outer * 0xc2b2ae3d27d4eb4fu);
 	_Atomic uint64_t *slot = &told[key >> (64 - PAIRS_BITS)];
-	char text[2 * (FRAME_NAME_MAX + FRAME_FILE_MAX + 32)], *end = text;
 	struct script_frame frame;
+	char *end = self.text;
 
 	if (atomic_exchange_explicit(slot, key, memory_order_relaxed) == key)
 		return;
@@ -98,7 +101,7 @@ static void tell(uintptr_t outer, uintptr_t inner)
 	if (!frame_table_find(inner, &frame))
 		return;
 	end = put_text(put_frame(end, &frame), " 1\n");
-	if (write(to, text, (size_t)(end - text)) < 0)
+	if (write(to, self.text, (size_t)(end - self.text)) < 0)
 		_exit(9);
 }
 
@@ -129,7 +132,7 @@ static void on_signal(int signo, siginfo_t *info, void *context)
 {
 	const ucontext_t *uc = context;
 	uintptr_t pc = (uintptr_t)uc->uc_mcontext.gregs[REG_RIP],
-		  sp = (uintptr_t)uc->uc_mcontext.gregs[REG_RSP], pcs[DEPTH];
+		  sp = (uintptr_t)uc->uc_mcontext.gregs[REG_RSP];
 	bool moved = pc != self.pc || sp != self.sp, truncated;
 	int saved = errno;
 	size_t depth;
@@ -138,9 +141,9 @@ static void on_signal(int signo, siginfo_t *info, void *context)
 	(void)info;
 	if (moved) {
 		depth = mixed_stack_context(context,
-					    sp >= self.low && sp < self.high ? self.high : 0, pcs,
-					    DEPTH, &truncated);
-		atomic_fetch_add(tell_all(pcs, depth) ? &walks : &without, 1);
+					    sp >= self.low && sp < self.high ? self.high : 0,
+					    self.pcs, DEPTH, &truncated);
+		atomic_fetch_add(tell_all(self.pcs, depth) ? &walks : &without, 1);
 		self.pc = pc;
 		self.sp = sp;
 		self.pause_ns = SOON_NS;
