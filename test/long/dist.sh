@@ -1,6 +1,6 @@
 #!/bin/bash
-# `make dist` twice, from the same sources in two places: the same bytes. What it makes works where it is
-# unpacked, and has no path of this machine in it.
+# `make dist` twice, from the same sources in two places: the same bytes, for this machine, and for aarch64 where
+# there is a compiler for it. What it makes works where it is unpacked, and has no path of this machine in it.
 . "$(dirname "$0")/../system/agent.inc"
 
 version=$(sed -n 's/^VERSION := //p' Makefile)
@@ -8,18 +8,27 @@ git rev-parse >"$work/top" 2>&1 || skip "this tree is not under git"
 # Both at once, as somebody may be at work here. The libraries that are linked in are built before; what they
 # are built in is not to be seen either.
 make -s all >"$work/log" 2>&1 || fail "make: $(tail "$work/log")"
+crosses=('')
+if [ "$(uname -m)" != aarch64 ] && command -v aarch64-linux-gnu-gcc aarch64-linux-gnu-g++ >"$work/log"; then
+	crosses+=(aarch64-linux-gnu-)
+	make -s CROSS=aarch64-linux-gnu- deps >"$work/log" 2>&1 || fail "make deps: $(tail "$work/log")"
+fi
 git ls-files -z --cached --others --exclude-standard | tar --null -T - -cf "$work/sources.tar" || exit 1
 for place in one two/deeper; do
 	mkdir -p "$work/$place/build"
 	tar -xf "$work/sources.tar" -C "$work/$place" && cp -a build/deps "$work/$place/build/" || exit 1
 done
 for place in one two/deeper; do
-	(cd "$work/$place" && SOURCE_DATE_EPOCH=1700000000 make -s dist VERSION="$version") >"$work/log" 2>&1 ||
-		fail "make dist: $(tail "$work/log")"
+	for cross in "${crosses[@]}"; do
+		(cd "$work/$place" && SOURCE_DATE_EPOCH=1700000000 make -s CROSS="$cross" dist VERSION="$version") \
+			>"$work/log" 2>&1 || fail "make dist, $cross: $(tail "$work/log")"
+		rm -rf "$work/$place/build/release"
+	done
 done
 cmp "$work/one/dist/SHA256SUMS" "$work/two/deeper/dist/SHA256SUMS" ||
 	fail "other bytes: $(diff "$work"/one/dist/SHA256SUMS "$work"/two/deeper/dist/SHA256SUMS)"
 (cd "$work/one/dist" && sha256sum --quiet -c SHA256SUMS) || fail "SHA256SUMS"
+[ "$(grep -c '\.tar\.gz$' "$work/one/dist/SHA256SUMS")" = $((2 * ${#crosses[@]})) ] || fail "not an archive and its symbols of each"
 
 name=asprof-agent-$version-linux-$(uname -m)
 for part in '' -debug; do
