@@ -68,6 +68,20 @@ static bool in_directory(char path[PATH_MAX], const char *directory, size_t leng
 	return take_path(path, candidate);
 }
 
+/* In one of PATHS, with colons between. */
+static int in_one_of(char path[PATH_MAX], const char *paths, const char *soname)
+{
+	for (size_t length; *paths; paths += length + (paths[length] == ':')) {
+		length = (size_t)(strchrnul(paths, ':') - paths);
+		if (in_directory(path, paths, length, soname))
+			return 0;
+	}
+	return -ENOENT;
+}
+
+/* musl's loader does not tell where it looks: there, if no file of its own says otherwise. */
+#define OF_MUSL "/lib:/usr/local/lib:/usr/lib"
+
 /* In the directories that the loader has for the program, and its own, without the cache. */
 static int in_loader_directories(char path[PATH_MAX], const char *soname)
 {
@@ -75,8 +89,10 @@ static int in_loader_directories(char path[PATH_MAX], const char *soname)
 	Dl_serinfo sizes, *found = NULL;
 	int err = -ENOENT;
 
-	if (!program || dlinfo(program, RTLD_DI_SERINFOSIZE, &sizes))
+	if (!program)
 		return err;
+	if (dlinfo(program, RTLD_DI_SERINFOSIZE, &sizes))
+		return in_one_of(path, OF_MUSL, soname);
 	found = calloc(1, sizes.dls_size);
 	if (!found)
 		return err;
@@ -156,7 +172,7 @@ int library_path_find(char path[PATH_MAX], const char *soname)
 /* What one pass over all that is loaded tells. */
 struct glance {
 	const char *soname;
-	bool first, is_loaded, has_run_path;
+	bool first, is_loaded, has_run_path, is_musl;
 	const char *us; /* the loader's; NULL until it is there */
 };
 
@@ -185,6 +201,13 @@ static bool is_us(const struct dl_phdr_info *info)
 	return false;
 }
 
+static bool is_linker_of_musl(const char *name)
+{
+	const char *slash = strrchr(name, '/');
+
+	return slash && !strncmp(slash + 1, "ld-musl-", strlen("ld-musl-"));
+}
+
 static int glance_at(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct glance *glance = data;
@@ -193,6 +216,8 @@ static int glance_at(struct dl_phdr_info *info, size_t size, void *data)
 	if (glance->first)
 		glance->has_run_path = has_run_path(info);
 	glance->first = false;
+	if (is_linker_of_musl(info->dlpi_name))
+		glance->is_musl = true;
 	if (!glance->us && is_us(info))
 		glance->us = info->dlpi_name;
 	glance->is_loaded = look_at_loaded(info, size, &wanted);
@@ -245,6 +270,6 @@ bool library_path_is_likely(const char *soname)
 		return !library_path_find(path, soname);
 	slash = glance.us ? strrchr(glance.us, '/') : NULL;
 	return is_in_one_of(getenv("LD_LIBRARY_PATH"), soname) || !in_cache(path, soname, true) ||
-	       is_in_one_of(STANDARD, soname) ||
+	       is_in_one_of(glance.is_musl ? OF_MUSL : STANDARD, soname) ||
 	       (slash && is_in(glance.us, (size_t)(slash - glance.us), soname));
 }

@@ -27,7 +27,8 @@ built_for() {
 		done
 	fi
 	cp "$preload" "$B/asprof-agent-launch" "$root/"
-	[ -z "${ASPROF_TEST_LIB:-}" ] || cp "$ASPROF_TEST_LIB" "$root/libasyncProfiler.so"
+	# It is found by its name.
+	[ -z "${ASPROF_TEST_LIB:-}" ] || { mkdir -p "$root/usr/lib" && cp "$ASPROF_TEST_LIB" "$root/usr/lib/libasyncProfiler.so"; }
 }
 
 # bare WHAT PROC HOW LINE FUNCTION: PROC is how /proc is mounted, or empty; HOW is a command of the shell before the
@@ -39,7 +40,7 @@ bare() {
 	rm -rf "$root/profiles" && mkdir "$root/profiles"
 	env -i ASPROF_AGENT_START_DELAY=0 ASPROF_AGENT_LOCAL_DIR=/profiles ASPROF_AGENT_CPU_INTERVAL=5ms \
 		ASPROF_AGENT_NATIVE_MEM=1k ASPROF_AGENT_EXIT_TIMEOUT=30s ASPROF_AGENT_ENGINE="$engine" \
-		ASPROF_AGENT_FORK=off ASPROF_AGENT_LIB=/libasyncProfiler.so "$(command -v unshare)" --mount --pid --fork \
+		ASPROF_AGENT_FORK=off "$(command -v unshare)" --mount --pid --fork \
 		/bin/sh -c '[ -z "$1" ] || mount -t proc -o "$1" proc "$0/proc" || exit 99
 			eval "$2" || exit 99
 			exec chroot ${as:+--userspec="$as:$as" --groups="$as"} "$0" /asprof-agent-launch /service' "$root" "$2" "$3" >"$work/out" 2>"$work/err"
