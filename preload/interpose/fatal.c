@@ -15,7 +15,12 @@
 /* Beyond are those that a program has for itself. */
 #define SIGNALS 31
 
-static const int signals[] = { SIGTERM, SIGINT, SIGHUP };
+/* All whose default action is to end the process, but for those that dump core. The first process of a namespace is
+ * asked to end by the first ENDING of them. */
+static const int signals[] = { SIGTERM, SIGINT,  SIGHUP,    SIGUSR1, SIGUSR2, SIGPIPE,
+			       SIGALRM, SIGPROF, SIGVTALRM, SIGIO,   SIGPWR,  SIGSTKFLT };
+
+#define ENDING 3
 
 static bool installed, with_crashes;
 
@@ -71,7 +76,7 @@ static void on_watched(int signo, siginfo_t *info, void *context)
 	on_fatal(signo);
 }
 
-static void install(int signo)
+static void install(int signo, bool ending)
 {
 	static const struct disposition ours = { .handler = (void *)on_fatal,
 						 .flags = SA_RESTART | SA_ONSTACK,
@@ -81,7 +86,8 @@ static void install(int signo)
 	if (disposition_get(signo, &old) || old.handler != (void *)SIG_DFL)
 		return;
 	if (system_process() == 1) {
-		sample_watch(signo, on_watched);
+		if (ending)
+			sample_watch(signo, on_watched);
 		return;
 	}
 	disposition_set(signo, &ours, &old);
@@ -95,7 +101,7 @@ static void take(int signo)
 {
 	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
 		if (signals[i] == signo)
-			install(signo);
+			install(signo, i < ENDING);
 	if (__atomic_load_n(&with_crashes, __ATOMIC_RELAXED) && crash_is_signal(signo))
 		crash_install(signo);
 }

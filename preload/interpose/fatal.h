@@ -1,11 +1,11 @@
-/* Death by SIGTERM, SIGINT or SIGHUP with the default action, or by a crash, with a flush before. */
+/* Death by a signal with the default action, a crash among them, with a flush before. */
 #ifndef PRELOAD_INTERPOSE_FATAL_H
 #define PRELOAD_INTERPOSE_FATAL_H
 
 #include <signal.h>
 #include <stdbool.h>
 
-/* Put our handlers wherever one of the three has its default action, and after fatal_with_crashes() one of
+/* Put our handlers wherever one that would end the process has its default action, and after fatal_with_crashes() one of
  * those that dump core (crash.h), now and whenever the program goes back to that. The program is shown
  * SIG_DFL. After exit_arm(), from any thread. */
 void fatal_install(void);
