@@ -3,8 +3,11 @@
 #include "preload/interpose/mask.h"
 
 #include <string.h>
+#include <sys/signalfd.h>
 
+#include "core/system.h"
 #include "preload/interpose/again.h"
+#include "preload/interpose/fatal.h"
 #include "preload/interpose/real.h"
 #include "preload/interpose/sample.h"
 #include "preload/interpose/wait.h"
@@ -104,11 +107,39 @@ EXPORT int pthread_attr_setsigmask_np(pthread_attr_t *attr, const sigset_t *set)
 	return REAL(pthread_attr_setsigmask_np)(attr, mask_strip(set, &copy));
 }
 
+/* Those that signalfd(2) has returned, as far as they are so small. */
+static uint64_t descriptors[1024 / 64];
+bool mask_read_is_told;
+
+static bool is_small(int fd)
+{
+	return fd >= 0 && (size_t)fd < 8 * sizeof(descriptors);
+}
+
 EXPORT int signalfd(int fd, const sigset_t *set, int flags)
 {
 	sigset_t copy;
+	int result = REAL(signalfd)(fd, mask_strip(set, &copy), flags);
 
-	return REAL(signalfd)(fd, mask_strip(set, &copy), flags);
+	if (is_small(result) && system_process() == 1) {
+		__atomic_fetch_or(&descriptors[result / 64], UINT64_C(1) << result % 64,
+				  __ATOMIC_RELAXED);
+		mask_read_is_told = true;
+	}
+	return result;
+}
+
+/* (One that has become another file's tells at most of what is none.) */
+void mask_tell_read(int fd, const void *data, ssize_t done)
+{
+	const struct signalfd_siginfo *infos = data;
+
+	if (!is_small(fd) || !(descriptors[fd / 64] >> fd % 64 & 1) || done <= 0 ||
+	    (size_t)done % sizeof(*infos))
+		return;
+	for (size_t i = 0; i < (size_t)done / sizeof(*infos); i++)
+		if (infos[i].ssi_signo <= 64)
+			fatal_handled((int)infos[i].ssi_signo);
 }
 
 EXPORT int sigsuspend(const sigset_t *set)
@@ -122,13 +153,17 @@ EXPORT int sigsuspend(const sigset_t *set)
 EXPORT int sigwait(const sigset_t *set, int *signo)
 {
 	sigset_t copy;
+	int err = REAL(sigwait)(mask_strip(set, &copy), signo);
 
-	return REAL(sigwait)(mask_strip(set, &copy), signo);
+	if (!err)
+		fatal_handled(*signo);
+	return err;
 }
 
 /* As the C library shows what a thread has sent. */
 static int show_taken(int signo, siginfo_t *info)
 {
+	fatal_handled(signo);
 	if (signo != -1 && info && info->si_code == SI_TKILL)
 		info->si_code = SI_USER;
 	return signo;

@@ -3,7 +3,9 @@
 #define PRELOAD_INTERPOSE_MASK_H
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* SET without the sampling signals: SET itself (NULL too) where it has none, else COPY. */
 const sigset_t *mask_strip(const sigset_t *set, sigset_t *copy);
@@ -12,5 +14,10 @@ const sigset_t *mask_strip(const sigset_t *set, sigset_t *copy);
  * inherits. */
 uint64_t mask_believed(void);
 void mask_believe(uint64_t signals);
+
+/* Whether the program, the first process of its namespace, may read its signals from a descriptor: then each read(2) of
+ * DATA from FD, which returned DONE, is told. */
+extern bool mask_read_is_told;
+void mask_tell_read(int fd, const void *data, ssize_t done);
 
 #endif

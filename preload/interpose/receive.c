@@ -6,6 +6,7 @@
 #include <sys/sysmacros.h>
 
 #include "core/system.h"
+#include "preload/interpose/mask.h"
 #include "preload/interpose/real.h"
 #include "preload/interpose/transfer.h"
 
@@ -79,6 +80,8 @@ EXPORT ssize_t read(int fd, void *data, size_t length)
 	ssize_t done = TRANSFER(&transfer, REAL(read)(fd, data, length), SYS_read, fd, (long)data,
 				(long)length);
 
+	if (__builtin_expect(mask_read_is_told, 0))
+		mask_tell_read(fd, data, done);
 	return finish_read(&transfer, &piece, 1, done);
 }
 

@@ -1,10 +1,11 @@
 /* Sleeps and computes as the first process of a namespace, and says what it sees of SIGTERM: nothing, as the
  * kernel keeps it from one that has no handler. With "handler" it has one, and ends by it; with "slow" that is what it has
- * yet to do. */
+ * yet to do; with "waits" and "reads" it has the signal blocked, and takes it by sigwait(3), or from a descriptor. */
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -56,6 +57,29 @@ static bool child_dies(void)
 	return WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM;
 }
 
+/* It computes until the signal is there. */
+static void take(bool by_descriptor)
+{
+	struct signalfd_siginfo info;
+	int signo = 0, fd;
+	sigset_t set, there;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	CHECK(!sigprocmask(SIG_BLOCK, &set, NULL));
+	fd = signalfd(-1, &set, SFD_CLOEXEC);
+	CHECK(fd >= 0);
+	puts("ready");
+	do
+		computes();
+	while (!sigpending(&there) && !sigismember(&there, SIGTERM));
+	if (by_descriptor)
+		CHECK(read(fd, &info, sizeof(info)) == sizeof(info) && info.ssi_signo == SIGTERM);
+	else
+		CHECK(!sigwait(&set, &signo) && signo == SIGTERM);
+	goes_on();
+}
+
 int main(int argc, char **argv)
 {
 	const struct timespec a_moment = { .tv_nsec = 20000000 };
@@ -66,6 +90,8 @@ int main(int argc, char **argv)
 
 	CHECK(getpid() == 1);
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (argc > 1 && (!strcmp(argv[1], "waits") || !strcmp(argv[1], "reads")))
+		take(!strcmp(argv[1], "reads"));
 	if (handles)
 		signal(SIGTERM, on_term);
 	puts("ready");
