@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "asyncprof/desk.h"
+#include "core/clock.h"
 #include "core/fd.h"
 #include "core/log.h"
 #include "core/signal_share.h"
@@ -417,6 +418,41 @@ int files_wall_signal(void)
 	return atomic_load(&wall_signal);
 }
 
+/* It counts on a signal that is pending still not to be queued a second time, as those are not that it would choose; of
+ * ours a thread that takes none, as it waits for a disk, would be kept thousands for, out of the user's share. So while
+ * one is on its way to a thread no other follows, but after LOST_MS: that thread may have ended, and its number be
+ * another's. Each entry is a thread's number, and when. */
+#define ON_THEIR_WAY 512
+#define LOST_MS      10000u
+
+static _Atomic uint64_t on_its_way[ON_THEIR_WAY];
+
+void files_wall_came(pid_t tid)
+{
+	_Atomic uint64_t *entry = &on_its_way[(uint32_t)tid % ON_THEIR_WAY];
+
+	if (atomic_load_explicit(entry, memory_order_relaxed) >> 32 == (uint32_t)tid)
+		atomic_store_explicit(entry, 0, memory_order_relaxed);
+}
+
+static long signal_thread(long process, long tid, long signo)
+{
+	_Atomic uint64_t *entry = &on_its_way[(uint32_t)tid % ON_THEIR_WAY];
+	uint64_t there = atomic_load_explicit(entry, memory_order_relaxed);
+	uint32_t now_ms = (uint32_t)(clock_monotonic_ns() / 1000000u);
+	long result;
+
+	atomic_store_explicit(&wall_signal, (int)signo, memory_order_relaxed);
+	if (there >> 32 == (uint32_t)tid && now_ms - (uint32_t)there < LOST_MS)
+		return 0;
+	/* Before it is sent, as it may be there at once. */
+	atomic_store_explicit(entry, (uint64_t)(uint32_t)tid << 32 | now_ms, memory_order_relaxed);
+	result = syscall(SYS_tgkill, process, tid, signo);
+	if (result)
+		files_wall_came((pid_t)tid);
+	return result;
+}
+
 long engine_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
 	if (number == SYS_memfd_create)
@@ -426,7 +462,7 @@ long engine_syscall(long number, long a, long b, long c, long d, long e, long f)
 	if (number == SYS_timer_delete)
 		signal_share_give();
 	if (number == SYS_tgkill)
-		atomic_store_explicit(&wall_signal, (int)c, memory_order_relaxed);
+		return signal_thread(a, b, c);
 	if (number != SYS_perf_event_open)
 		return syscall(number, a, b, c, d, e, f);
 	/* 0 as the thread is the calling one, and here that may be another. */

@@ -39,6 +39,9 @@ long engine_syscall(long number, long a, long b, long c, long d, long e, long f)
 /* The signal by which async-profiler has a thread sample its wall clock; 0: not known, as it has not yet. */
 int files_wall_signal(void);
 
+/* One of them has come to thread TID. Async-signal-safe. */
+void files_wall_came(pid_t tid);
+
 /* In a forked child. */
 void files_forget(void);
 

@@ -2,6 +2,7 @@
 #include "preload/async_profiler.h"
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,8 +10,9 @@
 #include "asyncprof/loader_gate.h"
 #include "core/log.h"
 #include "core/shared.h"
-#include "preload/interpose/hooks.h"
+#include "engine/sample/sampler.h"
 #include "preload/interpose/allocator.h"
+#include "preload/interpose/hooks.h"
 #include "preload/interpose/sample.h"
 
 /* Before its init, which has handlers to install, and finds out about its imports. */
@@ -39,12 +41,27 @@ static void on_ready(void)
 	atexit(tell_exit);
 }
 
-/* Those that it takes, where the program has no handler of its own by then. It starts when the program has long set
- * masks: what is sent to a thread that has them blocked would wait there for whoever reads all signals. */
-static void reserve_signals(void)
+/* Those that it is to take, below our own. It would take some of the old ones, which have a meaning: a program that was
+ * sent one would not end by it, nor read it. It starts when the program has long set masks, so they are out of these
+ * from now on: what is sent to a thread that has them blocked would wait there for whoever reads all signals.
+ *
+ * A perf event goes on sending while nobody takes its signal, and of the real-time ones all would be kept. */
+static void offer_signals(const struct config *config)
 {
-	sample_reserve(SIGSTKFLT);
-	sample_reserve(SIGPWR);
+	static bool offered;
+	int first, second;
+
+	if (offered)
+		return;
+	offered = true;
+	first = sampler_choose_below(sampler_choose());
+	second = first ? sampler_choose_below(first) : 0;
+	if (first)
+		sample_offer(first);
+	if (second)
+		sample_offer(second);
+	if (config->engine_options && strstr(config->engine_options, "event="))
+		sample_offer(SIGSTKFLT);
 }
 
 void async_profiler_start(const struct config *config)
@@ -59,5 +76,5 @@ void async_profiler_start(const struct config *config)
 	if (!shared->async_profiler)
 		return;
 	thread_watch_main();
-	reserve_signals();
+	offer_signals(config);
 }

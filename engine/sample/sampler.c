@@ -330,15 +330,21 @@ static bool may_come(int signo)
 	return true;
 }
 
+int sampler_choose_below(int signo)
+{
+	while (--signo > FIRST_SIGNAL)
+		if (is_free(signo) && may_come(signo))
+			return signo;
+	return 0;
+}
+
 int sampler_choose(void)
 {
-	int signo = LAST_SIGNAL;
+	int signo = sampler_choose_below(LAST_SIGNAL + 1);
 
-	while (signo > FIRST_SIGNAL && !(is_free(signo) && may_come(signo)))
-		signo--;
 	/* Where every one is taken (the Go runtime takes them all) we go before the handler of
 	 * the highest, and pass on what is not ours. */
-	return signo > FIRST_SIGNAL ? signo : LAST_SIGNAL;
+	return signo ? signo : LAST_SIGNAL;
 }
 
 void sampler_install_by(sampler_installer *install, sampler_remover *remove)

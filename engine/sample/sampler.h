@@ -24,6 +24,9 @@ void sampler_install_by(sampler_installer *install, sampler_remover *remove);
  * use any count from the bottom. */
 int sampler_choose(void);
 
+/* The next one below SIGNO, for who samples by others; 0 where none is free. */
+int sampler_choose_below(int signo);
+
 /* Choose the sampling signal and install its handler, where that is not done. Agent thread. Returns its number or
  * -errno. */
 int sampler_install(void);

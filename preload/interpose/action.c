@@ -1,8 +1,10 @@
 /* Interposes the functions that set a signal's disposition, so that our handlers stay in place
  * and are not seen. */
+#include "core/system.h"
 #include "preload/interpose/crash.h"
 #include "preload/interpose/fatal.h"
 #include "preload/interpose/hooks.h"
+#include "preload/interpose/mask.h"
 #include "preload/interpose/program_handler.h"
 #include "preload/interpose/real.h"
 #include "preload/interpose/sample.h"
@@ -76,21 +78,34 @@ static void on_fault(int signo, siginfo_t *info, void *context)
 		fatal_die(signo);
 }
 
-/* What async-profiler is shown of the disposition of SIGNO, when it only ASKS or when it sets one.
- * It asks for a signal that is free, and begins with two that programs have uses for: shells
- * handle SIGVTALRM, profilers and interpreters SIGPROF, and often later than it looks. */
-static void show_engine(int signo, bool asks, struct sigaction *before)
+/* Somebody has sent async-profiler's signal to the program, which has no handler for it. */
+static void on_sent(int signo)
 {
-	if (before->sa_handler != SIG_DFL)
+	bool ignored = __atomic_load_n(&sample_wishes[signo], __ATOMIC_RELAXED) == SIG_IGN;
+	bool blocked = mask_believed() >> (signo - 1) & 1;
+
+	/* The kernel spares the first process of a namespace. */
+	if (ignored || blocked || system_process() == 1)
 		return;
-	if (asks && (signo == SIGPROF || signo == SIGVTALRM))
-		before->sa_handler = SIG_ERR;
-	if (signo == SIGTRAP || signo == SIGSEGV)
-		before->sa_sigaction = on_fault;
+	exit_tell(EXITING_BY_SIGNAL);
+	fatal_die(signo);
 }
 
-/* Where async-profiler has a handler that takes no samples, of faults and of SIGIO, by which it wakes its threads:
- * its own, and what the program had there and goes on to see. */
+/* What async-profiler is shown of the disposition of SIGNO, when it only ASKS or when it sets one.
+ * It asks for a signal that is free, and begins with those that programs have uses for: shells
+ * handle SIGVTALRM, profilers and interpreters SIGPROF, collectors of garbage SIGPWR, and often later than it looks. */
+static void show_engine(int signo, bool asks, struct sigaction *before)
+{
+	bool free = before->sa_handler == SIG_DFL || before->sa_handler == SIG_IGN;
+
+	if ((signo == SIGTRAP || signo == SIGSEGV) && before->sa_handler == SIG_DFL)
+		before->sa_sigaction = on_fault;
+	else if (asks && free && !sample_is_offered(signo))
+		before->sa_handler = SIG_ERR;
+}
+
+/* Where async-profiler has a handler that takes no samples, but of faults: its own, and what the program had there and
+ * goes on to see. */
 static struct {
 	struct sigaction engine, program;
 	bool is_there;
@@ -112,12 +127,20 @@ static bool engine_handles(int signo, __sighandler_t handler)
 
 /* async-profiler reads what may not be there, and its handler has it go on: that stays, or comes back, where the
  * program has the default action, as where all signals are reset in a loop. For any other fault it does
- * what the default action does (on_fault); and a SIGIO of its own would end the program. */
+ * what the default action does (on_fault). */
 static bool engine_keeps(int signo, const struct sigaction *action)
 {
 	return action && action->sa_handler == SIG_DFL && signo > 0 && signo <= 64 &&
 	       engine_handles(signo, faults[signo].engine.sa_handler) &&
 	       faults[signo].program.sa_handler == SIG_DFL;
+}
+
+/* By SIGIO async-profiler would wake its threads, which here are woken without (asyncprof/sleep.h): it is the program's. */
+static int leave_wake(struct sigaction *old)
+{
+	if (old)
+		*old = (struct sigaction){ .sa_handler = SIG_DFL };
+	return 0;
 }
 
 static int change_action(int signo, const struct sigaction *action, struct sigaction *old,
@@ -129,8 +152,10 @@ static int change_action(int signo, const struct sigaction *action, struct sigac
 
 	if (!engine && sample_is_signal(signo))
 		return action_of_sample(signo, action, old);
+	if (engine && signo == SIGIO)
+		return leave_wake(old);
 	if (engine && action)
-		action = sample_wrap(signo, action, &changed);
+		action = sample_wrap(signo, action, &changed, on_sent);
 	else if (keeps)
 		action = &faults[signo].engine;
 	else

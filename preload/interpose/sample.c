@@ -9,6 +9,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "asyncprof/files.h"
 #include "asyncprof/loader_gate.h"
 #include "core/disposition.h"
 #include "core/loaded_symbol.h"
@@ -44,12 +45,17 @@ static __thread unsigned int next_ended;
 static sample_handler sample_handlers[SIGNALS + 1];
 static int all_flags[SIGNALS + 1]; /* what each was installed with */
 
+static uint64_t offered; /* a bit for each: sample_offer() */
 static uint64_t watched; /* a bit for each that takes no samples: sample_watch() */
 
-/* The engine's library, as far as it is mapped. */
+/* The engine's library, as far as it is mapped; and whom to tell of what somebody else sends it. */
 static struct {
 	uintptr_t low, high;
+	void (*sent)(int signo);
 } engine;
+
+/* From here on real-time signals are hardly used by programs, which count them from the bottom. */
+#define HIGH_REAL_TIME 50
 
 #if defined(__x86_64__)
 static const uint8_t system_call[] = { 0x0f, 0x05 }; /* syscall */
@@ -216,6 +222,32 @@ static void run_engine(sample_handler handler, int signo, siginfo_t *info, ucont
 		altstack_go_back(handler, signo, info, context);
 }
 
+/* By kill(2) or sigqueue(3), or by another process. The engine's are of timers and perf events, and of its own thread.
+ * (That one's come without a word about them where too many signals pend, and as if nobody had sent them.) */
+static bool is_sent(const siginfo_t *info)
+{
+	switch (info->si_code) {
+	case SI_USER:
+		return info->si_pid;
+	case SI_QUEUE:
+		return true;
+	case SI_TKILL:
+		return info->si_pid != system_process();
+	}
+	return false;
+}
+
+static void on_engine(sample_handler handler, int signo, siginfo_t *info, ucontext_t *context)
+{
+	if (is_sent(info)) {
+		engine.sent(signo);
+		return;
+	}
+	if (info->si_code == SI_TKILL)
+		files_wall_came(system_thread());
+	run_engine(handler, signo, info, context);
+}
+
 static void on_sample(int signo, siginfo_t *info, void *context)
 {
 	ucontext_t *uc = context;
@@ -225,7 +257,7 @@ static void on_sample(int signo, siginfo_t *info, void *context)
 	bool interrupted = interrupted_call(uc);
 
 	if (handler && sample_in_engine((const void *)handler))
-		run_engine(handler, signo, info, context);
+		on_engine(handler, signo, info, context);
 	else if (handler)
 		handler(signo, info, context);
 	/* The handler may have made calls that we interpose, and the program may not have read yet
@@ -281,6 +313,21 @@ static bool is_watched(int signo)
 void sample_reserve(int signo)
 {
 	__atomic_fetch_or(&sample_signals, 1ULL << (signo - 1), __ATOMIC_RELAXED);
+}
+
+void sample_offer(int signo)
+{
+	__atomic_fetch_or(&offered, 1ULL << (signo - 1), __ATOMIC_RELAXED);
+	sample_reserve(signo);
+}
+
+bool sample_is_offered(int signo)
+{
+	uint64_t left = __atomic_load_n(&offered, __ATOMIC_RELAXED) &
+			__atomic_load_n(&sample_signals, __ATOMIC_RELAXED);
+
+	/* Two are needed: for the CPU time, and for the wall clock. */
+	return left >> (signo - 1) & 1 || (signo >= HIGH_REAL_TIME && !(left & (left - 1)));
 }
 
 void sample_release(int signo)
@@ -427,7 +474,7 @@ bool sample_watches(const void *handler)
 }
 
 const struct sigaction *sample_wrap(int signo, const struct sigaction *action,
-				    struct sigaction *changed)
+				    struct sigaction *changed, void (*sent)(int signo))
 {
 	if (signo < 1 || signo > SIGNALS || !(action->sa_flags & SA_SIGINFO) ||
 	    !sample_in_engine((const void *)action->sa_sigaction))
@@ -436,6 +483,7 @@ const struct sigaction *sample_wrap(int signo, const struct sigaction *action,
 	if (!sample_is_fault(signo)) {
 		uint64_t blocked = blocked_signals();
 
+		engine.sent = sent;
 		changed->sa_sigaction = on_sample;
 		memcpy(&changed->sa_mask, &blocked, sizeof(blocked));
 		note_handler(signo, action->sa_sigaction, action->sa_flags);

@@ -27,6 +27,10 @@
  * early: a thread that blocked them before is never sampled. Any thread. */
 void sample_reserve(int signo);
 
+/* The same of one that is there for an engine that chooses by itself: it is shown that these are free, and while there
+ * are two that the program has not taken since, that no others are. */
+void sample_offer(int signo);
+
 /* Install HANDLER for SIGNO, which is reserved by this: SA_SIGINFO, SA_RESTART, SA_ONSTACK and FLAGS,
  * and with all signals blocked but those that a fault raises. errno is preserved around it.
  * Returns 0 or -errno. In any thread, also in one that the C library does not know. */
@@ -68,15 +72,19 @@ static inline bool sample_is_signal(int signo)
 	return signo > 0 && signo <= 64 && signals >> (signo - 1) & 1;
 }
 
+/* Whether the engine is to find SIGNO free. */
+bool sample_is_offered(int signo);
+
 /* True when P points into the engine's library. */
 bool sample_in_engine(const void *p);
 
 /* ACTION, which the engine installs, as it goes to the kernel: itself, or in CHANGED with our
- * handler in front of its own, but where it handles faults. All of its handlers run on the stack
+ * handler in front of its own, but where it handles faults; SENT is called for a signal that is none of the
+ * engine's, in the handler. All of its handlers run on the stack
  * that a thread has for signals: the Go runtime's others have no room for them, and after an
  * overflow none has. */
 const struct sigaction *sample_wrap(int signo, const struct sigaction *action,
-				    struct sigaction *changed);
+				    struct sigaction *changed, void (*sent)(int signo));
 
 /* ACTION, which came from the kernel, as the engine installed it. */
 void sample_unwrap(int signo, struct sigaction *action);

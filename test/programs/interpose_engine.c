@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "asyncprof/calls.h"
 #include "core/asprof.h"
 #include "preload/interpose/fatal.h"
 #include "preload/interpose/sample.h"
@@ -56,6 +57,10 @@ __attribute__((constructor)) static void load(void)
 	execute = (__typeof__(execute))dlsym(library, "asprof_execute");
 	interpose_set_hooks(&hooks);
 	sample_engine_library((const void *)init);
+	if (calls_redirect((const void *)init))
+		abort();
+	sample_offer(61);
+	sample_offer(62);
 	exit_arm();
 	fatal_install();
 	init();

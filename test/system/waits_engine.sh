@@ -6,8 +6,8 @@
 export TEST_RECORDING=$work/recording.jfr
 interposers interpose_engine
 
-# SIGSTKFLT, and SIGPWR, SIGTRAP, SIGSEGV, SIGIO.
-for test in waits 'waits followed 16 30' 'signals 16 5 11 29'; do
+# Those of the samples, and SIGTRAP, SIGSEGV.
+for test in waits 'waits followed 61 62' 'signals 61 5 11'; do
 	set -- $test
 	name=$1
 	shift
