@@ -107,6 +107,11 @@ static asprof_error_t execute(const char *command, asprof_writer_t output)
 	return mailbox->err ? client.problem : NULL;
 }
 
+static void leave(void)
+{
+	ask(client.mailbox, MAILBOX_LEAVE, "", client.problem);
+}
+
 int engine_client_open(struct engine *engine, struct mailbox *mailbox, struct wake *wake,
 		       bool perf_allowed, char *problem)
 {
@@ -133,6 +138,7 @@ int engine_client_open(struct engine *engine, struct mailbox *mailbox, struct wa
 		.execute = execute,
 		.counts = answers_counts,
 		.version = answers_version,
+		.leave = leave,
 		.get_thread_local_data = mailbox->get_thread_local_data,
 		.register_jfr_event = mailbox->register_jfr_event,
 		.emit_jfr_event = mailbox->emit_jfr_event,

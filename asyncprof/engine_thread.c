@@ -37,6 +37,7 @@ static bool loaded, apart;
 
 static bool sampling;    /* it was started, and not stopped */
 static bool has_started; /* by this thread or one before it */
+static bool has_hooks;   /* in front of functions that the program calls */
 
 /* Java reads its classes where it has opened them, in whatever thread needs one, and the library needs some. So
  * this thread has the program's table there: that of a program that is going to be Java's, too. */
@@ -145,6 +146,9 @@ static int execute(const char *command)
 
 	if (starts && cannot_serve_java())
 		return -ENOTSUP;
+	if (starts)
+		parts->starts();
+	has_hooks |= starts && strstr(command, ",native");
 	err = library.execute(command, take_answer);
 	has_started |= starts && !err;
 	sampling = (sampling && strcmp(command, "stop") != 0) || (starts && !err);
@@ -152,6 +156,28 @@ static int execute(const char *command)
 		return 0;
 	snprintf(mailbox.problem, sizeof(mailbox.problem), "%s", library.error_str(err));
 	return -EIO;
+}
+
+/* (Of a perf event that a thread was just getting as it stopped it does not know.) */
+static int leave(void)
+{
+	if (sampling || files_have_perf())
+		return -EBUSY;
+	parts->leaves(!has_hooks && !library_path_loaded(NULL, "libjvm.so"));
+	return 0;
+}
+
+static int do_asked(void)
+{
+	switch (mailbox.question) {
+	case MAILBOX_LOAD:
+		return load();
+	case MAILBOX_EXECUTE:
+		return execute(mailbox.text);
+	case MAILBOX_LEAVE:
+		return leave();
+	}
+	return -EINVAL;
 }
 
 /* False when nobody waits for the answer any more. */
@@ -162,7 +188,7 @@ static bool answer(void)
 
 	mailbox.answer_length = 0;
 	*mailbox.problem = '\0';
-	mailbox.err = mailbox.question == MAILBOX_LOAD ? load() : execute(mailbox.text);
+	mailbox.err = do_asked();
 	if (!atomic_compare_exchange_strong(&mailbox.state, &asked, MAILBOX_IDLE))
 		return false;
 	wake_up(asker);

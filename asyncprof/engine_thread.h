@@ -16,6 +16,13 @@ struct engine_thread_parts {
 
 	/* Called on the thread when the library is ready for commands, and has none yet. */
 	void (*ready)(void);
+
+	/* Called on the thread before the library is to start sampling. */
+	void (*starts)(void);
+
+	/* Called on the thread when it takes no samples any more, nor anything else: its handlers of signals may go. WHOLLY:
+	 * none of it runs in threads of the program's. */
+	void (*leaves)(bool wholly);
 };
 
 /* Where the library was chosen, or seems to be there, start the thread, and have

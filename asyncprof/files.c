@@ -23,7 +23,7 @@
 #include "core/signal_share.h"
 #include "core/system.h"
 
-static atomic_bool is_child, perf_allowed;
+static atomic_bool is_child, perf_allowed, have_perf;
 
 void files_forget(void)
 {
@@ -34,6 +34,11 @@ void files_forget(void)
 void files_allow_perf(bool allow)
 {
 	atomic_store(&perf_allowed, allow);
+}
+
+bool files_have_perf(void)
+{
+	return atomic_load(&have_perf);
 }
 
 #define ASK(call, ...) desk_ask(call, (const long[DESK_ARGUMENTS]){ __VA_ARGS__ })
@@ -384,7 +389,10 @@ static long do_memfd(const long a[])
 
 static long do_perf(const long a[])
 {
-	long fd = settled((int)syscall(SYS_perf_event_open, a[0], a[1], a[2], a[3], a[4]));
+	long fd;
+
+	atomic_store(&have_perf, true);
+	fd = settled((int)syscall(SYS_perf_event_open, a[0], a[1], a[2], a[3], a[4]));
 
 	if (fd >= 0 || errno != EMFILE)
 		return fd;

@@ -10,6 +10,9 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+/* Whether it has, or has had, any: their signals may come whenever. */
+bool files_have_perf(void);
+
 /* May it have perf events? Without, which is how it begins, it takes timers for the CPU time. */
 void files_allow_perf(bool allow);
 

@@ -27,6 +27,7 @@ enum mailbox_state {
 enum mailbox_question {
 	MAILBOX_LOAD,    /* load and initialise the library */
 	MAILBOX_EXECUTE, /* the command that TEXT is */
+	MAILBOX_LEAVE, /* take away what it has in the program, as it is to take no samples for a while */
 };
 
 struct mailbox {

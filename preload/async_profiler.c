@@ -10,7 +10,11 @@
 #include "asyncprof/loader_gate.h"
 #include "core/log.h"
 #include "core/shared.h"
+#include "core/signal_share.h"
+#include "core/system.h"
 #include "engine/sample/sampler.h"
+#include "engine/sample/turns.h"
+#include "preload/interpose/action.h"
 #include "preload/interpose/allocator.h"
 #include "preload/interpose/hooks.h"
 #include "preload/interpose/sample.h"
@@ -41,6 +45,28 @@ static void on_ready(void)
 	atexit(tell_exit);
 }
 
+static void on_starts(void)
+{
+	signal_share_open();
+	action_engine_returns();
+}
+
+/* Until nothing sends its signals any more: a thread that begins may just be getting its timer, and a stall be looked at. */
+#define QUIET_TRIES    500
+#define QUIET_PAUSE_NS 1000000u
+
+static void on_leaves(bool wholly)
+{
+	int tries = QUIET_TRIES;
+
+	while ((!signal_share_close() || atomic_load(&turns.on)) && --tries)
+		system_sleep(QUIET_PAUSE_NS);
+	if (tries)
+		action_engine_leaves(wholly);
+	else
+		signal_share_open();
+}
+
 /* Those that it is to take, below our own. It would take some of the old ones, which have a meaning: a program that was
  * sent one would not end by it, nor read it. It starts when the program has long set masks, so they are out of these
  * from now on: what is sent to a thread that has them blocked would wait there for whoever reads all signals.
@@ -66,7 +92,9 @@ static void offer_signals(const struct config *config)
 
 void async_profiler_start(const struct config *config)
 {
-	static struct engine_thread_parts parts = { .loaded = on_loaded, .ready = on_ready };
+	static struct engine_thread_parts parts = {
+		.loaded = on_loaded, .ready = on_ready, .starts = on_starts, .leaves = on_leaves
+	};
 
 	if (config->engine == ENGINE_BUILTIN)
 		return;

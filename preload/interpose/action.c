@@ -1,5 +1,7 @@
 /* Interposes the functions that set a signal's disposition, so that our handlers stay in place
  * and are not seen. */
+#include "preload/interpose/action.h"
+
 #include "core/system.h"
 #include "preload/interpose/crash.h"
 #include "preload/interpose/fatal.h"
@@ -109,6 +111,7 @@ static void show_engine(int signo, bool asks, struct sigaction *before)
 static struct {
 	struct sigaction engine, program;
 	bool is_there;
+	bool comes_again; /* it is away until the engine starts */
 } faults[64 + 1];
 
 static void note_fault(int signo, const struct sigaction *engine, const struct sigaction *program)
@@ -133,6 +136,56 @@ static bool engine_keeps(int signo, const struct sigaction *action)
 	return action && action->sa_handler == SIG_DFL && signo > 0 && signo <= 64 &&
 	       engine_handles(signo, faults[signo].engine.sa_handler) &&
 	       faults[signo].program.sa_handler == SIG_DFL;
+}
+
+/* What the engine has for faults: how long its last handlers are waited for, which might meet one. */
+#define IDLE_TRIES    1000
+#define IDLE_PAUSE_NS 1000000u
+
+static void take_away(int signo)
+{
+	struct sigaction before;
+
+	if (REAL(sigaction)(signo, &faults[signo].program, &before))
+		return;
+	__atomic_store_n(&faults[signo].is_there, false, __ATOMIC_RELEASE);
+	/* The program has been quicker. */
+	if (before.sa_handler != faults[signo].engine.sa_handler) {
+		REAL(sigaction)(signo, &before, NULL);
+		return;
+	}
+	faults[signo].comes_again = true;
+	if (faults[signo].program.sa_handler == SIG_DFL)
+		fatal_changed(signo);
+}
+
+void action_engine_leaves(bool with_faults)
+{
+	int tries = IDLE_TRIES;
+
+	if (!sample_remove_engine() || !with_faults)
+		return;
+	while (!sample_engine_is_idle() && --tries)
+		system_sleep(IDLE_PAUSE_NS);
+	for (int signo = 1; tries && signo <= 64; signo++)
+		if (faults[signo].is_there)
+			take_away(signo);
+}
+
+void action_engine_returns(void)
+{
+	struct sigaction now;
+
+	for (int signo = 1; signo <= 64; signo++) {
+		if (!faults[signo].comes_again)
+			continue;
+		faults[signo].comes_again = false;
+		if (REAL(sigaction)(signo, NULL, &now) ||
+		    fatal_shown(now.sa_handler) != faults[signo].program.sa_handler ||
+		    REAL(sigaction)(signo, &faults[signo].engine, NULL))
+			continue;
+		__atomic_store_n(&faults[signo].is_there, true, __ATOMIC_RELEASE);
+	}
 }
 
 /* By SIGIO async-profiler would wake its threads, which here are woken without (asyncprof/sleep.h): it is the program's. */

@@ -52,6 +52,7 @@ static uint64_t watched; /* a bit for each that takes no samples: sample_watch()
 static struct {
 	uintptr_t low, high;
 	void (*sent)(int signo);
+	_Atomic uint32_t at_work; /* so many of its handlers run */
 } engine;
 
 /* From here on real-time signals are hardly used by programs, which count them from the bottom. */
@@ -237,15 +238,22 @@ static bool is_sent(const siginfo_t *info)
 	return false;
 }
 
-static void on_engine(sample_handler handler, int signo, siginfo_t *info, ucontext_t *context)
+static void on_engine(int signo, siginfo_t *info, ucontext_t *context)
 {
+	sample_handler handler;
+
 	if (is_sent(info)) {
 		engine.sent(signo);
 		return;
 	}
 	if (info->si_code == SI_TKILL)
 		files_wall_came(system_thread());
-	run_engine(handler, signo, info, context);
+	/* Who takes it away sees this, or is seen. */
+	atomic_fetch_add(&engine.at_work, 1);
+	handler = __atomic_load_n(&sample_handlers[signo], __ATOMIC_SEQ_CST);
+	if (handler)
+		run_engine(handler, signo, info, context);
+	atomic_fetch_sub(&engine.at_work, 1);
 }
 
 static void on_sample(int signo, siginfo_t *info, void *context)
@@ -257,7 +265,7 @@ static void on_sample(int signo, siginfo_t *info, void *context)
 	bool interrupted = interrupted_call(uc);
 
 	if (handler && sample_in_engine((const void *)handler))
-		on_engine(handler, signo, info, context);
+		on_engine(signo, info, context);
 	else if (handler)
 		handler(signo, info, context);
 	/* The handler may have made calls that we interpose, and the program may not have read yet
@@ -445,8 +453,24 @@ int sample_remove(int signo)
 	wanted.handler = (void *)__atomic_load_n(&sample_wishes[signo], __ATOMIC_RELAXED);
 	if (!replace(signo, &wanted, ours.handler))
 		return -EBUSY;
-	__atomic_store_n(&sample_handlers[signo], NULL, __ATOMIC_RELEASE);
+	__atomic_store_n(&sample_handlers[signo], NULL, __ATOMIC_SEQ_CST);
 	return 0;
+}
+
+bool sample_remove_engine(void)
+{
+	bool all = true;
+
+	for (int signo = 1; signo <= SIGNALS; signo++)
+		if (sample_in_engine((const void *)__atomic_load_n(&sample_handlers[signo],
+								   __ATOMIC_ACQUIRE)))
+			all &= !sample_remove(signo);
+	return all;
+}
+
+bool sample_engine_is_idle(void)
+{
+	return !atomic_load(&engine.at_work);
 }
 
 /* The kernel copies what is handled before it copies memory. */
@@ -456,6 +480,7 @@ void sample_after_fork(void)
 	struct disposition now;
 	int signo = atomic_load(&removed);
 
+	atomic_store(&engine.at_work, 0);
 	if (signo && sample_wishes[signo] != SIG_IGN && !disposition_get(signo, &now) &&
 	    now.handler == (void *)SIG_IGN)
 		disposition_set(signo, &by_default, NULL);

@@ -41,6 +41,12 @@ int sample_install(int signo, sample_handler handler, int flags);
  * In a thread as above. */
 int sample_remove(int signo);
 
+/* The same of all that an engine's library has installed handlers for. Returns whether none is left. */
+bool sample_remove_engine(void);
+
+/* None of those runs. */
+bool sample_engine_is_idle(void);
+
 /* In a forked child, whose parent may have been at that. */
 void sample_after_fork(void);
 

@@ -1,5 +1,5 @@
 /* Has profiling stopped and begun TIMES (its argument) times over, while threads compute, begin, end and fork, and one
- * blocks every signal past the C library, with the sampling signal pending. After each stop what it handles,
+ * blocks every signal past the C library, with the sampling signal, SIGNAL, pending. After each stop what it handles,
  * ignores and has pending, and its timers, are as MASKS say, which it prints itself if it has no arguments. */
 #include <pthread.h>
 #include <signal.h>
@@ -15,8 +15,11 @@
 #include "preload/asprof_agent.h"
 #include "test/programs/check.h"
 
-#define SAMPLES (UINT64_C(1) << 62) /* signal 63 takes them */
 #define BURN_NS 20000000
+
+static int taken_by; /* the signal of the samples of CPU time */
+
+#define SAMPLES (UINT64_C(1) << (taken_by - 1))
 
 static atomic_bool over;
 static _Atomic int step; /* of who blocks signals: even while it does not */
@@ -108,7 +111,7 @@ static void *blocks(void *unused)
 	for (int turn = 1; !atomic_load(&over); turn += 2) {
 		kernel_call4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&before,
 			     sizeof(all));
-		kernel_call4(SYS_tgkill, getpid(), gettid(), 63, 0);
+		kernel_call4(SYS_tgkill, getpid(), gettid(), taken_by, 0);
 		burn(BURN_NS);
 		atomic_store(&step, turn);
 		wait_for(turn + 1);
@@ -143,7 +146,7 @@ int main(int argc, char **argv)
 {
 	static void *(*const runs[])(void *) = { computes, computes, makes_threads, forks, blocks };
 	pthread_t threads[sizeof(runs) / sizeof(*runs)];
-	int times = argc > 3 ? atoi(argv[1]) : 0;
+	int times = argc > 4 ? atoi(argv[1]) : 0;
 
 	/* The C library has a handler of its own from the first one on. */
 	CHECK(!pthread_create(&threads[0], NULL, is_short, NULL) &&
@@ -151,6 +154,7 @@ int main(int argc, char **argv)
 	if (!times)
 		return printf("%llx %llx\n", (unsigned long long)mask_of("SigCgt:", 0),
 			      (unsigned long long)mask_of("SigIgn:", 0)) < 0;
+	taken_by = atoi(argv[4]);
 	for (size_t i = 0; i < sizeof(runs) / sizeof(*runs); i++)
 		CHECK(!pthread_create(&threads[i], NULL, runs[i], NULL));
 	for (int i = 0; i < times; i++) {
