@@ -177,6 +177,31 @@ for one in filter(os.path.exists, sys.argv[3:]):
     assert made > 3, made
 END
 
+# A chunk with zeros in it, as after a power cut, is left out, and those beside it are not.
+[ $fewer -eq 0 ] || python3 - "$agent" "$work/zeros" "$work/two" <<'END' || fail "zeros in a chunk"
+import glob, os, shutil, struct, subprocess, sys
+agent, work, one = sys.argv[1:4]
+name = os.path.basename(glob.glob(one + "/.survives*.running.chunks")[0])
+data = open(os.path.join(one, name), "rb").read()
+chunk = data[:struct.unpack(">Q", data[8:16])[0]]
+def chunks_of(recording):
+    shutil.rmtree(work, ignore_errors=True)
+    shutil.copytree(one, work)
+    with open(os.path.join(work, name), "wb") as file:
+        file.write(recording)
+    run = subprocess.run([agent, "recover", work, "-o", work + "/out"], capture_output=True, text=True, timeout=60)
+    out = glob.glob(work + "/out/*.jfr")
+    assert run.returncode == 0 and len(out) == 1, run
+    subprocess.run([agent, "summary", out[0]], check=True, capture_output=True)
+    return open(out[0], "rb").read().count(b"FLR\0\0\2")
+whole = chunks_of(chunk * 2)
+assert whole > 2, whole
+for at in range(0, len(chunk) - 1024, len(chunk) // 9):
+    zeroed = chunk[:at] + bytes(1024) + chunk[at + 1024:]
+    assert chunks_of(chunk + zeroed + chunk) == whole, at
+assert chunks_of(bytes(len(chunk)) + chunk * 2) == whole
+END
+
 # Files of others, and what is no file.
 if [ "$(id -u)" -eq 0 ]; then
 	cp -a "$work/one" "$work/foreign"

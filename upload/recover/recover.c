@@ -25,6 +25,7 @@
 #include "upload/queue/spool_running.h"
 #include "upload/queue/store.h"
 #include "upload/recover/recover_chunk.h"
+#include "upload/recover/whole_chunk.h"
 
 /* As large as the journal of a chunk becomes (core/agent/kept.c), and what one write may have added. */
 #define JOURNAL_MAX (80u << 20)
@@ -52,6 +53,7 @@ struct running {
 	struct kept_head head;
 	uint8_t *records;
 	struct held *held;
+	uint64_t damaged; /* bytes that were left out before others */
 	struct recover_result result;
 };
 
@@ -139,15 +141,19 @@ static int read_journal(struct running *r, struct recover_journal **out)
 }
 
 /* Append the finished chunks of IN, a recording of LENGTH bytes, from *AT on to OUT, and move *AT behind
- * them. */
-static int copy_finished(int in, off_t length, int out, off_t *at)
+ * them; those that are damaged are left out. */
+static int copy_finished(struct running *r, int in, off_t length, int out, off_t *at)
 {
-	off_t from = *at;
 	uint64_t size;
+	off_t next;
+	int err = 0;
 
-	while (!recording_chunk(in, *at, length, &size) && size)
-		*at += (off_t)size;
-	return *at > from ? fd_copy(out, in, from, (uint64_t)(*at - from)) : 0;
+	while (!err && (next = whole_chunk_next(in, *at, length, &size)) >= 0) {
+		r->damaged += (uint64_t)(next - *at);
+		err = fd_copy(out, in, next, size);
+		*at = next + (off_t)size;
+	}
+	return err;
 }
 
 /* What has become of a chunk that could not be finished is no reason to leave out the others. */
@@ -190,7 +196,7 @@ static int copy_memory(struct running *r, struct recover_journal *journal, int o
 {
 	off_t finished = (off_t)r->head.memory_cut;
 	uint64_t start, events = 0;
-	int err = copy_finished(r->memory, r->memory_length, out, &finished);
+	int err = copy_finished(r, r->memory, r->memory_length, out, &finished);
 
 	if (!err && recover_journal_has(journal, 1, &start) && (off_t)start >= finished)
 		err = recover_journal_finish(journal, 1, r->memory, r->memory_length, out, &events);
@@ -236,11 +242,12 @@ static int write_recording(struct running *r, int out)
 	int err = read_journal(r, &journal);
 
 	if (!err)
-		err = copy_finished(r->chunks, r->chunks_length, out, &finished);
+		err = copy_finished(r, r->chunks, r->chunks_length, out, &finished);
 	if (!err)
 		err = copy_unfinished(r, journal, finished, out);
 	if (!err && r->memory >= 0 && r->head.memory_cut != KEPT_NO_MEMORY)
 		err = copy_memory(r, journal, out);
+	r->result.left_out += r->damaged;
 	length = err ? 0 : lseek(out, 0, SEEK_END);
 	if (!err && !length)
 		err = -ENODATA;
