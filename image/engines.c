@@ -10,6 +10,7 @@
 #include "core/own_fds.h"
 #include "core/shared.h"
 #include "engine/collect/builtin.h"
+#include "engine/collect/crash_chunk.h"
 #include "engine/collect/label_chunk.h"
 #include "engine/memory/mem.h"
 #include "engine/runtime/runtimes.h"
@@ -78,6 +79,17 @@ static void choose_mem_engine(struct agent_equipment *equipment, const struct co
 	}
 }
 
+/* Where our rings have nobody else who looks at them. */
+static void tell_crashes(struct agent_equipment *equipment, const struct config *c,
+			 struct wake *wake)
+{
+	if (!c->crash || equipment->mem_engine || equipment->engine == builtin_engine(wake) ||
+	    c->native_mem_limit_bytes != OPTION_OFF)
+		return;
+	if (!crash_chunk_open(wake))
+		equipment->write_crash = crash_chunk_write;
+}
+
 int engines_open(struct agent_equipment *equipment, const struct config *c, struct wake *wake)
 {
 	int err;
@@ -88,6 +100,7 @@ int engines_open(struct agent_equipment *equipment, const struct config *c, stru
 		return err;
 	choose_mem_engine(equipment, c, wake);
 	equipment->write_labels = label_chunk_write;
+	tell_crashes(equipment, c, wake);
 	if (c->native_mem_bytes != OPTION_OFF)
 		tell_allocators();
 	return 0;

@@ -38,6 +38,9 @@ struct agent_equipment {
 	int (*write_labels)(int fd, const struct report *report);
 	struct reporter *reporters[AGENT_REPORTERS_MAX];
 	size_t reporter_count;
+	/* Write a chunk to FD, an empty file, that tells of a crash, where ENGINE does not. Returns 0 or -errno, -ENODATA
+	 * where there was none. NULL: ENGINE tells. */
+	int (*write_crash)(int fd);
 	const struct live_endpoint *endpoint; /* NULL: there is none */
 	const struct stall_watch *stalls;     /* likewise; it is opened where they are asked for */
 };

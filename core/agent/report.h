@@ -17,9 +17,9 @@ struct report_part {
 	uint64_t length;
 };
 
-/* A recording that took samples with two engines has a part from each, and one more tells whom it is
+/* A recording that took samples with two engines has a part from each, one more may tell of a crash, and one whom it is
  * of; the parts written one after another are one JFR file. */
-#define REPORT_PARTS_MAX 3
+#define REPORT_PARTS_MAX 4
 
 /* What became of this program's reports, from its start on. Set where reports wait for their
  * delivery; zero elsewhere. */

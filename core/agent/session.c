@@ -266,6 +266,25 @@ static bool add_mem_part(struct session *s, struct report *report)
 	return false;
 }
 
+/* Add the crash that REPORT, the last one, is due to, if it is. Sets *FILE, which REPORT needs, or NULL. */
+static void add_crash(struct session *s, struct report *report, struct recording **file)
+{
+	int err;
+
+	*file = NULL;
+	if (!report->final || !s->with.write_crash)
+		return;
+	err = recording_open(file, s->config->spool_dir);
+	if (!err)
+		err = s->with.write_crash(recording_fd(*file));
+	if (!err)
+		err = recording_cut(*file, &report->parts[report->part_count]);
+	if (err && err != -ENODATA)
+		log_warn("the last profile does not tell of the crash: %s", strerror(-err));
+	else if (!err && report->parts[report->part_count].length)
+		report->part_count++;
+}
+
 /* Add whom REPORT is of, in a file of its own: the engines' are not ours to write, and may be restarted
  * between two reports. Sets *FILE, which REPORT needs, or NULL. */
 static void add_labels(struct session *s, struct report *report, struct recording **file)
@@ -363,7 +382,7 @@ static int report_finished(struct session *s, bool final)
 {
 	char host[HOST_NAME_MAX + 1];
 	struct report report = describe(s, host);
-	struct recording *labels;
+	struct recording *crash, *labels;
 	bool with_mem;
 	int err;
 
@@ -377,10 +396,12 @@ static int report_finished(struct session *s, bool final)
 	report.part_count = 1;
 	read_counts(s, &report);
 	with_mem = add_mem_part(s, &report);
+	add_crash(s, &report, &crash);
 	count_samples(&report);
 	add_labels(s, &report, &labels);
 	deliver(s, &report);
 	recording_close(labels);
+	recording_close(crash);
 	cut_kept(s, &report, with_mem);
 	recording_release(s->all.recording, &report.parts[0]);
 	if (with_mem)

@@ -23,10 +23,6 @@
 #include "engine/sample/threads.h"
 #include "engine/sample/user_events.h"
 
-/* Two rings hold a tenth of a second of 100 threads that each run 60 frames deep at 10 ms. */
-#define RINGS      2
-#define RING_BYTES (256u << 10)
-
 /* Samples wait in the rings no longer than this. */
 #define DRAIN_INTERVAL_NS 500000000u
 
@@ -114,7 +110,7 @@ static int start_collecting(const struct start_request *r)
 
 static int start_all(const struct start_request *r)
 {
-	int err = ring_open(RINGS, RING_BYTES, engine.collector);
+	int err = ring_open(BUILTIN_RINGS, BUILTIN_RING_BYTES, engine.collector);
 
 	if (!err)
 		err = modules_open();

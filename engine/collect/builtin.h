@@ -5,6 +5,10 @@
 #include "core/agent/engine.h"
 #include "core/wake.h"
 
+/* Two rings hold a tenth of a second of 100 threads that each run 60 frames deep at 10 ms. */
+#define BUILTIN_RINGS      2
+#define BUILTIN_RING_BYTES (256u << 10)
+
 /* The engine; there is one in a process. COLLECTOR is woken when samples wait. */
 const struct engine *builtin_engine(struct wake *collector);
 

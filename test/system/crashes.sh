@@ -46,7 +46,6 @@ each() {
 	set -- "$@" "$work/out/crashes_"*.jfr
 	[ -s "$5" ] || fail "$1 $2 $3: no last report: $(cat "$work/err")"
 	"$agent" summary "$5" >"$work/summary" || fail "$1 $2 $3: $(cat "$work/summary")"
-	[ "$1" = builtin ] || return 0
 	if [ "$4" -eq 0 ]; then
 		! grep -q 'asprof.Crash' "$work/summary" || fail "$2 $3: a crash that the program handled is told"
 		return 0
@@ -73,8 +72,13 @@ for way in segv bus abort; do
 	each builtin $way handled 0
 done
 for engine in $(engines); do
-	[ "$engine" = builtin ] || each "$engine" segv '' 11
-	[ "$engine" = builtin ] || each "$engine" abort '' 6
+	[ "$engine" != builtin ] || continue
+	told=crash_here
+	each "$engine" segv '' 11
+	each "$engine" abort thread 6
+	told=
+	each "$engine" bus '' 7
+	each "$engine" segv handled 0
 done
 
 # Left alone where it is asked to be.

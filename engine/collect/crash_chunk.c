@@ -1,0 +1,92 @@
+/* A crash of a program of which another engine takes the samples, as a chunk. */
+#include "engine/collect/crash_chunk.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "core/clock.h"
+#include "engine/collect/builtin.h"
+#include "engine/collect/chunks.h"
+#include "engine/collect/sample_context.h"
+#include "engine/modules/modules.h"
+#include "engine/process/proc_file.h"
+#include "engine/sample/ring.h"
+
+/* As large as the builtin engine wants them, which may come later: they stay. Pages that hold nothing are not there. */
+int crash_chunk_open(struct wake *collector)
+{
+	int err = ring_open(BUILTIN_RINGS, BUILTIN_RING_BYTES, collector);
+
+	return err ? err : modules_open();
+}
+
+struct crashes {
+	int fd, err;
+	struct chunks chunks;
+};
+
+static int begin(struct crashes *c)
+{
+	static const chunk_settings settings = { { "version", ASPROF_AGENT_VERSION },
+						 { "engine", "builtin" },
+						 { "event", "crash" } };
+	int err = chunks_open(&c->chunks, c->fd, &settings, NULL, true);
+
+	return err ? err : chunks_begin(&c->chunks);
+}
+
+static void name_thread(struct crashes *c, pid_t tid)
+{
+	char path[48], name[JFR_THREAD_NAME_MAX + 1];
+	ssize_t length;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/comm", tid);
+	length = proc_file_read(path, name, sizeof(name));
+	if (length <= 0)
+		return;
+	name[length - 1] = '\0'; /* the newline */
+	chunks_name_thread(&c->chunks, tid, name);
+}
+
+static void take(void *context, const struct sample *s)
+{
+	struct crashes *c = context;
+
+	if (s->kind != SAMPLE_CRASH)
+		return;
+	if (c->err == -ENODATA)
+		c->err = begin(c);
+	if (c->err)
+		return;
+	name_thread(c, s->tid);
+	jfr_use_context(c->chunks.jfr, sample_context_id(c->chunks.jfr, sample_context(s)));
+	jfr_crash(c->chunks.jfr, s->ticks, s->tid,
+		  jfr_stack(c->chunks.jfr, s->pcs, s->count, s->truncated), (int)s->args[0],
+		  (int)(int64_t)s->args[1], s->args[2]);
+}
+
+static int end(struct crashes *c)
+{
+	struct symbols *symbols;
+	int err;
+
+	modules_refresh();
+	err = symbols_open(&symbols);
+	if (err)
+		return err;
+	err = chunks_end(&c->chunks, symbols, clock_ticks());
+	symbols_close(symbols);
+	return err;
+}
+
+int crash_chunk_write(int fd)
+{
+	struct crashes c = { .fd = fd, .err = -ENODATA };
+	int err;
+
+	ring_drain(take, &c);
+	err = c.err ? c.err : end(&c);
+	if (c.chunks.jfr)
+		chunks_close(&c.chunks);
+	return err;
+}
