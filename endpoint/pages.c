@@ -324,7 +324,8 @@ static uint64_t take_threads(struct visit *visit, const struct page *page,
 	pages_cancel(visit);
 	if (err == -ENOTSUP)
 		response_say(response, 501,
-			     "the engine cannot sample all threads at once; "
+			     "all threads cannot be sampled at once beside the builtin engine's "
+			     "native memory; "
 			     "/debug/pprof/wall?seconds=N can tell of them");
 	else
 		say_error(response, &the_call, err);

@@ -90,6 +90,14 @@ static void tell_crashes(struct agent_equipment *equipment, const struct config 
 		equipment->write_crash = crash_chunk_write;
 }
 
+static void look_at_threads(struct agent_equipment *equipment, const struct config *c,
+			    struct wake *wake)
+{
+	if (!equipment->engine->sample_threads && !equipment->mem_engine &&
+	    c->native_mem_limit_bytes == OPTION_OFF)
+		equipment->look_engine = builtin_engine_to_look(wake);
+}
+
 int engines_open(struct agent_equipment *equipment, const struct config *c, struct wake *wake)
 {
 	int err;
@@ -101,6 +109,7 @@ int engines_open(struct agent_equipment *equipment, const struct config *c, stru
 	choose_mem_engine(equipment, c, wake);
 	equipment->write_labels = label_chunk_write;
 	tell_crashes(equipment, c, wake);
+	look_at_threads(equipment, c, wake);
 	if (c->native_mem_bytes != OPTION_OFF)
 		tell_allocators();
 	return 0;

@@ -32,15 +32,17 @@ struct agent_equipment {
 	const struct engine *engine;
 	/* Samples native memory where ENGINE is not to, into chunks of its own; else NULL. */
 	const struct engine *mem_engine;
+	/* Samples all threads once where ENGINE cannot; NULL where that can, or nobody is free to. */
+	const struct engine *look_engine;
 	const char *version; /* of the program, as its environment tells; NULL: it does not */
 	/* Write a chunk to FD, an empty file, that tells whom REPORT is of: the host, the executable, the
 	 * version and the tags. Returns 0 or -errno. NULL: recordings do not tell. */
 	int (*write_labels)(int fd, const struct report *report);
-	struct reporter *reporters[AGENT_REPORTERS_MAX];
-	size_t reporter_count;
 	/* Write a chunk to FD, an empty file, that tells of a crash, where ENGINE does not. Returns 0 or -errno, -ENODATA
 	 * where there was none. NULL: ENGINE tells. */
 	int (*write_crash)(int fd);
+	struct reporter *reporters[AGENT_REPORTERS_MAX];
+	size_t reporter_count;
 	const struct live_endpoint *endpoint; /* NULL: there is none */
 	const struct stall_watch *stalls;     /* likewise; it is opened where they are asked for */
 };

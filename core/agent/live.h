@@ -75,7 +75,7 @@ struct live_option {
 
 struct live_call {
 	enum live_question question;
-	int fd; /* of BEGIN, END, CANCEL: the asker's */
+	int fd; /* the asker's; not of those above BEGIN */
 	bool anew; /* of BEGIN: what is counted up to now, as of a thread that sleeps, is to be an event of its
 		      * own, and not one with what comes */
 	struct live_option options[LIVE_OPTIONS_MAX];

@@ -538,6 +538,7 @@ static void stop_all(struct session *s, bool final)
 {
 	bool failed = false;
 
+	session_end_look(s);
 	if (!s->ended && !s->paused) {
 		failed = engine_command(s->all.engine, "stop") != 0;
 		if (failed && has_ended(s))
@@ -591,6 +592,7 @@ void session_end(struct session *s, uint64_t drain_by_ns)
 
 void session_close(struct session *s)
 {
+	session_end_look(s);
 	stop_mem(s);
 	source_leave(&s->all);
 	for (size_t i = 0; i < s->with.reporter_count; i++)

@@ -24,6 +24,8 @@ struct session {
 
 	/* The rest is the session's own. */
 	struct source all, mem; /* mem: native memory where ALL is not to sample it */
+	struct source look;     /* at the threads, where ALL cannot; while it goes on */
+	int look_fd;            /* for whom */
 	char executable[NAME_MAX + 1];
 	char engine_version[64];
 	uint64_t interval_began_ms;   /* wall clock, since 1970 */
@@ -78,6 +80,9 @@ void session_restart_mem(struct session *session, bool wanted);
  * 0, or -errno as failed() has it: then the session is paused still. */
 void session_pause(struct session *session);
 int session_resume(struct session *session);
+
+/* No look at the threads is to go on. */
+void session_end_look(struct session *session);
 
 /* Answer CALL, what a live endpoint asks. Returns 0, or -errno as failed() has it: the engine cannot go
  * on. */

@@ -9,6 +9,7 @@
 #include "core/agent/engine_command.h"
 #include "core/agent/failure.h"
 #include "core/agent/live.h"
+#include "core/buf.h"
 #include "core/format.h"
 #include "core/log.h"
 #include "core/options/config_set.h"
@@ -253,6 +254,12 @@ static int copy_unreported(struct session *s, const struct source *source, int f
 	return err ? err : report_write(&report, fd);
 }
 
+/* What is copied of it is the look alone: the engine's own samples are of some threads, and not now. */
+static bool is_of_look(const struct session *s, int fd)
+{
+	return s->look.recording && s->look_fd == fd;
+}
+
 static int end_capture(struct session *s, int fd, bool wanted)
 {
 	int err = -ESRCH;
@@ -263,6 +270,12 @@ static int end_capture(struct session *s, int fd, bool wanted)
 	if (i == s->capture_count)
 		return err;
 	err = s->captures[i].err;
+	if (is_of_look(s, fd)) {
+		if (wanted && !err)
+			err = copy_unreported(s, &s->look, fd);
+		session_end_look(s);
+		wanted = false;
+	}
 	/* A session that was paused meanwhile has reported all that there is. */
 	if (wanted && !err && !s->paused && !s->ended) {
 		if (s->rotates_by_restart)
@@ -303,12 +316,60 @@ static int start(struct session *s, struct live_call *call)
 	return 0;
 }
 
-static int threads(struct session *s, bool begin)
+/* ---- A look at the threads by an engine beside ---- */
+
+/* It takes no sample by itself. */
+#define LOOK "start,event=wall,interval=3600s,jfr,file="
+
+static int begin_look(struct session *s, int fd)
+{
+	struct buf command = BUF_INIT(256);
+	int err;
+
+	if (!s->with.look_engine)
+		return -ENOTSUP;
+	if (s->look.recording)
+		return -EBUSY;
+	s->look.engine = s->with.look_engine;
+	s->look_fd = fd;
+	err = recording_open(&s->look.recording, NULL);
+	if (!err)
+		err = buf_printf(&command, LOOK "%s", recording_path(s->look.recording));
+	if (!err)
+		err = engine_command(s->look.engine, buf_string(&command));
+	buf_free(&command);
+	if (err) {
+		recording_close(s->look.recording);
+		s->look.recording = NULL;
+	}
+	return err;
+}
+
+void session_end_look(struct session *s)
+{
+	if (!s->look.recording)
+		return;
+	engine_command(s->look.engine, "stop");
+	recording_close(s->look.recording);
+	s->look.recording = NULL;
+	s->look.engine->leave();
+}
+
+static int look(struct session *s, int fd, bool begin)
+{
+	int err = begin ? begin_look(s, fd) : is_of_look(s, fd) ? 0 : -ESRCH;
+
+	if (err)
+		return err;
+	return s->look.engine->sample_threads(begin) ? -EINPROGRESS : 0;
+}
+
+static int threads(struct session *s, int fd, bool begin)
 {
 	if (s->paused)
 		return -ESRCH;
 	if (!s->all.engine->sample_threads)
-		return -ENOTSUP;
+		return look(s, fd, begin);
 	return s->all.engine->sample_threads(begin) ? -EINPROGRESS : 0;
 }
 
@@ -339,9 +400,9 @@ static int answer(struct session *s, struct live_call *call, bool *broken)
 	case LIVE_CANCEL:
 		return end_capture(s, call->fd, false);
 	case LIVE_THREADS:
-		return threads(s, true);
+		return threads(s, call->fd, true);
 	case LIVE_THREADS_LEFT:
-		return threads(s, false);
+		return threads(s, call->fd, false);
 	}
 	return -EINVAL;
 }

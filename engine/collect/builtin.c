@@ -36,6 +36,7 @@ static struct {
 	struct wake *collector;
 	bool beside;                        /* another engine, whose recording will hold ours too */
 	int fd;                             /* the recording; -1 when not running */
+	int signo;                          /* by which it samples threads, where it does */
 	char problem[START_FILE_MAX + 256]; /* what the last error says */
 } engine = { .fd = -1 };
 
@@ -84,6 +85,7 @@ static int start_sampling(const struct start_request *r)
 		timers.signo = sampler_install();
 		if (timers.signo < 0)
 			return timers.signo;
+		engine.signo = timers.signo;
 		sampler_enable(true);
 	}
 	err = thread_look_open(&timers);
@@ -247,7 +249,7 @@ static unsigned sample_threads(bool begin)
 		thread_look();
 		wall_visit_all();
 	}
-	return wall_asked();
+	return wall_asked(engine.signo);
 }
 
 const struct engine *builtin_engine(struct wake *collector)
@@ -269,6 +271,15 @@ const struct engine *builtin_engine(struct wake *collector)
 	engine.collector = collector;
 	engine.beside = false;
 	return &builtin;
+}
+
+const struct engine *builtin_engine_to_look(struct wake *collector)
+{
+	static struct engine looks;
+
+	looks = *builtin_engine(collector);
+	looks.leave = sampler_remove_beside;
+	return &looks;
 }
 
 const struct engine *builtin_engine_beside(struct wake *collector)

@@ -12,6 +12,9 @@
 /* The engine; there is one in a process. COLLECTOR is woken when samples wait. */
 const struct engine *builtin_engine(struct wake *collector);
 
+/* The same, to look at the threads now and then beside another engine, which takes the samples. */
+const struct engine *builtin_engine_to_look(struct wake *collector);
+
 /* The same, to sample native memory alone, for chunks that are put beside those of another engine. */
 const struct engine *builtin_engine_beside(struct wake *collector);
 

@@ -6,6 +6,7 @@
  * number of samples, when it moves or when the chunk ends. */
 #include "engine/collect/wall.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@
 #include "core/random.h"
 #include "engine/collect/program_stack.h"
 #include "engine/collect/sample_context.h"
+#include "engine/process/proc_file.h"
 #include "engine/runtime/frame_table.h"
 
 /* A sleeper that we interrupted spends some CPU time on its way back to sleep, which is not a
@@ -159,19 +161,46 @@ void wall_visit_all(void)
 	threads_each(visit_now, NULL);
 }
 
+/* So few are looked at one by one: a thread of another profiler's, as those of async-profiler, takes no signal. */
+#define FEW 16
+
+struct asked {
+	unsigned count;
+	uint64_t without; /* who blocks one of these */
+};
+
+static uint64_t blocked_by(pid_t tid)
+{
+	static const char name[] = "\nSigBlk:";
+	char path[48], text[4096], *line;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/status", tid);
+	if (proc_file_read(path, text, sizeof(text)) <= 0)
+		return 0;
+	line = strstr(text, name);
+	return line ? strtoull(line + strlen(name), NULL, 16) : 0;
+}
+
 static void count_asked(void *context, struct thread *t)
 {
 	const struct thread_wall *w = wall_of(t);
+	struct asked *asked = context;
 
-	*(unsigned *)context += w && w->asked && !atomic_load(&t->ended);
+	if (w && w->asked && !atomic_load(&t->ended) &&
+	    !(asked->without && blocked_by(atomic_load(&t->tid)) & asked->without))
+		asked->count++;
 }
 
-unsigned wall_asked(void)
+unsigned wall_asked(int signo)
 {
-	unsigned count = 0;
+	struct asked all = { 0 }, awake = { 0 };
 
-	threads_each(count_asked, &count);
-	return count;
+	threads_each(count_asked, &all);
+	if (!all.count || all.count > FEW || signo < 1)
+		return all.count;
+	awake.without = UINT64_C(1) << (signo - 1);
+	threads_each(count_asked, &awake);
+	return awake.count;
 }
 
 uint64_t wall_visit(uint64_t now_ns)

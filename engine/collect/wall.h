@@ -51,8 +51,9 @@ uint64_t wall_visit(uint64_t now_ns);
 /* Visit every thread once more, now, whatever the interval. */
 void wall_visit_all(void);
 
-/* Threads that were asked for a sample which has not come yet. */
-unsigned wall_asked(void);
+/* Threads that were asked for a sample, by signal SIGNO, which has not come yet; where they are few, without those that
+ * block it. */
+unsigned wall_asked(int signo);
 
 /* A sample of kind SAMPLE_WALL has come out of the ring. */
 void wall_take(struct jfr_writer *jfr, const struct sample *sample);

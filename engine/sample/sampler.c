@@ -379,14 +379,21 @@ static bool is_quiet(void)
 	       !sampler_call_pends();
 }
 
-void sampler_remove(void)
+/* (What watches turns asks the other engine.) */
+static bool is_quiet_beside(void)
+{
+	threads_close();
+	return !atomic_load(&telling) && !sampler_call_pends();
+}
+
+static void remove_when(bool (*is_quiet_now)(void))
 {
 	int signo = sampler_signal(), tries = QUIET_TRIES;
 
 	if (!signo || previous.handler != (void *)SIG_DFL)
 		return;
 	atomic_store(&signal_number, 0);
-	while (!is_quiet() && --tries)
+	while (!is_quiet_now() && --tries)
 		system_sleep(QUIET_PAUSE_NS);
 	if (tries) {
 		remover(signo);
@@ -394,6 +401,16 @@ void sampler_remove(void)
 		signal_share_open();
 		atomic_store(&signal_number, signo);
 	}
+}
+
+void sampler_remove(void)
+{
+	remove_when(is_quiet);
+}
+
+void sampler_remove_beside(void)
+{
+	remove_when(is_quiet_beside);
 }
 
 int sampler_signal(void)

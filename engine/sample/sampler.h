@@ -35,6 +35,9 @@ int sampler_install(void);
  * away. It stays where that is not to be seen soon, and where it stands before one of the program's. Agent thread. */
 void sampler_remove(void);
 
+/* The same where only the calling thread has had timers send the signal, and another engine has timers of its own. */
+void sampler_remove_beside(void);
+
 /* Its number; 0 before sampler_install(). Async-signal-safe. */
 int sampler_signal(void);
 

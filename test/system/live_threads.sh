@@ -1,0 +1,34 @@
+#!/bin/sh
+# One stack of each thread, now, where async-profiler takes the samples: the builtin engine looks, and leaves nothing behind.
+. "$(dirname "$0")/agent.inc"
+. "$(dirname "$0")/live.inc"
+[ -n "${ASPROF_TEST_LIB:-}" ] || skip "ASPROF_TEST_LIB does not name async-profiler's library"
+program=$(program live)
+export XDG_RUNTIME_DIR="$work" # one that belongs to this user
+
+signals() {
+	grep -E '^(SigCgt|SigIgn|SigBlk)' "/proc/$one/status"
+	cat "/proc/$one/timers"
+}
+
+held one ENGINE=async-profiler LIB="$ASPROF_TEST_LIB" CPU_INTERVAL=1ms "$program" 1
+one=$pid
+until_true "$agent" status "$one" || fail "no endpoint: $(cat "$work/one.err")"
+until_true grep -q ready "$work/one.out" || fail "the program does not run"
+until_true test -n "$(signals)"
+signals >"$work/before"
+for turn in 1 2 3; do
+	"$agent" threads "$one" >"$work/told" 2>"$work/told.err" || fail "turn $turn: $(cat "$work/told.err")"
+	grep -q '^ *wait_here' "$work/told" || fail "turn $turn: $(cat "$work/told")"
+	[ "$(grep -c '^\[live tid=' "$work/told")" = 2 ] || fail "turn $turn: not two threads: $(cat "$work/told")"
+done
+signals >"$work/after"
+cmp "$work/before" "$work/after" || fail "it leaves something behind: $(diff "$work/before" "$work/after")"
+"$agent" profile "$one" -t 1s collapsed >"$work/told" 2>&1
+grep -q 'main;spin' "$work/told" || fail "no samples behind it: $(cat "$work/told")"
+"$agent" stop "$one" >/dev/null || fail "it cannot be stopped"
+"$agent" threads "$one" >/dev/null 2>&1 && fail "threads of one that is stopped"
+kill "$one"
+wait "$one"
+[ ! -s "$work/one.err" ] || fail "it complains: $(cat "$work/one.err")"
+"$agent" collapsed "$work/one" 2>/dev/null | grep -q 'main;spin' || fail "no report"
