@@ -245,6 +245,21 @@ static void choose_form(struct visit *visit, const struct request *request)
 	visit->type = visit->wish.form == PROFILE_TEXT ? TEXT_PLAIN : BINARY;
 }
 
+/* OPTION_OFF is no interval. */
+static int64_t interval_of(uint64_t value)
+{
+	return value == OPTION_OFF ? 0 : (int64_t)value;
+}
+
+static void note_settings(struct visit *visit, const struct live_status *status)
+{
+	visit->wish.configured = (struct settings){
+		.cpu_interval_ns = interval_of(status->cpu_interval_ns),
+		.wall_interval_ns = interval_of(status->wall_interval_ns),
+		.mem_interval = interval_of(status->native_mem_bytes),
+	};
+}
+
 static uint64_t take_profile(struct visit *visit, const struct page *page,
 			     const struct request *request, struct response *response)
 {
@@ -262,6 +277,7 @@ static uint64_t take_profile(struct visit *visit, const struct page *page,
 		response_say(response, 403, "the wall clock is not sampled: WALL_INTERVAL is off");
 		return 0;
 	}
+	note_settings(visit, &the_call.status);
 	choose_form(visit, request);
 	if (page->metric == METRIC_ANY) {
 		bool raw = !strcmp(page->path, "/recording");
@@ -295,6 +311,7 @@ static uint64_t take_heap(struct visit *visit, const struct page *page,
 			the_call.status.engine);
 		return 0;
 	}
+	note_settings(visit, &the_call.status);
 	choose_form(visit, request);
 	visit->wish.metric = page->metric;
 	visit->wish.retained = true;

@@ -142,9 +142,10 @@ static int write_form(FILE *file, struct profile *profile, struct memory_feed *f
 	return write_pprof(file, profile, feed);
 }
 
-/* Readers refuse a profile that says of nothing what it would be of. */
+/* Readers refuse a profile that says of nothing what it would be of, and Parca breaks down over one without a period. */
 static void name_columns(struct profile *profile, const struct profile_wish *wish)
 {
+	profile_note_periods(profile, &wish->configured);
 	profile_add(profile, 0, 0, wish->metric, 0, 0);
 	if (wish->retained)
 		profile_add(profile, 0, 0, METRIC_LIVE, 0, 0);
@@ -204,7 +205,7 @@ int profiles_make(struct buf *out, int fd, const struct profile_wish *wish)
 	if (wish->form == PROFILE_RAW) {
 		err = buf_append(out, data, (size_t)st.st_size);
 	} else {
-		memory_feed_init(&feed, data, (uint64_t)st.st_size);
+		memory_feed_init(&feed, data, (uint64_t)st.st_size, &wish->configured);
 		err = put_profile(out, &feed, wish);
 	}
 	if (data)

@@ -7,6 +7,7 @@
 
 #include "core/buf.h"
 #include "profile/aggregate/query.h"
+#include "profile/jfr/settings.h"
 
 enum profile_form {
 	PROFILE_PPROF,      /* gzipped profile.proto */
@@ -20,7 +21,8 @@ struct profile_wish {
 	enum metric metric; /* METRIC_ANY: that of CPU time, or what there is */
 	bool retained;      /* of METRIC_LIVE and METRIC_MALLOC: what the sampler's table says */
 	bool threads;       /* one stack for each thread, by name */
-	int64_t from_ns, to_ns; /* samples of that time alone, since 1970 */
+	int64_t from_ns, to_ns;     /* samples of that time alone, since 1970 */
+	struct settings configured; /* what the recording is made with */
 };
 
 /* Append what WISH says of the recording in FD, a file, to OUT. Returns 0; -ENODATA where there is no such

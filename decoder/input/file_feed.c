@@ -104,7 +104,7 @@ static bool next_source(struct file_feed *feed)
 	}
 	feed->offset = 0;
 	if (feed->current->length)
-		settings_of(&feed->settings, feed->current->data, feed->current->length);
+		settings_of(&feed->settings, feed->current->data, feed->current->length, NULL);
 	return true;
 }
 

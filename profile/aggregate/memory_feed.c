@@ -16,7 +16,7 @@ static int restart(struct feed *feed, bool ordered)
 	f->offset = 0;
 	memset(&f->settings, 0, sizeof(f->settings));
 	if (f->length)
-		settings_of(&f->settings, f->data, f->length);
+		settings_of(&f->settings, f->data, f->length, f->configured);
 	return 0;
 }
 
@@ -76,7 +76,8 @@ static bool is_small(struct feed *feed)
 	return true;
 }
 
-void memory_feed_init(struct memory_feed *feed, const uint8_t *data, uint64_t length)
+void memory_feed_init(struct memory_feed *feed, const uint8_t *data, uint64_t length,
+		      const struct settings *configured)
 {
 	static const struct feed_calls calls = { .restart = restart,
 						 .next = next,
@@ -85,5 +86,7 @@ void memory_feed_init(struct memory_feed *feed, const uint8_t *data, uint64_t le
 						 .span = span,
 						 .is_small = is_small };
 
-	*feed = (struct memory_feed){ .feed.calls = &calls, .data = data, .length = length };
+	*feed = (struct memory_feed){
+		.feed.calls = &calls, .data = data, .length = length, .configured = configured
+	};
 }

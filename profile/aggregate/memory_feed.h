@@ -9,9 +9,12 @@ struct memory_feed {
 	const uint8_t *data;
 	uint64_t length, offset;
 	struct settings settings;
+	const struct settings *configured;
 };
 
-/* Of LENGTH bytes of whole chunks at DATA, the caller's: pages of a mapped file. Nothing to release. */
-void memory_feed_init(struct memory_feed *feed, const uint8_t *data, uint64_t length);
+/* Of LENGTH bytes of whole chunks at DATA, the caller's, as CONFIGURED is: pages of a mapped file, and what is known of how they were
+ * made (settings_of()). Nothing to release. */
+void memory_feed_init(struct memory_feed *feed, const uint8_t *data, uint64_t length,
+		      const struct settings *configured);
 
 #endif

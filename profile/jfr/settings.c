@@ -81,7 +81,7 @@ out:
 /* The settings stand among the first events of a recording. */
 #define SETTINGS_WITHIN 1000
 
-void settings_of(struct settings *settings, const uint8_t *data, uint64_t length)
+static void read_first(struct settings *settings, const uint8_t *data, uint64_t length)
 {
 	struct jfr_chunk chunk = { 0 };
 	struct jfr_error error;
@@ -99,4 +99,18 @@ void settings_of(struct settings *settings, const uint8_t *data, uint64_t length
 				settings_read(settings, &chunk, &event);
 	}
 	jfr_meta_free(&chunk);
+}
+
+void settings_of(struct settings *settings, const uint8_t *data, uint64_t length,
+		 const struct settings *configured)
+{
+	read_first(settings, data, length);
+	if (!configured)
+		return;
+	if (!settings->cpu_interval_ns)
+		settings->cpu_interval_ns = configured->cpu_interval_ns;
+	if (!settings->wall_interval_ns)
+		settings->wall_interval_ns = configured->wall_interval_ns;
+	if (!settings->mem_interval)
+		settings->mem_interval = configured->mem_interval;
 }

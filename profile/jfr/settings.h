@@ -22,7 +22,9 @@ bool settings_pair(const struct jfr_chunk *chunk, const struct jfr_event *event,
 void settings_read(struct settings *settings, const struct jfr_chunk *chunk,
 		   const struct jfr_event *event);
 
-/* Take in the settings at the start of the recording in DATA. */
-void settings_of(struct settings *settings, const uint8_t *data, uint64_t length);
+/* Take in the settings at the start of the recording in DATA, and of CONFIGURED the intervals that it does not tell: who
+ * makes the recording knows what it was made with, and async-profiler tells it in the first of its chunks alone. NULL: not known. */
+void settings_of(struct settings *settings, const uint8_t *data, uint64_t length,
+		 const struct settings *configured);
 
 #endif

@@ -49,24 +49,42 @@ if command -v promtool >/dev/null; then
 fi
 
 # ---- Parca, Pyroscope: what their default jobs ask for, but for block and mutex ----
-asked='profile?seconds=2 allocs heap goroutine'
-for each in $asked; do
-	curl -sS -o "$work/${each%\?*}.pb.gz" -w '%{http_code} %{content_type}\n' -A Parca/0.22 -H 'Accept-Encoding: gzip' \
-		"$url/debug/pprof/$each" >"$work/${each%\?*}.said" 2>&1 &
-	asking="${asking:-} $!"
-done
-# shellcheck disable=SC2086 # numbers
-wait $asking
-for each in $asked; do
-	each=${each%\?*}
-	grep -q '^200 application/octet-stream' "$work/$each.said" || fail "$each: $(cat "$work/$each.said") $(head -c 200 "$work/$each.pb.gz")"
-	gzip -t "$work/$each.pb.gz" || fail "$each: not gzipped"
-	if go tool -n pprof >/dev/null 2>&1; then
-		go tool pprof -raw "$work/$each.pb.gz" >"$work/raw" 2>"$work/err" || fail "$each: pprof: $(cat "$work/err")"
-		grep -q '^Samples:' "$work/raw" || fail "$each: $(head -n 20 "$work/raw")"
-		case $each in
-		profile | goroutine) grep -q main "$work/raw" || fail "$each: $(head -n 20 "$work/raw")" ;;
-		esac
-	fi
-done
+# profiles URL WHAT...: each is there, and pprof reads it.
+profiles() {
+	at=$1 asking=
+	shift
+	for each in "$@"; do
+		curl -sS -o "$work/${each%\?*}.pb.gz" -w '%{http_code} %{content_type}\n' -A Parca/0.22 -H 'Accept-Encoding: gzip' \
+			"$at/debug/pprof/$each" >"$work/${each%\?*}.said" 2>&1 &
+		asking="$asking $!"
+	done
+	# shellcheck disable=SC2086 # numbers
+	wait $asking
+	for each in "$@"; do
+		each=${each%\?*}
+		grep -q '^200 application/octet-stream' "$work/$each.said" || fail "$each: $(cat "$work/$each.said") $(head -c 200 "$work/$each.pb.gz")"
+		gzip -t "$work/$each.pb.gz" || fail "$each: not gzipped"
+		if go tool -n pprof >/dev/null 2>&1; then
+			go tool pprof -raw "$work/$each.pb.gz" >"$work/raw" 2>"$work/err" || fail "$each: pprof: $(cat "$work/err")"
+			grep -q '^Samples:' "$work/raw" || fail "$each: $(head -n 20 "$work/raw")"
+			# Parca breaks down over a profile that does not tell what is between two samples.
+			grep -q '^PeriodType: [a-z]' "$work/raw" && grep -q '^Period: [1-9]' "$work/raw" ||
+				fail "$each: no period: $(head -n 20 "$work/raw")"
+			case $each in
+			profile | goroutine) grep -q main "$work/raw" || fail "$each: $(head -n 20 "$work/raw")" ;;
+			esac
+		fi
+	done
+}
+profiles "$url" 'profile?seconds=2' allocs heap goroutine
 [ "$(curl -s -o /dev/null -w '%{http_code}' "$url/debug/pprof/mutex")" = 404 ] || fail 'a profile that is not there'
+if [ -n "${ASPROF_TEST_LIB:-}" ]; then
+	port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+	held other ENGINE=async-profiler LIB="$ASPROF_TEST_LIB" CPU_INTERVAL=1ms WALL_INTERVAL=20ms NATIVE_MEM=16k \
+		NATIVE_MEM_ENGINE=builtin LISTEN="127.0.0.1:$port" "$live"
+	url=http://127.0.0.1:$port
+	until_true sh -c "curl -sf $url/metrics | grep -q '^asprof_agent_samples_total [1-9]'" || fail 'no samples by async-profiler'
+	# The second is of a chunk that follows others.
+	profiles "$url" 'profile?seconds=1'
+	profiles "$url" 'profile?seconds=1' 'wall?seconds=1' heap
+fi

@@ -42,16 +42,8 @@ static void tell(struct report_feed *feed, const struct jfr_error *error)
 /* What the part's first chunk, in DATA, says of how it was made. */
 static void read_settings(struct report_feed *feed, const uint8_t *data, uint64_t length)
 {
-	const struct settings *configured = &feed->configured;
-
 	feed->settings = (struct settings){ 0 };
-	settings_of(&feed->settings, data, length);
-	if (!feed->settings.cpu_interval_ns)
-		feed->settings.cpu_interval_ns = configured->cpu_interval_ns;
-	if (!feed->settings.wall_interval_ns)
-		feed->settings.wall_interval_ns = configured->wall_interval_ns;
-	if (!feed->settings.mem_interval)
-		feed->settings.mem_interval = configured->mem_interval;
+	settings_of(&feed->settings, data, length, &feed->configured);
 }
 
 static int restart(struct feed *feed, bool ordered)
