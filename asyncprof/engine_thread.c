@@ -148,6 +148,8 @@ static int execute(const char *command)
 		return -ENOTSUP;
 	if (starts)
 		parts->starts();
+	else if (!strcmp(command, "stop"))
+		files_make_no_timers();
 	has_hooks |= starts && strstr(command, ",native");
 	err = library.execute(command, take_answer);
 	has_started |= starts && !err;

@@ -403,19 +403,38 @@ static long do_perf(const long a[])
 /* By the calling conventions of Linux the six arguments are where a variadic function's are;
  * those that a call does not have are passed on as what happens to be there, as in syscall(2). */
 /* One for each thread, where there are no perf events. */
+static _Atomic uint32_t making;
+
 static long make_timer(long clock, long event, long timer)
 {
-	long result;
+	long result = -1;
 
-	if (!signal_share_take(true)) {
-		signal_share_refuse(-EAGAIN);
+	atomic_fetch_add(&making, 1);
+	if (signal_share_take(true)) {
+		result = syscall(SYS_timer_create, clock, event, timer);
+		if (result)
+			signal_share_give();
+	} else {
+		if (!signal_share_is_closed())
+			signal_share_refuse(-EAGAIN);
 		errno = EAGAIN;
-		return -1;
 	}
-	result = syscall(SYS_timer_create, clock, event, timer);
-	if (result)
-		signal_share_give();
+	atomic_fetch_sub(&making, 1);
 	return result;
+}
+
+/* A thread that has got one notes it a few instructions later. */
+#define NOTED_NS    200000u
+#define NOTED_TRIES 1000
+
+void files_make_no_timers(void)
+{
+	int tries = NOTED_TRIES;
+
+	signal_share_close();
+	do
+		system_sleep(NOTED_NS);
+	while (atomic_load(&making) && --tries);
 }
 
 /* That and nothing else it sends to threads. */

@@ -13,6 +13,10 @@
 /* Whether it has, or has had, any: their signals may come whenever. */
 bool files_have_perf(void);
 
+/* It is about to stop: have no thread that begins get a timer that it would not find any more, until the share of signals
+ * is open again (core/signal_share.h). */
+void files_make_no_timers(void);
+
 /* May it have perf events? Without, which is how it begins, it takes timers for the CPU time. */
 void files_allow_perf(bool allow);
 

@@ -359,6 +359,7 @@ int sampler_install(void)
 
 	if (atomic_load(&given_up))
 		return -EBUSY;
+	signal_share_open();
 	if (sampler_signal())
 		return sampler_signal();
 	err = disposition_get(signo, &previous);
@@ -366,7 +367,6 @@ int sampler_install(void)
 		err = installer(signo, on_signal, SA_ONSTACK);
 	if (err)
 		return err;
-	signal_share_open();
 	atomic_store(&signal_number, signo);
 	return signo;
 }
