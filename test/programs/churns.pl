@@ -341,13 +341,20 @@ sub tell_names {
 	tell_lines('(eval)', 'evals.pl', 1 .. 3);
 	tell_lines($_, '(eval)', 1 .. 100) for '(eval)', map { /^(.+)::[^:]*\t/ ? "${1}::BEGIN" : () } keys %said;
 	# What has run and is gone: what a file does as it is brought in, and blocks, which count as what they are in.
-	my (%files, @packages);
+	my (%files, %texts);
 	$files{$_} = 1 for values %INC, map { (split /\t/)[1] } keys %said;
 	for my $path (keys %files) {
 		open my $file, '<', $path or next;
-		my @all = <$file>;
+		$texts{$path} = [<$file>];
+	}
+	my @everywhere = ('main', map { /^\s*package\s+([\w:]+)/ ? $1 : () } map { @$_ } values %texts);
+	for my $path (keys %texts) {
+		my @all = @{$texts{$path}};
 		my @packages = ('main', map { /^\s*package\s+([\w:]+)/ ? $1 : () } @all);
 		tell_lines($_, $path, 1 .. @all + 1) for '(require)', '{block}', '(eval)', '{main}', map { "${_}::BEGIN" } @packages;
+		# Before it says a package it has that of whoever brings it in while that is compiled.
+		my ($says) = grep { $all[$_] =~ /^\s*package\s/ } 0 .. $#all;
+		tell_lines("${_}::BEGIN", $path, 1 .. $says // 0) for @everywhere;
 	}
 	open my $file, '>', "$folder/names/perl.new$$" or die;
 	print $file "$_\t", join(',', sort { $a <=> $b } keys %{$said{$_}}), "\n" for sort keys %said;
