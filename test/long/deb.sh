@@ -1,6 +1,6 @@
 #!/bin/bash
 # `make deb`: lintian has nothing to say of it, it installs into a minimal system, works there by the bare
-# name of the library, also from /etc/ld.so.preload, and leaves nothing behind when it is purged.
+# name of the library, and by its path from /etc/ld.so.preload, and leaves nothing behind when it is purged.
 . "$(dirname "$0")/../system/agent.inc"
 . test/long/root.inc
 
@@ -30,7 +30,9 @@ ls "$root"/var/lib/asprof-agent/*.jfr >/dev/null 2>&1 || fail "no profile in /va
 in_root sh -c 'asprof-agent top --cpu /var/lib/asprof-agent' | grep -q '%' || fail "top reads nothing"
 
 # For all programs, but only some profiled.
-echo libasprof_preload.so >"$root/etc/ld.so.preload"
+library=$(in_root dpkg -L asprof-agent | grep '/libasprof_preload\.so$') || fail "there is no library in the package"
+[ "$(uname -m)" != x86_64 ] || grep -qF "\`$library\`" docs/containers.md || fail "the guide has another path than $library"
+echo "$library" >"$root/etc/ld.so.preload"
 in_root env ASPROF_AGENT_PROCESS=dash ASPROF_AGENT_START_DELAY=0 ASPROF_AGENT_LOCAL_DIR=/var/lib/asprof-agent/all \
 	sh -c "exec dash -c '$burn'" || fail "in ld.so.preload"
 in_root env ASPROF_AGENT_PROCESS=dash ASPROF_AGENT_START_DELAY=0 \
@@ -38,6 +40,11 @@ in_root env ASPROF_AGENT_PROCESS=dash ASPROF_AGENT_START_DELAY=0 \
 ls "$root"/var/lib/asprof-agent/all/dash_*.jfr >/dev/null 2>&1 || fail "ld.so.preload: no profile of dash"
 others=$(find "$root/var/lib/asprof-agent/all" -type f ! -name 'dash_*')
 [ -z "$others" ] || fail "ld.so.preload: profiled as well: $others"
+# One that gains privileges has nothing to say of it.
+[ -u "$root/bin/su" ] || fail "su gains no privileges"
+in_root env ASPROF_AGENT_PROCESS=dash setpriv --reuid=65534 --regid=65534 --clear-groups su --help >"$work/out" 2>"$work/err" ||
+	fail "su: $(cat "$work/out" "$work/err")"
+[ ! -s "$work/err" ] || fail "su: $(cat "$work/err")"
 in_root sh -c "rm /etc/ld.so.preload"
 
 in_root dpkg --purge asprof-agent >"$work/log" 2>&1 || fail "purge: $(cat "$work/log")"
