@@ -137,7 +137,8 @@ if [ "$SECONDS_RUN" -ge 300 ]; then
 	for answer in 429 502 503; do
 		grep -q "$answer" "$work/mode.answers" || fail "no answer of $answer"
 	done
-	grep -q status=413 "$work/server.log" || fail 'no answer of 413'
+	# (What async-profiler makes of five seconds may be smaller than that.)
+	[ -n "${ASPROF_TEST_LIB:-}" ] || grep -q status=413 "$work/server.log" || fail 'no answer of 413'
 fi
 for name in $started; do
 	asked "$name"
