@@ -250,7 +250,8 @@ EVEN = "\n\n\ndef even(rest):\n    x = 1\n    return rest[0](rest[1:]) + x\n"
 
 
 def reloads():
-    path = os.path.join(FOLDER, "comes_and_goes.py")
+    path = os.path.join(FOLDER, str(os.getpid()), "comes_and_goes.py")
+    os.makedirs(os.path.dirname(path), exist_ok=True)
     for text in (ODD, EVEN):
         with open(path + ".new", "w") as file:
             file.write(text)
