@@ -2,6 +2,7 @@
 #include <limits.h>
 
 #include "core/old_symbol.h"
+#include "core/own_thread.h"
 #include "core/system.h"
 #include "preload/interpose/altstack.h"
 #include "preload/interpose/hooks.h"
@@ -225,7 +226,8 @@ static struct start *start_new(const pthread_attr_t *attr, void *arg, const void
 		start->signal_stack = altstack_take();
 		start->stack_size = stack_size(attr);
 		start->believed = mask_believed();
-		start->counts = !sample_in_engine(caller);
+		/* (The program's come by a function of async-profiler's, too.) */
+		start->counts = !own_thread_is();
 		if (start->counts)
 			__atomic_fetch_add(&alive, 1, __ATOMIC_RELAXED);
 	}
