@@ -239,6 +239,21 @@ bool privileges_is_looker(pid_t tid)
 	return own_thread_known(tid);
 }
 
+uint32_t privileges_lookers(void)
+{
+	uint32_t count = own_thread_count();
+
+	for (size_t i = 0; i < LOOKERS_MAX; i++) {
+		pid_t tid = atomic_load(&shared->privileges.lookers[i]);
+
+		/* (Some have ended.) */
+		if (tid && !own_thread_known(tid) &&
+		    !kernel_call4(SYS_tgkill, system_process(), tid, 0, 0))
+			count++;
+	}
+	return count;
+}
+
 /* Whether thread TID of the program has all that OWN says. In *HERS, where that is NULL still, what
  * it has: one to go by. */
 static bool thread_covers(pid_t tid, const struct privileges *own, struct privileges *hers,

@@ -38,6 +38,9 @@ void privileges_tell(_Atomic uint32_t *followed);
 /* Whether TID is a thread of ours, or of an engine's that has called privileges_follow(), and none of the program's. */
 bool privileges_is_looker(pid_t tid);
 
+/* How many of them there are. Async-signal-safe. */
+uint32_t privileges_lookers(void);
+
 /* Whether the calling thread has given something up since it asked last. */
 bool privileges_gave_up(void);
 

@@ -124,6 +124,10 @@ void exit_disarm(void);
 /* See last_thread_ends(), also of a main thread that ends by pthread_exit(3). In that thread. */
 void thread_watch_main(void);
 
+/* Threads that the program has made by the C library and that are there, and the main thread. Not in a forked child,
+ * where those of the parent's still count. Any thread. */
+uint32_t thread_alive(void);
+
 /* True when exit_arm() was called in this very process, and its end is not told yet.
  * Async-signal-safe. */
 bool exit_is_armed(void);

@@ -129,6 +129,7 @@ int pthread_attr_setsigmask_np(pthread_attr_t *attr, const sigset_t *mask);
 	X(splice)                     \
 	X(close)                      \
 	X(fclose)                     \
+	X(fopen)                      \
 	X(dup2)                       \
 	X(dup3)                       \
 	X(getrandom)                  \

@@ -56,6 +56,11 @@ static uintptr_t stack_high(void)
 	return gnu_get_libc_version && self > frame ? self : frame;
 }
 
+uint32_t thread_alive(void)
+{
+	return __atomic_load_n(&alive, __ATOMIC_RELAXED);
+}
+
 /* The C library ends the process with the last thread that it counts. */
 static void count_end(void)
 {

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "preload/asprof_agent.h"
+#include "test/programs/profiled.h"
 
 #define PASSED_ON 64
 #define KEPT      15000
@@ -109,8 +109,7 @@ int main(int argc, char **argv)
 	int rounds = argc > 1 ? atoi(argv[1]) : 1;
 	uint64_t kept_bytes = 0;
 
-	for (int i = 0; i < 60000 && asprof_agent_running && !asprof_agent_running(); i++)
-		usleep(1000);
+	wait_for_agent(60000);
 	for (int round = 0; round < rounds; round++) {
 		for (size_t i = 0; i < sizeof(works) / sizeof(works[0]); i++)
 			run(&works[i]);

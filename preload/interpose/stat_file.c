@@ -1,0 +1,119 @@
+/* Interposes fopen(3), by which a program may read how many threads it has, so that it is not told of ours. CPython
+ * does at each fork, from 3.12 on, and warns on standard error where there is more than one. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/format.h"
+#include "core/privileges.h"
+#include "core/shared.h"
+#include "core/system.h"
+#include "preload/interpose/hooks.h"
+#include "preload/interpose/real.h"
+
+#define PATH "/proc/self/stat"
+
+/* What a stream reads in place of the file. */
+struct text {
+	size_t length, at;
+	char bytes[1024];
+};
+
+static ssize_t text_read(void *cookie, char *bytes, size_t size)
+{
+	struct text *text = cookie;
+	size_t left = text->length - text->at;
+
+	if (size > left)
+		size = left;
+	memcpy(bytes, text->bytes + text->at, size);
+	text->at += size;
+	return (ssize_t)size;
+}
+
+static int text_seek(void *cookie, off_t *offset, int whence)
+{
+	struct text *text = cookie;
+	off_t from = whence == SEEK_CUR   ? (off_t)text->at
+		     : whence == SEEK_END ? (off_t)text->length
+					  : 0;
+
+	if (*offset < -from || *offset > (off_t)text->length - from)
+		return -1;
+	*offset += from;
+	text->at = (size_t)*offset;
+	return 0;
+}
+
+static int text_close(void *cookie)
+{
+	system_unmap(cookie, sizeof(struct text));
+	return 0;
+}
+
+/* Of ALL threads. Those that async-profiler has just made are not known for its own yet. */
+static uint32_t program_has(uint32_t all, uint32_t ours)
+{
+	uint32_t left = all - ours, made = thread_alive();
+
+	return shared->async_profiler && made < left ? made : left;
+}
+
+/* The threads are field 20; the name, the second, may hold anything. Source: proc_pid_stat(5). */
+static bool take_off(struct text *text, uint32_t ours)
+{
+	char rest[sizeof(text->bytes)], *at = strrchr(text->bytes, ')');
+	const char *end;
+	uint32_t count = 0;
+
+	for (int field = 2; at && field < 20; field++)
+		at = strchr(at + 1, ' ');
+	if (!at)
+		return false;
+	for (end = ++at; *end >= '0' && *end <= '9'; end++)
+		count = 10 * count + (uint32_t)(*end - '0');
+	if (count <= ours)
+		return false;
+	strcpy(rest, end);
+	text->length = (size_t)(at - text->bytes);
+	text->length += format_text(at, sizeof(text->bytes) - text->length, "%u%s",
+				    program_has(count, ours), rest);
+	return true;
+}
+
+/* STREAM, or another in its place. */
+static COLD FILE *without(uint32_t ours, FILE *stream)
+{
+	static const cookie_io_functions_t functions = { .read = text_read,
+							 .seek = text_seek,
+							 .close = text_close };
+	struct text *text = system_map(sizeof(*text)); /* zeroed: what is read ends with a NUL */
+	FILE *shown = NULL;
+
+	if (text && fread(text->bytes, 1, sizeof(text->bytes) - 1, stream) && take_off(text, ours))
+		shown = fopencookie(text, "r", functions);
+	if (shown) {
+		REAL(fclose)(stream);
+		return shown;
+	}
+	if (text)
+		system_unmap(text, sizeof(*text));
+	rewind(stream);
+	return stream;
+}
+
+EXPORT FILE *fopen(const char *path, const char *mode)
+{
+	FILE *stream = REAL(fopen)(path, mode);
+	uint32_t ours;
+
+	if (!stream || strcmp(path, PATH) != 0)
+		return stream;
+	ours = privileges_lookers();
+	return ours ? without(ours, stream) : stream;
+}
+
+EXPORT FILE *fopen64(const char *path, const char *mode)
+{
+	return fopen(path, mode);
+}

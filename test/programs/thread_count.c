@@ -1,0 +1,85 @@
+/* Says how many threads it has, as /proc/self/stat tells when it is opened by fopen(3), once it is profiled: alone, with
+ * three more, in a forked child, and from the beginning of the file again; and whether that is what the file holds
+ * but for the number. */
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "test/programs/check.h"
+#include "test/programs/profiled.h"
+
+#define TEXT_BYTES 1024
+
+/* Of what stat holds the number of threads, which is taken out of it, and what changes by the moment behind. */
+static int cut_count(char *text)
+{
+	char *at = strrchr(text, ')');
+	int count;
+
+	for (int field = 2; field < 20; field++) {
+		at = strchr(at + 1, ' ');
+		CHECK(at);
+	}
+	count = atoi(at + 1);
+	*at = '\0';
+	/* Faults and times are fields 10 to 17. */
+	at = strrchr(text, ')');
+	for (int field = 2; field < 10; field++)
+		at = strchr(at + 1, ' ');
+	*at = '\0';
+	return count;
+}
+
+static void tell(const char *when)
+{
+	char shown[TEXT_BYTES] = "", again[TEXT_BYTES] = "", is[TEXT_BYTES] = "";
+	FILE *stream = fopen("/proc/self/stat", "r");
+	int fd = open("/proc/self/stat", O_RDONLY), count;
+
+	CHECK(stream && fd >= 0);
+	CHECK(fread(shown, 1, sizeof(shown) - 1, stream));
+	rewind(stream);
+	CHECK(fread(again, 1, sizeof(again) - 1, stream));
+	CHECK(feof(stream) && !fclose(stream));
+	CHECK(read(fd, is, sizeof(is) - 1) > 0 && !close(fd));
+	count = cut_count(shown);
+	CHECK(cut_count(again) == count);
+	CHECK(!strcmp(shown, again));
+	cut_count(is);
+	printf("%s: %d, %s\n", when, count, strcmp(shown, is) ? "not as it is" : "as it is");
+	fflush(stdout);
+}
+
+static void *wait_here(void *barrier)
+{
+	pthread_barrier_wait(barrier);
+	return NULL;
+}
+
+int main(void)
+{
+	pthread_barrier_t barrier;
+	pthread_t threads[3];
+	int status;
+	pid_t child;
+
+	wait_for_agent(30000);
+	tell("alone");
+	pthread_barrier_init(&barrier, NULL, 4);
+	for (int i = 0; i < 3; i++)
+		CHECK(!pthread_create(&threads[i], NULL, wait_here, &barrier));
+	tell("four");
+	pthread_barrier_wait(&barrier);
+	for (int i = 0; i < 3; i++)
+		pthread_join(threads[i], NULL);
+	child = fork();
+	if (!child) {
+		tell("child");
+		wait_for_agent(30000);
+		tell("child");
+		_exit(0);
+	}
+	CHECK(waitpid(child, &status, 0) == child && !status);
+	return 0;
+}
