@@ -84,9 +84,10 @@ static bool take_off(struct text *text, uint32_t ours)
 /* STREAM, or another in its place. */
 static COLD FILE *without(uint32_t ours, FILE *stream)
 {
-	static const cookie_io_functions_t functions = { .read = text_read,
-							 .seek = text_seek,
-							 .close = text_close };
+	/* (Put together here: a table would be one more that the loader writes addresses into.) */
+	cookie_io_functions_t functions = { .read = text_read,
+					    .seek = text_seek,
+					    .close = text_close };
 	struct text *text = system_map(sizeof(*text)); /* zeroed: what is read ends with a NUL */
 	FILE *shown = NULL;
 
