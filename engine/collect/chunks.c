@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include "core/fd.h"
 #include "core/memory_file.h"
 #include "engine/collect/chunk_facts.h"
+#include "engine/process/proc_file.h"
 #include "engine/symbols/frame_names.h"
 
 bool chunks_mem_is_apart(const struct chunks *chunks)
@@ -121,4 +123,17 @@ void chunks_name_thread(struct chunks *chunks, pid_t tid, const char *name)
 	jfr_thread(chunks->jfr, tid, name);
 	if (chunks_mem_is_apart(chunks))
 		jfr_thread(chunks->mem, tid, name);
+}
+
+void chunks_name_living_thread(struct chunks *chunks, pid_t tid)
+{
+	char path[48], name[JFR_THREAD_NAME_MAX + 1];
+	ssize_t length;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/comm", tid);
+	length = proc_file_read(path, name, sizeof(name));
+	if (length <= 0)
+		return;
+	name[length - 1] = '\0'; /* the newline */
+	chunks_name_thread(chunks, tid, name);
 }

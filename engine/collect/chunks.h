@@ -64,4 +64,7 @@ bool chunks_mem_is_apart(const struct chunks *chunks);
 /* Name thread TID in each. */
 void chunks_name_thread(struct chunks *chunks, pid_t tid, const char *name);
 
+/* The same, as the kernel names it; nothing where it has ended. */
+void chunks_name_living_thread(struct chunks *chunks, pid_t tid);
+
 #endif

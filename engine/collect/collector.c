@@ -2,7 +2,6 @@
 #include "engine/collect/collector.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <time.h>
 
 #include "core/clock.h"
@@ -18,7 +17,6 @@
 #include "engine/jfr/jfr_write.h"
 #include "engine/memory/mem.h"
 #include "engine/modules/modules.h"
-#include "engine/process/proc_file.h"
 #include "engine/runtime/frame_table.h"
 #include "engine/runtime/mixed_stack.h"
 #include "engine/runtime/runtimes.h"
@@ -100,20 +98,6 @@ int collector_start(int fd, const chunk_settings *samples, const chunk_settings 
 	return err;
 }
 
-/* Of a thread that lives; the others have left theirs in their slot. */
-static void name_thread(pid_t tid)
-{
-	char path[48], name[JFR_THREAD_NAME_MAX + 1];
-	ssize_t length;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/comm", tid);
-	length = proc_file_read(path, name, sizeof(name));
-	if (length <= 0)
-		return;
-	name[length - 1] = '\0'; /* the newline */
-	chunks_name_thread(&all.chunks, tid, name);
-}
-
 /* What the events of S say of what its thread was working on. */
 static void use_context(const struct sample *s)
 {
@@ -138,7 +122,7 @@ static void take(void *context, const struct sample *s)
 {
 	(void)context;
 	if (!jfr_thread_named(all.chunks.jfr, s->tid))
-		name_thread(s->tid);
+		chunks_name_living_thread(&all.chunks, s->tid);
 	switch ((enum sample_kind)s->kind) {
 	case SAMPLE_CPU:
 		take_execution(s);
@@ -183,7 +167,7 @@ static void name_again(void *context, struct thread *t)
 {
 	(void)context;
 	if (atomic_load(&t->sampled) && !atomic_load(&t->ended))
-		name_thread(atomic_load(&t->tid));
+		chunks_name_living_thread(&all.chunks, atomic_load(&t->tid));
 }
 
 /* Its last samples are in the chunk by now. */

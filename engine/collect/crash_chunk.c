@@ -2,14 +2,12 @@
 #include "engine/collect/crash_chunk.h"
 
 #include <errno.h>
-#include <stdio.h>
 
 #include "core/clock.h"
 #include "engine/collect/builtin.h"
 #include "engine/collect/chunks.h"
 #include "engine/collect/sample_context.h"
 #include "engine/modules/modules.h"
-#include "engine/process/proc_file.h"
 #include "engine/sample/ring.h"
 
 /* As large as the builtin engine wants them, which may come later: they stay. Pages that hold nothing are not there. */
@@ -35,19 +33,6 @@ static int begin(struct crashes *c)
 	return err ? err : chunks_begin(&c->chunks);
 }
 
-static void name_thread(struct crashes *c, pid_t tid)
-{
-	char path[48], name[JFR_THREAD_NAME_MAX + 1];
-	ssize_t length;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/comm", tid);
-	length = proc_file_read(path, name, sizeof(name));
-	if (length <= 0)
-		return;
-	name[length - 1] = '\0'; /* the newline */
-	chunks_name_thread(&c->chunks, tid, name);
-}
-
 static void take(void *context, const struct sample *s)
 {
 	struct crashes *c = context;
@@ -58,7 +43,7 @@ static void take(void *context, const struct sample *s)
 		c->err = begin(c);
 	if (c->err)
 		return;
-	name_thread(c, s->tid);
+	chunks_name_living_thread(&c->chunks, s->tid);
 	jfr_use_context(c->chunks.jfr, sample_context_id(c->chunks.jfr, sample_context(s)));
 	jfr_crash(c->chunks.jfr, s->ticks, s->tid,
 		  jfr_stack(c->chunks.jfr, s->pcs, s->count, s->truncated), (int)s->args[0],
