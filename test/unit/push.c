@@ -438,18 +438,23 @@ static void record_many(size_t depth)
 	jfr_writer_close(w);
 }
 
-/* What Pyroscope would refuse, or never let in, is not sent so. */
-START_TEST(keeps_to_what_pyroscope_takes)
+/* All of a large report, with names of WIDTH, which is more than one receiver takes at a time. With short names their number
+ * is too much, with long ones their bytes are. */
+static void deliver_many(const struct push_form *form, int width)
 {
-	name_width =
-		_i ? 64
-		   : 0; /* with short names their number is too much, with long ones their bytes are */
+	name_width = width;
 	record_many(1010);
-	begin(&pyroscope_form, NULL);
+	begin(form, NULL);
 	ck_assert_int_eq(deliver(5000), 0);
 	ck_assert_uint_gt(server.taken, 2);
 	ck_assert_uint_le(server.samples, 16000);
 	ck_assert_uint_le(server.largest, 1u << 20);
+}
+
+/* What Pyroscope would refuse, or never let in, is not sent so. */
+START_TEST(keeps_to_what_pyroscope_takes)
+{
+	deliver_many(&pyroscope_form, _i ? 64 : 0);
 	ck_assert_uint_eq(server.deepest, 1000);
 	ck_assert_msg(server.total == MANY_CHUNKS * MANY_STACKS + 1, "%f", server.total);
 	ck_assert_uint_eq(server.time_count, server.taken);
@@ -464,13 +469,7 @@ END_TEST
 /* What a receiver by its defaults takes, or hands on. */
 START_TEST(keeps_to_what_otlp_receivers_take)
 {
-	name_width = _i ? 64 : 0;
-	record_many(1010);
-	begin(&otlp_form, NULL);
-	ck_assert_int_eq(deliver(5000), 0);
-	ck_assert_uint_gt(server.taken, 2);
-	ck_assert_uint_le(server.samples, 16000);
-	ck_assert_uint_le(server.largest, 1u << 20);
+	deliver_many(&otlp_form, _i ? 64 : 0);
 	/* Nanoseconds, at the setting's interval. */
 	ck_assert_msg(server.total == (MANY_CHUNKS * MANY_STACKS + 1) * 1e6, "%f", server.total);
 	ck_assert(!is_twice());
