@@ -402,9 +402,10 @@ static long do_perf(const long a[])
 
 /* By the calling conventions of Linux the six arguments are where a variadic function's are;
  * those that a call does not have are passed on as what happens to be there, as in syscall(2). */
-/* One for each thread, where there are no perf events. */
+/* So many threads are at make_timer(). */
 static _Atomic uint32_t making;
 
+/* One for each thread, where there are no perf events. */
 static long make_timer(long clock, long event, long timer)
 {
 	long result = -1;

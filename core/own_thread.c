@@ -163,7 +163,7 @@ bool own_thread_all_gone(void)
 	for (size_t i = 0; i <= OWN_THREADS_MAX; i++) {
 		pid_t tid = atomic_load(&shared->ended_threads[i]);
 
-		if (tid && kernel_call4(SYS_tgkill, system_process(), tid, 0, 0) != -ESRCH)
+		if (tid && !system_thread_is_gone(tid))
 			return false;
 		atomic_compare_exchange_strong(&shared->ended_threads[i], &tid, 0);
 	}

@@ -247,9 +247,7 @@ uint32_t privileges_lookers(void)
 		pid_t tid = atomic_load(&shared->privileges.lookers[i]);
 
 		/* (Some have ended.) */
-		if (tid && !own_thread_known(tid) &&
-		    !kernel_call4(SYS_tgkill, system_process(), tid, 0, 0))
-			count++;
+		count += tid && !own_thread_known(tid) && !system_thread_is_gone(tid);
 	}
 	return count;
 }

@@ -266,6 +266,18 @@ static bool add_mem_part(struct session *s, struct report *report)
 	return false;
 }
 
+/* Add FILE to REPORT, where writing it came to no error, ERR. Returns that, or what came then. */
+static int add_part(struct report *report, struct recording *file, int err)
+{
+	struct report_part *part = &report->parts[report->part_count];
+
+	if (!err)
+		err = recording_cut(file, part);
+	if (!err && part->length)
+		report->part_count++;
+	return err;
+}
+
 /* Add the crash that REPORT, the last one, is due to, if it is. Sets *FILE, which REPORT needs, or NULL. */
 static void add_crash(struct session *s, struct report *report, struct recording **file)
 {
@@ -277,12 +289,9 @@ static void add_crash(struct session *s, struct report *report, struct recording
 	err = recording_open(file, s->config->spool_dir);
 	if (!err)
 		err = s->with.write_crash(recording_fd(*file));
-	if (!err)
-		err = recording_cut(*file, &report->parts[report->part_count]);
+	err = add_part(report, *file, err);
 	if (err && err != -ENODATA)
 		log_warn("the last profile does not tell of the crash: %s", strerror(-err));
-	else if (!err && report->parts[report->part_count].length)
-		report->part_count++;
 }
 
 /* Add whom REPORT is of, in a file of its own: the engines' are not ours to write, and may be restarted
@@ -297,12 +306,9 @@ static void add_labels(struct session *s, struct report *report, struct recordin
 	err = recording_open(file, s->config->spool_dir);
 	if (!err)
 		err = s->with.write_labels(recording_fd(*file), report);
-	if (!err)
-		err = recording_cut(*file, &report->parts[report->part_count]);
+	err = add_part(report, *file, err);
 	if (err)
 		log_warn("a profile does not tell its tags: %s", strerror(-err));
-	else if (report->parts[report->part_count].length)
-		report->part_count++;
 }
 
 /* Fill in what was lost since the last report, and taken as far as the engine tells, and see how large

@@ -1,7 +1,6 @@
 /* Interposes fopen(3), by which a program may read how many threads it has, so that it is not told of ours. CPython
  * does at each fork, from 3.12 on, and warns on standard error where there is more than one. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/format.h"
