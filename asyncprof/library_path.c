@@ -68,14 +68,26 @@ static bool in_directory(char path[PATH_MAX], const char *directory, size_t leng
 	return take_path(path, candidate);
 }
 
-/* In one of PATHS, with colons between. */
+/* The first of *PATHS, which a colon ends each, and which goes on to the others; of *LENGTH. NULL where there is none. */
+static const char *next_directory(const char **paths, size_t *length)
+{
+	const char *directory = *paths;
+
+	if (!directory || !*directory)
+		return NULL;
+	*length = (size_t)(strchrnul(directory, ':') - directory);
+	*paths += *length + (directory[*length] == ':');
+	return directory;
+}
+
 static int in_one_of(char path[PATH_MAX], const char *paths, const char *soname)
 {
-	for (size_t length; *paths; paths += length + (paths[length] == ':')) {
-		length = (size_t)(strchrnul(paths, ':') - paths);
-		if (in_directory(path, paths, length, soname))
+	const char *directory;
+	size_t length;
+
+	while ((directory = next_directory(&paths, &length)))
+		if (in_directory(path, directory, length, soname))
 			return 0;
-	}
 	return -ENOENT;
 }
 
@@ -241,14 +253,14 @@ static bool is_in(const char *directory, size_t length, const char *soname)
 	return !kernel_call4(SYS_faccessat, AT_FDCWD, (long)path, F_OK, 0);
 }
 
-/* In one of PATHS, which a colon ends each. */
 static bool is_in_one_of(const char *paths, const char *soname)
 {
-	for (size_t length; paths && *paths; paths += length + (paths[length] == ':')) {
-		length = (size_t)(strchrnul(paths, ':') - paths);
-		if (is_in(paths, length, soname))
+	const char *directory;
+	size_t length;
+
+	while ((directory = next_directory(&paths, &length)))
+		if (is_in(directory, length, soname))
 			return true;
-	}
 	return false;
 }
 
