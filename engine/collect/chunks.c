@@ -11,6 +11,7 @@
 #include "core/fd.h"
 #include "core/memory_file.h"
 #include "engine/collect/chunk_facts.h"
+#include "engine/collect/sample_context.h"
 #include "engine/process/proc_file.h"
 #include "engine/symbols/frame_names.h"
 
@@ -136,4 +137,13 @@ void chunks_name_living_thread(struct chunks *chunks, pid_t tid)
 		return;
 	name[length - 1] = '\0'; /* the newline */
 	chunks_name_thread(chunks, tid, name);
+}
+
+void chunks_crash(struct chunks *chunks, const struct sample *s)
+{
+	struct jfr_writer *jfr = chunks->jfr;
+
+	jfr_use_context(jfr, sample_context_id(jfr, sample_context(s)));
+	jfr_crash(jfr, s->ticks, s->tid, jfr_stack(jfr, s->pcs, s->count, s->truncated),
+		  (int)s->args[0], (int)(int64_t)s->args[1], s->args[2]);
 }

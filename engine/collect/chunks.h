@@ -11,6 +11,7 @@
 
 #include "core/agent/kept.h"
 #include "engine/jfr/jfr_write.h"
+#include "engine/sample/ring.h"
 #include "engine/symbols/symbols.h"
 
 struct chunk_setting {
@@ -66,5 +67,8 @@ void chunks_name_thread(struct chunks *chunks, pid_t tid, const char *name);
 
 /* The same, as the kernel names it; nothing where it has ended. */
 void chunks_name_living_thread(struct chunks *chunks, pid_t tid);
+
+/* Write the crash that SAMPLE, a SAMPLE_CRASH, tells of. */
+void chunks_crash(struct chunks *chunks, const struct sample *sample);
 
 #endif

@@ -138,10 +138,7 @@ static void take(void *context, const struct sample *s)
 			s->payload, s->count);
 		break;
 	case SAMPLE_CRASH:
-		use_context(s);
-		jfr_crash(all.chunks.jfr, s->ticks, s->tid,
-			  jfr_stack(all.chunks.jfr, s->pcs, s->count, s->truncated),
-			  (int)s->args[0], (int)(int64_t)s->args[1], s->args[2]);
+		chunks_crash(&all.chunks, s);
 		break;
 	case SAMPLE_STALL:
 		use_context(s);

@@ -6,7 +6,6 @@
 #include "core/clock.h"
 #include "engine/collect/builtin.h"
 #include "engine/collect/chunks.h"
-#include "engine/collect/sample_context.h"
 #include "engine/modules/modules.h"
 #include "engine/sample/ring.h"
 
@@ -44,10 +43,7 @@ static void take(void *context, const struct sample *s)
 	if (c->err)
 		return;
 	chunks_name_living_thread(&c->chunks, s->tid);
-	jfr_use_context(c->chunks.jfr, sample_context_id(c->chunks.jfr, sample_context(s)));
-	jfr_crash(c->chunks.jfr, s->ticks, s->tid,
-		  jfr_stack(c->chunks.jfr, s->pcs, s->count, s->truncated), (int)s->args[0],
-		  (int)(int64_t)s->args[1], s->args[2]);
+	chunks_crash(&c->chunks, s);
 }
 
 static int end(struct crashes *c)
