@@ -1,9 +1,11 @@
 #!/bin/bash
 # What a program of Python takes longer when it is profiled a hundred times a second: by us, with a sample each 10 ms of CPU time
 # besides what is on by default, and by py-spy, which is given the other processor. In slices, as programs.sh has them;
-# ours is to be a third of py-spy's at most.
+# ours is to be a third of py-spy's at most. The program is deep in calls, and has threads that wait for work, as a server of
+# Python has: py-spy stops the whole process while it reads each thread's stack.
 #
 #   STARTS=20  so often each is started
+#   DEPTH=40 POOL=16  how deep it is in calls, and how many threads wait
 #   PYTHON=/opt/venv/bin/python3  by this one, with py-spy beside it
 set -eu
 . "$(dirname "$0")/../system/agent.inc"
@@ -16,7 +18,14 @@ settings=("bare:PATH=$PATH" "bare again:PATH=$PATH"
 slices=$(program slices)
 
 cat >"$work/work.py" <<'P'
-import sys
+import concurrent.futures, sys, threading
+
+depth, pool = int(sys.argv[1]), int(sys.argv[2])
+gate = threading.Barrier(pool + 1)
+threads = concurrent.futures.ThreadPoolExecutor(pool or 1)
+for _ in range(pool):
+    threads.submit(gate.wait)
+gate.wait()
 
 def shares(depth, n):
     return shares(depth - 1, n) if depth else sum(i * i % 7 for i in range(n))
@@ -25,12 +34,12 @@ def ranks(n):
     return sorted(({"id": i, "rank": i * n % 301} for i in range(n)), key=lambda row: row["rank"])[0]["id"]
 
 for request in sys.stdin:
-    print(sum(shares(12, 500) + ranks(200) for _ in range(300)), flush=True)
+    print(sum(shares(depth, 500) + ranks(200) for _ in range(300)), flush=True)
 P
 cat >"$work/watched.sh" <<'B'
 watches() {
 	until grep -q ^python "/proc/$1/comm"; do sleep 0.01; done
-	exec "$SPY" record --rate 100 --format raw --output "$2/spied.$1" --duration 100000 --pid "$1" >>"$2/said" 2>&1
+	exec "$SPY" record --rate 100 --format raw --output /dev/null --duration 100000 --pid "$1" >>"$2/said" 2>&1
 }
 if [ -n "${SPY:-}" ]; then
 	(
@@ -40,7 +49,8 @@ if [ -n "${SPY:-}" ]; then
 fi
 exec "${@:2}"
 B
-"$slices" "$starts" 15 go$'\n' "${settings[@]}" -- bash "$work/watched.sh" "$work" "$python" "$work/work.py" >"$work/table" || {
+"$slices" "$starts" 15 go$'\n' "${settings[@]}" -- bash "$work/watched.sh" "$work" "$python" "$work/work.py" \
+	"${DEPTH:-40}" "${POOL:-16}" >"$work/table" || {
 	cat "$work/said"
 	exit 1
 }
