@@ -38,10 +38,13 @@ static inline void system_unmap(void *memory, size_t bytes)
 	kernel_call4(SYS_munmap, (long)memory, (long)bytes, 0, 0);
 }
 
-/* Make that zeroed again, and give its pages back. */
+/* Make that zeroed again, and give its pages back, unless the program has locked them (mlockall(2)). */
 static inline void system_empty(void *memory, size_t bytes)
 {
-	kernel_call4(SYS_madvise, (long)memory, (long)bytes, MADV_DONTNEED, 0);
+	if (!kernel_call4(SYS_madvise, (long)memory, (long)bytes, MADV_DONTNEED, 0))
+		return;
+	for (size_t i = 0; i < bytes; i++)
+		((volatile char *)memory)[i] = 0;
 }
 
 /* A forked child finds zeroes there (where the kernel can do it), and a fork has less to copy. */

@@ -6,6 +6,8 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "test/fixtures/suite.h"
 
@@ -225,7 +227,7 @@ END_TEST
 
 /* For so long that each table has come round again: nobody ever gets a wrong name, and what is kept each time has its
  * own. */
-START_TEST(renewed_for_ever)
+static void is_renewed_for_ever(void)
 {
 	uintptr_t kept = place(function(41, "kept", "for ever"), 1, 5), last[TURNS] = { 0 };
 	char name[32];
@@ -243,6 +245,11 @@ START_TEST(renewed_for_ever)
 		for (uint32_t i = turn < 6 ? 0 : turn - 6; i <= turn; i++)
 			is_called(last[i], "[forgotten]", 0);
 	}
+}
+
+START_TEST(renewed_for_ever)
+{
+	is_renewed_for_ever();
 }
 END_TEST
 
@@ -299,16 +306,32 @@ START_TEST(renewed_under_walks)
 }
 END_TEST
 
+/* A program that locks its memory, whose pages cannot be given back. */
+START_TEST(renewed_where_memory_is_locked)
+{
+	is_renewed_for_ever();
+}
+END_TEST
+
 static void open_table(void)
 {
 	ck_assert_int_eq(frame_table_open(), 0);
 	ck_assert_int_eq(frame_table_open(), 0);
 }
 
+static void open_locked(void)
+{
+	open_table();
+	fill(0);
+	if (mlockall(MCL_CURRENT | MCL_FUTURE))
+		_exit(0); /* nor may others here */
+}
+
 int main(void)
 {
 	Suite *suite = suite_create("frame_table");
 	TCase *closed = tcase_create("closed"), *open = tcase_create("open");
+	TCase *locked = tcase_create("locked");
 
 	tcase_add_test(closed, nothing_before_open);
 	tcase_add_checked_fixture(open, open_table, NULL);
@@ -320,7 +343,11 @@ int main(void)
 	tcase_add_test(open, renewed);
 	tcase_add_test(open, renewed_for_ever);
 	tcase_add_test(open, renewed_under_walks);
+	tcase_add_checked_fixture(locked, open_locked, NULL);
+	tcase_set_timeout(locked, 120);
+	tcase_add_test(locked, renewed_where_memory_is_locked);
 	suite_add_tcase(suite, closed);
 	suite_add_tcase(suite, open);
+	suite_add_tcase(suite, locked);
 	return suite_run_all(suite);
 }
