@@ -41,9 +41,9 @@
 #define MAIN_STACK_MAX (64u << 20)
 
 /* Stacks come from blocks that stay, as the next thread wants one too, and costs a system call less.
- * One block is one mapping: a process may not have many. */
-#define BLOCK_STACKS 16u
-#define BLOCKS_MAX   4096u
+ * One block is one mapping: a process may not have many, and a fork copies them one by one. */
+#define BLOCK_STACKS 64u
+#define BLOCKS_MAX   1024u
 #define NONE         UINT32_MAX
 
 /* Free stacks are counted from 1, so that all of this is zero in the beginning and not in the file. */
