@@ -6,11 +6,16 @@
 #ifndef ASYNCPROF_CALLS_H
 #define ASYNCPROF_CALLS_H
 
+#include <stddef.h>
+
 /* Of the library that INSIDE points into, after dlopen and before its first call.
  * Returns 0 or -errno. */
 int calls_redirect(const void *inside);
 
 /* In a forked child. */
 void calls_forget(void);
+
+/* memset(3), as it calls it. */
+void *engine_memset(void *memory, int byte, size_t bytes);
 
 #endif
