@@ -54,6 +54,9 @@ struct http_response {
 	char sha256[65];     /* x-amz-meta-sha256 */
 	char location[4096];
 	char problem[256]; /* without an answer: why */
+	/* The whole request was sent, and nothing came of an answer: the server may have done what it asks for. Also where it was
+	 * sent once more then, over another connection, and is answered. */
+	bool unanswered;
 };
 
 #define HTTP_RESPONSE_INIT                        \

@@ -27,6 +27,7 @@ struct http_curl {
 	char *ca_file;
 	struct buf ca; /* while a request is under way */
 	const atomic_bool *stop;
+	unsigned int begun; /* how often the request that is under way was */
 };
 
 static const struct {
@@ -165,6 +166,33 @@ static int look_at_stop(void *arg, curl_off_t a, curl_off_t b, curl_off_t c, cur
 	return (self->stop && atomic_load(self->stop)) || privileges_follow(false);
 }
 
+/* A connection stands, and the request is to be sent over it. Where one that was kept ends before an answer has begun, curl
+ * takes another by itself. */
+static int count_begun(void *arg, char *remote, char *local, int remote_port, int local_port)
+{
+	struct http_curl *self = arg;
+
+	(void)remote;
+	(void)local;
+	(void)remote_port;
+	(void)local_port;
+	self->begun++;
+	return CURL_PREREQFUNC_OK;
+}
+
+static bool is_unanswered(const struct http_curl *self, const struct http_request *request,
+			  CURLcode code, long status)
+{
+	curl_off_t sent = 0;
+
+	if (self->begun > 1)
+		return true;
+	if (code == CURLE_OK || status || !self->begun)
+		return false;
+	curl_easy_getinfo(self->curl, CURLINFO_SIZE_UPLOAD_T, &sent);
+	return (uint64_t)sent >= request->body_length;
+}
+
 /* curl would open the file itself, without close-on-exec. */
 static int set_ca(struct http_curl *self, const char *url, struct http_response *response)
 {
@@ -275,6 +303,8 @@ static void set_bounds(struct http_curl *self, const struct http_request *reques
 	curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
 	curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, look_at_stop);
 	curl_easy_setopt(curl, CURLOPT_XFERINFODATA, self);
+	curl_easy_setopt(curl, CURLOPT_PREREQFUNCTION, count_begun);
+	curl_easy_setopt(curl, CURLOPT_PREREQDATA, self);
 }
 
 static void set_response(struct taker *taker, char *words)
@@ -309,6 +339,8 @@ static int send_request(struct http *http, const struct http_request *request,
 	response->retry_after = 0;
 	response->region[0] = response->sha256[0] = response->location[0] = '\0';
 	response->problem[0] = '\0';
+	response->unanswered = false;
+	self->begun = 0;
 
 	curl_easy_reset(self->curl); /* keeps its connections */
 	lines = header_lines(request, &failed);
@@ -326,6 +358,7 @@ static int send_request(struct http *http, const struct http_request *request,
 	curl_easy_getinfo(self->curl, CURLINFO_RESPONSE_CODE, &response->status);
 	if (!curl_easy_getinfo(self->curl, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length))
 		response->length = length > 0 ? length : 0;
+	response->unanswered = is_unanswered(self, request, code, response->status);
 	err = to_errno(code);
 	if (err)
 		snprintf(response->problem, sizeof(response->problem), "%s",
