@@ -29,6 +29,20 @@ struct report_losses {
 	uint64_t full, aged, refused; /* reports dropped: for room, too old, not wanted */
 };
 
+/* Whether what is sent may be there already, as what became of it before was not told. */
+enum report_doubt {
+	DOUBT_NONE,
+	DOUBT_NEXT, /* what is sent next */
+	DOUBT_ALL,  /* what is sent of this report */
+};
+
+/* How much of a report a destination has that takes it in several parts. All zero: nothing. */
+struct report_begun {
+	uint32_t kind, from, step; /* the reporter's own: where it goes on */
+	uint32_t count; /* of what these are numbers; another count says that they are not */
+	uint32_t doubt; /* enum report_doubt */
+};
+
 struct report {
 	struct report_part parts[REPORT_PARTS_MAX];
 	size_t part_count;
@@ -55,6 +69,9 @@ struct report {
 	/* Set where reports wait for their delivery. */
 	struct report_losses losses;
 	uint32_t unique; /* no other report's that ends in this second, of whatever process */
+	/* Likewise, where others may go on with it: deliver() does so, and notes where it was when it fails. NULL: it remembers that
+	 * by itself. */
+	struct report_begun *begun;
 };
 
 /* Bytes of all parts. */
@@ -79,6 +96,9 @@ struct reporter {
 	/* Which place this is, so that another process that reports there knows it again; no secrets,
 	 * as it is written down beside what waits in a spool. NULL: NAME says it. The reporter's. */
 	const char *destination;
+
+	/* Messages that the destination may count twice: it had one whole and did not answer, and then took it. */
+	uint64_t maybe_twice;
 
 	/* Deliver REPORT, or take a copy and deliver it later; REPORT is the caller's and is valid
 	 * for this call only. Returns 0 or -errno, after saying what is wrong in the log. */

@@ -40,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!spool_note_read(&held, (const char *)data, size, names, 2) &&
 	    (held.executable[0] == '.' || strchr(held.executable, '/')))
 		abort();
-	free(held.origin);
+	spool_note_free(&held);
 	if (!buf_append(&response.body, data, size))
 		free(http_xml_text(&response, "Code"));
 	http_response_free(&response);

@@ -161,6 +161,88 @@ START_TEST(others_reporters_are_remembered)
 }
 END_TEST
 
+static const struct report_begun some = { 2, 5, 7, 100, DOUBT_NEXT };
+
+/* Take what waits for BIT, with as much begun as EXPECTED, go on to BEGUN, and give it back. */
+static void go_on(struct store *store, unsigned int bit, struct report_begun expected,
+		  struct report_begun begun)
+{
+	struct held held;
+
+	ck_assert_int_eq(store->take(store, bit, &held), 0);
+	ck_assert_mem_eq(held.report.begun, &expected, sizeof(expected));
+	*held.report.begun = begun;
+	store->settle(store, &held, 0);
+}
+
+/* How far a reporter has come is known to the next process, also when one that does not have it was there between. */
+START_TEST(what_is_begun_is_gone_on_with)
+{
+	static const char *const theirs[] = { "c", "a" };
+	const struct report_begun none = { 0 }, other = { 0, UINT32_MAX, 1, UINT32_MAX, 0 };
+	struct store *store = open_one(MUCH, names);
+	struct held held;
+
+	put(store, 0, A | B);
+	go_on(store, B, none, some);
+	go_on(store, A, none, none);
+	store->close(store);
+	store = open_one(MUCH, theirs);
+	go_on(store, B, none, other);
+	go_on(store, B, other, other);
+	store->close(store);
+	store = open_one(MUCH, names);
+	go_on(store, A, other, none);
+	go_on(store, A, none, none);
+	go_on(store, B, some, some);
+	ck_assert_int_eq(store->take(store, B, &held), 0);
+	store->settle(store, &held, B);
+	go_on(store, A, none, other);
+	ck_assert_int_eq(store->take(store, A, &held), 0);
+	store->settle(store, &held, A);
+	ck_assert_int_eq(folder_count(""), 0);
+	store->close(store);
+}
+END_TEST
+
+static const char *const odd[] = {
+	"[\"0.0.0\",2,5,7,100,1]",
+	"[\"" ASPROF_AGENT_VERSION "\",2,5,7,100]",
+	"[\"" ASPROF_AGENT_VERSION "\",2,5,7,-100,1]",
+	"[\"" ASPROF_AGENT_VERSION "\",2,5,7,1e10,1]",
+	"[\"" ASPROF_AGENT_VERSION "\",2,5,7,{},1]",
+	"[]",
+	"7",
+};
+
+/* Of another agent's numbers, and of what are none, it is known only that there were some. */
+START_TEST(what_is_begun_otherwise_is_begun_anew)
+{
+	const struct report_begun anew = { .doubt = DOUBT_ALL };
+	const char *entry = "[\"" ASPROF_AGENT_VERSION "\",2,5,7,100,1]", *at;
+	char text[4096] = "", out[4096], name[NAME_FILE_SIZE + 1];
+	struct store *store = open_one(MUCH, names);
+	struct held held;
+	int fd;
+
+	put(store, 0, B);
+	go_on(store, B, (struct report_begun){ 0 }, some);
+	ck_assert_int_eq(store->take(store, B, &held), 0);
+	snprintf(name, sizeof(name), "%.*s.json", (int)strlen(held.file.name) - 4, held.file.name);
+	store->settle(store, &held, 0);
+	fd = openat(folder_fd, name, O_RDWR | O_CLOEXEC);
+	ck_assert_int_gt(pread(fd, text, sizeof(text) - 1, 0), 0);
+	at = strstr(text, entry);
+	ck_assert_ptr_nonnull(at);
+	snprintf(out, sizeof(out), "%.*s%s%s", (int)(at - text), text, odd[_i], at + strlen(entry));
+	ck_assert_int_eq(ftruncate(fd, 0), 0);
+	ck_assert_int_eq(fd_write(fd, out, strlen(out), 0), 0);
+	close(fd);
+	go_on(store, B, anew, anew);
+	store->close(store);
+}
+END_TEST
+
 START_TEST(oldest_go_for_room)
 {
 	struct store *store = open_one(3 * EACH + 1, names);
@@ -516,6 +598,9 @@ int main(void)
 	tcase_add_test(tcase, what_is_taken_is_what_was_put);
 	tcase_add_test(tcase, two_never_take_one);
 	tcase_add_test(tcase, others_reporters_are_remembered);
+	tcase_add_test(tcase, what_is_begun_is_gone_on_with);
+	tcase_add_loop_test(tcase, what_is_begun_otherwise_is_begun_anew, 0,
+			    sizeof(odd) / sizeof(odd[0]));
 	tcase_add_test(tcase, oldest_go_for_room);
 	tcase_add_test(tcase, old_ones_go_whoever_they_wait_for);
 	tcase_add_test(tcase, a_killed_process_leaves_nothing_for_good);

@@ -100,6 +100,38 @@ static void add_pending(cJSON *object, const struct held *held, const char *cons
 		json_put(pending, NULL, cJSON_CreateString(name), failed);
 }
 
+/* How far a reporter is with it: which agent says so, as another may count otherwise, and numbers. */
+static cJSON *begun_entry(const struct report_begun *begun, bool *failed)
+{
+	const uint32_t values[] = { begun->kind, begun->from, begun->step, begun->count,
+				    begun->doubt };
+	cJSON *entry = cJSON_CreateArray();
+
+	json_put(entry, NULL, cJSON_CreateString(ASPROF_AGENT_VERSION), failed);
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
+		json_put(entry, NULL, cJSON_CreateNumber(values[i]), failed);
+	return entry;
+}
+
+/* Those of NAMES that have begun, and of others what the note said. */
+static void add_begun(cJSON *object, const struct held *held, const char *const *names,
+		      unsigned int count, bool *failed)
+{
+	static const struct report_begun nothing;
+	cJSON *all = held->all_begun ? cJSON_Parse(held->all_begun) : cJSON_CreateObject();
+
+	for (unsigned int i = 0; i < count; i++) {
+		cJSON_DeleteItemFromObjectCaseSensitive(all, names[i]);
+		if (held->pending & 1u << i &&
+		    memcmp(&held->begun[i], &nothing, sizeof(nothing)) != 0)
+			json_put(all, names[i], begun_entry(&held->begun[i], failed), failed);
+	}
+	if (all && !all->child)
+		cJSON_Delete(all);
+	else
+		json_put(object, "begun", all, failed);
+}
+
 int spool_note_write(struct buf *out, const struct held *held, const char *const *names,
 		     unsigned int count)
 {
@@ -130,6 +162,7 @@ int spool_note_write(struct buf *out, const struct held *held, const char *const
 	json_put(object, "origin", report->origin ? cJSON_Parse(report->origin) : origin_note(),
 		 &failed);
 	add_pending(object, held, names, count, &failed);
+	add_begun(object, held, names, count, &failed);
 	object = json_made(object, failed);
 	text = object ? cJSON_PrintUnformatted(object) : NULL;
 	err = text ? buf_append_string(out, text) : -ENOMEM;
@@ -245,6 +278,42 @@ static int take_pending(struct held *held, const cJSON *pending, const char *con
 	return 0;
 }
 
+/* One that cannot be read, or is another agent's, has begun nobody knows where. */
+static struct report_begun begun_of(const cJSON *entry)
+{
+	const char *version = cJSON_GetStringValue(cJSON_GetArrayItem(entry, 0));
+	struct report_begun begun = { .doubt = DOUBT_ALL };
+	uint32_t *const values[] = { &begun.kind, &begun.from, &begun.step, &begun.count,
+				     &begun.doubt };
+
+	if (!version || strcmp(version, ASPROF_AGENT_VERSION) != 0)
+		return begun;
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+		const cJSON *item = cJSON_GetArrayItem(entry, (int)i + 1);
+
+		if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0) ||
+		    item->valuedouble > UINT32_MAX)
+			return (struct report_begun){ .doubt = DOUBT_ALL };
+		*values[i] = (uint32_t)item->valuedouble;
+	}
+	return begun;
+}
+
+static int take_begun(struct held *held, const cJSON *all, const char *const *names,
+		      unsigned int count)
+{
+	if (!cJSON_IsObject(all))
+		return 0;
+	for (unsigned int i = 0; i < count; i++) {
+		const cJSON *entry = cJSON_GetObjectItemCaseSensitive(all, names[i]);
+
+		if (entry)
+			held->begun[i] = begun_of(entry);
+	}
+	held->all_begun = cJSON_PrintUnformatted(all);
+	return held->all_begun ? 0 : -ENOMEM;
+}
+
 /* Its machine becomes a part of an object's name too. */
 static int take_origin(struct held *held, const cJSON *object)
 {
@@ -285,9 +354,20 @@ int spool_note_read(struct held *held, const char *text, size_t length, const ch
 	if (!err)
 		err = take_texts(held, object);
 	if (!err)
+		err = take_begun(held, cJSON_GetObjectItemCaseSensitive(object, "begun"), names,
+				 count);
+	if (!err)
 		err = take_origin(held, object);
 	cJSON_Delete(object);
 	return err;
+}
+
+void spool_note_free(struct held *held)
+{
+	free(held->origin);
+	free(held->all_begun);
+	held->origin = held->all_begun = NULL;
+	held->report.origin = NULL;
 }
 
 bool spool_note_trusts(const struct stat *file)

@@ -28,9 +28,13 @@ int spool_note_join(int dir, const struct report *report, const char *note, cons
 
 /* Read it back into HELD, the parts apart; the report's strings are HELD's. A name that is not among
  * NAMES sets the bit COUNT: another process has such a reporter. What becomes a part of a file's or
- * an object's name must be fit for that. Returns 0 (free HELD's origin), or -EBADMSG. */
+ * an object's name must be fit for that. Returns 0 (release it with spool_note_free()), or -EBADMSG, or
+ * -ENOMEM. */
 int spool_note_read(struct held *held, const char *text, size_t length, const char *const *names,
 		    unsigned int count);
+
+/* Free what HELD holds of a note. */
+void spool_note_free(struct held *held);
 
 /* True for a plain file of this user's own that has no other name: nobody else has put it there. */
 bool spool_note_trusts(const struct stat *file);

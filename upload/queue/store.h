@@ -25,7 +25,11 @@ struct held {
 	unsigned int pending; /* a bit for each reporter that has yet to get it */
 	/* Reporters that only other processes have, a NUL behind each; their bit is behind ours. */
 	char foreign[STORE_FOREIGN_MAX];
-	char *origin; /* malloc'd; settle() frees it */
+	char *origin; /* malloc'd, as ALL_BEGUN; settle() frees them */
+	/* How far each of ours is, as REPORT's for the one who took it; and what the note says of all; NULL: nothing. */
+	struct report_begun begun[STORE_REPORTERS_MAX];
+	struct report_begun taken; /* as it was when it was taken */
+	char *all_begun;
 	char version[ORIGIN_VERSION_MAX];
 
 	struct store *store;

@@ -290,9 +290,14 @@ static int read_note(const struct spool *spool, const char *name, struct held *o
 
 static void release(struct held *held)
 {
-	free(held->origin);
-	held->origin = NULL;
-	held->report.origin = NULL;
+	spool_note_free(held);
+	held->report.begun = NULL;
+}
+
+/* Whether who took it has gone on with it. */
+static bool has_gone_on(const struct held *held)
+{
+	return memcmp(held->report.begun, &held->taken, sizeof(held->taken)) != 0;
 }
 
 static int take_file(struct spool *spool, const struct oldest_file *file, unsigned int bit,
@@ -319,6 +324,8 @@ static int take_file(struct spool *spool, const struct oldest_file *file, unsign
 	out->id = spool->changes;
 	out->report.part_count = 1;
 	out->report.parts[0] = (struct report_part){ .fd = fd, .length = (uint64_t)st.st_size };
+	out->report.begun = &out->begun[__builtin_ctz(bit)];
+	out->taken = *out->report.begun;
 	return 0;
 }
 
@@ -402,7 +409,7 @@ static void settle(struct store *store, struct held *held, unsigned int done)
 		err = remove_both(spool, held->file.name);
 		if (!err && store->losses.spooled_bytes >= held->file.bytes)
 			store->losses.spooled_bytes -= held->file.bytes;
-	} else if (ours && left != held->pending) {
+	} else if (ours && (left != held->pending || has_gone_on(held))) {
 		held->pending = left;
 		err = settle_rest(spool, held);
 	}

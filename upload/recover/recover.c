@@ -406,7 +406,7 @@ static bool recover_one(int dir, const char *journal, const struct recover_how *
 	}
 	free(r.records);
 	if (r.held)
-		free(r.held->origin);
+		spool_note_free(r.held);
 	free(r.held);
 	return !err;
 }
