@@ -137,6 +137,7 @@ static void destinations(struct json *j, const struct live_status *s)
 		string(j, "name", d->name);
 		number(j, "delivered", d->delivered);
 		number(j, "failed_tries", d->failed);
+		number(j, "maybe_twice", d->maybe_twice);
 		number(j, "last_delivered_ms", d->delivered_ms);
 		string(j, "last_error", d->error ? strerror(-d->error) : "");
 		raw(j, d->waiting ? ",\"waiting\":true}" : ",\"waiting\":false}");
@@ -267,17 +268,20 @@ static void one(struct metrics *m, enum kind kind, const char *name, const char 
 	value(m, v);
 }
 
+/* NUMBER is the offset of a number of struct live_destination's. */
 static void each_destination(struct metrics *m, const struct live_status *s, const char *name,
-			     bool failed, const char *help)
+			     size_t number, const char *help)
 {
+	uint64_t count;
+
 	family(m, COUNTER, name, NULL, help);
 	for (size_t i = 0; i < s->destination_count; i++) {
 		begin(m, name, "_total");
 		label(m, "destination", s->destinations[i].name, "{");
 		if (!m->err)
 			m->err = buf_append_string(m->out, "}");
-		value(m,
-		      (double)(failed ? s->destinations[i].failed : s->destinations[i].delivered));
+		memcpy(&count, (const char *)&s->destinations[i] + number, sizeof(count));
+		value(m, (double)count);
 	}
 }
 
@@ -317,8 +321,13 @@ int status_metrics(struct buf *out, const struct live_status *s, const struct st
 	one(&m, COUNTER, "samples_lost", NULL, (double)s->lost, "Samples lost since then.");
 	by_kind(&m, s);
 	one(&m, COUNTER, "reports", NULL, (double)s->reports, "Reports made.");
-	each_destination(&m, s, "reports_delivered", false, "Reports that a destination has got.");
-	each_destination(&m, s, "delivery_failures", true, "Tries to deliver that failed.");
+	each_destination(&m, s, "reports_delivered", offsetof(struct live_destination, delivered),
+			 "Reports that a destination has got.");
+	each_destination(&m, s, "delivery_failures", offsetof(struct live_destination, failed),
+			 "Tries to deliver that failed.");
+	each_destination(
+		&m, s, "messages_maybe_twice", offsetof(struct live_destination, maybe_twice),
+		"Messages that a destination may count twice, as its first answer was lost.");
 	one(&m, GAUGE, "spool_bytes", "bytes", (double)s->losses.spooled_bytes,
 	    "Reports that wait for their delivery.");
 	one(&m, COUNTER, "reports_dropped_bytes", "bytes", (double)s->losses.dropped_bytes,

@@ -39,6 +39,7 @@ enum live_question {
 struct live_destination {
 	char name[16];
 	uint64_t delivered, failed; /* reports, and tries that failed */
+	uint64_t maybe_twice;       /* messages, as struct reporter has it */
 	uint64_t delivered_ms;      /* the last one, since 1970; 0: none */
 	int error;                  /* of the last try, -errno; 0: it went well */
 	bool waiting;               /* for the next try */

@@ -7,8 +7,8 @@ somewhere, and nothing may be there that nothing leads to.
 usage: profile_server.py [--port N] [--plan STATUS,…] [--max BYTES] [--header NAME=VALUE] [--slow SECONDS] OUT
 
 The first requests are answered as the plan says, one after another: a status, "STATUS:N" with N as
-Retry-After, "close" to break off without an answer, "part" for an OTLP answer that rejects something, "0" to
-take it. Bodies that are longer than --max, uncompressed, are 413. With --header it must be there, or it is 401.
+Retry-After, "close" to break off without an answer, "lose" to take it and do so, "part" for an OTLP answer that
+rejects something, "0" to take it. Bodies that are longer than --max, uncompressed, are 413. With --header it must be there, or it is 401.
 
 Prints "ready PORT". Each message that was taken adds a line of JSON to OUT: its kind, service, labels, time
 and totals by type and leaf function; each refused one a line to OUT.refused."""
@@ -403,7 +403,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if plan == 'close':
             self.close_connection = True
             return
-        if plan not in ('0', 'part'):
+        if plan not in ('0', 'part', 'lose'):
             status, _, retry = plan.partition(':')
             self.answer(int(status), b'{"message":"as planned"}', retry=retry)
             return
@@ -436,6 +436,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.answer(404, b'no such path')
             return
         self.note('', json.dumps(out))
+        if plan == 'lose':
+            self.close_connection = True
+            return
         self.answer(200, reply, kind)
 
     def log_message(self, *_):

@@ -37,6 +37,11 @@ serve slow --slow 0.4
 push slow &
 jobs="$jobs $!"
 
+# It has what it says nothing of: over a new connection, and over one that was kept, where curl tries again on its own.
+serve lost --plan lose,lose,0,0,0,0,lose,lose
+push lost &
+jobs="$jobs $!"
+
 # Away, and there again after a while.
 away=$(/usr/bin/python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0))
 print(s.getsockname()[1])')
@@ -89,6 +94,24 @@ done
 grep '"service": "pushed"' "$work/away" >"$work/of.away"
 compare "$work/of.away" "$work/away.out" pprof
 compare "$work/of.away" "$work/away.out" otlp
+# What came again is left out, and is no more than the agent says.
+/usr/bin/python3 - "$work/lost" "$work/lost.log" <<-'END' || fail 'lost: what came twice is not told'
+	import json, re, sys
+	met = {}
+	with open(sys.argv[1] + '.once', 'w') as once:
+	    for line in open(sys.argv[1]):
+	        m = json.loads(line)
+	        key = json.dumps([m['time'], m['types'], m['totals'], m.get('ids')])
+	        met[key] = met.get(key, 0) + 1
+	        if met[key] == 1:
+	            once.write(line)
+	told = sum(int(n) for n in re.findall(r'may count (\d+) of a report', open(sys.argv[2]).read()))
+	print('%d messages, %d copies, %d told' % (len(met), sum(met.values()) - len(met), told))
+	assert sum(met.values()) - len(met) == 4 and len([n for n in met.values() if n > 1]) == told, (met.values(), told)
+END
+compare "$work/lost.once" "$work/lost.out" pprof
+compare "$work/lost.once" "$work/lost.out" otlp
+! grep 'messages twice' "$work"/{small,slow,later,header,never}.log || fail 'told of what nobody has twice'
 [ "$(requests small)" -gt "$(requests slow)" ] || fail "small: $(requests small) requests, nothing was split"
 # Seven of the answers that are planned are failures, each another than the one before it, in four rows: either reporter
 # may have them all.

@@ -26,9 +26,12 @@
 static struct config config;
 static int64_t now_s;
 
+/* Take it; then no answer, 200 and no more, 200 and more than is read, 200 at the second time; or 502 of a gateway that lost it. */
+enum { LOST = -2, BROKEN = -3, LONG = -4, AGAIN = -5, GATEWAY = -6 };
+
 static struct {
 	long plan
-		[16]; /* statuses, 0: take it, -1: no answer, -2: take it, no answer; then all is taken */
+		[16]; /* statuses, 0: take it, -1: no answer, or one of those below; then all is taken */
 	size_t planned;
 	int64_t retry_after;
 	size_t body_max; /* of what is uncompressed; 0: none */
@@ -191,10 +194,16 @@ static int answer(struct http *http, const struct http_request *request,
 				 request->headers[i].value);
 	if (status == -1)
 		return -ECONNREFUSED;
-	if (status == -2) {
+	if (status < -1)
 		take(body, length);
+	if (status == LOST || status == AGAIN)
+		response->unanswered = true;
+	if (status == LOST)
 		return -EIO;
-	}
+	if (status < -1)
+		response->status = status == GATEWAY ? 502 : 200;
+	if (status < -1)
+		return status == BROKEN ? -EIO : status == LONG ? -EFBIG : 0;
 	if (!status)
 		status = !server.body_max || length <= server.body_max ? 200
 			 : server.too_large                            ? server.too_large
@@ -522,12 +531,139 @@ START_TEST(sends_again_what_it_sent)
 	ck_assert_uint_lt(third, sizeof(server.plan) / sizeof(server.plan[0]));
 	memset(&server, 0, sizeof(server));
 	server.body_max = 400000;
-	server.plan[third] = -2;
+	server.plan[third] = LOST;
 	begin(forms[_i], NULL);
 	ck_assert_int_eq(deliver(5000), -EIO);
 	ck_assert_int_eq(deliver(5000), 0);
 	ck_assert_mem_eq(server.times, times, 3 * sizeof(times[0]));
 	ck_assert_mem_eq(server.times + 3, times + 2, (server.time_count - 3) * sizeof(times[0]));
+}
+END_TEST
+
+static const struct {
+	long plan[4];
+	uint64_t maybe_twice;
+	unsigned int more; /* than one try */
+} doubts[] = {
+	{ { 0 }, 0, 0 },
+	{ { -1, 503, 429, -1 }, 0, 4 },
+	{ { LOST }, 1, 1 },
+	{ { LOST, LOST, 503, GATEWAY }, 1, 4 }, /* one message, however often */
+	{ { GATEWAY }, 1, 1 },
+	{ { 504 }, 1, 1 },
+	{ { BROKEN }, 0, 0 },
+	{ { LONG }, 0, 0 },
+	{ { AGAIN }, 1, 0 },
+};
+
+/* What was sent whole, and again as nothing came of an answer, is counted, when it is taken; and what is known to be there is not
+ * sent again. */
+START_TEST(counts_what_may_be_twice)
+{
+	size_t form = (size_t)_i % 2, i = (size_t)_i / 2;
+	unsigned int tries = 0, taken, twice = 0;
+
+	whole(forms[form]);
+	begin(forms[form], NULL);
+	ck_assert_int_eq(deliver(5000), 0);
+	taken = server.taken;
+	memset(&server, 0, sizeof(server));
+	memcpy(server.plan, doubts[i].plan, sizeof(doubts[i].plan));
+	for (size_t p = 0; p < 4; p++)
+		twice += server.plan[p] == LOST || server.plan[p] == GATEWAY;
+	begin(forms[form], NULL);
+	for (; deliver(5000); tries++)
+		ck_assert_uint_eq(reporter->maybe_twice, 0);
+	ck_assert_uint_eq(tries, doubts[i].more);
+	ck_assert_uint_eq(reporter->maybe_twice, doubts[i].maybe_twice);
+	ck_assert_uint_eq(server.taken, taken + twice);
+	ck_assert_int_eq(deliver(6000), 0);
+	ck_assert_uint_eq(reporter->maybe_twice, doubts[i].maybe_twice);
+}
+END_TEST
+
+/* Neither does one that fails inside, or that finds what is behind it away, say that it took nothing. */
+START_TEST(counts_what_pyroscope_leaves_open)
+{
+	server.plan[0] = _i ? 500 : 422;
+	server.body = "{\"message\":\"unavailable: no ingester\"}";
+	begin(&pyroscope_form, NULL);
+	ck_assert_int_eq(deliver(5000), -EAGAIN);
+	ck_assert_int_eq(deliver(5000), 0);
+	ck_assert_uint_eq(reporter->maybe_twice, 1);
+}
+END_TEST
+
+static int deliver_begun(struct report_begun *begun)
+{
+	struct report report = the_report(5000);
+
+	report.begun = begun;
+	return reporter->deliver(reporter, &report);
+}
+
+/* Another process sends what is left, and knows what may be there. */
+START_TEST(goes_on_with_anothers)
+{
+	double total = whole(forms[_i]);
+	struct report_begun begun = { 0 };
+	unsigned int tries = 1;
+
+	server.body_max = 1500; /* so that both have several */
+	for (size_t i = 3; i < 12; i += 2)
+		server.plan[i] = 503;
+	begin(forms[_i], NULL);
+	while (deliver_begun(&begun)) {
+		ck_assert_uint_lt(tries++, 20);
+		begin(forms[_i], NULL);
+	}
+	ck_assert_uint_gt(tries, 2);
+	ck_assert_msg(server.total == total, "%f of %f", server.total, total);
+	ck_assert_uint_eq(reporter->maybe_twice, 0);
+	ck_assert(!is_twice());
+}
+END_TEST
+
+START_TEST(knows_anothers_doubt)
+{
+	struct report_begun begun = { 0 };
+	unsigned int taken;
+
+	server.plan[0] = LOST;
+	begin(forms[_i], NULL);
+	ck_assert_int_eq(deliver_begun(&begun), -EIO);
+	begin(forms[_i], NULL);
+	ck_assert_int_eq(deliver_begun(&begun), 0);
+	ck_assert_uint_eq(reporter->maybe_twice, 1);
+
+	/* Numbers of one that adds up otherwise lead nowhere: all of it is sent. */
+	taken = server.taken - 1;
+	begun = (struct report_begun){ .from = 1, .step = 1, .count = 1 };
+	begin(forms[_i], NULL);
+	ck_assert_int_eq(deliver_begun(&begun), 0);
+	ck_assert_uint_eq(server.taken, 2 * taken + 1);
+	ck_assert_uint_eq(reporter->maybe_twice, taken);
+}
+END_TEST
+
+/* What a store could not write down is not forgotten by who sent it. */
+START_TEST(goes_on_with_its_own)
+{
+	double total = whole(&pyroscope_form);
+	struct report_begun begun = { 0 }, older;
+
+	server.plan[1] = server.plan[3] = 503;
+	begin(&pyroscope_form, NULL);
+	ck_assert_int_eq(deliver_begun(&begun), -EAGAIN);
+	older = begun;
+	ck_assert_int_eq(deliver_begun(&begun), -EAGAIN);
+	ck_assert_uint_gt(begun.kind, older.kind);
+	begun = _i ? older : (struct report_begun){ 0 };
+	ck_assert_int_eq(deliver_begun(&begun), 0);
+	ck_assert_msg(server.total == total, "%f of %f", server.total, total);
+	/* Nor that it was all. */
+	ck_assert_int_eq(deliver_begun(&begun), 0);
+	ck_assert_msg(server.total == total, "%f of %f", server.total, total);
 }
 END_TEST
 
@@ -660,6 +796,11 @@ int main(void)
 	tcase_add_loop_test(tcase, keeps_to_what_otlp_receivers_take, 0, 2);
 	tcase_add_loop_test(tcase, no_two_parts_have_one_time, 0, 4);
 	tcase_add_loop_test(tcase, sends_again_what_it_sent, 0, 2);
+	tcase_add_loop_test(tcase, counts_what_may_be_twice, 0, 2 * COUNT(doubts));
+	tcase_add_loop_test(tcase, counts_what_pyroscope_leaves_open, 0, 2);
+	tcase_add_loop_test(tcase, goes_on_with_anothers, 0, 2);
+	tcase_add_loop_test(tcase, knows_anothers_doubt, 0, 2);
+	tcase_add_loop_test(tcase, goes_on_with_its_own, 0, 2);
 	tcase_add_loop_test(tcase, leaves_out_what_never_fits, 0, 2);
 	tcase_add_loop_test(tcase, waits_as_it_is_told, 0, 2);
 	tcase_add_loop_test(tcase, judges_answers, 0, COUNT(answers));

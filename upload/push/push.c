@@ -41,10 +41,10 @@ struct progress {
 	uint32_t unique;
 	pid_t pid;
 
-	unsigned int kind;
-	uint32_t from, step;  /* samples; STEP of them at once */
-	uint32_t left_out;    /* that are too large alone */
-	int64_t unsure_since; /* seconds since 1970; 0: it is not */
+	struct report_begun at; /* samples of the kind; STEP of them at once */
+	uint32_t left_out;      /* that are too large alone */
+	uint32_t maybe_twice;   /* messages, since the try began */
+	int64_t unsure_since;   /* seconds since 1970; 0: it is not */
 };
 
 struct push {
@@ -190,6 +190,20 @@ static bool may_be_its_own(struct push *push)
 	return now - push->progress.unsure_since < UNSURE_MAX_S;
 }
 
+/* Whether somebody on the way says that it does not know what the server has done: a gateway, or the server's own front.
+ * 503 says that nothing was. */
+static bool leaves_open(long status)
+{
+	return status == 422 || (status >= 500 && status != 503);
+}
+
+/* It may have been taken all the same. */
+static void doubt(struct push *push)
+{
+	if (push->progress.at.doubt == DOUBT_NONE)
+		push->progress.at.doubt = DOUBT_NEXT;
+}
+
 /* What is to be done after an answer. */
 static int judge(struct push *push, struct http_response *response)
 {
@@ -206,6 +220,8 @@ static int judge(struct push *push, struct http_response *response)
 	if (response->status == 400 && push->form->is_too_large &&
 	    push->form->is_too_large(response))
 		err = -EFBIG;
+	if (err == -EAGAIN && leaves_open(response->status))
+		doubt(push);
 	if (err && err != -EFBIG)
 		say_refusal(push, response, err);
 	if (!err && push->form->complains &&
@@ -216,6 +232,14 @@ static int judge(struct push *push, struct http_response *response)
 		say_good(push);
 	}
 	return err;
+}
+
+/* Whether the server's answer is known, also where ERR says that not all of it came, or too much: what was taken is not to be sent
+ * again, nor what was too large. */
+static bool is_answered(int err, const struct http_response *response)
+{
+	return !err || (response->status >= 200 && response->status < 300) ||
+	       response->status == 413 || (response->status && err == -EFBIG);
 }
 
 /* Send one piece. */
@@ -242,10 +266,12 @@ static int send_piece(struct push *push, const struct push_piece *piece)
 	request.timeout_ms += body.length / SLOW_BYTES_A_MS;
 	request.keep = true;
 	err = push->http->send(push->http, &request, &response);
-	if (err)
-		say_silence(push, err, &response);
-	else
+	if (response.unanswered)
+		doubt(push);
+	if (is_answered(err, &response))
 		err = judge(push, &response);
+	else
+		say_silence(push, err, &response);
 	if (!err)
 		log_debug("%s took %zu bytes", push->form->name, body.length);
 out:
@@ -255,20 +281,54 @@ out:
 	return err;
 }
 
-/* Where this report was left off, or its beginning. */
-static void find_progress(struct push *push, const struct report *report)
+/* Whether A has more behind it than B. */
+static bool is_further(const struct report_begun *a, const struct report_begun *b)
 {
-	struct progress *at = &push->progress;
-	uint64_t length = report_length(report);
+	return a->kind > b->kind || (a->kind == b->kind && a->from > b->from);
+}
 
-	if (at->end_ms == report->end_ms && at->unique == report->unique &&
-	    at->pid == report->pid && at->length == length)
-		return;
-	*at = (struct progress){ .end_ms = report->end_ms,
-				 .length = length,
-				 .unique = report->unique,
-				 .pid = report->pid,
-				 .step = UINT32_MAX };
+/* Whether AT is a place in a report of COUNT samples. */
+static bool is_place(const struct push *push, const struct report_begun *at, uint32_t count)
+{
+	return at->count == count && at->kind < push->form->kinds && at->from <= count &&
+	       at->step && at->doubt <= DOUBT_ALL;
+}
+
+/* Where this report, which has COUNT samples, was left off, here or elsewhere, or its beginning. Where that is none here, all of it is
+ * sent, and may be there. */
+static void find_progress(struct push *push, const struct report *report, uint32_t count)
+{
+	static const struct report_begun nothing;
+	const struct report_begun *begun = report->begun ? report->begun : &nothing;
+	struct progress *progress = &push->progress;
+	uint64_t length = report_length(report);
+	bool elsewhere;
+
+	if (progress->end_ms != report->end_ms || progress->unique != report->unique ||
+	    progress->pid != report->pid || progress->length != length)
+		*progress = (struct progress){ .end_ms = report->end_ms,
+					       .length = length,
+					       .unique = report->unique,
+					       .pid = report->pid,
+					       .at = { .step = UINT32_MAX, .count = count } };
+	progress->maybe_twice = 0;
+	elsewhere =
+		memcmp(begun, &nothing, sizeof(nothing)) != 0 && !is_further(&progress->at, begun);
+	if (elsewhere)
+		progress->at = *begun;
+	if (elsewhere ? !is_place(push, begun, count) : progress->at.count != count)
+		progress->at = (struct report_begun){ .step = UINT32_MAX,
+						      .count = count,
+						      .doubt = DOUBT_ALL };
+}
+
+/* For whoever goes on with it. */
+static void keep_progress(const struct push *push, const struct report *report)
+{
+	const struct report_begun *at = &push->progress.at;
+
+	if (report->begun && (at->kind || at->from || at->doubt != DOUBT_NONE))
+		*report->begun = *at;
 }
 
 int64_t push_start_ns(const struct push_piece *piece)
@@ -283,19 +343,32 @@ int64_t push_start_ns(const struct push_piece *piece)
 }
 
 /* Too much at once: half of it next, down to one sample, which is left out. */
-static void take_less(struct progress *at, uint32_t sent)
+static void take_less(struct progress *progress, uint32_t sent)
 {
 	if (sent > 1) {
-		at->step = (sent + 1) / 2;
+		progress->at.step = (sent + 1) / 2;
 	} else {
-		at->from++;
-		at->left_out++;
+		progress->at.from++;
+		progress->left_out++;
 	}
+}
+
+/* A piece was taken. */
+static void count_doubt(struct push *push)
+{
+	struct report_begun *at = &push->progress.at;
+
+	if (at->doubt == DOUBT_NONE)
+		return;
+	push->reporter.maybe_twice++;
+	push->progress.maybe_twice++;
+	if (at->doubt == DOUBT_NEXT)
+		at->doubt = DOUBT_NONE;
 }
 
 static int send_all(struct push *push, struct push_piece *piece)
 {
-	struct progress *at = &push->progress;
+	struct report_begun *at = &push->progress.at;
 	uint32_t count = piece->profile->count;
 	int err = 0;
 
@@ -306,13 +379,15 @@ static int send_all(struct push *push, struct push_piece *piece)
 			piece->to = count - at->from > at->step ? at->from + at->step : count;
 			err = send_piece(push, piece);
 			if (err == -EFBIG) {
-				take_less(at, piece->to - piece->from);
+				take_less(&push->progress, piece->to - piece->from);
 				continue;
 			}
 			if (err && err != -ENODATA)
 				return err;
+			if (!err)
+				count_doubt(push);
 			at->from = piece->to;
-			at->unsure_since = 0;
+			push->progress.unsure_since = 0;
 		}
 	return 0;
 }
@@ -354,6 +429,16 @@ static void tell_losses(const struct push *push, const struct report_profile *ad
 			  push->form->name, push->progress.left_out);
 }
 
+/* Whoever counts twice says so, as whoever loses does. */
+static void tell_doubts(const struct push *push)
+{
+	if (push->progress.maybe_twice)
+		log_warn("%s may count %" PRIu32
+			 " of a report's messages twice: what it answered to the "
+			 "first was lost",
+			 push->form->name, push->progress.maybe_twice);
+}
+
 static int deliver(struct reporter *reporter, const struct report *report)
 {
 	struct push *push = (struct push *)reporter;
@@ -370,7 +455,6 @@ static int deliver(struct reporter *reporter, const struct report *report)
 	err = get_ready(push);
 	if (err)
 		return err;
-	find_progress(push, report);
 	err = identity_of(&identity, report, push->config, &push->environment, &push->host);
 	if (err)
 		goto out_identity;
@@ -378,10 +462,15 @@ static int deliver(struct reporter *reporter, const struct report *report)
 	if (err == -EBADMSG)
 		log_error("a report of %" PRIu64 " bytes is not delivered to %s: %s",
 			  report_length(report), push->form->name, added.problem);
-	if (!err)
+	if (!err) {
+		find_progress(push, report, added.profile.count);
 		err = send_all(push, &piece);
-	if (!err)
-		tell_losses(push, &added);
+		tell_doubts(push);
+		if (err)
+			keep_progress(push, report);
+		else
+			tell_losses(push, &added);
+	}
 	report_profile_free(&added);
 out_identity:
 	identity_free(&identity);

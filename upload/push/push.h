@@ -61,7 +61,8 @@ struct push_settings {
 /* Make a reporter for FORM. CONFIG and what SETTINGS points to must outlive it. Nobody is asked before the
  * first deliver(), whose thread must have every signal blocked. deliver() returns what
  * push_judge() makes of the answer, -EBADMSG where nothing of the report can be sent, or another -errno where the
- * next try may do. A report that takes several requests goes on with the first that was not taken.
+ * next try may do. A report that takes several requests goes on with the first that was not taken, in another process too where
+ * report->begun says which that is. What may have been taken without a word of it is sent again, and counted.
  *
  * Returns 0 and sets *OUT (release with its close), or -errno, -EINVAL after a line in the log where the URL is
  * no base of others. */

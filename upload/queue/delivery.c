@@ -124,6 +124,7 @@ static void after_failure(struct delivery *delivery, struct held *held, int err)
 void delivery_note(struct delivery *delivery, int err)
 {
 	delivery->error = err;
+	delivery->maybe_twice = delivery->reporter->maybe_twice;
 	if (err) {
 		delivery->failed++;
 		return;

@@ -23,6 +23,7 @@ struct delivery {
 	bool empty;            /* found nothing for it since the last put or try of any delivery */
 	bool tried;            /* failed since draining began */
 	uint64_t delivered, failed; /* reports, and tries that failed */
+	uint64_t maybe_twice;       /* as the reporter had it behind the last try */
 	uint64_t delivered_ms;      /* the last, since 1970 */
 	int error;                  /* of the last try; 0: it went well */
 	bool refused;               /* so: nothing that is tried again in a second or two will do */

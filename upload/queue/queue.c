@@ -273,6 +273,7 @@ static void tell(struct reporter *reporter, struct live_status *status)
 		to = &status->destinations[status->destination_count++];
 		*to = (struct live_destination){ .delivered = delivery->delivered,
 						 .failed = delivery->failed,
+						 .maybe_twice = delivery->maybe_twice,
 						 .delivered_ms = delivery->delivered_ms,
 						 .error = delivery->error,
 						 .waiting = delivery->running && !delivery->empty };
