@@ -18,6 +18,7 @@
 #include "core/fd.h"
 #include "core/kernel.h"
 #include "core/old_symbol.h"
+#include "core/start_environment.h"
 #include "core/system.h"
 
 OLD_SYMBOL(dlopen, "2.2.5")
@@ -68,15 +69,16 @@ static bool in_directory(char path[PATH_MAX], const char *directory, size_t leng
 	return take_path(path, candidate);
 }
 
-/* The first of *PATHS, which a colon ends each, and which goes on to the others; of *LENGTH. NULL where there is none. */
+/* The first of *PATHS, which goes on to the others; of *LENGTH. A colon ends each, or a new line, as in musl's file. NULL
+ * where there is none. */
 static const char *next_directory(const char **paths, size_t *length)
 {
 	const char *directory = *paths;
 
 	if (!directory || !*directory)
 		return NULL;
-	*length = (size_t)(strchrnul(directory, ':') - directory);
-	*paths += *length + (directory[*length] == ':');
+	*length = strcspn(directory, ":\n");
+	*paths += *length + (directory[*length] != '\0');
 	return directory;
 }
 
@@ -94,6 +96,58 @@ static int in_one_of(char path[PATH_MAX], const char *paths, const char *soname)
 /* musl's loader does not tell where it looks: there, if no file of its own says otherwise. */
 #define OF_MUSL "/lib:/usr/local/lib:/usr/lib"
 
+const char *library_path_of_musl(char text[LIBRARY_PATH_MUSL_MAX], const char *linker)
+{
+	static const char file[] = "/etc/ld-musl-" MACHINE ".path";
+	const char *end = strrchr(linker, '/');
+	size_t length = 0;
+	ssize_t n;
+	int fd;
+
+	/* Beside the directory that the loader is in. */
+	while (end && end > linker && end[-1] != '/')
+		end--;
+	if (end && end > linker)
+		length = (size_t)(end - 1 - linker);
+	if (length + sizeof(file) > LIBRARY_PATH_MUSL_MAX)
+		return OF_MUSL;
+	memcpy(text, linker, length);
+	memcpy(text + length, file, sizeof(file));
+	fd = system_open(text, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
+	if (fd < 0)
+		return fd == -ENOENT ? OF_MUSL : "";
+	n = system_read(fd, text, LIBRARY_PATH_MUSL_MAX - 1);
+	system_close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	return text;
+}
+
+static bool is_linker_of_musl(const char *name)
+{
+	const char *slash = strrchr(name, '/');
+
+	return slash && !strncmp(slash + 1, "ld-musl-", strlen("ld-musl-"));
+}
+
+static int look_at_linker(struct dl_phdr_info *info, size_t size, void *data)
+{
+	(void)size;
+	if (is_linker_of_musl(info->dlpi_name))
+		*(const char **)data = info->dlpi_name;
+	return 0;
+}
+
+static int in_directories_of_musl(char path[PATH_MAX], const char *soname)
+{
+	const char *linker = "";
+	char text[LIBRARY_PATH_MUSL_MAX];
+
+	dl_iterate_phdr(look_at_linker, &linker);
+	return in_one_of(path, start_environment_get("LD_LIBRARY_PATH"), soname)
+		       ? in_one_of(path, library_path_of_musl(text, linker), soname)
+		       : 0;
+}
+
 /* In the directories that the loader has for the program, and its own, without the cache. */
 static int in_loader_directories(char path[PATH_MAX], const char *soname)
 {
@@ -104,7 +158,7 @@ static int in_loader_directories(char path[PATH_MAX], const char *soname)
 	if (!program)
 		return err;
 	if (dlinfo(program, RTLD_DI_SERINFOSIZE, &sizes))
-		return in_one_of(path, OF_MUSL, soname);
+		return in_directories_of_musl(path, soname);
 	found = calloc(1, sizes.dls_size);
 	if (!found)
 		return err;
@@ -184,8 +238,9 @@ int library_path_find(char path[PATH_MAX], const char *soname)
 /* What one pass over all that is loaded tells. */
 struct glance {
 	const char *soname;
-	bool first, is_loaded, has_run_path, is_musl;
-	const char *us; /* the loader's; NULL until it is there */
+	bool first, is_loaded, has_run_path;
+	const char *us;     /* the loader's; NULL until it is there */
+	const char *linker; /* musl's; NULL where there is another, or until it is there */
 };
 
 static bool has_run_path(const struct dl_phdr_info *info)
@@ -213,13 +268,6 @@ static bool is_us(const struct dl_phdr_info *info)
 	return false;
 }
 
-static bool is_linker_of_musl(const char *name)
-{
-	const char *slash = strrchr(name, '/');
-
-	return slash && !strncmp(slash + 1, "ld-musl-", strlen("ld-musl-"));
-}
-
 static int glance_at(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct glance *glance = data;
@@ -229,7 +277,7 @@ static int glance_at(struct dl_phdr_info *info, size_t size, void *data)
 		glance->has_run_path = has_run_path(info);
 	glance->first = false;
 	if (is_linker_of_musl(info->dlpi_name))
-		glance->is_musl = true;
+		glance->linker = info->dlpi_name;
 	if (!glance->us && is_us(info))
 		glance->us = info->dlpi_name;
 	glance->is_loaded = look_at_loaded(info, size, &wanted);
@@ -267,6 +315,13 @@ static bool is_in_one_of(const char *paths, const char *soname)
 /* As distributions have the loader built, without what is a link to these. */
 #define STANDARD "/usr/lib/" MACHINE "-linux-gnu:/usr/lib64:/usr/lib"
 
+static bool is_where_linker_looks(const char *linker, const char *soname)
+{
+	char text[LIBRARY_PATH_MUSL_MAX];
+
+	return is_in_one_of(linker ? library_path_of_musl(text, linker) : STANDARD, soname);
+}
+
 bool library_path_is_likely(const char *soname)
 {
 	struct glance glance = { .soname = soname, .first = true };
@@ -282,6 +337,6 @@ bool library_path_is_likely(const char *soname)
 		return !library_path_find(path, soname);
 	slash = glance.us ? strrchr(glance.us, '/') : NULL;
 	return is_in_one_of(getenv("LD_LIBRARY_PATH"), soname) || !in_cache(path, soname, true) ||
-	       is_in_one_of(glance.is_musl ? OF_MUSL : STANDARD, soname) ||
+	       is_where_linker_looks(glance.linker, soname) ||
 	       (slash && is_in(glance.us, (size_t)(slash - glance.us), soname));
 }

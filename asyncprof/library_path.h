@@ -16,6 +16,12 @@
  * and not while the caller holds a lock of the loader's. */
 int library_path_find(char path[PATH_MAX], const char *soname);
 
+#define LIBRARY_PATH_MUSL_MAX 4096
+
+/* Where musl's loader, the file LINKER, looks by itself: directories with a colon or a new line between, in TEXT or
+ * constant. */
+const char *library_path_of_musl(char text[LIBRARY_PATH_MUSL_MAX], const char *linker);
+
 /* True when a library of that file name is loaded; then PATH, unless it is NULL, is the loader's name
  * of it. Likewise. */
 bool library_path_loaded(char path[PATH_MAX], const char *file_name);

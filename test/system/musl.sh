@@ -99,4 +99,24 @@ if grep -E 'sort_numbers;.*printf|write_text;.*(qsort|compare)|;0x[0-9a-f]*;|^0x
 fi
 # One that is called by a pointer, which could be any, has none.
 ! grep 'compare' "$work/stacks" | grep -v 'main;sort_numbers;qsort' || fail "those end early"
+
+# The engine's library by its name alone, where the loader would find it: in LD_LIBRARY_PATH, and where the loader's own
+# file says. (It is beside the directory that the loader is in.)
+if [ -n "${ASPROF_TEST_LIB:-}" ]; then
+	mkdir -p "$work/root/lib" "$work/root/etc" "$work/opt"
+	loader=$(readelf -l "$work/program" | sed -n 's/.*interpreter: \(.*\)]/\1/p')
+	cp -L "$loader" "$work/root$loader" || fail "no $loader"
+	cp "$ASPROF_TEST_LIB" "$work/opt/libasyncProfiler.so" || fail "no library"
+	musl-gcc -fno-builtin -Wl,--dynamic-linker="$work/root$loader" -o "$work/rooted" "$work/program.c" || fail "cannot build"
+	# found NAME: it has taken the samples; nothing was said.
+	found() {
+		said=$(profiled "$work/found.$1" async-profiler LIB=libasyncProfiler.so CPU_INTERVAL=10ms "$work/rooted" 2>&1)
+		status=$?
+		[ "$status $said" = "5 out" ] || fail "$1: status $status: $said"
+		"$agent" summary "$work/found.$1" | grep -q 'Engine .*ctimer' || fail "$1: $("$agent" summary "$work/found.$1")"
+	}
+	LD_LIBRARY_PATH=$work/opt found variable
+	printf '/nowhere\n%s\n' "$work/opt" >"$work/root/etc/ld-musl-$(uname -m).path"
+	found file
+fi
 echo ok

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "test/fixtures/suite.h"
@@ -95,6 +96,41 @@ START_TEST(where_the_loader_has_it)
 }
 END_TEST
 
+static const struct {
+	const char *linker; /* in the folder */
+	const char *text;   /* of etc/ld-musl-….path there; NULL: there is none */
+	const char *directories;
+} of_musl[] = {
+	{ "/lib/ld-musl.so", NULL, "/lib:/usr/local/lib:/usr/lib" },
+	{ "/lib/ld-musl.so", "/a:/b\n/c\n", "/a:/b\n/c\n" },
+	{ "/lib/ld-musl.so", "", "" },
+	{ "/ld-musl.so", "/a",
+	  "/lib:/usr/local/lib:/usr/lib" }, /* it is beside the folder, not in it */
+};
+
+/* A file of musl's loader says where it looks. */
+START_TEST(where_musl_has_it)
+{
+	char text[LIBRARY_PATH_MUSL_MAX], linker[PATH_MAX];
+	struct utsname machine;
+	FILE *file;
+
+	uname(&machine);
+	snprintf(path, sizeof(path), "etc/ld-musl-%s.path", machine.machine);
+	ck_assert_int_eq(mkdir("etc", 0700), 0);
+	if (of_musl[_i].text) {
+		file = fopen(path, "we");
+		ck_assert_ptr_nonnull(file);
+		fputs(of_musl[_i].text, file);
+		fclose(file);
+	}
+	snprintf(linker, sizeof(linker), "%s%s", folder, of_musl[_i].linker);
+	ck_assert_str_eq(library_path_of_musl(text, linker), of_musl[_i].directories);
+	unlink(path);
+	ck_assert_int_eq(rmdir("etc"), 0);
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
 	TCase *tests;
@@ -113,5 +149,6 @@ int main(int argc, char **argv)
 	tcase_add_test(tests, in_a_directory_from_the_root);
 	tcase_add_test(tests, not_a_fifo);
 	tcase_add_test(tests, where_the_loader_has_it);
+	tcase_add_loop_test(tests, where_musl_has_it, 0, sizeof(of_musl) / sizeof(*of_musl));
 	return suite_run(tests);
 }
