@@ -36,8 +36,9 @@ class Front(http.server.BaseHTTPRequestHandler):
             status = 502
         open(MODE + '.answers', 'a').write('%s: %d\n' % (now, status))
         if now == 'lose' and status == 200 and next(ANSWERS) % 5 == 0:
-            open(MODE + '.lost', 'a').write(self.path + '\n')
-            if next(LOST) % 2:
+            broken = next(LOST) % 2
+            open(MODE + '.lost', 'a').write(self.path + (' broken\n' if broken else '\n'))
+            if broken:
                 self.wfile.write(b'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nbroken')
             self.close_connection = True
             return

@@ -2,12 +2,9 @@
 # A real Parca scrapes the live endpoint of a profiled program, by the configuration of docs/fleet.md, and what it answers
 # is by function what the program's own reports show: CPU time and the wall clock of the seconds that it asked for, and
 # memory as it was when it asked. PARCA is the server (docs/fleet.md says which), SECONDS_RUN (60) how long the program runs.
-. "$(dirname "$0")/../system/agent.inc"
-. test/system/push.inc
-. test/long/fleet.inc
+. "$(dirname "$0")/fleet.inc"
 PARCA=${PARCA:-parca}
 have "$PARCA"
-SECONDS_RUN=${SECONDS_RUN:-60}
 
 read -r http live <<<"$(free_ports 2)"
 

@@ -2,12 +2,10 @@
 # A real Prometheus scrapes two profiled processes each second, as OpenMetrics and with a token, and as text: no scrape
 # fails, the server's log has nothing to say, and what it has kept agrees with the processes. PROMETHEUS is the server,
 # SECONDS_RUN (60) how long it scrapes.
-. "$(dirname "$0")/../system/agent.inc"
+. "$(dirname "$0")/fleet.inc"
 . test/system/live.inc
-. test/long/fleet.inc
 PROMETHEUS=${PROMETHEUS:-prometheus}
 have "$PROMETHEUS" curl
-SECONDS_RUN=${SECONDS_RUN:-60}
 
 live=$(program live) || exit 1
 read -r server open text <<<"$(free_ports 3)"
