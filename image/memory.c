@@ -11,6 +11,7 @@
 
 #include "core/kernel.h"
 #include "core/shared.h"
+#include "image/reserve.h"
 
 static struct image_area *_Atomic areas; /* NULL: it has not begun */
 
@@ -58,6 +59,7 @@ void image_memory_begin(struct image_area inherited[IMAGE_AREAS_MAX])
 			kernel_call4(SYS_munmap, (long)start, (long)inherited[i].bytes, 0, 0);
 		atomic_store(&inherited[i].start, 0);
 	}
+	reserve_begin(&inherited[0]);
 	atomic_store(&areas, inherited);
 }
 
@@ -76,13 +78,17 @@ long image_map(void *address, size_t length, int protection, int flags, int fd, 
 	long result = kernel_call6(SYS_mmap, (long)address, (long)length, protection, flags, fd,
 				   (long)offset);
 
+	/* (Not the stacks of threads, which give themselves back.) */
+	if (result == -ENOMEM && !address && protection != PROT_NONE)
+		result = reserve_map(length, protection, flags, fd, offset);
 	if (result < 0 && result >= -4095)
 		return result == -EPERM && !address && fd < 0 ? -ENOMEM : result;
 	if (protection != PROT_NONE)
 		count(length, 0);
 	if ((flags & MAP_ANONYMOUS) && (flags & MAP_PRIVATE) && atomic_load(&areas)) {
 		kernel_call4(SYS_madvise, result, (long)length, MADV_WIPEONFORK, 0);
-		note((uintptr_t)result, length);
+		if (!reserve_has((void *)result))
+			note((uintptr_t)result, length);
 	}
 	return result;
 }
@@ -117,6 +123,11 @@ int __munmap(void *address, size_t length)
 
 	if (__vm_wait)
 		__vm_wait();
+	if (reserve_has(address)) {
+		reserve_unmap(address, length);
+		count(0, length);
+		return 0;
+	}
 	forget((uintptr_t)address);
 	result = kernel_call4(SYS_munmap, (long)address, (long)length, 0, 0);
 	if (result) {
@@ -127,13 +138,14 @@ int __munmap(void *address, size_t length)
 	return 0;
 }
 
-/* (What is given to a fixed place nobody asks for here.) */
+/* (What is given to a fixed place nobody asks for here. What is in the reserve stays there: a block of malloc's is copied.) */
 void *__mremap(void *address, size_t length, size_t wanted, int flags, ...)
 {
-	size_t noted = forget((uintptr_t)address);
+	bool reserved = reserve_has(address);
+	size_t noted = reserved ? 0 : forget((uintptr_t)address);
 	long result = -ENOMEM;
 
-	if (wanted < PTRDIFF_MAX)
+	if (wanted < PTRDIFF_MAX && !reserved)
 		result = kernel_call6(SYS_mremap, (long)address, (long)length, (long)wanted, flags,
 				      0, 0);
 	if (result < 0 && result >= -4095) {

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -298,6 +299,45 @@ static void children_have_empty_memory(void)
 	      "half of all memory is given");
 }
 
+static void *map(size_t bytes)
+{
+	return mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+/* Whatever address space the program has left. (An emulator's is another.) */
+static void some_room_is_left(void)
+{
+	static struct image_area areas[IMAGE_AREAS_MAX];
+	const struct rlimit none = { RLIM_INFINITY, RLIM_INFINITY };
+	struct rlimit limit = { 1u << 30, RLIM_INFINITY };
+	char *first, *second;
+
+	if (getenv("TEST_RUNNER"))
+		return;
+	setrlimit(RLIMIT_AS, &limit);
+	image_memory_begin(areas);
+	for (size_t bytes = 64 << 20; bytes >= 4096; bytes /= 2)
+		while (syscall(SYS_mmap, 0, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) !=
+		       -1)
+			;
+	first = map(5 << 20);
+	second = map(2 << 20);
+	check(first != MAP_FAILED && second != MAP_FAILED, "there is no reserve");
+	check(map(2 << 20) == MAP_FAILED && errno == ENOMEM, "the reserve has no end");
+	memset(first, 1, 5 << 20);
+	memset(second, 2, 2 << 20);
+	check(mremap(second, 2 << 20, 3 << 20, MREMAP_MAYMOVE) == MAP_FAILED && second[0] == 2,
+	      "a part of the reserve is moved");
+	munmap(first, 5 << 20);
+	check(map(2 << 20) == MAP_FAILED, "what is in use is given again");
+	munmap(second, 2 << 20);
+	first = map(7 << 20);
+	check(first != MAP_FAILED && !first[0] && !first[(7 << 20) - 1],
+	      "the reserve is not as new");
+	check(map(PTRDIFF_MAX) == MAP_FAILED, "more than there is is given");
+	setrlimit(RLIMIT_AS, &none);
+}
+
 int main(void)
 {
 	wait_with_signals();
@@ -306,6 +346,7 @@ int main(void)
 	stdio_and_names_work();
 	nothing_reaches_the_program();
 	children_have_empty_memory();
+	some_room_is_left();
 	broken_threads_end_alone();
 	end(failed);
 }

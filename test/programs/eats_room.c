@@ -1,0 +1,31 @@
+/* Takes all of its address space, which is to be limited (ulimit -v), computes with what it has, and ends. */
+#include <stdio.h>
+#include <sys/mman.h>
+
+#include "test/programs/settings.h"
+#include "test/programs/profiled.h"
+
+static __attribute__((noinline)) void eat(void)
+{
+	for (size_t bytes = (size_t)64 << 20; bytes >= 4096; bytes /= 2)
+		while (mmap(NULL, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+			    0) != MAP_FAILED)
+			;
+}
+
+static __attribute__((noipa)) void hungry(double us)
+{
+	double end = clock_us(CLOCK_MONOTONIC) + us;
+
+	while (clock_us(CLOCK_MONOTONIC) < end)
+		;
+}
+
+int main(void)
+{
+	wait_for_agent(10000);
+	eat();
+	hungry(300000);
+	puts("eaten");
+	return 0;
+}

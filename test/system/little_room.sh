@@ -1,0 +1,23 @@
+#!/bin/bash
+# A program that takes all of the address space that it may have (ulimit -v) has its profile: what it did is what is
+# looked for. async-profiler, which would take much of such space, does not come into it.
+. "$(dirname "$0")/agent.inc"
+eats=$(program eats_room) || exit 1
+
+# eaten WHAT [NAME=VALUE...]: the program is as without us, and its last function is in its profile.
+eaten() {
+	(ulimit -v 400000 && profiled "$work/$1" "${@:2}" "$eats") >"$work/said" 2>"$work/err" ||
+		fail "$1: status $?: $(cat "$work/err")"
+	[ "$(cat "$work/said")" = eaten ] || fail "$1: it said: $(cat "$work/said")"
+	"$agent" top "$work/$1" >"$work/top" 2>&1 || fail "$1: $(cat "$work/top" "$work/err")"
+	grep -q '\<hungry\>' "$work/top" || fail "$1: no such function: $(cat "$work/top" "$work/err")"
+}
+
+for _ in 1 2 3; do
+	eaten builtin builtin
+	[ ! -s "$work/err" ] || fail "it said: $(cat "$work/err")"
+	rm -r "$work/builtin"
+done
+[ -n "${ASPROF_TEST_LIB:-}" ] || exit 0
+eaten auto auto LIB="$ASPROF_TEST_LIB"
+grep -q 'no room for .*the builtin engine is used instead' "$work/err" || fail "auto: it said: $(cat "$work/err")"
