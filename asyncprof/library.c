@@ -43,8 +43,9 @@ static const struct {
 	{ "asprof_emit_jfr_event", offsetof(struct library_functions, emit_jfr_event), true },
 };
 
-/* What it takes at its start, with the symbols of a large program; it crashes where it gets less. */
-#define ROOM_BYTES (128u << 20)
+/* It crashes where it gets less than it takes at its start, 128 MiB with the symbols of a large program; and malloc has 64 MiB
+ * of addresses for each of its threads, which the program would lack. */
+#define ROOM_BYTES (512u << 20)
 
 /* Describe what makes the library useless. */
 __attribute__((format(printf, 2, 3))) static int bad(char *problem, const char *format, ...)
