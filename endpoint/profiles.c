@@ -205,7 +205,7 @@ int profiles_make(struct buf *out, int fd, const struct profile_wish *wish)
 	if (wish->form == PROFILE_RAW) {
 		err = buf_append(out, data, (size_t)st.st_size);
 	} else {
-		memory_feed_init(&feed, data, (uint64_t)st.st_size, &wish->configured);
+		memory_feed_init(&feed, data, (uint64_t)st.st_size);
 		err = put_profile(out, &feed, wish);
 	}
 	if (data)

@@ -22,7 +22,7 @@ struct profile_wish {
 	bool retained;      /* of METRIC_LIVE and METRIC_MALLOC: what the sampler's table says */
 	bool threads;       /* one stack for each thread, by name */
 	int64_t from_ns, to_ns;     /* samples of that time alone, since 1970 */
-	struct settings configured; /* what the recording is made with */
+	struct settings configured; /* for one without a sample */
 };
 
 /* Append what WISH says of the recording in FD, a file, to OUT. Returns 0; -ENODATA where there is no such

@@ -21,6 +21,12 @@ struct report_part {
  * of; the parts written one after another are one JFR file. */
 #define REPORT_PARTS_MAX 4
 
+/* What an engine was asked to take samples by; 0: not, or by each. */
+struct sampling {
+	uint64_t interval_ns, wall_ns; /* as its options of these names have it */
+	uint64_t mem_bytes;
+};
+
 /* What became of this program's reports, from its start on. Set where reports wait for their
  * delivery; zero elsewhere. */
 struct report_losses {
@@ -61,6 +67,8 @@ struct report {
 
 	const char *engine; /* "async-profiler" or "builtin" */
 	const char *engine_version;
+	/* Where its chunks do not each tell it: async-profiler's first does, and is in the first report alone. */
+	struct sampling sampling;
 	uint64_t samples_taken; /* in the recording: samples_count() */
 	uint64_t samples_lost;  /* in this interval, as far as the engine tells */
 	bool final;             /* the last one: the program is ending */

@@ -46,6 +46,7 @@ static struct report describe(const struct session *s, char host[HOST_NAME_MAX +
 		.version = s->with.version,
 		.engine = s->all.engine->name,
 		.engine_version = s->engine_version,
+		.sampling = s->sampling,
 	};
 
 	memset(host, 0, HOST_NAME_MAX + 1);
@@ -185,6 +186,8 @@ static int start_all(struct session *s)
 
 	s->counted = (struct engine_counts){ 0 };
 	s->began_ms = clock_realtime_ns() / NS_PER_MS;
+	if (!is_served(&s->all))
+		s->sampling = start_sampling(s->config, mem);
 	err = source_start(&s->all, s->config, mem, open_recording(s));
 	if (!err || !s->kept || !is_served(&s->all))
 		return err;
@@ -367,8 +370,34 @@ int session_dump(struct session *s, const struct source *source)
 {
 	int err = engine_command(source->engine, "dump,jfr");
 
-	if (!err && source == &s->all)
+	if (!err && source->recording == s->all.recording)
 		move_finished(s);
+	return err;
+}
+
+int session_copy(struct session *s, const struct source *sources, size_t count, int fd)
+{
+	char host[HOST_NAME_MAX + 1];
+	struct report report = describe(s, host);
+	struct recording *labels = NULL;
+	int err = 0;
+
+	for (size_t i = 0; !err && i < count; i++) {
+		struct report_part *part = &report.parts[report.part_count];
+
+		if (!sources[i].recording)
+			continue;
+		err = session_dump(s, &sources[i]);
+		if (!err)
+			err = recording_peek(sources[i].recording, part);
+		if (!err && part->length)
+			report.part_count++;
+	}
+	if (!err && report.part_count)
+		add_labels(s, &report, &labels);
+	if (!err)
+		err = report_write(&report, fd);
+	recording_close(labels);
 	return err;
 }
 

@@ -28,6 +28,7 @@ struct session {
 	int look_fd;            /* for whom */
 	char executable[NAME_MAX + 1];
 	char engine_version[64];
+	struct sampling sampling;     /* of ALL, where its chunks do not each tell it */
 	uint64_t interval_began_ms;   /* wall clock, since 1970 */
 	struct engine_counts counted; /* at the end of the last interval */
 	struct kept *kept;            /* the recordings, in the spool; NULL: in memory alone */
@@ -64,6 +65,10 @@ int session_report(struct session *session);
 
 /* Have SOURCE, one of the session's, finish its chunk, and go on. Returns as above. */
 int session_dump(struct session *session, const struct source *source);
+
+/* Have the COUNT SOURCES, of the session's, finish their chunks, and append what is not reported yet to FD, with whom it
+ * is of. Returns 0 or -errno. */
+int session_copy(struct session *session, const struct source *sources, size_t count, int fd);
 
 /* As session_report, and start the engines anew, with the settings as they are now. Returns as above; where it is the
  * start that failed the session is paused. */

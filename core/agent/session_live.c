@@ -206,6 +206,8 @@ static int set_options(struct session *s, struct live_call *call)
 	s->own = wanted;
 	s->config = &s->own;
 	if (engines && !s->paused) {
+		if (s->mem.engine) /* first, so that what is kept in a spool is begun anew, too */
+			session_restart_mem(s, false);
 		err = session_restart(s);
 		if (err) {
 			refuse(call, -EIO, failure());
@@ -240,20 +242,6 @@ static int begin_capture(struct session *s, const struct live_call *call)
 	return 0;
 }
 
-/* Add what SOURCE has finished and not reported yet to FD. */
-static int copy_unreported(struct session *s, const struct source *source, int fd)
-{
-	struct report report = { .part_count = 1 };
-	int err;
-
-	if (!source->recording)
-		return 0;
-	err = session_dump(s, source);
-	if (!err)
-		err = recording_peek(source->recording, &report.parts[0]);
-	return err ? err : report_write(&report, fd);
-}
-
 /* What is copied of it is the look alone: the engine's own samples are of some threads, and not now. */
 static bool is_of_look(const struct session *s, int fd)
 {
@@ -272,18 +260,15 @@ static int end_capture(struct session *s, int fd, bool wanted)
 	err = s->captures[i].err;
 	if (is_of_look(s, fd)) {
 		if (wanted && !err)
-			err = copy_unreported(s, &s->look, fd);
+			err = session_copy(s, &s->look, 1, fd);
 		session_end_look(s);
 		wanted = false;
 	}
 	/* A session that was paused meanwhile has reported all that there is. */
 	if (wanted && !err && !s->paused && !s->ended) {
-		if (s->rotates_by_restart)
-			err = session_report(s);
-		else
-			err = copy_unreported(s, &s->all, fd);
-		if (!err && !s->rotates_by_restart)
-			err = copy_unreported(s, &s->mem, fd);
+		const struct source both[] = { s->all, s->mem };
+
+		err = s->rotates_by_restart ? session_report(s) : session_copy(s, both, 2, fd);
 		err = err ? err : s->captures[i].err;
 	}
 	s->captures[i] = s->captures[--s->capture_count];

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define NS_PER_US 1000u
@@ -79,4 +81,81 @@ int start_string(struct buf *out, const struct config *config, const char *path,
 	if (!err && config->engine_options)
 		err = buf_printf(out, ",%s", config->engine_options);
 	return err;
+}
+
+/* Options that are numbers, and the letters that async-profiler looks at behind them: one, in either case. */
+static const struct {
+	const char *name;
+	size_t offset;
+	const char *letters;
+} quantities[] = {
+	{ "interval=", offsetof(struct sampling, interval_ns), "numsbkg" },
+	{ "wall=", offsetof(struct sampling, wall_ns), "nums" },
+	{ "nativemem=", offsetof(struct sampling, mem_bytes), "bkmg" },
+};
+
+static uint64_t unit_of(char letter, bool bytes)
+{
+	switch (letter) {
+	case 'u':
+		return 1000;
+	case 'm':
+		return bytes ? 1u << 20 : 1000000;
+	case 's':
+		return 1000000000;
+	case 'k':
+		return 1u << 10;
+	case 'g':
+		return 1u << 30;
+	default:
+		return 1;
+	}
+}
+
+/* The number at TEXT, up to a comma. */
+static uint64_t quantity(const char *text, const char *letters)
+{
+	char *end, letter;
+	unsigned long long number;
+	uint64_t all;
+
+	if (*text < '0' || *text > '9')
+		return 0;
+	errno = 0;
+	number = strtoull(text, &end, 0);
+	letter = *end >= 'A' && *end <= 'Z' ? (char)(*end - 'A' + 'a') : *end;
+	if (errno || (letter && letter != ',' && !strchr(letters, letter)) ||
+	    __builtin_mul_overflow(number, unit_of(letter, letters[0] == 'b'), &all) ||
+	    all > INT64_MAX)
+		return 0;
+	return all;
+}
+
+static uint64_t interval_of(uint64_t option)
+{
+	return option == OPTION_OFF ? 0 : option;
+}
+
+struct sampling start_sampling(const struct config *config, bool mem)
+{
+	bool cpu = config->cpu_interval_ns != OPTION_OFF;
+	uint64_t wall_ns = interval_of(config->wall_interval_ns);
+	struct sampling sampling = { .interval_ns = cpu ? config->cpu_interval_ns : wall_ns,
+				     .wall_ns = cpu ? wall_ns : 0,
+				     .mem_bytes = mem ? interval_of(config->native_mem_bytes) : 0 };
+	const char *option = config->engine_options;
+
+	for (; option; option = strchr(option, ',')) {
+		option += *option == ',';
+		for (size_t i = 0; i < sizeof(quantities) / sizeof(*quantities); i++) {
+			size_t length = strlen(quantities[i].name);
+			uint64_t value;
+
+			if (strncmp(option, quantities[i].name, length) != 0)
+				continue;
+			value = quantity(option + length, quantities[i].letters);
+			memcpy((char *)&sampling + quantities[i].offset, &value, sizeof(value));
+		}
+	}
+	return sampling;
 }

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "core/agent/report.h"
 #include "core/buf.h"
 #include "core/options/config.h"
 
@@ -12,6 +13,10 @@
  * With MEM, and native memory on, the engine samples that too. Returns 0 or -errno, -EINVAL
  * when there is nothing to sample at all. */
 int start_string(struct buf *out, const struct config *config, const char *path, bool mem);
+
+/* What that command has the engine take samples by. What the engine options say goes before, as it comes behind; 0
+ * where it is not to be understood. */
+struct sampling start_sampling(const struct config *config, bool mem);
 
 /* True when the engine options name the event to sample; the command then has no other. */
 bool start_string_names_event(const struct config *config);

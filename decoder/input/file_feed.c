@@ -27,7 +27,7 @@ struct file_feed {
 	uint32_t next;          /* of them */
 	struct source *current; /* the one being handed out, and what follows it */
 	uint64_t offset;
-	struct settings settings;
+	struct settings_along settings;
 	struct intern left_out; /* labels of some that were not wanted */
 
 	bool terminal, shown;
@@ -104,7 +104,7 @@ static bool next_source(struct file_feed *feed)
 	}
 	feed->offset = 0;
 	if (feed->current->length)
-		settings_of(&feed->settings, feed->current->data, feed->current->length, NULL);
+		settings_begin(&feed->settings, feed->current->data, feed->current->length);
 	return true;
 }
 
@@ -141,7 +141,8 @@ static bool take_chunk(struct file_feed *feed, struct feed_chunk *chunk)
 			chunk->labels = source->labels;
 			chunk->data = source->data;
 			chunk->in_memory = false;
-			chunk->settings = feed->settings;
+			chunk->settings = *settings_at(&feed->settings, source->data,
+						       source->length, feed->offset);
 			feed->offset += chunk->header.size;
 			show_progress(feed, chunk);
 			return true;
@@ -232,7 +233,7 @@ static int restart(struct feed *feed, bool ordered)
 	files->ordered |= ordered;
 	files->next = 0;
 	files->offset = 0;
-	files->settings = (struct settings){ 0 };
+	files->settings = (struct settings_along){ 0 };
 	files->bytes = 0;
 	files->started_ns = clock_monotonic_ns();
 	return 0;

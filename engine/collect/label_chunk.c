@@ -1,8 +1,10 @@
-/* Whom a recording is of, as a chunk. */
+/* Whom a recording is of, and how it was made, as a chunk. */
 #include "engine/collect/label_chunk.h"
 
 #include <endian.h>
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/buf.h"
@@ -46,6 +48,25 @@ static int put_tag(void *arg, const char *key, const char *value)
 	return err;
 }
 
+/* As the engine's own first chunk has them. */
+static void put_sampling(struct jfr_writer *jfr, uint64_t ticks, const struct sampling *sampling)
+{
+	const struct {
+		const char *key;
+		uint64_t value;
+	} settings[] = { { "interval", sampling->interval_ns },
+			 { "wall", sampling->wall_ns },
+			 { "nativemem", sampling->mem_bytes } };
+	char text[24];
+
+	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
+		if (!settings[i].value)
+			continue;
+		snprintf(text, sizeof(text), "%" PRIu64, settings[i].value);
+		jfr_setting(jfr, ticks, settings[i].key, text);
+	}
+}
+
 static int put_all(struct jfr_writer *jfr, uint64_t ticks, const struct report *report)
 {
 	struct labels labels = { jfr, ticks, BUF_INIT(NAME_MAX_BYTES), false };
@@ -57,6 +78,7 @@ static int put_all(struct jfr_writer *jfr, uint64_t ticks, const struct report *
 		jfr_setting(jfr, ticks, "agent.executable", report->executable);
 	if (report->recovered)
 		jfr_setting(jfr, ticks, "agent.recovered", "true");
+	put_sampling(jfr, ticks, &report->sampling);
 	err = report_each_tag(report->tags, put_tag, &labels);
 	if (!err && report->version && !labels.version_told)
 		jfr_setting(jfr, ticks, "agent.service_version", report->version);

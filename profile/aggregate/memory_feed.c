@@ -16,7 +16,7 @@ static int restart(struct feed *feed, bool ordered)
 	f->offset = 0;
 	memset(&f->settings, 0, sizeof(f->settings));
 	if (f->length)
-		settings_of(&f->settings, f->data, f->length, f->configured);
+		settings_begin(&f->settings, f->data, f->length);
 	return 0;
 }
 
@@ -33,7 +33,7 @@ static bool next(struct feed *feed, struct feed_chunk *chunk)
 	chunk->source = f;
 	chunk->file = "the recording";
 	chunk->data = f->data;
-	chunk->settings = f->settings;
+	chunk->settings = *settings_at(&f->settings, f->data, f->length, f->offset);
 	f->offset += chunk->header.size;
 	return true;
 }
@@ -76,8 +76,7 @@ static bool is_small(struct feed *feed)
 	return true;
 }
 
-void memory_feed_init(struct memory_feed *feed, const uint8_t *data, uint64_t length,
-		      const struct settings *configured)
+void memory_feed_init(struct memory_feed *feed, const uint8_t *data, uint64_t length)
 {
 	static const struct feed_calls calls = { .restart = restart,
 						 .next = next,
@@ -86,7 +85,5 @@ void memory_feed_init(struct memory_feed *feed, const uint8_t *data, uint64_t le
 						 .span = span,
 						 .is_small = is_small };
 
-	*feed = (struct memory_feed){
-		.feed.calls = &calls, .data = data, .length = length, .configured = configured
-	};
+	*feed = (struct memory_feed){ .feed.calls = &calls, .data = data, .length = length };
 }

@@ -8,13 +8,10 @@ struct memory_feed {
 	struct feed feed; /* to be handed to whoever reads */
 	const uint8_t *data;
 	uint64_t length, offset;
-	struct settings settings;
-	const struct settings *configured;
+	struct settings_along settings;
 };
 
-/* Of LENGTH bytes of whole chunks at DATA, the caller's, as CONFIGURED is: pages of a mapped file, and what is known of how they were
- * made (settings_of()). Nothing to release. */
-void memory_feed_init(struct memory_feed *feed, const uint8_t *data, uint64_t length,
-		      const struct settings *configured);
+/* Of LENGTH bytes of whole chunks at DATA, the caller's: pages of a mapped file. Nothing to release. */
+void memory_feed_init(struct memory_feed *feed, const uint8_t *data, uint64_t length);
 
 #endif

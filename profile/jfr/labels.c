@@ -12,9 +12,6 @@
 
 #define LABELS_MAX 65536
 
-/* More than a chunk of labels takes. */
-#define LABEL_CHUNK_MAX (1u << 20)
-
 size_t labels_file_length(const char *file)
 {
 	size_t length = strlen(file), at = length;
@@ -189,10 +186,10 @@ char *labels_from_recording(const uint8_t *data, uint64_t length)
 	struct jfr_error error;
 	char *labels = NULL;
 
-	/* Labels have a chunk of their own, which is short and has no duration. */
+	/* Labels have a chunk of their own. */
 	for (uint64_t offset = 0; !jfr_header(&header, data, length, offset, &error);
 	     offset += header.size)
-		if (!header.duration_ns && header.size <= LABEL_CHUNK_MAX)
+		if (settings_may_label(&header))
 			add_chunk(&out, data, &header);
 	if (out.length && buf_string(&out))
 		labels = strdup(buf_string(&out));

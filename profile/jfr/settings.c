@@ -1,6 +1,7 @@
 /* What a recording says of how it was made: its jdk.ActiveSetting events. */
 #include "profile/jfr/settings.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,36 +82,88 @@ out:
 /* The settings stand among the first events of a recording. */
 #define SETTINGS_WITHIN 1000
 
-static void read_first(struct settings *settings, const uint8_t *data, uint64_t length)
+/* More than a chunk of labels takes. */
+#define LABEL_CHUNK_MAX (1u << 20)
+
+bool settings_may_label(const struct jfr_header *header)
+{
+	return !header->duration_ns && header->size <= LABEL_CHUNK_MAX;
+}
+
+static bool is_label(const struct jfr_chunk *chunk, const struct jfr_event *event)
+{
+	static const char prefix[] = "agent.";
+	struct buf name = BUF_INIT(256), text = BUF_INIT(65536);
+	bool is = settings_pair(chunk, event, &name, &text) && name.length >= strlen(prefix) &&
+		  !memcmp(name.data, prefix, strlen(prefix));
+
+	buf_free(&name);
+	buf_free(&text);
+	return is;
+}
+
+bool settings_of(struct settings *settings, const uint8_t *data, uint64_t length)
 {
 	struct jfr_chunk chunk = { 0 };
 	struct jfr_error error;
 	struct jfr_event event;
 	struct jfr_scan scan;
 	int left = SETTINGS_WITHIN;
+	bool labels = false;
 
 	if (jfr_header(&chunk.header, data, length, 0, &error))
-		return;
+		return false;
 	chunk.data = data;
 	if (!jfr_meta_read(&chunk)) {
 		jfr_scan(&scan, &chunk, ~0u);
-		while (left-- && jfr_next(&scan, &event))
-			if (event.kind == JFR_SETTING)
-				settings_read(settings, &chunk, &event);
+		while (left-- && jfr_next(&scan, &event)) {
+			if (event.kind != JFR_SETTING)
+				continue;
+			settings_read(settings, &chunk, &event);
+			labels = labels || is_label(&chunk, &event);
+		}
 	}
 	jfr_meta_free(&chunk);
+	return labels && settings_may_label(&chunk.header);
 }
 
-void settings_of(struct settings *settings, const uint8_t *data, uint64_t length,
-		 const struct settings *configured)
+void settings_fill(struct settings *settings, const struct settings *from)
 {
-	read_first(settings, data, length);
-	if (!configured)
-		return;
-	if (!settings->cpu_interval_ns)
-		settings->cpu_interval_ns = configured->cpu_interval_ns;
-	if (!settings->wall_interval_ns)
-		settings->wall_interval_ns = configured->wall_interval_ns;
-	if (!settings->mem_interval)
-		settings->mem_interval = configured->mem_interval;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char *field = (char *)settings + rows[i].offset;
+		const char *other = (const char *)from + rows[i].offset;
+		int64_t number;
+
+		memcpy(&number, field, sizeof(number));
+		if (rows[i].text ? !*field : !number)
+			memcpy(field, other, rows[i].text ? SETTING_TEXT : sizeof(number));
+	}
+}
+
+void settings_begin(struct settings_along *along, const uint8_t *data, uint64_t length)
+{
+	settings_of(&along->first, data, length);
+	along->upto = 0;
+}
+
+const struct settings *settings_at(struct settings_along *along, const uint8_t *data,
+				   uint64_t length, uint64_t offset)
+{
+	struct jfr_header header;
+	struct jfr_error error;
+	bool labels = false;
+
+	if (offset < along->upto)
+		return &along->now;
+	for (; !labels && !jfr_header(&header, data, length, offset, &error);
+	     offset += header.size) {
+		along->now = (struct settings){ 0 };
+		labels = settings_may_label(&header) &&
+			 settings_of(&along->now, data + offset, header.size);
+	}
+	if (!labels)
+		along->now = (struct settings){ 0 };
+	settings_fill(&along->now, &along->first);
+	along->upto = labels ? offset : UINT64_MAX;
+	return &along->now;
 }

@@ -22,9 +22,28 @@ bool settings_pair(const struct jfr_chunk *chunk, const struct jfr_event *event,
 void settings_read(struct settings *settings, const struct jfr_chunk *chunk,
 		   const struct jfr_event *event);
 
-/* Take in the settings at the start of the recording in DATA, and of CONFIGURED the intervals that it does not tell: who
- * makes the recording knows what it was made with, and async-profiler tells it in the first of its chunks alone. NULL: not known. */
-void settings_of(struct settings *settings, const uint8_t *data, uint64_t length,
-		 const struct settings *configured);
+/* Take in the settings of the first chunk in DATA. True where it is one that tells whom a recording is of
+ * (engine/collect/label_chunk.h): what it says of intervals holds for the chunks before it. */
+bool settings_of(struct settings *settings, const uint8_t *data, uint64_t length);
+
+/* Put what FROM tells and SETTINGS does not in there. */
+void settings_fill(struct settings *settings, const struct settings *from);
+
+/* Whether a chunk may be such a one: short, and of no duration. */
+bool settings_may_label(const struct jfr_header *header);
+
+/* The settings of one recording after another, chunk by chunk: async-profiler tells them in the first of its chunks
+ * alone, so that a report that is not its first one has them behind, from its agent. Zeroed before the first. */
+struct settings_along {
+	struct settings first, now;
+	uint64_t upto; /* where they end to hold */
+};
+
+/* Begin with the recording in DATA. What it does not tell is as in that before. */
+void settings_begin(struct settings_along *along, const uint8_t *data, uint64_t length);
+
+/* Those that hold where its chunk at OFFSET begins; to be asked in the order of the chunks. Good until the next call. */
+const struct settings *settings_at(struct settings_along *along, const uint8_t *data,
+				   uint64_t length, uint64_t offset);
 
 #endif

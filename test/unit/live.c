@@ -234,6 +234,43 @@ START_TEST(a_recording_has_what_was_reported_and_what_was_not)
 }
 END_TEST
 
+static struct sampling told; /* with what was copied last */
+
+static int write_labels(int fd, const struct report *report)
+{
+	int engine_fd = engine.fd;
+
+	told = report->sampling;
+	ck_assert_uint_gt(report->part_count, 0);
+	engine.fd = fd;
+	write_chunk();
+	engine.fd = engine_fd;
+	return 0;
+}
+
+/* With each part of a recording is how that was made, also where it is not reported yet, and where it was changed
+ * meanwhile. */
+START_TEST(a_recording_tells_how_it_was_made)
+{
+	session.with.write_labels = write_labels;
+	call.fd = memfd_create("taken", MFD_CLOEXEC);
+	call.anew = false;
+	ck_assert_int_eq(ask(LIVE_BEGIN), 0);
+	call.option_count = 0;
+	set("CPU_INTERVAL", "5ms");
+	ck_assert_int_eq(ask(LIVE_OPTIONS), 0);
+	/* The restart may have sampled something, too. */
+	ck_assert_int_eq(size_of(call.fd), 4 * CHUNK);
+	ck_assert_uint_eq(told.interval_ns, MS(10));
+	ck_assert_int_eq(ask(LIVE_END), 0);
+	ck_assert_int_eq(size_of(call.fd), 6 * CHUNK);
+	ck_assert_uint_eq(told.interval_ns, MS(5));
+	ck_assert_int_eq(session_report(&session), 0);
+	ck_assert_uint_eq(told.interval_ns, MS(5));
+	close(call.fd);
+}
+END_TEST
+
 START_TEST(recordings_are_bounded)
 {
 	for (int i = 0; i < LIVE_CAPTURES_MAX; i++) {
@@ -316,6 +353,7 @@ int main(void)
 	tcase_add_test(tcase, of_wrong_options_none_is_taken);
 	tcase_add_test(tcase, what_the_engine_refuses_is_taken_back);
 	tcase_add_test(tcase, a_recording_has_what_was_reported_and_what_was_not);
+	tcase_add_test(tcase, a_recording_tells_how_it_was_made);
 	tcase_add_test(tcase, recordings_are_bounded);
 	tcase_add_test(tcase, who_asks_waits_for_the_answer);
 	tcase_add_test(tcase, who_asks_at_the_end_is_let_go);

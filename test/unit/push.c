@@ -12,7 +12,9 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "core/fd.h"
 #include "core/log.h"
+#include "engine/collect/label_chunk.h"
 #include "engine/jfr/jfr_write.h"
 #include "profile/encode/proto_read.h"
 #include "test/fixtures/suite.h"
@@ -415,6 +417,8 @@ static int name_many(void *context, const uintptr_t *pcs, const bool *is_return,
 	return 0;
 }
 
+static const char *own_interval = "1000000"; /* NULL: the chunks do not tell */
+
 /* A recording of samples on as many stacks, all of them of two functions but the last, which is of DEPTH. */
 static void record_many(size_t depth)
 {
@@ -431,7 +435,8 @@ static void record_many(size_t depth)
 		uint64_t ns = (1700000000 + c) * SECOND, ticks = (c + 1) * SECOND;
 
 		ck_assert_int_eq(jfr_chunk_begin(w, ns, ticks), 0);
-		jfr_setting(w, ticks, "interval", "1000000");
+		if (own_interval)
+			jfr_setting(w, ticks, "interval", own_interval);
 		for (uintptr_t i = 0; i < MANY_STACKS; i++) {
 			uintptr_t pcs[] = { (c * MANY_STACKS + i + 2) * 16, 16 };
 
@@ -482,6 +487,39 @@ START_TEST(keeps_to_what_otlp_receivers_take)
 	/* Nanoseconds, at the setting's interval. */
 	ck_assert_msg(server.total == (MANY_CHUNKS * MANY_STACKS + 1) * 1e6, "%f", server.total);
 	ck_assert(!is_twice());
+}
+END_TEST
+
+/* How it was made is not as this process is configured, but as the report's own agent says behind it. */
+START_TEST(weighs_a_report_as_it_was_made)
+{
+	int labels = memfd_create("labels", MFD_CLOEXEC);
+	struct report report;
+
+	own_interval = NULL;
+	name_width = 0;
+	record_many(10);
+	own_interval = "1000000";
+	begin(&otlp_form, NULL);
+	ck_assert_int_eq(deliver(5000), 0);
+	ck_assert_msg(server.total == (MANY_CHUNKS * MANY_STACKS + 1) * 1e6, "%f", server.total);
+	server.total = 0;
+	report = the_report(6000);
+	report.sampling.interval_ns = 3000000;
+	ck_assert_int_eq(label_chunk_write(labels, &report), 0);
+	if (_i) { /* in one file, as out of a spool */
+		ck_assert_int_ge(lseek(recording, 0, SEEK_END), 0);
+		ck_assert_int_eq(
+			fd_copy(recording, labels, 0, (uint64_t)lseek(labels, 0, SEEK_END)), 0);
+		report = the_report(6000);
+	} else {
+		report.parts[report.part_count++] =
+			(struct report_part){ .fd = labels,
+					      .length = (uint64_t)lseek(labels, 0, SEEK_END) };
+	}
+	ck_assert_int_eq(reporter->deliver(reporter, &report), 0);
+	ck_assert_msg(server.total == (MANY_CHUNKS * MANY_STACKS + 1) * 3e6, "%f", server.total);
+	close(labels);
 }
 END_TEST
 
@@ -794,6 +832,7 @@ int main(void)
 	tcase_add_test(tcase, splits_what_a_collector_finds_too_large);
 	tcase_add_loop_test(tcase, keeps_to_what_pyroscope_takes, 0, 2);
 	tcase_add_loop_test(tcase, keeps_to_what_otlp_receivers_take, 0, 2);
+	tcase_add_loop_test(tcase, weighs_a_report_as_it_was_made, 0, 2);
 	tcase_add_loop_test(tcase, no_two_parts_have_one_time, 0, 4);
 	tcase_add_loop_test(tcase, sends_again_what_it_sent, 0, 2);
 	tcase_add_loop_test(tcase, counts_what_may_be_twice, 0, 2 * COUNT(doubts));

@@ -247,12 +247,14 @@ static int open_kept_file(const struct kept_files *files, const char *end)
 	return openat(files->dir, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 }
 
+static uint64_t kept_interval_ns; /* as the note of what is kept has it */
+
 static int keep(struct reporter *unused, const struct report *whom, struct kept_files *files,
 		struct buf *note_of)
 {
 	(void)unused;
-	(void)whom;
 	(void)note_of;
+	kept_interval_ns = whom->sampling.interval_ns;
 	files->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	snprintf(files->name, sizeof(files->name), ".kept");
 	files->journal = open_kept_file(files, KEPT_JOURNAL);
@@ -319,6 +321,30 @@ START_TEST(what_is_finished_is_kept)
 }
 END_TEST
 
+/* Whoever recovers it has to know how it was made. */
+START_TEST(what_is_kept_is_begun_anew_with_other_intervals)
+{
+	static struct live_call call = { .question = LIVE_OPTIONS,
+					 .options = { { "CPU_INTERVAL", "7ms" } },
+					 .option_count = 1 };
+	struct session session = new_session(true);
+
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	reporter.keep = keep;
+	config.spool_dir = dir;
+	ck_assert_int_eq(session_start(&session), 0);
+	ck_assert_uint_eq(kept_interval_ns, 10000000);
+	ck_assert_int_eq(session_answer(&session, &call), 0);
+	ck_assert_int_eq(call.err, 0);
+	ck_assert_uint_eq(kept_interval_ns, 7000000);
+	ck_assert_uint_ne(read_head().memory_cut, KEPT_NO_MEMORY);
+	session_end(&session, 0);
+	session_close(&session);
+	ck_assert_str_eq(engine.told, "SsDdrxXrSsXdrxc");
+	ck_assert_int_eq(rmdir(dir), 0);
+}
+END_TEST
+
 START_TEST(one_that_does_not_start_is_told)
 {
 	struct session session = new_session(true);
@@ -368,6 +394,7 @@ int main(void)
 	tcase_add_test(tests, memory_is_a_part_of_each_report);
 	tcase_add_test(tests, memory_is_done_without);
 	tcase_add_test(tests, what_is_finished_is_kept);
+	tcase_add_test(tests, what_is_kept_is_begun_anew_with_other_intervals);
 	tcase_add_test(tests, one_that_does_not_start_is_told);
 	tcase_add_test(tests, one_that_breaks_is_told);
 	tcase_add_test(tests, rubbish_is_no_report);

@@ -58,6 +58,7 @@ static struct report a_full_report(uint64_t ms_ago)
 				.engine_version = "7",
 				.group = "g",
 				.tags = "k=v",
+				.sampling = { 1000000, 20000000, 4096 },
 				.samples_taken = 99,
 				.unique = 0xfedcba98,
 				.losses = { .full = 5 } };
@@ -91,6 +92,7 @@ START_TEST(what_is_taken_is_what_was_put)
 	ck_assert_uint_eq(held.report.start_ms, 1500);
 	ck_assert_uint_eq(held.report.end_ms, put_in.end_ms);
 	ck_assert_uint_eq(held.report.interval_ms, 1000);
+	ck_assert_mem_eq(&held.report.sampling, &put_in.sampling, sizeof(put_in.sampling));
 	ck_assert_uint_eq(held.report.samples_taken, 99);
 	ck_assert_uint_eq(held.report.unique, 0xfedcba98);
 	ck_assert_uint_eq(held.report.losses.full, 5);

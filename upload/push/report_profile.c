@@ -43,7 +43,8 @@ static void tell(struct report_feed *feed, const struct jfr_error *error)
 static void read_settings(struct report_feed *feed, const uint8_t *data, uint64_t length)
 {
 	feed->settings = (struct settings){ 0 };
-	settings_of(&feed->settings, data, length, &feed->configured);
+	settings_of(&feed->settings, data, length);
+	settings_fill(&feed->settings, &feed->configured);
 }
 
 static int restart(struct feed *feed, bool ordered)
@@ -171,6 +172,50 @@ static bool is_small(struct feed *feed)
 
 static const struct feed_calls calls = { restart, next, done, damage, span, is_small };
 
+/* The front of PART's chunk at OFFSET. False at the end, and where there is none. */
+static bool read_front(const struct report_part *part, uint64_t offset, struct jfr_header *header)
+{
+	uint8_t front[JFR_HEADER_SIZE];
+	struct jfr_error error;
+
+	return part->length - offset >= sizeof(front) &&
+	       !fd_read(part->fd, front, sizeof(front), part->offset + (off_t)offset) &&
+	       !jfr_header(header, front, part->length - offset, 0, &error);
+}
+
+static bool read_labels_of(struct report_feed *feed, const struct report_part *part)
+{
+	struct jfr_header header;
+	struct jfr_error error;
+	uint8_t *data;
+
+	for (feed->offset = 0; read_front(part, feed->offset, &header);
+	     feed->offset += header.size) {
+		struct settings told = { 0 };
+		bool labels;
+
+		if (!settings_may_label(&header) || load(feed, part, &data, &error))
+			continue;
+		labels = settings_of(&told, data, header.size);
+		free(data);
+		if (!labels)
+			continue;
+		settings_fill(&told, &feed->configured);
+		feed->configured = told;
+		return true;
+	}
+	return false;
+}
+
+/* What the report's own agent says of how it was made, behind all else, goes before what another is configured to. */
+static void read_labels(struct report_feed *feed)
+{
+	size_t i = feed->report->part_count;
+
+	while (i && !read_labels_of(feed, &feed->report->parts[i - 1]))
+		i--;
+}
+
 static struct settings configured(const struct config *config)
 {
 	struct settings settings = { 0 };
@@ -238,6 +283,7 @@ int report_profile_read(struct report_profile *out, const struct report *report,
 	query.no_threads = !threads;
 	query.jobs = 1;
 	query.stack_bytes_max = REPORT_PROFILE_STACKS_MAX;
+	read_labels(&feed);
 	err = read_all(out, &feed, &query);
 	if (!err)
 		err = feed.err;

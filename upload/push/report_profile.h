@@ -14,7 +14,7 @@ struct report_profile {
 };
 
 /* Add up all metrics of REPORT, by thread or not: what was allocated by its weight; what is retained as the
- * recording states it, else what was allocated in it and not freed. Where it does not say how far
+ * recording states it, else what was allocated in it and not freed. Where neither it nor whom it is of says how far
  * apart its samples were taken, that is CONFIG's to tell. The same report gives the same profile each time. What is beyond
  * REPORT_PROFILE_STACKS_MAX is counted without its stack.
  *

@@ -1,0 +1,76 @@
+#!/bin/bash
+# A later report alone, and what the live endpoint is asked for, tell time as the first report does, which has its engine's
+# settings: also after these were changed while the program ran, and of a process that was killed.
+. "$(dirname "$0")/agent.inc"
+. "$(dirname "$0")/live.inc"
+program=$(program live)
+export XDG_RUNTIME_DIR="$work"
+pprof=
+! go tool -n pprof >/dev/null 2>&1 || pprof=yes
+
+# milliseconds FILE: of each sample, by what top has put there: "cpu: 12 samples, 60 ms, in 1 s, 1 thread".
+milliseconds() {
+	head -n 1 "$1" | awk '{ unit = $5 ~ /^s,/ ? 1000 : $5 ~ /^us,/ ? 0.001 : $5 ~ /^ms,/; print $2 ? $4 * unit / $2 : 0 }'
+}
+
+# weighs MILLISECONDS WHAT COMMAND...: so much is each of the samples that it prints as top does.
+weighs() {
+	local each=$1 what=$2
+	shift 2
+	"$@" >"$work/top" 2>"$work/top.err" || fail "$what: $(cat "$work/top.err")"
+	milliseconds "$work/top" | awk -v each="$each" '{ near = $1 > 0.98 * each && $1 < 1.02 * each } END { exit !near }' ||
+		fail "$what: $(head -n 1 "$work/top")"
+}
+
+# later DIRECTORY: leave one report there alone, in $report, which is not the first.
+later() {
+	local tries=200
+	until_true find "$1" -name '*.jfr' -size +0 || fail "no report"
+	until
+		sleep 0.3
+		rm -f "$1"/*.jfr
+		"$agent" flush "$pid" >"$work/told" 2>&1 || fail "flush: $(cat "$work/told")"
+		report=$(find "$1" -name '*.jfr')
+		[ -f "$report" ] && "$agent" summary "$report" | grep -q 'jdk.ExecutionSample' &&
+			"$agent" summary "$report" | grep -q 'profiler.WallClockSample\|jdk.ExecutionSample'
+	do
+		tries=$((tries - 1))
+		[ $tries -gt 0 ] || fail "no report with samples: $(ls "$1")"
+	done
+}
+
+for engine in $(engines); do
+	held "$engine" ENGINE="$engine" LIB="${ASPROF_TEST_LIB:-}" CPU_INTERVAL=2ms WALL_INTERVAL=50ms \
+		REPORTING_INTERVAL=1h SPOOL_DIR="$work/spool" "$program"
+	until_true "$agent" flush "$pid" || fail "$engine: no endpoint: $(cat "$work/$engine.err")"
+	dir=$work/$engine
+	later "$dir"
+	weighs 2 "$engine: CPU time of a later report" "$agent" top --cpu "$report"
+	weighs 50 "$engine: wall clock of a later report" "$agent" top --wall "$report"
+	if [ -n "$pprof" ]; then
+		"$agent" pprof --cpu "$report" -o "$work/later.pb.gz" || fail "$engine: no pprof"
+		go tool pprof -raw "$work/later.pb.gz" >"$work/raw" 2>&1
+		grep -q '^Period: 2000000$' "$work/raw" || fail "$engine: pprof: $(head -n 5 "$work/raw")"
+	fi
+	weighs 2 "$engine: profile" "$agent" profile "$pid" -t 1s
+	weighs 50 "$engine: profile --wall" "$agent" profile "$pid" -t 0.5s --wall
+
+	# Changed while a profile is taken, each part counts as it was sampled.
+	"$agent" profile "$pid" -t 3s >"$work/both" 2>&1 &
+	taking=$!
+	sleep 1.5
+	"$agent" set "$pid" CPU_INTERVAL=5ms WALL_INTERVAL=20ms >"$work/told" 2>&1 || fail "$engine: set: $(cat "$work/told")"
+	wait $taking
+	milliseconds "$work/both" | awk '{ between = $1 > 2.1 && $1 < 4.9 } END { exit !between }' || fail "$engine: profile of two intervals: $(head -n 1 "$work/both")"
+	weighs 5 "$engine: profile, with another interval" "$agent" profile "$pid" -t 1s
+	later "$dir"
+	weighs 5 "$engine: CPU time, with another interval" "$agent" top --cpu "$report"
+	weighs 20 "$engine: wall clock, with another interval" "$agent" top --wall "$report"
+
+	# What the next one makes of it, of one that is killed.
+	sleep 2
+	kill -KILL "$pid"
+	wait "$pid" 2>/dev/null
+	"$agent" recover "$work/spool" -o "$work/recovered" >"$work/told" 2>&1 || fail "$engine: recover: $(cat "$work/told")"
+	weighs 5 "$engine: recovered" "$agent" top --cpu "$work/recovered"/live_"$pid"_*.jfr
+done
