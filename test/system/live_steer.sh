@@ -76,9 +76,14 @@ assert state()[4] != after[4], 'no handler while it samples, or one behind a sto
 STEER
 kill -0 "$pid" || fail "the program is gone"
 [ ! -s "$work/one.err" ] || fail "it complains: $(head -n 5 "$work/one.err")"
+# (Between a start and the next stop there is hardly time for one.)
+sampled() {
+	ask "$socket" /flush -X POST >/dev/null
+	"$agent" collapsed "$work/one" | grep -q 'main;spin'
+}
+until_true sampled || fail "no sample of spin()"
 kill "$pid"
 wait "$pid"
-"$agent" collapsed "$work/one" | grep -q 'main;spin' || fail "no sample of spin()"
 
 # No sample is lost but in the gaps: of what the program computes between an answer to a start and the next request for a
 # stop each interval is a sample, but for those of the last tick, of 10 ms at most, which the kernel may not have told of
