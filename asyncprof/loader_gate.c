@@ -17,6 +17,9 @@ static atomic_bool taken;          /* somebody is in the gate, or waits for the 
 static _Atomic unsigned int forks; /* that hold it up */
 static __thread bool fork_counts;  /* this thread's is among them */
 
+static __thread void (*behind_fork)(
+	void); /* what this thread, in one, is to do at its end; NULL: nothing */
+
 /* A fork has waited in vain: those behind it do not wait as well. */
 static atomic_bool overdue;
 
@@ -56,9 +59,17 @@ static void fork_prepare(void)
 
 static void fork_parent(void)
 {
+	void (*then)(void);
+
 	if (fork_counts)
 		atomic_fetch_sub(&forks, 1);
 	fork_counts = false;
+	atomic_signal_fence(
+		memory_order_seq_cst); /* a signal that comes here is none of a fork's any more */
+	then = behind_fork;
+	behind_fork = NULL;
+	if (then)
+		then();
 }
 
 /* Whoever was in it is not in the child. */
@@ -67,7 +78,15 @@ static void fork_child(void)
 	atomic_store(&taken, false);
 	atomic_store(&forks, 0);
 	fork_counts = false;
+	behind_fork = NULL;
 	depth = 0;
+}
+
+bool loader_gate_behind_fork(void (*then)(void))
+{
+	if (fork_counts)
+		behind_fork = then;
+	return fork_counts;
 }
 
 int loader_gate_init(void)

@@ -6,6 +6,8 @@
 #ifndef ASYNCPROF_LOADER_GATE_H
 #define ASYNCPROF_LOADER_GATE_H
 
+#include <stdbool.h>
+
 /* A fork waits for who is in the gate, but no longer: the thread that forks may hold the lock that
  * the other waits for. The longest call is the one that loads async-profiler, a few milliseconds.
  * After a fork that waited so long the next ones do not. */
@@ -14,6 +16,10 @@
 /* For a process that has async-profiler, and before its thread is started: no other has a fork wait.
  * Returns 0, also the next time, or -errno. */
 int loader_gate_init(void);
+
+/* In a thread that is in fork(3), between the handlers of that, where the C library has its locks: have THEN called there
+ * when it has let them go, in the parent alone. False in any other. Async-signal-safe. */
+bool loader_gate_behind_fork(void (*then)(void));
 
 /* They nest. errno is preserved. Not in signal context. */
 void loader_gate_enter(void);

@@ -12,6 +12,7 @@
 #include "core/disposition.h"
 #include "core/system.h"
 #include "preload/interpose/hooks.h"
+#include "preload/interpose/put_off.h"
 
 /* All whose default action is to dump core. */
 static const int signals[] = { SIGSEGV, SIGBUS, SIGILL,  SIGFPE,  SIGABRT,
@@ -59,6 +60,8 @@ static void on_crash(int signo, siginfo_t *info, void *context)
 
 	/* The kernel keeps from the first process of a namespace what it does not raise itself. */
 	if (system_process() == 1 && !again)
+		return;
+	if (info->si_code <= 0 && put_off_signal(info))
 		return;
 	crash_tell(signo, info, context);
 	disposition_set(signo, &by_default, NULL);

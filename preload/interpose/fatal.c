@@ -10,6 +10,7 @@
 #include "core/system.h"
 #include "preload/interpose/crash.h"
 #include "preload/interpose/hooks.h"
+#include "preload/interpose/put_off.h"
 #include "preload/interpose/sample.h"
 
 /* Beyond are those that a program has for itself. */
@@ -61,25 +62,19 @@ void fatal_handled(int signo)
 }
 
 /* A child that has inherited this handler tells nothing. */
-static void on_fatal(int signo)
+static void on_fatal(int signo, siginfo_t *info, void *context)
 {
-	if (is_spared())
+	(void)context;
+	if (is_spared() || put_off_signal(info))
 		return;
 	exit_tell(EXITING_BY_SIGNAL);
 	fatal_die(signo);
 }
 
-static void on_watched(int signo, siginfo_t *info, void *context)
-{
-	(void)info;
-	(void)context;
-	on_fatal(signo);
-}
-
 static void install(int signo, bool ending)
 {
 	static const struct disposition ours = { .handler = (void *)on_fatal,
-						 .flags = SA_RESTART | SA_ONSTACK,
+						 .flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK,
 						 .mask = DISPOSITION_ALL };
 	struct disposition old;
 
@@ -87,7 +82,7 @@ static void install(int signo, bool ending)
 		return;
 	if (system_process() == 1) {
 		if (ending)
-			sample_watch(signo, on_watched);
+			sample_watch(signo, on_fatal);
 		return;
 	}
 	disposition_set(signo, &ours, &old);

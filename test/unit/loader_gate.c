@@ -110,14 +110,54 @@ START_TEST(own_fork)
 }
 END_TEST
 
+/* Handlers of a fork's that are registered before the gate's: they run between those. */
+static bool asks, put_off;
+static int came;
+
+static void come(void)
+{
+	came++;
+}
+
+static void ask(void)
+{
+	if (asks)
+		put_off = loader_gate_behind_fork(come);
+}
+
+START_TEST(behind_it)
+{
+	int status;
+	pid_t pid;
+
+	ck_assert(!loader_gate_behind_fork(come));
+	asks = true;
+	pid = fork();
+	if (!pid)
+		_exit(came);
+	asks = false;
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_int_eq(status, 0); /* the parent's alone */
+	ck_assert(put_off);
+	ck_assert_int_eq(came, 1);
+	ck_assert(!loader_gate_behind_fork(come));
+	ck_assert_int_eq(fork_once(), 0);
+	ck_assert_int_eq(came, 1);
+	came = 0;
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tests = tcase_create("all");
 
+	if (pthread_atfork(ask, NULL, NULL))
+		return 1;
 	tcase_add_checked_fixture(tests, set_up, NULL);
 	tcase_set_timeout(tests, 60);
 	tcase_add_test(tests, fork_waits);
 	tcase_add_test(tests, not_for_ever);
 	tcase_add_test(tests, own_fork);
+	tcase_add_test(tests, behind_it);
 	return suite_run(tests);
 }
