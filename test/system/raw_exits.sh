@@ -46,4 +46,52 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 		done
 	done
 fi
+
+# An instruction of its own is told by nobody: there is no last report, and where there is a spool it is recovered from that.
+mkfifo "$work/stdin"
+until_true() {
+	for _ in $(seq 1500); do
+		! "$@" || return 0
+		sleep 0.02
+	done
+	fail "$engine, inline: in vain: $* $(cat "$work/err"; ls -A "$work/spool")"
+}
+
+chunks() {
+	find "$work/spool" -name '.raw_exits_*.running.chunks' -size +0
+}
+
+has_chunks() {
+	[ -n "$(chunks)" ]
+}
+
+has_grown() {
+	[ "$(stat -c %s "$(chunks)")" -gt "$size" ]
+}
+
+for engine in $(engines); do
+	rm -rf "$work/spool" "$work/out" "$work/reports"/* && mkdir "$work/spool"
+	profiled "$work/reports" "$engine" SPOOL_DIR="$work/spool" CPU_INTERVAL=1ms REPORTING_INTERVAL=1h "$raw_exits" inline \
+		<"$work/stdin" >"$work/used" 2>"$work/err" &
+	exec 9>"$work/stdin"
+	until_true test -s "$work/used"
+	until_true has_chunks
+	# async-profiler's part of it comes with the chunk of that second, and ours twenty times a second.
+	if [ "$engine" = async-profiler ]; then
+		for _ in 1 2; do
+			size=$(stat -c %s "$(chunks)")
+			until_true has_grown
+		done
+	else
+		sleep 0.5
+	fi
+	exec 9>&-
+	wait $!
+	status=$?
+	[ $status = 3 ] || fail "$engine, inline: status $status: $(cat "$work/err")"
+	[ -z "$(ls "$work/reports")" ] || fail "$engine, inline: reports: $(ls "$work/reports")"
+	"$agent" recover -o "$work/out" "$work/spool" >"$work/said" || fail "$engine, inline: $(cat "$work/said")"
+	count=$("$agent" collapsed --cpu "$work/out"/raw_exits_*.jfr | samples ';computes(;|$)')
+	[ "$count" -ge 50 ] || fail "$engine, inline: $count samples of 100: $(cat "$work/said")"
+done
 [ -n "${ASPROF_TEST_LIB:-}" ] || echo "async-profiler was left out: ASPROF_TEST_LIB is not set"
