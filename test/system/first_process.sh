@@ -11,6 +11,10 @@ enter=(unshare --pid --fork --mount-proc --kill-child)
 "${enter[@]}" true 2>/dev/null || enter=(unshare --user --map-root-user --pid --fork --mount-proc --kill-child)
 "${enter[@]}" true 2>/dev/null || skip "no pid namespaces here"
 
+# (Who has entered takes the first process with it.)
+outer=
+trap '[ -z "$outer" ] || kill -KILL "$outer" 2>/dev/null; rm -rf "$work"' EXIT
+
 until_true() {
 	for _ in $(seq 500); do
 		"$@" && return 0
@@ -36,6 +40,15 @@ begin() {
 	until_true has_worked || fail "it does nothing"
 }
 
+# await_end: with the status that it has.
+await_end() {
+	local status
+	wait "$outer" 2>/dev/null
+	status=$?
+	outer=
+	return $status
+}
+
 # For 50 ms of CPU time since it is profiled.
 has_worked() {
 	[ "$(cut -d' ' -f1 "/proc/$first/schedstat")" -gt $((used + 50000000)) ]
@@ -59,7 +72,7 @@ for engine in $(engines); do
 	grep -qx 'interrupted 0, default 1, child dies 1' "$work/seen" || fail "$engine: $(cat "$work/seen")"
 	sleep "${STOP_SECONDS:-2}"
 	kill -KILL "$first"
-	wait $outer 2>/dev/null
+	await_end
 	sampled computes "$work"/out/first_process_1_*.jfr || fail "$engine: the report at SIGTERM: $count samples"
 	"$agent" recover -o "$work/recovered" "$work/spool" >"$work/said" || fail "$engine: $(cat "$work/said")"
 	sampled goes_on "$work"/recovered/first_process_1_*.jfr ||
@@ -67,7 +80,7 @@ for engine in $(engines); do
 
 	begin "$engine" handler
 	kill -TERM "$first"
-	wait $outer
+	await_end
 	[ $? -eq 3 ] || fail "$engine: with a handler: $(cat "$work/seen")"
 	reported || fail "$engine: no report of one with a handler: $(cat "$work/err")"
 	sampled computes "$work"/out/first_process_1_*.jfr || fail "$engine: with a handler: $count samples"
@@ -79,7 +92,7 @@ for engine in $(engines); do
 		kill -TERM "$first"
 		until_true reported || fail "$engine: no report of one whose end takes long ($way): $(cat "$work/err")"
 		kill -KILL "$first"
-		wait $outer 2>/dev/null
+		await_end
 		sampled computes "$work"/out/first_process_1_*.jfr ||
 			fail "$engine: an end that takes long ($way): $count samples"
 	done
