@@ -33,7 +33,7 @@ enum caps { INHERITABLE, PERMITTED, IN_FORCE, BOUNDING, AMBIENT, CAPS };
 
 struct privileges {
 	uint32_t uids[IDS], gids[IDS];
-	gid_t *groups; /* mapped */
+	gid_t *groups; /* of take_room() */
 	size_t groups_bytes, group_count;
 	uint64_t caps[CAPS];
 	bool no_new;
@@ -54,10 +54,38 @@ static __thread struct {
 /* Who could go by another thread's look waits so much longer for it. */
 #define WAIT_FOR_LOOK_NS (PRIVILEGES_LOOK_NS / 10)
 
+/* For looks in a program that has used up its memory: it would not be profiled any more. */
+#define SPARES 4
+static struct {
+	atomic_bool taken;
+	char bytes[STATUS_FIRST];
+} spares[SPARES];
+
+/* BYTES of zeroed memory, or NULL. */
+static void *take_room(size_t bytes)
+{
+	void *room = system_map(bytes);
+
+	for (size_t i = 0; i < SPARES && !room && bytes <= STATUS_FIRST; i++)
+		if (!atomic_exchange(&spares[i].taken, true))
+			room = memset(spares[i].bytes, 0, STATUS_FIRST);
+	return room;
+}
+
+static void free_room(void *room, size_t bytes)
+{
+	for (size_t i = 0; i < SPARES; i++)
+		if (room == spares[i].bytes) {
+			atomic_store(&spares[i].taken, false);
+			return;
+		}
+	system_unmap(room, bytes);
+}
+
 static void free_privileges(struct privileges *p)
 {
 	if (p->groups)
-		system_unmap(p->groups, p->groups_bytes);
+		free_room(p->groups, p->groups_bytes);
 	p->groups = NULL;
 }
 
@@ -71,7 +99,7 @@ struct text {
 static void free_text(struct text *text)
 {
 	if (text->bytes)
-		system_unmap(text->bytes, text->room);
+		free_room(text->bytes, text->room);
 	text->bytes = NULL;
 }
 
@@ -81,7 +109,7 @@ static int read_all(int fd, struct text *text)
 	long n;
 
 	for (text->room = STATUS_FIRST; text->room <= STATUS_MAX; text->room *= 16) {
-		text->bytes = system_map(text->room);
+		text->bytes = take_room(text->room);
 		if (!text->bytes)
 			return -ENOMEM;
 		length = 0;
@@ -138,7 +166,7 @@ static int parse_groups(const char *text, struct privileges *p)
 
 	/* Each takes a digit and a space at least. */
 	p->groups_bytes = (length / 2 + 1) * sizeof(*p->groups);
-	p->groups = system_map(p->groups_bytes);
+	p->groups = take_room(p->groups_bytes);
 	if (!p->groups)
 		return -ENOMEM;
 	while (end += strspn(end, " \t"), *end >= '0' && *end <= '9')
