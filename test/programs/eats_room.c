@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <sys/mman.h>
 
-#include "test/programs/settings.h"
 #include "test/programs/profiled.h"
 
 static __attribute__((noinline)) void eat(void)
@@ -13,11 +12,11 @@ static __attribute__((noinline)) void eat(void)
 			;
 }
 
-static __attribute__((noipa)) void hungry(double us)
+static __attribute__((noipa)) void hungry(double ms)
 {
-	double end = clock_us(CLOCK_MONOTONIC) + us;
+	double end = thread_cpu_ms() + ms;
 
-	while (clock_us(CLOCK_MONOTONIC) < end)
+	while (thread_cpu_ms() < end)
 		;
 }
 
@@ -25,7 +24,7 @@ int main(void)
 {
 	wait_for_agent(10000);
 	eat();
-	hungry(300000);
+	hungry(300);
 	puts("eaten");
 	return 0;
 }

@@ -6,7 +6,7 @@ eats=$(program eats_room) || exit 1
 
 # eaten WHAT [NAME=VALUE...]: the program is as without us, and its last function is in its profile.
 eaten() {
-	(ulimit -v 400000 && profiled "$work/$1" "${@:2}" "$eats") >"$work/said" 2>"$work/err" ||
+	(ulimit -v 400000 && profiled "$work/$1" "${@:2}" CPU_INTERVAL=5ms "$eats") >"$work/said" 2>"$work/err" ||
 		fail "$1: status $?: $(cat "$work/err")"
 	[ "$(cat "$work/said")" = eaten ] || fail "$1: it said: $(cat "$work/said")"
 	"$agent" top "$work/$1" >"$work/top" 2>&1 || fail "$1: $(cat "$work/top" "$work/err")"
