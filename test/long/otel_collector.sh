@@ -77,9 +77,11 @@ sort "$work/before.answers" | uniq -c
 lost=$(wc -l <"$work/before.lost")
 echo "$lost answers were lost; the agents tell of $(told_twice) that may be there twice"
 [ "$SECONDS_RUN" -lt 300 ] || [ "$lost" -gt 0 ] || fail 'no answer was lost'
-for answer in 'busy: 503' 'much: 429' 'pass: 400' 'pass: 429\|pass: 503' 'pass: 502'; do
+for answer in 'busy: 503' 'much: 429' 'pass: 429\|pass: 503' 'pass: 502'; do
 	grep -q "$answer" "$work/before.answers" || fail "no answer of $answer"
 done
+# (What async-profiler makes of five seconds may be smaller than 4,000 bytes.)
+[ -n "${ASPROF_TEST_LIB:-}" ] || grep -q ': 400' "$work/before.answers" || fail 'no answer of 400'
 [ ! -s "$work/passed.refused" ] || fail "the collector passes on: $(head -n 3 "$work/passed.refused")"
 ! grep -iE 'dropping data|panic' "$work/collector.log" || fail 'the collector loses something'
 
