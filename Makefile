@@ -123,6 +123,19 @@ SIGNAL_FLAGS := -fno-stack-protector -fno-sanitize=all
 -include scripts/signal_context.mk
 -include scripts/image.mk
 
+# What anything is compiled with: where that changes, all is made anew. (Whether a warning is an error is no matter; and a
+# tree that has no such file yet was made with these.)
+flags := $(strip $(filter-out -Werror,$(CPPFLAGS) $(ALL_CFLAGS) | $(IMAGE_CFLAGS)) \
+	 $(foreach name,$(sort $(filter CFLAGS_%,$(.VARIABLES))),| $(name) $($(name))))
+print_flags := printf '%s\n' '$(subst ','\'',$(flags))'
+$(B)/flags: FORCE
+	$(Q)mkdir -p $(@D)
+	$(Q)[ -e $@ ] || { $(print_flags) >$@; touch -d 2000-01-01 $@; }
+	$(Q)$(print_flags) | cmp -s - $@ || $(print_flags) >$@
+.PHONY: FORCE
+FORCE:
+$(library_obj) $(preload_obj) $(B)/obj/decoder/main.o $(image_obj): $(B)/flags
+
 # The program's side alone, with the agent's as a piece of memory. What runs at load stands together, in
 # front: few pages are then touched by programs that end soon.
 host_src := $(call in_world,host|both,$(own_src))
