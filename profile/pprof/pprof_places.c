@@ -146,6 +146,33 @@ static void write_mappings(struct pprof *out)
 	free(facts);
 }
 
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+	do
+		hash = (hash ^ (uint8_t)*text) * 0x100000001b3; /* FNV-1a */
+	while (*text++);
+	return hash;
+}
+
+/* Of what is in no file that was mapped, as a script's function: who takes the difference of two profiles (Grafana Alloy)
+ * tells stacks by their addresses alone. No code's, and the same in each profile. */
+static uint64_t invented_address(const struct pprof *out, const struct frame *frame)
+{
+	const struct intern *names = &out->profile->names;
+	uint64_t hash = 0xcbf29ce484222325 ^ frame->line;
+
+	hash = hash_text(hash, intern_text(names, frame->name));
+	hash = hash_text(hash, intern_text(names, frame->module));
+	return hash_text(hash, intern_text(names, frame->file)) | UINT64_C(1) << 63;
+}
+
+static uint64_t address_of(const struct pprof *out, const struct frame *frame)
+{
+	uint64_t address = place_address(out->profile, out->libraries, frame);
+
+	return address || place_is_mapped(frame) ? address : invented_address(out, frame);
+}
+
 /* The frame of that number and those that it is inlined into, innermost first. */
 static void write_location(struct pprof *out, uint32_t id, uint32_t frame_id)
 {
@@ -153,8 +180,7 @@ static void write_location(struct pprof *out, uint32_t id, uint32_t frame_id)
 
 	pprof_note(out, proto_int(&out->message, 1, id));
 	pprof_note(out, proto_int(&out->message, 2, mapping_of(out, frame)));
-	pprof_note(out, proto_int(&out->message, 3,
-				  (int64_t)place_address(out->profile, out->libraries, frame)));
+	pprof_note(out, proto_int(&out->message, 3, (int64_t)address_of(out, frame)));
 	for (;; frame = profile_frame(out->profile, frame->caller)) {
 		buf_reset(&out->inner);
 		pprof_note(out, proto_int(&out->inner, 1, function_of(out, frame)));

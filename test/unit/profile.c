@@ -3,9 +3,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include <zlib.h>
 
+#include "core/fd.h"
+#include "engine/jfr/jfr_write.h"
 #include "profile/aggregate/profile.h"
+#include "profile/encode/proto_read.h"
+#include "profile/pprof/pprof.h"
 #include "profile/pprof/pprof_write.h"
 #include "test/fixtures/suite.h"
 
@@ -176,6 +182,99 @@ START_TEST(writes_pprof)
 }
 END_TEST
 
+/* Two functions of a script, and what runs them. */
+static int name_script(void *context, const uintptr_t *pcs, const bool *is_return, size_t count,
+		       struct jfr_frame_name *out)
+{
+	static const char *const names[] = { "", "first", "second", "main" };
+
+	(void)context;
+	(void)is_return;
+	for (size_t i = 0; i < count; i++)
+		out[i] = (struct jfr_frame_name){
+			.class_name = pcs[i] < 48 ? "app.script" : "app",
+			.method_name = names[pcs[i] / 16],
+			.type = pcs[i] < 48 ? JFR_FRAME_INTERPRETED : JFR_FRAME_NATIVE,
+		};
+	return 0;
+}
+
+static size_t record_script(void)
+{
+	static const uintptr_t stacks[][2] = { { 16, 48 }, { 32, 48 } };
+	int fd = memfd_create("script", MFD_CLOEXEC);
+	struct jfr_writer *w;
+	off_t end;
+
+	ck_assert_int_eq(jfr_writer_open(&w, fd, 0), 0);
+	ck_assert_int_eq(jfr_chunk_begin(w, 1000000000, 1), 0);
+	for (size_t i = 0; i < 2; i++)
+		jfr_execution_sample(w, 2, 42, jfr_stack(w, stacks[i], 2, false),
+				     JFR_STATE_DEFAULT);
+	ck_assert_int_eq(jfr_chunk_end(w, 2000000000, 3, name_script, NULL, &end), 0);
+	jfr_writer_close(w);
+	ck_assert_int_le(end, 8 << 20);
+	ck_assert_int_eq(fd_read(fd, recording, (size_t)end, 0), 0);
+	close(fd);
+	return (size_t)end;
+}
+
+/* Those of the locations in the profile.proto of what is recorded. */
+static size_t addresses(uint64_t *out, size_t room)
+{
+	struct memory m = { { &calls, false }, recording, recording_length, 0, 0 };
+	static uint8_t message[1 << 20];
+	struct query query = QUERY_INIT;
+	struct profile profile = PROFILE_INIT;
+	struct libraries libraries = { 0 };
+	struct proto_reader reader;
+	struct proto_field field;
+	char *packed = NULL;
+	size_t size = 0, count = 0;
+	FILE *file = open_memstream(&packed, &size);
+
+	query.places = true;
+	ck_assert_int_eq(profile_read(&profile, &query, &m.feed, metric_mask(METRIC_ANY)), 0);
+	ck_assert_int_eq(pprof_write(file, &profile, &libraries), 0);
+	ck_assert_int_eq(fclose(file), 0);
+	size = unpack(message, sizeof(message), (uint8_t *)packed, size);
+	reader = (struct proto_reader){ message, message + size };
+	while (proto_next(&reader, &field)) {
+		struct proto_reader location = { field.data, field.data + field.length };
+
+		if (field.number != PPROF_LOCATION)
+			continue;
+		ck_assert_uint_lt(count, room);
+		out[count] = 0;
+		while (proto_next(&location, &field))
+			if (field.number == 3)
+				out[count] = field.value;
+		count++;
+	}
+	profile_free(&profile);
+	free(packed);
+	return count;
+}
+
+/* By them a stack is told from another where differences are taken. */
+START_TEST(functions_of_scripts_have_addresses)
+{
+	uint64_t first[4], again[4];
+	size_t own = 0;
+
+	recording_length = record_script();
+	ck_assert_uint_eq(addresses(first, 4), 3);
+	ck_assert_uint_eq(addresses(again, 4), 3);
+	ck_assert_mem_eq(first, again, 3 * sizeof(first[0]));
+	for (size_t i = 0; i < 3; i++) {
+		own += first[i] >> 63;
+		for (size_t j = 0; j < i; j++)
+			ck_assert_uint_ne(first[i], first[j]);
+	}
+	ck_assert_uint_eq(own, 2);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tcase = tcase_create("profile");
@@ -184,5 +283,6 @@ int main(void)
 	tcase_add_test(tcase, adds_up);
 	tcase_add_test(tcase, tells_of_damage);
 	tcase_add_test(tcase, writes_pprof);
+	tcase_add_test(tcase, functions_of_scripts_have_addresses);
 	return suite_run(tcase);
 }
