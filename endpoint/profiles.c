@@ -46,6 +46,7 @@ static int read_profile(struct profile *profile, struct memory_feed *feed,
 	query.places = wish->form == PROFILE_PPROF;
 	query.lines = query.places;
 	query.contexts = query.places;
+	query.newest = wish->threads;
 	choose_time(&query, wish);
 	if (!wish->retained)
 		return profile_read(profile, &query, &feed->feed, metric_mask(wish->metric));
@@ -151,11 +152,29 @@ static void name_columns(struct profile *profile, const struct profile_wish *wis
 		profile_add(profile, 0, 0, METRIC_LIVE, 0, 0);
 }
 
-/* Of each thread its newest sample: they were all taken together, and each counts as one. */
+/* Whether one of P's samples from I on is THREAD's. */
+static bool has_thread(const struct profile *p, uint32_t i, uint32_t thread)
+{
+	while (i < p->count && p->samples[i].thread != thread)
+		i++;
+	return i < p->count;
+}
+
+/* Of each thread its newest sample, which is in the last chunk that has one; each counts as one. */
 static void one_each(struct profile *p)
 {
-	for (uint32_t i = 0; i < p->count; i++)
-		p->samples[i].count = 1;
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < p->count; i++) {
+		struct sample one = p->samples[i];
+
+		if (has_thread(p, i + 1, one.thread))
+			continue;
+		one.total /= one.count;
+		one.count = 1;
+		p->samples[kept++] = one;
+	}
+	p->count = kept;
 }
 
 static int put_profile(struct buf *out, struct memory_feed *feed, const struct profile_wish *wish)

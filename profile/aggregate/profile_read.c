@@ -14,6 +14,7 @@
 struct worker {
 	struct profile profile;
 	struct tallies tallies;
+	struct tallies newest; /* of each thread, with query->newest */
 	const struct query *query;
 	struct period period;
 	uint32_t metrics, kinds;
@@ -108,6 +109,8 @@ static bool tally_chunk(struct worker *w, struct resolve *resolve, struct settin
 		sum = tally_at(&w->tallies, &one.key);
 		if (!sum)
 			return false;
+		if (event.slot[JFR_TIME] > sum->newest)
+			sum->newest = event.slot[JFR_TIME];
 		sum->count += one.count;
 		sum->total += one.total;
 		sum->scaled_count += one.scaled_count;
@@ -131,6 +134,35 @@ static double total_of(const struct tally *t, const struct jfr_header *header,
 	return (double)t->total;
 }
 
+/* Find out of each thread when its last sample was taken. */
+static bool find_newest(struct worker *w)
+{
+	tallies_clear(&w->newest);
+	for (uint32_t i = 0; i < w->tallies.capacity; i++) {
+		const struct tally *t = &w->tallies.table[i];
+		struct tally *thread;
+
+		if (!t->key.metric)
+			continue;
+		thread = tally_at(&w->newest, &(struct tally_key){ .thread = t->key.thread,
+								   .metric = t->key.metric });
+		if (!thread)
+			return false;
+		if (t->newest > thread->newest)
+			thread->newest = t->newest;
+	}
+	return true;
+}
+
+static bool is_newest(struct worker *w, const struct tally *t)
+{
+	const struct tally *thread =
+		tally_at(&w->newest,
+			 &(struct tally_key){ .thread = t->key.thread, .metric = t->key.metric });
+
+	return thread && t->newest == thread->newest;
+}
+
 static void fold(struct worker *w, struct resolve *resolve, const struct settings *settings)
 {
 	struct filter filter = { .query = w->query,
@@ -142,7 +174,7 @@ static void fold(struct worker *w, struct resolve *resolve, const struct setting
 		uint32_t stack, thread, context;
 		bool scaled = w->query->weighted;
 
-		if (!t->key.metric)
+		if (!t->key.metric || (w->query->newest && !is_newest(w, t)))
 			continue;
 		thread = resolve_thread(resolve, t->key.thread);
 		context = resolve_context(resolve, t->key.context);
@@ -181,7 +213,8 @@ static void read_chunk(struct worker *w, struct feed *feed, struct feed_chunk *f
 	chunk.mapped = !from->in_memory;
 	tallies_clear(&w->tallies);
 	resolve_open(&resolve, &w->profile, w->query, &chunk, from);
-	w->profile.out_of_memory |= !tally_chunk(w, &resolve, &from->settings);
+	w->profile.out_of_memory |=
+		!tally_chunk(w, &resolve, &from->settings) || (w->query->newest && !find_newest(w));
 	if (chunk.error.what)
 		feed->calls->damage(feed, from, &chunk.error);
 	fold(w, &resolve, &from->settings);
@@ -229,6 +262,7 @@ static int read_samples(struct profile *profile, const struct query *query, stru
 			profile_free(&workers[i].profile);
 		}
 		tallies_free(&workers[i].tallies);
+		tallies_free(&workers[i].newest);
 	}
 	free(workers);
 	return feed_result(feed, profile->out_of_memory);

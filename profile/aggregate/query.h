@@ -80,6 +80,7 @@ struct query {
 	bool places;     /* frames keep address, file and line, though they are not shown */
 	bool no_threads; /* all samples are of one thread, 0 */
 	bool contexts;   /* samples keep what their threads worked on */
+	bool newest;     /* of each thread the last sample of a chunk alone */
 
 	/* "KEY=VALUE", which a sample must have, or the recording that it is in; of one key any. And the
 	 * trace that it must be of, in hexadecimal; NULL: whichever. */

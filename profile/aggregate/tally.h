@@ -13,6 +13,7 @@ struct tally_key {
 struct tally {
 	struct tally_key key;
 	int64_t count, total;
+	int64_t newest; /* when the last of them was taken, in ticks */
 	double scaled_count, scaled_total;
 };
 

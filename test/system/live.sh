@@ -8,7 +8,7 @@ program=$(program live)
 
 # ---- what it tells ----
 socket=$work/s
-held one NATIVE_MEM=16k CPU_INTERVAL=1ms WALL_INTERVAL=20ms TAGS=team=blue \
+held one NATIVE_MEM=16k CPU_INTERVAL=1ms WALL_INTERVAL=2ms TAGS=team=blue \
 	LISTEN="unix:$socket" "$program" 64
 until_true grep -q ready "$work/one.out" || fail "the program does not run: $(cat "$work/one.err")"
 until_true test -S "$socket" || fail "no socket"
@@ -31,6 +31,11 @@ answers 200 "$socket" '/debug/pprof/profile?seconds=1.5&debug=1'
 grep -q 'main;spin' "$work/body" || fail "no CPU time in spin(): $(cat "$work/body")"
 answers 200 "$socket" '/debug/pprof/wall?seconds=0.5&debug=1'
 grep -q 'wait_here' "$work/body" || fail "no thread that waits: $(cat "$work/body")"
+# Of each thread one stack, also where the wall clock's samples come just then.
+for turn in 1 2 3 4 5 6 7 8 9 10; do
+	answers 200 "$socket" '/debug/pprof/threads?debug=1'
+	[ "$(grep -c '^\[live tid=' "$work/body")" = 2 ] || fail "turn $turn: not two threads: $(cat "$work/body")"
+done
 for what in heap allocs 'profile?seconds=0.3'; do
 	answers 200 "$socket" "/debug/pprof/$what"
 	[ "$(head -c 2 "$work/body" | od -An -tx1 | tr -d ' ')" = 1f8b ] || fail "$what is no pprof"

@@ -219,6 +219,45 @@ static size_t record_script(void)
 	return (size_t)end;
 }
 
+/* Of each thread the last alone, whatever stands before it. */
+START_TEST(newest_of_each_thread)
+{
+	static const struct {
+		uint64_t ticks;
+		pid_t tid;
+		uintptr_t pc;
+	} taken[] = { { 9, 42, 16 }, { 5, 42, 32 }, { 8, 42, 48 }, { 9, 42, 16 }, { 3, 43, 32 } };
+	int fd = memfd_create("threads", MFD_CLOEXEC);
+	struct memory m = { { &calls, false }, recording, 0, 0, 0 };
+	struct profile profile = PROFILE_INIT;
+	struct query query = QUERY_INIT;
+	struct jfr_writer *w;
+	off_t end;
+
+	ck_assert_int_eq(jfr_writer_open(&w, fd, 0), 0);
+	ck_assert_int_eq(jfr_chunk_begin(w, 1000000000, 1), 0);
+	for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++)
+		jfr_wall_sample(w, taken[i].ticks, taken[i].tid,
+				jfr_stack(w, &taken[i].pc, 1, false), JFR_STATE_SLEEPING, 1, 0);
+	ck_assert_int_eq(jfr_chunk_end(w, 2000000000, 10, name_script, NULL, &end), 0);
+	jfr_writer_close(w);
+	ck_assert_int_eq(fd_read(fd, recording, (size_t)end, 0), 0);
+	close(fd);
+	m.length = (uint64_t)end;
+	query.newest = true;
+	ck_assert_int_eq(profile_read(&profile, &query, &m.feed, metric_mask(METRIC_WALL)), 0);
+	ck_assert_uint_eq(profile.count, 2);
+	for (uint32_t i = 0; i < 2; i++) {
+		const struct sample *s = &profile.samples[i];
+		const uint32_t *frames = intern_key(&profile.stacks, s->stack);
+
+		ck_assert_str_eq(profile_frame_name(&profile, frames[0]),
+				 s->count == 2 ? "app.script.first" : "app.script.second");
+	}
+	profile_free(&profile);
+}
+END_TEST
+
 /* Those of the locations in the profile.proto of what is recorded. */
 static size_t addresses(uint64_t *out, size_t room)
 {
@@ -283,6 +322,7 @@ int main(void)
 	tcase_add_test(tcase, adds_up);
 	tcase_add_test(tcase, tells_of_damage);
 	tcase_add_test(tcase, writes_pprof);
+	tcase_add_test(tcase, newest_of_each_thread);
 	tcase_add_test(tcase, functions_of_scripts_have_addresses);
 	return suite_run(tcase);
 }
