@@ -12,8 +12,8 @@
 #define OWN_THREAD_STACK_SIZE (256u << 10) /* a TLS handshake takes 20 KiB */
 
 /* Start RUN(ARGUMENT) on a detached thread called NAME (cut to 15 bytes), with every signal
- * blocked from its first instruction on, the priority of the thread that starts it, and a stack of
- * OWN_THREAD_STACK_SIZE. Not in signal context. Returns 0; -EAGAIN when there are
+ * blocked from its first instruction on, the nice value of the thread that starts it, but never a real-time
+ * priority, and a stack of OWN_THREAD_STACK_SIZE. Not in signal context. Returns 0; -EAGAIN when there are
  * OWN_THREADS_MAX already, or the system has no more; or another -errno. */
 int own_thread_start(const char *name, void *(*run)(void *), void *argument);
 
@@ -24,7 +24,7 @@ int own_thread_start_on(size_t stack_bytes, const char *name, void *(*run)(void 
  * may be no way back, so what must not wait for the program's threads comes before. */
 void own_thread_be_nice(void);
 
-/* The calling thread, which another has made, is one of ours: shared->agent.id has its number. */
+/* The calling thread, which another has made, is one of ours, and as those are: shared->agent.id has its number. */
 void own_thread_adopt(void);
 
 /* True in a thread that own_thread_start() made, and while one is being made by this thread.

@@ -149,6 +149,8 @@
 	MAY(renameat2)                    \
 	MAY(rseq)                         \
 	MAY(sched_getaffinity)            \
+	MAY(sched_getscheduler)           \
+	MAY(sched_setscheduler)           \
 	MAY(sendfile)                     \
 	MAY(sendmsg)                      \
 	MAY(sendto)                       \

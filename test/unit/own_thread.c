@@ -3,11 +3,13 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,7 +20,7 @@ static sem_t begun, may_end;
 static struct {
 	char name[16];
 	bool is_own, is_known, all_blocked;
-	int born_nice, nice;
+	int policy, born_nice, nice;
 } seen;
 
 /* All that a thread may block: under an emulator there are fewer. */
@@ -50,6 +52,7 @@ static void *look_around(void *argument)
 	seen.is_own = own_thread_is();
 	seen.is_known = own_thread_known(gettid());
 	seen.all_blocked = blocks_all();
+	seen.policy = (int)syscall(SYS_sched_getscheduler, 0);
 	seen.born_nice = getpriority(PRIO_PROCESS, 0);
 	own_thread_be_nice();
 	seen.nice = getpriority(PRIO_PROCESS, 0);
@@ -116,6 +119,28 @@ START_TEST(is_as_nice_as_a_program_that_is_nicer)
 }
 END_TEST
 
+static void is_scheduled(int policy, int priority, int as)
+{
+	/* Not everybody may do that, nor everywhere. */
+	if (sched_setscheduler(0, policy, &(struct sched_param){ .sched_priority = priority }))
+		return;
+	ck_assert_int_eq(own_thread_start("test", look_around, NULL), 0);
+	sem_wait(&begun);
+	ck_assert_int_eq(seen.policy, as);
+	sem_post(&may_end);
+	wait_for_count(0);
+}
+
+START_TEST(is_not_ahead_of_others)
+{
+	is_scheduled(SCHED_FIFO, 1, SCHED_OTHER);
+	is_scheduled(SCHED_RR | SCHED_RESET_ON_FORK, 2, SCHED_OTHER);
+	is_scheduled(SCHED_RR, 3, SCHED_OTHER);
+	is_scheduled(SCHED_BATCH, 0, SCHED_BATCH);
+	is_scheduled(SCHED_IDLE, 0, SCHED_IDLE);
+}
+END_TEST
+
 /* Also where the program has threads of its own. */
 START_TEST(is_told_when_the_kernel_has_forgotten_them)
 {
@@ -161,6 +186,7 @@ int main(void)
 	tcase_add_checked_fixture(tests, set_up, NULL);
 	tcase_set_timeout(tests, 60);
 	tcase_add_test(tests, is_out_of_the_way);
+	tcase_add_test(tests, is_not_ahead_of_others);
 	tcase_add_test(tests, is_as_nice_as_a_program_that_is_nicer);
 	tcase_add_test(tests, is_told_when_the_kernel_has_forgotten_them);
 	tcase_add_test(tests, one_too_many_is_refused);
