@@ -1,6 +1,6 @@
 /* Where Perl keeps what a walk looks for, as far as it differs by version.
  *
- * The table is what offsetof() says of the headers of 5.32.1, 5.34.1, 5.36.0, 5.38.2 and 5.40.1, for 64 bits,
+ * The table is what offsetof() says of the headers of 5.32.1, 5.34.1, 5.36.0, 5.38.2, 5.40.1 and 5.42.3, for 64 bits,
  * as Debian configures them: struct interpreter of intrpvar.h, struct xpvhv_with_aux of hv.h, and the numbers of
  * opnames.h. */
 #include "engine/runtime/perl_layout.h"
@@ -19,6 +19,8 @@ static const struct perl_layout known[] = {
 	  .statement = 198, .statement_debugged = 199 },
 	{ .version = 40, .own_stack = 224, .own_statement = 208, .hash_rest = 32,
 	  .statement = 198, .statement_debugged = 199 },
+	{ .version = 42, .own_stack = 224, .own_statement = 208, .hash_rest = 32,
+	  .statement = 202, .statement_debugged = 203 },
 };
 /* clang-format on */
 

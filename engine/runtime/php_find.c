@@ -11,6 +11,7 @@ static const struct {
 	uint16_t version;
 	const char *came_with_it;
 } versions[] = {
+	{ 0x0805, "zend_ce_delayed_target_validation" },
 	{ 0x0804, "zend_lazy_object_get_properties" },
 	{ 0x0803, "zend_call_stack_get" },
 	{ 0x0802, "zend_observer_function_declared_observed" },

@@ -2,8 +2,8 @@
  *
  * They are what offsetof() says of Zend/zend_globals.h and Zend/zend_compile.h of each version, for 64 bits
  * and without ZTS; these structures stay the same within a minor version. Those of 7.4, 8.2 and 8.4 were taken
- * from the headers that Debian has, and tried; of the others the file's is what the profiler phpspy publishes for
- * them, and the instructions' follows from the order of the members. */
+ * from the headers that Debian has, those of 8.1, 8.3 and 8.5 from Ubuntu's, and all of these were tried; of 8.0 the file's is
+ * what the profiler phpspy publishes for it, and the rest is as in 8.1. */
 #include "engine/runtime/php_layout.h"
 
 /* clang-format off */
@@ -24,6 +24,9 @@ static const struct php_layout known[] = {
 	  .function_count = 76, .function_code = 80, .function_file = 144,
 	  .function_line = 152 },
 	{ .version = 0x0804, .globals_current = 488, .globals_bailout = 416,
+	  .function_count = 96, .function_code = 104, .function_file = 168,
+	  .function_line = 176 },
+	{ .version = 0x0805, .globals_current = 512, .globals_bailout = 416,
 	  .function_count = 96, .function_code = 104, .function_file = 168,
 	  .function_line = 176 },
 };

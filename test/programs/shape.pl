@@ -54,8 +54,8 @@ sub guards {
 }
 
 sub hoards {
-	for (1 .. 20) {
-		push @kept, 'x' x 3000000;    # hoards
+	for my $i (1 .. 20) {
+		push @kept, 'x' x (3000000 + $i);    # hoards
 	}
 }
 

@@ -10,7 +10,7 @@
 #include "test/fixtures/made_frames.h"
 #include "test/fixtures/suite.h"
 
-static const uint16_t versions[] = { 0x0704, 0x0800, 0x0801, 0x0802, 0x0803, 0x0804 };
+static const uint16_t versions[] = { 0x0704, 0x0800, 0x0801, 0x0802, 0x0803, 0x0804, 0x0805 };
 
 #define VERSIONS ((int)(sizeof(versions) / sizeof(versions[0])))
 
@@ -174,7 +174,7 @@ END_TEST
 START_TEST(no_layout)
 {
 	ck_assert_ptr_null(php_layout_known(0x0703));
-	ck_assert_ptr_null(php_layout_known(0x0805));
+	ck_assert_ptr_null(php_layout_known(0x0806));
 }
 END_TEST
 
