@@ -7,7 +7,8 @@
 # since is counted with the stack that it had, so the figures say how many stacks were taken for how many samples.
 #
 # With WALKS=2 it is walks that are counted, in two processes: from each thread that runs, some ten thousand in a second of
-# CPU time, each from another instruction than the one before (walks_often.c, without the rest of the agent).
+# CPU time, each from another instruction than the one before (walks_often.c, without the rest of the agent). Some begin when
+# a timer says so, and each of these is followed by up to seven that are an instruction further on each.
 #
 #   SAMPLES=10000000  that many for each runtime (300,000)
 #   TRY="python node ruby php perl"  these alone

@@ -100,7 +100,7 @@ def read_walks(path):
     read_to[path] += len(text)
     for line in text.decode(errors="replace").splitlines():
         stack, count = line.rsplit(" ", 1)
-        if stack in ("[walks]", "[without]"):
+        if stack in ("[walks]", "[steps]", "[without]"):
             samples[stack] += int(count)
             continue
         stack = stack.split(";")
@@ -137,11 +137,11 @@ def known():
 
 
 began = told = time.monotonic()
-while sum(samples.values()) - samples["[without]"] < wanted and time.monotonic() < began + at_most:
+while samples["--cpu"] + samples["--wall"] + samples["[walks]"] < wanted and time.monotonic() < began + at_most:
     read_all()
     if time.monotonic() - told > 30:
         told = time.monotonic()
-        print("%4.0f s: %d samples, %d frames" % (told - began, sum(samples.values()), len(met) + len(made)), flush=True)
+        print("%4.0f s: %s, %d frames" % (told - began, dict(samples), len(met) + len(made)), flush=True)
     time.sleep(0.2)
 open(stop, "w").close()
 while os.path.exists(stop):
@@ -160,12 +160,17 @@ if who_else and left:
     said = subprocess.run(who_else, input="".join(frame + "\n" for frame in left).encode(), stdout=subprocess.PIPE, check=True)
     left = {frame: left[frame] for frame in said.stdout.decode(errors="replace").splitlines()}
 wrong.update(left)
-print(
-    "%d samples in %.0f s: %d of CPU time, %d of the wall clock (in %d events, each with a stack of its own)"
-    % (sum(samples.values()), time.monotonic() - began, samples["--cpu"], samples["--wall"], events["profiler.WallClockSample"])
-)
+took = time.monotonic() - began
 if samples["[walks]"]:
-    print("%d walks, each from elsewhere than the one before, and %d in which there are no such functions" % (samples["[walks]"], samples["[without]"]))
+    print(
+        "%d walks in %.0f s, each from elsewhere than the one before: %d by a timer, %d an instruction later; and %d in which there are no such functions"
+        % (samples["[walks]"], took, samples["[walks]"] - samples["[steps]"], samples["[steps]"], samples["[without]"])
+    )
+else:
+    print(
+        "%d samples in %.0f s: %d of CPU time, %d of the wall clock (in %d events, each with a stack of its own)"
+        % (sum(samples.values()), took, samples["--cpu"], samples["--wall"], events["profiler.WallClockSample"])
+    )
 print("%d functions, and %d that were made, with %d twins" % (len({key[:2] for key in met}), len(made), len(twins)))
 print("%d places; wrong names: %d, in %d samples; without a name: %s" % (len(met), len(wrong), sum(wrong.values()), dict(lacking) or 0))
 for frame, count in wrong.most_common(200):

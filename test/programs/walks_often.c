@@ -1,9 +1,11 @@
 /* A preload that walks the stack of each thread of an interpreter as often as it can, in a handler that comes between any
- * two instructions: some ten thousand times a second, where the kernel's clocks of CPU time come some hundred times.
+ * two instructions: tens of thousands of times a second, where the kernel's clocks of CPU time come some hundred times. A
+ * timer interrupts the thread, and the processor's trap flag does behind each of the next few instructions.
  *
  * WALKS_TO is the folder for what was met: PID.walks has a line for each pair of functions of which one has called the
  * other, as `asprof-agent collapsed --lines --frames script` shows them, and a line "[walks] N" now and then: so many more walks
- * that had such functions, and began elsewhere than that thread's last one. "[without] N" had none. */
+ * that had such functions, and began elsewhere than that thread's last one. "[steps] N" are those of them that the trap flag
+ * had begun, and "[without] N" had no such function. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -26,29 +28,41 @@
 #include "engine/runtime/mixed_stack.h"
 #include "engine/runtime/runtimes.h"
 
-#define SIGNAL     (SIGRTMAX - 3)
-#define DEPTH      1024
-#define SOON_NS    2000u /* the next walk is due after this, and something up to SPREAD_NS */
-#define SPREAD_NS  20000u
-#define ASLEEP_NS  10000000u /* the longest pause of a thread that does not move */
+#define SIGNAL    (SIGRTMAX - 3)
+#define DEPTH     1024
+#define STEPS_MAX 8     /* of one instruction each that follow a timer's walk, fewer than these */
+#define SOON_NS   2000u /* the next timer is due after this, and something up to SPREAD_NS */
+#define SPREAD_NS 20000u
+#define ASLEEP_NS \
+	10000000u /* the longest pause of a thread that does not move, or has no such functions */
+#define BARREN_MAX 64 /* walks in a row that had none: then it is one of those */
 #define PAIRS_BITS 20
+#define UNNAMED    64
+#define TRAP_FLAG  0x100
 
 int asprof_agent_running(void);
 
 static int to = -1;
-static _Atomic unsigned long walks, without;
+static _Atomic unsigned long walks, steps, without;
 static _Atomic uint64_t told[1 << PAIRS_BITS];
+static _Atomic uintptr_t unnamed[UNNAMED]; /* frames that had no name yet */
+
+#define TEXT_MAX (2 * (FRAME_NAME_MAX + FRAME_FILE_MAX + 32))
 
 /* The threads that are walked, each by a timer of its own. */
 static _Thread_local struct walked {
 	uintptr_t low, high; /* of its stack */
 	uintptr_t pc, sp;    /* where the last walk began */
 	timer_t timer;
-	uint64_t pause_ns; /* before the next, where it has not moved */
+	uint64_t pause_ns;   /* before the next, where it has not moved */
+	unsigned int barren; /* walks in a row without such functions */
+	unsigned int steps;  /* that are to come */
 	bool walked;
-	/* The handler may be on a program's stack for signals, which is small. */
-	uintptr_t pcs[DEPTH];
-	char text[2 * (FRAME_NAME_MAX + FRAME_FILE_MAX + 32)];
+	/* The handler may be on a program's stack for signals, which is small. The last walk stays. */
+	uintptr_t pcs[2][DEPTH];
+	size_t depth[2];
+	unsigned int last, renewals;
+	char text[TEXT_MAX];
 } self;
 
 /* ---- What was met ---- */
@@ -84,6 +98,32 @@ static char *put_frame(char *text, const struct script_frame *frame)
 	return put_text(text, ")");
 }
 
+/* Put FRAME off that has no name. (The agent asks for names when a chunk is over, and not while another thread, which has
+ * come upon the function, is about to tell its name.) False: there are too many. */
+static bool put_off(uintptr_t frame)
+{
+	uintptr_t none;
+
+	for (size_t i = 0; i < UNNAMED; i++) {
+		none = 0;
+		if (atomic_compare_exchange_strong(&unnamed[i], &none, frame) || none == frame)
+			return true;
+	}
+	return false;
+}
+
+static bool is_named(uintptr_t pc, struct script_frame *frame)
+{
+	return frame_table_find(pc, frame) && strcmp(frame->name, "[unknown]") != 0;
+}
+
+static void write_line(const char *text, char *end)
+{
+	end = put_text(end, " 1\n");
+	if (write(to, text, (size_t)(end - text)) < 0)
+		_exit(9);
+}
+
 /* Tell that OUTER, if there is any, has called INNER, when it is met for the first time (or another pair was in its place
  * since). */
 static void tell(uintptr_t outer, uintptr_t inner)
@@ -94,23 +134,44 @@ static void tell(uintptr_t outer, uintptr_t inner)
 	struct script_frame frame;
 	char *end = self.text;
 
-	if (atomic_exchange_explicit(slot, key, memory_order_relaxed) == key)
+	if (atomic_load_explicit(slot, memory_order_relaxed) == key)
 		return;
+	if ((outer && !is_named(outer, &frame) && put_off(outer)) ||
+	    (!is_named(inner, &frame) && put_off(inner)))
+		return; /* and is told when it has one */
+	atomic_store_explicit(slot, key, memory_order_relaxed);
 	if (outer && frame_table_find(outer, &frame))
 		end = put_text(put_frame(end, &frame), ";");
-	if (!frame_table_find(inner, &frame))
-		return;
-	end = put_text(put_frame(end, &frame), " 1\n");
-	if (write(to, self.text, (size_t)(end - self.text)) < 0)
-		_exit(9);
+	if (frame_table_find(inner, &frame))
+		write_line(self.text, put_frame(end, &frame));
 }
 
-static bool tell_all(const uintptr_t *pcs, size_t depth)
+/* The next frame of the script outwards from AT, of DEPTH; 0: none. */
+static uintptr_t script_frame_from(const uintptr_t *pcs, size_t at, size_t depth)
 {
 	struct script_frame frame;
-	uintptr_t outer = 0;
 
-	for (size_t i = depth; i-- > 0;) {
+	while (at < depth && !frame_table_find(pcs[at], &frame))
+		at++;
+	return at < depth ? pcs[at] : 0;
+}
+
+/* Tell what this thread's walk, the last one, has that the one before it had not: outer frames mostly stay. Returns whether
+ * it has any function. */
+static bool tell_new(void)
+{
+	const uintptr_t *pcs = self.pcs[self.last], *before = self.pcs[!self.last];
+	size_t depth = self.depth[self.last], depth_before = self.depth[!self.last], same = 0;
+	unsigned int renewals = frame_table_renewals();
+	struct script_frame frame;
+	uintptr_t outer;
+
+	while (renewals == self.renewals && same < depth && same < depth_before &&
+	       pcs[depth - 1 - same] == before[depth_before - 1 - same])
+		same++;
+	self.renewals = renewals;
+	outer = script_frame_from(pcs, depth - same, depth);
+	for (size_t i = depth - same; i-- > 0;) {
 		if (!frame_table_find(pcs[i], &frame))
 			continue;
 		tell(outer, pcs[i]);
@@ -128,29 +189,80 @@ static void due_in(uint64_t ns)
 	timer_settime(self.timer, 0, &when, NULL);
 }
 
-static void on_signal(int signo, siginfo_t *info, void *context)
+/* Walk from where UC is, if that is elsewhere than before. What has such functions is counted, as one of *ALSO too. */
+static bool walk(const ucontext_t *uc, _Atomic unsigned long *also)
 {
-	const ucontext_t *uc = context;
 	uintptr_t pc = (uintptr_t)uc->uc_mcontext.gregs[REG_RIP],
 		  sp = (uintptr_t)uc->uc_mcontext.gregs[REG_RSP];
-	bool moved = pc != self.pc || sp != self.sp, truncated;
+	bool truncated;
+
+	if (pc == self.pc && sp == self.sp)
+		return false;
+	self.pc = pc;
+	self.sp = sp;
+	self.last = !self.last;
+	self.depth[self.last] =
+		mixed_stack_context(uc, sp >= self.low && sp < self.high ? self.high : 0,
+				    self.pcs[self.last], DEPTH, &truncated);
+	if (tell_new()) {
+		self.barren = 0;
+		atomic_fetch_add(&walks, 1);
+		if (also)
+			atomic_fetch_add(also, 1);
+	} else {
+		self.barren++;
+		atomic_fetch_add(&without, 1);
+	}
+	return true;
+}
+
+/* A step into the kernel may end with all signals blocked. */
+static bool is_to_enter_kernel(const ucontext_t *uc)
+{
+	const uint8_t *code = (const uint8_t *)uc->uc_mcontext.gregs[REG_RIP];
+
+	return code[0] == 0x0f && code[1] == 0x05; /* syscall */
+}
+
+static void go_on(ucontext_t *uc)
+{
+	if (self.steps && !is_to_enter_kernel(uc)) {
+		self.steps--;
+		uc->uc_mcontext.gregs[REG_EFL] |= TRAP_FLAG;
+		return;
+	}
+	uc->uc_mcontext.gregs[REG_EFL] &= ~TRAP_FLAG;
+	due_in(self.pause_ns + random_below(SPREAD_NS));
+}
+
+static void on_step(int signo, siginfo_t *info, void *context)
+{
 	int saved = errno;
-	size_t depth;
 
 	(void)signo;
 	(void)info;
-	if (moved) {
-		depth = mixed_stack_context(context,
-					    sp >= self.low && sp < self.high ? self.high : 0,
-					    self.pcs, DEPTH, &truncated);
-		atomic_fetch_add(tell_all(self.pcs, depth) ? &walks : &without, 1);
-		self.pc = pc;
-		self.sp = sp;
+	walk(context, &steps);
+	go_on(context);
+	errno = saved;
+}
+
+static void on_timer(int signo, siginfo_t *info, void *context)
+{
+	int saved = errno;
+
+	(void)signo;
+	(void)info;
+	self.steps = 0;
+	if (!walk(context, NULL)) {
+		if (self.pause_ns < ASLEEP_NS)
+			self.pause_ns *= 2;
+	} else if (self.barren > BARREN_MAX) {
+		self.pause_ns = ASLEEP_NS;
+	} else {
 		self.pause_ns = SOON_NS;
-	} else if (self.pause_ns < ASLEEP_NS) {
-		self.pause_ns *= 2;
+		self.steps = (unsigned int)random_below(STEPS_MAX);
 	}
-	due_in(self.pause_ns + random_below(SPREAD_NS));
+	go_on(context);
 	errno = saved;
 }
 
@@ -231,6 +343,24 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
 	return err;
 }
 
+/* ---- Signals ---- */
+
+typedef int act(int signo, const struct sigaction *action, struct sigaction *before);
+
+static act *real_sigaction(void)
+{
+	act *real;
+
+	*(void **)&real = dlsym(RTLD_NEXT, "sigaction");
+	return real;
+}
+
+/* What the program wants with SIGTRAP (node puts back all signals as it begins) would end it. */
+int sigaction(int signo, const struct sigaction *action, struct sigaction *before)
+{
+	return real_sigaction()(signo, signo == SIGTRAP ? NULL : action, before);
+}
+
 /* ---- Who looks for interpreters, and counts ---- */
 
 static void tell_count(const char *what, _Atomic unsigned long *count)
@@ -241,18 +371,34 @@ static void tell_count(const char *what, _Atomic unsigned long *count)
 		dprintf(to, "[%s] %lu\n", what, now);
 }
 
+/* Frames that had no name when they were met: whoever was about to tell it has had time since. */
+static void tell_unnamed(void)
+{
+	static char text[TEXT_MAX];
+	struct script_frame frame;
+	uintptr_t pc;
+
+	for (size_t i = 0; i < UNNAMED; i++) {
+		pc = atomic_exchange(&unnamed[i], 0);
+		if (pc && !is_named(pc, &frame) && frame_table_find(pc, &frame))
+			write_line(text, put_frame(text, &frame));
+	}
+}
+
 static void *look(void *unused)
 {
 	struct timespec while_it_runs = { .tv_nsec = 50000000 };
 
 	(void)unused;
 	for (;;) {
+		tell_unnamed();
 		if (modules_refresh() > 0)
 			runtimes_look();
 		runtimes_visit();
 		if (mixed_stack_turn())
 			frame_table_drop();
 		tell_count("walks", &walks);
+		tell_count("steps", &steps);
 		tell_count("without", &without);
 		nanosleep(&while_it_runs, NULL);
 	}
@@ -272,8 +418,8 @@ int asprof_agent_running(void)
 
 __attribute__((constructor)) static void begin(void)
 {
-	struct sigaction action = { .sa_sigaction = on_signal,
-				    .sa_flags = SA_SIGINFO | SA_RESTART };
+	struct sigaction action = { .sa_sigaction = on_timer, .sa_flags = SA_SIGINFO | SA_RESTART },
+			 step = { .sa_sigaction = on_step, .sa_flags = SA_SIGINFO | SA_RESTART };
 	char path[4096];
 	sigset_t all, before;
 	pthread_t looks;
@@ -281,8 +427,11 @@ __attribute__((constructor)) static void begin(void)
 	snprintf(path, sizeof(path), "%s/%d.walks", getenv("WALKS_TO"), (int)getpid());
 	to = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
 	cfi_lookup_init();
-	if (to < 0 || modules_open() || sigaction(SIGNAL, &action, NULL) ||
-	    pthread_atfork(NULL, NULL, forked))
+	/* (Neither comes in the other, nor does the program's in the midst of a walk.) */
+	sigfillset(&action.sa_mask);
+	sigfillset(&step.sa_mask);
+	if (to < 0 || modules_open() || real_sigaction()(SIGNAL, &action, NULL) ||
+	    real_sigaction()(SIGTRAP, &step, NULL) || pthread_atfork(NULL, NULL, forked))
 		_exit(8);
 	runtimes_look();
 	sigfillset(&all);
