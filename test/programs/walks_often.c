@@ -35,6 +35,8 @@
 #define SPREAD_NS 20000u
 #define ASLEEP_NS \
 	10000000u /* the longest pause of a thread that does not move, or has no such functions */
+#define BEGUN_NS \
+	900000000u /* Ruby goes to the very end of its stack at first, where there is no room for a handler */
 #define BARREN_MAX 64 /* walks in a row that had none: then it is one of those */
 #define PAIRS_BITS 20
 #define UNNAMED    64
@@ -270,7 +272,8 @@ static void on_timer(int signo, siginfo_t *info, void *context)
 
 static bool off; /* in a forked child, which has nobody who looks for interpreters */
 
-static void walk_this_one(void)
+/* After FIRST_NS, less than a second. */
+static void walk_this_one(unsigned int first_ns)
 {
 	struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGNAL };
 	pthread_attr_t attributes;
@@ -288,7 +291,7 @@ static void walk_this_one(void)
 	self.walked = !timer_create(CLOCK_MONOTONIC, &event, &self.timer);
 	self.pause_ns = SOON_NS;
 	if (self.walked)
-		due_in(ASLEEP_NS);
+		due_in(first_ns);
 }
 
 static void no_more(void *unused)
@@ -310,7 +313,7 @@ static void *run(void *argument)
 	void *result;
 
 	free(argument);
-	walk_this_one();
+	walk_this_one(ASLEEP_NS);
 	pthread_cleanup_push(no_more, NULL);
 	result = start.run(start.argument);
 	pthread_cleanup_pop(1);
@@ -439,5 +442,5 @@ __attribute__((constructor)) static void begin(void)
 	if (real_create()(&looks, NULL, look, NULL))
 		_exit(8);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	walk_this_one();
+	walk_this_one(BEGUN_NS);
 }
