@@ -4,7 +4,7 @@
 # killed, as by `docker stop`; what came in between is in the spool. With a handler its end is told as that of any
 # other, and at SIGTERM too, as it may take longer than it is waited for; so may one that reads the signal.
 #
-#   STOP_SECONDS=10  so long after SIGTERM (2)
+#   STOP_SECONDS=10  so long after SIGTERM, at least (0)
 . "$(dirname "$0")/agent.inc"
 first_process=$(program first_process)
 enter=(unshare --pid --fork --mount-proc --kill-child)
@@ -16,7 +16,7 @@ outer=
 trap '[ -z "$outer" ] || kill -KILL "$outer" 2>/dev/null; rm -rf "$work"' EXIT
 
 until_true() {
-	for _ in $(seq 500); do
+	for _ in $(seq 2000); do
 		"$@" && return 0
 		sleep 0.02
 	done
@@ -36,8 +36,26 @@ begin() {
 	outer=$!
 	until_true grep -q 'profiling first_process' "$work/err" || fail "not profiled: $(cat "$work/err")"
 	first=$(pgrep -P $outer)
+	works
+}
+
+# works: until it has used 50 ms of CPU time more.
+works() {
 	used=$(cut -d' ' -f1 "/proc/$first/schedstat")
 	until_true has_worked || fail "it does nothing"
+}
+
+# is_kept: until what it has done by now is in the spool: async-profiler has a chunk a second there.
+is_kept() {
+	local _
+	for _ in 1 2; do
+		size=$(stat -c %s "$work/spool"/.first_process_1_*.running.chunks)
+		until_true has_grown || fail "$engine: nothing comes to the spool: $(ls -lA "$work/spool")"
+	done
+}
+
+has_grown() {
+	[ "$(stat -c %s "$work/spool"/.first_process_1_*.running.chunks)" -gt "$size" ]
 }
 
 # await_end: with the status that it has.
@@ -49,7 +67,6 @@ await_end() {
 	return $status
 }
 
-# For 50 ms of CPU time since it is profiled.
 has_worked() {
 	[ "$(cut -d' ' -f1 "/proc/$first/schedstat")" -gt $((used + 50000000)) ]
 }
@@ -70,7 +87,9 @@ for engine in $(engines); do
 	until_true reported || fail "$engine: no report at SIGTERM: $(cat "$work/err")"
 	until_true grep -q interrupted "$work/seen" || fail "$engine: it did not go on: $(cat "$work/seen")"
 	grep -qx 'interrupted 0, default 1, child dies 1' "$work/seen" || fail "$engine: $(cat "$work/seen")"
-	sleep "${STOP_SECONDS:-2}"
+	works
+	is_kept
+	sleep "${STOP_SECONDS:-0}"
 	kill -KILL "$first"
 	await_end
 	sampled computes "$work"/out/first_process_1_*.jfr || fail "$engine: the report at SIGTERM: $count samples"
