@@ -42,6 +42,12 @@ serve lost --plan lose,lose,0,0,0,0,lose,lose
 push lost &
 jobs="$jobs $!"
 
+# It takes one part of a report, and is busy from then on. The rest of it is left to another process.
+serve half --plan "0$(printf ',503%.0s' $(seq 400))"
+half=${servers##* } half_port=$port
+push half OTLP_ENDPOINT= SPOOL_DIR="$work/half.spool" PROFILING_GROUP=half &
+jobs="$jobs $!"
+
 # Away, and there again after a while.
 away=$(/usr/bin/python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0))
 print(s.getsockname()[1])')
@@ -84,6 +90,13 @@ echo >"$work/served"
 for job in $jobs; do
 	wait "$job" || fail 'a program failed'
 done
+grep -q '"begun"' "$work/half.spool"/*.json || fail "half: $(cat "$work/half.spool"/*.json)"
+kill "$half"
+serve half --port "$half_port"
+push rest OTLP_ENDPOINT= SPOOL_DIR="$work/half.spool" PROFILING_GROUP=rest
+grep '"service": "half"' "$work/half" >"$work/of.half"
+compare "$work/of.half" "$work/half.out" pprof
+! grep 'messages twice' "$work"/{half,rest}.log || fail 'half: told of what nobody has twice'
 for name in passing small slow later header; do
 	arrived $name
 done
