@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/prctl.h>
@@ -45,17 +44,6 @@ static _Atomic pid_t *reserve_slot(void)
 	return NULL;
 }
 
-/* Where the program's threads have the processor before all others, ours have it as most do: they work for long at a
- * time. What is less than that stays. */
-static void be_ordinary(void)
-{
-	static const int of_no_priority = 0;
-	long policy = kernel_call4(SYS_sched_getscheduler, 0, 0, 0, 0) & ~(long)SCHED_RESET_ON_FORK;
-
-	if (policy == SCHED_FIFO || policy == SCHED_RR)
-		kernel_call4(SYS_sched_setscheduler, 0, SCHED_OTHER, (long)&of_no_priority, 0);
-}
-
 /* On Linux these two are about the calling thread alone. */
 void own_thread_be_nice(void)
 {
@@ -79,7 +67,7 @@ static void *begin(void *argument)
 	void *result;
 
 	own = true;
-	be_ordinary();
+	system_thread_be_ordinary();
 	own_fds_inherit(start.fds);
 	atomic_store(start.slot, system_thread());
 	kernel_call4(SYS_prctl, PR_SET_NAME, (long)start.name, 0, 0);
@@ -148,7 +136,6 @@ bool own_thread_is(void)
 void own_thread_adopt(void)
 {
 	own = true;
-	be_ordinary();
 }
 
 bool own_thread_known(pid_t tid)

@@ -24,7 +24,7 @@ int own_thread_start_on(size_t stack_bytes, const char *name, void *(*run)(void 
  * may be no way back, so what must not wait for the program's threads comes before. */
 void own_thread_be_nice(void);
 
-/* The calling thread, which another has made, is one of ours, and as those are: shared->agent.id has its number. */
+/* The calling thread, which another has made, is one of ours: shared->agent.id has its number. */
 void own_thread_adopt(void);
 
 /* True in a thread that own_thread_start() made, and while one is being made by this thread.

@@ -6,9 +6,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -56,6 +58,22 @@ static inline void system_empty_in_children(void *memory, size_t bytes)
 static inline pid_t system_thread(void)
 {
 	return (pid_t)kernel_call4(SYS_gettid, 0, 0, 0, 0);
+}
+
+/* The kernel's own, where nobody chose another. */
+#define SYSTEM_TIMER_SLACK_NS 50000
+
+/* The calling thread, one of ours, becomes as threads are: where the program's have the processor before all others, it
+ * has not, as it works for long at a time; and where the program's timers may be late, to save power, its are in time.
+ * What is less than that stays. */
+static inline void system_thread_be_ordinary(void)
+{
+	static const int of_no_priority = 0;
+	long policy = kernel_call4(SYS_sched_getscheduler, 0, 0, 0, 0) & ~(long)SCHED_RESET_ON_FORK;
+
+	if (policy == SCHED_FIFO || policy == SCHED_RR)
+		kernel_call4(SYS_sched_setscheduler, 0, SCHED_OTHER, (long)&of_no_priority, 0);
+	kernel_call4(SYS_prctl, PR_SET_TIMERSLACK, SYSTEM_TIMER_SLACK_NS, 0, 0);
 }
 
 static inline pid_t system_process(void)

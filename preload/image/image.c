@@ -180,6 +180,7 @@ static _Noreturn void run(void)
 {
 	kernel_call4(SYS_close_range, 0, UINT_MAX, CLOSE_RANGE_UNSHARE, 0);
 	kernel_call4(SYS_prctl, PR_SET_NAME, (long)"asprof-agent", 0, 0);
+	system_thread_be_ordinary();
 	if (wait_a_moment())
 		enter();
 	agent_has_ended();

@@ -20,7 +20,7 @@ static sem_t begun, may_end;
 static struct {
 	char name[16];
 	bool is_own, is_known, all_blocked;
-	int policy, born_nice, nice;
+	int policy, slack_ns, born_nice, nice;
 } seen;
 
 /* All that a thread may block: under an emulator there are fewer. */
@@ -53,6 +53,7 @@ static void *look_around(void *argument)
 	seen.is_known = own_thread_known(gettid());
 	seen.all_blocked = blocks_all();
 	seen.policy = (int)syscall(SYS_sched_getscheduler, 0);
+	seen.slack_ns = prctl(PR_GET_TIMERSLACK);
 	seen.born_nice = getpriority(PRIO_PROCESS, 0);
 	own_thread_be_nice();
 	seen.nice = getpriority(PRIO_PROCESS, 0);
@@ -141,6 +142,17 @@ START_TEST(is_not_ahead_of_others)
 }
 END_TEST
 
+START_TEST(is_in_time)
+{
+	ck_assert_int_eq(prctl(PR_SET_TIMERSLACK, 1000000000), 0);
+	ck_assert_int_eq(own_thread_start("test", look_around, NULL), 0);
+	sem_wait(&begun);
+	ck_assert_int_eq(seen.slack_ns, 50000);
+	ck_assert_int_eq(prctl(PR_GET_TIMERSLACK), 1000000000);
+	sem_post(&may_end);
+}
+END_TEST
+
 /* Also where the program has threads of its own. */
 START_TEST(is_told_when_the_kernel_has_forgotten_them)
 {
@@ -187,6 +199,7 @@ int main(void)
 	tcase_set_timeout(tests, 60);
 	tcase_add_test(tests, is_out_of_the_way);
 	tcase_add_test(tests, is_not_ahead_of_others);
+	tcase_add_test(tests, is_in_time);
 	tcase_add_test(tests, is_as_nice_as_a_program_that_is_nicer);
 	tcase_add_test(tests, is_told_when_the_kernel_has_forgotten_them);
 	tcase_add_test(tests, one_too_many_is_refused);
