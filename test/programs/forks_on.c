@@ -1,5 +1,5 @@
-/* Does nothing but fork, which takes a while, as it has memory; another process sends it the signal that is its argument in
- * the midst of that. */
+/* Does nothing but fork, which takes a while, as it has memory; when it has used some CPU time for that another process sends
+ * it the signal that is its argument. */
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
@@ -18,15 +18,26 @@ static void *map(size_t bytes, int flags)
 	return memory;
 }
 
+static double clock_ms(clockid_t clock)
+{
+	struct timespec now;
+
+	CHECK(!clock_gettime(clock, &now));
+	return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
 static void send_when(const atomic_bool *ready, int signo)
 {
 	pid_t self = getpid();
+	clockid_t clock;
 
 	if (fork())
 		return;
+	CHECK(!clock_getcpuclockid(self, &clock));
 	while (!*ready)
 		usleep(1000);
-	usleep(200000);
+	for (double end = clock_ms(clock) + 100; clock_ms(clock) < end;)
+		usleep(1000);
 	kill(self, signo);
 	_exit(0);
 }
