@@ -55,7 +55,7 @@ static const struct ruby_layout known[] = {
 	  .collector_flags = 20,
 	  .frame_bytes = 56,
 	  .body_lines = 112, .body_line_count = 128, .body_line_index = 136, .body_bytes = 144,
-	  .line_bytes = 12, .string_has_length = true,
+	  .body_outer = 160, .line_bytes = 12, .string_has_length = true,
 	  .last_operator = 170,
 	  .class = RUBY_CLASS_FIELD, .class_extension = 32, .singleton = 13 },
 };

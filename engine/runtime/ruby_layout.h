@@ -28,6 +28,7 @@ struct ruby_layout {
 
 	/* The code of a function. */
 	uint8_t body_lines, body_line_count, body_line_index, body_bytes;
+	uint8_t body_outer; /* of code that a string has become: the code around it; 0: it says that one's name itself */
 	bool first_line_is_value; /* and not a plain int */
 	uint8_t line_bytes;       /* of one in the table of lines */
 

@@ -30,7 +30,10 @@
 #define DEFINITION_TYPES 15
 
 /* What code is of. */
-enum { CODE_METHOD = 1, CODE_BLOCK = 2, CODE_RESCUE = 4, CODE_ENSURE = 5 };
+enum { CODE_METHOD = 1, CODE_BLOCK = 2, CODE_RESCUE = 4, CODE_ENSURE = 5, CODE_STRING = 6 };
+
+/* Code of a string in one, and so on. */
+#define STRINGS_MAX 8
 
 /* The collector's flags: what it does, and whether it moves objects. */
 enum {
@@ -344,6 +347,27 @@ static bool read_body(struct walk *walk, uintptr_t code)
 	       ruby_copy(work, work->body, body, walk->ruby->layout.body_bytes);
 }
 
+/* What a string has become is called after the CODE around it; where it says something else, have WORK's body say that. */
+static void name_string(struct walk *walk, uintptr_t code)
+{
+	struct ruby_work *work = walk->work;
+	uint8_t outer = walk->ruby->layout.body_outer;
+	uintptr_t body, label;
+	uint32_t type;
+
+	memcpy(&type, work->body + BODY_TYPE, sizeof(type));
+	for (int i = 0; outer && type == CODE_STRING && i < STRINGS_MAX; i++) {
+		if (!ruby_read_word(work, code + CODE_BODY, &body) ||
+		    !ruby_read_word(work, body + outer, &code) ||
+		    !ruby_is_kind(ruby_flags(work, code), RUBY_KIND_CODE) ||
+		    !ruby_read_word(work, code + CODE_BODY, &body) ||
+		    !ruby_read_word(work, body + BODY_LABEL, &label) ||
+		    !ruby_copy(work, &type, body + BODY_TYPE, sizeof(type)))
+			return;
+		memcpy(work->body + BODY_LABEL, &label, sizeof(label));
+	}
+}
+
 /* The function whose code FRAME runs; its body is in WORK then. */
 static bool describe_code(struct walk *walk, const struct frame *frame,
 			  struct ruby_function *function)
@@ -354,6 +378,7 @@ static bool describe_code(struct walk *walk, const struct frame *frame,
 
 	if (!read_body(walk, frame->code))
 		return false;
+	name_string(walk, frame->code);
 	path = path_of(walk, work->body);
 	class = class_of(walk, method_of(walk, frame->environment));
 	if (!ruby_string_print(walk->ruby, work, word_at(work->body, BODY_LABEL)) ||

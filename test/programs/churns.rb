@@ -243,7 +243,9 @@ end
 
 def tell_code(file, code, within, path)
   label = code.label
-  from, _, to = code.to_a[4][:code_location]
+  whole = code.to_a
+  from, _, to = whole[4][:code_location]
+  from, to = [from, to, *whole.last.grep(Integer)].minmax # (that of an ensure begins behind the word)
   # (What is compiled alone has one of its own for a file.)
   ["<main>", "<top (required)>"].each { |top| file.puts("#{top}\t#{path}\t#{from}-#{to}") } if label == "<compiled>"
   label = label.sub(/<compiled>/, "<main>")

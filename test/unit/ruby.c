@@ -542,6 +542,39 @@ static int visits_until(struct ruby *ruby, int most)
 }
 
 /* What Ruby has only once it runs is looked for less and less often, as long as it is not there. */
+/* What a string has become is called after the code around it, whatever it is called itself. */
+START_TEST(code_of_a_string)
+{
+	uint64_t *within, *first, *second;
+
+	make(0x0304);
+	within = code(2, "block in sell", "sell", LONG_PATH);
+	first = code(6, "<compiled>", "sell", "(eval)");
+	second = code(6, "<compiled>", "sell", "(eval)");
+	((uint64_t *)(uintptr_t)first[2])[20] = (uintptr_t)within;
+	((uint64_t *)(uintptr_t)second[2])[20] = (uintptr_t)first;
+	push(TOP | LAST | LOCAL, code(7, "<main>", "<main>", "main.rb"), NULL, NULL, 1);
+	push(BLOCK, first, NULL, environment_of(w->frame), 1);
+	push(BLOCK, second, NULL, environment_of(w->frame), 1);
+	ck_assert_uint_eq(walk(), 4);
+	check(0, "block in sell", "(eval)", 10);
+	check(1, "block in sell", "(eval)", 10);
+	/* One that leads to nothing says what it has. */
+	((uint64_t *)(uintptr_t)first[2])[20] = 8;
+	ck_assert_uint_eq(walk(), 4);
+	check(1, "<compiled>", "(eval)", 10);
+	/* Nor is there an end. */
+	((uint64_t *)(uintptr_t)first[2])[20] = (uintptr_t)second;
+	ck_assert_uint_eq(walk(), 4);
+	check(1, "<compiled>", "(eval)", 10);
+	/* Others before 3.4 say it themselves. */
+	make(0x0303);
+	push(TOP | LAST | LOCAL, code(6, "sell", "sell", "(eval)"), NULL, NULL, 1);
+	ck_assert_uint_eq(walk(), 2);
+	check(0, "sell", "(eval)", 10);
+}
+END_TEST
+
 START_TEST(found_late)
 {
 	static const int after[] = { 0, 10, 10 * 64 + 7 }, until[] = { 1, 1, 64 - 7 + 1 };
@@ -845,6 +878,7 @@ int main(void)
 	tcase_add_test(tcase, remembered);
 	tcase_add_test(tcase, remembered_in_one_table);
 	tcase_add_test(tcase, remembered_by_threads);
+	tcase_add_test(tcase, code_of_a_string);
 	tcase_add_test(tcase, found_late);
 	tcase_add_test(tcase, torn);
 	tcase_add_test(tcase, no_context);
