@@ -226,6 +226,13 @@ static int64_t offset_of(const struct python_layout *layout, uintptr_t code, uin
 	return offset >= 0 && offset / 2 < units ? offset : -1;
 }
 
+/* Whether VIEW is code that the interpreter puts in by itself, as between a class and its __init__ from 3.12 on: that has its
+ * name for a file, and no line. Python's own messages leave it out. */
+static bool is_nobodys(const struct python_layout *layout, const uint8_t *view)
+{
+	return word_at(view, layout->code_file) == word_at(view, layout->code_qualname);
+}
+
 /* The function whose code object is CODE; its first bytes stay in WORK. False where there is none. */
 static bool find_function(struct walk *walk, uintptr_t code)
 {
@@ -238,7 +245,7 @@ static bool find_function(struct walk *walk, uintptr_t code)
 		return true;
 	work->code_at = 0;
 	if (!copy(work, work->code, code, sizeof(work->code)) ||
-	    word_at(work->code, 8) != walk->python->code_type)
+	    word_at(work->code, 8) != walk->python->code_type || is_nobodys(layout, work->code))
 		return false;
 	work->function = frame_table_function(print_of(work, layout, code), &fresh);
 	if (fresh) {

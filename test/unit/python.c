@@ -331,6 +331,25 @@ START_TEST(every_frame)
 }
 END_TEST
 
+/* What nobody wrote has its name for a file, and is left out. */
+START_TEST(of_the_interpreter_itself)
+{
+	struct script_frame frame;
+	size_t count, found = 0;
+
+	make(_i);
+	put(w->codes[1], w->python.layout.code_file, (uintptr_t)w->names[1]);
+	count = walk();
+	for (size_t i = 0; i < count; i++) {
+		if (w->out[i] & RUNTIME_ANCHOR)
+			continue;
+		ck_assert(frame_table_find(w->out[i], &frame));
+		ck_assert_str_eq(frame.name, found++ ? "main" : "Shop.sell");
+	}
+	ck_assert_uint_eq(found, 2);
+}
+END_TEST
+
 /* ---- Lines ---- */
 
 /* Offset and line, as dis and co_lines() tell them. */
@@ -647,6 +666,7 @@ int main(void)
 	tcase_add_test(tcase, offsets_that_are_told);
 	tcase_add_test(tcase, offsets_that_are_refused);
 	tcase_add_loop_test(tcase, every_frame, 0, LAYOUTS);
+	tcase_add_loop_test(tcase, of_the_interpreter_itself, 0, LAYOUTS);
 	tcase_add_loop_test(tcase, lines, 0, sizeof(told) / sizeof(told[0]));
 	tcase_add_loop_test(tcase, lines_that_cannot_be_told, 0, LAYOUTS);
 	tcase_add_loop_test(tcase, strings, 0, LAYOUTS);
