@@ -72,5 +72,5 @@ for engine in $(engines); do
 	kill -KILL "$pid"
 	wait "$pid" 2>/dev/null
 	"$agent" recover "$work/spool" -o "$work/recovered" >"$work/told" 2>&1 || fail "$engine: recover: $(cat "$work/told")"
-	weighs 5 "$engine: recovered" "$agent" top --cpu "$work/recovered"/live_"$pid"_*.jfr
+	weighs 5 "$engine: recovered" "$agent" top --cpu "$work/recovered/live_${pid}_"*.jfr
 done

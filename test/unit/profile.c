@@ -279,10 +279,11 @@ static size_t addresses(uint64_t *out, size_t room)
 	size = unpack(message, sizeof(message), (uint8_t *)packed, size);
 	reader = (struct proto_reader){ message, message + size };
 	while (proto_next(&reader, &field)) {
-		struct proto_reader location = { field.data, field.data + field.length };
+		struct proto_reader location;
 
 		if (field.number != PPROF_LOCATION)
 			continue;
+		location = (struct proto_reader){ field.data, field.data + field.length };
 		ck_assert_uint_lt(count, room);
 		out[count] = 0;
 		while (proto_next(&location, &field))
