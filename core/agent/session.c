@@ -212,6 +212,8 @@ static void start_mem(struct session *s)
 {
 	struct config mem_only = *s->config;
 
+	if (mem_only.native_mem_bytes == OPTION_OFF)
+		return; /* by now */
 	mem_only.cpu_interval_ns = mem_only.wall_interval_ns = OPTION_OFF;
 	mem_only.engine_options = NULL; /* those set are for the other */
 	if (source_start(&s->mem, &mem_only, true, open_mem_recording(s))) {

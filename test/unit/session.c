@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -237,6 +238,26 @@ START_TEST(memory_is_done_without)
 }
 END_TEST
 
+/* Nor is anybody told of it. */
+START_TEST(memory_that_is_off_by_now_is_not_begun_again)
+{
+	struct session session = new_session(true);
+	int lines = memfd_create("lines", 0);
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", lines);
+	ck_assert_int_eq(session_start(&session), 0);
+	config.native_mem_bytes = OPTION_OFF;
+	session_pause(&session);
+	ck_assert_int_eq(log_open(LOG_ERROR, path), 0);
+	ck_assert_int_eq(session_resume(&session), 0);
+	session_end(&session, 0);
+	session_close(&session);
+	ck_assert_str_eq(engine.told, "SsXdrxSXrc");
+	ck_assert_int_eq(lseek(lines, 0, SEEK_END), 0);
+}
+END_TEST
+
 static char dir[] = "/tmp/session.XXXXXX";
 
 static int open_kept_file(const struct kept_files *files, const char *end)
@@ -393,6 +414,7 @@ int main(void)
 	tcase_add_test(tests, one_that_ends_by_itself_has_a_last_report);
 	tcase_add_test(tests, memory_is_a_part_of_each_report);
 	tcase_add_test(tests, memory_is_done_without);
+	tcase_add_test(tests, memory_that_is_off_by_now_is_not_begun_again);
 	tcase_add_test(tests, what_is_finished_is_kept);
 	tcase_add_test(tests, what_is_kept_is_begun_anew_with_other_intervals);
 	tcase_add_test(tests, one_that_does_not_start_is_told);
