@@ -8,6 +8,9 @@ seconds=${SECONDS_EACH:-2}
 export ASPROF_AGENT_REPORTING_INTERVAL=1s ASPROF_AGENT_LOCAL_MAX_BYTES=50m
 # What comes before the sanitizer's malloc here is meant to.
 export ASAN_OPTIONS=verify_asan_link_order=0
+# What the dynamic linker allocates is no leak for a sanitizer, which tells that by who called malloc: here that is ours.
+echo 'leak:_dl_map_object_deps' >"$work/no_leaks"
+export LSAN_OPTIONS=suppressions=$work/no_leaks:print_suppressions=0
 
 # churns WHAT INTERVAL PROGRAM: 64 threads of it, sampled; what it says on stderr is in $work/err.
 churns() {
