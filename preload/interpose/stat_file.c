@@ -50,10 +50,11 @@ static int text_close(void *cookie)
 	return 0;
 }
 
-/* Of ALL threads. Those that async-profiler has just made are not known for its own yet. */
+/* Of ALL threads. Those that async-profiler has just made are not known for its own yet; and one of ours that is about
+ * to begin, or has just ended, is counted and is not there. */
 static uint32_t program_has(uint32_t all, uint32_t ours)
 {
-	uint32_t left = all - ours, made = thread_alive();
+	uint32_t left = all > ours ? all - ours : 1, made = thread_alive();
 
 	return shared->async_profiler && made < left ? made : left;
 }
@@ -71,7 +72,7 @@ static bool take_off(struct text *text, uint32_t ours)
 		return false;
 	for (end = ++at; *end >= '0' && *end <= '9'; end++)
 		count = 10 * count + (uint32_t)(*end - '0');
-	if (count <= ours)
+	if (!count)
 		return false;
 	strcpy(rest, end);
 	text->length = (size_t)(at - text->bytes);
@@ -89,9 +90,13 @@ static COLD FILE *without(uint32_t ours, FILE *stream)
 					    .close = text_close };
 	struct text *text = system_map(sizeof(*text)); /* zeroed: what is read ends with a NUL */
 	FILE *shown = NULL;
+	uint32_t then;
 
-	if (text && fread(text->bytes, 1, sizeof(text->bytes) - 1, stream) && take_off(text, ours))
-		shown = fopencookie(text, "r", functions);
+	if (text && fread(text->bytes, 1, sizeof(text->bytes) - 1, stream)) {
+		then = privileges_lookers(); /* one may have begun meanwhile */
+		if (take_off(text, then > ours ? then : ours))
+			shown = fopencookie(text, "r", functions);
+	}
 	if (shown) {
 		REAL(fclose)(stream);
 		return shown;
