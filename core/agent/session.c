@@ -208,12 +208,12 @@ static int open_mem_recording(struct session *s)
 }
 
 /* What only samples memory must not keep the rest from being profiled. */
-static void start_mem(struct session *s)
+void session_start_mem(struct session *s)
 {
 	struct config mem_only = *s->config;
 
-	if (mem_only.native_mem_bytes == OPTION_OFF)
-		return; /* by now */
+	if (!s->mem.engine || mem_only.native_mem_bytes == OPTION_OFF)
+		return;
 	mem_only.cpu_interval_ns = mem_only.wall_interval_ns = OPTION_OFF;
 	mem_only.engine_options = NULL; /* those set are for the other */
 	if (source_start(&s->mem, &mem_only, true, open_mem_recording(s))) {
@@ -222,7 +222,7 @@ static void start_mem(struct session *s)
 	}
 }
 
-static void stop_mem(struct session *s)
+void session_stop_mem(struct session *s)
 {
 	if (!s->mem.recording)
 		return;
@@ -234,13 +234,6 @@ static void stop_mem(struct session *s)
 	}
 }
 
-void session_restart_mem(struct session *s, bool wanted)
-{
-	stop_mem(s);
-	if (wanted)
-		start_mem(s);
-}
-
 /* After a failure. */
 static void lose_mem(struct session *s)
 {
@@ -250,9 +243,9 @@ static void lose_mem(struct session *s)
 		  was_kept ? ", but anew in memory" : "");
 	if (was_kept)
 		leave_kept(s, failure());
-	stop_mem(s);
+	session_stop_mem(s);
 	if (was_kept)
-		start_mem(s);
+		session_start_mem(s);
 }
 
 /* Add the memory of the interval to REPORT. False when there is none. */
@@ -529,8 +522,8 @@ int session_start(struct session *s)
 	s->all.engine->version(s->all.engine, s->engine_version, sizeof(s->engine_version));
 	s->interval_began_ms = clock_realtime_ns() / NS_PER_MS;
 	err = start_all(s);
-	if (!err && s->mem.engine)
-		start_mem(s);
+	if (!err)
+		session_start_mem(s);
 	return err;
 }
 
@@ -587,7 +580,7 @@ static void stop_all(struct session *s, bool final)
 		if (!failed && !s->ended)
 			source_close(&s->all);
 	}
-	stop_mem(s);
+	session_stop_mem(s);
 	/* Who comes next may still have what this one has not reported. */
 	if (!failed)
 		close_kept(s);
@@ -611,8 +604,8 @@ int session_resume(struct session *s)
 	s->interval_began_ms = clock_realtime_ns() / NS_PER_MS;
 	err = start_all(s);
 	s->paused = err != 0;
-	if (!err && s->mem.engine)
-		start_mem(s);
+	if (!err)
+		session_start_mem(s);
 	return err;
 }
 
@@ -630,7 +623,7 @@ void session_end(struct session *s, uint64_t drain_by_ns)
 void session_close(struct session *s)
 {
 	session_end_look(s);
-	stop_mem(s);
+	session_stop_mem(s);
 	source_leave(&s->all);
 	for (size_t i = 0; i < s->with.reporter_count; i++)
 		s->with.reporters[i]->close(s->with.reporters[i]);

@@ -78,8 +78,10 @@ int session_restart(struct session *session);
  * what it does there then ends the program (seen with OpenJDK 17). */
 bool session_can_restart(const struct session *session);
 
-/* The same with the one for memory alone; WANTED: it is to go on. One that cannot is said in the log. */
-void session_restart_mem(struct session *session, bool wanted);
+/* Stop the engine for memory alone, and start it, where there is one and memory is to be sampled. One that cannot is said in
+ * the log. */
+void session_stop_mem(struct session *session);
+void session_start_mem(struct session *session);
 
 /* Stop the engines, and have what they have sampled last delivered; start them again. The second returns
  * 0, or -errno as failed() has it: then the session is paused still. */

@@ -167,14 +167,6 @@ static bool lacks_sampler(const struct session *s, const struct config *wanted)
 	       !s->all.engine->service;
 }
 
-static void restart_mem_with(struct session *s)
-{
-	bool wanted = s->config->native_mem_bytes != OPTION_OFF;
-
-	if (s->mem.engine)
-		session_restart_mem(s, wanted);
-}
-
 /* Rather than the program. */
 static int refuse_restart(struct live_call *call)
 {
@@ -206,8 +198,7 @@ static int set_options(struct session *s, struct live_call *call)
 	s->own = wanted;
 	s->config = &s->own;
 	if (engines && !s->paused) {
-		if (s->mem.engine) /* first, so that what is kept in a spool is begun anew, too */
-			session_restart_mem(s, false);
+		session_stop_mem(s); /* first, so that what is kept in a spool is begun anew, too */
 		err = session_restart(s);
 		if (err) {
 			refuse(call, -EIO, failure());
@@ -217,7 +208,7 @@ static int set_options(struct session *s, struct live_call *call)
 			session_resume(s);
 			err = -EIO;
 		} else {
-			restart_mem_with(s);
+			session_start_mem(s);
 		}
 	}
 	if (s->own.log != before.log)
