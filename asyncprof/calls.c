@@ -20,10 +20,10 @@
 #include "asyncprof/loader_gate.h"
 #include "asyncprof/sleep.h"
 #include "core/clock.h"
-#include "core/kernel.h"
 #include "core/old_symbol.h"
 #include "core/own_thread.h"
 #include "core/start_environment.h"
+#include "core/system.h"
 
 /* MADV_FREE is not in older headers. */
 #ifndef MADV_FREE
@@ -181,10 +181,10 @@ void *engine_memset(void *memory, int byte, size_t bytes)
 	uintptr_t first = (start + page - 1) & -page, end = (start + bytes) & -page;
 
 	if (byte || bytes < LARGE_BYTES ||
-	    kernel_call4(SYS_madvise, (long)first, (long)(end - first), MADV_FREE, 0) ||
-	    kernel_call4(SYS_madvise, (long)first, (long)(end - first), MADV_DONTNEED, 0))
+	    kernel_call4(SYS_madvise, (long)first, (long)(end - first), MADV_FREE, 0))
 		return memset(memory, byte, bytes);
 	memset(memory, 0, first - start);
+	system_empty((void *)first, end - first);
 	memset((void *)end, 0, start + bytes - end);
 	return memory;
 }
