@@ -5,20 +5,25 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "core/clock.h"
+#include "core/futex.h"
 #include "core/system.h"
 
 #define LOOK_NS 100000
 
 static __thread unsigned int depth; /* of this thread in the gate */
 
-static atomic_bool taken;          /* somebody is in the gate, or waits for the forks to be over */
+/* Somebody is in the gate, or waits there for the forks to be over; others may sleep until it is free. */
+enum { FREE, TAKEN, WAITED_FOR };
+
+static _Atomic uint32_t gate;
 static _Atomic unsigned int forks; /* that hold it up */
 static __thread bool fork_counts;  /* this thread's is among them */
 
-static __thread void (*behind_fork)(
-	void); /* what this thread, in one, is to do at its end; NULL: nothing */
+/* What this thread, in one, is to do at its end; NULL: nothing. */
+static __thread void (*behind_fork)(void);
 
 /* A fork has waited in vain: those behind it do not wait as well. */
 static atomic_bool overdue;
@@ -27,10 +32,18 @@ static atomic_bool overdue;
 static bool pass(void)
 {
 	atomic_fetch_add(&forks, 1);
-	if (!atomic_load(&taken))
+	if (atomic_load(&gate) == FREE)
 		return true;
 	atomic_fetch_sub(&forks, 1);
 	return false;
+}
+
+static void wait_until_free(uint64_t end_ns)
+{
+	uint32_t taken = TAKEN;
+
+	if (atomic_compare_exchange_strong(&gate, &taken, WAITED_FOR) || taken == WAITED_FOR)
+		futex_wait_until(&gate, WAITED_FOR, end_ns);
 }
 
 static bool pass_in_time(void)
@@ -40,7 +53,7 @@ static bool pass_in_time(void)
 	while (!pass()) {
 		if (atomic_load(&overdue) || clock_monotonic_ns() >= end_ns)
 			return false;
-		system_sleep(LOOK_NS);
+		wait_until_free(end_ns);
 	}
 	return true;
 }
@@ -64,8 +77,8 @@ static void fork_parent(void)
 	if (fork_counts)
 		atomic_fetch_sub(&forks, 1);
 	fork_counts = false;
-	atomic_signal_fence(
-		memory_order_seq_cst); /* a signal that comes here is none of a fork's any more */
+	/* A signal that comes here is none of a fork's any more. */
+	atomic_signal_fence(memory_order_seq_cst);
 	then = behind_fork;
 	behind_fork = NULL;
 	if (then)
@@ -75,7 +88,7 @@ static void fork_parent(void)
 /* Whoever was in it is not in the child. */
 static void fork_child(void)
 {
-	atomic_store(&taken, false);
+	atomic_store(&gate, FREE);
 	atomic_store(&forks, 0);
 	fork_counts = false;
 	behind_fork = NULL;
@@ -101,16 +114,20 @@ int loader_gate_init(void)
 
 void loader_gate_enter(void)
 {
+	uint32_t free = FREE;
+
 	if (depth++)
 		return;
-	while (atomic_exchange(&taken, true))
-		system_sleep(LOOK_NS);
+	while (!atomic_compare_exchange_strong(&gate, &free, TAKEN)) {
+		wait_until_free(UINT64_MAX);
+		free = FREE;
+	}
 	while (atomic_load(&forks))
 		system_sleep(LOOK_NS);
 }
 
 void loader_gate_leave(void)
 {
-	if (depth && !--depth)
-		atomic_store(&taken, false);
+	if (depth && !--depth && atomic_exchange(&gate, FREE) == WAITED_FOR)
+		futex_wake(&gate);
 }
