@@ -171,6 +171,19 @@ bool own_thread_all_gone(void)
 	return true;
 }
 
+bool own_thread_settled(void)
+{
+	for (size_t i = 0; i <= OWN_THREADS_MAX; i++) {
+		pid_t tid = atomic_load(&shared->ended_threads[i]);
+
+		if (tid && !system_thread_is_gone(tid))
+			return false;
+		if (i < OWN_THREADS_MAX && atomic_load(&shared->own_threads[i]) < 0)
+			return false;
+	}
+	return true;
+}
+
 void own_thread_forget(void)
 {
 	own = false;

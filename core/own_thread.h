@@ -41,6 +41,9 @@ uint32_t own_thread_count(void);
  * Async-signal-safe. */
 bool own_thread_all_gone(void);
 
+/* None of ours is about to begin, nor has one ended that the kernel counts still. */
+bool own_thread_settled(void);
+
 /* In the agent's thread, which another has made: it is about to end. */
 void own_thread_agent_ends(void);
 

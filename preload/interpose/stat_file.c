@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/format.h"
+#include "core/own_thread.h"
 #include "core/privileges.h"
 #include "core/shared.h"
 #include "core/system.h"
@@ -11,6 +12,10 @@
 #include "preload/interpose/real.h"
 
 #define PATH "/proc/self/stat"
+
+/* A thread of ours is about to begin, or has ended and is there still, for less than this together. */
+#define SETTLE_TRIES 50
+#define SETTLE_NS    1000000
 
 /* What a stream reads in place of the file. */
 struct text {
@@ -50,8 +55,7 @@ static int text_close(void *cookie)
 	return 0;
 }
 
-/* Of ALL threads. Those that async-profiler has just made are not known for its own yet; and one of ours that is about
- * to begin, or has just ended, is counted and is not there. */
+/* Of ALL threads. Those that async-profiler has just made are not known for its own yet. */
 static uint32_t program_has(uint32_t all, uint32_t ours)
 {
 	uint32_t left = all > ours ? all - ours : 1, made = thread_alive();
@@ -81,6 +85,28 @@ static bool take_off(struct text *text, uint32_t ours)
 	return true;
 }
 
+/* Read STREAM while as many of ours are there all the time, if that can be had. */
+static bool read_settled(struct text *text, FILE *stream, uint32_t *ours)
+{
+	uint32_t then = *ours;
+	bool settled;
+
+	for (int tries = 0; tries < SETTLE_TRIES; tries++) {
+		settled = own_thread_settled();
+		*ours = privileges_lookers();
+		memset(text->bytes, 0, sizeof(text->bytes));
+		if (!fread(text->bytes, 1, sizeof(text->bytes) - 1, stream))
+			return false;
+		then = privileges_lookers();
+		if (settled && then == *ours && own_thread_settled())
+			return true;
+		system_sleep(SETTLE_NS);
+		rewind(stream);
+	}
+	*ours = then > *ours ? then : *ours;
+	return true;
+}
+
 /* STREAM, or another in its place. */
 static COLD FILE *without(uint32_t ours, FILE *stream)
 {
@@ -90,13 +116,9 @@ static COLD FILE *without(uint32_t ours, FILE *stream)
 					    .close = text_close };
 	struct text *text = system_map(sizeof(*text)); /* zeroed: what is read ends with a NUL */
 	FILE *shown = NULL;
-	uint32_t then;
 
-	if (text && fread(text->bytes, 1, sizeof(text->bytes) - 1, stream)) {
-		then = privileges_lookers(); /* one may have begun meanwhile */
-		if (take_off(text, then > ours ? then : ours))
-			shown = fopencookie(text, "r", functions);
-	}
+	if (text && read_settled(text, stream, &ours) && take_off(text, ours))
+		shown = fopencookie(text, "r", functions);
 	if (shown) {
 		REAL(fclose)(stream);
 		return shown;
