@@ -7,6 +7,7 @@
 #include <linux/seccomp.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -79,8 +80,35 @@ static void set_counting(int fd, bool is)
 		atomic_fetch_and(&counting[fd / 64], ~bit);
 }
 
+/* PATH is in what /proc has of a thread: whose, and what of it. */
+static bool is_of_thread(const char *path, pid_t *tid, const char **name)
+{
+	static const char threads[] = "/proc/self/task";
+	char *end;
+
+	if (strncmp(path, threads, strlen(threads)) != 0)
+		return false;
+	path += strlen(threads);
+	*tid = system_thread();
+	*name = "task";
+	if (!*path)
+		return true;
+	*tid = (pid_t)strtol(path + 1, &end, 10);
+	*name = end + 1;
+	return *path == '/' && *tid > 0 && *end == '/';
+}
+
 static long do_open(const long a[])
 {
+	const char *name;
+	pid_t tid;
+	int fd;
+
+	if (is_of_thread((const char *)a[0], &tid, &name)) {
+		fd = fd_of_thread(tid, name, (int)a[1]);
+		errno = fd < 0 ? -fd : errno;
+		return fd < 0 ? -1 : fd;
+	}
 	return settled(open((const char *)a[0], (int)a[1] | O_CLOEXEC, (mode_t)a[2]));
 }
 

@@ -2,9 +2,12 @@
 #include "core/fd.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
 #include <sys/sendfile.h>
 #include <unistd.h>
 
+#include "core/format.h"
 #include "core/system.h"
 
 int fd_raise_result(int fd)
@@ -24,6 +27,33 @@ int fd_raise_result(int fd)
 int fd_raise(int fd)
 {
 	return fd_raise_result(fd < 0 ? -errno : fd);
+}
+
+bool fd_ids_are_as_here(void)
+{
+	char target[16] = "";
+	long length = system_read_link("/proc/self", target, sizeof(target) - 1);
+
+	return length > 0 && strtol(target, NULL, 10) == system_process();
+}
+
+int fd_of_thread(pid_t tid, const char *name, int flags)
+{
+	char path[64];
+	int fd = -ENOENT;
+
+	flags |= O_RDONLY | O_CLOEXEC;
+	if (fd_ids_are_as_here()) {
+		format_text(path, sizeof(path), "/proc/%d/%s", tid, name);
+		fd = fd_raise_result(system_open(path, flags, 0));
+		/* Or else the number may have been another's. */
+		if (fd >= 0 && !system_thread_is_gone(tid))
+			return fd;
+	}
+	if (fd >= 0)
+		system_close(fd);
+	format_text(path, sizeof(path), "/proc/self/task/%d/%s", tid, name);
+	return fd_raise_result(system_open(path, flags, 0));
 }
 
 int fd_write(int fd, const void *data, size_t length, off_t offset)

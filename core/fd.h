@@ -2,6 +2,7 @@
 #ifndef CORE_FD_H
 #define CORE_FD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -16,6 +17,14 @@ int fd_raise(int fd);
 
 /* The same for what a system call of our own has returned, which is -errno where it failed. */
 int fd_raise_result(int fd);
+
+/* Open to be read what /proc has of thread TID of this process as NAME; "task" of any of them lists all, with O_DIRECTORY
+ * in FLAGS. Where it can be, by a path that leads past what /proc shows of the process: the parent takes that away at the
+ * end, and spins while a thread does the same with entries of its own there. Returns the descriptor, raised, or -errno. */
+int fd_of_thread(pid_t tid, const char *name, int flags);
+
+/* /proc shows this process by the ids that it has itself. */
+bool fd_ids_are_as_here(void);
 
 /* Write all of DATA at OFFSET, or at the current position when OFFSET is negative.
  * Returns 0 or -errno. */

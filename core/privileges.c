@@ -125,20 +125,11 @@ static int read_all(int fd, struct text *text)
 	return -ENOMEM;
 }
 
-/* /proc is that of this process's own ids. */
-static bool ids_are_as_here(void)
-{
-	char target[16] = "";
-	long length = system_read_link("/proc/self", target, sizeof(target) - 1);
-
-	return length > 0 && strtol(target, NULL, 10) == getpid();
-}
-
 /* What lies below this process in /proc is taken away by its parent, which spins while a thread of ours, that
  * is a nice one, takes away what is its own: so that is looked for elsewhere, where no list has it. */
 static int read_status(pid_t tid, struct text *text)
 {
-	bool apart = tid == system_thread() && ids_are_as_here();
+	bool apart = tid == system_thread() && fd_ids_are_as_here();
 	char path[48];
 	int fd, err;
 

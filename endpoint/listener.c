@@ -20,6 +20,7 @@
 #include "core/fd.h"
 #include "core/log.h"
 #include "core/random.h"
+#include "core/system.h"
 #include "upload/files/dir.h"
 #include "upload/files/place.h"
 
@@ -96,14 +97,13 @@ static bool is_ours(const char *name)
 
 /* A process of its number is there, so it is not asked: else each that begins would disturb all that there are. (Its
  * number may be another's by now; then the socket stays for as long as that one lives.) One of this process's own
- * number is of another pid namespace, or of one that was here before. */
+ * number is of another pid namespace, or of one that was here before. Nothing is looked for in /proc: of a process that
+ * just ends that takes away what stands there, while its parent does, and spins. */
 static bool may_be_alive(const char *name)
 {
-	char process[32];
 	int pid = atoi(name);
 
-	snprintf(process, sizeof(process), "/proc/%d", pid);
-	return pid != getpid() && !access(process, F_OK);
+	return pid != getpid() && kernel_call4(SYS_tgkill, pid, pid, 0, 0) != -ESRCH;
 }
 
 static void sweep(int dir, const char *path)

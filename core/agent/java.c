@@ -35,10 +35,9 @@ bool java_is_loaded(void)
 
 static bool is_named(pid_t tid, const char *name)
 {
-	char path[64], comm[32];
+	char comm[32];
 
-	snprintf(path, sizeof(path), "/proc/self/task/%d/comm", (int)tid);
-	if (proc_file_read(path, comm, sizeof(comm)) < 0)
+	if (proc_file_read_of(tid, "comm", comm, sizeof(comm)) < 0)
 		return false;
 	comm[strcspn(comm, "\n")] = '\0';
 	return !strcmp(comm, name);

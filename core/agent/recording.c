@@ -47,15 +47,24 @@ static int open_file(const char *dir)
 
 /* /proc/self shows the main thread's descriptors, which need not be those of this thread; and what this
  * thread is called there is not its number where /proc is of another namespace. Without it the path
- * leads nowhere, and tells the number still. */
+ * leads nowhere, and tells the number still. Where /proc shows a thread by itself the path is that: what is opened below
+ * the process is taken away by its parent (core/privileges.c). */
 static void name_file(struct recording *r)
 {
-	char thread[48];
-	ssize_t length = readlink(PROC "thread-self", thread, sizeof(thread));
+	char thread[48], nothing[1];
+	ssize_t length = readlink(PROC "thread-self", thread, sizeof(thread) - 1);
+	const char *number;
 
-	if (length <= 0 || (size_t)length == sizeof(thread))
+	if (length <= 0 || (size_t)length == sizeof(thread) - 1)
 		length = snprintf(thread, sizeof(thread), "thread-self");
-	snprintf(r->path, sizeof(r->path), PROC "%.*s/fd/%d", (int)length, thread, r->fd);
+	thread[length] = '\0';
+	number = strrchr(thread, '/');
+	if (number) {
+		snprintf(r->path, sizeof(r->path), PROC "%s/fd/%d", number + 1, r->fd);
+		if (readlink(r->path, nothing, sizeof(nothing)) > 0)
+			return;
+	}
+	snprintf(r->path, sizeof(r->path), PROC "%s/fd/%d", thread, r->fd);
 }
 
 int recording_open_in(struct recording **out, int fd)

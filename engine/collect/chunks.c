@@ -128,11 +128,9 @@ void chunks_name_thread(struct chunks *chunks, pid_t tid, const char *name)
 
 void chunks_name_living_thread(struct chunks *chunks, pid_t tid)
 {
-	char path[48], name[JFR_THREAD_NAME_MAX + 1];
-	ssize_t length;
+	char name[JFR_THREAD_NAME_MAX + 1];
+	ssize_t length = proc_file_read_of(tid, "comm", name, sizeof(name));
 
-	snprintf(path, sizeof(path), "/proc/self/task/%d/comm", tid);
-	length = proc_file_read(path, name, sizeof(name));
 	if (length <= 0)
 		return;
 	name[length - 1] = '\0'; /* the newline */

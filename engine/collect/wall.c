@@ -172,10 +172,9 @@ struct asked {
 static uint64_t blocked_by(pid_t tid)
 {
 	static const char name[] = "\nSigBlk:";
-	char path[48], text[4096], *line;
+	char text[4096], *line;
 
-	snprintf(path, sizeof(path), "/proc/self/task/%d/status", tid);
-	if (proc_file_read(path, text, sizeof(text)) <= 0)
+	if (proc_file_read_of(tid, "status", text, sizeof(text)) <= 0)
 		return 0;
 	line = strstr(text, name);
 	return line ? strtoull(line + strlen(name), NULL, 16) : 0;

@@ -7,9 +7,8 @@
 
 #include "core/fd.h"
 
-ssize_t proc_file_read(const char *path, char *text, size_t size)
+static ssize_t read_text(int fd, char *text, size_t size)
 {
-	int fd = fd_raise(open(path, O_RDONLY | O_CLOEXEC));
 	ssize_t length;
 
 	text[0] = '\0';
@@ -22,6 +21,16 @@ ssize_t proc_file_read(const char *path, char *text, size_t size)
 		text[length] = '\0';
 	close(fd);
 	return length;
+}
+
+ssize_t proc_file_read(const char *path, char *text, size_t size)
+{
+	return read_text(fd_raise(open(path, O_RDONLY | O_CLOEXEC)), text, size);
+}
+
+ssize_t proc_file_read_of(pid_t tid, const char *name, char *text, size_t size)
+{
+	return read_text(fd_of_thread(tid, name, 0), text, size);
 }
 
 FILE *proc_file_open(const char *path)

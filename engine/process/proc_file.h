@@ -10,6 +10,9 @@
  * its length, or -errno with TEXT empty. */
 ssize_t proc_file_read(const char *path, char *text, size_t size);
 
+/* The same of NAME in what /proc has of thread TID of this process. */
+ssize_t proc_file_read_of(pid_t tid, const char *name, char *text, size_t size);
+
 /* To be read as text, by a descriptor that is none of the program's. NULL with errno set. */
 FILE *proc_file_open(const char *path);
 

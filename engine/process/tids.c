@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/fd.h"
+#include "core/system.h"
 
 static int by_number(const void *a, const void *b)
 {
@@ -23,7 +24,7 @@ ssize_t tids_list(pid_t **tids)
 	DIR *dir;
 	int fd;
 
-	fd = fd_raise(open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	fd = fd_of_thread(system_thread(), "task", O_DIRECTORY);
 	if (fd < 0)
 		return fd;
 	dir = fdopendir(fd);

@@ -3,9 +3,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "test/fixtures/suite.h"
@@ -93,6 +99,47 @@ START_TEST(copies_a_part)
 }
 END_TEST
 
+static sem_t named, may_end;
+static pid_t tid;
+
+static void *have_name(void *unused)
+{
+	tid = (pid_t)syscall(SYS_gettid);
+	prctl(PR_SET_NAME, "another");
+	sem_post(&named);
+	sem_wait(&may_end);
+	return unused;
+}
+
+START_TEST(opens_what_proc_has_of_a_thread)
+{
+	char text[16] = "", target[64] = "", path[32];
+	pthread_t thread;
+	int fd;
+
+	sem_init(&named, 0, 0);
+	sem_init(&may_end, 0, 0);
+	ck_assert_int_eq(pthread_create(&thread, NULL, have_name, NULL), 0);
+	sem_wait(&named);
+	fd = fd_of_thread(tid, "comm", 0);
+	ck_assert_int_ge(fd, FD_FLOOR);
+	ck_assert_int_eq(fd_read(fd, text, 7, 0), 0);
+	ck_assert_str_eq(text, "another");
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	ck_assert_int_gt(readlink(path, target, sizeof(target) - 1), 0);
+	snprintf(text, sizeof(text), "/%d/", getpid());
+	ck_assert_msg(!strstr(target, text), "%s", target);
+	close(fd);
+	fd = fd_of_thread(tid, "task", O_DIRECTORY);
+	ck_assert_int_ge(fd, FD_FLOOR);
+	close(fd);
+	sem_post(&may_end);
+	pthread_join(thread, NULL);
+	/* Another process's is none of this one's. */
+	ck_assert_int_eq(fd_of_thread(getppid(), "comm", 0), -ENOENT);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tests = tcase_create("all");
@@ -104,5 +151,6 @@ int main(void)
 	tcase_add_test(tests, closes_what_it_cannot_raise);
 	tcase_add_test(tests, writes_and_reads);
 	tcase_add_test(tests, copies_a_part);
+	tcase_add_test(tests, opens_what_proc_has_of_a_thread);
 	return suite_run(tests);
 }
