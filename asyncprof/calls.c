@@ -9,27 +9,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/time.h>
 #include <unistd.h>
 
 #include "asyncprof/files.h"
 #include "asyncprof/imports.h"
 #include "asyncprof/loader_gate.h"
+#include "asyncprof/memory.h"
 #include "asyncprof/sleep.h"
 #include "core/clock.h"
 #include "core/old_symbol.h"
 #include "core/own_thread.h"
 #include "core/start_environment.h"
 #include "core/system.h"
-
-/* MADV_FREE is not in older headers. */
-#ifndef MADV_FREE
-#define MADV_FREE 8
-#endif
-#define LARGE_BYTES ((size_t)1 << 20)
 
 OLD_SYMBOL(pthread_mutex_trylock, "2.2.5")
 OLD_SYMBOL(dlopen, "2.2.5")
@@ -172,23 +165,6 @@ static int engine_sigmask(int how, const sigset_t *set, sigset_t *old)
 	return pthread_sigmask(how, &asked, old);
 }
 
-/* It empties its table of stacks before each recording: with memset(3) all of it is there, 1.5 MB and then more, though
- * few stacks may ever stand in it; memory of the program's, which each of its forks copies. Where the kernel takes such
- * pages back as free, which it does with private ones of no file alone, they are zero when they are gone. */
-void *engine_memset(void *memory, int byte, size_t bytes)
-{
-	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start = (uintptr_t)memory;
-	uintptr_t first = (start + page - 1) & -page, end = (start + bytes) & -page;
-
-	if (byte || bytes < LARGE_BYTES ||
-	    kernel_call4(SYS_madvise, (long)first, (long)(end - first), MADV_FREE, 0))
-		return memset(memory, byte, bytes);
-	memset(memory, 0, first - start);
-	system_empty((void *)first, end - first);
-	memset((void *)end, 0, start + bytes - end);
-	return memory;
-}
-
 int calls_redirect(const void *inside)
 {
 	static const struct import calls[] = {
@@ -210,7 +186,6 @@ int calls_redirect(const void *inside)
 		{ "posix_fadvise64", (void *)engine_fadvise },
 		{ "sendfile", (void *)engine_sendfile },
 		{ "sendfile64", (void *)engine_sendfile },
-		{ "memset", (void *)engine_memset },
 		{ "mmap", (void *)engine_mmap },
 		{ "mmap64", (void *)engine_mmap },
 		{ "fcntl", (void *)engine_fcntl },
@@ -246,8 +221,10 @@ int calls_redirect(const void *inside)
 		{ "pthread_kill", (void *)engine_wake },
 		{ "pthread_sigmask", (void *)engine_sigmask },
 	};
+	int err;
 
 	real.dlopen = dlopen;
 	real.lock = pthread_mutex_lock;
-	return imports_redirect(inside, calls, sizeof(calls) / sizeof(calls[0]));
+	err = memory_redirect(inside);
+	return err ? err : imports_redirect(inside, calls, sizeof(calls) / sizeof(calls[0]));
 }

@@ -1,12 +1,10 @@
-/* What async-profiler calls instead of the C library's functions, so that the program does not
- * notice it: its descriptors are not among the program's (asyncprof/files.h), the limit of their
- * number stays the program's, and standard output too; that exit does not wait for a sleeper, that the environment may be changed
- * meanwhile, and that a forked child waits for no lock and writes nothing into its parent's
- * recording. */
+/* What async-profiler calls instead of the C library's functions, so that the program does not notice it: its
+ * descriptors are not among the program's (asyncprof/files.h), nor its memory in the program's heap
+ * (asyncprof/memory.h); the limit of the descriptors' number stays the program's, and standard output too; that exit
+ * does not wait for a sleeper, that the environment may be changed meanwhile, and that a forked child waits for no
+ * lock and writes nothing into its parent's recording. */
 #ifndef ASYNCPROF_CALLS_H
 #define ASYNCPROF_CALLS_H
-
-#include <stddef.h>
 
 /* Of the library that INSIDE points into, after dlopen and before its first call.
  * Returns 0 or -errno. */
@@ -14,8 +12,5 @@ int calls_redirect(const void *inside);
 
 /* In a forked child. */
 void calls_forget(void);
-
-/* memset(3), as it calls it. */
-void *engine_memset(void *memory, int byte, size_t bytes);
 
 #endif

@@ -13,6 +13,7 @@
 #include "asyncprof/library_path.h"
 #include "asyncprof/loader_gate.h"
 #include "asyncprof/mailbox.h"
+#include "asyncprof/memory.h"
 #include "asyncprof/sleep.h"
 #include "core/clock.h"
 #include "core/futex.h"
@@ -150,7 +151,10 @@ static int execute(const char *command)
 		parts->starts();
 	else if (!strcmp(command, "stop"))
 		files_make_no_timers();
-	has_hooks |= starts && strstr(command, ",native");
+	if (starts && strstr(command, ",native")) {
+		has_hooks = true;
+		memory_leave_program_its_calls();
+	}
 	err = library.execute(command, take_answer);
 	has_started |= starts && !err;
 	sampling = (sampling && strcmp(command, "stop") != 0) || (starts && !err);

@@ -92,8 +92,11 @@ static int set_slot(const struct library *library, void **slot, void *function)
 	return 0;
 }
 
-static int redirect_slot(const struct library *library, const ElfW(Rela) * relocation,
-			 const struct import *imports, size_t count)
+/* To be done with each slot, which is for what NAME says. Returns 0 or -errno. */
+typedef int visitor(const struct library *library, void **slot, const char *name, void *data);
+
+static int visit_slot(const struct library *library, const ElfW(Rela) * relocation, visitor *visit,
+		      void *data)
 {
 	const ElfW(Sym) *symbols = table(library, DT_SYMTAB);
 	const char *strings = table(library, DT_STRTAB);
@@ -102,14 +105,10 @@ static int redirect_slot(const struct library *library, const ElfW(Rela) * reloc
 
 	if (type != SLOT_OF_STUB && type != SLOT_OF_DATA)
 		return 0;
-	for (size_t i = 0; i < count; i++)
-		if (!strcmp(name, imports[i].name))
-			return set_slot(library, (void **)(library->base + relocation->r_offset),
-					imports[i].function);
-	return 0;
+	return visit(library, (void **)(library->base + relocation->r_offset), name, data);
 }
 
-int imports_redirect(const void *inside, const struct import *imports, size_t count)
+static int visit_slots(const void *inside, visitor *visit, void *data)
 {
 	static const struct {
 		ElfW(Sxword) relocations, bytes;
@@ -127,7 +126,54 @@ int imports_redirect(const void *inside, const struct import *imports, size_t co
 		size_t n = value(&library, tables[t].bytes) / sizeof(*relocations);
 
 		for (size_t i = 0; i < n && !err; i++)
-			err = redirect_slot(&library, &relocations[i], imports, count);
+			err = visit_slot(&library, &relocations[i], visit, data);
 	}
 	return err;
+}
+
+struct redirection {
+	const struct import *imports;
+	size_t count;
+};
+
+static int redirect(const struct library *library, void **slot, const char *name, void *data)
+{
+	const struct redirection *with = data;
+
+	for (size_t i = 0; i < with->count; i++)
+		if (!strcmp(name, with->imports[i].name))
+			return set_slot(library, slot, with->imports[i].function);
+	return 0;
+}
+
+int imports_redirect(const void *inside, const struct import *imports, size_t count)
+{
+	struct redirection with = { imports, count };
+
+	return visit_slots(inside, redirect, &with);
+}
+
+struct look {
+	const char *const *names;
+	void **bound;
+	size_t count;
+};
+
+static int look(const struct library *library, void **slot, const char *name, void *data)
+{
+	const struct look *at = data;
+
+	(void)library;
+	for (size_t i = 0; i < at->count; i++)
+		if (!strcmp(name, at->names[i]))
+			at->bound[i] = *slot;
+	return 0;
+}
+
+int imports_look(const void *inside, const char *const *names, void **bound, size_t count)
+{
+	struct look at = { names, bound, count };
+
+	memset(bound, 0, count * sizeof(*bound));
+	return visit_slots(inside, look, &at);
 }

@@ -14,4 +14,8 @@ struct import {
  * Returns 0, -ENOENT when INSIDE is in no library, or -errno; some may be changed by then. */
 int imports_redirect(const void *inside, const struct import *imports, size_t count);
 
+/* Of that library: put what it calls by each of NAMES into BOUND, NULL where it does not import that. Returns 0, or
+ * -ENOENT when INSIDE is in none. */
+int imports_look(const void *inside, const char *const *names, void **bound, size_t count);
+
 #endif

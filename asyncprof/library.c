@@ -18,6 +18,7 @@
 #include "asyncprof/imports.h"
 #include "asyncprof/library_path.h"
 #include "asyncprof/loader_gate.h"
+#include "asyncprof/memory.h"
 #include "core/fd.h"
 #include "core/old_symbol.h"
 #include "core/start_environment.h"
@@ -43,8 +44,8 @@ static const struct {
 	{ "asprof_emit_jfr_event", offsetof(struct library_functions, emit_jfr_event), true },
 };
 
-/* It crashes where it gets less than it takes at its start, 128 MiB with the symbols of a large program; and malloc has 64 MiB
- * of addresses for each of its threads, which the program would lack. */
+/* It crashes where it gets less than it takes at its start, 128 MiB with the symbols of a large program; and where malloc
+ * has 64 MiB of addresses for each thread, the one that loads it gets them, which the program would lack. */
 #define ROOM_BYTES (512u << 20)
 
 /* Describe what makes the library useless. */
@@ -110,6 +111,7 @@ void library_constructs(const void *inside)
 		return;
 	loading = NULL;
 	imports_redirect(inside, environment, 1);
+	memory_redirect(inside);
 }
 
 static int load(struct library_functions *functions, const char *library, const char *path,

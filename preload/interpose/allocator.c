@@ -15,6 +15,7 @@
 #include <sys/auxv.h>
 
 #include "asyncprof/imports.h"
+#include "asyncprof/memory.h"
 #include "core/loaded_symbol.h"
 #include "engine/memory/mem.h"
 
@@ -535,18 +536,30 @@ void mem_look_at_next(void)
 #define OURS(name)                                                                          \
 	__asm__(".globl our_" #name "\n.hidden our_" #name "\n.set our_" #name ", " #name); \
 	extern __typeof__(name) our_##name __attribute__((visibility("hidden")));
-#define SERVED(X) X(malloc) X(calloc) X(realloc) X(free) X(posix_memalign) X(aligned_alloc)
 
-SERVED(OURS)
+OURS(malloc)
+OURS(calloc)
+OURS(realloc)
+OURS(free)
+OURS(posix_memalign)
+OURS(aligned_alloc)
 
 int mem_serve_library(const void *inside)
 {
-#define IMPORT(name) { #name, (void *)our_##name },
-	static const struct import imports[] = { SERVED(IMPORT) };
-#undef IMPORT
+	static const struct import imports[] = {
+		{ "posix_memalign", (void *)our_posix_memalign },
+		{ "aligned_alloc", (void *)our_aligned_alloc },
+	};
+	static const struct memory_functions functions = {
+		.malloc = our_malloc,
+		.calloc = our_calloc,
+		.realloc = our_realloc,
+		.free = our_free,
+	};
 
 	mem_look_at_next();
 	if (mem_passed_by())
 		return 0;
+	memory_bind(&functions);
 	return imports_redirect(inside, imports, sizeof(imports) / sizeof(imports[0]));
 }

@@ -1,6 +1,6 @@
-/* asyncprof/calls.c: what async-profiler empties is zero, whatever it is; and nothing is there of a large table of its
+/* asyncprof/memory.c: what async-profiler empties is zero, whatever it is; and nothing is there of a large table of its
  * own. */
-#include "asyncprof/calls.h"
+#include "asyncprof/memory.h"
 
 #include <stdint.h>
 #include <string.h>
