@@ -19,8 +19,9 @@ OLD_SYMBOL(pthread_attr_setstacksize, "2.2.5")
 
 #define NICE 10
 
-/* In a slot whose thread has no id yet. */
+/* In a slot whose thread has no id yet: one that may not be there, and one that is. */
 #define STARTING (-1)
+#define STARTED  (-2)
 
 struct start {
 	char name[16];
@@ -113,6 +114,7 @@ int own_thread_start_on(size_t stack_bytes, const char *name, void *(*run)(void 
 	static struct start starts[OWN_THREADS_MAX];
 	_Atomic pid_t *slot = reserve_slot();
 	struct start *start;
+	pid_t starting = STARTING;
 	int err;
 
 	if (!slot)
@@ -125,6 +127,8 @@ int own_thread_start_on(size_t stack_bytes, const char *name, void *(*run)(void 
 	err = create(start, stack_bytes);
 	if (err)
 		atomic_store(slot, 0);
+	else
+		atomic_compare_exchange_strong(slot, &starting, STARTED);
 	return err;
 }
 
@@ -155,6 +159,14 @@ uint32_t own_thread_count(void)
 	for (size_t i = 0; i < OWN_THREADS_MAX; i++)
 		count += atomic_load(&shared->own_threads[i]) != 0;
 	return count;
+}
+
+bool own_thread_is_starting(void)
+{
+	for (size_t i = 0; i < OWN_THREADS_MAX; i++)
+		if (atomic_load(&shared->own_threads[i]) == STARTING)
+			return true;
+	return false;
 }
 
 bool own_thread_all_gone(void)

@@ -37,6 +37,9 @@ bool own_thread_known(pid_t tid);
 /* How many there are now, with those that are being made. Async-signal-safe. */
 uint32_t own_thread_count(void);
 
+/* One is being made, and may not be there yet. Async-signal-safe. */
+bool own_thread_is_starting(void);
+
 /* There are none, and the kernel has forgotten those that have ended: each is in its list for a moment more.
  * Async-signal-safe. */
 bool own_thread_all_gone(void);

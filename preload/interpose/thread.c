@@ -1,6 +1,7 @@
 /* Interposes the functions that make threads, to run a hook in each new thread first. */
 #include <limits.h>
 
+#include "asyncprof/thread_list.h"
 #include "core/old_symbol.h"
 #include "core/own_thread.h"
 #include "core/system.h"
@@ -22,10 +23,11 @@ struct start {
 		thrd_start_t thrd;
 	} routine;
 	void *arg;
-	bool counts;        /* among the program's */
-	uint64_t believed;  /* inherited, as the mask is */
-	void *signal_stack; /* see altstack.h */
-	size_t stack_size;  /* mapped for certain below stack_high() */
+	bool counts;                 /* among the program's */
+	struct engine_thread *place; /* of one that does not */
+	uint64_t believed;           /* inherited, as the mask is */
+	void *signal_stack;          /* see altstack.h */
+	size_t stack_size;           /* mapped for certain below stack_high() */
 };
 
 /* Most come from here: memory that one thread allocates and another frees has an allocator such
@@ -83,6 +85,7 @@ static void tell_end(void *round)
 	if (hooks)
 		hooks->thread_ended();
 	altstack_end();
+	thread_list_ended();
 	if (counts)
 		count_end();
 }
@@ -153,6 +156,7 @@ static void start_undo(struct start *start)
 {
 	if (start->counts)
 		__atomic_fetch_sub(&alive, 1, __ATOMIC_RELAXED);
+	thread_list_made(start->place, false);
 	altstack_give(start->signal_stack);
 	start_give(start);
 }
@@ -166,6 +170,7 @@ static struct start begin(void *p)
 
 	start_give(p);
 	counts = start.counts;
+	thread_list_begun(start.place);
 	mask_believe(start.believed);
 	altstack_begin(start.signal_stack, high - start.stack_size, high);
 	/* (Where there is no key left for its end it is found by looking, and so is its end.) */
@@ -233,6 +238,7 @@ static struct start *start_new(const pthread_attr_t *attr, void *arg, const void
 		start->believed = mask_believed();
 		/* (The program's come by a function of async-profiler's, too.) */
 		start->counts = !own_thread_is();
+		start->place = start->counts ? NULL : thread_list_expect();
 		if (start->counts)
 			__atomic_fetch_add(&alive, 1, __ATOMIC_RELAXED);
 	}
@@ -243,14 +249,18 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(
 			  void *arg)
 {
 	struct start *start = start_new(attr, arg, __builtin_return_address(0));
+	struct engine_thread *place;
 	int err;
 
 	if (!start)
 		return REAL(pthread_create)(thread, attr, routine, arg);
 	start->routine.pthread = routine;
+	place = start->place;
 	err = REAL(pthread_create)(thread, attr, start_pthread, start);
 	if (err)
 		start_undo(start);
+	else
+		thread_list_made(place, true);
 	return err;
 }
 
