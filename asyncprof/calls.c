@@ -18,6 +18,7 @@
 #include "asyncprof/loader_gate.h"
 #include "asyncprof/memory.h"
 #include "asyncprof/sleep.h"
+#include "asyncprof/streams.h"
 #include "core/clock.h"
 #include "core/old_symbol.h"
 #include "core/own_thread.h"
@@ -193,14 +194,6 @@ int calls_redirect(const void *inside)
 		{ "ioctl", (void *)engine_ioctl },
 		{ "pipe", (void *)engine_pipe },
 		{ "socket", (void *)engine_socket },
-		{ "fopen", (void *)engine_fopen },
-		{ "fopen64", (void *)engine_fopen },
-		{ "fdopen", (void *)engine_fdopen },
-		{ "opendir", (void *)engine_opendir },
-		{ "readdir", (void *)engine_readdir },
-		{ "readdir64", (void *)engine_readdir },
-		{ "rewinddir", (void *)engine_rewinddir },
-		{ "closedir", (void *)engine_closedir },
 		{ "setrlimit", (void *)engine_setrlimit },
 		{ "setrlimit64", (void *)engine_setrlimit },
 		{ "dlopen", (void *)engine_dlopen },
@@ -226,5 +219,7 @@ int calls_redirect(const void *inside)
 	real.dlopen = dlopen;
 	real.lock = pthread_mutex_lock;
 	err = memory_redirect(inside);
+	if (!err)
+		err = streams_redirect(inside);
 	return err ? err : imports_redirect(inside, calls, sizeof(calls) / sizeof(calls[0]));
 }

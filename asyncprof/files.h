@@ -5,9 +5,7 @@
 #ifndef ASYNCPROF_FILES_H
 #define ASYNCPROF_FILES_H
 
-#include <dirent.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <sys/types.h>
 
 /* Whether it has, or has had, any: their signals may come whenever. */
@@ -35,12 +33,6 @@ int engine_fcntl(int fd, int command, long argument);
 int engine_ioctl(int fd, unsigned long request, long argument);
 int engine_pipe(int ends[2]);
 int engine_socket(int domain, int type, int protocol);
-FILE *engine_fopen(const char *path, const char *mode);
-FILE *engine_fdopen(int fd, const char *mode);
-DIR *engine_opendir(const char *path);
-struct dirent *engine_readdir(DIR *dir);
-void engine_rewinddir(DIR *dir);
-int engine_closedir(DIR *dir);
 long engine_syscall(long number, long a, long b, long c, long d, long e, long f);
 
 /* The signal by which async-profiler has a thread sample its wall clock; 0: not known, as it has not yet. */
