@@ -1,7 +1,11 @@
-/* Does nothing but fork, which takes a while, as it has memory; when it has used some CPU time for that another process sends
- * it the signal that is its argument. */
+/* Does nothing but fork, which takes a while, as it has memory, or nothing but allocate, where malloc(3) takes a lock as
+ * there is a second thread; when it has used some CPU time for that another process sends it a signal.
+ * Usage: ends_within forks|allocates SIGNO */
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 
@@ -54,18 +58,40 @@ __attribute__((noinline)) static void forks(void)
 	}
 }
 
+__attribute__((noinline)) static void allocates(void)
+{
+	static void *blocks[64];
+
+	for (size_t i = 0;; i++) {
+		free(blocks[i % 64]);
+		blocks[i % 64] = malloc(5000 + i * 7919 % 60000);
+		CHECK(blocks[i % 64]);
+	}
+}
+
+static void *sleep_on(void *unused)
+{
+	for (;;)
+		pause();
+	return unused;
+}
+
 int main(int argc, char **argv)
 {
 	atomic_bool *ready = map(sizeof(*ready), MAP_SHARED);
 	char *memory = map(BYTES, MAP_PRIVATE);
+	pthread_t other;
 
-	CHECK(argc > 1);
+	CHECK(argc > 2);
 	alarm(120);
 	madvise(memory, BYTES, MADV_NOHUGEPAGE); /* a fork copies an entry for each page */
 	for (size_t i = 0; i < BYTES; i += 4096)
 		memory[i] = 1;
 	need_agent();
-	send_when(ready, atoi(argv[1]));
+	send_when(ready, atoi(argv[2]));
 	*ready = true;
-	forks();
+	if (!strcmp(argv[1], "forks"))
+		forks();
+	CHECK(!pthread_create(&other, NULL, sleep_on, NULL));
+	allocates();
 }
