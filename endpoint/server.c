@@ -202,6 +202,8 @@ static void take_in(void)
 
 	if (fd < 0)
 		return;
+	/* Not before there is work: the program waits at its end for this thread's. */
+	own_thread_be_nice();
 	c = listener_admits(listener, fd) && make_room() ? calloc(1, sizeof(*c)) : NULL;
 	if (!c) {
 		close(fd);
@@ -308,7 +310,6 @@ static void *run(void *unused)
 {
 	(void)unused;
 	followers_join(ring, NULL);
-	own_thread_be_nice();
 	while (!atomic_load(&server.closing) && !privileges_follow(false))
 		look();
 	while (server.count)

@@ -25,6 +25,9 @@
 /* How often it is seen how many signals may pend still, and whether the program is there still. */
 #define LOOK_NS 1000000000u
 
+/* A program that ends sooner waits for what the agent does then, and it has little to do until then but after a report. */
+#define NICE_AFTER_NS 10000000000u
+
 /* The most that the other threads of ours are waited for when there is something to give up. */
 #define FOLLOWERS_NS 100000000u
 
@@ -135,12 +138,19 @@ static int attend(struct session *session, struct live *live)
 	return err;
 }
 
+/* Nicer than the program, but not where what it has yet to take down is lost with the process. */
+static void be_nice(const struct session *session)
+{
+	if (!session->kept)
+		own_thread_be_nice();
+}
+
 /* Sample and report until asked to stop, or until the engine fails. Stalls are watched for as *STALLS_NS says. */
 static int loop(struct session *session, struct live *live, uint64_t *stalls_ns)
 {
 	uint64_t interval = session->config->reporting_interval_ns, now, due_ns;
-	uint64_t look_ns = 0;
-	uint64_t tick_ns = clock_monotonic_ns() + first_interval(session->config);
+	uint64_t look_ns = 0, began_ns = clock_monotonic_ns();
+	uint64_t tick_ns = began_ns + first_interval(session->config);
 	uint32_t asked;
 	int err = 0;
 
@@ -159,6 +169,8 @@ static int loop(struct session *session, struct live *live, uint64_t *stalls_ns)
 			tick_ns = now + interval;
 		}
 		if (now >= look_ns) {
+			if (now - began_ns >= NICE_AFTER_NS)
+				be_nice(session);
 			signal_share_look();
 			if (last_thread_is_gone()) {
 				atomic_store(&shared->agent.stop_by_ns,
@@ -172,6 +184,7 @@ static int loop(struct session *session, struct live *live, uint64_t *stalls_ns)
 		asked = atomic_load(&shared->agent.flushes_asked);
 		if (now >= tick_ns || asked != atomic_load(&shared->agent.flushes_done)) {
 			err = give_up_what_the_program_has(true);
+			be_nice(session);
 			if (!err)
 				err = session_report(session);
 			/* On the beat; but a beat that was missed is not made up for. */
@@ -220,13 +233,9 @@ static void profile(struct session *session, const struct agent_parts *parts)
 		log_error("%s; profiling is off in this process", failure());
 		return;
 	}
-	/* It has the program's priority. */
+	/* At the program's priority, as all that came before: a program with as many busy threads as it has processors would
+	 * let a nicer one begin only after a good while, and not be profiled until then. */
 	follow_stalls(session, &stalls_ns);
-	/* Not before: a program with as many busy threads as it has processors would let a nicer one
-	 * begin only after a good while, and not be profiled until then. Nor where what it has yet to
-	 * take down is lost with the process. */
-	if (!session->kept)
-		own_thread_be_nice();
 	atomic_store(&shared->agent.engine_is_served, session->with.engine->service != NULL);
 	atomic_store(&shared->agent.running_engine, session->with.engine);
 	live_open(&live, &shared->agent.wake);

@@ -1,16 +1,20 @@
-/* Eight children that are profiled and end, one after another, on one processor that others want too. Prints how
- * many milliseconds of CPU time this process has used for waiting for them. Usage: reaps */
+/* Twenty-four children that are profiled and end, one after another, on one processor that others want too. Prints how
+ * many milliseconds of CPU time this process has used for waiting for them. Usage: reaps [programs|threads], by which
+ * the children are no forks but programs, of two threads. */
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "test/programs/profiled.h"
 
-#define CHILDREN 8
+#define CHILDREN 24
 #define OTHERS   3
 
 static void fail(const char *what)
@@ -19,13 +23,43 @@ static void fail(const char *what)
 	exit(9);
 }
 
-int main(void)
+static void *sleep_on(void *unused)
+{
+	pause();
+	return unused;
+}
+
+/* Until the agent has made a report, from which on it is nice. */
+static int be_profiled(bool with_thread)
+{
+	struct timespec listed = { .tv_nsec = 20000000 };
+	pthread_t thread;
+
+	if (with_thread && pthread_create(&thread, NULL, sleep_on, NULL))
+		fail("pthread_create");
+	need_agent();
+	nanosleep(&listed, NULL);
+	asprof_agent_flush();
+	return 0;
+}
+
+static int be_child(const char *how)
+{
+	if (!how)
+		return be_profiled(false);
+	execl("/proc/self/exe", "reaps", "child", how, (char *)NULL);
+	return 9;
+}
+
+int main(int argc, char **argv)
 {
 	pid_t others[OTHERS], pid;
 	double waited = 0, before;
 	cpu_set_t one;
 	int status;
 
+	if (argc == 3)
+		return be_profiled(!strcmp(argv[2], "threads"));
 	need_agent();
 	CPU_ZERO(&one);
 	CPU_SET(sched_getcpu(), &one);
@@ -38,10 +72,8 @@ int main(void)
 	}
 	for (int i = 0; i < CHILDREN; i++) {
 		pid = fork();
-		if (!pid) {
-			need_agent();
-			exit(0);
-		}
+		if (!pid)
+			exit(be_child(argv[1]));
 		before = thread_cpu_ms();
 		if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
 			fail("a child");

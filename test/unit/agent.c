@@ -330,15 +330,30 @@ START_TEST(reports_each_interval)
 }
 END_TEST
 
-START_TEST(is_nice_once_the_engine_has_started)
+START_TEST(is_nice_from_the_first_report_on)
 {
 	int own = getpriority(PRIO_PROCESS, 0);
 
 	start_agent();
-	ck_assert(eventually(agent_running));
+	ck_assert(eventually(five_reports));
 	ck_assert_int_eq(agent_stop(10ull * SECOND), 0);
 	ck_assert_int_eq(engine.nice[START], own);
+	ck_assert_int_eq(engine.nice[DUMP], own < 10 ? 10 : own);
 	ck_assert_int_eq(engine.nice[STOP], own < 10 ? 10 : own);
+}
+END_TEST
+
+/* Which waits for it. */
+START_TEST(is_not_nice_at_the_end_of_a_short_program)
+{
+	int own = getpriority(PRIO_PROCESS, 0);
+
+	config.reporting_interval_ns = 3600ull * SECOND;
+	start_agent();
+	ck_assert(eventually(agent_running));
+	ck_assert_int_eq(agent_stop(10ull * SECOND), 0);
+	ck_assert_int_eq(engine.calls[STOP], 1);
+	ck_assert_int_eq(engine.nice[STOP], own);
 }
 END_TEST
 
@@ -565,7 +580,8 @@ int main(void)
 	tcase_add_checked_fixture(c, set_up, NULL);
 	tcase_set_timeout(c, 60);
 	tcase_add_test(c, reports_each_interval);
-	tcase_add_test(c, is_nice_once_the_engine_has_started);
+	tcase_add_test(c, is_nice_from_the_first_report_on);
+	tcase_add_test(c, is_not_nice_at_the_end_of_a_short_program);
 	tcase_add_test(c, restarts_where_dump_cannot_rotate);
 	tcase_add_test(c, restarts_past_the_memory_bound);
 	tcase_add_test(c, restarts_past_the_memory_bound_beside_a_mem_engine);
