@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/agent/chunk_join.h"
 #include "core/fd.h"
 #include "core/memory_file.h"
 
@@ -35,6 +36,7 @@ struct recording {
 	off_t cut; /* chunks before it were handed out, or moved */
 	int moved; /* where they go; -1: nowhere */
 	off_t moved_cut, moved_end;
+	struct chunk_join join; /* what is moved next, to what was moved last */
 	char path[64];
 };
 
@@ -168,10 +170,12 @@ int recording_cut(struct recording *recording, struct report_part *part)
 	int err = recording_peek(recording, part);
 	off_t end = part->offset + (off_t)part->length;
 
-	if (part->fd == recording->moved)
+	if (part->fd == recording->moved) {
 		recording->moved_cut = end;
-	else if (recording->moved < 0)
+		chunk_join_end(&recording->join);
+	} else if (recording->moved < 0) {
 		recording->cut = end;
+	}
 	return err;
 }
 
@@ -195,24 +199,30 @@ void recording_move_to(struct recording *recording, int fd)
 	recording->moved_cut = recording->moved_end = lseek(fd, 0, SEEK_END);
 }
 
+/* Move what is finished, a chunk at a time. */
 static int move(struct recording *r)
 {
 	struct report_part part;
-	int err;
+	uint64_t size;
+	int err = 0;
 
 	/* What is no recording is told by who cuts it. */
-	if (find_finished(r, &part) || !part.length)
+	if (find_finished(r, &part))
 		return 0;
-	err = fd_copy(r->moved, part.fd, part.offset, part.length);
-	if (err) {
-		if (!ftruncate(r->moved, r->moved_end))
-			lseek(r->moved, r->moved_end, SEEK_SET);
-		return err;
+	for (uint64_t left = part.length; left && !err; left -= size) {
+		err = recording_chunk(r->fd, r->cut, r->cut + (off_t)left, &size);
+		if (!err && !size)
+			err = -EBADMSG; /* it is not as it was */
+		if (!err)
+			err = chunk_join_add(&r->join, r->moved, &r->moved_end, r->fd, r->cut,
+					     size);
+		if (!err)
+			r->cut += (off_t)size;
 	}
-	r->moved_end += (off_t)part.length;
-	r->cut += (off_t)part.length;
 	give_back(r->fd, r->cut);
-	return 0;
+	if (err && !ftruncate(r->moved, r->moved_end))
+		lseek(r->moved, r->moved_end, SEEK_SET);
+	return err;
 }
 
 /* From a file that takes no more. */
@@ -227,6 +237,7 @@ static int take_back(struct recording *r)
 			close(fd);
 		return err;
 	}
+	chunk_join_end(&r->join);
 	close(r->moved);
 	r->moved = fd;
 	r->moved_cut = 0;
@@ -245,6 +256,8 @@ int recording_move(struct recording *recording)
 
 void recording_leave(struct recording *recording)
 {
+	if (recording)
+		chunk_join_end(&recording->join);
 	free(recording);
 }
 
@@ -255,5 +268,6 @@ void recording_close(struct recording *recording)
 	close(recording->fd);
 	if (recording->moved >= 0)
 		close(recording->moved);
+	chunk_join_end(&recording->join);
 	free(recording);
 }

@@ -34,7 +34,8 @@ int recording_chunk(int fd, off_t offset, off_t end, uint64_t *size);
  * program, which must not wait for a disk. */
 void recording_move_to(struct recording *recording, int fd);
 
-/* Move what is finished there; without recording_move_to() nothing. Returns 0, or -errno: no more goes there,
+/* Move what is finished there, where it becomes one chunk with what was moved last, if it can (core/agent/chunk_join.h);
+ * without recording_move_to() nothing. Returns 0, or -errno: no more goes there,
  * and what was not cut yet is in memory again. */
 int recording_move(struct recording *recording);
 
