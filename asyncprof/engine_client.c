@@ -107,6 +107,11 @@ static asprof_error_t execute(const char *command, asprof_writer_t output)
 	return mailbox->err ? client.problem : NULL;
 }
 
+static uint64_t took_ns(void)
+{
+	return client.mailbox->took_ns;
+}
+
 static void leave(void)
 {
 	ask(client.mailbox, MAILBOX_LEAVE, "", client.problem);
@@ -138,6 +143,7 @@ int engine_client_open(struct engine *engine, struct mailbox *mailbox, struct wa
 		.execute = execute,
 		.counts = answers_counts,
 		.version = answers_version,
+		.took_ns = took_ns,
 		.leave = leave,
 		.get_thread_local_data = mailbox->get_thread_local_data,
 		.register_jfr_event = mailbox->register_jfr_event,

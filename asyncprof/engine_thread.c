@@ -191,10 +191,12 @@ static bool answer(void)
 {
 	struct wake *asker = mailbox.asker; /* which may be another at once */
 	uint32_t asked = MAILBOX_ASKED;
+	uint64_t began_ns = clock_cpu_ns();
 
 	mailbox.answer_length = 0;
 	*mailbox.problem = '\0';
 	mailbox.err = do_asked();
+	mailbox.took_ns = clock_cpu_ns() - began_ns;
 	if (!atomic_compare_exchange_strong(&mailbox.state, &asked, MAILBOX_IDLE))
 		return false;
 	wake_up(asker);

@@ -43,6 +43,7 @@ struct mailbox {
 	char problem[MAILBOX_PROBLEM_MAX];
 	uint32_t answer_length;
 	char answer[MAILBOX_ANSWER_MAX];
+	uint64_t took_ns; /* CPU time of the thread's */
 
 	/* Once it is loaded, as struct engine has them: for threads of the program. */
 	struct asprof_thread_local_data *(*get_thread_local_data)(void);

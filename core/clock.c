@@ -75,6 +75,11 @@ uint64_t clock_realtime_ns(void)
 	return read_clock(CLOCK_REALTIME);
 }
 
+uint64_t clock_cpu_ns(void)
+{
+	return read_clock(CLOCK_THREAD_CPUTIME_ID);
+}
+
 unsigned clock_microsecond_shift(void)
 {
 	unsigned shift = 11;

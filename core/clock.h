@@ -19,6 +19,9 @@ uint64_t clock_realtime_ns(void);
  * entered for it. */
 uint64_t clock_coarse_ns(void);
 
+/* The CPU time of the calling thread, in nanoseconds. */
+uint64_t clock_cpu_ns(void);
+
 /* Whether reading a clock is a look at memory here. */
 bool clock_is_memory(void);
 

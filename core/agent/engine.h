@@ -44,6 +44,9 @@ struct engine {
 	/* Put its version into TEXT; as it was where it does not tell. */
 	void (*version)(const struct engine *engine, char *text, size_t size);
 
+	/* The CPU time that the last command took of a thread of the engine's own. NULL where it has none. */
+	uint64_t (*took_ns)(void);
+
 	/* Do what is due while sampling; called when it asked to be (monotonic clock, UINT64_MAX:
 	 * never), and when the agent is woken. NULL where the engine has threads of its own. */
 	uint64_t (*service)(uint64_t now_ns);

@@ -26,10 +26,14 @@
 
 /* async-profiler has what it sampled in its own memory until a chunk is finished. Where the recording is to
  * outlive the process one is finished so often, and less often where that takes more than a share of
- * the time. */
-#define CHUNK_NS      1000000000u
+ * a processor's time. */
+#define CHUNK_NS      75000000u
 #define CHUNK_MOST_NS 3000000000u
-#define CHUNK_SHARE   50
+#define CHUNK_SHARE   200
+
+/* While it does so it takes no samples. An allocation or its end that it does not see is missed as long as that lives, so
+ * where it samples these, too, it does so less often. */
+#define CHUNK_WITH_MEMORY_NS 1000000000u
 
 /* Whom the reports are of, and what they have in common. HOST is room for its name. */
 static struct report describe(const struct session *s, char host[HOST_NAME_MAX + 1])
@@ -100,6 +104,13 @@ static void leave_kept(struct session *s, const char *why)
 		kept_abandon(s->kept);
 }
 
+static uint64_t chunk_ns(const struct session *s)
+{
+	return s->config->native_mem_bytes != OPTION_OFF && !s->with.mem_engine
+		       ? CHUNK_WITH_MEMORY_NS
+		       : CHUNK_NS;
+}
+
 /* In the spool, where there is one, or in memory. What the agent's thread does not write itself comes to the
  * spool by way of memory. */
 static int open_recording(struct session *s)
@@ -120,7 +131,7 @@ static int open_recording(struct session *s)
 		close(fd);
 	if (!err && fd >= 0) {
 		recording_move_to(s->all.recording, fd);
-		s->chunk_due_ns = clock_monotonic_ns() + CHUNK_NS;
+		s->chunk_due_ns = clock_monotonic_ns() + chunk_ns(s);
 	}
 	return err;
 }
@@ -536,7 +547,7 @@ static uint64_t service(const struct source *source, uint64_t now_ns)
 /* Where it fails the next report sees to it. */
 static uint64_t keep_chunk(struct session *s, uint64_t now_ns)
 {
-	uint64_t pause_ns;
+	uint64_t least_ns = chunk_ns(s), began_ns, took_ns, pause_ns;
 	int err;
 
 	if (s->paused || s->ended || s->rotates_by_restart)
@@ -544,12 +555,18 @@ static uint64_t keep_chunk(struct session *s, uint64_t now_ns)
 	if (now_ns < s->chunk_due_ns)
 		return s->chunk_due_ns;
 	s->chunk_due_ns = UINT64_MAX;
+	began_ns = clock_cpu_ns();
 	err = session_dump(s, &s->all);
 	if (err || s->spool_failed)
 		return UINT64_MAX;
-	pause_ns = CHUNK_SHARE * (clock_monotonic_ns() - now_ns);
-	if (pause_ns < CHUNK_NS)
-		pause_ns = CHUNK_NS;
+	took_ns = clock_cpu_ns() - began_ns;
+	if (s->all.engine->took_ns)
+		took_ns += s->all.engine->took_ns();
+	/* One alone may have had to read all symbols. */
+	pause_ns = CHUNK_SHARE * (took_ns < s->chunk_took_ns ? took_ns : s->chunk_took_ns);
+	s->chunk_took_ns = took_ns;
+	if (pause_ns < least_ns)
+		pause_ns = least_ns;
 	s->chunk_due_ns = now_ns + (pause_ns < CHUNK_MOST_NS ? pause_ns : CHUNK_MOST_NS);
 	return s->chunk_due_ns;
 }

@@ -33,6 +33,7 @@ struct session {
 	struct engine_counts counted; /* at the end of the last interval */
 	struct kept *kept;            /* the recordings, in the spool; NULL: in memory alone */
 	uint64_t chunk_due_ns;        /* when ALL is to finish one for it */
+	uint64_t chunk_took_ns;       /* of processor time, the last one */
 	bool spool_failed;            /* so they stay in memory */
 	bool mem_is_kept;             /* MEM's recording is there as well */
 	bool rotates_by_restart;      /* dump does not finish a chunk */

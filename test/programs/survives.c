@@ -1,5 +1,6 @@
 /* Allocates and computes until it is killed, and keeps count of its allocations where that outlives it: a
- * file that is mapped, the first argument. Each ten milliseconds it notes how many there were until then. */
+ * file that is mapped, the first argument. Each ten milliseconds it notes how many there were until then, and for how long
+ * it has computed. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -16,6 +17,7 @@
 struct book {
 	_Atomic uint64_t allocated, noted; /* in all; entries of each ten milliseconds */
 	uint64_t until[NOTES];
+	uint64_t computed_us[NOTES]; /* processor time of the thread that does */
 };
 
 static struct book *book;
@@ -51,8 +53,9 @@ static void *compute(void *unused)
 
 int main(int argc, char **argv)
 {
-	struct timespec next;
+	struct timespec next, computed;
 	pthread_t thread;
+	clockid_t clock;
 	int fd;
 
 	CHECK(argc == 2);
@@ -66,7 +69,11 @@ int main(int argc, char **argv)
 	CHECK(!pthread_create(&thread, NULL, allocate, NULL));
 	CHECK(!pthread_create(&thread, NULL, compute, NULL));
 	clock_gettime(CLOCK_MONOTONIC, &next);
+	CHECK(!pthread_getcpuclockid(thread, &clock));
 	for (uint64_t i = 0; i < NOTES; i++) {
+		CHECK(!clock_gettime(clock, &computed));
+		book->computed_us[i] =
+			(uint64_t)computed.tv_sec * 1000000 + (uint64_t)computed.tv_nsec / 1000;
 		book->until[i] = atomic_load(&book->allocated);
 		atomic_store(&book->noted, i + 1);
 		next.tv_nsec += 10000000;

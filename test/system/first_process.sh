@@ -25,7 +25,7 @@ until_true() {
 
 # begin ENGINE [ARGUMENT]: start it, and wait until it is profiled; $first is its number here.
 begin() {
-	rm -rf "$work/out" "$work/spool" "$work/recovered"
+	rm -rf "$work/out" "$work/spool" "$work/recovered" "$work/err"
 	mkdir "$work/spool"
 	env ASPROF_AGENT_SPOOL_DIR="$work/spool" \
 		ASPROF_AGENT_ENGINE="$1" ASPROF_AGENT_LIB="${ASPROF_TEST_LIB:-libasyncProfiler.so}" \
@@ -34,7 +34,7 @@ begin() {
 		"${enter[@]}" env LD_PRELOAD="$preload" "$first_process" "${@:2}" \
 		>"$work/seen" 2>"$work/err" &
 	outer=$!
-	until_true grep -q 'profiling first_process' "$work/err" || fail "not profiled: $(cat "$work/err")"
+	until_true grep -qs 'profiling first_process' "$work/err" || fail "not profiled: $(cat "$work/err")"
 	first=$(pgrep -P $outer)
 	works
 }
@@ -45,7 +45,7 @@ works() {
 	until_true has_worked || fail "it does nothing"
 }
 
-# is_kept: until what it has done by now is in the spool: async-profiler has a chunk a second there.
+# is_kept: until what it has done by now is in the spool.
 is_kept() {
 	local _
 	for _ in 1 2; do

@@ -31,6 +31,15 @@ START_TEST(is_the_kernels)
 }
 END_TEST
 
+START_TEST(counts_what_a_thread_takes)
+{
+	uint64_t before = ask(CLOCK_THREAD_CPUTIME_ID), now = clock_cpu_ns();
+
+	ck_assert_uint_le(before, now);
+	ck_assert_uint_le(now, ask(CLOCK_THREAD_CPUTIME_ID));
+}
+END_TEST
+
 START_TEST(of_a_thread_and_of_none)
 {
 	struct timespec now;
@@ -58,6 +67,7 @@ int main(void)
 	TCase *tests = tcase_create("all");
 
 	tcase_add_test(tests, is_the_kernels);
+	tcase_add_test(tests, counts_what_a_thread_takes);
 	tcase_add_test(tests, of_a_thread_and_of_none);
 	tcase_add_test(tests, needs_no_call_where_the_kernel_has_brought_one);
 	return suite_run(tests);

@@ -70,6 +70,7 @@ static bool repeats(void)
 	if (mailbox.question == MAILBOX_LOAD)
 		return true;
 	strcpy(executed, mailbox.text);
+	mailbox.took_ns = strlen(mailbox.text);
 	mailbox.answer_length = (uint32_t)strlen(mailbox.text);
 	memcpy(mailbox.answer, mailbox.text, mailbox.answer_length);
 	if (!strncmp(mailbox.text, "fail", 4)) {
@@ -105,6 +106,7 @@ START_TEST(commands_are_answered)
 		*said = '\0';
 		ck_assert_ptr_null(engine.execute("metrics", take));
 		ck_assert_str_eq(said, "metrics");
+		ck_assert_uint_eq(engine.took_ns(), strlen("metrics"));
 	}
 }
 END_TEST

@@ -342,6 +342,48 @@ START_TEST(what_is_finished_is_kept)
 }
 END_TEST
 
+static uint64_t took_ns;
+
+static uint64_t tell_took(void)
+{
+	return took_ns;
+}
+
+/* How long it is to the next chunk, by how much the next takes. */
+static uint64_t next_chunk(struct session *session, uint64_t takes_ns)
+{
+	uint64_t now_ns = session->chunk_due_ns;
+
+	took_ns = takes_ns;
+	return session_service(session, now_ns) - now_ns;
+}
+
+/* Of a processor's time they take half a percent, unless that were seconds; and one alone that takes long changes nothing. */
+START_TEST(chunks_are_as_frequent_as_they_are_cheap)
+{
+	struct engine timed = all;
+	struct session session = new_session(_i == 0);
+
+	timed.took_ns = tell_took;
+	session.with.engine = &timed;
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	reporter.keep = keep;
+	config.spool_dir = dir;
+	ck_assert_int_eq(session_start(&session), 0);
+	/* An engine that samples memory, too, would miss of that. */
+	ck_assert_uint_eq(next_chunk(&session, 50000000), _i == 0 ? 75000000 : 1000000000);
+	ck_assert_uint_eq(next_chunk(&session, 0), _i == 0 ? 75000000 : 1000000000);
+	next_chunk(&session, 10000000);
+	ck_assert_uint_ge(next_chunk(&session, 10000000), 2000000000);
+	next_chunk(&session, 20000000);
+	ck_assert_uint_eq(next_chunk(&session, 20000000), 3000000000);
+	chunks = 7;
+	session_end(&session, 0);
+	session_close(&session);
+	ck_assert_int_eq(rmdir(dir), 0);
+}
+END_TEST
+
 /* Whoever recovers it has to know how it was made. */
 START_TEST(what_is_kept_is_begun_anew_with_other_intervals)
 {
@@ -416,6 +458,7 @@ int main(void)
 	tcase_add_test(tests, memory_is_done_without);
 	tcase_add_test(tests, memory_that_is_off_by_now_is_not_begun_again);
 	tcase_add_test(tests, what_is_finished_is_kept);
+	tcase_add_loop_test(tests, chunks_are_as_frequent_as_they_are_cheap, 0, 2);
 	tcase_add_test(tests, what_is_kept_is_begun_anew_with_other_intervals);
 	tcase_add_test(tests, one_that_does_not_start_is_told);
 	tcase_add_test(tests, one_that_breaks_is_told);
