@@ -203,18 +203,35 @@ static bool answer(void)
 	return true;
 }
 
-/* Until it is to end, or nobody waits for an answer any more. */
+/* What it was to call; NULL: nothing. */
+static void (*_Atomic to_call)(void);
+
+static void call_asked(void)
+{
+	void (*call)(void) = atomic_exchange(&to_call, NULL);
+
+	if (call)
+		call();
+}
+
+/* Until it is to end, or nobody waits for an answer any more. Most programs that are shorter than the start delay are
+ * shorter than the first wait, too, and never pay for a look. */
 static void serve(void)
 {
-	uint32_t rung, state;
+	uint32_t rung = 0, state = MAILBOX_IDLE;
+	uint64_t until_ns = clock_monotonic_ns() + PRIVILEGES_LOOK_NS;
 
 	do {
-		rung = atomic_load(&mailbox.rung);
-		privileges_follow(false);
-		state = atomic_load(&mailbox.state);
 		if (state == MAILBOX_IDLE)
-			futex_wait_until(&mailbox.rung, rung, privileges_due_ns());
-	} while (state == MAILBOX_IDLE || (state == MAILBOX_ASKED && answer()));
+			futex_wait_until(&mailbox.rung, rung, until_ns);
+		rung = atomic_load(&mailbox.rung);
+		call_asked();
+		state = atomic_load(&mailbox.state);
+		if (state != MAILBOX_IDLE && state != MAILBOX_ASKED)
+			break;
+		privileges_follow(false);
+		until_ns = privileges_due_ns();
+	} while (state == MAILBOX_IDLE || answer());
 	/* The agent did not come to it. */
 	if (sampling)
 		execute("stop");
@@ -268,6 +285,8 @@ void engine_thread_start(const struct engine_thread_parts *with)
 	/* One that never answered is there still; the mailbox says so. */
 	if (!atomic_compare_exchange_strong(&mailbox.state, &nobody, MAILBOX_IDLE))
 		return;
+	atomic_store(&mailbox.rung, 0);
+	atomic_store(&to_call, NULL);
 	err = loader_gate_init();
 	if (!err)
 		err = own_thread_start_on(STACK_BYTES, "asprof-engine", run, NULL);
@@ -281,6 +300,15 @@ static void ring(void)
 {
 	atomic_fetch_add(&mailbox.rung, 1);
 	futex_wake(&mailbox.rung);
+}
+
+bool engine_thread_call(void (*call)(void))
+{
+	if (!shared->async_profiler || atomic_load(&mailbox.state) != MAILBOX_IDLE)
+		return false;
+	atomic_store(&to_call, call);
+	ring();
+	return true;
 }
 
 void engine_thread_end(void)

@@ -31,6 +31,10 @@ struct engine_thread_parts {
  * the mailbox. */
 void engine_thread_start(const struct engine_thread_parts *parts);
 
+/* Have CALL made on the thread, as the first that is asked of it. On the thread that has started it. False where there is
+ * none. */
+bool engine_thread_call(void (*call)(void));
+
 /* The agent that would ask it has ended, or could not be started: the thread ends, where there is one.
  * Touches nothing of the C library. */
 void engine_thread_end(void);

@@ -73,6 +73,8 @@ static int begin_agent(void)
 	cfi_lookup_init();
 	if (!is_child)
 		async_profiler_start(&config);
+	if (shared->async_profiler && shared->agent.due_ns > clock_monotonic_ns())
+		return image_begin_by(engine_thread_call, &config, start_environment());
 	return image_begin(&config, start_environment());
 }
 

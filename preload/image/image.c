@@ -49,7 +49,7 @@ static struct {
 	struct image_start start;
 	unsigned char *stack; /* STACK_SIZE and a page below; for one thread after the other */
 	unsigned char random[16];
-	bool is_mapped;
+	bool is_mapped, is_late; /* somebody else has waited a moment already */
 } image;
 
 static const unsigned long kinds[] = {
@@ -181,7 +181,7 @@ static _Noreturn void run(void)
 	kernel_call4(SYS_close_range, 0, UINT_MAX, CLOSE_RANGE_UNSHARE, 0);
 	kernel_call4(SYS_prctl, PR_SET_NAME, (long)"asprof-agent", 0, 0);
 	system_thread_be_ordinary();
-	if (wait_a_moment())
+	if (image.is_late ? !agent_is_called_off() : wait_a_moment())
 		enter();
 	agent_has_ended();
 	end_thread();
@@ -243,13 +243,10 @@ static int wait_until_gone(void)
 	return 0;
 }
 
-int image_begin(const struct config *config, const char *environment)
+static int prepare(const struct config *config, const char *environment)
 {
-	uint64_t every = UINT64_MAX, before;
 	int err = wait_until_gone();
 
-	if (!err)
-		err = take_stack();
 	if (err)
 		return err;
 	describe_process();
@@ -258,10 +255,51 @@ int image_begin(const struct config *config, const char *environment)
 	image.start.config = config;
 	image.start.environment = environment;
 	image.start.host = host_calls;
+	return 0;
+}
+
+static int start_thread(bool is_late)
+{
+	uint64_t every = UINT64_MAX, before;
+	int err = take_stack();
+
+	if (err)
+		return err;
+	image.is_late = is_late;
 	kernel_call4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&every, (long)&before, sizeof(every));
 	err = raw_thread_start(run, start_words(), &shared->agent.id);
 	kernel_call4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof(before));
 	return err;
+}
+
+int image_begin(const struct config *config, const char *environment)
+{
+	int err = prepare(config, environment);
+
+	return err ? err : start_thread(false);
+}
+
+static void start_in_a_moment(void)
+{
+	int err;
+
+	if (!wait_a_moment()) {
+		agent_has_ended();
+		return;
+	}
+	err = start_thread(true);
+	if (err)
+		agent_failed(err);
+}
+
+int image_begin_by(bool (*by)(void (*call)(void)), const struct config *config,
+		   const char *environment)
+{
+	int err = prepare(config, environment);
+
+	if (err || by(start_in_a_moment))
+		return err;
+	return start_thread(false);
 }
 
 void image_forget(void)

@@ -4,12 +4,19 @@
 #ifndef PRELOAD_IMAGE_IMAGE_H
 #define PRELOAD_IMAGE_IMAGE_H
 
+#include <stdbool.h>
+
 #include "core/options/config.h"
 
 /* Start the thread, as agent_start() has it. It has a descriptor table of its own, and every signal
  * blocked; it waits a moment, and only then enters the image. Returns 0, -ENOMEM, or another -errno.
  * Not in signal context. */
 int image_begin(const struct config *config, const char *environment);
+
+/* The same, and a thread that is there already waits that moment: BY has the call made that it is given on one of the C
+ * library's that has all signals blocked; false where it cannot. */
+int image_begin_by(bool (*by)(void (*call)(void)), const struct config *config,
+		   const char *environment);
 
 /* In a forked child: the thread is not there, and the next one begins with a new image. */
 void image_forget(void);
