@@ -1,8 +1,10 @@
 #!/bin/bash
 # How much servers answer whose workers are forked, and what CPU time an answer takes them: without us, with the master
 # alone profiled (FORK=off), and with the workers as well, at the default settings. All of them run at once, and in each
-# round each has a slice in turn, so that what else the machine does falls on all. Ratios are medians over STARTS (7)
-# starts of ROUNDS (5) rounds, with the least and the greatest of the starts in brackets.
+# round each has a slice of a second in turn, so that what else the machine does falls on all. Connections stay: what a process
+# costs once, as it begins to be profiled, is not in it. Ratios are medians over STARTS (7) starts of ROUNDS (10) rounds, with
+# the least and the greatest of the starts in brackets. What others do beside it has less to do with the CPU time than with
+# how much is answered. The last column tells what of that is our own threads'.
 #
 #   SERVERS="nginx gunicorn apache postgres"  those to run
 #   ENGINES="builtin async-profiler"          by these engines
@@ -11,9 +13,9 @@ set -eu
 . test/system/servers.inc
 for_everybody
 PATH=$PATH:/usr/sbin:$(echo /usr/lib/postgresql/*/bin)
-starts=${STARTS:-7} rounds=${ROUNDS:-5} cases="bare again masters workers"
-declare -A main port
-trap '[ ${#main[*]} -eq 0 ] || kill ${main[*]}; rm -rf "$work"' EXIT
+starts=${STARTS:-7} rounds=${ROUNDS:-10} cases="bare again masters workers"
+declare -A main port client seen
+trap '[ ${#main[*]} -eq 0 ] || kill ${main[*]}; [ ${#client[*]} -eq 0 ] || kill ${client[*]}; rm -rf "$work"' EXIT
 
 median() {
 	sort -n | awk '{ all[NR] = $1 } END { print all[int((NR + 1) / 2)] }'
@@ -67,24 +69,41 @@ ready_postgres() {
 		pgbench -U postgres -h 127.0.0.1 -p "$1" -q -i -s 2 postgres >"$work/said" 2>&1
 }
 
-# Each connection is a process, which begins to be profiled after START_DELAY: they are kept through a slice of two
-# seconds. Prints how much was answered, and in what time.
+# One connection for each processor, to the server of CASE: each is a process.
+connect_postgres() {
+	rm -f "$work/$1/ask" "$work/$1/told"
+	mkfifo "$work/$1/ask" "$work/$1/told"
+	python3 test/bench/postgres_client.py "${port[$1]}" "$(nproc)" <>"$work/$1/ask" >"$work/$1/told" &
+	client[$1]=$!
+}
+
 slice_postgres() {
-	pgbench -U postgres -h 127.0.0.1 -p "$1" -S -c 4 -T 2 postgres 2>/dev/null |
-		awk '/^number of transactions actually/ { n = $6 } /^tps/ { print n, n / $3 }'
-	sleep 0.2 # until all of them have ended
+	{
+		echo 1 >"$work/$1/ask"
+		read -r
+	} <"$work/$1/told"
+	echo "$REPLY"
 }
 
 slice_http() {
-	wrk -t 1 -c 16 -d 1s "http://127.0.0.1:$1/" | awk '/requests in/ { n = $1 } /^Requests/ { print n, n / $2 }'
+	wrk -t 1 -c 16 -d 1s "http://127.0.0.1:${port[$1]}/" | awk '/requests in/ { n = $1 } /^Requests/ { print n, n / $2 }'
 }
 
-# Ticks of all processes of a server.
+# Nanoseconds of processor time: of the server whose first process is $1, and of that those of our threads.
 cpu_of() {
-	cat /proc/[0-9]*/stat 2>/dev/null | awk -v server="$1" '
-		{ pid = $1; sub(/.*\) /, "") }
-		pid == server || $2 == server || $4 == server { sum += $12 + $13 + $14 + $15 }
-		END { print sum }'
+	local process task name ns sum=0 own=0
+
+	for process in "$1" $(pgrep -P "$1") $(pgrep -s "$1"); do
+		for task in "/proc/$process/task/"*; do
+			read -r ns _ <"$task/schedstat" && read -r name <"$task/comm" || continue
+			[ -z "${seen[${task##*/}]:-}" ] || continue
+			seen[${task##*/}]=1
+			sum=$((sum + ns))
+			case $name in asprof*) own=$((own + ns)) ;; esac
+		done
+	done 2>/dev/null
+	seen=()
+	echo "$sum $own"
 }
 
 # start CASE: on a port of its own.
@@ -110,27 +129,32 @@ start() {
 	fail "$server, $1: is not ready: $(cat "$work/$1/said")"
 }
 
-# The rounds of a start: a line "CASE RATIO" for each case, by the median over the rounds.
+# The rounds of a start: a line with a number for each case in its files. Processor time is added up over them.
 measure() {
-	local case round before answered
+	local case round answered
+	local -a before after
 
 	for case in $cases; do
 		rm -f "$work/$case.rates"
-		"slice_$kind" "${port[$case]}" >/dev/null
+		[ $kind != postgres ] || connect_postgres "$case"
+		"slice_$kind" "$case" >/dev/null
 	done
+	sleep 1 # all are profiled by now
 	for ((round = 0; round < rounds; round++)); do
 		for case in $cases; do
-			before=$(cpu_of "${main[$case]}")
-			answered=$("slice_$kind" "${port[$case]}")
-			echo "$answered $(($(cpu_of "${main[$case]}") - before))" >>"$work/$case.rates"
+			read -ra before <<<"$(cpu_of "${main[$case]}")"
+			answered=$("slice_$kind" "$case")
+			read -ra after <<<"$(cpu_of "${main[$case]}")"
+			echo "$answered $((after[0] - before[0])) $((after[1] - before[1]))" >>"$work/$case.rates"
 		done
 	done
 	for case in $cases; do
-		# ANSWERS SECONDS TICKS, of this case and of the bare one.
+		# ANSWERS SECONDS CPU OWN, of this case and of the bare one.
 		paste -d ' ' "$work/$case.rates" "$work/bare.rates" >"$work/pairs"
 		awk '{ print $1 / $2 }' "$work/pairs" | median >>"$work/$case.rate"
-		awk '{ print ($1 / $2) / ($4 / $5) }' "$work/pairs" | median >>"$work/$case.times"
-		awk '{ print ($3 / $1) / ($6 / $4) }' "$work/pairs" | median >>"$work/$case.cpu"
+		awk '{ print ($1 / $2) / ($5 / $6) }' "$work/pairs" | median >>"$work/$case.times"
+		awk '{ n += $1; cpu += $3; m += $5; bare += $7 } END { print (cpu / n) / (bare / m) }' "$work/pairs" >>"$work/$case.cpu"
+		awk '{ own += $4; cpu += $3 } END { print own / cpu }' "$work/pairs" >>"$work/$case.own"
 	done
 }
 
@@ -143,22 +167,29 @@ times() {
 run() {
 	local case start
 
-	rm -f "$work"/*.rate "$work"/*.times "$work"/*.cpu
+	rm -f "$work"/*.rate "$work"/*.times "$work"/*.cpu "$work"/*.own
 	for ((start = 0; start < starts; start++)); do
 		for case in $cases; do
 			start "$case" || return 0
 		done
 		measure
 		for case in $cases; do
+			[ -z "${client[$case]:-}" ] || {
+				kill "${client[$case]}"
+				wait "${client[$case]}" || true
+				unset "client[$case]"
+			}
 			kill -INT "${main[$case]}"
 			wait "${main[$case]}" || true
 			unset "main[$case]"
 		done
 	done
-	printf '%-26s %8s  %-22s  %s\n' "$server, $engine ($starts starts)" 'a second' times 'times the CPU time'
+	printf '%-26s %8s  %-22s  %-22s  %s\n' "$server, $engine ($starts starts)" 'a second' times 'times the CPU time' \
+		'our threads'
 	for case in $cases; do
-		printf '  %-24s %8.0f%s%s\n' "$case" "$(median <"$work/$case.rate")" \
-			"$(times "$work/$case.times")" "$(times "$work/$case.cpu")"
+		printf '  %-24s %8.0f%s%s  %6.2f%%\n' "$case" "$(median <"$work/$case.rate")" \
+			"$(times "$work/$case.times")" "$(times "$work/$case.cpu")" \
+			"$(awk '{ print $1 * 100 }' "$work/$case.own" | median)"
 	done
 	[ -n "$(find "$work/workers/out" -name '*.jfr' -print -quit)" ] || fail "$server: nothing was profiled"
 	rm -rf "$work/masters" "$work/workers" "$work/bare" "$work/again"
