@@ -14,7 +14,7 @@ part() {
 }
 
 failing() {
-	awk '/^==== .* FAILED$/ { print $2 } /^[a-zA-Z]*\.test:[ \t]*Total/ { ended = 1 } END { if (!ended) print "all" }'
+	awk '/^==== .* FAILED$/ { print $2 } /^[a-zA-Z0-9]*\.test:[ \t]*Total/ { ended = 1 } END { if (!ended) print "all" }'
 }
 
 compare chan chanio clock cmdAH cmdMZ encoding env event exec fCmd fileName fileSystem http http11 httpold \
