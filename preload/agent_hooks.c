@@ -236,6 +236,7 @@ static bool on_sandbox(bool armed, const struct sandbox *sandbox)
  * the thread that has made it. Some libraries have all threads make it at the same time; then the last one does that. */
 
 static _Atomic int entering;
+static atomic_bool has_left; /* and said so */
 
 static void on_landlock(void)
 {
@@ -248,7 +249,7 @@ static void leave_for_landlock(bool told)
 {
 	bool was_there = told && process_stay_away();
 
-	if (sampler_call_off() || was_there)
+	if ((sampler_call_off() || was_there) && !atomic_exchange(&has_left, true))
 		log_info("the program has entered a domain of Landlock's; profiling is off in this "
 			 "process from now on");
 }
@@ -278,6 +279,7 @@ static void on_landlock_done(bool told, bool entered)
 void agent_hooks_forget(void)
 {
 	atomic_store(&entering, 0);
+	atomic_store(&has_left, false);
 }
 
 /* Nothing may come after this that the program's handler would not understand: the builtin engine
