@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -36,14 +37,25 @@ static void *idle(void *unused)
 	return unused;
 }
 
-/* Until samples have been taken for a while, if they are. */
+static int64_t cpu_ms(void)
+{
+	struct timespec used;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+	return used.tv_sec * 1000 + used.tv_nsec / 1000000;
+}
+
+/* Until samples have been taken for a while, if they are: of a busy machine's processors it may have few. */
 static void let_work(void)
 {
 	time_t until = time(NULL) + GIVE_UP_S;
+	int64_t enough;
 
 	while (asprof_agent_running && !asprof_agent_running() && time(NULL) < until)
 		pause_ms(1);
-	pause_ms(WORK_MS);
+	enough = cpu_ms() + WORK_MS;
+	while (cpu_ms() < enough && time(NULL) < until)
+		pause_ms(1);
 }
 
 int main(void)
