@@ -11,7 +11,7 @@
 #include "preload/asprof_agent.h"
 #include "test/programs/check.h"
 
-#define THREADS   80 /* of which two work */
+#define THREADS   80
 #define WANTED    15
 #define WORK_MS   500
 #define GIVE_UP_S 20
@@ -30,13 +30,6 @@ static void *work(void *unused)
 	return unused;
 }
 
-static void *idle(void *unused)
-{
-	while (!over)
-		pause_ms(10);
-	return unused;
-}
-
 static int64_t cpu_ms(void)
 {
 	struct timespec used;
@@ -45,7 +38,8 @@ static int64_t cpu_ms(void)
 	return used.tv_sec * 1000 + used.tv_nsec / 1000000;
 }
 
-/* Until samples have been taken for a while, if they are: of a busy machine's processors it may have few. */
+/* Until samples have been taken for a while, if they are, of those threads that have a timer: of a busy machine's
+ * processors they may have few. */
 static void let_work(void)
 {
 	time_t until = time(NULL) + GIVE_UP_S;
@@ -54,6 +48,7 @@ static void let_work(void)
 	while (asprof_agent_running && !asprof_agent_running() && time(NULL) < until)
 		pause_ms(1);
 	enough = cpu_ms() + WORK_MS;
+	pause_ms(WORK_MS);
 	while (cpu_ms() < enough && time(NULL) < until)
 		pause_ms(1);
 }
@@ -69,7 +64,7 @@ int main(void)
 	sigaddset(&set, SIGRTMIN);
 	CHECK(!sigprocmask(SIG_BLOCK, &set, NULL));
 	for (int i = 0; i < THREADS; i++)
-		CHECK(!pthread_create(&threads[i], NULL, i < 2 ? work : idle, NULL));
+		CHECK(!pthread_create(&threads[i], NULL, work, NULL));
 	let_work();
 	for (int i = 0; i < WANTED; i++) {
 		CHECK(!timer_create(CLOCK_MONOTONIC, &event, &timer));
