@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "asyncprof/files.h"
+#include "asyncprof/home.h"
 #include "asyncprof/imports.h"
 #include "asyncprof/loader_gate.h"
 #include "asyncprof/memory.h"
@@ -95,28 +96,24 @@ static void *engine_dlsym(void *handle, const char *name)
 
 /* The locks of a forked child were taken by threads that it does not have. What they guard is not
  * changed there: nothing of what async-profiler would read can be opened. */
-static atomic_bool is_child;
-
 static int engine_lock(pthread_mutex_t *mutex)
 {
-	return atomic_load_explicit(&is_child, memory_order_relaxed) ? 0 : real.lock(mutex);
+	return home_is_left() ? 0 : real.lock(mutex);
 }
 
 static int engine_trylock(pthread_mutex_t *mutex)
 {
-	return atomic_load_explicit(&is_child, memory_order_relaxed) ? 0
-								     : pthread_mutex_trylock(mutex);
+	return home_is_left() ? 0 : pthread_mutex_trylock(mutex);
 }
 
 static int engine_unlock(pthread_mutex_t *mutex)
 {
-	return atomic_load_explicit(&is_child, memory_order_relaxed) ? 0
-								     : pthread_mutex_unlock(mutex);
+	return home_is_left() ? 0 : pthread_mutex_unlock(mutex);
 }
 
 void calls_forget(void)
 {
-	atomic_store(&is_child, true);
+	home_forget();
 	files_forget();
 }
 

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "asyncprof/home.h"
 #include "core/futex.h"
 #include "core/own_fds.h"
 #include "core/own_thread.h"
@@ -204,11 +205,12 @@ bool desk_is_here(void)
 long desk_ask(desk_call *call, const long arguments[DESK_ARGUMENTS])
 {
 	struct request request = { .call = call, .arguments = arguments };
+	bool is_left = home_is_left();
 	int saved = errno;
 
-	if (desk_is_here())
+	if (!is_left && desk_is_here())
 		return call(arguments);
-	if (!hand_in(&request)) {
+	if (is_left || !hand_in(&request)) {
 		errno = EBADF;
 		return -1;
 	}

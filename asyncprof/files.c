@@ -18,17 +18,17 @@
 #include <unistd.h>
 
 #include "asyncprof/desk.h"
+#include "asyncprof/home.h"
 #include "core/clock.h"
 #include "core/fd.h"
 #include "core/log.h"
 #include "core/signal_share.h"
 #include "core/system.h"
 
-static atomic_bool is_child, perf_allowed, have_perf;
+static atomic_bool perf_allowed, have_perf;
 
 void files_forget(void)
 {
-	atomic_store(&is_child, true);
 	desk_forget();
 }
 
@@ -161,7 +161,7 @@ ssize_t engine_write(int fd, const void *data, size_t length)
 	const char *text = data;
 	int shown = (int)length;
 
-	if (atomic_load_explicit(&is_child, memory_order_relaxed))
+	if (home_is_left())
 		return (ssize_t)length;
 	if (fd != STDOUT_FILENO)
 		return ASK(do_write, fd, (long)data, (long)length);
@@ -178,7 +178,7 @@ static long do_pwrite(const long a[])
 
 ssize_t engine_pwrite(int fd, const void *data, size_t length, off_t offset)
 {
-	if (atomic_load_explicit(&is_child, memory_order_relaxed))
+	if (home_is_left())
 		return (ssize_t)length;
 	return ASK(do_pwrite, fd, (long)data, (long)length, offset);
 }
@@ -421,8 +421,19 @@ static long signal_thread(long process, long tid, long signo)
 	return result;
 }
 
+/* What makes signals is its parent's in a forked child, where its hook sees threads begin and end still. */
+static bool makes_signals(long number)
+{
+	return number == SYS_timer_create || number == SYS_timer_delete ||
+	       number == SYS_perf_event_open || number == SYS_tgkill;
+}
+
 long engine_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
+	if (makes_signals(number) && home_is_left()) {
+		errno = EPERM;
+		return -1;
+	}
 	if (number == SYS_memfd_create)
 		return ASK(do_memfd, a, b);
 	if (number == SYS_timer_create)

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "asyncprof/calls.h"
+#include "asyncprof/home.h"
 #include "asyncprof/imports.h"
 #include "asyncprof/library_path.h"
 #include "asyncprof/loader_gate.h"
@@ -143,6 +144,7 @@ int library_open(struct library_functions *functions, const char *library, char 
 	if (!has_room())
 		return bad(problem, "there is no room for %s in the address space", library);
 	read_ahead(path);
+	home_begin();
 	loader_gate_enter();
 	err = load(functions, library, path, problem);
 	loader_gate_leave();
