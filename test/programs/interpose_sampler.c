@@ -1,7 +1,7 @@
 /* Linked with the interposers into a preload of their own: a sampling signal every SAMPLER_US
  * microseconds (2000; 0: none) on the main thread, and the number of samples on stderr at the end.
  * With SAMPLER_SETS_BACK it sets a call of poll(2) back to be made again. With SAMPLER_FOLLOWED another
- * sampling signal pends at the end of each sample, and SIGALRM at the end of that one. */
+ * sampling signal pends at the end of each sample, and SIGALRM at the end of that one, where the program handles it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,10 +46,13 @@ static void send_self(int signo)
 
 static void on_follower(int signo, siginfo_t *info, void *context)
 {
+	struct sigaction programs;
+
 	(void)signo;
 	(void)info;
 	(void)context;
-	if (followed)
+	/* Before the program has a handler it would end by it. */
+	if (followed && !sigaction(SIGALRM, NULL, &programs) && programs.sa_handler != SIG_DFL)
 		send_self(SIGALRM);
 }
 
