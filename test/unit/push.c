@@ -395,6 +395,7 @@ END_TEST
 
 #define MANY_CHUNKS 4
 #define MANY_STACKS 10000
+#define SOME_STACKS 1000
 #define SECOND      UINT64_C(1000000000) /* in ticks, too */
 
 /* Each address is another function. */
@@ -419,8 +420,8 @@ static int name_many(void *context, const uintptr_t *pcs, const bool *is_return,
 
 static const char *own_interval = "1000000"; /* NULL: the chunks do not tell */
 
-/* A recording of samples on as many stacks, all of them of two functions but the last, which is of DEPTH. */
-static void record_many(size_t depth)
+/* A recording whose chunks have samples of STACKS each, all of them of two functions but the last, which is of DEPTH. */
+static void record_many(size_t stacks, size_t depth)
 {
 	static uintptr_t deep[1024];
 	struct jfr_writer *w = NULL;
@@ -437,14 +438,14 @@ static void record_many(size_t depth)
 		ck_assert_int_eq(jfr_chunk_begin(w, ns, ticks), 0);
 		if (own_interval)
 			jfr_setting(w, ticks, "interval", own_interval);
-		for (uintptr_t i = 0; i < MANY_STACKS; i++) {
-			uintptr_t pcs[] = { (c * MANY_STACKS + i + 2) * 16, 16 };
+		for (uintptr_t i = 0; i < stacks; i++) {
+			uintptr_t pcs[] = { (c * stacks + i + 2) * 16, 16 };
 
 			jfr_execution_sample(w, ticks + i, 42, jfr_stack(w, pcs, 2, false),
 					     JFR_STATE_DEFAULT);
 		}
 		if (c == MANY_CHUNKS - 1)
-			jfr_execution_sample(w, ticks + MANY_STACKS, 42,
+			jfr_execution_sample(w, ticks + stacks, 42,
 					     jfr_stack(w, deep, depth, false), JFR_STATE_DEFAULT);
 		ck_assert_int_eq(
 			jfr_chunk_end(w, ns + SECOND, ticks + SECOND, name_many, NULL, NULL), 0);
@@ -457,7 +458,7 @@ static void record_many(size_t depth)
 static void deliver_many(const struct push_form *form, int width)
 {
 	name_width = width;
-	record_many(1010);
+	record_many(MANY_STACKS, 1010);
 	begin(form, NULL);
 	ck_assert_int_eq(deliver(5000), 0);
 	ck_assert_uint_gt(server.taken, 2);
@@ -498,11 +499,11 @@ START_TEST(weighs_a_report_as_it_was_made)
 
 	own_interval = NULL;
 	name_width = 0;
-	record_many(10);
+	record_many(SOME_STACKS, 10);
 	own_interval = "1000000";
 	begin(&otlp_form, NULL);
 	ck_assert_int_eq(deliver(5000), 0);
-	ck_assert_msg(server.total == (MANY_CHUNKS * MANY_STACKS + 1) * 1e6, "%f", server.total);
+	ck_assert_msg(server.total == (MANY_CHUNKS * SOME_STACKS + 1) * 1e6, "%f", server.total);
 	server.total = 0;
 	report = the_report(6000);
 	report.sampling.interval_ns = 3000000;
@@ -518,7 +519,7 @@ START_TEST(weighs_a_report_as_it_was_made)
 					      .length = (uint64_t)lseek(labels, 0, SEEK_END) };
 	}
 	ck_assert_int_eq(reporter->deliver(reporter, &report), 0);
-	ck_assert_msg(server.total == (MANY_CHUNKS * MANY_STACKS + 1) * 3e6, "%f", server.total);
+	ck_assert_msg(server.total == (MANY_CHUNKS * SOME_STACKS + 1) * 3e6, "%f", server.total);
 	close(labels);
 }
 END_TEST
@@ -531,13 +532,13 @@ START_TEST(no_two_parts_have_one_time)
 	double total;
 
 	name_width = 0;
-	record_many(10);
+	record_many(SOME_STACKS, 10);
 	begin(forms[_i / 2], NULL);
 	report = the_report(5000);
 	ck_assert_int_eq(reporter->deliver(reporter, &report), 0);
 	total = server.total;
 	memset(&server, 0, sizeof(server));
-	server.body_max = 400000;
+	server.body_max = 40 * SOME_STACKS;
 	report.start_ms = report.end_ms + (uint64_t)(_i % 2 * 1000);
 	report.unique = 999999; /* and its parts have a nanosecond each behind that */
 	ck_assert_int_eq(reporter->deliver(reporter, &report), 0);
@@ -559,8 +560,8 @@ START_TEST(sends_again_what_it_sent)
 	unsigned int third;
 
 	name_width = 0;
-	record_many(10);
-	server.body_max = 400000;
+	record_many(SOME_STACKS, 10);
+	server.body_max = 40 * SOME_STACKS;
 	begin(forms[_i], NULL);
 	ck_assert_int_eq(deliver(5000), 0);
 	ck_assert_uint_gt(server.time_count, 4);
@@ -568,7 +569,7 @@ START_TEST(sends_again_what_it_sent)
 	third = server.requests[2];
 	ck_assert_uint_lt(third, sizeof(server.plan) / sizeof(server.plan[0]));
 	memset(&server, 0, sizeof(server));
-	server.body_max = 400000;
+	server.body_max = 40 * SOME_STACKS;
 	server.plan[third] = LOST;
 	begin(forms[_i], NULL);
 	ck_assert_int_eq(deliver(5000), -EIO);
