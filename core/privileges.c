@@ -517,6 +517,22 @@ out:
 	return err;
 }
 
+/* The C library changes users in one thread after the other, and one of ours that async-profiler needs may be before the
+ * one that has asked for it: then it has for a moment what no thread of the program has. */
+#define SETTLE_TRIES 200
+#define SETTLE_NS    1000000u
+
+static int look_settled(void)
+{
+	int err = look();
+
+	for (int i = 0; err == -EPERM && i < SETTLE_TRIES; i++) {
+		system_sleep(SETTLE_NS);
+		err = look();
+	}
+	return err;
+}
+
 static void become_looker(void)
 {
 	pid_t none = 0;
@@ -574,7 +590,7 @@ int privileges_follow(bool at_once)
 	}
 	become_looker();
 	if (!mine.is_nobody)
-		mine.err = look();
+		mine.err = look_settled();
 	if (!mine.is_nobody)
 		tell_look(now);
 	mine.changes = change;

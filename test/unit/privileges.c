@@ -25,6 +25,7 @@
 
 static sem_t go, done;
 static bool at_once = true;
+static void (*ahead)(void); /* what the agent's thread does before it looks; NULL: nothing */
 
 static struct {
 	int err, no_new;
@@ -51,6 +52,8 @@ static void *follow(void *unused)
 
 	for (;;) {
 		sem_wait(&go);
+		if (ahead)
+			ahead();
 		seen.err = privileges_follow(at_once);
 		seen.waited_ns = clock_monotonic_ns();
 		followers_follow(FOLLOWERS_NS);
@@ -207,6 +210,33 @@ START_TEST(what_another_thread_has_is_kept)
 END_TEST
 
 /* Told first, then only when it is time. */
+static sem_t changed;
+
+/* As setpriv does, which gives its capabilities up afterwards. */
+static void drop_user_but_keep_caps(void)
+{
+	ck_assert_int_eq(kernel_call6(SYS_prctl, PR_SET_KEEPCAPS, 1, 0, 0, 0, 0), 0);
+	drop_user();
+	sem_post(&changed);
+}
+
+/* The C library has changed the thread, and not the one yet that has asked for it. */
+START_TEST(one_that_is_ahead_waits_for_the_program)
+{
+	struct timespec until_looked = { .tv_nsec = 5000000 };
+
+	sem_init(&changed, 0, 0);
+	ahead = drop_user_but_keep_caps;
+	sem_post(&go);
+	sem_wait(&changed);
+	nanosleep(&until_looked, NULL);
+	drop_user_but_keep_caps();
+	sem_wait(&done);
+	ck_assert_int_eq(seen.err, 0);
+	ck_assert_uint_eq(seen.uid, NOBODY);
+}
+END_TEST
+
 START_TEST(follows_when_told_and_in_time)
 {
 	at_once = false;
@@ -343,6 +373,7 @@ int main(void)
 		tcase_add_test(tests, that_no_new_ones_come_is_followed);
 		tcase_add_test(tests, what_can_be_taken_back_is_kept);
 		tcase_add_test(tests, what_another_thread_has_is_kept);
+		tcase_add_test(tests, one_that_is_ahead_waits_for_the_program);
 	}
 	return suite_run(tests);
 }
