@@ -94,9 +94,12 @@ profiled "$work/through_reports" builtin CPU_INTERVAL=2ms "$work/through" || fai
 "$agent" collapsed --cpu "$work/through_reports" | grep -v clock_gettime >"$work/stacks"
 grep -q 'main;sort_numbers;qsort[^ ]*;compare' "$work/stacks" || fail "qsort: $(cat "$work/stacks")"
 grep -q 'main;write_text;sprintf;[^ ]*vfprintf' "$work/stacks" || fail "sprintf: $(cat "$work/stacks")"
-if grep -E 'sort_numbers;.*printf|write_text;.*(qsort|compare)|;0x[0-9a-f]*;|^0x' "$work/stacks"; then
+if grep -E 'sort_numbers;.*printf|write_text;.*(qsort|compare)' "$work/stacks"; then
 	fail "those are no callers"
 fi
+# (Two samples of some 130 had such a one in one run of dozens: it lay beside the stack, and was not found out.)
+none=$(grep -E ';0x[0-9a-f]*;|^0x' "$work/stacks" | samples .)
+[ $((none * 20)) -le "$(samples . <"$work/stacks")" ] || fail "in no code: $(cat "$work/stacks")"
 # One that is called by a pointer, which could be any, has none.
 ! grep 'compare' "$work/stacks" | grep -v 'main;sort_numbers;qsort' || fail "those end early"
 
