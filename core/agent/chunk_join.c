@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/fd.h"
+#include "engine/jfr/jfr_encode.h"
 #include "profile/jfr/jfr_cursor.h"
 #include "profile/jfr/jfr_read.h"
 
@@ -30,11 +31,10 @@ struct front {
 
 #define FRONT_AT 8
 
-/* The time since the constants before these takes nine bytes, as a compressed integer that is negative. */
-#define STEP_BYTES 9
+/* How far back the constants before these are: a negative number, which takes as many bytes as any can. */
+#define STEP_BYTES JFR_VARINT_MAX
 
-/* An event's size, in as many bytes as async-profiler takes for it. */
-#define SIZE_BYTES 5
+#define SIZE_BYTES JFR_PADDED_LENGTH
 
 /* At most: two compressed integers. */
 #define TIMES_BYTES 18
@@ -182,21 +182,6 @@ static void begin(struct chunk_join *join, const struct chunk *c, off_t at)
 	join->frequency = c->front.frequency;
 }
 
-static void put_size(uint8_t to[SIZE_BYTES], uint64_t size)
-{
-	for (unsigned i = 0; i < SIZE_BYTES; i++)
-		to[i] = (uint8_t)((size >> 7 * i & 0x7f) | (i < SIZE_BYTES - 1 ? 0x80 : 0));
-}
-
-static void put_step(uint8_t to[STEP_BYTES], int64_t step)
-{
-	uint64_t bits = (uint64_t)step;
-
-	for (unsigned i = 0; i < STEP_BYTES - 1; i++)
-		to[i] = (uint8_t)((bits >> 7 * i & 0x7f) | 0x80);
-	to[STEP_BYTES - 1] = (uint8_t)(bits >> 56);
-}
-
 /* Make of C what is added to the chunk there: the events, and the constants that are new, if any, with where those before
  * them are. *CONSTANTS is where the last ones are then. Returns 0 or -errno. */
 static int make_addition(struct chunk_join *join, const struct chunk *c, struct buf *added,
@@ -218,10 +203,10 @@ static int make_addition(struct chunk_join *join, const struct chunk *c, struct 
 		err = buf_append(added, c->events, (size_t)(c->constants - c->events));
 	*constants = count ? at : join->constants;
 	if (!err && count) {
-		put_size(front, length + left.length);
+		jfr_put_padded(front, length + left.length);
 		front[SIZE_BYTES] = CONSTANTS;
 		memcpy(front + SIZE_BYTES + 1, c->ticks, head);
-		put_step(front + SIZE_BYTES + 1 + head, (int64_t)(join->constants - at));
+		jfr_put_varint(front + SIZE_BYTES + 1 + head, join->constants - at);
 		front[length - 2] = c->step[1];
 		front[length - 1] = (uint8_t)count;
 		err = buf_append(added, front, length);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/jfr/jfr_encode.h"
 #include "profile/jfr/jfr_cursor.h"
 #include "profile/jfr/jfr_meta.h"
 #include "profile/jfr/jfr_value.h"
@@ -14,9 +15,6 @@
 
 /* A type's number stands above a constant's. */
 #define TYPE_SHIFT 56
-
-/* A number, in as many bytes whatever it is. */
-#define COUNT_BYTES 5
 
 static size_t slot_of(const struct constant_keys *keys, uint64_t key)
 {
@@ -111,19 +109,13 @@ static int is_new(struct new_constants *n, const struct jfr_type *type, uint64_t
 	return has_new_numbers(type) ? has(&n->named, key) : put(&n->known, key);
 }
 
-static void put_count(uint8_t *to, uint64_t count)
-{
-	for (unsigned i = 0; i < COUNT_BYTES; i++)
-		to[i] = (uint8_t)((count >> 7 * i & 0x7f) | (i < COUNT_BYTES - 1 ? 0x80 : 0));
-}
-
 /* Those of TYPE, with their number in front. */
 static int take_constants(struct new_constants *n, const struct jfr_type *type, struct cursor *c,
 			  struct buf *out, uint64_t *taken)
 {
 	uint64_t count = cursor_varint(c);
 	size_t counted_at = out->length;
-	int err = buf_append(out, "\0\0\0\0", COUNT_BYTES), added;
+	int err = buf_append(out, "\0\0\0", JFR_PADDED_LENGTH), added;
 
 	*taken = 0;
 	for (; count && !err && !c->bad; count--) {
@@ -145,7 +137,7 @@ static int take_constants(struct new_constants *n, const struct jfr_type *type, 
 		}
 	}
 	if (!err)
-		put_count(out->data + counted_at, *taken);
+		jfr_put_padded(out->data + counted_at, *taken);
 	return c->bad ? -EBADMSG : err;
 }
 
