@@ -13,6 +13,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "asyncprof/desk.h"
 #include "asyncprof/files.h"
 #include "asyncprof/home.h"
 #include "asyncprof/imports.h"
@@ -114,7 +115,7 @@ static int engine_unlock(pthread_mutex_t *mutex)
 void calls_forget(void)
 {
 	home_forget();
-	files_forget();
+	desk_forget();
 }
 
 /* It compares what its clocks say with what the kernel does, so they are the kernel's: another preload

@@ -27,11 +27,6 @@
 
 static atomic_bool perf_allowed, have_perf;
 
-void files_forget(void)
-{
-	desk_forget();
-}
-
 void files_allow_perf(bool allow)
 {
 	atomic_store(&perf_allowed, allow);

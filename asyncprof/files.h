@@ -41,7 +41,4 @@ int files_wall_signal(void);
 /* One of them has come to thread TID. Async-signal-safe. */
 void files_wall_came(pid_t tid);
 
-/* In a forked child. */
-void files_forget(void);
-
 #endif

@@ -209,7 +209,7 @@ START_TEST(a_child_has_none)
 	pid = fork();
 	if (!pid) {
 		alarm(20);
-		files_forget();
+		desk_forget();
 		_exit(engine_open("/dev/null", O_RDONLY, 0) != -1 || errno != EBADF);
 	}
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
