@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "asyncprof/answers.h"
-#include "core/agent/java.h"
+#include "asyncprof/command_output.h"
+#include "asyncprof/java.h"
 #include "core/agent_phase.h"
 #include "core/clock.h"
 #include "core/futex.h"

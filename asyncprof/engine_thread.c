@@ -6,15 +6,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "asyncprof/calls.h"
-#include "asyncprof/desk.h"
-#include "asyncprof/files.h"
-#include "asyncprof/library.h"
+#include "asyncprof/replaced_calls.h"
+#include "asyncprof/fd_proxy.h"
+#include "asyncprof/fd_calls.h"
+#include "asyncprof/engine_library.h"
 #include "asyncprof/library_path.h"
 #include "asyncprof/loader_gate.h"
 #include "asyncprof/mailbox.h"
-#include "asyncprof/memory.h"
-#include "asyncprof/sleep.h"
+#include "asyncprof/memory_calls.h"
+#include "asyncprof/sleep_calls.h"
 #include "core/clock.h"
 #include "core/futex.h"
 #include "core/own_fds.h"

@@ -14,7 +14,7 @@
 #include "core/agent/failure.h"
 #include "core/log.h"
 #include "core/executable.h"
-#include "core/agent/java.h"
+#include "asyncprof/java.h"
 #include "core/agent/samples.h"
 #include "core/agent/start_string.h"
 

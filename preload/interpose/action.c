@@ -188,7 +188,7 @@ void action_engine_returns(void)
 	}
 }
 
-/* By SIGIO async-profiler would wake its threads, which here are woken without (asyncprof/sleep.h): it is the program's. */
+/* By SIGIO async-profiler would wake its threads, which here are woken without (asyncprof/sleep_calls.h): it is the program's. */
 static int leave_wake(struct sigaction *old)
 {
 	if (old)

@@ -14,8 +14,8 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "asyncprof/imports.h"
-#include "asyncprof/memory.h"
+#include "asyncprof/import_table.h"
+#include "asyncprof/memory_calls.h"
 #include "core/loaded_symbol.h"
 #include "engine/memory/mem.h"
 

@@ -2,7 +2,7 @@
  * async-profiler from flushing at exit itself. */
 #include <stdlib.h>
 
-#include "asyncprof/library.h"
+#include "asyncprof/engine_library.h"
 #include "core/loaded_symbol.h"
 #include "core/own_thread.h"
 #include "core/system.h"

@@ -9,7 +9,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "asyncprof/files.h"
+#include "asyncprof/fd_calls.h"
 #include "asyncprof/loader_gate.h"
 #include "core/disposition.h"
 #include "core/loaded_symbol.h"

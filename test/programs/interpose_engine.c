@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "asyncprof/calls.h"
+#include "asyncprof/replaced_calls.h"
 #include "core/asprof.h"
 #include "preload/interpose/fatal.h"
 #include "preload/interpose/sample.h"

@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "asyncprof/streams.h"
+#include "asyncprof/stream_calls.h"
 #include "core/own_thread.h"
 #include "test/fixtures/sanitized.h"
 #include "test/fixtures/suite.h"

@@ -450,7 +450,7 @@ START_TEST(the_timer_of_a_turn)
 }
 END_TEST
 
-/* The outlet's errno is not the program's. (preload/stalls.c puts it back; what is here must not touch it.) */
+/* The outlet's errno is not the program's. (asyncprof/stall_events.c puts it back; what is here must not touch it.) */
 START_TEST(errno_is_left_alone)
 {
 	begin(LONG_NS);

@@ -1,0 +1,444 @@
+/* What async-profiler calls instead of the C library's functions on descriptors. */
+#include "asyncprof/fd_calls.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <linux/seccomp.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/sendfile.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "asyncprof/fd_proxy.h"
+#include "asyncprof/owner_process.h"
+#include "core/clock.h"
+#include "core/fd.h"
+#include "core/log.h"
+#include "core/signal_share.h"
+#include "core/system.h"
+
+static atomic_bool perf_allowed, have_perf;
+
+void files_allow_perf(bool allow)
+{
+	atomic_store(&perf_allowed, allow);
+}
+
+bool files_have_perf(void)
+{
+	return atomic_load(&have_perf);
+}
+
+#define ASK(call, ...) desk_ask(call, (const long[DESK_ARGUMENTS]){ __VA_ARGS__ })
+
+/* FD where it may stay; -1 and errno as open(2) has it. */
+static int settled(int fd)
+{
+	if (desk_is_apart())
+		return fd;
+	fd = fd_raise(fd);
+	if (fd >= 0)
+		return fd;
+	errno = -fd;
+	return -1;
+}
+
+/* A perf event of async-profiler's stops when it has made a signal, and is started again at the end
+ * of the handler: by a call on its descriptor, which in a thread of the program would have to wait for
+ * ours. So it is started once, and goes on. */
+#define COUNTING_MAX 65536
+
+static _Atomic uint64_t counting[COUNTING_MAX / 64]; /* a bit for each descriptor */
+
+static bool is_counting(int fd)
+{
+	return fd >= 0 && fd < COUNTING_MAX && atomic_load(&counting[fd / 64]) >> (fd % 64) & 1;
+}
+
+static void set_counting(int fd, bool is)
+{
+	uint64_t bit = UINT64_C(1) << (fd % 64);
+
+	if (fd < 0 || fd >= COUNTING_MAX)
+		return;
+	if (is)
+		atomic_fetch_or(&counting[fd / 64], bit);
+	else
+		atomic_fetch_and(&counting[fd / 64], ~bit);
+}
+
+/* PATH is in what /proc has of a thread: whose, and what of it. */
+static bool is_of_thread(const char *path, pid_t *tid, const char **name)
+{
+	static const char threads[] = "/proc/self/task";
+	char *end;
+
+	if (strncmp(path, threads, strlen(threads)) != 0)
+		return false;
+	path += strlen(threads);
+	*tid = system_thread();
+	*name = "task";
+	if (!*path)
+		return true;
+	*tid = (pid_t)strtol(path + 1, &end, 10);
+	*name = end + 1;
+	return *path == '/' && *tid > 0 && *end == '/';
+}
+
+static long do_open(const long a[])
+{
+	const char *name;
+	pid_t tid;
+	int fd;
+
+	if (is_of_thread((const char *)a[0], &tid, &name)) {
+		fd = fd_of_thread(tid, name, (int)a[1]);
+		errno = fd < 0 ? -fd : errno;
+		return fd < 0 ? -1 : fd;
+	}
+	return settled(open((const char *)a[0], (int)a[1] | O_CLOEXEC, (mode_t)a[2]));
+}
+
+/* MODE is looked at only where FLAGS have O_CREAT. */
+int engine_open(const char *path, int flags, mode_t mode)
+{
+	return (int)ASK(do_open, (long)path, flags, (long)mode);
+}
+
+int engine_creat(const char *path, mode_t mode)
+{
+	return engine_open(path, O_CREAT | O_WRONLY | O_TRUNC, mode);
+}
+
+static long do_close(const long a[])
+{
+	set_counting((int)a[0], false);
+	return close((int)a[0]);
+}
+
+int engine_close(int fd)
+{
+	return (int)ASK(do_close, fd);
+}
+
+static long do_read(const long a[])
+{
+	return read((int)a[0], (void *)a[1], (size_t)a[2]);
+}
+
+/* In a handler it asks how far an event has counted: one interval, as it would conclude without. */
+ssize_t engine_read(int fd, void *data, size_t length)
+{
+	if (is_counting(fd) && !desk_is_here()) {
+		errno = EAGAIN;
+		return -1;
+	}
+	return ASK(do_read, fd, (long)data, (long)length);
+}
+
+static long do_write(const long a[])
+{
+	return write((int)a[0], (const void *)a[1], (size_t)a[2]);
+}
+
+/* Between commands, and while it starts, it writes its log on standard output. In a forked child it
+ * goes on writing of each thread and library into the recording, which is the parent's. */
+ssize_t engine_write(int fd, const void *data, size_t length)
+{
+	const char *text = data;
+	int shown = (int)length;
+
+	if (home_is_left())
+		return (ssize_t)length;
+	if (fd != STDOUT_FILENO)
+		return ASK(do_write, fd, (long)data, (long)length);
+	while (shown && text[shown - 1] == '\n')
+		shown--;
+	log_info("async-profiler: %.*s", shown, text);
+	return (ssize_t)length;
+}
+
+static long do_pwrite(const long a[])
+{
+	return pwrite((int)a[0], (const void *)a[1], (size_t)a[2], a[3]);
+}
+
+ssize_t engine_pwrite(int fd, const void *data, size_t length, off_t offset)
+{
+	if (home_is_left())
+		return (ssize_t)length;
+	return ASK(do_pwrite, fd, (long)data, (long)length, offset);
+}
+
+static long do_lseek(const long a[])
+{
+	return lseek((int)a[0], a[1], (int)a[2]);
+}
+
+off_t engine_lseek(int fd, off_t offset, int whence)
+{
+	return ASK(do_lseek, fd, offset, whence);
+}
+
+static long do_ftruncate(const long a[])
+{
+	return ftruncate((int)a[0], a[1]);
+}
+
+int engine_ftruncate(int fd, off_t length)
+{
+	return (int)ASK(do_ftruncate, fd, length);
+}
+
+static long do_fadvise(const long a[])
+{
+	return posix_fadvise((int)a[0], a[1], a[2], (int)a[3]);
+}
+
+int engine_fadvise(int fd, off_t offset, off_t length, int advice)
+{
+	return (int)ASK(do_fadvise, fd, offset, length, advice);
+}
+
+static long do_sendfile(const long a[])
+{
+	return sendfile((int)a[0], (int)a[1], (off_t *)a[2], (size_t)a[3]);
+}
+
+ssize_t engine_sendfile(int out, int in, off_t *offset, size_t length)
+{
+	return ASK(do_sendfile, out, in, (long)offset, (long)length);
+}
+
+static long do_mmap(const long a[])
+{
+	return (long)mmap((void *)a[0], (size_t)a[1], (int)a[2], (int)a[3], (int)a[4], a[5]);
+}
+
+void *engine_mmap(void *address, size_t length, int protection, int flags, int fd, off_t offset)
+{
+	if (fd < 0)
+		return mmap(address, length, protection, flags, fd, offset);
+	return (void *)ASK(do_mmap, (long)address, (long)length, protection, flags, fd, offset);
+}
+
+static long do_fcntl(const long a[])
+{
+	return fcntl((int)a[0], (int)a[1], a[2]);
+}
+
+int engine_fcntl(int fd, int command, long argument)
+{
+	return (int)ASK(do_fcntl, fd, command, argument);
+}
+
+static long do_ioctl(const long a[])
+{
+	return ioctl((int)a[0], (unsigned long)a[1], a[2]);
+}
+
+static int start_counting(int fd)
+{
+	int err;
+
+	if (is_counting(fd))
+		return 0;
+	err = (int)ASK(do_ioctl, fd, PERF_EVENT_IOC_ENABLE, 0);
+	set_counting(fd, !err);
+	return err;
+}
+
+int engine_ioctl(int fd, unsigned long request, long argument)
+{
+	if (desk_is_apart()) {
+		if (request == PERF_EVENT_IOC_REFRESH)
+			return start_counting(fd);
+		if (request == PERF_EVENT_IOC_RESET && is_counting(fd))
+			return 0;
+	}
+	return (int)ASK(do_ioctl, fd, (long)request, argument);
+}
+
+static long do_pipe(const long a[])
+{
+	int *ends = (int *)a[0];
+
+	if (pipe2(ends, O_CLOEXEC))
+		return -1;
+	ends[0] = settled(ends[0]);
+	ends[1] = settled(ends[1]);
+	if (ends[0] >= 0 && ends[1] >= 0)
+		return 0;
+	close(ends[0] >= 0 ? ends[0] : ends[1]);
+	errno = EMFILE;
+	return -1;
+}
+
+int engine_pipe(int ends[2])
+{
+	return (int)ASK(do_pipe, (long)ends);
+}
+
+/* It takes one only to be handed perf events by another process. */
+int engine_socket(int domain, int type, int protocol)
+{
+	(void)domain, (void)type, (void)protocol;
+	errno = EACCES;
+	return -1;
+}
+
+/* Under a filter the one call that hardly a service needs may mean death: systemd's own set for
+ * services is without it. Where it fails async-profiler takes timers instead. */
+static bool may_have_perf_events(void)
+{
+	if (atomic_load(&perf_allowed) && prctl(PR_GET_SECCOMP) == SECCOMP_MODE_DISABLED)
+		return true;
+	errno = EPERM;
+	return false;
+}
+
+/* async-profiler would raise the limit at its start, as it takes a descriptor for each thread. The
+ * program, and all that it starts, would see that; so it is done when they do not suffice. */
+static void raise_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= limit.rlim_max)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static long do_memfd(const long a[])
+{
+	return settled((int)syscall(SYS_memfd_create, a[0], a[1]));
+}
+
+static long do_perf(const long a[])
+{
+	long fd;
+
+	atomic_store(&have_perf, true);
+	fd = settled((int)syscall(SYS_perf_event_open, a[0], a[1], a[2], a[3], a[4]));
+
+	if (fd >= 0 || errno != EMFILE)
+		return fd;
+	raise_limit(); /* unless another thread has */
+	return settled((int)syscall(SYS_perf_event_open, a[0], a[1], a[2], a[3], a[4]));
+}
+
+/* By the calling conventions of Linux the six arguments are where a variadic function's are;
+ * those that a call does not have are passed on as what happens to be there, as in syscall(2). */
+/* So many threads are at make_timer(). */
+static _Atomic uint32_t making;
+
+/* One for each thread, where there are no perf events. */
+static long make_timer(long clock, long event, long timer)
+{
+	long result = -1;
+
+	atomic_fetch_add(&making, 1);
+	if (signal_share_take(true)) {
+		result = syscall(SYS_timer_create, clock, event, timer);
+		if (result)
+			signal_share_give();
+	} else {
+		if (!signal_share_is_closed())
+			signal_share_refuse(-EAGAIN);
+		errno = EAGAIN;
+	}
+	atomic_fetch_sub(&making, 1);
+	return result;
+}
+
+/* A thread that has got one notes it a few instructions later. */
+#define NOTED_NS    200000u
+#define NOTED_TRIES 1000
+
+void files_make_no_timers(void)
+{
+	int tries = NOTED_TRIES;
+
+	signal_share_close();
+	do
+		system_sleep(NOTED_NS);
+	while (atomic_load(&making) && --tries);
+}
+
+/* That and nothing else it sends to threads. */
+static _Atomic int wall_signal;
+
+int files_wall_signal(void)
+{
+	return atomic_load(&wall_signal);
+}
+
+/* It counts on a signal that is pending still not to be queued a second time, as those are not that it would choose; of
+ * ours a thread that takes none, as it waits for a disk, would be kept thousands for, out of the user's share. So while
+ * one is on its way to a thread no other follows, but after LOST_MS: that thread may have ended, and its number be
+ * another's. Each entry is a thread's number, and when. */
+#define ON_THEIR_WAY 512
+#define LOST_MS      10000u
+
+static _Atomic uint64_t on_its_way[ON_THEIR_WAY];
+
+void files_wall_came(pid_t tid)
+{
+	_Atomic uint64_t *entry = &on_its_way[(uint32_t)tid % ON_THEIR_WAY];
+
+	if (atomic_load_explicit(entry, memory_order_relaxed) >> 32 == (uint32_t)tid)
+		atomic_store_explicit(entry, 0, memory_order_relaxed);
+}
+
+static long signal_thread(long process, long tid, long signo)
+{
+	_Atomic uint64_t *entry = &on_its_way[(uint32_t)tid % ON_THEIR_WAY];
+	uint64_t there = atomic_load_explicit(entry, memory_order_relaxed);
+	uint32_t now_ms = (uint32_t)(clock_monotonic_ns() / 1000000u);
+	long result;
+
+	atomic_store_explicit(&wall_signal, (int)signo, memory_order_relaxed);
+	if (there >> 32 == (uint32_t)tid && now_ms - (uint32_t)there < LOST_MS)
+		return 0;
+	/* Before it is sent, as it may be there at once. */
+	atomic_store_explicit(entry, (uint64_t)(uint32_t)tid << 32 | now_ms, memory_order_relaxed);
+	result = syscall(SYS_tgkill, process, tid, signo);
+	if (result)
+		files_wall_came((pid_t)tid);
+	return result;
+}
+
+/* What makes signals is its parent's in a forked child, where its hook sees threads begin and end still. */
+static bool makes_signals(long number)
+{
+	return number == SYS_timer_create || number == SYS_timer_delete ||
+	       number == SYS_perf_event_open || number == SYS_tgkill;
+}
+
+long engine_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+	if (makes_signals(number) && home_is_left()) {
+		errno = EPERM;
+		return -1;
+	}
+	if (number == SYS_memfd_create)
+		return ASK(do_memfd, a, b);
+	if (number == SYS_timer_create)
+		return make_timer(a, b, c);
+	if (number == SYS_timer_delete)
+		signal_share_give();
+	if (number == SYS_tgkill)
+		return signal_thread(a, b, c);
+	if (number != SYS_perf_event_open)
+		return syscall(number, a, b, c, d, e, f);
+	/* 0 as the thread is the calling one, and here that may be another. */
+	return may_have_perf_events() ? ASK(do_perf, a, b ? b : system_thread(), c, d, e) : -1;
+}

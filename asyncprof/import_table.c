@@ -1,0 +1,179 @@
+/* Changes what a library calls: its own import table, and nobody else's. */
+#include "asyncprof/import_table.h"
+
+#include <errno.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "asyncprof/loader_gate.h"
+
+#if defined(__x86_64__)
+#define SLOT_OF_STUB R_X86_64_JUMP_SLOT
+#define SLOT_OF_DATA R_X86_64_GLOB_DAT
+#elif defined(__aarch64__)
+#define SLOT_OF_STUB R_AARCH64_JUMP_SLOT
+#define SLOT_OF_DATA R_AARCH64_GLOB_DAT
+#endif
+
+struct library {
+	uintptr_t inside, base;
+	const ElfW(Dyn) * dynamic;
+	uintptr_t relro, relro_end; /* what the loader has write-protected; empty where nothing */
+};
+
+static bool has_inside(const struct library *library, const struct dl_phdr_info *info)
+{
+	for (size_t i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+
+		if (segment->p_type == PT_LOAD &&
+		    library->inside - (info->dlpi_addr + segment->p_vaddr) < segment->p_memsz)
+			return true;
+	}
+	return false;
+}
+
+static int find_library(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct library *library = data;
+
+	(void)size;
+	if (!has_inside(library, info))
+		return 0;
+	library->base = info->dlpi_addr;
+	for (size_t i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+		uintptr_t start = info->dlpi_addr + segment->p_vaddr;
+
+		if (segment->p_type == PT_DYNAMIC)
+			library->dynamic = (const ElfW(Dyn) *)start;
+		if (segment->p_type != PT_GNU_RELRO)
+			continue;
+		library->relro = start;
+		library->relro_end = start + segment->p_memsz;
+	}
+	return 1;
+}
+
+/* The value of TAG; 0 where there is none. */
+static uintptr_t value(const struct library *library, ElfW(Sxword) tag)
+{
+	for (const ElfW(Dyn) *entry = library->dynamic; entry->d_tag != DT_NULL; entry++)
+		if (entry->d_tag == tag)
+			return entry->d_un.d_val;
+	return 0;
+}
+
+/* The table that TAG tells of: glibc's loader has put an address where the file has an offset, musl's has not. */
+static const void *table(const struct library *library, ElfW(Sxword) tag)
+{
+	uintptr_t at = value(library, tag);
+
+	return (const void *)(at < library->base ? library->base + at : at);
+}
+
+/* Let SLOT hold FUNCTION. Other threads may be calling through it. */
+static int set_slot(const struct library *library, void **slot, void *function)
+{
+	uintptr_t page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE);
+	uintptr_t at = (uintptr_t)slot;
+	void *page = (void *)(at - at % page_bytes);
+	bool protected = at >= library->relro && at < library->relro_end;
+
+	if (protected && mprotect(page, page_bytes, PROT_READ | PROT_WRITE))
+		return -errno;
+	__atomic_store_n(slot, function, __ATOMIC_RELEASE);
+	if (protected && mprotect(page, page_bytes, PROT_READ))
+		return -errno;
+	return 0;
+}
+
+/* To be done with each slot, which is for what NAME says. Returns 0 or -errno. */
+typedef int visitor(const struct library *library, void **slot, const char *name, void *data);
+
+static int visit_slot(const struct library *library, const ElfW(Rela) * relocation, visitor *visit,
+		      void *data)
+{
+	const ElfW(Sym) *symbols = table(library, DT_SYMTAB);
+	const char *strings = table(library, DT_STRTAB);
+	const char *name = strings + symbols[ELF64_R_SYM(relocation->r_info)].st_name;
+	uint64_t type = ELF64_R_TYPE(relocation->r_info);
+
+	if (type != SLOT_OF_STUB && type != SLOT_OF_DATA)
+		return 0;
+	return visit(library, (void **)(library->base + relocation->r_offset), name, data);
+}
+
+static int visit_slots(const void *inside, visitor *visit, void *data)
+{
+	static const struct {
+		ElfW(Sxword) relocations, bytes;
+	} tables[] = { { DT_JMPREL, DT_PLTRELSZ }, { DT_RELA, DT_RELASZ } };
+	struct library library = { .inside = (uintptr_t)inside };
+	int err = 0;
+
+	loader_gate_enter();
+	dl_iterate_phdr(find_library, &library);
+	loader_gate_leave();
+	if (!library.dynamic)
+		return -ENOENT;
+	for (size_t t = 0; t < sizeof(tables) / sizeof(tables[0]); t++) {
+		const ElfW(Rela) *relocations = table(&library, tables[t].relocations);
+		size_t n = value(&library, tables[t].bytes) / sizeof(*relocations);
+
+		for (size_t i = 0; i < n && !err; i++)
+			err = visit_slot(&library, &relocations[i], visit, data);
+	}
+	return err;
+}
+
+struct redirection {
+	const struct import *imports;
+	size_t count;
+};
+
+static int redirect(const struct library *library, void **slot, const char *name, void *data)
+{
+	const struct redirection *with = data;
+
+	for (size_t i = 0; i < with->count; i++)
+		if (!strcmp(name, with->imports[i].name))
+			return set_slot(library, slot, with->imports[i].function);
+	return 0;
+}
+
+int imports_redirect(const void *inside, const struct import *imports, size_t count)
+{
+	struct redirection with = { imports, count };
+
+	return visit_slots(inside, redirect, &with);
+}
+
+struct look {
+	const char *const *names;
+	void **bound;
+	size_t count;
+};
+
+static int look(const struct library *library, void **slot, const char *name, void *data)
+{
+	const struct look *at = data;
+
+	(void)library;
+	for (size_t i = 0; i < at->count; i++)
+		if (!strcmp(name, at->names[i]))
+			at->bound[i] = *slot;
+	return 0;
+}
+
+int imports_look(const void *inside, const char *const *names, void **bound, size_t count)
+{
+	struct look at = { names, bound, count };
+
+	memset(bound, 0, count * sizeof(*bound));
+	return visit_slots(inside, look, &at);
+}

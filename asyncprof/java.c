@@ -1,0 +1,71 @@
+/* Whether this is a process of Java. */
+#include "asyncprof/java.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/agent_phase.h"
+#include "core/clock.h"
+#include "core/privileges.h"
+#include "core/shared.h"
+#include "engine/process/proc_file.h"
+#include "engine/process/tids.h"
+
+#define PATIENCE_NS 10000000000u
+#define STEP_NS     20000000u
+
+/* The last thread that the machine starts, when its tools may attach (OpenJDK, Threads::create_vm,
+ * WatcherThread::start); as much of its name as the kernel has. */
+#define LAST_THREAD "VM Periodic Tas"
+
+bool java_is_loaded(void)
+{
+	char line[PATH_MAX + 128];
+	bool java = false;
+	FILE *maps = proc_file_open("/proc/self/maps");
+
+	while (maps && !java && fgets(line, sizeof(line), maps))
+		java = strstr(line, "/libjvm.so") || strstr(line, "/libjli.so");
+	if (maps)
+		fclose(maps);
+	return java;
+}
+
+static bool is_named(pid_t tid, const char *name)
+{
+	char comm[32];
+
+	if (proc_file_read_of(tid, "comm", comm, sizeof(comm)) < 0)
+		return false;
+	comm[strcspn(comm, "\n")] = '\0';
+	return !strcmp(comm, name);
+}
+
+static bool is_up(void)
+{
+	pid_t *tids = NULL;
+	ssize_t count = tids_list(&tids);
+	bool up = count < 0; /* it cannot be told */
+
+	for (ssize_t i = 0; i < count && !up; i++)
+		up = is_named(tids[i], LAST_THREAD);
+	free(tids);
+	return up;
+}
+
+bool java_wait(struct wake *wake)
+{
+	uint64_t end_ns = clock_monotonic_ns() + PATIENCE_NS, now_ns;
+	bool woken = false, goes_on = true;
+
+	while (goes_on && !is_up() && (now_ns = clock_monotonic_ns()) < end_ns) {
+		privileges_follow(false);
+		woken |= wake_wait(wake, now_ns + STEP_NS);
+		goes_on = !(atomic_load(&shared->agent.state) & AGENT_STOP);
+	}
+	if (woken)
+		wake_up(wake);
+	return goes_on;
+}

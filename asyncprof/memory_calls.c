@@ -1,0 +1,120 @@
+/* What async-profiler calls instead of the C library's functions on memory. */
+#include "asyncprof/memory_calls.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "asyncprof/block_allocator.h"
+#include "asyncprof/import_table.h"
+#include "core/system.h"
+
+/* MADV_FREE is not in older headers. */
+#ifndef MADV_FREE
+#define MADV_FREE 8
+#endif
+#define LARGE_BYTES ((size_t)1 << 20)
+
+/* What it was bound to: the program's. */
+_Static_assert(sizeof(struct memory_functions) == 4 * sizeof(void *), "as look_at_bound() has it");
+
+static struct memory_functions bound;
+
+static atomic_bool is_in_front; /* of the program's */
+
+void memory_bind(const struct memory_functions *functions)
+{
+	bound = *functions;
+}
+
+void memory_leave_program_its_calls(void)
+{
+	atomic_store(&is_in_front, true);
+}
+
+static bool is_of_program(void)
+{
+	return atomic_load_explicit(&is_in_front, memory_order_relaxed);
+}
+
+void *engine_malloc(size_t bytes)
+{
+	return is_of_program() ? bound.malloc(bytes) : block_allocate(bytes);
+}
+
+void *engine_calloc(size_t count, size_t bytes)
+{
+	return is_of_program() ? bound.calloc(count, bytes) : block_allocate_zeroed(count, bytes);
+}
+
+void *engine_realloc(void *block, size_t bytes)
+{
+	if (block_is_ours(block))
+		return block_resize(block, bytes);
+	return block || is_of_program() ? bound.realloc(block, bytes) : block_allocate(bytes);
+}
+
+void engine_free(void *block)
+{
+	if (block_is_ours(block))
+		block_give_back(block);
+	else if (block)
+		bound.free(block);
+}
+
+char *engine_strndup(const char *text, size_t max)
+{
+	return block_copy_text(text, max);
+}
+
+char *engine_strdup(const char *text)
+{
+	return block_copy_text(text, SIZE_MAX);
+}
+
+/* It empties its table of stacks before each recording: with memset(3) all of it is there, 1.5 MB and then more, though
+ * few stacks may ever stand in it; memory of the program's, which each of its forks copies. Where the kernel takes such
+ * pages back as free, which it does with private ones of no file alone, they are zero when they are gone. */
+void *engine_memset(void *memory, int byte, size_t bytes)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start = (uintptr_t)memory;
+	uintptr_t first = (start + page - 1) & -page, end = (start + bytes) & -page;
+
+	if (byte || bytes < LARGE_BYTES ||
+	    kernel_call4(SYS_madvise, (long)first, (long)(end - first), MADV_FREE, 0))
+		return memset(memory, byte, bytes);
+	memset(memory, 0, first - start);
+	system_empty((void *)first, end - first);
+	memset((void *)end, 0, start + bytes - end);
+	return memory;
+}
+
+/* Before it is bound to ours. */
+static int look_at_bound(const void *inside)
+{
+	static const char *const names[] = { "malloc", "calloc", "realloc", "free" };
+	void *found[sizeof(names) / sizeof(names[0])];
+	int err = imports_look(inside, names, found, sizeof(names) / sizeof(names[0]));
+
+	if (!err)
+		memcpy(&bound, found, sizeof(bound));
+	return err;
+}
+
+int memory_redirect(const void *inside)
+{
+	static const struct import calls[] = {
+		{ "malloc", (void *)engine_malloc },   { "calloc", (void *)engine_calloc },
+		{ "realloc", (void *)engine_realloc }, { "free", (void *)engine_free },
+		{ "strdup", (void *)engine_strdup },   { "__strdup", (void *)engine_strdup },
+		{ "strndup", (void *)engine_strndup }, { "__strndup", (void *)engine_strndup },
+		{ "memset", (void *)engine_memset },
+	};
+
+	int err = bound.malloc ? 0 : look_at_bound(inside);
+
+	return err ? err : imports_redirect(inside, calls, sizeof(calls) / sizeof(calls[0]));
+}

@@ -1,0 +1,29 @@
+/* The process that async-profiler was loaded in. */
+#include "asyncprof/owner_process.h"
+
+#include <stdatomic.h>
+#include <sys/types.h>
+
+#include "core/system.h"
+
+#define NOWHERE (-1)
+
+static _Atomic pid_t home; /* 0: it has none yet */
+
+void home_begin(void)
+{
+	atomic_store(&home, system_process());
+}
+
+/* (Its number may be the same, in a namespace of its own.) */
+void home_forget(void)
+{
+	atomic_store(&home, NOWHERE);
+}
+
+bool home_is_left(void)
+{
+	pid_t process = atomic_load_explicit(&home, memory_order_relaxed);
+
+	return process && process != system_process();
+}

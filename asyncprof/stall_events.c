@@ -1,0 +1,49 @@
+/* Stalls of event loops where async-profiler takes the samples: it is asked for one of the thread that is late, as
+ * its own wall clock would, and the stall is a user event, by which `asprof-agent longpolls` finds that sample. */
+#include "asyncprof/stall_events.h"
+
+#include <errno.h>
+#include <sys/syscall.h>
+
+#include "asyncprof/fd_calls.h"
+#include "core/agent.h"
+#include "core/agent/engine.h"
+#include "core/system.h"
+
+#define STALL_EVENT "asprof.StallV1"
+
+static _Atomic asprof_jfr_event_key known_key = -1;
+
+void stalls_forget(void)
+{
+	known_key = -1;
+}
+
+/* Where the wall clock is off there is no such signal, and the stall has the stacks of what CPU samples fell into
+ * it. */
+static void sample_thread(pid_t tid)
+{
+	int signo = files_wall_signal();
+
+	if (signo)
+		kernel_call4(SYS_tgkill, system_process(), tid, signo, 0);
+}
+
+/* The event's time is the stall's end; its data are how long that lasted, and what was ready, little-endian. */
+static void tell(uint64_t ns, int ready)
+{
+	const struct engine *engine = agent_engine();
+	uint64_t data[2] = { ns, (uint64_t)(int64_t)ready };
+	asprof_jfr_event_key key = known_key;
+	int saved = errno;
+
+	if (!engine || !engine->register_jfr_event || !engine->emit_jfr_event)
+		return;
+	if (key < 0)
+		known_key = key = engine->register_jfr_event(STALL_EVENT);
+	if (key >= 0)
+		engine->emit_jfr_event(key, (const uint8_t *)data, sizeof(data));
+	errno = saved;
+}
+
+const struct turns_outlet stalls_outlet = { .sample = sample_thread, .tell = tell };

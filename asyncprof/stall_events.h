@@ -1,0 +1,12 @@
+/* Stalls of event loops where async-profiler takes the samples. */
+#ifndef ASYNCPROF_STALL_EVENTS_H
+#define ASYNCPROF_STALL_EVENTS_H
+
+#include "engine/sample/turns.h"
+
+extern const struct turns_outlet stalls_outlet;
+
+/* In a forked child: its engine has other keys. */
+void stalls_forget(void);
+
+#endif

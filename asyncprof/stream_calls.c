@@ -1,0 +1,362 @@
+/* What async-profiler reads lines and directories by instead of the C library's functions. */
+#include "asyncprof/stream_calls.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "asyncprof/block_allocator.h"
+#include "asyncprof/fd_proxy.h"
+#include "asyncprof/fd_calls.h"
+#include "asyncprof/import_table.h"
+#include "asyncprof/memory_calls.h"
+#include "asyncprof/thread_list.h"
+#include "core/format.h"
+#include "core/system.h"
+
+#define LINE_BYTES 128
+
+struct stream {
+	int fd;
+	size_t at, length; /* of what was read */
+	char data[8192];
+};
+
+/* As the kernel writes its entries, so the C library hands them on. */
+_Static_assert(offsetof(struct dirent, d_reclen) == 16 && offsetof(struct dirent, d_name) == 19,
+	       "getdents64(2)");
+
+struct directory {
+	int fd;
+	bool of_threads;    /* of the program; of no others it is to know */
+	bool begun, is_all; /* read at all; read to the end */
+	size_t at, length;
+	_Alignas(struct dirent) char entries[32768];
+};
+
+/* The library has calls that make nothing of a struct stream. */
+static bool calls_others;
+
+static struct stream *stream_of(FILE *file)
+{
+	return block_is_ours(file) ? (struct stream *)(void *)file : NULL;
+}
+
+/* Where other calls are to understand it. */
+static ssize_t cookie_read(void *cookie, char *data, size_t length)
+{
+	return engine_read((int)(intptr_t)cookie, data, length);
+}
+
+static int cookie_close(void *cookie)
+{
+	return engine_close((int)(intptr_t)cookie);
+}
+
+static FILE *open_for_others(int fd)
+{
+	static const cookie_io_functions_t functions = { .read = cookie_read,
+							 .close = cookie_close };
+
+	return fopencookie((void *)(intptr_t)fd, "r", functions);
+}
+
+FILE *engine_fdopen(int fd, const char *mode)
+{
+	struct stream *stream;
+
+	if (*mode != 'r') {
+		errno = EACCES;
+		return NULL;
+	}
+	if (calls_others)
+		return open_for_others(fd);
+	stream = block_allocate(sizeof(*stream));
+	if (!stream)
+		return NULL;
+	stream->fd = fd;
+	stream->at = stream->length = 0;
+	return (FILE *)(void *)stream;
+}
+
+FILE *engine_fopen(const char *path, const char *mode)
+{
+	FILE *file;
+	int fd;
+
+	if (*mode != 'r') {
+		errno = EACCES;
+		return NULL;
+	}
+	fd = engine_open(path, O_RDONLY, 0);
+	file = fd < 0 ? NULL : engine_fdopen(fd, mode);
+	if (fd >= 0 && !file)
+		engine_close(fd);
+	return file;
+}
+
+/* What is left of what was read, up to END and with it; more is read where nothing is. Returns how much, which is 0 at
+ * the end and where it cannot be read. */
+static size_t next_piece(struct stream *stream, const char **piece, int end)
+{
+	ssize_t length;
+	const char *last;
+
+	if (stream->at == stream->length) {
+		length = engine_read(stream->fd, stream->data, sizeof(stream->data));
+		stream->at = 0;
+		stream->length = length < 0 ? 0 : (size_t)length;
+	}
+	*piece = stream->data + stream->at;
+	last = memchr(*piece, end, stream->length - stream->at);
+	return last ? (size_t)(last - *piece) + 1 : stream->length - stream->at;
+}
+
+char *engine_fgets(char *line, int size, FILE *file)
+{
+	struct stream *stream = stream_of(file);
+	size_t room = size > 0 ? (size_t)size - 1 : 0, length = 0, bytes;
+	const char *piece;
+
+	if (!stream)
+		return fgets(line, size, file);
+	while (length < room && (bytes = next_piece(stream, &piece, '\n'))) {
+		if (bytes > room - length)
+			bytes = room - length;
+		memcpy(line + length, piece, bytes);
+		stream->at += bytes;
+		length += bytes;
+		if (line[length - 1] == '\n')
+			break;
+	}
+	if (size > 0)
+		line[length] = '\0';
+	return length ? line : NULL;
+}
+
+static bool have_room(char **line, size_t *size, size_t wanted)
+{
+	size_t bytes = LINE_BYTES;
+	char *longer;
+
+	if (*line && *size >= wanted)
+		return true;
+	while (bytes < wanted)
+		bytes *= 2;
+	longer = engine_realloc(*line, bytes);
+	if (!longer)
+		return false;
+	*line = longer;
+	*size = bytes;
+	return true;
+}
+
+ssize_t engine_getdelim(char **line, size_t *size, int end, FILE *file)
+{
+	struct stream *stream = stream_of(file);
+	size_t length = 0, bytes;
+	const char *piece;
+
+	if (!stream)
+		return getdelim(line, size, end, file);
+	while ((bytes = next_piece(stream, &piece, end))) {
+		if (!have_room(line, size, length + bytes + 1))
+			return -1;
+		memcpy(*line + length, piece, bytes);
+		stream->at += bytes;
+		length += bytes;
+		if ((*line)[length - 1] == (char)end)
+			break;
+	}
+	if (!length)
+		return -1;
+	(*line)[length] = '\0';
+	return (ssize_t)length;
+}
+
+static ssize_t engine_getline(char **line, size_t *size, FILE *file)
+{
+	return engine_getdelim(line, size, '\n', file);
+}
+
+int engine_fclose(FILE *file)
+{
+	struct stream *stream = stream_of(file);
+	int fd;
+
+	if (!stream)
+		return fclose(file);
+	fd = stream->fd;
+	block_give_back(stream);
+	return engine_close(fd);
+}
+
+static struct directory *directory_of(DIR *dir)
+{
+	return (struct directory *)(void *)dir;
+}
+
+static void begin_anew(struct directory *directory)
+{
+	directory->at = directory->length = 0;
+	directory->begun = directory->is_all = false;
+}
+
+DIR *engine_opendir(const char *path)
+{
+	int fd = engine_open(path, O_RDONLY | O_DIRECTORY, 0);
+	struct directory *directory;
+
+	if (fd < 0)
+		return NULL;
+	directory = block_allocate(sizeof(*directory));
+	if (!directory) {
+		engine_close(fd);
+		return NULL;
+	}
+	directory->fd = fd;
+	directory->of_threads = !strcmp(path, "/proc/self/task");
+	begin_anew(directory);
+	return (DIR *)(void *)directory;
+}
+
+static long do_getdents(const long a[])
+{
+	long length = kernel_call4(SYS_getdents64, a[0], a[1], a[2], 0);
+
+	if (length >= 0)
+		return length;
+	errno = (int)-length;
+	return -1;
+}
+
+static void list_main(struct directory *directory)
+{
+	struct dirent *entry = (struct dirent *)(void *)directory->entries;
+
+	*entry = (struct dirent){ .d_ino = 1, .d_reclen = sizeof(*entry), .d_type = DT_DIR };
+	format_text(entry->d_name, sizeof(entry->d_name), "%d", getpid());
+	directory->length = entry->d_reclen;
+	directory->is_all = true;
+}
+
+/* Fill it with entries that follow; with none where there are none. */
+static void read_entries(struct directory *directory)
+{
+	bool begins = !directory->begun;
+	long length;
+
+	directory->at = directory->length = 0;
+	directory->begun = true;
+	if (directory->is_all)
+		return;
+	if (begins && directory->of_threads && thread_list_is_main_alone()) {
+		list_main(directory);
+		return;
+	}
+	length = desk_ask(do_getdents,
+			  (const long[DESK_ARGUMENTS]){ directory->fd, (long)directory->entries,
+							sizeof(directory->entries) });
+	directory->length = length < 0 ? 0 : (size_t)length;
+}
+
+static bool is_shown(const struct directory *directory, const char *name)
+{
+	return !directory->of_threads || *name == '.' || thread_list_has(atoi(name));
+}
+
+struct dirent *engine_readdir(DIR *dir)
+{
+	struct directory *directory = directory_of(dir);
+	struct dirent *entry;
+
+	if (!directory)
+		return NULL;
+	do {
+		if (directory->at == directory->length)
+			read_entries(directory);
+		if (!directory->length)
+			return NULL;
+		entry = (struct dirent *)(void *)(directory->entries + directory->at);
+		directory->at += entry->d_reclen;
+	} while (!is_shown(directory, entry->d_name));
+	return entry;
+}
+
+void engine_rewinddir(DIR *dir)
+{
+	struct directory *directory = directory_of(dir);
+
+	if (!directory)
+		return;
+	begin_anew(directory);
+	engine_lseek(directory->fd, 0, SEEK_SET);
+}
+
+int engine_closedir(DIR *dir)
+{
+	int fd;
+
+	if (!dir)
+		return -1;
+	fd = directory_of(dir)->fd;
+	block_give_back(dir);
+	return engine_close(fd);
+}
+
+/* Does the library call any of NAMES, which end with NULL? */
+static int calls_any(const void *inside, const char *const *names, bool *any)
+{
+	void *bound[32];
+	size_t count = 0;
+	int err;
+
+	while (names[count])
+		count++;
+	err = imports_look(inside, names, bound, count);
+	*any = false;
+	for (size_t i = 0; i < count; i++)
+		*any |= bound[i] != NULL;
+	return err;
+}
+
+int streams_redirect(const void *inside)
+{
+	static const char *const of_directories[] = {
+		"fdopendir", "dirfd", "readdir_r", "readdir64_r", "seekdir", "telldir", NULL,
+	};
+	static const char *const of_files[] = {
+		"clearerr", "feof",     "ferror", "fgetc",   "fgets_unlocked",  "fileno",  "fread",
+		"freopen",  "fscanf",   "fseek",  "fseeko",  "__isoc99_fscanf", "ftell",   "ftello",
+		"getc",     "_IO_getc", "rewind", "setvbuf", "ungetc",          "vfscanf", NULL,
+	};
+	static const struct import ours[] = {
+		{ "fopen", (void *)engine_fopen },
+		{ "fopen64", (void *)engine_fopen },
+		{ "fdopen", (void *)engine_fdopen },
+		{ "fgets", (void *)engine_fgets },
+		{ "getline", (void *)engine_getline },
+		{ "getdelim", (void *)engine_getdelim },
+		{ "__getdelim", (void *)engine_getdelim },
+		{ "fclose", (void *)engine_fclose },
+		{ "opendir", (void *)engine_opendir },
+		{ "readdir", (void *)engine_readdir },
+		{ "readdir64", (void *)engine_readdir },
+		{ "rewinddir", (void *)engine_rewinddir },
+		{ "closedir", (void *)engine_closedir },
+	};
+	bool calls_other = false;
+	int err = calls_any(inside, of_files, &calls_others);
+
+	if (!err)
+		err = calls_any(inside, of_directories, &calls_other);
+	if (!err && calls_other)
+		return -ENOTSUP;
+	return err ? err : imports_redirect(inside, ours, sizeof(ours) / sizeof(ours[0]));
+}

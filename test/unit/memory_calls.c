@@ -1,0 +1,132 @@
+/* asyncprof/memory_calls.c: what async-profiler empties is zero, whatever it is; and nothing is there of a large table of its
+ * own. */
+#include "asyncprof/memory_calls.h"
+
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "test/fixtures/suite.h"
+
+#define BYTES ((size_t)4 << 20)
+
+static size_t page;
+
+static void set_up(void)
+{
+	page = (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static char *map(int flags, int fd)
+{
+	char *memory = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, flags, fd, 0);
+
+	ck_assert_ptr_ne(memory, MAP_FAILED);
+	memset(memory, 7, BYTES);
+	return memory;
+}
+
+static size_t pages_there(const char *memory)
+{
+	unsigned char there[BYTES / 4096];
+	size_t pages = 0;
+
+	ck_assert_int_eq(mincore((void *)memory, BYTES, there), 0);
+	for (size_t i = 0; i < BYTES / page; i++)
+		pages += there[i] & 1;
+	return pages;
+}
+
+static void is(const char *memory, size_t from, size_t to, char byte)
+{
+	while (from < to && memory[from] == byte)
+		from++;
+	ck_assert_uint_eq(from, to);
+}
+
+/* All but the first and the last bytes, as its table has a head. */
+static void empty_inside(char *memory, size_t there)
+{
+	ck_assert_ptr_eq(engine_memset(memory + 100, 0, BYTES - 200), memory + 100);
+	ck_assert_uint_eq(pages_there(memory), there);
+	is(memory, 0, 100, 7);
+	is(memory, 100, BYTES - 100, 0);
+	is(memory, BYTES - 100, BYTES, 7);
+}
+
+START_TEST(its_own)
+{
+	char *memory = map(MAP_PRIVATE | MAP_ANONYMOUS, -1),
+	     *other = map(MAP_PRIVATE | MAP_ANONYMOUS, -1);
+
+	empty_inside(memory, 2);
+	empty_inside(other, 2);
+	memset(memory, 7, BYTES);
+	empty_inside(memory, 2);
+}
+END_TEST
+
+START_TEST(set_to_more_than_zero)
+{
+	char *memory = map(MAP_PRIVATE | MAP_ANONYMOUS, -1);
+
+	ck_assert_ptr_eq(engine_memset(memory, 3, BYTES), memory);
+	is(memory, 0, BYTES, 3);
+}
+END_TEST
+
+/* Without its pages it would be as the file is, or as another process has left it. */
+START_TEST(of_a_file)
+{
+	int fd = memfd_create("seven", 0);
+	char sevens[4096];
+
+	memset(sevens, 7, sizeof(sevens));
+	for (size_t i = 0; i < BYTES / sizeof(sevens); i++)
+		ck_assert_int_eq(write(fd, sevens, sizeof(sevens)), sizeof(sevens));
+	empty_inside(map(MAP_SHARED, fd), BYTES / page);
+	empty_inside(map(MAP_PRIVATE, fd), BYTES / page);
+	empty_inside(map(MAP_SHARED | MAP_ANONYMOUS, -1), BYTES / page);
+}
+END_TEST
+
+/* As mlockall(2) has it. */
+START_TEST(locked)
+{
+	char *memory = map(MAP_PRIVATE | MAP_ANONYMOUS, -1);
+
+	/* (Of the C library's function a sanitizer makes nothing.) */
+	if (!syscall(SYS_mlock, memory, 2 * page))
+		empty_inside(memory, BYTES / page);
+}
+END_TEST
+
+/* Two mappings, one of which only looks like the other. */
+START_TEST(in_part)
+{
+	char *memory = map(MAP_PRIVATE | MAP_ANONYMOUS, -1);
+
+	ck_assert_ptr_eq(mmap(memory + BYTES / 2, BYTES / 2, PROT_READ | PROT_WRITE,
+			      MAP_FIXED | MAP_SHARED | MAP_ANONYMOUS, -1, 0),
+			 memory + BYTES / 2);
+	memset(memory, 7, BYTES);
+	empty_inside(memory, BYTES / page);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("engine_memory");
+	TCase *all = tcase_create("all");
+
+	tcase_add_checked_fixture(all, set_up, NULL);
+	tcase_add_test(all, its_own);
+	tcase_add_test(all, set_to_more_than_zero);
+	tcase_add_test(all, of_a_file);
+	tcase_add_test(all, locked);
+	tcase_add_test(all, in_part);
+	suite_add_tcase(suite, all);
+	return suite_run_all(suite);
+}
