@@ -52,6 +52,9 @@ DEPS_READY  :=
 
 ALL_CFLAGS = $(AGENT_CFLAGS) $(CFLAGS) $(SAN_FLAGS) $(DEPS_CFLAGS)
 
+# The processor that is built for.
+ARCH := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
+arch_src    := $(sort $(wildcard arch/$(ARCH)/*.c))
 core_src    := $(sort $(wildcard core/*.c core/*/*.c))
 engine_src  := $(sort $(wildcard engine/*/*.c))
 asyncprof_src := $(sort $(wildcard asyncprof/*.c))
@@ -65,14 +68,14 @@ bench_src   := $(sort $(wildcard test/bench/*.c))
 fuzz_src    := $(sort $(wildcard test/fuzz/*.c))
 
 objects = $(patsubst %.c,$(B)/obj/%.o,$(1))
-agent_obj   := $(call objects,$(core_src) $(engine_src) $(asyncprof_src) $(upload_src) \
+agent_obj   := $(call objects,$(arch_src) $(core_src) $(engine_src) $(asyncprof_src) $(upload_src) \
 	       $(endpoint_src))
 preload_obj := $(call objects,$(preload_src))
 profile_obj := $(call objects,$(profile_src))
 decoder_obj := $(call objects,$(decoder_src))
 # All that has no constructor and no main: what unit tests, benches and fuzzers link.
 library     := $(B)/libasprof_test.a
-library_obj := $(agent_obj) $(profile_obj) $(filter-out %/main.o,$(decoder_obj))
+library_obj := $(filter-out %/canary.o,$(agent_obj)) $(profile_obj) $(filter-out %/main.o,$(decoder_obj))
 
 unit_bin  := $(patsubst test/unit/%.c,$(B)/test/unit/%,$(unit_src))
 bench_bin := $(patsubst test/bench/%.c,$(B)/test/bench/%,$(bench_src))
@@ -99,7 +102,7 @@ deps: $(DEPS_READY) $(LLHTTP_READY) ## the libraries that are linked in, which a
 
 # While the libraries are built, what includes none of their headers is compiled. (For another machine
 # all headers are brought.)
-own_src := $(core_src) $(engine_src) $(asyncprof_src) $(upload_src) $(endpoint_src) $(profile_src) $(preload_src) \
+own_src := $(arch_src) $(core_src) $(engine_src) $(asyncprof_src) $(upload_src) $(endpoint_src) $(profile_src) $(preload_src) \
 	   $(decoder_src)
 waiting := $(shell grep -lE '^ *\# *include <(curl|zip|zlib|cjson|mbedtls|psa|llhttp)' $(own_src) $(own_src:.c=.h) \
 	     2>/dev/null)

@@ -1,5 +1,5 @@
 # Rooms with code that runs in signal handlers or allocator hooks.
-CFLAGS_in_engine_arch := $(SIGNAL_FLAGS)
+CFLAGS_in_arch_$(ARCH) := $(SIGNAL_FLAGS)
 CFLAGS_in_engine_reading := $(SIGNAL_FLAGS)
 CFLAGS_in_engine_unwind := $(SIGNAL_FLAGS)
 # (What is read here may be anything, so the sanitizers are to see it.)

@@ -1,7 +1,7 @@
 /* The entries of .eh_frame, as the LSB documents them. */
 #include "engine/cfi/cfi_entry.h"
 
-#include "engine/arch/unwind_arch.h"
+#include "arch/code.h"
 
 /* Entries are longer in no sound file, and a handler has not the time. */
 #define LENGTH_MAX (256u << 10)

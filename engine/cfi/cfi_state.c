@@ -1,7 +1,7 @@
 /* Where a frame keeps what its caller needs. */
 #include "engine/cfi/cfi_state.h"
 
-#include "engine/arch/unwind_arch.h"
+#include "arch/code.h"
 
 enum state_slot state_slot(uint64_t reg)
 {

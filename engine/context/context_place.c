@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "engine/arch/thread_pointer.h"
+#include "arch/thread_pointer.h"
 #include "engine/reading/process_memory.h"
 
 #define DYNAMIC_MAX 256

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "engine/arch/thread_pointer.h"
+#include "arch/thread_pointer.h"
 #include "engine/reading/memory_reader.h"
 
 /* A handler may be reading a place that is replaced: each stays as it is, and there are few. */

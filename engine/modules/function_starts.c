@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "engine/arch/unwind_arch.h"
+#include "arch/code.h"
 #include "engine/elf/elf.h"
 #include "engine/modules/code_rules.h"
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/arch/unwind_arch.h"
+#include "arch/code.h"
 #include "engine/elf/go_functions.h"
 #include "engine/reading/process_memory.h"
 

@@ -10,7 +10,7 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
-#include "engine/arch/unwind_arch.h"
+#include "arch/code.h"
 
 #define MEMORY_PAGE ((uintptr_t)4096)
 

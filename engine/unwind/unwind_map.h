@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "engine/arch/unwind_arch.h"
+#include "arch/code.h"
 #include "engine/cfi/cfi.h"
 
 struct unwind_map_entry {

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "engine/arch/unwind_arch.h"
+#include "arch/code.h"
 #include "engine/cfi/cfi_rules.h"
 #include "engine/reading/memory_reader.h"
 #include "engine/unwind/unwind_stats.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/arch/unwind_arch.h"
+#include "arch/code.h"
 #include "test/fixtures/suite.h"
 
 #define TEXT  0x10000u  /* link address of the code */

@@ -7,7 +7,7 @@
 #include <ucontext.h>
 
 #include "core/preload_code.h"
-#include "engine/arch/unwind_arch.h"
+#include "arch/code.h"
 #include "engine/cfi/cfi_lookup.h"
 #include "engine/modules/modules.h"
 #include "engine/runtime/frame_table.h"

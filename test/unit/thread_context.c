@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "core/memory_file.h"
-#include "engine/arch/thread_pointer.h"
+#include "arch/thread_pointer.h"
 #include "engine/collect/sample_context.h"
 #include "engine/context/process_context.h"
 #include "engine/context/thread_context.h"

@@ -17,7 +17,7 @@
 #include <unistd.h>
 #include <unwind.h>
 
-#include "engine/arch/unwind_arch.h"
+#include "arch/code.h"
 #include "engine/modules/modules.h"
 #include "engine/unwind/unwind_map.h"
 #include "engine/unwind/unwind_stats.h"

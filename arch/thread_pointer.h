@@ -1,6 +1,6 @@
 /* Where the calling thread's variables are counted from. */
-#ifndef ENGINE_ARCH_THREAD_POINTER_H
-#define ENGINE_ARCH_THREAD_POINTER_H
+#ifndef ARCH_THREAD_POINTER_H
+#define ARCH_THREAD_POINTER_H
 
 #include <stdint.h>
 

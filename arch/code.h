@@ -1,7 +1,7 @@
 /* What the unwinder knows of a processor: which registers a walk carries, where a signal frame
  * keeps them, and how code without unwind information is told apart by its bytes. */
-#ifndef ENGINE_ARCH_UNWIND_ARCH_H
-#define ENGINE_ARCH_UNWIND_ARCH_H
+#ifndef ARCH_CODE_H
+#define ARCH_CODE_H
 
 #include <stdbool.h>
 #include <stddef.h>

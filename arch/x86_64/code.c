@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "engine/arch/unwind_arch.h"
+#include "arch/code.h"
 
 #define OFFSET(reg) (offsetof(ucontext_t, uc_mcontext.gregs) + (reg) * sizeof(greg_t))
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "engine/arch/unwind_arch.h"
+#include "arch/code.h"
 
 ptrdiff_t arch_register_offset(unsigned number)
 {
