@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "core/agent/followers.h"
+#include "core/agent/waiters.h"
 #include "core/clock.h"
 #include "core/fd.h"
 #include "core/futex.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "asyncprof/engine_client.h"
-#include "core/agent/start_string.h"
+#include "core/agent/engine_start.h"
 #include "core/log.h"
 #include "core/own_fds.h"
 #include "core/shared.h"

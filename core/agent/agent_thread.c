@@ -10,7 +10,7 @@
 #include "core/clock.h"
 #include "core/agent/engine_command.h"
 #include "core/agent/failure.h"
-#include "core/agent/followers.h"
+#include "core/agent/waiters.h"
 #include "core/agent/last_thread.h"
 #include "core/agent/live.h"
 #include "core/futex.h"

@@ -16,7 +16,7 @@
 #include "core/executable.h"
 #include "asyncprof/java.h"
 #include "core/agent/samples.h"
-#include "core/agent/start_string.h"
+#include "core/agent/engine_start.h"
 
 /* async-profiler keeps every stack that it has seen since its start. Past this much it is
  * restarted between two reports. */

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "core/agent/equipment.h"
-#include "core/agent/kept.h"
+#include "core/agent/running_files.h"
 #include "core/options/config.h"
 #include "core/agent/recording.h"
 

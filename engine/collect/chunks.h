@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "core/agent/kept.h"
+#include "core/agent/running_files.h"
 #include "engine/jfr/jfr_write.h"
 #include "engine/sample/ring.h"
 #include "engine/symbols/symbols.h"

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core/agent/kept.h"
+#include "core/agent/running_files.h"
 #include "core/clock.h"
 #include "engine/jfr/journal.h"
 #include "core/log.h"

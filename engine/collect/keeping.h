@@ -1,5 +1,5 @@
 /* What only memory has of the chunks that are being written goes to the journal of the running recording,
- * where one is kept (core/agent/kept.h). Agent thread only. */
+ * where one is kept (core/agent/running_files.h). Agent thread only. */
 #ifndef ENGINE_COLLECT_KEEPING_H
 #define ENGINE_COLLECT_KEEPING_H
 

@@ -10,7 +10,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-#include "core/agent/followers.h"
+#include "core/agent/waiters.h"
 #include "core/clock.h"
 #include "core/futex.h"
 #include "core/kernel.h"

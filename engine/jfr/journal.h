@@ -1,7 +1,7 @@
 /* A file of records that is only ever added to, so that who reads it when its writer is dead has all
  * that was written until then: each record has its length and a checksum, and what is not whole ends it.
  *
- * The running recording is kept so in a spool: core/agent/kept.h has who writes what, upload/recover/ reads it. */
+ * The running recording is kept so in a spool: core/agent/running_files.h has who writes what, upload/recover/ reads it. */
 #ifndef ENGINE_JFR_JOURNAL_H
 #define ENGINE_JFR_JOURNAL_H
 

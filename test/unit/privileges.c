@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "core/agent/followers.h"
+#include "core/agent/waiters.h"
 #include "core/clock.h"
 #include "core/kernel.h"
 #include "core/shared.h"

@@ -1,5 +1,5 @@
 /* The start string, for each way of setting the options that go into it, and what it has an engine sample by. */
-#include "core/agent/start_string.h"
+#include "core/agent/engine_start.h"
 
 #include <errno.h>
 #include <stdlib.h>

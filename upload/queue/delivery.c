@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/agent/followers.h"
+#include "core/agent/waiters.h"
 #include "core/clock.h"
 #include "core/futex.h"
 #include "core/log.h"

@@ -1,11 +1,11 @@
-/* Running recordings in a spool: the files of core/agent/kept.h, made, found and counted. */
+/* Running recordings in a spool: the files of core/agent/running_files.h, made, found and counted. */
 #ifndef UPLOAD_QUEUE_SPOOL_RUNNING_H
 #define UPLOAD_QUEUE_SPOOL_RUNNING_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/agent/kept.h"
+#include "core/agent/running_files.h"
 #include "core/agent/report.h"
 
 /* Make those of WHOM in DIR, the journal locked. Returns 0, or -errno: -ENOLCK where nothing would tell that the

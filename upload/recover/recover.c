@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/agent/kept.h"
+#include "core/agent/running_files.h"
 #include "core/agent/recording.h"
 #include "core/agent/samples.h"
 #include "core/clock.h"
@@ -27,7 +27,7 @@
 #include "upload/recover/recover_chunk.h"
 #include "upload/recover/whole_chunk.h"
 
-/* As large as the journal of a chunk becomes (core/agent/kept.c), and what one write may have added. */
+/* As large as the journal of a chunk becomes (core/agent/running_files.c), and what one write may have added. */
 #define JOURNAL_MAX (80u << 20)
 
 /* A journal has no head for a moment. */

@@ -1,4 +1,4 @@
-/* What processes that were killed have left in a spool: their running recordings (core/agent/kept.h) become
+/* What processes that were killed have left in a spool: their running recordings (core/agent/running_files.h) become
  * reports, which wait there like any other for whom the dead process reported to.
  *
  * Files of a spool are believed nothing: those of other users are left alone, every length is checked, and

@@ -1,6 +1,6 @@
 /* The start string: a config in async-profiler's own words. */
-#ifndef CORE_AGENT_START_STRING_H
-#define CORE_AGENT_START_STRING_H
+#ifndef CORE_AGENT_ENGINE_START_H
+#define CORE_AGENT_ENGINE_START_H
 
 #include <stdbool.h>
 

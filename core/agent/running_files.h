@@ -6,8 +6,8 @@
  * thread of the program ever waits for a disk, as it would for a page of a file that is mapped.
  * Whether the process lives is told by a lock on the journal, which the kernel takes away with it, in
  * whatever container it was: not by its number. Agent thread only. */
-#ifndef CORE_AGENT_KEPT_H
-#define CORE_AGENT_KEPT_H
+#ifndef CORE_AGENT_RUNNING_FILES_H
+#define CORE_AGENT_RUNNING_FILES_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* The threads of ours that sleep in ways of their own. */
-#include "core/agent/followers.h"
+#include "core/agent/waiters.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,5 +1,5 @@
 /* The running recording as files of a spool. */
-#include "core/agent/kept.h"
+#include "core/agent/running_files.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* The threads of ours that sleep in ways of their own: when the agent's thread gives up what the program gave up,
  * they are woken to do the same at once, and not when they look next. Each joins and leaves by itself. */
-#ifndef CORE_AGENT_FOLLOWERS_H
-#define CORE_AGENT_FOLLOWERS_H
+#ifndef CORE_AGENT_WAITERS_H
+#define CORE_AGENT_WAITERS_H
 
 #include <stdint.h>
 

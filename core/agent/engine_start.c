@@ -1,5 +1,5 @@
 /* The start string: a config in async-profiler's own words. */
-#include "core/agent/start_string.h"
+#include "core/agent/engine_start.h"
 
 #include <errno.h>
 #include <inttypes.h>
