@@ -13,7 +13,7 @@
 #include "core/signal_share.h"
 #include "core/system.h"
 #include "engine/sample/sampler.h"
-#include "engine/sample/turns.h"
+#include "engine/sample/loop_iterations.h"
 #include "preload/interpose/action.h"
 #include "preload/interpose/allocator.h"
 #include "preload/interpose/hooks.h"

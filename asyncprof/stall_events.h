@@ -2,7 +2,7 @@
 #ifndef ASYNCPROF_STALL_EVENTS_H
 #define ASYNCPROF_STALL_EVENTS_H
 
-#include "engine/sample/turns.h"
+#include "engine/sample/loop_iterations.h"
 
 extern const struct turns_outlet stalls_outlet;
 

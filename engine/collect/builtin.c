@@ -15,7 +15,7 @@
 #include "engine/collect/thread_look.h"
 #include "engine/collect/wall.h"
 #include "engine/context/contexts.h"
-#include "engine/memory/mem_tell.h"
+#include "engine/memory/mem_record.h"
 #include "engine/modules/modules.h"
 #include "engine/runtime/runtimes.h"
 #include "engine/sample/ring.h"

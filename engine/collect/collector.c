@@ -22,7 +22,7 @@
 #include "engine/runtime/runtimes.h"
 #include "engine/sample/ring.h"
 #include "engine/sample/threads.h"
-#include "engine/sample/turns.h"
+#include "engine/sample/loop_iterations.h"
 #include "engine/sample/user_events.h"
 #include "engine/symbols/symbols.h"
 

@@ -9,7 +9,7 @@
 #include "engine/sample/ring.h"
 #include "engine/symbols/symbols.h"
 
-/* Samples of kind SAMPLE_MALLOC and SAMPLE_FREE, as engine/memory/mem_tell.h has them. */
+/* Samples of kind SAMPLE_MALLOC and SAMPLE_FREE, as engine/memory/mem_record.h has them. */
 void mem_events_malloc(struct jfr_writer *jfr, const struct sample *sample);
 void mem_events_free(struct jfr_writer *jfr, const struct sample *sample);
 

@@ -19,7 +19,7 @@
 #include "core/privileges.h"
 #include "core/units.h"
 #include "engine/sample/sampler.h"
-#include "engine/sample/turns.h"
+#include "engine/sample/loop_iterations.h"
 
 /* For so long it is measured how fast the timestamp counter is: to a ten-thousandth. */
 #define MEASURE_NS MS(20)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "core/system.h"
-#include "engine/memory/mem_doors.h"
+#include "engine/memory/mem_readers.h"
 #include "engine/memory/mem_tree.h"
 
 /* Above these shares it is time to tidy up. */

@@ -14,7 +14,7 @@
 #include "engine/cfi/cfi.h"
 #include "engine/cfi/cfi_lookup.h"
 #include "engine/modules/module_image.h"
-#include "engine/modules/lasting_modules.h"
+#include "engine/modules/permanent_modules.h"
 #include "engine/modules/loader_list.h"
 #include "engine/modules/module_table.h"
 #include "engine/process/mapped_file.h"

@@ -22,7 +22,7 @@
 #include "engine/sample/ring.h"
 #include "engine/sample/thread_slots.h"
 #include "engine/sample/threads.h"
-#include "engine/sample/turns.h"
+#include "engine/sample/loop_iterations.h"
 #include "engine/unwind/unwind.h"
 
 static _Atomic int signal_number;

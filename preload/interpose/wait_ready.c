@@ -3,7 +3,7 @@
 #include <sys/epoll.h>
 
 #include "engine/reading/memory_reader.h"
-#include "engine/sample/turns.h"
+#include "engine/sample/loop_iterations.h"
 #include "preload/interpose/again.h"
 #include "preload/interpose/mask.h"
 #include "preload/interpose/real.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/memory/mem_where.c"
+#include "engine/memory/mem_stack_text.c"
 #include "engine/process/mapped_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

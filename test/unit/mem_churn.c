@@ -42,7 +42,7 @@ UNDER_ANOTHER_NAME(free_aligned_sized)
 #include "core/own_thread.h"
 #include "engine/collect/builtin.h"
 #include "engine/sample/sampler.h"
-#include "engine/memory/mem_tell.h"
+#include "engine/memory/mem_record.h"
 #include "engine/sample/threads.h"
 #include "profile/jfr/jfr_read.h"
 #include "test/fixtures/mem_churn.h"

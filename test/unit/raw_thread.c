@@ -16,7 +16,7 @@
 #include "core/signal_share.h"
 #include "core/system.h"
 #include "engine/cfi/cfi_lookup.h"
-#include "engine/memory/mem_tell.h"
+#include "engine/memory/mem_record.h"
 #include "engine/runtime/frame_table.h"
 #include "engine/runtime/mixed_stack.h"
 #include "engine/sample/ring.h"

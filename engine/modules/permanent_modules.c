@@ -1,5 +1,5 @@
 /* Follows DT_NEEDED from the program on. */
-#include "engine/modules/lasting_modules.h"
+#include "engine/modules/permanent_modules.h"
 
 #include <elf.h>
 #include <errno.h>

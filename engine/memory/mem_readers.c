@@ -3,7 +3,7 @@
  * Threads spread over several doors, so that they do not all write to one cache line. Entering and
  * closing are each a store and then a load of what the other stores: one of the two sees the
  * other. */
-#include "engine/memory/mem_doors.h"
+#include "engine/memory/mem_readers.h"
 
 #include <stdatomic.h>
 #include <stddef.h>

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "core/clock.h"
-#include "engine/sample/turns.h"
+#include "engine/sample/loop_iterations.h"
 
 #define TURNS  2000000
 #define ROUNDS 9

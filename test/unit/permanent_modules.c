@@ -1,5 +1,5 @@
 /* engine/modules/lasting_modules: the program and what it needs last; what it opens does not. */
-#include "engine/modules/lasting_modules.h"
+#include "engine/modules/permanent_modules.h"
 
 #include <dlfcn.h>
 #include <link.h>

@@ -1,7 +1,7 @@
 /* Modules that the loader never unloads: the program, what it names as needed, and what asks to stay
  * (-z nodelete), with what these need in turn; and the loader itself. */
-#ifndef ENGINE_MODULES_LASTING_MODULES_H
-#define ENGINE_MODULES_LASTING_MODULES_H
+#ifndef ENGINE_MODULES_PERMANENT_MODULES_H
+#define ENGINE_MODULES_PERMANENT_MODULES_H
 
 #include "engine/modules/loader_list.h"
 

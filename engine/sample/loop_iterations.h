@@ -7,8 +7,8 @@
  * it is late; at its end the thread looks at the time once more, tells of the stall if it was one, and puts the timer
  * off if not. A turn that ends when the watcher should have looked and did not, for want of a processor, looks at
  * the time for itself. While no loop turns the watcher sleeps; the first turn wakes it, and sets its timer itself. */
-#ifndef ENGINE_SAMPLE_TURNS_H
-#define ENGINE_SAMPLE_TURNS_H
+#ifndef ENGINE_SAMPLE_LOOP_ITERATIONS_H
+#define ENGINE_SAMPLE_LOOP_ITERATIONS_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

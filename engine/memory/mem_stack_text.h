@@ -1,6 +1,6 @@
 /* Where in the program's files a stack lies, in words, from within malloc. */
-#ifndef ENGINE_MEMORY_MEM_WHERE_H
-#define ENGINE_MEMORY_MEM_WHERE_H
+#ifndef ENGINE_MEMORY_MEM_STACK_TEXT_H
+#define ENGINE_MEMORY_MEM_STACK_TEXT_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* Turns of event loops. */
-#include "engine/sample/turns.h"
+#include "engine/sample/loop_iterations.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
 /* Who is inside: any number of threads for a moment each, or the collector alone. */
-#ifndef ENGINE_MEMORY_MEM_DOORS_H
-#define ENGINE_MEMORY_MEM_DOORS_H
+#ifndef ENGINE_MEMORY_MEM_READERS_H
+#define ENGINE_MEMORY_MEM_READERS_H
 
 #include <stdbool.h>
 

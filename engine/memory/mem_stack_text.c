@@ -2,7 +2,7 @@
  *
  * The loader's own list of modules is behind its lock, which another thread may hold while it
  * waits for this one; so we ask the kernel. */
-#include "engine/memory/mem_where.h"
+#include "engine/memory/mem_stack_text.h"
 
 #include <string.h>
 

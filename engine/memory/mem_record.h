@@ -2,8 +2,8 @@
  *
  * The args of a SAMPLE_MALLOC are address, size and weight; of a SAMPLE_FREE too, and its payload
  * is the time of birth. */
-#ifndef ENGINE_MEMORY_MEM_TELL_H
-#define ENGINE_MEMORY_MEM_TELL_H
+#ifndef ENGINE_MEMORY_MEM_RECORD_H
+#define ENGINE_MEMORY_MEM_RECORD_H
 
 #include "engine/memory/mem.h"
 

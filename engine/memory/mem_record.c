@@ -1,12 +1,12 @@
 /* What native memory sampling tells: to the rings as samples, to the log in words. */
-#include "engine/memory/mem_tell.h"
+#include "engine/memory/mem_record.h"
 
 #include <stdatomic.h>
 #include <string.h>
 
 #include "core/log.h"
 #include "core/system.h"
-#include "engine/memory/mem_where.h"
+#include "engine/memory/mem_stack_text.h"
 #include "engine/runtime/mixed_stack.h"
 #include "engine/sample/ring.h"
 #include "engine/sample/threads.h"

@@ -1,6 +1,6 @@
 /* Turns of event loops: which are stalls, what is told of those, and when the watcher sleeps. Time passes by spinning,
  * and only ever too much of it. */
-#include "engine/sample/turns.h"
+#include "engine/sample/loop_iterations.h"
 
 #include <errno.h>
 #include <pthread.h>
