@@ -10,7 +10,7 @@
 #include "engine/cfi/cfi_lookup.h"
 #include "engine/elf/elf.h"
 #include "engine/modules/function_starts.h"
-#include "engine/modules/go_table.h"
+#include "engine/runtime/go/go_table.h"
 #include "engine/reading/process_memory.h"
 
 /* Of musl a few functions have entries: those that are written in assembler, and on some processors those that

@@ -8,12 +8,12 @@
 #include "core/preload_code.h"
 #include "core/system.h"
 #include "engine/reading/stack_memory.h"
-#include "engine/runtime/jvm.h"
-#include "engine/runtime/perl.h"
-#include "engine/runtime/php.h"
-#include "engine/runtime/python.h"
-#include "engine/runtime/ruby.h"
-#include "engine/runtime/v8.h"
+#include "engine/runtime/jvm/jvm.h"
+#include "engine/runtime/perl/perl.h"
+#include "engine/runtime/php/php.h"
+#include "engine/runtime/python/python.h"
+#include "engine/runtime/ruby/ruby.h"
+#include "engine/runtime/v8/v8.h"
 #include "engine/unwind/unwind.h"
 
 #define DEPTH_MAX 1024

@@ -8,14 +8,14 @@
 
 #include "core/log.h"
 #include "engine/modules/modules.h"
-#include "engine/runtime/jvm_find.h"
+#include "engine/runtime/jvm/jvm_find.h"
 #include "engine/runtime/mixed_stack.h"
-#include "engine/runtime/perl_find.h"
-#include "engine/runtime/php_find.h"
-#include "engine/runtime/python_find.h"
-#include "engine/runtime/ruby_find.h"
+#include "engine/runtime/perl/perl_find.h"
+#include "engine/runtime/php/php_find.h"
+#include "engine/runtime/python/python_find.h"
+#include "engine/runtime/ruby/ruby_find.h"
 #include "engine/runtime/runtime_image.h"
-#include "engine/runtime/v8_find.h"
+#include "engine/runtime/v8/v8_find.h"
 
 union found {
 	struct runtime base;

@@ -9,7 +9,7 @@
 #include "engine/reading/process_memory.h"
 #include "engine/symbols/debug_file.h"
 #include "engine/elf/elf_identity.h"
-#include "engine/elf/go_functions.h"
+#include "engine/runtime/go/go_functions.h"
 #include "engine/elf/image_symbols.h"
 #include "engine/symbols/plt.h"
 

@@ -7,7 +7,7 @@
 
 #include "engine/elf/elf.h"
 #include "engine/elf/elf_identity.h"
-#include "engine/elf/go_functions.h"
+#include "engine/runtime/go/go_functions.h"
 #include "engine/symbols/debug_file.h"
 #include "engine/symbols/plt.h"
 #include "engine/symbols/symbol_table.h"

@@ -1,5 +1,5 @@
-/* engine/elf/go_functions.c: Go's table of its functions, as two of its versions write it, and as nobody does. */
-#include "engine/elf/go_functions.h"
+/* engine/runtime/go/go_functions.c: Go's table of its functions, as two of its versions write it, and as nobody does. */
+#include "engine/runtime/go/go_functions.h"
 
 #include <errno.h>
 #include <stdlib.h>

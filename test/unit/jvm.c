@@ -1,6 +1,6 @@
-/* engine/runtime/jvm_mix.c, engine/unwind/unwind_java.c: what a Java machine runs is one frame, behind which is whoever
+/* engine/runtime/jvm/jvm_mix.c, engine/unwind/unwind_java.c: what a Java machine runs is one frame, behind which is whoever
  * has called into it. */
-#include "engine/runtime/jvm.h"
+#include "engine/runtime/jvm/jvm.h"
 
 #include <string.h>
 #include <sys/mman.h>

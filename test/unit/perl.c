@@ -1,6 +1,6 @@
-/* engine/runtime/perl_*.c: stacks of each version of Perl, with threads and without, as they are, torn, and at
+/* engine/runtime/perl/perl_*.c: stacks of each version of Perl, with threads and without, as they are, torn, and at
  * random. */
-#include "engine/runtime/perl.h"
+#include "engine/runtime/perl/perl.h"
 
 #include <pthread.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* engine/runtime/php_*.c: frames of each version of PHP, as they are, torn, and at random. */
-#include "engine/runtime/php.h"
+/* engine/runtime/php/php_*.c: frames of each version of PHP, as they are, torn, and at random. */
+#include "engine/runtime/php/php.h"
 
 #include <string.h>
 #include <sys/mman.h>

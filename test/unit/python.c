@@ -1,5 +1,5 @@
-/* engine/runtime/python_*.c: structures of each version of CPython, as they are, torn, and at random. */
-#include "engine/runtime/python.h"
+/* engine/runtime/python/python_*.c: structures of each version of CPython, as they are, torn, and at random. */
+#include "engine/runtime/python/python.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* engine/runtime/ruby_*.c: methods and blocks in control frames of Ruby, as they are, torn, and at random, and
+/* engine/runtime/ruby/ruby_*.c: methods and blocks in control frames of Ruby, as they are, torn, and at random, and
  * their places among native frames. */
-#include "engine/runtime/ruby.h"
+#include "engine/runtime/ruby/ruby.h"
 
 #include <link.h>
 #include <pthread.h>
@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 
 #include "core/preload_code.h"
-#include "engine/runtime/ruby_find.h"
+#include "engine/runtime/ruby/ruby_find.h"
 #include "test/fixtures/made_frames.h"
 #include "test/fixtures/suite.h"
 

@@ -1,5 +1,5 @@
-/* engine/runtime/v8_*.c: functions of JavaScript in frames of V8, as they are, torn, and at random. */
-#include "engine/runtime/v8.h"
+/* engine/runtime/v8/v8_*.c: functions of JavaScript in frames of V8, as they are, torn, and at random. */
+#include "engine/runtime/v8/v8.h"
 
 #include <string.h>
 #include <sys/mman.h>

@@ -1,0 +1,283 @@
+/* The table that every program of Go has of its functions. Its layout: runtime.pcHeader, runtime._func and
+ * runtime.moduledata of Go's own source. */
+#include "engine/runtime/go/go_functions.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAGIC_1_18 0xfffffff0u
+#define MAGIC_1_20 0xfffffff1u
+
+struct header {
+	uint32_t magic;
+	uint16_t pad;
+	uint8_t instruction_bytes, pointer_bytes;
+	uint64_t functions, files;
+	uint64_t text; /* 0 from Go 1.26 on */
+	uint64_t names, units, file_names, tables, code;
+};
+
+/* The head of runtime._func; that of 1.18 lacks the line. */
+struct entry {
+	uint32_t start, name, arguments, deferred, stack, file, line, tables, unit, first_line;
+	uint8_t id, flags;
+};
+
+#define FLAGS_1_18 37
+
+/* Where runtime.moduledata has the beginning of the code. */
+#define MODULE_TEXT 176
+
+/* What lies near each other is read at once. */
+#define BLOCK_BYTES 4096
+#define BLOCKS      16
+
+struct go_functions {
+	struct elf *file;
+	const Elf64_Shdr *section;
+	struct header header;
+	uint64_t text;
+	struct block {
+		uint64_t offset; /* UINT64_MAX: none */
+		size_t bytes;
+		uint8_t data[BLOCK_BYTES];
+	} blocks[BLOCKS];
+};
+
+static struct block *block_at(struct go_functions *f, uint64_t offset)
+{
+	struct block *block = &f->blocks[offset / BLOCK_BYTES % BLOCKS];
+	uint64_t start = offset - offset % BLOCK_BYTES, left;
+	int err;
+
+	if (block->offset == start)
+		return block;
+	if (offset >= f->section->sh_size)
+		return NULL;
+	left = f->section->sh_size - start;
+	block->offset = UINT64_MAX;
+	block->bytes = left < BLOCK_BYTES ? (size_t)left : BLOCK_BYTES;
+	err = elf_read_section(f->file, f->section, start, block->data, block->bytes);
+	if (err)
+		return NULL;
+	block->offset = start;
+	return block;
+}
+
+/* Copy SIZE bytes from OFFSET in the section. */
+static int take(struct go_functions *f, uint64_t offset, void *data, size_t size)
+{
+	uint8_t *to = data;
+
+	while (size) {
+		const struct block *block = block_at(f, offset);
+		size_t in_block = offset % BLOCK_BYTES, n;
+
+		if (!block || in_block >= block->bytes)
+			return -ENODATA;
+		n = block->bytes - in_block < size ? block->bytes - in_block : size;
+		memcpy(to, block->data + in_block, n);
+		to += n;
+		offset += n;
+		size -= n;
+	}
+	return 0;
+}
+
+/* ---- Opening ---- */
+
+struct source {
+	struct elf *file;
+	go_memory *loaded;
+	void *context;
+	uint64_t bias;
+};
+
+static int read_loaded(const struct source *source, uint64_t address, void *data, size_t size)
+{
+	return source->loaded ? source->loaded(source->context, address, data, size)
+			      : elf_read_address(source->file, address, data, size);
+}
+
+static int find_text(struct go_functions *f, const struct source *source)
+{
+	const Elf64_Shdr *module = elf_find_section(source->file, ".go.module");
+	uint64_t text = 0;
+	int err = read_loaded(source, f->section->sh_addr + offsetof(struct header, text), &text,
+			      sizeof(text));
+
+	if (!err && !text && module)
+		err = read_loaded(source, module->sh_addr + MODULE_TEXT, &text, sizeof(text));
+	f->text = text - source->bias;
+	return err ? err : text ? 0 : -ENOENT;
+}
+
+static bool is_sound(const struct go_functions *f)
+{
+	const struct header *h = &f->header;
+	uint64_t size = f->section->sh_size;
+
+	return (h->magic == MAGIC_1_18 || h->magic == MAGIC_1_20) && h->pointer_bytes == 8 &&
+	       h->instruction_bytes && h->names < size && h->tables < size && h->code < size &&
+	       h->functions && h->functions < (size - h->code) / 8;
+}
+
+int go_functions_open(struct go_functions **out, struct elf *file, go_memory *loaded, void *context,
+		      uint64_t bias)
+{
+	const struct source source = { file, loaded, context, bias };
+	const Elf64_Shdr *section = elf_find_section(file, ".gopclntab");
+	struct go_functions *f;
+	int err;
+
+	if (!section)
+		section = elf_find_section(file, ".data.rel.ro.gopclntab");
+	if (!section || section->sh_type == SHT_NOBITS)
+		return -ENOENT;
+	f = malloc(sizeof(*f));
+	if (!f)
+		return -ENOMEM;
+	f->file = file;
+	f->section = section;
+	for (size_t i = 0; i < BLOCKS; i++)
+		f->blocks[i].offset = UINT64_MAX;
+	err = take(f, 0, &f->header, sizeof(f->header));
+	if (!err && !is_sound(f))
+		err = -ENOENT;
+	if (!err)
+		err = find_text(f, &source);
+	if (err) {
+		free(f);
+		return err;
+	}
+	*out = f;
+	return 0;
+}
+
+void go_functions_close(struct go_functions *functions)
+{
+	free(functions);
+}
+
+/* ---- Functions ---- */
+
+size_t go_functions_count(const struct go_functions *f)
+{
+	return (size_t)f->header.functions;
+}
+
+/* Behind the last function's place stands where it ends. */
+static int place(struct go_functions *f, size_t number, uint32_t out[2])
+{
+	return take(f, f->header.code + number * 8, out, 8);
+}
+
+int go_functions_get(struct go_functions *f, size_t number, struct go_function *out)
+{
+	struct entry entry = { 0 };
+	uint32_t here[2], next[2];
+	int err = number < f->header.functions ? place(f, number, here) : -ENOENT;
+
+	if (!err)
+		err = place(f, number + 1, next);
+	if (!err)
+		err = take(f, f->header.code + here[1], &entry, offsetof(struct entry, flags) + 1);
+	if (err)
+		return err;
+	if (next[0] < here[0])
+		return -ENODATA;
+	out->start = f->text + here[0];
+	out->end = f->text + next[0];
+	out->name = entry.name;
+	out->stack = entry.stack;
+	out->flags = entry.flags;
+	if (f->header.magic == MAGIC_1_18)
+		out->flags = ((const uint8_t *)&entry)[FLAGS_1_18];
+	return 0;
+}
+
+int go_functions_find(struct go_functions *f, uint64_t address, size_t *number)
+{
+	size_t begin = 0, end = (size_t)f->header.functions + 1, middle;
+	uint32_t at[2];
+	int err;
+
+	while (begin < end) {
+		middle = begin + (end - begin) / 2;
+		err = place(f, middle, at);
+		if (err)
+			return err;
+		if (f->text + at[0] <= address)
+			begin = middle + 1;
+		else
+			end = middle;
+	}
+	if (!begin || begin > f->header.functions)
+		return -ENOENT;
+	*number = begin - 1;
+	return 0;
+}
+
+int go_functions_name(struct go_functions *f, const struct go_function *function, char *text,
+		      size_t size)
+{
+	size_t length = 0;
+	int err = 0;
+
+	while (length + 1 < size) {
+		err = take(f, f->header.names + function->name + length, text + length, 1);
+		if (err || !text[length])
+			break;
+		length++;
+	}
+	text[length] = '\0';
+	return err ? err : (int)length;
+}
+
+static int number_at(struct go_functions *f, uint64_t *offset, uint32_t *value)
+{
+	unsigned shift = 0;
+	uint8_t byte;
+	int err;
+
+	*value = 0;
+	do {
+		err = shift < 32 ? take(f, (*offset)++, &byte, 1) : -ENODATA;
+		if (err)
+			return err;
+		*value |= (uint32_t)(byte & 0x7f) << shift;
+		shift += 7;
+	} while (byte & 0x80);
+	return 0;
+}
+
+/* Pairs: how the value changes, with the sign in the lowest bit, and for how many instructions it holds then.
+ * The first may be no change at all; any other such is the end. */
+int go_functions_stack(struct go_functions *f, const struct go_function *function,
+		       void (*visit)(void *context, uint64_t start, uint64_t end, int64_t grown),
+		       void *context)
+{
+	uint64_t offset = f->header.tables + function->stack, at = function->start, end;
+	uint32_t change, length;
+	int64_t grown = -1;
+	int err = 0;
+
+	if (!function->stack)
+		return -ENOENT;
+	while (at < function->end) {
+		err = number_at(f, &offset, &change);
+		if (err || (!change && at != function->start))
+			break;
+		grown += change & 1 ? -(int64_t)(change >> 1) - 1 : (int64_t)(change >> 1);
+		err = number_at(f, &offset, &length);
+		if (err || !length)
+			break;
+		end = at + (uint64_t)length * f->header.instruction_bytes;
+		if (end > function->end)
+			end = function->end;
+		visit(context, at, end, grown);
+		at = end;
+	}
+	return err;
+}

@@ -1,0 +1,256 @@
+/* Compiles Go's table of its functions into rules.
+ *
+ * Go tells at each instruction how far the stack has grown, so the return address is found without the frame
+ * pointer. Where a function goes to another stack, from a goroutine's to the thread's own and back, the
+ * table says nothing, and there the frame pointer leads on: Go's compiler keeps it for this. */
+#include "engine/runtime/go/go_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "arch/code.h"
+#include "engine/runtime/go/go_functions.h"
+#include "engine/reading/process_memory.h"
+
+/* The note that Go's linker writes its own build-id into (cmd/link, elfgobuildid). */
+#define GO_NOTE      "Go"
+#define GO_NOTE_TYPE 4
+
+#define PUSH_RBP 0x55
+
+struct rows {
+	struct row {
+		uint32_t offset;
+		uint16_t rule;
+	} * list;
+	size_t count, room;
+	bool lost; /* out of memory */
+};
+
+struct compiler {
+	const struct image *image;
+	struct go_functions *functions;
+	uint64_t text; /* link address of the module's code */
+	struct rows rows;
+
+	/* The function under way. */
+	struct go_function function;
+	bool keeps_fp; /* saves the frame pointer above all else that it has on the stack */
+	bool grows;    /* has a frame */
+	bool signal;
+};
+
+bool go_table_is_for(const struct image *image)
+{
+	char notes[1024];
+	const Elf64_Phdr *phdr;
+	Elf64_Nhdr note;
+
+	for (size_t i = 0; i < image->phdr_count; i++) {
+		size_t at = 0, size;
+
+		phdr = &image->phdrs[i];
+		size = phdr->p_memsz < sizeof(notes) ? phdr->p_memsz : sizeof(notes);
+		if (phdr->p_type != PT_NOTE ||
+		    process_memory_read(image->bias + phdr->p_vaddr, notes, size))
+			continue;
+		while (at < size && size - at >= sizeof(note) + sizeof(GO_NOTE)) {
+			memcpy(&note, notes + at, sizeof(note));
+			if (note.n_type == GO_NOTE_TYPE &&
+			    !strcmp(notes + at + sizeof(note), GO_NOTE))
+				return true;
+			at += sizeof(note) + (((size_t)note.n_namesz + 3) & ~(size_t)3) +
+			      (((size_t)note.n_descsz + 3) & ~(size_t)3);
+		}
+	}
+	return false;
+}
+
+/* ---- Rows ---- */
+
+static void add(struct rows *rows, uint64_t offset, uint16_t rule)
+{
+	struct row *list;
+
+	if (rows->count && rows->list[rows->count - 1].offset == offset) {
+		rows->list[rows->count - 1].rule = rule;
+		return;
+	}
+	if (rows->count && (rows->list[rows->count - 1].rule == rule ||
+			    rows->list[rows->count - 1].offset > offset))
+		return;
+	if (rows->count == rows->room) {
+		rows->room = rows->room ? 2 * rows->room : 4096;
+		list = reallocarray(rows->list, rows->room, sizeof(*list));
+		if (!list) {
+			rows->lost = true;
+			rows->room = rows->count;
+			return;
+		}
+		rows->list = list;
+	}
+	rows->list[rows->count++] = (struct row){ (uint32_t)offset, rule };
+}
+
+/* The rows of REST for [FROM, TO), offsets both. */
+static void add_rest(struct rows *rows, const struct unwind_table *rest, uint64_t from, uint64_t to)
+{
+	uint64_t offset;
+
+	if (from >= to)
+		return;
+	add(rows, from, rest ? unwind_table_find(rest, from) : RULE_INDEX_NONE);
+	for (uint32_t region = 0; rest && region < rest->regions; region++)
+		for (uint32_t i = rest->first[region]; i < rest->first[region + 1]; i++) {
+			offset = (uint64_t)region << 16 | rest->low[i];
+			if (offset > from && offset < to)
+				add(rows, offset, rest->rule[i]);
+		}
+}
+
+static struct unwind_table *make_table(const struct rows *rows, uint64_t bytes)
+{
+	uint32_t regions = (uint32_t)(bytes >> 16) + 1, region = 0;
+	size_t head = sizeof(struct unwind_table) + (regions + 1) * sizeof(uint32_t);
+	size_t size = head + rows->count * 2 * sizeof(uint16_t);
+	struct unwind_table *table = rows->lost || !rows->count ? NULL : malloc(size);
+	uint16_t *low, *rule;
+
+	if (!table)
+		return NULL;
+	low = (uint16_t *)((char *)table + head);
+	rule = low + rows->count;
+	for (size_t i = 0; i < rows->count; i++) {
+		while (region <= rows->list[i].offset >> 16)
+			table->first[region++] = (uint32_t)i;
+		low[i] = (uint16_t)rows->list[i].offset;
+		rule[i] = rows->list[i].rule;
+	}
+	while (region <= regions)
+		table->first[region++] = (uint32_t)rows->count;
+	table->starts = false;
+	table->begin = NULL;
+	table->bytes = size;
+	table->regions = regions;
+	table->rows = (uint32_t)rows->count;
+	table->low = low;
+	table->rule = rule;
+	return table;
+}
+
+/* ---- Functions ---- */
+
+static bool returns_from_signal(const char *name)
+{
+	return !strncmp(name, "runtime.sigreturn", strlen("runtime.sigreturn"));
+}
+
+/* "mov %rbp, OFFSET(%rsp)" in either of its lengths. */
+static bool stores_fp(const uint8_t *code, int64_t offset)
+{
+	int32_t wide;
+
+	memcpy(&wide, code + 4, sizeof(wide));
+	return code[0] == 0x48 && code[1] == 0x89 && code[3] == 0x24 &&
+	       (code[2] == 0x6c ? (int8_t)code[4] == offset : code[2] == 0xac && wide == offset);
+}
+
+/* Whether the frame pointer is saved above all else: pushed first, or stored as soon as there is room. Functions
+ * in assembler that Go leaves without a frame do what they will. */
+static void look_for_save(void *context, uint64_t start, uint64_t end, int64_t grown)
+{
+	struct compiler *c = context;
+	uint8_t code[9];
+
+	(void)end;
+	c->grows |= grown > 0;
+	if (grown > 0 && start > c->function.start &&
+	    !image_read(c->image, start - 1, code, sizeof(code)))
+		c->keeps_fp |=
+			(grown == 8 && code[0] == PUSH_RBP) || stores_fp(code + 1, grown - 8);
+}
+
+static void add_stretch(void *context, uint64_t start, uint64_t end, int64_t grown)
+{
+	struct compiler *c = context;
+	struct unwind_rule rule = { .kind = RULE_SP, .ra_words = -1 };
+	uint16_t index;
+
+	(void)end;
+	if (grown < 0 || grown > INT32_MAX - 8)
+		return;
+	rule.offset = (int32_t)grown + 8;
+	if (grown && c->keeps_fp) {
+		rule.fp_save = SAVE_CFA;
+		rule.fp_words = -2;
+	}
+	/* Before it has a frame, and when that is gone, it is on its caller's stack. */
+	if (c->function.flags & GO_SETS_STACK && (grown || !c->grows))
+		rule = (struct unwind_rule){ .kind = RULE_SWITCH };
+	index = c->signal                          ? RULE_INDEX_SIGNAL
+		: c->function.flags & GO_OUTERMOST ? RULE_INDEX_END
+						   : cfi_rule_intern(&rule);
+	add(&c->rows, start - c->text, index);
+}
+
+static void compile_function(struct compiler *c)
+{
+	char name[64];
+
+	c->signal = go_functions_name(c->functions, &c->function, name, sizeof(name)) > 0 &&
+		    returns_from_signal(name);
+	c->keeps_fp = !(c->function.flags & GO_IS_ASSEMBLER);
+	c->grows = false;
+	if (c->function.flags & (GO_IS_ASSEMBLER | GO_SETS_STACK))
+		go_functions_stack(c->functions, &c->function, look_for_save, c);
+	/* A handler returns to its first instruction, and return addresses are looked up one lower. */
+	if (c->signal)
+		add(&c->rows, c->function.start - c->text - 1, RULE_INDEX_SIGNAL);
+	if (go_functions_stack(c->functions, &c->function, add_stretch, c))
+		add(&c->rows, c->function.start - c->text, RULE_INDEX_NONE);
+}
+
+static void compile(struct compiler *c, const struct unwind_table *rest, uint64_t bytes)
+{
+	size_t count = go_functions_count(c->functions);
+	uint64_t end = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (go_functions_get(c->functions, i, &c->function) ||
+		    c->function.start < c->text || c->function.end - c->text > bytes)
+			continue;
+		if (!end)
+			add_rest(&c->rows, rest, 0, c->function.start - c->text);
+		compile_function(c);
+		end = c->function.end - c->text;
+	}
+	if (end)
+		add_rest(&c->rows, rest, end, bytes);
+}
+
+static int read_loaded(void *context, uint64_t address, void *data, size_t size)
+{
+	const struct image *image = context;
+
+	return process_memory_read(image->bias + address, data, size);
+}
+
+struct unwind_table *go_table_compile(const struct image *image, uintptr_t start, uintptr_t end,
+				      const struct unwind_table *rest)
+{
+	struct compiler c = { .image = image, .text = start - image->bias };
+	struct unwind_table *table = NULL;
+	struct elf *elf;
+
+	/* (Elsewhere the return address lies at the other end of the frame.) */
+	if (ARCH_RA != 16 || end - start > UINT32_MAX || image_elf(image, &elf))
+		return NULL;
+	if (!go_functions_open(&c.functions, elf, read_loaded, (void *)image, image->bias)) {
+		compile(&c, rest, end - start);
+		table = make_table(&c.rows, end - start);
+		go_functions_close(c.functions);
+		free(c.rows.list);
+	}
+	elf_close(elf);
+	return table;
+}

@@ -1,0 +1,39 @@
+/* Finds a Java machine in this process. */
+#include "engine/runtime/jvm/jvm_find.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine/elf/image_symbols.h"
+
+/* Only HotSpot has both: others lay their stacks out in other ways. */
+static const char *const symbols[] = { "JNI_CreateJavaVM", "gHotSpotVMStructs" };
+
+int jvm_find(struct jvm *jvm, struct elf *image, const struct module *module)
+{
+	Elf64_Sym symbol;
+	int err = 0;
+
+	for (size_t i = 0; i < sizeof(symbols) / sizeof(*symbols) && !err; i++)
+		err = image_symbol(image, symbols[i], &symbol);
+	if (err)
+		return err;
+	jvm->runtime.kind = RUNTIME_JVM;
+	jvm->runtime.text = module->start;
+	jvm->runtime.text_end = module->end;
+	jvm->runtime.compiles = true;
+	return 0;
+}
+
+bool jvm_find_names(struct jvm *jvm)
+{
+	char path[64];
+
+	if (jvm->named)
+		return false;
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+	jvm->named = !access(path, R_OK);
+	return jvm->named;
+}

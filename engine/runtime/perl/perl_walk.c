@@ -1,0 +1,496 @@
+/* The frames of Perl that the calling thread runs, from a signal handler or an allocation.
+ *
+ * The thread itself is what changes them, and it is here: so they stay as they are. It may have been
+ * interrupted while it made one or took one down, or the whole of it: so the kernel copies what is read, what
+ * says that it is a sub or a statement has to be one, and every loop has an end.
+ *
+ * Functions are told apart by what they are called and the file that they are in, as a sub's memory may be another's
+ * once nothing refers to it. */
+#include <pthread.h>
+#include <string.h>
+
+#include "core/old_symbol.h"
+#include "engine/reading/words.h"
+#include "engine/runtime/perl/perl.h"
+#include "engine/runtime/script_text.h"
+
+OLD_SYMBOL(pthread_getspecific, "2.2.5")
+
+/* In the C library of every program that has threads, as those of Perl with several interpreters. */
+extern void *pthread_getspecific(pthread_key_t key) __attribute__((weak));
+
+/* struct stackinfo: a stack of contexts. */
+#define STACK_CONTEXTS 8
+#define STACK_OUTER    16
+#define STACK_LAST     32 /* -1: none */
+#define STACK_SIZE     36
+#define STACK_BYTES    40
+
+/* struct context. */
+#define CONTEXT_TYPE      0
+#define CONTEXT_STATEMENT 16 /* that was at hand */
+#define CONTEXT_RETURN    48 /* where to, of subs, formats and evals */
+#define CONTEXT_REQUIRED  64 /* what for, of evals; 0: they are no require */
+#define CONTEXT_SUB       72
+#define CONTEXT_READ      80
+#define CONTEXT_BYTES     104
+
+#define TYPE_MASK 15
+/* (TYPE_NONE is of a block that sorts.) */
+enum { TYPE_NONE, TYPE_SUB = 9, TYPE_FORMAT, TYPE_EVAL };
+
+#define FLAG_EVAL_BLOCK 0x40
+#define FLAG_TRY_BLOCK  0x80
+#define FLAG_IN_PATTERN 0x80 /* CXp_SUB_RE_FAKE: a block in a pattern */
+
+/* struct op: an operation; and where an interpreter has the one that it carries out, PL_op. */
+#define OWN_OPERATION 8
+#define OWN_VARIABLES 16 /* and PL_curpad, the variables of the sub that runs */
+#define OPERATION_OUTER \
+	8 /* what is beside it, or what the last of these is in; 0: that is the whole */
+#define OPERATION_TYPE  32
+#define OPERATION_BYTES 36
+#define TYPE_BITS       0x1ffu
+#define GOTO_BEHIND     15u  /* so many numbers behind the one that begins a statement */
+#define SUB_BEFORE      10u  /* and so many before it, and the next: the whole of a sub */
+#define EVAL_BEHIND     151u /* and so many behind it: of an eval, or of a file */
+#define TREE_MAX        1024
+
+/* Of a sub, and its fields: lists of its variables, one for each call of it that is under way. */
+#define SUB_FIELDS  0
+#define SUB_FIRST   40 /* operation */
+#define SUB_WHOLE   48
+#define SUB_LISTS   72
+#define SUB_DEPTH   96
+#define LISTS_ARRAY 8
+#define LIST_ARRAY  16
+#define DEPTH_MAX   (1 << 20)
+
+/* Stacks or contexts that are said to be more have no end. */
+#define STACKS_MAX   256
+#define CONTEXTS_MAX 4096
+#define SIZE_MAX_OF  (1 << 24)
+
+struct walk {
+	const struct perl *perl;
+	struct perl_work *work;
+	const struct native_frames *native;
+	uintptr_t *frames;
+	size_t count, max;
+	size_t rows; /* of frames, each run by a call of the evaluator */
+	bool ends;   /* a row does, unless a block has called its last sub */
+	uintptr_t own, statement;
+	uintptr_t current; /* statement, as the interpreter has it */
+	bool met;          /* a context that is told of */
+	bool doubtful; /* the statement at hand: the innermost context says so, and may only be being made */
+	bool leaves;      /* see leaves() */
+	uintptr_t begins; /* a sub that has no statement of its own yet, or no more; 0: none */
+};
+
+static int32_t number_at(const uint8_t *bytes, unsigned offset)
+{
+	int32_t number;
+
+	memcpy(&number, bytes + offset, sizeof(number));
+	return number;
+}
+
+/* ---- Frames ---- */
+
+static void put(struct walk *walk, uintptr_t frame)
+{
+	if (walk->count < walk->max)
+		walk->frames[walk->count++] = frame;
+}
+
+static void end_row(struct walk *walk)
+{
+	put(walk, RUNTIME_ANCHOR);
+	walk->rows++;
+	walk->ends = false;
+}
+
+/* The function that has NAME, or is the sub at SUB, where STATEMENT is. False where there is none; so it is of an eval
+ * that is being freed, after the name of its file and before the statement. */
+static bool find_function(struct walk *walk, const char *name, uintptr_t sub,
+			  const struct perl_statement *statement)
+{
+	struct perl_work *work = walk->work;
+	bool fresh;
+
+	/* As in a recursion. */
+	if (work->number && sub && sub == work->sub && statement->file == work->file_at)
+		return true;
+	work->number = 0;
+	if (name)
+		memcpy(work->name, name, strlen(name) + 1);
+	else if (!perl_sub_name(walk->perl, work, sub))
+		return false;
+	if (!perl_file_name(walk->perl, work, statement) ||
+	    (name && *name == '(' && !work->file_is_text))
+		return false;
+	work->number = frame_table_function(
+		script_text_print(script_text_print(RUNTIME_PERL, work->name), work->file), &fresh);
+	if (fresh)
+		frame_table_describe(work->number, JFR_FRAME_PERL, work->name, work->file);
+	work->sub = sub;
+	work->file_at = statement->file;
+	return true;
+}
+
+/* What has NAME, or is the sub at SUB, is at the statement at hand. */
+static void add(struct walk *walk, const char *name, uintptr_t sub)
+{
+	struct perl_statement statement;
+	uintptr_t frame;
+	bool fresh;
+
+	if (!perl_statement(walk->perl, walk->work, walk->own, walk->statement, &statement) ||
+	    !find_function(walk, name, sub, &statement))
+		return;
+	frame = frame_table_place(walk->work->number, statement.line, &fresh);
+	if (fresh)
+		frame_table_line(frame, statement.line);
+	if (frame)
+		put(walk, frame);
+}
+
+/* Whether the variables at hand are those of the sub at SUB. If not, its context is only being made, and may still say
+ * what was there before, or is about to go. */
+static bool is_at_work(struct walk *walk, uintptr_t sub)
+{
+	const struct perl *perl = walk->perl;
+	struct perl_work *work = walk->work;
+	uintptr_t at = perl->key ? walk->own + OWN_VARIABLES : perl->variables, current, fields,
+		  list;
+	int32_t depth;
+
+	if (!at || !perl_read_word(work, at, &current) || !current ||
+	    perl_is_compiling(perl, walk->own, walk->statement))
+		return true;
+	return perl_read_word(work, sub + SUB_FIELDS, &fields) &&
+	       perl_read(work, &depth, fields + SUB_DEPTH, sizeof(depth)) && depth > 0 &&
+	       depth < DEPTH_MAX && perl_read_word(work, fields + SUB_LISTS, &list) &&
+	       perl_read_word(work, list + LISTS_ARRAY, &list) &&
+	       perl_read_word(work, list + (uintptr_t)depth * sizeof(list), &list) &&
+	       perl_read_word(work, list + LIST_ARRAY, &list) && list == current;
+}
+
+/* What the statement at hand was compiled with: others than these may be in parts, as the code that a substitution
+ * carries out is. */
+enum whole { NOT_KNOWN, WHOLE_SUB, WHOLE_EVAL };
+
+static enum whole whole_of_statement(struct walk *walk, uintptr_t *whole)
+{
+	const struct perl_layout *layout = &walk->perl->layout;
+	uint8_t operation[OPERATION_BYTES];
+	uintptr_t outer = walk->statement;
+	uint32_t type;
+	int left = TREE_MAX;
+
+	do {
+		*whole = outer;
+		if (!left-- || outer % sizeof(outer) ||
+		    !perl_read(walk->work, operation, outer, sizeof(operation)))
+			return NOT_KNOWN;
+		outer = word_at(operation, OPERATION_OUTER);
+	} while (outer);
+	type = half_at(operation, OPERATION_TYPE) & TYPE_BITS;
+	if (layout->statement - type - (SUB_BEFORE - 1) < 2)
+		return WHOLE_SUB;
+	return type == layout->statement + EVAL_BEHIND ? WHOLE_EVAL : NOT_KNOWN;
+}
+
+/* Whether the statement at hand is certain to be none of the sub at SUB. */
+static bool is_of_another(struct walk *walk, uintptr_t sub)
+{
+	uintptr_t whole, fields, own;
+
+	return whole_of_statement(walk, &whole) != NOT_KNOWN &&
+	       perl_read_word(walk->work, sub + SUB_FIELDS, &fields) &&
+	       perl_read_word(walk->work, fields + SUB_WHOLE, &own) && own != whole;
+}
+
+/* While C makes subs of its own, as a module does that is loaded, what is said to be compiled has neither line nor
+ * file: then the sub at SUB is where it begins. */
+static void begin_where_nothing_is(struct walk *walk, uintptr_t sub)
+{
+	uintptr_t fields, first;
+
+	if (perl_is_compiling(walk->perl, walk->own, walk->statement) &&
+	    perl_read_word(walk->work, sub + SUB_FIELDS, &fields) &&
+	    perl_read_word(walk->work, fields + SUB_FIRST, &first))
+		walk->statement = first;
+}
+
+/* The innermost context is only being made, and says what was there before: so there is none yet, and the statement at
+ * hand is of the next one. */
+static void forget_innermost(struct walk *walk)
+{
+	walk->count = walk->rows = 0;
+	walk->ends = false;
+	walk->begins = 0;
+	walk->statement = walk->current;
+}
+
+/* The sub of CONTEXT. When it has just begun, or is about to return, the statement at hand is its caller's, or
+ * that of the sub that it takes the place of, or one that has been left: then it is left out, unless its caller is
+ * itself. */
+static void add_sub(struct walk *walk, const uint8_t *context, bool innermost)
+{
+	uintptr_t called = word_at(context, CONTEXT_SUB), begins;
+	bool first;
+
+	if (walk->doubtful && is_of_another(walk, called))
+		forget_innermost(walk);
+	begins = walk->begins;
+	walk->begins = 0;
+	first = !walk->count && !walk->rows && !begins;
+	if (first && ((innermost && walk->leaves) ||
+		      walk->statement == word_at(context, CONTEXT_STATEMENT) ||
+		      !is_at_work(walk, called) || is_of_another(walk, called))) {
+		walk->begins = called;
+		return;
+	}
+	if (first)
+		begin_where_nothing_is(walk, called);
+	if (begins == called)
+		add(walk, NULL, called);
+	add(walk, NULL, called);
+}
+
+/* Whether CONTEXT is of a block that is run for C: then so is the sub that it calls last, which has nowhere to
+ * return to either. */
+static bool is_block(const uint8_t *context)
+{
+	uint8_t type = context[CONTEXT_TYPE];
+
+	return (type & TYPE_MASK) == TYPE_NONE ||
+	       ((type & TYPE_MASK) == TYPE_SUB && type & FLAG_IN_PATTERN);
+}
+
+static void add_context(struct walk *walk, const uint8_t *context)
+{
+	uint8_t type = context[CONTEXT_TYPE];
+	bool block = is_block(context), innermost = !walk->met;
+	uintptr_t whole;
+
+	/* A block of an eval has no name, and its statements are of the sub around it. Nor has a loop. */
+	if (!block && (type & TYPE_MASK) != TYPE_SUB && (type & TYPE_MASK) != TYPE_FORMAT &&
+	    ((type & TYPE_MASK) != TYPE_EVAL || type & (FLAG_EVAL_BLOCK | FLAG_TRY_BLOCK)))
+		return;
+	walk->met = true;
+	if (walk->ends && !block)
+		end_row(walk);
+	if (block)
+		add(walk, "{block}", 0);
+	else if ((type & TYPE_MASK) != TYPE_EVAL)
+		add_sub(walk, context, innermost);
+	else if (walk->count || walk->rows ||
+		 (!walk->leaves && walk->statement != word_at(context, CONTEXT_STATEMENT) &&
+		  whole_of_statement(walk, &whole) != WHOLE_SUB))
+		add(walk, word_at(context, CONTEXT_REQUIRED) ? "(require)" : "(eval)", 0);
+	walk->statement = word_at(context, CONTEXT_STATEMENT);
+	walk->doubtful = innermost;
+	walk->ends = block || !word_at(context, CONTEXT_RETURN);
+}
+
+/* ---- Walking ---- */
+
+/* Where the interpreter has its stack of contexts and its statement. */
+static bool find_state(struct walk *walk, uintptr_t *stack)
+{
+	const struct perl *perl = walk->perl;
+	struct perl_work *work = walk->work;
+	uintptr_t first;
+	uint32_t key;
+
+	if (!perl->key)
+		return perl_read_word(work, perl->stack, stack) &&
+		       perl_read_word(work, perl->statement, &walk->statement);
+	/* Before there is one, the number may be anybody's. */
+	if (!perl_read_word(work, perl->first, &first) || !first || !pthread_getspecific ||
+	    !perl_read(work, &key, perl->key, sizeof(key)))
+		return false;
+	walk->own = (uintptr_t)pthread_getspecific((pthread_key_t)key);
+	return walk->own && perl_read_word(work, walk->own + perl->layout.own_stack, stack) &&
+	       perl_read_word(work, walk->own + perl->layout.own_statement, &walk->statement);
+}
+
+/* Whether the innermost sub is about to leave for another by goto: the context is that one's before the statement is. Or
+ * an eval is over, and its code is freed. */
+static bool leaves(struct walk *walk)
+{
+	const struct perl *perl = walk->perl;
+	uintptr_t at = perl->key ? walk->own + OWN_OPERATION : perl->operation, operation;
+	uint32_t type;
+
+	return at && perl_read_word(walk->work, at, &operation) &&
+	       perl_read(walk->work, &type, operation + OPERATION_TYPE, sizeof(type)) &&
+	       ((type & TYPE_BITS) == perl->layout.statement + GOTO_BEHIND ||
+		(type & TYPE_BITS) == perl->layout.statement + EVAL_BEHIND);
+}
+
+static void walk_stacks(struct walk *walk)
+{
+	uint8_t stack[STACK_BYTES], context[CONTEXT_READ];
+	uintptr_t address, contexts;
+	int32_t last;
+	int left = CONTEXTS_MAX;
+
+	if (!find_state(walk, &address))
+		return;
+	walk->current = walk->statement;
+	walk->leaves = leaves(walk);
+	for (int i = 0; address && i < STACKS_MAX; i++) {
+		if (address % sizeof(uintptr_t) ||
+		    !perl_read(walk->work, stack, address, sizeof(stack)))
+			return;
+		contexts = word_at(stack, STACK_CONTEXTS);
+		last = number_at(stack, STACK_LAST);
+		if (last < -1 || last > number_at(stack, STACK_SIZE) || last > SIZE_MAX_OF)
+			return;
+		for (; last >= 0; last--) {
+			if (!left-- || walk->count == walk->max ||
+			    !perl_read(walk->work, context,
+				       contexts + (uintptr_t)last * CONTEXT_BYTES, sizeof(context)))
+				return;
+			add_context(walk, context);
+		}
+		if (walk->ends)
+			end_row(walk);
+		address = word_at(stack, STACK_OUTER);
+	}
+}
+
+/* ---- Places ---- */
+
+static bool is_in(const struct walk *walk, uintptr_t pc, enum perl_function function)
+{
+	return pc > walk->perl->functions[function].start &&
+	       pc <= walk->perl->functions[function].end;
+}
+
+static bool is_in_text(const struct walk *walk, uintptr_t pc)
+{
+	return pc - walk->perl->base.text < walk->perl->base.text_end - walk->perl->base.text;
+}
+
+static size_t next_evaluator(const struct walk *walk, size_t i)
+{
+	const struct native_frames *native = walk->native;
+
+	while (i < native->count && !runtime_is_evaluator(&walk->perl->base, native->pcs[i]))
+		i++;
+	return i;
+}
+
+/* Whether PC is Perl's own, but in none of the functions that run something for C. */
+static bool is_inside(const struct walk *walk, uintptr_t pc)
+{
+	return is_in_text(walk, pc) && !is_in(walk, pc, PERL_RUN) && !is_in(walk, pc, PERL_CALL) &&
+	       !is_in(walk, pc, PERL_EVAL) && !is_in(walk, pc, PERL_OVERLOAD);
+}
+
+/* Whether the call at AT goes on with the row of the next one further out: one that an eval has made, so that errors
+ * end there, in S_docatch of pp_ctl.c, which the eval's operation calls, or jumps to. All others that call the
+ * evaluator are further from the next one, or have a name, or are a module's. */
+static bool goes_on(const struct walk *walk, size_t at)
+{
+	const uintptr_t *pcs = walk->native->pcs;
+	size_t outer = next_evaluator(walk, at + 1);
+
+	if (outer == walk->native->count || outer - at < 2 || outer - at > 3)
+		return false;
+	for (size_t i = at + 1; i < outer; i++)
+		if (!is_inside(walk, pcs[i]))
+			return false;
+	return true;
+}
+
+/* The next call, from AT on, that begins a row. */
+static size_t next_call(const struct walk *walk, size_t at)
+{
+	at = next_evaluator(walk, at);
+	while (at < walk->native->count && goes_on(walk, at))
+		at = next_evaluator(walk, at + 1);
+	return at;
+}
+
+/* The program's own code is run by one call further out than all others; a thread's, or what runs while Perl starts
+ * or ends, is not. */
+static void add_program(struct walk *walk)
+{
+	bool runs = false;
+	uintptr_t whole;
+
+	for (size_t i = 0; i < walk->native->count; i++)
+		runs |= is_in(walk, walk->native->pcs[i], PERL_RUN);
+	if (!runs || !walk->statement ||
+	    perl_is_compiling(walk->perl, walk->own, walk->statement) ||
+	    ((!walk->count || walk->doubtful) && whole_of_statement(walk, &whole) != NOT_KNOWN))
+		return;
+	add(walk, "{main}", 0);
+	end_row(walk);
+}
+
+/* What the evaluator calls carries out an operation: where these functions have no names it says nothing. */
+static void leave_out(struct walk *walk, size_t at)
+{
+	uintptr_t *pcs = walk->native->pcs;
+
+	if (at && !walk->perl->functions[PERL_OPERATION].start && is_inside(walk, pcs[at - 1]) &&
+	    !runtime_is_evaluator(&walk->perl->base, pcs[at - 1]))
+		pcs[at - 1] = 0;
+}
+
+/* Tell each row's anchor where on the stack the call is that runs it. A call that has lost its own row, as it
+ * is about to return, is the innermost; and so is a row that has no call yet, which is left out. */
+static void place_rows(struct walk *walk)
+{
+	const struct native_frames *native = walk->native;
+	size_t calls = 0, skip, drop, kept = 0, row = 0, at = next_call(walk, 0);
+
+	for (size_t i = at; i < native->count; i = next_call(walk, i + 1))
+		calls++;
+	skip = calls > walk->rows ? calls - walk->rows : 0;
+	drop = calls && walk->rows == calls + 1 && native->exact &&
+	       is_in_text(walk, native->pcs[0]);
+	for (; skip; skip--)
+		at = next_call(walk, at + 1);
+	for (size_t i = 0; i < walk->count; i++) {
+		bool anchor = walk->frames[i] == RUNTIME_ANCHOR;
+
+		if (anchor && row >= drop && at < native->count) {
+			leave_out(walk, at);
+			walk->frames[kept++] =
+				(native->sps[at] & ~(sizeof(uintptr_t) - 1)) | RUNTIME_ANCHOR;
+			at = next_call(walk, at + 1);
+		} else if (!anchor && row >= drop) {
+			walk->frames[kept++] = walk->frames[i];
+		}
+		row += anchor;
+	}
+	walk->count = kept;
+}
+
+/* Its address tells threads apart. */
+static __thread char self;
+
+size_t perl_walk(const struct perl *perl, struct perl_work *work,
+		 const struct native_frames *native, uintptr_t *frames, size_t max)
+{
+	struct walk walk = {
+		.perl = perl, .work = work, .native = native, .frames = frames, .max = max
+	};
+
+	memory_copies_begin(&work->copies, (uintptr_t)&self);
+	work->number = 0;
+	walk_stacks(&walk);
+	if (walk.statement)
+		add_program(&walk);
+	memory_copies_end(&work->copies, (uintptr_t)&self);
+	if (native->count)
+		place_rows(&walk);
+	return walk.count;
+}

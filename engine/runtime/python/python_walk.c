@@ -1,0 +1,467 @@
+/* The frames of CPython that the calling thread runs, from a signal handler or an allocation.
+ *
+ * The thread itself is what changes them, and it is here: so they stay as they are, and what they refer
+ * to stays where it is. In a handler it may have been interrupted while it made one or took one down: then
+ * the kernel copies what is read. In an allocation all that are linked are whole, and are read where they
+ * are, each page when it has been asked for. While the interpreter is being taken down, by another thread,
+ * nothing stays: then, and of states of other threads always, the kernel copies too. What says that it is a
+ * code object has to be one, and every loop has an end. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "engine/reading/words.h"
+#include "engine/runtime/frame_table.h"
+#include "engine/runtime/python/python.h"
+
+#define INTERPRETERS_MAX 64
+#define THREADS_MAX      1024
+
+/* From 3.14 on low bits of a reference say how it is counted. */
+#define REFERENCE_BITS ((uintptr_t)7)
+
+/* ---- Reading ---- */
+
+/* Copy what a frame of this thread, or the interpreter itself, has at ADDRESS. */
+static bool copy(struct python_work *work, void *data, uintptr_t address, size_t size)
+{
+	uintptr_t page = address & ~(MEMORY_PAGE - 1), *known;
+
+	if (!work->stays)
+		return memory_copies_read(&work->copies, data, address, size);
+	/* Page 0 is what an entry that is not used yet would stand for. */
+	if (address < MEMORY_PAGE || address >> ARCH_ADDRESS_BITS)
+		return false;
+	for (; page < address + size; page += MEMORY_PAGE) {
+		known = &work->pages[page / MEMORY_PAGE % PYTHON_PAGES];
+		if (*known != page && !memory_probe(page))
+			return false;
+		*known = page;
+	}
+	memory_take(data, address, size);
+	return true;
+}
+
+static bool read_word(struct python_work *work, uintptr_t address, uintptr_t *word)
+{
+	return copy(work, word, address, sizeof(*word));
+}
+
+/* ---- The thread's state ---- */
+
+/* Where the thread has it, or had. */
+static __thread uintptr_t own_state;
+
+_Atomic bool python_has_several;
+
+struct state {
+	uintptr_t address;
+	uint8_t bytes[PYTHON_STATE_BYTES];
+};
+
+/* True when STATE, as it was read, is thread SELF's. */
+static bool is_of(const struct python_layout *layout, const struct state *state, uintptr_t self)
+{
+	return word_at(state->bytes, layout->thread_id) == self &&
+	       word_at(state->bytes, layout->thread_interpreter);
+}
+
+/* Read the state at ADDRESS, which is any thread's, and whether it is thread SELF's. */
+static bool look_at(const struct python_layout *layout, struct python_work *work,
+		    struct state *state, uintptr_t address, uintptr_t self)
+{
+	state->address = address;
+	return address && address % sizeof(uintptr_t) == 0 &&
+	       memory_copies_read(&work->copies, state->bytes, address, PYTHON_STATE_BYTES) &&
+	       is_of(layout, state, self);
+}
+
+static bool copy_word(struct python_work *work, uintptr_t address, uintptr_t *word)
+{
+	return memory_copies_read(&work->copies, word, address, sizeof(*word));
+}
+
+/* Write where the states of thread SELF are to FOUND, MAX at most. Returns how many; *STATE is the
+ * last. */
+static size_t find_in_lists(const struct python *python, struct python_work *work,
+			    struct state *state, uintptr_t self, uintptr_t *found, size_t max)
+{
+	const struct python_layout *layout = &python->layout;
+	uintptr_t interpreter, thread;
+	size_t count = 0;
+	int looks = 0;
+
+	memory_copies_begin(&work->copies, 0); /* as they are now */
+	if (!copy_word(work, python->runtime + layout->runtime_interpreters, &interpreter))
+		return 0;
+	for (int i = 0; interpreter && i < INTERPRETERS_MAX; i++) {
+		if (!copy_word(work, interpreter + layout->interpreter_threads, &thread))
+			break;
+		while (thread && looks++ < THREADS_MAX) {
+			if (look_at(layout, work, state, thread, self))
+				found[count++] = thread;
+			if (count == max || !copy_word(work, thread + layout->thread_next, &thread))
+				break;
+		}
+		if (count == max ||
+		    !copy_word(work, interpreter + layout->interpreter_next, &interpreter))
+			break;
+	}
+	return count;
+}
+
+/* Of the states that a thread can have, that which holds the lock is the one that runs, where there is one
+ * lock for all interpreters. */
+static bool find_running(const struct python *python, struct python_work *work, struct state *state,
+			 uintptr_t self)
+{
+	const struct python_layout *layout = &python->layout;
+	uintptr_t current;
+
+	return layout->runtime_current &&
+	       atomic_load_explicit(&python_has_several, memory_order_relaxed) &&
+	       copy_word(work, python->runtime + layout->runtime_current, &current) &&
+	       look_at(layout, work, state, current, self);
+}
+
+/* Look where the thread had its state before. */
+static bool find_again(const struct python *python, struct python_work *work, struct state *state,
+		       uintptr_t self)
+{
+	state->address = own_state;
+	return own_state && copy(work, state->bytes, own_state, PYTHON_STATE_BYTES) &&
+	       is_of(&python->layout, state, self);
+}
+
+static bool find_anew(const struct python *python, struct python_work *work, struct state *state,
+		      uintptr_t self)
+{
+	uintptr_t found;
+
+	/* A list may change under our eyes: then it is looked through once more. */
+	if (!find_in_lists(python, work, state, self, &found, 1) &&
+	    !find_in_lists(python, work, state, self, &found, 1))
+		return false;
+	own_state = state->address;
+	return true;
+}
+
+/* ---- Naming ---- */
+
+struct walk {
+	const struct python *python;
+	struct python_work *work;
+	struct memory_reader *stack;
+	uintptr_t *frames;
+	size_t count, max;
+};
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+	hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
+	return hash ^ (hash >> 29);
+}
+
+#define CONTENTS_PART 64u
+
+/* Of a string or of bytes at ADDRESS, with a head of so many bytes: how long it is, how it begins and how it
+ * ends. */
+static uint64_t mix_contents(struct python_work *work, uint64_t hash, uintptr_t address,
+			     size_t head)
+{
+	uint8_t parts[2 * CONTENTS_PART] = { 0 };
+	uint64_t length, begin, end;
+
+	if (!copy(work, &length, address + 16, sizeof(length)))
+		return hash;
+	hash = mix(hash, length);
+	begin = length < CONTENTS_PART ? length : CONTENTS_PART;
+	end = length - begin < CONTENTS_PART ? length - begin : CONTENTS_PART;
+	address += head;
+	if ((begin && !copy(work, parts, address, begin)) ||
+	    (end && !copy(work, parts + CONTENTS_PART, address + length - end, end)))
+		return hash;
+	for (size_t at = 0; at < begin + (end ? CONTENTS_PART : 0); at += sizeof(uint64_t))
+		hash = mix(hash, word_at(parts, (unsigned)at));
+	return hash;
+}
+
+/* What tells a code object from all that were, or will be, at its address: from 3.12 on a number that
+ * is given once, before that what its name, its file and its lines say. */
+static uint64_t print_of(struct python_work *work, const struct python_layout *layout,
+			 uintptr_t code)
+{
+	const uint8_t *view = work->code;
+	uint64_t hash = mix(1, code);
+	uint32_t number;
+
+	hash = mix(hash, word_at(view, 16)); /* its size */
+	hash = mix(hash, word_at(view, layout->code_file));
+	hash = mix(hash, word_at(view, layout->code_name));
+	hash = mix(hash, word_at(view, layout->code_qualname));
+	hash = mix(hash, word_at(view, layout->code_lines));
+	memcpy(&number, view + layout->code_first_line, sizeof(number));
+	hash = mix(hash, number);
+	if (layout->code_version) {
+		memcpy(&number, view + layout->code_version, sizeof(number));
+		return mix(hash, number);
+	}
+	hash = mix_contents(work, hash, word_at(view, layout->code_qualname), layout->ascii_bytes);
+	hash = mix_contents(work, hash, word_at(view, layout->code_file), layout->ascii_bytes);
+	return mix_contents(work, hash, word_at(view, layout->code_lines), layout->bytes_bytes);
+}
+
+/* The offset in bytes of INSTRUCTION in the code at CODE: of an address, or of an index into it. */
+static int64_t offset_of(const struct python_layout *layout, uintptr_t code, uintptr_t instruction,
+			 const uint8_t *view)
+{
+	int64_t units = (int64_t)word_at(view, 16), offset;
+
+	if (layout->chain == PYTHON_OBJECTS) {
+		offset = (int32_t)instruction;
+		return layout->version >= 0x030a ? offset * 2 : offset;
+	}
+	offset = (int64_t)(instruction - code - layout->code_start);
+	/* A copy of the code, or nothing yet: as in a frame that has only just been made. */
+	return offset >= 0 && offset / 2 < units ? offset : -1;
+}
+
+/* Whether VIEW is code that the interpreter puts in by itself, as between a class and its __init__ from 3.12 on: that has its
+ * name for a file, and no line. Python's own messages leave it out. */
+static bool is_nobodys(const struct python_layout *layout, const uint8_t *view)
+{
+	return word_at(view, layout->code_file) == word_at(view, layout->code_qualname);
+}
+
+/* The function whose code object is CODE; its first bytes stay in WORK. False where there is none. */
+static bool find_function(struct walk *walk, uintptr_t code)
+{
+	const struct python_layout *layout = &walk->python->layout;
+	struct python_work *work = walk->work;
+	bool fresh;
+
+	/* As in a recursion. */
+	if (code == work->code_at)
+		return true;
+	work->code_at = 0;
+	if (!copy(work, work->code, code, sizeof(work->code)) ||
+	    word_at(work->code, 8) != walk->python->code_type || is_nobodys(layout, work->code))
+		return false;
+	work->function = frame_table_function(print_of(work, layout, code), &fresh);
+	if (fresh) {
+		python_code_names(layout, work, work->code);
+		frame_table_describe(work->function, JFR_FRAME_PYTHON, work->name, work->file);
+	}
+	work->code_at = code;
+	return true;
+}
+
+static void put(struct walk *walk, uintptr_t frame)
+{
+	if (walk->count < walk->max)
+		walk->frames[walk->count++] = frame;
+}
+
+/* A frame that runs CODE; one that is being made, or taken down, is left out. */
+static void add(struct walk *walk, uintptr_t code, uintptr_t instruction)
+{
+	const struct python_layout *layout = &walk->python->layout;
+	struct python_work *work = walk->work;
+	uintptr_t frame;
+	int64_t offset;
+	bool fresh;
+
+	code &= ~REFERENCE_BITS;
+	if (!code || !find_function(walk, code))
+		return;
+	offset = offset_of(layout, code, instruction, work->code);
+	frame = frame_table_place(work->function, (uint32_t)offset, &fresh);
+	if (fresh)
+		frame_table_line(frame, python_code_line(layout, work, work->code, offset));
+	if (frame)
+		put(walk, frame);
+}
+
+static void anchor(struct walk *walk, uintptr_t address)
+{
+	put(walk, (address & ~(sizeof(uintptr_t) - 1)) | RUNTIME_ANCHOR);
+}
+
+/* ---- Walking ---- */
+
+/* The frame at ADDRESS, until the next call; NULL when it cannot be read. */
+static const uint8_t *look(struct walk *walk, uintptr_t address)
+{
+	struct python_work *work = walk->work;
+	const size_t size = walk->python->layout.frame_bytes;
+	bool read;
+
+	/* On the stack there is none but what ends a row. */
+	if (address - walk->stack->low < walk->stack->high - walk->stack->low)
+		read = memory_read(walk->stack, work->frame, address, size);
+	else
+		read = copy(work, work->frame, address, size);
+	return read ? work->frame : NULL;
+}
+
+/* A frame that is said to be one more than this is a loop. */
+#define FRAMES_MAX 1024
+
+/* Frames up to 3.10. OUTER is the C frame of the call that runs the innermost, where there are such. */
+static void walk_objects(struct walk *walk, const struct state *state)
+{
+	const struct python_layout *layout = &walk->python->layout;
+	uintptr_t frame = word_at(state->bytes, layout->thread_frame), outer = 0;
+	const uint8_t *bytes;
+	uint32_t index;
+
+	if (layout->thread_c_frame)
+		outer = word_at(state->bytes, layout->thread_c_frame);
+	for (int i = 0; frame && i < FRAMES_MAX && walk->count < walk->max; i++) {
+		bytes = look(walk, frame);
+		if (!bytes)
+			break;
+		memcpy(&index, bytes + layout->frame_instruction, sizeof(index));
+		frame = word_at(bytes, layout->frame_previous);
+		add(walk, word_at(bytes, layout->frame_code), index);
+		anchor(walk, outer);
+		if (outer &&
+		    !memory_read_word(walk->stack, outer + layout->c_frame_previous, &outer))
+			outer = 0;
+	}
+}
+
+/* More than a state of 3.11 has. */
+#define STATE_SIZE 1024
+
+/* Frames of 3.11. The outermost C frame is in the thread's state, and has none. */
+static void walk_entries(struct walk *walk, const struct state *state)
+{
+	const struct python_layout *layout = &walk->python->layout;
+	uintptr_t outer = word_at(state->bytes, layout->thread_c_frame), frame;
+	const uint8_t *bytes;
+	bool entry;
+
+	for (int i = 0; outer && i < FRAMES_MAX && walk->count < walk->max;) {
+		if (outer - state->address < STATE_SIZE || outer % sizeof(uintptr_t) ||
+		    !memory_read_word(walk->stack, outer + layout->c_frame_frame, &frame))
+			break;
+		for (entry = false; !entry && frame && i < FRAMES_MAX; i++) {
+			bytes = look(walk, frame);
+			if (!bytes)
+				break;
+			entry = bytes[layout->frame_entry];
+			frame = word_at(bytes, layout->frame_previous);
+			add(walk, word_at(bytes, layout->frame_code),
+			    word_at(bytes, layout->frame_instruction));
+		}
+		anchor(walk, outer);
+		if (!entry ||
+		    !memory_read_word(walk->stack, outer + layout->c_frame_previous, &outer))
+			break;
+	}
+}
+
+/* Frames from 3.12 on. */
+static void walk_shims(struct walk *walk, const struct state *state)
+{
+	const struct python_layout *layout = &walk->python->layout;
+	uintptr_t frame, here;
+	const uint8_t *bytes;
+
+	if (layout->thread_c_frame) {
+		frame = word_at(state->bytes, layout->thread_c_frame);
+		if (!memory_read_word(walk->stack, frame + layout->c_frame_frame, &frame))
+			return;
+	} else {
+		frame = word_at(state->bytes, layout->thread_frame);
+	}
+	for (int i = 0; frame && i < FRAMES_MAX && walk->count < walk->max; i++) {
+		here = frame;
+		bytes = look(walk, here);
+		if (!bytes)
+			break;
+		frame = word_at(bytes, layout->frame_previous);
+		if (bytes[layout->frame_owner] >= layout->shim_owner)
+			anchor(walk, here);
+		else
+			add(walk, word_at(bytes, layout->frame_code),
+			    word_at(bytes, layout->frame_instruction));
+	}
+}
+
+/* A thread that runs one interpreter within another's call has a state for each. */
+#define STATES_MAX 8
+
+/* Where the innermost row of frames ends that STATE has; UINTPTR_MAX where it has none. */
+static uintptr_t innermost(struct walk *walk, const struct state *state)
+{
+	const size_t before = walk->count;
+	uintptr_t end = UINTPTR_MAX;
+
+	walk_shims(walk, state);
+	for (size_t i = before; i < walk->count && end == UINTPTR_MAX; i++)
+		if (walk->frames[i] & RUNTIME_ANCHOR)
+			end = walk->frames[i];
+	walk->count = before;
+	return end;
+}
+
+/* The frames of all states, the innermost state first. */
+static void walk_states(struct walk *walk, struct state *state)
+{
+	const struct python_layout *layout = &walk->python->layout;
+	uintptr_t self = (uintptr_t)pthread_self(), found[STATES_MAX], ends[STATES_MAX];
+	size_t count = find_in_lists(walk->python, walk->work, state, self, found, STATES_MAX),
+	       next;
+
+	for (size_t i = 0; i < count; i++)
+		ends[i] = look_at(layout, walk->work, state, found[i], self)
+				  ? innermost(walk, state)
+				  : UINTPTR_MAX;
+	for (size_t done = 0; done < count; done++) {
+		next = 0;
+		for (size_t i = 1; i < count; i++)
+			if (ends[i] < ends[next])
+				next = i;
+		if (ends[next] != UINTPTR_MAX &&
+		    look_at(layout, walk->work, state, found[next], self))
+			walk_shims(walk, state);
+		ends[next] = UINTPTR_MAX;
+	}
+}
+
+size_t python_walk(const struct python *python, struct python_work *work,
+		   struct memory_reader *stack, uintptr_t *frames, size_t max)
+{
+	static void (*const walks[])(struct walk * walk, const struct state *state) = {
+		[PYTHON_OBJECTS] = walk_objects,
+		[PYTHON_ENTRIES] = walk_entries,
+		[PYTHON_SHIMS] = walk_shims,
+	};
+	struct walk walk = {
+		.python = python, .work = work, .stack = stack, .frames = frames, .max = max
+	};
+	uintptr_t self = (uintptr_t)pthread_self(), ending;
+	struct state state;
+
+	memset(work->pages, 0, sizeof(work->pages));
+	work->code_at = 0;
+	work->stays = work->at_call;
+	work->stays = work->stays &&
+		      read_word(work, python->runtime + python->layout.runtime_ending, &ending) &&
+		      !ending;
+	memory_copies_begin(&work->copies, work->stays ? 0 : self);
+	if (python->layout.chain == PYTHON_SHIMS &&
+	    atomic_load_explicit(&python_has_several, memory_order_relaxed))
+		walk_states(&walk, &state);
+	else if (find_running(python, work, &state, self) || find_again(python, work, &state, self))
+		walks[python->layout.chain](&walk, &state);
+	/* What is left of the state of a thread that ended may pass for that of one that came after it, and
+	 * has its place in memory; it runs nothing. */
+	if (!walk.count && find_anew(python, work, &state, self))
+		walks[python->layout.chain](&walk, &state);
+	if (!work->stays)
+		memory_copies_end(&work->copies, self);
+	return walk.count;
+}

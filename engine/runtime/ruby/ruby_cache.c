@@ -1,0 +1,111 @@
+/* What code of Ruby is, from one walk to the next.
+ *
+ * To tell what an object is takes to read it, and what it refers to: a page each. But an object makes place for
+ * another only where the collector has marked, without it, and then sweeps. So what is found while it marks is
+ * right at the same address while it marks (it may leave behind what has just been on a stack); and what is found
+ * while it sweeps, or rests then, until it has been counted once more. Each of the two is a period, which has a
+ * number, and ends as well when the table of frames is renewed. */
+#include <errno.h>
+#include <stdatomic.h>
+
+#include "core/system.h"
+#include "engine/runtime/ruby/ruby.h"
+#include "engine/runtime/script_text.h"
+
+#define ENTRIES 4096
+#define LOOKS   4
+
+struct entry {
+	_Atomic uint64_t turn; /* odd while it is written */
+	_Atomic uint64_t period;
+	_Atomic uintptr_t code, method, start;
+	_Atomic uint64_t function; /* number and size */
+};
+
+static struct entry *_Atomic entries;
+
+int ruby_open(void)
+{
+	struct entry *made = atomic_load(&entries);
+
+	if (made)
+		return 0;
+	made = system_map(ENTRIES * sizeof(*made));
+	if (!made)
+		return -ENOMEM;
+	atomic_store_explicit(&entries, made, memory_order_release);
+	return 0;
+}
+
+static struct entry *entry_at(uintptr_t code, uintptr_t method, unsigned look)
+{
+	struct entry *all = atomic_load_explicit(&entries, memory_order_acquire);
+	uint64_t hash = script_text_mix(script_text_mix(1, code), method) >> 20;
+
+	return all ? &all[(hash + look) % ENTRIES] : NULL;
+}
+
+static uint64_t get(_Atomic uint64_t *word)
+{
+	return atomic_load_explicit(word, memory_order_relaxed);
+}
+
+static uintptr_t get_address(_Atomic uintptr_t *word)
+{
+	return atomic_load_explicit(word, memory_order_relaxed);
+}
+
+bool ruby_known_find(uint64_t period, uintptr_t code, uintptr_t method,
+		     struct ruby_function *function)
+{
+	for (unsigned look = 0; look < LOOKS; look++) {
+		struct entry *entry = entry_at(code, method, look);
+		uint64_t turn, rest;
+		bool same;
+
+		if (!entry)
+			return false;
+		turn = atomic_load_explicit(&entry->turn, memory_order_acquire);
+		same = get(&entry->period) == period && get_address(&entry->code) == code &&
+		       get_address(&entry->method) == method;
+		rest = get(&entry->function);
+		function->start = get_address(&entry->start);
+		atomic_thread_fence(memory_order_acquire);
+		if (same && turn % 2 == 0 && get(&entry->turn) == turn) {
+			function->number = (uint32_t)(rest >> 32);
+			function->size = (uint32_t)rest;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The first entry that is of an earlier period, or else the last one looked at. */
+static struct entry *entry_for(uint64_t period, uintptr_t code, uintptr_t method)
+{
+	struct entry *entry = NULL;
+
+	for (unsigned look = 0; look < LOOKS; look++) {
+		entry = entry_at(code, method, look);
+		if (!entry || get(&entry->period) != period)
+			break;
+	}
+	return entry;
+}
+
+void ruby_known_keep(uint64_t period, uintptr_t code, uintptr_t method,
+		     const struct ruby_function *function)
+{
+	struct entry *entry = entry_for(period, code, method);
+	uint64_t turn = entry ? get(&entry->turn) : 1;
+
+	/* Another thread, or the one that a handler has interrupted, writes it. */
+	if (turn % 2 || !atomic_compare_exchange_strong(&entry->turn, &turn, turn + 1))
+		return;
+	atomic_store(&entry->period, period);
+	atomic_store(&entry->code, code);
+	atomic_store(&entry->method, method);
+	atomic_store(&entry->start, function->start);
+	atomic_store(&entry->function, (uint64_t)function->number << 32 | function->size);
+	atomic_store_explicit(&entry->turn, turn + 2, memory_order_release);
+}

@@ -1,0 +1,193 @@
+/* Finds the evaluator's functions, of which a stripped library names none (from 3.3 on), by who calls whom:
+ * rb_iseq_eval() and rb_iseq_eval_main() are exported, both end with rb_vm_exec(), and the largest function by far
+ * that this one calls is vm_exec_core(). Where functions begin, the search table of the unwind information
+ * tells. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "engine/elf/image_symbols.h"
+#include "engine/reading/process_memory.h"
+#include "engine/runtime/ruby/ruby_find.h"
+
+#define STARTS_MAX    (1u << 20)
+#define FUNCTION_MAX  (1u << 20)
+#define CALLED_MAX    256
+#define CORE_MIN      4096
+#define EVALUATOR_MIN 256
+
+/* A table of offsets of four bytes from its own beginning, as all linkers make it. */
+
+struct starts {
+	size_t count;
+	uintptr_t *at; /* addresses, in order */
+};
+
+static int by_address(const void *a, const void *b)
+{
+	const uintptr_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+static int read_starts(struct starts *starts, struct elf *image, uintptr_t bias)
+{
+	const Elf64_Phdr *segment = elf_find_segment(image, PT_GNU_EH_FRAME);
+	struct {
+		uint8_t version, frame, count, table;
+		int32_t begin;
+		uint32_t rows;
+	} header;
+	int32_t(*rows)[2];
+	uintptr_t base;
+	int err;
+
+	if (!segment)
+		return -ENOENT;
+	base = bias + segment->p_vaddr;
+	err = process_memory_read(base, &header, sizeof(header));
+	if (err)
+		return err;
+	if (header.version != 1 || header.count != 0x03 || header.table != 0x3b || !header.rows ||
+	    header.rows > STARTS_MAX)
+		return -ENOTSUP;
+	rows = malloc(header.rows * sizeof(*rows));
+	starts->at = malloc(header.rows * sizeof(*starts->at));
+	err = rows && starts->at ? process_memory_read(base + sizeof(header), rows,
+						       header.rows * sizeof(*rows))
+				 : -ENOMEM;
+	for (uint32_t i = 0; i < header.rows && !err; i++)
+		starts->at[i] = base + (uintptr_t)(intptr_t)rows[i][0];
+	free(rows);
+	if (err) {
+		free(starts->at);
+		return err;
+	}
+	starts->count = header.rows;
+	qsort(starts->at, starts->count, sizeof(*starts->at), by_address);
+	return 0;
+}
+
+/* How long the function that begins at ADDRESS is; 0 where none begins there. */
+static uintptr_t size_of(const struct starts *starts, uintptr_t address)
+{
+	const uintptr_t *at =
+		bsearch(&address, starts->at, starts->count, sizeof(*starts->at), by_address);
+
+	return at && at + 1 < starts->at + starts->count ? at[1] - at[0] : 0;
+}
+
+struct called {
+	size_t count;
+	uintptr_t at[CALLED_MAX];
+};
+
+/* Where the instruction at CODE, which is at ADDRESS, calls or jumps to; 0 where it does neither. */
+static uintptr_t target_of(const uint8_t *code, uintptr_t address)
+{
+#if defined(__x86_64__)
+	int32_t offset;
+
+	__builtin_memcpy(&offset, code + 1, sizeof(offset));
+	return code[0] == 0xe8 || code[0] == 0xe9 ? address + 5 + (uintptr_t)(intptr_t)offset : 0;
+#else
+	uint32_t word;
+
+	__builtin_memcpy(&word, code, sizeof(word));
+	if (address % 4 || (word & 0x7c000000) != 0x14000000)
+		return 0;
+	return address + (uintptr_t)((intptr_t)(int32_t)(word << 6) >> 4);
+#endif
+}
+
+/* The functions that the one at ADDRESS, of SIZE bytes, calls or ends with. Bytes that look like a call, and
+ * are none, hardly lead to where a function begins. */
+static void read_called(struct called *called, const struct starts *starts, uintptr_t address,
+			uintptr_t size)
+{
+	uint8_t *code;
+	uintptr_t target;
+
+	called->count = 0;
+	if (!size || size > FUNCTION_MAX)
+		return;
+	code = malloc(size);
+	if (code && !process_memory_read(address, code, size))
+		for (uintptr_t i = 0; i + 5 <= size && called->count < CALLED_MAX; i++) {
+			target = target_of(code + i, address + i);
+			if (target - address >= size && size_of(starts, target))
+				called->at[called->count++] = target;
+		}
+	free(code);
+}
+
+static bool has(const struct called *called, uintptr_t address)
+{
+	for (size_t i = 0; i < called->count; i++)
+		if (called->at[i] == address)
+			return true;
+	return false;
+}
+
+/* The largest function of ONE, that is also of OTHER unless NULL, if it has MIN bytes; 0 where there is
+ * none. */
+static uintptr_t largest(const struct starts *starts, const struct called *one,
+			 const struct called *other, uintptr_t min)
+{
+	uintptr_t found = 0;
+
+	for (size_t i = 0; i < one->count; i++)
+		if ((!other || has(other, one->at[i])) && size_of(starts, one->at[i]) >= min) {
+			min = size_of(starts, one->at[i]);
+			found = one->at[i];
+		}
+	return found;
+}
+
+static void read_called_by(struct called *called, const struct starts *starts, struct elf *image,
+			   uintptr_t bias, const char *name)
+{
+	Elf64_Sym symbol;
+
+	called->count = 0;
+	if (!image_symbol(image, name, &symbol))
+		read_called(called, starts, bias + symbol.st_value, symbol.st_size);
+}
+
+static void find_by_calls(struct ruby *ruby, const struct starts *starts, struct elf *image,
+			  uintptr_t bias, struct called *one, struct called *other)
+{
+	Elf64_Sym symbol;
+	uintptr_t found;
+
+	if (!image_symbol(image, "rb_vm_exec", &symbol)) {
+		ruby->base.evaluator = bias + symbol.st_value;
+		ruby->base.evaluator_end = ruby->base.evaluator + symbol.st_size;
+	} else {
+		read_called_by(one, starts, image, bias, "rb_iseq_eval");
+		read_called_by(other, starts, image, bias, "rb_iseq_eval_main");
+		found = largest(starts, one, other, EVALUATOR_MIN);
+		ruby->base.evaluator = found;
+		ruby->base.evaluator_end = found + size_of(starts, found);
+	}
+	if (!ruby->base.evaluator)
+		return;
+	read_called(one, starts, ruby->base.evaluator,
+		    ruby->base.evaluator_end - ruby->base.evaluator);
+	found = largest(starts, one, NULL, CORE_MIN);
+	if (found) {
+		ruby->core = found;
+		ruby->core_end = found + size_of(starts, found);
+	}
+}
+
+void ruby_find_evaluator(struct ruby *ruby, struct elf *image, uintptr_t bias)
+{
+	struct called *called = malloc(2 * sizeof(*called));
+	struct starts starts = { 0 };
+
+	if (called && !read_starts(&starts, image, bias)) {
+		find_by_calls(ruby, &starts, image, bias, &called[0], &called[1]);
+		free(starts.at);
+	}
+	free(called);
+}

@@ -1,0 +1,133 @@
+/* Finds how often the collector has run. No symbol tells where Ruby counts that, but rb_gc_count() returns it, which
+ * is exported: a few loads, one from where the last has led to, that are followed here. */
+#include "engine/elf/image_symbols.h"
+#include "engine/reading/process_memory.h"
+#include "engine/runtime/ruby/ruby_find.h"
+
+#define INSTRUCTIONS_MAX 24
+
+struct follow {
+	uintptr_t pc;
+	uintptr_t value;  /* of the register that holds what is returned */
+	uintptr_t loaded; /* where that was loaded from */
+	uintptr_t base;   /* and what the register held then */
+	uintptr_t back;   /* whoever called the function that is in */
+};
+
+#if defined(__x86_64__)
+static int32_t offset_at(const uint8_t *code)
+{
+	int32_t offset;
+
+	__builtin_memcpy(&offset, code, sizeof(offset));
+	return offset;
+}
+
+static bool load(struct follow *f, uintptr_t address)
+{
+	f->base = f->value;
+	f->loaded = address;
+	return !process_memory_read(address, &f->value, sizeof(f->value));
+}
+
+static bool begins(const uint8_t *code, const char *with, size_t length)
+{
+	return !__builtin_memcmp(code, with, length);
+}
+
+/* Carry out the instruction at F's pc. False where it is another than those of such functions. */
+static bool step(struct follow *f)
+{
+	uint8_t code[8];
+	uintptr_t next;
+
+	if (process_memory_read(f->pc, code, sizeof(code)))
+		return false;
+	if (begins(code, "\xf3\x0f\x1e\xfa", 4) || begins(code, "\x48\x83\xec", 3) ||
+	    begins(code, "\x48\x83\xc4", 3)) {
+		f->pc += 4;
+		return true;
+	}
+	if (begins(code, "\x48\x8b\x00", 3)) {
+		f->pc += 3;
+		return load(f, f->value);
+	}
+	if (begins(code, "\x48\x8b\x40", 3)) {
+		f->pc += 4;
+		return load(f, f->value + (uintptr_t)(int8_t)code[3]);
+	}
+	if (begins(code, "\x48\x8b\x80", 3)) {
+		f->pc += 7;
+		return load(f, f->value + (uintptr_t)offset_at(code + 3));
+	}
+	if (begins(code, "\x48\x8b\x05", 3)) {
+		f->pc += 7;
+		return load(f, f->pc + (uintptr_t)offset_at(code + 3));
+	}
+	if (begins(code, "\x48\x8d\x05", 3)) {
+		f->pc += 7;
+		f->value = f->pc + (uintptr_t)offset_at(code + 3);
+		return true;
+	}
+	if (code[0] == 0xe9 || (code[0] == 0xe8 && !f->back)) {
+		next = f->pc + 5;
+		if (code[0] == 0xe8)
+			f->back = next;
+		f->pc = next + (uintptr_t)offset_at(code + 1);
+		return true;
+	}
+	/* As calls of other modules go. */
+	next = code[0] == 0xf2 ? 1 : 0;
+	if (code[next] == 0xff && code[next + 1] == 0x25) {
+		f->pc += next + 6;
+		return !process_memory_read(f->pc + (uintptr_t)offset_at(code + next + 2), &f->pc,
+					    sizeof(f->pc));
+	}
+	return false;
+}
+
+static bool returns(struct follow *f)
+{
+	uint8_t code;
+
+	if (process_memory_read(f->pc, &code, 1) || code != 0xc3)
+		return false;
+	if (!f->back)
+		return true;
+	f->pc = f->back;
+	f->back = 0;
+	return false;
+}
+#else
+static bool step(struct follow *f)
+{
+	(void)f;
+	return false;
+}
+
+static bool returns(struct follow *f)
+{
+	(void)f;
+	return false;
+}
+#endif
+
+bool ruby_find_collections(struct ruby *ruby)
+{
+	struct follow f = { .pc = ruby->counts };
+
+	for (int i = 0; f.pc && i < INSTRUCTIONS_MAX; i++) {
+		if (!returns(&f)) {
+			if (!step(&f))
+				return false;
+			continue;
+		}
+		/* What it counts in is the collector's, of which nothing is there at first. */
+		if (!f.base || f.loaded % sizeof(uintptr_t) || f.loaded - f.base > UINT16_MAX)
+			return false;
+		ruby->collections = f.loaded;
+		ruby->collector_flags = f.base + ruby->layout.collector_flags;
+		return true;
+	}
+	return false;
+}

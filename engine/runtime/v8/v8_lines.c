@@ -1,0 +1,183 @@
+/* Lines of scripts. V8 has a table of where they end for those of which it was asked before; of others the
+ * ends are counted, and the count is kept at every so many characters, so that a long script is read through
+ * but once, and no sample reads much of it. */
+#include <stdatomic.h>
+#include <string.h>
+
+#include "engine/runtime/v8/v8.h"
+
+#define STEP  V8_STEP
+#define STEPS V8_STEPS
+#define PACE  8 /* steps counted for one sample at most */
+
+/* ---- Counting ---- */
+
+/* Which bytes of WORD are VALUE: the highest bit of each. */
+static uint64_t bytes_that_are(uint64_t word, uint8_t value)
+{
+	uint64_t x = word ^ (0x0101010101010101u * value);
+
+	return ~(((x & 0x7f7f7f7f7f7f7f7fu) + 0x7f7f7f7f7f7f7f7fu) | x | 0x7f7f7f7f7f7f7f7fu);
+}
+
+static bool ends_line(const uint8_t *text, size_t i, bool wide)
+{
+	uint16_t c = text[i], next;
+
+	if (wide) {
+		c = (uint16_t)(text[2 * i] | text[2 * i + 1] << 8);
+		next = (uint16_t)(text[2 * i + 2] | text[2 * i + 3] << 8);
+	} else {
+		next = text[i + 1];
+	}
+	return c == '\n' || (c == '\r' && next != '\n') || c == 0x2028 || c == 0x2029;
+}
+
+#define BLOCK 512
+
+/* How many lines end from FROM to TO. False when that cannot be read. */
+static bool count_ends(struct v8_work *work, const struct v8_flat *flat, uint32_t from, uint32_t to,
+		       uint32_t *ends)
+{
+	uint8_t text[BLOCK + 2 * sizeof(uint64_t)];
+	uint32_t per_block = flat->wide ? BLOCK / 2 : BLOCK, part, more;
+	uint64_t word;
+
+	for (*ends = 0; from < to; from += part) {
+		part = to - from < per_block ? to - from : per_block;
+		/* The character behind it may be the other half of an end. */
+		more = from + part < flat->length;
+		memset(text + ((size_t)part << flat->wide), 0, 2 * sizeof(uint64_t));
+		if (!v8_copy(work, text, flat->at + ((uintptr_t)from << flat->wide),
+			     (size_t)(part + more) << flat->wide))
+			return false;
+		for (uint32_t i = 0; i < part;) {
+			if (!flat->wide && part - i >= sizeof(word)) {
+				memcpy(&word, text + i, sizeof(word));
+				if (!bytes_that_are(word, '\r')) {
+					*ends += (uint32_t)__builtin_popcountll(
+						bytes_that_are(word, '\n'));
+					i += sizeof(word);
+					continue;
+				}
+			}
+			*ends += ends_line(text, i, flat->wide);
+			i++;
+		}
+	}
+	return true;
+}
+
+/* Count on in SCRIPT, whose source is FLAT, as far as POSITION if that is not too far. */
+static void count_on(struct v8_work *work, struct v8_counted *script, const struct v8_flat *flat,
+		     uint32_t position)
+{
+	uint32_t known = atomic_load_explicit(&script->known, memory_order_relaxed), ends;
+
+	for (int i = 0; i < PACE && known < position / STEP && known < STEPS; i++) {
+		if (!count_ends(work, flat, known * STEP, (known + 1) * STEP, &ends))
+			break;
+		atomic_store_explicit(
+			&script->before[known + 1],
+			atomic_load_explicit(&script->before[known], memory_order_relaxed) + ends,
+			memory_order_relaxed);
+		known++;
+	}
+	atomic_store_explicit(&script->known, known, memory_order_relaxed);
+}
+
+/* How many lines end before POSITION. False where that is not known yet. */
+static bool ends_before(struct v8_work *work, const struct v8_flat *flat, uint64_t key,
+			uint32_t position, uint32_t *ends)
+{
+	struct v8_counted *script =
+		&v8_memory->scripts[(key * 0x9e3779b97f4a7c15u) >> (64 - V8_SCRIPT_BITS)];
+	uint32_t step = position / STEP, before;
+
+	if (position > flat->length || step > STEPS)
+		return false;
+	if (!step)
+		return count_ends(work, flat, 0, position, ends);
+	if (atomic_flag_test_and_set_explicit(&script->busy, memory_order_acquire))
+		return false;
+	if (atomic_load_explicit(&script->key, memory_order_relaxed) != key) {
+		atomic_store_explicit(&script->key, key, memory_order_relaxed);
+		atomic_store_explicit(&script->known, 0, memory_order_relaxed);
+	}
+	count_on(work, script, flat, position);
+	before = atomic_load_explicit(&script->before[step], memory_order_relaxed);
+	if (atomic_load_explicit(&script->known, memory_order_relaxed) < step)
+		step = 0;
+	atomic_flag_clear_explicit(&script->busy, memory_order_release);
+	if (!step || !count_ends(work, flat, step * STEP, position, ends))
+		return false;
+	*ends += before;
+	return true;
+}
+
+/* ---- Tables ---- */
+
+/* Likewise from V8's own table. False where it has none. */
+static bool ends_in_table(const struct v8 *v8, struct v8_work *work, uintptr_t script,
+			  uint32_t position, uint32_t *ends)
+{
+	uintptr_t table =
+		v8_field(v8, work, script + v8->layout.script_line_ends, v8->layout.fixed_array);
+	uintptr_t word;
+	uint32_t low = 0, high, middle;
+
+	if (!table || !v8_read_word(work, table + 8, &word) || !v8_is_small_integer(word) ||
+	    v8_small_integer(word) <= 0)
+		return false;
+	high = (uint32_t)v8_small_integer(word);
+	while (low < high) {
+		middle = low + (high - low) / 2;
+		if (!v8_read_word(work, table + 16 + 8 * (uintptr_t)middle, &word) ||
+		    !v8_is_small_integer(word))
+			return false;
+		if ((uint32_t)v8_small_integer(word) < position)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	*ends = low;
+	return true;
+}
+
+/* Scripts are told apart by their number, which is an isolate's own, and by what they contain. */
+static uint64_t key_of(struct v8_work *work, const struct v8_flat *flat, int32_t id)
+{
+	uint64_t key = (uint64_t)(uint32_t)id << 32 | flat->length, word;
+	uintptr_t bytes = (uintptr_t)flat->length << flat->wide;
+
+	for (uintptr_t at = 0; at + sizeof(word) <= bytes; at += bytes / 8 + sizeof(word)) {
+		if (!v8_copy(work, &word, flat->at + at, sizeof(word)))
+			break;
+		key = (key ^ word) * 0x9e3779b97f4a7c15u;
+		key ^= key >> 29;
+	}
+	return key ? key : 1;
+}
+
+uint32_t v8_line(const struct v8 *v8, struct v8_work *work, uintptr_t script, int32_t position)
+{
+	const struct v8_layout *l = &v8->layout;
+	uintptr_t first, id, source;
+	struct v8_flat flat;
+	uint32_t ends;
+	int64_t line;
+
+	if (position < 0 || !v8_read_word(work, script + l->script_line_offset, &first) ||
+	    !v8_is_small_integer(first))
+		return 0;
+	if (!ends_in_table(v8, work, script, (uint32_t)position, &ends)) {
+		if (!v8_read_word(work, script + l->script_id, &id) ||
+		    !v8_read_word(work, script + l->script_source, &source) ||
+		    !v8_flat(v8, work, source, &flat) ||
+		    !ends_before(work, &flat, key_of(work, &flat, v8_small_integer(id)),
+				 (uint32_t)position, &ends))
+			return 0;
+	}
+	line = (int64_t)v8_small_integer(first) + ends + 1;
+	return line > 0 && line <= INT32_MAX ? (uint32_t)line : 0;
+}

@@ -1,0 +1,239 @@
+/* The functions of JavaScript that the calling thread runs, from a signal handler or an allocation.
+ *
+ * A frame of code that V8 made, or brought along, is told by what stands below its frame pointer: a number
+ * where the code is V8's own, or a context, and behind it the function that runs. Where a frame has not been
+ * made yet, or is no more, nothing is said of it. */
+#include <string.h>
+
+#include "engine/runtime/v8/v8.h"
+
+#define SLOT_CONTEXT  8
+#define SLOT_FUNCTION 16
+#define SLOT_BYTECODE 32 /* of byte code, and of what was made of it instruction by instruction */
+#define SLOT_OFFSET   40 /* in byte code: where in it */
+
+/* More are no numbers of kinds of frames. */
+#define KINDS_MAX 64
+
+struct walk {
+	const struct v8 *v8;
+	struct v8_work *work;
+	struct memory_reader *stack;
+	const struct native_frames *native;
+	uintptr_t *out;
+	size_t length, max;
+	bool found;
+	uintptr_t inside; /* frames below this lie in that of a function: there are none */
+};
+
+static void put(struct walk *walk, uintptr_t frame)
+{
+	if (walk->length < walk->max)
+		walk->out[walk->length] = frame;
+	walk->length++;
+}
+
+/* ---- Functions ---- */
+
+/* A function that the code of another has taken in stands above it. */
+static void put_compiled(struct walk *walk, const struct v8_function *function,
+			 const struct v8_code *code, uint32_t offset)
+{
+	const struct v8 *v8 = walk->v8;
+	struct v8_work *work = walk->work;
+	struct v8_position position =
+		v8_position_at(v8, work, code->object + v8->layout.code_positions, offset);
+	uintptr_t frames[V8_INLINED_MAX], shared;
+	struct v8_function inlined;
+	uint32_t number;
+	size_t count = 0;
+
+	while (position.inlined && count < V8_INLINED_MAX) {
+		struct v8_position caller;
+
+		number = position.inlined;
+		if (!v8_inlined(v8, work, code, number, &shared, &caller) ||
+		    /* Each was taken in by one that came before. */
+		    caller.inlined >= number ||
+		    !v8_function(v8, work, shared ? shared : function->shared, &inlined))
+			break;
+		frames[count++] = v8_place(v8, work, &inlined, position.offset);
+		position = caller;
+	}
+	/* What cannot be told to the end is not told at all. */
+	if (position.inlined) {
+		count = 0;
+		position.offset = -1;
+	}
+	for (size_t i = 0; i < count; i++)
+		put(walk, frames[i]);
+	put(walk, v8_place(v8, work, function, position.offset));
+}
+
+static void put_bytecode(struct walk *walk, const struct v8_function *function, uintptr_t array,
+			 int32_t offset)
+{
+	const struct v8 *v8 = walk->v8;
+	struct v8_position position = { .offset = -1 };
+
+	if (offset >= 0)
+		position = v8_position_at(v8, walk->work, array + v8->layout.bytecode_positions,
+					  (uint32_t)offset);
+	put(walk, v8_place(v8, walk->work, function, position.offset));
+}
+
+static bool read_slot(struct walk *walk, size_t i, uintptr_t slot, uintptr_t *value)
+{
+	uintptr_t at = walk->native->fps[i] - slot;
+
+	/* Below the stack pointer is what was there before. */
+	return at >= walk->native->sps[i] && at % sizeof(*value) == 0 &&
+	       memory_read_word(walk->stack, at, value);
+}
+
+/* The byte code that frame I runs, interpreted or as code that was made of it one by one; 0 where it runs
+ * other code. */
+static uintptr_t bytecode_of(struct walk *walk, size_t i)
+{
+	uintptr_t slot, array;
+	uint16_t type;
+
+	if (!read_slot(walk, i, SLOT_BYTECODE, &slot))
+		return 0;
+	array = v8_object(walk->v8, walk->work, slot, &type);
+	return array && type == walk->v8->layout.bytecode_array ? array : 0;
+}
+
+static bool is_in_module(const struct walk *walk, uintptr_t pc)
+{
+	return pc - walk->v8->base.text < walk->v8->base.text_end - walk->v8->base.text;
+}
+
+/* FUNCTION runs in frame I. */
+static void put_function(struct walk *walk, size_t i, const struct v8_function *function)
+{
+	const struct v8_layout *l = &walk->v8->layout;
+	bool exact = !i && walk->native->exact;
+	uintptr_t pc = walk->native->pcs[i] - !exact, array = bytecode_of(walk, i), slot;
+	struct v8_code code;
+	int32_t at = -1;
+
+	if (array) {
+		if (read_slot(walk, i, SLOT_OFFSET, &slot) && v8_is_small_integer(slot))
+			at = v8_small_integer(slot) - (l->bytecode_data - 1);
+		else if (!is_in_module(walk, pc) && v8_code_at(walk->v8, walk->work, pc, &code) &&
+			 code.kind == l->kind_baseline)
+			at = v8_baseline_offset(walk->v8, walk->work, &code, array,
+						(uint32_t)(pc - code.start));
+		put_bytecode(walk, function, array, at);
+		return;
+	}
+	/* Calls alone have positions in optimised code, unless V8 was told otherwise: what comes between
+	 * them is known to be the function's, or of one that it has taken in. */
+	if (!exact && !is_in_module(walk, pc) && v8_code_at(walk->v8, walk->work, pc, &code) &&
+	    code.kind > l->kind_baseline)
+		put_compiled(walk, function, &code, (uint32_t)(pc - code.start));
+	else
+		put(walk, v8_place(walk->v8, walk->work, function, -1));
+}
+
+/* ---- Frames ---- */
+
+/* V8's own code, which says nothing of the program. Where it has a name, that stays. */
+static void put_stub(struct walk *walk, size_t i)
+{
+	uintptr_t pc = walk->native->pcs[i];
+	bool fresh;
+
+	if (is_in_module(walk, pc)) {
+		put(walk, pc);
+		return;
+	}
+	if (!walk->work->stub) {
+		walk->work->stub = frame_table_function(V8_STUB_PRINT, &fresh);
+		if (fresh)
+			frame_table_describe(walk->work->stub, JFR_FRAME_JAVASCRIPT, V8_STUB_NAME,
+					     "");
+	}
+	put(walk, frame_table_place(walk->work->stub, 0, &fresh));
+}
+
+/* The function that runs in frame I, if it is one. */
+static bool find_function(struct walk *walk, size_t i, uintptr_t context,
+			  struct v8_function *function)
+{
+	const struct v8_layout *l = &walk->v8->layout;
+	uintptr_t slot, object;
+	uint16_t type;
+
+	if (!v8_object(walk->v8, walk->work, context, &type) || type < l->first_context ||
+	    type > l->last_context || !read_slot(walk, i, SLOT_FUNCTION, &slot))
+		return false;
+	object = v8_object(walk->v8, walk->work, slot, &type);
+	if (!object || type < l->first_function || type > l->last_function)
+		return false;
+	object = v8_field(walk->v8, walk->work, object + l->function_shared, l->shared_info);
+	return object && v8_function(walk->v8, walk->work, object, function);
+}
+
+/* Frame I is whole: what called it comes behind its frame pointer and return address. A slot that has not
+ * been written yet can have held another, which the walk may have taken for it. */
+static void note_whole(struct walk *walk, size_t i)
+{
+	walk->found = true;
+	walk->inside = walk->native->fps[i] + 2 * sizeof(uintptr_t);
+}
+
+static void put_frame(struct walk *walk, size_t i)
+{
+	const struct native_frames *native = walk->native;
+	struct v8_function function;
+	uintptr_t context;
+
+	if (native->sps[i] < walk->inside)
+		return;
+	if (!native->fps[i]) {
+		put(walk, native->pcs[i]);
+		return;
+	}
+	/* Of those that share a frame pointer the outermost has set it; the others are V8's own code,
+	 * or have not made theirs yet. */
+	if (i + 1 < native->count && native->fps[i + 1] == native->fps[i]) {
+		put_stub(walk, i);
+		return;
+	}
+	if (!read_slot(walk, i, SLOT_CONTEXT, &context)) {
+		put(walk, native->pcs[i]);
+	} else if (!(context & 1) && context && context / 2 < KINDS_MAX) {
+		note_whole(walk, i);
+		put_stub(walk, i);
+	} else if (find_function(walk, i, context, &function)) {
+		note_whole(walk, i);
+		put_function(walk, i, &function);
+	} else {
+		put(walk, native->pcs[i]);
+	}
+}
+
+/* Its address tells threads apart. */
+static __thread char self;
+
+size_t v8_walk(const struct v8 *v8, struct v8_work *work, struct memory_reader *stack,
+	       const struct native_frames *native, uintptr_t *out, size_t max, bool *truncated)
+{
+	struct walk walk = {
+		.v8 = v8, .work = work, .stack = stack, .native = native, .out = out, .max = max
+	};
+
+	memory_copies_begin(&work->copies, (uintptr_t)&self);
+	work->last.shared = 0;
+	work->looks = 0;
+	work->stub = 0; /* the table may be another by now */
+	for (size_t i = 0; i < native->count; i++)
+		put_frame(&walk, i);
+	memory_copies_end(&work->copies, (uintptr_t)&self);
+	if (!walk.found)
+		return 0;
+	*truncated |= walk.length > max;
+	return walk.length < max ? walk.length : max;
+}
