@@ -20,7 +20,7 @@
 #include "engine/sample/sampler.h"
 #include "engine/sample/thread_slots.h"
 #include "engine/sample/threads.h"
-#include "preload/agent_of_process.h"
+#include "preload/process_agent.h"
 #include "preload/interpose/sample.h"
 
 /* How long to wait until threads of ours are gone, also from the kernel's list: one that waits for a server's answer looks

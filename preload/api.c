@@ -8,7 +8,7 @@
 #include "core/clock.h"
 #include "core/agent/engine.h"
 #include "engine/context/thread_labels.h"
-#include "preload/agent_of_process.h"
+#include "preload/process_agent.h"
 
 #define POLLCATCH_EVENT "tokio.PollcatchV1"
 

@@ -40,7 +40,7 @@ CFLAGS_engine_sample_sampler := $(SIGNAL_FLAGS)
 CFLAGS_preload_interpose_sample := -fno-stack-protector
 CFLAGS_preload_interpose_program_handler := -fno-stack-protector
 CFLAGS_preload_interpose_stream := -fno-stack-protector
-CFLAGS_preload_interpose_again := -fno-stack-protector
+CFLAGS_preload_interpose_restart := -fno-stack-protector
 
 # Runs in a thread that no C library knows of, and a sanitizer asks for its stack where a function does not return.
 CFLAGS_in_preload_image := -fno-sanitize=all

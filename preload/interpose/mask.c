@@ -6,7 +6,7 @@
 #include <sys/signalfd.h>
 
 #include "core/system.h"
-#include "preload/interpose/again.h"
+#include "preload/interpose/restart.h"
 #include "preload/interpose/fatal.h"
 #include "preload/interpose/real.h"
 #include "preload/interpose/sample.h"

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "preload/interpose/again.h"
+#include "preload/interpose/restart.h"
 #include "preload/interpose/context.h"
 #include "preload/interpose/fatal.h"
 #include "preload/interpose/real.h"

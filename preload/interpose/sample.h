@@ -7,7 +7,7 @@
  * a note for the interposer that made the call, and that goes on with the time or the bytes that
  * are left.
  *
- * A signal of the program's ends the call all the same, at whatever moment it comes: see again.h for
+ * A signal of the program's ends the call all the same, at whatever moment it comes: see restart.h for
  * the calls that we make again, and program_handler.h. What remains: a handler that the program has
  * installed past the C library, by a system call in code of its own, goes unnoticed when it runs
  * between a sample's and the call made again, a microsecond or two. */

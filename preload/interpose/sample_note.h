@@ -17,7 +17,7 @@ extern __thread uintptr_t sample_interrupted;
 extern __thread int sample_errno;
 
 /* Before a call. Returns how many handlers of the program have begun: if there are more when it is
- * made again, it ends (again.h). */
+ * made again, it ends (restart.h). */
 static inline unsigned long sample_begin(void)
 {
 	sample_interrupted = 0;

@@ -9,7 +9,7 @@
 #include <sys/uio.h>
 
 #include "core/clock.h"
-#include "preload/interpose/again.h"
+#include "preload/interpose/restart.h"
 
 /* The program has given a socket a timeout. Most never do; their calls cost a load more. */
 extern bool transfer_timeouts;

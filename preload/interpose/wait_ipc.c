@@ -1,5 +1,5 @@
 /* Interposes System V messages and semaphores, which no handler's SA_RESTART restarts. */
-#include "preload/interpose/again.h"
+#include "preload/interpose/restart.h"
 #include "preload/interpose/real.h"
 #include "preload/interpose/wait.h"
 

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "preload/interpose/again.h"
+#include "preload/interpose/restart.h"
 
 /* Those that a sample ends, in words of 64 numbers: a look there is all that other calls cost. */
 #define WAIT_RAW_NUMBERS 512

@@ -4,7 +4,7 @@
 
 #include "engine/reading/memory_reader.h"
 #include "engine/sample/loop_iterations.h"
-#include "preload/interpose/again.h"
+#include "preload/interpose/restart.h"
 #include "preload/interpose/mask.h"
 #include "preload/interpose/real.h"
 #include "preload/interpose/wait.h"

@@ -3,7 +3,7 @@
 #include <stdbool.h>
 
 #include "core/clock.h"
-#include "preload/interpose/again.h"
+#include "preload/interpose/restart.h"
 #include "preload/interpose/real.h"
 #include "preload/interpose/wait.h"
 

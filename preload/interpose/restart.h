@@ -3,8 +3,8 @@
  * thread in the few instructions up to the system call, and takes it behind them with EINTR
  * (program_handler.h), or it interrupts the call. What is made again is the system call itself, as
  * there is no telling where another preload or the C library is on its way to it. */
-#ifndef PRELOAD_INTERPOSE_AGAIN_H
-#define PRELOAD_INTERPOSE_AGAIN_H
+#ifndef PRELOAD_INTERPOSE_RESTART_H
+#define PRELOAD_INTERPOSE_RESTART_H
 
 #include <errno.h>
 #include <stdbool.h>

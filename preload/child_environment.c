@@ -2,7 +2,7 @@
  *
  * It is the process's own environment that is changed: whichever way a program is started, that, or a
  * copy of it, is what it gets. */
-#include "preload/children.h"
+#include "preload/child_environment.h"
 
 #include <stdbool.h>
 #include <string.h>

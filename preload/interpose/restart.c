@@ -1,5 +1,5 @@
 /* System calls made again after a sample. */
-#include "preload/interpose/again.h"
+#include "preload/interpose/restart.h"
 
 #include <pthread.h>
 #include <stdint.h>

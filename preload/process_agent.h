@@ -1,6 +1,6 @@
 /* The agent of this process, as the constructor, the hooks and the C interface see it. */
-#ifndef PRELOAD_AGENT_OF_PROCESS_H
-#define PRELOAD_AGENT_OF_PROCESS_H
+#ifndef PRELOAD_PROCESS_AGENT_H
+#define PRELOAD_PROCESS_AGENT_H
 
 #include <stdbool.h>
 
