@@ -1,7 +1,7 @@
 /* asprof-agent: the table of its commands, and the dispatch by it. */
 #include "decoder/commands/args.h"
 #include "decoder/commands/commands.h"
-#include "decoder/output/say.h"
+#include "decoder/output/message.h"
 #include "decoder/symbolize/crash_guard.h"
 
 #include <errno.h>

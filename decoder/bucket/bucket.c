@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "decoder/bucket/fetch.h"
+#include "decoder/bucket/object_prefetch.h"
 #include "decoder/output/progress.h"
-#include "decoder/output/say.h"
+#include "decoder/output/message.h"
 #include "profile/basics/intern.h"
 #include "profile/basics/room.h"
 #include "upload/files/outside.h"

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "decoder/bucket/asked.h"
+#include "decoder/bucket/bucket_query.h"
 #include "decoder/bucket/objects.h"
 
 /* Whether FILE begins with s3:// */

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "decoder/bucket/asked.h"
+#include "decoder/bucket/bucket_query.h"
 
 struct object_name {
 	/* All but time and what follows: the same in all reports of a process. */

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "decoder/bucket/asked.h"
+#include "decoder/bucket/bucket_query.h"
 #include "decoder/bucket/listing.h"
 
 struct object {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "decoder/input/source_open.h"
-#include "decoder/output/say.h"
+#include "decoder/output/message.h"
 #include "decoder/symbolize/crash_guard.h"
 #include "decoder/symbolize/symbolizer.h"
 

@@ -1,9 +1,9 @@
 /* collapsed: folded stacks, one a line, as async-profiler's converter writes them. */
 #include "decoder/commands/args.h"
-#include "decoder/commands/explain.h"
-#include "decoder/commands/reading.h"
+#include "decoder/commands/empty_result.h"
+#include "decoder/commands/command_input.h"
 #include "decoder/output/output.h"
-#include "decoder/output/say.h"
+#include "decoder/output/message.h"
 #include "profile/aggregate/profile.h"
 #include "profile/aggregate/tree.h"
 

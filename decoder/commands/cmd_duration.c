@@ -1,7 +1,7 @@
 /* duration: seconds recorded. */
 #include "decoder/commands/args.h"
-#include "decoder/commands/each_chunk.h"
-#include "decoder/commands/explain.h"
+#include "decoder/commands/chunk_visit.h"
+#include "decoder/commands/empty_result.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* flamegraph: one HTML page that needs nothing else. */
 #include "decoder/commands/args.h"
-#include "decoder/commands/explain.h"
-#include "decoder/commands/reading.h"
+#include "decoder/commands/empty_result.h"
+#include "decoder/commands/command_input.h"
 #include "decoder/output/output.h"
-#include "decoder/output/say.h"
+#include "decoder/output/message.h"
 #include "profile/aggregate/profile.h"
 #include "profile/aggregate/tree.h"
 #include "profile/flamegraph/flamegraph_write.h"

@@ -1,8 +1,8 @@
 /* leaks: what was allocated and not freed over all the files, by stack. */
 #include "decoder/commands/args.h"
-#include "decoder/commands/explain.h"
-#include "decoder/commands/reading.h"
-#include "decoder/output/say.h"
+#include "decoder/commands/empty_result.h"
+#include "decoder/commands/command_input.h"
+#include "decoder/output/message.h"
 #include "profile/aggregate/heap.h"
 #include "profile/basics/names.h"
 #include "profile/basics/text.h"

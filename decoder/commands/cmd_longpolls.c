@@ -1,10 +1,10 @@
 /* longpolls: samples that were taken inside a long poll of an event loop, one by one as the Rust
  * agent's decoder prints them, and stalls of an event loop; or both added up by function. */
 #include "decoder/commands/args.h"
-#include "decoder/commands/each_chunk.h"
-#include "decoder/commands/explain.h"
+#include "decoder/commands/chunk_visit.h"
+#include "decoder/commands/empty_result.h"
 #include "decoder/output/raw_stack.h"
-#include "decoder/output/say.h"
+#include "decoder/output/message.h"
 #include "profile/basics/intern.h"
 #include "profile/basics/room.h"
 #include "profile/basics/text.h"

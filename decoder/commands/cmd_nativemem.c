@@ -1,9 +1,9 @@
 /* nativemem: allocations or frees, one by one, as the Rust agent's decoder prints them. */
 #include "decoder/commands/args.h"
-#include "decoder/commands/each_chunk.h"
-#include "decoder/commands/explain.h"
+#include "decoder/commands/chunk_visit.h"
+#include "decoder/commands/empty_result.h"
 #include "decoder/output/raw_stack.h"
-#include "decoder/output/say.h"
+#include "decoder/output/message.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -11,7 +11,7 @@
 #include "core/options/config.h"
 #include "core/options/option_view.h"
 #include "core/show_url.h"
-#include "decoder/output/say.h"
+#include "decoder/output/message.h"
 #include "profile/basics/text.h"
 
 static const struct command_option own_options[] = {

@@ -1,9 +1,9 @@
 /* pprof: gzipped profile.proto, for `go tool pprof` and all that reads it. */
 #include "decoder/commands/args.h"
-#include "decoder/commands/explain.h"
-#include "decoder/commands/reading.h"
+#include "decoder/commands/empty_result.h"
+#include "decoder/commands/command_input.h"
 #include "decoder/output/output.h"
-#include "decoder/output/say.h"
+#include "decoder/output/message.h"
 #include "profile/pprof/pprof_write.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* ps: the profiled processes of this machine, each as it says itself. */
 #include "decoder/commands/commands.h"
-#include "decoder/live/find.h"
-#include "decoder/live/talk.h"
-#include "decoder/output/say.h"
+#include "decoder/live/live_endpoint.h"
+#include "decoder/live/live_request.h"
+#include "decoder/output/message.h"
 #include "profile/basics/text.h"
 
 #include <cjson/cJSON.h>

@@ -3,7 +3,7 @@
 #include "decoder/commands/args.h"
 #include "decoder/input/source_open.h"
 #include "decoder/output/progress.h"
-#include "decoder/output/say.h"
+#include "decoder/output/message.h"
 #include "profile/basics/room.h"
 #include "profile/basics/text.h"
 

@@ -1,7 +1,7 @@
 /* recover: what killed processes left in a spool, as profiles. */
 #include "decoder/commands/args.h"
 #include "decoder/output/progress.h"
-#include "decoder/output/say.h"
+#include "decoder/output/message.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -12,8 +12,8 @@
 
 #include "core/options/config.h"
 #include "core/options/option_view.h"
-#include "decoder/commands/run_wait.h"
-#include "decoder/output/say.h"
+#include "decoder/commands/run_command.h"
+#include "decoder/output/message.h"
 
 #define PRELOAD "libasprof_preload.so"
 

@@ -1,7 +1,7 @@
 /* summary: what is in the recordings. */
 #include "decoder/commands/commands.h"
-#include "decoder/commands/explain.h"
-#include "decoder/commands/reading.h"
+#include "decoder/commands/empty_result.h"
+#include "decoder/commands/command_input.h"
 #include "decoder/input/file_feed.h"
 #include "profile/aggregate/summary.h"
 #include "profile/basics/text.h"

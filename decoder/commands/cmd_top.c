@@ -1,9 +1,9 @@
 /* top: the heaviest functions. */
 #include "decoder/commands/args.h"
-#include "decoder/commands/compare.h"
-#include "decoder/commands/explain.h"
-#include "decoder/commands/reading.h"
-#include "decoder/output/say.h"
+#include "decoder/commands/top_compare.h"
+#include "decoder/commands/empty_result.h"
+#include "decoder/commands/command_input.h"
+#include "decoder/output/message.h"
 #include "profile/aggregate/functions.h"
 #include "profile/aggregate/profile.h"
 #include "profile/basics/names.h"

@@ -68,10 +68,10 @@ typedef void doctor_check(struct patient *patient);
 /* doctor_program.c: the program's file. */
 doctor_check doctor_preloadable, doctor_library, doctor_malloc, doctor_unwind, doctor_symbols,
 	doctor_go, doctor_java, doctor_engine;
-/* doctor_process.c: settings, and what the process or its surroundings are like. */
+/* doctor_settings.c: settings, and what the process or its surroundings are like. */
 doctor_check doctor_settings, doctor_unknown, doctor_left_out, doctor_preloaded, doctor_perf,
 	doctor_seccomp;
-/* doctor_places.c: where profiles go. */
+/* doctor_destinations.c: where profiles go. */
 doctor_check doctor_directory, doctor_spool, doctor_bucket;
 
 #endif

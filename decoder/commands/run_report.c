@@ -1,5 +1,5 @@
 /* What came of a command that ran under the preload. */
-#include "decoder/commands/run_wait.h"
+#include "decoder/commands/run_command.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -12,7 +12,7 @@
 #include "core/options/admit.h"
 #include "core/options/config.h"
 #include "decoder/commands/doctor.h"
-#include "decoder/output/say.h"
+#include "decoder/output/message.h"
 #include "profile/basics/text.h"
 #include "upload/files/place.h"
 

@@ -13,7 +13,7 @@
 #include "decoder/bucket/bucket.h"
 #include "decoder/input/source_open.h"
 #include "decoder/input/recordings.h"
-#include "decoder/output/say.h"
+#include "decoder/output/message.h"
 #include "profile/jfr/labels.h"
 
 #define LEFT_OUT_MAX 8

@@ -10,8 +10,8 @@
 #include <zlib.h>
 
 #include "core/fd.h"
-#include "decoder/output/say.h"
-#include "decoder/output/spare.h"
+#include "decoder/output/message.h"
+#include "decoder/output/temp_file.h"
 
 #define BLOCK (1u << 16)
 

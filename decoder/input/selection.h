@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "decoder/bucket/asked.h"
+#include "decoder/bucket/bucket_query.h"
 #include "profile/aggregate/query.h"
 
 struct source;

@@ -14,8 +14,8 @@
 #include "decoder/bucket/bucket.h"
 #include "decoder/input/gunzip.h"
 #include "decoder/input/unzip.h"
-#include "decoder/output/say.h"
-#include "decoder/output/spare.h"
+#include "decoder/output/message.h"
+#include "decoder/output/temp_file.h"
 
 static void on_bus_error(int sig)
 {

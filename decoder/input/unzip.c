@@ -12,8 +12,8 @@
 #include <zip.h>
 
 #include "core/fd.h"
-#include "decoder/output/say.h"
-#include "decoder/output/spare.h"
+#include "decoder/output/message.h"
+#include "decoder/output/temp_file.h"
 #include "profile/jfr/labels.h"
 
 #define METADATA_MAX (1u << 20)

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "decoder/output/say.h"
+#include "decoder/output/message.h"
 
 /* A pipe, a terminal or a device is written to directly: it cannot be replaced. */
 static int is_special(const char *path)

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "decoder/output/say.h"
+#include "decoder/output/message.h"
 
 #define EXCLUDED_MAX 16
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "decoder/output/say.h"
+#include "decoder/output/message.h"
 #include "decoder/symbolize/debuginfod.h"
 #include "engine/elf/elf.h"
 #include "engine/elf/elf_identity.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "decoder/output/say.h"
+#include "decoder/output/message.h"
 
 #define FILE_NAME "libdebuginfod.so.1"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "decoder/output/say.h"
+#include "decoder/output/message.h"
 #include "engine/elf/elf.h"
 
 /* What SECTION takes when it is unpacked; 0 for one that is not packed. */

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "decoder/output/say.h"
+#include "decoder/output/message.h"
 
 #define FILE_NAME "libdw.so.1"
 

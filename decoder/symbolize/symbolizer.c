@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "core/buf.h"
-#include "decoder/output/say.h"
+#include "decoder/output/message.h"
 #include "decoder/symbolize/debug_info.h"
 #include "decoder/symbolize/dwarf_library.h"
 #include "engine/symbols/demangle.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "decoder/commands/args.h"
-#include "decoder/output/say.h"
+#include "decoder/output/message.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "core/fd.h"
-#include "decoder/output/say.h"
+#include "decoder/output/message.h"
 #include "decoder/symbolize/debug_info.h"
 #include "decoder/symbolize/dwarf_library.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "decoder/output/raw_stack.h"
-#include "decoder/output/say.h"
+#include "decoder/output/message.h"
 #include "profile/aggregate/heap_order.h"
 #include "profile/aggregate/last_table.h"
 #include "profile/aggregate/resolve.h"

@@ -6,7 +6,7 @@
 
 #include "core/fd.h"
 #include "decoder/input/unzip.h"
-#include "decoder/output/say.h"
+#include "decoder/output/message.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,7 +1,7 @@
 /* Command lines, and the values in them. */
 
 #include "decoder/commands/args.h"
-#include "decoder/output/say.h"
+#include "decoder/output/message.h"
 #include "test/fixtures/suite.h"
 
 START_TEST(durations)

@@ -1,6 +1,6 @@
-/* decoder/bucket/client.c: a bucket is listed page by page, and objects come whole, by a store that is
+/* decoder/bucket/bucket_client.c: a bucket is listed page by page, and objects come whole, by a store that is
  * played here from a script. */
-#include "decoder/bucket/client.h"
+#include "decoder/bucket/bucket_client.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "decoder/output/say.h"
+#include "decoder/output/message.h"
 #include "test/fixtures/suite.h"
 
 #define STEPS 16

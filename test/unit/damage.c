@@ -11,7 +11,7 @@
 
 #include "core/fd.h"
 #include "decoder/input/file_feed.h"
-#include "decoder/output/say.h"
+#include "decoder/output/message.h"
 #include "profile/aggregate/heap.h"
 #include "test/fixtures/sanitized.h"
 #include "test/fixtures/suite.h"

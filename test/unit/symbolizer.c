@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "core/fd.h"
-#include "decoder/output/say.h"
+#include "decoder/output/message.h"
 #include "decoder/symbolize/dwarf_library.h"
 #include "engine/elf/elf.h"
 #include "engine/elf/elf_identity.h"

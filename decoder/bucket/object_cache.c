@@ -1,0 +1,278 @@
+/* What was fetched from buckets, kept for the next time. */
+#include "decoder/bucket/object_cache.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/fd.h"
+#include "decoder/output/temp_file.h"
+#include "profile/basics/room.h"
+#include "upload/aws/sigv4.h"
+#include "upload/files/dir.h"
+#include "upload/files/temporary.h"
+
+#define END ".object"
+
+/* Of a name, with its NUL. */
+#define NAME_SIZE (SIGV4_HASH_SIZE + sizeof(END) - 1)
+
+/* What a file takes of the disk, as most file systems have it. */
+#define BLOCK 4096
+
+/* Emptied down to this share of the most, so that it is not looked through for every file. */
+#define KEEP_SHARE 9 / 10
+
+struct cache {
+	int dir; /* -1: none */
+	uint64_t max_bytes;
+	pthread_mutex_t lock;
+	uint64_t bytes;   /* as far as is known: others put files there too */
+	uint64_t writing; /* that are to be added to them */
+};
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+static int file_name(char name[NAME_FILE_SIZE], const char *base, const struct object *object)
+{
+	struct buf text = BUF_INIT(16384);
+	char hash[SIGV4_HASH_SIZE];
+	int err;
+
+	/* Where a store tells no ETag, the time of the last change stands in. */
+	err = buf_printf(&text, "%s%s%c%s%c%lld", base, object->key, '\0', object->etag, '\0',
+			 object->etag[0] ? 0LL : (long long)object->modified);
+	if (!err)
+		err = sigv4_hash(hash, text.data, text.length);
+	if (!err)
+		snprintf(name, NAME_FILE_SIZE, "%s%s", hash, END);
+	buf_free(&text);
+	return err;
+}
+
+static bool is_ours(const char *name)
+{
+	return strlen(name) == SIGV4_HASH_SIZE - 1 + strlen(END) &&
+	       strspn(name, "0123456789abcdef") == SIGV4_HASH_SIZE - 1 &&
+	       !strcmp(name + SIGV4_HASH_SIZE - 1, END);
+}
+
+/* --- room ------------------------------------------------------------------------------------- */
+
+struct kept {
+	char name[NAME_SIZE];
+	int64_t used_ns;
+	uint64_t bytes;
+};
+
+struct kept_list {
+	struct kept *list;
+	uint32_t count, room;
+	uint64_t bytes;
+};
+
+static int look_at(struct cache *cache, struct kept_list *kept, const char *name)
+{
+	struct kept *list;
+	struct stat st;
+
+	if (temporary_is(name))
+		temporary_sweep(cache->dir, name);
+	if (!is_ours(name) || fstatat(cache->dir, name, &st, AT_SYMLINK_NOFOLLOW) ||
+	    !S_ISREG(st.st_mode))
+		return 0;
+	list = room_for(kept->list, &kept->room, kept->count, sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	kept->list = list;
+	memcpy(list[kept->count].name, name, NAME_SIZE);
+	list[kept->count].used_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+	list[kept->count].bytes = (uint64_t)st.st_blocks * 512;
+	kept->bytes += list[kept->count++].bytes;
+	return 0;
+}
+
+static int look_through(struct cache *cache, struct kept_list *kept)
+{
+	int fd = openat(cache->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), err = 0;
+	DIR *listing = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+
+	if (!listing) {
+		err = -errno;
+		if (fd >= 0)
+			close(fd);
+		return err;
+	}
+	while (!err && (entry = readdir(listing)))
+		err = look_at(cache, kept, entry->d_name);
+	closedir(listing);
+	return err;
+}
+
+static int by_use(const void *a, const void *b)
+{
+	const struct kept *x = a, *y = b;
+
+	return (x->used_ns > y->used_ns) - (x->used_ns < y->used_ns);
+}
+
+/* Have room for BYTES more, which will be written. False where there is none, with all that is being
+ * written. Under the lock. */
+static bool make_room(struct cache *cache, uint64_t bytes)
+{
+	struct kept_list kept = { 0 };
+	uint64_t most = cache->max_bytes * KEEP_SHARE;
+
+	bytes += cache->writing;
+	if (bytes > most)
+		return false;
+	if (cache->bytes + bytes <= cache->max_bytes)
+		return true;
+	if (look_through(cache, &kept))
+		goto out;
+	most -= bytes;
+	qsort(kept.list, kept.count, sizeof(*kept.list), by_use);
+	for (uint32_t i = 0; i < kept.count && kept.bytes > most; i++)
+		if (!unlinkat(cache->dir, kept.list[i].name, 0) || errno == ENOENT)
+			kept.bytes -= kept.list[i].bytes;
+	cache->bytes = kept.bytes;
+out:
+	free(kept.list);
+	return true;
+}
+
+static bool begin(struct cache *cache, uint64_t bytes)
+{
+	bool room;
+
+	pthread_mutex_lock(&cache->lock);
+	room = make_room(cache, bytes);
+	cache->writing += room ? bytes : 0;
+	pthread_mutex_unlock(&cache->lock);
+	return room;
+}
+
+static void end(struct cache *cache, uint64_t bytes, bool kept)
+{
+	pthread_mutex_lock(&cache->lock);
+	cache->writing -= bytes;
+	cache->bytes += kept ? bytes : 0;
+	pthread_mutex_unlock(&cache->lock);
+}
+
+/* --- the files -------------------------------------------------------------------------------- */
+
+static int open_place(void)
+{
+	const char *home = getenv("XDG_CACHE_HOME"), *below = "";
+	char path[PATH_MAX];
+
+	if (!home || home[0] != '/') { /* a relative one is to be ignored */
+		home = getenv("HOME");
+		below = "/.cache";
+	}
+	if (!home || home[0] != '/' ||
+	    (size_t)snprintf(path, sizeof(path), "%s%s/asprof-agent", home, below) >= sizeof(path))
+		return -ENOENT;
+	return dir_make_trusted(path);
+}
+
+int cache_open(struct cache **out, uint64_t max_bytes)
+{
+	struct cache *cache = calloc(1, sizeof(*cache));
+	struct kept_list kept = { 0 };
+
+	if (!cache)
+		return -ENOMEM;
+	pthread_mutex_init(&cache->lock, NULL);
+	cache->max_bytes = max_bytes;
+	cache->dir = max_bytes ? open_place() : -1;
+	if (cache->dir >= 0 && !look_through(cache, &kept))
+		cache->bytes = kept.bytes;
+	free(kept.list);
+	*out = cache;
+	return 0;
+}
+
+int cache_find(struct cache *cache, const char *base, const struct object *object)
+{
+	char name[NAME_FILE_SIZE];
+	struct stat st;
+	int fd, err;
+
+	if (cache->dir < 0)
+		return -ENOENT;
+	err = file_name(name, base, object);
+	if (err)
+		return err;
+	fd = openat(cache->dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		return -ENOENT;
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || (uint64_t)st.st_size != object->bytes) {
+		close(fd);
+		return -ENOENT;
+	}
+	/* When it was used last. */
+	utimensat(cache->dir, name, NULL, AT_SYMLINK_NOFOLLOW);
+	return fd;
+}
+
+static int put_nowhere(int (*fill)(void *arg, int fd), void *arg)
+{
+	int fd = spare_file(), err;
+
+	if (fd < 0)
+		return -errno;
+	err = fill(arg, fd);
+	if (err)
+		close(fd);
+	return err ? err : fd;
+}
+
+int cache_put(struct cache *cache, const char *base, const struct object *object,
+	      int (*fill)(void *arg, int fd), void *arg)
+{
+	char name[NAME_FILE_SIZE], temporary[NAME_FILE_SIZE];
+	uint64_t bytes = (object->bytes + BLOCK - 1) / BLOCK * BLOCK;
+	int writing, fd, err;
+
+	if (cache->dir < 0)
+		return put_nowhere(fill, arg);
+	err = file_name(name, base, object);
+	if (err)
+		return err;
+	if (!begin(cache, bytes))
+		return put_nowhere(fill, arg);
+	writing = temporary_create(cache->dir, 0600, temporary);
+	if (writing < 0) {
+		end(cache, bytes, false);
+		return put_nowhere(fill, arg);
+	}
+	fd = openat(cache->dir, temporary, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	err = fd < 0 ? -errno : fill(arg, fd);
+	err = temporary_close(cache->dir, temporary, writing, err);
+	if (!err && renameat(cache->dir, temporary, cache->dir, name))
+		unlinkat(cache->dir, temporary, 0); /* then for this once */
+	end(cache, bytes, !err);
+	if (err && fd >= 0)
+		close(fd);
+	/* What there is no room for here may have it elsewhere. */
+	if (err == -ENOSPC || err == -EDQUOT)
+		return put_nowhere(fill, arg);
+	return err ? err : fd;
+}
+
+void cache_close(struct cache *cache)
+{
+	if (cache->dir >= 0)
+		close(cache->dir);
+	pthread_mutex_destroy(&cache->lock);
+	free(cache);
+}

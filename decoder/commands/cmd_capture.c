@@ -1,0 +1,198 @@
+/* heap, profile, threads: a running process's profile now, straight into one of the commands that read
+ * recordings. */
+#include "decoder/commands/args.h"
+#include "decoder/commands/commands.h"
+#include "decoder/live/live_request.h"
+#include "decoder/output/message.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "core/fd.h"
+
+static const struct command_option profile_own[] = {
+	{ "-t", "TIME", "how long (10s)", 0, 0 },
+	{ "--wall", NULL, "the wall clock, not CPU time", 0, 0 },
+	{ 0 },
+};
+
+static const struct command_option nothing[] = {
+	{ 0 },
+};
+
+const struct command_option *const profile_options[] = { profile_own, NULL };
+const struct command_option *const take_options[] = { nothing, NULL };
+
+static const struct {
+	const char *name;
+	int (*function)(int argc, char **argv);
+} readers[] = {
+	{ "top", cmd_top },
+	{ "collapsed", cmd_collapsed },
+	{ "flamegraph", cmd_flamegraph },
+	{ "pprof", cmd_pprof },
+};
+
+#define READERS (sizeof(readers) / sizeof(readers[0]))
+
+struct taking {
+	pid_t pid;
+	const char *path;   /* what to ask for */
+	uint64_t wait_ns;   /* until it is there */
+	const char *metric; /* for the reader, and what is between; NULL: none */
+	const char *more;
+	bool in_time; /* of what was recorded since it was asked for alone */
+	char **rest;  /* the reader's name and arguments; an empty one: top */
+	int rest_count;
+};
+
+/* In a file, as the readers take it: returns a descriptor, the file's name in PATH. */
+static int keep(const struct buf *recording, char *path, size_t size)
+{
+	const char *folder = getenv("TMPDIR");
+	int fd, err;
+
+	if ((size_t)snprintf(path, size, "%s/asprof-agent-live-XXXXXX.jfr",
+			     folder && *folder ? folder : "/tmp") >= size)
+		return -ENAMETOOLONG;
+	fd = mkstemps(path, (int)strlen(".jfr"));
+	if (fd < 0)
+		return -errno;
+	err = fd_write(fd, recording->data, recording->length, -1);
+	if (!err)
+		return fd;
+	close(fd);
+	unlink(path);
+	return err;
+}
+
+static int read_with(const struct taking *t, int (*reader)(int argc, char **argv), char *name,
+		     char *path, const uint64_t period_ms[2])
+{
+	char **argv = calloc((size_t)t->rest_count + 12, sizeof(*argv)), from[32], to[32];
+	int argc = 0, status;
+
+	if (!argv) {
+		say("out of memory");
+		return COMMAND_FAILED;
+	}
+	argv[argc++] = name;
+	if (t->metric)
+		argv[argc++] = (char *)(uintptr_t)t->metric;
+	if (t->more)
+		argv[argc++] = (char *)(uintptr_t)t->more;
+	if (t->in_time) {
+		snprintf(from, sizeof(from), "%" PRIu64, period_ms[0]);
+		snprintf(to, sizeof(to), "%" PRIu64, period_ms[1]);
+		argv[argc++] = (char *)(uintptr_t) "--from";
+		argv[argc++] = from;
+		argv[argc++] = (char *)(uintptr_t) "--to";
+		argv[argc++] = to;
+	}
+	for (int i = 1; i < t->rest_count; i++)
+		argv[argc++] = t->rest[i];
+	argv[argc++] = path;
+	status = reader(argc, argv);
+	free(argv);
+	return status;
+}
+
+static int take(const struct taking *t)
+{
+	struct buf recording = BUF_INIT(TALK_MAX);
+	char *name = t->rest_count ? t->rest[0] : (char *)(uintptr_t) "top";
+	int (*reader)(int argc, char **argv) = NULL;
+	uint64_t period_ms[2];
+	char path[4096];
+	int fd, status = COMMAND_FAILED;
+
+	for (size_t i = 0; i < READERS; i++)
+		if (!strcmp(readers[i].name, name))
+			reader = readers[i].function;
+	if (!reader) {
+		say("'%s': a profile goes into top, collapsed, flamegraph or pprof", name);
+		return COMMAND_USAGE;
+	}
+	period_ms[0] = clock_realtime_ns() / 1000000;
+	if (talk(t->pid, "GET", t->path, "", t->wait_ns, &recording, false))
+		goto out;
+	period_ms[1] = clock_realtime_ns() / 1000000 + 1;
+	fd = keep(&recording, path, sizeof(path));
+	if (fd < 0) {
+		say("no file for the recording: %s", strerror(-fd));
+		goto out;
+	}
+	close(fd);
+	status = read_with(t, reader, name, path, period_ms);
+	unlink(path);
+out:
+	buf_free(&recording);
+	return status;
+}
+
+int cmd_heap(int argc, char **argv)
+{
+	struct taking t = { .path = "/debug/pprof/heap?form=jfr",
+			    .metric = "--live",
+			    .more = "--retained",
+			    .rest = argv + 2,
+			    .rest_count = argc > 2 ? argc - 2 : 0 };
+
+	return command_pid(argv[1], &t.pid) ? take(&t) : COMMAND_USAGE;
+}
+
+int cmd_profile(int argc, char **argv)
+{
+	struct taking t = { .metric = "--cpu", .in_time = true };
+	uint64_t ns = 10000000000u;
+	char path[128];
+	int i = 2;
+
+	if (!command_pid(argv[1], &t.pid))
+		return COMMAND_USAGE;
+	for (; i < argc && argv[i][0] == '-'; i++) {
+		if (!strcmp(argv[i], "--wall")) {
+			t.metric = "--wall";
+		} else if (!strcmp(argv[i], "-t") && i + 1 < argc &&
+			   !args_duration(argv[i + 1], &ns)) {
+			i++;
+		} else {
+			say("profile: '%s' is neither -t TIME nor --wall", argv[i]);
+			return COMMAND_USAGE;
+		}
+	}
+	snprintf(path, sizeof(path), "/debug/pprof/%s?form=jfr&seconds=%.3f",
+		 t.metric[2] == 'w' ? "wall" : "profile", (double)ns / 1e9);
+	t.path = path;
+	t.wait_ns = ns;
+	t.rest = argv + i;
+	t.rest_count = argc - i;
+	return take(&t);
+}
+
+int cmd_threads(int argc, char **argv)
+{
+	struct taking t = { .path = "/debug/pprof/threads?form=jfr",
+			    .metric = "--wall",
+			    .more = "--threads",
+			    .in_time = true,
+			    .rest = argv + 2,
+			    .rest_count = argc > 2 ? argc - 2 : 0 };
+	struct buf answer = BUF_INIT(TALK_MAX);
+	int err;
+
+	if (!command_pid(argv[1], &t.pid))
+		return COMMAND_USAGE;
+	if (t.rest_count)
+		return take(&t);
+	err = talk(t.pid, "GET", "/debug/pprof/threads?debug=1", "", 0, &answer, false);
+	if (!err)
+		fwrite(answer.data, 1, answer.length, stdout);
+	buf_free(&answer);
+	return err ? COMMAND_FAILED : COMMAND_OK;
+}

@@ -1,0 +1,73 @@
+/* All files of a command read into one result. */
+#include "decoder/commands/command_input.h"
+
+#include <errno.h>
+
+#include "decoder/input/file_feed.h"
+#include "decoder/output/message.h"
+
+int reading_status(int err)
+{
+	if (err == -ENOMEM)
+		say("out of memory");
+	return err ? COMMAND_FAILED : COMMAND_OK;
+}
+
+static int read_files(struct profile *profile, const struct query *query,
+		      const struct selection *selection, char **files, int count, uint32_t metrics)
+{
+	struct feed *feed = NULL;
+	int err = file_feed_open(&feed, selection, files, count);
+
+	if (!err)
+		err = profile_read(profile, query, feed, metrics);
+	file_feed_close(feed);
+	return reading_status(err);
+}
+
+int read_profile(struct profile *profile, const struct args *args, uint32_t metrics)
+{
+	return read_files(profile, &args->query, &args->selection, args->files, args->file_count,
+			  metrics);
+}
+
+int read_base(struct profile *profile, const struct args *args, uint32_t metrics)
+{
+	struct query query = args->query;
+	int status;
+
+	if (args->base_from.kind || args->base_to.kind) {
+		query.from = args->base_from;
+		query.to = args->base_to;
+	}
+	status = read_files(profile, &query, &args->base_selection, args->base, args->base_count,
+			    metrics);
+	if (status == COMMAND_OK && !profile->count)
+		say("%s: nothing to compare with: the base has no samples of this kind",
+		    args->command);
+	return status;
+}
+
+int read_heap(struct heap *heap, const struct args *args)
+{
+	int err = file_feed_open(&heap->feed, &args->selection, args->files, args->file_count);
+
+	heap->query = &args->query;
+	if (!err)
+		err = heap_read(heap);
+	file_feed_close(heap->feed);
+	heap->feed = NULL;
+	return reading_status(err);
+}
+
+int read_libraries(struct libraries *libraries, const struct args *args)
+{
+	struct feed *feed = NULL;
+	int err = file_feed_open(&feed, &args->selection, args->files, args->file_count);
+
+	if (!err)
+		libraries_read(libraries, feed);
+	err = feed && feed->failed ? -EIO : err;
+	file_feed_close(feed);
+	return reading_status(err);
+}

@@ -1,0 +1,224 @@
+/* Why a result is empty: what its files hold when nothing is left out. */
+#include "decoder/commands/empty_result.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decoder/input/file_feed.h"
+#include "decoder/output/message.h"
+#include "profile/aggregate/filter.h"
+#include "profile/aggregate/summary.h"
+#include "profile/basics/text.h"
+
+#define LISTED 8
+
+/* A list as text: "a, b, c and 4 more". */
+struct list {
+	struct buf text;
+	unsigned count;
+};
+
+static void list_add(struct list *list, const char *item)
+{
+	if (list->count++ < LISTED)
+		buf_printf(&list->text, "%s%s", list->count > 1 ? ", " : "", item);
+}
+
+static const char *list_text(struct list *list)
+{
+	if (list->count > LISTED)
+		buf_printf(&list->text, " and %u more", list->count - LISTED);
+	return list->count && buf_string(&list->text) ? buf_string(&list->text) : "none";
+}
+
+#define LIST_INIT                      \
+	{                              \
+		.text = BUF_INIT(4000) \
+	}
+
+/* No recording has the labels that were asked for, nor has a sample, where those were looked at. */
+static void say_labels(const struct args *args, const struct feed *feed)
+{
+	struct list list = LIST_INIT;
+	const char *labels;
+
+	for (unsigned i = 0; (labels = file_feed_left_out(feed, i)); i++)
+		list_add(&list, *labels ? labels : "(nothing known)");
+	say("%s: nothing left: no recording matches%s%s%s%s%s%s%s; these are of: %s", args->command,
+	    args->selection.process.set ? " --process" : "",
+	    args->selection.host.set ? " --host" : "", args->selection.tag.set ? " --tag" : "",
+	    args->selection.label_count ? " --label" : "",
+	    args->selection.pick.group.set ? " --group" : "",
+	    args->selection.pick.machine.set ? " --machine" : "",
+	    args->query.label_count ? ", and no sample" : "", list_text(&list));
+	buf_free(&list.text);
+}
+
+static bool is_outside(const struct args *args, const struct profile *p, struct feed *feed)
+{
+	char start[TEXT_NUMBER], end[TEXT_NUMBER], span[TEXT_NUMBER];
+	struct period period;
+
+	if ((!args->query.from.kind && !args->query.to.kind) ||
+	    period_set(&period, &args->query, feed) ||
+	    (period.from_ns <= p->end_ns && period.to_ns >= p->start_ns &&
+	     period.from_ns <= period.to_ns))
+		return false;
+	say("%s: nothing left: nothing was recorded in the time of --from and --to; there is %s, "
+	    "from %s to %s",
+	    args->command, text_duration(span, (double)(p->end_ns - p->start_ns)),
+	    text_time(start, p->start_ns), text_time(end, p->end_ns));
+	return true;
+}
+
+static bool has_no_metric(const struct args *args, const struct summary *s, uint32_t metrics)
+{
+	struct list there = LIST_INIT;
+	const char *wanted = NULL;
+	char item[64];
+
+	if (metrics & 1u << METRIC_LIVE)
+		metrics |= 1u << METRIC_MALLOC;
+	for (unsigned m = METRIC_CPU; m < METRICS; m++) {
+		if (metrics & 1u << m && !wanted)
+			wanted = metric_texts[m].name;
+		if (!s->metrics[m])
+			continue;
+		if (metrics & 1u << m)
+			return false;
+		snprintf(item, sizeof(item), "%s (%" PRIu64 ")", metric_texts[m].name,
+			 s->metrics[m]);
+		list_add(&there, item);
+	}
+	if (wanted && args->metric == METRIC_ANY && (metrics & (metrics - 1)))
+		wanted = "sample";
+	if (wanted)
+		say("%s: nothing of %s was recorded; there is: %s", args->command, wanted,
+		    list_text(&there));
+	buf_free(&there.text);
+	return wanted;
+}
+
+static bool has_no_thread(const struct args *args, const struct summary *s)
+{
+	struct filter filter = { .query = &args->query, .profile = &s->profile };
+	struct list there = LIST_INIT;
+	bool found = false;
+	char name[256];
+
+	if (!args->query.thread.set)
+		return false;
+	for (uint32_t id = 1; id <= s->profile.threads.count && !found; id++) {
+		found = filter_thread(&filter, id);
+		profile_thread_name(&s->profile, id, name, sizeof(name));
+		list_add(&there, name);
+	}
+	filter_free(&filter);
+	if (!found)
+		say("%s: nothing left: no thread matches --thread; there are: %s", args->command,
+		    list_text(&there));
+	buf_free(&there.text);
+	return !found;
+}
+
+static void say_filters(const struct args *args, const char *rest)
+{
+	struct list set = LIST_INIT;
+
+	if (args->query.thread.set)
+		list_add(&set, "--thread");
+	if (args->query.from.kind)
+		list_add(&set, "--from");
+	if (args->query.to.kind)
+		list_add(&set, "--to");
+	if (args->query.include.set)
+		list_add(&set, "--include");
+	if (args->query.exclude.set)
+		list_add(&set, "--exclude");
+	if (args->query.label_count)
+		list_add(&set, "--label");
+	if (args->query.trace)
+		list_add(&set, "--trace");
+	if (set.count)
+		say("%s: nothing left: no sample passes %s", args->command, list_text(&set));
+	else
+		say("%s: %s", args->command, rest);
+	buf_free(&set.text);
+}
+
+static void explain(const struct args *args, const struct summary *s, struct feed *feed,
+		    uint32_t metrics, const char *rest)
+{
+	if (!s->chunks && file_feed_left_out(feed, 0))
+		say_labels(args, feed);
+	else if (s->chunks && !is_outside(args, &s->profile, feed) &&
+		 !has_no_metric(args, s, metrics) && !has_no_thread(args, s))
+		say_filters(args, rest);
+}
+
+/* Labels alone were asked for, and no recording has them. */
+static bool has_no_label(const struct args *args)
+{
+	struct summary summary = { 0 };
+	struct selection selection = args->selection;
+	struct query all = QUERY_INIT;
+	struct feed *feed;
+	bool none = false;
+
+	if (!args->query.label_count || args->query.trace || args->query.thread.set ||
+	    args->query.include.set || args->query.exclude.set || args->query.from.kind ||
+	    args->query.to.kind)
+		return false;
+	selection.in_samples = false;
+	if (file_feed_open(&feed, &selection, args->files, args->file_count))
+		return false;
+	if (!summary_read(&summary, &all, feed))
+		none = !summary.chunks && file_feed_left_out(feed, 0);
+	if (none)
+		say_labels(args, feed);
+	summary_free(&summary);
+	file_feed_close(feed);
+	return none;
+}
+
+void explain_empty(const struct args *args, uint32_t metrics, const char *rest)
+{
+	struct summary summary = { .want_metrics = true };
+	struct query all = args->query;
+	struct feed *feed;
+
+	all.thread.set = all.include.set = all.exclude.set = false;
+	all.from.kind = all.to.kind = MOMENT_NONE;
+	all.lookup.frames = NULL;
+	all.label_count = 0;
+	all.trace = NULL;
+	fflush(stdout);
+	if (has_no_label(args))
+		return;
+	if (file_feed_open(&feed, &args->selection, args->files, args->file_count))
+		return;
+	if (!summary_read(&summary, &all, feed))
+		explain(args, &summary, feed, metrics, rest);
+	summary_free(&summary);
+	file_feed_close(feed);
+}
+
+void profile_explain(const struct profile *p, const struct args *args)
+{
+	enum metric metric = profile_metric(p, args->metric);
+	bool any = false, total = false;
+
+	for (uint32_t i = 0; i < p->count; i++) {
+		any |= p->samples[i].metric == metric;
+		total |= p->samples[i].metric == metric && p->samples[i].total > 0;
+	}
+	if (any && !total && args->total)
+		say("%s: no --total: the recordings do not say how long a sample stands for",
+		    args->command);
+	else if (!any)
+		explain_empty(args, metric_mask(args->metric),
+			      metric == METRIC_LIVE ? "all that was allocated was freed"
+						    : "nothing was recorded");
+}

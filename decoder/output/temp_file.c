@@ -1,0 +1,14 @@
+/* Room for what is too large to be kept in memory. */
+#include "decoder/output/temp_file.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+int spare_file(void)
+{
+	const char *dir = getenv("TMPDIR");
+	int fd = open(dir && *dir ? dir : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+	return fd >= 0 ? fd : memfd_create("asprof-agent", MFD_CLOEXEC);
+}
