@@ -118,7 +118,7 @@ $(B)/obj/%.o: %.c
 
 $(B)/obj/profile/flamegraph/flamegraph_page.o $(B)/image/obj/profile/flamegraph/flamegraph_page.o: \
 	profile/flamegraph/flamegraph.html
-$(B)/obj/profile/aggregate/own_frames.o $(B)/image/obj/profile/aggregate/own_frames.o: preload/exports.map
+$(B)/obj/profile/aggregate/preload_frames.o $(B)/image/obj/profile/aggregate/preload_frames.o: preload/exports.map
 
 # A signal handler may run where there is no thread control block to hold a canary, and it
 # reads stacks that a sanitizer has poisoned.

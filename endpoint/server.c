@@ -23,7 +23,7 @@
 #include "core/privileges.h"
 #include "core/units.h"
 #include "endpoint/listener.h"
-#include "endpoint/pages.h"
+#include "endpoint/routes.h"
 
 /* Peers at one time; more wait to be accepted, or push out who has not asked yet, and had time to. */
 #define CONNECTIONS_MAX 64

@@ -10,8 +10,8 @@
 #include "decoder/output/progress.h"
 #include "decoder/output/message.h"
 #include "profile/basics/intern.h"
-#include "profile/basics/room.h"
-#include "upload/files/outside.h"
+#include "profile/basics/array.h"
+#include "upload/files/untrusted.h"
 
 #define SCHEME "s3://"
 

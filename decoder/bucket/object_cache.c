@@ -13,7 +13,7 @@
 
 #include "core/fd.h"
 #include "decoder/output/temp_file.h"
-#include "profile/basics/room.h"
+#include "profile/basics/array.h"
 #include "upload/aws/sigv4.h"
 #include "upload/files/dir.h"
 #include "upload/files/temporary.h"

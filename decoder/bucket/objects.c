@@ -8,7 +8,7 @@
 #include "core/buf.h"
 #include "decoder/bucket/object_name.h"
 #include "profile/basics/intern.h"
-#include "profile/basics/room.h"
+#include "profile/basics/array.h"
 #include "profile/basics/text.h"
 
 #define SECOND_NS INT64_C(1000000000)

@@ -6,7 +6,7 @@
 #include "decoder/output/raw_stack.h"
 #include "decoder/output/message.h"
 #include "profile/basics/intern.h"
-#include "profile/basics/room.h"
+#include "profile/basics/array.h"
 #include "profile/basics/text.h"
 #include "profile/jfr/polls.h"
 

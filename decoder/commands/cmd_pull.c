@@ -4,7 +4,7 @@
 #include "decoder/input/source_open.h"
 #include "decoder/output/progress.h"
 #include "decoder/output/message.h"
-#include "profile/basics/room.h"
+#include "profile/basics/array.h"
 #include "profile/basics/text.h"
 
 #include <errno.h>

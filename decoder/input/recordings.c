@@ -12,7 +12,7 @@
 #include "decoder/bucket/bucket.h"
 #include "decoder/input/source_open.h"
 #include "decoder/output/message.h"
-#include "profile/basics/room.h"
+#include "profile/basics/array.h"
 #include "profile/basics/text.h"
 #include "profile/jfr/jfr_read.h"
 

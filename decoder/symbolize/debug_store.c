@@ -14,7 +14,7 @@
 #include "decoder/symbolize/debuginfod.h"
 #include "engine/elf/elf.h"
 #include "engine/elf/elf_identity.h"
-#include "profile/basics/room.h"
+#include "profile/basics/array.h"
 
 #define HEX_MAX   (2 * ELF_BUILD_ID_MAX + 1)
 #define FILES_MAX 500000

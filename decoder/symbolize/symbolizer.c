@@ -14,7 +14,7 @@
 #include "decoder/symbolize/dwarf_library.h"
 #include "engine/symbols/demangle.h"
 #include "profile/basics/intern.h"
-#include "profile/basics/room.h"
+#include "profile/basics/array.h"
 
 #define OPEN_MAX 8
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile/basics/room.h"
+#include "profile/basics/array.h"
 
 #define DAY_NS (86400 * INT64_C(1000000000))
 

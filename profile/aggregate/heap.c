@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile/basics/room.h"
+#include "profile/basics/array.h"
 
 /* The most places in the table, of 48 bytes each. Parts are made so small that the first fills five
  * eighths of them at most; then the others, as large but for chance, fit as well. */

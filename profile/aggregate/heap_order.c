@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "profile/basics/room.h"
+#include "profile/basics/array.h"
 
 static const struct event_rank first_rank = { INT64_MIN, 0 };
 static const struct event_rank last_rank = { INT64_MAX, UINT32_MAX };

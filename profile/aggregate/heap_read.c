@@ -10,7 +10,7 @@
 #include "profile/aggregate/heap_last.h"
 #include "profile/aggregate/heap_order.h"
 #include "profile/aggregate/resolve.h"
-#include "profile/basics/room.h"
+#include "profile/basics/array.h"
 #include "profile/jfr/labels.h"
 
 #define KINDS (JFR_MASK(JFR_MALLOC) | JFR_MASK(JFR_FREE))

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "profile/aggregate/folding.h"
-#include "profile/aggregate/own_frames.h"
+#include "profile/aggregate/frame_selection.h"
+#include "profile/aggregate/preload_frames.h"
 #include "profile/aggregate/resolve_frame.h"
 #include "profile/basics/names.h"
 #include "profile/jfr/labels.h"

@@ -9,7 +9,7 @@
 #include "profile/aggregate/filter.h"
 #include "profile/aggregate/resolve.h"
 #include "profile/basics/names.h"
-#include "profile/basics/room.h"
+#include "profile/basics/array.h"
 
 const struct loss_cause summary_causes[SUMMARY_CAUSES] = {
 	{ "ringFull", "samples: taken faster than they could be collected" },

@@ -8,7 +8,7 @@
 #include "profile/aggregate/columns.h"
 #include "profile/basics/text.h"
 #include "profile/encode/proto.h"
-#include "profile/otlp/otlp.h"
+#include "profile/otlp/otlp_dictionary.h"
 
 static void put_int(struct otlp *out, struct buf *to, unsigned field, int64_t value)
 {

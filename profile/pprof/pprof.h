@@ -33,7 +33,7 @@ struct pprof {
 	const struct libraries *libraries; /* that its code was in; likewise */
 	struct gzip *gzip;
 	struct intern strings;  /* number - 1 is the index; the first is "" */
-	struct intern mappings; /* see pprof_places.c for these */
+	struct intern mappings; /* see pprof_locations.c for these */
 	struct intern functions;
 	struct intern locations;
 	char program[256]; /* by a label, where no frame is in it */

@@ -5,7 +5,7 @@
 #include "core/secret.h"
 #include "upload/aws/credentials_simple.h"
 #include "upload/aws/imds.h"
-#include "upload/files/outside.h"
+#include "upload/files/untrusted.h"
 
 #define ROLES "/latest/meta-data/iam/security-credentials/"
 

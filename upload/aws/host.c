@@ -8,7 +8,7 @@
 
 #include "core/log.h"
 #include "upload/files/file.h"
-#include "upload/files/outside.h"
+#include "upload/files/untrusted.h"
 
 static void from_file(struct host *out, const char *path)
 {

@@ -5,7 +5,7 @@
 
 #include "upload/aws/host.h"
 #include "upload/aws/imds.h"
-#include "upload/files/outside.h"
+#include "upload/files/untrusted.h"
 
 static const struct {
 	const char *theirs, *ours;

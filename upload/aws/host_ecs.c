@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "upload/aws/host.h"
-#include "upload/files/outside.h"
+#include "upload/files/untrusted.h"
 #include "upload/http/url.h"
 
 #define TIMEOUT_MS 1000

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "upload/aws/imds.h"
-#include "upload/files/outside.h"
+#include "upload/files/untrusted.h"
 
 /* It becomes a part of host names. Takes REGION, malloc'd or NULL. */
 static char *checked_region(struct aws *aws, char *region)

@@ -10,7 +10,7 @@
 #include "core/log.h"
 #include "core/show_url.h"
 #include "upload/aws/sigv4.h"
-#include "upload/files/outside.h"
+#include "upload/files/untrusted.h"
 #include "upload/http/url.h"
 #include "upload/s3/s3_answer.h"
 #include "upload/s3/s3_redirect.h"

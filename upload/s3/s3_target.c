@@ -8,7 +8,7 @@
 
 #include "core/show_url.h"
 #include "upload/aws/region.h"
-#include "upload/files/outside.h"
+#include "upload/files/untrusted.h"
 #include "upload/http/url.h"
 
 static int amazon(struct buf *out, struct aws *aws, const char *region)

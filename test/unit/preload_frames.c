@@ -1,5 +1,5 @@
 /* profile/aggregate/own_frames: what async-profiler's stacks have of the preload's. */
-#include "profile/aggregate/own_frames.h"
+#include "profile/aggregate/preload_frames.h"
 
 #include <string.h>
 

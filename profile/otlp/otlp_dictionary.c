@@ -1,11 +1,11 @@
 /* The dictionary of a message of OTLP's profiles. */
-#include "profile/otlp/otlp.h"
+#include "profile/otlp/otlp_dictionary.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile/aggregate/place.h"
+#include "profile/aggregate/frame_address.h"
 #include "profile/basics/names.h"
 #include "profile/encode/proto.h"
 

@@ -1,7 +1,7 @@
 /* Stacks as the program's authors know them: without the preload's frames. The builtin engine leaves them
  * out itself (engine/collect/program_stack.h); async-profiler, which knows nothing of a preload, has them. */
-#ifndef PROFILE_AGGREGATE_OWN_FRAMES_H
-#define PROFILE_AGGREGATE_OWN_FRAMES_H
+#ifndef PROFILE_AGGREGATE_PRELOAD_FRAMES_H
+#define PROFILE_AGGREGATE_PRELOAD_FRAMES_H
 
 #include "profile/aggregate/resolve_state.h"
 

@@ -1,6 +1,6 @@
 /* Where in memory a frame's code was. */
-#ifndef PROFILE_AGGREGATE_PLACE_H
-#define PROFILE_AGGREGATE_PLACE_H
+#ifndef PROFILE_AGGREGATE_FRAME_ADDRESS_H
+#define PROFILE_AGGREGATE_FRAME_ADDRESS_H
 
 #include "profile/aggregate/libraries.h"
 #include "profile/aggregate/profile.h"

@@ -1,5 +1,5 @@
 /* Leaves the preload's frames out of a stack, by the name of their library. */
-#include "profile/aggregate/own_frames.h"
+#include "profile/aggregate/preload_frames.h"
 
 #include <string.h>
 

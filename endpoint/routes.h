@@ -1,11 +1,11 @@
 /* What there is to ask for, and what is answered. */
-#ifndef ENDPOINT_PAGES_H
-#define ENDPOINT_PAGES_H
+#ifndef ENDPOINT_ROUTES_H
+#define ENDPOINT_ROUTES_H
 
 #include <stdint.h>
 
 #include "core/agent/live.h"
-#include "endpoint/profiles.h"
+#include "endpoint/profile_output.h"
 #include "endpoint/request.h"
 #include "endpoint/response.h"
 

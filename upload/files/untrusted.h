@@ -1,7 +1,7 @@
 /* Words that come from outside, from settings, metadata services and servers, and are put into host
  * names, paths and headers: whether they are what they should be. */
-#ifndef UPLOAD_FILES_OUTSIDE_H
-#define UPLOAD_FILES_OUTSIDE_H
+#ifndef UPLOAD_FILES_UNTRUSTED_H
+#define UPLOAD_FILES_UNTRUSTED_H
 
 #include <stdbool.h>
 

@@ -1,5 +1,5 @@
 /* Which frames of a stack are shown. */
-#include "profile/aggregate/folding.h"
+#include "profile/aggregate/frame_selection.h"
 
 #include <string.h>
 

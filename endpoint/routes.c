@@ -1,5 +1,5 @@
 /* What there is to ask for, and what is answered. */
-#include "endpoint/pages.h"
+#include "endpoint/routes.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

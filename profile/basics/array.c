@@ -1,5 +1,5 @@
 /* Lists that grow as they are filled. */
-#include "profile/basics/room.h"
+#include "profile/basics/array.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Which frames of a stack are shown, where it has functions of the program's own language among native ones. */
-#ifndef PROFILE_AGGREGATE_FOLDING_H
-#define PROFILE_AGGREGATE_FOLDING_H
+#ifndef PROFILE_AGGREGATE_FRAME_SELECTION_H
+#define PROFILE_AGGREGATE_FRAME_SELECTION_H
 
 #include "profile/aggregate/resolve_state.h"
 

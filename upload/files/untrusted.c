@@ -1,5 +1,5 @@
 /* Words that come from outside. */
-#include "upload/files/outside.h"
+#include "upload/files/untrusted.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* upload/files/outside.c: what leads elsewhere than it should does not pass. */
-#include "upload/files/outside.h"
+/* upload/files/untrusted.c: what leads elsewhere than it should does not pass. */
+#include "upload/files/untrusted.h"
 
 #include <stdio.h>
 #include <string.h>

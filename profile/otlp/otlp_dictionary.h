@@ -1,8 +1,8 @@
 /* A message of OTLP's profiles as it is written: the tables of what its samples name by number. An entry is
  * kept as it is encoded, so none is there twice. Number 0 of each table stands for none; entries count from 1, as
  * they do in the message behind that. */
-#ifndef PROFILE_OTLP_OTLP_H
-#define PROFILE_OTLP_OTLP_H
+#ifndef PROFILE_OTLP_OTLP_DICTIONARY_H
+#define PROFILE_OTLP_OTLP_DICTIONARY_H
 
 #include "core/buf.h"
 #include "profile/basics/intern.h"

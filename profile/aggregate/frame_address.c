@@ -1,5 +1,5 @@
 /* Where in memory a frame's code was. */
-#include "profile/aggregate/place.h"
+#include "profile/aggregate/frame_address.h"
 
 /* (A frame that is inlined into native code has a caller.) */
 bool place_is_mapped(const struct frame *frame)

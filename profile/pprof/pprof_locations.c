@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile/aggregate/place.h"
+#include "profile/aggregate/frame_address.h"
 #include "profile/encode/proto.h"
 
 /* These are interned by their bytes; all are in the profile's names, 0: none. */

@@ -1,5 +1,5 @@
 /* From a recording that was taken to what was asked for. */
-#include "endpoint/profiles.h"
+#include "endpoint/profile_output.h"
 
 #include <errno.h>
 #include <inttypes.h>

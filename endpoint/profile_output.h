@@ -1,6 +1,6 @@
 /* From a recording that was taken to what was asked for. */
-#ifndef ENDPOINT_PROFILES_H
-#define ENDPOINT_PROFILES_H
+#ifndef ENDPOINT_PROFILE_OUTPUT_H
+#define ENDPOINT_PROFILE_OUTPUT_H
 
 #include <stdbool.h>
 #include <stdint.h>

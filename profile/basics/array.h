@@ -1,6 +1,6 @@
 /* Lists that grow as they are filled. */
-#ifndef PROFILE_BASICS_ROOM_H
-#define PROFILE_BASICS_ROOM_H
+#ifndef PROFILE_BASICS_ARRAY_H
+#define PROFILE_BASICS_ARRAY_H
 
 #include <stddef.h>
 #include <stdint.h>
