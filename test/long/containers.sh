@@ -1,5 +1,5 @@
 #!/bin/bash
-# The examples of docs/containers.md, without Docker: each line of a Dockerfile is done in a root directory
+# The examples of docs/install/containers.md, without Docker: each line of a Dockerfile is done in a root directory
 # of its own, and its entry point is started there as process 1, by chroot; and the Kubernetes pod's way with
 # an init container, a read-only root and a user without rights.
 . "$(dirname "$0")/../system/agent.inc"
@@ -33,7 +33,7 @@ block() {
 	awk -v mark="<!-- long: $1 -->" -v n="$2" '
 		$0 == mark { found++; next }
 		found == n && /^```/ { if (inside) exit; inside = 1; next }
-		inside { print }' docs/containers.md
+		inside { print }' docs/install/containers.md
 }
 
 # build: does what the Dockerfile on standard input says; leaves $root, "$words" and "${variables[@]}".

@@ -31,7 +31,7 @@ in_root sh -c 'asprof-agent top --cpu /var/lib/asprof-agent' | grep -q '%' || fa
 
 # For all programs, but only some profiled.
 library=$(in_root dpkg -L asprof-agent | grep '/libasprof_preload\.so$') || fail "there is no library in the package"
-[ "$(uname -m)" != x86_64 ] || grep -qF "\`$library\`" docs/containers.md || fail "the guide has another path than $library"
+[ "$(uname -m)" != x86_64 ] || grep -qF "\`$library\`" docs/install/containers.md || fail "the guide has another path than $library"
 echo "$library" >"$root/etc/ld.so.preload"
 in_root env ASPROF_AGENT_PROCESS=dash ASPROF_AGENT_START_DELAY=0 ASPROF_AGENT_LOCAL_DIR=/var/lib/asprof-agent/all \
 	sh -c "exec dash -c '$burn'" || fail "in ld.so.preload"

@@ -3,7 +3,7 @@
 # type, the totals of the reports' files: also when what stands in front of it loses answers, has no time (503, 429), or is
 # slow; when it is ended and begun again with little room, for a message and for what waits (so that it says itself what is too large, and
 # 503), and is away for a while; and when what is behind it is away. What was sent twice for a lost answer has the ids of the first.
-# OTELCOL is the collector (otelcol; docs/fleet.md says which), SECONDS_RUN (60) how long this goes on.
+# OTELCOL is the collector (otelcol; docs/send/fleet.md says which), SECONDS_RUN (60) how long this goes on.
 . "$(dirname "$0")/fleet.inc"
 OTELCOL=${OTELCOL:-otelcol}
 have "$OTELCOL"

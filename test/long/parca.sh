@@ -1,7 +1,7 @@
 #!/bin/bash
-# A real Parca scrapes the live endpoint of a profiled program, by the configuration of docs/fleet.md, and what it answers
+# A real Parca scrapes the live endpoint of a profiled program, by the configuration of docs/send/fleet.md, and what it answers
 # is by function what the program's own reports show: CPU time and the wall clock of the seconds that it asked for, and
-# memory as it was when it asked. PARCA is the server (docs/fleet.md says which), SECONDS_RUN (60) how long the program runs.
+# memory as it was when it asked. PARCA is the server (docs/send/fleet.md says which), SECONDS_RUN (60) how long the program runs.
 . "$(dirname "$0")/fleet.inc"
 PARCA=${PARCA:-parca}
 have "$PARCA"
@@ -10,11 +10,11 @@ read -r http live <<<"$(free_ports 2)"
 
 # As it stands there, but for the address and the pace. It asks nobody else.
 mkdir "$work/server"
-sed -n '/^object_storage:/,/^```$/p' docs/fleet.md | sed '$d' >"$work/written.yaml"
+sed -n '/^object_storage:/,/^```$/p' docs/send/fleet.md | sed '$d' >"$work/written.yaml"
 sed "s/127\.0\.0\.1:6060/127.0.0.1:$live/; s/scrape_interval: .*/scrape_interval: 5s/" "$work/written.yaml" \
 	>"$work/server/parca.yaml"
 grep -q "\"127.0.0.1:$live\"" "$work/server/parca.yaml" && grep -q 'interval: 5s' "$work/server/parca.yaml" ||
-	fail "docs/fleet.md has another configuration: $(cat "$work/server/parca.yaml")"
+	fail "docs/send/fleet.md has another configuration: $(cat "$work/server/parca.yaml")"
 (cd "$work/server" && exec "$PARCA" --http-address="127.0.0.1:$http" --debuginfod-upstream-servers=127.0.0.1:1 \
 	--profile-share-server=127.0.0.1:1 --debuginfo-cache-dir="$work/server") >"$work/server.log" 2>&1 &
 servers="$servers $!"

@@ -3,7 +3,7 @@
 # of the reports' files: also when it is ended and begun again in between, refuses what is large and what is much (413, 429),
 # and is away for a while; and when what stands in front of it has no time (503), is slow, or loses answers. What was sent
 # twice for a lost answer it puts right itself, which takes minutes: answers are lost where SECONDS_RUN (60), which is how
-# long this goes on, is 300 and more. PYROSCOPE is the server (docs/fleet.md says which).
+# long this goes on, is 300 and more. PYROSCOPE is the server (docs/send/fleet.md says which).
 . "$(dirname "$0")/fleet.inc"
 PYROSCOPE=${PYROSCOPE:-pyroscope}
 have "$PYROSCOPE"

@@ -1,10 +1,10 @@
 #!/bin/bash
-# gdb shows where the agent's thread is, by the line of docs/debugging.md.
+# gdb shows where the agent's thread is, by the line of docs/internals/debugging.md.
 . "$(dirname "$0")/agent.inc"
 have gdb
 
-line=$(sed -n '/^gdb -p PID /p' docs/debugging.md)
-[ -n "$line" ] || fail "docs/debugging.md has no line for gdb"
+line=$(sed -n '/^gdb -p PID /p' docs/internals/debugging.md)
+[ -n "$line" ] || fail "docs/internals/debugging.md has no line for gdb"
 line=${line/#gdb/gdb -nx -batch}
 line=${line/build\/image/$B\/image}
 

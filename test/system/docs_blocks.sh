@@ -1,5 +1,5 @@
 #!/bin/bash
-# Every block of code in the guides (docs/*.md) is run as it is written. A comment in the line before the
+# Every block of code in the guides (docs/) is run as it is written. A comment in the line before the
 # block says how, and a block without one fails:
 #
 #   <!-- run -->                by bash, in a folder that has a program ./service; must end with status 0
@@ -87,8 +87,8 @@ run_block() {
 
 mkdir "$work/tmp"
 blocks=0
-for guide in docs/*.md; do
-	name=$(basename "$guide" .md)
+for guide in $(find docs -name '*.md' | sort); do
+	name=${guide%.md}
 	mkdir -p "$work/parts/$name" "$work/$name"
 	split "$work/parts/$name" "$source/$guide"
 	cp "$work/service" "$work/$name/"
@@ -105,8 +105,8 @@ for guide in docs/*.md; do
 		grep -qx "$variable" <<<"$known" || [ "$variable" = ASPROF_AGENT_CPU_INTERVALL ] ||
 			fail "$guide names $variable, which there is not"
 	done
-	for page in $(grep -o '](\([a-z0-9-]*\.md\|\.\./[A-Za-z.]*\))' "$guide" | tr -d '()]'); do
-		[ -e "docs/$page" ] || fail "$guide leads to $page, which there is not"
+	for page in $(grep -oE '\]\([^):#]+' "$guide" | cut -c3-); do
+		[ -e "$(dirname "$guide")/$page" ] || fail "$guide leads to $page, which there is not"
 	done
 	for command in $(grep -oE 'asprof-agent [a-z]+' "$guide" | sed 's/.* //' | sort -u); do
 		"$agent" "$command" --help >"$work/out" 2>&1 || fail "$guide: there is no asprof-agent $command"
