@@ -45,32 +45,32 @@ static _Atomic uint64_t stacks[SIZES];
 #define ADDRESS_MASK (((uint64_t)1 << ADDRESS_BITS) - 1)
 #define SIZE_SHIFT   56 /* in a block's word, whose lower bits are the address of the next one */
 
-static _Atomic uint64_t *word_of(const char *block)
+static _Atomic uint64_t *block_word(const char *block)
 {
 	return (_Atomic uint64_t *)(uintptr_t)(block - WORD);
 }
 
-static unsigned int size_of(const char *block)
+static unsigned int block_size_index(const char *block)
 {
-	return (unsigned int)(atomic_load_explicit(word_of(block), memory_order_relaxed) >>
+	return (unsigned int)(atomic_load_explicit(block_word(block), memory_order_relaxed) >>
 			      SIZE_SHIFT);
 }
 
 /* What a block of SIZE takes, with its word: 16, 32, 48, 64, 80, 96, 112, 128, 160 and so on. */
-static size_t size_bytes(unsigned int size)
+static size_t size_index_bytes(unsigned int size)
 {
 	if (size < STEPS)
 		return ALIGNMENT * (size + 1);
 	return (ALIGNMENT << (size / STEPS - 1)) * (STEPS + size % STEPS + 1);
 }
 
-static size_t room_of(const char *block)
+static size_t block_capacity(const char *block)
 {
-	return size_bytes(size_of(block)) - WORD;
+	return size_index_bytes(block_size_index(block)) - WORD;
 }
 
 /* The smallest with room for BYTES, at most BYTES_MAX. */
-static unsigned int size_for(size_t bytes)
+static unsigned int size_index_for(size_t bytes)
 {
 	size_t steps = (bytes + WORD + ALIGNMENT - 1) / ALIGNMENT;
 	unsigned int doublings = 0;
@@ -83,7 +83,7 @@ static unsigned int size_for(size_t bytes)
 	return doublings * STEPS + (unsigned int)((steps - 1) >> doublings);
 }
 
-static char *take_used(unsigned int size)
+static char *block_pop(unsigned int size)
 {
 	uint64_t first = atomic_load(&stacks[size]), next;
 	char *block;
@@ -93,14 +93,15 @@ static char *take_used(unsigned int size)
 		if (!block)
 			return NULL;
 		/* (Where somebody else has taken it by now this is anything, and does not count.) */
-		next = atomic_load_explicit(word_of(block), memory_order_relaxed) & ADDRESS_MASK;
+		next = atomic_load_explicit(block_word(block), memory_order_relaxed) & ADDRESS_MASK;
 		next |= (first & ~ADDRESS_MASK) + ADDRESS_MASK + 1;
 	} while (!atomic_compare_exchange_weak(&stacks[size], &first, next));
-	atomic_store_explicit(word_of(block), (uint64_t)size << SIZE_SHIFT, memory_order_relaxed);
+	atomic_store_explicit(block_word(block), (uint64_t)size << SIZE_SHIFT,
+			      memory_order_relaxed);
 	return block;
 }
 
-static bool map_more(struct mapping *older, size_t wanted)
+static bool mapping_add(struct mapping *older, size_t wanted)
 {
 	size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE), all = older ? older->all_bytes : 0;
 	size_t bytes = all / MAPPING_SHARE;
@@ -121,9 +122,9 @@ static bool map_more(struct mapping *older, size_t wanted)
 	return true;
 }
 
-static char *cut_from(struct mapping *mapping, unsigned int size)
+static char *mapping_cut(struct mapping *mapping, unsigned int size)
 {
-	size_t used = mapping ? atomic_load(&mapping->used) : 0, bytes = size_bytes(size);
+	size_t used = mapping ? atomic_load(&mapping->used) : 0, bytes = size_index_bytes(size);
 	char *block;
 
 	if (!mapping)
@@ -133,35 +134,36 @@ static char *cut_from(struct mapping *mapping, unsigned int size)
 			return NULL;
 	} while (!atomic_compare_exchange_weak(&mapping->used, &used, used + bytes));
 	block = (char *)mapping + used;
-	atomic_store_explicit(word_of(block), (uint64_t)size << SIZE_SHIFT, memory_order_relaxed);
+	atomic_store_explicit(block_word(block), (uint64_t)size << SIZE_SHIFT,
+			      memory_order_relaxed);
 	return block;
 }
 
-static char *cut(unsigned int size)
+static char *block_cut(unsigned int size)
 {
 	struct mapping *mapping;
 	char *block;
 
 	do {
 		mapping = atomic_load(&newest);
-		block = cut_from(mapping, size);
-	} while (!block && map_more(mapping, size_bytes(size)));
+		block = mapping_cut(mapping, size);
+	} while (!block && mapping_add(mapping, size_index_bytes(size)));
 	return block;
 }
 
 /* *CLEAN: it is zero. */
-static char *allocate(size_t bytes, bool *clean)
+static char *block_get(size_t bytes, bool *clean)
 {
 	unsigned int size;
 	char *block = NULL;
 
 	*clean = false;
 	if (bytes < BYTES_MAX) {
-		size = size_for(bytes);
-		block = take_used(size);
+		size = size_index_for(bytes);
+		block = block_pop(size);
 		*clean = !block;
 		if (!block)
-			block = cut(size);
+			block = block_cut(size);
 	}
 	if (!block)
 		errno = ENOMEM;
@@ -172,11 +174,11 @@ void *block_allocate(size_t bytes)
 {
 	bool clean;
 
-	return allocate(bytes, &clean);
+	return block_get(bytes, &clean);
 }
 
 /* The whole pages of BLOCK, which has BYTES; none: *FIRST and *END are its end. */
-static void find_pages(char *block, size_t bytes, char **first, char **end)
+static void block_find_pages(char *block, size_t bytes, char **first, char **end)
 {
 	uintptr_t page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE), start = (uintptr_t)block;
 
@@ -194,12 +196,12 @@ void *block_allocate_zeroed(size_t count, size_t bytes)
 
 	if (__builtin_mul_overflow(count, bytes, &bytes))
 		bytes = BYTES_MAX;
-	block = allocate(bytes, &clean);
+	block = block_get(bytes, &clean);
 	if (!block || clean)
 		return block;
-	find_pages(block, room_of(block), &first, &end);
+	block_find_pages(block, block_capacity(block), &first, &end);
 	memset(block, 0, (size_t)(first - block));
-	memset(end, 0, (size_t)(block + room_of(block) - end));
+	memset(end, 0, (size_t)(block + block_capacity(block) - end));
 	return block;
 }
 
@@ -217,7 +219,7 @@ char *block_copy_text(const char *text, size_t max)
 
 void *block_resize(void *block, size_t bytes)
 {
-	size_t room = room_of(block);
+	size_t room = block_capacity(block);
 	void *other;
 
 	if (bytes <= room && bytes >= room / 2)
@@ -226,22 +228,22 @@ void *block_resize(void *block, size_t bytes)
 	if (!other)
 		return NULL;
 	memcpy(other, block, bytes < room ? bytes : room);
-	block_give_back(block);
+	block_free(block);
 	return other;
 }
 
-void block_give_back(void *block)
+void block_free(void *block)
 {
-	unsigned int size = size_of(block);
+	unsigned int size = block_size_index(block);
 	char *first_page, *end;
 	uint64_t first, ours = (uint64_t)(uintptr_t)block / ALIGNMENT;
 
-	find_pages(block, room_of(block), &first_page, &end);
+	block_find_pages(block, block_capacity(block), &first_page, &end);
 	if (end > first_page)
 		system_empty(first_page, (size_t)(end - first_page));
 	first = atomic_load(&stacks[size]);
 	do {
-		atomic_store_explicit(word_of(block),
+		atomic_store_explicit(block_word(block),
 				      (uint64_t)size << SIZE_SHIFT | (first & ADDRESS_MASK),
 				      memory_order_relaxed);
 	} while (!atomic_compare_exchange_weak(&stacks[size], &first,

@@ -15,7 +15,7 @@ char *block_copy_text(const char *text, size_t max);
 
 /* As realloc(3) and free(3), of such a block, which is not NULL. */
 void *block_resize(void *block, size_t bytes);
-void block_give_back(void *block);
+void block_free(void *block);
 
 /* False of NULL. */
 bool block_is_ours(const void *block);

@@ -7,7 +7,7 @@
 #include "core/agent/engine_command.h"
 
 /* The number on the line "NAME number" of ANSWER; 0 where there is no such line. */
-static uint64_t number(const char *answer, const char *name)
+static uint64_t command_output_number(const char *answer, const char *name)
 {
 	const char *line = answer;
 	size_t length = strlen(name);
@@ -24,17 +24,17 @@ static uint64_t number(const char *answer, const char *name)
 	return 0;
 }
 
-bool answers_counts(const struct engine *engine, struct engine_counts *counts)
+bool command_output_parse_counts(const struct engine *engine, struct engine_counts *counts)
 {
 	char *answer;
 
 	if (engine_ask(engine, "metrics", &answer))
 		return false; /* older ones do not have it */
 	*counts = (struct engine_counts){
-		.taken = number(answer, "samples_total"),
-		.lost = number(answer, "samples_skipped_total"),
-		.memory_kb = number(answer, "mem_calltracestorage_kb") +
-			     number(answer, "mem_flightrecorder_kb"),
+		.taken = command_output_number(answer, "samples_total"),
+		.lost = command_output_number(answer, "samples_skipped_total"),
+		.memory_kb = command_output_number(answer, "mem_calltracestorage_kb") +
+			     command_output_number(answer, "mem_flightrecorder_kb"),
 	};
 	return true;
 }

@@ -5,7 +5,7 @@
 
 #include "core/agent/engine.h"
 
-bool answers_counts(const struct engine *engine, struct engine_counts *counts);
+bool command_output_parse_counts(const struct engine *engine, struct engine_counts *counts);
 void answers_version(const struct engine *engine, char *text, size_t size);
 
 #endif

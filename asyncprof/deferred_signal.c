@@ -30,7 +30,7 @@ static void come_again(void)
 }
 
 /* What the program sends itself is there before that call returns. */
-static bool is_own(const siginfo_t *info)
+static bool signal_is_own(const siginfo_t *info)
 {
 	switch (info->si_code) {
 	case SI_USER:
@@ -46,11 +46,11 @@ bool put_off_signal(const siginfo_t *info)
 	pid_t own = system_process(), there = atomic_load(&put_off.process);
 
 	/* A second one has its effect at once. */
-	if (!exit_is_armed() || is_own(info) || there == own ||
+	if (!exit_is_armed() || signal_is_own(info) || there == own ||
 	    !atomic_compare_exchange_strong(&put_off.process, &there, own))
 		return false;
 	put_off.info = *info;
-	if (loader_gate_behind_fork(come_again))
+	if (loader_gate_run_after_fork(come_again))
 		return true;
 	atomic_store(&put_off.process, 0);
 	return false;

@@ -21,7 +21,7 @@ static struct {
 	char problem[MAILBOX_PROBLEM_MAX];
 } client;
 
-static bool change(struct mailbox *mailbox, uint32_t from, uint32_t to)
+static bool mailbox_change_state(struct mailbox *mailbox, uint32_t from, uint32_t to)
 {
 	if (!atomic_compare_exchange_strong(&mailbox->state, &from, to))
 		return false;
@@ -36,57 +36,57 @@ static uint64_t sooner(uint64_t a, uint64_t b)
 }
 
 /* When to wait no longer for what was asked at ASKED_NS. */
-static uint64_t patience_ends(uint64_t asked_ns)
+static uint64_t request_timeout_ns(uint64_t sent_ns)
 {
-	uint64_t haste_ns = asked_ns + ENGINE_CLIENT_HASTE_NS, stop_ns;
+	uint64_t haste_ns = sent_ns + ENGINE_CLIENT_TIMEOUT_MIN_NS, stop_ns;
 
 	if (!(atomic_load(&shared->agent.state) & AGENT_STOP))
-		return asked_ns + ENGINE_CLIENT_PATIENCE_NS;
+		return sent_ns + ENGINE_CLIENT_TIMEOUT_NS;
 	stop_ns = atomic_load(&shared->agent.stop_by_ns);
-	return sooner(asked_ns + ENGINE_CLIENT_PATIENCE_NS,
-		      stop_ns > haste_ns ? stop_ns : haste_ns);
+	return sooner(sent_ns + ENGINE_CLIENT_TIMEOUT_NS, stop_ns > haste_ns ? stop_ns : haste_ns);
 }
 
 /* False where it has not come; then it never will. Lines of the log that are kept meanwhile are said:
  * those of async-profiler's own thread are among them. */
-static bool wait_for_answer(struct mailbox *mailbox)
+static bool mailbox_wait_for_answer(struct mailbox *mailbox)
 {
-	uint64_t asked_ns = clock_monotonic_ns(), end_ns;
+	uint64_t sent_ns = clock_monotonic_ns(), end_ns;
 
-	while (atomic_load(&mailbox->state) == MAILBOX_ASKED) {
+	while (atomic_load(&mailbox->state) == MAILBOX_REQUESTED) {
 		log_say_kept();
 		privileges_follow(false);
-		end_ns = patience_ends(asked_ns);
+		end_ns = request_timeout_ns(sent_ns);
 		if (clock_monotonic_ns() < end_ns)
 			wake_wait(client.wake, sooner(end_ns, privileges_due_ns()));
-		else if (change(mailbox, MAILBOX_ASKED, MAILBOX_ABANDONED))
+		else if (mailbox_change_state(mailbox, MAILBOX_REQUESTED, MAILBOX_ABANDONED))
 			break;
 	}
 	wake_up(client.wake); /* whatever else it was to see */
 	return atomic_load(&mailbox->state) == MAILBOX_IDLE;
 }
 
-static bool give_up(char *problem, const char *why)
+static bool problem_set(char *problem, const char *why)
 {
 	snprintf(problem, MAILBOX_PROBLEM_MAX, "%s", why);
 	return false;
 }
 
 /* False, with PROBLEM, where there is no answer. One is good until the next question. */
-static bool ask(struct mailbox *mailbox, enum mailbox_question question, const char *text,
-		char *problem)
+static bool mailbox_send(struct mailbox *mailbox, enum mailbox_request question, const char *text,
+			 char *problem)
 {
 	size_t length = strlen(text);
 
 	if (length >= sizeof(mailbox->text))
-		return give_up(problem, "the command is too long");
+		return problem_set(problem, "the command is too long");
 	if (atomic_load(&mailbox->state) != MAILBOX_IDLE)
-		return give_up(problem, "its thread is gone, or does not answer");
+		return problem_set(problem, "its thread is gone, or does not answer");
 	mailbox->asker = client.wake;
 	mailbox->question = question;
 	memcpy(mailbox->text, text, length + 1);
-	if (!change(mailbox, MAILBOX_IDLE, MAILBOX_ASKED) || !wait_for_answer(mailbox))
-		return give_up(problem, "it does not answer");
+	if (!mailbox_change_state(mailbox, MAILBOX_IDLE, MAILBOX_REQUESTED) ||
+	    !mailbox_wait_for_answer(mailbox))
+		return problem_set(problem, "it does not answer");
 	memcpy(problem, mailbox->problem, MAILBOX_PROBLEM_MAX);
 	return true;
 }
@@ -100,7 +100,7 @@ static asprof_error_t execute(const char *command, asprof_writer_t output)
 {
 	const struct mailbox *mailbox = client.mailbox;
 
-	if (!ask(client.mailbox, MAILBOX_EXECUTE, command, client.problem))
+	if (!mailbox_send(client.mailbox, MAILBOX_EXECUTE, command, client.problem))
 		return client.problem;
 	if (mailbox->answer_length)
 		output(mailbox->answer, mailbox->answer_length);
@@ -114,7 +114,7 @@ static uint64_t took_ns(void)
 
 static void leave(void)
 {
-	ask(client.mailbox, MAILBOX_LEAVE, "", client.problem);
+	mailbox_send(client.mailbox, MAILBOX_DETACH, "", client.problem);
 }
 
 int engine_client_open(struct engine *engine, struct mailbox *mailbox, struct wake *wake,
@@ -122,7 +122,7 @@ int engine_client_open(struct engine *engine, struct mailbox *mailbox, struct wa
 {
 	if (!mailbox)
 		return -ENOENT;
-	if (atomic_load(&mailbox->state) == MAILBOX_NOBODY) {
+	if (atomic_load(&mailbox->state) == MAILBOX_NO_THREAD) {
 		snprintf(problem, MAILBOX_PROBLEM_MAX,
 			 "cannot start a thread for async-profiler: %s", strerror(-mailbox->err));
 		return mailbox->err;
@@ -131,9 +131,9 @@ int engine_client_open(struct engine *engine, struct mailbox *mailbox, struct wa
 	client.wake = wake;
 	mailbox->perf_allowed = perf_allowed;
 	/* It looks for Java once, as it is started: later on there would be no names for Java's methods. */
-	if (java_is_loaded() && !java_wait(wake))
+	if (java_is_loaded() && !java_wait_until_started(wake))
 		return -ECANCELED;
-	if (!ask(mailbox, MAILBOX_LOAD, "", problem))
+	if (!mailbox_send(mailbox, MAILBOX_LOAD, "", problem))
 		return -EIO;
 	if (mailbox->err)
 		return mailbox->err;
@@ -141,7 +141,7 @@ int engine_client_open(struct engine *engine, struct mailbox *mailbox, struct wa
 		.name = "async-profiler",
 		.error_str = error_str,
 		.execute = execute,
-		.counts = answers_counts,
+		.counts = command_output_parse_counts,
 		.version = answers_version,
 		.took_ns = took_ns,
 		.leave = leave,
@@ -155,5 +155,5 @@ int engine_client_open(struct engine *engine, struct mailbox *mailbox, struct wa
 void engine_client_close(struct mailbox *mailbox)
 {
 	if (mailbox)
-		change(mailbox, MAILBOX_IDLE, MAILBOX_ENDING);
+		mailbox_change_state(mailbox, MAILBOX_IDLE, MAILBOX_ENDING);
 }

@@ -10,8 +10,8 @@
 
 /* How long an answer is waited for at most, on a machine that is as busy as can be; and at least, where
  * the agent is to end meanwhile. */
-#define ENGINE_CLIENT_PATIENCE_NS 60000000000u
-#define ENGINE_CLIENT_HASTE_NS    1000000000u
+#define ENGINE_CLIENT_TIMEOUT_NS     60000000000u
+#define ENGINE_CLIENT_TIMEOUT_MIN_NS 1000000000u
 
 /* Have the library loaded; PERF_ALLOWED: it may have perf events. On the agent thread, which WAKE wakes.
  * Returns 0 and fills in ENGINE; -ENOENT where there is no library, or nobody was to look for it;

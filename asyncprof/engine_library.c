@@ -35,14 +35,14 @@ static const struct {
 	size_t offset;
 	bool optional; /* since 4.0 only */
 } symbols[] = {
-	{ "asprof_init", offsetof(struct library_functions, init), false },
-	{ "asprof_error_str", offsetof(struct library_functions, error_str), false },
-	{ "asprof_execute", offsetof(struct library_functions, execute), false },
-	{ "asprof_get_thread_local_data", offsetof(struct library_functions, get_thread_local_data),
+	{ "asprof_init", offsetof(struct engine_functions, init), false },
+	{ "asprof_error_str", offsetof(struct engine_functions, error_str), false },
+	{ "asprof_execute", offsetof(struct engine_functions, execute), false },
+	{ "asprof_get_thread_local_data", offsetof(struct engine_functions, get_thread_local_data),
 	  true },
-	{ "asprof_register_jfr_event", offsetof(struct library_functions, register_jfr_event),
+	{ "asprof_register_jfr_event", offsetof(struct engine_functions, register_jfr_event),
 	  true },
-	{ "asprof_emit_jfr_event", offsetof(struct library_functions, emit_jfr_event), true },
+	{ "asprof_emit_jfr_event", offsetof(struct engine_functions, emit_jfr_event), true },
 };
 
 /* It crashes where it gets less than it takes at its start, 128 MiB with the symbols of a large program; and where malloc
@@ -55,13 +55,13 @@ __attribute__((format(printf, 2, 3))) static int bad(char *problem, const char *
 	va_list list;
 
 	va_start(list, format);
-	vsnprintf(problem, LIBRARY_PROBLEM_MAX, format, list);
+	vsnprintf(problem, ENGINE_LIBRARY_PROBLEM_MAX, format, list);
 	va_end(list);
 	return -ELIBBAD;
 }
 
 /* False where the address space is limited (ulimit -v), and what is left is too little. */
-static bool has_room(void)
+static bool heap_reserve(void)
 {
 	void *room = mmap(NULL, ROOM_BYTES, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -73,7 +73,7 @@ static bool has_room(void)
 }
 
 /* So that the loader, whose lock a fork waits for, does not wait for a disk. */
-static void read_ahead(const char *path)
+static void library_read_ahead(const char *path)
 {
 	int fd = fd_raise(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
 	struct stat st;
@@ -85,8 +85,8 @@ static void read_ahead(const char *path)
 	close(fd);
 }
 
-static int fill_in(struct library_functions *functions, void *handle, const char *library,
-		   char *problem)
+static int functions_fill_in(struct engine_functions *functions, void *handle, const char *library,
+			     char *problem)
 {
 	for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
 		void *symbol = dlsym(handle, symbols[i].name);
@@ -102,7 +102,7 @@ static int fill_in(struct library_functions *functions, void *handle, const char
 /* What this thread loads; its constructors have not been seen yet. */
 static __thread const char *loading;
 
-void library_constructs(const void *inside)
+void async_profiler_on_library_constructor(const void *inside)
 {
 	static const struct import environment[] = { { "getenv", (void *)start_environment_get } };
 	Dl_info info;
@@ -111,12 +111,12 @@ void library_constructs(const void *inside)
 	if (!loading || !dladdr(inside, &info) || strcmp(info.dli_fname, loading) != 0)
 		return;
 	loading = NULL;
-	imports_redirect(inside, environment, 1);
+	import_table_redirect(inside, environment, 1);
 	memory_redirect(inside);
 }
 
-static int load(struct library_functions *functions, const char *library, const char *path,
-		char *problem)
+static int library_load(struct engine_functions *functions, const char *library, const char *path,
+			char *problem)
 {
 	void *handle;
 
@@ -125,10 +125,10 @@ static int load(struct library_functions *functions, const char *library, const 
 	loading = NULL;
 	if (!handle)
 		return bad(problem, "cannot load %s: %s", library, dlerror());
-	return fill_in(functions, handle, library, problem);
+	return functions_fill_in(functions, handle, library, problem);
 }
 
-int library_open(struct library_functions *functions, const char *library, char *problem)
+int engine_library_open(struct engine_functions *functions, const char *library, char *problem)
 {
 	char path[PATH_MAX];
 	int err;
@@ -141,28 +141,28 @@ int library_open(struct library_functions *functions, const char *library, char 
 		return bad(problem, "cannot find %s", library), err;
 	if (err)
 		return bad(problem, "cannot load %s: %s", library, strerror(-err));
-	if (!has_room())
+	if (!heap_reserve())
 		return bad(problem, "there is no room for %s in the address space", library);
-	read_ahead(path);
-	home_begin();
+	library_read_ahead(path);
+	owner_process_set();
 	loader_gate_enter();
-	err = load(functions, library, path, problem);
+	err = library_load(functions, library, path, problem);
 	loader_gate_leave();
 	if (err)
 		return err;
-	err = calls_redirect((const void *)(uintptr_t)functions->execute);
+	err = replaced_calls_install((const void *)(uintptr_t)functions->execute);
 	if (err)
 		return bad(problem, "cannot keep %s out of the program's way: %s", library,
 			   strerror(-err));
 	return 0;
 }
 
-bool library_is_named(const char *library)
+bool engine_library_is_configured(const char *library)
 {
 	return strcmp(library, "libasyncProfiler.so") != 0;
 }
 
-bool library_is_likely(const char *library)
+bool engine_library_is_likely(const char *library)
 {
 	return *library == '/' ? !access(library, R_OK) : library_path_is_likely(library);
 }

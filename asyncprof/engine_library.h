@@ -6,11 +6,11 @@
 
 #include "core/asprof.h"
 
-/* Room for any problem that library_open() describes. */
-#define LIBRARY_PROBLEM_MAX 1024
+/* Room for any problem that engine_library_open() describes. */
+#define ENGINE_LIBRARY_PROBLEM_MAX 1024
 
 /* What it exports. The last three exist since 4.0; NULL in an older one. */
-struct library_functions {
+struct engine_functions {
 	void (*init)(void);
 	const char *(*error_str)(asprof_error_t err);
 	asprof_error_t (*execute)(const char *command, asprof_writer_t output);
@@ -26,20 +26,20 @@ struct library_functions {
  *
  * Returns 0; -ENOENT when there is no such library; -ELIBBAD when it cannot be loaded or is not
  * async-profiler. Then PROBLEM says so. */
-int library_open(struct library_functions *functions, const char *library, char *problem);
+int engine_library_open(struct engine_functions *functions, const char *library, char *problem);
 
 /* INSIDE is in a library whose constructors run in this thread, which has just had a destructor registered.
- * If library_open() is loading that library, it asks for variables in the copy of the environment from now
+ * If engine_library_open() is loading that library, it asks for variables in the copy of the environment from now
  * on (core/start_environment.h): it does so in its constructors too, while the program's other
  * threads may be changing theirs. Those register objects of C++ first, and the loader has bound the
  * library's imports by then. */
-void library_constructs(const void *inside);
+void async_profiler_on_library_constructor(const void *inside);
 
 /* True when LIBRARY is not what it is without a setting. */
-bool library_is_named(const char *library);
+bool engine_library_is_configured(const char *library);
 
 /* False where LIBRARY is not there: a look that takes some microseconds, as every program in which no
- * engine was chosen waits for it, and that may find one which library_open() then does not. */
-bool library_is_likely(const char *library);
+ * engine was chosen waits for it, and that may find one which engine_library_open() then does not. */
+bool engine_library_is_likely(const char *library);
 
 #endif

@@ -29,11 +29,11 @@
 /* How long an earlier one is waited for that is about to end. */
 #define ENDED_NS 1000000000u
 
-static const struct engine_thread_parts *parts;
+static const struct engine_thread_setup *parts;
 static struct mailbox mailbox;
 
 /* The library, once it is loaded; and whether the thread has a table of its own. */
-static struct library_functions library;
+static struct engine_functions library;
 static bool loaded, apart;
 
 static bool sampling;    /* it was started, and not stopped */
@@ -42,18 +42,19 @@ static bool has_hooks;   /* in front of functions that the program calls */
 
 /* Java reads its classes where it has opened them, in whatever thread needs one, and the library needs some. So
  * this thread has the program's table there: that of a program that is going to be Java's, too. */
-static bool is_java(void)
+static bool program_is_java(void)
 {
-	return library_path_loaded(NULL, "libjvm.so") || library_path_loaded(NULL, "libjli.so");
+	return library_path_find_loaded(NULL, "libjvm.so") ||
+	       library_path_find_loaded(NULL, "libjli.so");
 }
 
 /* Java came later, and this thread's table is its own for good; or it would be the library's second time, which
  * ends the process (async-profiler 4.5, Java 17). */
-static bool cannot_serve_java(void)
+static bool java_is_unsupported(void)
 {
 	const char *why = NULL;
 
-	if (!library_path_loaded(NULL, "libjvm.so"))
+	if (!library_path_find_loaded(NULL, "libjvm.so"))
 		return false;
 	if (apart)
 		why = "in a program that has loaded libjvm.so since it began";
@@ -67,23 +68,23 @@ static bool cannot_serve_java(void)
 
 /* For a user who has not chosen, async-profiler's descriptors must not come between the program's; it is
  * worth that for Java alone, which the other engine does not understand. */
-static bool may_load(void)
+static bool library_may_be_loaded(void)
 {
 	if (parts->is_chosen)
 		return true;
 	/* It reads there what is loaded, and starts only where it can. */
 	if (access("/proc/self/maps", R_OK))
 		return false;
-	return library_is_named(parts->library) || apart || is_java();
+	return engine_library_is_configured(parts->library) || apart || program_is_java();
 }
 
 /* The program profiles itself by async-profiler, or might: there is one of it in a process for who starts and
  * stops it, and that is the program. */
-static bool program_has_it(const char *name)
+static bool refuse_library_of_program(const char *name)
 {
 	const char *slash = strrchr(name, '/');
 
-	if (!library_path_loaded(NULL, slash ? slash + 1 : name))
+	if (!library_path_find_loaded(NULL, slash ? slash + 1 : name))
 		return false;
 	snprintf(mailbox.problem, sizeof(mailbox.problem), "the program has loaded %s itself",
 		 name);
@@ -93,7 +94,7 @@ static bool program_has_it(const char *name)
 static int load_library(const char *name)
 {
 	const void *inside;
-	int err = library_open(&library, name, mailbox.problem);
+	int err = engine_library_open(&library, name, mailbox.problem);
 
 	if (err)
 		return err;
@@ -108,30 +109,30 @@ static int load_library(const char *name)
 	return 0;
 }
 
-static int load(void)
+static int engine_load(void)
 {
 	int err;
 
-	if (!may_load())
+	if (!library_may_be_loaded())
 		return -ENOENT;
-	if (cannot_serve_java())
+	if (java_is_unsupported())
 		return -ENOTSUP;
-	if (!loaded && program_has_it(parts->library))
+	if (!loaded && refuse_library_of_program(parts->library))
 		return -EBUSY;
-	err = apart ? desk_open() : 0;
+	err = apart ? fd_proxy_start() : 0;
 	if (err) {
 		snprintf(mailbox.problem, sizeof(mailbox.problem),
 			 "cannot start a thread for %s: %s", parts->library, strerror(-err));
 		return err;
 	}
-	files_allow_perf(mailbox.perf_allowed);
+	fd_calls_allow_perf_events(mailbox.perf_allowed);
 	err = loaded ? 0 : load_library(parts->library);
 	if (err)
-		desk_close();
+		fd_proxy_stop();
 	return err;
 }
 
-static void take_answer(const char *text, size_t length)
+static void answer_append(const char *text, size_t length)
 {
 	size_t room = sizeof(mailbox.answer) - mailbox.answer_length;
 
@@ -145,7 +146,7 @@ static int execute(const char *command)
 	bool starts = !strncmp(command, "start", strlen("start"));
 	asprof_error_t err;
 
-	if (starts && cannot_serve_java())
+	if (starts && java_is_unsupported())
 		return -ENOTSUP;
 	if (starts)
 		parts->starts();
@@ -153,9 +154,9 @@ static int execute(const char *command)
 		files_make_no_timers();
 	if (starts && strstr(command, ",native")) {
 		has_hooks = true;
-		memory_leave_program_its_calls();
+		memory_calls_use_program_heap();
 	}
-	err = library.execute(command, take_answer);
+	err = library.execute(command, answer_append);
 	has_started |= starts && !err;
 	sampling = (sampling && strcmp(command, "stop") != 0) || (starts && !err);
 	if (!err)
@@ -165,23 +166,23 @@ static int execute(const char *command)
 }
 
 /* (Of a perf event that a thread was just getting as it stopped it does not know.) */
-static int leave(void)
+static int engine_detach(void)
 {
-	if (sampling || files_have_perf())
+	if (sampling || fd_calls_have_perf_events())
 		return -EBUSY;
-	parts->leaves(!has_hooks && !library_path_loaded(NULL, "libjvm.so"));
+	parts->leaves(!has_hooks && !library_path_find_loaded(NULL, "libjvm.so"));
 	return 0;
 }
 
-static int do_asked(void)
+static int request_run(void)
 {
 	switch (mailbox.question) {
 	case MAILBOX_LOAD:
-		return load();
+		return engine_load();
 	case MAILBOX_EXECUTE:
 		return execute(mailbox.text);
-	case MAILBOX_LEAVE:
-		return leave();
+	case MAILBOX_DETACH:
+		return engine_detach();
 	}
 	return -EINVAL;
 }
@@ -190,12 +191,12 @@ static int do_asked(void)
 static bool answer(void)
 {
 	struct wake *asker = mailbox.asker; /* which may be another at once */
-	uint32_t asked = MAILBOX_ASKED;
+	uint32_t asked = MAILBOX_REQUESTED;
 	uint64_t began_ns = clock_cpu_ns();
 
 	mailbox.answer_length = 0;
 	*mailbox.problem = '\0';
-	mailbox.err = do_asked();
+	mailbox.err = request_run();
 	mailbox.took_ns = clock_cpu_ns() - began_ns;
 	if (!atomic_compare_exchange_strong(&mailbox.state, &asked, MAILBOX_IDLE))
 		return false;
@@ -204,11 +205,11 @@ static bool answer(void)
 }
 
 /* What it was to call; NULL: nothing. */
-static void (*_Atomic to_call)(void);
+static void (*_Atomic first_call)(void);
 
-static void call_asked(void)
+static void first_call_run(void)
 {
-	void (*call)(void) = atomic_exchange(&to_call, NULL);
+	void (*call)(void) = atomic_exchange(&first_call, NULL);
 
 	if (call)
 		call();
@@ -216,7 +217,7 @@ static void call_asked(void)
 
 /* Until it is to end, or nobody waits for an answer any more. Most programs that are shorter than the start delay are
  * shorter than the first wait, too, and never pay for a look. */
-static void serve(void)
+static void engine_thread_serve(void)
 {
 	uint32_t rung = 0, state = MAILBOX_IDLE;
 	uint64_t until_ns = clock_monotonic_ns() + PRIVILEGES_LOOK_NS;
@@ -225,9 +226,9 @@ static void serve(void)
 		if (state == MAILBOX_IDLE)
 			futex_wait_until(&mailbox.rung, rung, until_ns);
 		rung = atomic_load(&mailbox.rung);
-		call_asked();
+		first_call_run();
 		state = atomic_load(&mailbox.state);
-		if (state != MAILBOX_IDLE && state != MAILBOX_ASKED)
+		if (state != MAILBOX_IDLE && state != MAILBOX_REQUESTED)
 			break;
 		privileges_follow(false);
 		until_ns = privileges_due_ns();
@@ -237,32 +238,32 @@ static void serve(void)
 		execute("stop");
 }
 
-static void *run(void *unused)
+static void *engine_thread_run(void *unused)
 {
-	apart = !is_java() && !own_fds_leave_for_engine();
-	serve();
-	desk_close();
+	apart = !program_is_java() && !own_fds_leave_for_engine();
+	engine_thread_serve();
+	fd_proxy_stop();
 	mailbox.err = -ESRCH;
-	atomic_store(&mailbox.state, MAILBOX_NOBODY);
+	atomic_store(&mailbox.state, MAILBOX_NO_THREAD);
 	futex_wake(&mailbox.state); /* who starts the next one */
 	return unused;
 }
 
 /* What the first look has found holds: that was in the constructor, where nothing of ours can come
  * between the program's descriptors, and nobody changes its environment. */
-static bool is_wanted(const struct engine_thread_parts *with)
+static bool engine_thread_is_wanted(const struct engine_thread_setup *with)
 {
 	static bool looked, likely;
 
 	if (with->is_chosen)
 		return true;
 	if (!looked)
-		likely = library_is_likely(with->library);
+		likely = engine_library_is_likely(with->library);
 	looked = true;
 	return likely;
 }
 
-static void wait_for_end(void)
+static void engine_thread_wait_for_end(void)
 {
 	uint64_t end_ns = clock_monotonic_ns() + ENDED_NS;
 
@@ -271,70 +272,70 @@ static void wait_for_end(void)
 		;
 }
 
-void engine_thread_start(const struct engine_thread_parts *with)
+void engine_thread_start(const struct engine_thread_setup *with)
 {
-	uint32_t nobody = MAILBOX_NOBODY;
+	uint32_t nobody = MAILBOX_NO_THREAD;
 	int err;
 
 	shared->async_profiler = NULL;
-	if (!is_wanted(with))
+	if (!engine_thread_is_wanted(with))
 		return;
 	shared->async_profiler = &mailbox;
 	parts = with;
-	wait_for_end();
+	engine_thread_wait_for_end();
 	/* One that never answered is there still; the mailbox says so. */
 	if (!atomic_compare_exchange_strong(&mailbox.state, &nobody, MAILBOX_IDLE))
 		return;
 	atomic_store(&mailbox.rung, 0);
-	atomic_store(&to_call, NULL);
+	atomic_store(&first_call, NULL);
 	err = loader_gate_init();
 	if (!err)
-		err = own_thread_start_on(STACK_BYTES, "asprof-engine", run, NULL);
+		err = own_thread_start_on(STACK_BYTES, "asprof-engine", engine_thread_run, NULL);
 	if (err) {
 		mailbox.err = err;
-		atomic_store(&mailbox.state, MAILBOX_NOBODY);
+		atomic_store(&mailbox.state, MAILBOX_NO_THREAD);
 	}
 }
 
-static void ring(void)
+static void engine_thread_wake(void)
 {
 	atomic_fetch_add(&mailbox.rung, 1);
 	futex_wake(&mailbox.rung);
 }
 
-bool engine_thread_call(void (*call)(void))
+bool async_profiler_call(void (*call)(void))
 {
 	if (!shared->async_profiler || atomic_load(&mailbox.state) != MAILBOX_IDLE)
 		return false;
-	atomic_store(&to_call, call);
-	ring();
+	atomic_store(&first_call, call);
+	engine_thread_wake();
 	return true;
 }
 
-void engine_thread_end(void)
+void async_profiler_end(void)
 {
-	uint32_t idle = MAILBOX_IDLE, asked = MAILBOX_ASKED;
+	uint32_t idle = MAILBOX_IDLE, asked = MAILBOX_REQUESTED;
 
 	if (!shared->async_profiler)
 		return;
 	if (!atomic_compare_exchange_strong(&mailbox.state, &idle, MAILBOX_ENDING))
 		atomic_compare_exchange_strong(&mailbox.state, &asked, MAILBOX_ABANDONED);
-	ring();
+	engine_thread_wake();
 }
 
-void engine_thread_follow(void)
+void async_profiler_check_privileges(void)
 {
-	if (atomic_load(&mailbox.state) == MAILBOX_NOBODY)
+	if (atomic_load(&mailbox.state) == MAILBOX_NO_THREAD)
 		return;
-	ring();
-	desk_look();
-	sleep_follow();
+	engine_thread_wake();
+	fd_proxy_check_privileges();
+	sleep_calls_check_privileges();
 }
 
-void engine_thread_forget(void)
+void engine_thread_reset_in_child(void)
 {
 	if (!parts)
 		return;
-	atomic_store(&mailbox.state, MAILBOX_NOBODY);
-	calls_forget();
+	atomic_store(&mailbox.state, MAILBOX_NO_THREAD);
+	replaced_calls_reset_in_child();
 }

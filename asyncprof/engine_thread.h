@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-struct engine_thread_parts {
+struct engine_thread_setup {
 	const char *library; /* what is handed to dlopen(3) */
 	bool is_chosen;      /* by the user; else it is taken where it is found */
 
@@ -29,21 +29,21 @@ struct engine_thread_parts {
  * shared->async_profiler lead to its mailbox; else that is NULL. On the thread that starts the agent, and
  * not in signal context; PARTS are there for as long as the process lives. Why it cannot be started is in
  * the mailbox. */
-void engine_thread_start(const struct engine_thread_parts *parts);
+void engine_thread_start(const struct engine_thread_setup *parts);
 
 /* Have CALL made on the thread, as the first that is asked of it. On the thread that has started it. False where there is
  * none. */
-bool engine_thread_call(void (*call)(void));
+bool async_profiler_call(void (*call)(void));
 
 /* The agent that would ask it has ended, or could not be started: the thread ends, where there is one.
  * Touches nothing of the C library. */
-void engine_thread_end(void);
+void async_profiler_end(void);
 
 /* After privileges_changed(): have async-profiler's threads look at what they have to give up.
  * Async-signal-safe. */
-void engine_thread_follow(void);
+void async_profiler_check_privileges(void);
 
 /* In a forked child, which has no such thread, and none of the engine's descriptors. */
-void engine_thread_forget(void);
+void engine_thread_reset_in_child(void);
 
 #endif

@@ -25,24 +25,24 @@
 #include "core/signal_share.h"
 #include "core/system.h"
 
-static atomic_bool perf_allowed, have_perf;
+static atomic_bool perf_allowed, has_perf_events;
 
-void files_allow_perf(bool allow)
+void fd_calls_allow_perf_events(bool allow)
 {
 	atomic_store(&perf_allowed, allow);
 }
 
-bool files_have_perf(void)
+bool fd_calls_have_perf_events(void)
 {
-	return atomic_load(&have_perf);
+	return atomic_load(&has_perf_events);
 }
 
-#define ASK(call, ...) desk_ask(call, (const long[DESK_ARGUMENTS]){ __VA_ARGS__ })
+#define ASK(call, ...) fd_proxy_call(call, (const long[FD_PROXY_ARGUMENTS]){ __VA_ARGS__ })
 
 /* FD where it may stay; -1 and errno as open(2) has it. */
-static int settled(int fd)
+static int fd_settle(int fd)
 {
-	if (desk_is_apart())
+	if (fd_proxy_has_own_table())
 		return fd;
 	fd = fd_raise(fd);
 	if (fd >= 0)
@@ -58,12 +58,12 @@ static int settled(int fd)
 
 static _Atomic uint64_t counting[COUNTING_MAX / 64]; /* a bit for each descriptor */
 
-static bool is_counting(int fd)
+static bool event_is_counting(int fd)
 {
 	return fd >= 0 && fd < COUNTING_MAX && atomic_load(&counting[fd / 64]) >> (fd % 64) & 1;
 }
 
-static void set_counting(int fd, bool is)
+static void event_set_counting(int fd, bool is)
 {
 	uint64_t bit = UINT64_C(1) << (fd % 64);
 
@@ -76,7 +76,7 @@ static void set_counting(int fd, bool is)
 }
 
 /* PATH is in what /proc has of a thread: whose, and what of it. */
-static bool is_of_thread(const char *path, pid_t *tid, const char **name)
+static bool path_is_of_thread(const char *path, pid_t *tid, const char **name)
 {
 	static const char threads[] = "/proc/self/task";
 	char *end;
@@ -99,12 +99,12 @@ static long do_open(const long a[])
 	pid_t tid;
 	int fd;
 
-	if (is_of_thread((const char *)a[0], &tid, &name)) {
+	if (path_is_of_thread((const char *)a[0], &tid, &name)) {
 		fd = fd_of_thread(tid, name, (int)a[1]);
 		errno = fd < 0 ? -fd : errno;
 		return fd < 0 ? -1 : fd;
 	}
-	return settled(open((const char *)a[0], (int)a[1] | O_CLOEXEC, (mode_t)a[2]));
+	return fd_settle(open((const char *)a[0], (int)a[1] | O_CLOEXEC, (mode_t)a[2]));
 }
 
 /* MODE is looked at only where FLAGS have O_CREAT. */
@@ -120,7 +120,7 @@ int engine_creat(const char *path, mode_t mode)
 
 static long do_close(const long a[])
 {
-	set_counting((int)a[0], false);
+	event_set_counting((int)a[0], false);
 	return close((int)a[0]);
 }
 
@@ -137,7 +137,7 @@ static long do_read(const long a[])
 /* In a handler it asks how far an event has counted: one interval, as it would conclude without. */
 ssize_t engine_read(int fd, void *data, size_t length)
 {
-	if (is_counting(fd) && !desk_is_here()) {
+	if (event_is_counting(fd) && !fd_proxy_is_local()) {
 		errno = EAGAIN;
 		return -1;
 	}
@@ -156,7 +156,7 @@ ssize_t engine_write(int fd, const void *data, size_t length)
 	const char *text = data;
 	int shown = (int)length;
 
-	if (home_is_left())
+	if (owner_process_is_parent())
 		return (ssize_t)length;
 	if (fd != STDOUT_FILENO)
 		return ASK(do_write, fd, (long)data, (long)length);
@@ -173,7 +173,7 @@ static long do_pwrite(const long a[])
 
 ssize_t engine_pwrite(int fd, const void *data, size_t length, off_t offset)
 {
-	if (home_is_left())
+	if (owner_process_is_parent())
 		return (ssize_t)length;
 	return ASK(do_pwrite, fd, (long)data, (long)length, offset);
 }
@@ -245,23 +245,23 @@ static long do_ioctl(const long a[])
 	return ioctl((int)a[0], (unsigned long)a[1], a[2]);
 }
 
-static int start_counting(int fd)
+static int event_start_counting(int fd)
 {
 	int err;
 
-	if (is_counting(fd))
+	if (event_is_counting(fd))
 		return 0;
 	err = (int)ASK(do_ioctl, fd, PERF_EVENT_IOC_ENABLE, 0);
-	set_counting(fd, !err);
+	event_set_counting(fd, !err);
 	return err;
 }
 
 int engine_ioctl(int fd, unsigned long request, long argument)
 {
-	if (desk_is_apart()) {
+	if (fd_proxy_has_own_table()) {
 		if (request == PERF_EVENT_IOC_REFRESH)
-			return start_counting(fd);
-		if (request == PERF_EVENT_IOC_RESET && is_counting(fd))
+			return event_start_counting(fd);
+		if (request == PERF_EVENT_IOC_RESET && event_is_counting(fd))
 			return 0;
 	}
 	return (int)ASK(do_ioctl, fd, (long)request, argument);
@@ -273,8 +273,8 @@ static long do_pipe(const long a[])
 
 	if (pipe2(ends, O_CLOEXEC))
 		return -1;
-	ends[0] = settled(ends[0]);
-	ends[1] = settled(ends[1]);
+	ends[0] = fd_settle(ends[0]);
+	ends[1] = fd_settle(ends[1]);
 	if (ends[0] >= 0 && ends[1] >= 0)
 		return 0;
 	close(ends[0] >= 0 ? ends[0] : ends[1]);
@@ -297,7 +297,7 @@ int engine_socket(int domain, int type, int protocol)
 
 /* Under a filter the one call that hardly a service needs may mean death: systemd's own set for
  * services is without it. Where it fails async-profiler takes timers instead. */
-static bool may_have_perf_events(void)
+static bool perf_events_are_allowed(void)
 {
 	if (atomic_load(&perf_allowed) && prctl(PR_GET_SECCOMP) == SECCOMP_MODE_DISABLED)
 		return true;
@@ -307,7 +307,7 @@ static bool may_have_perf_events(void)
 
 /* async-profiler would raise the limit at its start, as it takes a descriptor for each thread. The
  * program, and all that it starts, would see that; so it is done when they do not suffice. */
-static void raise_limit(void)
+static void fd_limit_raise(void)
 {
 	struct rlimit limit;
 
@@ -319,29 +319,29 @@ static void raise_limit(void)
 
 static long do_memfd(const long a[])
 {
-	return settled((int)syscall(SYS_memfd_create, a[0], a[1]));
+	return fd_settle((int)syscall(SYS_memfd_create, a[0], a[1]));
 }
 
 static long do_perf(const long a[])
 {
 	long fd;
 
-	atomic_store(&have_perf, true);
-	fd = settled((int)syscall(SYS_perf_event_open, a[0], a[1], a[2], a[3], a[4]));
+	atomic_store(&has_perf_events, true);
+	fd = fd_settle((int)syscall(SYS_perf_event_open, a[0], a[1], a[2], a[3], a[4]));
 
 	if (fd >= 0 || errno != EMFILE)
 		return fd;
-	raise_limit(); /* unless another thread has */
-	return settled((int)syscall(SYS_perf_event_open, a[0], a[1], a[2], a[3], a[4]));
+	fd_limit_raise(); /* unless another thread has */
+	return fd_settle((int)syscall(SYS_perf_event_open, a[0], a[1], a[2], a[3], a[4]));
 }
 
 /* By the calling conventions of Linux the six arguments are where a variadic function's are;
  * those that a call does not have are passed on as what happens to be there, as in syscall(2). */
-/* So many threads are at make_timer(). */
+/* So many threads are at loop_iteration_timer_create(). */
 static _Atomic uint32_t making;
 
 /* One for each thread, where there are no perf events. */
-static long make_timer(long clock, long event, long timer)
+static long loop_iteration_timer_create(long clock, long event, long timer)
 {
 	long result = -1;
 
@@ -376,23 +376,23 @@ void files_make_no_timers(void)
 /* That and nothing else it sends to threads. */
 static _Atomic int wall_signal;
 
-int files_wall_signal(void)
+int fd_calls_wall_signal(void)
 {
 	return atomic_load(&wall_signal);
 }
 
 /* It counts on a signal that is pending still not to be queued a second time, as those are not that it would choose; of
  * ours a thread that takes none, as it waits for a disk, would be kept thousands for, out of the user's share. So while
- * one is on its way to a thread no other follows, but after LOST_MS: that thread may have ended, and its number be
+ * one is on its way to a thread no other follows, but after PENDING_LOST_MS: that thread may have ended, and its number be
  * another's. Each entry is a thread's number, and when. */
-#define ON_THEIR_WAY 512
-#define LOST_MS      10000u
+#define PENDING_MAX     512
+#define PENDING_LOST_MS 10000u
 
-static _Atomic uint64_t on_its_way[ON_THEIR_WAY];
+static _Atomic uint64_t pending_wall[PENDING_MAX];
 
-void files_wall_came(pid_t tid)
+void fd_calls_wall_signal_arrived(pid_t tid)
 {
-	_Atomic uint64_t *entry = &on_its_way[(uint32_t)tid % ON_THEIR_WAY];
+	_Atomic uint64_t *entry = &pending_wall[(uint32_t)tid % PENDING_MAX];
 
 	if (atomic_load_explicit(entry, memory_order_relaxed) >> 32 == (uint32_t)tid)
 		atomic_store_explicit(entry, 0, memory_order_relaxed);
@@ -400,24 +400,24 @@ void files_wall_came(pid_t tid)
 
 static long signal_thread(long process, long tid, long signo)
 {
-	_Atomic uint64_t *entry = &on_its_way[(uint32_t)tid % ON_THEIR_WAY];
+	_Atomic uint64_t *entry = &pending_wall[(uint32_t)tid % PENDING_MAX];
 	uint64_t there = atomic_load_explicit(entry, memory_order_relaxed);
 	uint32_t now_ms = (uint32_t)(clock_monotonic_ns() / 1000000u);
 	long result;
 
 	atomic_store_explicit(&wall_signal, (int)signo, memory_order_relaxed);
-	if (there >> 32 == (uint32_t)tid && now_ms - (uint32_t)there < LOST_MS)
+	if (there >> 32 == (uint32_t)tid && now_ms - (uint32_t)there < PENDING_LOST_MS)
 		return 0;
 	/* Before it is sent, as it may be there at once. */
 	atomic_store_explicit(entry, (uint64_t)(uint32_t)tid << 32 | now_ms, memory_order_relaxed);
 	result = syscall(SYS_tgkill, process, tid, signo);
 	if (result)
-		files_wall_came((pid_t)tid);
+		fd_calls_wall_signal_arrived((pid_t)tid);
 	return result;
 }
 
 /* What makes signals is its parent's in a forked child, where its hook sees threads begin and end still. */
-static bool makes_signals(long number)
+static bool call_makes_signals(long number)
 {
 	return number == SYS_timer_create || number == SYS_timer_delete ||
 	       number == SYS_perf_event_open || number == SYS_tgkill;
@@ -425,14 +425,14 @@ static bool makes_signals(long number)
 
 long engine_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
-	if (makes_signals(number) && home_is_left()) {
+	if (call_makes_signals(number) && owner_process_is_parent()) {
 		errno = EPERM;
 		return -1;
 	}
 	if (number == SYS_memfd_create)
 		return ASK(do_memfd, a, b);
 	if (number == SYS_timer_create)
-		return make_timer(a, b, c);
+		return loop_iteration_timer_create(a, b, c);
 	if (number == SYS_timer_delete)
 		signal_share_give();
 	if (number == SYS_tgkill)
@@ -440,5 +440,5 @@ long engine_syscall(long number, long a, long b, long c, long d, long e, long f)
 	if (number != SYS_perf_event_open)
 		return syscall(number, a, b, c, d, e, f);
 	/* 0 as the thread is the calling one, and here that may be another. */
-	return may_have_perf_events() ? ASK(do_perf, a, b ? b : system_thread(), c, d, e) : -1;
+	return perf_events_are_allowed() ? ASK(do_perf, a, b ? b : system_thread(), c, d, e) : -1;
 }

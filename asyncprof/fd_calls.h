@@ -9,14 +9,14 @@
 #include <sys/types.h>
 
 /* Whether it has, or has had, any: their signals may come whenever. */
-bool files_have_perf(void);
+bool fd_calls_have_perf_events(void);
 
 /* It is about to stop: have no thread that begins get a timer that it would not find any more, until the share of signals
  * is open again (core/signal_share.h). */
 void files_make_no_timers(void);
 
 /* May it have perf events? Without, which is how it begins, it takes timers for the CPU time. */
-void files_allow_perf(bool allow);
+void fd_calls_allow_perf_events(bool allow);
 
 int engine_open(const char *path, int flags, mode_t mode);
 int engine_creat(const char *path, mode_t mode);
@@ -36,9 +36,9 @@ int engine_socket(int domain, int type, int protocol);
 long engine_syscall(long number, long a, long b, long c, long d, long e, long f);
 
 /* The signal by which async-profiler has a thread sample its wall clock; 0: not known, as it has not yet. */
-int files_wall_signal(void);
+int fd_calls_wall_signal(void);
 
 /* One of them has come to thread TID. Async-signal-safe. */
-void files_wall_came(pid_t tid);
+void fd_calls_wall_signal_arrived(pid_t tid);
 
 #endif

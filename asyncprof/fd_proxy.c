@@ -18,7 +18,7 @@
 /* On the stack of who asks, who waits for it. */
 struct request {
 	struct request *next;
-	desk_call *call;
+	fd_proxy_function *call;
 	const long *arguments;
 	long result;
 	int err;
@@ -44,7 +44,7 @@ static struct {
 	atomic_bool apart;              /* the engine's descriptors are in a table of their own */
 } desk = { .newest = &closed };
 
-static void set_mark(void)
+static void mark_create(void)
 {
 	struct stat st;
 	int ends[2];
@@ -61,7 +61,7 @@ static void set_mark(void)
 	atomic_store(&mark.set, true);
 }
 
-static bool sees_mark(void)
+static bool mark_is_visible(void)
 {
 	struct stat st;
 	int saved = errno;
@@ -81,7 +81,7 @@ static void serve(struct request *request)
 	futex_wake(&request->done);
 }
 
-static struct request *oldest_first(struct request *newest)
+static struct request *requests_reverse(struct request *newest)
 {
 	struct request *first = NULL, *next;
 
@@ -93,18 +93,18 @@ static struct request *oldest_first(struct request *newest)
 	return first;
 }
 
-static void serve_all(struct request *newest)
+static void requests_run(struct request *newest)
 {
 	struct request *request, *next;
 
-	for (request = oldest_first(newest); request; request = next) {
+	for (request = requests_reverse(newest); request; request = next) {
 		next = request->next;
 		serve(request);
 	}
 }
 
 /* False where it was closed, or opened again behind another thread. */
-static bool take(struct request **newest, uint32_t opened)
+static bool requests_take(struct request **newest, uint32_t opened)
 {
 	*newest = atomic_load(&desk.newest);
 	do {
@@ -114,7 +114,7 @@ static bool take(struct request **newest, uint32_t opened)
 	return true;
 }
 
-static void *run(void *opened)
+static void *fd_proxy_run(void *opened)
 {
 	struct request *newest;
 	uint32_t asked;
@@ -122,55 +122,55 @@ static void *run(void *opened)
 	for (;;) {
 		asked = atomic_load(&desk.asked);
 		privileges_follow(false);
-		if (!take(&newest, (uint32_t)(uintptr_t)opened))
+		if (!requests_take(&newest, (uint32_t)(uintptr_t)opened))
 			return NULL;
 		if (newest)
-			serve_all(newest);
+			requests_run(newest);
 		else
 			futex_wait_until(&desk.asked, asked, privileges_due_ns());
 	}
 }
 
-int desk_open(void)
+int fd_proxy_start(void)
 {
 	uintptr_t opened;
 	int err;
 
 	if (atomic_load(&desk.newest) != &closed)
 		return 0;
-	set_mark();
+	mark_create();
 	opened = atomic_fetch_add(&desk.opened, 1) + 1;
 	atomic_store(&desk.apart, true);
 	atomic_store(&desk.newest, NULL);
-	err = own_thread_start("asprof-files", run, (void *)opened);
+	err = own_thread_start("asprof-files", fd_proxy_run, (void *)opened);
 	if (err)
-		desk_close();
+		fd_proxy_stop();
 	return err;
 }
 
-static void ring(void)
+static void fd_proxy_wake(void)
 {
 	atomic_fetch_add(&desk.asked, 1);
 	futex_wake(&desk.asked);
 }
 
-void desk_look(void)
+void fd_proxy_check_privileges(void)
 {
-	if (desk_is_apart())
-		ring();
+	if (fd_proxy_has_own_table())
+		fd_proxy_wake();
 }
 
 /* What the thread has not seen is done here. */
-void desk_close(void)
+void fd_proxy_stop(void)
 {
 	struct request *newest = atomic_exchange(&desk.newest, &closed);
 
 	if (newest != &closed)
-		serve_all(newest);
-	ring();
+		requests_run(newest);
+	fd_proxy_wake();
 }
 
-static bool hand_in(struct request *request)
+static bool request_submit(struct request *request)
 {
 	struct request *newest = atomic_load(&desk.newest);
 
@@ -179,38 +179,38 @@ static bool hand_in(struct request *request)
 			return false;
 		request->next = newest;
 	} while (!atomic_compare_exchange_weak(&desk.newest, &newest, request));
-	ring();
+	fd_proxy_wake();
 	return true;
 }
 
-bool desk_is_apart(void)
+bool fd_proxy_has_own_table(void)
 {
 	return atomic_load(&desk.apart);
 }
 
-bool desk_is_here(void)
+bool fd_proxy_is_local(void)
 {
-	if (!desk_is_apart())
+	if (!fd_proxy_has_own_table())
 		return true;
 	if (own_fds_here() == OWN_FDS_ENGINE)
 		return true;
 	if (!looked && atomic_load(&mark.set)) {
 		looked = true;
-		if (sees_mark())
+		if (mark_is_visible())
 			own_fds_inherit(OWN_FDS_ENGINE);
 	}
 	return own_fds_here() == OWN_FDS_ENGINE;
 }
 
-long desk_ask(desk_call *call, const long arguments[DESK_ARGUMENTS])
+long fd_proxy_call(fd_proxy_function *call, const long arguments[FD_PROXY_ARGUMENTS])
 {
 	struct request request = { .call = call, .arguments = arguments };
-	bool is_left = home_is_left();
+	bool is_left = owner_process_is_parent();
 	int saved = errno;
 
-	if (!is_left && desk_is_here())
+	if (!is_left && fd_proxy_is_local())
 		return call(arguments);
-	if (is_left || !hand_in(&request)) {
+	if (is_left || !request_submit(&request)) {
 		errno = EBADF;
 		return -1;
 	}
@@ -220,7 +220,7 @@ long desk_ask(desk_call *call, const long arguments[DESK_ARGUMENTS])
 	return request.result;
 }
 
-void desk_forget(void)
+void fd_proxy_reset_in_child(void)
 {
 	atomic_store(&desk.newest, &closed);
 }

@@ -25,7 +25,7 @@ struct library {
 	uintptr_t relro, relro_end; /* what the loader has write-protected; empty where nothing */
 };
 
-static bool has_inside(const struct library *library, const struct dl_phdr_info *info)
+static bool library_contains(const struct library *library, const struct dl_phdr_info *info)
 {
 	for (size_t i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
@@ -42,7 +42,7 @@ static int find_library(struct dl_phdr_info *info, size_t size, void *data)
 	struct library *library = data;
 
 	(void)size;
-	if (!has_inside(library, info))
+	if (!library_contains(library, info))
 		return 0;
 	library->base = info->dlpi_addr;
 	for (size_t i = 0; i < info->dlpi_phnum; i++) {
@@ -60,7 +60,7 @@ static int find_library(struct dl_phdr_info *info, size_t size, void *data)
 }
 
 /* The value of TAG; 0 where there is none. */
-static uintptr_t value(const struct library *library, ElfW(Sxword) tag)
+static uintptr_t dynamic_value(const struct library *library, ElfW(Sxword) tag)
 {
 	for (const ElfW(Dyn) *entry = library->dynamic; entry->d_tag != DT_NULL; entry++)
 		if (entry->d_tag == tag)
@@ -69,15 +69,15 @@ static uintptr_t value(const struct library *library, ElfW(Sxword) tag)
 }
 
 /* The table that TAG tells of: glibc's loader has put an address where the file has an offset, musl's has not. */
-static const void *table(const struct library *library, ElfW(Sxword) tag)
+static const void *dynamic_table(const struct library *library, ElfW(Sxword) tag)
 {
-	uintptr_t at = value(library, tag);
+	uintptr_t at = dynamic_value(library, tag);
 
 	return (const void *)(at < library->base ? library->base + at : at);
 }
 
 /* Let SLOT hold FUNCTION. Other threads may be calling through it. */
-static int set_slot(const struct library *library, void **slot, void *function)
+static int slot_set(const struct library *library, void **slot, void *function)
 {
 	uintptr_t page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE);
 	uintptr_t at = (uintptr_t)slot;
@@ -93,13 +93,13 @@ static int set_slot(const struct library *library, void **slot, void *function)
 }
 
 /* To be done with each slot, which is for what NAME says. Returns 0 or -errno. */
-typedef int visitor(const struct library *library, void **slot, const char *name, void *data);
+typedef int slot_visitor(const struct library *library, void **slot, const char *name, void *data);
 
-static int visit_slot(const struct library *library, const ElfW(Rela) * relocation, visitor *visit,
-		      void *data)
+static int slot_visit(const struct library *library, const ElfW(Rela) * relocation,
+		      slot_visitor *visit, void *data)
 {
-	const ElfW(Sym) *symbols = table(library, DT_SYMTAB);
-	const char *strings = table(library, DT_STRTAB);
+	const ElfW(Sym) *symbols = dynamic_table(library, DT_SYMTAB);
+	const char *strings = dynamic_table(library, DT_STRTAB);
 	const char *name = strings + symbols[ELF64_R_SYM(relocation->r_info)].st_name;
 	uint64_t type = ELF64_R_TYPE(relocation->r_info);
 
@@ -108,7 +108,7 @@ static int visit_slot(const struct library *library, const ElfW(Rela) * relocati
 	return visit(library, (void **)(library->base + relocation->r_offset), name, data);
 }
 
-static int visit_slots(const void *inside, visitor *visit, void *data)
+static int slots_visit(const void *inside, slot_visitor *visit, void *data)
 {
 	static const struct {
 		ElfW(Sxword) relocations, bytes;
@@ -122,11 +122,11 @@ static int visit_slots(const void *inside, visitor *visit, void *data)
 	if (!library.dynamic)
 		return -ENOENT;
 	for (size_t t = 0; t < sizeof(tables) / sizeof(tables[0]); t++) {
-		const ElfW(Rela) *relocations = table(&library, tables[t].relocations);
-		size_t n = value(&library, tables[t].bytes) / sizeof(*relocations);
+		const ElfW(Rela) *relocations = dynamic_table(&library, tables[t].relocations);
+		size_t n = dynamic_value(&library, tables[t].bytes) / sizeof(*relocations);
 
 		for (size_t i = 0; i < n && !err; i++)
-			err = visit_slot(&library, &relocations[i], visit, data);
+			err = slot_visit(&library, &relocations[i], visit, data);
 	}
 	return err;
 }
@@ -136,32 +136,32 @@ struct redirection {
 	size_t count;
 };
 
-static int redirect(const struct library *library, void **slot, const char *name, void *data)
+static int slot_redirect(const struct library *library, void **slot, const char *name, void *data)
 {
 	const struct redirection *with = data;
 
 	for (size_t i = 0; i < with->count; i++)
 		if (!strcmp(name, with->imports[i].name))
-			return set_slot(library, slot, with->imports[i].function);
+			return slot_set(library, slot, with->imports[i].function);
 	return 0;
 }
 
-int imports_redirect(const void *inside, const struct import *imports, size_t count)
+int import_table_redirect(const void *inside, const struct import *imports, size_t count)
 {
 	struct redirection with = { imports, count };
 
-	return visit_slots(inside, redirect, &with);
+	return slots_visit(inside, slot_redirect, &with);
 }
 
-struct look {
+struct slot_reading {
 	const char *const *names;
 	void **bound;
 	size_t count;
 };
 
-static int look(const struct library *library, void **slot, const char *name, void *data)
+static int slot_reading(const struct library *library, void **slot, const char *name, void *data)
 {
-	const struct look *at = data;
+	const struct slot_reading *at = data;
 
 	(void)library;
 	for (size_t i = 0; i < at->count; i++)
@@ -170,10 +170,10 @@ static int look(const struct library *library, void **slot, const char *name, vo
 	return 0;
 }
 
-int imports_look(const void *inside, const char *const *names, void **bound, size_t count)
+int import_table_read(const void *inside, const char *const *names, void **bound, size_t count)
 {
-	struct look at = { names, bound, count };
+	struct slot_reading at = { names, bound, count };
 
 	memset(bound, 0, count * sizeof(*bound));
-	return visit_slots(inside, look, &at);
+	return slots_visit(inside, slot_reading, &at);
 }

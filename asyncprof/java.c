@@ -33,7 +33,7 @@ bool java_is_loaded(void)
 	return java;
 }
 
-static bool is_named(pid_t tid, const char *name)
+static bool thread_is_named(pid_t tid, const char *name)
 {
 	char comm[32];
 
@@ -43,24 +43,24 @@ static bool is_named(pid_t tid, const char *name)
 	return !strcmp(comm, name);
 }
 
-static bool is_up(void)
+static bool java_has_started(void)
 {
 	pid_t *tids = NULL;
 	ssize_t count = tids_list(&tids);
 	bool up = count < 0; /* it cannot be told */
 
 	for (ssize_t i = 0; i < count && !up; i++)
-		up = is_named(tids[i], LAST_THREAD);
+		up = thread_is_named(tids[i], LAST_THREAD);
 	free(tids);
 	return up;
 }
 
-bool java_wait(struct wake *wake)
+bool java_wait_until_started(struct wake *wake)
 {
 	uint64_t end_ns = clock_monotonic_ns() + PATIENCE_NS, now_ns;
 	bool woken = false, goes_on = true;
 
-	while (goes_on && !is_up() && (now_ns = clock_monotonic_ns()) < end_ns) {
+	while (goes_on && !java_has_started() && (now_ns = clock_monotonic_ns()) < end_ns) {
 		privileges_follow(false);
 		woken |= wake_wait(wake, now_ns + STEP_NS);
 		goes_on = !(atomic_load(&shared->agent.state) & AGENT_STOP);

@@ -11,6 +11,6 @@ bool java_is_loaded(void);
 
 /* Wait until the machine is up: for ten seconds at most, as some settings (-XX:-UsePerfData) have no sign of
  * it. WAKE may have been woken for something else, and then still is. False where the agent is to end. */
-bool java_wait(struct wake *wake);
+bool java_wait_until_started(struct wake *wake);
 
 #endif

@@ -27,12 +27,12 @@ OLD_SYMBOL(dlinfo, "2.3.3")
 
 #define CACHE "/etc/ld.so.cache"
 #if defined(__x86_64__)
-#define MACHINE "x86_64"
+#define ARCH_NAME "x86_64"
 #elif defined(__aarch64__)
-#define MACHINE "aarch64"
+#define ARCH_NAME "aarch64"
 #endif
 
-static bool take_path(char path[PATH_MAX], const char *found)
+static bool path_accept(char path[PATH_MAX], const char *found)
 {
 	struct stat st;
 
@@ -44,7 +44,7 @@ static bool take_path(char path[PATH_MAX], const char *found)
 	return true;
 }
 
-static int in_cache(char path[PATH_MAX], const char *soname, bool in_constructor)
+static int search_cache(char path[PATH_MAX], const char *soname, bool in_constructor)
 {
 	int fd = system_open(CACHE, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0), err;
 
@@ -55,18 +55,18 @@ static int in_cache(char path[PATH_MAX], const char *soname, bool in_constructor
 		return -ENOENT;
 	err = loader_cache_find(path, soname, fd);
 	system_close(fd);
-	return !err && take_path(path, path) ? 0 : -ENOENT;
+	return !err && path_accept(path, path) ? 0 : -ENOENT;
 }
 
-static bool in_directory(char path[PATH_MAX], const char *directory, size_t length,
-			 const char *soname)
+static bool search_directory(char path[PATH_MAX], const char *directory, size_t length,
+			     const char *soname)
 {
 	char candidate[PATH_MAX];
 
 	if (length + 1 + strlen(soname) >= sizeof(candidate))
 		return false;
 	snprintf(candidate, sizeof(candidate), "%.*s/%s", (int)length, directory, soname);
-	return take_path(path, candidate);
+	return path_accept(path, candidate);
 }
 
 /* The first of *PATHS, which goes on to the others; of *LENGTH. A colon ends each, or a new line, as in musl's file. NULL
@@ -82,23 +82,23 @@ static const char *next_directory(const char **paths, size_t *length)
 	return directory;
 }
 
-static int in_one_of(char path[PATH_MAX], const char *paths, const char *soname)
+static int search_directories(char path[PATH_MAX], const char *paths, const char *soname)
 {
 	const char *directory;
 	size_t length;
 
 	while ((directory = next_directory(&paths, &length)))
-		if (in_directory(path, directory, length, soname))
+		if (search_directory(path, directory, length, soname))
 			return 0;
 	return -ENOENT;
 }
 
 /* musl's loader does not tell where it looks: there, if no file of its own says otherwise. */
-#define OF_MUSL "/lib:/usr/local/lib:/usr/lib"
+#define MUSL_DIRECTORIES "/lib:/usr/local/lib:/usr/lib"
 
-const char *library_path_of_musl(char text[LIBRARY_PATH_MUSL_MAX], const char *linker)
+const char *library_path_read_musl(char text[LIBRARY_PATH_MUSL_MAX], const char *linker)
 {
-	static const char file[] = "/etc/ld-musl-" MACHINE ".path";
+	static const char file[] = "/etc/ld-musl-" ARCH_NAME ".path";
 	const char *end = strrchr(linker, '/');
 	size_t length = 0;
 	ssize_t n;
@@ -110,12 +110,12 @@ const char *library_path_of_musl(char text[LIBRARY_PATH_MUSL_MAX], const char *l
 	if (end && end > linker)
 		length = (size_t)(end - 1 - linker);
 	if (length + sizeof(file) > LIBRARY_PATH_MUSL_MAX)
-		return OF_MUSL;
+		return MUSL_DIRECTORIES;
 	memcpy(text, linker, length);
 	memcpy(text + length, file, sizeof(file));
 	fd = system_open(text, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
 	if (fd < 0)
-		return fd == -ENOENT ? OF_MUSL : "";
+		return fd == -ENOENT ? MUSL_DIRECTORIES : "";
 	n = system_read(fd, text, LIBRARY_PATH_MUSL_MAX - 1);
 	system_close(fd);
 	text[n > 0 ? n : 0] = '\0';
@@ -129,7 +129,7 @@ static bool is_linker_of_musl(const char *name)
 	return slash && !strncmp(slash + 1, "ld-musl-", strlen("ld-musl-"));
 }
 
-static int look_at_linker(struct dl_phdr_info *info, size_t size, void *data)
+static int find_musl_linker(struct dl_phdr_info *info, size_t size, void *data)
 {
 	(void)size;
 	if (is_linker_of_musl(info->dlpi_name))
@@ -137,19 +137,19 @@ static int look_at_linker(struct dl_phdr_info *info, size_t size, void *data)
 	return 0;
 }
 
-static int in_directories_of_musl(char path[PATH_MAX], const char *soname)
+static int search_musl_directories(char path[PATH_MAX], const char *soname)
 {
 	const char *linker = "";
 	char text[LIBRARY_PATH_MUSL_MAX];
 
-	dl_iterate_phdr(look_at_linker, &linker);
-	return in_one_of(path, start_environment_get("LD_LIBRARY_PATH"), soname)
-		       ? in_one_of(path, library_path_of_musl(text, linker), soname)
+	dl_iterate_phdr(find_musl_linker, &linker);
+	return search_directories(path, start_environment_get("LD_LIBRARY_PATH"), soname)
+		       ? search_directories(path, library_path_read_musl(text, linker), soname)
 		       : 0;
 }
 
 /* In the directories that the loader has for the program, and its own, without the cache. */
-static int in_loader_directories(char path[PATH_MAX], const char *soname)
+static int search_linker_directories(char path[PATH_MAX], const char *soname)
 {
 	void *program = dlopen(NULL, RTLD_LAZY);
 	Dl_serinfo sizes, *found = NULL;
@@ -158,7 +158,7 @@ static int in_loader_directories(char path[PATH_MAX], const char *soname)
 	if (!program)
 		return err;
 	if (dlinfo(program, RTLD_DI_SERINFOSIZE, &sizes))
-		return in_directories_of_musl(path, soname);
+		return search_musl_directories(path, soname);
 	found = calloc(1, sizes.dls_size);
 	if (!found)
 		return err;
@@ -169,14 +169,14 @@ static int in_loader_directories(char path[PATH_MAX], const char *soname)
 		for (unsigned i = 0; err && i < found->dls_cnt; i++) {
 			const char *name = found->dls_serpath[i].dls_name;
 
-			if (in_directory(path, name, strlen(name), soname))
+			if (search_directory(path, name, strlen(name), soname))
 				err = 0;
 		}
 	free(found);
 	return err;
 }
 
-static int beside_us(char path[PATH_MAX], const char *soname)
+static int search_own_directory(char path[PATH_MAX], const char *soname)
 {
 	const char *slash;
 	Dl_info us;
@@ -184,7 +184,7 @@ static int beside_us(char path[PATH_MAX], const char *soname)
 	if (!dladdr((const void *)(uintptr_t)library_path_find, &us) || !us.dli_fname)
 		return -ENOENT;
 	slash = strrchr(us.dli_fname, '/');
-	if (!slash || !in_directory(path, us.dli_fname, (size_t)(slash - us.dli_fname), soname))
+	if (!slash || !search_directory(path, us.dli_fname, (size_t)(slash - us.dli_fname), soname))
 		return -ENOENT;
 	return 0;
 }
@@ -194,7 +194,7 @@ struct wanted {
 	char *path; /* NULL: not wanted */
 };
 
-static int look_at_loaded(struct dl_phdr_info *info, size_t size, void *data)
+static int match_loaded(struct dl_phdr_info *info, size_t size, void *data)
 {
 	const struct wanted *wanted = data;
 	const char *slash = strrchr(info->dlpi_name, '/');
@@ -208,13 +208,13 @@ static int look_at_loaded(struct dl_phdr_info *info, size_t size, void *data)
 	return 1;
 }
 
-bool library_path_loaded(char path[PATH_MAX], const char *file_name)
+bool library_path_find_loaded(char path[PATH_MAX], const char *file_name)
 {
 	struct wanted wanted = { file_name, path };
 	int found;
 
 	loader_gate_enter();
-	found = dl_iterate_phdr(look_at_loaded, &wanted);
+	found = dl_iterate_phdr(match_loaded, &wanted);
 	loader_gate_leave();
 	return found != 0;
 }
@@ -223,14 +223,14 @@ int library_path_find(char path[PATH_MAX], const char *soname)
 {
 	int err;
 
-	if (library_path_loaded(path, soname))
+	if (library_path_find_loaded(path, soname))
 		return 0;
 	loader_gate_enter();
-	err = in_loader_directories(path, soname);
+	err = search_linker_directories(path, soname);
 	if (err)
-		err = in_cache(path, soname, false);
+		err = search_cache(path, soname, false);
 	if (err)
-		err = beside_us(path, soname);
+		err = search_own_directory(path, soname);
 	loader_gate_leave();
 	return err;
 }
@@ -256,7 +256,7 @@ static bool has_run_path(const struct dl_phdr_info *info)
 	return false;
 }
 
-static bool is_us(const struct dl_phdr_info *info)
+static bool is_own_library(const struct dl_phdr_info *info)
 {
 	uintptr_t here = (uintptr_t)library_path_is_likely;
 
@@ -268,7 +268,7 @@ static bool is_us(const struct dl_phdr_info *info)
 	return false;
 }
 
-static int glance_at(struct dl_phdr_info *info, size_t size, void *data)
+static int scan_library(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct glance *glance = data;
 	struct wanted wanted = { glance->soname, NULL };
@@ -278,9 +278,9 @@ static int glance_at(struct dl_phdr_info *info, size_t size, void *data)
 	glance->first = false;
 	if (is_linker_of_musl(info->dlpi_name))
 		glance->linker = info->dlpi_name;
-	if (!glance->us && is_us(info))
+	if (!glance->us && is_own_library(info))
 		glance->us = info->dlpi_name;
-	glance->is_loaded = look_at_loaded(info, size, &wanted);
+	glance->is_loaded = match_loaded(info, size, &wanted);
 	return glance->is_loaded;
 }
 
@@ -301,7 +301,7 @@ static bool is_in(const char *directory, size_t length, const char *soname)
 	return !kernel_call4(SYS_faccessat, AT_FDCWD, (long)path, F_OK, 0);
 }
 
-static bool is_in_one_of(const char *paths, const char *soname)
+static bool any_directory_has(const char *paths, const char *soname)
 {
 	const char *directory;
 	size_t length;
@@ -313,13 +313,14 @@ static bool is_in_one_of(const char *paths, const char *soname)
 }
 
 /* As distributions have the loader built, without what is a link to these. */
-#define STANDARD "/usr/lib/" MACHINE "-linux-gnu:/usr/lib64:/usr/lib"
+#define STANDARD_DIRECTORIES "/usr/lib/" ARCH_NAME "-linux-gnu:/usr/lib64:/usr/lib"
 
-static bool is_where_linker_looks(const char *linker, const char *soname)
+static bool linker_directories_have(const char *linker, const char *soname)
 {
 	char text[LIBRARY_PATH_MUSL_MAX];
 
-	return is_in_one_of(linker ? library_path_of_musl(text, linker) : STANDARD, soname);
+	return any_directory_has(
+		linker ? library_path_read_musl(text, linker) : STANDARD_DIRECTORIES, soname);
 }
 
 bool library_path_is_likely(const char *soname)
@@ -329,14 +330,15 @@ bool library_path_is_likely(const char *soname)
 	const char *slash;
 
 	loader_gate_enter();
-	dl_iterate_phdr(glance_at, &glance);
+	dl_iterate_phdr(scan_library, &glance);
 	loader_gate_leave();
 	if (glance.is_loaded)
 		return true;
 	if (glance.has_run_path)
 		return !library_path_find(path, soname);
 	slash = glance.us ? strrchr(glance.us, '/') : NULL;
-	return is_in_one_of(getenv("LD_LIBRARY_PATH"), soname) || !in_cache(path, soname, true) ||
-	       is_where_linker_looks(glance.linker, soname) ||
+	return any_directory_has(getenv("LD_LIBRARY_PATH"), soname) ||
+	       !search_cache(path, soname, true) ||
+	       linker_directories_have(glance.linker, soname) ||
 	       (slash && is_in(glance.us, (size_t)(slash - glance.us), soname));
 }

@@ -20,11 +20,11 @@ int library_path_find(char path[PATH_MAX], const char *soname);
 
 /* Where musl's loader, the file LINKER, looks by itself: directories with a colon or a new line between, in TEXT or
  * constant. */
-const char *library_path_of_musl(char text[LIBRARY_PATH_MUSL_MAX], const char *linker);
+const char *library_path_read_musl(char text[LIBRARY_PATH_MUSL_MAX], const char *linker);
 
 /* True when a library of that file name is loaded; then PATH, unless it is NULL, is the loader's name
  * of it. Likewise. */
-bool library_path_loaded(char path[PATH_MAX], const char *file_name);
+bool library_path_find_loaded(char path[PATH_MAX], const char *file_name);
 
 /* False where library_path_find() would hardly find SONAME, as a look in the likeliest places shows:
  * some microseconds, where that one takes a hundred. In the constructor alone, as it looks at the environment

@@ -36,17 +36,17 @@ struct entry {
 };
 
 /* Returns the bytes read, fewer at the end; 0 for an error. */
-static size_t read_at(int fd, void *data, size_t size, uint64_t offset)
+static size_t cache_read(int fd, void *data, size_t size, uint64_t offset)
 {
 	long n = kernel_call4(SYS_pread64, fd, (long)data, (long)size, (long)offset);
 
 	return n < 0 ? 0 : (size_t)n;
 }
 
-static bool read_entry(int fd, uint32_t i, struct entry *entry)
+static bool entry_read(int fd, uint32_t i, struct entry *entry)
 {
-	return read_at(fd, entry, sizeof(*entry),
-		       sizeof(struct header) + i * (uint64_t)sizeof(*entry)) == sizeof(*entry);
+	return cache_read(fd, entry, sizeof(*entry),
+			  sizeof(struct header) + i * (uint64_t)sizeof(*entry)) == sizeof(*entry);
 }
 
 static bool is_digit(char c)
@@ -64,7 +64,7 @@ static uint64_t read_number(const char **text)
 }
 
 /* The order that the entries are in, backwards: numbers count as such, and come behind other characters. */
-static int compare(const char *a, const char *b)
+static int names_compare(const char *a, const char *b)
 {
 	while (*a) {
 		if (is_digit(*a) && is_digit(*b)) {
@@ -85,21 +85,21 @@ static int compare(const char *a, const char *b)
 }
 
 /* How SONAME lies to the name of entry I, as compare() has it; -1 where that cannot be read. */
-static int compare_entry(int fd, uint32_t i, const char *soname, struct entry *entry)
+static int entry_compare(int fd, uint32_t i, const char *soname, struct entry *entry)
 {
 	char name[NAME_BYTES];
 	size_t length;
 
-	if (!read_entry(fd, i, entry))
+	if (!entry_read(fd, i, entry))
 		return -1;
-	length = read_at(fd, name, sizeof(name) - 1, entry->soname);
+	length = cache_read(fd, name, sizeof(name) - 1, entry->soname);
 	name[length] = '\0';
-	return compare(soname, name);
+	return names_compare(soname, name);
 }
 
-static bool take_path(char path[PATH_MAX], int fd, const struct entry *entry)
+static bool path_accept(char path[PATH_MAX], int fd, const struct entry *entry)
 {
-	size_t length = read_at(fd, path, PATH_MAX, entry->path);
+	size_t length = cache_read(fd, path, PATH_MAX, entry->path);
 
 	return length && *path == '/' && memchr(path, '\0', length);
 }
@@ -110,19 +110,19 @@ int loader_cache_find(char path[PATH_MAX], const char *soname, int fd)
 	struct entry entry;
 	uint32_t low = 0, high, middle;
 
-	if (read_at(fd, &header, sizeof(header), 0) != sizeof(header) ||
+	if (cache_read(fd, &header, sizeof(header), 0) != sizeof(header) ||
 	    memcmp(header.magic, MAGIC, sizeof(header.magic)) != 0)
 		return -ENOENT;
 	for (high = header.entries; low < high;) {
 		middle = low + (high - low) / 2;
-		if (compare_entry(fd, middle, soname, &entry) < 0)
+		if (entry_compare(fd, middle, soname, &entry) < 0)
 			low = middle + 1;
 		else
 			high = middle;
 	}
 	/* Those for some processors only are of no use to us. */
-	for (; low < header.entries && !compare_entry(fd, low, soname, &entry); low++)
-		if (entry.flags == OURS && !entry.hardware && take_path(path, fd, &entry))
+	for (; low < header.entries && !entry_compare(fd, low, soname, &entry); low++)
+		if (entry.flags == OURS && !entry.hardware && path_accept(path, fd, &entry))
 			return 0;
 	return -ENOENT;
 }

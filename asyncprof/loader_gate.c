@@ -23,13 +23,13 @@ static _Atomic unsigned int forks; /* that hold it up */
 static __thread bool fork_counts;  /* this thread's is among them */
 
 /* What this thread, in one, is to do at its end; NULL: nothing. */
-static __thread void (*behind_fork)(void);
+static __thread void (*after_fork)(void);
 
 /* A fork has waited in vain: those behind it do not wait as well. */
 static atomic_bool overdue;
 
 /* Either says first what it is about to do, and then looks at the other. */
-static bool pass(void)
+static bool fork_enter(void)
 {
 	atomic_fetch_add(&forks, 1);
 	if (atomic_load(&gate) == FREE)
@@ -38,7 +38,7 @@ static bool pass(void)
 	return false;
 }
 
-static void wait_until_free(uint64_t end_ns)
+static void gate_wait_until_free(uint64_t end_ns)
 {
 	uint32_t taken = TAKEN;
 
@@ -46,14 +46,14 @@ static void wait_until_free(uint64_t end_ns)
 		futex_wait_until(&gate, WAITED_FOR, end_ns);
 }
 
-static bool pass_in_time(void)
+static bool fork_enter_in_time(void)
 {
 	uint64_t end_ns = clock_monotonic_ns() + LOADER_GATE_WAIT_NS;
 
-	while (!pass()) {
+	while (!fork_enter()) {
 		if (atomic_load(&overdue) || clock_monotonic_ns() >= end_ns)
 			return false;
-		wait_until_free(end_ns);
+		gate_wait_until_free(end_ns);
 	}
 	return true;
 }
@@ -64,7 +64,7 @@ static void fork_prepare(void)
 
 	if (depth)
 		return;
-	fork_counts = pass_in_time();
+	fork_counts = fork_enter_in_time();
 	if (atomic_load(&overdue) == fork_counts)
 		atomic_store(&overdue, !fork_counts);
 	errno = saved;
@@ -79,8 +79,8 @@ static void fork_parent(void)
 	fork_counts = false;
 	/* A signal that comes here is none of a fork's any more. */
 	atomic_signal_fence(memory_order_seq_cst);
-	then = behind_fork;
-	behind_fork = NULL;
+	then = after_fork;
+	after_fork = NULL;
 	if (then)
 		then();
 }
@@ -91,14 +91,14 @@ static void fork_child(void)
 	atomic_store(&gate, FREE);
 	atomic_store(&forks, 0);
 	fork_counts = false;
-	behind_fork = NULL;
+	after_fork = NULL;
 	depth = 0;
 }
 
-bool loader_gate_behind_fork(void (*then)(void))
+bool loader_gate_run_after_fork(void (*then)(void))
 {
 	if (fork_counts)
-		behind_fork = then;
+		after_fork = then;
 	return fork_counts;
 }
 
@@ -119,7 +119,7 @@ void loader_gate_enter(void)
 	if (depth++)
 		return;
 	while (!atomic_compare_exchange_strong(&gate, &free, TAKEN)) {
-		wait_until_free(UINT64_MAX);
+		gate_wait_until_free(UINT64_MAX);
 		free = FREE;
 	}
 	while (atomic_load(&forks))

@@ -19,7 +19,7 @@ int loader_gate_init(void);
 
 /* In a thread that is in fork(3), between the handlers of that, where the C library has its locks: have THEN called there
  * when it has let them go, in the parent alone. False in any other. Async-signal-safe. */
-bool loader_gate_behind_fork(void (*then)(void));
+bool loader_gate_run_after_fork(void (*then)(void));
 
 /* They nest. errno is preserved. Not in signal context. */
 void loader_gate_enter(void);

@@ -17,17 +17,17 @@
 #define MAILBOX_PROBLEM_MAX 1024
 
 enum mailbox_state {
-	MAILBOX_NOBODY, /* there is no thread */
-	MAILBOX_IDLE,   /* what was asked is answered; all below is the agent's */
-	MAILBOX_ASKED,  /* all below is the thread's */
+	MAILBOX_NO_THREAD, /* there is no thread */
+	MAILBOX_IDLE,      /* what was asked is answered; all below is the agent's */
+	MAILBOX_REQUESTED, /* all below is the thread's */
 	MAILBOX_ABANDONED, /* likewise; the agent waits no longer: the thread stops the engine, and ends */
 	MAILBOX_ENDING, /* the thread is to end */
 };
 
-enum mailbox_question {
+enum mailbox_request {
 	MAILBOX_LOAD,    /* load and initialise the library */
 	MAILBOX_EXECUTE, /* the command that TEXT is */
-	MAILBOX_LEAVE, /* take away what it has in the program, as it is to take no samples for a while */
+	MAILBOX_DETACH, /* take away what it has in the program, as it is to take no samples for a while */
 };
 
 struct mailbox {
@@ -35,7 +35,7 @@ struct mailbox {
 	_Atomic uint32_t rung;  /* so often: when STATE has changed for the thread; a futex */
 	struct wake *asker;     /* woken when there is an answer */
 
-	enum mailbox_question question;
+	enum mailbox_request question;
 	bool perf_allowed; /* as it is loaded: may it have perf events? */
 	char text[MAILBOX_TEXT_MAX];
 

@@ -23,44 +23,45 @@ _Static_assert(sizeof(struct memory_functions) == 4 * sizeof(void *), "as look_a
 
 static struct memory_functions bound;
 
-static atomic_bool is_in_front; /* of the program's */
+static atomic_bool interposes_program; /* of the program's */
 
 void memory_bind(const struct memory_functions *functions)
 {
 	bound = *functions;
 }
 
-void memory_leave_program_its_calls(void)
+void memory_calls_use_program_heap(void)
 {
-	atomic_store(&is_in_front, true);
+	atomic_store(&interposes_program, true);
 }
 
-static bool is_of_program(void)
+static bool uses_program_heap(void)
 {
-	return atomic_load_explicit(&is_in_front, memory_order_relaxed);
+	return atomic_load_explicit(&interposes_program, memory_order_relaxed);
 }
 
 void *engine_malloc(size_t bytes)
 {
-	return is_of_program() ? bound.malloc(bytes) : block_allocate(bytes);
+	return uses_program_heap() ? bound.malloc(bytes) : block_allocate(bytes);
 }
 
 void *engine_calloc(size_t count, size_t bytes)
 {
-	return is_of_program() ? bound.calloc(count, bytes) : block_allocate_zeroed(count, bytes);
+	return uses_program_heap() ? bound.calloc(count, bytes)
+				   : block_allocate_zeroed(count, bytes);
 }
 
 void *engine_realloc(void *block, size_t bytes)
 {
 	if (block_is_ours(block))
 		return block_resize(block, bytes);
-	return block || is_of_program() ? bound.realloc(block, bytes) : block_allocate(bytes);
+	return block || uses_program_heap() ? bound.realloc(block, bytes) : block_allocate(bytes);
 }
 
 void engine_free(void *block)
 {
 	if (block_is_ours(block))
-		block_give_back(block);
+		block_free(block);
 	else if (block)
 		bound.free(block);
 }
@@ -93,11 +94,11 @@ void *engine_memset(void *memory, int byte, size_t bytes)
 }
 
 /* Before it is bound to ours. */
-static int look_at_bound(const void *inside)
+static int program_functions_read(const void *inside)
 {
 	static const char *const names[] = { "malloc", "calloc", "realloc", "free" };
 	void *found[sizeof(names) / sizeof(names[0])];
-	int err = imports_look(inside, names, found, sizeof(names) / sizeof(names[0]));
+	int err = import_table_read(inside, names, found, sizeof(names) / sizeof(names[0]));
 
 	if (!err)
 		memcpy(&bound, found, sizeof(bound));
@@ -114,7 +115,7 @@ int memory_redirect(const void *inside)
 		{ "memset", (void *)engine_memset },
 	};
 
-	int err = bound.malloc ? 0 : look_at_bound(inside);
+	int err = bound.malloc ? 0 : program_functions_read(inside);
 
-	return err ? err : imports_redirect(inside, calls, sizeof(calls) / sizeof(calls[0]));
+	return err ? err : import_table_redirect(inside, calls, sizeof(calls) / sizeof(calls[0]));
 }

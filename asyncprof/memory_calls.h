@@ -6,13 +6,13 @@
 
 #include <stddef.h>
 
-/* Of the library that INSIDE points into, as calls_redirect(); as soon as its constructors run, or later.
+/* Of the library that INSIDE points into, as replaced_calls_install(); as soon as its constructors run, or later.
  * Returns 0 or -errno. */
 int memory_redirect(const void *inside);
 
 /* It is about to stand in front of malloc(3) in all libraries, its own one too, and from there calls what we put into its
  * imports: from now on that is the program's, as it was bound to. */
-void memory_leave_program_its_calls(void);
+void memory_calls_use_program_heap(void);
 
 /* The program's, in place of what the library was bound to. */
 struct memory_functions {

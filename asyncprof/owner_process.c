@@ -10,18 +10,18 @@
 
 static _Atomic pid_t home; /* 0: it has none yet */
 
-void home_begin(void)
+void owner_process_set(void)
 {
 	atomic_store(&home, system_process());
 }
 
 /* (Its number may be the same, in a namespace of its own.) */
-void home_forget(void)
+void owner_process_reset_in_child(void)
 {
 	atomic_store(&home, NOWHERE);
 }
 
-bool home_is_left(void)
+bool owner_process_is_parent(void)
 {
 	pid_t process = atomic_load_explicit(&home, memory_order_relaxed);
 

@@ -7,12 +7,12 @@
 #include <stdbool.h>
 
 /* It is about to be loaded in this one. */
-void home_begin(void);
+void owner_process_set(void);
 
 /* In a forked child. */
-void home_forget(void);
+void owner_process_reset_in_child(void);
 
 /* This is a child, also one that came by a system call which nobody told of. Async-signal-safe. */
-bool home_is_left(void);
+bool owner_process_is_parent(void);
 
 #endif

@@ -33,7 +33,7 @@ static void on_loaded(const void *inside)
 			 strerror(-err));
 }
 
-static void tell_exit(void)
+static void notify_exit(void)
 {
 	exit_tell(EXITING_NORMALLY);
 }
@@ -42,10 +42,10 @@ static void tell_exit(void)
  * registration: one that is registered after it was loaded stops it while they are there. */
 static void on_ready(void)
 {
-	atexit(tell_exit);
+	atexit(notify_exit);
 }
 
-static void on_starts(void)
+static void before_start(void)
 {
 	signal_share_open();
 	action_engine_returns();
@@ -55,7 +55,7 @@ static void on_starts(void)
 #define QUIET_TRIES    500
 #define QUIET_PAUSE_NS 1000000u
 
-static void on_leaves(bool wholly)
+static void on_detach(bool wholly)
 {
 	int tries = QUIET_TRIES;
 
@@ -92,8 +92,8 @@ static void offer_signals(const struct config *config)
 
 void async_profiler_start(const struct config *config)
 {
-	static struct engine_thread_parts parts = {
-		.loaded = on_loaded, .ready = on_ready, .starts = on_starts, .leaves = on_leaves
+	static struct engine_thread_setup parts = {
+		.loaded = on_loaded, .ready = on_ready, .starts = before_start, .leaves = on_detach
 	};
 
 	if (config->engine == ENGINE_BUILTIN)

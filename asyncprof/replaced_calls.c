@@ -99,23 +99,23 @@ static void *engine_dlsym(void *handle, const char *name)
  * changed there: nothing of what async-profiler would read can be opened. */
 static int engine_lock(pthread_mutex_t *mutex)
 {
-	return home_is_left() ? 0 : real.lock(mutex);
+	return owner_process_is_parent() ? 0 : real.lock(mutex);
 }
 
 static int engine_trylock(pthread_mutex_t *mutex)
 {
-	return home_is_left() ? 0 : pthread_mutex_trylock(mutex);
+	return owner_process_is_parent() ? 0 : pthread_mutex_trylock(mutex);
 }
 
 static int engine_unlock(pthread_mutex_t *mutex)
 {
-	return home_is_left() ? 0 : pthread_mutex_unlock(mutex);
+	return owner_process_is_parent() ? 0 : pthread_mutex_unlock(mutex);
 }
 
-void calls_forget(void)
+void replaced_calls_reset_in_child(void)
 {
-	home_forget();
-	desk_forget();
+	owner_process_reset_in_child();
+	fd_proxy_reset_in_child();
 }
 
 /* It compares what its clocks say with what the kernel does, so they are the kernel's: another preload
@@ -164,7 +164,7 @@ static int engine_sigmask(int how, const sigset_t *set, sigset_t *old)
 	return pthread_sigmask(how, &asked, old);
 }
 
-int calls_redirect(const void *inside)
+int replaced_calls_install(const void *inside)
 {
 	static const struct import calls[] = {
 		{ "syscall", (void *)engine_syscall },
@@ -218,6 +218,6 @@ int calls_redirect(const void *inside)
 	real.lock = pthread_mutex_lock;
 	err = memory_redirect(inside);
 	if (!err)
-		err = streams_redirect(inside);
-	return err ? err : imports_redirect(inside, calls, sizeof(calls) / sizeof(calls[0]));
+		err = stream_calls_install(inside);
+	return err ? err : import_table_redirect(inside, calls, sizeof(calls) / sizeof(calls[0]));
 }

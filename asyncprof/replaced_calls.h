@@ -8,9 +8,9 @@
 
 /* Of the library that INSIDE points into, after dlopen and before its first call.
  * Returns 0 or -errno. */
-int calls_redirect(const void *inside);
+int replaced_calls_install(const void *inside);
 
 /* In a forked child. */
-void calls_forget(void);
+void replaced_calls_reset_in_child(void);
 
 #endif

@@ -66,7 +66,7 @@ int engine_wait(pthread_cond_t *changed, pthread_mutex_t *lock, const struct tim
 	return told ? 0 : ETIMEDOUT;
 }
 
-void sleep_follow(void)
+void sleep_calls_check_privileges(void)
 {
 	futex_wake(&woken);
 	futex_wake(&signalled);

@@ -19,6 +19,6 @@ int engine_wake(pthread_t thread, int signo);
 
 /* Have all that sleep or wait look at their privileges, and go on. After privileges_changed().
  * Async-signal-safe. */
-void sleep_follow(void);
+void sleep_calls_check_privileges(void);
 
 #endif

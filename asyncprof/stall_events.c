@@ -14,16 +14,16 @@
 
 static _Atomic asprof_jfr_event_key known_key = -1;
 
-void stalls_forget(void)
+void stall_events_reset_in_child(void)
 {
 	known_key = -1;
 }
 
 /* Where the wall clock is off there is no such signal, and the stall has the stacks of what CPU samples fell into
  * it. */
-static void sample_thread(pid_t tid)
+static void stall_sample_thread(pid_t tid)
 {
-	int signo = files_wall_signal();
+	int signo = fd_calls_wall_signal();
 
 	if (signo)
 		kernel_call4(SYS_tgkill, system_process(), tid, signo, 0);
@@ -46,4 +46,4 @@ static void tell(uint64_t ns, int ready)
 	errno = saved;
 }
 
-const struct turns_outlet stalls_outlet = { .sample = sample_thread, .tell = tell };
+const struct turns_outlet stall_events_output = { .sample = stall_sample_thread, .tell = tell };

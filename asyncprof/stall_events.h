@@ -4,9 +4,9 @@
 
 #include "engine/sample/loop_iterations.h"
 
-extern const struct turns_outlet stalls_outlet;
+extern const struct turns_outlet stall_events_output;
 
 /* In a forked child: its engine has other keys. */
-void stalls_forget(void);
+void stall_events_reset_in_child(void);
 
 #endif

@@ -34,14 +34,14 @@ _Static_assert(offsetof(struct dirent, d_reclen) == 16 && offsetof(struct dirent
 
 struct directory {
 	int fd;
-	bool of_threads;    /* of the program; of no others it is to know */
-	bool begun, is_all; /* read at all; read to the end */
+	bool is_of_threads;    /* of the program; of no others it is to know */
+	bool begun, is_at_end; /* read at all; read to the end */
 	size_t at, length;
 	_Alignas(struct dirent) char entries[32768];
 };
 
 /* The library has calls that make nothing of a struct stream. */
-static bool calls_others;
+static bool uses_other_functions;
 
 static struct stream *stream_of(FILE *file)
 {
@@ -59,7 +59,7 @@ static int cookie_close(void *cookie)
 	return engine_close((int)(intptr_t)cookie);
 }
 
-static FILE *open_for_others(int fd)
+static FILE *open_library_stream(int fd)
 {
 	static const cookie_io_functions_t functions = { .read = cookie_read,
 							 .close = cookie_close };
@@ -75,8 +75,8 @@ FILE *engine_fdopen(int fd, const char *mode)
 		errno = EACCES;
 		return NULL;
 	}
-	if (calls_others)
-		return open_for_others(fd);
+	if (uses_other_functions)
+		return open_library_stream(fd);
 	stream = block_allocate(sizeof(*stream));
 	if (!stream)
 		return NULL;
@@ -103,7 +103,7 @@ FILE *engine_fopen(const char *path, const char *mode)
 
 /* What is left of what was read, up to END and with it; more is read where nothing is. Returns how much, which is 0 at
  * the end and where it cannot be read. */
-static size_t next_piece(struct stream *stream, const char **piece, int end)
+static size_t stream_next_piece(struct stream *stream, const char **piece, int end)
 {
 	ssize_t length;
 	const char *last;
@@ -126,7 +126,7 @@ char *engine_fgets(char *line, int size, FILE *file)
 
 	if (!stream)
 		return fgets(line, size, file);
-	while (length < room && (bytes = next_piece(stream, &piece, '\n'))) {
+	while (length < room && (bytes = stream_next_piece(stream, &piece, '\n'))) {
 		if (bytes > room - length)
 			bytes = room - length;
 		memcpy(line + length, piece, bytes);
@@ -140,7 +140,7 @@ char *engine_fgets(char *line, int size, FILE *file)
 	return length ? line : NULL;
 }
 
-static bool have_room(char **line, size_t *size, size_t wanted)
+static bool line_reserve(char **line, size_t *size, size_t wanted)
 {
 	size_t bytes = LINE_BYTES;
 	char *longer;
@@ -165,8 +165,8 @@ ssize_t engine_getdelim(char **line, size_t *size, int end, FILE *file)
 
 	if (!stream)
 		return getdelim(line, size, end, file);
-	while ((bytes = next_piece(stream, &piece, end))) {
-		if (!have_room(line, size, length + bytes + 1))
+	while ((bytes = stream_next_piece(stream, &piece, end))) {
+		if (!line_reserve(line, size, length + bytes + 1))
 			return -1;
 		memcpy(*line + length, piece, bytes);
 		stream->at += bytes;
@@ -193,7 +193,7 @@ int engine_fclose(FILE *file)
 	if (!stream)
 		return fclose(file);
 	fd = stream->fd;
-	block_give_back(stream);
+	block_free(stream);
 	return engine_close(fd);
 }
 
@@ -202,10 +202,10 @@ static struct directory *directory_of(DIR *dir)
 	return (struct directory *)(void *)dir;
 }
 
-static void begin_anew(struct directory *directory)
+static void directory_rewind(struct directory *directory)
 {
 	directory->at = directory->length = 0;
-	directory->begun = directory->is_all = false;
+	directory->begun = directory->is_at_end = false;
 }
 
 DIR *engine_opendir(const char *path)
@@ -221,8 +221,8 @@ DIR *engine_opendir(const char *path)
 		return NULL;
 	}
 	directory->fd = fd;
-	directory->of_threads = !strcmp(path, "/proc/self/task");
-	begin_anew(directory);
+	directory->is_of_threads = !strcmp(path, "/proc/self/task");
+	directory_rewind(directory);
 	return (DIR *)(void *)directory;
 }
 
@@ -236,39 +236,39 @@ static long do_getdents(const long a[])
 	return -1;
 }
 
-static void list_main(struct directory *directory)
+static void directory_add_thread(struct directory *directory)
 {
 	struct dirent *entry = (struct dirent *)(void *)directory->entries;
 
 	*entry = (struct dirent){ .d_ino = 1, .d_reclen = sizeof(*entry), .d_type = DT_DIR };
 	format_text(entry->d_name, sizeof(entry->d_name), "%d", getpid());
 	directory->length = entry->d_reclen;
-	directory->is_all = true;
+	directory->is_at_end = true;
 }
 
 /* Fill it with entries that follow; with none where there are none. */
-static void read_entries(struct directory *directory)
+static void directory_read(struct directory *directory)
 {
 	bool begins = !directory->begun;
 	long length;
 
 	directory->at = directory->length = 0;
 	directory->begun = true;
-	if (directory->is_all)
+	if (directory->is_at_end)
 		return;
-	if (begins && directory->of_threads && thread_list_is_main_alone()) {
-		list_main(directory);
+	if (begins && directory->is_of_threads && thread_list_is_only_main()) {
+		directory_add_thread(directory);
 		return;
 	}
-	length = desk_ask(do_getdents,
-			  (const long[DESK_ARGUMENTS]){ directory->fd, (long)directory->entries,
-							sizeof(directory->entries) });
+	length = fd_proxy_call(do_getdents, (const long[FD_PROXY_ARGUMENTS]){
+						    directory->fd, (long)directory->entries,
+						    sizeof(directory->entries) });
 	directory->length = length < 0 ? 0 : (size_t)length;
 }
 
-static bool is_shown(const struct directory *directory, const char *name)
+static bool entry_is_shown(const struct directory *directory, const char *name)
 {
-	return !directory->of_threads || *name == '.' || thread_list_has(atoi(name));
+	return !directory->is_of_threads || *name == '.' || thread_list_contains(atoi(name));
 }
 
 struct dirent *engine_readdir(DIR *dir)
@@ -280,12 +280,12 @@ struct dirent *engine_readdir(DIR *dir)
 		return NULL;
 	do {
 		if (directory->at == directory->length)
-			read_entries(directory);
+			directory_read(directory);
 		if (!directory->length)
 			return NULL;
 		entry = (struct dirent *)(void *)(directory->entries + directory->at);
 		directory->at += entry->d_reclen;
-	} while (!is_shown(directory, entry->d_name));
+	} while (!entry_is_shown(directory, entry->d_name));
 	return entry;
 }
 
@@ -295,7 +295,7 @@ void engine_rewinddir(DIR *dir)
 
 	if (!directory)
 		return;
-	begin_anew(directory);
+	directory_rewind(directory);
 	engine_lseek(directory->fd, 0, SEEK_SET);
 }
 
@@ -306,12 +306,12 @@ int engine_closedir(DIR *dir)
 	if (!dir)
 		return -1;
 	fd = directory_of(dir)->fd;
-	block_give_back(dir);
+	block_free(dir);
 	return engine_close(fd);
 }
 
 /* Does the library call any of NAMES, which end with NULL? */
-static int calls_any(const void *inside, const char *const *names, bool *any)
+static int library_calls_any(const void *inside, const char *const *names, bool *any)
 {
 	void *bound[32];
 	size_t count = 0;
@@ -319,14 +319,14 @@ static int calls_any(const void *inside, const char *const *names, bool *any)
 
 	while (names[count])
 		count++;
-	err = imports_look(inside, names, bound, count);
+	err = import_table_read(inside, names, bound, count);
 	*any = false;
 	for (size_t i = 0; i < count; i++)
 		*any |= bound[i] != NULL;
 	return err;
 }
 
-int streams_redirect(const void *inside)
+int stream_calls_install(const void *inside)
 {
 	static const char *const of_directories[] = {
 		"fdopendir", "dirfd", "readdir_r", "readdir64_r", "seekdir", "telldir", NULL,
@@ -352,11 +352,11 @@ int streams_redirect(const void *inside)
 		{ "closedir", (void *)engine_closedir },
 	};
 	bool calls_other = false;
-	int err = calls_any(inside, of_files, &calls_others);
+	int err = library_calls_any(inside, of_files, &uses_other_functions);
 
 	if (!err)
-		err = calls_any(inside, of_directories, &calls_other);
+		err = library_calls_any(inside, of_directories, &calls_other);
 	if (!err && calls_other)
 		return -ENOTSUP;
-	return err ? err : imports_redirect(inside, ours, sizeof(ours) / sizeof(ours[0]));
+	return err ? err : import_table_redirect(inside, ours, sizeof(ours) / sizeof(ours[0]));
 }

@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-/* Of the library that INSIDE points into, as calls_redirect(). Where it calls others for streams, too, it gets the C
+/* Of the library that INSIDE points into, as replaced_calls_install(). Where it calls others for streams, too, it gets the C
  * library's. Returns 0, -ENOTSUP where it calls others for directories, or -errno. */
-int streams_redirect(const void *inside);
+int stream_calls_install(const void *inside);
 
 /* To read, which is all that they are for. */
 FILE *engine_fopen(const char *path, const char *mode);

@@ -27,7 +27,7 @@ static struct engine_thread {
 
 static __thread struct engine_thread *own;
 
-static bool is_there(const struct engine_thread *t, pid_t tid)
+static bool thread_exists(const struct engine_thread *t, pid_t tid)
 {
 	uint64_t ended_ns = atomic_load(&t->ended_ns);
 
@@ -37,12 +37,13 @@ static bool is_there(const struct engine_thread *t, pid_t tid)
 	       !system_thread_is_gone(tid);
 }
 
-struct engine_thread *thread_list_expect(void)
+struct engine_thread *async_profiler_thread_allocate(void)
 {
 	for (struct engine_thread *t = threads; t < threads + THREADS_MAX; t++) {
 		pid_t tid = atomic_load(&t->tid);
 
-		if (!is_there(t, tid) && atomic_compare_exchange_strong(&t->tid, &tid, STARTING)) {
+		if (!thread_exists(t, tid) &&
+		    atomic_compare_exchange_strong(&t->tid, &tid, STARTING)) {
 			atomic_store(&t->ended_ns, 0);
 			return t;
 		}
@@ -50,22 +51,22 @@ struct engine_thread *thread_list_expect(void)
 	return NULL;
 }
 
-void thread_list_begun(struct engine_thread *place)
+void async_profiler_thread_started(struct engine_thread *place)
 {
 	if (place)
 		atomic_store(&place->tid, system_thread());
 	own = place;
 }
 
-void thread_list_made(struct engine_thread *place, bool is_there)
+void async_profiler_thread_created(struct engine_thread *place, bool thread_exists)
 {
 	pid_t starting = STARTING;
 
 	if (place)
-		atomic_compare_exchange_strong(&place->tid, &starting, is_there ? STARTED : 0);
+		atomic_compare_exchange_strong(&place->tid, &starting, thread_exists ? STARTED : 0);
 }
 
-void thread_list_ended(void)
+void async_profiler_thread_ended(void)
 {
 	if (own)
 		atomic_store(&own->ended_ns, clock_monotonic_ns());
@@ -73,16 +74,16 @@ void thread_list_ended(void)
 }
 
 /* How many of its own there are. */
-static size_t count(void)
+static size_t thread_count_engine(void)
 {
 	size_t there = 0;
 
 	for (const struct engine_thread *t = threads; t < threads + THREADS_MAX; t++)
-		there += is_there(t, atomic_load(&t->tid));
+		there += thread_exists(t, atomic_load(&t->tid));
 	return there;
 }
 
-static bool one_is_starting(void)
+static bool thread_is_starting(void)
 {
 	for (const struct engine_thread *t = threads; t < threads + THREADS_MAX; t++)
 		if (atomic_load(&t->tid) == STARTING)
@@ -90,10 +91,10 @@ static bool one_is_starting(void)
 	return own_thread_is_starting();
 }
 
-bool thread_list_has(pid_t tid)
+bool thread_list_contains(pid_t tid)
 {
 	for (const struct engine_thread *t = threads; t < threads + THREADS_MAX; t++)
-		if (atomic_load(&t->tid) == tid && is_there(t, tid))
+		if (atomic_load(&t->tid) == tid && thread_exists(t, tid))
 			return false;
 	return !own_thread_known(tid);
 }
@@ -102,9 +103,10 @@ bool thread_list_has(pid_t tid)
 #define SETTLE_TRIES 20
 #define SETTLE_NS    500000u
 
-bool thread_list_is_main_alone(void)
+bool thread_list_is_only_main(void)
 {
-	for (int i = 0; i < SETTLE_TRIES && one_is_starting(); i++)
+	for (int i = 0; i < SETTLE_TRIES && thread_is_starting(); i++)
 		system_sleep(SETTLE_NS);
-	return !one_is_starting() && thread_count_is(own_thread_count() + count() + 1);
+	return !thread_is_starting() &&
+	       thread_count_is(own_thread_count() + thread_count_engine() + 1);
 }

@@ -13,20 +13,20 @@ struct engine_thread;
 
 /* A thread of ours has async-profiler make one: a place for it. NULL where there is none; that is a thread of the program's
  * then, as far as is known here. */
-struct engine_thread *thread_list_expect(void);
+struct engine_thread *async_profiler_thread_allocate(void);
 
 /* In the one that makes it: it is there now, or could not be made. PLACE may be NULL. */
-void thread_list_made(struct engine_thread *place, bool is_there);
+void async_profiler_thread_created(struct engine_thread *place, bool is_there);
 
 /* In that thread, which may be before; and, in every thread, at its end. */
-void thread_list_begun(struct engine_thread *place);
-void thread_list_ended(void);
+void async_profiler_thread_started(struct engine_thread *place);
+void async_profiler_thread_ended(void);
 
 /* The main one is all that the program has, as far as the kernel counts; false where that cannot be told. For threads of
  * ours: where one is just being made, it waits some milliseconds. */
-bool thread_list_is_main_alone(void);
+bool thread_list_is_only_main(void);
 
 /* TID is none of ours, nor of async-profiler's. */
-bool thread_list_has(pid_t tid);
+bool thread_list_contains(pid_t tid);
 
 #endif

@@ -180,7 +180,7 @@ static bool is_root_beside_agent(void)
 static void on_privileges_changed(void)
 {
 	privileges_changed();
-	engine_thread_follow();
+	async_profiler_check_privileges();
 	agent_follow(FOLLOWED_NS);
 	process_come_again();
 }

@@ -63,7 +63,7 @@ const struct config *process_config(void)
 	return &config;
 }
 
-static void tell_exit(void)
+static void notify_exit(void)
 {
 	exit_tell(EXITING_NORMALLY);
 }
@@ -74,13 +74,13 @@ static int begin_agent(void)
 	if (!is_child)
 		async_profiler_start(&config);
 	if (shared->async_profiler && shared->agent.due_ns > clock_monotonic_ns())
-		return image_begin_by(engine_thread_call, &config, start_environment());
+		return image_begin_by(async_profiler_call, &config, start_environment());
 	return image_begin(&config, start_environment());
 }
 
 static int start_agent(uint64_t due_ns)
 {
-	int err = admitted ? agent_start(due_ns, begin_agent, engine_thread_end) : -EPERM;
+	int err = admitted ? agent_start(due_ns, begin_agent, async_profiler_end) : -EPERM;
 
 	if (!err && is_child)
 		exit_arm();
@@ -248,11 +248,11 @@ static void forget_parent(void)
 	turns_after_fork();
 	signal_share_after_fork();
 	agent_forget();
-	engine_thread_forget();
+	engine_thread_reset_in_child();
 	image_forget();
 	api_forget();
 	agent_hooks_forget();
-	stalls_forget();
+	stall_events_reset_in_child();
 }
 
 static void expect_agent_in_child(void)
@@ -408,7 +408,7 @@ static int set_hooks(void)
 	if (config.engine != ENGINE_ASYNC_PROFILER || config.fork)
 		sample_reserve(sampler_choose());
 	sampler_install_by(sample_install, sample_remove);
-	turns_outlet(&stalls_outlet);
+	turns_outlet(&stall_events_output);
 	return 0;
 }
 
@@ -507,5 +507,5 @@ __attribute__((constructor)) static void load(void)
 /* exit(3) comes here when no engine has started; other ends come through the interposers. */
 __attribute__((destructor)) static void unload(void)
 {
-	tell_exit();
+	notify_exit();
 }

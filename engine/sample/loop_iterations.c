@@ -275,7 +275,7 @@ static void give(struct turn *turn)
 	atomic_store_explicit(&turn->tid, 0, memory_order_release);
 }
 
-static bool make_timer(struct turn *turn, pid_t tid)
+static bool loop_iteration_timer_create(struct turn *turn, pid_t tid)
 {
 	struct sigevent event = {
 		.sigev_notify = SIGEV_THREAD_ID,
@@ -308,7 +308,7 @@ static void watch(struct turn *turn, uint64_t began, pid_t tid, uint64_t left)
 {
 	atomic_store(&turn->watched, began);
 	if (!all.signo || enough_told() ||
-	    (!atomic_load(&turn->has_timer) && !make_timer(turn, tid)))
+	    (!atomic_load(&turn->has_timer) && !loop_iteration_timer_create(turn, tid)))
 		return;
 	atomic_store(&turn->armed, true);
 	set_timer(turn, ns_of(left) + 1);

@@ -561,5 +561,5 @@ int mem_serve_library(const void *inside)
 	if (mem_passed_by())
 		return 0;
 	memory_bind(&functions);
-	return imports_redirect(inside, imports, sizeof(imports) / sizeof(imports[0]));
+	return import_table_redirect(inside, imports, sizeof(imports) / sizeof(imports[0]));
 }

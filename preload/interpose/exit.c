@@ -96,7 +96,7 @@ EXPORT int __cxa_atexit(void (*handler)(void *), void *argument, void *library)
 	if (sample_in_engine((const void *)(uintptr_t)handler))
 		return 0;
 	if (own_thread_is() && !is_agent_code((const void *)(uintptr_t)handler)) {
-		library_constructs((const void *)(uintptr_t)handler);
+		async_profiler_on_library_constructor((const void *)(uintptr_t)handler);
 		return 0;
 	}
 	if (!found) {

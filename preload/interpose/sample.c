@@ -247,7 +247,7 @@ static void on_engine(int signo, siginfo_t *info, ucontext_t *context)
 		return;
 	}
 	if (info->si_code == SI_TKILL)
-		files_wall_came(system_thread());
+		fd_calls_wall_signal_arrived(system_thread());
 	/* Who takes it away sees this, or is seen: what was looked up before may be gone. */
 	atomic_fetch_add(&engine.at_work, 1);
 	handler = __atomic_load_n(&sample_handlers[signo], __ATOMIC_SEQ_CST);

@@ -85,7 +85,7 @@ static void tell_end(void *round)
 	if (hooks)
 		hooks->thread_ended();
 	altstack_end();
-	thread_list_ended();
+	async_profiler_thread_ended();
 	if (counts)
 		count_end();
 }
@@ -156,7 +156,7 @@ static void start_undo(struct start *start)
 {
 	if (start->counts)
 		__atomic_fetch_sub(&alive, 1, __ATOMIC_RELAXED);
-	thread_list_made(start->place, false);
+	async_profiler_thread_created(start->place, false);
 	altstack_give(start->signal_stack);
 	start_give(start);
 }
@@ -170,7 +170,7 @@ static struct start begin(void *p)
 
 	start_give(p);
 	counts = start.counts;
-	thread_list_begun(start.place);
+	async_profiler_thread_started(start.place);
 	mask_believe(start.believed);
 	altstack_begin(start.signal_stack, high - start.stack_size, high);
 	/* (Where there is no key left for its end it is found by looking, and so is its end.) */
@@ -238,7 +238,7 @@ static struct start *start_new(const pthread_attr_t *attr, void *arg, const void
 		start->believed = mask_believed();
 		/* (The program's come by a function of async-profiler's, too.) */
 		start->counts = !own_thread_is();
-		start->place = start->counts ? NULL : thread_list_expect();
+		start->place = start->counts ? NULL : async_profiler_thread_allocate();
 		if (start->counts)
 			__atomic_fetch_add(&alive, 1, __ATOMIC_RELAXED);
 	}
@@ -260,7 +260,7 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(
 	if (err)
 		start_undo(start);
 	else
-		thread_list_made(place, true);
+		async_profiler_thread_created(place, true);
 	return err;
 }
 

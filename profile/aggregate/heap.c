@@ -169,7 +169,7 @@ static void revive(struct heap *h, struct allocation *a)
 }
 
 /* After an overflow all is thrown away. */
-static bool has_room(struct heap *h)
+static bool heap_reserve(struct heap *h)
 {
 	if (h->capacity == CAPACITY_MAX && !h->part && h->live >= CAPACITY_MAX / 8 * 5)
 		h->overflow = true;
@@ -195,7 +195,7 @@ void heap_malloc(struct heap *h, struct allocation *a)
 		if (move)
 			move->set = false;
 	}
-	if (!wanted || !has_room(h))
+	if (!wanted || !heap_reserve(h))
 		return;
 	i = find(h, a->address, a->process);
 	if (!h->table[i].address)

@@ -57,7 +57,7 @@ __attribute__((constructor)) static void load(void)
 	execute = (__typeof__(execute))dlsym(library, "asprof_execute");
 	interpose_set_hooks(&hooks);
 	sample_engine_library((const void *)init);
-	if (calls_redirect((const void *)init))
+	if (replaced_calls_install((const void *)init))
 		abort();
 	sample_offer(61);
 	sample_offer(62);

@@ -43,7 +43,7 @@ START_TEST(of_all_sizes)
 	for (size_t n = 0; n < 3000; n++)
 		is(blocks[n], n * n / 300, (char)(n % 127));
 	for (size_t n = 0; n < 3000; n++)
-		block_give_back(blocks[n]);
+		block_free(blocks[n]);
 }
 END_TEST
 
@@ -62,8 +62,8 @@ START_TEST(again)
 {
 	char *first = block_allocate(1000), *second = block_allocate(1000);
 
-	block_give_back(first);
-	block_give_back(second);
+	block_free(first);
+	block_free(second);
 	ck_assert_ptr_eq(block_allocate(990), second);
 	ck_assert_ptr_eq(block_allocate(1000), first);
 }
@@ -81,7 +81,7 @@ START_TEST(zeroed)
 			ck_assert_ptr_ne(block, NULL);
 			is(block, sizes[i] * 3, 0);
 			memset(block, 5, sizes[i] * 3);
-			block_give_back(block);
+			block_free(block);
 		}
 }
 END_TEST
@@ -131,7 +131,7 @@ START_TEST(pages_go)
 	unsigned char pages[300];
 
 	memset(block, 1, 1 << 20);
-	block_give_back(block);
+	block_free(block);
 	ck_assert_int_eq(mincore(start, 1 << 20, pages), 0);
 	for (size_t i = 0; i < (1 << 20) / page; i++)
 		there += pages[i] & 1;
@@ -152,7 +152,7 @@ static void churn(unsigned int seed, size_t rounds)
 		if (held[k]) {
 			if (held[k][0] != mark || held[k][bytes[k] - 1] != mark)
 				abort();
-			block_give_back(held[k]);
+			block_free(held[k]);
 		}
 		bytes[k] = sizes[(size_t)rand_r(&seed) % (sizeof(sizes) / sizeof(sizes[0]))];
 		held[k] = block_allocate(bytes[k]);
@@ -162,7 +162,7 @@ static void churn(unsigned int seed, size_t rounds)
 	}
 	for (size_t k = 0; k < HELD; k++)
 		if (held[k])
-			block_give_back(held[k]);
+			block_free(held[k]);
 }
 
 static void *churn_here(void *number)

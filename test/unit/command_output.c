@@ -29,13 +29,13 @@ START_TEST(counted)
 		  "mem_calltracestorage_kb 20\n"
 		  "mem_flightrecorder_kb 300\n"
 		  "samples_total 18446744073709551615";
-	ck_assert(answers_counts(&engine, &counts));
+	ck_assert(command_output_parse_counts(&engine, &counts));
 	ck_assert_uint_eq(counts.taken, UINT64_MAX);
 	ck_assert_uint_eq(counts.lost, 4);
 	ck_assert_uint_eq(counts.memory_kb, 320);
 
 	printed = "";
-	ck_assert(answers_counts(&engine, &counts));
+	ck_assert(command_output_parse_counts(&engine, &counts));
 	ck_assert_uint_eq(counts.taken + counts.lost + counts.memory_kb, 0);
 }
 END_TEST
@@ -46,7 +46,7 @@ START_TEST(older)
 	char version[8] = "before";
 
 	printed = NULL;
-	ck_assert(!answers_counts(&engine, &counts));
+	ck_assert(!command_output_parse_counts(&engine, &counts));
 	ck_assert_uint_eq(counts.taken, 1);
 	answers_version(&engine, version, sizeof(version));
 	ck_assert_str_eq(version, "before");

@@ -29,9 +29,9 @@ static void *answer(void *unused)
 	for (;;) {
 		rung = atomic_load(&mailbox.rung);
 		state = atomic_load(&mailbox.state);
-		if (state == MAILBOX_ENDING || (state == MAILBOX_ASKED && !does()))
+		if (state == MAILBOX_ENDING || (state == MAILBOX_REQUESTED && !does()))
 			return unused;
-		if (state == MAILBOX_ASKED) {
+		if (state == MAILBOX_REQUESTED) {
 			struct wake *asker = mailbox.asker;
 
 			atomic_store(&mailbox.state, MAILBOX_IDLE);
@@ -185,15 +185,15 @@ START_TEST(who_does_not_answer_is_left)
 	atomic_store(&shared->agent.stop_by_ns, began);
 	atomic_store(&shared->agent.state, AGENT_RUNNING | AGENT_STOP);
 	ck_assert_ptr_nonnull(engine.execute("dump", take));
-	ck_assert_uint_ge(clock_monotonic_ns() - began, ENGINE_CLIENT_HASTE_NS);
-	ck_assert_uint_lt(clock_monotonic_ns() - began, ENGINE_CLIENT_PATIENCE_NS / 2);
+	ck_assert_uint_ge(clock_monotonic_ns() - began, ENGINE_CLIENT_TIMEOUT_MIN_NS);
+	ck_assert_uint_lt(clock_monotonic_ns() - began, ENGINE_CLIENT_TIMEOUT_NS / 2);
 	ck_assert_uint_eq(atomic_load(&mailbox.state), MAILBOX_ABANDONED);
 
 	/* Its memory may be written still, and nothing more is asked. */
 	began = clock_monotonic_ns();
 	ck_assert_ptr_nonnull(engine.execute("stop", take));
 	ck_assert_int_ne(engine_client_open(&engine, &mailbox, &wake, false, problem), 0);
-	ck_assert_uint_lt(clock_monotonic_ns() - began, ENGINE_CLIENT_HASTE_NS);
+	ck_assert_uint_lt(clock_monotonic_ns() - began, ENGINE_CLIENT_TIMEOUT_MIN_NS);
 	ck_assert_str_eq(said, "");
 }
 END_TEST
@@ -202,7 +202,7 @@ START_TEST(no_thread_could_be_started)
 {
 	engine_client_close(&mailbox);
 	ck_assert_int_eq(pthread_join(other, NULL), 0);
-	atomic_store(&mailbox.state, MAILBOX_NOBODY);
+	atomic_store(&mailbox.state, MAILBOX_NO_THREAD);
 	mailbox.err = -EAGAIN;
 	ck_assert_int_eq(engine_client_open(&engine, &mailbox, &wake, false, problem), -EAGAIN);
 	ck_assert_ptr_nonnull(strstr(problem, strerror(EAGAIN)));

@@ -28,7 +28,7 @@ static bool is_here_for_others;
 
 static void *look_for_desk(void *unused)
 {
-	is_here_for_others = desk_is_here();
+	is_here_for_others = fd_proxy_is_local();
 	return unused;
 }
 
@@ -45,12 +45,12 @@ static void *run_engine(void *unused)
 	(void)unused;
 	opened = own_fds_leave_for_engine();
 	if (!opened)
-		opened = desk_open();
+		opened = fd_proxy_start();
 	if (!opened)
 		start_as_a_library_does();
 	pthread_barrier_wait(&turn);
 	pthread_barrier_wait(&turn);
-	desk_close();
+	fd_proxy_stop();
 	pthread_barrier_wait(&turn);
 	return NULL;
 }
@@ -87,7 +87,7 @@ START_TEST(opens_elsewhere)
 
 	if (!desk_is_open())
 		return;
-	ck_assert(!desk_is_here());
+	ck_assert(!fd_proxy_is_local());
 	fd = engine_open("/proc/self/maps", O_RDONLY, 0);
 	ck_assert_int_ge(fd, 0);
 	ck_assert_int_eq(lowest(), next);
@@ -209,7 +209,7 @@ START_TEST(a_child_has_none)
 	pid = fork();
 	if (!pid) {
 		alarm(20);
-		desk_forget();
+		fd_proxy_reset_in_child();
 		_exit(engine_open("/dev/null", O_RDONLY, 0) != -1 || errno != EBADF);
 	}
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);

@@ -83,13 +83,13 @@ END_TEST
 
 START_TEST(where_the_loader_has_it)
 {
-	ck_assert(library_path_loaded(path, "libc.so.6"));
+	ck_assert(library_path_find_loaded(path, "libc.so.6"));
 	ck_assert_int_eq(*path, '/');
 	ck_assert_int_eq(library_path_find(path, "libc.so.6"), 0);
 	ck_assert_int_eq(library_path_find(path, "libBrokenLocale.so.1"), 0);
 	ck_assert_int_eq(*path, '/');
 	ck_assert_int_eq(library_path_find(path, "libnowhere.so"), -ENOENT);
-	ck_assert(!library_path_loaded(NULL, "libnowhere.so"));
+	ck_assert(!library_path_find_loaded(NULL, "libnowhere.so"));
 	ck_assert(library_path_is_likely("libc.so.6"));
 	ck_assert(library_path_is_likely("libBrokenLocale.so.1"));
 	ck_assert(!library_path_is_likely("libnowhere.so"));
@@ -125,7 +125,7 @@ START_TEST(where_musl_has_it)
 		fclose(file);
 	}
 	snprintf(linker, sizeof(linker), "%s%s", folder, of_musl[_i].linker);
-	ck_assert_str_eq(library_path_of_musl(text, linker), of_musl[_i].directories);
+	ck_assert_str_eq(library_path_read_musl(text, linker), of_musl[_i].directories);
 	unlink(path);
 	ck_assert_int_eq(rmdir("etc"), 0);
 }

@@ -122,7 +122,7 @@ static void come(void)
 static void ask(void)
 {
 	if (asks)
-		put_off = loader_gate_behind_fork(come);
+		put_off = loader_gate_run_after_fork(come);
 }
 
 START_TEST(behind_it)
@@ -130,7 +130,7 @@ START_TEST(behind_it)
 	int status;
 	pid_t pid;
 
-	ck_assert(!loader_gate_behind_fork(come));
+	ck_assert(!loader_gate_run_after_fork(come));
 	asks = true;
 	pid = fork();
 	if (!pid)
@@ -140,7 +140,7 @@ START_TEST(behind_it)
 	ck_assert_int_eq(status, 0); /* the parent's alone */
 	ck_assert(put_off);
 	ck_assert_int_eq(came, 1);
-	ck_assert(!loader_gate_behind_fork(come));
+	ck_assert(!loader_gate_run_after_fork(come));
 	ck_assert_int_eq(fork_once(), 0);
 	ck_assert_int_eq(came, 1);
 	came = 0;

@@ -74,7 +74,7 @@ START_TEST(a_look_ends_no_sleep)
 
 	ck_assert_int_eq(pthread_create(&thread, NULL, sleep_a_while, &slept), 0);
 	for (int i = 0; i < 20; i++) {
-		sleep_follow();
+		sleep_calls_check_privileges();
 		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
 	}
 	ck_assert_int_eq(pthread_join(thread, &whole), 0);

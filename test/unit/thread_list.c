@@ -25,11 +25,11 @@ static void *be_there(void *argument)
 {
 	struct other *other = argument;
 
-	thread_list_begun(other->place);
+	async_profiler_thread_started(other->place);
 	other->tid = (pid_t)syscall(SYS_gettid);
 	sem_post(&other->begun);
 	sem_wait(&other->may_end);
-	thread_list_ended();
+	async_profiler_thread_ended();
 	return NULL;
 }
 
@@ -37,10 +37,10 @@ static void begin(struct other *other, bool is_engines)
 {
 	sem_init(&other->begun, 0, 0);
 	sem_init(&other->may_end, 0, 0);
-	other->place = is_engines ? thread_list_expect() : NULL;
+	other->place = is_engines ? async_profiler_thread_allocate() : NULL;
 	ck_assert_int_eq(other->place != NULL, is_engines);
 	ck_assert_int_eq(pthread_create(&other->thread, NULL, be_there, other), 0);
-	thread_list_made(other->place, true);
+	async_profiler_thread_created(other->place, true);
 	sem_wait(&other->begun);
 }
 
@@ -144,7 +144,7 @@ START_TEST(has_places_again)
 	struct other other;
 
 	for (int i = 0; i < 100; i++)
-		thread_list_made(thread_list_expect(), false);
+		async_profiler_thread_created(async_profiler_thread_allocate(), false);
 	for (int i = 0; i < 100; i++) {
 		begin(&other, true);
 		end(&other);
