@@ -53,7 +53,7 @@ static bool mailbox_wait_for_answer(struct mailbox *mailbox)
 	uint64_t sent_ns = clock_monotonic_ns(), end_ns;
 
 	while (atomic_load(&mailbox->state) == MAILBOX_REQUESTED) {
-		log_say_kept();
+		log_write_queued();
 		privileges_follow(false);
 		end_ns = request_timeout_ns(sent_ns);
 		if (clock_monotonic_ns() < end_ns)

@@ -170,7 +170,7 @@ static int engine_detach(void)
 {
 	if (sampling || fd_calls_have_perf_events())
 		return -EBUSY;
-	parts->leaves(!has_hooks && !library_path_find_loaded(NULL, "libjvm.so"));
+	parts->is_leaving(!has_hooks && !library_path_find_loaded(NULL, "libjvm.so"));
 	return 0;
 }
 
@@ -220,7 +220,7 @@ static void first_call_run(void)
 static void engine_thread_serve(void)
 {
 	uint32_t rung = 0, state = MAILBOX_IDLE;
-	uint64_t until_ns = clock_monotonic_ns() + PRIVILEGES_LOOK_NS;
+	uint64_t until_ns = clock_monotonic_ns() + PRIVILEGES_CHECK_NS;
 
 	do {
 		if (state == MAILBOX_IDLE)

@@ -22,7 +22,7 @@ struct engine_thread_setup {
 
 	/* Called on the thread when it takes no samples any more, nor anything else: its handlers of signals may go. WHOLLY:
 	 * none of it runs in threads of the program's. */
-	void (*leaves)(bool wholly);
+	void (*is_leaving)(bool wholly);
 };
 
 /* Where the library was chosen, or seems to be there, start the thread, and have

@@ -346,13 +346,13 @@ static long loop_iteration_timer_create(long clock, long event, long timer)
 	long result = -1;
 
 	atomic_fetch_add(&making, 1);
-	if (signal_share_take(true)) {
+	if (signal_share_reserve(true)) {
 		result = syscall(SYS_timer_create, clock, event, timer);
 		if (result)
-			signal_share_give();
+			signal_share_release();
 	} else {
 		if (!signal_share_is_closed())
-			signal_share_refuse(-EAGAIN);
+			signal_share_count_refused(-EAGAIN);
 		errno = EAGAIN;
 	}
 	atomic_fetch_sub(&making, 1);
@@ -434,7 +434,7 @@ long engine_syscall(long number, long a, long b, long c, long d, long e, long f)
 	if (number == SYS_timer_create)
 		return loop_iteration_timer_create(a, b, c);
 	if (number == SYS_timer_delete)
-		signal_share_give();
+		signal_share_release();
 	if (number == SYS_tgkill)
 		return signal_thread(a, b, c);
 	if (number != SYS_perf_event_open)

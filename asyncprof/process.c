@@ -92,9 +92,10 @@ static void offer_signals(const struct config *config)
 
 void async_profiler_start(const struct config *config)
 {
-	static struct engine_thread_setup parts = {
-		.loaded = on_loaded, .ready = on_ready, .starts = before_start, .leaves = on_detach
-	};
+	static struct engine_thread_setup parts = { .loaded = on_loaded,
+						    .ready = on_ready,
+						    .starts = before_start,
+						    .is_leaving = on_detach };
 
 	if (config->engine == ENGINE_BUILTIN)
 		return;

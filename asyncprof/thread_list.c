@@ -96,7 +96,7 @@ bool thread_list_contains(pid_t tid)
 	for (const struct engine_thread *t = threads; t < threads + THREADS_MAX; t++)
 		if (atomic_load(&t->tid) == tid && thread_exists(t, tid))
 			return false;
-	return !own_thread_known(tid);
+	return !own_thread_has_id(tid);
 }
 
 /* How long one is waited for that is being made. */

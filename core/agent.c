@@ -16,14 +16,14 @@
 #include "core/shared.h"
 
 /* Between two looks at an agent that is about to be asked to stop. */
-#define STOPS_SOON_NS 1000000u
+#define STOP_POLL_NS 1000000u
 
-static uint32_t phase(void)
+static uint32_t agent_get_phase(void)
 {
 	return atomic_load(&shared->agent.state) & ~AGENT_STOP;
 }
 
-static void (*when_ended)(void);
+static void (*on_ended)(void);
 
 int agent_start(uint64_t due_ns, int (*begin)(void), void (*ended)(void))
 {
@@ -32,11 +32,11 @@ int agent_start(uint64_t due_ns, int (*begin)(void), void (*ended)(void))
 
 	if (!atomic_compare_exchange_strong(&shared->agent.state, &none, AGENT_DELAYED))
 		return -EALREADY;
-	log_keep_for(&shared->agent.wake);
+	log_queue_for(&shared->agent.wake);
 	shared->agent.due_ns = due_ns;
-	when_ended = ended;
+	on_ended = ended;
 	atomic_store(&shared->agent.paused, false);
-	atomic_store(&shared->agent.leaves, false);
+	atomic_store(&shared->agent.is_leaving, false);
 	err = begin();
 	if (err) {
 		ended();
@@ -46,16 +46,16 @@ int agent_start(uint64_t due_ns, int (*begin)(void), void (*ended)(void))
 	return err;
 }
 
-bool agent_is_called_off(void)
+bool agent_stop_is_requested(void)
 {
 	return atomic_load(&shared->agent.state) & AGENT_STOP;
 }
 
-void agent_has_ended(void)
+void agent_set_ended(void)
 {
 	uint32_t asked = atomic_load(&shared->agent.flushes_asked);
 
-	when_ended();
+	on_ended();
 	log_forget();
 	own_thread_agent_ends();
 	atomic_store(&shared->agent.state, AGENT_NONE);
@@ -68,7 +68,7 @@ void agent_has_ended(void)
 void agent_failed(int err)
 {
 	atomic_store(&shared->agent.failure, err);
-	agent_has_ended();
+	agent_set_ended();
 }
 
 int agent_failure(void)
@@ -76,21 +76,21 @@ int agent_failure(void)
 	return atomic_exchange(&shared->agent.failure, 0);
 }
 
-bool agent_is_there(void)
+bool agent_exists(void)
 {
 	return atomic_load(&shared->agent.state) != AGENT_NONE;
 }
 
-bool agent_running(void)
+bool agent_is_running(void)
 {
-	return phase() == AGENT_RUNNING && !atomic_load(&shared->agent.paused);
+	return agent_get_phase() == AGENT_RUNNING && !atomic_load(&shared->agent.paused);
 }
 
 bool agent_resume(void)
 {
 	bool paused = true;
 
-	if (phase() != AGENT_RUNNING ||
+	if (agent_get_phase() != AGENT_RUNNING ||
 	    !atomic_compare_exchange_strong(&shared->agent.paused, &paused, false))
 		return false;
 	wake_up(&shared->agent.wake);
@@ -107,7 +107,7 @@ bool agent_serves_engine(void)
 	return agent_engine() && atomic_load(&shared->agent.engine_is_served);
 }
 
-static uint32_t ask_for_flush(void)
+static uint32_t agent_request_flush(void)
 {
 	uint32_t number = atomic_fetch_add(&shared->agent.flushes_asked, 1) + 1;
 
@@ -121,19 +121,19 @@ int agent_flush(uint64_t timeout_ns)
 	uint32_t number, done;
 	int err = 0;
 
-	if (!agent_running() || own_thread_is())
+	if (!agent_is_running() || own_thread_is())
 		return -ESRCH;
-	number = ask_for_flush();
+	number = agent_request_flush();
 	/* The agent may end before it sees the question. */
-	while (err != -ETIMEDOUT && phase() != AGENT_NONE &&
+	while (err != -ETIMEDOUT && agent_get_phase() != AGENT_NONE &&
 	       (int32_t)(number - (done = atomic_load(&shared->agent.flushes_done))) > 0)
 		err = futex_wait_until(&shared->agent.flushes_done, done, deadline);
 	return err == -ETIMEDOUT ? err : 0;
 }
 
-void agent_report_now(void)
+void agent_request_report(void)
 {
-	ask_for_flush();
+	agent_request_flush();
 }
 
 int agent_stop(uint64_t timeout_ns)
@@ -160,7 +160,7 @@ int agent_stop(uint64_t timeout_ns)
 
 int agent_leave(uint64_t timeout_ns)
 {
-	atomic_store(&shared->agent.leaves, true);
+	atomic_store(&shared->agent.is_leaving, true);
 	return agent_stop(timeout_ns);
 }
 
@@ -178,19 +178,19 @@ void agent_await_stop(uint64_t timeout_ns)
 			by = stop_by;
 		/* (Nobody tells that it is asked to stop.) */
 		futex_wait_until(&shared->agent.state, state,
-				 state & AGENT_STOP ? by : now + STOPS_SOON_NS);
+				 state & AGENT_STOP ? by : now + STOP_POLL_NS);
 		now = clock_monotonic_ns();
 	}
 }
 
 /* One asks at a time. */
-static int take_setting(uint64_t deadline)
+static int setting_claim(uint64_t deadline)
 {
 	uint32_t state = SETTING_NONE;
 
 	while (!atomic_compare_exchange_strong(&shared->agent.setting.state, &state,
 					       SETTING_TAKEN)) {
-		if (phase() == AGENT_NONE)
+		if (agent_get_phase() == AGENT_NONE)
 			return -ESRCH;
 		if (futex_wait_until(&shared->agent.setting.state, state, deadline) == -ETIMEDOUT)
 			return -ETIMEDOUT;
@@ -200,12 +200,12 @@ static int take_setting(uint64_t deadline)
 }
 
 /* What the agent thread has begun with is waited for: it is at it. */
-static int wait_for_setting(uint64_t deadline)
+static int setting_wait(uint64_t deadline)
 {
 	uint32_t state, asked = SETTING_ASKED;
 
 	while ((state = atomic_load(&shared->agent.setting.state)) != SETTING_ANSWERED) {
-		if (phase() == AGENT_NONE)
+		if (agent_get_phase() == AGENT_NONE)
 			return -ESRCH;
 		if (futex_wait_until(&shared->agent.setting.state, state, deadline) != -ETIMEDOUT)
 			continue;
@@ -227,16 +227,16 @@ int agent_set(const char *name, const char *value, uint64_t timeout_ns)
 		return -EINVAL;
 	if (strlen(value) >= SETTING_VALUE_MAX)
 		return -E2BIG;
-	if (phase() != AGENT_RUNNING || own_thread_is())
+	if (agent_get_phase() != AGENT_RUNNING || own_thread_is())
 		return -ESRCH;
-	err = take_setting(deadline);
+	err = setting_claim(deadline);
 	if (err)
 		return err;
 	memcpy(shared->agent.setting.name, name, strlen(name) + 1);
 	memcpy(shared->agent.setting.value, value, strlen(value) + 1);
 	atomic_store(&shared->agent.setting.state, SETTING_ASKED);
 	wake_up(&shared->agent.wake);
-	err = wait_for_setting(deadline);
+	err = setting_wait(deadline);
 	atomic_store(&shared->agent.setting.state, SETTING_NONE);
 	futex_wake(&shared->agent.setting.state);
 	return err;
@@ -248,12 +248,12 @@ void agent_follow(uint64_t timeout_ns)
 	uint32_t number, done;
 	int saved = errno, err = 0;
 
-	if (phase() == AGENT_NONE || own_thread_is())
+	if (agent_get_phase() == AGENT_NONE || own_thread_is())
 		return;
 	privileges_changed();
 	number = atomic_fetch_add(&shared->agent.follows_asked, 1) + 1;
 	wake_up(&shared->agent.wake);
-	while (err != -ETIMEDOUT && phase() != AGENT_NONE &&
+	while (err != -ETIMEDOUT && agent_get_phase() != AGENT_NONE &&
 	       (int32_t)(number - (done = atomic_load(&shared->agent.follows_done))) > 0)
 		err = futex_wait_until(&shared->agent.follows_done, done, deadline);
 	errno = saved;
@@ -266,7 +266,7 @@ void agent_before_exit(uint64_t timeout_ns)
 	uint32_t delayed = AGENT_DELAYED;
 
 	atomic_compare_exchange_strong(&shared->agent.state, &delayed, AGENT_DELAYED | AGENT_STOP);
-	while (phase() == AGENT_STARTING && clock_monotonic_ns() < deadline)
+	while (agent_get_phase() == AGENT_STARTING && clock_monotonic_ns() < deadline)
 		kernel_call4(SYS_nanosleep, (long)&a_while, 0, 0, 0);
 }
 

@@ -16,10 +16,10 @@ int agent_start(uint64_t due_ns, int (*begin)(void), void (*ended)(void));
 
 /* For the thread that is begun, before agent_run(): it has been called off meanwhile, and is to end.
  * Async-signal-safe, as is the next. */
-bool agent_is_called_off(void);
+bool agent_stop_is_requested(void);
 
 /* In place of agent_run(): the thread will touch nothing any more. */
-void agent_has_ended(void);
+void agent_set_ended(void);
 
 /* Likewise, for the reason ERR, -errno: it cannot say so itself. */
 void agent_failed(int err);
@@ -28,10 +28,10 @@ void agent_failed(int err);
 int agent_failure(void);
 
 /* There is a thread of it, which has begun to profile or is going to. Async-signal-safe. */
-bool agent_is_there(void);
+bool agent_exists(void);
 
 /* True from the first sample that may be taken to the last, but for pauses. */
-bool agent_running(void);
+bool agent_is_running(void);
 
 /* End a pause, which somebody has asked for at the live endpoint. False where there is none. Any thread. */
 bool agent_resume(void);
@@ -43,7 +43,7 @@ int agent_flush(uint64_t timeout_ns);
 
 /* Have the interval that is under way closed and reported now, without waiting for it.
  * Async-signal-safe, from any thread. */
-void agent_report_now(void);
+void agent_request_report(void);
 
 /* Have the setting NAME, without its prefix, be VALUE from now on, and wait for that, TIMEOUT_NS at most. Any thread;
  * not in signal context. Returns 0; -EINVAL for a name or a value that is not accepted, with a line in the log, or where

@@ -17,26 +17,26 @@
 
 typedef int reader(clockid_t clock, struct timespec *now);
 
-static int ask_kernel(clockid_t clock, struct timespec *now)
+static int clock_read_by_syscall(clockid_t clock, struct timespec *now)
 {
 	return (int)kernel_call4(SYS_clock_gettime, clock, (long)now, 0, 0);
 }
 
 /* Looked for once; threads that do so together find the same. */
-static reader *find_reader(void)
+static reader *clock_find_reader(void)
 {
 	void *found = vdso_function(VDSO_NAME);
 
-	return found ? (reader *)found : ask_kernel;
+	return found ? (reader *)found : clock_read_by_syscall;
 }
 
-static reader *the_reader(void)
+static reader *clock_permitted_reader(void)
 {
 	static reader *_Atomic known;
 	reader *read = atomic_load_explicit(&known, memory_order_relaxed);
 
 	if (!read) {
-		read = find_reader();
+		read = clock_find_reader();
 		atomic_store_explicit(&known, read, memory_order_relaxed);
 	}
 	return read;
@@ -44,12 +44,12 @@ static reader *the_reader(void)
 
 int clock_read(clockid_t clock, struct timespec *now)
 {
-	return the_reader()(clock, now);
+	return clock_permitted_reader()(clock, now);
 }
 
 bool clock_is_memory(void)
 {
-	return the_reader() != ask_kernel;
+	return clock_permitted_reader() != clock_read_by_syscall;
 }
 
 static uint64_t read_clock(clockid_t id)
@@ -80,7 +80,7 @@ uint64_t clock_cpu_ns(void)
 	return read_clock(CLOCK_THREAD_CPUTIME_ID);
 }
 
-unsigned clock_microsecond_shift(void)
+unsigned arch_microsecond_shift(void)
 {
 	unsigned shift = 11;
 #if defined(__aarch64__)

@@ -42,6 +42,6 @@ static inline uint64_t clock_ticks(void)
 
 /* N, where 2^N ticks are about a microsecond: from half of one to one. (On x86-64, whose counter does
  * not tell how fast it is, that of a counter of 2 to 4 GHz.) */
-unsigned clock_microsecond_shift(void);
+unsigned arch_microsecond_shift(void);
 
 #endif

@@ -11,9 +11,9 @@
 #include "core/system.h"
 
 /* No processor has smaller pages. */
-#define LEAST_PAGE 4096
+#define PAGE_MIN 4096
 
-static const char *base_name(const char *path)
+static const char *path_base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -21,7 +21,7 @@ static const char *base_name(const char *path)
 }
 
 /* Not by snprintf, which takes kilobytes of stack: a program may be started with a few pages. */
-static void copy_name(char *name, size_t size, const char *base)
+static void executable_copy_name(char *name, size_t size, const char *base)
 {
 	size_t length = strnlen(base, size - 1);
 
@@ -30,13 +30,14 @@ static void copy_name(char *name, size_t size, const char *base)
 }
 
 /* In a function of its own, so that only those who come here take a path's room on the stack. */
-static __attribute__((noinline)) void name_by_link(char *name, size_t size)
+static __attribute__((noinline)) void copy_link_name(char *name, size_t size)
 {
 	char target[PATH_MAX];
 	long length = system_read_link("/proc/self/exe", target, sizeof(target) - 1);
 
 	target[length > 0 ? length : 0] = '\0';
-	copy_name(name, size, *base_name(target) ? base_name(target) : "unknown");
+	executable_copy_name(name, size,
+			     *path_base_name(target) ? path_base_name(target) : "unknown");
 }
 
 const char *executable_started_as(void)
@@ -56,10 +57,10 @@ void executable_name(char *name, size_t size)
 {
 	const char *path = executable_started_as();
 
-	if (!path || !strncmp(path, "/dev/fd/", strlen("/dev/fd/")) || !*base_name(path))
-		name_by_link(name, size);
+	if (!path || !strncmp(path, "/dev/fd/", strlen("/dev/fd/")) || !*path_base_name(path))
+		copy_link_name(name, size);
 	else
-		copy_name(name, size, base_name(path));
+		executable_copy_name(name, size, path_base_name(path));
 }
 
 /* What qemu's emulators of single programs are called for: not those of machines, nor its tools. */
@@ -69,7 +70,7 @@ static const char emulated[] = " aarch64 aarch64_be alpha arm armeb hexagon hppa
 			       "riscv32 riscv64 s390x sh4 sh4eb"
 			       " sparc sparc32plus sparc64 x86_64 xtensa xtensaeb ";
 
-static bool is_emulator(const char *name)
+static bool name_is_emulator(const char *name)
 {
 	char wanted[24] = " ";
 	size_t bytes;
@@ -88,7 +89,7 @@ static bool is_emulator(const char *name)
 
 /* The file that this process was started as is the program that runs, and not one that an emulator, or an
  * interpreter of scripts, was started for: it begins as what is in memory does. */
-static bool is_started_file(const char *path)
+static bool executable_is_started_file(const char *path)
 {
 	ElfW(Ehdr) header;
 	int fd = system_open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
@@ -100,7 +101,7 @@ static bool is_started_file(const char *path)
 	system_close(fd);
 	return whole && !memcmp(header.e_ident, ELFMAG, SELFMAG) &&
 	       header.e_phnum == getauxval(AT_PHNUM) &&
-	       !((header.e_entry ^ getauxval(AT_ENTRY)) % LEAST_PAGE);
+	       !((header.e_entry ^ getauxval(AT_ENTRY)) % PAGE_MIN);
 }
 
 /* The kernel starts one under the name of the program that is emulated. Its file is asked for by /proc only
@@ -111,13 +112,13 @@ bool process_is_emulator(void)
 	char target[128];
 	long length;
 
-	if (!path || !is_started_file(path))
+	if (!path || !executable_is_started_file(path))
 		path = "/proc/self/exe";
-	if (is_emulator(base_name(path)))
+	if (name_is_emulator(path_base_name(path)))
 		return true;
 	length = system_read_link(path, target, sizeof(target));
 	if (length <= 0 || length == (long)sizeof(target))
 		return false;
 	target[length] = '\0';
-	return is_emulator(base_name(target));
+	return name_is_emulator(path_base_name(target));
 }

@@ -19,7 +19,7 @@ struct spec {
 	size_t precision;
 };
 
-static void put(struct out *out, const char *text, size_t length)
+static void out_append(struct out *out, const char *text, size_t length)
 {
 	size_t room = (size_t)(out->end - out->at);
 
@@ -29,15 +29,15 @@ static void put(struct out *out, const char *text, size_t length)
 	out->at += length;
 }
 
-static void put_string(struct out *out, const char *text, const struct spec *spec)
+static void out_append_string(struct out *out, const char *text, const struct spec *spec)
 {
 	if (!text)
 		text = "(null)";
-	put(out, text, strnlen(text, spec->precision));
+	out_append(out, text, strnlen(text, spec->precision));
 }
 
-static void put_number(struct out *out, uint64_t value, unsigned base, bool negative,
-		       const struct spec *spec)
+static void out_append_number(struct out *out, uint64_t value, unsigned base, bool negative,
+			      const struct spec *spec)
 {
 	char digits[DIGITS_MAX], *first = digits + sizeof(digits);
 	unsigned length;
@@ -47,20 +47,20 @@ static void put_number(struct out *out, uint64_t value, unsigned base, bool nega
 	while (value /= base);
 	length = (unsigned)(digits + sizeof(digits) - first) + negative;
 	if (negative && spec->zeroes)
-		put(out, "-", 1);
+		out_append(out, "-", 1);
 	for (; length < spec->width; length++)
-		put(out, spec->zeroes ? "0" : " ", 1);
+		out_append(out, spec->zeroes ? "0" : " ", 1);
 	if (negative && !spec->zeroes)
-		put(out, "-", 1);
-	put(out, first, (size_t)(digits + sizeof(digits) - first));
+		out_append(out, "-", 1);
+	out_append(out, first, (size_t)(digits + sizeof(digits) - first));
 }
 
-static void put_signed(struct out *out, int64_t value, const struct spec *spec)
+static void out_append_signed(struct out *out, int64_t value, const struct spec *spec)
 {
-	put_number(out, value < 0 ? -(uint64_t)value : (uint64_t)value, 10, value < 0, spec);
+	out_append_number(out, value < 0 ? -(uint64_t)value : (uint64_t)value, 10, value < 0, spec);
 }
 
-static unsigned read_digits(const char **at)
+static unsigned spec_read_digits(const char **at)
 {
 	unsigned number = 0;
 
@@ -74,7 +74,7 @@ struct arguments {
 	va_list list;
 };
 
-static size_t read_precision(const char **at, struct arguments *arguments)
+static size_t spec_read_precision(const char **at, struct arguments *arguments)
 {
 	int precision;
 
@@ -82,20 +82,20 @@ static size_t read_precision(const char **at, struct arguments *arguments)
 		return SIZE_MAX;
 	++*at;
 	if (**at != '*')
-		return read_digits(at);
+		return spec_read_digits(at);
 	++*at;
 	precision = va_arg(arguments->list, int);
 	return precision < 0 ? SIZE_MAX : (size_t)precision;
 }
 
 /* What stands between the % and the letter. (All types of 64 bits are one.) */
-static struct spec read_spec(const char **at, struct arguments *arguments)
+static struct spec spec_read(const char **at, struct arguments *arguments)
 {
 	struct spec spec = { .zeroes = **at == '0' };
 
 	_Static_assert(sizeof(long) == 8 && sizeof(size_t) == 8 && sizeof(intmax_t) == 8, "one");
-	spec.width = read_digits(at);
-	spec.precision = read_precision(at, arguments);
+	spec.width = spec_read_digits(at);
+	spec.precision = spec_read_precision(at, arguments);
 	for (; **at == 'l' || **at == 'z' || **at == 'j'; ++*at)
 		spec.is_long = true;
 	return spec;
@@ -108,32 +108,32 @@ static void put_one(struct out *out, char letter, const struct spec *spec,
 
 	switch (letter) {
 	case 's':
-		put_string(out, va_arg(arguments->list, const char *), spec);
+		out_append_string(out, va_arg(arguments->list, const char *), spec);
 		break;
 	case 'c':
 		c = (char)va_arg(arguments->list, int);
-		put(out, &c, 1);
+		out_append(out, &c, 1);
 		break;
 	case 'd':
 	case 'i':
-		put_signed(out,
-			   spec->is_long ? va_arg(arguments->list, long)
-					 : va_arg(arguments->list, int),
-			   spec);
+		out_append_signed(out,
+				  spec->is_long ? va_arg(arguments->list, long)
+						: va_arg(arguments->list, int),
+				  spec);
 		break;
 	case 'u':
 	case 'x':
-		put_number(out,
-			   spec->is_long ? va_arg(arguments->list, unsigned long)
-					 : va_arg(arguments->list, unsigned int),
-			   letter == 'x' ? 16 : 10, false, spec);
+		out_append_number(out,
+				  spec->is_long ? va_arg(arguments->list, unsigned long)
+						: va_arg(arguments->list, unsigned int),
+				  letter == 'x' ? 16 : 10, false, spec);
 		break;
 	case 'p':
-		put(out, "0x", 2);
-		put_number(out, (uintptr_t)va_arg(arguments->list, void *), 16, false, spec);
+		out_append(out, "0x", 2);
+		out_append_number(out, (uintptr_t)va_arg(arguments->list, void *), 16, false, spec);
 		break;
 	default:
-		put(out, &letter, 1);
+		out_append(out, &letter, 1);
 	}
 }
 
@@ -147,11 +147,11 @@ size_t format_list(char *text, size_t size, const char *format, va_list list)
 	va_copy(arguments.list, list);
 	for (; *format; format++) {
 		next = strchrnul(format, '%');
-		put(&out, format, (size_t)(next - format));
+		out_append(&out, format, (size_t)(next - format));
 		if (!*next)
 			break;
 		format = next + 1;
-		spec = read_spec(&format, &arguments);
+		spec = spec_read(&format, &arguments);
 		if (!*format)
 			break;
 		put_one(&out, *format, &spec, &arguments);

@@ -25,7 +25,7 @@ struct tables {
 struct search {
 	const char *name;
 	uint32_t gnu_hash, hash;
-	bool behind_us, passed_us;
+	bool after_this, passed_this;
 	struct loaded_symbol found;
 };
 
@@ -50,16 +50,16 @@ static uint32_t hash_of(const char *name)
 }
 
 /* Some loaders put addresses where the file has offsets. */
-static const void *place(uintptr_t base, uintptr_t value)
+static const void *entry_address(uintptr_t base, uintptr_t value)
 {
 	return (const void *)(value < base ? base + value : value);
 }
 
-static bool take_tables(struct tables *t, uintptr_t base, const ElfW(Dyn) * entry)
+static bool tables_read(struct tables *t, uintptr_t base, const ElfW(Dyn) * entry)
 {
 	*t = (struct tables){ .base = base };
 	for (; entry && entry->d_tag != DT_NULL; entry++) {
-		const void *at = place(base, entry->d_un.d_ptr);
+		const void *at = entry_address(base, entry->d_un.d_ptr);
 
 		if (entry->d_tag == DT_SYMTAB)
 			t->symbols = at;
@@ -75,7 +75,7 @@ static bool take_tables(struct tables *t, uintptr_t base, const ElfW(Dyn) * entr
 	return t->symbols && t->names;
 }
 
-static bool is_wanted(const struct tables *t, uint32_t index, const char *name)
+static bool symbol_matches(const struct tables *t, uint32_t index, const char *name)
 {
 	const ElfW(Sym) *symbol = &t->symbols[index];
 	unsigned type = ELF64_ST_TYPE(symbol->st_info);
@@ -86,7 +86,7 @@ static bool is_wanted(const struct tables *t, uint32_t index, const char *name)
 }
 
 /* 0, which is no symbol's, where there is none. */
-static uint32_t find_by_gnu_hash(const struct tables *t, const struct search *search)
+static uint32_t symbol_find_by_gnu_hash(const struct tables *t, const struct search *search)
 {
 	const uint32_t *header = t->gnu_hash; /* buckets, first index, words of the filter, shift */
 	const uint64_t *filter = (const void *)(header + 4);
@@ -103,25 +103,25 @@ static uint32_t find_by_gnu_hash(const struct tables *t, const struct search *se
 	for (;; index++) {
 		uint32_t here = chains[index - header[1]];
 
-		if ((here | 1) == (hash | 1) && is_wanted(t, index, search->name))
+		if ((here | 1) == (hash | 1) && symbol_matches(t, index, search->name))
 			return index;
 		if (here & 1)
 			return 0;
 	}
 }
 
-static uint32_t find_by_hash(const struct tables *t, const struct search *search)
+static uint32_t symbol_find_by_hash(const struct tables *t, const struct search *search)
 {
 	const uint32_t *buckets = t->hash + 2, *chains = buckets + t->hash[0];
 	uint32_t index = t->hash[0] ? buckets[search->hash % t->hash[0]] : 0;
 
-	while (index && !is_wanted(t, index, search->name))
+	while (index && !symbol_matches(t, index, search->name))
 		index = chains[index];
 	return index;
 }
 
 /* One that is chosen by the processor is asked for itself. */
-static void *address_of(const struct tables *t, const ElfW(Sym) * symbol)
+static void *symbol_address(const struct tables *t, const ElfW(Sym) * symbol)
 {
 	void *address = (void *)(t->base + symbol->st_value);
 
@@ -131,29 +131,29 @@ static void *address_of(const struct tables *t, const ElfW(Sym) * symbol)
 }
 
 /* True when it is found in the module at BASE. */
-static bool look_in(struct search *search, uintptr_t base, const ElfW(Dyn) * dynamic)
+static bool module_find_symbol(struct search *search, uintptr_t base, const ElfW(Dyn) * dynamic)
 {
 	struct tables t;
 	uint32_t index = 0;
 
-	if (search->behind_us && !search->passed_us) {
-		search->passed_us = dynamic == _DYNAMIC;
+	if (search->after_this && !search->passed_this) {
+		search->passed_this = dynamic == _DYNAMIC;
 		return false;
 	}
-	if (!take_tables(&t, base, dynamic))
+	if (!tables_read(&t, base, dynamic))
 		return false;
 	if (t.gnu_hash)
-		index = find_by_gnu_hash(&t, search);
+		index = symbol_find_by_gnu_hash(&t, search);
 	else if (t.hash)
-		index = find_by_hash(&t, search);
+		index = symbol_find_by_hash(&t, search);
 	if (!index)
 		return false;
-	search->found.address = address_of(&t, &t.symbols[index]);
+	search->found.address = symbol_address(&t, &t.symbols[index]);
 	search->found.size = t.symbols[index].st_size;
 	return true;
 }
 
-static int look_in_any(struct dl_phdr_info *info, size_t size, void *data)
+static int module_find_symbol_by_info(struct dl_phdr_info *info, size_t size, void *data)
 {
 	const ElfW(Dyn) *dynamic = NULL;
 
@@ -161,7 +161,7 @@ static int look_in_any(struct dl_phdr_info *info, size_t size, void *data)
 	for (size_t i = 0; i < info->dlpi_phnum; i++)
 		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
 			dynamic = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
-	return look_in(data, info->dlpi_addr, dynamic);
+	return module_find_symbol(data, info->dlpi_addr, dynamic);
 }
 
 /* ---- What is loaded ---- */
@@ -182,7 +182,7 @@ const struct r_debug *loaded_debug(void)
  * thread sanitizer's. LAST is the last of them: all are there before anything can call us. */
 static const struct link_map *_Atomic last;
 
-static const struct link_map *find_last(const struct link_map *map)
+static const struct link_map *symbol_find_last(const struct link_map *map)
 {
 	const struct link_map *known = atomic_load_explicit(&last, memory_order_relaxed);
 
@@ -194,38 +194,38 @@ static const struct link_map *find_last(const struct link_map *map)
 	return map;
 }
 
-static struct loaded_symbol find(const char *name, bool behind_us)
+static struct loaded_symbol symbol_find(const char *name, bool after_this)
 {
 	struct search search = { .name = name,
 				 .gnu_hash = gnu_hash_of(name),
 				 .hash = hash_of(name),
-				 .behind_us = behind_us };
+				 .after_this = after_this };
 	const struct r_debug *debug = loaded_debug();
 	const struct link_map *map = debug ? debug->r_map : NULL, *end;
 
 	if (map) {
-		for (end = find_last(map);; map = map->l_next) {
-			if (look_in(&search, map->l_addr, map->l_ld))
+		for (end = symbol_find_last(map);; map = map->l_next) {
+			if (module_find_symbol(&search, map->l_addr, map->l_ld))
 				return search.found;
 			if (map == end)
 				break;
 		}
 		if (!__atomic_load_n(&end->l_next, __ATOMIC_RELAXED))
 			return search.found; /* there are no others */
-		search.passed_us = false;
+		search.passed_this = false;
 	}
-	dl_iterate_phdr(look_in_any, &search);
+	dl_iterate_phdr(module_find_symbol_by_info, &search);
 	return search.found;
 }
 
 struct loaded_symbol loaded_symbol_next(const char *name)
 {
-	return find(name, true);
+	return symbol_find(name, true);
 }
 
 struct loaded_symbol loaded_symbol_first(const char *name)
 {
-	return find(name, false);
+	return symbol_find(name, false);
 }
 
 struct question {
@@ -233,7 +233,7 @@ struct question {
 	struct loaded_module answer;
 };
 
-static int is_module(struct dl_phdr_info *info, size_t size, void *data)
+static int module_contains(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct loaded_module module = { UINTPTR_MAX, 0, info->dlpi_name };
 	struct question *question = data;
@@ -260,7 +260,7 @@ struct loaded_module loaded_module_of(const void *address)
 {
 	struct question question = { .address = (uintptr_t)address };
 
-	dl_iterate_phdr(is_module, &question);
+	dl_iterate_phdr(module_contains, &question);
 	return question.answer;
 }
 

@@ -30,9 +30,9 @@
 /* LOG_FILE, in the agent's table. */
 static struct log_file own_log = { .fd = -1 };
 
-enum kept_state { FREE, BEING_WRITTEN, FULL };
+enum queued_state { FREE, FILLING, FULL };
 
-static void file_note(struct log_file *file, int fd)
+static void log_file_set(struct log_file *file, int fd)
 {
 	struct stat st;
 
@@ -44,7 +44,7 @@ static void file_note(struct log_file *file, int fd)
 }
 
 /* The program may have put something else at that number. */
-static bool file_is(const struct log_file *file, int fd)
+static bool log_file_matches(const struct log_file *file, int fd)
 {
 	struct stat st;
 
@@ -52,7 +52,7 @@ static bool file_is(const struct log_file *file, int fd)
 }
 
 /* A FIFO without a reader, as a device that is not there, is refused rather than waited for. */
-static int open_path(void)
+static int log_path_open(void)
 {
 	return system_open(shared->log.path,
 			   O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0644);
@@ -64,10 +64,10 @@ int log_open(enum log_level level, const char *path)
 
 	shared->log.level = (int)level;
 	shared->log.path = path;
-	file_note(&shared->log.standard, STDERR_FILENO);
+	log_file_set(&shared->log.standard, STDERR_FILENO);
 	if (!path)
 		return 0;
-	fd = open_path();
+	fd = log_path_open();
 	if (fd < 0)
 		shared->log.path = NULL;
 	else
@@ -75,7 +75,7 @@ int log_open(enum log_level level, const char *path)
 	return fd < 0 ? fd : 0;
 }
 
-static bool can_write(int fd, uint64_t patience_ns)
+static bool fd_is_writable(int fd, uint64_t patience_ns)
 {
 	struct timespec patience = { .tv_nsec = (long)patience_ns };
 	struct pollfd poll = { .fd = fd, .events = POLLOUT };
@@ -85,7 +85,7 @@ static bool can_write(int fd, uint64_t patience_ns)
 	       poll.revents & POLLOUT;
 }
 
-static int take_pipe_signal(siginfo_t *info)
+static int sigpipe_take_pending(siginfo_t *info)
 {
 	static const struct timespec at_once;
 	uint64_t pipe = UINT64_C(1) << (SIGPIPE - 1);
@@ -98,7 +98,7 @@ static int take_pipe_signal(siginfo_t *info)
 	return (int)got;
 }
 
-static bool pipe_signal_pends(void)
+static bool sigpipe_is_pending(void)
 {
 	uint64_t pending = 0;
 
@@ -109,21 +109,21 @@ static bool pipe_signal_pends(void)
 /* After a write that failed with EPIPE while SIGPIPE was blocked: it is pending for this thread, and
  * that one is taken away before one that is pending for the process. If the thread had one of its own
  * before, ours made no second: it is given back. */
-static void take_back_signal(bool pended)
+static void sigpipe_discard(bool was_pending)
 {
 	siginfo_t info;
 
-	if (take_pipe_signal(&info) == SIGPIPE && pended && !pipe_signal_pends())
+	if (sigpipe_take_pending(&info) == SIGPIPE && was_pending && !sigpipe_is_pending())
 		kernel_call4(SYS_rt_tgsigqueueinfo, system_process(), system_thread(), SIGPIPE,
 			     (long)&info);
 }
 
 /* A reader of stderr that went away must not kill the program with our SIGPIPE, and one that the
  * program is sent meanwhile stays the program's. */
-static void write_quietly(int fd, const char *line, size_t length)
+static void fd_write_without_sigpipe(int fd, const char *line, size_t length)
 {
 	uint64_t pipe = UINT64_C(1) << (SIGPIPE - 1), before;
-	bool pended;
+	bool was_pending;
 	long err;
 
 	err = kernel_call6(SYS_sendto, fd, (long)line, (long)length, MSG_NOSIGNAL | MSG_DONTWAIT, 0,
@@ -131,29 +131,29 @@ static void write_quietly(int fd, const char *line, size_t length)
 	if (err != -ENOTSOCK)
 		return;
 	kernel_call4(SYS_rt_sigprocmask, SIG_BLOCK, (long)&pipe, (long)&before, SIGNAL_SET_BYTES);
-	pended = pipe_signal_pends();
+	was_pending = sigpipe_is_pending();
 	/* A log that cannot be written has nowhere to say so. */
 	do
 		err = system_write(fd, line, length);
 	while (err == -EINTR);
 	if (err == -EPIPE)
-		take_back_signal(pended);
+		sigpipe_discard(was_pending);
 	kernel_call4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, SIGNAL_SET_BYTES);
 }
 
-static void write_line(int fd, const char *line, size_t length)
+static void log_write_line(int fd, const char *line, size_t length)
 {
-	if (can_write(fd, own_fds_apart() ? PATIENCE_NS : 0))
-		write_quietly(fd, line, length);
+	if (fd_is_writable(fd, own_fds_apart() ? PATIENCE_NS : 0))
+		fd_write_without_sigpipe(fd, line, length);
 }
 
 /* False in a thread of async-profiler's, whose table is a third one. */
-static bool has_standard(void)
+static bool log_may_use_standard(void)
 {
 	return own_fds_here() != OWN_FDS_ENGINE;
 }
 
-static void write_to_standard(const char *line, size_t length)
+static void log_write_to_standard(const char *line, size_t length)
 {
 	bool apart = own_fds_apart();
 	int fd = shared->log.standard.fd;
@@ -161,94 +161,93 @@ static void write_to_standard(const char *line, size_t length)
 	if (fd < 0)
 		return;
 	fd = apart ? own_fds_of_program(fd) : fd;
-	if (file_is(&shared->log.standard, fd))
-		write_line(fd, line, length);
+	if (log_file_matches(&shared->log.standard, fd))
+		log_write_line(fd, line, length);
 	if (apart && fd >= 0)
 		system_close(fd);
 }
 
 /* LOG_FILE in the table of this thread; -1 when it cannot be opened any more. */
-static int own_file(void)
+static int log_open_own(void)
 {
-	if (!file_is(&own_log, own_log.fd))
-		file_note(&own_log, open_path());
+	if (!log_file_matches(&own_log, own_log.fd))
+		log_file_set(&own_log, log_path_open());
 	return own_log.fd;
 }
 
 /* In the constructor there is but the program's table, and nobody else to take the number for his. */
-static void write_in_passing(const char *line, size_t length)
+static void log_write_to_path(const char *line, size_t length)
 {
-	int fd = open_path();
+	int fd = log_path_open();
 
 	if (fd < 0)
-		return write_to_standard(line, length);
-	write_line(fd, line, length);
+		return log_write_to_standard(line, length);
+	log_write_line(fd, line, length);
 	system_close(fd);
 }
 
-static struct kept_line *reserve(void)
+static struct queued_line *queued_line_reserve(void)
 {
-	atomic_store(&shared->log.has_kept, true);
-	for (size_t i = 0; i < KEPT_LINES_MAX; i++) {
+	atomic_store(&shared->log.was_used, true);
+	for (size_t i = 0; i < QUEUED_LINES_MAX; i++) {
 		uint32_t free = FREE;
 
-		if (atomic_compare_exchange_strong(&shared->log.kept[i].state, &free,
-						   BEING_WRITTEN))
+		if (atomic_compare_exchange_strong(&shared->log.kept[i].state, &free, FILLING))
 			return &shared->log.kept[i];
 	}
 	return NULL;
 }
 
-static void hand_over(struct kept_line *line, struct wake *agent)
+static void queued_line_submit(struct queued_line *line, struct wake *agent)
 {
 	atomic_store(&line->state, FULL);
 	wake_up(agent);
 }
 
-static void keep(const char *text, size_t length, struct wake *agent)
+static void log_queue_and_wait(const char *text, size_t length, struct wake *agent)
 {
 	uint64_t until = clock_monotonic_ns() + PATIENCE_NS;
-	struct kept_line *line = reserve();
+	struct queued_line *line = queued_line_reserve();
 
 	if (!line)
 		return;
 	line->format = NULL;
 	memcpy(line->text, text, length);
 	line->length = length;
-	hand_over(line, agent);
+	queued_line_submit(line, agent);
 	while (atomic_load(&line->state) == FULL)
 		if (futex_wait_until(&line->state, FULL, until) == -ETIMEDOUT)
 			break;
 }
 
-static void write_to_sink(const char *line, size_t length)
+static void log_write_to_sink(const char *line, size_t length)
 {
 	struct wake *agent = atomic_load(&shared->log.agent);
 	int fd;
 
 	if (!shared->log.path || atomic_load(&shared->log.forgotten)) {
-		if (agent && !has_standard())
-			keep(line, length, agent);
+		if (agent && !log_may_use_standard())
+			log_queue_and_wait(line, length, agent);
 		else
-			write_to_standard(line, length);
+			log_write_to_standard(line, length);
 	} else if (own_fds_apart()) {
-		fd = own_file();
+		fd = log_open_own();
 		if (fd >= 0)
-			write_line(fd, line, length);
+			log_write_line(fd, line, length);
 		else
-			write_to_standard(line, length);
+			log_write_to_standard(line, length);
 	} else if (shared->log.in_program.fd >= 0) {
-		if (file_is(&shared->log.in_program, shared->log.in_program.fd))
-			write_line(shared->log.in_program.fd, line, length);
+		if (log_file_matches(&shared->log.in_program, shared->log.in_program.fd))
+			log_write_line(shared->log.in_program.fd, line, length);
 	} else if (agent) {
-		keep(line, length, agent);
+		log_queue_and_wait(line, length, agent);
 	} else {
-		write_in_passing(line, length);
+		log_write_to_path(line, length);
 	}
 }
 
 /* Finish the LENGTH bytes, room for one more behind them. */
-static size_t finish_line(char *line, size_t length)
+static size_t log_finish_line(char *line, size_t length)
 {
 	for (size_t i = 0; i < length; i++)
 		if ((unsigned char)line[i] < ' ') /* words of a server may be among them */
@@ -263,25 +262,25 @@ __attribute__((format(printf, 2, 0))) static size_t format_line(char line[LOG_LI
 	size_t length = format_text(line, LOG_LINE_MAX, "asprof-agent[%d]: ", system_process());
 
 	length += format_list(line + length, LOG_LINE_MAX - length - 1, format, args);
-	return finish_line(line, length);
+	return log_finish_line(line, length);
 }
 
-static void say(enum log_level level, const char *format, va_list args)
+static void log_write(enum log_level level, const char *format, va_list args)
 {
 	char line[LOG_LINE_MAX];
 
 	if ((int)level <= shared->log.level)
-		write_to_sink(line, format_line(line, format, args));
+		log_write_to_sink(line, format_line(line, format, args));
 }
 
-#define LOG_FUNCTION(name, level)          \
-	void name(const char *format, ...) \
-	{                                  \
-		va_list args;              \
-                                           \
-		va_start(args, format);    \
-		say(level, format, args);  \
-		va_end(args);              \
+#define LOG_FUNCTION(name, level)               \
+	void name(const char *format, ...)      \
+	{                                       \
+		va_list args;                   \
+                                                \
+		va_start(args, format);         \
+		log_write(level, format, args); \
+		va_end(args);                   \
 	}
 
 LOG_FUNCTION(log_error, LOG_ERROR)
@@ -292,16 +291,17 @@ LOG_FUNCTION(log_debug, LOG_DEBUG)
 void log_warn_later(const char *format, int number)
 {
 	struct wake *agent = atomic_load(&shared->log.agent);
-	struct kept_line *line = agent && LOG_WARN <= shared->log.level ? reserve() : NULL;
+	struct queued_line *line =
+		agent && LOG_WARN <= shared->log.level ? queued_line_reserve() : NULL;
 
 	if (!line)
 		return;
 	line->format = format;
 	line->number = number;
-	hand_over(line, agent);
+	queued_line_submit(line, agent);
 }
 
-void log_keep_for(struct wake *agent)
+void log_queue_for(struct wake *agent)
 {
 	atomic_store(&shared->log.agent, agent);
 	atomic_store(&shared->log.forgotten, false);
@@ -309,24 +309,24 @@ void log_keep_for(struct wake *agent)
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral" /* checked where it was given */
-static void say_one(struct kept_line *line)
+static void queued_line_write(struct queued_line *line)
 {
 	if (line->format)
 		log_warn(line->format, line->number);
 	else
-		write_to_sink(line->text, line->length);
+		log_write_to_sink(line->text, line->length);
 }
 #pragma GCC diagnostic pop
 
-void log_say_kept(void)
+void log_write_queued(void)
 {
-	for (size_t i = 0; i < KEPT_LINES_MAX; i++) {
+	for (size_t i = 0; i < QUEUED_LINES_MAX; i++) {
 		if (atomic_load(&shared->log.kept[i].state) != FULL)
 			continue;
 		/* Also where the agent has not come to it yet; without, it is as if shared. */
 		if (own_fds_leave() && shared->log.path)
 			log_share();
-		say_one(&shared->log.kept[i]);
+		queued_line_write(&shared->log.kept[i]);
 		atomic_store(&shared->log.kept[i].state, FREE);
 		futex_wake(&shared->log.kept[i].state);
 	}
@@ -338,8 +338,8 @@ void log_share(void)
 
 	if (!shared->log.path || shared->log.in_program.fd >= 0)
 		return;
-	fd = open_path();
-	file_note(&shared->log.in_program, fd < 0 ? fd : fd_raise(fd));
+	fd = log_path_open();
+	log_file_set(&shared->log.in_program, fd < 0 ? fd : fd_raise(fd));
 	if (shared->log.in_program.fd < 0)
 		shared->log.path = NULL;
 }
@@ -348,6 +348,6 @@ void log_forget(void)
 {
 	atomic_store(&shared->log.forgotten, true);
 	atomic_store(&shared->log.agent, NULL);
-	for (size_t i = 0; i < KEPT_LINES_MAX && atomic_load(&shared->log.has_kept); i++)
+	for (size_t i = 0; i < QUEUED_LINES_MAX && atomic_load(&shared->log.was_used); i++)
 		atomic_store(&shared->log.kept[i].state, FREE);
 }

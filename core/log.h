@@ -28,11 +28,11 @@ void log_debug(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_warn_later(const char *format, int number) __attribute__((format(printf, 1, 0)));
 
 /* From now on lines are kept for the agent thread, which AGENT wakes, and which calls
- * log_say_kept(). */
-void log_keep_for(struct wake *agent);
+ * log_write_queued(). */
+void log_queue_for(struct wake *agent);
 
 /* Say what was kept. On the agent thread. */
-void log_say_kept(void);
+void log_write_queued(void);
 
 /* On the agent thread, which goes without a table of its own: LOG_FILE is opened in the
  * program's, with a high number, and every thread writes to it from now on. */

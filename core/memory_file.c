@@ -19,7 +19,7 @@
 static const char *const directories[] = { "/dev/shm", "/tmp", "/var/tmp" };
 
 /* By a name that nobody else has, and that is taken away at once. */
-static int open_named(const char *directory)
+static int memory_file_create_unlinked(const char *directory)
 {
 	char path[PATH_MAX];
 	int fd = -EEXIST;
@@ -46,7 +46,7 @@ int memory_file_open_in(const char *directory)
 	/* Kernels before 3.11 take it for a directory that is to be written to, and some file systems
 	 * have no such files. */
 	if (fd == -EISDIR || fd == -EOPNOTSUPP || fd == -EINVAL || fd == -ENOENT)
-		fd = open_named(directory);
+		fd = memory_file_create_unlinked(directory);
 	return fd;
 }
 

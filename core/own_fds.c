@@ -17,7 +17,7 @@
 
 static __thread enum own_fds here;
 
-static int copy(int fd)
+static int program_fd_duplicate(int fd)
 {
 	int process = (int)kernel_call4(SYS_pidfd_open, system_process(), 0, 0, 0), copied;
 
@@ -29,7 +29,7 @@ static int copy(int fd)
 }
 
 /* /proc/self is the main thread, whose table is the program's. */
-static int open_anew(int fd)
+static int program_fd_reopen(int fd)
 {
 	char path[32];
 	int opened;
@@ -41,12 +41,13 @@ static int open_anew(int fd)
 
 int own_fds_of_program(int fd)
 {
-	return kernel_call4(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0) ? open_anew(fd) : copy(fd);
+	return kernel_call4(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0) ? program_fd_reopen(fd)
+								: program_fd_duplicate(fd);
 }
 
 /* Libraries write their last words to 2, whatever that is. Reads and writes of these fail, as of
  * numbers that are closed. */
-static void take_standard_numbers(void)
+static void standard_fds_occupy(void)
 {
 	int fd = system_open("/", O_PATH | O_CLOEXEC, 0);
 
@@ -54,7 +55,7 @@ static void take_standard_numbers(void)
 		fd = (int)kernel_call4(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0, 0);
 }
 
-static int leave_for(enum own_fds whose)
+static int fd_table_unshare(enum own_fds whose)
 {
 	int err;
 
@@ -65,18 +66,18 @@ static int leave_for(enum own_fds whose)
 	if (err)
 		return err;
 	here = whose;
-	take_standard_numbers();
+	standard_fds_occupy();
 	return 0;
 }
 
 int own_fds_leave(void)
 {
-	return leave_for(OWN_FDS_AGENT);
+	return fd_table_unshare(OWN_FDS_AGENT);
 }
 
 int own_fds_leave_for_engine(void)
 {
-	return leave_for(OWN_FDS_ENGINE);
+	return fd_table_unshare(OWN_FDS_ENGINE);
 }
 
 enum own_fds own_fds_here(void)

@@ -34,7 +34,7 @@ struct start {
 static __thread bool own;
 
 /* NULL when none is free. */
-static _Atomic pid_t *reserve_slot(void)
+static _Atomic pid_t *slot_reserve(void)
 {
 	for (size_t i = 0; i < OWN_THREADS_MAX; i++) {
 		pid_t none = 0;
@@ -46,23 +46,23 @@ static _Atomic pid_t *reserve_slot(void)
 }
 
 /* On Linux these two are about the calling thread alone. */
-void own_thread_be_nice(void)
+void own_thread_lower_priority(void)
 {
 	if (getpriority(PRIO_PROCESS, 0) < NICE)
 		setpriority(PRIO_PROCESS, 0, NICE);
 }
 
-static void note_end(size_t place)
+static void own_thread_note_end(size_t place)
 {
 	atomic_store(&shared->ended_threads[place], system_thread());
 }
 
 void own_thread_agent_ends(void)
 {
-	note_end(OWN_THREADS_MAX);
+	own_thread_note_end(OWN_THREADS_MAX);
 }
 
-static void *begin(void *argument)
+static void *own_thread_main(void *argument)
 {
 	struct start start = *(struct start *)argument;
 	void *result;
@@ -73,12 +73,12 @@ static void *begin(void *argument)
 	atomic_store(start.slot, system_thread());
 	kernel_call4(SYS_prctl, PR_SET_NAME, (long)start.name, 0, 0);
 	result = start.run(start.argument);
-	note_end((size_t)(start.slot - shared->own_threads));
+	own_thread_note_end((size_t)(start.slot - shared->own_threads));
 	atomic_store(start.slot, 0);
 	return result;
 }
 
-static int create(struct start *start, size_t stack_bytes)
+static int own_thread_create(struct start *start, size_t stack_bytes)
 {
 	sigset_t every;
 	uint64_t before;
@@ -96,7 +96,7 @@ static int create(struct start *start, size_t stack_bytes)
 	 * change users, but in the image, where they are blocked already. */
 	sigfillset(&every);
 	kernel_call4(SYS_rt_sigprocmask, SIG_BLOCK, (long)&every, (long)&before, sizeof(before));
-	err = pthread_create(&thread, &attr, begin, start);
+	err = pthread_create(&thread, &attr, own_thread_main, start);
 	kernel_call4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof(before));
 	own = was_own;
 	pthread_attr_destroy(&attr);
@@ -112,7 +112,7 @@ int own_thread_start_on(size_t stack_bytes, const char *name, void *(*run)(void 
 {
 	/* The one of a slot is free when that is. */
 	static struct start starts[OWN_THREADS_MAX];
-	_Atomic pid_t *slot = reserve_slot();
+	_Atomic pid_t *slot = slot_reserve();
 	struct start *start;
 	pid_t starting = STARTING;
 	int err;
@@ -124,7 +124,7 @@ int own_thread_start_on(size_t stack_bytes, const char *name, void *(*run)(void 
 		.run = run, .argument = argument, .slot = slot, .fds = own_fds_here()
 	};
 	format_text(start->name, sizeof(start->name), "%s", name);
-	err = create(start, stack_bytes);
+	err = own_thread_create(start, stack_bytes);
 	if (err)
 		atomic_store(slot, 0);
 	else
@@ -142,7 +142,7 @@ void own_thread_adopt(void)
 	own = true;
 }
 
-bool own_thread_known(pid_t tid)
+bool own_thread_has_id(pid_t tid)
 {
 	if (atomic_load(&shared->agent.id) == tid)
 		return true;
@@ -169,7 +169,7 @@ bool own_thread_is_starting(void)
 	return false;
 }
 
-bool own_thread_all_gone(void)
+bool own_thread_none_left(void)
 {
 	if (own_thread_count())
 		return false;
@@ -183,7 +183,7 @@ bool own_thread_all_gone(void)
 	return true;
 }
 
-bool own_thread_settled(void)
+bool own_thread_is_settled(void)
 {
 	for (size_t i = 0; i <= OWN_THREADS_MAX; i++) {
 		pid_t tid = atomic_load(&shared->ended_threads[i]);

@@ -22,7 +22,7 @@ int own_thread_start_on(size_t stack_bytes, const char *name, void *(*run)(void 
 
 /* In such a thread: have a nice value of 10 from now on, or the program's where that is higher. There
  * may be no way back, so what must not wait for the program's threads comes before. */
-void own_thread_be_nice(void);
+void own_thread_lower_priority(void);
 
 /* The calling thread, which another has made, is one of ours: shared->agent.id has its number. */
 void own_thread_adopt(void);
@@ -32,7 +32,7 @@ void own_thread_adopt(void);
 bool own_thread_is(void);
 
 /* True when TID is such a thread. Async-signal-safe. */
-bool own_thread_known(pid_t tid);
+bool own_thread_has_id(pid_t tid);
 
 /* How many there are now, with those that are being made. Async-signal-safe. */
 uint32_t own_thread_count(void);
@@ -42,10 +42,10 @@ bool own_thread_is_starting(void);
 
 /* There are none, and the kernel has forgotten those that have ended: each is in its list for a moment more.
  * Async-signal-safe. */
-bool own_thread_all_gone(void);
+bool own_thread_none_left(void);
 
 /* None of ours is about to begin, nor has one ended that the kernel counts still. */
-bool own_thread_settled(void);
+bool own_thread_is_settled(void);
 
 /* In the agent's thread, which another has made: it is about to end. */
 void own_thread_agent_ends(void);

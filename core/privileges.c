@@ -23,8 +23,8 @@
 #include "core/system.h"
 
 /* A process may be in 65,536 groups, which are named here. */
-#define STATUS_FIRST 4096u
-#define STATUS_MAX   (1u << 20)
+#define STATUS_FEW 4096u
+#define STATUS_MAX (1u << 20)
 
 enum id { REAL, EFFECTIVE, SAVED, OF_FILES, IDS };
 
@@ -41,48 +41,48 @@ struct privileges {
 };
 
 static __thread struct {
-	bool looks;     /* and stands among the lookers */
-	bool is_nobody; /* there is nothing to look for */
-	int err;        /* what the last look said */
-	uint32_t print; /* of what the thread had then; 0: not known */
-	bool gave_up;
+	bool looks;                  /* and stands among the lookers */
+	bool privileges_are_minimal; /* there is nothing to look for */
+	int err;                     /* what the last look said */
+	uint32_t print;              /* of what the thread had then; 0: not known */
+	bool has_dropped;
 	uint32_t changes;
 	_Atomic uint32_t *followed; /* where others see CHANGES; NULL: nowhere */
 	uint64_t due_ns;
 } mine;
 
 /* Who could go by another thread's look waits so much longer for it. */
-#define WAIT_FOR_LOOK_NS (PRIVILEGES_LOOK_NS / 10)
+#define WAIT_FOR_LOOK_NS (PRIVILEGES_CHECK_NS / 10)
 
 /* For looks in a program that has used up its memory: it would not be profiled any more. */
 #define SPARES 4
 static struct {
 	atomic_bool taken;
-	char bytes[STATUS_FIRST];
-} spares[SPARES];
+	char bytes[STATUS_FEW];
+} spare_count[SPARES];
 
 /* BYTES of zeroed memory, or NULL. */
 static void *take_room(size_t bytes)
 {
 	void *room = system_map(bytes);
 
-	for (size_t i = 0; i < SPARES && !room && bytes <= STATUS_FIRST; i++)
-		if (!atomic_exchange(&spares[i].taken, true))
-			room = memset(spares[i].bytes, 0, STATUS_FIRST);
+	for (size_t i = 0; i < SPARES && !room && bytes <= STATUS_FEW; i++)
+		if (!atomic_exchange(&spare_count[i].taken, true))
+			room = memset(spare_count[i].bytes, 0, STATUS_FEW);
 	return room;
 }
 
 static void free_room(void *room, size_t bytes)
 {
 	for (size_t i = 0; i < SPARES; i++)
-		if (room == spares[i].bytes) {
-			atomic_store(&spares[i].taken, false);
+		if (room == spare_count[i].bytes) {
+			atomic_store(&spare_count[i].taken, false);
 			return;
 		}
 	system_unmap(room, bytes);
 }
 
-static void free_privileges(struct privileges *p)
+static void privileges_free(struct privileges *p)
 {
 	if (p->groups)
 		free_room(p->groups, p->groups_bytes);
@@ -96,19 +96,19 @@ struct text {
 	size_t room;
 };
 
-static void free_text(struct text *text)
+static void text_buffer_free(struct text *text)
 {
 	if (text->bytes)
 		free_room(text->bytes, text->room);
 	text->bytes = NULL;
 }
 
-static int read_all(int fd, struct text *text)
+static int file_read_all(int fd, struct text *text)
 {
 	size_t length;
 	long n;
 
-	for (text->room = STATUS_FIRST; text->room <= STATUS_MAX; text->room *= 16) {
+	for (text->room = STATUS_FEW; text->room <= STATUS_MAX; text->room *= 16) {
 		text->bytes = take_room(text->room);
 		if (!text->bytes)
 			return -ENOMEM;
@@ -118,7 +118,7 @@ static int read_all(int fd, struct text *text)
 			length += (size_t)n;
 		if (!n && length + 1 < text->room)
 			return 0;
-		free_text(text);
+		text_buffer_free(text);
 		if (n)
 			return (int)n;
 	}
@@ -127,7 +127,7 @@ static int read_all(int fd, struct text *text)
 
 /* What lies below this process in /proc is taken away by its parent, which spins while a thread of ours, that
  * is a nice one, takes away what is its own: so that is looked for elsewhere, where no list has it. */
-static int read_status(pid_t tid, struct text *text)
+static int status_read(pid_t tid, struct text *text)
 {
 	bool apart = tid == system_thread() && fd_ids_are_as_here();
 	char path[48];
@@ -137,12 +137,12 @@ static int read_status(pid_t tid, struct text *text)
 	fd = fd_raise(open(path, O_RDONLY | O_CLOEXEC));
 	if (fd < 0)
 		return fd;
-	err = read_all(fd, text);
+	err = file_read_all(fd, text);
 	close(fd);
 	return err;
 }
 
-static void parse_ids(const char *text, uint32_t ids[IDS])
+static void status_parse_ids(const char *text, uint32_t ids[IDS])
 {
 	char *end = (char *)(uintptr_t)text;
 
@@ -150,7 +150,7 @@ static void parse_ids(const char *text, uint32_t ids[IDS])
 		ids[i] = (uint32_t)strtoul(end, &end, 10);
 }
 
-static int parse_groups(const char *text, struct privileges *p)
+static int status_parse_groups(const char *text, struct privileges *p)
 {
 	size_t length = strcspn(text, "\n");
 	char *end = (char *)(uintptr_t)text;
@@ -166,7 +166,7 @@ static int parse_groups(const char *text, struct privileges *p)
 }
 
 /* What is said behind NAME in TEXT; NULL when nothing is. */
-static const char *field(const char *text, const char *name)
+static const char *status_field(const char *text, const char *name)
 {
 	size_t length = strlen(name);
 
@@ -176,46 +176,46 @@ static const char *field(const char *text, const char *name)
 	return NULL;
 }
 
-static int parse(const char *text, struct privileges *p)
+static int status_parse(const char *text, struct privileges *p)
 {
 	static const char cap_names[CAPS][8] = { "CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb" };
-	const char *uids = field(text, "Uid"), *gids = field(text, "Gid");
-	const char *groups = field(text, "Groups"), *value;
+	const char *uids = status_field(text, "Uid"), *gids = status_field(text, "Gid");
+	const char *groups = status_field(text, "Groups"), *value;
 
 	if (!uids || !gids || !groups)
 		return -EBADMSG;
-	parse_ids(uids, p->uids);
-	parse_ids(gids, p->gids);
+	status_parse_ids(uids, p->uids);
+	status_parse_ids(gids, p->gids);
 	for (int i = 0; i < CAPS; i++) {
-		value = field(text, cap_names[i]);
+		value = status_field(text, cap_names[i]);
 		p->caps[i] = value ? strtoull(value, NULL, 16) : 0; /* some are newer */
 	}
-	value = field(text, "NoNewPrivs");
+	value = status_field(text, "NoNewPrivs");
 	p->no_new = value && strtol(value, NULL, 10);
-	value = field(text, "State");
+	value = status_field(text, "State");
 	p->gone = value && (value[1] == 'Z' || value[1] == 'X');
-	return parse_groups(groups, p);
+	return status_parse_groups(groups, p);
 }
 
-static int read_privileges(pid_t tid, struct privileges *p)
+static int privileges_read(pid_t tid, struct privileges *p)
 {
 	struct text text = { 0 };
-	int err = read_status(tid, &text);
+	int err = status_read(tid, &text);
 
 	memset(p, 0, sizeof(*p));
 	if (!err)
-		err = parse(text.bytes, p);
-	free_text(&text);
+		err = status_parse(text.bytes, p);
+	text_buffer_free(&text);
 	return err;
 }
 
-static bool has_uid(const struct privileges *p, uint32_t uid)
+static bool privileges_have_uid(const struct privileges *p, uint32_t uid)
 {
 	return uid == p->uids[REAL] || uid == p->uids[EFFECTIVE] || uid == p->uids[SAVED] ||
 	       uid == p->uids[OF_FILES];
 }
 
-static bool has_gid(const struct privileges *p, uint32_t gid)
+static bool privileges_have_gid(const struct privileges *p, uint32_t gid)
 {
 	for (int i = 0; i < IDS; i++)
 		if (gid == p->gids[i])
@@ -227,46 +227,48 @@ static bool has_gid(const struct privileges *p, uint32_t gid)
 }
 
 /* Whether HE has, or can take back, all that SHE has. */
-static bool covers(const struct privileges *he, const struct privileges *she)
+static bool privileges_cover(const struct privileges *he, const struct privileges *required)
 {
-	if (he->no_new && !she->no_new)
+	if (he->no_new && !required->no_new)
 		return false;
 	/* Who may not change it has no use for it either. */
-	if (she->caps[IN_FORCE] >> CAP_SETPCAP & 1 && she->caps[BOUNDING] & ~he->caps[BOUNDING])
+	if (required->caps[IN_FORCE] >> CAP_SETPCAP & 1 &&
+	    required->caps[BOUNDING] & ~he->caps[BOUNDING])
 		return false;
 	for (int i = PERMITTED; i <= IN_FORCE; i++)
-		if (she->caps[i] & ~he->caps[PERMITTED])
+		if (required->caps[i] & ~he->caps[PERMITTED])
 			return false;
 	/* Of no use by themselves, but another program that one executes would have them. */
-	if ((she->caps[INHERITABLE] | she->caps[AMBIENT]) &
+	if ((required->caps[INHERITABLE] | required->caps[AMBIENT]) &
 	    ~(he->caps[INHERITABLE] | he->caps[PERMITTED]))
 		return false;
 	for (int i = 0; i < IDS; i++)
-		if (!has_uid(he, she->uids[i]) || !has_gid(he, she->gids[i]))
+		if (!privileges_have_uid(he, required->uids[i]) ||
+		    !privileges_have_gid(he, required->gids[i]))
 			return false;
-	for (size_t i = 0; i < she->group_count; i++)
-		if (!has_gid(he, she->groups[i]))
+	for (size_t i = 0; i < required->group_count; i++)
+		if (!privileges_have_gid(he, required->groups[i]))
 			return false;
 	return true;
 }
 
-bool privileges_is_looker(pid_t tid)
+bool privileges_is_checker(pid_t tid)
 {
-	for (size_t i = 0; i < LOOKERS_MAX; i++)
-		if (atomic_load(&shared->privileges.lookers[i]) == tid)
+	for (size_t i = 0; i < CHECKERS_MAX; i++)
+		if (atomic_load(&shared->privileges.checkers[i]) == tid)
 			return true;
-	return own_thread_known(tid);
+	return own_thread_has_id(tid);
 }
 
-uint32_t privileges_lookers(void)
+uint32_t privileges_checker_count(void)
 {
 	uint32_t count = own_thread_count();
 
-	for (size_t i = 0; i < LOOKERS_MAX; i++) {
-		pid_t tid = atomic_load(&shared->privileges.lookers[i]);
+	for (size_t i = 0; i < CHECKERS_MAX; i++) {
+		pid_t tid = atomic_load(&shared->privileges.checkers[i]);
 
 		/* (Some have ended.) */
-		count += tid && !own_thread_known(tid) && !system_thread_is_gone(tid);
+		count += tid && !own_thread_has_id(tid) && !system_thread_is_gone(tid);
 	}
 	return count;
 }
@@ -277,13 +279,13 @@ static bool thread_covers(pid_t tid, const struct privileges *own, struct privil
 			  bool *known)
 {
 	struct privileges p;
-	bool does = !read_privileges(tid, &p) && !p.gone && covers(&p, own);
+	bool does = !privileges_read(tid, &p) && !p.gone && privileges_cover(&p, own);
 
 	if (p.groups && !p.gone && !*known) {
 		*hers = p;
 		*known = true;
 	} else {
-		free_privileges(&p);
+		privileges_free(&p);
 	}
 	return does;
 }
@@ -299,7 +301,7 @@ static bool program_covers(const struct privileges *own, struct privileges *hers
 	int fd = -1;
 
 	if (!does && last_holder)
-		does = !privileges_is_looker(last_holder) &&
+		does = !privileges_is_checker(last_holder) &&
 		       thread_covers(last_holder, own, hers, known);
 	if (!does)
 		fd = fd_raise(open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -310,23 +312,23 @@ static bool program_covers(const struct privileges *own, struct privileges *hers
 	while (!does && dir && (entry = readdir(dir))) {
 		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
 
-		if (tid <= 0 || tid == first || privileges_is_looker(tid))
+		if (tid <= 0 || tid == first || privileges_is_checker(tid))
 			continue;
 		does = thread_covers(tid, own, hers, known);
 		if (does)
 			atomic_store(&shared->privileges.holder, tid);
 	}
 	/* There is none: what the first of them had, which the kernel keeps as long as the process is there. */
-	if (dir && !does && !*known && !read_privileges(first, hers)) {
+	if (dir && !does && !*known && !privileges_read(first, hers)) {
 		*known = true;
-		does = covers(hers, own);
+		does = privileges_cover(hers, own);
 	}
 	if (dir)
 		closedir(dir);
 	return does;
 }
 
-static void drop_caps(const struct privileges *wanted)
+static void caps_drop(const struct privileges *wanted)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct data[2];
@@ -342,7 +344,7 @@ static void drop_caps(const struct privileges *wanted)
 	kernel_call4(SYS_capset, (long)&header, (long)data, 0, 0);
 }
 
-static void drop_sets(const struct privileges *own, const struct privileges *wanted)
+static void caps_drop_sets(const struct privileges *own, const struct privileges *wanted)
 {
 	uint64_t bounding = own->caps[BOUNDING] & ~wanted->caps[BOUNDING];
 	uint64_t ambient = own->caps[AMBIENT] & ~wanted->caps[AMBIENT];
@@ -360,7 +362,7 @@ static void drop_sets(const struct privileges *own, const struct privileges *wan
 /* Of the calling thread alone; what fails is seen afterwards. The right to change users goes last. */
 static void take_on(const struct privileges *own, const struct privileges *wanted)
 {
-	drop_sets(own, wanted);
+	caps_drop_sets(own, wanted);
 	kernel_call4(SYS_setgroups, (long)wanted->group_count, (long)wanted->groups, 0, 0);
 	kernel_call4(SYS_setresgid, wanted->gids[REAL], wanted->gids[EFFECTIVE],
 		     wanted->gids[SAVED], 0);
@@ -368,11 +370,11 @@ static void take_on(const struct privileges *own, const struct privileges *wante
 	kernel_call4(SYS_setresuid, wanted->uids[REAL], wanted->uids[EFFECTIVE],
 		     wanted->uids[SAVED], 0);
 	kernel_call4(SYS_setfsuid, wanted->uids[OF_FILES], 0, 0, 0);
-	drop_caps(wanted);
+	caps_drop(wanted);
 }
 
 /* Nothing to give up, and nothing to take: users and groups are those of every thread. */
-static bool is_nobody(const struct privileges *p)
+static bool privileges_are_minimal(const struct privileges *p)
 {
 	for (int i = 1; i < IDS; i++)
 		if (p->uids[i] != p->uids[REAL] || p->gids[i] != p->gids[REAL])
@@ -391,7 +393,7 @@ struct process_info {
 #define GET_INFO _IOWR(0xff, 11, struct process_info)
 #define INFO_IDS (1u << 1)
 
-static bool ask_for_ids(struct process_info *info)
+static bool process_ids_read(struct process_info *info)
 {
 	long process, err;
 
@@ -408,7 +410,7 @@ static bool ask_for_ids(struct process_info *info)
 	return !err && info->mask & INFO_IDS;
 }
 
-static bool are_own_ids(const uint32_t uids[IDS], const uint32_t gids[IDS])
+static bool ids_are_own(const uint32_t uids[IDS], const uint32_t gids[IDS])
 {
 	uint32_t u[OF_FILES], g[OF_FILES];
 
@@ -426,32 +428,33 @@ static uint64_t caps_of(const struct __user_cap_data_struct data[2], bool inheri
 }
 
 /* Be what the main thread is, but for the other groups that it is in: those are not told. */
-static int take_on_ids(const struct __user_cap_data_struct first[2])
+static int credentials_set_ids(const struct __user_cap_data_struct first[2])
 {
 	struct privileges own = { 0 }, wanted = { 0 };
 	struct process_info info;
 
-	if (!ask_for_ids(&info))
+	if (!process_ids_read(&info))
 		return 0; /* its capabilities must do */
 	wanted = (struct privileges){ .uids = { info.ruid, info.euid, info.suid, info.fsuid },
 				      .gids = { info.rgid, info.egid, info.sgid, info.fsgid } };
-	if (are_own_ids(wanted.uids, wanted.gids))
+	if (ids_are_own(wanted.uids, wanted.gids))
 		return 0;
 	wanted.caps[PERMITTED] = caps_of(first, false);
 	wanted.caps[INHERITABLE] = caps_of(first, true);
 	take_on(&own, &wanted);
-	return are_own_ids(wanted.uids, wanted.gids) ? 0 : -EPERM;
+	return ids_are_own(wanted.uids, wanted.gids) ? 0 : -EPERM;
 }
 
 /* Where there is no /proc, or the program has seen to it that nothing there can be read: capabilities can be asked
  * for. */
-static int look_at_caps(void)
+static int privileges_check_caps(void)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct own[2], first[2];
 
 	header.pid = getpid();
-	if (kernel_call4(SYS_capget, (long)&header, (long)first, 0, 0) || take_on_ids(first))
+	if (kernel_call4(SYS_capget, (long)&header, (long)first, 0, 0) ||
+	    credentials_set_ids(first))
 		return -EPERM;
 	header.pid = 0;
 	if (kernel_call4(SYS_capget, (long)&header, (long)own, 0, 0))
@@ -472,7 +475,7 @@ static uint32_t add_print(uint32_t print, const void *data, size_t bytes)
 }
 
 /* Of all that is compared. */
-static uint32_t print_of(const struct privileges *p)
+static uint32_t code_fingerprint(const struct privileges *p)
 {
 	uint32_t print = 0x811c9dc5u;
 
@@ -484,36 +487,36 @@ static uint32_t print_of(const struct privileges *p)
 	return print ? print : 1;
 }
 
-static int look(void)
+static int privileges_check(void)
 {
 	struct privileges own = { 0 }, hers = { 0 };
 	bool known = false;
-	int err = read_privileges(system_thread(), &own);
+	int err = privileges_read(system_thread(), &own);
 
 	mine.print = 0;
 	if (err) {
-		err = err == -ENOENT || err == -EACCES ? look_at_caps() : err;
+		err = err == -ENOENT || err == -EACCES ? privileges_check_caps() : err;
 		goto out;
 	}
-	mine.is_nobody = is_nobody(&own);
-	if (mine.is_nobody || program_covers(&own, &hers, &known))
+	mine.privileges_are_minimal = privileges_are_minimal(&own);
+	if (mine.privileges_are_minimal || program_covers(&own, &hers, &known))
 		goto out;
 	if (!known) {
 		err = -ESRCH;
 		goto out;
 	}
 	take_on(&own, &hers);
-	mine.gave_up = true;
+	mine.has_dropped = true;
 	atomic_fetch_add(&shared->privileges.changes, 1); /* so others look as well */
-	free_privileges(&own);
-	err = read_privileges(system_thread(), &own);
-	if (!err && !covers(&hers, &own))
+	privileges_free(&own);
+	err = privileges_read(system_thread(), &own);
+	if (!err && !privileges_cover(&hers, &own))
 		err = -EPERM;
 out:
 	if (!err && own.groups)
-		mine.print = print_of(&own);
-	free_privileges(&own);
-	free_privileges(&hers);
+		mine.print = code_fingerprint(&own);
+	privileges_free(&own);
+	privileges_free(&hers);
 	return err;
 }
 
@@ -524,11 +527,11 @@ out:
 
 static int look_settled(void)
 {
-	int err = look();
+	int err = privileges_check();
 
 	for (int i = 0; err == -EPERM && i < SETTLE_TRIES; i++) {
 		system_sleep(SETTLE_NS);
-		err = look();
+		err = privileges_check();
 	}
 	return err;
 }
@@ -540,15 +543,15 @@ static void become_looker(void)
 	if (mine.looks)
 		return;
 	mine.looks = true;
-	for (size_t i = 0; i < LOOKERS_MAX; i++, none = 0)
-		if (atomic_compare_exchange_strong(&shared->privileges.lookers[i], &none,
+	for (size_t i = 0; i < CHECKERS_MAX; i++, none = 0)
+		if (atomic_compare_exchange_strong(&shared->privileges.checkers[i], &none,
 						   system_thread()))
 			return;
 	/* Threads of ours that have ended stand there: the oldest of them goes. */
-	for (size_t i = 1; i < LOOKERS_MAX; i++)
-		atomic_store(&shared->privileges.lookers[i - 1],
-			     atomic_load(&shared->privileges.lookers[i]));
-	atomic_store(&shared->privileges.lookers[LOOKERS_MAX - 1], system_thread());
+	for (size_t i = 1; i < CHECKERS_MAX; i++)
+		atomic_store(&shared->privileges.checkers[i - 1],
+			     atomic_load(&shared->privileges.checkers[i]));
+	atomic_store(&shared->privileges.checkers[CHECKERS_MAX - 1], system_thread());
 }
 
 static uint32_t ms_of(uint64_t ns)
@@ -570,7 +573,7 @@ static uint64_t looked_by_another(uint64_t now)
 	uint32_t ago_ms = ms_of(now) - (uint32_t)looked;
 
 	if (mine.err || !mine.print || looked >> 32 != mine.print ||
-	    ago_ms >= ms_of(PRIVILEGES_LOOK_NS))
+	    ago_ms >= ms_of(PRIVILEGES_CHECK_NS))
 		return 0;
 	return now - ago_ms * UINT64_C(1000000);
 }
@@ -585,18 +588,18 @@ int privileges_follow(bool at_once)
 		return mine.err;
 	looked = at_once || change != mine.changes ? 0 : looked_by_another(now);
 	if (looked) {
-		mine.due_ns = looked + PRIVILEGES_LOOK_NS + WAIT_FOR_LOOK_NS;
+		mine.due_ns = looked + PRIVILEGES_CHECK_NS + WAIT_FOR_LOOK_NS;
 		return 0;
 	}
 	become_looker();
-	if (!mine.is_nobody)
+	if (!mine.privileges_are_minimal)
 		mine.err = look_settled();
-	if (!mine.is_nobody)
+	if (!mine.privileges_are_minimal)
 		tell_look(now);
 	mine.changes = change;
 	if (mine.followed)
 		atomic_store(mine.followed, change);
-	mine.due_ns = mine.is_nobody ? UINT64_MAX : now + PRIVILEGES_LOOK_NS;
+	mine.due_ns = mine.privileges_are_minimal ? UINT64_MAX : now + PRIVILEGES_CHECK_NS;
 	errno = saved;
 	return mine.err;
 }
@@ -605,8 +608,8 @@ int privileges_follow_others(void)
 {
 	if (!mine.looks || atomic_load(&shared->privileges.changes) != mine.changes)
 		return privileges_follow(true);
-	if (!mine.is_nobody)
-		mine.due_ns = clock_monotonic_ns() + PRIVILEGES_LOOK_NS;
+	if (!mine.privileges_are_minimal)
+		mine.due_ns = clock_monotonic_ns() + PRIVILEGES_CHECK_NS;
 	return mine.err;
 }
 
@@ -620,16 +623,16 @@ uint32_t privileges_changes(void)
 	return atomic_load(&shared->privileges.changes);
 }
 
-void privileges_tell(_Atomic uint32_t *followed)
+void privileges_set_woken(_Atomic uint32_t *followed)
 {
 	mine.followed = followed;
 }
 
 bool privileges_gave_up(void)
 {
-	bool did = mine.gave_up;
+	bool did = mine.has_dropped;
 
-	mine.gave_up = false;
+	mine.has_dropped = false;
 	return did;
 }
 
@@ -642,6 +645,6 @@ void privileges_forget(void)
 {
 	atomic_store(&shared->privileges.holder, 0);
 	atomic_store(&shared->privileges.looked, 0);
-	for (size_t i = 0; i < LOOKERS_MAX; i++)
-		atomic_store(&shared->privileges.lookers[i], 0);
+	for (size_t i = 0; i < CHECKERS_MAX; i++)
+		atomic_store(&shared->privileges.checkers[i], 0);
 }

@@ -14,7 +14,7 @@
 
 /* A thread of ours looks at least this often, also while it waits for something; or, with a tenth of it more, goes by
  * the look of another that had what it has: a look takes the kernel 20 us, most of it to write /proc's text. */
-#define PRIVILEGES_LOOK_NS 500000000u
+#define PRIVILEGES_CHECK_NS 500000000u
 
 /* In a thread of ours, or of an engine: give up what no thread of the program has. Looks AT_ONCE,
  * else when the last look was that long ago or privileges_changed() was called since. Returns 0; or
@@ -33,13 +33,13 @@ uint64_t privileges_due_ns(void);
 /* How often privileges may have changed, by what is known here. A thread that has called privileges_follow() has
  * followed as many as there were then: it says so in *FOLLOWED, where one is named (NULL: nowhere). */
 uint32_t privileges_changes(void);
-void privileges_tell(_Atomic uint32_t *followed);
+void privileges_set_woken(_Atomic uint32_t *followed);
 
 /* Whether TID is a thread of ours, or of an engine's that has called privileges_follow(), and none of the program's. */
-bool privileges_is_looker(pid_t tid);
+bool privileges_is_checker(pid_t tid);
 
 /* How many of them there are. Async-signal-safe. */
-uint32_t privileges_lookers(void);
+uint32_t privileges_checker_count(void);
 
 /* Whether the calling thread has given something up since it asked last. */
 bool privileges_gave_up(void);

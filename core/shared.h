@@ -17,12 +17,12 @@
 #define OWN_THREADS_MAX 8
 
 /* Threads, ours or async-profiler's, that look at their privileges. */
-#define LOOKERS_MAX 16
+#define CHECKERS_MAX 16
 
 /* Lines of the log that may wait for the agent thread, and the length of each: paths and error texts
  * fit. */
-#define KEPT_LINES_MAX 8
-#define LOG_LINE_MAX   1024
+#define QUEUED_LINES_MAX 8
+#define LOG_LINE_MAX     1024
 
 /* A setting's name and value, with the zero at the end. */
 #define SETTING_NAME_MAX  64
@@ -47,7 +47,7 @@ struct log_file {
 	ino_t ino;
 };
 
-struct kept_line {
+struct queued_line {
 	_Atomic uint32_t state; /* of core/log.c; a futex for who waits until it is said */
 	const char *format; /* the program's side's, with NUMBER; NULL: the text is what to say */
 	int number;
@@ -78,7 +78,7 @@ struct shared {
 		_Atomic bool engine_is_served;
 		atomic_bool paused; /* no samples are taken until one asks for them again */
 		atomic_bool
-			leaves; /* it is to end as the program, or its user, wants no more samples */
+			is_leaving; /* it is to end as the program, or its user, wants no more samples */
 		/* What the image has mapped, but for the stacks of its threads (image/memory.c). */
 		_Atomic int64_t memory_bytes;
 		/* A setting that a thread of the program wants; core/agent.h. */
@@ -116,7 +116,7 @@ struct shared {
 		_Atomic uint32_t
 			changes; /* so many times the program may have given something up */
 		/* Threads whose privileges are no reason for others to keep theirs. */
-		_Atomic pid_t lookers[LOOKERS_MAX];
+		_Atomic pid_t checkers[CHECKERS_MAX];
 		/* A thread of the program that had what we have when the main one had not. */
 		_Atomic pid_t holder;
 		/* The last look that found nothing to give up: a print of what its thread had, in the upper half,
@@ -132,8 +132,8 @@ struct shared {
 		struct log_file in_program; /* that file, where the agent has no table of its own */
 		struct wake *_Atomic agent; /* who says what is kept; NULL: nobody */
 		atomic_bool forgotten;
-		atomic_bool has_kept; /* a line, once */
-		struct kept_line kept[KEPT_LINES_MAX];
+		atomic_bool was_used; /* a line, once */
+		struct queued_line kept[QUEUED_LINES_MAX];
 	} log;
 
 	/* image/memory.h: what an image that begins finds here is its ancestors'. */

@@ -12,7 +12,7 @@ static struct {
 	_Atomic int error; /* what the last of these met */
 } share = { .left = INT64_MAX / 2 };
 
-bool signal_share_take(bool lasts)
+bool signal_share_reserve(bool lasts)
 {
 	int64_t least = lasts ? atomic_load(&share.reserve) : 0;
 
@@ -27,7 +27,7 @@ bool signal_share_take(bool lasts)
 	return false;
 }
 
-void signal_share_give(void)
+void signal_share_release(void)
 {
 	atomic_fetch_sub(&share.taken, 1);
 	atomic_fetch_add(&share.left, 1);
@@ -49,7 +49,7 @@ void signal_share_open(void)
 	atomic_store(&share.closed, false);
 }
 
-void signal_share_refuse(int err)
+void signal_share_count_refused(int err)
 {
 	atomic_store(&share.error, err);
 	atomic_fetch_add(&share.refused, 1);
@@ -70,7 +70,7 @@ int signal_share_error(void)
 	return atomic_load(&share.error);
 }
 
-int64_t signal_share_taken(void)
+int64_t signal_share_reserved(void)
 {
 	return atomic_load(&share.taken);
 }

@@ -19,15 +19,15 @@ static int64_t count_pending(void)
 	int fd = fd_raise(open("/proc/self/status", O_RDONLY | O_CLOEXEC));
 
 	if (fd < 0)
-		return signal_share_taken();
+		return signal_share_reserved();
 	length = read(fd, text, sizeof(text) - 1);
 	close(fd);
 	text[length > 0 ? length : 0] = '\0';
 	line = strstr(text, "\nSigQ:");
-	return line ? strtoll(line + strlen("\nSigQ:"), NULL, 10) : signal_share_taken();
+	return line ? strtoll(line + strlen("\nSigQ:"), NULL, 10) : signal_share_reserved();
 }
 
-static void say_refused(uint64_t limit)
+static void signal_share_log_refused(uint64_t limit)
 {
 	static bool told;
 	int err = signal_share_error();
@@ -46,7 +46,7 @@ static void say_refused(uint64_t limit)
 			 strerror(-err));
 }
 
-void signal_share_look(void)
+void signal_share_measure(void)
 {
 	struct rlimit limit = { .rlim_cur = RLIM_INFINITY };
 	int64_t all;
@@ -59,5 +59,5 @@ void signal_share_look(void)
 		signal_share_set(all - count_pending(), all / 4);
 	}
 	if (signal_share_refused())
-		say_refused(limit.rlim_cur);
+		signal_share_log_refused(limit.rlim_cur);
 }

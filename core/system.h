@@ -21,9 +21,9 @@
 
 /* As large as the pages of such a machine may be. */
 #if defined(__x86_64__)
-#define SYSTEM_PAGE_MAX 4096
+#define ARCH_PAGE_MAX 4096
 #else
-#define SYSTEM_PAGE_MAX 65536
+#define ARCH_PAGE_MAX 65536
 #endif
 
 /* BYTES of zeroed memory, which only takes what is written to; NULL when there is none. */

@@ -16,7 +16,7 @@ struct symbols {
 };
 
 /* (Not by strcmp(3): where that is found out by the processor, it may not be yet.) */
-static bool is_same(const char *a, const char *b)
+static bool strings_equal(const char *a, const char *b)
 {
 	while (*a && *a == *b) {
 		a++;
@@ -26,7 +26,7 @@ static bool is_same(const char *a, const char *b)
 }
 
 /* Newer images have no table of hashes that tells the number of symbols; all have sections. */
-static size_t count_symbols(const ElfW(Ehdr) * image)
+static size_t vdso_count_symbols(const ElfW(Ehdr) * image)
 {
 	const char *sections = (const char *)image + image->e_shoff;
 
@@ -39,10 +39,10 @@ static size_t count_symbols(const ElfW(Ehdr) * image)
 	return 0;
 }
 
-static void find_symbols(struct symbols *symbols, const ElfW(Ehdr) * image, uintptr_t bias,
-			 const ElfW(Dyn) * dynamic)
+static void vdso_read_symbols(struct symbols *symbols, const ElfW(Ehdr) * image, uintptr_t bias,
+			      const ElfW(Dyn) * dynamic)
 {
-	symbols->count = count_symbols(image);
+	symbols->count = vdso_count_symbols(image);
 	for (; dynamic->d_tag != DT_NULL; dynamic++) {
 		const void *place = (const void *)(bias + dynamic->d_un.d_ptr);
 
@@ -56,7 +56,7 @@ static void find_symbols(struct symbols *symbols, const ElfW(Ehdr) * image, uint
 }
 
 /* NULL: the kernel has brought none, or an emulator. */
-static const ElfW(Ehdr) * find_image(void)
+static const ElfW(Ehdr) * vdso_image(void)
 {
 	int saved = errno; /* which says so */
 	unsigned long image = getauxval(AT_SYSINFO_EHDR);
@@ -67,7 +67,7 @@ static const ElfW(Ehdr) * find_image(void)
 
 void *vdso_function(const char *name)
 {
-	const ElfW(Ehdr) *image = find_image();
+	const ElfW(Ehdr) *image = vdso_image();
 	const ElfW(Dyn) *dynamic = NULL;
 	struct symbols symbols = { 0 };
 	uintptr_t bias = 0;
@@ -82,10 +82,10 @@ void *vdso_function(const char *name)
 			dynamic = (const void *)((const char *)image + part->p_offset);
 	}
 	if (dynamic)
-		find_symbols(&symbols, image, bias, dynamic);
+		vdso_read_symbols(&symbols, image, bias, dynamic);
 	for (size_t i = 0; symbols.table && symbols.names && i < symbols.count; i++)
 		if (symbols.table[i].st_shndx != SHN_UNDEF &&
-		    is_same(symbols.names + symbols.table[i].st_name, name))
+		    strings_equal(symbols.names + symbols.table[i].st_name, name))
 			return (void *)(bias + symbols.table[i].st_value);
 	return NULL;
 }

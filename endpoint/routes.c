@@ -31,8 +31,8 @@ struct page {
 	uint64_t (*answer)(struct visit *visit, const struct page *page,
 			   const struct request *request, struct response *response);
 	const char *help;
-	enum live_question question; /* of a POST */
-	enum metric metric;          /* of a profile */
+	enum live_request question; /* of a POST */
+	enum metric metric;         /* of a profile */
 };
 
 /* In words, where ERR is one of the mailbox's or the session's. */
@@ -66,7 +66,7 @@ static int ask_status(struct visit *visit, struct live_call *call, struct respon
 	int err;
 
 	call->question = LIVE_STATUS;
-	err = live_ask(visit->live, call);
+	err = live_send(visit->live, call);
 	if (err)
 		say_error(response, call, err);
 	return err;
@@ -117,7 +117,7 @@ static uint64_t order(struct visit *visit, const struct page *page, const struct
 
 	(void)request;
 	call->question = page->question;
-	err = live_ask(visit->live, call);
+	err = live_send(visit->live, call);
 	if (err == -EALREADY)
 		response_say(response, 409,
 			     page->question == LIVE_STOP ? "the profiler is stopped already"
@@ -217,7 +217,7 @@ static int begin_recording(struct visit *visit, bool anew, struct response *resp
 	call->question = LIVE_BEGIN;
 	call->fd = visit->fd;
 	call->anew = anew;
-	err = live_ask(visit->live, call);
+	err = live_send(visit->live, call);
 	if (!err)
 		return 0;
 	say_error(response, call, err);
@@ -335,7 +335,7 @@ static uint64_t take_threads(struct visit *visit, const struct page *page,
 	if (begin_recording(visit, true, response))
 		return 0;
 	the_call.question = LIVE_THREADS;
-	err = live_ask(visit->live, &the_call);
+	err = live_send(visit->live, &the_call);
 	if (!err || err == -EINPROGRESS)
 		return THREADS_LOOK_NS;
 	pages_cancel(visit);
@@ -356,11 +356,11 @@ uint64_t pages_end(struct visit *visit, struct response *response)
 
 	call->question = LIVE_THREADS_LEFT;
 	if (clock_monotonic_ns() < visit->threads_until_ns &&
-	    live_ask(visit->live, call) == -EINPROGRESS)
+	    live_send(visit->live, call) == -EINPROGRESS)
 		return THREADS_LOOK_NS;
 	call->question = LIVE_END;
 	call->fd = visit->fd;
-	err = live_ask(visit->live, call);
+	err = live_send(visit->live, call);
 	if (err) {
 		say_error(response, call, err);
 	} else {
@@ -380,7 +380,7 @@ void pages_cancel(struct visit *visit)
 		return;
 	the_call.question = LIVE_CANCEL;
 	the_call.fd = visit->fd;
-	live_ask(visit->live, &the_call);
+	live_send(visit->live, &the_call);
 	close(visit->fd);
 	visit->fd = -1;
 }

@@ -203,7 +203,7 @@ static void take_in(void)
 	if (fd < 0)
 		return;
 	/* Not before there is work: the program waits at its end for this thread's. */
-	own_thread_be_nice();
+	own_thread_lower_priority();
 	c = listener_admits(listener, fd) && make_room() ? calloc(1, sizeof(*c)) : NULL;
 	if (!c) {
 		close(fd);
@@ -309,12 +309,12 @@ static void look(void)
 static void *run(void *unused)
 {
 	(void)unused;
-	followers_join(ring, NULL);
+	waiters_add(ring, NULL);
 	while (!atomic_load(&server.closing) && !privileges_follow(false))
 		look();
 	while (server.count)
 		drop(server.count - 1);
-	followers_leave();
+	waiters_remove();
 	listener_close(&server.listener);
 	close(server.bell);
 	atomic_store(&server.running, 0);

@@ -118,6 +118,6 @@ int main(int count, char **arguments)
 			  strerror(-err));
 	if (!err)
 		run();
-	agent_has_ended();
+	agent_set_ended();
 	image_end_thread();
 }

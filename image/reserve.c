@@ -11,7 +11,7 @@
 
 /* As a report takes, with the names of a large program. */
 #define RESERVE_BYTES (8u << 20)
-#define PAGE          ((size_t)SYSTEM_PAGE_MAX)
+#define PAGE          ((size_t)ARCH_PAGE_MAX)
 
 static struct {
 	uintptr_t start; /* 0: there is none */

@@ -36,7 +36,7 @@
 
 static bool are_gone(void)
 {
-	return !own_thread_count() && (thread_count_is(1) || own_thread_all_gone());
+	return !own_thread_count() && (thread_count_is(1) || own_thread_none_left());
 }
 
 /* False when there was no agent. Only a thread that the kernel has forgotten does not count. */
@@ -171,7 +171,7 @@ static bool is_root_beside_agent(void)
 {
 	uid_t users[3] = { 1, 1, 1 };
 
-	if (!agent_is_there())
+	if (!agent_exists())
 		return false;
 	kernel_call4(SYS_getresuid, (long)&users[0], (long)&users[1], (long)&users[2], 0);
 	return !users[0] || !users[1] || !users[2];
@@ -196,7 +196,7 @@ static void stay_in(const struct sandbox *sandbox)
 		 sandbox->refused_in_agent);
 }
 
-static void leave_for(const char *refused)
+static void fd_table_unshare(const char *refused)
 {
 	if (process_config()->sandbox == SANDBOX_STAY)
 		log_warn("the program enters a sandbox that refuses %s; profiling is off in this "
@@ -210,7 +210,7 @@ static void leave_for(const char *refused)
 /* The call that it refuses to what is in it; NULL for none. */
 static const char *refused_by(const struct sandbox *sandbox)
 {
-	if (!sandbox->all_threads && agent_is_there())
+	if (!sandbox->all_threads && agent_exists())
 		return sandbox->refused;
 	/* async-profiler goes on as if it had what it asked for. */
 	return shared->async_profiler ? sandbox->fails_in_agent : sandbox->refused_in_agent;
@@ -228,7 +228,7 @@ static bool on_sandbox(bool armed, const struct sandbox *sandbox)
 	}
 	called_off = sampler_call_off();
 	if (armed && (end_threads() || called_off))
-		leave_for(refused);
+		fd_table_unshare(refused);
 	return true;
 }
 
@@ -339,7 +339,7 @@ const struct interpose_hooks agent_hooks = {
 	.process_cloned = process_in_child,
 	.process_exiting = on_process_exiting,
 	.exits_again = on_exits_again,
-	.end_is_near = agent_report_now,
+	.end_is_near = agent_request_report,
 	.crashed = sampler_crashed,
 	.exec_failed = on_exec_failed,
 	.before_namespace_change = on_namespace_change,

@@ -51,7 +51,7 @@ int asprof_agent_set(const char *name, const char *value)
 
 int asprof_agent_running(void)
 {
-	return agent_running();
+	return agent_is_running();
 }
 
 const char *asprof_agent_version(void)
@@ -105,7 +105,7 @@ static bool is_long(uint64_t now)
 	uint64_t interval_ns = process_config()->wall_interval_ns;
 
 	return interval_ns != OPTION_OFF &&
-	       (now - turn.began) >> clock_microsecond_shift() >= interval_ns / 1000;
+	       (now - turn.began) >> arch_microsecond_shift() >= interval_ns / 1000;
 }
 
 /* Another engine has counters and keys of its own. */

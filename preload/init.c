@@ -275,7 +275,7 @@ static void find_for_children(void)
  * children have theirs; not where the program stopped it, or where it failed. */
 void process_in_child(void)
 {
-	bool had_one = agent_is_there() || has_made_way, was_to_have_one = sampler_after_fork();
+	bool had_one = agent_exists() || has_made_way, was_to_have_one = sampler_after_fork();
 
 	forget_parent();
 	if (!config.fork)
@@ -430,7 +430,7 @@ static int prepare_mem(void)
 	if (config.native_mem_limit_bytes != OPTION_OFF)
 		mem_limit(config.native_mem_limit_bytes, &mem_tell);
 	if (config.native_mem_growth_permil != OPTION_OFF)
-		mem_tell_growth(config.native_mem_growth_permil, agent_report_now);
+		mem_tell_growth(config.native_mem_growth_permil, agent_request_report);
 	return 0;
 }
 

@@ -26,13 +26,13 @@
 #define LOOK_NS 1000000000u
 
 /* A program that ends sooner waits for what the agent does then, and it has little to do until then but after a report. */
-#define NICE_AFTER_NS 10000000000u
+#define LOW_PRIORITY_AFTER_NS 10000000000u
 
 /* The most that the other threads of ours are waited for when there is something to give up. */
 #define FOLLOWERS_NS 100000000u
 
 /* What was asked for up to number ASKED is done. */
-static void answer_flushes(uint32_t asked)
+static void flushes_complete(uint32_t asked)
 {
 	if (atomic_exchange(&shared->agent.flushes_done, asked) != asked)
 		futex_wake(&shared->agent.flushes_done);
@@ -53,12 +53,12 @@ static uint64_t sooner(uint64_t a, uint64_t b)
 }
 
 /* Returns 0, or -errno as failed() has it: this thread must not do anything any more. */
-static int give_up_what_the_program_has(bool at_once)
+static int agent_drop_privileges(bool at_once)
 {
 	uint32_t asked = atomic_load(&shared->agent.follows_asked);
 	int err = privileges_follow(at_once);
 
-	followers_follow(FOLLOWERS_NS);
+	waiters_wake(FOLLOWERS_NS);
 	if (atomic_exchange(&shared->agent.follows_done, asked) != asked)
 		futex_wake(&shared->agent.follows_done);
 	return err ? failed(err, "cannot give up the privileges that the program gave up: %s",
@@ -67,7 +67,7 @@ static int give_up_what_the_program_has(bool at_once)
 }
 
 /* Have stalls watched for as the settings are now, where they were as *WATCHED says. */
-static void follow_stalls(const struct session *session, uint64_t *watched)
+static void stalls_apply_setting(const struct session *session, uint64_t *watched)
 {
 	const struct stall_watch *stalls = session->with.stalls;
 	uint64_t wanted = session->config->stalls_ns;
@@ -85,7 +85,7 @@ static void follow_stalls(const struct session *session, uint64_t *watched)
 }
 
 /* Whether the program's threads find an engine at work. */
-static void show_pause(const struct session *session, bool paused)
+static void agent_publish_pause(const struct session *session, bool paused)
 {
 	atomic_store(&shared->agent.running_engine, paused ? NULL : session->with.engine);
 	atomic_store(&shared->agent.paused, paused);
@@ -94,7 +94,7 @@ static void show_pause(const struct session *session, bool paused)
 }
 
 /* A thread of the program wants a setting: as the live endpoint asks for one. Nobody waits who has given up. */
-static int attend_setting(struct session *session)
+static int setting_serve(struct session *session)
 {
 	static struct live_call call;
 	uint32_t asked = SETTING_ASKED;
@@ -117,116 +117,117 @@ static int attend_setting(struct session *session)
 }
 
 /* Have what was asked of the session answered, and a pause end. */
-static int attend(struct session *session, struct live *live)
+static int requests_serve(struct session *session, struct live *live)
 {
-	struct live_call *call = live_asked(live);
+	struct live_call *call = live_get_pending(live);
 	bool was_paused = session->paused;
-	int err = attend_setting(session);
+	int err = setting_serve(session);
 
 	if (!err && call) {
 		if (call->question == LIVE_STOP)
-			show_pause(session, true); /* as at the end: before the engine stops */
+			agent_publish_pause(session,
+					    true); /* as at the end: before the engine stops */
 		err = session_answer(session, call);
 		if (session->paused != was_paused || call->question == LIVE_STOP)
-			show_pause(session, session->paused);
-		live_answered(live);
+			agent_publish_pause(session, session->paused);
+		live_complete(live);
 	} else if (was_paused && !atomic_load(&shared->agent.paused)) {
 		if (session_resume(session))
 			log_error("%s; profiling stays off", failure());
-		show_pause(session, session->paused);
+		agent_publish_pause(session, session->paused);
 	}
 	return err;
 }
 
 /* Nicer than the program, but not where what it has yet to take down is lost with the process. */
-static void be_nice(const struct session *session)
+static void agent_lower_priority(const struct session *session)
 {
 	if (!session->kept)
-		own_thread_be_nice();
+		own_thread_lower_priority();
 }
 
 /* Sample and report until asked to stop, or until the engine fails. Stalls are watched for as *STALLS_NS says. */
 static int loop(struct session *session, struct live *live, uint64_t *stalls_ns)
 {
 	uint64_t interval = session->config->reporting_interval_ns, now, due_ns;
-	uint64_t look_ns = 0, began_ns = clock_monotonic_ns();
+	uint64_t check_ns = 0, began_ns = clock_monotonic_ns();
 	uint64_t tick_ns = began_ns + first_interval(session->config);
 	uint32_t asked;
 	int err = 0;
 
-	while (!err && !agent_is_called_off()) {
-		log_say_kept();
-		err = give_up_what_the_program_has(false);
+	while (!err && !agent_stop_is_requested()) {
+		log_write_queued();
+		err = agent_drop_privileges(false);
 		if (err)
 			break;
-		err = attend(session, live);
+		err = requests_serve(session, live);
 		if (err)
 			break;
-		follow_stalls(session, stalls_ns);
+		stalls_apply_setting(session, stalls_ns);
 		now = clock_monotonic_ns();
 		if (interval != session->config->reporting_interval_ns) {
 			interval = session->config->reporting_interval_ns;
 			tick_ns = now + interval;
 		}
-		if (now >= look_ns) {
-			if (now - began_ns >= NICE_AFTER_NS)
-				be_nice(session);
-			signal_share_look();
+		if (now >= check_ns) {
+			if (now - began_ns >= LOW_PRIORITY_AFTER_NS)
+				agent_lower_priority(session);
+			signal_share_measure();
 			if (last_thread_is_gone()) {
 				atomic_store(&shared->agent.stop_by_ns,
 					     now + session->config->exit_timeout_ns);
 				break;
 			}
-			look_ns = now + LOOK_NS;
+			check_ns = now + LOOK_NS;
 		}
 		due_ns = session_service(session, now);
 		/* One that is asked for while a report is on its way is for the next. */
 		asked = atomic_load(&shared->agent.flushes_asked);
 		if (now >= tick_ns || asked != atomic_load(&shared->agent.flushes_done)) {
-			err = give_up_what_the_program_has(true);
-			be_nice(session);
+			err = agent_drop_privileges(true);
+			agent_lower_priority(session);
 			if (!err)
 				err = session_report(session);
 			/* On the beat; but a beat that was missed is not made up for. */
 			while (tick_ns <= now)
 				tick_ns += interval;
-			answer_flushes(asked);
+			flushes_complete(asked);
 			continue;
 		}
-		due_ns = sooner(sooner(due_ns, look_ns), privileges_due_ns());
+		due_ns = sooner(sooner(due_ns, check_ns), privileges_due_ns());
 		wake_wait(&shared->agent.wake, sooner(due_ns, tick_ns));
 	}
 	return err;
 }
 
 /* False when a stop comes first: nothing was touched, and nothing is. */
-static bool wait_out_delay(uint64_t until)
+static bool agent_wait_start_delay(uint64_t until)
 {
-	uint64_t now, look_ns = clock_monotonic_ns() + PRIVILEGES_LOOK_NS;
+	uint64_t now, check_ns = clock_monotonic_ns() + PRIVILEGES_CHECK_NS;
 	uint32_t delayed = AGENT_DELAYED;
 	bool woken = false;
 
-	while (!agent_is_called_off() && (now = clock_monotonic_ns()) < until) {
-		if (woken || now >= look_ns) {
-			if (give_up_what_the_program_has(false)) {
+	while (!agent_stop_is_requested() && (now = clock_monotonic_ns()) < until) {
+		if (woken || now >= check_ns) {
+			if (agent_drop_privileges(false)) {
 				log_error("%s; profiling is off in this process", failure());
 				return false;
 			}
-			look_ns = privileges_due_ns();
+			check_ns = privileges_due_ns();
 		}
-		woken = wake_wait(&shared->agent.wake, sooner(until, look_ns));
-		log_say_kept();
+		woken = wake_wait(&shared->agent.wake, sooner(until, check_ns));
+		log_write_queued();
 	}
 	return atomic_compare_exchange_strong(&shared->agent.state, &delayed, AGENT_STARTING);
 }
 
-static void profile(struct session *session, const struct agent_parts *parts)
+static void agent_profile(struct session *session, const struct agent_parts *parts)
 {
 	static struct live live;
 	uint64_t stalls_ns = OPTION_OFF;
-	int err = give_up_what_the_program_has(true);
+	int err = agent_drop_privileges(true);
 
-	signal_share_look();
+	signal_share_measure();
 	if (!err)
 		err = session_start(session);
 	if (err) {
@@ -235,7 +236,7 @@ static void profile(struct session *session, const struct agent_parts *parts)
 	}
 	/* At the program's priority, as all that came before: a program with as many busy threads as it has processors would
 	 * let a nicer one begin only after a good while, and not be profiled until then. */
-	follow_stalls(session, &stalls_ns);
+	stalls_apply_setting(session, &stalls_ns);
 	atomic_store(&shared->agent.engine_is_served, session->with.engine->service != NULL);
 	atomic_store(&shared->agent.running_engine, session->with.engine);
 	live_open(&live, &shared->agent.wake);
@@ -252,17 +253,17 @@ static void profile(struct session *session, const struct agent_parts *parts)
 		session->with.endpoint->close(&live);
 	if (stalls_ns != OPTION_OFF)
 		session->with.stalls->close();
-	signal_share_look(); /* a program may be short */
+	signal_share_measure(); /* a program may be short */
 	atomic_store(&shared->agent.running_engine, NULL);
 	if (!err)
-		err = give_up_what_the_program_has(true);
+		err = agent_drop_privileges(true);
 	if (err)
 		log_error("%s; profiling is off in this process from now on", failure());
 	if (privileges_follow(false))
 		engine_command(session->with.engine, "stop"); /* it may have a thread, too */
 	else if (!err)
 		session_end(session, atomic_load(&shared->agent.stop_by_ns));
-	if (atomic_load(&shared->agent.leaves)) {
+	if (atomic_load(&shared->agent.is_leaving)) {
 		if (session->with.engine->leave)
 			session->with.engine->leave();
 		parts->left();
@@ -274,13 +275,13 @@ void agent_run(const struct agent_parts *parts)
 	struct session session = { .config = parts->config };
 	bool alone;
 
-	if (wait_out_delay(shared->agent.due_ns) && !last_thread_is_gone() &&
+	if (agent_wait_start_delay(shared->agent.due_ns) && !last_thread_is_gone() &&
 	    !parts->prepare(&session.with, session.config, &shared->agent.wake))
-		profile(&session, parts);
+		agent_profile(&session, parts);
 	session_close(&session);
-	log_say_kept();
-	alone = !agent_is_called_off() && last_thread_is_gone();
-	agent_has_ended();
+	log_write_queued();
+	alone = !agent_stop_is_requested() && last_thread_is_gone();
+	agent_set_ended();
 	if (alone)
 		last_thread_end_process();
 }

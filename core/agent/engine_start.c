@@ -94,7 +94,7 @@ static const struct {
 	{ "nativemem=", offsetof(struct sampling, mem_bytes), "bkmg" },
 };
 
-static uint64_t unit_of(char letter, bool bytes)
+static uint64_t unit_bytes_or_ns(char letter, bool bytes)
 {
 	switch (letter) {
 	case 'u':
@@ -113,7 +113,7 @@ static uint64_t unit_of(char letter, bool bytes)
 }
 
 /* The number at TEXT, up to a comma. */
-static uint64_t quantity(const char *text, const char *letters)
+static uint64_t parse_quantity(const char *text, const char *letters)
 {
 	char *end, letter;
 	unsigned long long number;
@@ -125,24 +125,25 @@ static uint64_t quantity(const char *text, const char *letters)
 	number = strtoull(text, &end, 0);
 	letter = *end >= 'A' && *end <= 'Z' ? (char)(*end - 'A' + 'a') : *end;
 	if (errno || (letter && letter != ',' && !strchr(letters, letter)) ||
-	    __builtin_mul_overflow(number, unit_of(letter, letters[0] == 'b'), &all) ||
+	    __builtin_mul_overflow(number, unit_bytes_or_ns(letter, letters[0] == 'b'), &all) ||
 	    all > INT64_MAX)
 		return 0;
 	return all;
 }
 
-static uint64_t interval_of(uint64_t option)
+static uint64_t option_is_word(uint64_t option)
 {
 	return option == OPTION_OFF ? 0 : option;
 }
 
-struct sampling start_sampling(const struct config *config, bool mem)
+struct sampling builtin_start_sampling(const struct config *config, bool mem)
 {
 	bool cpu = config->cpu_interval_ns != OPTION_OFF;
-	uint64_t wall_ns = interval_of(config->wall_interval_ns);
+	uint64_t wall_ns = option_is_word(config->wall_interval_ns);
 	struct sampling sampling = { .interval_ns = cpu ? config->cpu_interval_ns : wall_ns,
 				     .wall_ns = cpu ? wall_ns : 0,
-				     .mem_bytes = mem ? interval_of(config->native_mem_bytes) : 0 };
+				     .mem_bytes =
+					     mem ? option_is_word(config->native_mem_bytes) : 0 };
 	const char *option = config->engine_options;
 
 	for (; option; option = strchr(option, ',')) {
@@ -153,7 +154,7 @@ struct sampling start_sampling(const struct config *config, bool mem)
 
 			if (strncmp(option, quantities[i].name, length) != 0)
 				continue;
-			value = quantity(option + length, quantities[i].letters);
+			value = parse_quantity(option + length, quantities[i].letters);
 			memcpy((char *)&sampling + quantities[i].offset, &value, sizeof(value));
 		}
 	}

@@ -16,7 +16,7 @@ int start_string(struct buf *out, const struct config *config, const char *path,
 
 /* What that command has the engine take samples by. What the engine options say goes before, as it comes behind; 0
  * where it is not to be understood. */
-struct sampling start_sampling(const struct config *config, bool mem);
+struct sampling builtin_start_sampling(const struct config *config, bool mem);
 
 /* True when the engine options name the event to sample; the command then has no other. */
 bool start_string_names_event(const struct config *config);

@@ -34,13 +34,13 @@ bool last_thread_is_gone(void)
 	if (count <= 0)
 		return false;
 	for (ssize_t i = 0; alone && i < count; i++)
-		alone = tids[i] == getpid() || privileges_is_looker(tids[i]);
+		alone = tids[i] == getpid() || privileges_is_checker(tids[i]);
 	free(tids);
 	return alone;
 }
 
 /* As wait(2) would tell of it: in field 52, of which the name, the second, may hold anything; or -1. Source: proc(5). */
-static long status_of_main_thread(void)
+static long main_thread_status(void)
 {
 	char text[1024];
 	const char *at = NULL;
@@ -54,7 +54,7 @@ static long status_of_main_thread(void)
 
 void last_thread_end_process(void)
 {
-	long status = status_of_main_thread();
+	long status = main_thread_status();
 
 	if (status >= 0)
 		kernel_call4(SYS_exit_group, status >> 8 & 0xff, 0, 0, 0);

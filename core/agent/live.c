@@ -8,7 +8,7 @@
 
 enum state { FREE, ASKED, ANSWERED, CANCELLED };
 
-static void move(struct live *live, uint32_t state)
+static void live_set_state(struct live *live, uint32_t state)
 {
 	atomic_store(&live->state, state);
 	futex_wake(&live->state);
@@ -21,10 +21,10 @@ void live_open(struct live *live, struct wake *agent)
 
 void live_cancel(struct live *live)
 {
-	move(live, CANCELLED);
+	live_set_state(live, CANCELLED);
 }
 
-int live_ask(struct live *live, struct live_call *call)
+int live_send(struct live *live, struct live_call *call)
 {
 	uint32_t state = FREE;
 
@@ -39,12 +39,12 @@ int live_ask(struct live *live, struct live_call *call)
 	return call->err;
 }
 
-struct live_call *live_asked(struct live *live)
+struct live_call *live_get_pending(struct live *live)
 {
 	return atomic_load(&live->state) == ASKED ? live->call : NULL;
 }
 
-void live_answered(struct live *live)
+void live_complete(struct live *live)
 {
-	move(live, ANSWERED);
+	live_set_state(live, ANSWERED);
 }

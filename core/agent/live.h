@@ -22,7 +22,7 @@
 /* Recordings that may be taken at one time. */
 #define LIVE_CAPTURES_MAX 4
 
-enum live_question {
+enum live_request {
 	LIVE_STATUS,
 	LIVE_STOP,    /* take no more samples; -EALREADY where none are taken */
 	LIVE_START,   /* go on; -EALREADY where samples are taken */
@@ -75,7 +75,7 @@ struct live_option {
 };
 
 struct live_call {
-	enum live_question question;
+	enum live_request question;
 	int fd; /* the asker's; not of those above BEGIN */
 	bool anew; /* of BEGIN: what is counted up to now, as of a thread that sleeps, is to be an event of its
 		      * own, and not one with what comes */
@@ -106,11 +106,11 @@ struct live_endpoint {
 
 /* The asker's: have CALL answered. Returns what is in call->err then, or -ECANCELED when the endpoint is to
  * end. There is no bound but the agent's own work: an upload is none of that. */
-int live_ask(struct live *live, struct live_call *call);
+int live_send(struct live *live, struct live_call *call);
 
 /* The agent thread's. The question that waits for an answer, or NULL; and it is answered. */
-struct live_call *live_asked(struct live *live);
-void live_answered(struct live *live);
+struct live_call *live_get_pending(struct live *live);
+void live_complete(struct live *live);
 
 /* Whoever asks gets -ECANCELED from now on; and from none before it is opened again. */
 void live_open(struct live *live, struct wake *agent);

@@ -67,7 +67,7 @@ static bool has(const struct constant_keys *keys, uint64_t key)
 }
 
 /* 0 where it cannot be. */
-static uint64_t key_of(const struct jfr_type *type, uint64_t key)
+static uint64_t table_intern_function(const struct jfr_type *type, uint64_t key)
 {
 	return type->id <= 0 || type->id >> (64 - TYPE_SHIFT) || key >> TYPE_SHIFT
 		       ? 0
@@ -88,10 +88,11 @@ static int note_names(struct new_constants *n, const struct jfr_type *type, cons
 
 	for (size_t i = 0; i < type->field_count && err >= 0; i++) {
 		const struct jfr_field *field = &type->fields[i];
-		bool is_name = field->constant && !field->array && has_new_numbers(field->type);
-		uint64_t key = is_name ? key_of(field->type, cursor_varint(&c)) : 0;
+		bool name_equals = field->constant && !field->array && has_new_numbers(field->type);
+		uint64_t key =
+			name_equals ? table_intern_function(field->type, cursor_varint(&c)) : 0;
 
-		if (is_name)
+		if (name_equals)
 			err = key ? put(&n->named, key) : -EBADMSG;
 		else
 			jfr_skip_field(&c, field);
@@ -102,7 +103,7 @@ static int note_names(struct new_constants *n, const struct jfr_type *type, cons
 /* Returns 1 where the constant is new, 0, or -errno. */
 static int is_new(struct new_constants *n, const struct jfr_type *type, uint64_t number)
 {
-	uint64_t key = key_of(type, number);
+	uint64_t key = table_intern_function(type, number);
 
 	if (!key)
 		return -EBADMSG;

@@ -40,7 +40,7 @@ struct recording {
 	char path[64];
 };
 
-static int open_file(const char *dir)
+static int recording_create_file(const char *dir)
 {
 	int fd = memory_file_open("asprof-agent");
 
@@ -51,7 +51,7 @@ static int open_file(const char *dir)
  * thread is called there is not its number where /proc is of another namespace. Without it the path
  * leads nowhere, and tells the number still. Where /proc shows a thread by itself the path is that: what is opened below
  * the process is taken away by its parent (core/privileges.c). */
-static void name_file(struct recording *r)
+static void recording_set_path(struct recording *r)
 {
 	char thread[48], nothing[1];
 	ssize_t length = readlink(PROC "thread-self", thread, sizeof(thread) - 1);
@@ -82,14 +82,14 @@ int recording_open_in(struct recording **out, int fd)
 	}
 	r->fd = fd;
 	r->moved = -1;
-	name_file(r);
+	recording_set_path(r);
 	*out = r;
 	return 0;
 }
 
 int recording_open(struct recording **out, const char *dir)
 {
-	return recording_open_in(out, open_file(dir));
+	return recording_open_in(out, recording_create_file(dir));
 }
 
 const char *recording_path(const struct recording *recording)
@@ -132,7 +132,7 @@ int recording_chunk(int fd, off_t offset, off_t end, uint64_t *size)
 }
 
 /* Those that lie in the engine's file. */
-static int find_finished(const struct recording *recording, struct report_part *part)
+static int recording_find_finished(const struct recording *recording, struct report_part *part)
 {
 	off_t offset = recording->cut;
 	struct stat st;
@@ -154,7 +154,7 @@ static int find_finished(const struct recording *recording, struct report_part *
 
 int recording_peek(const struct recording *recording, struct report_part *part)
 {
-	int err = find_finished(recording, part);
+	int err = recording_find_finished(recording, part);
 
 	if (!err && recording->moved >= 0)
 		*part = (struct report_part){
@@ -179,7 +179,7 @@ int recording_cut(struct recording *recording, struct report_part *part)
 	return err;
 }
 
-static void give_back(int fd, off_t end)
+static void recording_free_space(int fd, off_t end)
 {
 	end &= ~(off_t)(PAGE - 1);
 	/* Where a hole cannot be made the space comes back with the file. */
@@ -190,7 +190,7 @@ static void give_back(int fd, off_t end)
 void recording_release(struct recording *recording, const struct report_part *part)
 {
 	(void)recording;
-	give_back(part->fd, part->offset + (off_t)part->length);
+	recording_free_space(part->fd, part->offset + (off_t)part->length);
 }
 
 void recording_move_to(struct recording *recording, int fd)
@@ -200,14 +200,14 @@ void recording_move_to(struct recording *recording, int fd)
 }
 
 /* Move what is finished, a chunk at a time. */
-static int move(struct recording *r)
+static int recording_move_finished(struct recording *r)
 {
 	struct report_part part;
 	uint64_t size;
 	int err = 0;
 
 	/* What is no recording is told by who cuts it. */
-	if (find_finished(r, &part))
+	if (recording_find_finished(r, &part))
 		return 0;
 	for (uint64_t left = part.length; left && !err; left -= size) {
 		err = recording_chunk(r->fd, r->cut, r->cut + (off_t)left, &size);
@@ -219,14 +219,14 @@ static int move(struct recording *r)
 		if (!err)
 			r->cut += (off_t)size;
 	}
-	give_back(r->fd, r->cut);
+	recording_free_space(r->fd, r->cut);
 	if (err && !ftruncate(r->moved, r->moved_end))
 		lseek(r->moved, r->moved_end, SEEK_SET);
 	return err;
 }
 
 /* From a file that takes no more. */
-static int take_back(struct recording *r)
+static int recording_move_back(struct recording *r)
 {
 	off_t length = r->moved_end - r->moved_cut;
 	int fd = memory_file_open("asprof-agent");
@@ -247,14 +247,14 @@ static int take_back(struct recording *r)
 
 int recording_move(struct recording *recording)
 {
-	int err = recording->moved < 0 ? 0 : move(recording);
+	int err = recording->moved < 0 ? 0 : recording_move_finished(recording);
 
-	if (err && !take_back(recording))
-		move(recording);
+	if (err && !recording_move_back(recording))
+		recording_move_finished(recording);
 	return err;
 }
 
-void recording_leave(struct recording *recording)
+void recording_leak(struct recording *recording)
 {
 	if (recording)
 		chunk_join_end(&recording->join);

@@ -56,6 +56,6 @@ void recording_close(struct recording *recording);
 
 /* Likewise for an engine that failed, and may write there for ever: the file stays, and so does its
  * descriptor. */
-void recording_leave(struct recording *recording);
+void recording_leak(struct recording *recording);
 
 #endif

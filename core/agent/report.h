@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 struct buf;
-struct kept_files;
+struct running_files;
 
 /* Whole JFR chunks that lie one after another in a file. */
 struct report_part {
@@ -118,8 +118,8 @@ struct reporter {
 
 	/* Make files for the running recording of WHOM, which outlive the process, and append to NOTE what
 	 * who finds them needs to report it here. Returns 0 or -errno. NULL where there is no place. */
-	int (*keep)(struct reporter *reporter, const struct report *whom, struct kept_files *files,
-		    struct buf *note);
+	int (*keep)(struct reporter *reporter, const struct report *whom,
+		    struct running_files *files, struct buf *note);
 
 	/* Release it. Never waits for the network. */
 	void (*close)(struct reporter *reporter);

@@ -18,7 +18,7 @@
 #define JOURNAL_MAX (64u << 20)
 
 struct kept {
-	struct kept_files files;
+	struct running_files files;
 	off_t end, start;
 	int err; /* of the journal; 0: it goes on */
 	bool full;
@@ -46,10 +46,10 @@ static uint64_t own_beginning(void)
 	return began;
 }
 
-static void remove_files(struct kept_files *files)
+static void remove_files(struct running_files *files)
 {
-	static const char *const ends[] = { KEPT_CHUNKS, KEPT_MEMORY, KEPT_JOURNAL };
-	char name[sizeof(files->name) + sizeof(KEPT_CHUNKS)];
+	static const char *const ends[] = { RUNNING_CHUNKS, RUNNING_MEMORY, RUNNING_NOTE };
+	char name[sizeof(files->name) + sizeof(RUNNING_CHUNKS)];
 
 	/* The journal last, as the others are found by it. */
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]) && *files->name; i++) {
@@ -59,7 +59,7 @@ static void remove_files(struct kept_files *files)
 	*files->name = '\0';
 }
 
-static void close_files(struct kept_files *files)
+static void running_files_close(struct running_files *files)
 {
 	const int fds[] = { files->chunks, files->memory, files->journal, files->dir };
 
@@ -71,13 +71,13 @@ static void close_files(struct kept_files *files)
 
 static int write_head(const struct kept *kept, const struct buf *note)
 {
-	struct kept_head head = { .magic = KEPT_MAGIC,
-				  .version = KEPT_VERSION,
-				  .note_length = (uint32_t)note->length,
-				  .memory_cut = KEPT_NO_MEMORY,
-				  .pid = (uint64_t)getpid(),
-				  .began = own_beginning() };
-	int err = note->length > KEPT_NOTE_MAX ? -EFBIG : 0;
+	struct running_head head = { .magic = RUNNING_MAGIC,
+				     .version = RUNNING_VERSION,
+				     .note_length = (uint32_t)note->length,
+				     .memory_cut = KEPT_NO_MEMORY,
+				     .pid = (uint64_t)getpid(),
+				     .began = own_beginning() };
+	int err = note->length > RUNNING_NOTE_MAX ? -EFBIG : 0;
 
 	/* Its head last: what has none is not looked at. */
 	if (!err)
@@ -87,19 +87,19 @@ static int write_head(const struct kept *kept, const struct buf *note)
 	return err;
 }
 
-int kept_open(struct kept **out, struct kept_files *files, const struct buf *note)
+int running_files_write_note(struct kept **out, struct running_files *files, const struct buf *note)
 {
 	struct kept *kept = calloc(1, sizeof(*kept));
 	int err = -ENOMEM;
 
 	if (kept) {
 		kept->files = *files;
-		kept->end =
-			(off_t)(sizeof(struct kept_head) + note->length + PAGE - 1) / PAGE * PAGE;
+		kept->end = (off_t)(sizeof(struct running_head) + note->length + PAGE - 1) / PAGE *
+			    PAGE;
 		err = write_head(kept, note);
 	}
 	if (err) {
-		close_files(files);
+		running_files_close(files);
 		free(kept);
 		return err;
 	}
@@ -137,12 +137,12 @@ int kept_chunks(const struct kept *kept)
 	return fd_raise(fcntl(kept->files.chunks, F_DUPFD_CLOEXEC, 0));
 }
 
-int kept_memory(struct kept *kept, bool begin)
+int running_files_dup_memory(struct kept *kept, bool begin)
 {
 	int err = begin && ftruncate(kept->files.memory, 0) ? -errno : 0;
 
 	if (!err && begin)
-		err = tell(kept, offsetof(struct kept_head, memory_cut), 0);
+		err = tell(kept, offsetof(struct running_head, memory_cut), 0);
 	return err ? err : fd_raise(fcntl(kept->files.memory, F_DUPFD_CLOEXEC, 0));
 }
 
@@ -150,7 +150,7 @@ int kept_memory(struct kept *kept, bool begin)
 static int begin_at(struct kept *kept, off_t from)
 {
 	off_t first = (kept->start + PAGE - 1) / PAGE * PAGE, behind = from / PAGE * PAGE;
-	int err = tell(kept, offsetof(struct kept_head, start), from);
+	int err = tell(kept, offsetof(struct running_head, start), from);
 
 	/* Where no hole can be made the space comes back with the file. */
 	if (!err && kept->start && behind > first)
@@ -179,10 +179,10 @@ int kept_add(struct kept *kept, const struct buf *records, bool begins)
 	return kept->err;
 }
 
-void kept_cut(struct kept *kept, off_t cut, off_t memory_cut)
+void running_files_write_cut(struct kept *kept, off_t cut, off_t memory_cut)
 {
 	const uint64_t words[] = { (uint64_t)cut, (uint64_t)memory_cut };
-	size_t at = offsetof(struct kept_head, cut);
+	size_t at = offsetof(struct running_head, cut);
 	int err = fd_write(kept->files.journal, words,
 			   memory_cut ? sizeof(words) : sizeof(words[0]), (off_t)at);
 
@@ -190,7 +190,7 @@ void kept_cut(struct kept *kept, off_t cut, off_t memory_cut)
 		kept->err = err;
 }
 
-void kept_abandon(struct kept *kept)
+void running_files_unlink(struct kept *kept)
 {
 	remove_files(&kept->files);
 	if (!kept->err)
@@ -203,6 +203,6 @@ void kept_close(struct kept *kept)
 		return;
 	if (now == kept)
 		now = NULL;
-	close_files(&kept->files);
+	running_files_close(&kept->files);
 	free(kept);
 }

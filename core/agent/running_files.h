@@ -16,7 +16,7 @@
 #include "core/buf.h"
 
 /* How a journal begins; the note follows, JSON that tells whom it is of, and from `start` on the records. */
-struct kept_head {
+struct running_head {
 	char magic[8];
 	uint32_t version;
 	uint32_t note_length;
@@ -30,22 +30,22 @@ struct kept_head {
 /* It is none: there are only chunks of the other recording in memory's file. */
 #define KEPT_NO_MEMORY UINT64_MAX
 
-#define KEPT_MAGIC    "asprun\r\n"
-#define KEPT_VERSION  2u
-#define KEPT_NOTE_MAX (64u << 10)
+#define RUNNING_MAGIC    "asprun\r\n"
+#define RUNNING_VERSION  2u
+#define RUNNING_NOTE_MAX (64u << 10)
 
 /* What the files are called, behind the same beginning. */
-#define KEPT_JOURNAL ".running.log"
-#define KEPT_CHUNKS  ".running.chunks"
-#define KEPT_MEMORY  ".running.memory"
+#define RUNNING_NOTE   ".running.log"
+#define RUNNING_CHUNKS ".running.chunks"
+#define RUNNING_MEMORY ".running.memory"
 
 /* Descriptors of files that were made for it. */
-struct kept_files {
+struct running_files {
 	int dir, journal, chunks, memory;
 	char name[256]; /* their beginning, in DIR */
 };
 
-#define KEPT_NO_FILES                                                \
+#define RUNNING_FILES_NONE                                           \
 	{                                                            \
 		.dir = -1, .journal = -1, .chunks = -1, .memory = -1 \
 	}
@@ -54,7 +54,8 @@ struct kept;
 
 /* Begin with FILES, of a process that NOTE tells of; both are the callee's from now on, or gone. Returns 0
  * and sets *OUT, or -errno. */
-int kept_open(struct kept **out, struct kept_files *files, const struct buf *note);
+int running_files_write_note(struct kept **out, struct running_files *files,
+			     const struct buf *note);
 
 /* The one that has the file which FD leads to, by whatever number; NULL where that is not kept. *MEMORY:
  * it is that of native memory. */
@@ -63,7 +64,7 @@ struct kept *kept_of(int fd, bool *memory);
 /* Descriptors of the files, for the caller to keep; negative where that fails, -errno. That of native memory
  * is empty, and a recording of its own from now on, with BEGIN; else it holds one chunk of the other at most. */
 int kept_chunks(const struct kept *kept);
-int kept_memory(struct kept *kept, bool begin);
+int running_files_dup_memory(struct kept *kept, bool begin);
 
 /* Add RECORDS, those of a new chunk where BEGINS, in place of the chunk's before. A failure is the end of
  * it: what was written until then stays, and no more comes. Returns 0 or -errno. */
@@ -71,10 +72,10 @@ int kept_add(struct kept *kept, const struct buf *records, bool begins);
 
 /* What lies before CUT in the recording is somebody else's to deliver, and before MEMORY_CUT in that of native
  * memory; 0: as it was. */
-void kept_cut(struct kept *kept, off_t cut, off_t memory_cut);
+void running_files_write_cut(struct kept *kept, off_t cut, off_t memory_cut);
 
 /* Remove the files, and keep nothing from now on; what has a descriptor of one goes on with it. */
-void kept_abandon(struct kept *kept);
+void running_files_unlink(struct kept *kept);
 
 /* There is nothing to recover: remove the files. No engine may be told of it any more. NULL is fine. */
 void kept_close(struct kept *kept);

@@ -17,7 +17,7 @@
 #define BLOCK        (32u << 10)
 
 /* A size and a type take no more. */
-#define EVENT_HEAD 20
+#define EVENT_HEAD_MAX 20
 
 /* Types are numbered from 1, some hundreds of them; one from here on is not counted. */
 #define TYPES 65536
@@ -29,7 +29,7 @@ struct window {
 	uint8_t data[BLOCK];
 };
 
-static bool is_sample(const struct jfr_type *type)
+static bool type_is_sample(const struct jfr_type *type)
 {
 	if (!strcmp(type->name, "profiler.Free") ||
 	    !strncmp(type->name, "asprof.", strlen("asprof.")))
@@ -41,9 +41,9 @@ static bool is_sample(const struct jfr_type *type)
 }
 
 /* The bytes at OFFSET, as many as an event's head can take, or as there are: none where they cannot be read. */
-static struct cursor look(struct window *w, uint64_t offset)
+static struct cursor window_read(struct window *w, uint64_t offset)
 {
-	uint64_t length = w->end - offset < EVENT_HEAD ? w->end - offset : EVENT_HEAD;
+	uint64_t length = w->end - offset < EVENT_HEAD_MAX ? w->end - offset : EVENT_HEAD_MAX;
 	const uint8_t *at;
 
 	if (offset < w->offset || offset + length > w->offset + w->length) {
@@ -57,9 +57,9 @@ static struct cursor look(struct window *w, uint64_t offset)
 }
 
 /* Set the bit of each type to count in COUNTED, by the metadata at OFFSET. */
-static int read_metadata(struct window *w, uint64_t offset, uint8_t *counted)
+static int samples_read_metadata(struct window *w, uint64_t offset, uint8_t *counted)
 {
-	struct cursor head = look(w, offset);
+	struct cursor head = window_read(w, offset);
 	uint64_t size = cursor_varint(&head);
 	struct jfr_chunk chunk = { .header.size = size };
 	uint8_t *event;
@@ -78,7 +78,7 @@ static int read_metadata(struct window *w, uint64_t offset, uint8_t *counted)
 	for (size_t i = 0; !err && i < chunk.type_count; i++) {
 		int64_t id = chunk.types[i].id;
 
-		if (id >= 0 && id < TYPES && is_sample(&chunk.types[i]))
+		if (id >= 0 && id < TYPES && type_is_sample(&chunk.types[i]))
 			counted[id / 8] |= (uint8_t)(1u << id % 8);
 	}
 	jfr_meta_free(&chunk);
@@ -86,10 +86,11 @@ static int read_metadata(struct window *w, uint64_t offset, uint8_t *counted)
 	return err;
 }
 
-static int count_events(struct window *w, uint64_t offset, const uint8_t *counted, uint64_t *count)
+static int samples_count_events(struct window *w, uint64_t offset, const uint8_t *counted,
+				uint64_t *count)
 {
 	while (offset < w->end) {
-		struct cursor head = look(w, offset);
+		struct cursor head = window_read(w, offset);
 		uint64_t size = cursor_varint(&head), type = cursor_varint(&head);
 
 		if (head.bad || !size || size > w->end - offset)
@@ -101,8 +102,8 @@ static int count_events(struct window *w, uint64_t offset, const uint8_t *counte
 	return 0;
 }
 
-static int count_chunk(struct window *w, uint64_t offset, uint64_t end, uint8_t *counted,
-		       uint64_t *size, uint64_t *count)
+static int samples_count_chunk(struct window *w, uint64_t offset, uint64_t end, uint8_t *counted,
+			       uint64_t *size, uint64_t *count)
 {
 	uint8_t front[JFR_HEADER_SIZE];
 	struct jfr_header header;
@@ -117,8 +118,8 @@ static int count_chunk(struct window *w, uint64_t offset, uint64_t end, uint8_t 
 		return -EBADMSG;
 	*size = header.size;
 	w->end = offset + header.size;
-	err = read_metadata(w, offset + header.metadata, counted);
-	return err ? err : count_events(w, offset + JFR_HEADER_SIZE, counted, count);
+	err = samples_read_metadata(w, offset + header.metadata, counted);
+	return err ? err : samples_count_events(w, offset + JFR_HEADER_SIZE, counted, count);
 }
 
 int samples_count(const struct report_part *part, uint64_t *count)
@@ -131,7 +132,7 @@ int samples_count(const struct report_part *part, uint64_t *count)
 	if (!err)
 		window->fd = part->fd;
 	for (; !err && offset < end; offset += size)
-		err = count_chunk(window, offset, end, counted, &size, &found);
+		err = samples_count_chunk(window, offset, end, counted, &size, &found);
 	free(window);
 	free(counted);
 	if (!err)

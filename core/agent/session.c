@@ -36,7 +36,7 @@
 #define CHUNK_WITH_MEMORY_NS 1000000000u
 
 /* Whom the reports are of, and what they have in common. HOST is room for its name. */
-static struct report describe(const struct session *s, char host[HOST_NAME_MAX + 1])
+static struct report session_describe(const struct session *s, char host[HOST_NAME_MAX + 1])
 {
 	struct report report = {
 		.start_ms = s->interval_began_ms,
@@ -59,12 +59,12 @@ static struct report describe(const struct session *s, char host[HOST_NAME_MAX +
 }
 
 /* Have the running recording lie where it outlives the process. Returns 0 or -errno. */
-static int open_kept(struct session *s)
+static int session_create_running_files(struct session *s)
 {
-	struct kept_files files = KEPT_NO_FILES;
-	struct buf note = BUF_INIT(KEPT_NOTE_MAX);
+	struct running_files files = RUNNING_FILES_NONE;
+	struct buf note = BUF_INIT(RUNNING_NOTE_MAX);
 	char host[HOST_NAME_MAX + 1];
-	struct report whom = describe(s, host);
+	struct report whom = session_describe(s, host);
 	int err = -ENOENT;
 
 	for (size_t i = 0; i < s->with.reporter_count && err; i++) {
@@ -74,34 +74,34 @@ static int open_kept(struct session *s)
 			err = reporter->keep(reporter, &whom, &files, &note);
 	}
 	if (!err)
-		err = kept_open(&s->kept, &files, &note);
+		err = running_files_write_note(&s->kept, &files, &note);
 	buf_free(&note);
 	return err;
 }
 
-static bool is_served(const struct source *source)
+static bool source_is_served(const struct source *source)
 {
 	return source->engine->service != NULL;
 }
 
-static void close_kept(struct session *s)
+static void session_close_running_files(struct session *s)
 {
 	kept_close(s->kept);
 	s->kept = NULL;
 }
 
 /* The spool does not take what it should: memory has to do. */
-static void leave_kept(struct session *s, const char *why)
+static void session_disable_spool(struct session *s, const char *why)
 {
-	if (!s->spool_failed)
+	if (!s->has_spool_failed)
 		log_warn("the running recording is not kept in " OPTION_PREFIX
 			 "SPOOL_DIR: %s; what "
 			 "is not reported yet is lost with a process that is killed",
 			 why);
-	s->spool_failed = true;
+	s->has_spool_failed = true;
 	s->chunk_due_ns = UINT64_MAX;
 	if (s->kept)
-		kept_abandon(s->kept);
+		running_files_unlink(s->kept);
 }
 
 static uint64_t chunk_ns(const struct session *s)
@@ -113,18 +113,18 @@ static uint64_t chunk_ns(const struct session *s)
 
 /* In the spool, where there is one, or in memory. What the agent's thread does not write itself comes to the
  * spool by way of memory. */
-static int open_recording(struct session *s)
+static int session_open_recording(struct session *s)
 {
-	bool wanted = s->config->spool_dir && !s->spool_failed;
-	int err = wanted && !s->kept ? open_kept(s) : 0;
+	bool wanted = s->config->spool_dir && !s->has_spool_failed;
+	int err = wanted && !s->kept ? session_create_running_files(s) : 0;
 	int fd = wanted && s->kept ? kept_chunks(s->kept) : -ENOENT;
 
 	s->chunk_due_ns = UINT64_MAX;
 	if (err && err != -ENOENT)
-		leave_kept(s, strerror(-err));
+		session_disable_spool(s, strerror(-err));
 	else if (fd < 0 && fd != -ENOENT)
-		leave_kept(s, strerror(-fd));
-	if (fd >= 0 && is_served(&s->all))
+		session_disable_spool(s, strerror(-fd));
+	if (fd >= 0 && source_is_served(&s->all))
 		return recording_open_in(&s->all.recording, fd);
 	err = recording_open(&s->all.recording, s->config->spool_dir);
 	if (err && fd >= 0)
@@ -165,9 +165,9 @@ static void source_close(struct source *source)
 	source->recording = NULL;
 }
 
-static void source_leave(struct source *source)
+static void source_leak(struct source *source)
 {
-	recording_leave(source->recording);
+	recording_leak(source->recording);
 	source->recording = NULL;
 }
 
@@ -183,37 +183,38 @@ static int source_cut(struct source *source, struct report_part *part)
 }
 
 /* What it had is reported, or lost: there is nothing to recover, unless that of native memory goes on. */
-static void close_all(struct session *s)
+static void session_close_all(struct session *s)
 {
 	source_close(&s->all);
 	if (!s->mem.recording)
-		close_kept(s);
+		session_close_running_files(s);
 }
 
-static int start_all(struct session *s)
+static int session_start_all(struct session *s)
 {
 	bool mem = !s->with.mem_engine;
 	int err;
 
 	s->counted = (struct engine_counts){ 0 };
 	s->began_ms = clock_realtime_ns() / NS_PER_MS;
-	if (!is_served(&s->all))
-		s->sampling = start_sampling(s->config, mem);
-	err = source_start(&s->all, s->config, mem, open_recording(s));
-	if (!err || !s->kept || !is_served(&s->all))
+	if (!source_is_served(&s->all))
+		s->sampling = builtin_start_sampling(s->config, mem);
+	err = source_start(&s->all, s->config, mem, session_open_recording(s));
+	if (!err || !s->kept || !source_is_served(&s->all))
 		return err;
 	/* A disk that has room for a file, and none for what is in it. */
 	log_warn("%s; the recording is begun anew in memory", failure());
-	s->spool_failed = true;
-	close_all(s);
-	return source_start(&s->all, s->config, mem, open_recording(s));
+	s->has_spool_failed = true;
+	session_close_all(s);
+	return source_start(&s->all, s->config, mem, session_open_recording(s));
 }
 
-static int open_mem_recording(struct session *s)
+static int session_open_mem(struct session *s)
 {
-	int fd = s->kept && !s->spool_failed ? kept_memory(s->kept, true) : -ENOENT;
+	int fd =
+		s->kept && !s->has_spool_failed ? running_files_dup_memory(s->kept, true) : -ENOENT;
 
-	s->mem_is_kept = fd >= 0;
+	s->is_mem_in_spool = fd >= 0;
 	return fd >= 0 ? recording_open_in(&s->mem.recording, fd)
 		       : recording_open(&s->mem.recording, s->config->spool_dir);
 }
@@ -227,7 +228,7 @@ void session_start_mem(struct session *s)
 		return;
 	mem_only.cpu_interval_ns = mem_only.wall_interval_ns = OPTION_OFF;
 	mem_only.engine_options = NULL; /* those set are for the other */
-	if (source_start(&s->mem, &mem_only, true, open_mem_recording(s))) {
+	if (source_start(&s->mem, &mem_only, true, session_open_mem(s))) {
 		log_error("%s; native memory is not sampled in this process", failure());
 		source_close(&s->mem);
 	}
@@ -239,35 +240,35 @@ void session_stop_mem(struct session *s)
 		return;
 	if (engine_command(s->mem.engine, "stop")) {
 		log_error("%s", failure());
-		source_leave(&s->mem);
+		source_leak(&s->mem);
 	} else {
 		source_close(&s->mem);
 	}
 }
 
 /* After a failure. */
-static void lose_mem(struct session *s)
+static void session_handle_mem_failure(struct session *s)
 {
-	bool was_kept = s->mem_is_kept;
+	bool was_in_spool = s->is_mem_in_spool;
 
 	log_error("%s; native memory is not sampled from now on%s", failure(),
-		  was_kept ? ", but anew in memory" : "");
-	if (was_kept)
-		leave_kept(s, failure());
+		  was_in_spool ? ", but anew in memory" : "");
+	if (was_in_spool)
+		session_disable_spool(s, failure());
 	session_stop_mem(s);
-	if (was_kept)
+	if (was_in_spool)
 		session_start_mem(s);
 }
 
 /* Add the memory of the interval to REPORT. False when there is none. */
-static bool add_mem_part(struct session *s, struct report *report)
+static bool report_add_mem(struct session *s, struct report *report)
 {
 	struct report_part *part = &report->parts[report->part_count];
 
 	if (!s->mem.recording)
 		return false;
 	if (engine_command(s->mem.engine, "dump,jfr") || source_cut(&s->mem, part)) {
-		lose_mem(s);
+		session_handle_mem_failure(s);
 	} else if (part->length) {
 		report->part_count++;
 		return true;
@@ -276,7 +277,7 @@ static bool add_mem_part(struct session *s, struct report *report)
 }
 
 /* Add FILE to REPORT, where writing it came to no error, ERR. Returns that, or what came then. */
-static int add_part(struct report *report, struct recording *file, int err)
+static int report_add_file(struct report *report, struct recording *file, int err)
 {
 	struct report_part *part = &report->parts[report->part_count];
 
@@ -288,7 +289,7 @@ static int add_part(struct report *report, struct recording *file, int err)
 }
 
 /* Add the crash that REPORT, the last one, is due to, if it is. Sets *FILE, which REPORT needs, or NULL. */
-static void add_crash(struct session *s, struct report *report, struct recording **file)
+static void report_add_crash(struct session *s, struct report *report, struct recording **file)
 {
 	int err;
 
@@ -298,14 +299,14 @@ static void add_crash(struct session *s, struct report *report, struct recording
 	err = recording_open(file, s->config->spool_dir);
 	if (!err)
 		err = s->with.write_crash(recording_fd(*file));
-	err = add_part(report, *file, err);
+	err = report_add_file(report, *file, err);
 	if (err && err != -ENODATA)
 		log_warn("the last profile does not tell of the crash: %s", strerror(-err));
 }
 
 /* Add whom REPORT is of, in a file of its own: the engines' are not ours to write, and may be restarted
  * between two reports. Sets *FILE, which REPORT needs, or NULL. */
-static void add_labels(struct session *s, struct report *report, struct recording **file)
+static void report_add_labels(struct session *s, struct report *report, struct recording **file)
 {
 	int err;
 
@@ -315,14 +316,14 @@ static void add_labels(struct session *s, struct report *report, struct recordin
 	err = recording_open(file, s->config->spool_dir);
 	if (!err)
 		err = s->with.write_labels(recording_fd(*file), report);
-	err = add_part(report, *file, err);
+	err = report_add_file(report, *file, err);
 	if (err)
 		log_warn("a profile does not tell its tags: %s", strerror(-err));
 }
 
 /* Fill in what was lost since the last report, and taken as far as the engine tells, and see how large
  * it has grown. */
-static void read_counts(struct session *s, struct report *report)
+static void report_add_counts(struct session *s, struct report *report)
 {
 	struct engine_counts now = { 0 }, *last = &s->counted;
 
@@ -336,7 +337,7 @@ static void read_counts(struct session *s, struct report *report)
 }
 
 /* What the report holds; an engine's own number is of the moment when it was asked. */
-static void count_samples(struct report *report)
+static void report_count_samples(struct report *report)
 {
 	uint64_t count = 0;
 	int err = 0;
@@ -364,12 +365,12 @@ static void deliver(struct session *s, const struct report *report)
 	}
 }
 
-static void move_finished(struct session *s)
+static void session_move_finished(struct session *s)
 {
 	int err = recording_move(s->all.recording);
 
 	if (err)
-		leave_kept(s, strerror(-err));
+		session_disable_spool(s, strerror(-err));
 }
 
 int session_dump(struct session *s, const struct source *source)
@@ -377,14 +378,14 @@ int session_dump(struct session *s, const struct source *source)
 	int err = engine_command(source->engine, "dump,jfr");
 
 	if (!err && source->recording == s->all.recording)
-		move_finished(s);
+		session_move_finished(s);
 	return err;
 }
 
 int session_copy(struct session *s, const struct source *sources, size_t count, int fd)
 {
 	char host[HOST_NAME_MAX + 1];
-	struct report report = describe(s, host);
+	struct report report = session_describe(s, host);
 	struct recording *labels = NULL;
 	int err = 0;
 
@@ -400,7 +401,7 @@ int session_copy(struct session *s, const struct source *sources, size_t count, 
 			report.part_count++;
 	}
 	if (!err && report.part_count)
-		add_labels(s, &report, &labels);
+		report_add_labels(s, &report, &labels);
 	if (!err)
 		err = report_write(&report, fd);
 	recording_close(labels);
@@ -409,25 +410,25 @@ int session_copy(struct session *s, const struct source *sources, size_t count, 
 
 /* Where REPORT, whose part of native memory comes second, was handed on but not said here yet, it may come
  * twice; the other way it might be lost. */
-static void cut_kept(struct session *s, const struct report *report, bool with_mem)
+static void session_write_cut(struct session *s, const struct report *report, bool with_mem)
 {
 	const struct report_part *all = &report->parts[0], *mem = &report->parts[1];
 
 	if (s->kept)
-		kept_cut(s->kept, all->offset + (off_t)all->length,
-			 with_mem ? mem->offset + (off_t)mem->length : 0);
+		running_files_write_cut(s->kept, all->offset + (off_t)all->length,
+					with_mem ? mem->offset + (off_t)mem->length : 0);
 }
 
 /* Cut what is finished, and report it. Returns 1, or 0 when there was nothing, or -errno. */
-static int report_finished(struct session *s, bool final)
+static int session_report_finished(struct session *s, bool final)
 {
 	char host[HOST_NAME_MAX + 1];
-	struct report report = describe(s, host);
+	struct report report = session_describe(s, host);
 	struct recording *crash, *labels;
 	bool with_mem;
 	int err;
 
-	move_finished(s);
+	session_move_finished(s);
 	err = source_cut(&s->all, &report.parts[0]);
 	report.final = final;
 	if (err)
@@ -435,15 +436,15 @@ static int report_finished(struct session *s, bool final)
 	if (!report.parts[0].length)
 		return 0;
 	report.part_count = 1;
-	read_counts(s, &report);
-	with_mem = add_mem_part(s, &report);
-	add_crash(s, &report, &crash);
-	count_samples(&report);
-	add_labels(s, &report, &labels);
+	report_add_counts(s, &report);
+	with_mem = report_add_mem(s, &report);
+	report_add_crash(s, &report, &crash);
+	report_count_samples(&report);
+	report_add_labels(s, &report, &labels);
 	deliver(s, &report);
 	recording_close(labels);
 	recording_close(crash);
-	cut_kept(s, &report, with_mem);
+	session_write_cut(s, &report, with_mem);
 	recording_release(s->all.recording, &report.parts[0]);
 	if (with_mem)
 		recording_release(s->mem.recording, &report.parts[1]);
@@ -455,8 +456,8 @@ static int report_finished(struct session *s, bool final)
  * what it had is a finished chunk then, the last. */
 static bool has_ended(struct session *s)
 {
-	if (!is_served(&s->all))
-		s->ended = report_finished(s, true) > 0;
+	if (!source_is_served(&s->all))
+		s->ended = session_report_finished(s, true) > 0;
 	if (s->ended && session_can_restart(s))
 		log_warn("%s was stopped by somebody else, who uses it in this process, too; there "
 			 "is no "
@@ -471,23 +472,23 @@ int session_restart(struct session *s)
 
 	if (err)
 		return has_ended(s) ? 0 : err;
-	err = report_finished(s, false);
+	err = session_report_finished(s, false);
 	if (err < 0)
 		return err;
-	close_all(s);
-	return start_all(s);
+	session_close_all(s);
+	return session_start_all(s);
 }
 
 /* The disk has no more room, or does not work: the program's memory has to do. */
-static int leave_spool(struct session *s)
+static int session_leave_spool(struct session *s)
 {
 	log_error("%s; the recording goes on in memory, without what came since the last report",
 		  failure());
-	s->spool_failed = true;
+	s->has_spool_failed = true;
 	engine_command(s->all.engine, "stop");
-	report_finished(s, false); /* of several chunks some may be whole */
-	close_all(s);
-	return start_all(s);
+	session_report_finished(s, false); /* of several chunks some may be whole */
+	session_close_all(s);
+	return session_start_all(s);
 }
 
 bool session_can_restart(const struct session *s)
@@ -507,8 +508,8 @@ int session_report(struct session *s)
 	if (err && has_ended(s))
 		return 0;
 	if (err)
-		return s->kept && is_served(&s->all) ? leave_spool(s) : err;
-	err = report_finished(s, false);
+		return s->kept && source_is_served(&s->all) ? session_leave_spool(s) : err;
+	err = session_report_finished(s, false);
 	if (err < 0)
 		return err;
 	if (!err) {
@@ -532,7 +533,7 @@ int session_start(struct session *s)
 	s->mem.engine = s->with.mem_engine;
 	s->all.engine->version(s->all.engine, s->engine_version, sizeof(s->engine_version));
 	s->interval_began_ms = clock_realtime_ns() / NS_PER_MS;
-	err = start_all(s);
+	err = session_start_all(s);
 	if (!err)
 		session_start_mem(s);
 	return err;
@@ -545,7 +546,7 @@ static uint64_t service(const struct source *source, uint64_t now_ns)
 }
 
 /* Where it fails the next report sees to it. */
-static uint64_t keep_chunk(struct session *s, uint64_t now_ns)
+static uint64_t session_end_due_chunks(struct session *s, uint64_t now_ns)
 {
 	uint64_t least_ns = chunk_ns(s), began_ns, took_ns, pause_ns;
 	int err;
@@ -557,7 +558,7 @@ static uint64_t keep_chunk(struct session *s, uint64_t now_ns)
 	s->chunk_due_ns = UINT64_MAX;
 	began_ns = clock_cpu_ns();
 	err = session_dump(s, &s->all);
-	if (err || s->spool_failed)
+	if (err || s->has_spool_failed)
 		return UINT64_MAX;
 	took_ns = clock_cpu_ns() - began_ns;
 	if (s->all.engine->took_ns)
@@ -574,25 +575,25 @@ static uint64_t keep_chunk(struct session *s, uint64_t now_ns)
 uint64_t session_service(struct session *s, uint64_t now_ns)
 {
 	uint64_t all = service(&s->all, now_ns), mem = service(&s->mem, now_ns),
-		 chunk = keep_chunk(s, now_ns);
+		 chunk = session_end_due_chunks(s, now_ns);
 
 	all = all < mem ? all : mem;
 	return all < chunk ? all : chunk;
 }
 
 /* Stop the engines, and report what they have sampled last. */
-static void stop_all(struct session *s, bool final)
+static void session_stop_all(struct session *s, bool final)
 {
 	bool failed = false;
 
-	session_end_look(s);
+	session_stop_thread_sampler(s);
 	if (!s->ended && !s->paused) {
 		failed = engine_command(s->all.engine, "stop") != 0;
 		if (failed && has_ended(s))
 			failed = false;
 		else if (failed)
 			log_error("%s; the last profile is lost", failure());
-		else if (report_finished(s, final) < 0)
+		else if (session_report_finished(s, final) < 0)
 			log_error("%s", failure());
 		if (!failed && !s->ended)
 			source_close(&s->all);
@@ -600,12 +601,12 @@ static void stop_all(struct session *s, bool final)
 	session_stop_mem(s);
 	/* Who comes next may still have what this one has not reported. */
 	if (!failed)
-		close_kept(s);
+		session_close_running_files(s);
 }
 
 void session_pause(struct session *s)
 {
-	stop_all(s, false);
+	session_stop_all(s, false);
 	s->paused = true;
 	if (s->all.engine->leave)
 		s->all.engine->leave();
@@ -615,11 +616,11 @@ int session_resume(struct session *s)
 {
 	int err;
 
-	source_leave(&s->all); /* of a start that failed */
-	close_kept(s);
+	source_leak(&s->all); /* of a start that failed */
+	session_close_running_files(s);
 	s->ended = false;
 	s->interval_began_ms = clock_realtime_ns() / NS_PER_MS;
-	err = start_all(s);
+	err = session_start_all(s);
 	s->paused = err != 0;
 	if (!err)
 		session_start_mem(s);
@@ -628,7 +629,7 @@ int session_resume(struct session *s)
 
 void session_end(struct session *s, uint64_t drain_by_ns)
 {
-	stop_all(s, true);
+	session_stop_all(s, true);
 	for (size_t i = 0; i < s->with.reporter_count; i++) {
 		struct reporter *reporter = s->with.reporters[i];
 
@@ -639,9 +640,9 @@ void session_end(struct session *s, uint64_t drain_by_ns)
 
 void session_close(struct session *s)
 {
-	session_end_look(s);
+	session_stop_thread_sampler(s);
 	session_stop_mem(s);
-	source_leave(&s->all);
+	source_leak(&s->all);
 	for (size_t i = 0; i < s->with.reporter_count; i++)
 		s->with.reporters[i]->close(s->with.reporters[i]);
 	free(s->texts);

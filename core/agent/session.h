@@ -25,7 +25,7 @@ struct session {
 	/* The rest is the session's own. */
 	struct source all, mem; /* mem: native memory where ALL is not to sample it */
 	struct source look;     /* at the threads, where ALL cannot; while it goes on */
-	int look_fd;            /* for whom */
+	int thread_sampler_fd;  /* for whom */
 	char executable[NAME_MAX + 1];
 	char engine_version[64];
 	struct sampling sampling;     /* of ALL, where its chunks do not each tell it */
@@ -34,8 +34,8 @@ struct session {
 	struct kept *kept;            /* the recordings, in the spool; NULL: in memory alone */
 	uint64_t chunk_due_ns;        /* when ALL is to finish one for it */
 	uint64_t chunk_took_ns;       /* of processor time, the last one */
-	bool spool_failed;            /* so they stay in memory */
-	bool mem_is_kept;             /* MEM's recording is there as well */
+	bool has_spool_failed;        /* so they stay in memory */
+	bool is_mem_in_spool;         /* MEM's recording is there as well */
 	bool rotates_by_restart;      /* dump does not finish a chunk */
 	bool ended;                   /* ALL's engine has, by itself */
 	bool paused;                  /* no engine runs, until session_resume() */
@@ -90,7 +90,7 @@ void session_pause(struct session *session);
 int session_resume(struct session *session);
 
 /* No look at the threads is to go on. */
-void session_end_look(struct session *session);
+void session_stop_thread_sampler(struct session *session);
 
 /* Answer CALL, what a live endpoint asks. Returns 0, or -errno as failed() has it: the engine cannot go
  * on. */

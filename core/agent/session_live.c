@@ -20,7 +20,7 @@
 static const struct {
 	const char *name;
 	bool engines;
-} changeable[] = {
+} changeable_options[] = {
 	{ "REPORTING_INTERVAL", false },
 	{ "CPU_INTERVAL", true },
 	{ "WALL_INTERVAL", true },
@@ -31,15 +31,15 @@ static const struct {
 	{ "LOG", false },
 };
 
-#define CHANGEABLE (sizeof(changeable) / sizeof(changeable[0]))
+#define CHANGEABLE_COUNT (sizeof(changeable_options) / sizeof(changeable_options[0]))
 
-static int refuse(struct live_call *call, int err, const char *words)
+static int call_refuse(struct live_call *call, int err, const char *words)
 {
 	format_text(call->problem, sizeof(call->problem), "%s", words);
 	return err;
 }
 
-static void tell_settings(const struct config *c, struct live_status *status)
+static void status_add_settings(const struct config *c, struct live_status *status)
 {
 	status->reporting_interval_ns = c->reporting_interval_ns;
 	status->cpu_interval_ns = c->cpu_interval_ns;
@@ -53,13 +53,13 @@ static void tell_settings(const struct config *c, struct live_status *status)
 }
 
 /* The table of what lives is the builtin engine's. */
-static bool knows_memory(const struct session *s)
+static bool session_has_live_memory(const struct session *s)
 {
 	return !s->paused && s->config->native_mem_bytes != OPTION_OFF &&
 	       (s->mem.engine ? s->mem.recording != NULL : s->all.engine->service != NULL);
 }
 
-static void tell_status(struct session *s, struct live_status *status)
+static void status_fill(struct session *s, struct live_status *status)
 {
 	struct engine_counts counts = { 0 };
 
@@ -80,8 +80,8 @@ static void tell_status(struct session *s, struct live_status *status)
 	status->reports = s->reports;
 	status->reports_ms = s->reports_ms;
 	format_text(status->error, sizeof(status->error), "%s", s->error);
-	status->memory = knows_memory(s);
-	tell_settings(s->config, status);
+	status->memory = session_has_live_memory(s);
+	status_add_settings(s->config, status);
 	for (size_t i = 0; i < s->with.reporter_count; i++)
 		if (s->with.reporters[i]->tell)
 			s->with.reporters[i]->tell(s->with.reporters[i], status);
@@ -89,17 +89,17 @@ static void tell_status(struct session *s, struct live_status *status)
 
 /* ---- Options ---- */
 
-static const struct option *find(const char *name, bool *engines)
+static const struct option *changeable_find(const char *name, bool *engines)
 {
-	for (size_t i = 0; i < CHANGEABLE; i++)
-		if (!strcmp(changeable[i].name, name)) {
-			*engines = *engines || changeable[i].engines;
+	for (size_t i = 0; i < CHANGEABLE_COUNT; i++)
+		if (!strcmp(changeable_options[i].name, name)) {
+			*engines = *engines || changeable_options[i].engines;
 			return option_lookup(name);
 		}
 	return NULL;
 }
 
-static int refuse_name(struct live_call *call, const char *name)
+static int call_refuse_name(struct live_call *call, const char *name)
 {
 	size_t length;
 
@@ -108,15 +108,15 @@ static int refuse_name(struct live_call *call, const char *name)
 						   "what can is"
 						 : "there is no option %s; what can be set is",
 			     name);
-	for (size_t i = 0; i < CHANGEABLE; i++)
+	for (size_t i = 0; i < CHANGEABLE_COUNT; i++)
 		length += format_text(call->problem + length, sizeof(call->problem) - length,
-				      "%s %s", i ? "," : "", changeable[i].name);
+				      "%s %s", i ? "," : "", changeable_options[i].name);
 	return -EINVAL;
 }
 
 /* CALL's options over those of FROM, in *INTO; texts are copied to TEXTS. */
-static int read_options(struct live_call *call, const struct config *from, struct config *into,
-			char **texts, bool *engines)
+static int call_read_options(struct live_call *call, const struct config *from, struct config *into,
+			     char **texts, bool *engines)
 {
 	size_t size = 1;
 	char *p;
@@ -130,7 +130,7 @@ static int read_options(struct live_call *call, const struct config *from, struc
 		size += strlen(from->tags) + 1;
 	*texts = p = malloc(size);
 	if (!p)
-		return refuse(call, -ENOMEM, "out of memory");
+		return call_refuse(call, -ENOMEM, "out of memory");
 	/* Those of an earlier change are in a block that is about to go. */
 	if (from->profiling_group)
 		into->profiling_group = p, p = stpcpy(p, from->profiling_group) + 1;
@@ -138,29 +138,30 @@ static int read_options(struct live_call *call, const struct config *from, struc
 		into->tags = p, p = stpcpy(p, from->tags) + 1;
 	for (size_t i = 0; i < call->option_count; i++) {
 		const struct live_option *wanted = &call->options[i];
-		const struct option *option = find(wanted->name, engines);
+		const struct option *option = changeable_find(wanted->name, engines);
 		char *value = p;
 
 		if (!option)
-			return refuse_name(call, wanted->name);
+			return call_refuse_name(call, wanted->name);
 		p = stpcpy(p, wanted->value) + 1;
 		if (!*value || config_set(into, option, value)) {
 			char problem[OPTION_PROBLEM_MAX];
 
 			option_complain(option, value, problem);
-			return refuse(call, -EINVAL, problem);
+			return call_refuse(call, -EINVAL, problem);
 		}
 	}
 	if (into->cpu_interval_ns == OPTION_OFF && into->wall_interval_ns == OPTION_OFF &&
 	    into->native_mem_bytes == OPTION_OFF)
-		return refuse(call, -EINVAL,
-			      "nothing to sample: CPU_INTERVAL, WALL_INTERVAL and NATIVE_MEM would "
-			      "be off");
+		return call_refuse(
+			call, -EINVAL,
+			"nothing to sample: CPU_INTERVAL, WALL_INTERVAL and NATIVE_MEM would "
+			"be off");
 	return 0;
 }
 
 /* async-profiler beside our sampler is arranged at the start, by who is to see malloc. */
-static bool lacks_sampler(const struct session *s, const struct config *wanted)
+static bool session_lacks_mem_sampler(const struct session *s, const struct config *wanted)
 {
 	return wanted->native_mem_bytes != OPTION_OFF &&
 	       wanted->native_mem_engine == MEM_ENGINE_BUILTIN && !s->mem.engine &&
@@ -168,26 +169,27 @@ static bool lacks_sampler(const struct session *s, const struct config *wanted)
 }
 
 /* Rather than the program. */
-static int refuse_restart(struct live_call *call)
+static int call_refuse_restart(struct live_call *call)
 {
-	return refuse(call, -EINVAL,
-		      "async-profiler cannot be started a second time in a process with a Java "
-		      "machine, so it is neither stopped nor given other intervals");
+	return call_refuse(
+		call, -EINVAL,
+		"async-profiler cannot be started a second time in a process with a Java "
+		"machine, so it is neither stopped nor given other intervals");
 }
 
-static int set_options(struct session *s, struct live_call *call)
+static int call_set_options(struct session *s, struct live_call *call)
 {
 	struct config before = *s->config, wanted;
 	char *texts, *old_texts = s->texts;
 	bool engines = false;
-	int err = read_options(call, s->config, &wanted, &texts, &engines);
+	int err = call_read_options(call, s->config, &wanted, &texts, &engines);
 
-	if (!err && lacks_sampler(s, &wanted))
-		err = refuse(call, -EINVAL,
-			     "NATIVE_MEM cannot be turned on beside async-profiler with "
-			     "NATIVE_MEM_ENGINE=builtin; set it in the environment");
+	if (!err && session_lacks_mem_sampler(s, &wanted))
+		err = call_refuse(call, -EINVAL,
+				  "NATIVE_MEM cannot be turned on beside async-profiler with "
+				  "NATIVE_MEM_ENGINE=builtin; set it in the environment");
 	if (!err && engines && !s->paused && !session_can_restart(s))
-		err = refuse_restart(call);
+		err = call_refuse_restart(call);
 	if (!err)
 		/* What is recorded until now is of the settings until now. */
 		err = session_report(s);
@@ -201,7 +203,7 @@ static int set_options(struct session *s, struct live_call *call)
 		session_stop_mem(s); /* first, so that what is kept in a spool is begun anew, too */
 		err = session_restart(s);
 		if (err) {
-			refuse(call, -EIO, failure());
+			call_refuse(call, -EIO, failure());
 			s->own.cpu_interval_ns = before.cpu_interval_ns;
 			s->own.wall_interval_ns = before.wall_interval_ns;
 			s->own.native_mem_bytes = before.native_mem_bytes;
@@ -220,7 +222,7 @@ static int set_options(struct session *s, struct live_call *call)
 
 /* ---- Recordings ---- */
 
-static int begin_capture(struct session *s, const struct live_call *call)
+static int call_begin_capture(struct session *s, const struct live_call *call)
 {
 	if (s->paused || s->ended)
 		return -ESRCH;
@@ -234,12 +236,12 @@ static int begin_capture(struct session *s, const struct live_call *call)
 }
 
 /* What is copied of it is the look alone: the engine's own samples are of some threads, and not now. */
-static bool is_of_look(const struct session *s, int fd)
+static bool capture_is_thread_sampler(const struct session *s, int fd)
 {
-	return s->look.recording && s->look_fd == fd;
+	return s->look.recording && s->thread_sampler_fd == fd;
 }
 
-static int end_capture(struct session *s, int fd, bool wanted)
+static int call_end_capture(struct session *s, int fd, bool wanted)
 {
 	int err = -ESRCH;
 	size_t i = 0;
@@ -249,10 +251,10 @@ static int end_capture(struct session *s, int fd, bool wanted)
 	if (i == s->capture_count)
 		return err;
 	err = s->captures[i].err;
-	if (is_of_look(s, fd)) {
+	if (capture_is_thread_sampler(s, fd)) {
 		if (wanted && !err)
 			err = session_copy(s, &s->look, 1, fd);
-		session_end_look(s);
+		session_stop_thread_sampler(s);
 		wanted = false;
 	}
 	/* A session that was paused meanwhile has reported all that there is. */
@@ -273,7 +275,7 @@ static int stop(struct session *s, struct live_call *call)
 	if (s->paused || s->ended)
 		return -EALREADY;
 	if (!session_can_restart(s))
-		return refuse_restart(call);
+		return call_refuse_restart(call);
 	log_info("stopped at the live endpoint");
 	session_pause(s);
 	return 0;
@@ -287,7 +289,7 @@ static int start(struct session *s, struct live_call *call)
 		return -EALREADY;
 	err = session_resume(s);
 	if (err)
-		return refuse(call, err, failure());
+		return call_refuse(call, err, failure());
 	log_info("started at the live endpoint");
 	return 0;
 }
@@ -297,7 +299,7 @@ static int start(struct session *s, struct live_call *call)
 /* It takes no sample by itself. */
 #define LOOK "start,event=wall,interval=3600s,jfr,file="
 
-static int begin_look(struct session *s, int fd)
+static int thread_sampler_start(struct session *s, int fd)
 {
 	struct buf command = BUF_INIT(256);
 	int err;
@@ -307,7 +309,7 @@ static int begin_look(struct session *s, int fd)
 	if (s->look.recording)
 		return -EBUSY;
 	s->look.engine = s->with.look_engine;
-	s->look_fd = fd;
+	s->thread_sampler_fd = fd;
 	err = recording_open(&s->look.recording, NULL);
 	if (!err)
 		err = buf_printf(&command, LOOK "%s", recording_path(s->look.recording));
@@ -321,7 +323,7 @@ static int begin_look(struct session *s, int fd)
 	return err;
 }
 
-void session_end_look(struct session *s)
+void session_stop_thread_sampler(struct session *s)
 {
 	if (!s->look.recording)
 		return;
@@ -333,14 +335,16 @@ void session_end_look(struct session *s)
 
 static int look(struct session *s, int fd, bool begin)
 {
-	int err = begin ? begin_look(s, fd) : is_of_look(s, fd) ? 0 : -ESRCH;
+	int err = begin                              ? thread_sampler_start(s, fd)
+		  : capture_is_thread_sampler(s, fd) ? 0
+						     : -ESRCH;
 
 	if (err)
 		return err;
 	return s->look.engine->sample_threads(begin) ? -EINPROGRESS : 0;
 }
 
-static int threads(struct session *s, int fd, bool begin)
+static int call_sample_threads(struct session *s, int fd, bool begin)
 {
 	if (s->paused)
 		return -ESRCH;
@@ -349,13 +353,13 @@ static int threads(struct session *s, int fd, bool begin)
 	return s->all.engine->sample_threads(begin) ? -EINPROGRESS : 0;
 }
 
-static int answer(struct session *s, struct live_call *call, bool *broken)
+static int call_answer(struct session *s, struct live_call *call, bool *broken)
 {
 	int err;
 
 	switch (call->question) {
 	case LIVE_STATUS:
-		tell_status(s, &call->status);
+		status_fill(s, &call->status);
 		return 0;
 	case LIVE_STOP:
 		return stop(s, call);
@@ -368,17 +372,17 @@ static int answer(struct session *s, struct live_call *call, bool *broken)
 		*broken = err != 0;
 		return err;
 	case LIVE_OPTIONS:
-		return set_options(s, call);
+		return call_set_options(s, call);
 	case LIVE_BEGIN:
-		return begin_capture(s, call);
+		return call_begin_capture(s, call);
 	case LIVE_END:
-		return end_capture(s, call->fd, true);
+		return call_end_capture(s, call->fd, true);
 	case LIVE_CANCEL:
-		return end_capture(s, call->fd, false);
+		return call_end_capture(s, call->fd, false);
 	case LIVE_THREADS:
-		return threads(s, call->fd, true);
+		return call_sample_threads(s, call->fd, true);
 	case LIVE_THREADS_LEFT:
-		return threads(s, call->fd, false);
+		return call_sample_threads(s, call->fd, false);
 	}
 	return -EINVAL;
 }
@@ -388,7 +392,7 @@ int session_answer(struct session *s, struct live_call *call)
 	bool broken = false;
 
 	call->problem[0] = '\0';
-	call->err = answer(s, call, &broken);
+	call->err = call_answer(s, call, &broken);
 	if (call->err && call->err != -EINPROGRESS)
 		format_text(s->error, sizeof(s->error), "%s",
 			    *call->problem ? call->problem : strerror(-call->err));

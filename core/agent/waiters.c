@@ -12,7 +12,7 @@
 #include "core/kernel.h"
 #include "core/privileges.h"
 
-struct follower {
+struct waiter {
 	void (*wake)(void *argument); /* NULL: nobody's */
 	void *argument;
 	_Atomic uint32_t followed; /* the change that it has followed last */
@@ -20,12 +20,12 @@ struct follower {
 
 static struct {
 	pthread_mutex_t lock;
-	struct follower each[FOLLOWERS_MAX];
+	struct waiter each[FOLLOWERS_MAX];
 } followers = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static __thread struct follower *own;
+static __thread struct waiter *own;
 
-void followers_join(void (*wake)(void *argument), void *argument)
+void waiters_add(void (*wake)(void *argument), void *argument)
 {
 	pthread_mutex_lock(&followers.lock);
 	for (size_t i = 0; i < FOLLOWERS_MAX && !own; i++)
@@ -35,15 +35,15 @@ void followers_join(void (*wake)(void *argument), void *argument)
 		atomic_store(&own->followed, privileges_changes());
 		own->wake = wake;
 		own->argument = argument;
-		privileges_tell(&own->followed);
+		privileges_set_woken(&own->followed);
 	}
 	pthread_mutex_unlock(&followers.lock);
 }
 
-void followers_leave(void)
+void waiters_remove(void)
 {
 	pthread_mutex_lock(&followers.lock);
-	privileges_tell(NULL);
+	privileges_set_woken(NULL);
 	if (own)
 		own->wake = NULL;
 	own = NULL;
@@ -62,7 +62,7 @@ static bool all_have_followed(uint32_t changes)
 	return all;
 }
 
-void followers_follow(uint64_t timeout_ns)
+void waiters_wake(uint64_t timeout_ns)
 {
 	static const struct timespec a_moment = { .tv_nsec = 100000 };
 	uint64_t deadline = clock_monotonic_ns() + timeout_ns;

@@ -6,16 +6,16 @@
 #include <stdint.h>
 
 /* WAKE(ARGUMENT) has the calling thread call privileges_follow() soon. It is called in the agent's thread, must not
- * wait, and is called no more when followers_leave() returns. More than FOLLOWERS_MAX look in their own time. */
-void followers_join(void (*wake)(void *argument), void *argument);
+ * wait, and is called no more when waiters_remove() returns. More than FOLLOWERS_MAX look in their own time. */
+void waiters_add(void (*wake)(void *argument), void *argument);
 
 #define FOLLOWERS_MAX 16
 
 /* Before ARGUMENT goes, or the thread. */
-void followers_leave(void);
+void waiters_remove(void);
 
 /* In the agent's thread, after privileges_follow(): when that has given something up since the last call, have all of
  * them follow, and wait TIMEOUT_NS for it at most: one may be in the middle of something. */
-void followers_follow(uint64_t timeout_ns);
+void waiters_wake(uint64_t timeout_ns);
 
 #endif

@@ -10,7 +10,7 @@
 #include "core/system.h"
 
 /* The value in ENTRY, "NAME=value", when that is OPTION's name; else NULL. */
-static const char *value_of(const struct option *option, const char *entry)
+static const char *entry_value(const struct option *option, const char *entry)
 {
 	size_t length = strlen(option->name);
 
@@ -20,7 +20,7 @@ static const char *value_of(const struct option *option, const char *entry)
 
 /* Each option's value in ENVIRONMENT, or NULL. As getenv(3), the first of two counts; an empty
  * value counts as none, since that is how a unit file or a container unsets one. */
-static void find_values(char *const *environment, const char *values[OPTION_COUNT])
+static void values_find(char *const *environment, const char *values[OPTION_COUNT])
 {
 	const char *entry, *value;
 
@@ -28,7 +28,7 @@ static void find_values(char *const *environment, const char *values[OPTION_COUN
 	for (; *environment; environment++) {
 		entry = option_unprefixed(*environment);
 		for (size_t i = 0; entry && i < OPTION_COUNT; i++) {
-			value = value_of(&option_table[i], entry);
+			value = entry_value(&option_table[i], entry);
 			if (!value)
 				continue;
 			if (!values[i])
@@ -41,8 +41,8 @@ static void find_values(char *const *environment, const char *values[OPTION_COUN
 			values[i] = NULL;
 }
 
-static int set_some(struct config *config, const char *const *values, size_t from, size_t to,
-		    char problem[OPTION_PROBLEM_MAX])
+static int config_set_range(struct config *config, const char *const *values, size_t from,
+			    size_t to, char problem[OPTION_PROBLEM_MAX])
 {
 	for (size_t i = from; i < to; i++)
 		if (config_set(config, &option_table[i], values[i]))
@@ -52,7 +52,7 @@ static int set_some(struct config *config, const char *const *values, size_t fro
 
 /* The program may change its environment, so the texts that came from there are copied into
  * one block, with the executable's name behind them where that is the group. */
-static int own_texts(struct config *config, const char *const *values)
+static int config_copy_texts(struct config *config, const char *const *values)
 {
 	char executable[NAME_MAX + 1];
 	size_t size = 0;
@@ -91,17 +91,17 @@ int config_read(struct config *config, char *const *environment, char problem[OP
 
 	memset(config, 0, sizeof(*config));
 	problem[0] = '\0';
-	find_values(environment, values);
-	err = set_some(config, values, 0, 1, problem);
+	values_find(environment, values);
+	err = config_set_range(config, values, 0, 1, problem);
 	if (err || !config->enabled) /* inert: no other value counts, or is complained of */
 		return err;
-	err = set_some(config, values, 1, OPTION_COUNT, problem);
+	err = config_set_range(config, values, 1, OPTION_COUNT, problem);
 	if (err)
 		return err;
 	if (config->listen && !listen_is_local(config->listen) && !config->listen_token)
 		return option_complain(option_lookup("LISTEN"), config->listen, problem);
 	config->local_max_bytes_set = values[option_lookup("LOCAL_MAX_BYTES") - option_table];
-	return own_texts(config, values);
+	return config_copy_texts(config, values);
 }
 
 void config_free(struct config *config)

@@ -6,8 +6,8 @@
 
 #include "core/options/option_table.h"
 
-static void store(struct config *config, const struct option *option,
-		  const union option_value *value)
+static void config_store(struct config *config, const struct option *option,
+			 const union option_value *value)
 {
 	char *field = (char *)config + option->offset;
 
@@ -37,6 +37,6 @@ int config_set(struct config *config, const struct option *option, const char *v
 	if (value || *option->fallback)
 		err = option_parse(option, value ? value : option->fallback, &parsed);
 	if (!err)
-		store(config, option, &parsed);
+		config_store(config, option, &parsed);
 	return err;
 }

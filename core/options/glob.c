@@ -5,13 +5,13 @@ struct glob {
 	const char *at, *end;
 };
 
-static bool is_next(const struct glob *glob, size_t ahead, char c)
+static bool next_byte_is(const struct glob *glob, size_t ahead, char c)
 {
 	return (size_t)(glob->end - glob->at) > ahead && glob->at[ahead] == c;
 }
 
 /* One byte of a set, which a backslash may stand before. */
-static unsigned char take_byte(struct glob *glob)
+static unsigned char set_read_byte(struct glob *glob)
 {
 	if (*glob->at == '\\' && glob->end - glob->at > 1)
 		glob->at++;
@@ -20,17 +20,19 @@ static unsigned char take_byte(struct glob *glob)
 
 /* Behind a bracket: whether C is in the set, or, with an exclamation mark, is not. False in *CLOSED when
  * the set has no end. */
-static bool take_set(struct glob *glob, unsigned char c, bool *closed)
+static bool set_match(struct glob *glob, unsigned char c, bool *closed)
 {
-	bool inverse = is_next(glob, 0, '!') || is_next(glob, 0, '^'), found = false, first = true;
+	bool inverse = next_byte_is(glob, 0, '!') || next_byte_is(glob, 0, '^'), found = false,
+	     first = true;
 	unsigned char low, high;
 
 	glob->at += inverse;
 	for (; glob->at < glob->end && (first || *glob->at != ']'); first = false) {
-		low = high = take_byte(glob);
-		if (is_next(glob, 0, '-') && glob->end - glob->at > 1 && !is_next(glob, 1, ']')) {
+		low = high = set_read_byte(glob);
+		if (next_byte_is(glob, 0, '-') && glob->end - glob->at > 1 &&
+		    !next_byte_is(glob, 1, ']')) {
 			glob->at++;
-			high = take_byte(glob);
+			high = set_read_byte(glob);
 		}
 		found |= low <= c && c <= high;
 	}
@@ -40,13 +42,13 @@ static bool take_set(struct glob *glob, unsigned char c, bool *closed)
 }
 
 /* Whether the next of GLOB, which is no star, stands for C; moves on behind it. */
-static bool take_one(struct glob *glob, char c)
+static bool element_match(struct glob *glob, char c)
 {
 	struct glob set = { glob->at + 1, glob->end };
 	bool closed, found;
 
 	if (*glob->at == '[') {
-		found = take_set(&set, (unsigned char)c, &closed);
+		found = set_match(&set, (unsigned char)c, &closed);
 		if (closed) {
 			glob->at = set.at;
 			return found;
@@ -68,11 +70,11 @@ bool glob_matches(const char *text, size_t length, const char *name)
 	const char *from = name;
 
 	while (*name) {
-		if (is_next(&glob, 0, '*')) {
+		if (next_byte_is(&glob, 0, '*')) {
 			glob.at++;
 			after_star = glob;
 			from = name;
-		} else if (glob.at < glob.end && take_one(&glob, *name)) {
+		} else if (glob.at < glob.end && element_match(&glob, *name)) {
 			name++;
 		} else if (after_star.at) {
 			glob = after_star;
@@ -81,7 +83,7 @@ bool glob_matches(const char *text, size_t length, const char *name)
 			return false;
 		}
 	}
-	while (is_next(&glob, 0, '*'))
+	while (next_byte_is(&glob, 0, '*'))
 		glob.at++;
 	return glob.at == glob.end;
 }

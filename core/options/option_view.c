@@ -7,7 +7,7 @@
 #include "core/format.h"
 #include "core/options/option_table.h"
 
-static void show(const struct option *option, struct option_view *view)
+static void view_fill(const struct option *option, struct option_view *view)
 {
 	format_text(view->name, sizeof(view->name), "%s%s", OPTION_PREFIX, option->name);
 	option_expects(option, view->accepts, sizeof(view->accepts));
@@ -22,7 +22,7 @@ bool option_row(size_t index, struct option_view *view)
 {
 	if (index >= OPTION_COUNT)
 		return false;
-	show(&option_table[index], view);
+	view_fill(&option_table[index], view);
 	return true;
 }
 
@@ -31,7 +31,7 @@ bool option_find(const char *name, struct option_view *view)
 	const struct option *option = option_lookup(name);
 
 	if (option)
-		show(option, view);
+		view_fill(option, view);
 	return option;
 }
 
@@ -63,7 +63,7 @@ static size_t edit_distance(const char *name, const char *known)
 }
 
 /* NAME is KNOWN up to a word: CPU of CPU_INTERVAL, LOG of LOG_LEVEL. */
-static bool is_part(const char *name, const char *known)
+static bool is_word_prefix(const char *name, const char *known)
 {
 	size_t length = strlen(name), known_length = strlen(known);
 	size_t least = length < known_length ? length : known_length;
@@ -84,7 +84,7 @@ bool option_nearest(const char *name, struct option_view *nearest)
 	best = (length - (sizeof(OPTION_PREFIX) - 1)) / 3 + 1;
 	for (size_t i = 0; option_row(i, &row); i++) {
 		distance = edit_distance(name, row.name);
-		if (distance >= best && (found || !is_part(name, row.name)))
+		if (distance >= best && (found || !is_word_prefix(name, row.name)))
 			continue;
 		best = distance < best ? distance : best;
 		*nearest = row;

@@ -51,7 +51,7 @@ struct client {
 	struct s3_target target;
 	char *base; /* as the settings have it */
 	struct s3_bucket s3;
-	bool answered; /* the store is there */
+	bool has_answered; /* the store is there */
 	uint64_t received;
 };
 
@@ -275,7 +275,7 @@ int client_open_beside(struct client **out, struct client *of)
 	if (!client)
 		return -ENOMEM;
 	client->aws.skew = of->aws.skew;
-	client->answered = of->answered;
+	client->has_answered = of->has_answered;
 	client->target = of->target;
 	client->target.base = strdup(of->target.base);
 	if (!client->target.base) {
@@ -398,7 +398,7 @@ static bool may_pass(const struct client *client, int err, const struct http_res
 	switch (err) {
 	case -ECONNREFUSED:
 	case -EHOSTUNREACH:
-		return client->answered;
+		return client->has_answered;
 	case -ETIMEDOUT:
 	case -EIO:
 		return true;
@@ -423,7 +423,7 @@ static int ask_once(struct client *client, const struct s3_request *request,
 	bool in_doubt;
 	int err = s3_bucket_ask(&client->s3, request, response, &in_doubt);
 
-	client->answered = client->answered || response->status;
+	client->has_answered = client->has_answered || response->status;
 	return err;
 }
 

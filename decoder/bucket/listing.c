@@ -223,7 +223,7 @@ static int take_text(struct reader *r)
 
 /* --- what the elements mean ------------------------------------------------------------------- */
 
-static bool is_name(const struct name *name, const char *text)
+static bool name_equals(const struct name *name, const char *text)
 {
 	return strlen(text) == name->length && !memcmp(name->at, text, name->length);
 }
@@ -235,7 +235,7 @@ static enum element find_element(const struct reader *r, const struct name *name
 	if (r->depth && parent == PASSED_OVER)
 		return PASSED_OVER;
 	for (enum element e = RESULT; e < ELEMENTS; e++)
-		if (elements[e].parent == parent && is_name(name, elements[e].name))
+		if (elements[e].parent == parent && name_equals(name, elements[e].name))
 			return e;
 	return PASSED_OVER;
 }

@@ -119,7 +119,7 @@ static int take(const struct taking *t)
 		return COMMAND_USAGE;
 	}
 	period_ms[0] = clock_realtime_ns() / 1000000;
-	if (talk(t->pid, "GET", t->path, "", t->wait_ns, &recording, false))
+	if (live_request_send(t->pid, "GET", t->path, "", t->wait_ns, &recording, false))
 		goto out;
 	period_ms[1] = clock_realtime_ns() / 1000000 + 1;
 	fd = keep(&recording, path, sizeof(path));
@@ -190,7 +190,8 @@ int cmd_threads(int argc, char **argv)
 		return COMMAND_USAGE;
 	if (t.rest_count)
 		return take(&t);
-	err = talk(t.pid, "GET", "/debug/pprof/threads?debug=1", "", 0, &answer, false);
+	err = live_request_send(t.pid, "GET", "/debug/pprof/threads?debug=1", "", 0, &answer,
+				false);
 	if (!err)
 		fwrite(answer.data, 1, answer.length, stdout);
 	buf_free(&answer);

@@ -130,7 +130,7 @@ int cmd_status(int argc, char **argv)
 	}
 	if (!command_pid(which, &pid))
 		return COMMAND_USAGE;
-	err = talk(pid, "GET", "/status", "", 0, &answer, false);
+	err = live_request_send(pid, "GET", "/status", "", 0, &answer, false);
 	status = err ? NULL : cJSON_ParseWithLength((char *)answer.data, answer.length);
 	if (!err && !status) {
 		say("process %d: its answer is no JSON", pid);
@@ -159,7 +159,7 @@ static int order(int argc, char **argv, const char *path)
 	}
 	if (!command_pid(argv[1], &pid))
 		return COMMAND_USAGE;
-	err = talk(pid, "POST", path, "", ORDER_WAIT_NS, &answer, false);
+	err = live_request_send(pid, "POST", path, "", ORDER_WAIT_NS, &answer, false);
 	buf_free(&answer);
 	return err ? COMMAND_FAILED : COMMAND_OK;
 }
@@ -227,8 +227,8 @@ int cmd_set(int argc, char **argv)
 	if (err)
 		say("the settings are too long");
 	else
-		err = talk(pid, "POST", "/options", buf_string(&body), ORDER_WAIT_NS, &answer,
-			   false);
+		err = live_request_send(pid, "POST", "/options", buf_string(&body), ORDER_WAIT_NS,
+					&answer, false);
 	buf_free(&body);
 	buf_free(&answer);
 	return err ? COMMAND_FAILED : COMMAND_OK;

@@ -80,7 +80,7 @@ static int64_t middle(const struct heap *h)
 }
 
 /* The living allocations of one part of the addresses. */
-static void add_part(void *arg)
+static void report_add_file(void *arg)
 {
 	struct leaks *l = arg;
 	const struct heap *h = l->heap;
@@ -264,7 +264,7 @@ int cmd_leaks(int argc, char **argv)
 {
 	struct args args = ARGS_INIT(argv[0]);
 	struct leaks leaks = { .args = &args };
-	struct heap heap = { .want_stacks = true, .each_part = add_part, .arg = &leaks };
+	struct heap heap = { .want_stacks = true, .each_part = report_add_file, .arg = &leaks };
 	int status;
 
 	args.limit = DEFAULT_LIMIT;

@@ -84,7 +84,7 @@ static void show(void *context, pid_t pid)
 {
 	struct listing *listing = context;
 	struct buf answer = BUF_INIT(1u << 20);
-	int err = talk(pid, "GET", "/status", "", 0, &answer, true);
+	int err = live_request_send(pid, "GET", "/status", "", 0, &answer, true);
 	cJSON *status = err ? NULL : cJSON_ParseWithLength((char *)answer.data, answer.length);
 
 	if (err == -EACCES) {

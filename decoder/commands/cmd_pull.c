@@ -36,7 +36,7 @@ struct pull {
 	char **paths;
 	uint32_t count, room;
 
-	uint32_t brought, there, unwanted, failed;
+	uint32_t fetched, there, unwanted, failed;
 	uint64_t bytes;
 };
 
@@ -167,7 +167,7 @@ static void bring(struct pull *pull, const char *path, const char *name)
 		pull->failed++;
 		goto out;
 	}
-	pull->brought++;
+	pull->fetched++;
 	pull->bytes += object->bytes;
 out:
 	close(fd);
@@ -217,7 +217,7 @@ static void tell(const struct pull *pull)
 {
 	char bytes[TEXT_NUMBER];
 
-	printf("%u reports brought to %s, %s", pull->brought, pull->dir,
+	printf("%u reports brought to %s, %s", pull->fetched, pull->dir,
 	       text_bytes(bytes, (double)pull->bytes));
 	if (pull->there)
 		printf("; %u were there", pull->there);

@@ -51,8 +51,8 @@ static const char *function_name(const struct profile *p, const struct function 
 	return function->name ? intern_text(&p->names, function->name) : "[no stack]";
 }
 
-static uint32_t key_of(struct table *t, const struct profile *p, const struct function *function,
-		       struct buf *scratch)
+static uint32_t table_intern_function(struct table *t, const struct profile *p,
+				      const struct function *function, struct buf *scratch)
 {
 	buf_reset(scratch);
 	if (buf_append_string(scratch, function_name(p, function)) || buf_append(scratch, "", 1) ||
@@ -105,8 +105,8 @@ static int fill(struct table *t, double (*order)(const struct table *t, uint32_t
 	/* First the keys: then it is known how many there are. */
 	for (uint32_t c = 0; c < t->column_count; c++)
 		for (uint32_t i = 0; i < t->columns[c].functions.count && !err; i++)
-			err = key_of(t, t->columns[c].profile, &t->columns[c].functions.list[i],
-				     &scratch)
+			err = table_intern_function(t, t->columns[c].profile,
+						    &t->columns[c].functions.list[i], &scratch)
 				      ? 0
 				      : -ENOMEM;
 	t->rows = calloc((size_t)t->keys.count + 1, sizeof(*t->rows));
@@ -120,7 +120,7 @@ static int fill(struct table *t, double (*order)(const struct table *t, uint32_t
 		for (uint32_t i = 0; i < t->columns[c].functions.count; i++) {
 			const struct function *function = &t->columns[c].functions.list[i];
 
-			key = key_of(t, t->columns[c].profile, function, &scratch);
+			key = table_intern_function(t, t->columns[c].profile, function, &scratch);
 			t->self[(size_t)(key - 1) * t->column_count + c] += function->self;
 			t->total[(size_t)(key - 1) * t->column_count + c] += function->total;
 		}

@@ -80,8 +80,8 @@ static int exchange(int fd, const char *method, const char *path, const char *bo
 	return err ? err : receive_all(fd, answer);
 }
 
-int talk(pid_t pid, const char *method, const char *path, const char *body, uint64_t wait_ns,
-	 struct buf *out, bool quiet)
+int live_request_send(pid_t pid, const char *method, const char *path, const char *body,
+		      uint64_t wait_ns, struct buf *out, bool quiet)
 {
 	struct buf answer = BUF_INIT(TALK_MAX);
 	char problem[FIND_PROBLEM_MAX];

@@ -14,7 +14,7 @@
 /* Ask process PID: METHOD and PATH, with BODY ("": none), and wait at most WAIT_NS beyond what an answer takes. The
  * answer's body is put into OUT. Returns 0 where its status is 200; else -errno after one line on stderr, which is
  * the endpoint's own where it has answered. QUIET: no line, but in OUT. */
-int talk(pid_t pid, const char *method, const char *path, const char *body, uint64_t wait_ns,
-	 struct buf *out, bool quiet);
+int live_request_send(pid_t pid, const char *method, const char *path, const char *body,
+		      uint64_t wait_ns, struct buf *out, bool quiet);
 
 #endif

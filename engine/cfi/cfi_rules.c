@@ -7,17 +7,17 @@
 
 #include "core/system.h"
 
-_Alignas(SYSTEM_PAGE_MAX) struct unwind_rule unwind_rules[RULES_MAX];
+_Alignas(ARCH_PAGE_MAX) struct unwind_rule unwind_rules[RULES_MAX];
 
 #define CHAINS 8192
 
 static struct {
-	_Alignas(SYSTEM_PAGE_MAX) _Atomic uint16_t chains[CHAINS]; /* the newest row; 0: none */
+	_Alignas(ARCH_PAGE_MAX) _Atomic uint16_t chains[CHAINS]; /* the newest row; 0: none */
 	uint16_t next[RULES_MAX];
 	atomic_size_t taken; /* rows, behind the first few */
 } all;
 
-_Static_assert(sizeof(unwind_rules) % SYSTEM_PAGE_MAX == 0, "nothing else is emptied with it");
+_Static_assert(sizeof(unwind_rules) % ARCH_PAGE_MAX == 0, "nothing else is emptied with it");
 
 /* At run time, so that the file need not hold all the rows for these. */
 void cfi_rules_init(void)

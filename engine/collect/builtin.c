@@ -75,7 +75,7 @@ static void describe(chunk_settings settings, const struct start_request *r, boo
 #undef SETTING
 }
 
-static int start_sampling(const struct start_request *r)
+static int builtin_start_sampling(const struct start_request *r)
 {
 	struct thread_timers timers = { .cpu_interval_ns = r->interval_ns };
 	int err;
@@ -110,7 +110,7 @@ static int start_collecting(const struct start_request *r)
 			       r->mem_bytes == START_OFF ? NULL : &memory, engine.beside);
 }
 
-static int start_all(const struct start_request *r)
+static int session_start_all(const struct start_request *r)
 {
 	int err = ring_open(BUILTIN_RINGS, BUILTIN_RING_BYTES, engine.collector);
 
@@ -122,7 +122,7 @@ static int start_all(const struct start_request *r)
 		err = start_collecting(r);
 	if (err)
 		return err;
-	err = start_sampling(r);
+	err = builtin_start_sampling(r);
 	if (err)
 		collector_stop();
 	return err;
@@ -150,7 +150,7 @@ static asprof_error_t start(const char *options, asprof_writer_t output)
 	if (fd < 0)
 		return problem("cannot open", r.file, fd);
 	engine.fd = fd;
-	err = start_all(&r);
+	err = session_start_all(&r);
 	if (err) {
 		close_recording();
 		return problem("cannot start", "sampling", err);

@@ -36,11 +36,11 @@ static void open_mem(struct chunks *chunks)
 {
 	struct jfr_writer *mem;
 
-	chunks->mem_fd =
-		chunks->kept ? kept_memory(chunks->kept, false) : memory_file_open("asprof-agent");
+	chunks->mem_fd = chunks->kept ? running_files_dup_memory(chunks->kept, false)
+				      : memory_file_open("asprof-agent");
 	if (chunks->mem_fd < 0 || jfr_writer_open(&mem, chunks->mem_fd, 0))
 		return close_mem(chunks);
-	jfr_writer_memory_only(mem, clock_microsecond_shift(), JFR_BESIDE_OURS);
+	jfr_writer_memory_only(mem, arch_microsecond_shift(), JFR_BESIDE_OURS);
 	chunks->mem = mem;
 }
 
@@ -61,7 +61,7 @@ int chunks_open(struct chunks *chunks, int fd, const chunk_settings *samples,
 	chunks->mem = chunks->jfr;
 	memcpy(chunks->settings, samples ? samples : memory, sizeof(chunks->settings));
 	if (!samples)
-		jfr_writer_memory_only(chunks->jfr, clock_microsecond_shift(),
+		jfr_writer_memory_only(chunks->jfr, arch_microsecond_shift(),
 				       beside_another ? JFR_BESIDE_ANOTHERS : JFR_ALONE);
 	if (samples && memory) {
 		memcpy(chunks->mem_settings, memory, sizeof(chunks->mem_settings));

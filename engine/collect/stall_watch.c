@@ -114,7 +114,7 @@ static void *run(void *unused)
 	bool goes_on;
 
 	(void)unused;
-	followers_join(wake, NULL);
+	waiters_add(wake, NULL);
 	be_prompt();
 	goes_on = !privileges_follow_others() && measure();
 	while (goes_on && !atomic_load(&watch.closing) && !privileges_follow_others()) {
@@ -123,7 +123,7 @@ static void *run(void *unused)
 		else
 			wait_until(UINT64_MAX);
 	}
-	followers_leave();
+	waiters_remove();
 	atomic_store(&watch.running, 0);
 	futex_wake(&watch.running);
 	return NULL;

@@ -96,7 +96,7 @@ static void adopt_strangers(const struct listed *listed, pid_t *now)
 	for (size_t i = 0; i < listed->count; i++) {
 		pid_t tid = listed->tids[i];
 
-		if (listed->known[i] || own_thread_known(tid))
+		if (listed->known[i] || own_thread_has_id(tid))
 			continue;
 		if (tids_find(strangers.tids, strangers.count, tid))
 			adopt(tid);

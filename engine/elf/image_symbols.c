@@ -163,8 +163,8 @@ static int is_symbol(struct elf *image, const struct dynamic *dynamic, uint32_t 
 	return err ? err : memcmp(text, name, length) ? -ENOENT : 0;
 }
 
-static int find_by_gnu_hash(struct elf *image, const struct dynamic *dynamic, const char *name,
-			    Elf64_Sym *symbol)
+static int symbol_find_by_gnu_hash(struct elf *image, const struct dynamic *dynamic,
+				   const char *name, Elf64_Sym *symbol)
 {
 	uint64_t table = offset_of(image, dynamic->gnu_hash), buckets, chain;
 	uint32_t hash = 5381, number, word;
@@ -198,8 +198,8 @@ static int find_by_gnu_hash(struct elf *image, const struct dynamic *dynamic, co
 }
 
 /* The older table. */
-static int find_by_hash(struct elf *image, const struct dynamic *dynamic, const char *name,
-			Elf64_Sym *symbol)
+static int symbol_find_by_hash(struct elf *image, const struct dynamic *dynamic, const char *name,
+			       Elf64_Sym *symbol)
 {
 	uint64_t table = offset_of(image, dynamic->hash);
 	uint32_t hash = 0, high, number, head[2];
@@ -235,6 +235,6 @@ int image_symbol(struct elf *image, const char *name, Elf64_Sym *symbol)
 	if (err)
 		return err;
 	if (dynamic.gnu_hash)
-		return find_by_gnu_hash(image, &dynamic, name, symbol);
-	return dynamic.hash ? find_by_hash(image, &dynamic, name, symbol) : -ENOENT;
+		return symbol_find_by_gnu_hash(image, &dynamic, name, symbol);
+	return dynamic.hash ? symbol_find_by_hash(image, &dynamic, name, symbol) : -ENOENT;
 }

@@ -29,7 +29,7 @@ enum jfr_beside { JFR_ALONE, JFR_BESIDE_OURS, JFR_BESIDE_ANOTHERS };
 
 /* Before the first chunk: W's chunks hold memory events alone, which are many, and so are short.
  * Their times count units of 2^COARSE ticks from the chunk's start on: three bytes instead of seven
- * or eight when a unit is a microsecond (clock_microsecond_shift). Other chunks keep the counter's
+ * or eight when a unit is a microsecond (arch_microsecond_shift). Other chunks keep the counter's
  * ticks, as the data of a user event may hold some. Their ids come from a range of their own.
  * Readers add up the durations of chunks: where those BESIDE W's tell how long it was, W's tell 0. */
 void jfr_writer_memory_only(struct jfr_writer *w, unsigned coarse, enum jfr_beside beside);

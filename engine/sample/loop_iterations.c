@@ -262,10 +262,10 @@ static void give_timer(struct turn *turn)
 		return;
 	atomic_store(&turn->armed, false);
 	kernel_call4(SYS_timer_delete, turn->timer, 0, 0, 0);
-	signal_share_give();
+	signal_share_release();
 }
 
-static void give(struct turn *turn)
+static void loop_iteration_release(struct turn *turn)
 {
 	give_timer(turn);
 	atomic_store(&turn->began, 0);
@@ -285,13 +285,13 @@ static bool loop_iteration_timer_create(struct turn *turn, pid_t tid)
 	bool made;
 
 	event.sigev_notify_thread_id = tid;
-	if (!signal_share_take(false))
+	if (!signal_share_reserve(false))
 		return false;
 	made = !kernel_call4(SYS_timer_create, CLOCK_MONOTONIC, (long)&event, (long)&turn->timer,
 			     0);
 	atomic_store(&turn->has_timer, made);
 	if (!made)
-		signal_share_give();
+		signal_share_release();
 	return made;
 }
 
@@ -327,7 +327,7 @@ static uint64_t look_at(struct turn *turn, bool *active)
 	uint64_t left;
 
 	if (tid && atomic_load_explicit(&turn->ended, memory_order_acquire)) {
-		give(turn);
+		loop_iteration_release(turn);
 		return UINT64_MAX;
 	}
 	if (!tid || began < all.opened)
@@ -346,7 +346,7 @@ static uint64_t look_at(struct turn *turn, bool *active)
 		return all.signo ? UINT64_MAX : left;
 	turn->late = began;
 	if (system_thread_is_gone(tid))
-		give(turn);
+		loop_iteration_release(turn);
 	else if (!all.signo && all.outlet && !enough_told())
 		all.outlet->sample(tid);
 	return UINT64_MAX;
@@ -389,6 +389,6 @@ void turns_close(void)
 	for (size_t i = 0; i < TURNS_MAX && (turn = atomic_load(&turn_list[i])); i++) {
 		give_timer(turn);
 		if (atomic_load(&turn->ended))
-			give(turn);
+			loop_iteration_release(turn);
 	}
 }

@@ -105,7 +105,7 @@ static int set(struct thread_clock *clock, enum thread_timer timer, int flags, u
 	if (atomic_load(&all.forbidden))
 		return -ECANCELED;
 	event.sigev_notify_thread_id = clock->tid;
-	if (!clock->has[timer] && !signal_share_take(timer == TIMER_CPU))
+	if (!clock->has[timer] && !signal_share_reserve(timer == TIMER_CPU))
 		return -EAGAIN;
 	if (!clock->has[timer]) {
 		err = (int)kernel_call4(SYS_timer_create,
@@ -113,7 +113,7 @@ static int set(struct thread_clock *clock, enum thread_timer timer, int flags, u
 							   : CLOCK_MONOTONIC,
 					(long)&event, (long)&clock->timers[timer], 0);
 		if (err) {
-			signal_share_give();
+			signal_share_release();
 			return err;
 		}
 	}
@@ -144,7 +144,7 @@ void thread_clock_start(struct thread_clock *clock, bool born)
 		    !signal_share_is_closed() &&
 		    !(err == -EINVAL && system_thread_is_gone(clock->tid))) {
 			atomic_store(&clock->refused, true);
-			signal_share_refuse(err);
+			signal_share_count_refused(err);
 		}
 	} else if (born && wait < TICK_NS)
 		set(clock, TIMER_FIRST, 0, wait, 0);
@@ -156,7 +156,7 @@ static void drop(struct thread_clock *clock, int timer)
 		return;
 	kernel_call4(SYS_timer_delete, clock->timers[timer], 0, 0, 0);
 	clock->has[timer] = false;
-	signal_share_give();
+	signal_share_release();
 }
 
 void thread_clock_spare(struct thread_clock *clock)

@@ -112,7 +112,7 @@ static size_t first_at(const struct pass *pass, uint64_t address)
 }
 
 /* A sized symbol ends: no label before that goes on behind it. */
-static void note_end(struct pass *pass, uint64_t end)
+static void own_thread_note_end(struct pass *pass, uint64_t end)
 {
 	size_t i = first_at(pass, end);
 
@@ -143,7 +143,7 @@ static int visit(void *context, const Elf64_Sym *symbol)
 	if (better(pass, &candidate, &pass->matches[i].nearest))
 		pass->matches[i].nearest = candidate;
 	if (candidate.size <= UINT64_MAX - candidate.start)
-		note_end(pass, candidate.start + candidate.size);
+		own_thread_note_end(pass, candidate.start + candidate.size);
 	for (; i < pass->count && pass->matches[i].address - candidate.start < candidate.size; i++)
 		if (!pass->matches[i].found && better(pass, &candidate, &pass->matches[i].covering))
 			pass->matches[i].covering = candidate;

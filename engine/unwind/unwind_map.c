@@ -3,9 +3,9 @@
 
 #include "core/system.h"
 
-_Alignas(SYSTEM_PAGE_MAX) _Atomic uint64_t unwind_cache[1 << UNWIND_CACHE_BITS];
+_Alignas(ARCH_PAGE_MAX) _Atomic uint64_t unwind_cache[1 << UNWIND_CACHE_BITS];
 
-_Static_assert(sizeof(unwind_cache) % SYSTEM_PAGE_MAX == 0, "nothing else is emptied with it");
+_Static_assert(sizeof(unwind_cache) % ARCH_PAGE_MAX == 0, "nothing else is emptied with it");
 
 static _Atomic(struct unwind_map *) current;
 static atomic_uint readers; /* handlers between reading CURRENT and being done with it */

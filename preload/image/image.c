@@ -148,15 +148,15 @@ static _Noreturn void end_thread(void)
  * False when it is to end instead. */
 static bool wait_a_moment(void)
 {
-	uint64_t until = clock_monotonic_ns() + PRIVILEGES_LOOK_NS;
+	uint64_t until = clock_monotonic_ns() + PRIVILEGES_CHECK_NS;
 
 	if (until > shared->agent.due_ns)
 		until = shared->agent.due_ns;
 
-	while (!agent_is_called_off() && !wake_is_pending(&shared->agent.wake))
+	while (!agent_stop_is_requested() && !wake_is_pending(&shared->agent.wake))
 		if (futex_wait_until(&shared->agent.wake.pending, 0, until) == -ETIMEDOUT)
 			break;
-	return !agent_is_called_off();
+	return !agent_stop_is_requested();
 }
 
 static _Noreturn void enter(void)
@@ -181,9 +181,9 @@ static _Noreturn void run(void)
 	kernel_call4(SYS_close_range, 0, UINT_MAX, CLOSE_RANGE_UNSHARE, 0);
 	kernel_call4(SYS_prctl, PR_SET_NAME, (long)"asprof-agent", 0, 0);
 	system_thread_be_ordinary();
-	if (image.is_late ? !agent_is_called_off() : wait_a_moment())
+	if (image.is_late ? !agent_stop_is_requested() : wait_a_moment())
 		enter();
-	agent_has_ended();
+	agent_set_ended();
 	end_thread();
 }
 
@@ -284,7 +284,7 @@ static void start_in_a_moment(void)
 	int err;
 
 	if (!wait_a_moment()) {
-		agent_has_ended();
+		agent_set_ended();
 		return;
 	}
 	err = start_thread(true);

@@ -92,13 +92,13 @@ static bool read_settled(struct text *text, FILE *stream, uint32_t *ours)
 	bool settled;
 
 	for (int tries = 0; tries < SETTLE_TRIES; tries++) {
-		settled = own_thread_settled();
-		*ours = privileges_lookers();
+		settled = own_thread_is_settled();
+		*ours = privileges_checker_count();
 		memset(text->bytes, 0, sizeof(text->bytes));
 		if (!fread(text->bytes, 1, sizeof(text->bytes) - 1, stream))
 			return false;
-		then = privileges_lookers();
-		if (settled && then == *ours && own_thread_settled())
+		then = privileges_checker_count();
+		if (settled && then == *ours && own_thread_is_settled())
 			return true;
 		system_sleep(SETTLE_NS);
 		rewind(stream);
@@ -136,7 +136,7 @@ EXPORT FILE *fopen(const char *path, const char *mode)
 	/* (Where there is none of ours now, one may be there when the program reads.) */
 	if (!stream || strcmp(path, PATH) != 0 || !hooks_get())
 		return stream;
-	return without(privileges_lookers(), stream);
+	return without(privileges_checker_count(), stream);
 }
 
 EXPORT FILE *fopen64(const char *path, const char *mode)

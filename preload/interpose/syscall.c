@@ -34,7 +34,7 @@ static long forward(long number, long a, long b, long c, long d, long e, long f)
 #endif
 
 /* Calls that do not return, or only where they fail. (exit(2) is of a thread.) */
-static bool leaves(long number)
+static bool is_leaving(long number)
 {
 	return number == SYS_exit_group || number == SYS_execve || number == SYS_execveat;
 }
@@ -69,7 +69,7 @@ EXPORT long any_syscall(long number, long a, long b, long c, long d, long e, lon
 	    (a == SECCOMP_SET_MODE_STRICT || a == SECCOMP_SET_MODE_FILTER))
 		sandbox_ahead(a == SECCOMP_SET_MODE_FILTER, (const void *)c,
 			      (unsigned long)b & SECCOMP_FILTER_FLAG_TSYNC);
-	if (__builtin_expect(leaves(number), 0))
+	if (__builtin_expect(is_leaving(number), 0))
 		return leave(number, a, b, c, d, e, f);
 	if (__builtin_expect(clone_is(number), 0)) {
 		result = forward(number, a, b, c, d, e, f);

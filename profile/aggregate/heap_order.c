@@ -123,7 +123,7 @@ struct merge {
 	struct jfr_chunk *chunk;
 	uint32_t kinds;
 	struct open_run *open; /* by run.open - 1 */
-	uint32_t spare[OPEN_MAX], spares;
+	uint32_t spare[OPEN_MAX], spare_count;
 	uint32_t turns; /* since pages were let go of */
 };
 
@@ -147,8 +147,8 @@ static void sink(struct merge *m, uint32_t i)
 /* Where RUN's next event is kept, where there is a place left. */
 static struct open_run *open_run(struct merge *m, struct run *run)
 {
-	if (!run->open && m->spares) {
-		run->open = m->spare[--m->spares];
+	if (!run->open && m->spare_count) {
+		run->open = m->spare[--m->spare_count];
 		m->open[run->open - 1].event.type = NULL;
 	}
 	return run->open ? &m->open[run->open - 1] : NULL;
@@ -167,7 +167,7 @@ static bool start_reading(struct merge *m, const struct run *run, struct open_ru
 static void end_run(struct merge *m, const struct run *run)
 {
 	if (run->open)
-		m->spare[m->spares++] = run->open;
+		m->spare[m->spare_count++] = run->open;
 	m->heap[0] = m->heap[--m->count];
 	if (m->count)
 		sink(m, 0);
@@ -236,7 +236,7 @@ int runs_merge(struct runs *runs, struct jfr_chunk *chunk, uint32_t kinds,
 	if (!m.open)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < OPEN_MAX; i++)
-		m.spare[m.spares++] = i + 1;
+		m.spare[m.spare_count++] = i + 1;
 	while (merge_slice(&m, runs, visit, arg) && earlier(&runs->end, &last_rank) && !err) {
 		runs->begin = runs->end;
 		err = find_slice(runs, chunk, kinds);

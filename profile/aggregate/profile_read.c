@@ -269,7 +269,7 @@ static int read_samples(struct profile *profile, const struct query *query, stru
 }
 
 /* What lives is known only after all events in their order: a reading of its own. */
-static void add_part(void *arg)
+static void report_add_file(void *arg)
 {
 	struct heap *heap = arg;
 
@@ -278,7 +278,9 @@ static void add_part(void *arg)
 
 static int read_live(struct profile *profile, const struct query *query, struct feed *feed)
 {
-	struct heap heap = { .query = query, .feed = feed, .each_part = add_part, .arg = &heap };
+	struct heap heap = {
+		.query = query, .feed = feed, .each_part = report_add_file, .arg = &heap
+	};
 	int err = heap_read(&heap);
 
 	profile_merge(profile, &heap.profile);

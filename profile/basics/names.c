@@ -115,7 +115,7 @@ void names_short_function(struct buf *name)
 }
 
 /* Whether the bracket at AT opens or closes, 1 or -1, rather than being an operator's or an arrow. */
-static int bracket(const char *name, size_t at)
+static int bracket_depth_change(const char *name, size_t at)
 {
 	char c = name[at];
 
@@ -136,7 +136,7 @@ static void fold_brackets(struct buf *out, const char *name)
 	int depth = 0;
 
 	for (size_t i = 0; i < length; i++) {
-		int way = i ? bracket(name, i) : 0;
+		int way = i ? bracket_depth_change(name, i) : 0;
 
 		if (!depth) {
 			buf_append(out, name + i, 1);

@@ -12,7 +12,7 @@
 #include "core/units.h"
 
 /* With three digits, or as many as there are. */
-static const char *rounded(char out[TEXT_NUMBER], double value, const char *unit)
+static const char *format_rounded(char out[TEXT_NUMBER], double value, const char *unit)
 {
 	snprintf(out, TEXT_NUMBER, "%.*f%s",
 		 value == floor(value) && fabs(value) < 1000 ? 0
@@ -29,7 +29,7 @@ const char *text_bytes(char out[TEXT_NUMBER], double bytes)
 	char name[8];
 
 	snprintf(name, sizeof(name), " %s", unit->shown);
-	return rounded(out, bytes / (double)unit->size, name);
+	return format_rounded(out, bytes / (double)unit->size, name);
 }
 
 const char *text_duration(char out[TEXT_NUMBER], double ns)
@@ -39,7 +39,7 @@ const char *text_duration(char out[TEXT_NUMBER], double ns)
 
 	snprintf(name, sizeof(name), " %s", unit->shown);
 	if (unit->size <= SECONDS(1))
-		return rounded(out, ns / (double)unit->size, name);
+		return format_rounded(out, ns / (double)unit->size, name);
 	snprintf(out, TEXT_NUMBER, "%.1f%s", ns / (double)unit->size, name);
 	return out;
 }
@@ -51,11 +51,11 @@ const char *text_count(char out[TEXT_NUMBER], double count)
 	if (fabs(count) < 1e6)
 		snprintf(out, TEXT_NUMBER, "%.0f", count);
 	else if (reached < 1e9)
-		rounded(out, count / 1e6, "M");
+		format_rounded(out, count / 1e6, "M");
 	else if (reached < 1e12)
-		rounded(out, count / 1e9, "G");
+		format_rounded(out, count / 1e9, "G");
 	else
-		rounded(out, count / 1e12, "T");
+		format_rounded(out, count / 1e12, "T");
 	return out;
 }
 

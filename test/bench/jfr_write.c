@@ -127,7 +127,7 @@ static int memory_recording(int fd)
 	err = jfr_writer_open(&w, fd, 0);
 	if (err)
 		return err;
-	jfr_writer_memory_only(w, clock_microsecond_shift(), JFR_ALONE);
+	jfr_writer_memory_only(w, arch_microsecond_shift(), JFR_ALONE);
 	err = jfr_chunk_begin(w, start_ns, start);
 	for (n = 0; !err && n < samples; n++) {
 		uint64_t ticks = start + n * 100000ull; /* two seconds in all */

@@ -46,7 +46,7 @@ static void read_events(struct jfr_chunk *chunk, struct resolve *resolve, struct
 }
 
 /* The other way to what lives. */
-static void find_last(struct jfr_chunk *chunk)
+static void symbol_find_last(struct jfr_chunk *chunk)
 {
 	struct last_table table;
 	struct jfr_event event;
@@ -86,7 +86,7 @@ static void read_chunk(const uint8_t *data, const struct jfr_header *header)
 	if (!runs_find(&runs, &chunk, memory))
 		runs_merge(&runs, &chunk, memory, visit, &sum);
 	runs_free(&runs);
-	find_last(&chunk);
+	symbol_find_last(&chunk);
 	polls_read(&polls, &chunk);
 	polls_at(&polls, 1, sum);
 	polls_free(&polls);

@@ -306,7 +306,7 @@ static bool has_ended(void)
 
 static bool runs_no_more(void)
 {
-	return !agent_running();
+	return !agent_is_running();
 }
 
 /* No chunk is missing, none came twice. */
@@ -320,7 +320,7 @@ START_TEST(reports_each_interval)
 {
 	start_agent();
 	ck_assert(eventually(five_reports));
-	ck_assert(agent_running());
+	ck_assert(agent_is_running());
 	ck_assert_int_eq(agent_stop(10ull * SECOND), 0);
 	check_serials();
 	ck_assert_int_eq(engine.calls[START], 1);
@@ -355,7 +355,7 @@ START_TEST(is_not_nice_at_the_end_of_a_short_program)
 
 	config.reporting_interval_ns = 3600ull * SECOND;
 	start_agent();
-	ck_assert(eventually(agent_running));
+	ck_assert(eventually(agent_is_running));
 	ck_assert_int_eq(agent_stop(10ull * SECOND), 0);
 	ck_assert_int_eq(engine.calls[STOP], 1);
 	ck_assert_int_eq(engine.nice[STOP], own);
@@ -405,7 +405,7 @@ START_TEST(mem_engine_stops_with_the_agent)
 	with_mem_engine = true;
 	config.native_mem_bytes = 0;
 	start_agent();
-	ck_assert(eventually(agent_running));
+	ck_assert(eventually(agent_is_running));
 	ck_assert_int_eq(agent_stop(10ull * SECOND), 0);
 	ck_assert_int_eq(mem_engine.calls[STOP], 1);
 	start_agent();
@@ -446,7 +446,7 @@ START_TEST(reporter_that_fails_changes_nothing)
 	got.error = -EIO;
 	start_agent();
 	ck_assert(eventually(five_reports));
-	ck_assert(agent_running());
+	ck_assert(agent_is_running());
 	agent_stop(10ull * SECOND);
 	check_serials();
 }
@@ -515,7 +515,7 @@ START_TEST(flush_reports_at_once)
 {
 	config.reporting_interval_ns = 3600ull * SECOND;
 	start_agent();
-	ck_assert(eventually(agent_running));
+	ck_assert(eventually(agent_is_running));
 	ck_assert_int_eq(agent_flush(10ull * SECOND), 0);
 	ck_assert_int_eq(got.count, 1);
 	ck_assert_int_eq(agent_flush(10ull * SECOND), 0);
@@ -542,7 +542,7 @@ START_TEST(flush_during_a_report_waits_for_the_next)
 	ck_assert_int_eq(sem_init(&delivering, 0, 0), 0);
 	got.slowly = &delivering;
 	start_agent();
-	ck_assert(eventually(agent_running));
+	ck_assert(eventually(agent_is_running));
 	ck_assert_int_eq(pthread_create(&other, NULL, flush, NULL), 0);
 	ck_assert_int_eq(sem_wait(&delivering), 0);
 	flush(NULL);
@@ -568,10 +568,10 @@ END_TEST
 START_TEST(starts_again_after_a_stop)
 {
 	start_agent();
-	ck_assert(eventually(agent_running));
+	ck_assert(eventually(agent_is_running));
 	ck_assert_int_eq(agent_stop(10ull * SECOND), 0);
 	start_agent();
-	ck_assert(eventually(agent_running));
+	ck_assert(eventually(agent_is_running));
 	ck_assert_int_eq(agent_stop(10ull * SECOND), 0);
 	ck_assert_int_eq(engine.calls[START], 2);
 	check_serials();

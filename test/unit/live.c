@@ -113,7 +113,7 @@ static void teardown(void)
 	session_close(&session);
 }
 
-static int ask(enum live_question question)
+static int ask(enum live_request question)
 {
 	call.question = question;
 	ck_assert_int_eq(session_answer(&session, &call), 0);
@@ -297,13 +297,13 @@ static void *ask_from_a_thread(void *result)
 	static struct live_call one;
 
 	one.question = LIVE_FLUSH;
-	*(int *)result = live_ask(&live, &one);
+	*(int *)result = live_send(&live, &one);
 	return NULL;
 }
 
 static void wait_for_question(void)
 {
-	while (!live_asked(&live))
+	while (!live_get_pending(&live))
 		wake_wait(&wake, UINT64_MAX);
 }
 
@@ -313,16 +313,16 @@ START_TEST(who_asks_waits_for_the_answer)
 	int result = 1;
 
 	live_open(&live, &wake);
-	ck_assert_ptr_null(live_asked(&live));
+	ck_assert_ptr_null(live_get_pending(&live));
 	for (int i = 0; i < 3; i++) {
 		pthread_create(&thread, NULL, ask_from_a_thread, &result);
 		wait_for_question();
-		ck_assert_int_eq(live_asked(&live)->question, LIVE_FLUSH);
-		live_asked(&live)->err = -i;
-		live_answered(&live);
+		ck_assert_int_eq(live_get_pending(&live)->question, LIVE_FLUSH);
+		live_get_pending(&live)->err = -i;
+		live_complete(&live);
 		pthread_join(thread, NULL);
 		ck_assert_int_eq(result, -i);
-		ck_assert_ptr_null(live_asked(&live));
+		ck_assert_ptr_null(live_get_pending(&live));
 	}
 }
 END_TEST

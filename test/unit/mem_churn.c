@@ -221,10 +221,10 @@ static void start_agent(int with)
 	config.cpu_interval_ns = cases[with].cpu_interval_ns;
 	config.wall_interval_ns = cases[with].wall_interval_ns;
 	mem_expect();
-	mem_tell_growth(100, agent_report_now);
+	mem_tell_growth(100, agent_request_report);
 	ck_assert_int_eq(pthread_atfork(NULL, NULL, in_forked_child), 0);
 	ck_assert_int_eq(agent_start(0, begin_agent, nothing_more), 0);
-	while (!agent_running()) /* or the case runs into its timeout */
+	while (!agent_is_running()) /* or the case runs into its timeout */
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 }
 

@@ -238,7 +238,7 @@ static struct wake agent;
 static int says_what_is_kept(void)
 {
 	while (wake_wait(&agent, UINT64_MAX) && atomic_load(&grandchild) < 2)
-		log_say_kept();
+		log_write_queued();
 	return 0;
 }
 
@@ -250,7 +250,7 @@ START_TEST(logs_to_a_file_for_the_program)
 
 	close(next);
 	ck_assert_int_eq(log_open(LOG_WARN, path), 0);
-	log_keep_for(&agent);
+	log_queue_for(&agent);
 	if (other_is_apart(says_what_is_kept)) {
 		pthread_barrier_wait(&turn);
 		log_warn("kept");
@@ -338,7 +338,7 @@ static void *say_what_is_kept(void *agents)
 
 	own_fds_leave();
 	while (wake_wait(wake, UINT64_MAX) && atomic_load(&grandchild) < 3)
-		log_say_kept();
+		log_write_queued();
 	return NULL;
 }
 
@@ -352,7 +352,7 @@ START_TEST(logs_for_an_engine_by_the_agent)
 	dup2(fileno(file), STDERR_FILENO);
 	ck_assert_int_eq(log_open(LOG_WARN, NULL), 0);
 	dup2(before, STDERR_FILENO);
-	log_keep_for(&agent);
+	log_queue_for(&agent);
 	if (other_is_apart(says_as_an_engine)) {
 		dup2(fileno(file), STDERR_FILENO);
 		ck_assert_int_eq(pthread_create(&thread, NULL, say_what_is_kept, &agent), 0);

@@ -50,12 +50,12 @@ static void *look_around(void *argument)
 {
 	prctl(PR_GET_NAME, seen.name);
 	seen.is_own = own_thread_is();
-	seen.is_known = own_thread_known(gettid());
+	seen.is_known = own_thread_has_id(gettid());
 	seen.all_blocked = blocks_all();
 	seen.policy = (int)syscall(SYS_sched_getscheduler, 0);
 	seen.slack_ns = prctl(PR_GET_TIMERSLACK);
 	seen.born_nice = getpriority(PRIO_PROCESS, 0);
-	own_thread_be_nice();
+	own_thread_lower_priority();
 	seen.nice = getpriority(PRIO_PROCESS, 0);
 	sem_post(&begun);
 	sem_wait(&may_end);
@@ -99,7 +99,7 @@ START_TEST(is_out_of_the_way)
 	ck_assert_int_eq(own_thread_start("a name that is too long", look_around, NULL), 0);
 	ck_assert_uint_eq(own_thread_count(), 1);
 	ck_assert(!own_thread_is());
-	ck_assert(!own_thread_known(gettid()));
+	ck_assert(!own_thread_has_id(gettid()));
 	sem_wait(&begun);
 	ck_assert_str_eq(seen.name, "a name that is ");
 	ck_assert(seen.is_own && seen.is_known && seen.all_blocked);
@@ -159,15 +159,15 @@ START_TEST(is_told_when_the_kernel_has_forgotten_them)
 	pthread_t other;
 
 	ck_assert_int_eq(pthread_create(&other, NULL, wait_for_end, NULL), 0);
-	ck_assert(own_thread_all_gone());
+	ck_assert(own_thread_none_left());
 	for (int round = 0; round < 100; round++) {
 		ck_assert_int_eq(own_thread_start("test", note_id, NULL), 0);
-		ck_assert(!own_thread_all_gone());
+		ck_assert(!own_thread_none_left());
 		sem_wait(&begun);
 		sem_post(&goes);
-		for (int i = 0; i < 100000 && !own_thread_all_gone(); i++)
+		for (int i = 0; i < 100000 && !own_thread_none_left(); i++)
 			nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
-		ck_assert(own_thread_all_gone());
+		ck_assert(own_thread_none_left());
 		ck_assert_int_eq(tgkill(getpid(), id, 0), -1);
 		ck_assert_int_eq(errno, ESRCH);
 	}

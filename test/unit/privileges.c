@@ -56,7 +56,7 @@ static void *follow(void *unused)
 			ahead();
 		seen.err = privileges_follow(at_once);
 		seen.waited_ns = clock_monotonic_ns();
-		followers_follow(FOLLOWERS_NS);
+		waiters_wake(FOLLOWERS_NS);
 		seen.waited_ns = clock_monotonic_ns() - seen.waited_ns;
 		getresuid(&seen.uid, &seen.effective, &seen.saved);
 		getresgid(&seen.gid, &saved, &saved);
@@ -251,7 +251,7 @@ START_TEST(follows_when_told_and_in_time)
 }
 END_TEST
 
-static atomic_int lookers;
+static atomic_int checkers;
 
 /* Another of the agent's threads, which looks in time, until it has nothing more. */
 static void *look_too(void *unused)
@@ -261,7 +261,7 @@ static void *look_too(void *unused)
 			privileges_follow_others();
 		else
 			privileges_follow(false);
-		lookers += first;
+		checkers += first;
 		usleep(10000);
 	}
 	return NULL;
@@ -279,9 +279,9 @@ START_TEST(one_looks_for_all)
 		ck_assert_int_eq(pthread_create(&others[i], NULL, look_too, i ? NULL : &others), 0);
 		do
 			usleep(100000);
-		while (lookers == i);
+		while (checkers == i);
 	}
-	while (clock_monotonic_ns() - began < 4 * PRIVILEGES_LOOK_NS) {
+	while (clock_monotonic_ns() - began < 4 * PRIVILEGES_CHECK_NS) {
 		look();
 		after = atomic_load(&shared->privileges.looked);
 		looks += after != before;
@@ -290,7 +290,7 @@ START_TEST(one_looks_for_all)
 	}
 	ck_assert_uint_gt(looks, 0);
 	/* Each by itself would have looked so often; there is no look sooner than that after another one. */
-	ck_assert_uint_le(looks, (clock_monotonic_ns() - began) / PRIVILEGES_LOOK_NS + 2);
+	ck_assert_uint_le(looks, (clock_monotonic_ns() - began) / PRIVILEGES_CHECK_NS + 2);
 	drop_user();
 	do
 		look();
@@ -311,14 +311,14 @@ static void wake(void *which)
 /* Another of the agent's threads, which sleeps until it is woken. */
 static void *sleep_and_follow(void *is_there)
 {
-	followers_join(wake, &woken);
+	waiters_add(wake, &woken);
 	privileges_follow(true);
 	sem_post(is_there);
 	while (permitted()) {
 		sem_wait(&woken);
 		privileges_follow(false);
 	}
-	followers_leave();
+	waiters_remove();
 	return NULL;
 }
 

@@ -506,7 +506,7 @@ START_TEST(no_change_goes_unnoticed)
 		usleep(1000);
 	pthread_mutex_lock(&deliveries.lock); /* which it gives up when it waits */
 	began = clock_monotonic_ns();
-	while (clock_monotonic_ns() < began + 2 * (uint64_t)PRIVILEGES_LOOK_NS)
+	while (clock_monotonic_ns() < began + 2 * (uint64_t)PRIVILEGES_CHECK_NS)
 		usleep(10000);
 	deliveries_tell(&deliveries);
 	pthread_mutex_unlock(&deliveries.lock);

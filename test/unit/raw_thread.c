@@ -171,7 +171,7 @@ static BARE int run(void *unused)
 	sampling();
 	found.step = 3;
 	memory();
-	found.called_off = agent_is_called_off();
+	found.called_off = agent_stop_is_requested();
 	agent_failed(-ENOSYS);
 	found.step = 4;
 	return 0;

@@ -260,7 +260,7 @@ END_TEST
 
 static char dir[] = "/tmp/session.XXXXXX";
 
-static int open_kept_file(const struct kept_files *files, const char *end)
+static int open_kept_file(const struct running_files *files, const char *end)
 {
 	char name[300];
 
@@ -270,7 +270,7 @@ static int open_kept_file(const struct kept_files *files, const char *end)
 
 static uint64_t kept_interval_ns; /* as the note of what is kept has it */
 
-static int keep(struct reporter *unused, const struct report *whom, struct kept_files *files,
+static int keep(struct reporter *unused, const struct report *whom, struct running_files *files,
 		struct buf *note_of)
 {
 	(void)unused;
@@ -278,9 +278,9 @@ static int keep(struct reporter *unused, const struct report *whom, struct kept_
 	kept_interval_ns = whom->sampling.interval_ns;
 	files->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	snprintf(files->name, sizeof(files->name), ".kept");
-	files->journal = open_kept_file(files, KEPT_JOURNAL);
-	files->chunks = open_kept_file(files, KEPT_CHUNKS);
-	files->memory = open_kept_file(files, KEPT_MEMORY);
+	files->journal = open_kept_file(files, RUNNING_NOTE);
+	files->chunks = open_kept_file(files, RUNNING_CHUNKS);
+	files->memory = open_kept_file(files, RUNNING_MEMORY);
 	return files->memory < 0 ? -EIO : 0;
 }
 
@@ -293,13 +293,13 @@ static off_t size_of(const char *name)
 	return stat(path, &st) ? -1 : st.st_size;
 }
 
-static struct kept_head read_head(void)
+static struct running_head read_head(void)
 {
 	char path[sizeof(dir) + 64];
-	struct kept_head head;
+	struct running_head head;
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/.kept%s", dir, KEPT_JOURNAL);
+	snprintf(path, sizeof(path), "%s/.kept%s", dir, RUNNING_NOTE);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	ck_assert_int_eq(fd_read(fd, &head, sizeof(head), 0), 0);
 	close(fd);
@@ -320,24 +320,24 @@ START_TEST(what_is_finished_is_kept)
 	ck_assert_str_eq(engine.told, "Ss");
 	for (off_t i = 1; i <= 3; i++) {
 		session_service(&session, session.chunk_due_ns);
-		ck_assert_int_eq(size_of(KEPT_CHUNKS), i * CHUNK);
+		ck_assert_int_eq(size_of(RUNNING_CHUNKS), i * CHUNK);
 	}
 	ck_assert_str_eq(engine.told, "SsDDD");
 	chunks = 4;
 	ck_assert_int_eq(session_report(&session), 0);
 	ck_assert_uint_eq(read_head().cut, 4 * CHUNK);
 	ck_assert_uint_eq(read_head().memory_cut, CHUNK);
-	ck_assert_int_eq(size_of(KEPT_MEMORY), CHUNK);
+	ck_assert_int_eq(size_of(RUNNING_MEMORY), CHUNK);
 	/* What memory's sampler knows outlives a restart of the other, and so do its files. */
 	ck_assert_int_eq(session_restart(&session), 0);
 	ck_assert_uint_eq(read_head().cut, 5 * CHUNK);
 	session_service(&session, session.chunk_due_ns);
-	ck_assert_int_eq(size_of(KEPT_CHUNKS), 6 * CHUNK);
+	ck_assert_int_eq(size_of(RUNNING_CHUNKS), 6 * CHUNK);
 	chunks = 2;
 	session_end(&session, 0);
 	session_close(&session);
 	ck_assert_str_eq(engine.told, "SsDDDDdrXdrSDXdrxc");
-	ck_assert_int_eq(size_of(KEPT_JOURNAL), -1);
+	ck_assert_int_eq(size_of(RUNNING_NOTE), -1);
 	ck_assert_int_eq(rmdir(dir), 0);
 }
 END_TEST

@@ -155,7 +155,7 @@ START_TEST(sampling_is_what_the_command_asks_for)
 
 	err = config_read(&config, (char *const *)samplings[_i].set, problem);
 	ck_assert_msg(!err, "%s", problem);
-	sampling = start_sampling(&config, samplings[_i].mem);
+	sampling = builtin_start_sampling(&config, samplings[_i].mem);
 	ck_assert_uint_eq(sampling.interval_ns, expected->interval_ns);
 	ck_assert_uint_eq(sampling.wall_ns, expected->wall_ns);
 	ck_assert_uint_eq(sampling.mem_bytes, expected->mem_bytes);

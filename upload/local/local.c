@@ -89,7 +89,7 @@ static bool is_for_reading_alone(int dir)
 }
 
 /* One that is another user's may be this one's, or made for it, later; a profile comes before. */
-static int open_named(struct folder *folder, const char *path)
+static int memory_file_create_unlinked(struct folder *folder, const char *path)
 {
 	int err;
 
@@ -340,7 +340,7 @@ int local_reporter_open(struct reporter **out, const struct config *config)
 		if (!local->named)
 			local->main.max_bytes = UNASKED_MAX_BYTES;
 	}
-	err = local->named ? open_named(&local->main, config->local_dir)
+	err = local->named ? memory_file_create_unlinked(&local->main, config->local_dir)
 			   : open_unasked(&local->main, false);
 	if (!err)
 		err = name_destination(local);

@@ -250,8 +250,8 @@ static void *run(void *argument)
 	struct deliveries *deliveries = delivery->deliveries;
 	struct held *held = malloc(sizeof(*held));
 
-	followers_join(wake, deliveries);
-	own_thread_be_nice();
+	waiters_add(wake, deliveries);
+	own_thread_lower_priority();
 	pthread_mutex_lock(&deliveries->lock);
 	while (held && !deliveries->closing) {
 		uint64_t now = clock_monotonic_ns();
@@ -284,7 +284,7 @@ static void *run(void *argument)
 						    ? now + LOOK_NS / 2 + random_below(LOOK_NS)
 						    : UINT64_MAX);
 	}
-	followers_leave();
+	waiters_remove();
 	delivery->running = false;
 	deliveries_tell(deliveries);
 	pthread_mutex_unlock(&deliveries->lock);

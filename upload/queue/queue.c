@@ -209,7 +209,7 @@ static void drain(struct reporter *reporter, uint64_t deadline_ns)
 }
 
 /* Only what outlives the process is of use. */
-static int keep(struct reporter *reporter, const struct report *whom, struct kept_files *files,
+static int keep(struct reporter *reporter, const struct report *whom, struct running_files *files,
 		struct buf *note)
 {
 	struct deliveries *deliveries = &((struct queue *)reporter)->deliveries;

@@ -18,9 +18,9 @@
 #define TRIES_MAX 1000
 
 /* Hidden, as they are no profiles yet. The longest of the names has to fit. */
-#define ROOM ("." KEPT_CHUNKS)
+#define ROOM ("." RUNNING_CHUNKS)
 
-static int make_journal(struct kept_files *files, const struct report *whom)
+static int make_journal(struct running_files *files, const struct report *whom)
 {
 	char temporary[NAME_FILE_SIZE], file[NAME_FILE_SIZE],
 		name[sizeof(files->name) + sizeof(ROOM)];
@@ -34,7 +34,7 @@ static int make_journal(struct kept_files *files, const struct report *whom)
 		name_file(file, whom, ROOM, try);
 		snprintf(files->name, sizeof(files->name), ".%.*s",
 			 (int)(strlen(file) - strlen(ROOM)), file);
-		snprintf(name, sizeof(name), "%s%s", files->name, KEPT_JOURNAL);
+		snprintf(name, sizeof(name), "%s%s", files->name, RUNNING_NOTE);
 		err = dir_rename_new(files->dir, temporary, name);
 	}
 	if (!err) {
@@ -46,7 +46,7 @@ static int make_journal(struct kept_files *files, const struct report *whom)
 	return err;
 }
 
-static int make_beside(const struct kept_files *files, const char *end)
+static int make_beside(const struct running_files *files, const char *end)
 {
 	char name[sizeof(files->name) + sizeof(ROOM)];
 
@@ -55,9 +55,9 @@ static int make_beside(const struct kept_files *files, const char *end)
 	return fd_raise(openat(files->dir, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
 }
 
-static void remove_all(const struct kept_files *files)
+static void remove_all(const struct running_files *files)
 {
-	static const char *const ends[] = { KEPT_CHUNKS, KEPT_MEMORY, KEPT_JOURNAL };
+	static const char *const ends[] = { RUNNING_CHUNKS, RUNNING_MEMORY, RUNNING_NOTE };
 	const int fds[] = { files->chunks, files->memory, files->journal };
 	char name[sizeof(files->name) + sizeof(ROOM)];
 
@@ -72,17 +72,17 @@ static void remove_all(const struct kept_files *files)
 		close(files->dir);
 }
 
-int spool_running_make(struct kept_files *files, int dir, const struct report *whom)
+int spool_running_make(struct running_files *files, int dir, const struct report *whom)
 {
 	int err;
 
-	*files = (struct kept_files)KEPT_NO_FILES;
+	*files = (struct running_files)RUNNING_FILES_NONE;
 	files->dir = fd_raise(fcntl(dir, F_DUPFD_CLOEXEC, 0));
 	err = files->dir < 0 ? files->dir : make_journal(files, whom);
 	if (!err)
-		files->chunks = make_beside(files, KEPT_CHUNKS);
+		files->chunks = make_beside(files, RUNNING_CHUNKS);
 	if (!err)
-		files->memory = make_beside(files, KEPT_MEMORY);
+		files->memory = make_beside(files, RUNNING_MEMORY);
 	if (!err && (files->chunks < 0 || files->memory < 0))
 		err = files->chunks < 0 ? files->chunks : files->memory;
 	if (err)
@@ -101,7 +101,7 @@ bool spool_running_is(const char *name)
 {
 	int64_t ignored;
 
-	return ends_with(name, KEPT_JOURNAL) && name_parse(name + 1, KEPT_JOURNAL, &ignored);
+	return ends_with(name, RUNNING_NOTE) && name_parse(name + 1, RUNNING_NOTE, &ignored);
 }
 
 uint64_t spool_running_bytes(int dir)
@@ -115,8 +115,8 @@ uint64_t spool_running_bytes(int dir)
 	while (listing && (entry = readdir(listing))) {
 		const char *name = entry->d_name;
 
-		if (!ends_with(name, KEPT_CHUNKS) && !ends_with(name, KEPT_MEMORY) &&
-		    !ends_with(name, KEPT_JOURNAL))
+		if (!ends_with(name, RUNNING_CHUNKS) && !ends_with(name, RUNNING_MEMORY) &&
+		    !ends_with(name, RUNNING_NOTE))
 			continue;
 		if (!fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode) &&
 		    st.st_uid == geteuid())

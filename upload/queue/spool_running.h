@@ -10,7 +10,7 @@
 
 /* Make those of WHOM in DIR, the journal locked. Returns 0, or -errno: -ENOLCK where nothing would tell that the
  * process lives. */
-int spool_running_make(struct kept_files *files, int dir, const struct report *whom);
+int spool_running_make(struct running_files *files, int dir, const struct report *whom);
 
 /* Whether NAME is that of a journal. */
 bool spool_running_is(const char *name);

@@ -51,7 +51,7 @@ struct store {
 
 	/* As struct reporter has it, for the reporters PENDING; NULL where nothing lasts. */
 	int (*keep)(struct store *store, const struct report *whom, unsigned int pending,
-		    struct kept_files *files, struct buf *note);
+		    struct running_files *files, struct buf *note);
 
 	/* Where it lies, a descriptor of the caller's, or -errno; NULL likewise. */
 	int (*dir)(struct store *store);

@@ -350,7 +350,7 @@ static int take(struct store *store, unsigned int bit, struct held *out)
 }
 
 static int keep(struct store *store, const struct report *whom, unsigned int pending,
-		struct kept_files *files, struct buf *note)
+		struct running_files *files, struct buf *note)
 {
 	struct spool *spool = (struct spool *)store;
 	struct held *held;

@@ -50,7 +50,7 @@ struct running {
 	int journal, chunks, memory;
 	off_t journal_length, chunks_length, memory_length;
 	int64_t changed; /* seconds since 1970 */
-	struct kept_head head;
+	struct running_head head;
 	uint8_t *records;
 	struct held *held;
 	uint64_t damaged; /* bytes that were left out before others */
@@ -80,7 +80,7 @@ static int open_trusted(const struct running *r, const char *end, off_t *length,
 
 static void remove_files(const struct running *r)
 {
-	static const char *const ends[] = { KEPT_CHUNKS, KEPT_MEMORY, KEPT_JOURNAL };
+	static const char *const ends[] = { RUNNING_CHUNKS, RUNNING_MEMORY, RUNNING_NOTE };
 	char name[NAME_FILE_SIZE + 32];
 
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]) && !r->how->dry; i++) {
@@ -92,7 +92,7 @@ static void remove_files(const struct running *r)
 /* What is in the journal before its records. Returns 0, -EBADMSG or another -errno. */
 static int read_head(struct running *r)
 {
-	struct kept_head *head = &r->head;
+	struct running_head *head = &r->head;
 	char *note = NULL;
 	int err = -EBADMSG;
 
@@ -101,9 +101,9 @@ static int read_head(struct running *r)
 	err = fd_read(r->journal, head, sizeof(*head), 0);
 	if (err)
 		return err;
-	if (memcmp(head->magic, KEPT_MAGIC, sizeof(head->magic)) || head->version != KEPT_VERSION ||
-	    head->note_length > KEPT_NOTE_MAX || head->cut > INT64_MAX / 2 ||
-	    head->start > INT64_MAX / 2 ||
+	if (memcmp(head->magic, RUNNING_MAGIC, sizeof(head->magic)) ||
+	    head->version != RUNNING_VERSION || head->note_length > RUNNING_NOTE_MAX ||
+	    head->cut > INT64_MAX / 2 || head->start > INT64_MAX / 2 ||
 	    (head->memory_cut > INT64_MAX / 2 && head->memory_cut != KEPT_NO_MEMORY))
 		return -EBADMSG;
 	note = malloc(head->note_length + 1);
@@ -326,8 +326,8 @@ static int make(struct running *r, char made[NAME_FILE_SIZE])
 {
 	int err;
 
-	r->chunks = open_trusted(r, KEPT_CHUNKS, &r->chunks_length, &r->changed);
-	r->memory = open_trusted(r, KEPT_MEMORY, &r->memory_length, &r->changed);
+	r->chunks = open_trusted(r, RUNNING_CHUNKS, &r->chunks_length, &r->changed);
+	r->memory = open_trusted(r, RUNNING_MEMORY, &r->memory_length, &r->changed);
 	if (r->chunks < 0)
 		return r->chunks == -ENOENT ? -ENODATA : r->chunks;
 	err = r->how->dry ? look(r) : write_and_name(r, made);
@@ -384,11 +384,11 @@ static bool recover_one(int dir, const char *journal, const struct recover_how *
 	char made[NAME_FILE_SIZE];
 	int err;
 
-	snprintf(r.name, sizeof(r.name), "%.*s", (int)(strlen(journal) - strlen(KEPT_JOURNAL)),
+	snprintf(r.name, sizeof(r.name), "%.*s", (int)(strlen(journal) - strlen(RUNNING_NOTE)),
 		 journal);
 	r.result.name = journal;
 	r.held = calloc(1, sizeof(*r.held));
-	r.journal = open_trusted(&r, KEPT_JOURNAL, &r.journal_length, &r.changed);
+	r.journal = open_trusted(&r, RUNNING_NOTE, &r.journal_length, &r.changed);
 	err = r.held ? r.journal < 0 ? r.journal : 0 : -ENOMEM;
 	if (!err && flock(r.journal, LOCK_EX | LOCK_NB))
 		err = -errno;

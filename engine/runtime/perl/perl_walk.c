@@ -83,7 +83,7 @@ struct walk {
 	uintptr_t current; /* statement, as the interpreter has it */
 	bool met;          /* a context that is told of */
 	bool doubtful; /* the statement at hand: the innermost context says so, and may only be being made */
-	bool leaves;      /* see leaves() */
+	bool is_leaving;  /* see leaves() */
 	uintptr_t begins; /* a sub that has no statement of its own yet, or no more; 0: none */
 };
 
@@ -246,7 +246,7 @@ static void add_sub(struct walk *walk, const uint8_t *context, bool innermost)
 	begins = walk->begins;
 	walk->begins = 0;
 	first = !walk->count && !walk->rows && !begins;
-	if (first && ((innermost && walk->leaves) ||
+	if (first && ((innermost && walk->is_leaving) ||
 		      walk->statement == word_at(context, CONTEXT_STATEMENT) ||
 		      !is_at_work(walk, called) || is_of_another(walk, called))) {
 		walk->begins = called;
@@ -287,7 +287,7 @@ static void add_context(struct walk *walk, const uint8_t *context)
 	else if ((type & TYPE_MASK) != TYPE_EVAL)
 		add_sub(walk, context, innermost);
 	else if (walk->count || walk->rows ||
-		 (!walk->leaves && walk->statement != word_at(context, CONTEXT_STATEMENT) &&
+		 (!walk->is_leaving && walk->statement != word_at(context, CONTEXT_STATEMENT) &&
 		  whole_of_statement(walk, &whole) != WHOLE_SUB))
 		add(walk, word_at(context, CONTEXT_REQUIRED) ? "(require)" : "(eval)", 0);
 	walk->statement = word_at(context, CONTEXT_STATEMENT);
@@ -319,7 +319,7 @@ static bool find_state(struct walk *walk, uintptr_t *stack)
 
 /* Whether the innermost sub is about to leave for another by goto: the context is that one's before the statement is. Or
  * an eval is over, and its code is freed. */
-static bool leaves(struct walk *walk)
+static bool is_leaving(struct walk *walk)
 {
 	const struct perl *perl = walk->perl;
 	uintptr_t at = perl->key ? walk->own + OWN_OPERATION : perl->operation, operation;
@@ -341,7 +341,7 @@ static void walk_stacks(struct walk *walk)
 	if (!find_state(walk, &address))
 		return;
 	walk->current = walk->statement;
-	walk->leaves = leaves(walk);
+	walk->is_leaving = is_leaving(walk);
 	for (int i = 0; address && i < STACKS_MAX; i++) {
 		if (address % sizeof(uintptr_t) ||
 		    !perl_read(walk->work, stack, address, sizeof(stack)))

@@ -188,8 +188,8 @@ static uint64_t mix_contents(struct python_work *work, uint64_t hash, uintptr_t 
 
 /* What tells a code object from all that were, or will be, at its address: from 3.12 on a number that
  * is given once, before that what its name, its file and its lines say. */
-static uint64_t print_of(struct python_work *work, const struct python_layout *layout,
-			 uintptr_t code)
+static uint64_t code_fingerprint(struct python_work *work, const struct python_layout *layout,
+				 uintptr_t code)
 {
 	const uint8_t *view = work->code;
 	uint64_t hash = mix(1, code);
@@ -247,7 +247,7 @@ static bool find_function(struct walk *walk, uintptr_t code)
 	if (!copy(work, work->code, code, sizeof(work->code)) ||
 	    word_at(work->code, 8) != walk->python->code_type || is_nobodys(layout, work->code))
 		return false;
-	work->function = frame_table_function(print_of(work, layout, code), &fresh);
+	work->function = frame_table_function(code_fingerprint(work, layout, code), &fresh);
 	if (fresh) {
 		python_code_names(layout, work, work->code);
 		frame_table_describe(work->function, JFR_FRAME_PYTHON, work->name, work->file);

@@ -145,7 +145,7 @@ static bool ends_in_table(const struct v8 *v8, struct v8_work *work, uintptr_t s
 }
 
 /* Scripts are told apart by their number, which is an isolate's own, and by what they contain. */
-static uint64_t key_of(struct v8_work *work, const struct v8_flat *flat, int32_t id)
+static uint64_t table_intern_function(struct v8_work *work, const struct v8_flat *flat, int32_t id)
 {
 	uint64_t key = (uint64_t)(uint32_t)id << 32 | flat->length, word;
 	uintptr_t bytes = (uintptr_t)flat->length << flat->wide;
@@ -174,7 +174,8 @@ uint32_t v8_line(const struct v8 *v8, struct v8_work *work, uintptr_t script, in
 		if (!v8_read_word(work, script + l->script_id, &id) ||
 		    !v8_read_word(work, script + l->script_source, &source) ||
 		    !v8_flat(v8, work, source, &flat) ||
-		    !ends_before(work, &flat, key_of(work, &flat, v8_small_integer(id)),
+		    !ends_before(work, &flat,
+				 table_intern_function(work, &flat, v8_small_integer(id)),
 				 (uint32_t)position, &ends))
 			return 0;
 	}
