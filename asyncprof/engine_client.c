@@ -30,7 +30,7 @@ static bool mailbox_change_state(struct mailbox *mailbox, uint32_t from, uint32_
 	return true;
 }
 
-static uint64_t sooner(uint64_t a, uint64_t b)
+static uint64_t earlier_ns(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
 }
@@ -43,7 +43,8 @@ static uint64_t request_timeout_ns(uint64_t sent_ns)
 	if (!(atomic_load(&shared->agent.state) & AGENT_STOP))
 		return sent_ns + ENGINE_CLIENT_TIMEOUT_NS;
 	stop_ns = atomic_load(&shared->agent.stop_by_ns);
-	return sooner(sent_ns + ENGINE_CLIENT_TIMEOUT_NS, stop_ns > haste_ns ? stop_ns : haste_ns);
+	return earlier_ns(sent_ns + ENGINE_CLIENT_TIMEOUT_NS,
+			  stop_ns > haste_ns ? stop_ns : haste_ns);
 }
 
 /* False where it has not come; then it never will. Lines of the log that are kept meanwhile are said:
@@ -57,7 +58,7 @@ static bool mailbox_wait_for_answer(struct mailbox *mailbox)
 		privileges_follow(false);
 		end_ns = request_timeout_ns(sent_ns);
 		if (clock_monotonic_ns() < end_ns)
-			wake_wait(client.wake, sooner(end_ns, privileges_due_ns()));
+			wake_wait(client.wake, earlier_ns(end_ns, privileges_due_ns()));
 		else if (mailbox_change_state(mailbox, MAILBOX_REQUESTED, MAILBOX_ABANDONED))
 			break;
 	}

@@ -288,7 +288,7 @@ static int scan_library(struct dl_phdr_info *info, size_t size, void *data)
 #define LIKELY_BYTES 512
 
 /* (No stdio: that brings in pages that many a program has no other use for.) */
-static bool is_in(const char *directory, size_t length, const char *soname)
+static bool is_in_function(const char *directory, size_t length, const char *soname)
 {
 	char path[LIKELY_BYTES];
 	size_t bytes = strlen(soname) + 1;
@@ -307,7 +307,7 @@ static bool any_directory_has(const char *paths, const char *soname)
 	size_t length;
 
 	while ((directory = next_directory(&paths, &length)))
-		if (is_in(directory, length, soname))
+		if (is_in_function(directory, length, soname))
 			return true;
 	return false;
 }
@@ -340,5 +340,5 @@ bool library_path_is_likely(const char *soname)
 	return any_directory_has(getenv("LD_LIBRARY_PATH"), soname) ||
 	       !search_cache(path, soname, true) ||
 	       linker_directories_have(glance.linker, soname) ||
-	       (slash && is_in(glance.us, (size_t)(slash - glance.us), soname));
+	       (slash && is_in_function(glance.us, (size_t)(slash - glance.us), soname));
 }

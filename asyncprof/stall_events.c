@@ -46,4 +46,4 @@ static void tell(uint64_t ns, int ready)
 	errno = saved;
 }
 
-const struct turns_outlet stall_events_output = { .sample = stall_sample_thread, .tell = tell };
+const struct stall_output stall_events_output = { .sample = stall_sample_thread, .tell = tell };

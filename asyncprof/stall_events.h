@@ -4,7 +4,7 @@
 
 #include "engine/sample/loop_iterations.h"
 
-extern const struct turns_outlet stall_events_output;
+extern const struct stall_output stall_events_output;
 
 /* In a forked child: its engine has other keys. */
 void stall_events_reset_in_child(void);

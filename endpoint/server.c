@@ -76,7 +76,7 @@ static void drop(size_t i)
 	server.connections[i] = server.connections[--server.count];
 }
 
-static uint64_t sooner(uint64_t a, uint64_t b)
+static uint64_t earlier_ns(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
 }
@@ -146,7 +146,7 @@ static bool write_some(struct connection *c)
 		return errno == EAGAIN || errno == EINTR;
 	c->sent += (size_t)length;
 	if (length)
-		c->until_ns = sooner(clock_monotonic_ns() + ANSWER_NS, c->end_ns);
+		c->until_ns = earlier_ns(clock_monotonic_ns() + ANSWER_NS, c->end_ns);
 	if (c->sent < c->head.length + c->response.body.length)
 		return true;
 	/* What was sent and not read would have the answer thrown away when the connection is closed. */

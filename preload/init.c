@@ -245,7 +245,7 @@ static void forget_parent(void)
 	mixed_stack_after_fork();
 	ring_after_fork();
 	threads_after_fork();
-	turns_after_fork();
+	loop_iterations_after_fork();
 	signal_share_after_fork();
 	agent_forget();
 	engine_thread_reset_in_child();
@@ -408,7 +408,7 @@ static int set_hooks(void)
 	if (config.engine != ENGINE_ASYNC_PROFILER || config.fork)
 		sample_reserve(sampler_choose());
 	sampler_install_by(sample_install, sample_remove);
-	turns_outlet(&stall_events_output);
+	stall_output(&stall_events_output);
 	return 0;
 }
 
@@ -428,9 +428,9 @@ static int prepare_mem(void)
 	if (may_sample_mem())
 		mem_expect();
 	if (config.native_mem_limit_bytes != OPTION_OFF)
-		mem_limit(config.native_mem_limit_bytes, &mem_tell);
+		mem_limit(config.native_mem_limit_bytes, &mem_record_port);
 	if (config.native_mem_growth_permil != OPTION_OFF)
-		mem_tell_growth(config.native_mem_growth_permil, agent_request_report);
+		mem_record_set_growth(config.native_mem_growth_permil, agent_request_report);
 	return 0;
 }
 

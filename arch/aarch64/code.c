@@ -26,7 +26,7 @@ static uint32_t word_at(const uint8_t *p)
 }
 
 /* Of the stubs for calls of other modules: bti c; adrp x16,M; ldr x17,[x16,#N]; add x16,x16,#N; br x17 */
-static bool is_of_stub(uint32_t word)
+static bool is_stub_instruction(uint32_t word)
 {
 	return word == 0xd503245f || (word & 0x9f00001f) == 0x90000010 ||
 	       (word & 0xffc003ff) == 0xf9400211 || (word & 0xffc003ff) == 0x91000210 ||
@@ -40,7 +40,7 @@ enum arch_leaf arch_leaf_at(const uint8_t *pc, size_t before, size_t after)
 		return ARCH_LEAF_FRAME_POINTER;
 	/* ret, or stp x29,x30,[sp,#-n]!, before which a frame has nothing of its own */
 	if (word_at(pc) == 0xd65f03c0 || (word_at(pc) & 0xffc07fff) == 0xa9807bfd ||
-	    is_of_stub(word_at(pc)))
+	    is_stub_instruction(word_at(pc)))
 		return ARCH_LEAF_RETURN_IN_LINK;
 	return ARCH_LEAF_FRAME_POINTER;
 }

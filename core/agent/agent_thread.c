@@ -47,7 +47,7 @@ static uint64_t first_interval(const struct config *config)
 	return config->s3_bucket ? interval - random_below(interval / 2 + 1) : interval;
 }
 
-static uint64_t sooner(uint64_t a, uint64_t b)
+static uint64_t earlier_ns(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
 }
@@ -147,7 +147,7 @@ static void agent_lower_priority(const struct session *session)
 }
 
 /* Sample and report until asked to stop, or until the engine fails. Stalls are watched for as *STALLS_NS says. */
-static int loop(struct session *session, struct live *live, uint64_t *stalls_ns)
+static int agent_loop(struct session *session, struct live *live, uint64_t *stalls_ns)
 {
 	uint64_t interval = session->config->reporting_interval_ns, now, due_ns;
 	uint64_t check_ns = 0, began_ns = clock_monotonic_ns();
@@ -194,8 +194,8 @@ static int loop(struct session *session, struct live *live, uint64_t *stalls_ns)
 			flushes_complete(asked);
 			continue;
 		}
-		due_ns = sooner(sooner(due_ns, check_ns), privileges_due_ns());
-		wake_wait(&shared->agent.wake, sooner(due_ns, tick_ns));
+		due_ns = earlier_ns(earlier_ns(due_ns, check_ns), privileges_due_ns());
+		wake_wait(&shared->agent.wake, earlier_ns(due_ns, tick_ns));
 	}
 	return err;
 }
@@ -215,7 +215,7 @@ static bool agent_wait_start_delay(uint64_t until)
 			}
 			check_ns = privileges_due_ns();
 		}
-		woken = wake_wait(&shared->agent.wake, sooner(until, check_ns));
+		woken = wake_wait(&shared->agent.wake, earlier_ns(until, check_ns));
 		log_write_queued();
 	}
 	return atomic_compare_exchange_strong(&shared->agent.state, &delayed, AGENT_STARTING);
@@ -247,7 +247,7 @@ static void agent_profile(struct session *session, const struct agent_parts *par
 		 session->engine_version);
 	if (session->with.endpoint)
 		session->with.endpoint->open(&live, session->config);
-	err = loop(session, &live, &stalls_ns);
+	err = agent_loop(session, &live, &stalls_ns);
 	live_cancel(&live);
 	if (session->with.endpoint)
 		session->with.endpoint->close(&live);

@@ -300,7 +300,7 @@ static int keep(struct buf *out, const struct buf *text)
 }
 
 /* An element of the page ends, with TEXT in it. */
-static int mean(struct reader *r, enum element element, const char *text)
+static int reader_finish_element(struct reader *r, enum element element, const char *text)
 {
 	switch (element) {
 	case TRUNCATED:
@@ -368,7 +368,7 @@ static int close_element(struct reader *r)
 
 	if (!text)
 		return -ENOMEM;
-	err = mean(r, r->open[--r->depth].element, text);
+	err = reader_finish_element(r, r->open[--r->depth].element, text);
 	r->closed = !r->depth;
 	buf_reset(&r->text);
 	return err;

@@ -61,7 +61,7 @@ struct compiler {
 	struct run run;
 };
 
-static const struct cie *cie_at(struct compiler *compiler, uint64_t offset)
+static const struct cie *compiler_get_cie(struct compiler *compiler, uint64_t offset)
 {
 	struct cie *cie;
 
@@ -84,7 +84,7 @@ static bool begin(struct compiler *compiler, uint64_t offset, struct place *plac
 
 	if (!fde_read(&fde, source, offset))
 		return false;
-	cie = cie_at(compiler, fde.cie_offset);
+	cie = compiler_get_cie(compiler, fde.cie_offset);
 	return cie && fde_begin(&fde, cie, source, &compiler->run, place);
 }
 
@@ -112,7 +112,7 @@ static void compile_fde(struct compiler *compiler, uint64_t offset)
 	if (run->outermost && at && at > b->covered)
 		builder_row(b, at - 1, RULE_INDEX_END);
 	do {
-		more = run_on(run, at + b->source->text_start, &advance);
+		more = run_to_next_location(run, at + b->source->text_start, &advance);
 		rule = run_rule(run);
 		builder_row(b, at, builder_intern(b, &rule));
 		at += advance;

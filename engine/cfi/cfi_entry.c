@@ -76,7 +76,7 @@ static void cie_augmentation(struct cie *cie, struct cursor *c, const char *lett
 /* Room for all letters that there are. */
 #define LETTERS_MAX 12
 
-static bool get_letters(struct cursor *c, char letters[LETTERS_MAX])
+static bool cie_read_letters(struct cursor *c, char letters[LETTERS_MAX])
 {
 	for (size_t i = 0; i < LETTERS_MAX; i++) {
 		letters[i] = (char)cursor_u8(c);
@@ -97,7 +97,7 @@ void cie_read(struct cie *cie, const struct cfi_source *source, uint64_t offset,
 	if (!entry_begin(source, offset, &run->c, &id, &id_offset) || id)
 		return;
 	version = cursor_u8(&run->c);
-	if ((version != 1 && version != 3) || !get_letters(&run->c, letters))
+	if ((version != 1 && version != 3) || !cie_read_letters(&run->c, letters))
 		return;
 	cie->code_align = cursor_uleb(&run->c);
 	cie->data_align = cursor_sleb(&run->c);
@@ -105,7 +105,7 @@ void cie_read(struct cie *cie, const struct cfi_source *source, uint64_t offset,
 	cie_augmentation(cie, &run->c, letters, source);
 	if (run->c.bad || ra != ARCH_RA)
 		return;
-	run_on(run, 0, &advance);
+	run_to_next_location(run, 0, &advance);
 	cie->initial = run->state;
 	cie->valid = !run->c.bad;
 }

@@ -35,7 +35,7 @@ void cfi_lookup_init(void)
 	atomic_store(&outermost, context_start());
 }
 
-static bool find_module(struct found_object *object, uintptr_t pc)
+static bool lookup_find_module(struct found_object *object, uintptr_t pc)
 {
 	find_object *find = atomic_load_explicit(&loader_find, memory_order_relaxed);
 
@@ -53,7 +53,7 @@ const uint8_t *cfi_lookup_header(uintptr_t pc)
 {
 	struct found_object object;
 
-	return find_module(&object, pc) ? object.header : NULL;
+	return lookup_find_module(&object, pc) ? object.header : NULL;
 }
 
 /* ---- Sections that stay ---- */
@@ -104,7 +104,7 @@ struct lookup {
 
 /* All that the header can name stands in for the sections, whose sizes nobody tells: a program's
  * segments may have gaps, and then the loader knows that of the code alone. */
-static bool find_source(struct lookup *lookup, uintptr_t pc, struct memory_block *block)
+static bool lookup_find_source(struct lookup *lookup, uintptr_t pc, struct memory_block *block)
 {
 	const uint8_t *header = cfi_lookup_header(pc);
 	const struct lasting *known = find_lasting(header);
@@ -131,8 +131,8 @@ static bool find_source(struct lookup *lookup, uintptr_t pc, struct memory_block
 
 /* Where the entry for PC should be, from the start of SOURCE's frame, and where the code of the
  * next begins. */
-static bool find_entry(uint64_t *offset, uint64_t *next, const struct cfi_source *source,
-		       uintptr_t pc)
+static bool lookup_find_entry(uint64_t *offset, uint64_t *next, const struct cfi_source *source,
+			      uintptr_t pc)
 {
 	struct cfi_header header;
 	uint64_t begin = 0, end, middle, start;
@@ -167,7 +167,8 @@ static bool lookup_begin(struct lookup *lookup, uintptr_t pc, struct memory_bloc
 	uint64_t offset;
 	struct fde fde;
 
-	if (!find_source(lookup, pc, block) || !find_entry(&offset, &lookup->next, source, pc) ||
+	if (!lookup_find_source(lookup, pc, block) ||
+	    !lookup_find_entry(&offset, &lookup->next, source, pc) ||
 	    !fde_read(&fde, source, offset))
 		return false;
 	cie_read(&lookup->cie, source, fde.cie_offset, &lookup->run);
@@ -203,7 +204,7 @@ bool cfi_lookup(struct unwind_rule *rule, uintptr_t pc, struct memory_block *blo
 		}
 		pc = end - 1;
 	}
-	while (run_on(&lookup.run, place, &advance) && pc - place >= advance)
+	while (run_to_next_location(&lookup.run, place, &advance) && pc - place >= advance)
 		place += advance;
 	*rule = run_rule(&lookup.run);
 	return rule->kind != RULE_NONE;

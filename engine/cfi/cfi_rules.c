@@ -45,7 +45,7 @@ static _Atomic uint16_t *chain_of(const struct unwind_rule *rule)
 	return &all.chains[(hash ^ hash >> 29) % CHAINS];
 }
 
-static uint16_t row_take(void)
+static uint16_t row_acquire(void)
 {
 	size_t taken = atomic_load_explicit(&all.taken, memory_order_relaxed);
 
@@ -56,9 +56,9 @@ static uint16_t row_take(void)
 }
 
 /* Two that come at once may each put in the same rule, which does no harm. */
-static uint16_t chain_put(_Atomic uint16_t *chain, const struct unwind_rule *rule)
+static uint16_t chain_add(_Atomic uint16_t *chain, const struct unwind_rule *rule)
 {
-	uint16_t row = row_take(), newest = atomic_load_explicit(chain, memory_order_relaxed);
+	uint16_t row = row_acquire(), newest = atomic_load_explicit(chain, memory_order_relaxed);
 
 	if (!row)
 		return RULE_INDEX_NONE;
@@ -85,7 +85,7 @@ uint16_t cfi_rule_intern(const struct unwind_rule *rule)
 	     row = all.next[row])
 		if (!memcmp(&unwind_rules[row], rule, sizeof(*rule)))
 			return row;
-	return chain_put(chain, rule);
+	return chain_add(chain, rule);
 }
 
 size_t cfi_rule_count(void)

@@ -34,7 +34,7 @@ enum {
 };
 
 /* The block that an expression is: its length first. */
-static struct cursor get_block(struct cursor *c)
+static struct cursor run_read_block(struct cursor *c)
 {
 	uint64_t size = cursor_uleb(c);
 	struct cursor block = { .p = c->p, .reader = c->reader };
@@ -89,10 +89,10 @@ static void run_saves(struct run *run, uint8_t op)
 		state_set_save(&run->state, reg, HOW_SAME, 0);
 		break;
 	case CFA_EXPRESSION:
-		state_set_save_expression(&run->state, reg, get_block(&run->c));
+		state_set_save_expression(&run->state, reg, run_read_block(&run->c));
 		break;
 	case CFA_VAL_EXPRESSION:
-		get_block(&run->c);
+		run_read_block(&run->c);
 		state_set_save(&run->state, reg, HOW_UNKNOWN, 0);
 		break;
 	case CFA_REGISTER_MOVED:
@@ -130,12 +130,12 @@ static void run_cfa(struct run *run, uint8_t op)
 		state->cfa_offset = wrapping_multiply(cursor_sleb(&run->c), align);
 		break;
 	default:
-		state_set_cfa_expression(state, get_block(&run->c));
+		state_set_cfa_expression(state, run_read_block(&run->c));
 		break;
 	}
 }
 
-bool run_on(struct run *run, uint64_t location, uint64_t *advance)
+bool run_to_next_location(struct run *run, uint64_t location, uint64_t *advance)
 {
 	struct cursor *c = &run->c;
 	uint8_t op, low;

@@ -31,7 +31,7 @@ struct run {
 /* Carry out instructions up to the next place. Returns false at the end of them, or true with
  * how far the place moves in *ADVANCE. An unknown instruction ends the entry: what follows
  * cannot be told. */
-bool run_on(struct run *run, uint64_t location, uint64_t *advance);
+bool run_to_next_location(struct run *run, uint64_t location, uint64_t *advance);
 
 /* The rule for the place where it is. */
 struct unwind_rule run_rule(const struct run *run);

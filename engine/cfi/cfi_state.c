@@ -44,7 +44,7 @@ struct location {
 	int64_t offset, offset2;
 };
 
-static bool get_constant(struct cursor *c, uint8_t op, int64_t *value)
+static bool location_read_constant(struct cursor *c, uint8_t op, int64_t *value)
 {
 	if (op >= OP_LIT0 && op < OP_LIT0 + 32)
 		*value = op - OP_LIT0;
@@ -67,7 +67,7 @@ static bool get_constant(struct cursor *c, uint8_t op, int64_t *value)
 
 /* Follow an expression as far as it stays one register, one load and constants: all that
  * compilers, linkers and the hand-written assembly in C libraries use for frames. */
-static struct location evaluate(struct cursor *c)
+static struct location location_evaluate(struct cursor *c)
 {
 	struct location at = { 0 };
 	int64_t value;
@@ -91,7 +91,7 @@ static struct location evaluate(struct cursor *c)
 		if (op == OP_PLUS_UCONST) {
 			value = (int64_t)cursor_uleb(c);
 		} else {
-			if (!get_constant(c, op, &value))
+			if (!location_read_constant(c, op, &value))
 				return at;
 			op = cursor_u8(c);
 			if (op == OP_MINUS)
@@ -137,7 +137,7 @@ void state_set_cfa_expression(struct state *state, struct cursor block)
 		state->cfa_offset2 = stub;
 		return;
 	}
-	at = evaluate(&block);
+	at = location_evaluate(&block);
 	state->cfa_how = !at.known ? CFA_UNKNOWN : at.deref ? CFA_DEREF : CFA_REGISTER;
 	state->cfa_reg = at.reg;
 	state->cfa_offset = at.offset;
@@ -159,7 +159,7 @@ static struct save save_at(enum save_how how, uint8_t reg, int64_t offset)
 
 void state_set_save_expression(struct state *state, uint64_t reg, struct cursor block)
 {
-	struct location at = evaluate(&block);
+	struct location at = location_evaluate(&block);
 
 	state->saves[state_slot(reg)] =
 		save_at(at.known && !at.deref ? HOW_DEREF : HOW_UNKNOWN, at.reg, at.offset);

@@ -47,13 +47,14 @@ static asprof_error_t problem(const char *what, const char *about, int err)
 	return engine.problem;
 }
 
-static bool memory_only(const struct start_request *r)
+static bool start_is_memory_only(const struct engine_start *r)
 {
-	return r->interval_ns == START_OFF && r->wall_ns == START_OFF && r->mem_bytes != START_OFF;
+	return r->interval_ns == ENGINE_OFF && r->wall_ns == ENGINE_OFF &&
+	       r->mem_bytes != ENGINE_OFF;
 }
 
 /* For chunks of native memory, or of all else. */
-static void describe(chunk_settings settings, const struct start_request *r, bool memory)
+static void builtin_describe(chunk_settings settings, const struct engine_start *r, bool memory)
 {
 	size_t n = 0;
 
@@ -66,22 +67,22 @@ static void describe(chunk_settings settings, const struct start_request *r, boo
 	SETTING("cstack", "%s", r->cstack);
 	SETTING("clock", "%s", memory ? "monotonic" : "tsc");
 	SETTING("event", "%s", memory ? "nativemem" : r->cpu ? "cpu" : "wall");
-	if (r->interval_ns != START_OFF)
+	if (r->interval_ns != ENGINE_OFF)
 		SETTING("interval", "%llu", (unsigned long long)r->interval_ns);
-	if (r->wall_ns != START_OFF)
+	if (r->wall_ns != ENGINE_OFF)
 		SETTING("wall", "%llu", (unsigned long long)r->wall_ns);
-	if (r->mem_bytes != START_OFF)
+	if (r->mem_bytes != ENGINE_OFF)
 		SETTING("nativemem", "%llu", (unsigned long long)r->mem_bytes);
 #undef SETTING
 }
 
-static int builtin_start_sampling(const struct start_request *r)
+static int builtin_start_sampling(const struct engine_start *r)
 {
 	struct thread_timers timers = { .cpu_interval_ns = r->interval_ns };
 	int err;
 
 	/* No signals where memory alone is sampled, beside another engine. */
-	if (!memory_only(r)) {
+	if (!start_is_memory_only(r)) {
 		timers.signo = sampler_install();
 		if (timers.signo < 0)
 			return timers.signo;
@@ -89,8 +90,8 @@ static int builtin_start_sampling(const struct start_request *r)
 		sampler_enable(true);
 	}
 	err = thread_look_open(&timers);
-	if (!err && r->mem_bytes != START_OFF)
-		err = mem_tell_start(r->mem_bytes);
+	if (!err && r->mem_bytes != ENGINE_OFF)
+		err = mem_record_start(r->mem_bytes);
 	if (err) {
 		sampler_enable(false);
 		threads_close();
@@ -100,26 +101,26 @@ static int builtin_start_sampling(const struct start_request *r)
 	return 0;
 }
 
-static int start_collecting(const struct start_request *r)
+static int builtin_start_collecting(const struct engine_start *r)
 {
 	chunk_settings samples = { 0 }, memory = { 0 };
 
-	describe(samples, r, false);
-	describe(memory, r, true);
-	return collector_start(engine.fd, memory_only(r) ? NULL : &samples,
-			       r->mem_bytes == START_OFF ? NULL : &memory, engine.beside);
+	builtin_describe(samples, r, false);
+	builtin_describe(memory, r, true);
+	return collector_start(engine.fd, start_is_memory_only(r) ? NULL : &samples,
+			       r->mem_bytes == ENGINE_OFF ? NULL : &memory, engine.beside);
 }
 
-static int session_start_all(const struct start_request *r)
+static int session_start_all(const struct engine_start *r)
 {
 	int err = ring_open(BUILTIN_RINGS, BUILTIN_RING_BYTES, engine.collector);
 
 	if (!err)
 		err = modules_open();
-	runtimes_look();
-	contexts_look();
+	runtimes_scan();
+	contexts_search_modules();
 	if (!err)
-		err = start_collecting(r);
+		err = builtin_start_collecting(r);
 	if (err)
 		return err;
 	err = builtin_start_sampling(r);
@@ -128,7 +129,7 @@ static int session_start_all(const struct start_request *r)
 	return err;
 }
 
-static void close_recording(void)
+static void builtin_close_recording(void)
 {
 	close(engine.fd);
 	engine.fd = -1;
@@ -136,7 +137,7 @@ static void close_recording(void)
 
 static asprof_error_t start(const char *options, asprof_writer_t output)
 {
-	struct start_request r;
+	struct engine_start r;
 	int fd, err;
 
 	if (engine.fd >= 0)
@@ -152,13 +153,13 @@ static asprof_error_t start(const char *options, asprof_writer_t output)
 	engine.fd = fd;
 	err = session_start_all(&r);
 	if (err) {
-		close_recording();
+		builtin_close_recording();
 		return problem("cannot start", "sampling", err);
 	}
 	return NULL;
 }
 
-static asprof_error_t dump(const char *options, asprof_writer_t output)
+static asprof_error_t builtin_write_error(const char *options, asprof_writer_t output)
 {
 	int err = collector_rotate();
 
@@ -180,7 +181,7 @@ static asprof_error_t stop(const char *options, asprof_writer_t output)
 	err = collector_stop();
 	wall_stop();
 	threads_close();
-	close_recording();
+	builtin_close_recording();
 	return err ? problem("cannot write", "the recording", err) : NULL;
 }
 
@@ -203,7 +204,7 @@ static const struct {
 	asprof_error_t (*run)(const char *options, asprof_writer_t output);
 } commands[] = {
 	{ "start", start },
-	{ "dump", dump },
+	{ "dump", builtin_write_error },
 	{ "stop", stop },
 };
 
@@ -223,7 +224,7 @@ static const char *error_str(asprof_error_t err)
 	return err;
 }
 
-static uint64_t drain_interval_ns(void)
+static uint64_t builtin_drain_interval_ns(void)
 {
 	if (runtimes_one_begins())
 		return BEGINNING_INTERVAL_NS;
@@ -237,7 +238,7 @@ static uint64_t service(uint64_t now_ns)
 	if (engine.fd < 0)
 		return UINT64_MAX;
 	collector_drain(now_ns);
-	drain_due_ns = now_ns + drain_interval_ns();
+	drain_due_ns = now_ns + builtin_drain_interval_ns();
 	visit_due_ns = wall_visit(now_ns);
 	return visit_due_ns < drain_due_ns ? visit_due_ns : drain_due_ns;
 }
@@ -249,7 +250,7 @@ static unsigned sample_threads(bool begin)
 		thread_look();
 		wall_visit_all();
 	}
-	return wall_asked(engine.signo);
+	return wall_count_pending(engine.signo);
 }
 
 const struct engine *builtin_engine(struct wake *collector)

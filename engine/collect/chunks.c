@@ -20,7 +20,7 @@ bool chunks_mem_is_apart(const struct chunks *chunks)
 	return chunks->mem != chunks->jfr;
 }
 
-static void close_mem(struct chunks *chunks)
+static void chunks_close_mem(struct chunks *chunks)
 {
 	if (chunks_mem_is_apart(chunks))
 		jfr_writer_close(chunks->mem);
@@ -32,14 +32,14 @@ static void close_mem(struct chunks *chunks)
 
 /* A writer for native memory alone. Where there is no room for that the other one takes it too:
  * its chunks are larger for it, and otherwise the same. */
-static void open_mem(struct chunks *chunks)
+static void chunks_open_mem(struct chunks *chunks)
 {
 	struct jfr_writer *mem;
 
 	chunks->mem_fd = chunks->kept ? running_files_dup_memory(chunks->kept, false)
 				      : memory_file_open("asprof-agent");
 	if (chunks->mem_fd < 0 || jfr_writer_open(&mem, chunks->mem_fd, 0))
-		return close_mem(chunks);
+		return chunks_close_mem(chunks);
 	jfr_writer_memory_only(mem, arch_microsecond_shift(), JFR_BESIDE_OURS);
 	chunks->mem = mem;
 }
@@ -65,14 +65,14 @@ int chunks_open(struct chunks *chunks, int fd, const chunk_settings *samples,
 				       beside_another ? JFR_BESIDE_ANOTHERS : JFR_ALONE);
 	if (samples && memory) {
 		memcpy(chunks->mem_settings, memory, sizeof(chunks->mem_settings));
-		open_mem(chunks);
+		chunks_open_mem(chunks);
 	}
 	return 0;
 }
 
 void chunks_close(struct chunks *chunks)
 {
-	close_mem(chunks);
+	chunks_close_mem(chunks);
 	jfr_writer_close(chunks->jfr);
 	chunks->jfr = chunks->mem = NULL;
 }
@@ -82,7 +82,8 @@ uint64_t chunks_now_ns(const struct chunks *chunks)
 	return chunks->opened_realtime_ns + clock_monotonic_ns() - chunks->opened_monotonic_ns;
 }
 
-static int begin(const struct chunks *chunks, struct jfr_writer *jfr, const chunk_settings settings)
+static int chunk_begin(const struct chunks *chunks, struct jfr_writer *jfr,
+		       const chunk_settings settings)
 {
 	uint64_t ticks = clock_ticks();
 	int err = jfr_chunk_begin(jfr, chunks_now_ns(chunks), ticks);
@@ -94,10 +95,11 @@ static int begin(const struct chunks *chunks, struct jfr_writer *jfr, const chun
 
 int chunks_begin(struct chunks *chunks)
 {
-	int err = begin(chunks, chunks->jfr, chunks->settings);
+	int err = chunk_begin(chunks, chunks->jfr, chunks->settings);
 
-	if (!err && chunks_mem_is_apart(chunks) && begin(chunks, chunks->mem, chunks->mem_settings))
-		close_mem(chunks);
+	if (!err && chunks_mem_is_apart(chunks) &&
+	    chunk_begin(chunks, chunks->mem, chunks->mem_settings))
+		chunks_close_mem(chunks);
 	return err;
 }
 
@@ -115,7 +117,7 @@ int chunks_end(struct chunks *chunks, struct symbols *symbols, uint64_t ticks)
 	if (!err && chunks_mem_is_apart(chunks))
 		err = end(chunks, chunks->mem, symbols, ticks);
 	if (!err && chunks_mem_is_apart(chunks))
-		err = jfr_writer_take(chunks->jfr, chunks->mem, NULL);
+		err = jfr_writer_append(chunks->jfr, chunks->mem, NULL);
 	return err;
 }
 

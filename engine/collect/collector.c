@@ -40,7 +40,7 @@ static struct {
 	struct symbols *symbols;
 	uint64_t load_due_ns, look_due_ns, modules_due_ns;
 	uint64_t samples, samples_before, lost_before;
-	uint64_t late, late_before, refused_before, untold_before;
+	uint64_t late, late_before, refused_before, unreported_before;
 	struct engine_losses in_chunks; /* what those had no room for, so far */
 } all;
 
@@ -65,11 +65,11 @@ void collector_losses(struct engine_losses *losses)
 		.stacks = all.in_chunks.stacks,
 		.threads = all.in_chunks.threads,
 		.events = all.in_chunks.events,
-		.stalls = turns_untold(),
+		.stalls = loop_iterations_unreported(),
 	};
 }
 
-static void close_all(void)
+static void collector_close(void)
 {
 	chunks_close(&all.chunks);
 	keeping_end();
@@ -92,25 +92,25 @@ int collector_start(int fd, const chunk_settings *samples, const chunk_settings 
 	if (!err)
 		err = chunks_begin(&all.chunks);
 	if (err)
-		close_all();
+		collector_close();
 	else
 		keeping_begin(&all.chunks);
 	return err;
 }
 
 /* What the events of S say of what its thread was working on. */
-static void use_context(const struct sample *s)
+static void collector_use_context(const struct sample *s)
 {
 	jfr_use_context(all.chunks.jfr, sample_context_id(all.chunks.jfr, sample_context(s)));
 }
 
-static void take_execution(const struct sample *s)
+static void collector_write_execution(const struct sample *s)
 {
 	uint32_t stack = program_stack(all.chunks.jfr, s->pcs, s->count, s->truncated);
 
 	uint32_t weight = s->weight < WEIGHT_MAX ? s->weight : WEIGHT_MAX;
 
-	use_context(s);
+	collector_use_context(s);
 	/* An ExecutionSample has no weight: shots that came late stand there one by one. */
 	for (uint32_t i = 0; i < weight; i++)
 		jfr_execution_sample(all.chunks.jfr, s->ticks, s->tid, stack, JFR_STATE_DEFAULT);
@@ -118,17 +118,17 @@ static void take_execution(const struct sample *s)
 	all.late += s->weight - weight;
 }
 
-static void take(void *context, const struct sample *s)
+static void collector_write_sample(void *context, const struct sample *s)
 {
 	(void)context;
 	if (!jfr_thread_named(all.chunks.jfr, s->tid))
 		chunks_name_living_thread(&all.chunks, s->tid);
 	switch ((enum sample_kind)s->kind) {
 	case SAMPLE_CPU:
-		take_execution(s);
+		collector_write_execution(s);
 		break;
 	case SAMPLE_WALL:
-		wall_take(all.chunks.jfr, s);
+		wall_record(all.chunks.jfr, s);
 		all.samples++;
 		break;
 	case SAMPLE_USER_EVENT:
@@ -141,7 +141,7 @@ static void take(void *context, const struct sample *s)
 		chunks_crash(&all.chunks, s);
 		break;
 	case SAMPLE_STALL:
-		use_context(s);
+		collector_use_context(s);
 		jfr_stall(all.chunks.jfr, s->args[0], s->tid,
 			  s->count ? program_stack(all.chunks.jfr, s->pcs, s->count, s->truncated)
 				   : 0,
@@ -168,7 +168,7 @@ static void name_again(void *context, struct thread *t)
 }
 
 /* Its last samples are in the chunk by now. */
-static void part_with(void *context, struct thread *t)
+static void collector_end_thread(void *context, struct thread *t)
 {
 	(void)context;
 	wall_end(all.chunks.jfr, t);
@@ -176,7 +176,7 @@ static void part_with(void *context, struct thread *t)
 		chunks_name_thread(&all.chunks, atomic_load(&t->tid), t->name);
 }
 
-static void spare(void *context, struct thread *t)
+static void collector_spare_timer(void *context, struct thread *t)
 {
 	(void)context;
 	if (!atomic_load(&t->ended))
@@ -197,18 +197,18 @@ void collector_drain(uint64_t now_ns)
 	if (now_ns >= all.modules_due_ns || modules_have_grown()) {
 		changed = modules_refresh() > 0;
 		if (changed) {
-			runtimes_look();
-			contexts_look();
+			runtimes_scan();
+			contexts_search_modules();
 		}
 		all.modules_due_ns = now_ns + MODULES_INTERVAL_NS;
 	}
 	runtimes_visit();
-	contexts_visit(now_ns);
-	ring_drain(take, NULL);
-	threads_reap(part_with, NULL);
+	contexts_update(now_ns);
+	ring_drain(collector_write_sample, NULL);
+	threads_reap(collector_end_thread, NULL);
 	if (now_ns >= all.look_due_ns) {
 		thread_look();
-		threads_each(spare, NULL);
+		threads_each(collector_spare_timer, NULL);
 		all.look_due_ns = now_ns + LOOK_INTERVAL_NS;
 	}
 	if (now_ns >= all.load_due_ns) {
@@ -221,17 +221,17 @@ void collector_drain(uint64_t now_ns)
 		     collector_lost() - all.lost_before - all.late_before);
 }
 
-static void write_losses(uint64_t ticks)
+static void collector_write_losses(uint64_t ticks)
 {
 	uint64_t refused = signal_share_refused();
-	uint64_t untold = turns_untold();
+	uint64_t untold = loop_iterations_unreported();
 	uint64_t lost = ring_lost(); /* once: more are lost meanwhile, and are the next chunk's */
 	struct jfr_losses losses = {
 		.samples = all.samples - all.samples_before,
 		.ring_full = lost - all.lost_before,
 		.timer_failures = refused - all.refused_before,
 		.late = all.late - all.late_before,
-		.stalls = untold - all.untold_before,
+		.stalls = untold - all.unreported_before,
 	};
 	struct jfr_losses mem_losses = { 0 };
 	uint64_t *missed = chunks_mem_is_apart(&all.chunks) ? &mem_losses.table_evictions
@@ -242,20 +242,20 @@ static void write_losses(uint64_t ticks)
 	if (chunks_mem_is_apart(&all.chunks))
 		jfr_losses(all.chunks.mem, ticks, &mem_losses);
 	all.in_chunks.allocations += *missed;
-	jfr_lost(all.chunks.jfr, &all.in_chunks.stacks, &all.in_chunks.threads,
-		 &all.in_chunks.events);
+	jfr_writer_add_losses(all.chunks.jfr, &all.in_chunks.stacks, &all.in_chunks.threads,
+			      &all.in_chunks.events);
 	if (chunks_mem_is_apart(&all.chunks))
-		jfr_lost(all.chunks.mem, &all.in_chunks.stacks, &all.in_chunks.threads,
-			 &all.in_chunks.events);
+		jfr_writer_add_losses(all.chunks.mem, &all.in_chunks.stacks, &all.in_chunks.threads,
+				      &all.in_chunks.events);
 	all.samples_before = all.samples;
 	all.late_before = all.late;
 	all.lost_before = lost;
 	all.refused_before = refused;
-	all.untold_before = untold;
+	all.unreported_before = untold;
 }
 
 /* What this chunk has of frames is named by now. Stacks that outlive it are led to the new table. */
-static void turn_frames(void)
+static void collector_move_stacks(void)
 {
 	if (!mixed_stack_turn() || !mem_keep_frames())
 		return;
@@ -263,7 +263,7 @@ static void turn_frames(void)
 	frame_table_drop();
 }
 
-static int end_chunk(void)
+static int collector_finish_chunk(void)
 {
 	uint64_t ticks;
 	int err;
@@ -274,9 +274,9 @@ static int end_chunk(void)
 	ticks = clock_ticks();
 	chunk_load(all.chunks.jfr, ticks);
 	chunk_machine(all.chunks.jfr, ticks);
-	write_losses(ticks);
+	collector_write_losses(ticks);
 	err = chunks_end(&all.chunks, all.symbols, ticks);
-	turn_frames();
+	collector_move_stacks();
 	symbols_release(all.symbols);
 	modules_forget();
 	return err;
@@ -288,7 +288,7 @@ int collector_rotate(void)
 
 	if (!all.chunks.jfr)
 		return -ESRCH;
-	ended = end_chunk();
+	ended = collector_finish_chunk();
 	err = chunks_begin(&all.chunks);
 	if (!err)
 		keeping_begin(&all.chunks);
@@ -301,7 +301,7 @@ static void wait_for_producers(void)
 {
 	static const struct timespec a_moment = { .tv_nsec = 500000 };
 
-	for (int i = 0; i < 20 && !ring_drain(take, NULL); i++)
+	for (int i = 0; i < 20 && !ring_drain(collector_write_sample, NULL); i++)
 		nanosleep(&a_moment, NULL);
 }
 
@@ -312,7 +312,7 @@ int collector_stop(void)
 	if (!all.chunks.jfr)
 		return 0;
 	wait_for_producers();
-	err = end_chunk();
-	close_all();
+	err = collector_finish_chunk();
+	collector_close();
 	return err;
 }

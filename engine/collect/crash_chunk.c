@@ -22,7 +22,7 @@ struct crashes {
 	struct chunks chunks;
 };
 
-static int begin(struct crashes *c)
+static int crash_begin(struct crashes *c)
 {
 	static const chunk_settings settings = { { "version", ASPROF_AGENT_VERSION },
 						 { "engine", "builtin" },
@@ -32,21 +32,21 @@ static int begin(struct crashes *c)
 	return err ? err : chunks_begin(&c->chunks);
 }
 
-static void take(void *context, const struct sample *s)
+static void crash_write_sample(void *context, const struct sample *s)
 {
 	struct crashes *c = context;
 
 	if (s->kind != SAMPLE_CRASH)
 		return;
 	if (c->err == -ENODATA)
-		c->err = begin(c);
+		c->err = crash_begin(c);
 	if (c->err)
 		return;
 	chunks_name_living_thread(&c->chunks, s->tid);
 	chunks_crash(&c->chunks, s);
 }
 
-static int end(struct crashes *c)
+static int crash_end(struct crashes *c)
 {
 	struct symbols *symbols;
 	int err;
@@ -65,8 +65,8 @@ int crash_chunk_write(int fd)
 	struct crashes c = { .fd = fd, .err = -ENODATA };
 	int err;
 
-	ring_drain(take, &c);
-	err = c.err ? c.err : end(&c);
+	ring_drain(crash_write_sample, &c);
+	err = c.err ? c.err : crash_end(&c);
 	if (c.chunks.jfr)
 		chunks_close(&c.chunks);
 	return err;

@@ -103,7 +103,8 @@ static int put_writer(struct jfr_writer *jfr, uint8_t writer, uint64_t *events)
 	return err ? err : jfr_saved_add(saved, &all.records, writer, jfr, events);
 }
 
-static int put_all(struct chunks *chunks, bool begins, bool modules, struct keeping_mark *mark)
+static int label_write_all(struct chunks *chunks, bool begins, bool modules,
+			   struct keeping_mark *mark)
 {
 	int err = modules ? put_modules(&all.records) : 0;
 
@@ -123,7 +124,7 @@ static void write_all(struct chunks *chunks, bool begins, bool modules, uint64_t
 	struct keeping_mark mark = { .samples = samples, .lost = lost };
 	size_t before = all.records.length;
 	uint64_t now = clock_monotonic_ns();
-	int err = put_all(chunks, begins, modules, &mark);
+	int err = label_write_all(chunks, begins, modules, &mark);
 
 	if (!err && !begins && all.records.length == before && now - all.marked_ns < MARK_NS &&
 	    mark.events[0] == chunks->kept_bytes[0] && mark.events[1] == chunks->kept_bytes[1])

@@ -18,7 +18,7 @@
 /* "agent.tag." and a key: as long as a whole tag may be (check_tags). */
 #define NAME_MAX_BYTES (JFR_STRING_MAX + 1)
 
-static int start_of(const struct report_part *part, uint64_t *start_ns)
+static int label_read_start(const struct report_part *part, uint64_t *start_ns)
 {
 	int err = fd_read(part->fd, start_ns, sizeof(*start_ns), part->offset + START_AT);
 
@@ -30,10 +30,10 @@ struct labels {
 	struct jfr_writer *jfr;
 	uint64_t ticks;
 	struct buf name;
-	bool version_told;
+	bool has_version;
 };
 
-static int put_tag(void *arg, const char *key, const char *value)
+static int label_write_tag(void *arg, const char *key, const char *value)
 {
 	struct labels *l = arg;
 	int err;
@@ -44,12 +44,13 @@ static int put_tag(void *arg, const char *key, const char *value)
 		err = -E2BIG;
 	if (!err)
 		jfr_setting(l->jfr, l->ticks, buf_string(&l->name), value);
-	l->version_told |= !strcmp(key, "version");
+	l->has_version |= !strcmp(key, "version");
 	return err;
 }
 
 /* As the engine's own first chunk has them. */
-static void put_sampling(struct jfr_writer *jfr, uint64_t ticks, const struct sampling *sampling)
+static void label_write_sampling(struct jfr_writer *jfr, uint64_t ticks,
+				 const struct sampling *sampling)
 {
 	const struct {
 		const char *key;
@@ -67,7 +68,7 @@ static void put_sampling(struct jfr_writer *jfr, uint64_t ticks, const struct sa
 	}
 }
 
-static int put_all(struct jfr_writer *jfr, uint64_t ticks, const struct report *report)
+static int label_write_all(struct jfr_writer *jfr, uint64_t ticks, const struct report *report)
 {
 	struct labels labels = { jfr, ticks, BUF_INIT(NAME_MAX_BYTES), false };
 	int err;
@@ -78,9 +79,9 @@ static int put_all(struct jfr_writer *jfr, uint64_t ticks, const struct report *
 		jfr_setting(jfr, ticks, "agent.executable", report->executable);
 	if (report->recovered)
 		jfr_setting(jfr, ticks, "agent.recovered", "true");
-	put_sampling(jfr, ticks, &report->sampling);
-	err = report_each_tag(report->tags, put_tag, &labels);
-	if (!err && report->version && !labels.version_told)
+	label_write_sampling(jfr, ticks, &report->sampling);
+	err = report_each_tag(report->tags, label_write_tag, &labels);
+	if (!err && report->version && !labels.has_version)
 		jfr_setting(jfr, ticks, "agent.service_version", report->version);
 	buf_free(&labels.name);
 	return err;
@@ -90,7 +91,7 @@ int label_chunk_write(int fd, const struct report *report)
 {
 	uint64_t start_ns, ticks = clock_ticks();
 	struct jfr_writer *jfr;
-	int err = start_of(&report->parts[0], &start_ns);
+	int err = label_read_start(&report->parts[0], &start_ns);
 
 	if (!err)
 		err = jfr_writer_open(&jfr, fd, 0);
@@ -99,7 +100,7 @@ int label_chunk_write(int fd, const struct report *report)
 	jfr_writer_memory_only(jfr, 0, JFR_BESIDE_ANOTHERS);
 	err = jfr_chunk_begin(jfr, start_ns, ticks);
 	if (!err)
-		err = put_all(jfr, ticks, report);
+		err = label_write_all(jfr, ticks, report);
 	if (!err)
 		err = jfr_chunk_end(jfr, start_ns, ticks, NULL, NULL, NULL);
 	jfr_writer_close(jfr);

@@ -41,7 +41,7 @@ struct chunk {
 	struct heavy heaviest[HEAVIEST]; /* descending */
 };
 
-static void note_heavy(struct chunk *chunk, const struct mem_retained *r)
+static void heaviest_insert(struct chunk *chunk, const struct mem_retained *r)
 {
 	struct heavy *h = chunk->heaviest;
 	size_t i = HEAVIEST;
@@ -72,10 +72,10 @@ static void write_retained(void *context, const struct mem_retained *r)
 
 	jfr_retained(chunk->jfr, chunk->ticks,
 		     program_stack(chunk->jfr, r->pcs, r->depth, r->truncated), &out);
-	note_heavy(chunk, r);
+	heaviest_insert(chunk, r);
 }
 
-static void say_heavy(struct symbols *symbols, const struct heavy *h)
+static void heaviest_log(struct symbols *symbols, const struct heavy *h)
 {
 	struct jfr_frame_name names[LOG_FRAMES] = { 0 };
 	struct buf line = BUF_INIT(800);
@@ -118,5 +118,5 @@ void mem_events_chunk(struct jfr_writer *jfr, struct symbols *symbols, uint64_t 
 	log_warn("NATIVE_MEM_GROWTH: %llu bytes are retained now, in %llu allocations; most by:",
 		 (unsigned long long)summary.bytes, (unsigned long long)summary.count);
 	for (size_t i = 0; i < HEAVIEST && chunk.heaviest[i].bytes; i++)
-		say_heavy(symbols, &chunk.heaviest[i]);
+		heaviest_log(symbols, &chunk.heaviest[i]);
 }

@@ -15,7 +15,7 @@ struct text {
 	bool failed;
 };
 
-static void put(struct text *text, const char *bytes, size_t length, bool is_key)
+static void text_append(struct text *text, const char *bytes, size_t length, bool is_key)
 {
 	size_t start = text->lines.length;
 
@@ -30,12 +30,12 @@ static void put(struct text *text, const char *bytes, size_t length, bool is_key
 	}
 }
 
-static void put_line(struct text *text, const char *key, size_t key_length, const char *value,
-		     size_t length)
+static void text_append_line(struct text *text, const char *key, size_t key_length,
+			     const char *value, size_t length)
 {
-	put(text, key, key_length, true);
+	text_append(text, key, key_length, true);
 	text->failed |= buf_append(&text->lines, "=", 1) != 0;
-	put(text, value, length, false);
+	text_append(text, value, length, false);
 	text->failed |= buf_append(&text->lines, "\n", 1) != 0;
 }
 
@@ -52,18 +52,18 @@ static bool has_label(const char *labels, size_t size, const char *key)
 	return false;
 }
 
-static void put_labels(struct text *text, const char *labels, size_t size)
+static void text_append_labels(struct text *text, const char *labels, size_t size)
 {
 	for (size_t at = 0; at < size;) {
 		const char *name = labels + at, *value = name + strlen(name) + 1;
 
-		put_line(text, name, strlen(name), value, strlen(value));
+		text_append_line(text, name, strlen(name), value, strlen(value));
 		at = (size_t)(value + strlen(value) + 1 - labels);
 	}
 }
 
 /* The entry at *AT of the SIZE bytes of ATTRIBUTES: false where there is no whole one. */
-static bool next_attribute(const uint8_t *attributes, size_t size, size_t *at,
+static bool attribute_next(const uint8_t *attributes, size_t size, size_t *at,
 			   const uint8_t **entry)
 {
 	if (size - *at < 2 || attributes[*at + 1] > size - *at - 2)
@@ -74,29 +74,29 @@ static bool next_attribute(const uint8_t *attributes, size_t size, size_t *at,
 }
 
 /* Of several with one number the last one holds. */
-static bool comes_again(const uint8_t *attributes, size_t size, size_t at, uint8_t number)
+static bool attribute_is_repeated(const uint8_t *attributes, size_t size, size_t at, uint8_t number)
 {
 	const uint8_t *entry;
 
-	while (next_attribute(attributes, size, &at, &entry))
+	while (attribute_next(attributes, size, &at, &entry))
 		if (entry[0] == number)
 			return true;
 	return false;
 }
 
-static void put_attributes(struct text *text, const struct context_record *record)
+static void text_append_attributes(struct text *text, const struct context_record *record)
 {
 	const uint8_t *attributes = record->bytes + record->labels, *entry;
 	size_t at = 0, size = record->attributes;
 	const char *key;
 
-	while (next_attribute(attributes, size, &at, &entry)) {
-		if (!entry[1] || comes_again(attributes, size, at, entry[0]))
+	while (attribute_next(attributes, size, &at, &entry)) {
+		if (!entry[1] || attribute_is_repeated(attributes, size, at, entry[0]))
 			continue;
-		key = contexts_key(entry[0]);
+		key = contexts_attribute_name(entry[0]);
 		/* What the program says of the thread itself goes before. */
 		if (key && *key && !has_label((const char *)record->bytes, record->labels, key))
-			put_line(text, key, strlen(key), (const char *)entry + 2, entry[1]);
+			text_append_line(text, key, strlen(key), (const char *)entry + 2, entry[1]);
 	}
 }
 
@@ -108,8 +108,8 @@ uint32_t sample_context_id(struct jfr_writer *jfr, const struct context_record *
 
 	if (!record)
 		return 0;
-	put_labels(&text, (const char *)record->bytes, record->labels);
-	put_attributes(&text, record);
+	text_append_labels(&text, (const char *)record->bytes, record->labels);
+	text_append_attributes(&text, record);
 	if (text.failed)
 		buf_reset(&text.lines);
 	memcpy(context.trace_id, record->trace_id, sizeof(context.trace_id));

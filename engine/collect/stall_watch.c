@@ -69,12 +69,12 @@ static bool wait_until(uint64_t until)
 {
 	uint64_t due = privileges_due_ns();
 
-	wake_wait(turns_wake(), due < until ? due : until);
+	wake_wait(loop_iterations_wake(), due < until ? due : until);
 	return !atomic_load(&watch.closing) && !privileges_follow_others();
 }
 
 /* False when there is nothing more to do. */
-static bool measure(void)
+static bool watch_measure_rate(void)
 {
 	uint64_t ns = clock_monotonic_ns(), ticks = clock_ticks(), passed;
 
@@ -94,29 +94,30 @@ static void watch_turns(uint64_t ns)
 	int signo = atomic_load(&watch.signo);
 	uint64_t in;
 
-	turns_open(ns, (uint64_t)((unsigned __int128)rate.ticks * ns / rate.ns) + 1, signo);
+	loop_iterations_open(ns, (uint64_t)((unsigned __int128)rate.ticks * ns / rate.ns) + 1,
+			     signo);
 	do
-		in = turns_look();
+		in = loop_iterations_check();
 	while (!atomic_load(&watch.paused) && atomic_load(&watch.ns) == ns &&
 	       atomic_load(&watch.signo) == signo &&
 	       wait_until(in == UINT64_MAX ? UINT64_MAX : clock_monotonic_ns() + in));
-	turns_close();
+	loop_iterations_close();
 }
 
-static void wake(void *unused)
+static void watch_wake(void *unused)
 {
 	(void)unused;
-	wake_up(turns_wake());
+	wake_up(loop_iterations_wake());
 }
 
-static void *run(void *unused)
+static void *watch_run(void *unused)
 {
 	bool goes_on;
 
 	(void)unused;
-	waiters_add(wake, NULL);
+	waiters_add(watch_wake, NULL);
 	be_prompt();
-	goes_on = !privileges_follow_others() && measure();
+	goes_on = !privileges_follow_others() && watch_measure_rate();
 	while (goes_on && !atomic_load(&watch.closing) && !privileges_follow_others()) {
 		if (!atomic_load(&watch.paused))
 			watch_turns(atomic_load(&watch.ns));
@@ -141,7 +142,7 @@ static void open_watch(uint64_t ns, bool signalled)
 		atomic_store(&watch.closing, false);
 		atomic_store(&watch.paused, false);
 		atomic_store(&watch.running, 1);
-		err = own_thread_start("asprof-stalls", run, NULL);
+		err = own_thread_start("asprof-stalls", watch_run, NULL);
 		if (err)
 			atomic_store(&watch.running, 0);
 	}
@@ -152,7 +153,7 @@ static void open_watch(uint64_t ns, bool signalled)
 static void set_watch(uint64_t ns)
 {
 	atomic_store(&watch.ns, ns);
-	wake_up(turns_wake());
+	wake_up(loop_iterations_wake());
 }
 
 /* Behind a pause the samples may come by another signal. */
@@ -163,7 +164,7 @@ static void pause_watch(bool on)
 	if (signo > 0)
 		atomic_store(&watch.signo, signo);
 	atomic_store(&watch.paused, on);
-	wake_up(turns_wake());
+	wake_up(loop_iterations_wake());
 }
 
 static void close_watch(void)
@@ -171,7 +172,7 @@ static void close_watch(void)
 	uint64_t until = clock_monotonic_ns() + CLOSE_NS;
 
 	atomic_store(&watch.closing, true);
-	wake_up(turns_wake());
+	wake_up(loop_iterations_wake());
 	while (atomic_load(&watch.running) && clock_monotonic_ns() < until)
 		futex_wait_until(&watch.running, 1, until);
 }

@@ -9,7 +9,7 @@
 
 #include "core/units.h"
 
-/* A number and one of UNITS up to LARGEST, or the smallest where none is said; below START_OFF. */
+/* A number and one of UNITS up to LARGEST, or the smallest where none is said; below ENGINE_OFF. */
 static bool read_quantity(uint64_t *out, const char *text, const struct unit *units,
 			  uint64_t largest)
 {
@@ -25,7 +25,7 @@ static bool read_quantity(uint64_t *out, const char *text, const struct unit *un
 		return false;
 	unit = *end ? unit_named(units, end, strlen(end)) : units;
 	return unit && unit->size <= largest && !__builtin_mul_overflow(number, unit->size, out) &&
-	       *out != START_OFF;
+	       *out != ENGINE_OFF;
 }
 
 /* "100000000", "10ms", "500us", "1s", as async-profiler takes them. */
@@ -39,40 +39,40 @@ static bool read_bytes(uint64_t *bytes, const char *text)
 	return read_quantity(bytes, text, size_units, GIB(1));
 }
 
-static bool take_event(struct start_request *r, const char *value)
+static bool take_event(struct engine_start *r, const char *value)
 {
 	r->cpu = !strcmp(value, "cpu");
 	return r->cpu || !strcmp(value, "wall");
 }
 
-static bool take_interval(struct start_request *r, const char *value)
+static bool take_interval(struct engine_start *r, const char *value)
 {
 	return read_interval(&r->interval_ns, value);
 }
 
-static bool take_wall(struct start_request *r, const char *value)
+static bool take_wall(struct engine_start *r, const char *value)
 {
 	return read_interval(&r->wall_ns, value);
 }
 
-static bool take_mem(struct start_request *r, const char *value)
+static bool take_mem(struct engine_start *r, const char *value)
 {
 	return read_bytes(&r->mem_bytes, value);
 }
 
-static bool take_file(struct start_request *r, const char *value)
+static bool spool_take_file(struct engine_start *r, const char *value)
 {
 	return (size_t)snprintf(r->file, sizeof(r->file), "%s", value) < sizeof(r->file);
 }
 
 /* Any way to walk the stack is understood; there is one, which does what each is for. */
-static bool take_cstack(struct start_request *r, const char *value)
+static bool take_cstack(struct engine_start *r, const char *value)
 {
 	return (size_t)snprintf(r->cstack, sizeof(r->cstack), "%s", value) < sizeof(r->cstack);
 }
 
 /* There is no other format. */
-static bool take_jfr(struct start_request *r, const char *value)
+static bool take_jfr(struct engine_start *r, const char *value)
 {
 	(void)r;
 	return !*value;
@@ -80,14 +80,14 @@ static bool take_jfr(struct start_request *r, const char *value)
 
 static const struct {
 	const char *key;
-	bool (*take)(struct start_request *r, const char *value);
+	bool (*take)(struct engine_start *r, const char *value);
 } start_options[] = {
-	{ "event", take_event },   { "interval", take_interval }, { "wall", take_wall },
-	{ "file", take_file },     { "cstack", take_cstack },     { "jfr", take_jfr },
+	{ "event", take_event },     { "interval", take_interval }, { "wall", take_wall },
+	{ "file", spool_take_file }, { "cstack", take_cstack },     { "jfr", take_jfr },
 	{ "nativemem", take_mem },
 };
 
-static int take_option(struct start_request *r, char *option, asprof_writer_t output,
+static int take_option(struct engine_start *r, char *option, asprof_writer_t output,
 		       char problem[START_PROBLEM_MAX])
 {
 	char *value = strchr(option, '=');
@@ -110,17 +110,17 @@ static int take_option(struct start_request *r, char *option, asprof_writer_t ou
 	return 0;
 }
 
-int start_request_read(struct start_request *out, const char *options, asprof_writer_t output,
+int start_request_read(struct engine_start *out, const char *options, asprof_writer_t output,
 		       char problem[START_PROBLEM_MAX])
 {
 	char *copy = strdup(options), *rest = copy, *option;
 	int err = 0;
 
-	*out = (struct start_request){ .cpu = true,
-				       .interval_ns = START_OFF,
-				       .wall_ns = START_OFF,
-				       .mem_bytes = START_OFF,
-				       .cstack = "dwarf" };
+	*out = (struct engine_start){ .cpu = true,
+				      .interval_ns = ENGINE_OFF,
+				      .wall_ns = ENGINE_OFF,
+				      .mem_bytes = ENGINE_OFF,
+				      .cstack = "dwarf" };
 	if (!copy) {
 		snprintf(problem, START_PROBLEM_MAX, "cannot start: out of memory");
 		return -ENOMEM;
@@ -132,8 +132,8 @@ int start_request_read(struct start_request *out, const char *options, asprof_wr
 	if (err)
 		return err;
 	if (!out->cpu) { /* then the interval is the wall clock's */
-		out->wall_ns = out->interval_ns != START_OFF ? out->interval_ns : out->wall_ns;
-		out->interval_ns = START_OFF;
+		out->wall_ns = out->interval_ns != ENGINE_OFF ? out->interval_ns : out->wall_ns;
+		out->interval_ns = ENGINE_OFF;
 	}
 	if (!out->file[0]) {
 		snprintf(problem, START_PROBLEM_MAX, "cannot start: no file= to write to");

@@ -33,7 +33,7 @@ int thread_look_open(const struct thread_timers *timers)
 
 /* The main thread's stack begins below the strings of the environment and grows as deep as its
  * limit; the kernel keeps other mappings out of that room. */
-static void adopt_main(pid_t tid)
+static void threads_adopt_main(pid_t tid)
 {
 	uintptr_t top = getauxval(AT_EXECFN);
 	struct rlimit limit;
@@ -47,24 +47,24 @@ static void adopt_main(pid_t tid)
 			top & ~(uintptr_t)15);
 }
 
-static void adopt(pid_t tid)
+static void threads_adopt_unknown(pid_t tid)
 {
 	if (tid == getpid())
-		adopt_main(tid);
+		threads_adopt_main(tid);
 	else
 		threads_adopt(tid, 0, 0);
 }
 
-static void count_one(void *count, struct thread *t)
+static void threads_count_one(void *count, struct thread *t)
 {
 	*(uint32_t *)count += !atomic_load(&t->ended);
 }
 
-static uint32_t number_known(void)
+static uint32_t threads_known(void)
 {
 	uint32_t known = own_thread_count();
 
-	threads_each(count_one, &known);
+	threads_each(threads_count_one, &known);
 	return known;
 }
 
@@ -75,7 +75,7 @@ struct listed {
 };
 
 /* Mark what has a slot, and end the found threads that are gone. */
-static void match_slot(void *context, struct thread *t)
+static void threads_match_slot(void *context, struct thread *t)
 {
 	struct listed *listed = context;
 	const pid_t *place;
@@ -89,7 +89,7 @@ static void match_slot(void *context, struct thread *t)
 		atomic_store(&t->ended, true);
 }
 
-static void adopt_strangers(const struct listed *listed, pid_t *now)
+static void threads_adopt_unknowns(const struct listed *listed, pid_t *now)
 {
 	size_t count = 0;
 
@@ -99,7 +99,7 @@ static void adopt_strangers(const struct listed *listed, pid_t *now)
 		if (listed->known[i] || own_thread_has_id(tid))
 			continue;
 		if (tids_find(strangers.tids, strangers.count, tid))
-			adopt(tid);
+			threads_adopt_unknown(tid);
 		else
 			now[count++] = tid;
 	}
@@ -108,19 +108,19 @@ static void adopt_strangers(const struct listed *listed, pid_t *now)
 	strangers.count = count;
 }
 
-static void note_main(void *found, struct thread *t)
+static void threads_match_main(void *found, struct thread *t)
 {
 	*(bool *)found |= !atomic_load(&t->ended) && atomic_load(&t->tid) == getpid();
 }
 
 /* False: it is known. */
-static bool adopt_main_alone(void)
+static bool threads_adopt_main_alone(void)
 {
 	bool found = false;
 
-	threads_each(note_main, &found);
+	threads_each(threads_match_main, &found);
 	if (!found)
-		adopt(getpid());
+		threads_adopt_unknown(getpid());
 	return !found;
 }
 
@@ -128,21 +128,21 @@ void thread_look(void)
 {
 	struct listed listed = { 0 };
 	pid_t *tids = NULL, *now;
-	uint32_t known = number_known();
+	uint32_t known = threads_known();
 	ssize_t count;
 
 	if (thread_count_is(known))
 		return;
 	/* One that is not known is the main one, where that is not. A list is more than work: what stands for
 	 * a nice thread of ours below /proc/self has the parent spin at our end (core/privileges.c). */
-	if (thread_count_is(known + 1) && adopt_main_alone())
+	if (thread_count_is(known + 1) && threads_adopt_main_alone())
 		return;
 	count = tids_list(&tids);
 	if (count <= 0) {
 		/* A program that has changed its root may have no /proc, or one that has confined itself may not
 		 * read it: then the main thread, and those that begin from now on. */
 		if (count == -ENOENT || count == -EACCES)
-			adopt_main_alone();
+			threads_adopt_main_alone();
 		return; /* without memory the next look may do better */
 	}
 	listed.tids = tids;
@@ -150,8 +150,8 @@ void thread_look(void)
 	listed.known = calloc(listed.count, sizeof(*listed.known));
 	now = calloc(listed.count, sizeof(*now));
 	if (listed.known && now) {
-		threads_each(match_slot, &listed);
-		adopt_strangers(&listed, now);
+		threads_each(threads_match_slot, &listed);
+		threads_adopt_unknowns(&listed, now);
 		now = NULL;
 	}
 	free(now);

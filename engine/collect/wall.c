@@ -36,7 +36,7 @@ static struct {
 	size_t room;
 } wall = { .interval_ns = UINT64_MAX };
 
-struct thread_wall *wall_of(const struct thread *t)
+struct thread_wall *wall_state(const struct thread *t)
 {
 	size_t room = wall.room ? wall.room : SLOTS_MIN;
 	struct thread_wall *larger;
@@ -60,7 +60,7 @@ void wall_start(uint64_t interval_ns)
 	wall.next_ns = 0;
 }
 
-static void forget(struct thread_wall *w)
+static void wall_state_clear(struct thread_wall *w)
 {
 	free(w->pcs);
 	*w = (struct thread_wall){ .told = w->told };
@@ -70,7 +70,7 @@ void wall_stop(void)
 {
 	wall.interval_ns = UINT64_MAX;
 	for (size_t i = 0; i < wall.room; i++)
-		forget(&wall.threads[i]);
+		wall_state_clear(&wall.threads[i]);
 	free(wall.threads);
 	wall.threads = NULL;
 	wall.room = 0;
@@ -85,7 +85,7 @@ static void count(struct thread_wall *w, uint32_t samples, uint64_t ticks)
 }
 
 /* The thread shall see that it was sampled: it sleeps, but perhaps inside a turn of an event loop. */
-static void count_sleeper(struct thread *t, struct thread_wall *w, uint32_t samples)
+static void wall_count_sleeper(struct thread *t, struct thread_wall *w, uint32_t samples)
 {
 	uint64_t ticks = clock_ticks();
 
@@ -106,7 +106,7 @@ static bool still_asleep(struct thread_wall *w, uint64_t cpu_ns)
 
 /* Over how long the samples of a round are spread: longer than a tick of the scheduler, where the
  * interval has room for that. */
-static uint64_t spread_ns(void)
+static uint64_t wall_visit_thread(void)
 {
 	return wall.interval_ns / 4 < SPREAD_MAX_NS ? wall.interval_ns / 4 : SPREAD_MAX_NS;
 }
@@ -117,7 +117,7 @@ struct visit {
 
 static void visit(void *context, struct thread *t)
 {
-	struct thread_wall *w = wall_of(t);
+	struct thread_wall *w = wall_state(t);
 	struct visit *v = context;
 	uint64_t cpu_ns, times;
 
@@ -131,45 +131,45 @@ static void visit(void *context, struct thread *t)
 		cpu_ns = thread_clock_cpu(&t->clock);
 		if (w->known && (w->asked || still_asleep(w, cpu_ns))) {
 			/* Asked in vain: it cannot take the signal, so it is still there. */
-			count_sleeper(t, w, (uint32_t)times);
+			wall_count_sleeper(t, w, (uint32_t)times);
 		} else {
 			w->owed += (uint32_t)times;
-			w->asked = thread_clock_interrupt(&t->clock, spread_ns());
+			w->asked = thread_clock_interrupt(&t->clock, wall_visit_thread());
 		}
 	}
 	if (w->due_ns < v->earliest_ns)
 		v->earliest_ns = w->due_ns;
 }
 
-static void visit_now(void *context, struct thread *t)
+static void wall_visit_one_now(void *context, struct thread *t)
 {
-	struct thread_wall *w = wall_of(t);
+	struct thread_wall *w = wall_state(t);
 
 	(void)context;
 	if (!w || atomic_load(&t->ended))
 		return;
 	if (w->known && (w->asked || still_asleep(w, thread_clock_cpu(&t->clock)))) {
-		count_sleeper(t, w, 1);
+		wall_count_sleeper(t, w, 1);
 	} else {
 		w->owed++;
-		w->asked = thread_clock_interrupt(&t->clock, spread_ns());
+		w->asked = thread_clock_interrupt(&t->clock, wall_visit_thread());
 	}
 }
 
 void wall_visit_all(void)
 {
-	threads_each(visit_now, NULL);
+	threads_each(wall_visit_one_now, NULL);
 }
 
 /* So few are looked at one by one: a thread of another profiler's, as those of async-profiler, takes no signal. */
-#define FEW 16
+#define PENDING_FEW 16
 
 struct asked {
 	unsigned count;
 	uint64_t without; /* who blocks one of these */
 };
 
-static uint64_t blocked_by(pid_t tid)
+static uint64_t blocked_signals(pid_t tid)
 {
 	static const char name[] = "\nSigBlk:";
 	char text[4096], *line;
@@ -180,25 +180,25 @@ static uint64_t blocked_by(pid_t tid)
 	return line ? strtoull(line + strlen(name), NULL, 16) : 0;
 }
 
-static void count_asked(void *context, struct thread *t)
+static void wall_add_pending(void *context, struct thread *t)
 {
-	const struct thread_wall *w = wall_of(t);
+	const struct thread_wall *w = wall_state(t);
 	struct asked *asked = context;
 
 	if (w && w->asked && !atomic_load(&t->ended) &&
-	    !(asked->without && blocked_by(atomic_load(&t->tid)) & asked->without))
+	    !(asked->without && blocked_signals(atomic_load(&t->tid)) & asked->without))
 		asked->count++;
 }
 
-unsigned wall_asked(int signo)
+unsigned wall_count_pending(int signo)
 {
 	struct asked all = { 0 }, awake = { 0 };
 
-	threads_each(count_asked, &all);
-	if (!all.count || all.count > FEW || signo < 1)
+	threads_each(wall_add_pending, &all);
+	if (!all.count || all.count > PENDING_FEW || signo < 1)
 		return all.count;
 	awake.without = UINT64_C(1) << (signo - 1);
-	threads_each(count_asked, &awake);
+	threads_each(wall_add_pending, &awake);
 	return awake.count;
 }
 
@@ -221,26 +221,26 @@ uint64_t wall_visit(uint64_t now_ns)
 	return wall.next_ns;
 }
 
-static const struct context_record *context_of(const struct thread_wall *w)
+static const struct context_record *wall_context(const struct thread_wall *w)
 {
 	return w->context ? (const struct context_record *)(w->pcs + w->depth) : NULL;
 }
 
-static void write_event(struct jfr_writer *jfr, struct thread *t)
+static void wall_write_event(struct jfr_writer *jfr, struct thread *t)
 {
-	struct thread_wall *w = wall_of(t);
+	struct thread_wall *w = wall_state(t);
 	uint32_t stack;
 
 	if (!w || !w->samples || !w->known)
 		return;
 	stack = program_stack(jfr, w->pcs, w->depth, w->truncated);
-	jfr_use_context(jfr, sample_context_id(jfr, context_of(w)));
+	jfr_use_context(jfr, sample_context_id(jfr, wall_context(w)));
 	jfr_wall_sample(jfr, w->first, t->tid, stack, JFR_STATE_SLEEPING, w->samples,
 			w->last - w->first);
 	w->samples = 0;
 }
 
-static void keep_stack(struct thread_wall *w, const struct sample *sample)
+static void wall_store_stack(struct thread_wall *w, const struct sample *sample)
 {
 	size_t bytes = (sample->count + sample->context) * sizeof(*sample->pcs);
 	uintptr_t *pcs = realloc(w->pcs, bytes ? bytes : 1);
@@ -256,21 +256,21 @@ static void keep_stack(struct thread_wall *w, const struct sample *sample)
 	w->known = true;
 }
 
-void wall_take(struct jfr_writer *jfr, const struct sample *sample)
+void wall_record(struct jfr_writer *jfr, const struct sample *sample)
 {
 	struct thread *t = (struct thread *)(uintptr_t)sample->args[0];
-	struct thread_wall *w = wall_of(t);
+	struct thread_wall *w = wall_state(t);
 	uint32_t samples = 1, stack;
 
 	/* Its thread may have ended, and the slot be another's. */
 	if (w && atomic_load(&t->tid) == sample->tid) {
-		write_event(jfr, t);
+		wall_write_event(jfr, t);
 		samples = w->owed ? w->owed : 1;
 		w->owed = 0;
 		w->asked = w->known = w->settled = false;
 		w->cpu_ns = sample->args[1];
 		if (sample->state == JFR_STATE_SLEEPING)
-			keep_stack(w, sample);
+			wall_store_stack(w, sample);
 		if (w->known) {
 			count(w, samples, sample->ticks);
 			return;
@@ -281,17 +281,17 @@ void wall_take(struct jfr_writer *jfr, const struct sample *sample)
 	jfr_wall_sample(jfr, sample->ticks, sample->tid, stack, sample->state, samples, 0);
 }
 
-static void flush(void *context, struct thread *t)
+static void wall_flush_one(void *context, struct thread *t)
 {
-	write_event(context, t);
+	wall_write_event(context, t);
 }
 
 void wall_flush(struct jfr_writer *jfr)
 {
-	threads_each(flush, jfr);
+	threads_each(wall_flush_one, jfr);
 }
 
-struct telling {
+struct broadcasters {
 	struct jfr_writer *jfr;
 	void (*each)(void *context, const struct wall_pending *pending);
 	void *context;
@@ -299,8 +299,8 @@ struct telling {
 
 static void tell(void *context, struct thread *t)
 {
-	struct thread_wall *w = wall_of(t);
-	struct telling *telling = context;
+	struct thread_wall *w = wall_state(t);
+	struct broadcasters *broadcasters = context;
 	struct wall_pending pending;
 
 	if (!w || !w->known || !w->samples || w->samples == w->told)
@@ -310,16 +310,16 @@ static void tell(void *context, struct thread *t)
 					 .samples = w->samples,
 					 .first = w->first,
 					 .last = w->last };
-	pending.stack = jfr_stack(telling->jfr, w->pcs, w->depth, w->truncated);
-	pending.context = sample_context_id(telling->jfr, context_of(w));
+	pending.stack = jfr_stack(broadcasters->jfr, w->pcs, w->depth, w->truncated);
+	pending.context = sample_context_id(broadcasters->jfr, wall_context(w));
 	w->told = w->samples;
-	telling->each(telling->context, &pending);
+	broadcasters->each(broadcasters->context, &pending);
 }
 
 void wall_pending(struct jfr_writer *jfr, bool anew,
 		  void (*each)(void *context, const struct wall_pending *pending), void *context)
 {
-	struct telling telling = { jfr, each, context };
+	struct broadcasters broadcasters = { jfr, each, context };
 
 	for (size_t i = 0; i < wall.room; i++) {
 		struct thread_wall *w = &wall.threads[i];
@@ -330,7 +330,7 @@ void wall_pending(struct jfr_writer *jfr, bool anew,
 		if (!anew)
 			each(context, &(struct wall_pending){ .slot = i });
 	}
-	threads_each(tell, &telling);
+	threads_each(tell, &broadcasters);
 }
 
 void wall_keep_frames(void)
@@ -342,7 +342,7 @@ void wall_keep_frames(void)
 
 void wall_end(struct jfr_writer *jfr, struct thread *thread)
 {
-	write_event(jfr, thread);
+	wall_write_event(jfr, thread);
 	if (thread->index < wall.room)
-		forget(&wall.threads[thread->index]);
+		wall_state_clear(&wall.threads[thread->index]);
 }

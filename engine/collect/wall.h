@@ -39,7 +39,7 @@ struct wall_pending {
 };
 
 /* That of T, valid until the next call for another; NULL without memory. */
-struct thread_wall *wall_of(const struct thread *t);
+struct thread_wall *wall_state(const struct thread *t);
 
 /* Visit every thread each INTERVAL_NS from now on; UINT64_MAX: never. */
 void wall_start(uint64_t interval_ns);
@@ -53,10 +53,10 @@ void wall_visit_all(void);
 
 /* Threads that were asked for a sample, by signal SIGNO, which has not come yet; where they are few, without those that
  * block it. */
-unsigned wall_asked(int signo);
+unsigned wall_count_pending(int signo);
 
 /* A sample of kind SAMPLE_WALL has come out of the ring. */
-void wall_take(struct jfr_writer *jfr, const struct sample *sample);
+void wall_record(struct jfr_writer *jfr, const struct sample *sample);
 
 /* Write what was counted for every thread since its last event: at the end of a chunk. */
 void wall_flush(struct jfr_writer *jfr);

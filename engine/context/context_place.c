@@ -16,18 +16,18 @@
 #define RELAS_READ  64
 
 #if defined(__x86_64__)
-#define R_MODULE     R_X86_64_DTPMOD64
-#define R_OFFSET     R_X86_64_TPOFF64
-#define R_DESCRIPTOR R_X86_64_TLSDESC
-#define GLIBC_VECTOR 8
-#define MUSL_VECTOR  8
+#define R_MODULE              R_X86_64_DTPMOD64
+#define ARCH_R_TLS_OFFSET     R_X86_64_TPOFF64
+#define ARCH_R_TLS_DESCRIPTOR R_X86_64_TLSDESC
+#define GLIBC_VECTOR          8
+#define MUSL_VECTOR           8
 #else
 /* By number, as C libraries' headers do not call them alike. */
-#define R_MODULE     1028 /* R_AARCH64_TLS_DTPMOD */
-#define R_OFFSET     1030 /* R_AARCH64_TLS_TPREL */
-#define R_DESCRIPTOR 1031 /* R_AARCH64_TLSDESC */
-#define GLIBC_VECTOR 0
-#define MUSL_VECTOR  (-8)
+#define R_MODULE              1028 /* R_AARCH64_TLS_DTPMOD */
+#define ARCH_R_TLS_OFFSET     1030 /* R_AARCH64_TLS_TPREL */
+#define ARCH_R_TLS_DESCRIPTOR 1031 /* R_AARCH64_TLSDESC */
+#define GLIBC_VECTOR          0
+#define MUSL_VECTOR           (-8)
 #endif
 
 /* A descriptor's argument is an offset where it is less than this: nothing else is mapped so low. */
@@ -44,7 +44,7 @@ struct search {
 };
 
 /* The loader writes real addresses over link addresses, but not everywhere. */
-static uintptr_t address_of(const struct search *s, uint64_t value)
+static uintptr_t place_real_address(const struct search *s, uint64_t value)
 {
 	return value >= s->bias ? (uintptr_t)value : s->bias + (uintptr_t)value;
 }
@@ -80,7 +80,7 @@ static int read_dynamic(struct search *s)
 	return 0;
 }
 
-static void set_module(struct search *s, uint64_t module, uint64_t offset)
+static void place_set_module(struct search *s, uint64_t module, uint64_t offset)
 {
 	*s->place = (struct context_place){
 		.module = (size_t)module,
@@ -91,7 +91,7 @@ static void set_module(struct search *s, uint64_t module, uint64_t offset)
 	};
 }
 
-static int set_offset(struct search *s, uint64_t offset)
+static int place_set_offset(struct search *s, uint64_t offset)
 {
 	int64_t place = (int64_t)offset;
 
@@ -100,69 +100,70 @@ static int set_offset(struct search *s, uint64_t offset)
 }
 
 /* Whether it is of the variable: by its name, or of the module's block, from which it has its own offset. */
-static bool is_ours(const struct search *s, const Elf64_Rela *rela)
+static bool rela_is_for_symbol(const struct search *s, const Elf64_Rela *rela)
 {
 	uint64_t number = ELF64_R_SYM(rela->r_info);
 	Elf64_Sym symbol;
 
 	if (!number)
 		return true;
-	return !process_memory_read(address_of(s, s->symbols) + number * sizeof(symbol), &symbol,
-				    sizeof(symbol)) &&
+	return !process_memory_read(place_real_address(s, s->symbols) + number * sizeof(symbol),
+				    &symbol, sizeof(symbol)) &&
 	       !memcmp(&symbol, s->symbol, sizeof(symbol));
 }
 
 /* The second word of a descriptor is the offset, or leads to a module's number and an offset there. Until the
  * first use it may lead to the relocation itself. */
-static int take_descriptor(struct search *s, const uint64_t words[2], uint64_t rest)
+static int place_read_descriptor(struct search *s, const uint64_t words[2], uint64_t rest)
 {
 	uint64_t indirect[2];
 	int err;
 
 	if ((int64_t)words[1] < STATIC_MAX) {
-		return set_offset(s, words[1] + rest);
+		return place_set_offset(s, words[1] + rest);
 	}
 	err = process_memory_read((uintptr_t)words[1], indirect, sizeof(indirect));
 	if (err)
 		return err;
 	if (!indirect[0] || indirect[0] >= UINT16_MAX)
 		return -EAGAIN;
-	set_module(s, indirect[0], indirect[1] + rest);
+	place_set_module(s, indirect[0], indirect[1] + rest);
 	return 0;
 }
 
 /* -ENOENT where it is of something else. */
-static int take_rela(struct search *s, const Elf64_Rela *rela)
+static int place_read_rela(struct search *s, const Elf64_Rela *rela)
 {
 	uint32_t type = (uint32_t)ELF64_R_TYPE(rela->r_info);
 	bool named = ELF64_R_SYM(rela->r_info);
 	uint64_t words[2], rest;
 	int err;
 
-	if ((type != R_MODULE && type != R_OFFSET && type != R_DESCRIPTOR) || !is_ours(s, rela))
+	if ((type != R_MODULE && type != ARCH_R_TLS_OFFSET && type != ARCH_R_TLS_DESCRIPTOR) ||
+	    !rela_is_for_symbol(s, rela))
 		return -ENOENT;
 	err = process_memory_read(s->bias + (uintptr_t)rela->r_offset, words,
-				  type == R_OFFSET ? sizeof(words[0]) : sizeof(words));
+				  type == ARCH_R_TLS_OFFSET ? sizeof(words[0]) : sizeof(words));
 	if (err)
 		return err;
 	/* What it is of, without a name, is where the addend says. */
 	rest = named ? 0 - (uint64_t)rela->r_addend
 		     : s->symbol->st_value - (uint64_t)rela->r_addend;
-	if (type == R_OFFSET) {
-		return set_offset(s, words[0] + rest);
+	if (type == ARCH_R_TLS_OFFSET) {
+		return place_set_offset(s, words[0] + rest);
 	}
-	if (type == R_DESCRIPTOR)
-		return take_descriptor(s, words, rest);
+	if (type == ARCH_R_TLS_DESCRIPTOR)
+		return place_read_descriptor(s, words, rest);
 	if (!words[0] || words[0] >= UINT16_MAX)
 		return -EAGAIN;
-	set_module(s, words[0], named ? words[1] : s->symbol->st_value);
+	place_set_module(s, words[0], named ? words[1] : s->symbol->st_value);
 	return 0;
 }
 
-static int look_through(struct search *s, uint64_t relas, uint64_t size)
+static int place_search_relas(struct search *s, uint64_t relas, uint64_t size)
 {
 	uint64_t count = size / sizeof(Elf64_Rela), part;
-	uintptr_t at = address_of(s, relas);
+	uintptr_t at = place_real_address(s, relas);
 	Elf64_Rela read[RELAS_READ];
 	int err = -ENOENT;
 
@@ -173,7 +174,7 @@ static int look_through(struct search *s, uint64_t relas, uint64_t size)
 		if (process_memory_read(at, read, part * sizeof(*read)))
 			return -EFAULT;
 		for (uint64_t i = 0; i < part && err == -ENOENT; i++)
-			err = take_rela(s, &read[i]);
+			err = place_read_rela(s, &read[i]);
 	}
 	return err;
 }
@@ -190,10 +191,11 @@ int context_place_find(struct context_place *place, struct elf *image, uintptr_t
 	if (err)
 		return err;
 	if (s.is_program && block)
-		return set_offset(&s, (uint64_t)thread_pointer_offset(
-					      symbol->st_value, block->p_memsz, block->p_align));
+		return place_set_offset(&s, (uint64_t)thread_pointer_offset(symbol->st_value,
+									    block->p_memsz,
+									    block->p_align));
 	err = -ENOENT;
 	for (size_t i = 0; i < 2 && err == -ENOENT; i++)
-		err = look_through(&s, s.relas[i], s.relas_size[i]);
+		err = place_search_relas(&s, s.relas[i], s.relas_size[i]);
 	return err;
 }

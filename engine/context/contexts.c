@@ -47,7 +47,7 @@ static bool is_musl(const char *path)
 	return !strncmp(name, "ld-musl-", 8) || !strcmp(name, "libc.so");
 }
 
-static void publish(void)
+static void contexts_publish(void)
 {
 	struct context_place places[CONTEXT_PLACES_MAX];
 	size_t count = 0;
@@ -79,7 +79,7 @@ static bool place(struct candidate *candidate)
 	return !err;
 }
 
-static void look_in(void *changed, const struct module *module)
+static void contexts_search_module(void *changed, const struct module *module)
 {
 	struct elf *image;
 	Elf64_Sym symbol;
@@ -99,7 +99,7 @@ static void look_in(void *changed, const struct module *module)
 	*(bool *)changed = true;
 }
 
-static bool drop_gone(void)
+static bool contexts_drop_unloaded(void)
 {
 	size_t count = 0, before = all.count;
 
@@ -111,7 +111,7 @@ static bool drop_gone(void)
 }
 
 /* Those that are not placed yet. */
-static bool place_all(void)
+static bool contexts_place_all(void)
 {
 	bool changed = false;
 
@@ -120,16 +120,16 @@ static bool place_all(void)
 	return changed;
 }
 
-void contexts_look(void)
+void contexts_search_modules(void)
 {
-	bool changed = drop_gone();
+	bool changed = contexts_drop_unloaded();
 
-	modules_since(&all.newest, look_in, &changed);
-	if (place_all() || changed)
-		publish();
+	modules_since(&all.newest, contexts_search_module, &changed);
+	if (contexts_place_all() || changed)
+		contexts_publish();
 }
 
-static void look_for_names(uint64_t now_ns)
+static void contexts_refresh_names(uint64_t now_ns)
 {
 	if (process_context_refresh(&all.names) || now_ns < all.search_due_ns)
 		return;
@@ -138,26 +138,26 @@ static void look_for_names(uint64_t now_ns)
 		all.search_due_ns = now_ns + MISS_NS;
 }
 
-void contexts_visit(uint64_t now_ns)
+void contexts_update(uint64_t now_ns)
 {
 	if (!all.count || now_ns < all.due_ns)
 		return;
 	all.due_ns = now_ns + VISIT_NS;
-	if (place_all())
-		publish();
-	look_for_names(now_ns);
+	if (contexts_place_all())
+		contexts_publish();
+	contexts_refresh_names(now_ns);
 	all.unknown = false;
 }
 
-const char *contexts_key(uint8_t number)
+const char *contexts_attribute_name(uint8_t number)
 {
-	const char *key = process_context_key(&all.names, number);
+	const char *key = process_context_attribute_name(&all.names, number);
 
 	/* It may have been told since. */
 	if (!key && !all.unknown) {
 		if (!process_context_refresh(&all.names))
 			process_context_find(&all.names);
-		key = process_context_key(&all.names, number);
+		key = process_context_attribute_name(&all.names, number);
 		all.unknown = !key;
 	}
 	return key;

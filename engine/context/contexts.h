@@ -6,13 +6,13 @@
 #include <stdint.h>
 
 /* Modules came or went, or none was looked at yet: look for the variable among them. */
-void contexts_look(void);
+void contexts_search_modules(void);
 
 /* Now and then, at NOW_NS: what could not be told yet, and what has changed. Nothing in a program that has no
  * such variable. */
-void contexts_visit(uint64_t now_ns);
+void contexts_update(uint64_t now_ns);
 
 /* What the attribute NUMBER is called; NULL where that is told nowhere. Valid until the next call of either. */
-const char *contexts_key(uint8_t number);
+const char *contexts_attribute_name(uint8_t number);
 
 #endif

@@ -34,7 +34,7 @@ struct field {
 	struct message inner; /* of bytes, strings and messages; else empty */
 };
 
-static bool read_varint(struct message *m, uint64_t *value)
+static bool message_read_varint(struct message *m, uint64_t *value)
 {
 	*value = 0;
 	for (unsigned shift = 0; shift < 64 && m->at < m->end; shift += 7) {
@@ -47,7 +47,7 @@ static bool read_varint(struct message *m, uint64_t *value)
 	return false;
 }
 
-static bool skip(struct message *m, uint64_t count)
+static bool message_skip(struct message *m, uint64_t count)
 {
 	if (count > (uint64_t)(m->end - m->at))
 		return false;
@@ -55,37 +55,37 @@ static bool skip(struct message *m, uint64_t count)
 	return true;
 }
 
-static bool next_field(struct message *m, struct field *field)
+static bool message_next_field(struct message *m, struct field *field)
 {
 	uint64_t tag, value;
 
 	*field = (struct field){ 0 };
-	if (m->at == m->end || !read_varint(m, &tag))
+	if (m->at == m->end || !message_read_varint(m, &tag))
 		return false;
 	field->number = (unsigned)(tag >> 3);
 	switch (tag & 7) {
 	case 0:
-		return read_varint(m, &value);
+		return message_read_varint(m, &value);
 	case 1:
-		return skip(m, 8);
+		return message_skip(m, 8);
 	case 2:
-		if (!read_varint(m, &value) || value > (uint64_t)(m->end - m->at))
+		if (!message_read_varint(m, &value) || value > (uint64_t)(m->end - m->at))
 			return false;
 		field->inner = (struct message){ m->at, m->at + value };
-		return skip(m, value);
+		return message_skip(m, value);
 	case 5:
-		return skip(m, 4);
+		return message_skip(m, 4);
 	default:
 		return false;
 	}
 }
 
 /* The first field NUMBER of MESSAGE that has bytes. */
-static bool find_field(struct message message, unsigned number, struct message *inner)
+static bool message_find_field(struct message message, unsigned number, struct message *inner)
 {
 	struct field field;
 
-	while (next_field(&message, &field))
+	while (message_next_field(&message, &field))
 		if (field.number == number && field.inner.at) {
 			*inner = field.inner;
 			return true;
@@ -97,28 +97,28 @@ static bool is_key_map(struct message attribute)
 {
 	struct message key;
 
-	return find_field(attribute, 1, &key) && key.end - key.at == sizeof(KEY_MAP) - 1 &&
+	return message_find_field(attribute, 1, &key) && key.end - key.at == sizeof(KEY_MAP) - 1 &&
 	       !memcmp(key.at, KEY_MAP, sizeof(KEY_MAP) - 1);
 }
 
 /* The value of the attribute with the names: among those of a resource, or of what has one, as its first two
  * fields. */
-static bool find_key_map(struct message message, int depth, struct message *value)
+static bool message_find_key_map(struct message message, int depth, struct message *value)
 {
 	struct field field;
 
-	while (next_field(&message, &field)) {
+	while (message_next_field(&message, &field)) {
 		if (field.number > 2 || !field.inner.at)
 			continue;
 		if (is_key_map(field.inner))
-			return find_field(field.inner, 2, value);
-		if (depth && find_key_map(field.inner, depth - 1, value))
+			return message_find_field(field.inner, 2, value);
+		if (depth && message_find_key_map(field.inner, depth - 1, value))
 			return true;
 	}
 	return false;
 }
 
-static int take_keys(struct process_context *context, struct message value)
+static int process_context_store_keys(struct process_context *context, struct message value)
 {
 	struct message array, text;
 	struct field field;
@@ -127,14 +127,14 @@ static int take_keys(struct process_context *context, struct message value)
 
 	buf_reset(&context->keys);
 	memset(context->starts, 0, sizeof(context->starts));
-	if (!find_field(value, 5, &array))
+	if (!message_find_field(value, 5, &array))
 		return 0;
-	while (!err && count < 256 && next_field(&array, &field)) {
+	while (!err && count < 256 && message_next_field(&array, &field)) {
 		size_t start = context->keys.length;
 
 		if (field.number != 1)
 			continue;
-		if (find_field(field.inner, 1, &text) &&
+		if (message_find_field(field.inner, 1, &text) &&
 		    !memchr(text.at, '\0', (size_t)(text.end - text.at))) {
 			err = buf_append(&context->keys, text.at, (size_t)(text.end - text.at));
 			if (!err)
@@ -146,12 +146,12 @@ static int take_keys(struct process_context *context, struct message value)
 	return err;
 }
 
-int process_context_take(struct process_context *context, const uint8_t *payload, size_t size)
+int process_context_parse(struct process_context *context, const uint8_t *payload, size_t size)
 {
 	struct message message = { payload, payload + size }, value = { payload, payload };
 
-	find_key_map(message, 1, &value);
-	return take_keys(context, value);
+	message_find_key_map(message, 1, &value);
+	return process_context_store_keys(context, value);
 }
 
 /* ---- Where it is ---- */
@@ -164,7 +164,7 @@ static bool is_header(const struct header *header)
 }
 
 /* -EAGAIN while it is being changed. */
-static int read_once(struct process_context *context)
+static int process_context_read_once(struct process_context *context)
 {
 	struct header header, after;
 	uint8_t *payload;
@@ -187,23 +187,23 @@ static int read_once(struct process_context *context)
 	if (!err && memcmp(&header, &after, sizeof(after)))
 		err = -EAGAIN;
 	if (!err)
-		err = process_context_take(context, payload, header.payload_size);
+		err = process_context_parse(context, payload, header.payload_size);
 	if (!err)
 		context->published = header.published;
 	free(payload);
 	return err;
 }
 
-static int read_it(struct process_context *context)
+static int process_context_read(struct process_context *context)
 {
-	int err = read_once(context);
+	int err = process_context_read_once(context);
 
 	for (int i = 1; i < TRIES && (err == -EAGAIN || err == -EFAULT); i++)
-		err = read_once(context);
+		err = process_context_read_once(context);
 	return err;
 }
 
-static bool is_its_name(const char *line)
+static bool is_context_mapping(const char *line)
 {
 	return strstr(line, "/memfd:OTEL_CTX") || strstr(line, "[anon_shmem:OTEL_CTX]") ||
 	       strstr(line, "[anon:OTEL_CTX]");
@@ -219,10 +219,10 @@ int process_context_find_in(struct process_context *context, FILE *maps)
 	context->at = 0;
 	context->published = 0;
 	while (err && getline(&line, &size, maps) > 0) {
-		if (!is_its_name(line) || sscanf(line, "%lx-", &start) != 1)
+		if (!is_context_mapping(line) || sscanf(line, "%lx-", &start) != 1)
 			continue;
 		context->at = start;
-		err = read_it(context);
+		err = process_context_read(context);
 	}
 	free(line);
 	if (err)
@@ -244,14 +244,14 @@ int process_context_find(struct process_context *context)
 
 bool process_context_refresh(struct process_context *context)
 {
-	int err = context->at ? read_it(context) : -ENOENT;
+	int err = context->at ? process_context_read(context) : -ENOENT;
 
 	if (err && err != -EAGAIN)
 		context->at = 0;
 	return context->at;
 }
 
-const char *process_context_key(const struct process_context *context, uint8_t number)
+const char *process_context_attribute_name(const struct process_context *context, uint8_t number)
 {
 	uint16_t start = context->starts[number];
 

@@ -31,12 +31,12 @@ int process_context_find(struct process_context *context);
 int process_context_find_in(struct process_context *context, FILE *maps);
 
 /* Take the names out of the SIZE bytes of a message at PAYLOAD, which may be anything. Returns 0 or -ENOMEM. */
-int process_context_take(struct process_context *context, const uint8_t *payload, size_t size);
+int process_context_parse(struct process_context *context, const uint8_t *payload, size_t size);
 
 /* Read it again if it has changed. False where it is not there, or not any more. */
 bool process_context_refresh(struct process_context *context);
 
 /* What the attribute NUMBER is called, or NULL. */
-const char *process_context_key(const struct process_context *context, uint8_t number);
+const char *process_context_attribute_name(const struct process_context *context, uint8_t number);
 
 #endif

@@ -19,7 +19,7 @@ static struct {
 
 static struct context_place kept[KEPT_MAX];
 
-static const struct context_place *keep(const struct context_place *place)
+static const struct context_place *places_store(const struct context_place *place)
 {
 	size_t i = 0;
 
@@ -35,7 +35,7 @@ static const struct context_place *keep(const struct context_place *place)
 void thread_context_places(const struct context_place *places, size_t count)
 {
 	for (size_t i = 0; i < CONTEXT_PLACES_MAX; i++)
-		atomic_store(&all.places[i], i < count ? keep(&places[i]) : NULL);
+		atomic_store(&all.places[i], i < count ? places_store(&places[i]) : NULL);
 }
 
 static bool read_word(uintptr_t address, uintptr_t *word)
@@ -44,7 +44,7 @@ static bool read_word(uintptr_t address, uintptr_t *word)
 }
 
 /* The calling thread's variable of PLACE. What is beside the thread pointer is there as our own variables are. */
-static uintptr_t variable_of(const struct context_place *place)
+static uintptr_t place_read_variable(const struct context_place *place)
 {
 	uintptr_t self = thread_pointer(), vector, count, block, value;
 
@@ -61,9 +61,9 @@ static uintptr_t variable_of(const struct context_place *place)
 	return value;
 }
 
-static bool read_record(struct thread_context *context, uintptr_t at)
+static bool record_copy(struct thread_context *context, uintptr_t at)
 {
-	long n = memory_copy_some(context->bytes, at, sizeof(context->bytes));
+	long n = memory_copy_available(context->bytes, at, sizeof(context->bytes));
 
 	if (n < 0 && n != -EFAULT && memory_copy(context->bytes, at, sizeof(struct otel_record)))
 		n = sizeof(struct otel_record);
@@ -71,11 +71,11 @@ static bool read_record(struct thread_context *context, uintptr_t at)
 	return context->read >= sizeof(struct otel_record);
 }
 
-static bool take_record(struct thread_context *context, uintptr_t at)
+static bool context_read_record(struct thread_context *context, uintptr_t at)
 {
 	const struct otel_record *record = (const struct otel_record *)context->bytes;
 
-	if (!read_record(context, at) || record->valid != 1)
+	if (!record_copy(context, at) || record->valid != 1)
 		return false;
 	memcpy(context->trace_id, record->trace_id, sizeof(context->trace_id));
 	memcpy(context->span_id, record->span_id, sizeof(context->span_id));
@@ -86,7 +86,7 @@ static bool take_record(struct thread_context *context, uintptr_t at)
 	return true;
 }
 
-static bool look_for_record(struct thread_context *context)
+static bool context_find_record(struct thread_context *context)
 {
 	const struct context_place *place;
 	uintptr_t record;
@@ -95,14 +95,14 @@ static bool look_for_record(struct thread_context *context)
 		place = atomic_load_explicit(&all.places[i], memory_order_acquire);
 		if (!place)
 			break;
-		record = variable_of(place);
-		if (record && take_record(context, record))
+		record = place_read_variable(place);
+		if (record && context_read_record(context, record))
 			return true;
 	}
 	return false;
 }
 
-size_t thread_context_look(struct thread_context *context)
+size_t thread_context_read(struct thread_context *context)
 {
 	bool published = atomic_load_explicit(&all.places[0], memory_order_relaxed);
 	size_t bytes;
@@ -113,7 +113,7 @@ size_t thread_context_look(struct thread_context *context)
 	context->attributes_size = 0;
 	memset(context->trace_id, 0, sizeof(context->trace_id));
 	memset(context->span_id, 0, sizeof(context->span_id));
-	if (!(published && look_for_record(context)) && !context->labels_size)
+	if (!(published && context_find_record(context)) && !context->labels_size)
 		return 0;
 	bytes = sizeof(struct context_record) + context->labels_size + context->attributes_size;
 	return (bytes + 7) & ~(size_t)7;
@@ -129,7 +129,7 @@ static bool copy_attributes(const struct thread_context *context, uint8_t *to)
 	return true;
 }
 
-void thread_context_put(const struct thread_context *context, void *to)
+void thread_context_write(const struct thread_context *context, void *to)
 {
 	struct context_record *record = to;
 

@@ -47,13 +47,13 @@ struct thread_context {
 	_Alignas(8) uint8_t bytes[128];
 };
 
-/* Look what the calling thread is working on. Returns the bytes that thread_context_put() takes, a multiple
+/* Look what the calling thread is working on. Returns the bytes that thread_context_write() takes, a multiple
  * of 8; 0 where there is nothing. Both are async-signal-safe, and belong together: nothing of the
  * thread's own may run in between. */
-size_t thread_context_look(struct thread_context *context);
+size_t thread_context_read(struct thread_context *context);
 
 /* RECORD is zeroed. */
-void thread_context_put(const struct thread_context *context, void *record);
+void thread_context_write(const struct thread_context *context, void *record);
 
 /* Where a thread has its variable. */
 struct context_place {

@@ -29,7 +29,7 @@ static struct block *_Atomic blocks;
 static _Atomic uint32_t used; /* of them, from the first on: the others were never taken */
 static __thread struct block *own __attribute__((tls_model("initial-exec")));
 
-static struct block *table(void)
+static struct block *labels_table(void)
 {
 	struct block *there = atomic_load(&blocks), *made;
 
@@ -51,7 +51,7 @@ static bool is_stale(pid_t tid)
 }
 
 /* So many of them are looked at from now on. */
-static void use(uint32_t count)
+static void labels_extend_used(uint32_t count)
 {
 	uint32_t before = atomic_load(&used);
 
@@ -59,14 +59,14 @@ static void use(uint32_t count)
 		;
 }
 
-static struct block *take(struct block *all, pid_t tid, bool stale)
+static struct block *labels_acquire_block(struct block *all, pid_t tid, bool stale)
 {
 	for (uint32_t i = 0; i < THREADS_MAX; i++) {
 		pid_t was = atomic_load_explicit(&all[i].tid, memory_order_relaxed);
 
 		if (was && (!stale || !is_stale(was)))
 			continue;
-		use(i + 1); /* ahead, or a fork in between would leave it out */
+		labels_extend_used(i + 1); /* ahead, or a fork in between would leave it out */
 		if (!atomic_compare_exchange_strong(&all[i].tid, &was, tid))
 			continue;
 		all[i].sets[0].size = all[i].sets[1].size = 0;
@@ -77,14 +77,14 @@ static struct block *take(struct block *all, pid_t tid, bool stale)
 
 static int own_block(struct block **out)
 {
-	struct block *all = own ? NULL : table();
+	struct block *all = own ? NULL : labels_table();
 
 	if (!own && !all)
 		return -ENOMEM;
 	if (!own)
-		own = take(all, system_thread(), false);
+		own = labels_acquire_block(all, system_thread(), false);
 	if (!own)
-		own = take(all, system_thread(), true);
+		own = labels_acquire_block(all, system_thread(), true);
 	*out = own;
 	return own ? 0 : -ENOSPC;
 }
@@ -100,7 +100,7 @@ static bool is_key(const char *key)
 }
 
 /* Append the two strings to SET; false where they have no room. */
-static bool append(struct set *set, const char *key, const char *value)
+static bool label_append(struct set *set, const char *key, const char *value)
 {
 	size_t key_size = strlen(key) + 1, value_size = strlen(value) + 1;
 
@@ -133,10 +133,10 @@ int thread_labels_set(const char *key, const char *value)
 		const char *name = now->bytes + at, *text = name + strlen(name) + 1;
 
 		if (strcmp(name, key))
-			append(next, name, text);
+			label_append(next, name, text);
 		at = (size_t)(text + strlen(text) + 1 - now->bytes);
 	}
-	if (value && *value && !append(next, key, value))
+	if (value && *value && !label_append(next, key, value))
 		return -ENOSPC;
 	atomic_store_explicit(&block->now, !block->now, memory_order_release);
 	return 0;

@@ -4,7 +4,7 @@
 #include <elf.h>
 #include <string.h>
 
-static size_t padded(uint32_t size)
+static size_t padded_size(uint32_t size)
 {
 	return ((size_t)size + 3) & ~(size_t)3;
 }
@@ -19,8 +19,8 @@ size_t build_id_find(const uint8_t *notes, size_t size, size_t max, size_t *offs
 	while (size - at >= sizeof(note)) {
 		memcpy(&note, notes + at, sizeof(note));
 		at += sizeof(note);
-		name = padded(note.n_namesz);
-		description = padded(note.n_descsz);
+		name = padded_size(note.n_namesz);
+		description = padded_size(note.n_descsz);
 		if (name > size - at || note.n_descsz > size - at - name)
 			return 0;
 		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof(ELF_NOTE_GNU) &&

@@ -57,7 +57,7 @@ int elf_read(struct elf *elf, uint64_t offset, void *data, size_t length)
 }
 
 /* The part of [ADDRESS, ADDRESS + LENGTH) must be in SEGMENT's bytes. */
-static bool segment_holds(const Elf64_Phdr *segment, uint64_t address, size_t length)
+static bool segment_contains(const Elf64_Phdr *segment, uint64_t address, size_t length)
 {
 	return segment->p_type == PT_LOAD && address >= segment->p_vaddr &&
 	       address - segment->p_vaddr <= segment->p_filesz &&
@@ -70,7 +70,7 @@ int elf_read_address(struct elf *elf, uint64_t address, void *data, size_t lengt
 		const Elf64_Phdr *segment = &elf->segments[i];
 		uint64_t offset = address - segment->p_vaddr;
 
-		if (!segment_holds(segment, address, length))
+		if (!segment_contains(segment, address, length))
 			continue;
 		if (elf->image) /* where the address lies from the header on */
 			return elf_read(elf, elf->bias + address - elf->image, data, length);
@@ -81,7 +81,7 @@ int elf_read_address(struct elf *elf, uint64_t address, void *data, size_t lengt
 	return -ENODATA;
 }
 
-static int check_header(const Elf64_Ehdr *header)
+static int elf_check_header(const Elf64_Ehdr *header)
 {
 	if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
 	    header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_ident[EI_DATA] != NATIVE_DATA)
@@ -91,7 +91,7 @@ static int check_header(const Elf64_Ehdr *header)
 	return 0;
 }
 
-static int read_segments(struct elf *elf)
+static int elf_read_segments(struct elf *elf)
 {
 	size_t count = elf->header.e_phnum, bytes = count * sizeof(Elf64_Phdr);
 
@@ -108,7 +108,7 @@ static int read_segments(struct elf *elf)
 
 /* The header says how many sections there are, and which has their names; where that does not
  * fit its 16 bits, the first section does. */
-static int read_sections(struct elf *elf)
+static int elf_read_sections(struct elf *elf)
 {
 	uint64_t count = elf->header.e_shnum, names = elf->header.e_shstrndx;
 	Elf64_Shdr first;
@@ -136,20 +136,20 @@ static int read_sections(struct elf *elf)
 }
 
 /* Takes ELF, which knows its source by now, and reads the tables. */
-static int open_source(struct elf **out, struct elf *elf)
+static int elf_open_source(struct elf **out, struct elf *elf)
 {
 	int err;
 
 	err = elf_read(elf, 0, &elf->header, sizeof(elf->header));
 	if (err)
 		goto out;
-	err = check_header(&elf->header);
+	err = elf_check_header(&elf->header);
 	if (err)
 		goto out;
-	err = read_segments(elf);
+	err = elf_read_segments(elf);
 	if (err)
 		goto out;
-	err = read_sections(elf);
+	err = elf_read_sections(elf);
 	if (err)
 		goto out;
 	*out = elf;
@@ -194,7 +194,7 @@ int elf_open_fd(struct elf **out, int fd)
 	}
 	elf->fd = fd;
 	elf->size = (uint64_t)st.st_size;
-	return open_source(out, elf);
+	return elf_open_source(out, elf);
 }
 
 int elf_open_buffer(struct elf **out, const void *data, size_t size)
@@ -205,7 +205,7 @@ int elf_open_buffer(struct elf **out, const void *data, size_t size)
 		return -ENOMEM;
 	elf->data = data;
 	elf->size = size;
-	return open_source(out, elf);
+	return elf_open_source(out, elf);
 }
 
 int elf_open_image(struct elf **out, uintptr_t start, size_t size)
@@ -220,7 +220,7 @@ int elf_open_image(struct elf **out, uintptr_t start, size_t size)
 		return -ENOMEM;
 	elf->image = start;
 	elf->size = size;
-	err = open_source(&elf, elf);
+	err = elf_open_source(&elf, elf);
 	if (err)
 		return err;
 	/* The header is the first byte of the segment that has file offset 0. */

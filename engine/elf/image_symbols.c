@@ -15,7 +15,7 @@ struct dynamic {
 /* Some of it at once, as each reading is a call. */
 #define DYNAMIC_READ 32
 
-static void take_entry(struct dynamic *dynamic, const Elf64_Dyn *entry)
+static void dynamic_set_entry(struct dynamic *dynamic, const Elf64_Dyn *entry)
 {
 	if (entry->d_tag == DT_SYMTAB)
 		dynamic->symbols = entry->d_un.d_ptr;
@@ -29,7 +29,7 @@ static void take_entry(struct dynamic *dynamic, const Elf64_Dyn *entry)
 		dynamic->hash = entry->d_un.d_ptr;
 }
 
-static int read_dynamic(struct elf *image, struct dynamic *dynamic)
+static int dynamic_read(struct elf *image, struct dynamic *dynamic)
 {
 	const Elf64_Phdr *segment = elf_find_segment(image, PT_DYNAMIC);
 	Elf64_Dyn read[DYNAMIC_READ];
@@ -51,7 +51,7 @@ static int read_dynamic(struct elf *image, struct dynamic *dynamic)
 			return err;
 		for (size_t k = 0; k < part && !ended; k++) {
 			ended = read[k].d_tag == DT_NULL;
-			take_entry(dynamic, &read[k]);
+			dynamic_set_entry(dynamic, &read[k]);
 		}
 	}
 	return dynamic->symbols && dynamic->strings ? 0 : -ENOENT;
@@ -62,7 +62,7 @@ struct gnu_hash {
 };
 
 /* One word more than the last symbol that a bucket leads to. Each chain ends with an odd hash. */
-static int count_by_gnu_hash(struct elf *image, uint64_t table, uint32_t *count)
+static int symbol_count_by_gnu_hash(struct elf *image, uint64_t table, uint32_t *count)
 {
 	struct gnu_hash header;
 	uint32_t last = 0, word;
@@ -88,14 +88,14 @@ static int count_by_gnu_hash(struct elf *image, uint64_t table, uint32_t *count)
 }
 
 /* The second word of the older table. */
-static int count_by_hash(struct elf *image, uint64_t table, uint32_t *count)
+static int symbol_count_by_hash(struct elf *image, uint64_t table, uint32_t *count)
 {
 	return elf_read(image, table + sizeof(uint32_t), count, sizeof(*count));
 }
 
 /* Where ADDRESS is, counted from the header on. The loader writes real addresses over most of
  * the link addresses, and which of them is not the same everywhere. */
-static uint64_t offset_of(struct elf *image, uint64_t address)
+static uint64_t image_offset(struct elf *image, uint64_t address)
 {
 	uint64_t bias = elf_image_bias(image), first = 0;
 
@@ -115,23 +115,24 @@ int image_symbols(struct elf *image, Elf64_Shdr *symbols, Elf64_Shdr *strings)
 	uint32_t count = 0;
 	int err;
 
-	err = read_dynamic(image, &dynamic);
+	err = dynamic_read(image, &dynamic);
 	if (err)
 		return err;
 	if (dynamic.gnu_hash)
-		err = count_by_gnu_hash(image, offset_of(image, dynamic.gnu_hash), &count);
+		err = symbol_count_by_gnu_hash(image, image_offset(image, dynamic.gnu_hash),
+					       &count);
 	else if (dynamic.hash)
-		err = count_by_hash(image, offset_of(image, dynamic.hash), &count);
+		err = symbol_count_by_hash(image, image_offset(image, dynamic.hash), &count);
 	if (err)
 		return err;
 	memset(symbols, 0, sizeof(*symbols));
 	memset(strings, 0, sizeof(*strings));
 	symbols->sh_type = SHT_DYNSYM;
 	symbols->sh_entsize = sizeof(Elf64_Sym);
-	symbols->sh_offset = offset_of(image, dynamic.symbols);
+	symbols->sh_offset = image_offset(image, dynamic.symbols);
 	symbols->sh_size = (uint64_t)count * sizeof(Elf64_Sym);
 	strings->sh_type = SHT_STRTAB;
-	strings->sh_offset = offset_of(image, dynamic.strings);
+	strings->sh_offset = image_offset(image, dynamic.strings);
 	strings->sh_size = dynamic.strings_size;
 	return 0;
 }
@@ -143,11 +144,11 @@ int image_symbols(struct elf *image, Elf64_Shdr *symbols, Elf64_Shdr *strings)
 #define SYMBOL_NAME_MAX 96
 
 /* Whether symbol NUMBER is NAME, and defined. */
-static int is_symbol(struct elf *image, const struct dynamic *dynamic, uint32_t number,
-		     const char *name, Elf64_Sym *symbol)
+static int symbol_compare(struct elf *image, const struct dynamic *dynamic, uint32_t number,
+			  const char *name, Elf64_Sym *symbol)
 {
-	uint64_t symbols = offset_of(image, dynamic->symbols);
-	uint64_t strings = offset_of(image, dynamic->strings);
+	uint64_t symbols = image_offset(image, dynamic->symbols);
+	uint64_t strings = image_offset(image, dynamic->strings);
 	size_t length = strlen(name) + 1;
 	char text[SYMBOL_NAME_MAX];
 	int err;
@@ -166,7 +167,7 @@ static int is_symbol(struct elf *image, const struct dynamic *dynamic, uint32_t 
 static int symbol_find_by_gnu_hash(struct elf *image, const struct dynamic *dynamic,
 				   const char *name, Elf64_Sym *symbol)
 {
-	uint64_t table = offset_of(image, dynamic->gnu_hash), buckets, chain;
+	uint64_t table = image_offset(image, dynamic->gnu_hash), buckets, chain;
 	uint32_t hash = 5381, number, word;
 	struct gnu_hash header;
 	int err;
@@ -186,7 +187,7 @@ static int symbol_find_by_gnu_hash(struct elf *image, const struct dynamic *dyna
 		err = elf_read(image, chain + (uint64_t)(number - header.first) * sizeof(word),
 			       &word, sizeof(word));
 		if (!err && (word | 1) == (hash | 1))
-			err = is_symbol(image, dynamic, number, name, symbol);
+			err = symbol_compare(image, dynamic, number, name, symbol);
 		else if (!err)
 			err = -ENOENT;
 		if (err != -ENOENT)
@@ -201,7 +202,7 @@ static int symbol_find_by_gnu_hash(struct elf *image, const struct dynamic *dyna
 static int symbol_find_by_hash(struct elf *image, const struct dynamic *dynamic, const char *name,
 			       Elf64_Sym *symbol)
 {
-	uint64_t table = offset_of(image, dynamic->hash);
+	uint64_t table = image_offset(image, dynamic->hash);
 	uint32_t hash = 0, high, number, head[2];
 	int err;
 
@@ -218,7 +219,7 @@ static int symbol_find_by_hash(struct elf *image, const struct dynamic *dynamic,
 	err = elf_read(image, table + (uint64_t)(hash % head[0]) * sizeof(number), &number,
 		       sizeof(number));
 	for (int i = 0; !err && number && i < CHAIN_MAX; i++) {
-		err = is_symbol(image, dynamic, number, name, symbol);
+		err = symbol_compare(image, dynamic, number, name, symbol);
 		if (err != -ENOENT)
 			return err;
 		err = elf_read(image, table + ((uint64_t)head[0] + number) * sizeof(number),
@@ -230,7 +231,7 @@ static int symbol_find_by_hash(struct elf *image, const struct dynamic *dynamic,
 int image_symbol(struct elf *image, const char *name, Elf64_Sym *symbol)
 {
 	struct dynamic dynamic;
-	int err = read_dynamic(image, &dynamic);
+	int err = dynamic_read(image, &dynamic);
 
 	if (err)
 		return err;

@@ -8,9 +8,9 @@
 #define IDS (JFR_TRACE_ID + JFR_SPAN_ID)
 
 /* What is kept for the next chunk. */
-#define KEEP_BYTES (64u << 10)
+#define KEPT_BYTES (64u << 10)
 
-static uint32_t hash_of(const struct jfr_context *context)
+static uint32_t context_hash(const struct jfr_context *context)
 {
 	uint64_t hash = context->length;
 
@@ -34,7 +34,8 @@ struct jfr_context jfr_contexts_get(const struct jfr_contexts *c, uint32_t id)
 	return context;
 }
 
-static bool is_same(const struct jfr_contexts *c, uint32_t row, const struct jfr_context *context)
+static bool context_is_same(const struct jfr_contexts *c, uint32_t row,
+			    const struct jfr_context *context)
 {
 	struct jfr_context there = jfr_contexts_get(c, row + 1);
 
@@ -44,7 +45,7 @@ static bool is_same(const struct jfr_contexts *c, uint32_t row, const struct jfr
 	       (!there.length || !memcmp(there.labels, context->labels, there.length));
 }
 
-static bool says_nothing(const struct jfr_context *context)
+static bool context_is_empty(const struct jfr_context *context)
 {
 	for (size_t i = 0; i < JFR_TRACE_ID; i++)
 		if (context->trace_id[i])
@@ -55,7 +56,7 @@ static bool says_nothing(const struct jfr_context *context)
 	return !context->length;
 }
 
-static bool add(struct jfr_contexts *c, uint32_t hash, const struct jfr_context *context)
+static bool contexts_add(struct jfr_contexts *c, uint32_t hash, const struct jfr_context *context)
 {
 	size_t size = IDS + context->length + 1;
 	uint8_t *at;
@@ -83,15 +84,15 @@ uint32_t jfr_contexts_intern(struct jfr_contexts *c, const struct jfr_context *c
 {
 	uint32_t hash, cursor, row;
 
-	if (says_nothing(context))
+	if (context_is_empty(context))
 		return 0;
-	hash = hash_of(context);
+	hash = context_hash(context);
 	row = jfr_index_first(&c->index, hash, &cursor);
-	while (row != JFR_INDEX_NONE && !is_same(c, row, context))
+	while (row != JFR_INDEX_NONE && !context_is_same(c, row, context))
 		row = jfr_index_next(&c->index, hash, &cursor);
 	if (row != JFR_INDEX_NONE)
 		return row + 1;
-	if (add(c, hash, context))
+	if (contexts_add(c, hash, context))
 		return c->count;
 	c->full++;
 	return 0;
@@ -99,7 +100,7 @@ uint32_t jfr_contexts_intern(struct jfr_contexts *c, const struct jfr_context *c
 
 void jfr_contexts_reset(struct jfr_contexts *c)
 {
-	if (c->capacity > KEEP_BYTES)
+	if (c->capacity > KEPT_BYTES)
 		jfr_contexts_free(c);
 	jfr_index_reset(&c->index);
 	c->used = c->count = 0;

@@ -17,8 +17,8 @@ struct event {
 	uint8_t *start, *p;
 };
 
-static bool begin(struct jfr_writer *w, struct event *e, enum jfr_type_id type, size_t length_bytes,
-		  size_t room)
+static bool event_begin(struct jfr_writer *w, struct event *e, enum jfr_type_id type,
+			size_t length_bytes, size_t room)
 {
 	e->start = w->open ? jfr_out_room(&w->out, length_bytes + JFR_VARINT_MAX + room) : NULL;
 	if (!e->start) {
@@ -29,60 +29,60 @@ static bool begin(struct jfr_writer *w, struct event *e, enum jfr_type_id type, 
 	return true;
 }
 
-static void put(struct event *e, uint64_t value)
+static void event_put(struct event *e, uint64_t value)
 {
 	e->p = jfr_put_varint(e->p, value);
 }
 
-static void put_time(const struct jfr_writer *w, struct event *e, uint64_t ticks)
+static void event_put_time(const struct jfr_writer *w, struct event *e, uint64_t ticks)
 {
-	put(e, jfr_file_time(w, ticks));
+	event_put(e, jfr_file_time(w, ticks));
 }
 
 /* Every event starts with its time. */
-static bool begin_numbers(struct jfr_writer *w, struct event *e, enum jfr_type_id type,
-			  uint64_t ticks)
+static bool event_begin_numbers(struct jfr_writer *w, struct event *e, enum jfr_type_id type,
+				uint64_t ticks)
 {
-	if (!begin(w, e, type, 1, NUMBERS_MAX))
+	if (!event_begin(w, e, type, 1, NUMBERS_MAX))
 		return false;
-	put_time(w, e, ticks);
+	event_put_time(w, e, ticks);
 	return true;
 }
 
-static void end_numbers(struct jfr_writer *w, struct event *e)
+static void event_end_numbers(struct jfr_writer *w, struct event *e)
 {
 	*e->start = (uint8_t)(e->p - e->start);
 	jfr_out_commit(&w->out, e->p);
 }
 
-static void put_thread(struct jfr_writer *w, struct event *e, pid_t tid)
+static void event_put_thread(struct jfr_writer *w, struct event *e, pid_t tid)
 {
 	if (tid > 0)
 		jfr_threads_use(&w->interned.threads, tid);
-	put(e, (uint32_t)tid);
+	event_put(e, (uint32_t)tid);
 }
 
 /* Put the two fields that make what follows harmless to async-profiler's reader, see
  * jfr_types.c. Returns where the length goes. */
-static uint8_t *begin_extra(struct event *e)
+static uint8_t *event_begin_extra(struct event *e)
 {
 	uint8_t *length = e->p++;
 
-	put(e, JFR_EXTRA_VERSION);
+	event_put(e, JFR_EXTRA_VERSION);
 	return length;
 }
 
-static void end_extra(struct event *e, uint8_t *length)
+static void event_end_extra(struct event *e, uint8_t *length)
 {
 	*length = (uint8_t)(e->p - length);
 }
 
-static void put_context(struct jfr_writer *w, struct event *e)
+static void event_put_context(struct jfr_writer *w, struct event *e)
 {
-	uint8_t *extra = begin_extra(e);
+	uint8_t *extra = event_begin_extra(e);
 
-	put(e, w->context);
-	end_extra(e, extra);
+	event_put(e, w->context);
+	event_end_extra(e, extra);
 }
 
 void jfr_execution_sample(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t stack,
@@ -90,13 +90,13 @@ void jfr_execution_sample(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint3
 {
 	struct event e;
 
-	if (!begin_numbers(w, &e, JFR_T_EXECUTION_SAMPLE, ticks))
+	if (!event_begin_numbers(w, &e, JFR_T_EXECUTION_SAMPLE, ticks))
 		return;
-	put_thread(w, &e, tid);
-	put(&e, stack);
-	put(&e, state);
-	put_context(w, &e);
-	end_numbers(w, &e);
+	event_put_thread(w, &e, tid);
+	event_put(&e, stack);
+	event_put(&e, state);
+	event_put_context(w, &e);
+	event_end_numbers(w, &e);
 }
 
 void jfr_wall_sample(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t stack,
@@ -104,15 +104,15 @@ void jfr_wall_sample(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t s
 {
 	struct event e;
 
-	if (!begin_numbers(w, &e, JFR_T_WALL_CLOCK_SAMPLE, ticks))
+	if (!event_begin_numbers(w, &e, JFR_T_WALL_CLOCK_SAMPLE, ticks))
 		return;
-	put_thread(w, &e, tid);
-	put(&e, stack);
-	put(&e, state);
-	put(&e, samples);
-	put(&e, span_ticks >> w->coarse);
-	put_context(w, &e);
-	end_numbers(w, &e);
+	event_put_thread(w, &e, tid);
+	event_put(&e, stack);
+	event_put(&e, state);
+	event_put(&e, samples);
+	event_put(&e, span_ticks >> w->coarse);
+	event_put_context(w, &e);
+	event_end_numbers(w, &e);
 }
 
 void jfr_malloc(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t stack, uint64_t address,
@@ -121,17 +121,17 @@ void jfr_malloc(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t stack,
 	struct event e;
 	uint8_t *extra;
 
-	if (!begin_numbers(w, &e, JFR_T_MALLOC, ticks))
+	if (!event_begin_numbers(w, &e, JFR_T_MALLOC, ticks))
 		return;
-	put_thread(w, &e, tid);
-	put(&e, stack);
-	put(&e, address);
-	put(&e, size);
-	extra = begin_extra(&e);
-	put(&e, weight);
-	put(&e, w->context);
-	end_extra(&e, extra);
-	end_numbers(w, &e);
+	event_put_thread(w, &e, tid);
+	event_put(&e, stack);
+	event_put(&e, address);
+	event_put(&e, size);
+	extra = event_begin_extra(&e);
+	event_put(&e, weight);
+	event_put(&e, w->context);
+	event_end_extra(&e, extra);
+	event_end_numbers(w, &e);
 }
 
 void jfr_free(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t stack, uint64_t address,
@@ -140,16 +140,16 @@ void jfr_free(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t stack, u
 	struct event e;
 	uint8_t *extra;
 
-	if (!begin_numbers(w, &e, JFR_T_FREE, ticks))
+	if (!event_begin_numbers(w, &e, JFR_T_FREE, ticks))
 		return;
-	put_thread(w, &e, tid);
-	put(&e, stack);
-	put(&e, address);
-	extra = begin_extra(&e);
-	put(&e, weight);
-	put_time(w, &e, birth);
-	end_extra(&e, extra);
-	end_numbers(w, &e);
+	event_put_thread(w, &e, tid);
+	event_put(&e, stack);
+	event_put(&e, address);
+	extra = event_begin_extra(&e);
+	event_put(&e, weight);
+	event_put_time(w, &e, birth);
+	event_end_extra(&e, extra);
+	event_end_numbers(w, &e);
 }
 
 void jfr_retained(struct jfr_writer *w, uint64_t ticks, uint32_t stack,
@@ -157,36 +157,36 @@ void jfr_retained(struct jfr_writer *w, uint64_t ticks, uint32_t stack,
 {
 	struct event e;
 
-	if (!begin_numbers(w, &e, JFR_T_RETAINED_HEAP, ticks))
+	if (!event_begin_numbers(w, &e, JFR_T_RETAINED_HEAP, ticks))
 		return;
-	put(&e, stack);
-	put(&e, retained->count);
-	put(&e, retained->bytes);
-	put_time(w, &e, retained->oldest);
-	put(&e, retained->allocated_count);
-	put(&e, retained->allocated_bytes);
-	put(&e, retained->freed_count);
-	put(&e, retained->freed_bytes);
-	end_numbers(w, &e);
+	event_put(&e, stack);
+	event_put(&e, retained->count);
+	event_put(&e, retained->bytes);
+	event_put_time(w, &e, retained->oldest);
+	event_put(&e, retained->allocated_count);
+	event_put(&e, retained->allocated_bytes);
+	event_put(&e, retained->freed_count);
+	event_put(&e, retained->freed_bytes);
+	event_end_numbers(w, &e);
 }
 
 void jfr_losses(struct jfr_writer *w, uint64_t ticks, const struct jfr_losses *losses)
 {
 	struct event e;
 
-	if (!begin_numbers(w, &e, JFR_T_LOSSES, ticks))
+	if (!event_begin_numbers(w, &e, JFR_T_LOSSES, ticks))
 		return;
-	put(&e, losses->samples);
-	put(&e, losses->ring_full);
-	put(&e, losses->timer_failures);
-	put(&e, losses->table_evictions);
-	put(&e, w->interned.stacks.full);
-	put(&e, w->interned.threads.full);
-	put(&e, w->dropped);
-	put(&e, losses->late);
-	put(&e, losses->stalls);
-	put(&e, w->interned.contexts.full);
-	end_numbers(w, &e);
+	event_put(&e, losses->samples);
+	event_put(&e, losses->ring_full);
+	event_put(&e, losses->timer_failures);
+	event_put(&e, losses->table_evictions);
+	event_put(&e, w->interned.stacks.full);
+	event_put(&e, w->interned.threads.full);
+	event_put(&e, w->dropped);
+	event_put(&e, losses->late);
+	event_put(&e, losses->stalls);
+	event_put(&e, w->interned.contexts.full);
+	event_end_numbers(w, &e);
 }
 
 void jfr_crash(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t stack, int signo, int code,
@@ -194,18 +194,19 @@ void jfr_crash(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t stack, 
 {
 	struct event e;
 
-	if (!begin_numbers(w, &e, JFR_T_CRASH, ticks))
+	if (!event_begin_numbers(w, &e, JFR_T_CRASH, ticks))
 		return;
-	put_thread(w, &e, tid);
-	put(&e, stack);
-	put(&e, (uint64_t)signo);
-	put(&e, (uint32_t)code); /* an int of JFR is a varint of 32 bits */
-	put(&e, address);
-	put(&e, w->context);
-	end_numbers(w, &e);
+	event_put_thread(w, &e, tid);
+	event_put(&e, stack);
+	event_put(&e, (uint64_t)signo);
+	event_put(&e, (uint32_t)code); /* an int of JFR is a varint of 32 bits */
+	event_put(&e, address);
+	event_put(&e, w->context);
+	event_end_numbers(w, &e);
 }
 
-void jfr_lost(const struct jfr_writer *w, uint64_t *stacks, uint64_t *threads, uint64_t *events)
+void jfr_writer_add_losses(const struct jfr_writer *w, uint64_t *stacks, uint64_t *threads,
+			   uint64_t *events)
 {
 	*stacks += w->interned.stacks.full;
 	*threads += w->interned.threads.full;
@@ -217,14 +218,14 @@ void jfr_stall(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t stack, 
 {
 	struct event e;
 
-	if (!begin_numbers(w, &e, JFR_T_STALL, ticks))
+	if (!event_begin_numbers(w, &e, JFR_T_STALL, ticks))
 		return;
-	put(&e, span_ticks >> w->coarse);
-	put_thread(w, &e, tid);
-	put(&e, stack);
-	put(&e, (uint32_t)ready);
-	put(&e, w->context);
-	end_numbers(w, &e);
+	event_put(&e, span_ticks >> w->coarse);
+	event_put_thread(w, &e, tid);
+	event_put(&e, stack);
+	event_put(&e, (uint32_t)ready);
+	event_put(&e, w->context);
+	event_end_numbers(w, &e);
 }
 
 static float ratio(float value)
@@ -236,38 +237,39 @@ void jfr_cpu_load(struct jfr_writer *w, uint64_t ticks, float user, float system
 {
 	struct event e;
 
-	if (!begin_numbers(w, &e, JFR_T_CPU_LOAD, ticks))
+	if (!event_begin_numbers(w, &e, JFR_T_CPU_LOAD, ticks))
 		return;
 	e.p = jfr_put_float(e.p, ratio(user));
 	e.p = jfr_put_float(e.p, ratio(system));
 	e.p = jfr_put_float(e.p, ratio(machine));
-	end_numbers(w, &e);
+	event_end_numbers(w, &e);
 }
 
 /* Begin an event with STRINGS among its fields, LENGTH bytes of them at most. */
-static bool begin_strings(struct jfr_writer *w, struct event *e, enum jfr_type_id type,
-			  uint64_t ticks, size_t strings, size_t length)
+static bool event_begin_strings(struct jfr_writer *w, struct event *e, enum jfr_type_id type,
+				uint64_t ticks, size_t strings, size_t length)
 {
-	if (!begin(w, e, type, JFR_PADDED_LENGTH, NUMBERS_MAX + strings * STRING_HEAD + length))
+	if (!event_begin(w, e, type, JFR_PADDED_LENGTH,
+			 NUMBERS_MAX + strings * STRING_HEAD + length))
 		return false;
-	put_time(w, e, ticks);
+	event_put_time(w, e, ticks);
 	return true;
 }
 
-static void end_strings(struct jfr_writer *w, struct event *e)
+static void event_end_strings(struct jfr_writer *w, struct event *e)
 {
 	jfr_put_padded(e->start, (size_t)(e->p - e->start));
 	jfr_out_commit(&w->out, e->p);
 }
 
-static size_t length_of(const char *string)
+static size_t string_length(const char *string)
 {
 	return jfr_string_length(string, JFR_STRING_MAX);
 }
 
-static void put_string(struct event *e, const char *string)
+static void event_put_string(struct event *e, const char *string)
 {
-	e->p = jfr_put_bytes(e->p, JFR_STRING_UTF8, string, length_of(string));
+	e->p = jfr_put_bytes(e->p, JFR_STRING_UTF8, string, string_length(string));
 }
 
 void jfr_user_event(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t type,
@@ -279,13 +281,13 @@ void jfr_user_event(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t ty
 		w->dropped++;
 		return;
 	}
-	if (!begin_strings(w, &e, JFR_T_USER_EVENT, ticks, 1, length))
+	if (!event_begin_strings(w, &e, JFR_T_USER_EVENT, ticks, 1, length))
 		return;
-	put_thread(w, &e, tid);
-	put(&e, type);
+	event_put_thread(w, &e, tid);
+	event_put(&e, type);
 	/* Raw bytes as a Latin-1 string: that is what readers of user events expect. */
 	e.p = jfr_put_bytes(e.p, JFR_STRING_LATIN1, data, length);
-	end_strings(w, &e);
+	event_end_strings(w, &e);
 }
 
 /* What a setting is a setting of; those not named here are the recording's. */
@@ -307,16 +309,16 @@ void jfr_setting(struct jfr_writer *w, uint64_t ticks, const char *key, const ch
 	for (i = 0; i < sizeof(setting_types) / sizeof(*setting_types); i++)
 		if (!strcmp(setting_types[i].key, key))
 			type = setting_types[i].type;
-	if (!begin_strings(w, &e, JFR_T_ACTIVE_SETTING, ticks, 2,
-			   length_of(key) + length_of(value)))
+	if (!event_begin_strings(w, &e, JFR_T_ACTIVE_SETTING, ticks, 2,
+				 string_length(key) + string_length(value)))
 		return;
-	put(&e, type);
-	put_string(&e, key);
-	put_string(&e, value);
-	end_strings(w, &e);
+	event_put(&e, type);
+	event_put_string(&e, key);
+	event_put_string(&e, value);
+	event_end_strings(w, &e);
 }
 
-static void put_hex(struct event *e, const uint8_t *bytes, size_t size)
+static void event_put_hex(struct event *e, const uint8_t *bytes, size_t size)
 {
 	static const char digits[] = "0123456789abcdef";
 
@@ -332,26 +334,26 @@ void jfr_native_library(struct jfr_writer *w, uint64_t ticks, const struct jfr_l
 {
 	struct event e;
 
-	if (!begin_strings(w, &e, JFR_T_NATIVE_LIBRARY, ticks, 2,
-			   length_of(library->path) + library->build_id_size * 2))
+	if (!event_begin_strings(w, &e, JFR_T_NATIVE_LIBRARY, ticks, 2,
+				 string_length(library->path) + library->build_id_size * 2))
 		return;
-	put_string(&e, library->path);
-	put(&e, library->base);
-	put(&e, library->top);
-	put_hex(&e, library->build_id, library->build_id_size);
-	put(&e, library->link_address);
-	put(&e, library->file_offset);
-	end_strings(w, &e);
+	event_put_string(&e, library->path);
+	event_put(&e, library->base);
+	event_put(&e, library->top);
+	event_put_hex(&e, library->build_id, library->build_id_size);
+	event_put(&e, library->link_address);
+	event_put(&e, library->file_offset);
+	event_end_strings(w, &e);
 }
 
 void jfr_os_information(struct jfr_writer *w, uint64_t ticks, const char *version)
 {
 	struct event e;
 
-	if (!begin_strings(w, &e, JFR_T_OS_INFORMATION, ticks, 1, length_of(version)))
+	if (!event_begin_strings(w, &e, JFR_T_OS_INFORMATION, ticks, 1, string_length(version)))
 		return;
-	put_string(&e, version);
-	end_strings(w, &e);
+	event_put_string(&e, version);
+	event_end_strings(w, &e);
 }
 
 void jfr_cpu_information(struct jfr_writer *w, uint64_t ticks, const char *cpu,
@@ -360,26 +362,26 @@ void jfr_cpu_information(struct jfr_writer *w, uint64_t ticks, const char *cpu,
 {
 	struct event e;
 
-	if (!begin_strings(w, &e, JFR_T_CPU_INFORMATION, ticks, 2,
-			   length_of(cpu) + length_of(description)))
+	if (!event_begin_strings(w, &e, JFR_T_CPU_INFORMATION, ticks, 2,
+				 string_length(cpu) + string_length(description)))
 		return;
-	put_string(&e, cpu);
-	put_string(&e, description);
-	put(&e, sockets);
-	put(&e, cores);
-	put(&e, threads);
-	end_strings(w, &e);
+	event_put_string(&e, cpu);
+	event_put_string(&e, description);
+	event_put(&e, sockets);
+	event_put(&e, cores);
+	event_put(&e, threads);
+	event_end_strings(w, &e);
 }
 
 void jfr_log(struct jfr_writer *w, uint64_t ticks, enum jfr_log_level level, const char *message)
 {
 	struct event e;
 
-	if (!begin_strings(w, &e, JFR_T_LOG, ticks, 1, length_of(message)))
+	if (!event_begin_strings(w, &e, JFR_T_LOG, ticks, 1, string_length(message)))
 		return;
-	put(&e, level);
-	put_string(&e, message);
-	end_strings(w, &e);
+	event_put(&e, level);
+	event_put_string(&e, message);
+	event_end_strings(w, &e);
 }
 
 void jfr_active_recording(struct jfr_writer *w)
@@ -388,15 +390,15 @@ void jfr_active_recording(struct jfr_writer *w)
 	static const char destination[] = "asprof-agent.jfr";
 	struct event e;
 
-	if (!begin_strings(w, &e, JFR_T_ACTIVE_RECORDING, w->start_ticks, 2,
-			   sizeof(name) + sizeof(destination)))
+	if (!event_begin_strings(w, &e, JFR_T_ACTIVE_RECORDING, w->start_ticks, 2,
+				 sizeof(name) + sizeof(destination)))
 		return;
-	put(&e, 1); /* id */
-	put_string(&e, name);
-	put_string(&e, destination);
-	put(&e, INT64_MAX); /* age, unbounded */
-	put(&e, 0);         /* size, unbounded */
-	put(&e, w->start_ns / 1000000);
-	put(&e, INT64_MAX); /* duration: until told to stop */
-	end_strings(w, &e);
+	event_put(&e, 1); /* id */
+	event_put_string(&e, name);
+	event_put_string(&e, destination);
+	event_put(&e, INT64_MAX); /* age, unbounded */
+	event_put(&e, 0);         /* size, unbounded */
+	event_put(&e, w->start_ns / 1000000);
+	event_put(&e, INT64_MAX); /* duration: until told to stop */
+	event_end_strings(w, &e);
 }

@@ -28,7 +28,7 @@ uint32_t jfr_index_first(const struct jfr_index *index, uint32_t hash, uint32_t 
 	return jfr_index_next(index, hash, cursor);
 }
 
-static void place(struct jfr_index_slot *slots, uint32_t size, struct jfr_index_slot slot)
+static void index_place(struct jfr_index_slot *slots, uint32_t size, struct jfr_index_slot slot)
 {
 	uint32_t i = slot.hash;
 
@@ -37,7 +37,7 @@ static void place(struct jfr_index_slot *slots, uint32_t size, struct jfr_index_
 	slots[i & (size - 1)] = slot;
 }
 
-static int resize(struct jfr_index *index, uint32_t size)
+static int index_resize(struct jfr_index *index, uint32_t size)
 {
 	struct jfr_index_slot *slots = calloc(size, sizeof(*slots));
 	uint32_t i;
@@ -46,7 +46,7 @@ static int resize(struct jfr_index *index, uint32_t size)
 		return -ENOMEM;
 	for (i = 0; i < index->size; i++)
 		if (index->slots[i].row)
-			place(slots, size, index->slots[i]);
+			index_place(slots, size, index->slots[i]);
 	free(index->slots);
 	index->slots = slots;
 	index->size = size;
@@ -58,10 +58,10 @@ int jfr_index_add(struct jfr_index *index, uint32_t hash, uint32_t row)
 	int err = 0;
 
 	if (index->used >= index->size / 4 * 3)
-		err = resize(index, index->size ? index->size * 2 : SIZE_MIN);
+		err = index_resize(index, index->size ? index->size * 2 : SIZE_MIN);
 	if (err)
 		return err;
-	place(index->slots, index->size, (struct jfr_index_slot){ hash, row + 1 });
+	index_place(index->slots, index->size, (struct jfr_index_slot){ hash, row + 1 });
 	index->used++;
 	return 0;
 }

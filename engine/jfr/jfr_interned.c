@@ -299,7 +299,7 @@ static void write_pools(const struct pool_writer *w)
 static void write_checkpoint(const struct pool_writer *w, uint64_t ticks)
 {
 	uint8_t size[JFR_PADDED_LENGTH] = { 0 };
-	off_t start = jfr_out_tell(w->out), length;
+	off_t start = jfr_out_position(w->out), length;
 
 	jfr_out_bytes(w->out, size, sizeof(size)); /* known when all is written */
 	jfr_out_varint(w->out, JFR_T_CPOOL);
@@ -311,7 +311,7 @@ static void write_checkpoint(const struct pool_writer *w, uint64_t ticks)
 
 	if (jfr_out_flush(w->out))
 		return;
-	length = jfr_out_tell(w->out) - start;
+	length = jfr_out_position(w->out) - start;
 	if (length > JFR_PADDED_MAX) {
 		w->out->err = -EFBIG;
 		return;

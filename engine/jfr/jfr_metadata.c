@@ -23,7 +23,7 @@ struct builder {
 	int err;
 };
 
-static void put_number(struct builder *b, uint64_t value)
+static void tree_put_number(struct builder *b, uint64_t value)
 {
 	uint8_t bytes[JFR_VARINT_MAX];
 	size_t length = (size_t)(jfr_put_varint(bytes, value) - bytes);
@@ -33,7 +33,7 @@ static void put_number(struct builder *b, uint64_t value)
 }
 
 /* The slot of STRING, or the one where it goes. */
-static uint16_t *slot_of(struct builder *b, const char *string)
+static uint16_t *string_slot(struct builder *b, const char *string)
 {
 	uint64_t hash = 0;
 	uint32_t i;
@@ -46,9 +46,9 @@ static uint16_t *slot_of(struct builder *b, const char *string)
 	return &b->slots[i];
 }
 
-static void put_string(struct builder *b, const char *string)
+static void tree_put_string(struct builder *b, const char *string)
 {
-	uint16_t *slot = slot_of(b, string);
+	uint16_t *slot = string_slot(b, string);
 
 	if (!*slot) {
 		if (b->string_count == STRINGS_MAX) {
@@ -58,35 +58,35 @@ static void put_string(struct builder *b, const char *string)
 		b->strings[b->string_count++] = string;
 		*slot = (uint16_t)b->string_count;
 	}
-	put_number(b, *slot - 1u);
+	tree_put_number(b, *slot - 1u);
 }
 
 /* An element is its name, then attributes() or children() with as many of each as was said. */
-static void element(struct builder *b, const char *name, uint32_t attributes)
+static void tree_element(struct builder *b, const char *name, uint32_t attributes)
 {
-	put_string(b, name);
-	put_number(b, attributes);
+	tree_put_string(b, name);
+	tree_put_number(b, attributes);
 }
 
-static void attribute(struct builder *b, const char *key, const char *value)
+static void tree_attribute(struct builder *b, const char *key, const char *value)
 {
-	put_string(b, key);
-	put_string(b, value);
+	tree_put_string(b, key);
+	tree_put_string(b, value);
 }
 
-static void type_attribute(struct builder *b, const char *key, enum jfr_type_id type)
+static void tree_type_attribute(struct builder *b, const char *key, enum jfr_type_id type)
 {
 	snprintf(b->numbers[type], sizeof(b->numbers[type]), "%u", (unsigned)type % 1000);
-	attribute(b, key, b->numbers[type]);
+	tree_attribute(b, key, b->numbers[type]);
 }
 
-static void annotation(struct builder *b, enum jfr_type_id type, const char *value)
+static void tree_annotation(struct builder *b, enum jfr_type_id type, const char *value)
 {
-	element(b, "annotation", value ? 2 : 1);
-	type_attribute(b, "class", type);
+	tree_element(b, "annotation", value ? 2 : 1);
+	tree_type_attribute(b, "class", type);
 	if (value)
-		attribute(b, "value", value);
-	put_number(b, 0);
+		tree_attribute(b, "value", value);
+	tree_put_number(b, 0);
 }
 
 /* What each unit is told as; a type of 0 is none. */
@@ -116,24 +116,24 @@ static uint32_t unit_annotations(enum jfr_unit unit)
 	return count;
 }
 
-static void field(struct builder *b, const struct jfr_field_row *row)
+static void tree_field(struct builder *b, const struct jfr_field_row *row)
 {
 	uint32_t i, annotations = unit_annotations(row->unit);
 
-	element(b, "field", row->place == JFR_INLINE ? 2 : 3);
-	attribute(b, "name", row->name);
-	type_attribute(b, "class", row->type);
+	tree_element(b, "field", row->place == JFR_INLINE ? 2 : 3);
+	tree_attribute(b, "name", row->name);
+	tree_type_attribute(b, "class", row->type);
 	if (row->place == JFR_IN_POOL)
-		attribute(b, "constantPool", "true");
+		tree_attribute(b, "constantPool", "true");
 	else if (row->place == JFR_IN_ARRAY)
-		attribute(b, "dimension", "1");
+		tree_attribute(b, "dimension", "1");
 
-	put_number(b, (row->label ? 1u : 0) + annotations);
+	tree_put_number(b, (row->label ? 1u : 0) + annotations);
 	if (row->label)
-		annotation(b, JFR_T_LABEL, row->label);
+		tree_annotation(b, JFR_T_LABEL, row->label);
 	for (i = 0; i < annotations; i++)
-		annotation(b, units[row->unit].annotations[i].type,
-			   units[row->unit].annotations[i].value);
+		tree_annotation(b, units[row->unit].annotations[i].type,
+				units[row->unit].annotations[i].value);
 }
 
 static void category(struct builder *b, const struct jfr_type_row *row)
@@ -143,11 +143,11 @@ static void category(struct builder *b, const struct jfr_type_row *row)
 
 	while (count < JFR_CATEGORIES_MAX && row->category[count])
 		count++;
-	element(b, "annotation", 1 + count);
-	type_attribute(b, "class", JFR_T_CATEGORY);
+	tree_element(b, "annotation", 1 + count);
+	tree_type_attribute(b, "class", JFR_T_CATEGORY);
 	for (i = 0; i < count; i++)
-		attribute(b, keys[i], row->category[i]);
-	put_number(b, 0);
+		tree_attribute(b, keys[i], row->category[i]);
+	tree_put_number(b, 0);
 }
 
 static const char *super_type(enum jfr_type_id type)
@@ -157,7 +157,7 @@ static const char *super_type(enum jfr_type_id type)
 	return type > JFR_T_EVENT ? "jdk.jfr.Event" : NULL;
 }
 
-static void class(struct builder *b, const struct jfr_type_row *row)
+static void tree_class(struct builder *b, const struct jfr_type_row *row)
 {
 	const char *super = super_type(row->type);
 	/* Annotations that say what a number measures are marked so that readers keep them. */
@@ -165,44 +165,44 @@ static void class(struct builder *b, const struct jfr_type_row *row)
 	uint32_t fields = 0;
 	size_t i;
 
-	element(b, "class", 2u + row->simple + (super ? 1 : 0));
-	attribute(b, "name", row->name);
-	type_attribute(b, "id", row->type);
+	tree_element(b, "class", 2u + row->simple + (super ? 1 : 0));
+	tree_attribute(b, "name", row->name);
+	tree_type_attribute(b, "id", row->type);
 	if (row->simple)
-		attribute(b, "simpleType", "true");
+		tree_attribute(b, "simpleType", "true");
 	if (super)
-		attribute(b, "superType", super);
+		tree_attribute(b, "superType", super);
 
 	for (i = 0; i < jfr_field_count; i++)
 		fields += jfr_fields[i].owner == row->type;
-	put_number(b, (row->label ? 1u : 0) + (row->category[0] ? 1u : 0) + content + fields);
+	tree_put_number(b, (row->label ? 1u : 0) + (row->category[0] ? 1u : 0) + content + fields);
 	if (row->label)
-		annotation(b, JFR_T_LABEL, row->label);
+		tree_annotation(b, JFR_T_LABEL, row->label);
 	if (row->category[0])
 		category(b, row);
 	if (content)
-		annotation(b, JFR_T_CONTENT_TYPE, NULL);
+		tree_annotation(b, JFR_T_CONTENT_TYPE, NULL);
 	for (i = 0; i < jfr_field_count; i++)
 		if (jfr_fields[i].owner == row->type)
-			field(b, &jfr_fields[i]);
+			tree_field(b, &jfr_fields[i]);
 }
 
 static void tree(struct builder *b)
 {
 	size_t i;
 
-	element(b, "root", 0);
-	put_number(b, 2);
+	tree_element(b, "root", 0);
+	tree_put_number(b, 2);
 
-	element(b, "metadata", 0);
-	put_number(b, jfr_type_count);
+	tree_element(b, "metadata", 0);
+	tree_put_number(b, jfr_type_count);
 	for (i = 0; i < jfr_type_count; i++)
-		class(b, &jfr_types[i]);
+		tree_class(b, &jfr_types[i]);
 
-	element(b, "region", 2);
-	attribute(b, "locale", "en_US");
-	attribute(b, "gmtOffset", "0");
-	put_number(b, 0);
+	tree_element(b, "region", 2);
+	tree_attribute(b, "locale", "en_US");
+	tree_attribute(b, "gmtOffset", "0");
+	tree_put_number(b, 0);
 }
 
 static int append_string_table(struct buf *body, const struct builder *b)

@@ -16,7 +16,7 @@ struct jfr_out {
 };
 
 /* Where the next byte will stand in the file. */
-static inline off_t jfr_out_tell(const struct jfr_out *out)
+static inline off_t jfr_out_position(const struct jfr_out *out)
 {
 	return out->offset + out->length;
 }

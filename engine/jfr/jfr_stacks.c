@@ -10,7 +10,7 @@
 #include "engine/jfr/jfr_namer.h"
 
 /* What is kept for the next chunk. */
-#define KEEP_BYTES (512u << 10)
+#define KEPT_BYTES (512u << 10)
 
 /* Naming a pc at the end of the chunk takes memory as well, so it counts here. */
 #define PC_COST                                                                 \
@@ -163,7 +163,7 @@ static size_t capacity_bytes(const struct jfr_stacks *s)
 
 void jfr_stacks_reset(struct jfr_stacks *s)
 {
-	if (capacity_bytes(s) > KEEP_BYTES)
+	if (capacity_bytes(s) > KEPT_BYTES)
 		jfr_stacks_free(s);
 	jfr_index_reset(&s->pc_index);
 	jfr_index_reset(&s->stack_index);

@@ -7,14 +7,14 @@
 #include "engine/jfr/jfr_encode.h"
 
 /* What is kept for the next chunk. */
-#define KEEP_ROWS 1024
+#define KEPT_ROWS 1024
 
 static uint32_t hash_tid(pid_t tid)
 {
 	return jfr_hash_end(jfr_hash_step(0, (uint32_t)tid));
 }
 
-static struct jfr_thread_row *find(const struct jfr_threads *t, pid_t tid)
+static struct jfr_thread_row *threads_find(const struct jfr_threads *t, pid_t tid)
 {
 	uint32_t cursor, n = jfr_index_first(&t->index, hash_tid(tid), &cursor);
 
@@ -23,9 +23,9 @@ static struct jfr_thread_row *find(const struct jfr_threads *t, pid_t tid)
 	return n == JFR_INDEX_NONE ? NULL : &t->rows[n];
 }
 
-static struct jfr_thread_row *find_or_add(struct jfr_threads *t, pid_t tid)
+static struct jfr_thread_row *threads_find_or_add(struct jfr_threads *t, pid_t tid)
 {
-	struct jfr_thread_row *row = find(t, tid);
+	struct jfr_thread_row *row = threads_find(t, tid);
 
 	if (row || t->count == JFR_THREADS_MAX)
 		return row;
@@ -40,7 +40,7 @@ static struct jfr_thread_row *find_or_add(struct jfr_threads *t, pid_t tid)
 
 void jfr_threads_name(struct jfr_threads *t, pid_t tid, const char *name)
 {
-	struct jfr_thread_row *row = find_or_add(t, tid);
+	struct jfr_thread_row *row = threads_find_or_add(t, tid);
 	size_t length = jfr_string_length(name, JFR_THREAD_NAME_MAX - 1);
 
 	if (!row)
@@ -51,7 +51,7 @@ void jfr_threads_name(struct jfr_threads *t, pid_t tid, const char *name)
 
 void jfr_threads_use(struct jfr_threads *t, pid_t tid)
 {
-	struct jfr_thread_row *row = find_or_add(t, tid);
+	struct jfr_thread_row *row = threads_find_or_add(t, tid);
 
 	if (!row) {
 		t->full++;
@@ -63,14 +63,14 @@ void jfr_threads_use(struct jfr_threads *t, pid_t tid)
 
 bool jfr_threads_named(const struct jfr_threads *t, pid_t tid)
 {
-	const struct jfr_thread_row *row = find(t, tid);
+	const struct jfr_thread_row *row = threads_find(t, tid);
 
 	return row && row->name[0];
 }
 
 void jfr_threads_reset(struct jfr_threads *t)
 {
-	if (t->capacity > KEEP_ROWS)
+	if (t->capacity > KEPT_ROWS)
 		jfr_threads_free(t);
 	jfr_index_reset(&t->index);
 	t->count = t->used = 0;

@@ -66,8 +66,8 @@ struct header {
 };
 
 /* All that is known of the header, from the magic on. */
-static void put_header(const struct jfr_writer *w, const struct header *h,
-		       uint8_t bytes[HEADER_BYTES])
+static void header_encode(const struct jfr_writer *w, const struct header *h,
+			  uint8_t bytes[HEADER_BYTES])
 {
 	uint8_t *p = bytes;
 
@@ -108,7 +108,7 @@ static void write_metadata(struct jfr_writer *w)
 }
 
 /* Give up the open chunk: what it wrote is cut off, so that a full disk has its space back. */
-static void abandon(struct jfr_writer *w)
+static void chunk_drop(struct jfr_writer *w)
 {
 	int uncut;
 
@@ -133,7 +133,7 @@ int jfr_chunk_begin(struct jfr_writer *w, uint64_t start_ns, uint64_t start_tick
 	jfr_interned_reset(&w->interned);
 	jfr_out_seek(&w->out, w->chunk_start);
 
-	put_header(w, &unfinished, header);
+	header_encode(w, &unfinished, header);
 	jfr_out_bytes(&w->out, header, sizeof(header));
 	write_metadata(w);
 	w->open = true;
@@ -141,11 +141,12 @@ int jfr_chunk_begin(struct jfr_writer *w, uint64_t start_ns, uint64_t start_tick
 	/* Told at once, and so that a file that is looked at is never without its header. */
 	err = jfr_out_flush(&w->out);
 	if (err)
-		abandon(w);
+		chunk_drop(w);
 	return err;
 }
 
-static uint64_t frequency(const struct jfr_writer *w, uint64_t end_ns, uint64_t end_ticks)
+static uint64_t chunk_ticks_per_second(const struct jfr_writer *w, uint64_t end_ns,
+				       uint64_t end_ticks)
 {
 	double measured;
 
@@ -157,7 +158,7 @@ static uint64_t frequency(const struct jfr_writer *w, uint64_t end_ns, uint64_t 
 	return measured >= 1 && measured < 0x1p63 ? (uint64_t)measured : w->ticks_per_second;
 }
 
-static void finish_header(struct jfr_writer *w, uint64_t end_ns, off_t pools, off_t end)
+static void chunk_finish_header(struct jfr_writer *w, uint64_t end_ns, off_t pools, off_t end)
 {
 	const struct header finished = {
 		.size = (uint64_t)(end - w->chunk_start),
@@ -168,7 +169,7 @@ static void finish_header(struct jfr_writer *w, uint64_t end_ns, off_t pools, of
 	};
 	uint8_t header[HEADER_BYTES];
 
-	put_header(w, &finished, header);
+	header_encode(w, &finished, header);
 	jfr_out_patch(&w->out, header + HEADER_SIZE_AT, sizeof(header) - HEADER_SIZE_AT,
 		      w->chunk_start + HEADER_SIZE_AT);
 }
@@ -181,17 +182,17 @@ int jfr_chunk_end(struct jfr_writer *w, uint64_t end_ns, uint64_t end_ticks, jfr
 
 	if (!w->open)
 		return -EINVAL;
-	w->ticks_per_second = frequency(w, end_ns, end_ticks);
+	w->ticks_per_second = chunk_ticks_per_second(w, end_ns, end_ticks);
 	err = jfr_out_flush(&w->out);
 	if (err)
 		goto out;
-	pools = jfr_out_tell(&w->out);
+	pools = jfr_out_position(&w->out);
 	err = jfr_interned_write(&w->interned, &w->out, jfr_file_time(w, w->start_ticks), namer,
 				 context);
 	if (err)
 		goto out;
-	behind = jfr_out_tell(&w->out);
-	finish_header(w, end_ns, pools, behind);
+	behind = jfr_out_position(&w->out);
+	chunk_finish_header(w, end_ns, pools, behind);
 	err = w->out.err;
 	if (err)
 		goto out;
@@ -201,12 +202,12 @@ int jfr_chunk_end(struct jfr_writer *w, uint64_t end_ns, uint64_t end_ticks, jfr
 		*end = behind;
 out:
 	if (err)
-		abandon(w);
+		chunk_drop(w);
 	jfr_interned_reset(&w->interned);
 	return err;
 }
 
-int jfr_writer_take(struct jfr_writer *w, struct jfr_writer *from, off_t *end)
+int jfr_writer_append(struct jfr_writer *w, struct jfr_writer *from, off_t *end)
 {
 	const off_t length = from->chunk_start - from->base;
 	off_t done = 0;
@@ -226,12 +227,12 @@ int jfr_writer_take(struct jfr_writer *w, struct jfr_writer *from, off_t *end)
 		done += (off_t)part;
 	}
 	if (err) {
-		abandon(w);
+		chunk_drop(w);
 		return err;
 	}
 	w->chunk_start += length;
 	from->chunk_start = from->base;
-	abandon(from); /* its bytes are needed no more */
+	chunk_drop(from); /* its bytes are needed no more */
 	if (end)
 		*end = w->chunk_start;
 	return 0;
@@ -239,7 +240,7 @@ int jfr_writer_take(struct jfr_writer *w, struct jfr_writer *from, off_t *end)
 
 uint64_t jfr_chunk_bytes(const struct jfr_writer *w)
 {
-	return w->open ? (uint64_t)(jfr_out_tell(&w->out) - w->chunk_start) : 0;
+	return w->open ? (uint64_t)(jfr_out_position(&w->out) - w->chunk_start) : 0;
 }
 
 uint32_t jfr_stack(struct jfr_writer *w, const uintptr_t *pcs, size_t count, bool truncated)

@@ -56,7 +56,7 @@ int jfr_chunk_end(struct jfr_writer *w, uint64_t end_ns, uint64_t end_ticks, jfr
 /* Move the finished chunks of FROM, another writer with a file of its own, behind those of W; FROM
  * then starts over. No chunk is open in either. Sets *END (may be NULL) as jfr_chunk_end does.
  * Returns 0, or -errno with both as they were. */
-int jfr_writer_take(struct jfr_writer *w, struct jfr_writer *from, off_t *end);
+int jfr_writer_append(struct jfr_writer *w, struct jfr_writer *from, off_t *end);
 
 /* Bytes of the open chunk so far, pools not counted. */
 uint64_t jfr_chunk_bytes(const struct jfr_writer *w);
@@ -165,6 +165,7 @@ void jfr_losses(struct jfr_writer *w, uint64_t ticks, const struct jfr_losses *l
 
 /* What the writer lost itself of the chunk that is open, added to these: stacks and threads for which the tables had no
  * room, and events. */
-void jfr_lost(const struct jfr_writer *w, uint64_t *stacks, uint64_t *threads, uint64_t *events);
+void jfr_writer_add_losses(const struct jfr_writer *w, uint64_t *stacks, uint64_t *threads,
+			   uint64_t *events);
 
 #endif

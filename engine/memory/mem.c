@@ -37,15 +37,15 @@ static const struct mem_port *port_get(void)
 	return atomic_load_explicit(&all.port, memory_order_acquire);
 }
 
-static void lose(void)
+static void mem_count_lost(void)
 {
 	atomic_fetch_add_explicit(&all.lost, 1, memory_order_relaxed);
 }
 
 /* The caller's stack: what lies above CALLER is ours. Returns its depth; PCS[0] is moved into
  * the call. */
-static size_t caller_stack(const struct mem_port *port, uintptr_t *pcs, const void *caller,
-			   bool *truncated)
+static size_t mem_caller_stack(const struct mem_port *port, uintptr_t *pcs, const void *caller,
+			       bool *truncated)
 {
 	size_t depth, own = 0;
 
@@ -65,38 +65,38 @@ static size_t caller_stack(const struct mem_port *port, uintptr_t *pcs, const vo
 	return depth;
 }
 
-static void forget_stale(const void *p)
+static void mem_remove_stale(const void *p)
 {
 	struct mem_allocation stale;
 
-	if (!mem_table_watches(p) || !mem_table_take(p, &stale))
+	if (!mem_table_watches(p) || !mem_table_remove(p, &stale))
 		return;
 	mem_stacks_freed(stale.stack, count16(&stale), stale.weight);
-	mem_growth_fewer(stale.weight);
+	mem_growth_subtract(stale.weight);
 }
 
-static void put(const void *p, const struct mem_allocation *a)
+static void mem_insert(const void *p, const struct mem_allocation *a)
 {
 	struct mem_allocation evicted;
 
-	if (!mem_table_put(p, a, &evicted))
+	if (!mem_table_insert(p, a, &evicted))
 		return;
-	mem_growth_fewer(evicted.weight);
+	mem_growth_subtract(evicted.weight);
 	atomic_fetch_add_explicit(&all.evicted, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&all.evicted_bytes, evicted.weight, memory_order_relaxed);
 }
 
-static void keep(const struct mem_port *port, const void *p, const struct mem_allocation *a)
+static void mem_track(const struct mem_port *port, const void *p, const struct mem_allocation *a)
 {
 	/* Freed in a way that we do not see, else it could not be given out again. */
-	forget_stale(p);
-	put(p, a);
-	if (mem_growth_more(a->weight))
+	mem_remove_stale(p);
+	mem_insert(p, a);
+	if (mem_growth_add(a->weight))
 		port->grown();
 }
 
 /* Between mem_stacks_enter and leave. */
-static void record(const void *p, struct mem_allocation *a, uint64_t ticks, const void *caller)
+static void mem_record(const void *p, struct mem_allocation *a, uint64_t ticks, const void *caller)
 {
 	const struct mem_port *port = port_get();
 	uintptr_t *pcs = port->borrow();
@@ -104,19 +104,19 @@ static void record(const void *p, struct mem_allocation *a, uint64_t ticks, cons
 	size_t depth;
 
 	if (!pcs) {
-		lose();
+		mem_count_lost();
 		return;
 	}
-	depth = caller_stack(port, pcs, caller, &truncated);
+	depth = mem_caller_stack(port, pcs, caller, &truncated);
 	a->stack = mem_stacks_add(pcs, depth, truncated);
 	mem_stacks_allocated(a->stack, count16(a), a->weight);
-	keep(port, p, a);
+	mem_track(port, p, a);
 	port->allocated(p, ticks, a, pcs, depth, truncated);
 	port->give_back(pcs);
 }
 
 /* The call itself goes to the recording as an allocation at no address. */
-static void record_refused(size_t size, const void *caller)
+static void mem_record_refused(size_t size, const void *caller)
 {
 	const struct mem_port *port = port_get();
 	struct mem_allocation a = { .size = size, .birth = clock_ticks() };
@@ -128,7 +128,7 @@ static void record_refused(size_t size, const void *caller)
 		port->refused(size, alone, 1);
 		return;
 	}
-	depth = caller_stack(port, pcs, caller, &truncated);
+	depth = mem_caller_stack(port, pcs, caller, &truncated);
 	port->refused(size, pcs, depth);
 	port->allocated(NULL, a.birth, &a, pcs, depth, truncated);
 	port->give_back(pcs);
@@ -149,7 +149,7 @@ bool mem_on_alloc_begin(size_t size, const void *caller, bool *sampled)
 		return true;
 	}
 	t->inside = true;
-	record_refused(size, caller);
+	mem_record_refused(size, caller);
 	t->inside = false;
 	errno = saved;
 	return false;
@@ -165,19 +165,19 @@ void mem_on_alloc_end(void *p, size_t size, const void *caller, bool sampled)
 	if (p && mem_stacks_enter()) {
 		a.weight = mem_sample_weight(size);
 		a.birth = clock_ticks();
-		record(p, &a, a.birth, caller);
+		mem_record(p, &a, a.birth, caller);
 		mem_stacks_leave();
 	} else if (p) {
-		lose();
+		mem_count_lost();
 	}
 	mem_thread.inside = false;
 	errno = saved;
 }
 
-static void end_life(const void *p, uint64_t ticks, const struct mem_allocation *a)
+static void mem_end_life(const void *p, uint64_t ticks, const struct mem_allocation *a)
 {
 	mem_stacks_freed(a->stack, count16(a), a->weight);
-	mem_growth_fewer(a->weight);
+	mem_growth_subtract(a->weight);
 	if (atomic_load_explicit(&mem_sampling, memory_order_relaxed))
 		port_get()->freed(p, ticks, a);
 }
@@ -187,8 +187,8 @@ void mem_on_free(const void *p)
 	struct mem_allocation a;
 	int saved = errno;
 
-	if (mem_table_take(p, &a))
-		end_life(p, clock_ticks(), &a);
+	if (mem_table_remove(p, &a))
+		mem_end_life(p, clock_ticks(), &a);
 	errno = saved;
 }
 
@@ -200,7 +200,7 @@ bool mem_on_realloc_begin(const void *p, struct mem_resize *resize)
 		mem_on_free(p);
 		return false;
 	}
-	if (mem_table_take(p, &resize->was)) {
+	if (mem_table_remove(p, &resize->was)) {
 		resize->begun = clock_ticks();
 		return true;
 	}
@@ -218,13 +218,13 @@ void mem_on_realloc_end(const void *p, void *moved, size_t size, uint64_t growth
 
 	mem_thread.inside = true;
 	if (!moved && size) {
-		put(p, was);
+		mem_insert(p, was);
 	} else {
-		end_life(p, resize->begun, was);
+		mem_end_life(p, resize->begun, was);
 		if (moved && size && atomic_load(&mem_sampling)) {
 			a.size = size;
 			a.weight = mem_sample_reweight(was->size, was->weight, growth, size);
-			record(moved, &a, clock_ticks(), caller);
+			mem_record(moved, &a, clock_ticks(), caller);
 		}
 	}
 	mem_thread.inside = inside;
@@ -237,7 +237,7 @@ void mem_limit(uint64_t bytes, const struct mem_port *port)
 	if (port)
 		atomic_store(&all.port, port);
 	atomic_store(&mem_limit_bytes, bytes);
-	mem_sample_notice(bytes);
+	mem_sample_cap(bytes);
 }
 
 static const char *_Atomic passed_by;
@@ -257,7 +257,7 @@ void mem_expect(void)
 	mem_sample_expect();
 }
 
-static int open_all(void)
+static int mem_open_tables(void)
 {
 	int err = mem_table_open();
 
@@ -272,7 +272,7 @@ static int open_all(void)
 
 int mem_start(const struct mem_config *config)
 {
-	int err = open_all();
+	int err = mem_open_tables();
 
 	if (err)
 		return err;
@@ -324,7 +324,7 @@ static void add_totals(struct mem_totals *sum, const struct mem_totals *t)
 	sum->freed_bytes += t->freed_bytes;
 }
 
-static void find_live(void)
+static void mem_sum_live(void)
 {
 	memset(all.live, 0, MEM_STACKS_MAX * sizeof(*all.live));
 	mem_table_each(add_live, NULL);
@@ -332,7 +332,7 @@ static void find_live(void)
 
 static void mark_live(bool mark[MEM_STACKS_MAX])
 {
-	find_live();
+	mem_sum_live();
 	for (uint32_t id = 0; id < MEM_STACKS_MAX; id++)
 		mark[id] = all.live[id].bytes != 0;
 }
@@ -346,7 +346,7 @@ void mem_collect(void (*each)(void *context, const struct mem_retained *retained
 	memset(summary, 0, sizeof(*summary));
 	if (!all.live)
 		return;
-	find_live();
+	mem_sum_live();
 	for (uint32_t id = 0; id < mem_stacks_end(); id++) {
 		mem_stacks_totals(id, &r.totals);
 		r.count = all.live[id].count16 / 16;
@@ -365,8 +365,8 @@ void mem_collect(void (*each)(void *context, const struct mem_retained *retained
 	summary->lost = atomic_load(&all.lost);
 	summary->lost_stacks = mem_stacks_lost();
 	summary->grown = mem_growth_measure();
-	if (mem_stacks_crowded())
-		mem_stacks_tidy(mark_live);
+	if (mem_stacks_are_crowded())
+		mem_stacks_remove_unmarked(mark_live);
 }
 
 static void mark_all(bool mark[MEM_STACKS_MAX])
@@ -376,7 +376,7 @@ static void mark_all(bool mark[MEM_STACKS_MAX])
 
 bool mem_keep_frames(void)
 {
-	return !all.live || mem_stacks_tidy(mark_all);
+	return !all.live || mem_stacks_remove_unmarked(mark_all);
 }
 
 size_t mem_bytes(void)

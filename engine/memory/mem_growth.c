@@ -29,7 +29,7 @@ void mem_growth_start(uint64_t permil)
 	atomic_store(&growth.passed, false);
 }
 
-bool mem_growth_more(uint64_t bytes)
+bool mem_growth_add(uint64_t bytes)
 {
 	int64_t more = (int64_t)bytes, retained, alarm;
 
@@ -43,7 +43,7 @@ bool mem_growth_more(uint64_t bytes)
 	return true;
 }
 
-void mem_growth_fewer(uint64_t bytes)
+void mem_growth_subtract(uint64_t bytes)
 {
 	if (is_watched())
 		atomic_fetch_sub_explicit(&growth.retained, (int64_t)bytes, memory_order_relaxed);

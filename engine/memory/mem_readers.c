@@ -12,68 +12,68 @@
 #include "core/system.h"
 
 #define DOOR_BITS 3
-#define DOORS     (1u << DOOR_BITS)
+#define COUNTS    (1u << DOOR_BITS)
 
 /* Each of those inside stays for some microseconds, unless it was preempted there. */
 #define LOOKS_MAX 1000
 
 static struct {
 	_Alignas(64) _Atomic uint32_t inside;
-} doors[DOORS];
+} reader_counts[COUNTS];
 
 static _Atomic bool closed;
 
 /* The calling thread's: told by where its variables lie. */
-static _Atomic uint32_t *own_door(void)
+static _Atomic uint32_t *own_count(void)
 {
 	static __thread char mine;
 	uint64_t hash = (uint64_t)(uintptr_t)&mine * 0x9e3779b97f4a7c15u;
 
-	return &doors[hash >> (64 - DOOR_BITS)].inside;
+	return &reader_counts[hash >> (64 - DOOR_BITS)].inside;
 }
 
-bool mem_doors_enter(void)
+bool mem_readers_enter(void)
 {
-	atomic_fetch_add(own_door(), 1);
+	atomic_fetch_add(own_count(), 1);
 	if (!atomic_load(&closed))
 		return true;
-	mem_doors_leave();
+	mem_readers_leave();
 	return false;
 }
 
-void mem_doors_leave(void)
+void mem_readers_leave(void)
 {
-	atomic_fetch_sub(own_door(), 1);
+	atomic_fetch_sub(own_count(), 1);
 }
 
-static bool somebody_inside(void)
+static bool readers_remain(void)
 {
-	for (size_t i = 0; i < DOORS; i++)
-		if (atomic_load(&doors[i].inside))
+	for (size_t i = 0; i < COUNTS; i++)
+		if (atomic_load(&reader_counts[i].inside))
 			return true;
 	return false;
 }
 
-bool mem_doors_close(void)
+bool mem_readers_exclude(void)
 {
 	atomic_store(&closed, true);
 	for (int i = 0; i < LOOKS_MAX; i++) {
-		if (!somebody_inside())
+		if (!readers_remain())
 			return true;
 		system_yield();
 	}
-	mem_doors_open();
+	mem_readers_admit();
 	return false;
 }
 
-void mem_doors_open(void)
+void mem_readers_admit(void)
 {
 	atomic_store(&closed, false);
 }
 
-void mem_doors_fork_child(void)
+void mem_readers_fork_child(void)
 {
-	for (size_t i = 0; i < DOORS; i++)
-		atomic_store(&doors[i].inside, 0);
-	mem_doors_open();
+	for (size_t i = 0; i < COUNTS; i++)
+		atomic_store(&reader_counts[i].inside, 0);
+	mem_readers_admit();
 }

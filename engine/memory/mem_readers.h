@@ -5,15 +5,15 @@
 #include <stdbool.h>
 
 /* Any thread, async-signal-safe, never waits. False while the doors are closed. */
-bool mem_doors_enter(void);
-void mem_doors_leave(void);
+bool mem_readers_enter(void);
+void mem_readers_leave(void);
 
 /* Let nobody in, and wait for those inside, some milliseconds at most. False when somebody stays;
  * the doors are then open again. One thread at a time. */
-bool mem_doors_close(void);
-void mem_doors_open(void);
+bool mem_readers_exclude(void);
+void mem_readers_admit(void);
 
 /* In a forked child: who was inside then does not exist here. */
-void mem_doors_fork_child(void);
+void mem_readers_fork_child(void);
 
 #endif

@@ -17,17 +17,17 @@ static struct {
 	void (*_Atomic report_now)(void);
 } growth = { .permil = MEM_OFF };
 
-void mem_tell_growth(uint64_t permil, void (*report_now)(void))
+void mem_record_set_growth(uint64_t permil, void (*report_now)(void))
 {
 	growth.permil = permil;
 	atomic_store(&growth.report_now, report_now);
 }
 
-int mem_tell_start(uint64_t interval)
+int mem_record_start(uint64_t interval)
 {
 	struct mem_config config = { .interval = interval,
 				     .growth_permil = growth.permil,
-				     .port = &mem_tell };
+				     .port = &mem_record_port };
 
 	return mem_start(&config);
 }
@@ -39,9 +39,9 @@ static pid_t own_tid(void)
 	return (pid_t)mem_thread.tid;
 }
 
-static size_t walk(uintptr_t *pcs, size_t max, bool *truncated)
+static size_t mem_record_unwind(uintptr_t *pcs, size_t max, bool *truncated)
 {
-	struct thread *t = threads_self_by(own_tid());
+	struct thread *t = threads_self_by_tid(own_tid());
 	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
 	bool known = t && here >= t->stack_low && here < t->stack_high;
 	size_t depth = mixed_stack_here(known ? t->stack_high : 0, 0, pcs, max, truncated);
@@ -53,15 +53,15 @@ static size_t walk(uintptr_t *pcs, size_t max, bool *truncated)
 	return depth;
 }
 
-static void fill(struct sample *s, const void *p, const struct mem_allocation *a)
+static void sample_fill(struct sample *s, const void *p, const struct mem_allocation *a)
 {
 	s->args[0] = (uint64_t)(uintptr_t)p;
 	s->args[1] = a->size;
 	s->args[2] = a->weight;
 }
 
-static void send_malloc(const void *p, uint64_t ticks, const struct mem_allocation *a,
-			const uintptr_t *pcs, size_t depth, bool truncated)
+static void mem_record_malloc(const void *p, uint64_t ticks, const struct mem_allocation *a,
+			      const uintptr_t *pcs, size_t depth, bool truncated)
 {
 	pid_t tid = own_tid();
 	struct sample *s =
@@ -69,34 +69,34 @@ static void send_malloc(const void *p, uint64_t ticks, const struct mem_allocati
 
 	if (!s)
 		return;
-	fill(s, p, a);
+	sample_fill(s, p, a);
 	s->ticks = ticks;
 	ring_commit(s);
 }
 
-static void send_free(const void *p, uint64_t ticks, const struct mem_allocation *a)
+static void mem_record_free(const void *p, uint64_t ticks, const struct mem_allocation *a)
 {
 	pid_t tid = own_tid();
 	struct sample *s = ring_reserve((uint32_t)tid, SAMPLE_FREE, tid, sizeof(a->birth));
 
 	if (!s)
 		return;
-	fill(s, p, a);
+	sample_fill(s, p, a);
 	s->ticks = ticks;
 	memcpy(s->payload, &a->birth, sizeof(a->birth));
 	ring_commit(s);
 }
 
 /* Names are not to be had here, without a lock: the recording has them. */
-static void say_refused(size_t size, const uintptr_t *pcs, size_t depth)
+static void mem_record_refusal(size_t size, const uintptr_t *pcs, size_t depth)
 {
 	char where[640];
 
-	mem_where(where, sizeof(where), pcs, depth);
+	mem_stack_text(where, sizeof(where), pcs, depth);
 	log_warn("NATIVE_MEM_LIMIT: refused %zu bytes to %s", size, where);
 }
 
-static void report_growth(void)
+static void mem_record_growth(void)
 {
 	void (*report_now)(void) = atomic_load(&growth.report_now);
 
@@ -104,14 +104,14 @@ static void report_growth(void)
 		report_now();
 }
 
-const struct mem_port mem_tell = {
-	.borrow = ring_scratch_take,
-	.give_back = ring_scratch_give,
-	.unwind = walk,
-	.allocated = send_malloc,
-	.freed = send_free,
-	.refused = say_refused,
-	.grown = report_growth,
+const struct mem_port mem_record_port = {
+	.borrow = ring_scratch_acquire,
+	.give_back = ring_scratch_release,
+	.unwind = mem_record_unwind,
+	.allocated = mem_record_malloc,
+	.freed = mem_record_free,
+	.refused = mem_record_refusal,
+	.grown = mem_record_growth,
 };
 
 _Static_assert(SAMPLE_DEPTH_MAX >= MEM_STACK_DEPTH_MAX, "a borrowed buffer is large enough");

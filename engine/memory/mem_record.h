@@ -8,13 +8,13 @@
 #include "engine/memory/mem.h"
 
 /* The port to hand to mem_limit(). */
-extern const struct mem_port mem_tell;
+extern const struct mem_port mem_record_port;
 
 /* From the next start on, call REPORT_NOW (from any thread, within malloc) when what is retained
  * has grown by PERMIL thousandths; MEM_OFF: never. */
-void mem_tell_growth(uint64_t permil, void (*report_now)(void));
+void mem_record_set_growth(uint64_t permil, void (*report_now)(void));
 
 /* mem_start() with all this; INTERVAL as there. Agent thread. */
-int mem_tell_start(uint64_t interval);
+int mem_record_start(uint64_t interval);
 
 #endif

@@ -82,7 +82,7 @@ static double one_minus_exp(double x)
 	return sum;
 }
 
-static uint64_t draw(struct mem_thread *t, uint64_t interval)
+static uint64_t countdown_draw(struct mem_thread *t, uint64_t interval)
 {
 	double u = (double)((random_next(t) >> 11) + 1) * 0x1p-53;
 	double bytes = minus_log(u) * (double)interval;
@@ -118,10 +118,10 @@ bool mem_sample_due(size_t size)
 		t->capped = true;
 		beyond = size;
 	}
-	next = draw(t, interval);
+	next = countdown_draw(t, interval);
 	if (t->capped) {
 		sampled = next < beyond;
-		next = sampled ? draw(t, interval) : next - beyond;
+		next = sampled ? countdown_draw(t, interval) : next - beyond;
 	}
 	t->capped = next > cap;
 	t->left = t->capped ? cap : next;
@@ -158,13 +158,13 @@ void mem_sample_off(void)
 	atomic_store(&settings.epoch, epoch + (epoch & 1));
 }
 
-void mem_sample_notice(uint64_t bytes)
+void mem_sample_cap(uint64_t bytes)
 {
 	atomic_store(&settings.cap, bytes ? bytes - 1 : 0);
 	mem_look();
 }
 
-static uint64_t divide(uint64_t size, double probability)
+static uint64_t weight_divide(uint64_t size, double probability)
 {
 	double weight = (double)size / probability + 0.5;
 
@@ -177,7 +177,7 @@ uint64_t mem_sample_weight(uint64_t size)
 
 	if (!interval || !size)
 		return size;
-	return divide(size, one_minus_exp((double)size / (double)interval));
+	return weight_divide(size, one_minus_exp((double)size / (double)interval));
 }
 
 uint64_t mem_sample_reweight(uint64_t old_size, uint64_t old_weight, uint64_t growth, uint64_t size)
@@ -189,5 +189,5 @@ uint64_t mem_sample_reweight(uint64_t old_size, uint64_t old_weight, uint64_t gr
 		return size;
 	taken = (double)old_size / (double)old_weight;
 	grown = one_minus_exp((double)growth / (double)interval);
-	return divide(size, taken + (1 - taken) * grown);
+	return weight_divide(size, taken + (1 - taken) * grown);
 }

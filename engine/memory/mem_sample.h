@@ -61,7 +61,7 @@ void mem_sample_expect(void);
 
 /* Have every allocation of BYTES or more come to mem_sample_due(), sampling or not;
  * UINT64_MAX: no longer. */
-void mem_sample_notice(uint64_t bytes);
+void mem_sample_cap(uint64_t bytes);
 
 /* The bytes that a sampled allocation of SIZE stands for. */
 uint64_t mem_sample_weight(uint64_t size);

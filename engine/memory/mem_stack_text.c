@@ -42,7 +42,7 @@ static uintptr_t read_number(const char **text, unsigned base)
 }
 
 /* "start-end perms offset dev inode path", addresses ascending. */
-static void take_line(struct places *places, const char *line)
+static void places_read_line(struct places *places, const char *line)
 {
 	const char *name, *rest = line;
 	uintptr_t start, end, inode;
@@ -70,7 +70,7 @@ static void take_line(struct places *places, const char *line)
 	}
 }
 
-static void read_maps(struct places *places)
+static void places_read_maps(struct places *places)
 {
 	char text[2048];
 	size_t held = 0;
@@ -85,7 +85,7 @@ static void read_maps(struct places *places)
 		text[held] = '\0';
 		while ((end = strchr(text, '\n'))) {
 			*end++ = '\0';
-			take_line(places, text);
+			places_read_line(places, text);
 			held -= (size_t)(end - text);
 			memmove(text, end, held + 1);
 		}
@@ -95,7 +95,7 @@ static void read_maps(struct places *places)
 	system_close(fd);
 }
 
-void mem_where(char *text, size_t size, const uintptr_t *pcs, size_t depth)
+void mem_stack_text(char *text, size_t size, const uintptr_t *pcs, size_t depth)
 {
 	struct places places = { .count = depth < FRAMES_MAX ? depth : FRAMES_MAX };
 	struct script_frame frame;
@@ -103,7 +103,7 @@ void mem_where(char *text, size_t size, const uintptr_t *pcs, size_t depth)
 
 	for (size_t i = 0; i < places.count; i++)
 		places.place[i].pc = pcs[i];
-	read_maps(&places);
+	places_read_maps(&places);
 	text[0] = '\0';
 	for (size_t i = 0; i < places.count; i++) {
 		const struct place *p = &places.place[i];

@@ -62,15 +62,15 @@ int mem_stacks_open(void)
 
 bool mem_stacks_enter(void)
 {
-	return atomic_load_explicit(&all.tree, memory_order_relaxed) && mem_doors_enter();
+	return atomic_load_explicit(&all.tree, memory_order_relaxed) && mem_readers_enter();
 }
 
 void mem_stacks_leave(void)
 {
-	mem_doors_leave();
+	mem_readers_leave();
 }
 
-static bool id_try(uint32_t id)
+static bool id_try_acquire(uint32_t id)
 {
 	uint32_t no = 0;
 
@@ -79,30 +79,30 @@ static bool id_try(uint32_t id)
 }
 
 /* Full but for some: better lose one stack than look through all ids for each. */
-static bool hardly_any_left(void)
+static bool ids_are_scarce(void)
 {
 	return atomic_load_explicit(&all.used, memory_order_relaxed) > MEM_STACKS_MAX * 15 / 16;
 }
 
 /* An id that nobody has, or 0. */
-static uint32_t id_take(void)
+static uint32_t id_acquire(void)
 {
 	uint32_t id = atomic_load_explicit(&all.hint, memory_order_relaxed);
 
 	for (uint32_t i = 1; i < MEM_STACKS_MAX; i++) {
 		id = id + 1 < MEM_STACKS_MAX ? id + 1 : 1;
-		if (id_try(id)) {
+		if (id_try_acquire(id)) {
 			atomic_store_explicit(&all.hint, id, memory_order_relaxed);
 			atomic_fetch_add_explicit(&all.used, 1, memory_order_relaxed);
 			return id;
 		}
-		if (i == LOOKS_MAX && hardly_any_left())
+		if (i == LOOKS_MAX && ids_are_scarce())
 			break;
 	}
 	return 0;
 }
 
-static void raise_end(uint32_t id)
+static void ids_raise_end(uint32_t id)
 {
 	uint32_t end = atomic_load(&all.end);
 
@@ -111,14 +111,14 @@ static void raise_end(uint32_t id)
 }
 
 /* The id of the stack that ends in NODE. */
-static uint32_t id_of(struct mem_tree *tree, uint32_t node)
+static uint32_t id_for_node(struct mem_tree *tree, uint32_t node)
 {
 	uint16_t there = atomic_load_explicit(&tree->stack[node], memory_order_acquire);
 	uint32_t id;
 
 	if (there)
 		return there;
-	id = id_take();
+	id = id_acquire();
 	if (!id)
 		return 0;
 	atomic_store(&all.stack[id].node, node);
@@ -128,7 +128,7 @@ static uint32_t id_of(struct mem_tree *tree, uint32_t node)
 		atomic_store(&all.stack[id].taken, 0);
 		return there;
 	}
-	raise_end(id);
+	ids_raise_end(id);
 	return id;
 }
 
@@ -137,7 +137,7 @@ uint32_t mem_stacks_add(const uintptr_t *pcs, size_t depth, bool truncated)
 	struct mem_tree *tree = atomic_load_explicit(&all.tree, memory_order_acquire);
 	bool cut;
 	uint32_t node = mem_tree_add(tree, pcs, depth, truncated, &cut);
-	uint32_t id = node == MEM_TREE_ROOT ? 0 : id_of(tree, node);
+	uint32_t id = node == MEM_TREE_ROOT ? 0 : id_for_node(tree, node);
 
 	if (cut || !id)
 		atomic_fetch_add_explicit(&all.lost, 1, memory_order_relaxed);
@@ -182,7 +182,7 @@ uint32_t mem_stacks_end(void)
 	return atomic_load(&all.end);
 }
 
-bool mem_stacks_crowded(void)
+bool mem_stacks_are_crowded(void)
 {
 	struct mem_tree *tree = atomic_load(&all.tree);
 
@@ -191,7 +191,7 @@ bool mem_stacks_crowded(void)
 
 /* Frees of it may still come in, when its allocation is no longer in the table but the thread
  * that freed it has not counted yet: then they are counted for whoever gets the id. */
-static void forget(struct stack *s)
+static void stack_release(struct stack *s)
 {
 	struct stack *nobody = &all.stack[0];
 
@@ -203,7 +203,7 @@ static void forget(struct stack *s)
 	atomic_store(&s->taken, 0);
 }
 
-static void replace_tree(struct mem_tree *fresh, const bool keep[MEM_STACKS_MAX])
+static void stacks_replace_tree(struct mem_tree *fresh, const bool keep[MEM_STACKS_MAX])
 {
 	struct mem_tree *old = atomic_load(&all.tree);
 	uint32_t end = 1, node;
@@ -214,7 +214,7 @@ static void replace_tree(struct mem_tree *fresh, const bool keep[MEM_STACKS_MAX]
 		if (!atomic_load(&s->taken))
 			continue;
 		if (!keep[id]) {
-			forget(s);
+			stack_release(s);
 			continue;
 		}
 		node = mem_tree_copy(fresh, old, atomic_load(&s->node));
@@ -229,21 +229,21 @@ static void replace_tree(struct mem_tree *fresh, const bool keep[MEM_STACKS_MAX]
 	system_unmap(old, sizeof(*old));
 }
 
-bool mem_stacks_tidy(void (*mark)(bool keep[MEM_STACKS_MAX]))
+bool mem_stacks_remove_unmarked(void (*mark)(bool keep[MEM_STACKS_MAX]))
 {
 	static bool keep[MEM_STACKS_MAX]; /* too big for the agent's small stack */
 	struct mem_tree *fresh = system_map(sizeof(*fresh));
 
 	if (!fresh)
 		return false;
-	if (!mem_doors_close()) {
+	if (!mem_readers_exclude()) {
 		system_unmap(fresh, sizeof(*fresh));
 		return false;
 	}
 	memset(keep, 0, sizeof(keep));
 	mark(keep);
-	replace_tree(fresh, keep);
-	mem_doors_open();
+	stacks_replace_tree(fresh, keep);
+	mem_readers_admit();
 	return true;
 }
 
@@ -251,7 +251,7 @@ bool mem_stacks_clear(void (*empty)(void))
 {
 	struct mem_tree *tree = atomic_load(&all.tree);
 
-	if (!mem_doors_close())
+	if (!mem_readers_exclude())
 		return false;
 	empty();
 	/* In place: nobody looks. */
@@ -261,13 +261,13 @@ bool mem_stacks_clear(void (*empty)(void))
 	atomic_store(&all.used, 0);
 	atomic_store(&all.hint, 0);
 	atomic_store(&all.lost, 0);
-	mem_doors_open();
+	mem_readers_admit();
 	return true;
 }
 
 void mem_stacks_fork_child(void)
 {
-	mem_doors_fork_child();
+	mem_readers_fork_child();
 }
 
 uint64_t mem_stacks_lost(void)

@@ -46,12 +46,12 @@ void mem_stacks_totals(uint32_t stack, struct mem_totals *totals);
 uint32_t mem_stacks_end(void);
 
 /* True when so much is used that it is time to tidy up. */
-bool mem_stacks_crowded(void);
+bool mem_stacks_are_crowded(void);
 
 /* Forget the stacks that MARK does not set in its array, while nobody is inside; their totals go
  * to stack 0. The ids of the others stay. Does nothing and returns false when a thread stays
  * inside for too long, or memory is out: try again later. */
-bool mem_stacks_tidy(void (*mark)(bool keep[MEM_STACKS_MAX]));
+bool mem_stacks_remove_unmarked(void (*mark)(bool keep[MEM_STACKS_MAX]));
 
 /* Forget everything, EMPTY being called to empty the table while nobody is inside. False as
  * above. */

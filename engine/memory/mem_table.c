@@ -75,7 +75,7 @@ void mem_table_watch(const void *p)
 		;
 }
 
-static void unwatch(uintptr_t address)
+static void filter_remove(uintptr_t address)
 {
 	_Atomic uint8_t *count = &mem_filter[mem_filter_index((const void *)address)];
 	uint8_t now = atomic_load_explicit(count, memory_order_relaxed);
@@ -86,7 +86,7 @@ static void unwatch(uintptr_t address)
 		;
 }
 
-static uint64_t mix(uint64_t h)
+static uint64_t hash_mix(uint64_t h)
 {
 	h ^= h >> 30;
 	h *= 0xbf58476d1ce4e5b9u;
@@ -100,27 +100,27 @@ struct choice {
 	size_t near, far[2];
 };
 
-static struct choice choice_of(uintptr_t address)
+static struct choice choose_buckets(uintptr_t address)
 {
-	uint64_t h = mix(address >> 4);
+	uint64_t h = hash_mix(address >> 4);
 
-	return (struct choice){ .near = mix(address >> 9) % BUCKETS,
+	return (struct choice){ .near = hash_mix(address >> 9) % BUCKETS,
 				.far = { h % BUCKETS, (h >> 32) % BUCKETS } };
 }
 
 /* Become owner of the slot while it holds ADDRESS. */
-static bool own(struct table *t, size_t bucket, size_t way, uintptr_t address)
+static bool slot_own(struct table *t, size_t bucket, size_t way, uintptr_t address)
 {
 	return atomic_compare_exchange_strong_explicit(&t->address[bucket][way], &address, BUSY,
 						       memory_order_acquire, memory_order_relaxed);
 }
 
-static void release(struct table *t, size_t bucket, size_t way, uintptr_t address)
+static void slot_release(struct table *t, size_t bucket, size_t way, uintptr_t address)
 {
 	atomic_store_explicit(&t->address[bucket][way], address, memory_order_release);
 }
 
-static void load(const struct entry *e, struct mem_allocation *out)
+static void entry_load(const struct entry *e, struct mem_allocation *out)
 {
 	out->size = atomic_load_explicit(&e->size, memory_order_relaxed);
 	out->weight = atomic_load_explicit(&e->weight, memory_order_relaxed);
@@ -129,7 +129,7 @@ static void load(const struct entry *e, struct mem_allocation *out)
 }
 
 /* The stores of the content may not be seen before that of the version: release, each. */
-static void store(struct entry *e, const struct mem_allocation *in)
+static void entry_store(struct entry *e, const struct mem_allocation *in)
 {
 	atomic_fetch_add_explicit(&e->version, 1, memory_order_relaxed);
 	atomic_store_explicit(&e->size, in->size, memory_order_release);
@@ -138,35 +138,36 @@ static void store(struct entry *e, const struct mem_allocation *in)
 	atomic_store_explicit(&e->stack, in->stack, memory_order_release);
 }
 
-static bool take_from(struct table *t, size_t bucket, uintptr_t address, struct mem_allocation *out)
+static bool bucket_remove(struct table *t, size_t bucket, uintptr_t address,
+			  struct mem_allocation *out)
 {
 	for (size_t way = 0; way < WAYS; way++) {
 		if (atomic_load_explicit(&t->address[bucket][way], memory_order_relaxed) !=
 			    address ||
-		    !own(t, bucket, way, address))
+		    !slot_own(t, bucket, way, address))
 			continue;
-		load(&t->entry[bucket][way], out);
-		release(t, bucket, way, FREE);
-		unwatch(address);
+		entry_load(&t->entry[bucket][way], out);
+		slot_release(t, bucket, way, FREE);
+		filter_remove(address);
 		return true;
 	}
 	return false;
 }
 
-bool mem_table_take(const void *p, struct mem_allocation *out)
+bool mem_table_remove(const void *p, struct mem_allocation *out)
 {
 	struct table *t = table_get();
 	struct choice choice;
 
 	if (!t || !p)
 		return false;
-	choice = choice_of((uintptr_t)p);
-	return take_from(t, choice.near, (uintptr_t)p, out) ||
-	       take_from(t, choice.far[0], (uintptr_t)p, out) ||
-	       take_from(t, choice.far[1], (uintptr_t)p, out);
+	choice = choose_buckets((uintptr_t)p);
+	return bucket_remove(t, choice.near, (uintptr_t)p, out) ||
+	       bucket_remove(t, choice.far[0], (uintptr_t)p, out) ||
+	       bucket_remove(t, choice.far[1], (uintptr_t)p, out);
 }
 
-static size_t room(struct table *t, size_t bucket)
+static size_t bucket_room(struct table *t, size_t bucket)
 {
 	size_t count = 0;
 
@@ -176,43 +177,43 @@ static size_t room(struct table *t, size_t bucket)
 	return count;
 }
 
-static bool put_into(struct table *t, size_t bucket, uintptr_t address,
-		     const struct mem_allocation *allocation)
+static bool bucket_insert(struct table *t, size_t bucket, uintptr_t address,
+			  const struct mem_allocation *allocation)
 {
 	for (size_t way = 0; way < WAYS; way++) {
 		if (atomic_load_explicit(&t->address[bucket][way], memory_order_relaxed) != FREE ||
-		    !own(t, bucket, way, FREE))
+		    !slot_own(t, bucket, way, FREE))
 			continue;
-		store(&t->entry[bucket][way], allocation);
-		release(t, bucket, way, address);
+		entry_store(&t->entry[bucket][way], allocation);
+		slot_release(t, bucket, way, address);
 		return true;
 	}
 	return false;
 }
 
 /* Push out any, beginning where the new address points, so that it is not always the same. */
-static bool push_out(struct table *t, size_t bucket, uintptr_t address,
-		     const struct mem_allocation *allocation, struct mem_allocation *evicted)
+static bool bucket_evict(struct table *t, size_t bucket, uintptr_t address,
+			 const struct mem_allocation *allocation, struct mem_allocation *evicted)
 {
 	uintptr_t old;
 	size_t way;
 
 	for (size_t i = 0; i < WAYS; i++) {
-		way = (i + (size_t)(mix(address >> 4) >> 24)) % WAYS;
+		way = (i + (size_t)(hash_mix(address >> 4) >> 24)) % WAYS;
 		old = atomic_load_explicit(&t->address[bucket][way], memory_order_relaxed);
-		if (old == FREE || old == BUSY || !own(t, bucket, way, old))
+		if (old == FREE || old == BUSY || !slot_own(t, bucket, way, old))
 			continue;
-		load(&t->entry[bucket][way], evicted);
-		store(&t->entry[bucket][way], allocation);
-		release(t, bucket, way, address);
-		unwatch(old);
+		entry_load(&t->entry[bucket][way], evicted);
+		entry_store(&t->entry[bucket][way], allocation);
+		slot_release(t, bucket, way, address);
+		filter_remove(old);
 		return true;
 	}
 	return false;
 }
 
-bool mem_table_put(const void *p, const struct mem_allocation *allocation,
-		   struct mem_allocation *evicted)
+bool mem_table_insert(const void *p, const struct mem_allocation *allocation,
+		      struct mem_allocation *evicted)
 {
 	struct table *t = table_get();
 	uintptr_t address = (uintptr_t)p;
@@ -224,16 +225,17 @@ bool mem_table_put(const void *p, const struct mem_allocation *allocation,
 		return true;
 	/* Before the address can be found: a free that looks has it from us, later. */
 	mem_table_watch(p);
-	choice = choice_of(address);
-	if (room(t, choice.near) > WAYS / 2 && put_into(t, choice.near, address, allocation))
+	choice = choose_buckets(address);
+	if (bucket_room(t, choice.near) > WAYS / 2 &&
+	    bucket_insert(t, choice.near, address, allocation))
 		return false;
-	first = room(t, choice.far[1]) > room(t, choice.far[0]);
-	if (put_into(t, choice.far[first], address, allocation) ||
-	    put_into(t, choice.far[!first], address, allocation))
+	first = bucket_room(t, choice.far[1]) > bucket_room(t, choice.far[0]);
+	if (bucket_insert(t, choice.far[first], address, allocation) ||
+	    bucket_insert(t, choice.far[!first], address, allocation))
 		return false;
 	/* With every slot of the bucket being changed at this moment, the new one stays out. */
-	if (!push_out(t, choice.far[first], address, allocation, evicted))
-		unwatch(address);
+	if (!bucket_evict(t, choice.far[first], address, allocation, evicted))
+		filter_remove(address);
 	return true;
 }
 
@@ -273,6 +275,6 @@ void mem_table_clear(void)
 		address =
 			atomic_load_explicit(&t->address[i / WAYS][i % WAYS], memory_order_relaxed);
 		if (address != FREE && address != BUSY)
-			take_from(t, i / WAYS, address, &gone);
+			bucket_remove(t, i / WAYS, address, &gone);
 	}
 }

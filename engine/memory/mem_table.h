@@ -52,11 +52,11 @@ void mem_table_watch(const void *p);
 
 /* Put P in, which must not be there. True when another was pushed out for it, which is then in
  * *EVICTED. */
-bool mem_table_put(const void *p, const struct mem_allocation *allocation,
-		   struct mem_allocation *evicted);
+bool mem_table_insert(const void *p, const struct mem_allocation *allocation,
+		      struct mem_allocation *evicted);
 
 /* Take P out: true for one caller only, who gets what was put in. */
-bool mem_table_take(const void *p, struct mem_allocation *out);
+bool mem_table_remove(const void *p, struct mem_allocation *out);
 
 /* Call VISIT for each entry that is there throughout. */
 void mem_table_each(void (*visit)(void *context, const struct mem_allocation *allocation),

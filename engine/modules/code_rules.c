@@ -20,7 +20,7 @@ struct state {
 	int32_t size;         /* the CFA is sp + this, or fp + this */
 	int32_t fp_size;      /* it is fp + this; 0: fp leads nowhere */
 	int32_t ra, fp, base; /* saved at the CFA + this; 0: still in the register */
-	bool by_fp;           /* sp may be anything */
+	bool is_sp_unknown;   /* sp may be anything */
 	bool lost;            /* and so may fp */
 	bool ended;     /* more was taken off the stack than was put there: here a thread begins */
 	bool guessed;   /* nothing was seen to lead here */
@@ -67,7 +67,7 @@ static unsigned register_at(uint32_t word, unsigned first)
 	return word >> first & 31;
 }
 
-static int32_t *place_of(struct state *s, unsigned number)
+static int32_t *state_save_slot(struct state *s, unsigned number)
 {
 	switch (number) {
 	case BASE:
@@ -81,11 +81,11 @@ static int32_t *place_of(struct state *s, unsigned number)
 }
 
 /* Register NUMBER is stored at, or loaded from, sp + OFFSET. */
-static void transfer(struct state *s, unsigned number, int32_t offset, bool load)
+static void state_transfer(struct state *s, unsigned number, int32_t offset, bool load)
 {
-	int32_t *place = place_of(s, number), at = offset - s->size;
+	int32_t *place = state_save_slot(s, number), at = offset - s->size;
 
-	if (!place || s->by_fp || at >= 0 || at % 8)
+	if (!place || s->is_sp_unknown || at >= 0 || at % 8)
 		return;
 	if (load && *place == at)
 		*place = 0;
@@ -93,9 +93,9 @@ static void transfer(struct state *s, unsigned number, int32_t offset, bool load
 		*place = at;
 }
 
-static void move_sp(struct state *s, int32_t bytes)
+static void state_move_sp(struct state *s, int32_t bytes)
 {
-	if (s->by_fp || __builtin_sub_overflow(s->size, bytes, &s->size) ||
+	if (s->is_sp_unknown || __builtin_sub_overflow(s->size, bytes, &s->size) ||
 	    s->size > (INT16_MAX - 1) * 8)
 		s->lost = true;
 	if (s->size < 0)
@@ -103,10 +103,10 @@ static void move_sp(struct state *s, int32_t bytes)
 }
 
 /* From here on sp is what nobody can tell. */
-static void lose_sp(struct state *s)
+static void state_lose_sp(struct state *s)
 {
 	s->lost |= !s->fp_size;
-	s->by_fp = true;
+	s->is_sp_unknown = true;
 	s->size = s->fp_size;
 }
 
@@ -114,21 +114,21 @@ enum addressing { ADDRESS_AS_IT_IS, ADDRESS_THEN_MOVE, ADDRESS_OFFSET, ADDRESS_M
 
 /* One or two registers (NONE: of the other kind), BYTES each. */
 #define NONE 32
-static void transfer_all(struct state *s, const unsigned numbers[2], int32_t bytes, bool load,
-			 enum addressing addressing, int32_t offset)
+static void state_transfer_all(struct state *s, const unsigned numbers[2], int32_t bytes, bool load,
+			       enum addressing addressing, int32_t offset)
 {
 	int32_t from = addressing == ADDRESS_THEN_MOVE || addressing == ADDRESS_MOVED ? 0 : offset;
 
 	if (addressing == ADDRESS_MOVED)
-		move_sp(s, offset);
+		state_move_sp(s, offset);
 	for (int i = 0; i < 2; i++)
-		transfer(s, bytes == 8 ? numbers[i] : NONE, from + i * bytes, load);
+		state_transfer(s, bytes == 8 ? numbers[i] : NONE, from + i * bytes, load);
 	if (addressing == ADDRESS_THEN_MOVE)
-		move_sp(s, offset);
+		state_move_sp(s, offset);
 }
 
 /* stp, ldp */
-static void do_pair(struct state *s, uint32_t word)
+static void apply_pair(struct state *s, uint32_t word)
 {
 	bool vector = word >> 26 & 1;
 	unsigned kind = word >> 30;
@@ -137,12 +137,12 @@ static void do_pair(struct state *s, uint32_t word)
 
 	if (vector)
 		numbers[0] = numbers[1] = NONE;
-	transfer_all(s, numbers, bytes, word >> 22 & 1, (enum addressing)(word >> 23 & 3),
-		     field(word, 15, 7) * bytes);
+	state_transfer_all(s, numbers, bytes, word >> 22 & 1, (enum addressing)(word >> 23 & 3),
+			   field(word, 15, 7) * bytes);
 }
 
 /* str, ldr, stur, ldur */
-static void do_single(struct state *s, uint32_t word)
+static void apply_single(struct state *s, uint32_t word)
 {
 	bool vector = word >> 26 & 1, scaled = word >> 24 & 1;
 	unsigned kind = word >> 30;
@@ -150,15 +150,15 @@ static void do_single(struct state *s, uint32_t word)
 	int32_t bytes = 1 << kind;
 
 	if (scaled)
-		transfer_all(s, numbers, bytes, word >> 22 & 3, ADDRESS_OFFSET,
-			     (int32_t)(word >> 10 & 0xfff) * bytes);
+		state_transfer_all(s, numbers, bytes, word >> 22 & 3, ADDRESS_OFFSET,
+				   (int32_t)(word >> 10 & 0xfff) * bytes);
 	else
-		transfer_all(s, numbers, bytes, word >> 22 & 3, (enum addressing)(word >> 10 & 3),
-			     field(word, 12, 9));
+		state_transfer_all(s, numbers, bytes, word >> 22 & 3,
+				   (enum addressing)(word >> 10 & 3), field(word, 12, 9));
 }
 
 /* add, sub with a number */
-static void do_add(struct state *s, uint32_t word)
+static void apply_add(struct state *s, uint32_t word)
 {
 	unsigned to = register_at(word, 0), from = register_at(word, 5);
 	int32_t bytes = (int32_t)(word >> 10 & 0xfff) << (word >> 22 & 1 ? 12 : 0);
@@ -166,31 +166,31 @@ static void do_add(struct state *s, uint32_t word)
 	if (word >> 30 & 1)
 		bytes = -bytes;
 	if (to == SP && from == SP) {
-		move_sp(s, bytes);
+		state_move_sp(s, bytes);
 	} else if (to == SP && from == FP && s->fp_size) {
-		s->by_fp = s->lost = false;
+		s->is_sp_unknown = s->lost = false;
 		s->size = s->fp_size;
-		move_sp(s, bytes);
+		state_move_sp(s, bytes);
 	} else if (to == SP) {
-		lose_sp(s);
-	} else if (to == FP && from == SP && !s->by_fp) {
+		state_lose_sp(s);
+	} else if (to == FP && from == SP && !s->is_sp_unknown) {
 		s->fp_size = s->size - bytes;
 	}
 }
 
 /* add, sub of a register to sp */
-static void do_add_register(struct state *s, uint32_t word)
+static void apply_add_register(struct state *s, uint32_t word)
 {
 	int32_t bytes = (int32_t)s->value;
 
 	if (s->known != register_at(word, 16) + 1 || s->value > INT16_MAX * 8)
-		lose_sp(s);
+		state_lose_sp(s);
 	else
-		move_sp(s, word >> 30 & 1 ? -bytes : bytes);
+		state_move_sp(s, word >> 30 & 1 ? -bytes : bytes);
 }
 
 /* movz xN,#M; movk xN,#M,lsl #16. Whatever else there is may have anything for a result. */
-static void do_constant(struct state *s, uint32_t word)
+static void apply_constant(struct state *s, uint32_t word)
 {
 	uint32_t number = register_at(word, 0) + 1, value = word >> 5 & 0xffff;
 
@@ -204,21 +204,21 @@ static void do_constant(struct state *s, uint32_t word)
 	}
 }
 
-static void follow_instruction(struct state *s, uint32_t word)
+static void apply_instruction(struct state *s, uint32_t word)
 {
 	bool at_sp = register_at(word, 5) == SP;
 
 	if ((word & 0x3a000000) == 0x28000000 && at_sp)
-		do_pair(s, word);
+		apply_pair(s, word);
 	else if (((word & 0x3b000000) == 0x39000000 || (word & 0x3b200000) == 0x38000000) && at_sp)
-		do_single(s, word);
+		apply_single(s, word);
 	else if ((word & 0xbf800000) == 0x91000000)
-		do_add(s, word);
+		apply_add(s, word);
 	else if ((word & 0xbfe0ffff) == 0x8b2063ff)
-		do_add_register(s, word);
+		apply_add_register(s, word);
 	else if ((word & 0xff80001f) == 0x9200001f) /* and sp,xN,#M */
-		lose_sp(s);
-	do_constant(s, word);
+		state_lose_sp(s);
+	apply_constant(s, word);
 }
 
 /* ---- Where it leads ---- */
@@ -273,7 +273,7 @@ void code_rules_mark_called(uint8_t *starts, const uint32_t *code, size_t count)
 }
 
 /* Without memory it is left out: what it leads to is then met as something that nothing leads to. */
-static void put(struct ways *ways, size_t at, const struct state *state)
+static void path_add(struct ways *ways, size_t at, const struct state *state)
 {
 	size_t room = ways->room ? ways->room * 2 : 256;
 	struct way *grown = ways->list;
@@ -291,7 +291,7 @@ static void put(struct ways *ways, size_t at, const struct state *state)
 static uint16_t rule_of(const struct state *s)
 {
 	struct unwind_rule rule = {
-		.kind = s->by_fp ? RULE_FP : RULE_SP,
+		.kind = s->is_sp_unknown ? RULE_FP : RULE_SP,
 		.fp_save = s->fp ? SAVE_CFA : SAVE_SAME,
 		.base_save = s->base ? SAVE_CFA : SAVE_SAME,
 		.offset = s->size,
@@ -330,7 +330,7 @@ static bool saves_link(uint32_t word)
 /* A call that does not return is the last of its function: what comes behind it and its padding is another one, which
  * is met, where nothing calls it, when it saves the return address. It begins anew, from behind that call; false where
  * AT is in one that begins there already. */
-static bool begin_anew(struct flow *flow, size_t at)
+static bool function_start_at_save(struct flow *flow, size_t at)
 {
 	const struct state fresh = { 0 };
 	size_t begin = at;
@@ -344,12 +344,12 @@ static bool begin_anew(struct flow *flow, size_t at)
 		return false;
 	memset(&flow->rules[begin], 0, (at + 1 - begin) * sizeof(flow->rules[0]));
 	mark_start(flow->starts, begin);
-	put(&flow->pending, begin, &fresh);
+	path_add(&flow->pending, begin, &fresh);
 	return true;
 }
 
 /* From one instruction to the next, as far as it goes that way and nobody was there. */
-static void follow(struct flow *flow, size_t at, struct state state)
+static void flow_follow(struct flow *flow, size_t at, struct state state)
 {
 	struct state before = state;
 	uint16_t rule = rule_of(&state);
@@ -362,7 +362,7 @@ static void follow(struct flow *flow, size_t at, struct state state)
 			flow->rules[at] = flow->rules[at + 1] = RULE_INDEX_SIGNAL;
 			return;
 		}
-		if (state.ra && saves_link(flow->code[at]) && begin_anew(flow, at))
+		if (state.ra && saves_link(flow->code[at]) && function_start_at_save(flow, at))
 			return;
 		if (memcmp(&before, &state, sizeof(state))) {
 			rule = rule_of(&state);
@@ -371,35 +371,35 @@ static void follow(struct flow *flow, size_t at, struct state state)
 		flow->rules[at] = rule;
 		step = step_of(flow->code[at], &distance);
 		if (step == JUMPS_ANYWHERE)
-			put(&flow->switches, at, &state);
+			path_add(&flow->switches, at, &state);
 		/* (Where a function ends in another one, that one is begun anew.) */
 		if ((step == JUMPS || step == MAY_JUMP) &&
 		    target_of(&target, at, distance, flow->count) && !flow->rules[target] &&
 		    !is_start(flow->starts, target))
-			put(&flow->pending, target, &state);
+			path_add(&flow->pending, target, &state);
 		if (step == JUMPS || step == JUMPS_ANYWHERE || step == ENDS)
 			return;
 		if (step == CALLS)
 			state.known = 0;
-		follow_instruction(&state, flow->code[at]);
+		apply_instruction(&state, flow->code[at]);
 		at++;
 	} while (at < flow->count && !flow->rules[at] && !is_start(flow->starts, at));
 }
 
-static void follow_all(struct flow *flow, size_t at, const struct state *state)
+static void flow_follow_all(struct flow *flow, size_t at, const struct state *state)
 {
 	struct way way;
 
-	follow(flow, at, *state);
+	flow_follow(flow, at, *state);
 	while (flow->pending.count) {
 		way = flow->pending.list[--flow->pending.count];
 		if (!flow->rules[way.at])
-			follow(flow, way.at, way.state);
+			flow_follow(flow, way.at, way.state);
 	}
 }
 
 /* What nothing leads to, at AT of the function that begins at START. */
-static struct state state_of_stray(const struct flow *flow, size_t start, size_t at)
+static struct state flow_stray_state(const struct flow *flow, size_t start, size_t at)
 {
 	const struct way *nearest = NULL;
 
@@ -420,15 +420,15 @@ void code_rules_find(uint16_t *rules, const uint32_t *code, size_t count, uint8_
 
 	for (size_t at = 0; at < count; at++)
 		if (is_start(starts, at) && !rules[at])
-			follow_all(&flow, at, &state);
+			flow_follow_all(&flow, at, &state);
 	for (size_t at = 0; at < count; at++) {
 		if (is_start(starts, at))
 			start = at;
 		if (rules[at])
 			continue;
-		state = state_of_stray(&flow, start, at);
+		state = flow_stray_state(&flow, start, at);
 		state.guessed = true;
-		follow_all(&flow, at, &state);
+		flow_follow_all(&flow, at, &state);
 	}
 	free(flow.pending.list);
 	free(flow.switches.list);

@@ -26,13 +26,13 @@ struct starts {
 	uint16_t *rules;
 };
 
-static void mark(struct starts *starts, uint64_t offset)
+static void starts_mark(struct starts *starts, uint64_t offset)
 {
 	if (offset < starts->bytes)
 		starts->marked[offset / 8] |= (uint8_t)(1u << offset % 8);
 }
 
-static bool is_marked(const struct starts *starts, size_t offset)
+static bool starts_is_marked(const struct starts *starts, size_t offset)
 {
 	return starts->marked[offset / 8] >> offset % 8 & 1;
 }
@@ -45,16 +45,17 @@ static void *map_alloc(size_t size)
 }
 
 /* Bytes that look like a call, and are none, seldom lead into the same code. */
-static void mark_called(struct starts *starts, const uint8_t *code)
+static void starts_mark_called(struct starts *starts, const uint8_t *code)
 {
 	struct arch_target target;
 
 	for (size_t at = CALL_BYTES; at <= starts->bytes; at++)
 		if (arch_call_target(&target, code + at, at, CALL_BYTES) && !target.indirect)
-			mark(starts, target.address);
+			starts_mark(starts, target.address);
 }
 
-static void mark_symbols(struct starts *starts, struct elf *elf, uint32_t type, uint64_t begin)
+static void starts_mark_symbols(struct starts *starts, struct elf *elf, uint32_t type,
+				uint64_t begin)
 {
 	const Elf64_Shdr *section = elf_find_section_type(elf, type);
 	Elf64_Sym symbols[SYMBOLS_AT_ONCE];
@@ -68,17 +69,17 @@ static void mark_symbols(struct starts *starts, struct elf *elf, uint32_t type, 
 		for (size_t i = 0; i < n; i++)
 			if (ELF64_ST_TYPE(symbols[i].st_info) == STT_FUNC &&
 			    symbols[i].st_shndx != SHN_UNDEF)
-				mark(starts, symbols[i].st_value - begin);
+				starts_mark(starts, symbols[i].st_value - begin);
 	}
 }
 
-/* A row may begin with the last byte of an instruction, see mark_rules(). */
+/* A row may begin with the last byte of an instruction, see starts_mark_rules(). */
 static uint16_t rule_at(const struct starts *starts, size_t offset)
 {
 	return starts->rules ? starts->rules[(offset + 1) / sizeof(uint32_t)] : RULE_INDEX_NONE;
 }
 
-static bool begins_at(const struct starts *starts, size_t offset)
+static bool code_begins_at(const struct starts *starts, size_t offset)
 {
 	size_t at = offset / sizeof(uint32_t);
 
@@ -86,7 +87,7 @@ static bool begins_at(const struct starts *starts, size_t offset)
 	       (offset % sizeof(uint32_t) == 0 && starts->begins[at / 8] >> at % 8 & 1);
 }
 
-static struct unwind_table *make_table(const struct starts *starts)
+static struct unwind_table *starts_make_table(const struct starts *starts)
 {
 	uint32_t regions = (uint32_t)((starts->bytes >> 16) + 1), row = 0;
 	size_t rows = 0, bytes;
@@ -95,7 +96,7 @@ static struct unwind_table *make_table(const struct starts *starts)
 	uint8_t *begin;
 
 	for (size_t at = 0; at < starts->bytes; at++)
-		rows += is_marked(starts, at);
+		rows += starts_is_marked(starts, at);
 	bytes = sizeof(*table) + (regions + 1) * sizeof(table->first[0]) +
 		rows * 2 * sizeof(uint16_t) + rows / 8 + 1;
 	table = rows ? calloc(1, bytes) : NULL;
@@ -107,9 +108,9 @@ static struct unwind_table *make_table(const struct starts *starts)
 	for (size_t at = 0; at < starts->bytes; at++) {
 		if (!(at & 0xffff))
 			table->first[at >> 16] = row;
-		if (is_marked(starts, at)) {
+		if (starts_is_marked(starts, at)) {
 			rule[row] = rule_at(starts, at);
-			if (begins_at(starts, at))
+			if (code_begins_at(starts, at))
 				begin[row / 8] |= (uint8_t)(1u << row % 8);
 			low[row++] = (uint16_t)at;
 		}
@@ -130,7 +131,7 @@ static struct unwind_table *make_table(const struct starts *starts)
 
 /* Put a mark where another rule begins to hold, beside those where functions begin. What ends a signal's
  * handler is returned to, not called: it is looked up by the byte before it. */
-static void mark_rules(struct starts *starts)
+static void starts_mark_rules(struct starts *starts)
 {
 	size_t count = starts->bytes / sizeof(uint32_t);
 
@@ -140,35 +141,35 @@ static void mark_rules(struct starts *starts)
 
 		if (!at || starts->rules[at] != starts->rules[at - 1] ||
 		    starts->begins[at / 8] >> at % 8 & 1)
-			mark(starts, at * sizeof(uint32_t) - (at && signal));
+			starts_mark(starts, at * sizeof(uint32_t) - (at && signal));
 	}
 }
 
 /* The marks, a bit for each byte, as a bit for each instruction. */
-static uint8_t *by_instruction(const struct starts *starts)
+static uint8_t *starts_by_instruction(const struct starts *starts)
 {
 	size_t count = starts->bytes / sizeof(uint32_t);
 	uint8_t *bits = calloc(count / 8 + 1, 1);
 
 	for (size_t at = 0; bits && at < count; at++)
-		if (is_marked(starts, at * sizeof(uint32_t)))
+		if (starts_is_marked(starts, at * sizeof(uint32_t)))
 			bits[at / 8] |= (uint8_t)(1u << at % 8);
 	return bits;
 }
 
 /* Where the code can be followed: rules besides where functions begin. */
-static void find_rules(struct starts *starts, const uint8_t *code)
+static void starts_find_rules(struct starts *starts, const uint8_t *code)
 {
 	size_t count = starts->bytes / sizeof(uint32_t);
 
-	starts->begins = by_instruction(starts);
+	starts->begins = starts_by_instruction(starts);
 	if (starts->begins)
 		starts->rules = map_alloc((count + 1) * sizeof(*starts->rules));
 	if (starts->rules) {
 		code_rules_mark_called(starts->begins, (const uint32_t *)(const void *)code, count);
 		code_rules_find(starts->rules, (const uint32_t *)(const void *)code, count,
 				starts->begins);
-		mark_rules(starts);
+		starts_mark_rules(starts);
 	}
 }
 
@@ -185,15 +186,15 @@ struct unwind_table *function_starts_compile(const struct image *image, uintptr_
 	code = map_alloc(starts.bytes);
 	starts.marked = map_alloc(starts.bytes / 8 + 1);
 	if (code && starts.marked && !image_read(image, start - image->bias, code, starts.bytes)) {
-		mark_called(&starts, code);
+		starts_mark_called(&starts, code);
 		if (!image_elf(image, &elf)) {
-			mark_symbols(&starts, elf, SHT_DYNSYM, start - image->bias);
-			mark_symbols(&starts, elf, SHT_SYMTAB, start - image->bias);
+			starts_mark_symbols(&starts, elf, SHT_DYNSYM, start - image->bias);
+			starts_mark_symbols(&starts, elf, SHT_SYMTAB, start - image->bias);
 			elf_close(elf);
 		}
 		if (ARCH_CODE_RULES)
-			find_rules(&starts, code);
-		table = make_table(&starts);
+			starts_find_rules(&starts, code);
+		table = starts_make_table(&starts);
 	}
 	if (code)
 		munmap(code, starts.bytes);

@@ -98,7 +98,7 @@ bool loader_list_has_grown(const struct loader_list *list)
 
 /* The headers of ELF, if it is MAP's module: its dynamic section is where the loader has it. ELF is
  * closed. */
-static bool take_headers(struct image *image, struct elf *elf, const struct link_map *map)
+static bool image_set_headers(struct image *image, struct elf *elf, const struct link_map *map)
 {
 	const Elf64_Phdr *dynamic = elf_find_segment(elf, PT_DYNAMIC);
 	size_t count = elf_segment_count(elf);
@@ -112,31 +112,32 @@ static bool take_headers(struct image *image, struct elf *elf, const struct link
 	return same;
 }
 
-static bool take_mapped(struct image *image, uintptr_t start, const struct link_map *map)
+static bool image_set_mapped_headers(struct image *image, uintptr_t start,
+				     const struct link_map *map)
 {
 	struct elf *elf;
 
 	return start < (uintptr_t)map->l_ld &&
 	       !elf_open_image(&elf, start, (uintptr_t)map->l_ld - start) &&
-	       take_headers(image, elf, map);
+	       image_set_headers(image, elf, map);
 }
 
 /* Its beginning is not at link address 0 where it was linked to a fixed place. */
-static bool take_program(struct image *image, const struct link_map *map)
+static bool image_set_program_headers(struct image *image, const struct link_map *map)
 {
-	return take_mapped(image, getauxval(AT_PHDR) & ~(MEMORY_PAGE - 1), map);
+	return image_set_mapped_headers(image, getauxval(AT_PHDR) & ~(MEMORY_PAGE - 1), map);
 }
 
 /* For libraries of that kind, and where a tool has moved the headers to the file's end. */
-static void take_by_mapping(struct image *image, const struct link_map *map)
+static void image_set_headers_of_mapping(struct image *image, const struct link_map *map)
 {
 	struct mapped_file file;
 	struct elf *elf;
 
 	if (mapped_file_at(&file, (uintptr_t)map->l_ld))
 		return;
-	if (!take_mapped(image, file.start, map) && !elf_open(&elf, file.path))
-		take_headers(image, elf, map);
+	if (!image_set_mapped_headers(image, file.start, map) && !elf_open(&elf, file.path))
+		image_set_headers(image, elf, map);
 	free(file.path);
 }
 
@@ -165,8 +166,9 @@ static int read_images(struct loader_list *list)
 		image->path = read_string((uintptr_t)map->l_name);
 		if (!image->path)
 			return -ENOMEM;
-		if (!take_mapped(image, map->l_addr, map) && (i || !take_program(image, map)))
-			take_by_mapping(image, map);
+		if (!image_set_mapped_headers(image, map->l_addr, map) &&
+		    (i || !image_set_program_headers(image, map)))
+			image_set_headers_of_mapping(image, map);
 	}
 	return 0;
 }

@@ -20,7 +20,7 @@ struct image {
 	uintptr_t bias;
 	Elf64_Phdr phdrs[IMAGE_PHDRS_MAX];
 	size_t phdr_count;
-	bool lasts; /* the loader never unloads it: lasting_modules_mark() has found so */
+	bool lasts; /* the loader never unloads it: permanent_modules_mark() has found so */
 	int fd;     /* the module's file when it is provably the same, else negative */
 };
 

@@ -116,8 +116,9 @@ static bool is_sparse(const struct unwind_table *table, size_t bytes)
 	return !table || (bytes > SPARSE_BYTES && table->rows < bytes / BYTES_OF_A_ROW);
 }
 
-static struct unwind_table *or_starts(struct unwind_table *table, const struct image *image,
-				      uintptr_t start, uintptr_t end)
+static struct unwind_table *table_or_function_starts(struct unwind_table *table,
+						     const struct image *image, uintptr_t start,
+						     uintptr_t end)
 {
 	struct unwind_table *starts = function_starts_compile(image, start, end);
 
@@ -154,5 +155,7 @@ out:
 		free(table);
 		return go;
 	}
-	return is_sparse(table, code_bytes(image)) ? or_starts(table, image, start, end) : table;
+	return is_sparse(table, code_bytes(image))
+		       ? table_or_function_starts(table, image, start, end)
+		       : table;
 }

@@ -34,11 +34,11 @@ static struct {
 		struct retired *next;
 		void *memory;
 	} * retired;
-	bool unquiet; /* something was replaced since the handlers were last seen idle */
-	bool stale;   /* the list is newer than the published map */
+	bool has_retired; /* something was replaced since the handlers were last seen idle */
+	bool stale;       /* the list is newer than the published map */
 } modules;
 
-static uint64_t offset_of(const struct image *image, uintptr_t start)
+static uint64_t image_offset(const struct image *image, uintptr_t start)
 {
 	for (size_t i = 0; i < image->phdr_count; i++)
 		if (image->phdrs[i].p_type == PT_LOAD &&
@@ -48,7 +48,7 @@ static uint64_t offset_of(const struct image *image, uintptr_t start)
 }
 
 /* Whether a handler may read all of the code from START to END where it is: it is one segment, never unloaded. */
-static bool stays_readable(const struct image *image, uintptr_t start, uintptr_t end)
+static bool code_stays_readable(const struct image *image, uintptr_t start, uintptr_t end)
 {
 	const Elf64_Phdr *phdr = image_segment(image, start - image->bias);
 
@@ -116,7 +116,7 @@ static void module_free(struct module *module)
 	free(module);
 }
 
-static void compile(struct module *module, struct image *image)
+static void module_compile(struct module *module, struct image *image)
 {
 	const char *loader_path = image->path;
 
@@ -142,19 +142,19 @@ static struct module *module_new(struct image *image, uintptr_t start, uintptr_t
 	module->start = start;
 	module->end = end;
 	module->bias = image->bias;
-	module->file_offset = offset_of(image, start);
+	module->file_offset = image_offset(image, start);
 	module->build_id_size = image_build_id(image, module->build_id, &module->build_id_address);
 	module->loaded_ticks = clock_ticks();
-	module->readable = stays_readable(image, start, end);
+	module->readable = code_stays_readable(image, start, end);
 	module->pending = module_table_can_wait(image, start);
 	if (!module->pending)
-		compile(module, image);
+		module_compile(module, image);
 	return module;
 }
 
 /* ---- Handing over to the handlers ---- */
 
-static void retire(void *memory)
+static void retired_add(void *memory)
 {
 	struct retired *retired = memory ? malloc(sizeof(*retired)) : NULL;
 
@@ -165,13 +165,13 @@ static void retire(void *memory)
 	modules.retired = retired;
 }
 
-static void reclaim(void)
+static void retired_free(void)
 {
 	struct retired *retired;
 
-	if (!modules.unquiet || !unwind_map_quiet())
+	if (!modules.has_retired || !unwind_map_quiet())
 		return;
-	modules.unquiet = false;
+	modules.has_retired = false;
 	while ((retired = modules.retired)) {
 		modules.retired = retired->next;
 		free(retired->memory);
@@ -179,18 +179,18 @@ static void reclaim(void)
 	}
 }
 
-static unsigned lookups_in(const struct module *module)
+static unsigned module_lookups(const struct module *module)
 {
 	return module->entry ? atomic_load_explicit(&module->entry->lookups, memory_order_relaxed)
 			     : 0;
 }
 
-static bool is_due(const struct module *module)
+static bool module_is_due(const struct module *module)
 {
-	return module->pending && lookups_in(module) >= UNWIND_LOOKUPS_MAX;
+	return module->pending && module_lookups(module) >= UNWIND_LOOKUPS_MAX;
 }
 
-static int publish(void)
+static int contexts_publish(void)
 {
 	struct unwind_map_entry *entry;
 	struct unwind_map *map;
@@ -208,11 +208,11 @@ static int publish(void)
 		entry->table = module->table;
 		entry->readable = module->readable;
 		entry->pending = module->pending;
-		atomic_init(&entry->lookups, lookups_in(module));
+		atomic_init(&entry->lookups, module_lookups(module));
 		module->entry = entry;
 	}
-	retire(unwind_map_publish(map));
-	modules.unquiet = true;
+	retired_add(unwind_map_publish(map));
+	modules.has_retired = true;
 	modules.stale = false;
 	return 0;
 }
@@ -231,7 +231,7 @@ static int module_compare(const void *a, const void *b)
 	return left->start < right->start ? -1 : left->start > right->start;
 }
 
-static void order(void)
+static void modules_sort(void)
 {
 	if (modules.count)
 		qsort(modules.list, modules.count, sizeof(*modules.list), module_compare);
@@ -256,7 +256,7 @@ static bool same_module(const struct module *module, const struct image *image, 
 	return size == module->build_id_size && !memcmp(id, module->build_id, size);
 }
 
-static struct module *find_present(const struct image *image, uintptr_t start, uintptr_t end)
+static struct module *modules_find_loaded(const struct image *image, uintptr_t start, uintptr_t end)
 {
 	for (size_t i = 0; i < modules.present; i++)
 		if (same_module(modules.list[i], image, start, end))
@@ -264,7 +264,7 @@ static struct module *find_present(const struct image *image, uintptr_t start, u
 	return NULL;
 }
 
-static int reserve(size_t more)
+static int modules_reserve(size_t more)
 {
 	size_t capacity = modules.count + more;
 	struct module **list;
@@ -280,24 +280,24 @@ static int reserve(size_t more)
 }
 
 /* Bring the list in line with what the loader has. Returns 0 or -errno. */
-static int merge(struct loader_list *loaded)
+static int modules_merge(struct loader_list *loaded)
 {
 	bool *still = calloc(modules.present + 1, sizeof(*still));
 	struct module *module;
 	uintptr_t start, end;
 	size_t old = modules.present;
-	int err = still ? reserve(loaded->count) : -ENOMEM;
+	int err = still ? modules_reserve(loaded->count) : -ENOMEM;
 
 	for (size_t i = 0; !err && i < loaded->count; i++) {
 		if (!code_span(&loaded->images[i], &start, &end))
 			continue;
-		module = find_present(&loaded->images[i], start, end);
+		module = modules_find_loaded(&loaded->images[i], start, end);
 		if (module) {
 			for (size_t j = 0; j < old; j++)
 				if (modules.list[j] == module)
 					still[j] = true;
-			if (is_due(module)) {
-				compile(module, &loaded->images[i]);
+			if (module_is_due(module)) {
+				module_compile(module, &loaded->images[i]);
 				modules.stale = true;
 			}
 			continue;
@@ -316,29 +316,29 @@ static int merge(struct loader_list *loaded)
 			modules.stale = true;
 		}
 	free(still);
-	order();
+	modules_sort();
 	return err;
 }
 
 /* After the new map is out, tables of modules gone have no readers to come. */
-static void retire_tables(void)
+static void modules_retire_tables(void)
 {
 	for (size_t i = modules.present; i < modules.count; i++) {
-		retire(modules.list[i]->table);
+		retired_add(modules.list[i]->table);
 		modules.list[i]->table = NULL;
 	}
 }
 
-static bool any_is_due(void)
+static bool modules_any_due(void)
 {
 	for (size_t i = 0; i < modules.present; i++)
-		if (is_due(modules.list[i]))
+		if (module_is_due(modules.list[i]))
 			return true;
 	return false;
 }
 
 /* Another module with the same entry of the loader's has another build-id. */
-static bool build_ids_stay(void)
+static bool modules_same_build_ids(void)
 {
 	struct memory_check check = { .count = 0 };
 
@@ -349,9 +349,9 @@ static bool build_ids_stay(void)
 }
 
 /* Lookups read the unwind sections of modules that stay where they are. */
-static int find_lasting(struct loader_list *loaded)
+static int modules_mark_permanent(struct loader_list *loaded)
 {
-	int err = lasting_modules_mark(loaded);
+	int err = permanent_modules_mark(loaded);
 
 	for (size_t i = 0; !err && i < loaded->count; i++) {
 		const struct image *image = &loaded->images[i];
@@ -368,7 +368,7 @@ static int find_lasting(struct loader_list *loaded)
 
 bool modules_have_grown(void)
 {
-	return modules.open && (loader_list_has_grown(&modules.loader) || any_is_due());
+	return modules.open && (loader_list_has_grown(&modules.loader) || modules_any_due());
 }
 
 int modules_refresh(void)
@@ -379,18 +379,19 @@ int modules_refresh(void)
 
 	if (!modules.open)
 		return -EINVAL;
-	reclaim();
-	if (loader_list_is_current(&modules.loader) && build_ids_stay() && !any_is_due())
+	retired_free();
+	if (loader_list_is_current(&modules.loader) && modules_same_build_ids() &&
+	    !modules_any_due())
 		return 0;
 	loader_list_free(&modules.loader);
 	err = loader_list_read(&loaded);
 	if (!err && !modules.count) /* at first; they are always the same */
-		err = find_lasting(&loaded);
+		err = modules_mark_permanent(&loaded);
 	if (!err)
-		err = merge(&loaded);
+		err = modules_merge(&loaded);
 	changed = modules.stale;
-	if (changed && !publish())
-		retire_tables();
+	if (changed && !contexts_publish())
+		modules_retire_tables();
 	if (!err && !modules.stale) {
 		modules.loader = loaded;
 		loader_list_trim(&modules.loader);
@@ -417,10 +418,10 @@ void modules_close(void)
 {
 	if (!modules.open)
 		return;
-	retire(unwind_map_publish(NULL));
-	modules.unquiet = true;
+	retired_add(unwind_map_publish(NULL));
+	modules.has_retired = true;
 	for (size_t i = 0; i < modules.count; i++) {
-		retire(modules.list[i]->table);
+		retired_add(modules.list[i]->table);
 		module_free(modules.list[i]);
 	}
 	free(modules.list);
@@ -428,7 +429,7 @@ void modules_close(void)
 	modules.count = modules.present = modules.capacity = 0;
 	loader_list_free(&modules.loader);
 	modules.open = false;
-	reclaim();
+	retired_free();
 }
 
 const struct module *modules_find(uintptr_t pc)

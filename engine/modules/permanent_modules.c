@@ -24,7 +24,7 @@ struct candidate {
 	bool followed;
 };
 
-static void read_name(char name[NAME_BYTES], struct candidate *candidate, uint64_t offset)
+static void candidate_read_name(char name[NAME_BYTES], struct candidate *candidate, uint64_t offset)
 {
 	struct memory_reader reader = { .block = &candidate->block };
 
@@ -59,14 +59,14 @@ static int candidate_read(struct candidate *candidate, struct image *image)
 	for (size_t i = 0; i < candidate->count; i++) {
 		entry = &candidate->dynamic[i];
 		if (entry->d_tag == DT_SONAME)
-			read_name(candidate->soname, candidate, entry->d_un.d_val);
+			candidate_read_name(candidate->soname, candidate, entry->d_un.d_val);
 		if (entry->d_tag == DT_FLAGS_1 && entry->d_un.d_val & DF_1_NODELETE)
 			image->lasts = true;
 	}
 	return 0;
 }
 
-static bool has_name(const struct candidate *candidate, const char *name)
+static bool candidate_has_name(const struct candidate *candidate, const char *name)
 {
 	const char *path = candidate->image->path, *slash = strrchr(path, '/');
 
@@ -75,23 +75,23 @@ static bool has_name(const struct candidate *candidate, const char *name)
 }
 
 /* The first of a name is the one that was there when it was needed. */
-static void keep_needed(struct candidate *list, size_t count, struct candidate *by)
+static void candidate_mark_needed(struct candidate *list, size_t count, struct candidate *by)
 {
 	char name[NAME_BYTES];
 
 	for (size_t i = 0; i < by->count; i++) {
 		if (by->dynamic[i].d_tag != DT_NEEDED)
 			continue;
-		read_name(name, by, by->dynamic[i].d_un.d_val);
+		candidate_read_name(name, by, by->dynamic[i].d_un.d_val);
 		for (size_t j = 0; name[0] && j < count; j++)
-			if (has_name(&list[j], name)) {
+			if (candidate_has_name(&list[j], name)) {
 				list[j].image->lasts = true;
 				break;
 			}
 	}
 }
 
-static struct candidate *next_to_follow(struct candidate *list, size_t count)
+static struct candidate *candidate_next(struct candidate *list, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		if (list[i].image->lasts && !list[i].followed)
@@ -109,7 +109,7 @@ static bool is_loader(const struct image *image)
 	       (entered && entered->p_flags & PF_X);
 }
 
-int lasting_modules_mark(struct loader_list *loaded)
+int permanent_modules_mark(struct loader_list *loaded)
 {
 	struct candidate *list = calloc(loaded->count + 1, sizeof(*list)), *next;
 	int err = list ? 0 : -ENOMEM;
@@ -120,9 +120,9 @@ int lasting_modules_mark(struct loader_list *loaded)
 		loaded->images[0].lasts = true; /* the program */
 	for (size_t i = 0; !err && i < loaded->count; i++)
 		loaded->images[i].lasts |= is_loader(&loaded->images[i]);
-	while (!err && (next = next_to_follow(list, loaded->count))) {
+	while (!err && (next = candidate_next(list, loaded->count))) {
 		next->followed = true;
-		keep_needed(list, loaded->count, next);
+		candidate_mark_needed(list, loaded->count, next);
 	}
 	for (size_t i = 0; list && i < loaded->count; i++)
 		free(list[i].dynamic);

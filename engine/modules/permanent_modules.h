@@ -6,6 +6,6 @@
 #include "engine/modules/loader_list.h"
 
 /* Mark them among those LOADED. Agent thread. Returns 0 or -ENOMEM. */
-int lasting_modules_mark(struct loader_list *loaded);
+int permanent_modules_mark(struct loader_list *loaded);
 
 #endif

@@ -23,7 +23,7 @@ void host_os_version(char *version, size_t size)
 }
 
 /* The value of the line "KEY : value" in TEXT, up to its end, into VALUE. */
-static int line_value(const char *text, const char *key, char *value, size_t size)
+static int cpuinfo_value(const char *text, const char *key, char *value, size_t size)
 {
 	const char *line = strstr(text, key), *colon;
 	size_t length;
@@ -72,14 +72,14 @@ void host_cpu_read(struct host_cpu *cpu)
 
 	/* The first processor speaks for all. */
 	proc_file_read("/proc/cpuinfo", text, sizeof(text));
-	if (line_value(text, "model name", cpu->model, sizeof(cpu->model)) &&
-	    line_value(text, "CPU implementer", cpu->model, sizeof(cpu->model)))
+	if (cpuinfo_value(text, "model name", cpu->model, sizeof(cpu->model)) &&
+	    cpuinfo_value(text, "CPU implementer", cpu->model, sizeof(cpu->model)))
 		snprintf(cpu->model, sizeof(cpu->model), "unknown");
 	cpu->threads = online_processors();
-	if (!line_value(text, "cpu cores", number, sizeof(number)))
+	if (!cpuinfo_value(text, "cpu cores", number, sizeof(number)))
 		sscanf(number, "%u", &cores);
 	cpu->cores = cores ? cores : cpu->threads;
-	if (!line_value(text, "siblings", number, sizeof(number)) &&
+	if (!cpuinfo_value(text, "siblings", number, sizeof(number)) &&
 	    sscanf(number, "%u", &cores) == 1 && cores)
 		cpu->sockets = (cpu->threads + cores - 1) / cores;
 	else
@@ -97,7 +97,7 @@ static uint64_t timeval_ns(struct timeval t)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_usec * 1000u;
 }
 
-static void read_times(struct times *t)
+static void cpu_times_read(struct times *t)
 {
 	unsigned long long user, nice, system, idle, iowait, irq, softirq, steal;
 	struct rusage usage;
@@ -117,7 +117,7 @@ static void read_times(struct times *t)
 	}
 }
 
-static float share(uint64_t part, uint64_t whole)
+static float cpu_share(uint64_t part, uint64_t whole)
 {
 	if (!whole)
 		return 0;
@@ -130,16 +130,16 @@ int host_load_read(struct host_load *load)
 	struct times now, before = last;
 	uint64_t capacity;
 
-	read_times(&now);
+	cpu_times_read(&now);
 	if (before.at_ns && now.at_ns - before.at_ns < 10000000u)
 		return -EAGAIN;
 	last = now;
 	if (!before.at_ns)
 		return -EAGAIN;
 	capacity = (now.at_ns - before.at_ns) * online_processors();
-	load->user = share(now.user_ns - before.user_ns, capacity);
-	load->system = share(now.system_ns - before.system_ns, capacity);
-	load->machine = share(now.busy - before.busy, now.total - before.total);
+	load->user = cpu_share(now.user_ns - before.user_ns, capacity);
+	load->system = cpu_share(now.system_ns - before.system_ns, capacity);
+	load->machine = cpu_share(now.busy - before.busy, now.total - before.total);
 	if (load->machine < load->user + load->system)
 		load->machine = load->user + load->system;
 	return 0;

@@ -14,7 +14,7 @@ struct mapping {
 	unsigned major, minor;
 };
 
-static bool same_file(const struct mapping *a, const struct mapping *b)
+static bool mapping_same_file(const struct mapping *a, const struct mapping *b)
 {
 	return a->inode == b->inode && a->major == b->major && a->minor == b->minor;
 }
@@ -39,7 +39,7 @@ int mapped_file_find(struct mapped_file *file, FILE *maps, uintptr_t address)
 			break;
 		path[strcspn(path, "\n")] = '\0';
 		file->path = strdup(path);
-		file->start = same_file(&first, &mapping) ? first.start : 0;
+		file->start = mapping_same_file(&first, &mapping) ? first.start : 0;
 		err = file->path ? 0 : -ENOMEM;
 		break;
 	}

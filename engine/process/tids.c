@@ -10,7 +10,7 @@
 #include "core/fd.h"
 #include "core/system.h"
 
-static int by_number(const void *a, const void *b)
+static int compare_tids(const void *a, const void *b)
 {
 	return *(const pid_t *)a - *(const pid_t *)b;
 }
@@ -49,7 +49,7 @@ ssize_t tids_list(pid_t **tids)
 		}
 		list[count++] = tid;
 	}
-	qsort(list, count, sizeof(*list), by_number);
+	qsort(list, count, sizeof(*list), compare_tids);
 	*tids = list;
 	list = NULL;
 	result = (ssize_t)count;
@@ -61,5 +61,5 @@ out:
 
 const pid_t *tids_find(const pid_t *tids, size_t count, pid_t tid)
 {
-	return count ? bsearch(&tid, tids, count, sizeof(*tids), by_number) : NULL;
+	return count ? bsearch(&tid, tids, count, sizeof(*tids), compare_tids) : NULL;
 }

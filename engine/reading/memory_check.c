@@ -7,7 +7,7 @@
 #include "engine/reading/memory_reader.h"
 
 /* Where a sandbox refuses to read all at once. */
-static bool read_each(const struct memory_check *check, uint8_t *data)
+static bool check_read_each(const struct memory_check *check, uint8_t *data)
 {
 	for (size_t i = 0; i < check->count; i++) {
 		const struct iovec *place = &check->places[i];
@@ -19,7 +19,7 @@ static bool read_each(const struct memory_check *check, uint8_t *data)
 	return true;
 }
 
-static bool all_as_expected(const struct memory_check *check)
+static bool check_compare(const struct memory_check *check)
 {
 	uint8_t data[MEMORY_CHECK_PLACES * MEMORY_CHECK_BYTES], *at = data;
 	size_t size = 0;
@@ -28,7 +28,7 @@ static bool all_as_expected(const struct memory_check *check)
 	for (size_t i = 0; i < check->count; i++)
 		size += check->places[i].iov_len;
 	n = memory_copy_places(data, size, check->places, check->count);
-	if (n != (long)size && (n >= 0 || n == -EFAULT || !read_each(check, data)))
+	if (n != (long)size && (n >= 0 || n == -EFAULT || !check_read_each(check, data)))
 		return false;
 	for (size_t i = 0; i < check->count; i++) {
 		if (memcmp(at, check->expected[i], check->places[i].iov_len))
@@ -41,7 +41,7 @@ static bool all_as_expected(const struct memory_check *check)
 bool memory_check_end(struct memory_check *check)
 {
 	if (check->count && !check->failed)
-		check->failed = !all_as_expected(check);
+		check->failed = !check_compare(check);
 	check->count = 0;
 	return !check->failed;
 }

@@ -19,7 +19,7 @@ _Static_assert(MEMORY_COPIES_PART * 4 == MEMORY_PAGE,
 
 static _Atomic uintptr_t guesses[GUESSES][GUESSED_PAGES];
 
-static _Atomic uintptr_t *guesses_of(uintptr_t who)
+static _Atomic uintptr_t *guesses_for_thread(uintptr_t who)
 {
 	return guesses[(who * 0x9e3779b97f4a7c15u) >> 58];
 }
@@ -27,7 +27,7 @@ static _Atomic uintptr_t *guesses_of(uintptr_t who)
 _Static_assert(GUESSES == 1 << (64 - 58), "as many as the shift leaves");
 
 /* Where a call for PARTS begins within the page, and how many bytes it takes: with what is between. */
-static size_t span(uintptr_t parts, size_t *size)
+static size_t parts_span(uintptr_t parts, size_t *size)
 {
 	size_t first = (size_t)__builtin_ctzl(parts);
 	size_t last = (size_t)(63 - __builtin_clzl(parts));
@@ -37,18 +37,18 @@ static size_t span(uintptr_t parts, size_t *size)
 }
 
 /* All parts from the first to the last of PARTS. */
-static uint8_t filled(uintptr_t parts)
+static uint8_t parts_filled(uintptr_t parts)
 {
 	return (uint8_t)((2u << (63 - __builtin_clzl(parts))) - (1u << __builtin_ctzl(parts)));
 }
 
-static uint8_t *place_of(struct memory_copies *copies, uintptr_t page)
+static uint8_t *page_hint(struct memory_copies *copies, uintptr_t page)
 {
 	return &copies->places[page / MEMORY_PAGE % sizeof(copies->places)];
 }
 
 /* Room for PAGE, of which nothing is there yet. */
-static unsigned int enter(struct memory_copies *copies, uintptr_t page)
+static unsigned int copies_add_page(struct memory_copies *copies, uintptr_t page)
 {
 	unsigned int i = copies->next;
 
@@ -57,14 +57,14 @@ static unsigned int enter(struct memory_copies *copies, uintptr_t page)
 		copies->count++;
 	copies->pages[i] = page;
 	copies->there[i] = copies->read[i] = 0;
-	*place_of(copies, page) = (uint8_t)i;
+	*page_hint(copies, page) = (uint8_t)i;
 	return i;
 }
 
 /* MEMORY_COPIES_PAGES where it is not. */
-static unsigned int find(struct memory_copies *copies, uintptr_t page)
+static unsigned int copies_find_page(struct memory_copies *copies, uintptr_t page)
 {
-	unsigned int i = *place_of(copies, page);
+	unsigned int i = *page_hint(copies, page);
 
 	if (i < copies->count && copies->pages[i] == page)
 		return i;
@@ -72,12 +72,12 @@ static unsigned int find(struct memory_copies *copies, uintptr_t page)
 		;
 	if (i == copies->count)
 		return MEMORY_COPIES_PAGES;
-	*place_of(copies, page) = (uint8_t)i;
+	*page_hint(copies, page) = (uint8_t)i;
 	return i;
 }
 
-static long call(struct memory_copies *copies, const struct iovec *to, const struct iovec *from,
-		 size_t count)
+static long copies_read_memory(struct memory_copies *copies, const struct iovec *to,
+			       const struct iovec *from, size_t count)
 {
 	if (!copies->self)
 		copies->self = (pid_t)kernel_call4(SYS_gettid, 0, 0, 0, 0);
@@ -87,7 +87,7 @@ static long call(struct memory_copies *copies, const struct iovec *to, const str
 
 void memory_copies_begin(struct memory_copies *copies, uintptr_t who)
 {
-	const _Atomic uintptr_t *guessed = guesses_of(who);
+	const _Atomic uintptr_t *guessed = guesses_for_thread(who);
 	size_t count = 0, offset, size;
 	uintptr_t guess;
 	long n;
@@ -98,18 +98,18 @@ void memory_copies_begin(struct memory_copies *copies, uintptr_t who)
 		guess = atomic_load_explicit(&guessed[count], memory_order_relaxed);
 		if (!(guess & PARTS))
 			break;
-		offset = span(guess & PARTS, &size);
-		enter(copies, guess & ~(MEMORY_PAGE - 1));
+		offset = parts_span(guess & PARTS, &size);
+		copies_add_page(copies, guess & ~(MEMORY_PAGE - 1));
 		copies->from[count] =
 			(struct iovec){ .iov_base = (void *)((guess & ~(MEMORY_PAGE - 1)) + offset),
 					.iov_len = size };
 		copies->to[count] = (struct iovec){ .iov_base = copies->bytes[count] + offset,
 						    .iov_len = size };
-		copies->there[count] = filled(guess & PARTS);
+		copies->there[count] = parts_filled(guess & PARTS);
 	}
 	if (!count)
 		return;
-	n = call(copies, copies->to, copies->from, count);
+	n = copies_read_memory(copies, copies->to, copies->from, count);
 	/* From the first place on that cannot be read there is nothing. */
 	for (size_t i = 0; i < count; i++) {
 		n -= (long)copies->from[i].iov_len;
@@ -119,34 +119,35 @@ void memory_copies_begin(struct memory_copies *copies, uintptr_t who)
 }
 
 /* As memory_copy(), which asks for the thread's number each time. */
-static bool copy(struct memory_copies *copies, void *data, uintptr_t address, size_t size)
+static bool copies_read_one(struct memory_copies *copies, void *data, uintptr_t address,
+			    size_t size)
 {
 	struct iovec to = { .iov_base = data, .iov_len = size };
 	struct iovec from = { .iov_base = (void *)address, .iov_len = size };
-	long n = call(copies, &to, &from, 1);
+	long n = copies_read_memory(copies, &to, &from, 1);
 
 	/* (Where a sandbox refuses that call there is another way.) */
 	return n == (long)size || (n < 0 && n != -EFAULT && memory_copy(data, address, size));
 }
 
 /* Have PARTS of PAGE there. Returns its place, or MEMORY_COPIES_PAGES. */
-static unsigned int bring(struct memory_copies *copies, uintptr_t page, uint8_t parts)
+static unsigned int copies_fetch(struct memory_copies *copies, uintptr_t page, uint8_t parts)
 {
-	unsigned int i = find(copies, page);
+	unsigned int i = copies_find_page(copies, page);
 	size_t offset, size;
 
 	if (i == MEMORY_COPIES_PAGES)
-		i = enter(copies, page);
+		i = copies_add_page(copies, page);
 	else if ((copies->there[i] & parts) == parts)
 		return i;
 	else if (copies->there[i])
 		parts = (uint8_t)PARTS;
 	if (copies->calls++ >= MEMORY_COPIES_MAX)
 		return MEMORY_COPIES_PAGES;
-	offset = span(parts, &size);
-	if (!copy(copies, copies->bytes[i] + offset, page + offset, size))
+	offset = parts_span(parts, &size);
+	if (!copies_read_one(copies, copies->bytes[i] + offset, page + offset, size))
 		return MEMORY_COPIES_PAGES;
-	copies->there[i] |= filled(parts);
+	copies->there[i] |= parts_filled(parts);
 	return i;
 }
 
@@ -165,7 +166,7 @@ bool memory_copies_read(struct memory_copies *copies, void *data, uintptr_t addr
 		length = size < MEMORY_PAGE - offset ? size : MEMORY_PAGE - offset;
 		parts = (uint8_t)((2u << ((offset + length - 1) / MEMORY_COPIES_PART)) -
 				  (1u << (offset / MEMORY_COPIES_PART)));
-		i = bring(copies, page, parts);
+		i = copies_fetch(copies, page, parts);
 		if (i == MEMORY_COPIES_PAGES)
 			return false;
 		copies->read[i] |= parts;
@@ -176,7 +177,7 @@ bool memory_copies_read(struct memory_copies *copies, void *data, uintptr_t addr
 
 void memory_copies_end(struct memory_copies *copies, uintptr_t who)
 {
-	_Atomic uintptr_t *guessed = guesses_of(who);
+	_Atomic uintptr_t *guessed = guesses_for_thread(who);
 	size_t count = 0;
 
 	for (unsigned int i = 0; i < copies->count && count < GUESSED_PAGES; i++)

@@ -67,7 +67,7 @@ long memory_copy_places(void *data, size_t size, const struct iovec *places, siz
 	return copy_by(system_thread(), data, size, places, count);
 }
 
-long memory_copy_some(void *data, uintptr_t address, size_t size)
+long memory_copy_available(void *data, uintptr_t address, size_t size)
 {
 	struct iovec from = { .iov_base = (void *)address, .iov_len = size };
 
@@ -79,7 +79,7 @@ bool memory_copy(void *data, uintptr_t address, size_t size)
 	return copy_one_by(system_thread(), data, address, size);
 }
 
-static bool take_block(struct memory_block *block, uintptr_t address)
+static bool reader_load_block(struct memory_block *block, uintptr_t address)
 {
 	if (block->address == address)
 		return address;
@@ -93,13 +93,13 @@ static bool take_block(struct memory_block *block, uintptr_t address)
 	return block->address;
 }
 
-static bool is_known(const struct memory_reader *reader, uintptr_t address, size_t size)
+static bool reader_is_known(const struct memory_reader *reader, uintptr_t address, size_t size)
 {
 	return address >= reader->low && address < reader->high && size <= reader->high - address;
 }
 
 /* ADDRESS lies in the page that is next, and that is there. */
-static bool take_next(struct memory_reader *reader, uintptr_t address)
+static bool reader_extend(struct memory_reader *reader, uintptr_t address)
 {
 	if (!reader->next || address - reader->next >= MEMORY_PAGE || !memory_probe(address))
 		return false;
@@ -116,15 +116,15 @@ bool memory_read(struct memory_reader *reader, void *data, uintptr_t address, si
 	uintptr_t skip;
 	size_t part;
 
-	if (is_known(reader, address, size) ||
-	    (take_next(reader, address) && is_known(reader, address, size))) {
+	if (reader_is_known(reader, address, size) ||
+	    (reader_extend(reader, address) && reader_is_known(reader, address, size))) {
 		memory_take(data, address, size);
 		return true;
 	}
 	for (; size; size -= part, address += part, to += part) {
 		skip = address & (MEMORY_BLOCK - 1);
 		part = size < MEMORY_BLOCK - skip ? size : MEMORY_BLOCK - skip;
-		if (!take_block(reader->block, address - skip))
+		if (!reader_load_block(reader->block, address - skip))
 			return false;
 		memcpy(to, reader->block->bytes + skip, part);
 	}

@@ -44,7 +44,7 @@ struct memory_reader {
 };
 
 /* What is read next may be anywhere: trust no more than what is known without a NEXT. */
-static inline void memory_reader_doubt(struct memory_reader *reader)
+static inline void memory_reader_distrust(struct memory_reader *reader)
 {
 	reader->doubted = true;
 	if (reader->next)
@@ -76,7 +76,7 @@ bool memory_copy(void *data, uintptr_t address, size_t size);
 
 /* Copy what can be copied of SIZE bytes. Returns how many, or -errno where a sandbox refuses the
  * call, or -EFAULT when the first cannot be read. */
-long memory_copy_some(void *data, uintptr_t address, size_t size);
+long memory_copy_available(void *data, uintptr_t address, size_t size);
 
 /* Likewise from COUNT places, of SIZE bytes together, one after another to DATA. */
 long memory_copy_places(void *data, size_t size, const struct iovec *places, size_t count);

@@ -27,7 +27,7 @@ int process_memory_read(uintptr_t address, void *data, size_t length)
 
 	if (!length)
 		return 0;
-	n = memory_copy_some(data, address, length);
+	n = memory_copy_available(data, address, length);
 	if (n == (long)length)
 		return 0;
 	if (n >= 0 || n == -EFAULT)

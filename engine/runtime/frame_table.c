@@ -48,7 +48,7 @@ struct tables {
 #define TURNS 8
 
 /* A function's number has which tables it is in above its place there. */
-#define TURN_SHIFT 28
+#define GENERATION_SHIFT 28
 
 static struct {
 	struct tables *_Atomic turns[TURNS]; /* mapped when their turn comes first, for good */
@@ -56,10 +56,10 @@ static struct {
 	unsigned before;                     /* TURNS: none is in use beside the current one */
 } all = { .before = TURNS };
 
-_Static_assert(FUNCTIONS <= 1u << TURN_SHIFT && TURNS <= 1u << (32 - TURN_SHIFT),
+_Static_assert(FUNCTIONS <= 1u << GENERATION_SHIFT && TURNS <= 1u << (32 - GENERATION_SHIFT),
 	       "a number has both");
 
-static struct tables *at_turn(unsigned turn)
+static struct tables *tables_at(unsigned turn)
 {
 	return atomic_load_explicit(&all.turns[turn % TURNS], memory_order_acquire);
 }
@@ -69,27 +69,27 @@ unsigned frame_table_renewals(void)
 	return atomic_load(&all.renewals);
 }
 
-static unsigned current(void)
+static unsigned generation_current(void)
 {
 	return frame_table_renewals() % TURNS;
 }
 
-static struct tables *get(unsigned *turn)
+static struct tables *tables_current(unsigned *turn)
 {
-	*turn = current();
-	return at_turn(*turn);
+	*turn = generation_current();
+	return tables_at(*turn);
 }
 
-static struct tables *of_function(uint32_t number)
+static struct tables *tables_of_function(uint32_t number)
 {
-	return at_turn(number >> TURN_SHIFT);
+	return tables_at(number >> GENERATION_SHIFT);
 }
 
-static int map_turn(unsigned turn)
+static int tables_map(unsigned turn)
 {
 	struct tables *t;
 
-	if (at_turn(turn))
+	if (tables_at(turn))
 		return 0;
 	t = system_map(sizeof(*t));
 	if (!t)
@@ -100,11 +100,11 @@ static int map_turn(unsigned turn)
 
 int frame_table_open(void)
 {
-	return map_turn(current());
+	return tables_map(generation_current());
 }
 
 /* Stirs as splitmix64 does. */
-static uint64_t stir(uint64_t x)
+static uint64_t hash_mix(uint64_t x)
 {
 	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
 	x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
@@ -112,7 +112,7 @@ static uint64_t stir(uint64_t x)
 }
 
 /* True when SLOT is KEY's, from now on or before; *FRESH tells which. */
-static bool claim(_Atomic uint64_t *slot, uint64_t key, bool *fresh)
+static bool slot_claim(_Atomic uint64_t *slot, uint64_t key, bool *fresh)
 {
 	uint64_t there = atomic_load_explicit(slot, memory_order_acquire);
 
@@ -120,44 +120,45 @@ static bool claim(_Atomic uint64_t *slot, uint64_t key, bool *fresh)
 	return *fresh || there == key;
 }
 
-static void count(_Atomic uint32_t *used, bool fresh)
+static void count_if_fresh(_Atomic uint32_t *used, bool fresh)
 {
 	if (fresh)
 		atomic_fetch_add_explicit(used, 1, memory_order_relaxed);
 }
 
-static uint32_t function_in(unsigned turn, uint64_t print, bool *fresh)
+static uint32_t function_claim(unsigned turn, uint64_t print, bool *fresh)
 {
-	struct tables *t = at_turn(turn);
-	uint64_t at = stir(print);
+	struct tables *t = tables_at(turn);
+	uint64_t at = hash_mix(print);
 
 	*fresh = false;
 	for (uint32_t i = 0; t && print && i < PROBES; i++, at++)
 		/* Number 0 is no function. */
-		if (at % FUNCTIONS && claim(&t->functions[at % FUNCTIONS].print, print, fresh)) {
-			count(&t->functions_used, *fresh);
-			return turn << TURN_SHIFT | (uint32_t)(at % FUNCTIONS);
+		if (at % FUNCTIONS &&
+		    slot_claim(&t->functions[at % FUNCTIONS].print, print, fresh)) {
+			count_if_fresh(&t->functions_used, *fresh);
+			return turn << GENERATION_SHIFT | (uint32_t)(at % FUNCTIONS);
 		}
 	return 0;
 }
 
 uint32_t frame_table_function(uint64_t print, bool *fresh)
 {
-	return function_in(current(), print, fresh);
+	return function_claim(generation_current(), print, fresh);
 }
 
 uintptr_t frame_table_place(uint32_t function, uint32_t offset, bool *fresh)
 {
-	uint64_t key = ((uint64_t)function << 32 | offset) + 1, at = stir(key);
+	uint64_t key = ((uint64_t)function << 32 | offset) + 1, at = hash_mix(key);
 	unsigned turn;
-	struct tables *t = function ? of_function(function) : get(&turn);
+	struct tables *t = function ? tables_of_function(function) : tables_current(&turn);
 
 	*fresh = false;
 	if (!t)
 		return 0;
 	for (uint32_t i = 0; function && i < PROBES; i++, at++)
-		if (claim(&t->places[at % PLACES].key, key, fresh)) {
-			count(&t->places_used, *fresh);
+		if (slot_claim(&t->places[at % PLACES].key, key, fresh)) {
+			count_if_fresh(&t->places_used, *fresh);
 			return (uintptr_t)&t->places[at % PLACES];
 		}
 	return (uintptr_t)&t->places[PLACES];
@@ -169,7 +170,7 @@ static struct place *place_at(struct tables **t, uintptr_t frame)
 	uintptr_t offset;
 
 	for (unsigned turn = 0; turn < TURNS; turn++) {
-		*t = at_turn(turn);
+		*t = tables_at(turn);
 		offset = frame - (uintptr_t)(*t ? (*t)->places : NULL);
 		if (*t && offset < sizeof((*t)->places) && offset % sizeof(struct place) == 0)
 			return (struct place *)frame;
@@ -197,14 +198,14 @@ bool frame_table_has_line(uintptr_t frame)
 
 /* ---- Strings ---- */
 
-static bool same(const char *a, const char *b)
+static bool string_equals(const char *a, const char *b)
 {
 	while (*a && *a == *b)
 		a++, b++;
 	return *a == *b;
 }
 
-static const char *copy(struct tables *t, const char *text, uint32_t bytes)
+static const char *string_copy(struct tables *t, const char *text, uint32_t bytes)
 {
 	uint32_t at = atomic_load_explicit(&t->text_used, memory_order_relaxed);
 
@@ -218,7 +219,7 @@ static const char *copy(struct tables *t, const char *text, uint32_t bytes)
 }
 
 /* TEXT, kept once; "" when there is no room. */
-static const char *keep(struct tables *t, const char *text)
+static const char *string_intern(struct tables *t, const char *text)
 {
 	uint64_t at = 0xcbf29ce484222325u;
 	const char *mine = NULL, *there;
@@ -226,18 +227,18 @@ static const char *keep(struct tables *t, const char *text)
 
 	for (const char *c = text; *c; c++, bytes++)
 		at = (at ^ (uint8_t)*c) * 0x100000001b3u;
-	at = stir(at);
+	at = hash_mix(at);
 	for (uint32_t i = 0; i < PROBES; i++, at++) {
 		there = atomic_load_explicit(&t->strings[at % STRINGS], memory_order_acquire);
 		if (!there) {
 			if (!mine)
-				mine = copy(t, text, bytes);
+				mine = string_copy(t, text, bytes);
 			if (!mine)
 				break;
 			if (atomic_compare_exchange_strong(&t->strings[at % STRINGS], &there, mine))
 				return mine;
 		}
-		if (same(there, text))
+		if (string_equals(there, text))
 			return there;
 	}
 	return mine ? mine : "";
@@ -246,21 +247,21 @@ static const char *keep(struct tables *t, const char *text)
 void frame_table_describe(uint32_t number, enum jfr_frame_type type, const char *name,
 			  const char *file)
 {
-	struct tables *t = of_function(number);
+	struct tables *t = tables_of_function(number);
 	struct function *function;
 
 	if (!t || !number)
 		return;
 	function = &t->functions[number % FUNCTIONS];
 	atomic_store_explicit(&function->type, (uint8_t)type, memory_order_relaxed);
-	atomic_store_explicit(&function->file, keep(t, file), memory_order_relaxed);
-	atomic_store_explicit(&function->name, keep(t, name), memory_order_release);
+	atomic_store_explicit(&function->file, string_intern(t, file), memory_order_relaxed);
+	atomic_store_explicit(&function->name, string_intern(t, name), memory_order_release);
 }
 
 /* ---- Reading ---- */
 
 /* What the function of the place with KEY is, in FRAME. */
-static void tell(struct tables *t, uint64_t key, struct script_frame *frame)
+static void frame_set_function(struct tables *t, uint64_t key, struct script_frame *frame)
 {
 	const struct function *function = &t->functions[((key - 1) >> 32) % FUNCTIONS];
 	const char *name = atomic_load_explicit(&function->name, memory_order_acquire);
@@ -291,7 +292,7 @@ bool frame_table_find(uintptr_t pc, struct script_frame *frame)
 	frame->name = "[forgotten]";
 	if (!key)
 		return true;
-	tell(t, key, frame);
+	frame_set_function(t, key, frame);
 	frame->line = atomic_load_explicit(&place->line, memory_order_relaxed);
 	return true;
 }
@@ -301,7 +302,7 @@ bool frame_table_find(uintptr_t pc, struct script_frame *frame)
 bool frame_table_renew(void)
 {
 	unsigned turn, next;
-	struct tables *t = get(&turn);
+	struct tables *t = tables_current(&turn);
 
 	if (!t || all.before != TURNS ||
 	    !(IS_MUCH(atomic_load(&t->functions_used), FUNCTIONS) ||
@@ -309,7 +310,7 @@ bool frame_table_renew(void)
 	      IS_MUCH(atomic_load(&t->text_used), STRING_BYTES)))
 		return false;
 	next = (turn + 1) % TURNS;
-	if (map_turn(next))
+	if (tables_map(next))
 		return false;
 	all.before = turn;
 	atomic_fetch_add(&all.renewals, 1);
@@ -330,13 +331,13 @@ uintptr_t frame_table_keep(uintptr_t frame)
 	uint32_t function;
 	bool fresh;
 
-	if (!place || all.before == TURNS || t != at_turn(all.before) ||
+	if (!place || all.before == TURNS || t != tables_at(all.before) ||
 	    place == &t->places[PLACES])
 		return frame;
 	key = atomic_load_explicit(&place->key, memory_order_acquire);
 	if (!key)
 		return frame;
-	tell(t, key, &told);
+	frame_set_function(t, key, &told);
 	function = frame_table_function(
 		atomic_load(&t->functions[((key - 1) >> 32) % FUNCTIONS].print), &fresh);
 	if (fresh)
@@ -351,6 +352,6 @@ void frame_table_drop(void)
 {
 	if (all.before == TURNS)
 		return;
-	system_empty(at_turn(all.before), sizeof(struct tables));
+	system_empty(tables_at(all.before), sizeof(struct tables));
 	all.before = TURNS;
 }

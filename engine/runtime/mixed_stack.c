@@ -56,7 +56,7 @@ static struct {
 	_Alignas(struct runtime) uint8_t bytes[RUNTIME_BYTES];
 } kept[KEPT_MAX];
 
-static void leave_java(const struct runtime *runtime)
+static void set_java_range(const struct runtime *runtime)
 {
 	if (runtime && !((const struct jvm *)runtime)->named)
 		unwind_set_java(runtime->text, runtime->text_end);
@@ -64,13 +64,13 @@ static void leave_java(const struct runtime *runtime)
 		unwind_set_java(0, 0);
 }
 
-static void look_for(enum runtime_kind kind, const struct runtime *runtime)
+static void set_runtime(enum runtime_kind kind, const struct runtime *runtime)
 {
 	bool any = false;
 
 	atomic_store_explicit(&all.runtimes[kind], runtime, memory_order_release);
 	if (kind == RUNTIME_JVM)
-		leave_java(runtime);
+		set_java_range(runtime);
 	for (size_t i = 0; i < RUNTIME_KINDS; i++)
 		any |= atomic_load(&all.runtimes[i]) != NULL;
 	atomic_store_explicit(&all.any, any, memory_order_release);
@@ -82,7 +82,7 @@ int mixed_stack_look_for(enum runtime_kind kind, const struct runtime *runtime, 
 	size_t i;
 
 	if (!runtime) {
-		look_for(kind, NULL);
+		set_runtime(kind, NULL);
 		return 0;
 	}
 	if (!all.works) {
@@ -99,7 +99,7 @@ int mixed_stack_look_for(enum runtime_kind kind, const struct runtime *runtime, 
 		return -ENOMEM;
 	if (i == count)
 		memcpy(kept[count++].bytes, runtime, bytes);
-	look_for(kind, (const struct runtime *)kept[i].bytes);
+	set_runtime(kind, (const struct runtime *)kept[i].bytes);
 	return 0;
 }
 
@@ -119,7 +119,7 @@ void mixed_stack_after_fork(void)
 }
 
 /* NULL when all are in use. */
-static struct work *work_take(void)
+static struct work *work_acquire(void)
 {
 	uint64_t used = atomic_load_explicit(&all.used, memory_order_relaxed), bit;
 	struct work *work;
@@ -134,7 +134,7 @@ static struct work *work_take(void)
 	return work;
 }
 
-static void work_give(struct work *work)
+static void work_release(struct work *work)
 {
 	uint64_t bit = UINT64_C(1) << (work - all.works);
 
@@ -159,7 +159,7 @@ bool mixed_stack_turn(void)
 		return is_idle();
 	if (!frame_table_renew())
 		return false;
-	/* In one order with work_take(): who has no room yet will see the new table. */
+	/* In one order with work_acquire(): who has no room yet will see the new table. */
 	all.used_before = atomic_load(&all.used);
 	for (size_t i = 0; i < WORKS; i++)
 		if (all.used_before >> i & 1)
@@ -177,7 +177,7 @@ struct merge {
 	size_t length, max;
 };
 
-static void put(struct merge *m, uintptr_t frame)
+static void merge_add(struct merge *m, uintptr_t frame)
 {
 	if (!frame)
 		return;
@@ -188,7 +188,7 @@ static void put(struct merge *m, uintptr_t frame)
 
 /* The native frame, from the next on, that ADDRESS is in; or COUNT. Where the last one ends nobody
  * knows. */
-static size_t native_with(const struct merge *m, uintptr_t address)
+static size_t merge_find_address(const struct merge *m, uintptr_t address)
 {
 	size_t i = m->at;
 
@@ -200,7 +200,7 @@ static size_t native_with(const struct merge *m, uintptr_t address)
 	return i;
 }
 
-static size_t native_evaluator(const struct merge *m)
+static size_t merge_find_evaluator(const struct merge *m)
 {
 	size_t i = m->at;
 
@@ -211,7 +211,7 @@ static size_t native_evaluator(const struct merge *m)
 
 /* Without addresses calls of the evaluator are told apart by their order alone. When one more of them
  * is on the stack than there are frames, the innermost has not begun with its own. */
-static bool begins(const struct merge *m, const uintptr_t *frames, size_t count)
+static bool merge_starts_call(const struct merge *m, const uintptr_t *frames, size_t count)
 {
 	size_t calls = 0;
 
@@ -237,7 +237,7 @@ size_t mixed_stack_merge(const struct runtime *runtime, const struct native_fram
 
 	for (size_t i = 0; i < frame_count; i++)
 		anchored &= frames[i] != RUNTIME_ANCHOR;
-	if (!anchored && begins(&m, frames, frame_count))
+	if (!anchored && merge_starts_call(&m, frames, frame_count))
 		m.at++;
 	for (size_t begin = 0; begin < frame_count; begin = end + 1) {
 		for (end = begin; end < frame_count && !(frames[end] & RUNTIME_ANCHOR); end++)
@@ -245,24 +245,24 @@ size_t mixed_stack_merge(const struct runtime *runtime, const struct native_fram
 		if (end == frame_count)
 			native = m.count;
 		else if (anchored)
-			native = native_with(&m, frames[end] & ~RUNTIME_ANCHOR);
+			native = merge_find_address(&m, frames[end] & ~RUNTIME_ANCHOR);
 		else
-			native = native_evaluator(&m);
+			native = merge_find_evaluator(&m);
 		/* A call that runs none yet, or the state's own end. */
 		if (begin == end)
 			continue;
 		/* A call that has not begun with its frames, or has done with them, says nothing. */
 		for (; m.at < native; m.at++)
 			if (placed || !runtime_is_evaluator(runtime, m.pcs[m.at]))
-				put(&m, m.pcs[m.at]);
+				merge_add(&m, m.pcs[m.at]);
 		placed = true;
 		/* Where the walk lost its way before, they are what is left. */
 		m.at += m.at < m.count;
 		for (size_t i = begin; i < end; i++)
-			put(&m, frames[i]);
+			merge_add(&m, frames[i]);
 	}
 	while (m.at < m.count)
-		put(&m, m.pcs[m.at++]);
+		merge_add(&m, m.pcs[m.at++]);
 	*truncated |= m.length > max;
 	return m.length < max ? m.length : max;
 }
@@ -315,8 +315,9 @@ static size_t mix_v8(const struct runtime *runtime, struct work *work,
 #define PASSES_MAX 64
 
 /* Where the walk of NATIVE frames came to code that Ruby has made, have it go on from the call that ran it. */
-static void go_on(const struct ruby *ruby, struct work *work, struct native_frames *native,
-		  uintptr_t stack_high, size_t max, bool *truncated)
+static void continue_after_jit(const struct ruby *ruby, struct work *work,
+			       struct native_frames *native, uintptr_t stack_high, size_t max,
+			       bool *truncated)
 {
 	struct unwind_place place;
 	size_t i = 0;
@@ -344,7 +345,7 @@ static size_t mix_ruby(const struct runtime *runtime, struct work *work,
 
 	if (!frames)
 		return 0;
-	go_on(ruby, work, &whole, stack_high, max, truncated);
+	continue_after_jit(ruby, work, &whole, stack_high, max, truncated);
 	return ruby_merge(ruby, &whole, work->frames, frames, cut, out, max, truncated);
 }
 
@@ -385,21 +386,21 @@ static mixer *const mixers[RUNTIME_KINDS] = {
 	[RUNTIME_JVM] = mix_jvm,       [RUNTIME_PHP] = mix_php, [RUNTIME_PERL] = mix_perl,
 };
 
-static bool comes_through(const struct runtime *runtime, const struct native_frames *native)
+static bool stack_has_runtime(const struct runtime *runtime, const struct native_frames *native)
 {
-	if (runtime->looks_itself)
+	if (runtime->finds_own_frames)
 		return true;
 	for (size_t i = 0; i < native->count; i++)
 		if (native->pcs[i] - runtime->text < runtime->text_end - runtime->text ||
-		    (runtime->compiles && native->fps[i]))
+		    (runtime->has_jit && native->fps[i]))
 			return true;
 	return false;
 }
 
 /* Replace what COUNT native frames PCS, whose places are in WORK, have of interpreters: of one of them,
  * where a stack has several. */
-static size_t mix(struct work *work, uintptr_t stack_high, uintptr_t *pcs, size_t count, size_t max,
-		  bool *truncated)
+static size_t mix_runtimes(struct work *work, uintptr_t stack_high, uintptr_t *pcs, size_t count,
+			   size_t max, bool *truncated)
 {
 	struct native_frames native = { .exact = work->context != NULL,
 					.context = work->context,
@@ -412,7 +413,7 @@ static size_t mix(struct work *work, uintptr_t stack_high, uintptr_t *pcs, size_
 
 	for (size_t kind = 0; !mixed && kind < RUNTIME_KINDS; kind++) {
 		runtime = atomic_load_explicit(&all.runtimes[kind], memory_order_acquire);
-		if (!runtime || !comes_through(runtime, &native))
+		if (!runtime || !stack_has_runtime(runtime, &native))
 			continue;
 		if (native.pcs == pcs) {
 			memcpy(work->pcs, pcs, count * sizeof(*pcs));
@@ -424,17 +425,17 @@ static size_t mix(struct work *work, uintptr_t stack_high, uintptr_t *pcs, size_
 }
 
 /* Room to look for interpreters; NULL where there are none. */
-static struct work *work_wanted(void)
+static struct work *work_acquire_if_needed(void)
 {
 	if (__builtin_expect(!atomic_load_explicit(&all.any, memory_order_acquire), 1))
 		return NULL;
-	return work_take();
+	return work_acquire();
 }
 
 size_t mixed_stack_context(const void *ucontext, uintptr_t stack_high, uintptr_t *pcs, size_t max,
 			   bool *truncated)
 {
-	struct work *work = work_wanted();
+	struct work *work = work_acquire_if_needed();
 	size_t count;
 
 	if (__builtin_expect(!work, 1))
@@ -443,8 +444,8 @@ size_t mixed_stack_context(const void *ucontext, uintptr_t stack_high, uintptr_t
 		max = DEPTH_MAX;
 	work->context = ucontext;
 	count = unwind_context_sps(ucontext, stack_high, pcs, work->sps, work->fps, max, truncated);
-	count = mix(work, stack_high, pcs, count, max, truncated);
-	work_give(work);
+	count = mix_runtimes(work, stack_high, pcs, count, max, truncated);
+	work_release(work);
 	return count;
 }
 
@@ -452,7 +453,7 @@ size_t mixed_stack_context(const void *ucontext, uintptr_t stack_high, uintptr_t
 __attribute__((noinline)) size_t mixed_stack_here(uintptr_t stack_high, size_t skip, uintptr_t *pcs,
 						  size_t max, bool *truncated)
 {
-	struct work *work = work_wanted();
+	struct work *work = work_acquire_if_needed();
 	size_t count;
 
 	if (max > DEPTH_MAX)
@@ -462,8 +463,8 @@ __attribute__((noinline)) size_t mixed_stack_here(uintptr_t stack_high, size_t s
 	__asm__ volatile("" ::: "memory"); /* keeps the call from becoming a jump */
 	if (__builtin_expect(work != NULL, 0)) {
 		work->context = NULL;
-		count = mix(work, stack_high, pcs, count, max, truncated);
-		work_give(work);
+		count = mix_runtimes(work, stack_high, pcs, count, max, truncated);
+		work_release(work);
 	}
 	return count;
 }

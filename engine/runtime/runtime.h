@@ -24,8 +24,8 @@ struct runtime {
 	uintptr_t text, text_end;
 	/* The function that runs functions, each call of which is replaced by what it runs; both 0: none. */
 	uintptr_t evaluator, evaluator_end;
-	bool compiles;     /* it makes code elsewhere, through which no walk finds its way */
-	bool looks_itself; /* any stack may be one of its own, which its walk tells */
+	bool has_jit;          /* it makes code elsewhere, through which no walk finds its way */
+	bool finds_own_frames; /* any stack may be one of its own, which its walk tells */
 };
 
 /* As much as any of their own structures has. */

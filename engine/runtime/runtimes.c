@@ -105,7 +105,7 @@ void runtimes_wanted(bool wanted)
 }
 
 /* Look for KIND in MODULE, whose image is IMAGE. */
-static void look_for(enum runtime_kind kind, struct elf *image, const struct module *module)
+static void set_runtime(enum runtime_kind kind, struct elf *image, const struct module *module)
 {
 	union found found;
 	int err;
@@ -129,7 +129,7 @@ static void look_for(enum runtime_kind kind, struct elf *image, const struct mod
 	all.kinds[kind].there = true;
 }
 
-static void look_in(void *unused, const struct module *module)
+static void search_module(void *unused, const struct module *module)
 {
 	struct elf *image;
 	int err;
@@ -144,11 +144,11 @@ static void look_in(void *unused, const struct module *module)
 	}
 	for (size_t kind = 0; kind < RUNTIME_KINDS; kind++)
 		if (!all.kinds[kind].there)
-			look_for((enum runtime_kind)kind, image, module);
+			set_runtime((enum runtime_kind)kind, image, module);
 	elf_close(image);
 }
 
-void runtimes_look(void)
+void runtimes_scan(void)
 {
 	if (all.unwanted)
 		return;
@@ -158,7 +158,7 @@ void runtimes_look(void)
 			mixed_stack_look_for((enum runtime_kind)kind, NULL, 0);
 			all.kinds[kind].there = false;
 		}
-	modules_since(&all.newest, look_in, NULL);
+	modules_since(&all.newest, search_module, NULL);
 }
 
 void runtimes_visit(void)

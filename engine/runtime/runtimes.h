@@ -9,7 +9,7 @@
 void runtimes_wanted(bool wanted);
 
 /* Modules came or went, or none was looked at yet: look for interpreters among them. */
-void runtimes_look(void);
+void runtimes_scan(void);
 
 /* Look after those that were found: now and then, and soon where one is only just beginning. */
 void runtimes_visit(void);

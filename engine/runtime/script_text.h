@@ -50,7 +50,7 @@ static inline uint64_t script_text_mix(uint64_t hash, uint64_t value)
 }
 
 /* HASH, with TEXT up to its NUL in it. */
-static inline uint64_t script_text_print(uint64_t hash, const char *text)
+static inline uint64_t script_text_fingerprint(uint64_t hash, const char *text)
 {
 	uint64_t word = 0;
 	size_t i = 0;

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 /* Write character C to OUT, which has room for 4 bytes. Returns how many it takes. Async-signal-safe. */
-static inline size_t utf8_put(char *out, uint32_t c)
+static inline size_t utf8_write(char *out, uint32_t c)
 {
 	if (c < 0x80) {
 		out[0] = (char)c;

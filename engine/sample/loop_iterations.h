@@ -21,14 +21,14 @@
 #include "engine/sample/ring.h"
 
 /* In a time: the turn that began then is over. */
-#define TURN_OVER UINT64_C(1)
+#define LOOP_ITERATION_OVER UINT64_C(1)
 
 /* So many stalls of a process are told in one second; more are counted. */
-#define TURNS_TOLD_A_SECOND 100
+#define STALLS_REPORTED_PER_SECOND 100
 
 /* Of one thread, for as long as that lives. */
 struct turn {
-	_Atomic uint64_t began; /* ticks, with TURN_OVER; 0: there was none */
+	_Atomic uint64_t began; /* ticks, with LOOP_ITERATION_OVER; 0: there was none */
 	_Atomic uint64_t
 		watched;    /* the time of the turn that the watcher has seen go on; 0: none */
 	_Atomic bool armed; /* its timer is set for that */
@@ -66,15 +66,15 @@ extern struct turns {
 } __attribute__((aligned(64))) turns;
 
 /* The calling thread's; NULL where it had no turn yet. */
-extern __thread struct turn *turn_own;
+extern __thread struct turn *loop_iteration_own;
 
 /* The slow ways. errno is left alone. */
-struct turn *turn_take(void);
-void turn_wake_watcher(struct turn *turn);
-void turn_may_be_late(struct turn *turn);
+struct turn *loop_iteration_acquire(void);
+void loop_iteration_wake_watcher(struct turn *turn);
+void loop_iteration_end_watched(struct turn *turn);
 
 /* The watcher should have looked, and may not have had a processor. */
-static inline bool turns_are_overdue(void)
+static inline bool loop_iterations_are_overdue(void)
 {
 	uint64_t due = atomic_load_explicit(&turns.due_ns, memory_order_relaxed);
 
@@ -82,89 +82,90 @@ static inline bool turns_are_overdue(void)
 }
 
 /* Before a wait for descriptors: the turn is over. */
-static inline void turn_ends(void)
+static inline void loop_iteration_end(void)
 {
-	struct turn *turn = turn_own;
+	struct turn *turn = loop_iteration_own;
 	uint64_t began;
 
 	if (__builtin_expect(!turn, 1))
 		return;
 	if (__builtin_expect(atomic_load_explicit(&turn->watched, memory_order_relaxed) != 0, 0) ||
-	    __builtin_expect(turns_are_overdue(), 0))
-		turn_may_be_late(turn);
+	    __builtin_expect(loop_iterations_are_overdue(), 0))
+		loop_iteration_end_watched(turn);
 	began = atomic_load_explicit(&turn->began, memory_order_relaxed);
-	atomic_store_explicit(&turn->began, began | TURN_OVER, memory_order_release);
+	atomic_store_explicit(&turn->began, began | LOOP_ITERATION_OVER, memory_order_release);
 }
 
 /* Behind one, which waited at EPOLL (-1: at descriptors by themselves) and returned READY. */
-static inline void turn_begins(int ready, int epoll)
+static inline void loop_iteration_begin(int ready, int epoll)
 {
-	struct turn *turn = turn_own;
+	struct turn *turn = loop_iteration_own;
 
 	if (__builtin_expect(!atomic_load_explicit(&turns.on, memory_order_relaxed), 1))
 		return;
 	if (__builtin_expect(!turn, 0)) {
-		turn = turn_take();
+		turn = loop_iteration_acquire();
 		if (!turn)
 			return;
 	}
 	turn->ready = ready;
 	turn->epoll = epoll;
-	atomic_store_explicit(&turn->began, clock_ticks() & ~TURN_OVER, memory_order_release);
+	atomic_store_explicit(&turn->began, clock_ticks() & ~LOOP_ITERATION_OVER,
+			      memory_order_release);
 	if (__builtin_expect(atomic_load_explicit(&turns.asleep, memory_order_relaxed), 0))
-		turn_wake_watcher(turn);
+		loop_iteration_wake_watcher(turn);
 }
 
 /* Whether a wait at COUNT descriptors, ONE being the first of them, is no end of the turn: it waits for time alone,
  * or it is a call that blocks in a turn of an epoll's, for an answer say. Other loops that turn within one another
  * have the inner one's epoll descriptor among the outer one's. */
-static inline bool turn_goes_on(size_t count, int one)
+static inline bool loop_iteration_continues(size_t count, int one)
 {
-	const struct turn *turn = turn_own;
+	const struct turn *turn = loop_iteration_own;
 
 	return !count || (count == 1 && turn && turn->epoll >= 0 && one != turn->epoll);
 }
 
 /* How stalls come out where the rings are not open, as another engine takes the samples. */
-struct turns_outlet {
+struct stall_output {
 	/* Have thread TID sampled now, for its wall clock, if that can be. In a thread of the agent's. */
 	void (*sample)(pid_t tid);
 	/* A turn of the calling thread lasted NS, behind a wait that returned READY. errno may change. */
 	void (*tell)(uint64_t ns, int ready);
 };
 
-/* Which, before turns_open(). */
-void turns_outlet(const struct turns_outlet *outlet);
+/* Which, before loop_iterations_open(). */
+void stall_output(const struct stall_output *outlet);
 
 /* In a thread that ends. */
-void turns_thread_ended(void);
+void loop_iterations_thread_ended(void);
 
 /* The signal of TIMER has come to this thread: whether that is by a turn of its own, and whether the turn goes on,
- * so that its stack is wanted in turn->pcs, and then by turn_sampled(), which adds what the thread is working on.
+ * so that its stack is wanted in turn->pcs, and then by loop_iteration_sampled(), which adds what the thread is working on.
  * Async-signal-safe. */
-struct turn *turn_of_signal(uintptr_t value);
-bool turn_is_late(const struct turn *turn);
-void turn_sampled(struct turn *turn, size_t depth, bool truncated);
+struct turn *loop_iteration_of_signal(uintptr_t value);
+bool loop_iteration_is_late(const struct turn *turn);
+void loop_iteration_sampled(struct turn *turn, size_t depth, bool truncated);
 
 /* In a forked child: there are none. */
-void turns_after_fork(void);
+void loop_iterations_after_fork(void);
 
 /* The rest is for the watcher, which the C library need not know.
  *
  * From now on turns of more than NS nanoseconds, which are TICKS, are stalls. SIGNO: by which a thread takes its
  * stack; 0: the outlet is to be asked for that, and told of stalls. */
-void turns_open(uint64_t ns, uint64_t ticks, int signo);
+void loop_iterations_open(uint64_t ns, uint64_t ticks, int signo);
 
 /* Look at all turns. Returns in how many nanoseconds to look again; UINT64_MAX: when woken. */
-uint64_t turns_look(void);
+uint64_t loop_iterations_check(void);
 
 /* By which it is woken. */
-struct wake *turns_wake(void);
+struct wake *loop_iterations_wake(void);
 
 /* No turn is looked at any more; timers are given back. */
-void turns_close(void);
+void loop_iterations_close(void);
 
 /* Stalls that were not told, as there were too many, since the process began. */
-uint64_t turns_untold(void);
+uint64_t loop_iterations_unreported(void);
 
 #endif

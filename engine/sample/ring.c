@@ -41,7 +41,7 @@ _Static_assert(sizeof(struct sample) % sizeof(uintptr_t) == 0, "records stay ali
 _Static_assert(offsetof(struct sample, kind) < 8, "the smallest pad holds size and kind");
 
 /* What lies there after a fork was in the hands of threads that are not here. */
-static uint8_t *take_memory(size_t bytes)
+static uint8_t *ring_map_memory(size_t bytes)
 {
 	if (all.memory)
 		system_unmap(all.memory, all.memory_bytes);
@@ -62,7 +62,7 @@ int ring_open(size_t shards, size_t bytes, struct wake *collector)
 		return 0;
 	if (!shards || shards > SHARDS_MAX)
 		shards = SHARDS_MAX;
-	memory = take_memory(scratch_bytes + shards * bytes);
+	memory = ring_map_memory(scratch_bytes + shards * bytes);
 	if (!memory)
 		return -ENOMEM;
 	all.scratch = (uintptr_t *)memory;
@@ -85,7 +85,7 @@ void ring_after_fork(void)
 	atomic_store(&all.lost, 0);
 }
 
-static void lose_one(void)
+static void ring_count_lost(void)
 {
 	atomic_fetch_add_explicit(&all.lost, 1, memory_order_relaxed);
 }
@@ -101,7 +101,7 @@ void ring_wake(void)
 }
 
 /* Advice that the next sample gives again: where it seems to be on its way, nothing is written. */
-static void hurry(void)
+static void ring_wake_if_idle(void)
 {
 	struct wake *collector = atomic_load_explicit(&all.collector, memory_order_relaxed);
 
@@ -127,8 +127,8 @@ struct sample *ring_reserve(uint32_t hint, enum sample_kind kind, pid_t tid, siz
 		pad = start + size > all.size ? all.size - start : 0;
 		used = head + pad + size - tail;
 		if (used > all.size && tail <= head) {
-			lose_one();
-			hurry();
+			ring_count_lost();
+			ring_wake_if_idle();
 			return NULL;
 		}
 		/* A tail beyond our head tells that the head is old; the exchange then fails. */
@@ -144,7 +144,7 @@ struct sample *ring_reserve(uint32_t hint, enum sample_kind kind, pid_t tid, siz
 		start = 0;
 	}
 	if (used > all.size / 2)
-		hurry();
+		ring_wake_if_idle();
 
 	sample = (struct sample *)(ring->bytes + start);
 	sample->kind = (uint8_t)kind;
@@ -162,9 +162,9 @@ void ring_commit(struct sample *sample)
 }
 
 /* With room for BYTES of a context behind the stack. */
-static struct sample *reserve_stack(uint32_t hint, enum sample_kind kind, pid_t tid,
-				    const uintptr_t *pcs, size_t depth, bool truncated,
-				    size_t bytes)
+static struct sample *ring_reserve_with_context(uint32_t hint, enum sample_kind kind, pid_t tid,
+						const uintptr_t *pcs, size_t depth, bool truncated,
+						size_t bytes)
 {
 	struct sample *sample = ring_reserve(hint, kind, tid, depth * sizeof(*pcs) + bytes);
 
@@ -182,26 +182,28 @@ struct sample *ring_reserve_stack(uint32_t hint, enum sample_kind kind, pid_t ti
 				  const uintptr_t *pcs, size_t depth, bool truncated)
 {
 	struct thread_context context;
-	size_t bytes = thread_context_look(&context);
-	struct sample *sample = reserve_stack(hint, kind, tid, pcs, depth, truncated, bytes);
+	size_t bytes = thread_context_read(&context);
+	struct sample *sample =
+		ring_reserve_with_context(hint, kind, tid, pcs, depth, truncated, bytes);
 
 	if (sample && bytes)
-		thread_context_put(&context, sample->pcs + depth);
+		thread_context_write(&context, sample->pcs + depth);
 	return sample;
 }
 
-struct sample *ring_reserve_stack_of(uint32_t hint, enum sample_kind kind, pid_t tid,
-				     const uintptr_t *pcs, size_t depth, bool truncated,
-				     const void *context, size_t bytes)
+struct sample *ring_reserve_stack_with(uint32_t hint, enum sample_kind kind, pid_t tid,
+				       const uintptr_t *pcs, size_t depth, bool truncated,
+				       const void *context, size_t bytes)
 {
-	struct sample *sample = reserve_stack(hint, kind, tid, pcs, depth, truncated, bytes);
+	struct sample *sample =
+		ring_reserve_with_context(hint, kind, tid, pcs, depth, truncated, bytes);
 
 	if (sample && bytes)
 		memcpy(sample->pcs + depth, context, bytes);
 	return sample;
 }
 
-uintptr_t *ring_scratch_take(void)
+uintptr_t *ring_scratch_acquire(void)
 {
 	uint32_t used = atomic_load_explicit(&all.scratch_used, memory_order_relaxed);
 	uint32_t bit;
@@ -210,7 +212,7 @@ uintptr_t *ring_scratch_take(void)
 		return NULL;
 	do {
 		if (used == UINT32_MAX) {
-			lose_one();
+			ring_count_lost();
 			return NULL;
 		}
 		bit = ~used & (used + 1); /* the lowest that is free */
@@ -219,15 +221,15 @@ uintptr_t *ring_scratch_take(void)
 	return all.scratch + (size_t)__builtin_ctz(bit) * SAMPLE_DEPTH_MAX;
 }
 
-void ring_scratch_give(uintptr_t *scratch)
+void ring_scratch_release(uintptr_t *scratch)
 {
 	uint32_t bit = 1u << ((size_t)(scratch - all.scratch) / SAMPLE_DEPTH_MAX);
 
 	atomic_fetch_and_explicit(&all.scratch_used, ~bit, memory_order_release);
 }
 
-static bool drain(struct ring *ring, void (*take)(void *context, const struct sample *sample),
-		  void *context)
+static bool ring_drain_one(struct ring *ring,
+			   void (*take)(void *context, const struct sample *sample), void *context)
 {
 	uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
 	uint64_t head = atomic_load_explicit(&ring->head, memory_order_acquire);
@@ -254,6 +256,6 @@ bool ring_drain(void (*take)(void *context, const struct sample *sample), void *
 	bool empty = true;
 
 	for (size_t i = 0; i < all.shards; i++)
-		empty &= drain(&all.rings[i], take, context);
+		empty &= ring_drain_one(&all.rings[i], take, context);
 	return empty;
 }

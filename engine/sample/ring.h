@@ -72,9 +72,9 @@ struct sample *ring_reserve_stack(uint32_t hint, enum sample_kind kind, pid_t ti
 				  const uintptr_t *pcs, size_t depth, bool truncated);
 
 /* The same with CONTEXT behind them, BYTES of it, a multiple of 8, that were taken before. */
-struct sample *ring_reserve_stack_of(uint32_t hint, enum sample_kind kind, pid_t tid,
-				     const uintptr_t *pcs, size_t depth, bool truncated,
-				     const void *context, size_t bytes);
+struct sample *ring_reserve_stack_with(uint32_t hint, enum sample_kind kind, pid_t tid,
+				       const uintptr_t *pcs, size_t depth, bool truncated,
+				       const void *context, size_t bytes);
 
 /* What SAMPLE, of a kind with a stack, was working on; NULL: nothing. */
 static inline const struct context_record *sample_context(const struct sample *sample)
@@ -85,8 +85,8 @@ static inline const struct context_record *sample_context(const struct sample *s
 
 /* Borrow a buffer of SAMPLE_DEPTH_MAX addresses, to unwind into before the depth is known; NULL
  * when all are in use, which counts a lost sample. */
-uintptr_t *ring_scratch_take(void);
-void ring_scratch_give(uintptr_t *scratch);
+uintptr_t *ring_scratch_acquire(void);
+void ring_scratch_release(uintptr_t *scratch);
 
 /* Wake the collector. */
 void ring_wake(void);

@@ -39,8 +39,8 @@ static sampler_installer *installer;
 static sampler_remover *remover;
 
 /* What other threads were told to call, and how many are about to tell them. */
-static void (*_Atomic everywhere)(void);
-static _Atomic uint32_t telling;
+static void (*_Atomic broadcast_call)(void);
+static _Atomic uint32_t broadcasters;
 
 /* Until nothing sends signals any more: a thread that sets its timer may have to wait for a processor. */
 #define QUIET_TRIES    500
@@ -66,7 +66,7 @@ static const uint8_t system_call[] = { 0x01, 0x00, 0x00, 0xd4 }; /* svc #0 */
 #define CALL_BYTES sizeof(system_call)
 
 /* A system call's instruction is at CODE. Not even code is sure to be readable. */
-static bool is_system_call(uintptr_t code)
+static bool memory_is_system_call(uintptr_t code)
 {
 	uint8_t bytes[CALL_BYTES];
 
@@ -79,8 +79,8 @@ static bool in_system_call(const ucontext_t *uc)
 {
 	uintptr_t pc = CONTEXT_PC(uc);
 
-	return is_system_call(pc) ||
-	       (CONTEXT_RESULT(uc) == -EINTR && is_system_call(pc - CALL_BYTES));
+	return memory_is_system_call(pc) ||
+	       (CONTEXT_RESULT(uc) == -EINTR && memory_is_system_call(pc - CALL_BYTES));
 }
 
 static uint64_t own_cpu_ns(void)
@@ -92,7 +92,7 @@ static uint64_t own_cpu_ns(void)
 	return (uint64_t)spent.tv_sec * 1000000000u + (uint64_t)spent.tv_nsec;
 }
 
-static void commit(struct thread *thread, struct sample *sample)
+static void sampler_commit(struct thread *thread, struct sample *sample)
 {
 	struct asprof_thread_local_data *local;
 
@@ -103,8 +103,8 @@ static void commit(struct thread *thread, struct sample *sample)
 	ring_commit(sample);
 }
 
-static struct sample *reserve(struct thread *thread, enum sample_kind kind, const uintptr_t *pcs,
-			      size_t depth, bool truncated)
+static struct sample *sampler_reserve(struct thread *thread, enum sample_kind kind,
+				      const uintptr_t *pcs, size_t depth, bool truncated)
 {
 	return ring_reserve_stack(thread->index, kind,
 				  atomic_load_explicit(&thread->tid, memory_order_relaxed), pcs,
@@ -117,7 +117,7 @@ static struct sample *sample_interrupted(struct thread *thread, enum sample_kind
 {
 	uintptr_t sp = CONTEXT_SP(uc);
 	bool on_known_stack = sp >= thread->stack_low && sp < thread->stack_high;
-	uintptr_t *pcs = ring_scratch_take();
+	uintptr_t *pcs = ring_scratch_acquire();
 	struct sample *sample;
 	bool truncated;
 	size_t depth;
@@ -126,8 +126,8 @@ static struct sample *sample_interrupted(struct thread *thread, enum sample_kind
 		return NULL;
 	depth = mixed_stack_context(uc, on_known_stack ? thread->stack_high : 0, pcs,
 				    SAMPLE_DEPTH_MAX, &truncated);
-	sample = reserve(thread, kind, pcs, depth, truncated);
-	ring_scratch_give(pcs);
+	sample = sampler_reserve(thread, kind, pcs, depth, truncated);
+	ring_scratch_release(pcs);
 	if (unwind_wants_refresh())
 		ring_wake(); /* it looks for new modules first */
 	return sample;
@@ -144,7 +144,7 @@ static void take_wall_sample(struct thread *thread, const ucontext_t *uc)
 	sample->state = in_system_call(uc) ? JFR_STATE_SLEEPING : JFR_STATE_RUNNABLE;
 	sample->args[0] = (uint64_t)(uintptr_t)thread;
 	sample->args[1] = own_cpu_ns();
-	commit(thread, sample);
+	sampler_commit(thread, sample);
 }
 
 static void take_cpu_sample(struct thread *thread, enum thread_timer timer, const ucontext_t *uc)
@@ -162,7 +162,7 @@ static void take_cpu_sample(struct thread *thread, enum thread_timer timer, cons
 	if (!sample)
 		return;
 	sample->weight = due;
-	commit(thread, sample);
+	sampler_commit(thread, sample);
 }
 
 /* What can still be told of a thread that is done: the function that it was made for, and the
@@ -171,7 +171,7 @@ static void take_cpu_sample(struct thread *thread, enum thread_timer timer, cons
 
 static struct sample *sample_entry(struct thread *thread)
 {
-	uintptr_t *pcs = ring_scratch_take();
+	uintptr_t *pcs = ring_scratch_acquire();
 	struct sample *sample;
 	bool truncated;
 	size_t depth, first;
@@ -182,8 +182,8 @@ static struct sample *sample_entry(struct thread *thread)
 	first = depth > OUTERMOST ? depth - OUTERMOST : 0;
 	if (thread->entry && first)
 		pcs[--first] = thread->entry;
-	sample = reserve(thread, SAMPLE_CPU, pcs + first, depth - first, truncated);
-	ring_scratch_give(pcs);
+	sample = sampler_reserve(thread, SAMPLE_CPU, pcs + first, depth - first, truncated);
+	ring_scratch_release(pcs);
 	return sample;
 }
 
@@ -198,7 +198,7 @@ static void take_last_sample(struct thread *thread)
 	if (!sample)
 		return;
 	sample->weight = due;
-	commit(thread, sample);
+	sampler_commit(thread, sample);
 }
 
 void sampler_thread_ended(void)
@@ -210,13 +210,13 @@ void sampler_thread_ended(void)
 		if (thread)
 			take_last_sample(thread);
 	}
-	turns_thread_ended();
+	loop_iterations_thread_ended();
 	thread_labels_end();
 	threads_ended();
 }
 
 /* Not ours: somebody else's handler was there before. */
-static void pass_on(int signo, siginfo_t *info, void *uc)
+static void sampler_forward(int signo, siginfo_t *info, void *uc)
 {
 	if (previous.handler == (void *)SIG_DFL || previous.handler == (void *)SIG_IGN)
 		return;
@@ -238,7 +238,7 @@ static void take_sample(struct thread *thread, enum thread_timer timer, const uc
 void sampler_crashed(int signo, int code, uintptr_t address, const void *context)
 {
 	struct thread *thread = threads_self();
-	uintptr_t sp = CONTEXT_SP((const ucontext_t *)context), *pcs = ring_scratch_take();
+	uintptr_t sp = CONTEXT_SP((const ucontext_t *)context), *pcs = ring_scratch_acquire();
 	bool on_known_stack = thread && sp >= thread->stack_low && sp < thread->stack_high;
 	struct sample *sample;
 	bool truncated;
@@ -249,7 +249,7 @@ void sampler_crashed(int signo, int code, uintptr_t address, const void *context
 	depth = mixed_stack_context(context, on_known_stack ? thread->stack_high : 0, pcs,
 				    SAMPLE_DEPTH_MAX, &truncated);
 	sample = ring_reserve_stack(0, SAMPLE_CRASH, system_thread(), pcs, depth, truncated);
-	ring_scratch_give(pcs);
+	ring_scratch_release(pcs);
 	if (!sample)
 		return;
 	sample->args[0] = (uint64_t)signo;
@@ -266,18 +266,18 @@ static void take_stall_stack(struct turn *turn, const ucontext_t *uc)
 	bool on_known_stack, truncated;
 	size_t depth;
 
-	if (!turn_is_late(turn))
+	if (!loop_iteration_is_late(turn))
 		return;
-	thread = threads_self_by(atomic_load_explicit(&turn->tid, memory_order_relaxed));
+	thread = threads_self_by_tid(atomic_load_explicit(&turn->tid, memory_order_relaxed));
 	on_known_stack = thread && sp >= thread->stack_low && sp < thread->stack_high;
 	depth = mixed_stack_context(uc, on_known_stack ? thread->stack_high : 0, turn->pcs,
 				    SAMPLE_DEPTH_MAX, &truncated);
-	turn_sampled(turn, depth, truncated);
+	loop_iteration_sampled(turn, depth, truncated);
 	if (unwind_wants_refresh())
 		ring_wake();
 }
 
-static void call_now(void)
+static void sampler_run_delayed_call(void)
 {
 	if (sampler_call_off())
 		later.call();
@@ -286,23 +286,23 @@ static void call_now(void)
 static void on_signal(int signo, siginfo_t *info, void *uc)
 {
 	uintptr_t value = (uintptr_t)info->si_value.sival_ptr;
-	uintptr_t slot = value & ~THREAD_TIMER_BITS;
-	struct turn *turn = info->si_code == SI_TIMER ? turn_of_signal(value) : NULL;
+	uintptr_t slot = value & ~CLOCK_KIND_BITS;
+	struct turn *turn = info->si_code == SI_TIMER ? loop_iteration_of_signal(value) : NULL;
 
 	if (info->si_code == SI_TIMER && value == (uintptr_t)&later)
-		call_now();
-	else if (info->si_code == SI_QUEUE && value == (uintptr_t)&everywhere)
-		atomic_load (&everywhere)();
+		sampler_run_delayed_call();
+	else if (info->si_code == SI_QUEUE && value == (uintptr_t)&broadcast_call)
+		atomic_load (&broadcast_call)();
 	else if (turn)
 		take_stall_stack(turn, uc);
-	else if (info->si_code != SI_TIMER || !thread_slot_is(slot))
-		pass_on(signo, info, uc);
+	else if (info->si_code != SI_TIMER || !thread_slot_is_valid(slot))
+		sampler_forward(signo, info, uc);
 	else if (atomic_load_explicit(&enabled, memory_order_acquire) &&
 		 threads_is_self((struct thread *)slot))
-		take_sample((struct thread *)slot, value & THREAD_TIMER_BITS, uc);
+		take_sample((struct thread *)slot, value & CLOCK_KIND_BITS, uc);
 }
 
-static bool is_free(int signo)
+static bool signal_is_free(int signo)
 {
 	struct disposition now;
 
@@ -311,7 +311,7 @@ static bool is_free(int signo)
 
 /* An emulator of another processor needs some signals itself, and has no number for the last few of the program's: a
  * handler can be set, but nothing comes. */
-static bool may_come(int signo)
+static bool signal_can_arrive(int signo)
 {
 	static _Atomic int known;
 	struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = signo };
@@ -333,7 +333,7 @@ static bool may_come(int signo)
 int sampler_choose_below(int signo)
 {
 	while (--signo > FIRST_SIGNAL)
-		if (is_free(signo) && may_come(signo))
+		if (signal_is_free(signo) && signal_can_arrive(signo))
 			return signo;
 	return 0;
 }
@@ -375,7 +375,7 @@ int sampler_install(void)
 static bool is_quiet(void)
 {
 	threads_close();
-	return signal_share_close() && !atomic_load(&turns.on) && !atomic_load(&telling) &&
+	return signal_share_close() && !atomic_load(&turns.on) && !atomic_load(&broadcasters) &&
 	       !sampler_call_pends();
 }
 
@@ -383,10 +383,10 @@ static bool is_quiet(void)
 static bool is_quiet_beside(void)
 {
 	threads_close();
-	return !atomic_load(&telling) && !sampler_call_pends();
+	return !atomic_load(&broadcasters) && !sampler_call_pends();
 }
 
-static void remove_when(bool (*is_quiet_now)(void))
+static void sampler_remove_when(bool (*is_quiet_now)(void))
 {
 	int signo = sampler_signal(), tries = QUIET_TRIES;
 
@@ -405,12 +405,12 @@ static void remove_when(bool (*is_quiet_now)(void))
 
 void sampler_remove(void)
 {
-	remove_when(is_quiet);
+	sampler_remove_when(is_quiet);
 }
 
 void sampler_remove_beside(void)
 {
-	remove_when(is_quiet_beside);
+	sampler_remove_when(is_quiet_beside);
 }
 
 int sampler_signal(void)
@@ -480,14 +480,14 @@ uint64_t sampler_call_off(void)
 
 uint32_t sampler_call_in_others(void (*call)(void))
 {
-	siginfo_t info = { .si_code = SI_QUEUE, .si_value.sival_ptr = &everywhere };
+	siginfo_t info = { .si_code = SI_QUEUE, .si_value.sival_ptr = &broadcast_call };
 	pid_t self = system_thread(), process = system_process(), tid;
 	struct thread *t;
 	uint32_t count = 0;
 
 	info.si_pid = process;
-	atomic_store(&everywhere, call);
-	atomic_fetch_add(&telling, 1);
+	atomic_store(&broadcast_call, call);
+	atomic_fetch_add(&broadcasters, 1);
 	info.si_signo = sampler_signal();
 	for (uint32_t at = 0; info.si_signo && (t = thread_slot_next(&at));) {
 		tid = atomic_load_explicit(&t->tid, memory_order_relaxed);
@@ -495,7 +495,7 @@ uint32_t sampler_call_in_others(void (*call)(void))
 		    !kernel_call4(SYS_rt_tgsigqueueinfo, process, tid, info.si_signo, (long)&info))
 			count++;
 	}
-	atomic_fetch_sub(&telling, 1);
+	atomic_fetch_sub(&broadcasters, 1);
 	return count;
 }
 
@@ -507,7 +507,7 @@ void sampler_choose_again(void)
 bool sampler_after_fork(void)
 {
 	atomic_store(&enabled, false);
-	atomic_store(&telling, 0);
+	atomic_store(&broadcasters, 0);
 	return atomic_exchange(&later.pid, 0);
 }
 

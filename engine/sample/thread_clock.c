@@ -89,8 +89,8 @@ static long arm(int timer, int flags, const struct itimerspec *when)
 
 /* Set TIMER, made when it is wanted first. Returns 0 or -errno: -EAGAIN where a share of what the user may
  * have is spent. */
-static int set(struct thread_clock *clock, enum thread_timer timer, int flags, uint64_t value_ns,
-	       uint64_t interval_ns)
+static int wall_timer_set(struct thread_clock *clock, enum thread_timer timer, int flags,
+			  uint64_t value_ns, uint64_t interval_ns)
 {
 	struct itimerspec when = { .it_value = timespec_of(value_ns),
 				   .it_interval = timespec_of(interval_ns) };
@@ -136,7 +136,7 @@ void thread_clock_start(struct thread_clock *clock, bool born)
 	wait = first > now + LEAVE_NS ? first - now : LEAVE_NS;
 	atomic_store(&clock->taken, 0);
 	atomic_store(&clock->first_ns, first);
-	err = set(clock, TIMER_CPU, TIMER_ABSTIME, now + wait, interval);
+	err = wall_timer_set(clock, TIMER_CPU, TIMER_ABSTIME, now + wait, interval);
 	if (err) {
 		atomic_store(&clock->first_ns, UINT64_MAX);
 		/* Not one that is stopped or gone, or whose signal is the program's now. */
@@ -147,10 +147,10 @@ void thread_clock_start(struct thread_clock *clock, bool born)
 			signal_share_count_refused(err);
 		}
 	} else if (born && wait < TICK_NS)
-		set(clock, TIMER_FIRST, 0, wait, 0);
+		wall_timer_set(clock, TIMER_FIRST, 0, wait, 0);
 }
 
-static void drop(struct thread_clock *clock, int timer)
+static void thread_timer_delete(struct thread_clock *clock, int timer)
 {
 	if (!clock->has[timer])
 		return;
@@ -165,7 +165,7 @@ void thread_clock_spare(struct thread_clock *clock)
 		if (atomic_exchange(&clock->refused, false))
 			thread_clock_start(clock, false);
 	} else if (!atomic_load(&clock->under_way)) {
-		drop(clock, TIMER_WALL);
+		thread_timer_delete(clock, TIMER_WALL);
 	}
 }
 
@@ -173,7 +173,7 @@ void thread_clock_stop(struct thread_clock *clock)
 {
 	atomic_store(&clock->first_ns, UINT64_MAX);
 	for (int i = 0; i < THREAD_TIMERS; i++)
-		drop(clock, i);
+		thread_timer_delete(clock, i);
 	atomic_store(&clock->under_way, false);
 	atomic_store(&clock->refused, false);
 }
@@ -206,7 +206,7 @@ void thread_clock_again(struct thread_clock *clock, uint64_t cpu_ns)
 	uint64_t first = atomic_load_explicit(&clock->first_ns, memory_order_relaxed);
 
 	if (cpu_ns < first && first - cpu_ns < TICK_NS && clock->shots++ < SHOTS_MAX)
-		set(clock, TIMER_FIRST, 0, first - cpu_ns, 0);
+		wall_timer_set(clock, TIMER_FIRST, 0, first - cpu_ns, 0);
 }
 
 /* One at a time: were the timer set again while its signal is pending, the kernel would drop that
@@ -217,7 +217,7 @@ bool thread_clock_interrupt(struct thread_clock *clock, uint64_t within_ns)
 		return false;
 	if (atomic_exchange(&clock->under_way, true))
 		return true;
-	if (!set(clock, TIMER_WALL, 0, 1 + random_below(within_ns), 0))
+	if (!wall_timer_set(clock, TIMER_WALL, 0, 1 + random_below(within_ns), 0))
 		return true;
 	atomic_store(&clock->under_way, false);
 	return false;

@@ -28,7 +28,7 @@ enum thread_timer {
 };
 
 /* The signal's value is the thread's slot, with the timer's number in these bits. */
-#define THREAD_TIMER_BITS ((uintptr_t)3)
+#define CLOCK_KIND_BITS ((uintptr_t)3)
 
 struct thread_clock {
 	uintptr_t value;

@@ -107,7 +107,7 @@ struct thread *thread_slot_next(uint32_t *at)
 	return NULL;
 }
 
-struct thread *thread_slot_of(pid_t tid)
+struct thread *thread_slot_find(pid_t tid)
 {
 	struct thread *t;
 
@@ -118,7 +118,7 @@ struct thread *thread_slot_of(pid_t tid)
 }
 
 /* Whoever takes a slot has it alone until its tid is set. */
-struct thread *thread_slot_take(pid_t tid, bool found)
+struct thread *thread_slot_acquire(pid_t tid, bool found)
 {
 	struct thread *t = slot_pop();
 
@@ -137,7 +137,7 @@ struct thread *thread_slot_take(pid_t tid, bool found)
 	return t;
 }
 
-void thread_slot_give(struct thread *t)
+void thread_slot_release(struct thread *t)
 {
 	thread_clock_stop(&t->clock);
 	atomic_store(&t->tid, 0);
@@ -145,7 +145,7 @@ void thread_slot_give(struct thread *t)
 	slot_push(t);
 }
 
-bool thread_slot_is(uintptr_t address)
+bool thread_slot_is_valid(uintptr_t address)
 {
 	uint32_t blocks = (slots_used() + BLOCK_SLOTS - 1) / BLOCK_SLOTS;
 

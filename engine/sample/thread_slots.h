@@ -28,10 +28,10 @@ struct thread {
 
 /* A slot for thread TID, with nothing known of it, or NULL when there is no room. FOUND: it is not
  * the thread itself that takes it. */
-struct thread *thread_slot_take(pid_t tid, bool found);
+struct thread *thread_slot_acquire(pid_t tid, bool found);
 
 /* Stop its clock and free it. */
-void thread_slot_give(struct thread *t);
+void thread_slot_release(struct thread *t);
 
 /* In a forked child, where no signal carries a pointer to one: there are none, nor their memory. */
 void thread_slots_after_fork(void);
@@ -40,10 +40,10 @@ void thread_slots_after_fork(void);
 struct thread *thread_slot_next(uint32_t *at);
 
 /* The slot of TID, which has not ended, or NULL. */
-struct thread *thread_slot_of(pid_t tid);
+struct thread *thread_slot_find(pid_t tid);
 
 /* True when a slot is at ADDRESS: a signal's value is looked at before it is believed. */
-bool thread_slot_is(uintptr_t address);
+bool thread_slot_is_valid(uintptr_t address);
 
 /* How many are taken. */
 uint32_t thread_slot_count(void);

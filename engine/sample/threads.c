@@ -54,7 +54,7 @@ void threads_started(uintptr_t stack_low, uintptr_t stack_high, uintptr_t entry)
 
 	if (!atomic_load(&is_open) || own || own_thread_is())
 		return;
-	t = thread_slot_take(system_thread(), false);
+	t = thread_slot_acquire(system_thread(), false);
 	if (!t)
 		return;
 	t->stack_low = stack_low;
@@ -64,7 +64,7 @@ void threads_started(uintptr_t stack_low, uintptr_t stack_high, uintptr_t entry)
 	thread_clock_start(&t->clock, true);
 }
 
-static void raise_locals_end(size_t end)
+static void threads_raise_locals_end(size_t end)
 {
 	size_t was = atomic_load(&locals_end);
 
@@ -72,25 +72,25 @@ static void raise_locals_end(size_t end)
 		;
 }
 
-static struct asprof_thread_local_data *take_local(void)
+static struct asprof_thread_local_data *threads_acquire_local(void)
 {
 	for (size_t i = 0; i < LOCALS_MAX; i++)
 		if (!atomic_load_explicit(&locals[i].taken, memory_order_relaxed) &&
 		    !atomic_exchange(&locals[i].taken, true)) {
-			raise_locals_end(i + 1);
+			threads_raise_locals_end(i + 1);
 			return &locals[i].data;
 		}
 	return &spare_local;
 }
 
-static bool is_lasting(const struct asprof_thread_local_data *local)
+static bool local_is_in_table(const struct asprof_thread_local_data *local)
 {
 	return (uintptr_t)local - (uintptr_t)locals < sizeof(locals);
 }
 
-static void give_local(void)
+static void threads_release_local(void)
 {
-	if (is_lasting(own_local))
+	if (local_is_in_table(own_local))
 		atomic_store(
 			&locals[((uintptr_t)own_local - (uintptr_t)locals) / sizeof(*locals)].taken,
 			false);
@@ -101,7 +101,7 @@ void threads_counted(struct thread *t, uint64_t ticks)
 {
 	struct asprof_thread_local_data *local = atomic_load(&t->local);
 
-	if (is_lasting(local))
+	if (local_is_in_table(local))
 		__atomic_store_n(&local->sample_counter, ticks, __ATOMIC_RELAXED);
 }
 
@@ -110,24 +110,24 @@ void threads_ended(void)
 	struct thread *t = own;
 
 	if (!t && atomic_load(&is_open) && !own_thread_is())
-		t = thread_slot_of(system_thread()); /* adopted: it came before the engine */
+		t = thread_slot_find(system_thread()); /* adopted: it came before the engine */
 	if (!t)
 		return;
 	own = NULL;
 	if (atomic_load(&t->sampled))
 		kernel_call4(SYS_prctl, PR_GET_NAME, (long)t->name, 0, 0);
 	atomic_store_explicit(&t->ended, true, memory_order_release);
-	give_local(); /* no sample counts there any more */
+	threads_release_local(); /* no sample counts there any more */
 }
 
-struct thread *threads_self_by(pid_t tid)
+struct thread *threads_self_by_tid(pid_t tid)
 {
-	return own ? own : thread_slot_of(tid);
+	return own ? own : thread_slot_find(tid);
 }
 
 struct thread *threads_self(void)
 {
-	return own ? own : thread_slot_of(system_thread());
+	return own ? own : thread_slot_find(system_thread());
 }
 
 bool threads_is_self(const struct thread *t)
@@ -144,7 +144,7 @@ struct asprof_thread_local_data *threads_local(void)
 	struct thread *t = threads_self();
 
 	if (!own_local)
-		own_local = take_local();
+		own_local = threads_acquire_local();
 	if (t)
 		atomic_store(&t->local, own_local);
 	return own_local;
@@ -166,11 +166,11 @@ void threads_reap(void (*last)(void *context, struct thread *thread), void *cont
 		if (!atomic_load_explicit(&t->ended, memory_order_acquire))
 			continue;
 		last(context, t);
-		thread_slot_give(t);
+		thread_slot_release(t);
 	}
 }
 
-static void disarm(void *context, struct thread *t)
+static void threads_disarm_one(void *context, struct thread *t)
 {
 	(void)context;
 	thread_clock_disarm(&t->clock);
@@ -179,12 +179,12 @@ static void disarm(void *context, struct thread *t)
 void threads_disarm(void)
 {
 	thread_clock_forbid();
-	threads_each(disarm, NULL);
+	threads_each(threads_disarm_one, NULL);
 }
 
 void threads_adopt(pid_t tid, uintptr_t stack_low, uintptr_t stack_high)
 {
-	struct thread *t = thread_slot_take(tid, true);
+	struct thread *t = thread_slot_acquire(tid, true);
 
 	if (!t)
 		return;
@@ -214,7 +214,7 @@ void threads_close(void)
 	atomic_store(&is_open, false);
 	for (uint32_t at = 0; (t = thread_slot_next(&at));) {
 		if (t->found || atomic_load(&t->ended))
-			thread_slot_give(t);
+			thread_slot_release(t);
 		else
 			thread_clock_stop(&t->clock);
 	}

@@ -27,7 +27,7 @@ void threads_ended(void);
 struct thread *threads_self(void);
 
 /* The same where it is known that the thread is TID: no system call. */
-struct thread *threads_self_by(pid_t tid);
+struct thread *threads_self_by_tid(pid_t tid);
 
 /* True when T is the calling thread's slot, and it has not ended. A thread that ends keeps its signal
  * mask, which is the program's: signals under way find out by this that the slot is not theirs any

@@ -18,7 +18,7 @@ static char text[TEXT_MAX];
 static _Atomic size_t text_used;
 
 /* NULL without room. */
-static const char *keep(const char *name)
+static const char *user_event_store_name(const char *name)
 {
 	size_t used = atomic_load(&text_used), size = strnlen(name, TEXT_MAX) + 1;
 
@@ -39,7 +39,7 @@ asprof_jfr_event_key user_event_register(const char *name)
 
 		if (!there) {
 			if (!copy)
-				copy = keep(name);
+				copy = user_event_store_name(name);
 			if (!copy)
 				return -1;
 			if (atomic_compare_exchange_strong(&names[key], &there, copy))

@@ -23,7 +23,7 @@ struct unpacking {
 	uint8_t in[BUFFER_BYTES], out[BUFFER_BYTES];
 };
 
-static int refill(struct unpacking *unpacking)
+static int unpacking_refill(struct unpacking *unpacking)
 {
 	uint64_t left = unpacking->end - unpacking->at;
 	size_t n = left < BUFFER_BYTES ? (size_t)left : BUFFER_BYTES;
@@ -37,7 +37,7 @@ static int refill(struct unpacking *unpacking)
 	return 0;
 }
 
-static int flush(struct unpacking *unpacking)
+static int unpacking_flush(struct unpacking *unpacking)
 {
 	size_t n = BUFFER_BYTES - unpacking->stream.avail_out;
 	int err;
@@ -53,7 +53,7 @@ static int flush(struct unpacking *unpacking)
 	return 0;
 }
 
-static int unpack(struct unpacking *unpacking)
+static int unpacking_run(struct unpacking *unpacking)
 {
 	lzma_ret ret = LZMA_OK;
 	int err = 0;
@@ -62,13 +62,13 @@ static int unpack(struct unpacking *unpacking)
 	unpacking->stream.avail_out = BUFFER_BYTES;
 	while (ret == LZMA_OK && !err) {
 		if (!unpacking->stream.avail_in)
-			err = refill(unpacking);
+			err = unpacking_refill(unpacking);
 		if (err)
 			break;
 		ret = lzma_code(&unpacking->stream,
 				unpacking->at == unpacking->end ? LZMA_FINISH : LZMA_RUN);
 		if (!unpacking->stream.avail_out || ret == LZMA_STREAM_END)
-			err = flush(unpacking);
+			err = unpacking_flush(unpacking);
 	}
 	if (err)
 		return err;
@@ -99,7 +99,7 @@ int debug_file_unpack(struct elf **out, struct elf *file)
 	if (lzma_stream_decoder(&unpacking->stream, LZMA_MEMORY, 0) != LZMA_OK)
 		err = -ENOMEM;
 	if (!err)
-		err = unpack(unpacking);
+		err = unpacking_run(unpacking);
 	lzma_end(&unpacking->stream);
 	if (!err) {
 		err = elf_open_fd(out, unpacking->fd);

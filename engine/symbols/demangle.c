@@ -56,7 +56,7 @@ bool demangle_wanted(const char *symbol)
 /* libiberty cannot be told to stop, and may have gigabytes to say, so a jump leaves it. What it
  * holds at that moment is on its stack, but for the few bytes of a Rust identifier that is not
  * ASCII, which are leaked. */
-static void take(const char *piece, size_t length, void *context)
+static void demangler_append(const char *piece, size_t length, void *context)
 {
 	struct demangler *demangler = context;
 
@@ -64,7 +64,7 @@ static void take(const char *piece, size_t length, void *context)
 		longjmp(demangler->overflow, 1);
 }
 
-static void run(struct demangler *demangler)
+static void demangler_run(struct demangler *demangler)
 {
 	demangler->known = demangler->cpp = false;
 	if (setjmp(demangler->overflow)) {
@@ -72,14 +72,14 @@ static void run(struct demangler *demangler)
 		return;
 	}
 	/* Rust's older mangling is valid C++ as well, but for a hash that only it has. */
-	if (rust_demangle_callback(demangler->symbol, DMGL_NO_OPTS, take, demangler)) {
+	if (rust_demangle_callback(demangler->symbol, DMGL_NO_OPTS, demangler_append, demangler)) {
 		demangler->known = true;
 		return;
 	}
 	buf_reset(&demangler->name);
 	demangler->cpp = true;
 	demangler->known = cplus_demangle_v3_callback(demangler->symbol, DMGL_PARAMS | DMGL_ANSI,
-						      take, demangler) != 0;
+						      demangler_append, demangler) != 0;
 }
 
 static bool ends_with(const char *text, size_t length, const char *end)
@@ -128,13 +128,13 @@ static void cut_parameters(char *name)
 		name[at] = '\0';
 }
 
-static const char *attempt(struct demangler *demangler, const char *symbol)
+static const char *demangler_attempt(struct demangler *demangler, const char *symbol)
 {
 	char *name;
 
 	buf_reset(&demangler->name);
 	demangler->symbol = symbol;
-	run(demangler);
+	demangler_run(demangler);
 	name = (char *)(uintptr_t)buf_string(&demangler->name);
 	if (!demangler->known || !name)
 		return NULL;
@@ -150,7 +150,7 @@ const char *demangle(struct demangler *demangler, const char *symbol)
 
 	if (!demangle_wanted(symbol) || strlen(symbol) > SYMBOL_MAX)
 		return NULL;
-	name = attempt(demangler, symbol);
+	name = demangler_attempt(demangler, symbol);
 	if (name)
 		return name;
 	/* Compilers tell copies of a function by what they put behind a dot. */
@@ -159,5 +159,5 @@ const char *demangle(struct demangler *demangler, const char *symbol)
 		return NULL;
 	memcpy(plain, symbol, (size_t)(suffix - symbol));
 	plain[suffix - symbol] = '\0';
-	return attempt(demangler, plain);
+	return demangler_attempt(demangler, plain);
 }

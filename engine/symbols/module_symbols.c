@@ -32,7 +32,7 @@ struct search {
 	char *text; /* TEXT_BYTES */
 };
 
-static bool all_found(const struct search *search)
+static bool search_is_complete(const struct search *search)
 {
 	for (size_t i = 0; i < search->count; i++)
 		if (!search->matches[i].found)
@@ -50,7 +50,7 @@ static void cut_version(char *text)
 }
 
 /* Tell the names of what ELF has just answered; neighbours often have the same. */
-static int tell(struct search *search, struct elf *elf, const Elf64_Shdr *strings)
+static int search_report_names(struct search *search, struct elf *elf, const Elf64_Shdr *strings)
 {
 	uint32_t last = 0;
 	int err = 0, n;
@@ -76,29 +76,29 @@ static int tell(struct search *search, struct elf *elf, const Elf64_Shdr *string
 }
 
 /* Only an error that is not the file's ends the search. */
-static int fatal(int err)
+static int is_fatal(int err)
 {
 	return err == -ENOMEM ? err : 0;
 }
 
-static int from_tables(struct search *search, struct elf *elf, const Elf64_Shdr *table,
-		       const Elf64_Shdr *strings)
+static int search_tables(struct search *search, struct elf *elf, const Elf64_Shdr *table,
+			 const Elf64_Shdr *strings)
 {
 	int err;
 
 	if (!table || !strings)
 		return 0;
 	err = symbol_table_match(elf, table, strings, search->matches, search->count);
-	return err ? fatal(err) : tell(search, elf, strings);
+	return err ? is_fatal(err) : search_report_names(search, elf, strings);
 }
 
-static int from_section(struct search *search, struct elf *elf, uint32_t type)
+static int search_section(struct search *search, struct elf *elf, uint32_t type)
 {
 	const Elf64_Shdr *table = elf_find_section_type(elf, type);
 
 	if (!table || table->sh_type == SHT_NOBITS)
 		return 0;
-	return from_tables(search, elf, table, elf_section(elf, table->sh_link));
+	return search_tables(search, elf, table, elf_section(elf, table->sh_link));
 }
 
 static bool has_symbols(const struct elf *elf)
@@ -106,37 +106,37 @@ static bool has_symbols(const struct elf *elf)
 	return elf_find_section_type(elf, SHT_SYMTAB) != NULL;
 }
 
-static int from_separate(struct search *search, struct elf *file)
+static int search_separate(struct search *search, struct elf *file)
 {
 	struct elf *elf;
 	int err = debug_file_open_separate(&elf, file, search->module->path, DEBUG_FILE_ROOT);
 
 	if (err)
-		return fatal(err);
-	err = from_section(search, elf, SHT_SYMTAB);
+		return is_fatal(err);
+	err = search_section(search, elf, SHT_SYMTAB);
 	elf_close(elf);
 	return err;
 }
 
-static int from_debug_data(struct search *search, struct elf *file)
+static int search_debug_data(struct search *search, struct elf *file)
 {
 	struct elf *elf;
 	int err = debug_file_unpack(&elf, file);
 
 	if (err)
-		return fatal(err);
-	err = from_section(search, elf, SHT_SYMTAB);
+		return is_fatal(err);
+	err = search_section(search, elf, SHT_SYMTAB);
 	elf_close(elf);
 	return err;
 }
 
-static int from_dynamic(struct search *search, struct elf *file)
+static int search_dynamic(struct search *search, struct elf *file)
 {
-	return from_section(search, file, SHT_DYNSYM);
+	return search_section(search, file, SHT_DYNSYM);
 }
 
 /* Stubs of functions that are chosen at load (STT_GNU_IFUNC). Programs do not export theirs. */
-static int from_resolvers(struct search *search, struct elf *file, uint32_t type)
+static int search_resolvers(struct search *search, struct elf *file, uint32_t type)
 {
 	const Elf64_Shdr *table = elf_find_section_type(file, type);
 	const Elf64_Shdr *strings = table ? elf_section(file, table->sh_link) : NULL;
@@ -145,24 +145,24 @@ static int from_resolvers(struct search *search, struct elf *file, uint32_t type
 	if (!strings)
 		return 0;
 	err = plt_match_resolvers(file, table, strings, search->matches, search->count);
-	return err ? fatal(err) : tell(search, file, strings);
+	return err ? is_fatal(err) : search_report_names(search, file, strings);
 }
 
-static int from_stubs(struct search *search, struct elf *file)
+static int search_stubs(struct search *search, struct elf *file)
 {
 	const Elf64_Shdr *strings;
 	int err = plt_match(file, search->matches, search->count, &strings);
 
-	err = err ? fatal(err) : tell(search, file, strings);
+	err = err ? is_fatal(err) : search_report_names(search, file, strings);
 	if (!err)
-		err = from_resolvers(search, file, SHT_SYMTAB);
+		err = search_resolvers(search, file, SHT_SYMTAB);
 	if (!err)
-		err = from_resolvers(search, file, SHT_DYNSYM);
+		err = search_resolvers(search, file, SHT_DYNSYM);
 	return err;
 }
 
 /* Programs without symbols have an entry all the same, and stacks that begin there. */
-static int from_entry(struct search *search, struct elf *file)
+static int search_entry(struct search *search, struct elf *file)
 {
 	uint64_t entry = elf_header(file)->e_entry;
 	int err = 0;
@@ -189,8 +189,8 @@ static int read_loaded(void *context, uint64_t address, void *data, size_t size)
 }
 
 /* The function of Go that MATCH is in. */
-static int tell_go(struct search *search, struct go_functions *functions,
-		   struct symbol_match *match)
+static int search_report_go(struct search *search, struct go_functions *functions,
+			    struct symbol_match *match)
 {
 	struct go_function function;
 	size_t number;
@@ -205,7 +205,7 @@ static int tell_go(struct search *search, struct go_functions *functions,
 }
 
 /* Go keeps names of its own, whatever was stripped. */
-static int from_go(struct search *search, struct elf *file)
+static int search_go(struct search *search, struct elf *file)
 {
 	bool loaded = search->mapped.mapped;
 	struct go_functions *functions;
@@ -213,45 +213,46 @@ static int from_go(struct search *search, struct elf *file)
 				    loaded ? search->module->bias : 0);
 
 	if (err)
-		return fatal(err);
+		return is_fatal(err);
 	for (size_t i = 0; i < search->count && !err; i++)
-		err = tell_go(search, functions, &search->matches[i]);
+		err = search_report_go(search, functions, &search->matches[i]);
 	go_functions_close(functions);
 	return err;
 }
 
-static int from_file(struct search *search, struct elf *file)
+static int search_file(struct search *search, struct elf *file)
 {
 	int (*const sources[])(struct search *, struct elf *) = {
-		from_separate, from_debug_data, from_dynamic, from_stubs, from_go, from_entry,
+		search_separate, search_debug_data, search_dynamic,
+		search_stubs,    search_go,         search_entry,
 	};
-	int err = from_section(search, file, SHT_SYMTAB);
+	int err = search_section(search, file, SHT_SYMTAB);
 
 	/* A whole table makes the first two needless, but it has no stubs. */
 	for (size_t i = has_symbols(file) ? 2 : 0; i < sizeof(sources) / sizeof(*sources); i++) {
-		if (err || all_found(search))
+		if (err || search_is_complete(search))
 			break;
 		err = sources[i](search, file);
 	}
 	return err;
 }
 
-static int from_image(struct search *search)
+static int search_image(struct search *search)
 {
 	Elf64_Shdr table, strings;
 	struct elf *elf;
 	int err = debug_file_open_image(&elf, &search->mapped);
 
 	if (err)
-		return fatal(err);
+		return is_fatal(err);
 	if (!image_symbols(elf, &table, &strings))
-		err = from_tables(search, elf, &table, &strings);
+		err = search_tables(search, elf, &table, &strings);
 	elf_close(elf);
 	return err;
 }
 
 /* The vDSO of a process that is gone is ours, where the kernel is the same still. */
-static bool is_ours(const struct module *module, struct elf *elf)
+static bool vdso_is_same(const struct module *module, struct elf *elf)
 {
 	uint8_t id[ELF_BUILD_ID_MAX];
 
@@ -261,7 +262,7 @@ static bool is_ours(const struct module *module, struct elf *elf)
 }
 
 /* The vDSO is a whole file in memory. Its section headers, which are last, tell how long. */
-static int from_vdso(struct search *search)
+static int search_vdso(struct search *search)
 {
 	uintptr_t start =
 		search->module->unloaded_ticks ? getauxval(AT_SYSINFO_EHDR) : search->module->bias;
@@ -281,11 +282,11 @@ static int from_vdso(struct search *search)
 	err = process_memory_read(start, copy, size);
 	if (!err)
 		err = elf_open_buffer(&elf, copy, size);
-	if (!err && is_ours(search->module, elf))
-		err = from_dynamic(search, elf);
+	if (!err && vdso_is_same(search->module, elf))
+		err = search_dynamic(search, elf);
 	elf_close(elf);
 	free(copy);
-	return fatal(err);
+	return is_fatal(err);
 }
 
 static int search_all(struct search *search)
@@ -294,11 +295,11 @@ static int search_all(struct search *search)
 	int err;
 
 	if (search->module->path[0] == '[')
-		return from_vdso(search);
+		return search_vdso(search);
 	err = debug_file_open(&file, &search->mapped);
 	if (err)
-		return from_image(search);
-	err = from_file(search, file);
+		return search_image(search);
+	err = search_file(search, file);
 	elf_close(file);
 	return err;
 }

@@ -52,7 +52,7 @@ static bool parse_hex(char **at, uint64_t *value)
 	return *at > start && *at - start <= 16;
 }
 
-static size_t first_at(const struct reading *reading, uint64_t address)
+static size_t pass_first_at(const struct reading *reading, uint64_t address)
 {
 	size_t low = 0, high = reading->count;
 
@@ -68,7 +68,7 @@ static size_t first_at(const struct reading *reading, uint64_t address)
 }
 
 /* "START SIZE NAME"; what is written otherwise is passed over. Returns 0 or -ENOMEM. */
-static int take_line(struct reading *reading, char *line)
+static int reading_parse_line(struct reading *reading, char *line)
 {
 	uint64_t start, size;
 	const char *name = NULL;
@@ -76,7 +76,7 @@ static int take_line(struct reading *reading, char *line)
 	if (!parse_hex(&line, &start) || *line++ != ' ' || !parse_hex(&line, &size) ||
 	    *line++ != ' ' || !*line)
 		return 0;
-	for (size_t i = first_at(reading, start);
+	for (size_t i = pass_first_at(reading, start);
 	     i < reading->count && reading->entries[i]->address - start < size; i++) {
 		if (!name)
 			name = string_pool_intern(reading->strings, line);
@@ -89,7 +89,7 @@ static int take_line(struct reading *reading, char *line)
 }
 
 /* Take the whole lines of the first N bytes in the buffer; *USED is their length. */
-static int take_lines(struct reading *reading, size_t n, size_t *used)
+static int reading_parse_lines(struct reading *reading, size_t n, size_t *used)
 {
 	char *line = reading->buffer, *end;
 	int err = 0;
@@ -97,7 +97,7 @@ static int take_lines(struct reading *reading, size_t n, size_t *used)
 	while (!err && (end = memchr(line, '\n', n - (size_t)(line - reading->buffer)))) {
 		*end = '\0';
 		if (!reading->inside)
-			err = take_line(reading, line);
+			err = reading_parse_line(reading, line);
 		reading->inside = false;
 		line = end + 1;
 	}
@@ -111,7 +111,7 @@ static int take_lines(struct reading *reading, size_t n, size_t *used)
 }
 
 /* Read from *AT to SIZE; *AT is then behind the last whole line. */
-static int read_lines(struct reading *reading, int fd, uint64_t *at, uint64_t size)
+static int reading_read_lines(struct reading *reading, int fd, uint64_t *at, uint64_t size)
 {
 	size_t n, used;
 	int err;
@@ -120,7 +120,7 @@ static int read_lines(struct reading *reading, int fd, uint64_t *at, uint64_t si
 		n = size - *at < BUFFER_BYTES ? (size_t)(size - *at) : BUFFER_BYTES;
 		err = fd_read(fd, reading->buffer, n, (off_t)*at);
 		if (!err)
-			err = take_lines(reading, n, &used);
+			err = reading_parse_lines(reading, n, &used);
 		if (err)
 			return err;
 		if (!used)
@@ -181,7 +181,7 @@ int perf_map_resolve(struct perf_map *map, const char *path, struct symbol_entry
 	if (!reading.buffer)
 		err = -ENOMEM;
 	else
-		err = read_lines(&reading, fd, &at, size);
+		err = reading_read_lines(&reading, fd, &at, size);
 	if (!err) {
 		map->end = at;
 		for (size_t i = 0; i < count; i++)

@@ -22,7 +22,7 @@ struct stub {
 #define R_IRELATIVE R_X86_64_IRELATIVE
 
 /* Either "jmp *slot(%rip)" or "push $number; jmp", both perhaps behind endbr64 or a prefix. */
-static bool decode(const uint8_t *code, struct stub *stub)
+static bool arch_read_stub(const uint8_t *code, struct stub *stub)
 {
 	static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
 	size_t at = memcmp(code, endbr64, sizeof(endbr64)) ? 0 : sizeof(endbr64);
@@ -45,7 +45,7 @@ static bool decode(const uint8_t *code, struct stub *stub)
 #define R_IRELATIVE 1032 /* R_AARCH64_IRELATIVE, which musl's header lacks */
 
 /* "adrp x16, page; ldr x17, [x16, #offset]", perhaps behind "bti c". */
-static bool decode(const uint8_t *code, struct stub *stub)
+static bool arch_read_stub(const uint8_t *code, struct stub *stub)
 {
 	uint32_t words[3], *word = words;
 	uint64_t pages, at = stub->start;
@@ -71,7 +71,7 @@ static bool section_has(const Elf64_Shdr *section, uint64_t address)
 }
 
 /* The stub that has MATCH's address, decoded; false when it is in none. */
-static bool find_stub(struct elf *elf, const Elf64_Shdr *const *sections, size_t count,
+static bool stub_find(struct elf *elf, const Elf64_Shdr *const *sections, size_t count,
 		      struct symbol_match *match, struct stub *stub)
 {
 	uint8_t code[STUB_BYTES];
@@ -88,14 +88,15 @@ static bool find_stub(struct elf *elf, const Elf64_Shdr *const *sections, size_t
 		stub->match = match;
 		stub->start = match->address - (match->address - sections[i]->sh_addr) % stub_bytes;
 		return !elf_read_address(elf, stub->start, code, (size_t)stub_bytes) &&
-		       decode(code, stub);
+		       arch_read_stub(code, stub);
 	}
 	return false;
 }
 
 /* Give each stub its relocation's symbol, or its resolver. */
-static int name_stubs(struct elf *elf, const Elf64_Shdr *symbols, const Elf64_Rela *relocations,
-		      size_t count, uint64_t first, struct stub *stubs, size_t stub_count)
+static int stubs_set_names(struct elf *elf, const Elf64_Shdr *symbols,
+			   const Elf64_Rela *relocations, size_t count, uint64_t first,
+			   struct stub *stubs, size_t stub_count)
 {
 	Elf64_Sym symbol;
 	uint64_t index;
@@ -147,7 +148,7 @@ static int read_relocations(struct elf *elf, const Elf64_Shdr *section, const El
 		err = elf_read(elf, section->sh_offset + at * sizeof(*block), block,
 			       n * sizeof(*block));
 		if (!err)
-			err = name_stubs(elf, symbols, block, n, at, stubs, stub_count);
+			err = stubs_set_names(elf, symbols, block, n, at, stubs, stub_count);
 	}
 	free(block);
 	return err;
@@ -162,7 +163,8 @@ static bool needs_other_relocations(const struct stub *stubs, size_t count)
 	return false;
 }
 
-static int resolve(struct elf *elf, const Elf64_Shdr *symbols, struct stub *stubs, size_t count)
+static int stubs_resolve(struct elf *elf, const Elf64_Shdr *symbols, struct stub *stubs,
+			 size_t count)
 {
 	const Elf64_Shdr *plt = elf_find_section(elf, ".rela.plt");
 	const Elf64_Shdr *other = elf_find_section(elf, ".rela.dyn");
@@ -206,15 +208,15 @@ int plt_match(struct elf *elf, struct symbol_match *matches, size_t count,
 		return -ENOMEM;
 	for (size_t i = 0; i < count && stub_count < capacity; i++)
 		if (!matches[i].found &&
-		    find_stub(elf, sections, section_count, &matches[i], &stubs[stub_count]))
+		    stub_find(elf, sections, section_count, &matches[i], &stubs[stub_count]))
 			stub_count++;
 	if (stub_count)
-		err = resolve(elf, symbols, stubs, stub_count);
+		err = stubs_resolve(elf, symbols, stubs, stub_count);
 	free(stubs);
 	return err;
 }
 
-static int by_address(const void *a, const void *b)
+static int compare_addresses(const void *a, const void *b)
 {
 	const struct symbol_match *left = a, *right = b;
 
@@ -232,7 +234,7 @@ static struct symbol_match *list_resolvers(const struct symbol_match *matches, s
 		if (matches[i].resolver && !matches[i].found)
 			resolvers[(*listed)++].address = matches[i].resolver;
 	if (*listed)
-		qsort(resolvers, *listed, sizeof(*resolvers), by_address);
+		qsort(resolvers, *listed, sizeof(*resolvers), compare_addresses);
 	return resolvers;
 }
 
@@ -250,7 +252,7 @@ int plt_match_resolvers(struct elf *elf, const Elf64_Shdr *table, const Elf64_Sh
 
 		if (!matches[i].resolver || matches[i].found)
 			continue;
-		answer = bsearch(&wanted, resolvers, listed, sizeof(*resolvers), by_address);
+		answer = bsearch(&wanted, resolvers, listed, sizeof(*resolvers), compare_addresses);
 		matches[i].found = matches[i].plt =
 			answer->found && answer->start == wanted.address;
 		matches[i].name = answer->name;

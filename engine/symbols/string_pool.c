@@ -25,7 +25,8 @@ uint64_t string_hash(const void *data, size_t length, uint64_t seed)
 	return hash ^ (hash >> 29);
 }
 
-static const char **find_slot(const char **slots, size_t count, const char *text, size_t length)
+static const char **pool_find_slot(const char **slots, size_t count, const char *text,
+				   size_t length)
 {
 	size_t i = (size_t)string_hash(text, length, 0) & (count - 1);
 
@@ -34,7 +35,7 @@ static const char **find_slot(const char **slots, size_t count, const char *text
 	return &slots[i];
 }
 
-static bool grow(struct string_pool *pool)
+static bool pool_grow(struct string_pool *pool)
 {
 	size_t count = pool->slot_count ? pool->slot_count * 2 : SLOTS_MIN;
 	const char **slots = calloc(count, sizeof(*slots));
@@ -45,7 +46,7 @@ static bool grow(struct string_pool *pool)
 		const char *text = pool->slots[i];
 
 		if (text)
-			*find_slot(slots, count, text, strlen(text)) = text;
+			*pool_find_slot(slots, count, text, strlen(text)) = text;
 	}
 	free(pool->slots);
 	pool->slots = slots;
@@ -82,9 +83,9 @@ const char *string_pool_intern(struct string_pool *pool, const char *text)
 	const char **slot;
 	char *copy;
 
-	if (pool->count >= pool->slot_count / 2 && !grow(pool))
+	if (pool->count >= pool->slot_count / 2 && !pool_grow(pool))
 		return NULL;
-	slot = find_slot(pool->slots, pool->slot_count, text, length);
+	slot = pool_find_slot(pool->slots, pool->slot_count, text, length);
 	if (*slot)
 		return *slot;
 	copy = room_for(pool, length + 1);

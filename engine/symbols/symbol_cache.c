@@ -8,8 +8,8 @@
 #define CAPACITY_MIN 256
 
 /* The slot that has the key, or the free one where it belongs. */
-static struct symbol_entry *slot_of(struct symbol_entry *entries, size_t capacity, uint64_t module,
-				    uint64_t address)
+static struct symbol_entry *cache_slot(struct symbol_entry *entries, size_t capacity,
+				       uint64_t module, uint64_t address)
 {
 	uint64_t key[2] = { module, address };
 	size_t i = (size_t)string_hash(key, sizeof(key), 0) & (capacity - 1);
@@ -26,14 +26,14 @@ struct symbol_entry *symbol_cache_find(struct symbol_cache *cache, uint64_t modu
 
 	if (!cache->capacity)
 		return NULL;
-	entry = slot_of(cache->entries, cache->capacity, module, address);
+	entry = cache_slot(cache->entries, cache->capacity, module, address);
 	if (!entry->used)
 		return NULL;
 	entry->used = cache->chunk + 1;
 	return entry;
 }
 
-static bool grow(struct symbol_cache *cache)
+static bool cache_grow(struct symbol_cache *cache)
 {
 	size_t capacity = cache->capacity ? cache->capacity * 2 : CAPACITY_MIN;
 	struct symbol_entry *entries = calloc(capacity, sizeof(*entries));
@@ -44,7 +44,7 @@ static bool grow(struct symbol_cache *cache)
 		const struct symbol_entry *entry = &cache->entries[i];
 
 		if (entry->used)
-			*slot_of(entries, capacity, entry->module, entry->address) = *entry;
+			*cache_slot(entries, capacity, entry->module, entry->address) = *entry;
 	}
 	free(cache->entries);
 	cache->entries = entries;
@@ -58,9 +58,9 @@ struct symbol_entry *symbol_cache_add(struct symbol_cache *cache, uint64_t modul
 
 	if (entry)
 		return entry;
-	if (cache->count >= cache->capacity - cache->capacity / 4 && !grow(cache))
+	if (cache->count >= cache->capacity - cache->capacity / 4 && !cache_grow(cache))
 		return NULL;
-	entry = slot_of(cache->entries, cache->capacity, module, address);
+	entry = cache_slot(cache->entries, cache->capacity, module, address);
 	memset(entry, 0, sizeof(*entry));
 	entry->module = module;
 	entry->address = address;
@@ -70,7 +70,7 @@ struct symbol_entry *symbol_cache_add(struct symbol_cache *cache, uint64_t modul
 }
 
 /* Copy ENTRY into CACHE, which has not yet seen it. False when it is full, or memory is out. */
-static bool keep(struct symbol_cache *cache, const struct symbol_entry *entry)
+static bool cache_store(struct symbol_cache *cache, const struct symbol_entry *entry)
 {
 	const char *name = NULL;
 	struct symbol_entry *copy;
@@ -95,7 +95,7 @@ void symbol_cache_trim(struct symbol_cache *cache)
 		for (size_t i = 0; i < cache->capacity; i++) {
 			const struct symbol_entry *entry = &cache->entries[i];
 
-			if (entry->used == cache->chunk + 1 && !keep(&kept, entry))
+			if (entry->used == cache->chunk + 1 && !cache_store(&kept, entry))
 				break;
 		}
 		symbol_cache_free(cache);

@@ -29,8 +29,8 @@ static int underscores(const char *name)
 	return n;
 }
 
-static bool better_name(struct pass *pass, const struct symbol_candidate *a,
-			const struct symbol_candidate *b)
+static bool candidate_has_better_name(struct pass *pass, const struct symbol_candidate *a,
+				      const struct symbol_candidate *b)
 {
 	char name_a[160], name_b[160];
 	int length_a, length_b;
@@ -48,8 +48,8 @@ static bool better_name(struct pass *pass, const struct symbol_candidate *a,
 	return strcmp(name_a, name_b) < 0;
 }
 
-static bool better(struct pass *pass, const struct symbol_candidate *a,
-		   const struct symbol_candidate *b)
+static bool candidate_is_better(struct pass *pass, const struct symbol_candidate *a,
+				const struct symbol_candidate *b)
 {
 	bool first;
 
@@ -63,7 +63,7 @@ static bool better(struct pass *pass, const struct symbol_candidate *a,
 		return true;
 	if (a->name == pass->loser && b->name == pass->winner)
 		return false;
-	first = better_name(pass, a, b);
+	first = candidate_has_better_name(pass, a, b);
 	pass->winner = first ? a->name : b->name;
 	pass->loser = first ? b->name : a->name;
 	return first;
@@ -96,7 +96,7 @@ static bool is_code(struct pass *pass, const Elf64_Sym *symbol)
 }
 
 /* The first match at or behind ADDRESS. */
-static size_t first_at(const struct pass *pass, uint64_t address)
+static size_t pass_first_at(const struct pass *pass, uint64_t address)
 {
 	size_t low = 0, high = pass->count;
 
@@ -114,13 +114,13 @@ static size_t first_at(const struct pass *pass, uint64_t address)
 /* A sized symbol ends: no label before that goes on behind it. */
 static void own_thread_note_end(struct pass *pass, uint64_t end)
 {
-	size_t i = first_at(pass, end);
+	size_t i = pass_first_at(pass, end);
 
 	if (i < pass->count && end > pass->matches[i].ended)
 		pass->matches[i].ended = end;
 }
 
-static int visit(void *context, const Elf64_Sym *symbol)
+static int pass_visit_symbol(void *context, const Elf64_Sym *symbol)
 {
 	struct pass *pass = context;
 	int type = ELF64_ST_TYPE(symbol->st_info), binding = ELF64_ST_BIND(symbol->st_info);
@@ -132,7 +132,7 @@ static int visit(void *context, const Elf64_Sym *symbol)
 		.global = binding == STB_GLOBAL,
 		.set = true,
 	};
-	size_t i = first_at(pass, candidate.start);
+	size_t i = pass_first_at(pass, candidate.start);
 
 	if (i == pass->count || !is_code(pass, symbol))
 		return 0;
@@ -140,18 +140,19 @@ static int visit(void *context, const Elf64_Sym *symbol)
 				   (type != STT_NOTYPE ? RANK_FUNCTION : 0) |
 				   (binding != STB_LOCAL ? RANK_NOT_LOCAL : 0));
 	/* Only the first match behind it is told; finish() carries it on to the others. */
-	if (better(pass, &candidate, &pass->matches[i].nearest))
+	if (candidate_is_better(pass, &candidate, &pass->matches[i].nearest))
 		pass->matches[i].nearest = candidate;
 	if (candidate.size <= UINT64_MAX - candidate.start)
 		own_thread_note_end(pass, candidate.start + candidate.size);
 	for (; i < pass->count && pass->matches[i].address - candidate.start < candidate.size; i++)
-		if (!pass->matches[i].found && better(pass, &candidate, &pass->matches[i].covering))
+		if (!pass->matches[i].found &&
+		    candidate_is_better(pass, &candidate, &pass->matches[i].covering))
 			pass->matches[i].covering = candidate;
 	return 0;
 }
 
-static bool reaches(struct elf *elf, const struct symbol_candidate *candidate,
-		    const struct symbol_match *match)
+static bool candidate_reaches(struct elf *elf, const struct symbol_candidate *candidate,
+			      const struct symbol_match *match)
 {
 	uint64_t address = match->address;
 	const Elf64_Shdr *section = elf_section(elf, candidate->section);
@@ -165,7 +166,7 @@ static bool reaches(struct elf *elf, const struct symbol_candidate *candidate,
 	       address - section->sh_addr < section->sh_size;
 }
 
-static void finish(struct pass *pass)
+static void pass_finish(struct pass *pass)
 {
 	const struct symbol_candidate *last = NULL;
 	uint64_t ended = 0;
@@ -182,7 +183,7 @@ static void finish(struct pass *pass)
 			continue;
 		if (match->covering.set)
 			answer = &match->covering;
-		else if (last && last->start >= ended && reaches(pass->elf, last, match))
+		else if (last && last->start >= ended && candidate_reaches(pass->elf, last, match))
 			answer = last;
 		if (!answer)
 			continue;
@@ -207,8 +208,8 @@ int symbol_table_match(struct elf *elf, const Elf64_Shdr *table, const Elf64_Shd
 		matches[i].covering.set = matches[i].nearest.set = false;
 		matches[i].ended = 0;
 	}
-	err = elf_symbols(elf, table, visit, &pass);
+	err = elf_symbols(elf, table, pass_visit_symbol, &pass);
 	if (!err)
-		finish(&pass);
+		pass_finish(&pass);
 	return err;
 }

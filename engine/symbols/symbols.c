@@ -128,8 +128,8 @@ static const char *module_name(struct symbols *symbols, const struct module *mod
 }
 
 /* A source tells the name of MATCH: TEXT, perhaps mangled, and then SUFFIX. */
-static int keep_name(void *context, const struct symbol_match *match, const char *text,
-		     const char *suffix)
+static int batch_set_name(void *context, const struct symbol_match *match, const char *text,
+			  const char *suffix)
 {
 	struct batch *batch = context;
 	struct symbol_cache *cache = &batch->symbols->cache;
@@ -152,7 +152,7 @@ static int keep_name(void *context, const struct symbol_match *match, const char
 }
 
 /* What no source knows is called by where it is. */
-static int keep_place(struct batch *batch, struct symbol_entry *entry)
+static int batch_set_place(struct batch *batch, struct symbol_entry *entry)
 {
 	struct string_pool *strings = &batch->symbols->cache.strings;
 	const char *file = module_name(batch->symbols, batch->module);
@@ -175,12 +175,12 @@ static int batch_flush(struct batch *batch)
 	int err = 0;
 
 	if (batch->count)
-		err = module_symbols_match(batch->module, batch->matches, batch->count, keep_name,
-					   batch);
+		err = module_symbols_match(batch->module, batch->matches, batch->count,
+					   batch_set_name, batch);
 	for (size_t i = 0; i < batch->count && !err; i++) {
 		entry = symbol_cache_find(cache, batch->key, batch->matches[i].address);
 		if (!entry->name)
-			err = keep_place(batch, entry);
+			err = batch_set_place(batch, entry);
 	}
 	batch->count = 0;
 	return err;
@@ -188,7 +188,7 @@ static int batch_flush(struct batch *batch)
 
 /* Where the function at PC begins, by its code: of musl's, those in assembler have symbols without a size, and some
  * have none. 0: not known. */
-static uint64_t begin_of(const struct module *module, uintptr_t pc)
+static uint64_t cached_begin(const struct module *module, uintptr_t pc)
 {
 	uint64_t offset = function_starts_find(module->table, pc - module->start);
 
@@ -214,7 +214,7 @@ static int batch_add(struct batch *batch, uintptr_t pc)
 		return -ENOMEM;
 	if (module && !entry->name) {
 		memset(&batch->matches[batch->count], 0, sizeof(*batch->matches));
-		batch->matches[batch->count].begin = begin_of(module, pc);
+		batch->matches[batch->count].begin = cached_begin(module, pc);
 		batch->matches[batch->count++].address = entry->address;
 	}
 	return 0;
@@ -222,7 +222,7 @@ static int batch_add(struct batch *batch, uintptr_t pc)
 
 /* Names for those of the sorted PCS that are in no file. All entries are there by now, so that
  * pointers to them stay good. */
-static int name_generated(struct symbols *symbols, const uintptr_t *pcs, size_t count)
+static int symbols_name_generated(struct symbols *symbols, const uintptr_t *pcs, size_t count)
 {
 	struct symbol_entry **entries = malloc(count * sizeof(*entries));
 	char path[64];
@@ -244,7 +244,7 @@ static int name_generated(struct symbols *symbols, const uintptr_t *pcs, size_t 
 	return err == -ENOMEM ? err : 0;
 }
 
-static int answer(struct symbols *symbols, uintptr_t pc, struct symbol *out)
+static int symbol_fill(struct symbols *symbols, uintptr_t pc, struct symbol *out)
 {
 	const struct module *module = find_module(symbols, pc);
 	const struct symbol_entry *entry =
@@ -308,9 +308,9 @@ int symbols_resolve(struct symbols *symbols, const uintptr_t *pcs, size_t count,
 	if (!err)
 		err = batch_flush(&batch);
 	if (!err)
-		err = name_generated(symbols, sorted, n);
+		err = symbols_name_generated(symbols, sorted, n);
 	for (size_t i = 0; i < count && !err; i++)
-		err = answer(symbols, pcs[i], &out[i]);
+		err = symbol_fill(symbols, pcs[i], &out[i]);
 out:
 	free(batch.matches);
 	free(sorted);

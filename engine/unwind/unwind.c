@@ -20,7 +20,7 @@ static struct stripe {
 	_Alignas(64) _Atomic uint64_t walks[UNWIND_ENDS];
 } stripes[STRIPES];
 
-static void count_end(enum unwind_end end, uintptr_t sp)
+static void unwind_count_end(enum unwind_end end, uintptr_t sp)
 {
 	struct stripe *stripe = &stripes[((sp >> 16) * 0x9e3779b97f4a7c15u) >> 59];
 	uint64_t count = atomic_load_explicit(&stripe->walks[end], memory_order_relaxed);
@@ -50,29 +50,30 @@ bool unwind_wants_refresh(void)
 	       atomic_exchange_explicit(&refresh_wanted, false, memory_order_relaxed);
 }
 
-static void want_refresh(void)
+static void unwind_request_refresh(void)
 {
 	atomic_store_explicit(&refresh_wanted, true, memory_order_relaxed);
 }
 
-static int step_by(struct walk *walk, const struct unwind_rule *rule);
+static int walk_step_by_rule(struct walk *walk, const struct unwind_rule *rule);
 
 /* A module without a table: it has just been loaded, or few walks came through it. Or, where
  * the module is UNKNOWN, code of none. */
-static int step_by_lookup(struct walk *walk, bool unknown)
+static int walk_step_by_lookup(struct walk *walk, bool unknown)
 {
 	uintptr_t key = walk->exact ? walk->pc : walk->pc - 1;
 	struct unwind_rule rule;
 
 	if (!cfi_lookup(&rule, key, walk->memory.block))
 		return walk_step_bare(walk);
-	unwind_map_keep(key, &rule);
+	unwind_map_cache_lookup(key, &rule);
 	if (unknown)
-		want_refresh();
-	return step_by(walk, &rule);
+		unwind_request_refresh();
+	return walk_step_by_rule(walk, &rule);
 }
 
-static __attribute__((noinline)) int step_rare(struct walk *walk, const struct unwind_rule *rule)
+static __attribute__((noinline)) int walk_step_rare(struct walk *walk,
+						    const struct unwind_rule *rule)
 {
 	uintptr_t value;
 
@@ -81,7 +82,7 @@ static __attribute__((noinline)) int step_rare(struct walk *walk, const struct u
 		return walk_step_bare(walk);
 	case RULE_UNKNOWN:
 	case RULE_PENDING:
-		return step_by_lookup(walk, rule->kind == RULE_UNKNOWN);
+		return walk_step_by_lookup(walk, rule->kind == RULE_UNKNOWN);
 	case RULE_CHAIN:
 		return walk->exact ? walk_step_bare(walk) : walk_step_chain(walk);
 	case RULE_SIGNAL:
@@ -114,16 +115,16 @@ static __attribute__((noinline)) int step_rare(struct walk *walk, const struct u
 	return UNWIND_NO_RULE;
 }
 
-static inline int step_by(struct walk *walk, const struct unwind_rule *rule)
+static inline int walk_step_by_rule(struct walk *walk, const struct unwind_rule *rule)
 {
 	if (likely(rule->kind == RULE_SP))
 		return walk_leave(walk, rule, walk->sp + (uintptr_t)(intptr_t)rule->offset);
 	if (rule->kind == RULE_FP)
 		return walk_leave(walk, rule, walk->fp + (uintptr_t)(intptr_t)rule->offset);
-	return step_rare(walk, rule);
+	return walk_step_rare(walk, rule);
 }
 
-static inline int step(struct walk *walk)
+static inline int walk_step_inline(struct walk *walk)
 {
 	uintptr_t key = walk->exact ? walk->pc : walk->pc - 1;
 
@@ -133,12 +134,12 @@ static inline int step(struct walk *walk)
 				     : UNWIND_COMPLETE;
 	if (unlikely(!key || key >> ARCH_ADDRESS_BITS))
 		return UNWIND_NO_RULE;
-	return step_by(walk, &unwind_rules[unwind_map_find(key)]);
+	return walk_step_by_rule(walk, &unwind_rules[unwind_map_find(key)]);
 }
 
 int walk_step(struct walk *walk)
 {
-	return step(walk);
+	return walk_step_inline(walk);
 }
 
 /* Frames that a signal interrupted may lie on another stack, lower than the handler's: only
@@ -150,7 +151,8 @@ struct notes {
 	uintptr_t *sps, *fps;
 };
 
-static inline void note(const struct walk *walk, const struct notes *notes, size_t at)
+static inline void frame_positions_record(const struct walk *walk, const struct notes *notes,
+					  size_t at)
 {
 	if (unlikely(notes->sps != NULL)) {
 		notes->sps[at] = walk->sp;
@@ -160,19 +162,19 @@ static inline void note(const struct walk *walk, const struct notes *notes, size
 
 /* Leave the frame that was noted last. The frame pointer of a function with unwind information may be
  * anything. */
-static inline int leave(struct walk *walk, const struct notes *notes, size_t count)
+static inline int walk_leave_frame(struct walk *walk, const struct notes *notes, size_t count)
 {
 	int end;
 
 	walk->bare = false;
-	end = step(walk);
+	end = walk_step_inline(walk);
 	if (unlikely(notes->sps != NULL) && count && !walk->bare)
 		notes->fps[count - 1] = 0;
 	return end;
 }
 
-static size_t walk_on(struct walk *walk, size_t skip, uintptr_t *pcs, const struct notes *notes,
-		      size_t max, bool *truncated)
+static size_t walk_within_budget(struct walk *walk, size_t skip, uintptr_t *pcs,
+				 const struct notes *notes, size_t max, bool *truncated)
 {
 	uintptr_t sp = walk->sp;
 	unsigned signals = 0;
@@ -180,10 +182,10 @@ static size_t walk_on(struct walk *walk, size_t skip, uintptr_t *pcs, const stru
 	int end;
 
 	if (!skip && max) {
-		note(walk, notes, count);
+		frame_positions_record(walk, notes, count);
 		pcs[count++] = walk->pc;
 	}
-	while ((end = leave(walk, notes, count)) == STEP_ON) {
+	while ((end = walk_leave_frame(walk, notes, count)) == STEP_ON) {
 		if (unlikely(walk->exact && ++signals > SIGNAL_FRAMES_MAX)) {
 			end = UNWIND_BAD_STACK;
 			break;
@@ -198,18 +200,18 @@ static size_t walk_on(struct walk *walk, size_t skip, uintptr_t *pcs, const stru
 			end = UNWIND_TRUNCATED;
 			break;
 		}
-		note(walk, notes, count);
+		frame_positions_record(walk, notes, count);
 		pcs[count++] = walk->pc + walk->exact;
 	}
 	*truncated = end == UNWIND_TRUNCATED;
 	if (unlikely(end == UNWIND_NO_RULE || end == UNWIND_BAD_STACK)) {
-		want_refresh();
+		unwind_request_refresh();
 		if (count && count < max) {
-			note(walk, notes, count);
+			frame_positions_record(walk, notes, count);
 			pcs[count++] = STACK_CALLERS_UNKNOWN;
 		}
 	}
-	count_end((enum unwind_end)end, sp);
+	unwind_count_end((enum unwind_end)end, sp);
 	return count;
 }
 
@@ -230,7 +232,7 @@ size_t unwind_context_sps(const void *ucontext, uintptr_t stack_high, uintptr_t 
 	walk.fp = *(const uintptr_t *)(context + arch_register_offset(ARCH_FP));
 	walk.base = *(const uintptr_t *)(context + arch_register_offset(ARCH_BASE));
 	stack_memory_move(&walk.memory, walk.sp, stack_high);
-	return walk_on(&walk, 0, pcs, &notes, max, truncated);
+	return walk_within_budget(&walk, 0, pcs, &notes, max, truncated);
 }
 
 __attribute__((noinline)) size_t unwind_here_sps(uintptr_t stack_high, size_t skip, uintptr_t *pcs,
@@ -250,7 +252,7 @@ __attribute__((noinline)) size_t unwind_here_sps(uintptr_t stack_high, size_t sk
 	walk.base = here.base;
 	stack_memory_move(&walk.memory, walk.sp, stack_high);
 	/* This function, then the one that calls it. */
-	return walk_on(&walk, skip + 2, pcs, &notes, max, truncated);
+	return walk_within_budget(&walk, skip + 2, pcs, &notes, max, truncated);
 }
 
 size_t unwind_place_sps(const struct unwind_place *place, uintptr_t stack_high, uintptr_t *pcs,
@@ -267,5 +269,5 @@ size_t unwind_place_sps(const struct unwind_place *place, uintptr_t stack_high, 
 
 	memory_block_init(&block);
 	stack_memory_move(&walk.memory, walk.sp, stack_high);
-	return walk_on(&walk, 0, pcs, &notes, max, truncated);
+	return walk_within_budget(&walk, 0, pcs, &notes, max, truncated);
 }

@@ -28,7 +28,7 @@ void walk_code_copy(struct walk_code *code, uintptr_t pc)
 		code->before = code->after = 0;
 }
 
-bool walk_is_behind_call(uintptr_t pc)
+bool walk_follows_call(uintptr_t pc)
 {
 	struct walk_code code;
 
@@ -39,7 +39,7 @@ bool walk_is_behind_call(uintptr_t pc)
 bool walk_may_return_to(uintptr_t pc)
 {
 	return !pc || (pc >= MEMORY_PAGE && !(pc >> ARCH_ADDRESS_BITS) &&
-		       (unwind_map_find(pc - 1) >= RULE_INDEX_END || walk_is_behind_call(pc)));
+		       (unwind_map_find(pc - 1) >= RULE_INDEX_END || walk_follows_call(pc)));
 }
 
 static int step_chain(struct walk *walk)
@@ -53,7 +53,7 @@ static int step_chain(struct walk *walk)
 		return walk->trial ? UNWIND_NO_RULE : UNWIND_COMPLETE;
 	if (walk->fp < walk->sp)
 		return UNWIND_NO_RULE;
-	walk_doubt(walk);
+	walk_distrust(walk);
 	return walk_leave(walk, &rule, walk->fp + 16);
 }
 
@@ -69,7 +69,7 @@ int walk_step_chain(struct walk *walk)
 		return STEP_ON;
 	if (!unwind_map_function(walk->pc - !walk->exact))
 		return step_chain(walk);
-	walk_doubt(walk);
+	walk_distrust(walk);
 	if (!walk_has_frame_pointer(walk)) {
 		end = walk_step_scan(walk);
 		if (end != UNWIND_NO_RULE)
@@ -91,7 +91,7 @@ static bool returns_from(struct walk *walk, uintptr_t slot)
 {
 	uintptr_t ra;
 
-	return walk_read(walk, slot, &ra) && walk_is_behind_call(ra);
+	return walk_read(walk, slot, &ra) && walk_follows_call(ra);
 }
 
 /* What can be told from where there are return addresses: a stub or a hand-written leaf pushes
@@ -133,14 +133,14 @@ int walk_step_bare(struct walk *walk)
 		return STEP_ON;
 	walk_code_copy(&code, walk->pc);
 	if (!code.after) {
-		walk_doubt(walk);
+		walk_distrust(walk);
 		/* A call through a wild pointer can still be told. */
 		return walk->exact && ARCH_RA == 16 ? leave_by_stack_pointer(walk, 0)
 						    : UNWIND_NO_RULE;
 	}
 	if (arch_is_sigreturn(code.at, code.after))
 		return walk_step_signal(walk);
-	walk_doubt(walk);
+	walk_distrust(walk);
 	bytes = arch_epilogue(code.at, code.after);
 	/* It is about to return: so is .init, which runs constructors, and has no other sign of its
 	 * frame. */
@@ -148,6 +148,6 @@ int walk_step_bare(struct walk *walk)
 		return leave_by_stack_pointer(walk, bytes);
 	if (walk->exact)
 		return leave_leaf(walk, &code);
-	unwind_map_remember(walk->pc - 1, RULE_INDEX_CHAIN);
+	unwind_map_cache_rule(walk->pc - 1, RULE_INDEX_CHAIN);
 	return walk_step_chain(walk);
 }

@@ -19,7 +19,7 @@ void unwind_set_java(uintptr_t text, uintptr_t text_end)
 
 bool unwind_is_made_code(uintptr_t pc)
 {
-	return pc >= MEMORY_PAGE && !unwind_map_knows(pc) && !cfi_lookup_header(pc);
+	return pc >= MEMORY_PAGE && !unwind_map_has_module(pc) && !cfi_lookup_header(pc);
 }
 
 /* So far up the stack it is looked for; and up one that ends nobody knows where, of which the kernel copies each
@@ -57,7 +57,7 @@ static bool is_stub(struct walk *walk, uintptr_t fp, uintptr_t words[])
 	return WORD(STUB_WRAPPER) - fp < CALLER_REACH && WORD(STUB_RESULT) - fp < CALLER_REACH &&
 	       (uint32_t)WORD(STUB_RESULT_TYPE) < RESULT_TYPES && WORD(STUB_METHOD) % 8 == 0 &&
 	       WORD(STUB_METHOD) >= MEMORY_PAGE && (uint32_t)WORD(STUB_PARAMETERS) < PARAMETERS &&
-	       unwind_is_made_code(WORD(STUB_ENTRY)) && walk_is_behind_call(WORD(STUB_RETURN));
+	       unwind_is_made_code(WORD(STUB_ENTRY)) && walk_follows_call(WORD(STUB_RETURN));
 }
 
 int walk_step_java(struct walk *walk)
@@ -71,7 +71,7 @@ int walk_step_java(struct walk *walk)
 
 	if (ARCH_RA != 16 || !text || !unwind_is_made_code(walk->pc - !walk->exact))
 		return UNWIND_NO_RULE;
-	walk_doubt(walk);
+	walk_distrust(walk);
 	for (int i = 0; i < words_max && walk_read(walk, slot, &word); i++, slot += sizeof(word)) {
 		fp = slot - sizeof(word);
 		if (word - text >= bytes || !is_stub(walk, fp, words))

@@ -29,7 +29,7 @@ int walk_step_signal(struct walk *walk)
 }
 
 /* Where a RULE_MOVED says that a register of the frame to come is. */
-static bool moved(struct walk *walk, int16_t words, uintptr_t cfa, uintptr_t *value)
+static bool read_moved(struct walk *walk, int16_t words, uintptr_t cfa, uintptr_t *value)
 {
 	if (words >= RULE_IN_REGISTER)
 		return walk_register(walk, (unsigned)(words - RULE_IN_REGISTER), value);
@@ -48,10 +48,10 @@ int walk_step_moved(struct walk *walk, const struct unwind_rule *rule)
 		return UNWIND_NO_RULE;
 	cfa += (uintptr_t)(intptr_t)rule->offset;
 	sp = cfa;
-	if (!moved(walk, rule->ra_words, cfa, &pc) ||
-	    (rule->sp_words && !moved(walk, rule->sp_words, cfa, &sp)) ||
-	    (rule->fp_save && !moved(walk, rule->fp_words, cfa, &fp)) ||
-	    (rule->base_save && !moved(walk, rule->base_words, cfa, &base)))
+	if (!read_moved(walk, rule->ra_words, cfa, &pc) ||
+	    (rule->sp_words && !read_moved(walk, rule->sp_words, cfa, &sp)) ||
+	    (rule->fp_save && !read_moved(walk, rule->fp_words, cfa, &fp)) ||
+	    (rule->base_save && !read_moved(walk, rule->base_words, cfa, &base)))
 		return UNWIND_BAD_STACK;
 	walk->pc = arch_strip(pc);
 	walk->sp = sp;
@@ -59,7 +59,7 @@ int walk_step_moved(struct walk *walk, const struct unwind_rule *rule)
 	walk->base = base;
 	walk->context = 0;
 	/* A context that has not run yet begins with a function. */
-	walk->exact = !walk_is_behind_call(walk->pc);
+	walk->exact = !walk_follows_call(walk->pc);
 	stack_memory_move(&walk->memory, sp, walk->stack_high);
 	return STEP_ON;
 }
@@ -76,7 +76,7 @@ int walk_step_switched(struct walk *walk)
 	if (++walk->switches > SWITCHES_MAX)
 		return UNWIND_BAD_STACK;
 	/* A register that may be anything. */
-	walk_doubt(walk);
+	walk_distrust(walk);
 	stack_memory_move(&walk->memory, frame, walk->stack_high);
 	if (!walk_read(walk, frame, &fp) || !walk_read(walk, frame + sizeof(fp), &ra))
 		return UNWIND_BAD_STACK;

@@ -61,7 +61,7 @@ static struct unwind_map_entry *find_entry(struct unwind_map *map, uintptr_t pc)
 	return &map->entries[begin - 1];
 }
 
-bool unwind_map_knows(uintptr_t pc)
+bool unwind_map_has_module(uintptr_t pc)
 {
 	bool known;
 
@@ -104,7 +104,7 @@ uintptr_t unwind_map_function(uintptr_t pc)
 	return begin;
 }
 
-void unwind_map_remember(uintptr_t pc, uint16_t rule)
+void unwind_map_cache_rule(uintptr_t pc, uint16_t rule)
 {
 	/* Release: whoever finds the word finds the rule that it names. */
 	atomic_store_explicit(unwind_cache_slot(pc), (uint64_t)pc << 16 | rule,
@@ -142,14 +142,14 @@ uint16_t unwind_map_search(uintptr_t pc)
 	/* Cached while this still counts as a reader, so that unwind_map_quiet() clears it if it
 	 * is stale; but each lookup is to be counted. */
 	if (rule != RULE_INDEX_PENDING)
-		unwind_map_remember(pc, rule);
+		unwind_map_cache_rule(pc, rule);
 	atomic_fetch_sub_explicit(&readers, 1, memory_order_release);
 	return rule;
 }
 
 /* As a reader, too: what is kept for a module that has gone is cleared. There is room for all rules but
  * in a process of monstrous size. */
-void unwind_map_keep(uintptr_t pc, const struct unwind_rule *rule)
+void unwind_map_cache_lookup(uintptr_t pc, const struct unwind_rule *rule)
 {
 	const struct unwind_map_entry *entry;
 	uint16_t index = cfi_rule_intern(rule);
@@ -159,6 +159,6 @@ void unwind_map_keep(uintptr_t pc, const struct unwind_rule *rule)
 	atomic_fetch_add(&readers, 1);
 	entry = find_entry(atomic_load(&current), pc);
 	if (entry && entry->pending)
-		unwind_map_remember(pc, index);
+		unwind_map_cache_rule(pc, index);
 	atomic_fetch_sub_explicit(&readers, 1, memory_order_release);
 }

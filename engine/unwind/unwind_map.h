@@ -42,7 +42,7 @@ bool unwind_map_quiet(void);
 void unwind_map_after_fork(void);
 
 /* Async-signal-safe: whether there is code of a module at PC. */
-bool unwind_map_knows(uintptr_t pc);
+bool unwind_map_has_module(uintptr_t pc);
 
 /* Async-signal-safe: whether the SIZE bytes at ADDRESS are code that may be read where it is, as it never goes. */
 bool unwind_map_is_readable(uintptr_t address, size_t size);
@@ -54,11 +54,11 @@ uintptr_t unwind_map_function(uintptr_t pc);
 uint16_t unwind_map_search(uintptr_t pc);
 
 /* Async-signal-safe: have unwind_map_find answer RULE for PC from now on. */
-void unwind_map_remember(uintptr_t pc, uint16_t rule);
+void unwind_map_cache_rule(uintptr_t pc, uint16_t rule);
 
 /* Async-signal-safe. A walk looked up RULE for PC: where PC is in a module that has no table yet, have
  * unwind_map_find answer it from now on. */
-void unwind_map_keep(uintptr_t pc, const struct unwind_rule *rule);
+void unwind_map_cache_lookup(uintptr_t pc, const struct unwind_rule *rule);
 
 #define UNWIND_CACHE_BITS 13
 /* Each word: 48 bits of address, 16 of rule. Zero is empty, as no code lies at address 0. */

@@ -23,7 +23,7 @@
 
 /* Whether the call before RA is one of the function that the frame is in, of one that ends in it, or of one
  * of the preload, which hands on to the C library's. */
-static bool calls_this(struct walk *walk, uintptr_t ra)
+static bool scan_is_call(struct walk *walk, uintptr_t ra)
 {
 	uintptr_t called, behind, function = unwind_map_function(walk->pc - !walk->exact);
 	uint8_t code[JUMP_BYTES];
@@ -58,12 +58,12 @@ bool walk_has_frame_pointer(struct walk *walk)
 	uintptr_t ra;
 
 	return walk->fp >= walk->sp && walk_read(walk, walk->fp + sizeof(ra), &ra) &&
-	       unwind_map_knows(ra - 1) && calls_this(walk, ra);
+	       unwind_map_has_module(ra - 1) && scan_is_call(walk, ra);
 }
 
 /* A caller's address may be left from an earlier call. So this one is believed only when the walk gets from it to
  * code that has unwind information, and out of there again. */
-static bool reaches_rules(const struct walk *walk)
+static bool scan_reaches_rules(const struct walk *walk)
 {
 	struct walk trial = *walk;
 	bool has_rule;
@@ -82,14 +82,14 @@ static bool reaches_rules(const struct walk *walk)
 }
 
 /* Go to the frame whose return address is in SLOT. */
-static bool take(struct walk *walk, uintptr_t slot)
+static bool scan_accept_slot(struct walk *walk, uintptr_t slot)
 {
 	static const struct unwind_rule rule = { .kind = RULE_SP, .ra_words = -1 };
 	struct walk found = *walk;
 
 	found.fp = saved_frame_pointer(walk, slot);
 	if (walk_leave(&found, &rule, slot + sizeof(slot)) != STEP_ON ||
-	    !(walk->trial || reaches_rules(&found)))
+	    !(walk->trial || scan_reaches_rules(&found)))
 		return false;
 	*walk = found;
 	return true;
@@ -107,13 +107,13 @@ int walk_step_scan(struct walk *walk)
 			break;
 		/* The call is right before; a module's beginning, to which words lead that the system has put
 		 * there, is behind none. */
-		if (!walk_may_be_code(walk, word) || !unwind_map_knows(word - 1))
+		if (!walk_may_be_code(walk, word) || !unwind_map_has_module(word - 1))
 			continue;
 		trials++;
-		if (calls_this(walk, word) && take(walk, slot))
+		if (scan_is_call(walk, word) && scan_accept_slot(walk, slot))
 			return STEP_ON;
 		has_callers |=
-			unwind_map_find(word - 1) >= RULE_INDEX_FIRST && walk_is_behind_call(word);
+			unwind_map_find(word - 1) >= RULE_INDEX_FIRST && walk_follows_call(word);
 	}
 	return has_callers ? UNWIND_NO_RULE : UNWIND_COMPLETE;
 }

@@ -32,11 +32,11 @@ static bool reaches_entry(const struct walk *walk, uintptr_t fp)
 bool walk_is_return_address(const struct walk *walk, uintptr_t word)
 {
 	return walk_may_be_code(walk, word) &&
-	       (unwind_map_is_readable(word, 1) || memory_probe(word)) && walk_is_behind_call(word);
+	       (unwind_map_is_readable(word, 1) || memory_probe(word)) && walk_follows_call(word);
 }
 
 /* Go to the first frame further up with the return address WANTED (0: any) that gets to the entry. */
-static bool find_frame(struct walk *walk, uintptr_t wanted)
+static bool throw_find_frame(struct walk *walk, uintptr_t wanted)
 {
 	struct walk found = *walk;
 	int trials = 0;
@@ -61,7 +61,7 @@ static bool find_frame(struct walk *walk, uintptr_t wanted)
 
 /* If the frame pointer is that of a frame further up, there is another below it, with which the walk
  * comes to that frame. */
-static bool find_frame_pointer(struct walk *walk)
+static bool throw_find_frame_pointer(struct walk *walk)
 {
 	struct walk found = *walk;
 	uintptr_t word, end = walk->sp + SEARCH_WORDS * sizeof(word);
@@ -90,7 +90,7 @@ static bool target_address(struct walk *walk, const struct arch_target *target, 
 	return !target->indirect || walk_read(walk, target->address, address);
 }
 
-bool walk_called(struct walk *walk, uintptr_t ra, uintptr_t *called, uintptr_t *behind_stub)
+bool walk_called(struct walk *walk, uintptr_t ra, uintptr_t *called, uintptr_t *stub_target)
 {
 	struct arch_target target;
 	struct walk_code code;
@@ -101,13 +101,13 @@ bool walk_called(struct walk *walk, uintptr_t ra, uintptr_t *called, uintptr_t *
 		return false;
 	walk_code_copy(&code, *called);
 	if (!arch_stub_target(&target, code.at, *called, code.after) ||
-	    !target_address(walk, &target, behind_stub))
-		*behind_stub = *called;
+	    !target_address(walk, &target, stub_target))
+		*stub_target = *called;
 	return true;
 }
 
 /* Whether the call before RA may be one of FUNCTION. */
-static bool may_call(struct walk *walk, uintptr_t ra, uintptr_t function)
+static bool call_may_reach(struct walk *walk, uintptr_t ra, uintptr_t function)
 {
 	uintptr_t called, behind;
 
@@ -116,13 +116,13 @@ static bool may_call(struct walk *walk, uintptr_t ra, uintptr_t function)
 }
 
 /* Go on from where a frame of FUNCTION returns to. */
-static void find_caller(struct walk *walk, uintptr_t function)
+static void throw_find_caller(struct walk *walk, uintptr_t function)
 {
-	walk_doubt(walk);
-	if (!may_call(walk, walk->pc, function) && find_frame(walk, walk->pc))
+	walk_distrust(walk);
+	if (!call_may_reach(walk, walk->pc, function) && throw_find_frame(walk, walk->pc))
 		return;
-	if (!find_frame_pointer(walk) && !reaches_entry(walk, 0))
-		find_frame(walk, 0);
+	if (!throw_find_frame_pointer(walk) && !reaches_entry(walk, 0))
+		throw_find_frame(walk, 0);
 }
 
 int walk_step_throw(struct walk *walk, const struct unwind_rule *rule)
@@ -136,9 +136,9 @@ int walk_step_throw(struct walk *walk, const struct unwind_rule *rule)
 	if (end != STEP_ON)
 		return end;
 	/* By now it may be the handler's first instruction. */
-	walk->exact = !walk_is_behind_call(walk->pc);
+	walk->exact = !walk_follows_call(walk->pc);
 	/* (Of several such frames only the innermost is about to return.) */
 	if (!walk->trial)
-		find_caller(walk, cfi_lookup_function(pc, walk->memory.block));
+		throw_find_caller(walk, cfi_lookup_function(pc, walk->memory.block));
 	return STEP_ON;
 }

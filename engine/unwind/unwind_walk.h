@@ -34,9 +34,9 @@ static inline bool walk_read(struct walk *walk, uintptr_t address, uintptr_t *va
 }
 
 /* What is guessed, or looked for, may be no frame at all. */
-static inline void walk_doubt(struct walk *walk)
+static inline void walk_distrust(struct walk *walk)
 {
-	memory_reader_doubt(&walk->memory);
+	memory_reader_distrust(&walk->memory);
 }
 
 /* The value of DWARF register NUMBER in this frame. */
@@ -133,7 +133,7 @@ bool walk_may_return_to(uintptr_t pc);
 
 /* What the call right before RA calls, and, where that is a stub for another module's function, that
  * function; else the same twice. False where it cannot be told. */
-bool walk_called(struct walk *walk, uintptr_t ra, uintptr_t *called, uintptr_t *behind_stub);
+bool walk_called(struct walk *walk, uintptr_t ra, uintptr_t *called, uintptr_t *stub_target);
 
 /* As much code as any of arch_...() looks at, on each side. */
 #define CODE_BYTES 16
@@ -158,6 +158,6 @@ bool walk_code_read(void *bytes, uintptr_t address, size_t size);
 void walk_code_copy(struct walk_code *code, uintptr_t pc);
 
 /* Whether there is a call right before PC. */
-bool walk_is_behind_call(uintptr_t pc);
+bool walk_follows_call(uintptr_t pc);
 
 #endif

@@ -233,7 +233,7 @@ static int set_stack(const stack_t *stack)
 }
 
 /* NOW, which the kernel tells, as the program has set it. */
-static void hide(stack_t *now)
+static void altstack_hide_own(stack_t *now)
 {
 	if (!mine.ours || now->ss_sp != mine.ours)
 		return;
@@ -251,7 +251,7 @@ EXPORT int sigaltstack(const stack_t *stack, stack_t *old)
 		return REAL(sigaltstack)(stack, old);
 	if (REAL(sigaltstack)(NULL, &before))
 		return -1;
-	hide(&before);
+	altstack_hide_own(&before);
 	if (stack && set_stack(stack))
 		return -1;
 	if (old) /* which may be STACK */

@@ -19,7 +19,7 @@ static const int signals[] = { SIGSEGV, SIGBUS, SIGILL,  SIGFPE,  SIGABRT,
 			       SIGTRAP, SIGSYS, SIGQUIT, SIGXCPU, SIGXFSZ };
 
 /* Whose thread tells, or has told: a child of vfork shares this memory, and not the number. */
-static _Atomic pid_t telling, told;
+static _Atomic pid_t broadcasters, told;
 
 bool crash_is_signal(int signo)
 {
@@ -41,7 +41,8 @@ void crash_tell(int signo, const siginfo_t *info, const void *context)
 	const struct interpose_hooks *hooks = hooks_get();
 	pid_t own = system_process(), nobody = 0;
 
-	if (hooks && exit_is_armed() && atomic_compare_exchange_strong(&telling, &nobody, own)) {
+	if (hooks && exit_is_armed() &&
+	    atomic_compare_exchange_strong(&broadcasters, &nobody, own)) {
 		hooks->crashed(signo, info->si_code, (uintptr_t)info->si_addr, context);
 		exit_tell(EXITING_BY_SIGNAL);
 		atomic_store(&told, own);
@@ -49,7 +50,7 @@ void crash_tell(int signo, const siginfo_t *info, const void *context)
 		exit_tell(EXITING_BY_SIGNAL);
 	}
 	/* The first waits for a bounded time. */
-	while (atomic_load(&telling) == own && atomic_load(&told) != own)
+	while (atomic_load(&broadcasters) == own && atomic_load(&told) != own)
 		system_sleep(1000000);
 }
 

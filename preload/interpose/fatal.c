@@ -21,7 +21,7 @@
 static const int signals[] = { SIGTERM, SIGINT,  SIGHUP,    SIGUSR1, SIGUSR2, SIGPIPE,
 			       SIGALRM, SIGPROF, SIGVTALRM, SIGIO,   SIGPWR,  SIGSTKFLT };
 
-#define ENDING 3
+#define TERMINATION_SIGNALS 3
 
 static bool installed, with_crashes;
 
@@ -96,7 +96,7 @@ static void take(int signo)
 {
 	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
 		if (signals[i] == signo)
-			install(signo, i < ENDING);
+			install(signo, i < TERMINATION_SIGNALS);
 	if (__atomic_load_n(&with_crashes, __ATOMIC_RELAXED) && crash_is_signal(signo))
 		crash_install(signo);
 }

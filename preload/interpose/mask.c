@@ -15,16 +15,16 @@
 /* On Linux, whatever sigset_t holds beyond, the kernel's 64 signals come first. */
 _Static_assert(sizeof(sigset_t) >= sizeof(uint64_t), "no room for 64 signals");
 
-static __thread uint64_t believed;
+static __thread uint64_t program_blocked;
 
 uint64_t mask_believed(void)
 {
-	return believed;
+	return program_blocked;
 }
 
 void mask_believe(uint64_t signals)
 {
-	believed = signals;
+	program_blocked = signals;
 }
 
 static uint64_t sampling_in(const sigset_t *set)
@@ -62,9 +62,9 @@ static uint64_t believe(int how, uint64_t named)
 {
 	switch (how) {
 	case SIG_BLOCK:
-		return believed | named;
+		return program_blocked | named;
 	case SIG_UNBLOCK:
-		return believed & ~named;
+		return program_blocked & ~named;
 	default:
 		return named;
 	}
@@ -73,7 +73,7 @@ static uint64_t believe(int how, uint64_t named)
 static int change_mask(int (*change)(int, const sigset_t *, sigset_t *), int how,
 		       const sigset_t *set, sigset_t *old, const void *caller)
 {
-	uint64_t before = believed, named = sampling_in(set);
+	uint64_t before = program_blocked, named = sampling_in(set);
 	sigset_t copy;
 	int result;
 
@@ -84,7 +84,7 @@ static int change_mask(int (*change)(int, const sigset_t *, sigset_t *), int how
 	if (result)
 		return result;
 	if (set)
-		believed = believe(how, named);
+		program_blocked = believe(how, named);
 	if (old)
 		flip(old, before & ~sampling_in(old));
 	return 0;

@@ -68,7 +68,7 @@ static const uint8_t system_call[] = { 0x01, 0x00, 0x00, 0xd4 }; /* svc #0 */
 
 /* So many samples come of one signal beside the first: a thread that has blocked it owes thousands. (A virtual
  * machine that others keep waiting may have no tick for 50 ms.) */
-#define TURNS_MAX 99
+#define LOOP_ITERATIONS_MAX 99
 
 /* The kernel moves no more than this in one call. */
 #define MOST_BYTES 0x7ffff000
@@ -219,7 +219,8 @@ static void run_engine(sample_handler handler, int signo, siginfo_t *info, ucont
 		info->si_overrun = 0;
 	altstack_go_back(handler, signo, info, context);
 	/* Not where it has set a call back. */
-	for (int i = 0; i < turns && i < TURNS_MAX && (uintptr_t)CONTEXT_PC(context) == pc; i++)
+	for (int i = 0;
+	     i < turns && i < LOOP_ITERATIONS_MAX && (uintptr_t)CONTEXT_PC(context) == pc; i++)
 		altstack_go_back(handler, signo, info, context);
 }
 

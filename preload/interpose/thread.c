@@ -25,7 +25,7 @@ struct start {
 	void *arg;
 	bool counts;                 /* among the program's */
 	struct engine_thread *place; /* of one that does not */
-	uint64_t believed;           /* inherited, as the mask is */
+	uint64_t program_blocked;    /* inherited, as the mask is */
 	void *signal_stack;          /* see altstack.h */
 	size_t stack_size;           /* mapped for certain below stack_high() */
 };
@@ -171,7 +171,7 @@ static struct start begin(void *p)
 	start_give(p);
 	counts = start.counts;
 	async_profiler_thread_started(start.place);
-	mask_believe(start.believed);
+	mask_believe(start.program_blocked);
 	altstack_begin(start.signal_stack, high - start.stack_size, high);
 	/* (Where there is no key left for its end it is found by looking, and so is its end.) */
 	if (hooks && end_key_made) {
@@ -235,7 +235,7 @@ static struct start *start_new(const pthread_attr_t *attr, void *arg, const void
 		/* Before the thread's own stack is mapped, which then mostly lies below. */
 		start->signal_stack = altstack_take();
 		start->stack_size = stack_size(attr);
-		start->believed = mask_believed();
+		start->program_blocked = mask_believed();
 		/* (The program's come by a function of async-profiler's, too.) */
 		start->counts = !own_thread_is();
 		start->place = start->counts ? NULL : async_profiler_thread_allocate();

@@ -10,17 +10,17 @@
 #include "preload/interpose/wait.h"
 
 /* CALL, which waits at EPOLL (-1: at descriptors by themselves), between two turns; where it GOES_ON, in one. */
-#define BETWEEN_TURNS(goes_on, epoll, call)           \
-	({                                            \
-		const bool inside_ = (goes_on);       \
-		int ready_;                           \
-                                                      \
-		if (!inside_)                         \
-			turn_ends();                  \
-		ready_ = (call);                      \
-		if (!inside_)                         \
-			turn_begins(ready_, (epoll)); \
-		ready_;                               \
+#define BETWEEN_TURNS(goes_on, epoll, call)                    \
+	({                                                     \
+		const bool inside_ = (goes_on);                \
+		int ready_;                                    \
+                                                               \
+		if (!inside_)                                  \
+			loop_iteration_end();                  \
+		ready_ = (call);                               \
+		if (!inside_)                                  \
+			loop_iteration_begin(ready_, (epoll)); \
+		ready_;                                        \
 	})
 
 /* The first of one; FDS may lead nowhere. */
@@ -33,9 +33,10 @@ static COLD int one_of(const struct pollfd *fds)
 
 static inline bool poll_goes_on(const struct pollfd *fds, nfds_t count)
 {
-	const struct turn *turn = turn_own;
+	const struct turn *turn = loop_iteration_own;
 
-	return turn_goes_on(count, count == 1 && turn && turn->epoll >= 0 ? one_of(fds) : -1);
+	return loop_iteration_continues(count,
+					count == 1 && turn && turn->epoll >= 0 ? one_of(fds) : -1);
 }
 
 /* poll(2) is not on every processor. */
@@ -119,12 +120,13 @@ static COLD size_t count_sets(int count, fd_set *const sets[3], int *one)
 
 static inline bool select_goes_on(int count, fd_set *const sets[3])
 {
-	const struct turn *turn = turn_own;
+	const struct turn *turn = loop_iteration_own;
 	int one = -1;
 
 	if (count <= 0 || (!sets[0] && !sets[1] && !sets[2]))
 		return true;
-	return turn && turn->epoll >= 0 && turn_goes_on(count_sets(count, sets, &one), one);
+	return turn && turn->epoll >= 0 &&
+	       loop_iteration_continues(count_sets(count, sets, &one), one);
 }
 
 /* A failed call leaves the sets alone. The kernel writes the time that is left, and the program may

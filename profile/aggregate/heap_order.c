@@ -9,7 +9,7 @@
 static const struct event_rank first_rank = { INT64_MIN, 0 };
 static const struct event_rank last_rank = { INT64_MAX, UINT32_MAX };
 
-static bool earlier(const struct event_rank *a, const struct event_rank *b)
+static bool event_is_earlier(const struct event_rank *a, const struct event_rank *b)
 {
 	return a->time < b->time || (a->time == b->time && a->at < b->at);
 }
@@ -24,7 +24,7 @@ static int by_rank(const void *a, const void *b)
 {
 	const struct run *x = a, *y = b;
 
-	return earlier(&x->next, &y->next) ? -1 : 1;
+	return event_is_earlier(&x->next, &y->next) ? -1 : 1;
 }
 
 /* Too many: the slice ends where the later half of the runs begins, which are dropped. */
@@ -39,7 +39,7 @@ static int add_run(struct runs *runs, const struct run *run)
 {
 	struct run *list;
 
-	if (!earlier(&run->next, &runs->end))
+	if (!event_is_earlier(&run->next, &runs->end))
 		return 0;
 	list = room_for(runs->list, &runs->room, runs->count, sizeof(*list));
 	if (!list)
@@ -68,7 +68,8 @@ static int find_slice(struct runs *runs, struct jfr_chunk *chunk, uint32_t kinds
 	scan.times_only = true;
 	while (!err && jfr_next(&scan, &event)) {
 		rank = rank_of(chunk, &event);
-		inside = !earlier(&rank, &runs->begin) && earlier(&rank, &runs->end);
+		inside = !event_is_earlier(&rank, &runs->begin) &&
+			 event_is_earlier(&rank, &runs->end);
 		if (run.end && (!inside || rank.time < last)) {
 			err = add_run(runs, &run);
 			run.end = 0;
@@ -134,9 +135,10 @@ static void sink(struct merge *m, uint32_t i)
 	uint32_t child;
 
 	while ((child = 2 * i + 1) < m->count) {
-		if (child + 1 < m->count && earlier(&heap[child + 1].next, &heap[child].next))
+		if (child + 1 < m->count &&
+		    event_is_earlier(&heap[child + 1].next, &heap[child].next))
 			child++;
-		if (!earlier(&heap[child].next, &run.next))
+		if (!event_is_earlier(&heap[child].next, &run.next))
 			break;
 		heap[i] = heap[child];
 		i = child;
@@ -183,7 +185,7 @@ static bool take_turn(struct merge *m, bool (*visit)(void *arg, const struct jfr
 	struct open_run scratch = { .event.type = NULL }, *open = open_run(m, run);
 	bool more = true;
 
-	if (m->count > 2 && earlier(&m->heap[2].next, &rival->next))
+	if (m->count > 2 && event_is_earlier(&m->heap[2].next, &rival->next))
 		rival = &m->heap[2];
 	if (!open)
 		open = &scratch;
@@ -194,8 +196,8 @@ static bool take_turn(struct merge *m, bool (*visit)(void *arg, const struct jfr
 			return false;
 		more = jfr_next(&open->scan, &open->event);
 		run->next = rank_of(m->chunk, &open->event);
-		more = more && earlier(&run->next, &m->end);
-		if (more && rival && earlier(&rival->next, &run->next)) {
+		more = more && event_is_earlier(&run->next, &m->end);
+		if (more && rival && event_is_earlier(&rival->next, &run->next)) {
 			sink(m, 0);
 			return true;
 		}
@@ -237,7 +239,8 @@ int runs_merge(struct runs *runs, struct jfr_chunk *chunk, uint32_t kinds,
 		return -ENOMEM;
 	for (uint32_t i = 0; i < OPEN_MAX; i++)
 		m.spare[m.spare_count++] = i + 1;
-	while (merge_slice(&m, runs, visit, arg) && earlier(&runs->end, &last_rank) && !err) {
+	while (merge_slice(&m, runs, visit, arg) && event_is_earlier(&runs->end, &last_rank) &&
+	       !err) {
 		runs->begin = runs->end;
 		err = find_slice(runs, chunk, kinds);
 	}

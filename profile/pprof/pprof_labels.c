@@ -65,7 +65,7 @@ static void clean_key(char *key)
 }
 
 /* LINES, but for keys that BETTER has as well. */
-static void add_lines(struct pprof *out, const char *lines, const char *better)
+static void add_lines(struct pprof *out, const char *lines, const char *candidate_is_better)
 {
 	char *copy = strdup(lines), *line, *next, *value;
 
@@ -73,7 +73,7 @@ static void add_lines(struct pprof *out, const char *lines, const char *better)
 		pprof_note(out, -ENOMEM);
 	for (line = copy; line && *line; line = next) {
 		value = split(line, &next);
-		if (!value || has_key(better, line) || !is_chosen(out, line))
+		if (!value || has_key(candidate_is_better, line) || !is_chosen(out, line))
 			continue;
 		if (out->chosen)
 			clean_key(line);

@@ -19,9 +19,9 @@ static int by_size(const void *a, const void *b)
 
 static __attribute__((noinline)) void turn_once(int ready)
 {
-	turn_ends();
+	loop_iteration_end();
 	__asm__ volatile("" : "+r"(ready)); /* the wait */
-	turn_begins(ready, 5);
+	loop_iteration_begin(ready, 5);
 }
 
 static __attribute__((noinline)) void nothing(int ready)
@@ -49,7 +49,7 @@ static double measure(void (*turn)(int ready), bool looked_at)
 		for (int i = 0; i < TURNS; i++) {
 			turn(i);
 			if (looked_at && i % 1000 == 0) /* every 10 ms, at 100,000 turns a second */
-				turns_look();
+				loop_iterations_check();
 		}
 		rounds[r] = (double)(cpu_ns() - began) / TURNS;
 	}
@@ -62,9 +62,9 @@ int main(void)
 	double bare = measure(nothing, false), off = measure(turn_once, false), on;
 
 	signal(SIGRTMAX - 1, SIG_IGN); /* a machine that is busy may find one late */
-	turns_open(10000000, 10000000000u, SIGRTMAX - 1); /* none is late */
+	loop_iterations_open(10000000, 10000000000u, SIGRTMAX - 1); /* none is late */
 	on = measure(turn_once, true);
-	turns_close();
+	loop_iterations_close();
 	printf("a turn, ns: not watched for %.1f, watched for %.1f (bound: 15)\n", off - bare,
 	       on - bare);
 	return 0;

@@ -11,10 +11,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct process_context context = PROCESS_CONTEXT_INIT;
 	const char *key;
 
-	if (process_context_take(&context, data, size))
+	if (process_context_parse(&context, data, size))
 		abort();
 	for (unsigned i = 0; i < 256; i++) {
-		key = process_context_key(&context, (uint8_t)i);
+		key = process_context_attribute_name(&context, (uint8_t)i);
 		if (key && strlen(key) > size)
 			abort();
 	}

@@ -42,7 +42,7 @@ static const struct {
 
 static struct sock_filter filter[4 * CALLS];
 static struct sock_fprog program = { .filter = filter };
-static atomic_int has_begun, is_inside, is_done;
+static atomic_int has_begun, is_internal, is_done;
 
 static void add(struct sock_filter instruction)
 {
@@ -114,7 +114,7 @@ __attribute__((noinline)) static void inside(void)
 static void *in_thread(void *unused)
 {
 	atomic_store(&has_begun, 1);
-	while (!atomic_load(&is_inside))
+	while (!atomic_load(&is_internal))
 		spin(1000);
 	inside();
 	atomic_store(&is_done, 1);
@@ -149,7 +149,7 @@ int main(int argc, char **argv)
 	while (!atomic_load(&has_begun))
 		spin(1000);
 	enter(argv[1]);
-	atomic_store(&is_inside, 1);
+	atomic_store(&is_internal, 1);
 	inside();
 	while (!atomic_load(&is_done))
 		spin(1000);

@@ -103,7 +103,7 @@ void walks(void)
 	cfi_lookup_init();
 	if (modules_open() || compile_modules() < 0)
 		exit(1);
-	runtimes_look();
+	runtimes_scan();
 	runtimes_visit();
 	sigaction(SIGUSR2, &action, &before);
 	frames = script_frames();

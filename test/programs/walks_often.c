@@ -396,7 +396,7 @@ static void *look(void *unused)
 	for (;;) {
 		tell_unnamed();
 		if (modules_refresh() > 0)
-			runtimes_look();
+			runtimes_scan();
 		runtimes_visit();
 		if (mixed_stack_turn())
 			frame_table_drop();
@@ -436,7 +436,7 @@ __attribute__((constructor)) static void begin(void)
 	if (to < 0 || modules_open() || real_sigaction()(SIGNAL, &action, NULL) ||
 	    real_sigaction()(SIGTRAP, &step, NULL) || pthread_atfork(NULL, NULL, forked))
 		_exit(8);
-	runtimes_look();
+	runtimes_scan();
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	if (real_create()(&looks, NULL, look, NULL))

@@ -366,20 +366,20 @@ START_TEST(chunks_move_behind_those_of_another_writer)
 
 	w = begin(&fd);
 	memory = begin(&other);
-	ck_assert_int_eq(jfr_writer_take(w, memory, &second), -EBUSY);
+	ck_assert_int_eq(jfr_writer_append(w, memory, &second), -EBUSY);
 	for (i = 0; i < 5000; i++) /* more than a buffer */
 		jfr_free(memory, i, SAMPLE_TID, 0, i, i, i);
 	ck_assert_int_eq(
 		jfr_chunk_end(w, SAMPLE_START_NS + 1, SAMPLE_TICKS + 1, sample_namer, NULL, &first),
 		0);
-	ck_assert_int_eq(jfr_writer_take(w, memory, &second), -EBUSY);
+	ck_assert_int_eq(jfr_writer_append(w, memory, &second), -EBUSY);
 	ck_assert_int_eq(jfr_chunk_end(memory, SAMPLE_START_NS + 1, SAMPLE_TICKS + 1, sample_namer,
 				       NULL, &second),
 			 0);
 	file = map(other);
-	ck_assert_int_eq(jfr_writer_take(w, memory, &first), 0);
+	ck_assert_int_eq(jfr_writer_append(w, memory, &first), 0);
 	ck_assert_uint_eq(length_of(other), 0);
-	ck_assert_int_eq(jfr_writer_take(w, memory, &first), 0); /* nothing more */
+	ck_assert_int_eq(jfr_writer_append(w, memory, &first), 0); /* nothing more */
 	ck_assert_uint_eq(length_of(fd), (uint64_t)first);
 	munmap(file, (size_t)second);
 
@@ -417,10 +417,10 @@ START_TEST(chunks_that_cannot_move_stay)
 				       NULL, &second),
 			 0);
 	limit_files((rlim_t)(first + second - 1));
-	ck_assert_int_eq(jfr_writer_take(w, memory, &first), -EFBIG);
+	ck_assert_int_eq(jfr_writer_append(w, memory, &first), -EFBIG);
 	ck_assert_uint_eq(length_of(fd), (uint64_t)first);
 	limit_files((rlim_t)(first + second));
-	ck_assert_int_eq(jfr_writer_take(w, memory, &second), 0);
+	ck_assert_int_eq(jfr_writer_append(w, memory, &second), 0);
 	ck_assert_uint_eq(length_of(fd), (uint64_t)second);
 	jfr_writer_close(w);
 	jfr_writer_close(memory);

@@ -43,7 +43,7 @@ static void tell(uint64_t ns, int ready)
 	errno = ENOANO;
 }
 
-static const struct turns_outlet outlet = { .sample = sample, .tell = tell };
+static const struct stall_output outlet = { .sample = sample, .tell = tell };
 
 static uint64_t ticks_of(uint64_t ns)
 {
@@ -75,33 +75,33 @@ static void told_no_more_than(unsigned stalls)
 static void begin(uint64_t ns)
 {
 	memset(&told, 0, sizeof(told));
-	turns_outlet(&outlet);
-	turns_open(ns, ticks_of(ns), 0);
+	stall_output(&outlet);
+	loop_iterations_open(ns, ticks_of(ns), 0);
 }
 
 static void end(void)
 {
-	turns_close();
-	turns_after_fork();
+	loop_iterations_close();
+	loop_iterations_after_fork();
 }
 
 START_TEST(a_turn_that_lasts_too_long)
 {
 	begin(SHORT_NS);
-	turn_begins(3, -1);
+	loop_iteration_begin(3, -1);
 	spin(2 * SHORT_NS);
-	turns_look();
+	loop_iterations_check();
 	ck_assert_uint_eq(told.samples, 1);
 	ck_assert_int_eq(told.sampled, system_thread());
-	turns_look(); /* which disturbs it no more */
+	loop_iterations_check(); /* which disturbs it no more */
 	ck_assert_uint_eq(told.samples, 1);
 	spin(SHORT_NS);
-	turn_ends();
+	loop_iteration_end();
 	ck_assert_uint_eq(told.stalls, 1);
 	ck_assert_int_eq(told.ready, 3);
 	ck_assert(told.ns >= 29 * SHORT_NS / 10); /* the clocks agree to some thousandths */
-	turn_begins(0, -1);
-	turn_ends();
+	loop_iteration_begin(0, -1);
+	loop_iteration_end();
 	told_no_more_than(1);
 	end();
 }
@@ -111,14 +111,14 @@ START_TEST(turns_that_are_short)
 {
 	begin(LONG_NS);
 	for (int i = 0; i < 1000; i++) {
-		turn_ends();
-		turn_begins(i, 5);
+		loop_iteration_end();
+		loop_iteration_begin(i, 5);
 		if (i % 10 == 0)
-			turns_look();
+			loop_iterations_check();
 	}
 	spin(SHORT_NS);
-	turns_look();
-	turn_ends();
+	loop_iterations_check();
+	loop_iteration_end();
 	ck_assert_uint_eq(told.samples, 0);
 	ck_assert_uint_eq(told.stalls, 0);
 	end();
@@ -131,9 +131,9 @@ START_TEST(when_to_look_again)
 	uint64_t in;
 
 	begin(LONG_NS);
-	turn_begins(0, -1);
+	loop_iteration_begin(0, -1);
 	spin(SHORT_NS);
-	in = turns_look();
+	in = loop_iterations_check();
 	ck_assert(in > LONG_NS / 2 && in <= LONG_NS - SHORT_NS / 2);
 	end();
 }
@@ -143,11 +143,11 @@ END_TEST
 START_TEST(a_turn_that_ends_as_it_is_found_late)
 {
 	begin(SHORT_NS);
-	turn_begins(1, -1);
+	loop_iteration_begin(1, -1);
 	spin(2 * SHORT_NS);
-	turns_look();
-	turn_begins(2, -1); /* as if the end of the one before had not seen it */
-	turn_ends();
+	loop_iterations_check();
+	loop_iteration_begin(2, -1); /* as if the end of the one before had not seen it */
+	loop_iteration_end();
 	ck_assert_int_ne(told.ready, 1);
 	told_no_more_than(0);
 	end();
@@ -158,11 +158,11 @@ END_TEST
 START_TEST(a_turn_that_was_seen_once)
 {
 	begin(SHORT_NS);
-	turn_begins(7, -1);
+	loop_iteration_begin(7, -1);
 	ck_assert_uint_eq(told.stalls, 0);
-	turns_look();
+	loop_iterations_check();
 	spin(3 * SHORT_NS);
-	turn_ends();
+	loop_iteration_end();
 	ck_assert_uint_eq(told.stalls, 1);
 	ck_assert_int_eq(told.ready, 7);
 	ck_assert(told.ns >= 29 * SHORT_NS / 10);
@@ -178,22 +178,22 @@ START_TEST(a_turn_that_nobody_saw)
 	if (!clock_is_memory())
 		return;
 	begin(SHORT_NS);
-	turn_begins(0, -1);
-	turn_ends();
-	turns_look();
+	loop_iteration_begin(0, -1);
+	loop_iteration_end();
+	loop_iterations_check();
 	due = atomic_load(&turns.due_ns);
 	ck_assert(due != UINT64_MAX);
-	turn_begins(8, -1);
+	loop_iteration_begin(8, -1);
 	spin(3 * SHORT_NS);
 	while (clock_coarse_ns() <= due)
 		;
-	turn_ends();
+	loop_iteration_end();
 	ck_assert_uint_eq(told.samples, 0);
 	ck_assert_uint_eq(told.stalls, 1);
 	ck_assert_int_eq(told.ready, 8);
 	/* One that is short is none, also then. */
-	turn_begins(9, -1);
-	turn_ends();
+	loop_iteration_begin(9, -1);
+	loop_iteration_end();
 	told_no_more_than(1);
 	end();
 }
@@ -205,11 +205,11 @@ START_TEST(a_watcher_that_does_not_wake)
 	if (!clock_is_memory())
 		return;
 	begin(LONG_NS);
-	turns_look();
-	turns_look();
+	loop_iterations_check();
+	loop_iterations_check();
 	ck_assert(atomic_load(&turns.asleep));
 	ck_assert(atomic_load(&turns.due_ns) == UINT64_MAX);
-	turn_begins(0, -1);
+	loop_iteration_begin(0, -1);
 	ck_assert(atomic_load(&turns.due_ns) != UINT64_MAX);
 	end();
 	ck_assert(atomic_load(&turns.due_ns) == UINT64_MAX);
@@ -219,18 +219,18 @@ END_TEST
 START_TEST(while_no_loop_turns_the_watcher_sleeps)
 {
 	begin(LONG_NS);
-	turn_begins(0, -1);
-	turn_ends();
-	ck_assert(turns_look() <= LONG_NS); /* there was one */
+	loop_iteration_begin(0, -1);
+	loop_iteration_end();
+	ck_assert(loop_iterations_check() <= LONG_NS); /* there was one */
 	ck_assert(!atomic_load(&turns.asleep));
-	ck_assert(turns_look() <= LONG_NS); /* one may just have begun */
+	ck_assert(loop_iterations_check() <= LONG_NS); /* one may just have begun */
 	ck_assert(atomic_load(&turns.asleep));
-	ck_assert_uint_eq(turns_look(), UINT64_MAX);
-	ck_assert(!wake_is_pending(turns_wake()));
-	turn_begins(0, -1);
-	ck_assert(wake_is_pending(turns_wake()));
+	ck_assert_uint_eq(loop_iterations_check(), UINT64_MAX);
+	ck_assert(!wake_is_pending(loop_iterations_wake()));
+	loop_iteration_begin(0, -1);
+	ck_assert(wake_is_pending(loop_iterations_wake()));
 	ck_assert(!atomic_load(&turns.asleep));
-	ck_assert(turns_look() <= LONG_NS);
+	ck_assert(loop_iterations_check() <= LONG_NS);
 	end();
 }
 END_TEST
@@ -239,12 +239,12 @@ END_TEST
 START_TEST(a_hang_lets_the_watcher_sleep)
 {
 	begin(SHORT_NS);
-	turn_begins(0, -1);
+	loop_iteration_begin(0, -1);
 	spin(2 * SHORT_NS);
-	turns_look();
+	loop_iterations_check();
 	for (int i = 0; i < 3; i++)
-		turns_look();
-	ck_assert_uint_eq(turns_look(), UINT64_MAX);
+		loop_iterations_check();
+	ck_assert_uint_eq(loop_iterations_check(), UINT64_MAX);
 	ck_assert_uint_eq(told.samples, 1);
 	end();
 }
@@ -252,20 +252,20 @@ END_TEST
 
 START_TEST(more_than_are_told_in_a_second)
 {
-	uint64_t untold = turns_untold();
-	unsigned stalls = 2 * TURNS_TOLD_A_SECOND + 10;
+	uint64_t untold = loop_iterations_unreported();
+	unsigned stalls = 2 * STALLS_REPORTED_PER_SECOND + 10;
 
 	begin(1000);
 	for (unsigned i = 0; i < stalls; i++) {
-		turn_begins(0, -1);
+		loop_iteration_begin(0, -1);
 		spin(10000);
-		turns_look();
-		turn_ends();
+		loop_iterations_check();
+		loop_iteration_end();
 	}
 	/* (On a busy machine they took more than a second.) */
-	ck_assert_uint_eq(told.stalls + turns_untold() - untold, stalls);
-	if (told.stalls <= TURNS_TOLD_A_SECOND)
-		ck_assert_uint_eq(told.stalls, TURNS_TOLD_A_SECOND);
+	ck_assert_uint_eq(told.stalls + loop_iterations_unreported() - untold, stalls);
+	if (told.stalls <= STALLS_REPORTED_PER_SECOND)
+		ck_assert_uint_eq(told.stalls, STALLS_REPORTED_PER_SECOND);
 	end();
 }
 END_TEST
@@ -274,12 +274,12 @@ END_TEST
 START_TEST(turns_from_before)
 {
 	begin(SHORT_NS);
-	turn_begins(0, -1);
+	loop_iteration_begin(0, -1);
 	spin(2 * SHORT_NS);
-	turns_close();
-	turns_open(SHORT_NS, ticks_of(SHORT_NS), 0);
-	turns_look();
-	turn_ends();
+	loop_iterations_close();
+	loop_iterations_open(SHORT_NS, ticks_of(SHORT_NS), 0);
+	loop_iterations_check();
+	loop_iteration_end();
 	ck_assert_uint_eq(told.samples, 0);
 	ck_assert_uint_eq(told.stalls, 0);
 	end();
@@ -289,37 +289,38 @@ END_TEST
 START_TEST(not_watched_for)
 {
 	memset(&told, 0, sizeof(told));
-	turn_ends();
-	turn_begins(1, -1);
-	ck_assert_ptr_null(turn_own);
+	loop_iteration_end();
+	loop_iteration_begin(1, -1);
+	ck_assert_ptr_null(loop_iteration_own);
 }
 END_TEST
 
 START_TEST(waits_that_are_none)
 {
 	begin(LONG_NS);
-	ck_assert(turn_goes_on(0, -1)); /* for time alone */
-	ck_assert(!turn_goes_on(1, 7)); /* no loop is known yet */
-	turn_begins(1, -1);
-	ck_assert(!turn_goes_on(1, 7)); /* of a loop by poll */
-	ck_assert(!turn_goes_on(2, 7));
-	turn_ends();
-	turn_begins(1, 5);
-	ck_assert(turn_goes_on(1, 7)); /* an answer, in a loop by epoll */
-	ck_assert(!turn_goes_on(2, 7));
-	ck_assert(!turn_goes_on(1, 5)); /* a loop that has the other's epoll descriptor */
-	turn_ends();
+	ck_assert(loop_iteration_continues(0, -1)); /* for time alone */
+	ck_assert(!loop_iteration_continues(1, 7)); /* no loop is known yet */
+	loop_iteration_begin(1, -1);
+	ck_assert(!loop_iteration_continues(1, 7)); /* of a loop by poll */
+	ck_assert(!loop_iteration_continues(2, 7));
+	loop_iteration_end();
+	loop_iteration_begin(1, 5);
+	ck_assert(loop_iteration_continues(1, 7)); /* an answer, in a loop by epoll */
+	ck_assert(!loop_iteration_continues(2, 7));
+	ck_assert(
+		!loop_iteration_continues(1, 5)); /* a loop that has the other's epoll descriptor */
+	loop_iteration_end();
 	end();
 }
 END_TEST
 
 static void *turn_and_end(void *unused)
 {
-	turn_begins(0, -1);
-	*(struct turn **)unused = turn_own;
-	turns_thread_ended();
-	turn_begins(0, -1); /* in a destructor */
-	ck_assert_ptr_null(turn_own);
+	loop_iteration_begin(0, -1);
+	*(struct turn **)unused = loop_iteration_own;
+	loop_iterations_thread_ended();
+	loop_iteration_begin(0, -1); /* in a destructor */
+	ck_assert_ptr_null(loop_iteration_own);
 	return NULL;
 }
 
@@ -331,7 +332,7 @@ START_TEST(threads_that_end_give_theirs_back)
 	begin(LONG_NS);
 	pthread_create(&thread, NULL, turn_and_end, &first);
 	pthread_join(thread, NULL);
-	turns_look();
+	loop_iterations_check();
 	pthread_create(&thread, NULL, turn_and_end, &second);
 	pthread_join(thread, NULL);
 	ck_assert_ptr_nonnull(first);
@@ -366,24 +367,24 @@ START_TEST(the_stack_goes_with_the_stall)
 
 	ck_assert_int_eq(ring_open(1, 1u << 16, &wake), 0);
 	memset(&told, 0, sizeof(told));
-	turns_open(SHORT_NS, ticks_of(SHORT_NS), LATE_SIGNAL);
+	loop_iterations_open(SHORT_NS, ticks_of(SHORT_NS), LATE_SIGNAL);
 	before = clock_ticks();
-	turn_begins(4, -1);
-	late = turn_own;
-	ck_assert(!turn_is_late(late));
+	loop_iteration_begin(4, -1);
+	late = loop_iteration_own;
+	ck_assert(!loop_iteration_is_late(late));
 	spin(2 * SHORT_NS);
 	signal(LATE_SIGNAL, SIG_IGN);
-	turns_look();
-	ck_assert_ptr_eq(turn_of_signal((uintptr_t)late), late);
-	ck_assert_ptr_null(turn_of_signal((uintptr_t)late + 8));
-	ck_assert(turn_is_late(late));
+	loop_iterations_check();
+	ck_assert_ptr_eq(loop_iteration_of_signal((uintptr_t)late), late);
+	ck_assert_ptr_null(loop_iteration_of_signal((uintptr_t)late + 8));
+	ck_assert(loop_iteration_is_late(late));
 	late->pcs[0] = 10;
 	late->pcs[1] = 20;
 	ck_assert_int_eq(thread_labels_set("route", "/pay"), 0);
-	turn_sampled(late, 2, false);
+	loop_iteration_sampled(late, 2, false);
 	ck_assert_int_eq(thread_labels_set("route", "/next"), 0);
-	ck_assert(!turn_is_late(late)); /* once */
-	turn_ends();
+	ck_assert(!loop_iteration_is_late(late)); /* once */
+	loop_iteration_end();
 	ring_drain(take, NULL);
 	ck_assert_uint_eq(events, 1);
 	ck_assert(taken.args[0] >= before && taken.ticks - taken.args[0] >= ticks_of(SHORT_NS));
@@ -417,35 +418,35 @@ START_TEST(the_timer_of_a_turn)
 	sigemptyset(&set);
 	sigaddset(&set, LATE_SIGNAL);
 	ck_assert_int_eq(pthread_sigmask(SIG_BLOCK, &set, NULL), 0);
-	turns_open(LONG_NS, ticks_of(LONG_NS), LATE_SIGNAL);
-	turn_begins(1, -1);
-	turn = turn_own;
-	turns_look();
+	loop_iterations_open(LONG_NS, ticks_of(LONG_NS), LATE_SIGNAL);
+	loop_iteration_begin(1, -1);
+	turn = loop_iteration_own;
+	loop_iterations_check();
 	ck_assert(is_armed(turn));
-	turn_ends();
+	loop_iteration_end();
 	ck_assert(!is_armed(turn));
 	/* The turn that wakes the watcher does not wait for it. */
-	turns_look();
-	turns_look();
+	loop_iterations_check();
+	loop_iterations_check();
 	ck_assert(atomic_load(&turns.asleep));
-	turn_begins(1, -1);
+	loop_iteration_begin(1, -1);
 	ck_assert(is_armed(turn));
-	turn_ends();
+	loop_iteration_end();
 	ck_assert(!is_armed(turn));
-	turn_begins(1, -1);
+	loop_iteration_begin(1, -1);
 	ck_assert(!is_armed(turn));
-	turn_ends();
-	turns_close();
+	loop_iteration_end();
+	loop_iterations_close();
 
-	turns_open(SHORT_NS, ticks_of(SHORT_NS), LATE_SIGNAL);
-	turn_begins(2, -1);
-	turns_look();
+	loop_iterations_open(SHORT_NS, ticks_of(SHORT_NS), LATE_SIGNAL);
+	loop_iteration_begin(2, -1);
+	loop_iterations_check();
 	ck_assert_int_eq(sigtimedwait(&set, &info, &most), LATE_SIGNAL);
 	ck_assert_int_eq(info.si_code, SI_TIMER);
-	ck_assert_ptr_eq(turn_of_signal((uintptr_t)info.si_value.sival_ptr), turn);
-	ck_assert(turn_is_late(turn));
-	turn_sampled(turn, 0, false);
-	turn_ends();
+	ck_assert_ptr_eq(loop_iteration_of_signal((uintptr_t)info.si_value.sival_ptr), turn);
+	ck_assert(loop_iteration_is_late(turn));
+	loop_iteration_sampled(turn, 0, false);
+	loop_iteration_end();
 	end();
 }
 END_TEST
@@ -455,8 +456,8 @@ START_TEST(errno_is_left_alone)
 {
 	begin(LONG_NS);
 	errno = EDOM;
-	turn_begins(0, -1);
-	turn_ends();
+	loop_iteration_begin(0, -1);
+	loop_iteration_end();
 	ck_assert_int_eq(errno, EDOM);
 	end();
 }

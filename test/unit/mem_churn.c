@@ -221,7 +221,7 @@ static void start_agent(int with)
 	config.cpu_interval_ns = cases[with].cpu_interval_ns;
 	config.wall_interval_ns = cases[with].wall_interval_ns;
 	mem_expect();
-	mem_tell_growth(100, agent_request_report);
+	mem_record_set_growth(100, agent_request_report);
 	ck_assert_int_eq(pthread_atfork(NULL, NULL, in_forked_child), 0);
 	ck_assert_int_eq(agent_start(0, begin_agent, nothing_more), 0);
 	while (!agent_is_running()) /* or the case runs into its timeout */

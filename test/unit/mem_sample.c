@@ -56,7 +56,7 @@ START_TEST(totals_are_unbiased)
 	uint64_t size = patterns[_i].size, sum = 0, count = 0, n = 2000;
 	double expected, chance, deviation;
 
-	mem_sample_notice(patterns[_i].notice);
+	mem_sample_cap(patterns[_i].notice);
 	mem_sample_on(patterns[_i].interval);
 	chance = 1 - exp(-(double)size / (double)patterns[_i].interval);
 	/* Enough for about 2,000 samples. */
@@ -67,7 +67,7 @@ START_TEST(totals_are_unbiased)
 			count++;
 		}
 	mem_sample_off();
-	mem_sample_notice(UINT64_MAX);
+	mem_sample_cap(UINT64_MAX);
 	expected = (double)n * (double)size;
 	deviation = sqrt((1 - chance) / (chance * (double)n));
 	ck_assert_msg(fabs((double)sum / expected - 1) <= SIGMAS * deviation + 1e-4,
@@ -143,7 +143,7 @@ END_TEST
 /* Whatever is due, a large one is always shown. */
 START_TEST(large_ones_are_noticed)
 {
-	mem_sample_notice(5000);
+	mem_sample_cap(5000);
 	for (int on = 0; on < 2; on++) {
 		if (on)
 			mem_sample_on(1u << 30);
@@ -155,7 +155,7 @@ START_TEST(large_ones_are_noticed)
 		}
 	}
 	mem_sample_off();
-	mem_sample_notice(UINT64_MAX);
+	mem_sample_cap(UINT64_MAX);
 }
 END_TEST
 

@@ -101,14 +101,14 @@ START_TEST(full_is_counted_and_tidied)
 		id = mem_stacks_add(pcs, 8, false);
 		mem_stacks_allocated(id, 16, 1);
 	}
-	ck_assert(mem_stacks_crowded());
+	ck_assert(mem_stacks_are_crowded());
 	ck_assert_uint_gt(mem_stacks_lost(), 0);
 	/* Somebody is inside. */
-	ck_assert(!mem_stacks_tidy(mark_kept));
+	ck_assert(!mem_stacks_remove_unmarked(mark_kept));
 	mem_stacks_leave();
-	ck_assert(mem_stacks_tidy(mark_kept));
+	ck_assert(mem_stacks_remove_unmarked(mark_kept));
 	ck_assert(mem_stacks_enter());
-	ck_assert(!mem_stacks_crowded());
+	ck_assert(!mem_stacks_are_crowded());
 	ck_assert_stack(kept, mine, 3, false);
 	ck_assert_uint_eq(mem_stacks_add(mine, 3, false), kept);
 	/* What the others allocated is not forgotten with them. */
@@ -135,7 +135,7 @@ START_TEST(deep_stacks_are_cut)
 	ck_assert_stack(id, pcs, MEM_STACK_DEPTH_MAX, true);
 	kept = id;
 	mem_stacks_leave();
-	ck_assert(mem_stacks_tidy(mark_kept));
+	ck_assert(mem_stacks_remove_unmarked(mark_kept));
 	ck_assert_stack(id, pcs, MEM_STACK_DEPTH_MAX, true);
 }
 END_TEST
@@ -159,9 +159,9 @@ END_TEST
 START_TEST(a_child_starts_afresh)
 {
 	open_and_enter();
-	ck_assert(!mem_stacks_tidy(mark_none));
+	ck_assert(!mem_stacks_remove_unmarked(mark_none));
 	mem_stacks_fork_child();
-	ck_assert(mem_stacks_tidy(mark_none));
+	ck_assert(mem_stacks_remove_unmarked(mark_none));
 }
 END_TEST
 
@@ -203,7 +203,7 @@ START_TEST(tidied_while_in_use)
 		ck_assert(!pthread_create(&thread[i], NULL, adds, (void *)i));
 	/* At least so often, and until all that can happen has been going on for a while. */
 	while (tidied < 20 || done < 20000)
-		tidied += mem_stacks_tidy(mark_none);
+		tidied += mem_stacks_remove_unmarked(mark_none);
 	stop = true;
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(thread[i], NULL);

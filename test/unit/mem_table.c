@@ -21,8 +21,8 @@ START_TEST(nothing_before_open)
 	struct mem_allocation a;
 
 	ck_assert(!mem_table_watches(at(0)));
-	ck_assert(!mem_table_take(at(0), &a));
-	ck_assert(mem_table_put(at(0), &some, &a));
+	ck_assert(!mem_table_remove(at(0), &a));
+	ck_assert(mem_table_insert(at(0), &some, &a));
 	mem_table_clear();
 }
 END_TEST
@@ -32,15 +32,15 @@ START_TEST(comes_out_once)
 	struct mem_allocation a, b;
 
 	ck_assert_int_eq(mem_table_open(), 0);
-	ck_assert(!mem_table_put(at(1), &some, &a));
+	ck_assert(!mem_table_insert(at(1), &some, &a));
 	ck_assert(mem_table_watches(at(1)));
-	ck_assert(!mem_table_take(at(2), &b));
-	ck_assert(mem_table_take(at(1), &b));
+	ck_assert(!mem_table_remove(at(2), &b));
+	ck_assert(mem_table_remove(at(1), &b));
 	ck_assert_uint_eq(b.size, 1);
 	ck_assert_uint_eq(b.weight, 2);
 	ck_assert_uint_eq(b.birth, 3);
 	ck_assert_uint_eq(b.stack, 4);
-	ck_assert(!mem_table_take(at(1), &b));
+	ck_assert(!mem_table_remove(at(1), &b));
 	ck_assert(!mem_table_watches(at(1)));
 }
 END_TEST
@@ -69,7 +69,7 @@ START_TEST(pushes_out_and_tells)
 	for (size_t i = 0; i < n; i++) {
 		a = some;
 		a.weight = i;
-		pushed += mem_table_put(at(i), &a, &evicted);
+		pushed += mem_table_insert(at(i), &a, &evicted);
 		/* Two thirds go in before any is pushed out. */
 		if (i == MEM_TABLE_MAX * 2 / 3)
 			ck_assert_uint_eq(pushed, 0);
@@ -77,7 +77,7 @@ START_TEST(pushes_out_and_tells)
 	ck_assert_uint_eq(entries(), n - pushed);
 	ck_assert_uint_ge(entries(), MEM_TABLE_MAX * 9 / 10);
 	for (size_t i = 0; i < n; i++)
-		if (mem_table_take(at(i), &a)) {
+		if (mem_table_remove(at(i), &a)) {
 			ck_assert_uint_eq(a.weight, i);
 			found++;
 		}
@@ -92,7 +92,7 @@ START_TEST(is_left_without_a_trace)
 
 	ck_assert_int_eq(mem_table_open(), 0);
 	for (size_t i = 0; i < 10000; i++)
-		mem_table_put(at(i), &some, &evicted);
+		mem_table_insert(at(i), &some, &evicted);
 	mem_table_clear();
 	ck_assert_uint_eq(entries(), 0);
 	for (size_t i = 0; i < 10000; i++)
@@ -128,7 +128,7 @@ static void *frees(void *unused)
 		for (size_t i = 0; i < SLOTS; i++) {
 			uintptr_t p = atomic_load(&board[i]);
 
-			if (p && mem_table_watches((void *)p) && mem_table_take((void *)p, &a)) {
+			if (p && mem_table_watches((void *)p) && mem_table_remove((void *)p, &a)) {
 				taken++;
 				wrong += a.birth != p;
 			}
@@ -145,7 +145,7 @@ static void *allocates(void *which)
 		for (size_t i = (uintptr_t)which; i < SLOTS; i += THREADS) {
 			next += 16;
 			a.birth = next;
-			pushed_out += mem_table_put((void *)next, &a, &evicted);
+			pushed_out += mem_table_insert((void *)next, &a, &evicted);
 			put++;
 			atomic_store(&board[i], next);
 		}

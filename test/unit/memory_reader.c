@@ -162,14 +162,14 @@ START_TEST(what_is_next_stays)
 	ck_assert(!memory_read_word(&reader, reader.high, &word));
 	ck_assert_uint_eq(reader.high, (uintptr_t)page + MEMORY_PAGE);
 	ck_assert_uint_eq(block.copies, 1);
-	memory_reader_doubt(&reader);
+	memory_reader_distrust(&reader);
 	ck_assert(memory_read_word(&reader, (uintptr_t)page + 120, &word));
 	ck_assert_uint_eq(word, expected);
 	ck_assert_uint_eq(block.copies, 2);
 	/* What is known by other means is beyond doubt. */
 	reader.low = (uintptr_t)page;
 	reader.high = (uintptr_t)page + MEMORY_PAGE;
-	memory_reader_doubt(&reader);
+	memory_reader_distrust(&reader);
 	ck_assert(memory_read_word(&reader, (uintptr_t)page, &word));
 	ck_assert_uint_eq(block.copies, 2);
 }

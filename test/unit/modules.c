@@ -165,17 +165,17 @@ START_TEST(looked_up_once)
 
 	if (!modules_find(pc)->pending)
 		return; /* nothing can be looked up */
-	unwind_map_keep(pc, &rule);
+	unwind_map_cache_lookup(pc, &rule);
 	for (int i = 0; i < 2 * UNWIND_LOOKUPS_MAX; i++)
 		ck_assert_mem_eq(&unwind_rules[unwind_map_find(pc)], &rule, sizeof(rule));
 	ck_assert_int_eq(modules_refresh(), 0);
 	ck_assert(modules_find(pc)->pending);
-	unwind_map_keep(unknown, &rule);
+	unwind_map_cache_lookup(unknown, &rule);
 	ck_assert_uint_eq(unwind_map_find(unknown), RULE_INDEX_UNKNOWN);
 
 	ck_assert_uint_ge(compiled_rule(pc + 1), RULE_INDEX_FIRST);
 	ck_assert_uint_ge(unwind_map_find(pc), RULE_INDEX_FIRST);
-	unwind_map_keep(pc, &rule);
+	unwind_map_cache_lookup(pc, &rule);
 	ck_assert_uint_ge(unwind_map_find(pc), RULE_INDEX_FIRST);
 }
 END_TEST
@@ -481,7 +481,7 @@ START_TEST(code_read_where_it_is)
 	library = open_library("opened");
 	opened = (uintptr_t)dlsym(library, "opened");
 	ck_assert_int_eq(modules_refresh(), 1);
-	ck_assert(unwind_map_knows(opened) && !unwind_map_is_readable(opened, 1));
+	ck_assert(unwind_map_has_module(opened) && !unwind_map_is_readable(opened, 1));
 	dlclose(library);
 	modules_close();
 	ck_assert(!unwind_map_is_readable((uintptr_t)&setup, 1));

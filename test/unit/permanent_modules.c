@@ -16,7 +16,7 @@ static struct loader_list loaded;
 static void mark(void)
 {
 	ck_assert_int_eq(loader_list_read(&loaded), 0);
-	ck_assert_int_eq(lasting_modules_mark(&loaded), 0);
+	ck_assert_int_eq(permanent_modules_mark(&loaded), 0);
 }
 
 static bool lasts(const void *inside)

@@ -144,7 +144,7 @@ static BARE void sampling(void)
 
 static BARE void memory(void)
 {
-	found.memory = mem_tell_start(512 << 10);
+	found.memory = mem_record_start(512 << 10);
 	mem_collect(retained, NULL, &found.retained);
 	mem_stop();
 	found.by = mem_passed_by();

@@ -162,7 +162,7 @@ START_TEST(scratch_buffers_run_out_and_come_back)
 	uint64_t lost = ring_lost();
 	size_t count = 0;
 
-	while (count < 64 && (taken[count] = ring_scratch_take()))
+	while (count < 64 && (taken[count] = ring_scratch_acquire()))
 		count++;
 	ck_assert_uint_gt(count, 1);
 	ck_assert_uint_lt(count, 64);
@@ -170,10 +170,10 @@ START_TEST(scratch_buffers_run_out_and_come_back)
 	for (size_t i = 1; i < count; i++)
 		ck_assert_uint_ge((size_t)labs(taken[i] - taken[i - 1]), SAMPLE_DEPTH_MAX);
 	while (count)
-		ring_scratch_give(taken[--count]);
-	taken[0] = ring_scratch_take();
+		ring_scratch_release(taken[--count]);
+	taken[0] = ring_scratch_acquire();
 	ck_assert_ptr_nonnull(taken[0]);
-	ring_scratch_give(taken[0]);
+	ring_scratch_release(taken[0]);
 }
 END_TEST
 
@@ -182,10 +182,10 @@ START_TEST(forked_child_begins_with_nothing)
 	ck_assert(put(1, 1));
 	/* Another thread of the parent's was at it, which will never commit. */
 	ck_assert_ptr_nonnull(ring_reserve(1, SAMPLE_CPU, 1, 8));
-	ck_assert_ptr_nonnull(ring_scratch_take());
+	ck_assert_ptr_nonnull(ring_scratch_acquire());
 	ring_after_fork();
 	ck_assert_ptr_null(ring_reserve(1, SAMPLE_CPU, 1, 8));
-	ck_assert_ptr_null(ring_scratch_take());
+	ck_assert_ptr_null(ring_scratch_acquire());
 	ck_assert_int_eq(ring_open(2, RING_BYTES, &collector), 0);
 	ck_assert_uint_eq(ring_lost(), 0);
 	ck_assert_uint_eq(drained().count, 0);

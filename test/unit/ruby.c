@@ -504,9 +504,9 @@ static void *remember(void *seed)
 		uint64_t period = 4 + next / 64 % 2;
 
 		next = next * 6364136223846793005u + 1442695040888963407u;
-		ruby_known_keep(period, code, code + 1, &function);
+		ruby_cache_store(period, code, code + 1, &function);
 		code = 8 * (1 + (next >> 20) % 6000);
-		if (!ruby_known_find(period, code, code + 1, &function))
+		if (!ruby_cache_find(period, code, code + 1, &function))
 			continue;
 		if (function.number != code || function.size != code * 2 ||
 		    function.start != code * 3)

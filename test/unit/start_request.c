@@ -14,10 +14,10 @@ static void output(const char *text, size_t size)
 	snprintf(told, sizeof(told), "%.*s", (int)size, text);
 }
 
-static struct start_request request;
+static struct engine_start request;
 static char problem[START_PROBLEM_MAX];
 
-static int read_it(const char *options)
+static int process_context_read(const char *options)
 {
 	told[0] = problem[0] = '\0';
 	return start_request_read(&request, options, output, problem);
@@ -25,9 +25,10 @@ static int read_it(const char *options)
 
 START_TEST(reads_the_agents_own)
 {
-	ck_assert_int_eq(read_it(",event=cpu,interval=100000000,wall=1000ms,jfr,cstack=vm,"
-				 "file=/proc/self/fd/9,nativemem=10m"),
-			 0);
+	ck_assert_int_eq(
+		process_context_read(",event=cpu,interval=100000000,wall=1000ms,jfr,cstack=vm,"
+				     "file=/proc/self/fd/9,nativemem=10m"),
+		0);
 	ck_assert(request.cpu);
 	ck_assert_uint_eq(request.interval_ns, 100000000);
 	ck_assert_uint_eq(request.wall_ns, 1000000000);
@@ -40,60 +41,60 @@ END_TEST
 
 START_TEST(wall_alone_has_the_interval)
 {
-	ck_assert_int_eq(read_it("event=wall,interval=20ms,file=x"), 0);
+	ck_assert_int_eq(process_context_read("event=wall,interval=20ms,file=x"), 0);
 	ck_assert(!request.cpu);
-	ck_assert_uint_eq(request.interval_ns, START_OFF);
+	ck_assert_uint_eq(request.interval_ns, ENGINE_OFF);
 	ck_assert_uint_eq(request.wall_ns, 20000000);
-	ck_assert_uint_eq(request.mem_bytes, START_OFF);
+	ck_assert_uint_eq(request.mem_bytes, ENGINE_OFF);
 	ck_assert_str_eq(request.cstack, "dwarf");
 }
 END_TEST
 
 START_TEST(strange_ones_are_told_and_ignored)
 {
-	ck_assert_int_eq(read_it("file=x,alluser,lock=1"), 0);
+	ck_assert_int_eq(process_context_read("file=x,alluser,lock=1"), 0);
 	ck_assert_str_eq(told, "the builtin engine has no option lock; it is ignored\n");
 }
 END_TEST
 
 static const struct {
 	const char *option;
-	uint64_t value; /* START_OFF: refused */
+	uint64_t value; /* ENGINE_OFF: refused */
 } quantities[] = {
 	{ "interval=10000", 10000 },
 	{ "interval=10000ns", 10000 },
 	{ "interval=10us", 10000 },
-	{ "interval=9999", START_OFF },
-	{ "interval=9us", START_OFF },
-	{ "interval=1", START_OFF },
+	{ "interval=9999", ENGINE_OFF },
+	{ "interval=9us", ENGINE_OFF },
+	{ "interval=1", ENGINE_OFF },
 	{ "interval=18446744073s", 18446744073000000000u },
-	{ "interval=18446744074s", START_OFF }, /* more than 64 bits of nanoseconds */
-	{ "interval=18446744073709551615", START_OFF },
-	{ "interval=0", START_OFF },
-	{ "interval=-5", START_OFF },
-	{ "interval=+5", START_OFF },
-	{ "interval= 5", START_OFF },
-	{ "interval=5m", START_OFF },
-	{ "interval=5mss", START_OFF },
-	{ "interval=", START_OFF },
-	{ "interval", START_OFF },
+	{ "interval=18446744074s", ENGINE_OFF }, /* more than 64 bits of nanoseconds */
+	{ "interval=18446744073709551615", ENGINE_OFF },
+	{ "interval=0", ENGINE_OFF },
+	{ "interval=-5", ENGINE_OFF },
+	{ "interval=+5", ENGINE_OFF },
+	{ "interval= 5", ENGINE_OFF },
+	{ "interval=5m", ENGINE_OFF },
+	{ "interval=5mss", ENGINE_OFF },
+	{ "interval=", ENGINE_OFF },
+	{ "interval", ENGINE_OFF },
 	{ "nativemem=0", 0 },
 	{ "nativemem=3k", 3072 },
 	{ "nativemem=17179869183g", 17179869183u * (1ull << 30) },
-	{ "nativemem=17179869184g", START_OFF },
-	{ "nativemem=99999999999g", START_OFF },
-	{ "nativemem=-1k", START_OFF },
-	{ "nativemem=1kb", START_OFF },
-	{ "nativemem=", START_OFF },
+	{ "nativemem=17179869184g", ENGINE_OFF },
+	{ "nativemem=99999999999g", ENGINE_OFF },
+	{ "nativemem=-1k", ENGINE_OFF },
+	{ "nativemem=1kb", ENGINE_OFF },
+	{ "nativemem=", ENGINE_OFF },
 };
 
 START_TEST(quantities_are_bounded)
 {
-	bool mem = quantities[_i].option[0] == 'n', good = quantities[_i].value != START_OFF;
+	bool mem = quantities[_i].option[0] == 'n', good = quantities[_i].value != ENGINE_OFF;
 	char options[64];
 
 	snprintf(options, sizeof(options), "file=x,%s", quantities[_i].option);
-	ck_assert_int_eq(read_it(options), good ? 0 : -EINVAL);
+	ck_assert_int_eq(process_context_read(options), good ? 0 : -EINVAL);
 	if (good)
 		ck_assert_uint_eq(mem ? request.mem_bytes : request.interval_ns,
 				  quantities[_i].value);
@@ -113,7 +114,7 @@ static const char *const wrong[] = { "",
 
 START_TEST(refuses_what_it_cannot_do)
 {
-	ck_assert_int_eq(read_it(wrong[_i]), -EINVAL);
+	ck_assert_int_eq(process_context_read(wrong[_i]), -EINVAL);
 	ck_assert_str_ne(problem, "");
 }
 END_TEST
@@ -123,9 +124,9 @@ START_TEST(refuses_a_path_that_is_too_long)
 	char options[START_FILE_MAX + 16] = "file=";
 
 	memset(options + 5, 'x', START_FILE_MAX - 1);
-	ck_assert_int_eq(read_it(options), 0);
+	ck_assert_int_eq(process_context_read(options), 0);
 	options[5 + START_FILE_MAX - 1] = 'x';
-	ck_assert_int_eq(read_it(options), -EINVAL);
+	ck_assert_int_eq(process_context_read(options), -EINVAL);
 }
 END_TEST
 

@@ -22,13 +22,13 @@ static char put[CONTEXT_BYTES_MAX + 8] __attribute__((aligned(8)));
 static const struct context_record *look(void)
 {
 	struct thread_context context;
-	size_t bytes = thread_context_look(&context);
+	size_t bytes = thread_context_read(&context);
 
 	ck_assert_uint_le(bytes, sizeof(put));
 	ck_assert_uint_eq(bytes % 8, 0);
 	memset(put, 0, sizeof(put));
 	if (bytes)
-		thread_context_put(&context, put);
+		thread_context_write(&context, put);
 	return bytes ? (const struct context_record *)put : NULL;
 }
 
@@ -257,14 +257,14 @@ START_TEST(names_are_the_process_contexts)
 		ck_assert_ptr_nonnull(file);
 		size = fread(bytes, 1, sizeof(bytes), file);
 		fclose(file);
-		ck_assert_int_eq(process_context_take(&context, bytes, size), 0);
-		ck_assert_str_eq(process_context_key(&context, 0), "http.route");
-		ck_assert_str_eq(process_context_key(&context, 1), "http.method");
-		ck_assert_str_eq(process_context_key(&context, 2), "user_id");
-		ck_assert_ptr_null(process_context_key(&context, 3));
+		ck_assert_int_eq(process_context_parse(&context, bytes, size), 0);
+		ck_assert_str_eq(process_context_attribute_name(&context, 0), "http.route");
+		ck_assert_str_eq(process_context_attribute_name(&context, 1), "http.method");
+		ck_assert_str_eq(process_context_attribute_name(&context, 2), "user_id");
+		ck_assert_ptr_null(process_context_attribute_name(&context, 3));
 		/* Cut anywhere it has some of them, or none. */
 		for (size_t cut = 0; cut < size; cut++)
-			ck_assert_int_eq(process_context_take(&context, bytes, cut), 0);
+			ck_assert_int_eq(process_context_parse(&context, bytes, cut), 0);
 	}
 	buf_free(&context.keys);
 }

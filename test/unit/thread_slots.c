@@ -21,7 +21,7 @@ static void *take_in_vain(void *unused)
 
 	(void)unused;
 	while (!done && !t)
-		t = thread_slot_take(1, true);
+		t = thread_slot_acquire(1, true);
 	return t;
 }
 
@@ -52,7 +52,7 @@ START_TEST(there_may_be_none_left)
 	uint32_t taken = 0;
 	void *extra;
 
-	while (taken < MANY && thread_slot_take((pid_t)taken + 1, true))
+	while (taken < MANY && thread_slot_acquire((pid_t)taken + 1, true))
 		taken++;
 	ck_assert_uint_lt(taken, MANY);
 	ck_assert_uint_eq(thread_slot_count(), taken);
@@ -70,30 +70,30 @@ END_TEST
 
 START_TEST(a_free_one_is_taken_again)
 {
-	struct thread *first = thread_slot_take(1, true), *second = thread_slot_take(2, true);
+	struct thread *first = thread_slot_acquire(1, true), *second = thread_slot_acquire(2, true);
 
-	ck_assert_ptr_eq(thread_slot_of(2), second);
-	thread_slot_give(first);
-	ck_assert_ptr_null(thread_slot_of(1));
-	ck_assert_ptr_eq(thread_slot_take(3, false), first);
-	ck_assert_ptr_eq(thread_slot_of(3), first);
+	ck_assert_ptr_eq(thread_slot_find(2), second);
+	thread_slot_release(first);
+	ck_assert_ptr_null(thread_slot_find(1));
+	ck_assert_ptr_eq(thread_slot_acquire(3, false), first);
+	ck_assert_ptr_eq(thread_slot_find(3), first);
 	ck_assert_uint_eq(thread_slot_count(), 2);
-	ck_assert(thread_slot_is((uintptr_t)first));
-	ck_assert(!thread_slot_is((uintptr_t)first + 8));
+	ck_assert(thread_slot_is_valid((uintptr_t)first));
+	ck_assert(!thread_slot_is_valid((uintptr_t)first + 8));
 }
 END_TEST
 
 START_TEST(a_forked_child_begins_with_none)
 {
-	struct thread *before = thread_slot_take(1, false);
+	struct thread *before = thread_slot_acquire(1, false);
 
 	before->clock.has[TIMER_CPU] = true; /* one of the parent's */
-	thread_slot_give(thread_slot_take(2, false));
+	thread_slot_release(thread_slot_acquire(2, false));
 	thread_slots_after_fork();
 	ck_assert_uint_eq(thread_slot_count(), 0);
-	ck_assert(!thread_slot_is((uintptr_t)before));
-	ck_assert_ptr_null(thread_slot_of(1));
-	before = thread_slot_take(3, false);
+	ck_assert(!thread_slot_is_valid((uintptr_t)before));
+	ck_assert_ptr_null(thread_slot_find(1));
+	before = thread_slot_acquire(3, false);
 	ck_assert_ptr_nonnull(before);
 	ck_assert(!before->clock.has[TIMER_CPU]);
 	ck_assert_uint_eq(walk_any(), 1);

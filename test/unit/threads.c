@@ -215,11 +215,11 @@ START_TEST(a_signals_value_is_checked)
 {
 	struct thread *own = threads_self();
 
-	ck_assert(thread_slot_is((uintptr_t)own));
-	ck_assert(!thread_slot_is((uintptr_t)own + 8));
-	ck_assert(!thread_slot_is(0));
-	ck_assert(!thread_slot_is((uintptr_t)&own));
-	ck_assert_uint_eq((uintptr_t)own & THREAD_TIMER_BITS, 0);
+	ck_assert(thread_slot_is_valid((uintptr_t)own));
+	ck_assert(!thread_slot_is_valid((uintptr_t)own + 8));
+	ck_assert(!thread_slot_is_valid(0));
+	ck_assert(!thread_slot_is_valid((uintptr_t)&own));
+	ck_assert_uint_eq((uintptr_t)own & CLOCK_KIND_BITS, 0);
 }
 END_TEST
 

@@ -47,7 +47,7 @@ void threads_each(void (*visit)(void *context, struct thread *thread), void *con
 
 void threads_counted(struct thread *t, uint64_t ticks)
 {
-	ck_assert_uint_eq(ticks, wall_of(t)->last);
+	ck_assert_uint_eq(ticks, wall_state(t)->last);
 	counted++;
 }
 
@@ -132,7 +132,7 @@ static void answer(size_t i, enum jfr_thread_state state, uintptr_t innermost, s
 	s->args[1] = threads[i].cpu_ns;
 	for (size_t at = 0; at < depth; at++)
 		pcs[at] = innermost + at;
-	wall_take(NULL, s);
+	wall_record(NULL, s);
 	free(s);
 }
 
@@ -250,8 +250,8 @@ END_TEST
 START_TEST(visits_are_made_together)
 {
 	begin(2);
-	wall_of(&threads[0].slot)->due_ns = START;
-	wall_of(&threads[1].slot)->due_ns = START + 2 * MS;
+	wall_state(&threads[0].slot)->due_ns = START;
+	wall_state(&threads[1].slot)->due_ns = START + 2 * MS;
 	ck_assert_uint_eq(wall_visit(START), START + 5 * MS);
 	ck_assert_uint_eq(threads[1].interrupted, 0);
 	/* The first is due at its own time again, not a go later. */
@@ -555,7 +555,7 @@ START_TEST(stopped_and_started_again)
 	sleeps(0, 0x20);
 	visit(1, 1);
 	wall_stop();
-	ck_assert_ptr_null(wall_of(&threads[0].slot)->pcs);
+	ck_assert_ptr_null(wall_state(&threads[0].slot)->pcs);
 	wall_start(INTERVAL);
 	wall_visit(START + INTERVAL + 1);
 	ck_assert_uint_eq(threads[0].interrupted, 2);

@@ -150,7 +150,7 @@ static bool has_ended(pid_t keeper)
 }
 
 /* Wait for the end; a helper that goes on past the deadline is killed. */
-static int reap(pid_t keeper, struct child *child, uint64_t deadline_ns)
+static int process_reap(pid_t keeper, struct child *child, uint64_t deadline_ns)
 {
 	bool killed = false;
 	pid_t ended;
@@ -211,7 +211,7 @@ int process_read(const char *command, const struct environment *environment, uin
 	close(child.output);
 	child.output = -1;
 	err = read_all(pipes[0], deadline_ns, stop, out);
-	status = reap(keeper, &child, err ? 0 : deadline_ns);
+	status = process_reap(keeper, &child, err ? 0 : deadline_ns);
 	if (!err)
 		err = status;
 out:

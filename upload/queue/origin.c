@@ -47,7 +47,7 @@ static struct {
 	char *machine;                    /* NULL: not known */
 } own = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static bool is_of(const char *entry, const char *name)
+static bool state_belongs_to(const char *entry, const char *name)
 {
 	return !strncmp(entry, name, strlen(name)) && entry[strlen(name)] == '=';
 }
@@ -55,10 +55,10 @@ static bool is_of(const char *entry, const char *name)
 static bool is_wanted(const char *entry)
 {
 	for (size_t i = 0; i < KEYS * 4; i++)
-		if (is_of(entry, kubernetes[i / 4].names[i % 4]))
+		if (state_belongs_to(entry, kubernetes[i / 4].names[i % 4]))
 			return true;
 	for (size_t i = 0; i < SERVICES; i++)
-		if (is_of(entry, services[i].name))
+		if (state_belongs_to(entry, services[i].name))
 			return true;
 	return false;
 }

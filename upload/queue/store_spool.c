@@ -300,8 +300,8 @@ static bool has_gone_on(const struct held *held)
 	return memcmp(held->report.begun, &held->taken, sizeof(held->taken)) != 0;
 }
 
-static int take_file(struct spool *spool, const struct oldest_file *file, unsigned int bit,
-		     struct held *out)
+static int spool_take_file(struct spool *spool, const struct oldest_file *file, unsigned int bit,
+			   struct held *out)
 {
 	int fd = lock_file(spool->dir, file->name), err;
 	struct stat st;
@@ -341,7 +341,7 @@ static int take(struct store *store, unsigned int bit, struct held *out)
 	err = oldest_scan(&spool->seen, spool->dir, NULL);
 	while (!err && spool->seen.count) {
 		for (size_t i = 0; i < spool->seen.count; i++)
-			if (!take_file(spool, &spool->seen.files[i], bit, out))
+			if (!spool_take_file(spool, &spool->seen.files[i], bit, out))
 				return 0;
 		after = spool->seen.files[spool->seen.count - 1];
 		err = oldest_scan(&spool->seen, spool->dir, &after);

@@ -247,7 +247,7 @@ struct naming {
 	struct symbols *symbols;
 };
 
-static const struct frame *find_frame(const struct recover_journal *j, uintptr_t pc)
+static const struct frame *throw_find_frame(const struct recover_journal *j, uintptr_t pc)
 {
 	const struct frame key = { .pc = pc };
 
@@ -270,7 +270,7 @@ static int name_frames(void *context, const uintptr_t *pcs, const bool *is_retur
 	if (!err)
 		err = symbols_resolve(naming->symbols, sites, count, found);
 	for (size_t i = 0; !err && i < count; i++) {
-		const struct frame *frame = find_frame(naming->journal, pcs[i]);
+		const struct frame *frame = throw_find_frame(naming->journal, pcs[i]);
 
 		if (frame) {
 			out[i] = (struct jfr_frame_name){ .class_name = frame->file,

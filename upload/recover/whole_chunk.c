@@ -50,7 +50,7 @@ static bool can_be_read(const uint8_t *data, uint64_t length)
 	return whole;
 }
 
-static bool is_whole(int fd, off_t offset, uint64_t length)
+static bool layout_is_complete(int fd, off_t offset, uint64_t length)
 {
 	uint8_t *data;
 	bool whole;
@@ -88,7 +88,8 @@ static off_t find_magic(int fd, off_t from, off_t end)
 off_t whole_chunk_next(int fd, off_t at, off_t end, uint64_t *size)
 {
 	while (at >= 0 && at < end) {
-		if (!recording_chunk(fd, at, end, size) && *size && is_whole(fd, at, *size))
+		if (!recording_chunk(fd, at, end, size) && *size &&
+		    layout_is_complete(fd, at, *size))
 			return at;
 		at = find_magic(fd, at + 1, end);
 	}

@@ -66,7 +66,7 @@ static struct block *block_at(struct go_functions *f, uint64_t offset)
 }
 
 /* Copy SIZE bytes from OFFSET in the section. */
-static int take(struct go_functions *f, uint64_t offset, void *data, size_t size)
+static int read_bytes(struct go_functions *f, uint64_t offset, void *data, size_t size)
 {
 	uint8_t *to = data;
 
@@ -113,7 +113,7 @@ static int find_text(struct go_functions *f, const struct source *source)
 	return err ? err : text ? 0 : -ENOENT;
 }
 
-static bool is_sound(const struct go_functions *f)
+static bool header_is_valid(const struct go_functions *f)
 {
 	const struct header *h = &f->header;
 	uint64_t size = f->section->sh_size;
@@ -142,8 +142,8 @@ int go_functions_open(struct go_functions **out, struct elf *file, go_memory *lo
 	f->section = section;
 	for (size_t i = 0; i < BLOCKS; i++)
 		f->blocks[i].offset = UINT64_MAX;
-	err = take(f, 0, &f->header, sizeof(f->header));
-	if (!err && !is_sound(f))
+	err = read_bytes(f, 0, &f->header, sizeof(f->header));
+	if (!err && !header_is_valid(f))
 		err = -ENOENT;
 	if (!err)
 		err = find_text(f, &source);
@@ -168,21 +168,22 @@ size_t go_functions_count(const struct go_functions *f)
 }
 
 /* Behind the last function's place stands where it ends. */
-static int place(struct go_functions *f, size_t number, uint32_t out[2])
+static int read_place(struct go_functions *f, size_t number, uint32_t out[2])
 {
-	return take(f, f->header.code + number * 8, out, 8);
+	return read_bytes(f, f->header.code + number * 8, out, 8);
 }
 
 int go_functions_get(struct go_functions *f, size_t number, struct go_function *out)
 {
 	struct entry entry = { 0 };
 	uint32_t here[2], next[2];
-	int err = number < f->header.functions ? place(f, number, here) : -ENOENT;
+	int err = number < f->header.functions ? read_place(f, number, here) : -ENOENT;
 
 	if (!err)
-		err = place(f, number + 1, next);
+		err = read_place(f, number + 1, next);
 	if (!err)
-		err = take(f, f->header.code + here[1], &entry, offsetof(struct entry, flags) + 1);
+		err = read_bytes(f, f->header.code + here[1], &entry,
+				 offsetof(struct entry, flags) + 1);
 	if (err)
 		return err;
 	if (next[0] < here[0])
@@ -205,7 +206,7 @@ int go_functions_find(struct go_functions *f, uint64_t address, size_t *number)
 
 	while (begin < end) {
 		middle = begin + (end - begin) / 2;
-		err = place(f, middle, at);
+		err = read_place(f, middle, at);
 		if (err)
 			return err;
 		if (f->text + at[0] <= address)
@@ -226,7 +227,7 @@ int go_functions_name(struct go_functions *f, const struct go_function *function
 	int err = 0;
 
 	while (length + 1 < size) {
-		err = take(f, f->header.names + function->name + length, text + length, 1);
+		err = read_bytes(f, f->header.names + function->name + length, text + length, 1);
 		if (err || !text[length])
 			break;
 		length++;
@@ -243,7 +244,7 @@ static int number_at(struct go_functions *f, uint64_t *offset, uint32_t *value)
 
 	*value = 0;
 	do {
-		err = shift < 32 ? take(f, (*offset)++, &byte, 1) : -ENODATA;
+		err = shift < 32 ? read_bytes(f, (*offset)++, &byte, 1) : -ENODATA;
 		if (err)
 			return err;
 		*value |= (uint32_t)(byte & 0x7f) << shift;

@@ -4,8 +4,8 @@
  *
  * Of Go 1.18 and later, on little-endian processors. What is malformed ends a search, and is never a
  * fault. One thread. */
-#ifndef ENGINE_RUNTIME_GO_GO_FUNCTIONS_H
-#define ENGINE_RUNTIME_GO_GO_FUNCTIONS_H
+#ifndef ENGINE_RUNTIME_GO_FUNCTIONS_H
+#define ENGINE_RUNTIME_GO_FUNCTIONS_H
 
 #include "engine/elf/elf.h"
 

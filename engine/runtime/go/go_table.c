@@ -68,7 +68,7 @@ bool go_table_is_for(const struct image *image)
 
 /* ---- Rows ---- */
 
-static void add(struct rows *rows, uint64_t offset, uint16_t rule)
+static void rows_add(struct rows *rows, uint64_t offset, uint16_t rule)
 {
 	struct row *list;
 
@@ -93,22 +93,23 @@ static void add(struct rows *rows, uint64_t offset, uint16_t rule)
 }
 
 /* The rows of REST for [FROM, TO), offsets both. */
-static void add_rest(struct rows *rows, const struct unwind_table *rest, uint64_t from, uint64_t to)
+static void rows_add_rest(struct rows *rows, const struct unwind_table *rest, uint64_t from,
+			  uint64_t to)
 {
 	uint64_t offset;
 
 	if (from >= to)
 		return;
-	add(rows, from, rest ? unwind_table_find(rest, from) : RULE_INDEX_NONE);
+	rows_add(rows, from, rest ? unwind_table_find(rest, from) : RULE_INDEX_NONE);
 	for (uint32_t region = 0; rest && region < rest->regions; region++)
 		for (uint32_t i = rest->first[region]; i < rest->first[region + 1]; i++) {
 			offset = (uint64_t)region << 16 | rest->low[i];
 			if (offset > from && offset < to)
-				add(rows, offset, rest->rule[i]);
+				rows_add(rows, offset, rest->rule[i]);
 		}
 }
 
-static struct unwind_table *make_table(const struct rows *rows, uint64_t bytes)
+static struct unwind_table *rows_make_table(const struct rows *rows, uint64_t bytes)
 {
 	uint32_t regions = (uint32_t)(bytes >> 16) + 1, region = 0;
 	size_t head = sizeof(struct unwind_table) + (regions + 1) * sizeof(uint32_t);
@@ -157,7 +158,7 @@ static bool stores_fp(const uint8_t *code, int64_t offset)
 
 /* Whether the frame pointer is saved above all else: pushed first, or stored as soon as there is room. Functions
  * in assembler that Go leaves without a frame do what they will. */
-static void look_for_save(void *context, uint64_t start, uint64_t end, int64_t grown)
+static void compiler_detect_save(void *context, uint64_t start, uint64_t end, int64_t grown)
 {
 	struct compiler *c = context;
 	uint8_t code[9];
@@ -170,7 +171,7 @@ static void look_for_save(void *context, uint64_t start, uint64_t end, int64_t g
 			(grown == 8 && code[0] == PUSH_RBP) || stores_fp(code + 1, grown - 8);
 }
 
-static void add_stretch(void *context, uint64_t start, uint64_t end, int64_t grown)
+static void compiler_add_range(void *context, uint64_t start, uint64_t end, int64_t grown)
 {
 	struct compiler *c = context;
 	struct unwind_rule rule = { .kind = RULE_SP, .ra_words = -1 };
@@ -190,7 +191,7 @@ static void add_stretch(void *context, uint64_t start, uint64_t end, int64_t gro
 	index = c->signal                          ? RULE_INDEX_SIGNAL
 		: c->function.flags & GO_OUTERMOST ? RULE_INDEX_END
 						   : cfi_rule_intern(&rule);
-	add(&c->rows, start - c->text, index);
+	rows_add(&c->rows, start - c->text, index);
 }
 
 static void compile_function(struct compiler *c)
@@ -202,15 +203,15 @@ static void compile_function(struct compiler *c)
 	c->keeps_fp = !(c->function.flags & GO_IS_ASSEMBLER);
 	c->grows = false;
 	if (c->function.flags & (GO_IS_ASSEMBLER | GO_SETS_STACK))
-		go_functions_stack(c->functions, &c->function, look_for_save, c);
+		go_functions_stack(c->functions, &c->function, compiler_detect_save, c);
 	/* A handler returns to its first instruction, and return addresses are looked up one lower. */
 	if (c->signal)
-		add(&c->rows, c->function.start - c->text - 1, RULE_INDEX_SIGNAL);
-	if (go_functions_stack(c->functions, &c->function, add_stretch, c))
-		add(&c->rows, c->function.start - c->text, RULE_INDEX_NONE);
+		rows_add(&c->rows, c->function.start - c->text - 1, RULE_INDEX_SIGNAL);
+	if (go_functions_stack(c->functions, &c->function, compiler_add_range, c))
+		rows_add(&c->rows, c->function.start - c->text, RULE_INDEX_NONE);
 }
 
-static void compile(struct compiler *c, const struct unwind_table *rest, uint64_t bytes)
+static void compiler_run(struct compiler *c, const struct unwind_table *rest, uint64_t bytes)
 {
 	size_t count = go_functions_count(c->functions);
 	uint64_t end = 0;
@@ -220,12 +221,12 @@ static void compile(struct compiler *c, const struct unwind_table *rest, uint64_
 		    c->function.start < c->text || c->function.end - c->text > bytes)
 			continue;
 		if (!end)
-			add_rest(&c->rows, rest, 0, c->function.start - c->text);
+			rows_add_rest(&c->rows, rest, 0, c->function.start - c->text);
 		compile_function(c);
 		end = c->function.end - c->text;
 	}
 	if (end)
-		add_rest(&c->rows, rest, end, bytes);
+		rows_add_rest(&c->rows, rest, end, bytes);
 }
 
 static int read_loaded(void *context, uint64_t address, void *data, size_t size)
@@ -246,8 +247,8 @@ struct unwind_table *go_table_compile(const struct image *image, uintptr_t start
 	if (ARCH_RA != 16 || end - start > UINT32_MAX || image_elf(image, &elf))
 		return NULL;
 	if (!go_functions_open(&c.functions, elf, read_loaded, (void *)image, image->bias)) {
-		compile(&c, rest, end - start);
-		table = make_table(&c.rows, end - start);
+		compiler_run(&c, rest, end - start);
+		table = rows_make_table(&c.rows, end - start);
 		go_functions_close(c.functions);
 		free(c.rows.list);
 	}

@@ -1,6 +1,6 @@
 /* The unwind table of a program of Go, whose functions have no unwind information but Go's own. */
-#ifndef ENGINE_RUNTIME_GO_GO_TABLE_H
-#define ENGINE_RUNTIME_GO_GO_TABLE_H
+#ifndef ENGINE_RUNTIME_GO_TABLE_H
+#define ENGINE_RUNTIME_GO_TABLE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* A Java machine, whose functions only async-profiler names: a run of its frames is shown as one, "[Java]". */
-#ifndef ENGINE_RUNTIME_JVM_JVM_H
-#define ENGINE_RUNTIME_JVM_JVM_H
+#ifndef ENGINE_RUNTIME_JVM_H
+#define ENGINE_RUNTIME_JVM_H
 
 #include "engine/runtime/runtime.h"
 

@@ -23,7 +23,7 @@ int jvm_find(struct jvm *jvm, struct elf *image, const struct module *module)
 	jvm->runtime.kind = RUNTIME_JVM;
 	jvm->runtime.text = module->start;
 	jvm->runtime.text_end = module->end;
-	jvm->runtime.compiles = true;
+	jvm->runtime.has_jit = true;
 	return 0;
 }
 

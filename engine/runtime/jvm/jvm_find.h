@@ -1,6 +1,6 @@
 /* Finds a Java machine in this process. Agent thread only. */
-#ifndef ENGINE_RUNTIME_JVM_JVM_FIND_H
-#define ENGINE_RUNTIME_JVM_JVM_FIND_H
+#ifndef ENGINE_RUNTIME_JVM_FIND_H
+#define ENGINE_RUNTIME_JVM_FIND_H
 
 #include "engine/elf/elf.h"
 #include "engine/modules/modules.h"

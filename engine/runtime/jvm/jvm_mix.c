@@ -5,7 +5,7 @@
 #include "engine/unwind/unwind.h"
 
 /* Stands for the function in the table of frames: others have prints with contents. */
-#define PRINT 0x6a766dffffffffffu
+#define FINGERPRINT 0x6a766dffffffffffu
 
 size_t jvm_mix(const struct jvm *jvm, const struct native_frames *native, uintptr_t *out)
 {
@@ -21,7 +21,7 @@ size_t jvm_mix(const struct jvm *jvm, const struct native_frames *native, uintpt
 		java = pc != STACK_CALLERS_UNKNOWN &&
 		       unwind_is_made_code(pc - !(native->exact && !i));
 		if (java && !found) {
-			function = frame_table_function(PRINT, &fresh);
+			function = frame_table_function(FINGERPRINT, &fresh);
 			if (fresh)
 				frame_table_describe(function, JFR_FRAME_NATIVE, JVM_NAME, "");
 			frame = frame_table_place(function, 0, &fresh);

@@ -3,8 +3,8 @@
  * Nothing of it is called. What runs is a stack of contexts, of subs and evals among others, for each call from C
  * that needs one of its own; each sub, and the statement that called it, is told by its context. One call of
  * Perl_runops_standard runs a row of them, up to one that has nowhere to return to. */
-#ifndef ENGINE_RUNTIME_PERL_PERL_H
-#define ENGINE_RUNTIME_PERL_PERL_H
+#ifndef ENGINE_RUNTIME_PERL_H
+#define ENGINE_RUNTIME_PERL_H
 
 #include <stdbool.h>
 #include <stddef.h>

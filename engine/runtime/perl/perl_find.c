@@ -6,7 +6,7 @@
 #include "engine/elf/image_symbols.h"
 #include "engine/reading/process_memory.h"
 
-static uintptr_t find(struct elf *image, uintptr_t bias, const char *name, uint64_t *size)
+static uintptr_t symbol_address(struct elf *image, uintptr_t bias, const char *name, uint64_t *size)
 {
 	Elf64_Sym symbol;
 
@@ -19,8 +19,8 @@ static uintptr_t find(struct elf *image, uintptr_t bias, const char *name, uint6
 
 static int find_layout(struct perl *perl, struct elf *image, uintptr_t bias)
 {
-	uintptr_t revision = find(image, bias, "PL_revision", NULL);
-	uintptr_t version = find(image, bias, "PL_version", NULL);
+	uintptr_t revision = symbol_address(image, bias, "PL_revision", NULL);
+	uintptr_t version = symbol_address(image, bias, "PL_version", NULL);
 	const struct perl_layout *layout;
 	uint8_t bytes[2];
 
@@ -50,19 +50,19 @@ int perl_find(struct perl *perl, struct elf *image, const struct module *module)
 	uint64_t size;
 	int err;
 
-	evaluator = find(image, bias, "Perl_runops_standard", &size);
+	evaluator = symbol_address(image, bias, "Perl_runops_standard", &size);
 	if (!evaluator)
 		return -ENOENT;
 	err = find_layout(perl, image, bias);
 	if (err)
 		return err;
-	perl->key = find(image, bias, "PL_thr_key", NULL);
-	perl->first = find(image, bias, "PL_curinterp", NULL);
-	perl->stack = find(image, bias, "PL_curstackinfo", NULL);
-	perl->statement = find(image, bias, "PL_curcop", NULL);
-	perl->compiling = find(image, bias, "PL_compiling", NULL);
-	perl->operation = find(image, bias, "PL_op", NULL);
-	perl->variables = find(image, bias, "PL_curpad", NULL);
+	perl->key = symbol_address(image, bias, "PL_thr_key", NULL);
+	perl->first = symbol_address(image, bias, "PL_curinterp", NULL);
+	perl->stack = symbol_address(image, bias, "PL_curstackinfo", NULL);
+	perl->statement = symbol_address(image, bias, "PL_curcop", NULL);
+	perl->compiling = symbol_address(image, bias, "PL_compiling", NULL);
+	perl->operation = symbol_address(image, bias, "PL_op", NULL);
+	perl->variables = symbol_address(image, bias, "PL_curpad", NULL);
 	if (!(perl->key && perl->first) && !(perl->stack && perl->statement && perl->compiling))
 		return -ENOTSUP;
 	perl->base = (struct runtime){
@@ -73,7 +73,7 @@ int perl_find(struct perl *perl, struct elf *image, const struct module *module)
 		.evaluator_end = evaluator + size,
 	};
 	for (size_t i = 0; i < PERL_FUNCTIONS; i++) {
-		perl->functions[i].start = find(image, bias, functions[i], &size);
+		perl->functions[i].start = symbol_address(image, bias, functions[i], &size);
 		if (perl->functions[i].start)
 			perl->functions[i].end = perl->functions[i].start + size;
 	}

@@ -1,6 +1,6 @@
 /* Where Perl keeps what a walk looks for, as far as it differs by version. */
-#ifndef ENGINE_RUNTIME_PERL_PERL_LAYOUT_H
-#define ENGINE_RUNTIME_PERL_PERL_LAYOUT_H
+#ifndef ENGINE_RUNTIME_PERL_LAYOUT_H
+#define ENGINE_RUNTIME_PERL_LAYOUT_H
 
 #include <stdint.h>
 

@@ -91,7 +91,7 @@ static size_t read_name(struct perl_work *work, uintptr_t address, char *text, s
 			if (flags & NAME_UTF8)
 				text[used++] = (char)part[k];
 			else
-				used += utf8_put(text + used, part[k]);
+				used += utf8_write(text + used, part[k]);
 		}
 	}
 	text[used] = '\0';

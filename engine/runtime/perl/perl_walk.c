@@ -82,7 +82,7 @@ struct walk {
 	uintptr_t own, statement;
 	uintptr_t current; /* statement, as the interpreter has it */
 	bool met;          /* a context that is told of */
-	bool doubtful; /* the statement at hand: the innermost context says so, and may only be being made */
+	bool is_doubtful; /* the statement at hand: the innermost context says so, and may only be being made */
 	bool is_leaving;  /* see leaves() */
 	uintptr_t begins; /* a sub that has no statement of its own yet, or no more; 0: none */
 };
@@ -97,22 +97,22 @@ static int32_t number_at(const uint8_t *bytes, unsigned offset)
 
 /* ---- Frames ---- */
 
-static void put(struct walk *walk, uintptr_t frame)
+static void walk_put_word(struct walk *walk, uintptr_t frame)
 {
 	if (walk->count < walk->max)
 		walk->frames[walk->count++] = frame;
 }
 
-static void end_row(struct walk *walk)
+static void walk_end_row(struct walk *walk)
 {
-	put(walk, RUNTIME_ANCHOR);
+	walk_put_word(walk, RUNTIME_ANCHOR);
 	walk->rows++;
 	walk->ends = false;
 }
 
 /* The function that has NAME, or is the sub at SUB, where STATEMENT is. False where there is none; so it is of an eval
  * that is being freed, after the name of its file and before the statement. */
-static bool find_function(struct walk *walk, const char *name, uintptr_t sub,
+static bool function_find(struct walk *walk, const char *name, uintptr_t sub,
 			  const struct perl_statement *statement)
 {
 	struct perl_work *work = walk->work;
@@ -130,7 +130,9 @@ static bool find_function(struct walk *walk, const char *name, uintptr_t sub,
 	    (name && *name == '(' && !work->file_is_text))
 		return false;
 	work->number = frame_table_function(
-		script_text_print(script_text_print(RUNTIME_PERL, work->name), work->file), &fresh);
+		script_text_fingerprint(script_text_fingerprint(RUNTIME_PERL, work->name),
+					work->file),
+		&fresh);
 	if (fresh)
 		frame_table_describe(work->number, JFR_FRAME_PERL, work->name, work->file);
 	work->sub = sub;
@@ -139,25 +141,25 @@ static bool find_function(struct walk *walk, const char *name, uintptr_t sub,
 }
 
 /* What has NAME, or is the sub at SUB, is at the statement at hand. */
-static void add(struct walk *walk, const char *name, uintptr_t sub)
+static void walk_add_frame(struct walk *walk, const char *name, uintptr_t sub)
 {
 	struct perl_statement statement;
 	uintptr_t frame;
 	bool fresh;
 
 	if (!perl_statement(walk->perl, walk->work, walk->own, walk->statement, &statement) ||
-	    !find_function(walk, name, sub, &statement))
+	    !function_find(walk, name, sub, &statement))
 		return;
 	frame = frame_table_place(walk->work->number, statement.line, &fresh);
 	if (fresh)
 		frame_table_line(frame, statement.line);
 	if (frame)
-		put(walk, frame);
+		walk_put_word(walk, frame);
 }
 
 /* Whether the variables at hand are those of the sub at SUB. If not, its context is only being made, and may still say
  * what was there before, or is about to go. */
-static bool is_at_work(struct walk *walk, uintptr_t sub)
+static bool sub_is_current(struct walk *walk, uintptr_t sub)
 {
 	const struct perl *perl = walk->perl;
 	struct perl_work *work = walk->work;
@@ -180,7 +182,7 @@ static bool is_at_work(struct walk *walk, uintptr_t sub)
  * carries out is. */
 enum whole { NOT_KNOWN, WHOLE_SUB, WHOLE_EVAL };
 
-static enum whole whole_of_statement(struct walk *walk, uintptr_t *whole)
+static enum whole statement_find_whole(struct walk *walk, uintptr_t *whole)
 {
 	const struct perl_layout *layout = &walk->perl->layout;
 	uint8_t operation[OPERATION_BYTES];
@@ -202,18 +204,18 @@ static enum whole whole_of_statement(struct walk *walk, uintptr_t *whole)
 }
 
 /* Whether the statement at hand is certain to be none of the sub at SUB. */
-static bool is_of_another(struct walk *walk, uintptr_t sub)
+static bool statement_is_foreign(struct walk *walk, uintptr_t sub)
 {
 	uintptr_t whole, fields, own;
 
-	return whole_of_statement(walk, &whole) != NOT_KNOWN &&
+	return statement_find_whole(walk, &whole) != NOT_KNOWN &&
 	       perl_read_word(walk->work, sub + SUB_FIELDS, &fields) &&
 	       perl_read_word(walk->work, fields + SUB_WHOLE, &own) && own != whole;
 }
 
 /* While C makes subs of its own, as a module does that is loaded, what is said to be compiled has neither line nor
  * file: then the sub at SUB is where it begins. */
-static void begin_where_nothing_is(struct walk *walk, uintptr_t sub)
+static void statement_use_sub_start(struct walk *walk, uintptr_t sub)
 {
 	uintptr_t fields, first;
 
@@ -225,7 +227,7 @@ static void begin_where_nothing_is(struct walk *walk, uintptr_t sub)
 
 /* The innermost context is only being made, and says what was there before: so there is none yet, and the statement at
  * hand is of the next one. */
-static void forget_innermost(struct walk *walk)
+static void walk_drop_innermost(struct walk *walk)
 {
 	walk->count = walk->rows = 0;
 	walk->ends = false;
@@ -236,27 +238,27 @@ static void forget_innermost(struct walk *walk)
 /* The sub of CONTEXT. When it has just begun, or is about to return, the statement at hand is its caller's, or
  * that of the sub that it takes the place of, or one that has been left: then it is left out, unless its caller is
  * itself. */
-static void add_sub(struct walk *walk, const uint8_t *context, bool innermost)
+static void walk_add_sub(struct walk *walk, const uint8_t *context, bool innermost)
 {
 	uintptr_t called = word_at(context, CONTEXT_SUB), begins;
 	bool first;
 
-	if (walk->doubtful && is_of_another(walk, called))
-		forget_innermost(walk);
+	if (walk->is_doubtful && statement_is_foreign(walk, called))
+		walk_drop_innermost(walk);
 	begins = walk->begins;
 	walk->begins = 0;
 	first = !walk->count && !walk->rows && !begins;
 	if (first && ((innermost && walk->is_leaving) ||
 		      walk->statement == word_at(context, CONTEXT_STATEMENT) ||
-		      !is_at_work(walk, called) || is_of_another(walk, called))) {
+		      !sub_is_current(walk, called) || statement_is_foreign(walk, called))) {
 		walk->begins = called;
 		return;
 	}
 	if (first)
-		begin_where_nothing_is(walk, called);
+		statement_use_sub_start(walk, called);
 	if (begins == called)
-		add(walk, NULL, called);
-	add(walk, NULL, called);
+		walk_add_frame(walk, NULL, called);
+	walk_add_frame(walk, NULL, called);
 }
 
 /* Whether CONTEXT is of a block that is run for C: then so is the sub that it calls last, which has nowhere to
@@ -269,7 +271,7 @@ static bool is_block(const uint8_t *context)
 	       ((type & TYPE_MASK) == TYPE_SUB && type & FLAG_IN_PATTERN);
 }
 
-static void add_context(struct walk *walk, const uint8_t *context)
+static void walk_add_context(struct walk *walk, const uint8_t *context)
 {
 	uint8_t type = context[CONTEXT_TYPE];
 	bool block = is_block(context), innermost = !walk->met;
@@ -281,24 +283,25 @@ static void add_context(struct walk *walk, const uint8_t *context)
 		return;
 	walk->met = true;
 	if (walk->ends && !block)
-		end_row(walk);
+		walk_end_row(walk);
 	if (block)
-		add(walk, "{block}", 0);
+		walk_add_frame(walk, "{block}", 0);
 	else if ((type & TYPE_MASK) != TYPE_EVAL)
-		add_sub(walk, context, innermost);
+		walk_add_sub(walk, context, innermost);
 	else if (walk->count || walk->rows ||
 		 (!walk->is_leaving && walk->statement != word_at(context, CONTEXT_STATEMENT) &&
-		  whole_of_statement(walk, &whole) != WHOLE_SUB))
-		add(walk, word_at(context, CONTEXT_REQUIRED) ? "(require)" : "(eval)", 0);
+		  statement_find_whole(walk, &whole) != WHOLE_SUB))
+		walk_add_frame(walk, word_at(context, CONTEXT_REQUIRED) ? "(require)" : "(eval)",
+			       0);
 	walk->statement = word_at(context, CONTEXT_STATEMENT);
-	walk->doubtful = innermost;
+	walk->is_doubtful = innermost;
 	walk->ends = block || !word_at(context, CONTEXT_RETURN);
 }
 
 /* ---- Walking ---- */
 
 /* Where the interpreter has its stack of contexts and its statement. */
-static bool find_state(struct walk *walk, uintptr_t *stack)
+static bool interpreter_find_state(struct walk *walk, uintptr_t *stack)
 {
 	const struct perl *perl = walk->perl;
 	struct perl_work *work = walk->work;
@@ -338,7 +341,7 @@ static void walk_stacks(struct walk *walk)
 	int32_t last;
 	int left = CONTEXTS_MAX;
 
-	if (!find_state(walk, &address))
+	if (!interpreter_find_state(walk, &address))
 		return;
 	walk->current = walk->statement;
 	walk->is_leaving = is_leaving(walk);
@@ -355,17 +358,17 @@ static void walk_stacks(struct walk *walk)
 			    !perl_read(walk->work, context,
 				       contexts + (uintptr_t)last * CONTEXT_BYTES, sizeof(context)))
 				return;
-			add_context(walk, context);
+			walk_add_context(walk, context);
 		}
 		if (walk->ends)
-			end_row(walk);
+			walk_end_row(walk);
 		address = word_at(stack, STACK_OUTER);
 	}
 }
 
 /* ---- Places ---- */
 
-static bool is_in(const struct walk *walk, uintptr_t pc, enum perl_function function)
+static bool is_in_function(const struct walk *walk, uintptr_t pc, enum perl_function function)
 {
 	return pc > walk->perl->functions[function].start &&
 	       pc <= walk->perl->functions[function].end;
@@ -386,16 +389,17 @@ static size_t next_evaluator(const struct walk *walk, size_t i)
 }
 
 /* Whether PC is Perl's own, but in none of the functions that run something for C. */
-static bool is_inside(const struct walk *walk, uintptr_t pc)
+static bool is_internal(const struct walk *walk, uintptr_t pc)
 {
-	return is_in_text(walk, pc) && !is_in(walk, pc, PERL_RUN) && !is_in(walk, pc, PERL_CALL) &&
-	       !is_in(walk, pc, PERL_EVAL) && !is_in(walk, pc, PERL_OVERLOAD);
+	return is_in_text(walk, pc) && !is_in_function(walk, pc, PERL_RUN) &&
+	       !is_in_function(walk, pc, PERL_CALL) && !is_in_function(walk, pc, PERL_EVAL) &&
+	       !is_in_function(walk, pc, PERL_OVERLOAD);
 }
 
 /* Whether the call at AT goes on with the row of the next one further out: one that an eval has made, so that errors
  * end there, in S_docatch of pp_ctl.c, which the eval's operation calls, or jumps to. All others that call the
  * evaluator are further from the next one, or have a name, or are a module's. */
-static bool goes_on(const struct walk *walk, size_t at)
+static bool call_continues_row(const struct walk *walk, size_t at)
 {
 	const uintptr_t *pcs = walk->native->pcs;
 	size_t outer = next_evaluator(walk, at + 1);
@@ -403,69 +407,70 @@ static bool goes_on(const struct walk *walk, size_t at)
 	if (outer == walk->native->count || outer - at < 2 || outer - at > 3)
 		return false;
 	for (size_t i = at + 1; i < outer; i++)
-		if (!is_inside(walk, pcs[i]))
+		if (!is_internal(walk, pcs[i]))
 			return false;
 	return true;
 }
 
 /* The next call, from AT on, that begins a row. */
-static size_t next_call(const struct walk *walk, size_t at)
+static size_t call_next_row(const struct walk *walk, size_t at)
 {
 	at = next_evaluator(walk, at);
-	while (at < walk->native->count && goes_on(walk, at))
+	while (at < walk->native->count && call_continues_row(walk, at))
 		at = next_evaluator(walk, at + 1);
 	return at;
 }
 
 /* The program's own code is run by one call further out than all others; a thread's, or what runs while Perl starts
  * or ends, is not. */
-static void add_program(struct walk *walk)
+static void walk_add_program(struct walk *walk)
 {
 	bool runs = false;
 	uintptr_t whole;
 
 	for (size_t i = 0; i < walk->native->count; i++)
-		runs |= is_in(walk, walk->native->pcs[i], PERL_RUN);
+		runs |= is_in_function(walk, walk->native->pcs[i], PERL_RUN);
 	if (!runs || !walk->statement ||
 	    perl_is_compiling(walk->perl, walk->own, walk->statement) ||
-	    ((!walk->count || walk->doubtful) && whole_of_statement(walk, &whole) != NOT_KNOWN))
+	    ((!walk->count || walk->is_doubtful) &&
+	     statement_find_whole(walk, &whole) != NOT_KNOWN))
 		return;
-	add(walk, "{main}", 0);
-	end_row(walk);
+	walk_add_frame(walk, "{main}", 0);
+	walk_end_row(walk);
 }
 
 /* What the evaluator calls carries out an operation: where these functions have no names it says nothing. */
-static void leave_out(struct walk *walk, size_t at)
+static void natives_leave_out(struct walk *walk, size_t at)
 {
 	uintptr_t *pcs = walk->native->pcs;
 
-	if (at && !walk->perl->functions[PERL_OPERATION].start && is_inside(walk, pcs[at - 1]) &&
+	if (at && !walk->perl->functions[PERL_OPERATION].start && is_internal(walk, pcs[at - 1]) &&
 	    !runtime_is_evaluator(&walk->perl->base, pcs[at - 1]))
 		pcs[at - 1] = 0;
 }
 
 /* Tell each row's anchor where on the stack the call is that runs it. A call that has lost its own row, as it
  * is about to return, is the innermost; and so is a row that has no call yet, which is left out. */
-static void place_rows(struct walk *walk)
+static void rows_set_anchors(struct walk *walk)
 {
 	const struct native_frames *native = walk->native;
-	size_t calls = 0, skip, drop, kept = 0, row = 0, at = next_call(walk, 0);
+	size_t calls = 0, skip, drop, kept = 0, row = 0, at = call_next_row(walk, 0);
 
-	for (size_t i = at; i < native->count; i = next_call(walk, i + 1))
+	for (size_t i = at; i < native->count; i = call_next_row(walk, i + 1))
 		calls++;
 	skip = calls > walk->rows ? calls - walk->rows : 0;
 	drop = calls && walk->rows == calls + 1 && native->exact &&
 	       is_in_text(walk, native->pcs[0]);
 	for (; skip; skip--)
-		at = next_call(walk, at + 1);
+		at = call_next_row(walk, at + 1);
 	for (size_t i = 0; i < walk->count; i++) {
 		bool anchor = walk->frames[i] == RUNTIME_ANCHOR;
 
 		if (anchor && row >= drop && at < native->count) {
-			leave_out(walk, at);
+			natives_leave_out(walk, at);
 			walk->frames[kept++] =
 				(native->sps[at] & ~(sizeof(uintptr_t) - 1)) | RUNTIME_ANCHOR;
-			at = next_call(walk, at + 1);
+			at = call_next_row(walk, at + 1);
 		} else if (!anchor && row >= drop) {
 			walk->frames[kept++] = walk->frames[i];
 		}
@@ -488,9 +493,9 @@ size_t perl_walk(const struct perl *perl, struct perl_work *work,
 	work->number = 0;
 	walk_stacks(&walk);
 	if (walk.statement)
-		add_program(&walk);
+		walk_add_program(&walk);
 	memory_copies_end(&work->copies, (uintptr_t)&self);
 	if (native->count)
-		place_rows(&walk);
+		rows_set_anchors(&walk);
 	return walk.count;
 }

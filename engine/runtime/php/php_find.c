@@ -57,7 +57,7 @@ int php_find(struct php *php, struct elf *image, const struct module *module)
 	php->globals = module->bias + globals.st_value;
 	php->base = (struct runtime){
 		.kind = RUNTIME_PHP,
-		.looks_itself = true,
+		.finds_own_frames = true,
 		.text = module->start,
 		.text_end = module->end,
 		.evaluator = module->bias + evaluator.st_value,

@@ -1,6 +1,6 @@
 /* Where PHP keeps what a walk looks for: the offsets of its structures, by version. */
-#ifndef ENGINE_RUNTIME_PHP_PHP_LAYOUT_H
-#define ENGINE_RUNTIME_PHP_PHP_LAYOUT_H
+#ifndef ENGINE_RUNTIME_PHP_LAYOUT_H
+#define ENGINE_RUNTIME_PHP_LAYOUT_H
 
 #include <stddef.h>
 #include <stdint.h>

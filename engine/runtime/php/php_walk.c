@@ -61,8 +61,8 @@ struct walk {
 	size_t rows; /* of frames, each run by a call of the evaluator */
 	/* Whether the evaluator calls the code of each instruction, and has none itself: as it was compiled
 	 * (ZEND_VM_KIND_CALL). */
-	bool calls_each;
-	bool another; /* what comes now is on another stack */
+	bool has_call_handlers;
+	bool is_other_stack; /* what comes now is on another stack */
 };
 
 /* ---- Reading ---- */
@@ -102,7 +102,7 @@ static bool read_string(struct walk *walk, uintptr_t address, char *text, size_t
 /* ---- Functions ---- */
 
 /* Write what the function in WORK is called to its name. False where it has none. */
-static bool read_name(struct walk *walk, uint8_t type)
+static bool function_read_name(struct walk *walk, uint8_t type)
 {
 	struct php_work *work = walk->work;
 	uintptr_t name = word_at(work->function, FUNCTION_NAME);
@@ -128,7 +128,7 @@ static bool read_name(struct walk *walk, uint8_t type)
 }
 
 /* The function at ADDRESS; its first bytes stay in WORK. False where there is none. */
-static bool find_function(struct walk *walk, uintptr_t address)
+static bool function_find(struct walk *walk, uintptr_t address)
 {
 	const struct php_layout *layout = &walk->php->layout;
 	struct php_work *work = walk->work;
@@ -155,10 +155,10 @@ static bool find_function(struct walk *walk, uintptr_t address)
 	} else if (type != TYPE_INTERNAL) {
 		return false;
 	}
-	if (!read_name(walk, type))
+	if (!function_read_name(walk, type))
 		return false;
-	print = script_text_print(script_text_mix(type, line), work->name);
-	work->number = frame_table_function(script_text_print(print, work->file), &fresh);
+	print = script_text_fingerprint(script_text_mix(type, line), work->name);
+	work->number = frame_table_function(script_text_fingerprint(print, work->file), &fresh);
 	if (fresh)
 		frame_table_describe(work->number, JFR_FRAME_PHP, work->name, work->file);
 	work->function_at = address;
@@ -199,18 +199,19 @@ static bool has_instruction(const struct walk *walk, uintptr_t address)
 }
 
 /* Look at where the code of INSTRUCTION is. */
-static void note_code(struct walk *walk, uintptr_t instruction)
+static void walk_note_handler(struct walk *walk, uintptr_t instruction)
 {
 	const struct runtime *base = &walk->php->base;
 	uintptr_t code;
 
 	if (read(walk, &code, instruction + INSTRUCTION_CODE, sizeof(code)))
-		walk->calls_each = is_in_text(walk, code) &&
-				   code - base->evaluator >= base->evaluator_end - base->evaluator;
+		walk->has_call_handlers =
+			is_in_text(walk, code) &&
+			code - base->evaluator >= base->evaluator_end - base->evaluator;
 }
 
 /* The line that the frame at ADDRESS, of which the first bytes are FRAME, is at. */
-static uint32_t line_of(struct walk *walk, uintptr_t address, const uint8_t *frame)
+static uint32_t frame_line(struct walk *walk, uintptr_t address, const uint8_t *frame)
 {
 	uintptr_t instruction = 0;
 	uint32_t line;
@@ -225,21 +226,21 @@ static uint32_t line_of(struct walk *walk, uintptr_t address, const uint8_t *fra
 	if (!has_instruction(walk, instruction) ||
 	    !read(walk, &line, instruction + INSTRUCTION_LINE, sizeof(line)))
 		return half_at(walk->work->function, walk->php->layout.function_line);
-	if (!walk->calls_each)
-		note_code(walk, instruction);
+	if (!walk->has_call_handlers)
+		walk_note_handler(walk, instruction);
 	return line;
 }
 
 /* ---- Walking ---- */
 
-static void put(struct walk *walk, uintptr_t frame)
+static void walk_put_word(struct walk *walk, uintptr_t frame)
 {
 	if (walk->count < walk->max)
 		walk->frames[walk->count++] = frame;
 }
 
 /* The frame at ADDRESS, of which the first bytes are FRAME; what is none is left out. */
-static void add(struct walk *walk, uintptr_t address, const uint8_t *frame)
+static void walk_add_frame(struct walk *walk, uintptr_t address, const uint8_t *frame)
 {
 	uintptr_t function = word_at(frame, FRAME_FUNCTION), place;
 	uint32_t line;
@@ -248,18 +249,18 @@ static void add(struct walk *walk, uintptr_t address, const uint8_t *frame)
 	/* A generator that has another yield for it, or what a call from C stands on. */
 	if (!function)
 		return;
-	if (!find_function(walk, function)) {
+	if (!function_find(walk, function)) {
 		/* The last frame of a fiber (zend_fiber_function), which has a stack of its own. */
-		walk->another |= walk->work->function[FUNCTION_TYPE] == TYPE_INTERNAL &&
-				 !word_at(walk->work->function, FUNCTION_NAME);
+		walk->is_other_stack |= walk->work->function[FUNCTION_TYPE] == TYPE_INTERNAL &&
+					!word_at(walk->work->function, FUNCTION_NAME);
 		return;
 	}
-	line = line_of(walk, address, frame);
+	line = frame_line(walk, address, frame);
 	place = frame_table_place(walk->work->number, line, &fresh);
 	if (fresh)
 		frame_table_line(place, line);
 	if (place)
-		put(walk, place);
+		walk_put_word(walk, place);
 }
 
 /* Where the innermost frame is; 0: there is none. Before that stands how large the parts are in which memory for
@@ -287,12 +288,12 @@ static void walk_frames(struct walk *walk)
 	for (int i = 0; address && i < FRAMES_MAX && walk->count < walk->max; i++) {
 		if (!read(walk, frame, address, sizeof(frame)))
 			break;
-		add(walk, address, frame);
+		walk_add_frame(walk, address, frame);
 		address = word_at(frame, FRAME_PREVIOUS);
 		/* (What a call from C stands on is a copy of the frame that called that.) */
 		if (half_at(frame, FRAME_FLAGS) & FLAG_TOP && word_at(frame, FRAME_FUNCTION) &&
-		    !walk->another) {
-			put(walk, RUNTIME_ANCHOR);
+		    !walk->is_other_stack) {
+			walk_put_word(walk, RUNTIME_ANCHOR);
 			walk->rows++;
 		}
 	}
@@ -326,7 +327,7 @@ static bool is_whole_instruction(struct walk *walk, uintptr_t pc)
 {
 	uint8_t code[8];
 
-	if (walk->calls_each)
+	if (walk->has_call_handlers)
 		return true;
 	if (!memory_copies_read(&walk->work->copies, code, pc, sizeof(code)))
 		return false;
@@ -343,7 +344,7 @@ static bool is_whole_instruction(struct walk *walk, uintptr_t pc)
 }
 
 /* What the call of the evaluator at AT has called for an instruction is part of it. */
-static void leave_out(struct walk *walk, size_t at)
+static void natives_leave_out(struct walk *walk, size_t at)
 {
 	uintptr_t *pcs = walk->native->pcs;
 
@@ -355,7 +356,7 @@ static void leave_out(struct walk *walk, size_t at)
 
 /* Frames stand behind the last native one. What the native walk says of its callers is not so then; and where it
  * has LOST its way it was in code that PHP has compiled itself, which stands in for the evaluator. */
-static void leave_out_last(struct walk *walk, bool lost)
+static void natives_leave_out_last(struct walk *walk, bool lost)
 {
 	const struct native_frames *native = walk->native;
 	size_t last = native->count - 1;
@@ -371,7 +372,7 @@ static void leave_out_last(struct walk *walk, bool lost)
 /* Tell each row's anchor where on the stack the call is that runs it. A call that has lost its own row, as it
  * is about to return, is the innermost; and so is a row that has no call yet, which is left out. Where calls
  * are missing otherwise, the native walk has lost its way, and the outermost are. */
-static void place_rows(struct walk *walk)
+static void rows_set_anchors(struct walk *walk)
 {
 	size_t calls = 0, skip, drop, kept = 0, row = 0, at = next_evaluator(walk, 0);
 
@@ -385,7 +386,7 @@ static void place_rows(struct walk *walk)
 		bool anchor = walk->frames[i] == RUNTIME_ANCHOR;
 
 		if (anchor && row >= drop && at < walk->native->count) {
-			leave_out(walk, at);
+			natives_leave_out(walk, at);
 			walk->frames[kept++] =
 				(walk->native->sps[at] & ~(sizeof(uintptr_t) - 1)) | RUNTIME_ANCHOR;
 			at = next_evaluator(walk, at + 1);
@@ -397,12 +398,12 @@ static void place_rows(struct walk *walk)
 	walk->count = kept;
 	if (kept && walk->frames[kept - 1] & RUNTIME_ANCHOR)
 		return;
-	leave_out_last(walk, walk->rows > calls + drop);
+	natives_leave_out_last(walk, walk->rows > calls + drop);
 }
 
 /* One thread runs PHP. It is this one where its stack comes through PHP's code; where the native walk has got no
  * further than code that PHP has compiled, where errors go to says it. */
-static bool runs_here(struct walk *walk, uintptr_t stack_high)
+static bool thread_runs_php(struct walk *walk, uintptr_t stack_high)
 {
 	const struct native_frames *native = walk->native;
 	uintptr_t bailout;
@@ -428,9 +429,9 @@ size_t php_walk(const struct php *php, struct php_work *work, const struct nativ
 
 	memory_copies_begin(&work->copies, (uintptr_t)&self);
 	work->function_at = 0;
-	if (runs_here(&walk, stack_high)) {
+	if (thread_runs_php(&walk, stack_high)) {
 		walk_frames(&walk);
-		place_rows(&walk);
+		rows_set_anchors(&walk);
 	}
 	memory_copies_end(&work->copies, (uintptr_t)&self);
 	return walk.count;

@@ -1,6 +1,6 @@
 /* CPython, as it was found in this process. */
-#ifndef ENGINE_RUNTIME_PYTHON_PYTHON_H
-#define ENGINE_RUNTIME_PYTHON_PYTHON_H
+#ifndef ENGINE_RUNTIME_PYTHON_H
+#define ENGINE_RUNTIME_PYTHON_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,7 +27,7 @@ _Static_assert(sizeof(struct python) <= RUNTIME_BYTES, "as much as is kept of ea
 /* Room for one walk; a handler's stack has little. */
 struct python_work {
 	bool at_call; /* the thread has called us, and is not at any instruction: the caller says so */
-	bool stays; /* and nobody takes the interpreter down */
+	bool is_stable; /* and nobody takes the interpreter down */
 	uintptr_t pages[PYTHON_PAGES];
 	struct memory_copies copies;
 	uint8_t frame[PYTHON_FRAME_BYTES];

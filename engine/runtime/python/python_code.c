@@ -18,7 +18,7 @@
 #define STATE_COMPACT (1u << 5)
 #define STATE_ASCII   (1u << 6)
 
-static struct memory_reader reader_of(struct python_work *work)
+static struct memory_reader code_reader(struct python_work *work)
 {
 	memory_block_init(&work->block);
 	return (struct memory_reader){ .block = &work->block };
@@ -28,7 +28,7 @@ static struct memory_reader reader_of(struct python_work *work)
 static void read_string(const struct python_layout *layout, struct python_work *work,
 			uintptr_t address, char *text, size_t size)
 {
-	struct memory_reader reader = reader_of(work);
+	struct memory_reader reader = code_reader(work);
 	uint64_t length, used = 0;
 	uint32_t state, kind, c;
 
@@ -44,7 +44,7 @@ static void read_string(const struct python_layout *layout, struct python_work *
 		c = 0;
 		if (!memory_read(&reader, &c, address, kind))
 			break;
-		used += utf8_put(text + used, c ? c : '?');
+		used += utf8_write(text + used, c ? c : '?');
 	}
 	text[used] = '\0';
 }
@@ -66,7 +66,7 @@ struct lines {
 	bool bad;
 };
 
-static uint8_t next(struct lines *lines)
+static uint8_t lines_next(struct lines *lines)
 {
 	uint8_t byte = 0;
 
@@ -76,7 +76,7 @@ static uint8_t next(struct lines *lines)
 	return byte;
 }
 
-static bool more(const struct lines *lines)
+static bool lines_has_more(const struct lines *lines)
 {
 	return !lines->bad && lines->at < lines->end;
 }
@@ -86,11 +86,11 @@ static int64_t line_by_steps(struct lines *lines, int64_t offset)
 {
 	int64_t at = 0, line = lines->line;
 
-	while (more(lines)) {
-		at += next(lines);
+	while (lines_has_more(lines)) {
+		at += lines_next(lines);
 		if (at > offset)
 			break;
-		line += (int8_t)next(lines);
+		line += (int8_t)lines_next(lines);
 	}
 	return line;
 }
@@ -102,9 +102,9 @@ static int64_t line_by_ranges(struct lines *lines, int64_t offset)
 	int64_t end = 0, line = lines->line;
 	int8_t difference;
 
-	while (more(lines)) {
-		end += next(lines);
-		difference = (int8_t)next(lines);
+	while (lines_has_more(lines)) {
+		end += lines_next(lines);
+		difference = (int8_t)lines_next(lines);
 		if (difference != -128)
 			line += difference;
 		if (end > offset)
@@ -119,7 +119,7 @@ static uint64_t varint(struct lines *lines)
 	uint8_t byte;
 
 	for (unsigned shift = 0; shift < 60; shift += 6) {
-		byte = next(lines);
+		byte = lines_next(lines);
 		value |= (uint64_t)(byte & 63) << shift;
 		if (!(byte & 64))
 			break;
@@ -147,8 +147,8 @@ static int64_t line_by_entries(struct lines *lines, int64_t offset)
 	int64_t end = 0, line = lines->line;
 	uint8_t first, kind;
 
-	while (more(lines)) {
-		first = next(lines);
+	while (lines_has_more(lines)) {
+		first = lines_next(lines);
 		kind = first >> 3 & 15;
 		end += ((first & 7) + 1) * 2;
 		if (kind == KIND_LONG) {
@@ -173,7 +173,7 @@ uint32_t python_code_line(const struct python_layout *layout, struct python_work
 			  const uint8_t view[PYTHON_CODE_BYTES], int64_t offset)
 {
 	uintptr_t table = word_at(view, layout->code_lines);
-	struct lines lines = { .reader = reader_of(work) };
+	struct lines lines = { .reader = code_reader(work) };
 	int32_t first;
 	uint64_t size;
 	int64_t line;

@@ -6,7 +6,7 @@
 #include "engine/elf/image_symbols.h"
 #include "engine/reading/process_memory.h"
 
-static bool has(struct elf *image, const char *name)
+static bool image_has(struct elf *image, const char *name)
 {
 	Elf64_Sym symbol;
 
@@ -25,10 +25,10 @@ static int find_version(uint16_t *version, struct elf *image, uintptr_t bias)
 		*version = (uint16_t)(hex >> 16);
 		return 0;
 	}
-	*version = has(image, "PyModule_AddObjectRef")       ? 0x030a
-		   : has(image, "PyFrame_GetBack")           ? 0x0309
-		   : has(image, "PyCode_NewWithPosOnlyArgs") ? 0x0308
-							     : 0;
+	*version = image_has(image, "PyModule_AddObjectRef")       ? 0x030a
+		   : image_has(image, "PyFrame_GetBack")           ? 0x0309
+		   : image_has(image, "PyCode_NewWithPosOnlyArgs") ? 0x0308
+								   : 0;
 	return *version ? 0 : -ENOTSUP;
 }
 

@@ -123,7 +123,7 @@ static const struct groups {
 #define OFFSET_MAX (1u << 20)
 
 /* Whether words FIRST to END of GROUP tell of fields within so many BYTES. */
-static bool in_reach(const uint64_t *group, uint64_t bytes, unsigned first, unsigned end)
+static bool fields_within(const uint64_t *group, uint64_t bytes, unsigned first, unsigned end)
 {
 	for (unsigned i = first; i < end; i++)
 		if (group[i] > bytes - sizeof(uint64_t))
@@ -187,12 +187,12 @@ bool python_layout_read(struct python_layout *layout, uint16_t version,
 		.compact_bytes = 56,
 		.bytes_bytes = 32,
 	};
-	return in_reach(table, OFFSET_MAX, RUNTIME_ENDING, RUNTIME_END) &&
-	       in_reach(interpreter, OFFSET_MAX, INTERPRETER_NEXT, INTERPRETER_THREADS + 1) &&
-	       in_reach(thread, PYTHON_STATE_BYTES, THREAD_NEXT, g->thread_id + 1) &&
-	       in_reach(frame, PYTHON_FRAME_BYTES, FRAME_PREVIOUS, FRAME_INSTRUCTION + 1) &&
-	       in_reach(frame, PYTHON_FRAME_BYTES, FRAME_OWNER, FRAME_OWNER + 1) &&
-	       in_reach(code, PYTHON_CODE_BYTES, CODE_FILE, CODE_FIRST_LINE + 1) &&
+	return fields_within(table, OFFSET_MAX, RUNTIME_ENDING, RUNTIME_END) &&
+	       fields_within(interpreter, OFFSET_MAX, INTERPRETER_NEXT, INTERPRETER_THREADS + 1) &&
+	       fields_within(thread, PYTHON_STATE_BYTES, THREAD_NEXT, g->thread_id + 1) &&
+	       fields_within(frame, PYTHON_FRAME_BYTES, FRAME_PREVIOUS, FRAME_INSTRUCTION + 1) &&
+	       fields_within(frame, PYTHON_FRAME_BYTES, FRAME_OWNER, FRAME_OWNER + 1) &&
+	       fields_within(code, PYTHON_CODE_BYTES, CODE_FILE, CODE_FIRST_LINE + 1) &&
 	       layout->code_version + sizeof(uint32_t) <= PYTHON_CODE_BYTES &&
 	       code[CODE_START] < OFFSET_MAX;
 }

@@ -1,6 +1,6 @@
 /* Where CPython keeps what a walk looks for: the offsets of its structures, by version. */
-#ifndef ENGINE_RUNTIME_PYTHON_PYTHON_LAYOUT_H
-#define ENGINE_RUNTIME_PYTHON_PYTHON_LAYOUT_H
+#ifndef ENGINE_RUNTIME_PYTHON_LAYOUT_H
+#define ENGINE_RUNTIME_PYTHON_LAYOUT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -23,11 +23,11 @@
 /* ---- Reading ---- */
 
 /* Copy what a frame of this thread, or the interpreter itself, has at ADDRESS. */
-static bool copy(struct python_work *work, void *data, uintptr_t address, size_t size)
+static bool walk_copy(struct python_work *work, void *data, uintptr_t address, size_t size)
 {
 	uintptr_t page = address & ~(MEMORY_PAGE - 1), *known;
 
-	if (!work->stays)
+	if (!work->is_stable)
 		return memory_copies_read(&work->copies, data, address, size);
 	/* Page 0 is what an entry that is not used yet would stand for. */
 	if (address < MEMORY_PAGE || address >> ARCH_ADDRESS_BITS)
@@ -44,7 +44,7 @@ static bool copy(struct python_work *work, void *data, uintptr_t address, size_t
 
 static bool read_word(struct python_work *work, uintptr_t address, uintptr_t *word)
 {
-	return copy(work, word, address, sizeof(*word));
+	return walk_copy(work, word, address, sizeof(*word));
 }
 
 /* ---- The thread's state ---- */
@@ -60,31 +60,32 @@ struct state {
 };
 
 /* True when STATE, as it was read, is thread SELF's. */
-static bool is_of(const struct python_layout *layout, const struct state *state, uintptr_t self)
+static bool state_belongs_to(const struct python_layout *layout, const struct state *state,
+			     uintptr_t self)
 {
 	return word_at(state->bytes, layout->thread_id) == self &&
 	       word_at(state->bytes, layout->thread_interpreter);
 }
 
 /* Read the state at ADDRESS, which is any thread's, and whether it is thread SELF's. */
-static bool look_at(const struct python_layout *layout, struct python_work *work,
-		    struct state *state, uintptr_t address, uintptr_t self)
+static bool state_read(const struct python_layout *layout, struct python_work *work,
+		       struct state *state, uintptr_t address, uintptr_t self)
 {
 	state->address = address;
 	return address && address % sizeof(uintptr_t) == 0 &&
 	       memory_copies_read(&work->copies, state->bytes, address, PYTHON_STATE_BYTES) &&
-	       is_of(layout, state, self);
+	       state_belongs_to(layout, state, self);
 }
 
-static bool copy_word(struct python_work *work, uintptr_t address, uintptr_t *word)
+static bool process_read_word(struct python_work *work, uintptr_t address, uintptr_t *word)
 {
 	return memory_copies_read(&work->copies, word, address, sizeof(*word));
 }
 
 /* Write where the states of thread SELF are to FOUND, MAX at most. Returns how many; *STATE is the
  * last. */
-static size_t find_in_lists(const struct python *python, struct python_work *work,
-			    struct state *state, uintptr_t self, uintptr_t *found, size_t max)
+static size_t state_find_in_lists(const struct python *python, struct python_work *work,
+				  struct state *state, uintptr_t self, uintptr_t *found, size_t max)
 {
 	const struct python_layout *layout = &python->layout;
 	uintptr_t interpreter, thread;
@@ -92,19 +93,20 @@ static size_t find_in_lists(const struct python *python, struct python_work *wor
 	int looks = 0;
 
 	memory_copies_begin(&work->copies, 0); /* as they are now */
-	if (!copy_word(work, python->runtime + layout->runtime_interpreters, &interpreter))
+	if (!process_read_word(work, python->runtime + layout->runtime_interpreters, &interpreter))
 		return 0;
 	for (int i = 0; interpreter && i < INTERPRETERS_MAX; i++) {
-		if (!copy_word(work, interpreter + layout->interpreter_threads, &thread))
+		if (!process_read_word(work, interpreter + layout->interpreter_threads, &thread))
 			break;
 		while (thread && looks++ < THREADS_MAX) {
-			if (look_at(layout, work, state, thread, self))
+			if (state_read(layout, work, state, thread, self))
 				found[count++] = thread;
-			if (count == max || !copy_word(work, thread + layout->thread_next, &thread))
+			if (count == max ||
+			    !process_read_word(work, thread + layout->thread_next, &thread))
 				break;
 		}
 		if (count == max ||
-		    !copy_word(work, interpreter + layout->interpreter_next, &interpreter))
+		    !process_read_word(work, interpreter + layout->interpreter_next, &interpreter))
 			break;
 	}
 	return count;
@@ -112,35 +114,35 @@ static size_t find_in_lists(const struct python *python, struct python_work *wor
 
 /* Of the states that a thread can have, that which holds the lock is the one that runs, where there is one
  * lock for all interpreters. */
-static bool find_running(const struct python *python, struct python_work *work, struct state *state,
-			 uintptr_t self)
+static bool state_find_running(const struct python *python, struct python_work *work,
+			       struct state *state, uintptr_t self)
 {
 	const struct python_layout *layout = &python->layout;
 	uintptr_t current;
 
 	return layout->runtime_current &&
 	       atomic_load_explicit(&python_has_several, memory_order_relaxed) &&
-	       copy_word(work, python->runtime + layout->runtime_current, &current) &&
-	       look_at(layout, work, state, current, self);
+	       process_read_word(work, python->runtime + layout->runtime_current, &current) &&
+	       state_read(layout, work, state, current, self);
 }
 
 /* Look where the thread had its state before. */
-static bool find_again(const struct python *python, struct python_work *work, struct state *state,
-		       uintptr_t self)
+static bool state_find_cached(const struct python *python, struct python_work *work,
+			      struct state *state, uintptr_t self)
 {
 	state->address = own_state;
-	return own_state && copy(work, state->bytes, own_state, PYTHON_STATE_BYTES) &&
-	       is_of(&python->layout, state, self);
+	return own_state && walk_copy(work, state->bytes, own_state, PYTHON_STATE_BYTES) &&
+	       state_belongs_to(&python->layout, state, self);
 }
 
-static bool find_anew(const struct python *python, struct python_work *work, struct state *state,
-		      uintptr_t self)
+static bool state_find(const struct python *python, struct python_work *work, struct state *state,
+		       uintptr_t self)
 {
 	uintptr_t found;
 
 	/* A list may change under our eyes: then it is looked through once more. */
-	if (!find_in_lists(python, work, state, self, &found, 1) &&
-	    !find_in_lists(python, work, state, self, &found, 1))
+	if (!state_find_in_lists(python, work, state, self, &found, 1) &&
+	    !state_find_in_lists(python, work, state, self, &found, 1))
 		return false;
 	own_state = state->address;
 	return true;
@@ -166,20 +168,20 @@ static uint64_t mix(uint64_t hash, uint64_t value)
 
 /* Of a string or of bytes at ADDRESS, with a head of so many bytes: how long it is, how it begins and how it
  * ends. */
-static uint64_t mix_contents(struct python_work *work, uint64_t hash, uintptr_t address,
-			     size_t head)
+static uint64_t hash_contents(struct python_work *work, uint64_t hash, uintptr_t address,
+			      size_t head)
 {
 	uint8_t parts[2 * CONTENTS_PART] = { 0 };
 	uint64_t length, begin, end;
 
-	if (!copy(work, &length, address + 16, sizeof(length)))
+	if (!walk_copy(work, &length, address + 16, sizeof(length)))
 		return hash;
 	hash = mix(hash, length);
 	begin = length < CONTENTS_PART ? length : CONTENTS_PART;
 	end = length - begin < CONTENTS_PART ? length - begin : CONTENTS_PART;
 	address += head;
-	if ((begin && !copy(work, parts, address, begin)) ||
-	    (end && !copy(work, parts + CONTENTS_PART, address + length - end, end)))
+	if ((begin && !walk_copy(work, parts, address, begin)) ||
+	    (end && !walk_copy(work, parts + CONTENTS_PART, address + length - end, end)))
 		return hash;
 	for (size_t at = 0; at < begin + (end ? CONTENTS_PART : 0); at += sizeof(uint64_t))
 		hash = mix(hash, word_at(parts, (unsigned)at));
@@ -206,14 +208,14 @@ static uint64_t code_fingerprint(struct python_work *work, const struct python_l
 		memcpy(&number, view + layout->code_version, sizeof(number));
 		return mix(hash, number);
 	}
-	hash = mix_contents(work, hash, word_at(view, layout->code_qualname), layout->ascii_bytes);
-	hash = mix_contents(work, hash, word_at(view, layout->code_file), layout->ascii_bytes);
-	return mix_contents(work, hash, word_at(view, layout->code_lines), layout->bytes_bytes);
+	hash = hash_contents(work, hash, word_at(view, layout->code_qualname), layout->ascii_bytes);
+	hash = hash_contents(work, hash, word_at(view, layout->code_file), layout->ascii_bytes);
+	return hash_contents(work, hash, word_at(view, layout->code_lines), layout->bytes_bytes);
 }
 
 /* The offset in bytes of INSTRUCTION in the code at CODE: of an address, or of an index into it. */
-static int64_t offset_of(const struct python_layout *layout, uintptr_t code, uintptr_t instruction,
-			 const uint8_t *view)
+static int64_t image_offset(const struct python_layout *layout, uintptr_t code,
+			    uintptr_t instruction, const uint8_t *view)
 {
 	int64_t units = (int64_t)word_at(view, 16), offset;
 
@@ -228,13 +230,13 @@ static int64_t offset_of(const struct python_layout *layout, uintptr_t code, uin
 
 /* Whether VIEW is code that the interpreter puts in by itself, as between a class and its __init__ from 3.12 on: that has its
  * name for a file, and no line. Python's own messages leave it out. */
-static bool is_nobodys(const struct python_layout *layout, const uint8_t *view)
+static bool is_inserted_code(const struct python_layout *layout, const uint8_t *view)
 {
 	return word_at(view, layout->code_file) == word_at(view, layout->code_qualname);
 }
 
 /* The function whose code object is CODE; its first bytes stay in WORK. False where there is none. */
-static bool find_function(struct walk *walk, uintptr_t code)
+static bool function_find(struct walk *walk, uintptr_t code)
 {
 	const struct python_layout *layout = &walk->python->layout;
 	struct python_work *work = walk->work;
@@ -244,8 +246,9 @@ static bool find_function(struct walk *walk, uintptr_t code)
 	if (code == work->code_at)
 		return true;
 	work->code_at = 0;
-	if (!copy(work, work->code, code, sizeof(work->code)) ||
-	    word_at(work->code, 8) != walk->python->code_type || is_nobodys(layout, work->code))
+	if (!walk_copy(work, work->code, code, sizeof(work->code)) ||
+	    word_at(work->code, 8) != walk->python->code_type ||
+	    is_inserted_code(layout, work->code))
 		return false;
 	work->function = frame_table_function(code_fingerprint(work, layout, code), &fresh);
 	if (fresh) {
@@ -256,14 +259,14 @@ static bool find_function(struct walk *walk, uintptr_t code)
 	return true;
 }
 
-static void put(struct walk *walk, uintptr_t frame)
+static void walk_put_word(struct walk *walk, uintptr_t frame)
 {
 	if (walk->count < walk->max)
 		walk->frames[walk->count++] = frame;
 }
 
 /* A frame that runs CODE; one that is being made, or taken down, is left out. */
-static void add(struct walk *walk, uintptr_t code, uintptr_t instruction)
+static void walk_add_frame(struct walk *walk, uintptr_t code, uintptr_t instruction)
 {
 	const struct python_layout *layout = &walk->python->layout;
 	struct python_work *work = walk->work;
@@ -272,25 +275,25 @@ static void add(struct walk *walk, uintptr_t code, uintptr_t instruction)
 	bool fresh;
 
 	code &= ~REFERENCE_BITS;
-	if (!code || !find_function(walk, code))
+	if (!code || !function_find(walk, code))
 		return;
-	offset = offset_of(layout, code, instruction, work->code);
+	offset = image_offset(layout, code, instruction, work->code);
 	frame = frame_table_place(work->function, (uint32_t)offset, &fresh);
 	if (fresh)
 		frame_table_line(frame, python_code_line(layout, work, work->code, offset));
 	if (frame)
-		put(walk, frame);
+		walk_put_word(walk, frame);
 }
 
-static void anchor(struct walk *walk, uintptr_t address)
+static void walk_add_anchor(struct walk *walk, uintptr_t address)
 {
-	put(walk, (address & ~(sizeof(uintptr_t) - 1)) | RUNTIME_ANCHOR);
+	walk_put_word(walk, (address & ~(sizeof(uintptr_t) - 1)) | RUNTIME_ANCHOR);
 }
 
 /* ---- Walking ---- */
 
 /* The frame at ADDRESS, until the next call; NULL when it cannot be read. */
-static const uint8_t *look(struct walk *walk, uintptr_t address)
+static const uint8_t *frame_read(struct walk *walk, uintptr_t address)
 {
 	struct python_work *work = walk->work;
 	const size_t size = walk->python->layout.frame_bytes;
@@ -300,7 +303,7 @@ static const uint8_t *look(struct walk *walk, uintptr_t address)
 	if (address - walk->stack->low < walk->stack->high - walk->stack->low)
 		read = memory_read(walk->stack, work->frame, address, size);
 	else
-		read = copy(work, work->frame, address, size);
+		read = walk_copy(work, work->frame, address, size);
 	return read ? work->frame : NULL;
 }
 
@@ -318,13 +321,13 @@ static void walk_objects(struct walk *walk, const struct state *state)
 	if (layout->thread_c_frame)
 		outer = word_at(state->bytes, layout->thread_c_frame);
 	for (int i = 0; frame && i < FRAMES_MAX && walk->count < walk->max; i++) {
-		bytes = look(walk, frame);
+		bytes = frame_read(walk, frame);
 		if (!bytes)
 			break;
 		memcpy(&index, bytes + layout->frame_instruction, sizeof(index));
 		frame = word_at(bytes, layout->frame_previous);
-		add(walk, word_at(bytes, layout->frame_code), index);
-		anchor(walk, outer);
+		walk_add_frame(walk, word_at(bytes, layout->frame_code), index);
+		walk_add_anchor(walk, outer);
 		if (outer &&
 		    !memory_read_word(walk->stack, outer + layout->c_frame_previous, &outer))
 			outer = 0;
@@ -347,15 +350,15 @@ static void walk_entries(struct walk *walk, const struct state *state)
 		    !memory_read_word(walk->stack, outer + layout->c_frame_frame, &frame))
 			break;
 		for (entry = false; !entry && frame && i < FRAMES_MAX; i++) {
-			bytes = look(walk, frame);
+			bytes = frame_read(walk, frame);
 			if (!bytes)
 				break;
 			entry = bytes[layout->frame_entry];
 			frame = word_at(bytes, layout->frame_previous);
-			add(walk, word_at(bytes, layout->frame_code),
-			    word_at(bytes, layout->frame_instruction));
+			walk_add_frame(walk, word_at(bytes, layout->frame_code),
+				       word_at(bytes, layout->frame_instruction));
 		}
-		anchor(walk, outer);
+		walk_add_anchor(walk, outer);
 		if (!entry ||
 		    !memory_read_word(walk->stack, outer + layout->c_frame_previous, &outer))
 			break;
@@ -378,15 +381,15 @@ static void walk_shims(struct walk *walk, const struct state *state)
 	}
 	for (int i = 0; frame && i < FRAMES_MAX && walk->count < walk->max; i++) {
 		here = frame;
-		bytes = look(walk, here);
+		bytes = frame_read(walk, here);
 		if (!bytes)
 			break;
 		frame = word_at(bytes, layout->frame_previous);
 		if (bytes[layout->frame_owner] >= layout->shim_owner)
-			anchor(walk, here);
+			walk_add_anchor(walk, here);
 		else
-			add(walk, word_at(bytes, layout->frame_code),
-			    word_at(bytes, layout->frame_instruction));
+			walk_add_frame(walk, word_at(bytes, layout->frame_code),
+				       word_at(bytes, layout->frame_instruction));
 	}
 }
 
@@ -394,7 +397,7 @@ static void walk_shims(struct walk *walk, const struct state *state)
 #define STATES_MAX 8
 
 /* Where the innermost row of frames ends that STATE has; UINTPTR_MAX where it has none. */
-static uintptr_t innermost(struct walk *walk, const struct state *state)
+static uintptr_t state_innermost_end(struct walk *walk, const struct state *state)
 {
 	const size_t before = walk->count;
 	uintptr_t end = UINTPTR_MAX;
@@ -412,12 +415,13 @@ static void walk_states(struct walk *walk, struct state *state)
 {
 	const struct python_layout *layout = &walk->python->layout;
 	uintptr_t self = (uintptr_t)pthread_self(), found[STATES_MAX], ends[STATES_MAX];
-	size_t count = find_in_lists(walk->python, walk->work, state, self, found, STATES_MAX),
+	size_t count = state_find_in_lists(walk->python, walk->work, state, self, found,
+					   STATES_MAX),
 	       next;
 
 	for (size_t i = 0; i < count; i++)
-		ends[i] = look_at(layout, walk->work, state, found[i], self)
-				  ? innermost(walk, state)
+		ends[i] = state_read(layout, walk->work, state, found[i], self)
+				  ? state_innermost_end(walk, state)
 				  : UINTPTR_MAX;
 	for (size_t done = 0; done < count; done++) {
 		next = 0;
@@ -425,7 +429,7 @@ static void walk_states(struct walk *walk, struct state *state)
 			if (ends[i] < ends[next])
 				next = i;
 		if (ends[next] != UINTPTR_MAX &&
-		    look_at(layout, walk->work, state, found[next], self))
+		    state_read(layout, walk->work, state, found[next], self))
 			walk_shims(walk, state);
 		ends[next] = UINTPTR_MAX;
 	}
@@ -447,21 +451,23 @@ size_t python_walk(const struct python *python, struct python_work *work,
 
 	memset(work->pages, 0, sizeof(work->pages));
 	work->code_at = 0;
-	work->stays = work->at_call;
-	work->stays = work->stays &&
-		      read_word(work, python->runtime + python->layout.runtime_ending, &ending) &&
-		      !ending;
-	memory_copies_begin(&work->copies, work->stays ? 0 : self);
+	work->is_stable = work->at_call;
+	work->is_stable =
+		work->is_stable &&
+		read_word(work, python->runtime + python->layout.runtime_ending, &ending) &&
+		!ending;
+	memory_copies_begin(&work->copies, work->is_stable ? 0 : self);
 	if (python->layout.chain == PYTHON_SHIMS &&
 	    atomic_load_explicit(&python_has_several, memory_order_relaxed))
 		walk_states(&walk, &state);
-	else if (find_running(python, work, &state, self) || find_again(python, work, &state, self))
+	else if (state_find_running(python, work, &state, self) ||
+		 state_find_cached(python, work, &state, self))
 		walks[python->layout.chain](&walk, &state);
 	/* What is left of the state of a thread that ended may pass for that of one that came after it, and
 	 * has its place in memory; it runs nothing. */
-	if (!walk.count && find_anew(python, work, &state, self))
+	if (!walk.count && state_find(python, work, &state, self))
 		walks[python->layout.chain](&walk, &state);
-	if (!work->stays)
+	if (!work->is_stable)
 		memory_copies_end(&work->copies, self);
 	return walk.count;
 }

@@ -2,8 +2,8 @@
  *
  * A thread has an execution context (each fiber one of its own), and that a stack of control frames: of
  * methods, blocks, and functions of C that are methods. Nothing of Ruby is called. */
-#ifndef ENGINE_RUNTIME_RUBY_RUBY_H
-#define ENGINE_RUNTIME_RUBY_RUBY_H
+#ifndef ENGINE_RUNTIME_RUBY_H
+#define ENGINE_RUNTIME_RUBY_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -151,8 +151,8 @@ static inline bool ruby_is_kind(uintptr_t flags, unsigned kind)
 uintptr_t ruby_flags(struct ruby_work *work, uintptr_t value);
 
 /* What tells the string VALUE from others, or the path of class VALUE; 0 where there is none. */
-uint64_t ruby_string_print(const struct ruby *ruby, struct ruby_work *work, uintptr_t value);
-uint64_t ruby_class_print(const struct ruby *ruby, struct ruby_work *work, uintptr_t value);
+uint64_t ruby_string_fingerprint(const struct ruby *ruby, struct ruby_work *work, uintptr_t value);
+uint64_t ruby_class_fingerprint(const struct ruby *ruby, struct ruby_work *work, uintptr_t value);
 
 /* Append the string VALUE, as far as there is room, to the LENGTH bytes in TEXT, of SIZE. Returns how many
  * there are then, without the NUL that follows. */
@@ -183,9 +183,9 @@ struct ruby_function {
 };
 
 /* Remember what CODE is that belongs to METHOD, for as long as PERIOD lasts. */
-void ruby_known_keep(uint64_t period, uintptr_t code, uintptr_t method,
-		     const struct ruby_function *function);
-bool ruby_known_find(uint64_t period, uintptr_t code, uintptr_t method,
+void ruby_cache_store(uint64_t period, uintptr_t code, uintptr_t method,
+		      const struct ruby_function *function);
+bool ruby_cache_find(uint64_t period, uintptr_t code, uintptr_t method,
 		     struct ruby_function *function);
 
 #endif

@@ -45,17 +45,17 @@ static struct entry *entry_at(uintptr_t code, uintptr_t method, unsigned look)
 	return all ? &all[(hash + look) % ENTRIES] : NULL;
 }
 
-static uint64_t get(_Atomic uint64_t *word)
+static uint64_t load_word(_Atomic uint64_t *word)
 {
 	return atomic_load_explicit(word, memory_order_relaxed);
 }
 
-static uintptr_t get_address(_Atomic uintptr_t *word)
+static uintptr_t load_address(_Atomic uintptr_t *word)
 {
 	return atomic_load_explicit(word, memory_order_relaxed);
 }
 
-bool ruby_known_find(uint64_t period, uintptr_t code, uintptr_t method,
+bool ruby_cache_find(uint64_t period, uintptr_t code, uintptr_t method,
 		     struct ruby_function *function)
 {
 	for (unsigned look = 0; look < LOOKS; look++) {
@@ -66,12 +66,12 @@ bool ruby_known_find(uint64_t period, uintptr_t code, uintptr_t method,
 		if (!entry)
 			return false;
 		turn = atomic_load_explicit(&entry->turn, memory_order_acquire);
-		same = get(&entry->period) == period && get_address(&entry->code) == code &&
-		       get_address(&entry->method) == method;
-		rest = get(&entry->function);
-		function->start = get_address(&entry->start);
+		same = load_word(&entry->period) == period && load_address(&entry->code) == code &&
+		       load_address(&entry->method) == method;
+		rest = load_word(&entry->function);
+		function->start = load_address(&entry->start);
 		atomic_thread_fence(memory_order_acquire);
-		if (same && turn % 2 == 0 && get(&entry->turn) == turn) {
+		if (same && turn % 2 == 0 && load_word(&entry->turn) == turn) {
 			function->number = (uint32_t)(rest >> 32);
 			function->size = (uint32_t)rest;
 			return true;
@@ -81,23 +81,23 @@ bool ruby_known_find(uint64_t period, uintptr_t code, uintptr_t method,
 }
 
 /* The first entry that is of an earlier period, or else the last one looked at. */
-static struct entry *entry_for(uint64_t period, uintptr_t code, uintptr_t method)
+static struct entry *entry_to_replace(uint64_t period, uintptr_t code, uintptr_t method)
 {
 	struct entry *entry = NULL;
 
 	for (unsigned look = 0; look < LOOKS; look++) {
 		entry = entry_at(code, method, look);
-		if (!entry || get(&entry->period) != period)
+		if (!entry || load_word(&entry->period) != period)
 			break;
 	}
 	return entry;
 }
 
-void ruby_known_keep(uint64_t period, uintptr_t code, uintptr_t method,
-		     const struct ruby_function *function)
+void ruby_cache_store(uint64_t period, uintptr_t code, uintptr_t method,
+		      const struct ruby_function *function)
 {
-	struct entry *entry = entry_for(period, code, method);
-	uint64_t turn = entry ? get(&entry->turn) : 1;
+	struct entry *entry = entry_to_replace(period, code, method);
+	uint64_t turn = entry ? load_word(&entry->turn) : 1;
 
 	/* Another thread, or the one that a handler has interrupted, writes it. */
 	if (turn % 2 || !atomic_compare_exchange_strong(&entry->turn, &turn, turn + 1))

@@ -112,7 +112,7 @@ static int find_variable(struct ruby *ruby, struct elf *image, uintptr_t bias)
 
 /* ---- All of it ---- */
 
-static uintptr_t address_of(struct elf *image, uintptr_t bias, const char *name)
+static uintptr_t symbol_address(struct elf *image, uintptr_t bias, const char *name)
 {
 	Elf64_Sym symbol;
 
@@ -147,12 +147,12 @@ int ruby_find(struct ruby *ruby, struct elf *image, const struct module *module)
 		.kind = RUNTIME_RUBY,
 		.text = module->start,
 		.text_end = module->end,
-		.compiles = true,
+		.has_jit = true,
 	};
-	ruby->machine = address_of(image, module->bias, "ruby_current_vm_ptr");
+	ruby->machine = symbol_address(image, module->bias, "ruby_current_vm_ptr");
 	if (layout->machine_threads) {
 		ruby->current =
-			address_of(image, module->bias, "ruby_current_execution_context_ptr");
+			symbol_address(image, module->bias, "ruby_current_execution_context_ptr");
 		if (!ruby->current || !ruby->machine)
 			return -ENOTSUP;
 	} else {
@@ -164,7 +164,7 @@ int ruby_find(struct ruby *ruby, struct elf *image, const struct module *module)
 	if (!ruby->base.evaluator)
 		return -ENOTSUP;
 	find_data(ruby, image, module->bias);
-	ruby->counts = address_of(image, module->bias, "rb_gc_count");
+	ruby->counts = symbol_address(image, module->bias, "rb_gc_count");
 	ruby_find_more(ruby);
 	return 0;
 }
@@ -175,7 +175,7 @@ int ruby_find(struct ruby *ruby, struct elf *image, const struct module *module)
 #define VISITS_AT_FIRST 70
 #define VISITS_BETWEEN  64
 
-static bool is_due(uint32_t visit)
+static bool search_is_due(uint32_t visit)
 {
 	return visit < VISITS_AT_FIRST || !(visit % VISITS_BETWEEN);
 }
@@ -189,7 +189,7 @@ bool ruby_find_more(struct ruby *ruby)
 {
 	bool names, collections;
 
-	if ((ruby->names && ruby->collections) || !is_due(ruby->visits++))
+	if ((ruby->names && ruby->collections) || !search_is_due(ruby->visits++))
 		return false;
 	names = !ruby->names && ruby_find_names(ruby, ruby->data, ruby->data_bytes);
 	collections = !ruby->collections && ruby_find_collections(ruby);

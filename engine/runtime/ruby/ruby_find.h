@@ -1,6 +1,6 @@
 /* Finds Ruby in this process. Agent thread only. */
-#ifndef ENGINE_RUNTIME_RUBY_RUBY_FIND_H
-#define ENGINE_RUNTIME_RUBY_RUBY_FIND_H
+#ifndef ENGINE_RUNTIME_RUBY_FIND_H
+#define ENGINE_RUNTIME_RUBY_FIND_H
 
 #include "engine/elf/elf.h"
 #include "engine/modules/modules.h"

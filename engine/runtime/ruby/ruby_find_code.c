@@ -22,7 +22,7 @@ struct starts {
 	uintptr_t *at; /* addresses, in order */
 };
 
-static int by_address(const void *a, const void *b)
+static int compare_addresses(const void *a, const void *b)
 {
 	const uintptr_t *x = a, *y = b;
 
@@ -63,15 +63,15 @@ static int read_starts(struct starts *starts, struct elf *image, uintptr_t bias)
 		return err;
 	}
 	starts->count = header.rows;
-	qsort(starts->at, starts->count, sizeof(*starts->at), by_address);
+	qsort(starts->at, starts->count, sizeof(*starts->at), compare_addresses);
 	return 0;
 }
 
 /* How long the function that begins at ADDRESS is; 0 where none begins there. */
-static uintptr_t size_of(const struct starts *starts, uintptr_t address)
+static uintptr_t function_size(const struct starts *starts, uintptr_t address)
 {
-	const uintptr_t *at =
-		bsearch(&address, starts->at, starts->count, sizeof(*starts->at), by_address);
+	const uintptr_t *at = bsearch(&address, starts->at, starts->count, sizeof(*starts->at),
+				      compare_addresses);
 
 	return at && at + 1 < starts->at + starts->count ? at[1] - at[0] : 0;
 }
@@ -82,7 +82,7 @@ struct called {
 };
 
 /* Where the instruction at CODE, which is at ADDRESS, calls or jumps to; 0 where it does neither. */
-static uintptr_t target_of(const uint8_t *code, uintptr_t address)
+static uintptr_t arch_branch_target(const uint8_t *code, uintptr_t address)
 {
 #if defined(__x86_64__)
 	int32_t offset;
@@ -101,7 +101,7 @@ static uintptr_t target_of(const uint8_t *code, uintptr_t address)
 
 /* The functions that the one at ADDRESS, of SIZE bytes, calls or ends with. Bytes that look like a call, and
  * are none, hardly lead to where a function begins. */
-static void read_called(struct called *called, const struct starts *starts, uintptr_t address,
+static void called_read(struct called *called, const struct starts *starts, uintptr_t address,
 			uintptr_t size)
 {
 	uint8_t *code;
@@ -113,14 +113,14 @@ static void read_called(struct called *called, const struct starts *starts, uint
 	code = malloc(size);
 	if (code && !process_memory_read(address, code, size))
 		for (uintptr_t i = 0; i + 5 <= size && called->count < CALLED_MAX; i++) {
-			target = target_of(code + i, address + i);
-			if (target - address >= size && size_of(starts, target))
+			target = arch_branch_target(code + i, address + i);
+			if (target - address >= size && function_size(starts, target))
 				called->at[called->count++] = target;
 		}
 	free(code);
 }
 
-static bool has(const struct called *called, uintptr_t address)
+static bool called_has(const struct called *called, uintptr_t address)
 {
 	for (size_t i = 0; i < called->count; i++)
 		if (called->at[i] == address)
@@ -130,27 +130,28 @@ static bool has(const struct called *called, uintptr_t address)
 
 /* The largest function of ONE, that is also of OTHER unless NULL, if it has MIN bytes; 0 where there is
  * none. */
-static uintptr_t largest(const struct starts *starts, const struct called *one,
-			 const struct called *other, uintptr_t min)
+static uintptr_t called_largest(const struct starts *starts, const struct called *one,
+				const struct called *other, uintptr_t min)
 {
 	uintptr_t found = 0;
 
 	for (size_t i = 0; i < one->count; i++)
-		if ((!other || has(other, one->at[i])) && size_of(starts, one->at[i]) >= min) {
-			min = size_of(starts, one->at[i]);
+		if ((!other || called_has(other, one->at[i])) &&
+		    function_size(starts, one->at[i]) >= min) {
+			min = function_size(starts, one->at[i]);
 			found = one->at[i];
 		}
 	return found;
 }
 
-static void read_called_by(struct called *called, const struct starts *starts, struct elf *image,
-			   uintptr_t bias, const char *name)
+static void called_read_all(struct called *called, const struct starts *starts, struct elf *image,
+			    uintptr_t bias, const char *name)
 {
 	Elf64_Sym symbol;
 
 	called->count = 0;
 	if (!image_symbol(image, name, &symbol))
-		read_called(called, starts, bias + symbol.st_value, symbol.st_size);
+		called_read(called, starts, bias + symbol.st_value, symbol.st_size);
 }
 
 static void find_by_calls(struct ruby *ruby, const struct starts *starts, struct elf *image,
@@ -163,20 +164,20 @@ static void find_by_calls(struct ruby *ruby, const struct starts *starts, struct
 		ruby->base.evaluator = bias + symbol.st_value;
 		ruby->base.evaluator_end = ruby->base.evaluator + symbol.st_size;
 	} else {
-		read_called_by(one, starts, image, bias, "rb_iseq_eval");
-		read_called_by(other, starts, image, bias, "rb_iseq_eval_main");
-		found = largest(starts, one, other, EVALUATOR_MIN);
+		called_read_all(one, starts, image, bias, "rb_iseq_eval");
+		called_read_all(other, starts, image, bias, "rb_iseq_eval_main");
+		found = called_largest(starts, one, other, EVALUATOR_MIN);
 		ruby->base.evaluator = found;
-		ruby->base.evaluator_end = found + size_of(starts, found);
+		ruby->base.evaluator_end = found + function_size(starts, found);
 	}
 	if (!ruby->base.evaluator)
 		return;
-	read_called(one, starts, ruby->base.evaluator,
+	called_read(one, starts, ruby->base.evaluator,
 		    ruby->base.evaluator_end - ruby->base.evaluator);
-	found = largest(starts, one, NULL, CORE_MIN);
+	found = called_largest(starts, one, NULL, CORE_MIN);
 	if (found) {
 		ruby->core = found;
-		ruby->core_end = found + size_of(starts, found);
+		ruby->core_end = found + function_size(starts, found);
 	}
 }
 

@@ -15,7 +15,7 @@ struct follow {
 };
 
 #if defined(__x86_64__)
-static int32_t offset_at(const uint8_t *code)
+static int32_t code_offset_at(const uint8_t *code)
 {
 	int32_t offset;
 
@@ -23,70 +23,70 @@ static int32_t offset_at(const uint8_t *code)
 	return offset;
 }
 
-static bool load(struct follow *f, uintptr_t address)
+static bool follow_load(struct follow *f, uintptr_t address)
 {
 	f->base = f->value;
 	f->loaded = address;
 	return !process_memory_read(address, &f->value, sizeof(f->value));
 }
 
-static bool begins(const uint8_t *code, const char *with, size_t length)
+static bool follow_begins(const uint8_t *code, const char *with, size_t length)
 {
 	return !__builtin_memcmp(code, with, length);
 }
 
 /* Carry out the instruction at F's pc. False where it is another than those of such functions. */
-static bool step(struct follow *f)
+static bool follow_step(struct follow *f)
 {
 	uint8_t code[8];
 	uintptr_t next;
 
 	if (process_memory_read(f->pc, code, sizeof(code)))
 		return false;
-	if (begins(code, "\xf3\x0f\x1e\xfa", 4) || begins(code, "\x48\x83\xec", 3) ||
-	    begins(code, "\x48\x83\xc4", 3)) {
+	if (follow_begins(code, "\xf3\x0f\x1e\xfa", 4) || follow_begins(code, "\x48\x83\xec", 3) ||
+	    follow_begins(code, "\x48\x83\xc4", 3)) {
 		f->pc += 4;
 		return true;
 	}
-	if (begins(code, "\x48\x8b\x00", 3)) {
+	if (follow_begins(code, "\x48\x8b\x00", 3)) {
 		f->pc += 3;
-		return load(f, f->value);
+		return follow_load(f, f->value);
 	}
-	if (begins(code, "\x48\x8b\x40", 3)) {
+	if (follow_begins(code, "\x48\x8b\x40", 3)) {
 		f->pc += 4;
-		return load(f, f->value + (uintptr_t)(int8_t)code[3]);
+		return follow_load(f, f->value + (uintptr_t)(int8_t)code[3]);
 	}
-	if (begins(code, "\x48\x8b\x80", 3)) {
+	if (follow_begins(code, "\x48\x8b\x80", 3)) {
 		f->pc += 7;
-		return load(f, f->value + (uintptr_t)offset_at(code + 3));
+		return follow_load(f, f->value + (uintptr_t)code_offset_at(code + 3));
 	}
-	if (begins(code, "\x48\x8b\x05", 3)) {
+	if (follow_begins(code, "\x48\x8b\x05", 3)) {
 		f->pc += 7;
-		return load(f, f->pc + (uintptr_t)offset_at(code + 3));
+		return follow_load(f, f->pc + (uintptr_t)code_offset_at(code + 3));
 	}
-	if (begins(code, "\x48\x8d\x05", 3)) {
+	if (follow_begins(code, "\x48\x8d\x05", 3)) {
 		f->pc += 7;
-		f->value = f->pc + (uintptr_t)offset_at(code + 3);
+		f->value = f->pc + (uintptr_t)code_offset_at(code + 3);
 		return true;
 	}
 	if (code[0] == 0xe9 || (code[0] == 0xe8 && !f->back)) {
 		next = f->pc + 5;
 		if (code[0] == 0xe8)
 			f->back = next;
-		f->pc = next + (uintptr_t)offset_at(code + 1);
+		f->pc = next + (uintptr_t)code_offset_at(code + 1);
 		return true;
 	}
 	/* As calls of other modules go. */
 	next = code[0] == 0xf2 ? 1 : 0;
 	if (code[next] == 0xff && code[next + 1] == 0x25) {
 		f->pc += next + 6;
-		return !process_memory_read(f->pc + (uintptr_t)offset_at(code + next + 2), &f->pc,
-					    sizeof(f->pc));
+		return !process_memory_read(f->pc + (uintptr_t)code_offset_at(code + next + 2),
+					    &f->pc, sizeof(f->pc));
 	}
 	return false;
 }
 
-static bool returns(struct follow *f)
+static bool follow_returns(struct follow *f)
 {
 	uint8_t code;
 
@@ -99,13 +99,13 @@ static bool returns(struct follow *f)
 	return false;
 }
 #else
-static bool step(struct follow *f)
+static bool follow_step(struct follow *f)
 {
 	(void)f;
 	return false;
 }
 
-static bool returns(struct follow *f)
+static bool follow_returns(struct follow *f)
 {
 	(void)f;
 	return false;
@@ -117,8 +117,8 @@ bool ruby_find_collections(struct ruby *ruby)
 	struct follow f = { .pc = ruby->counts };
 
 	for (int i = 0; f.pc && i < INSTRUCTIONS_MAX; i++) {
-		if (!returns(&f)) {
-			if (!step(&f))
+		if (!follow_returns(&f)) {
+			if (!follow_step(&f))
 				return false;
 			continue;
 		}

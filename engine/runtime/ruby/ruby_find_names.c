@@ -67,7 +67,7 @@ static bool read_name(const struct ruby_layout *layout, uintptr_t value, char *t
 }
 
 /* Whether the names in the array of arrays that the word at ARRAYS refers to, up to LAST, are Ruby's. */
-static bool are_names(struct ruby *ruby, uintptr_t arrays, uint32_t last)
+static bool array_has_names(struct ruby *ruby, uintptr_t arrays, uint32_t last)
 {
 	uintptr_t first[2 * NAMES_AT_ONCE];
 	uint32_t path = 0, attached = 0, each = 0, plus = 0;
@@ -127,8 +127,8 @@ bool ruby_find_names(struct ruby *ruby, uintptr_t data, uint64_t bytes)
 
 			last &= UINT32_MAX;
 			if (last < NAMES_AT_ONCE || last > NAMES_MAX || table < 4096 || table % 8 ||
-			    !are_names(ruby, word_at(block, (unsigned)(i + ARRAYS)),
-				       (uint32_t)last))
+			    !array_has_names(ruby, word_at(block, (unsigned)(i + ARRAYS)),
+					     (uint32_t)last))
 				continue;
 			ruby->names = data + at + i + ARRAYS;
 			found = true;

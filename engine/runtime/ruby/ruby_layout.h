@@ -1,6 +1,6 @@
 /* Where Ruby keeps what a walk looks for: the offsets of its structures, by version. */
-#ifndef ENGINE_RUNTIME_RUBY_RUBY_LAYOUT_H
-#define ENGINE_RUNTIME_RUBY_RUBY_LAYOUT_H
+#ifndef ENGINE_RUNTIME_RUBY_LAYOUT_H
+#define ENGINE_RUNTIME_RUBY_LAYOUT_H
 
 #include <stdbool.h>
 #include <stdint.h>

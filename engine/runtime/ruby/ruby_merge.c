@@ -14,7 +14,7 @@ struct merge {
 	size_t length, max;
 };
 
-static void put(struct merge *m, uintptr_t frame)
+static void merge_add(struct merge *m, uintptr_t frame)
 {
 	if (m->length < m->max)
 		m->out[m->length] = frame;
@@ -45,11 +45,11 @@ static size_t next_evaluator(const struct merge *m)
 
 /* Native frames before number END, without the evaluator's own: it runs what follows, or does not run it
  * yet. */
-static size_t put_native(struct merge *m, size_t end)
+static size_t merge_add_natives(struct merge *m, size_t end)
 {
 	for (; m->at < end; m->at++)
 		if (!is_core(m, m->at) && !is_evaluator(m, m->at))
-			put(m, m->native->pcs[m->at]);
+			merge_add(m, m->native->pcs[m->at]);
 	return m->at;
 }
 
@@ -71,25 +71,25 @@ size_t ruby_merge(const struct ruby *ruby, const struct native_frames *native,
 		rows += frames[i] == RUNTIME_ANCHOR;
 	/* Where both are whole the outermost belong together. A walk that was cut has the innermost. */
 	for (; calls > rows && !cut; calls--)
-		m.at = put_native(&m, next_evaluator(&m)) + 1;
+		m.at = merge_add_natives(&m, next_evaluator(&m)) + 1;
 	early = rows > calls && !lost ? rows - calls : 0;
 	for (size_t begin = 0; begin < frame_count; begin = end + 1) {
 		for (end = begin; end < frame_count && frames[end] != RUNTIME_ANCHOR; end++)
 			;
 		/* (What comes behind the last mark was called by no call of the evaluator.) */
 		if (end < frame_count && !early)
-			put_native(&m, next_evaluator(&m));
+			merge_add_natives(&m, next_evaluator(&m));
 		for (size_t i = begin; i < end; i++)
-			put(&m, frames[i]);
+			merge_add(&m, frames[i]);
 		if (end < frame_count && early)
 			early--;
 		else if (end < frame_count && m.at < m.count)
 			m.at++;
 	}
-	put_native(&m, m.count);
+	merge_add_natives(&m, m.count);
 	/* Whoever calls the outermost of Ruby's is not missed where native ones led nowhere before. */
 	if (unknown && rows <= calls)
-		put(&m, STACK_CALLERS_UNKNOWN);
+		merge_add(&m, STACK_CALLERS_UNKNOWN);
 	*truncated |= m.length > max || cut;
 	return m.length < max ? m.length : max;
 }

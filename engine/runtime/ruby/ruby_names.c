@@ -45,8 +45,8 @@ struct text {
 	uint64_t length;
 };
 
-static bool find_text(const struct ruby *ruby, struct ruby_work *work, uintptr_t value,
-		      struct text *text)
+static bool string_locate(const struct ruby *ruby, struct ruby_work *work, uintptr_t value,
+			  struct text *text)
 {
 	uint8_t object[STRING_BYTES];
 	uintptr_t flags;
@@ -89,7 +89,7 @@ size_t ruby_string(const struct ruby *ruby, struct ruby_work *work, uintptr_t va
 	size_t bytes;
 
 	text[length] = '\0';
-	if (!find_text(ruby, work, value, &found))
+	if (!string_locate(ruby, work, value, &found))
 		return length;
 	bytes = found.length < size - 1 - length ? (size_t)found.length : size - 1 - length;
 	if (!ruby_copy(work, text + length, found.at, bytes)) {
@@ -102,7 +102,7 @@ size_t ruby_string(const struct ruby *ruby, struct ruby_work *work, uintptr_t va
 }
 
 /* An array's value number AT. */
-static bool element(struct ruby_work *work, uintptr_t array, uint64_t at, uintptr_t *value)
+static bool array_element(struct ruby_work *work, uintptr_t array, uint64_t at, uintptr_t *value)
 {
 	uintptr_t flags = ruby_flags(work, array), length, values = array + OBJECT_LENGTH;
 
@@ -119,12 +119,12 @@ uintptr_t ruby_first(struct ruby_work *work, uintptr_t array)
 {
 	uintptr_t value;
 
-	return element(work, array, 0, &value) ? value : 0;
+	return array_element(work, array, 0, &value) ? value : 0;
 }
 
 /* ---- Prints ---- */
 
-static uint64_t *note_of(struct ruby_work *work, uintptr_t value, bool *known)
+static uint64_t *work_note(struct ruby_work *work, uintptr_t value, bool *known)
 {
 	size_t at = (value >> 3) % RUBY_NOTES;
 
@@ -133,13 +133,13 @@ static uint64_t *note_of(struct ruby_work *work, uintptr_t value, bool *known)
 	return &work->notes[at].print;
 }
 
-static uint64_t text_print(const struct ruby *ruby, struct ruby_work *work, uintptr_t value)
+static uint64_t text_fingerprint(const struct ruby *ruby, struct ruby_work *work, uintptr_t value)
 {
 	uint64_t print = 1, word;
 	struct text text;
 	size_t bytes;
 
-	if (!find_text(ruby, work, value, &text))
+	if (!string_locate(ruby, work, value, &text))
 		return 0;
 	print = script_text_mix(print, text.length);
 	/* As much of it as is ever shown. */
@@ -155,13 +155,13 @@ static uint64_t text_print(const struct ruby *ruby, struct ruby_work *work, uint
 	return print ? print : 1;
 }
 
-uint64_t ruby_string_print(const struct ruby *ruby, struct ruby_work *work, uintptr_t value)
+uint64_t ruby_string_fingerprint(const struct ruby *ruby, struct ruby_work *work, uintptr_t value)
 {
 	bool known;
-	uint64_t *print = note_of(work, value, &known);
+	uint64_t *print = work_note(work, value, &known);
 
 	if (!known)
-		*print = text_print(ruby, work, value);
+		*print = text_fingerprint(ruby, work, value);
 	return *print;
 }
 
@@ -263,8 +263,8 @@ static bool find_in_class(const struct ruby *ruby, struct ruby_work *work, uintp
 }
 
 /* The path of CLASS, a string; 0 where it has none. *SINGLE: it is that of one object, whose path it is. */
-static uintptr_t path_of(const struct ruby *ruby, struct ruby_work *work, uintptr_t class,
-			 bool *single)
+static uintptr_t class_path(const struct ruby *ruby, struct ruby_work *work, uintptr_t class,
+			    bool *single)
 {
 	uintptr_t flags = ruby_flags(work, class), type = flags & RUBY_TYPES, value;
 
@@ -295,20 +295,20 @@ static bool is_lasting(const struct ruby *ruby, struct ruby_work *work, uintptr_
 	struct text text;
 	char first;
 
-	return path && find_text(ruby, work, path, &text) && text.length &&
+	return path && string_locate(ruby, work, path, &text) && text.length &&
 	       ruby_copy(work, &first, text.at, 1) && first != '#';
 }
 
-uint64_t ruby_class_print(const struct ruby *ruby, struct ruby_work *work, uintptr_t value)
+uint64_t ruby_class_fingerprint(const struct ruby *ruby, struct ruby_work *work, uintptr_t value)
 {
 	uintptr_t path;
 	bool known, single;
-	uint64_t *print = note_of(work, value, &known), found;
+	uint64_t *print = work_note(work, value, &known), found;
 
 	if (known)
 		return *print;
-	path = path_of(ruby, work, value, &single);
-	found = is_lasting(ruby, work, path) ? text_print(ruby, work, path) + single : 0;
+	path = class_path(ruby, work, value, &single);
+	found = is_lasting(ruby, work, path) ? text_fingerprint(ruby, work, path) + single : 0;
 	*print = found;
 	return found;
 }
@@ -317,7 +317,7 @@ size_t ruby_class(const struct ruby *ruby, struct ruby_work *work, uintptr_t cla
 		  size_t length, size_t size)
 {
 	bool single;
-	uintptr_t path = path_of(ruby, work, class, &single);
+	uintptr_t path = class_path(ruby, work, class, &single);
 	size_t end;
 
 	if (!is_lasting(ruby, work, path))
@@ -341,8 +341,8 @@ uintptr_t ruby_name(const struct ruby *ruby, struct ruby_work *work, uintptr_t i
 	uintptr_t arrays, array, name;
 
 	if (!ruby->names || !ruby_read_word(work, ruby->names, &arrays) ||
-	    !element(work, arrays, serial / NAMES_AT_ONCE, &array) ||
-	    !element(work, array, serial % NAMES_AT_ONCE * 2, &name))
+	    !array_element(work, arrays, serial / NAMES_AT_ONCE, &array) ||
+	    !array_element(work, array, serial % NAMES_AT_ONCE * 2, &name))
 		return 0;
 	return name;
 }

@@ -27,7 +27,7 @@ enum {
 
 #if defined(__x86_64__)
 /* glibc stirs addresses with a number of the process. */
-static uintptr_t unstirred(uintptr_t value)
+static uintptr_t unscramble(uintptr_t value)
 {
 	uintptr_t guard;
 
@@ -42,7 +42,7 @@ static bool is_in_text(const struct ruby *ruby, uintptr_t pc)
 
 /* What is saved in TAG goes to *PLACE, and which tag was before it to *PREVIOUS. False where it is nothing
  * that is Ruby's. */
-static bool read_tag(const struct ruby *ruby, const uint8_t tag[TAG_BYTES],
+static bool tag_read(const struct ruby *ruby, const uint8_t tag[TAG_BYTES],
 		     struct unwind_place *place, uintptr_t *previous)
 {
 	*place = (struct unwind_place){ .pc = word_at(tag, BUILTIN_PC),
@@ -60,9 +60,9 @@ static bool read_tag(const struct ruby *ruby, const uint8_t tag[TAG_BYTES],
 	*previous = word_at(tag, LIBRARY_PREVIOUS);
 	if (is_in_text(ruby, place->pc))
 		return true;
-	place->pc = unstirred(place->pc);
-	place->sp = unstirred(place->sp);
-	place->fp = unstirred(place->fp);
+	place->pc = unscramble(place->pc);
+	place->sp = unscramble(place->sp);
+	place->fp = unscramble(place->fp);
 	return is_in_text(ruby, place->pc);
 }
 
@@ -74,7 +74,7 @@ bool ruby_place(const struct ruby *ruby, struct ruby_work *work, uintptr_t sp,
 
 	for (int i = 0; tag && i < TAGS_MAX; i++, tag = previous) {
 		if (tag % sizeof(tag) || !ruby_copy(work, bytes, tag, sizeof(bytes)) ||
-		    !read_tag(ruby, bytes, place, &previous))
+		    !tag_read(ruby, bytes, place, &previous))
 			return false;
 		if (tag > sp && runtime_is_evaluator(&ruby->base, place->pc))
 			return place->sp > sp && place->sp <= tag &&

@@ -178,7 +178,7 @@ struct walk {
 	size_t count, max;
 };
 
-static void put(struct walk *walk, uintptr_t frame)
+static void walk_put_word(struct walk *walk, uintptr_t frame)
 {
 	if (frame && walk->count < walk->max)
 		walk->frames[walk->count++] = frame;
@@ -191,7 +191,7 @@ struct frame {
 };
 
 /* The environment around ENVIRONMENT, in its place. */
-static bool go_out(struct ruby_work *work, uint8_t environment[ENVIRONMENT_BYTES])
+static bool environment_go_out(struct ruby_work *work, uint8_t environment[ENVIRONMENT_BYTES])
 {
 	uintptr_t outer = word_at(environment, ENVIRONMENT_OUTER) & ~(uintptr_t)3;
 
@@ -199,27 +199,28 @@ static bool go_out(struct ruby_work *work, uint8_t environment[ENVIRONMENT_BYTES
 	       ruby_copy(work, environment, outer - ENVIRONMENT_FLAGS, ENVIRONMENT_BYTES);
 }
 
-static bool is_outermost(const uint8_t environment[ENVIRONMENT_BYTES])
+static bool environment_is_outermost(const uint8_t environment[ENVIRONMENT_BYTES])
 {
 	return word_at(environment, ENVIRONMENT_FLAGS) & FLAG_OUTERMOST;
 }
 
 /* What tells frames of the same code apart, as far as their names go. */
-static uintptr_t belongs_to(struct walk *walk, const uint8_t innermost[ENVIRONMENT_BYTES])
+static uintptr_t environment_method_field(struct walk *walk,
+					  const uint8_t innermost[ENVIRONMENT_BYTES])
 {
 	uint8_t environment[ENVIRONMENT_BYTES];
 
 	memcpy(environment, innermost, sizeof(environment));
 	for (int i = 0; i < OUTER_MAX && !word_at(environment, ENVIRONMENT_METHOD) &&
-			!is_outermost(environment);
+			!environment_is_outermost(environment);
 	     i++)
-		if (!go_out(walk->work, environment))
+		if (!environment_go_out(walk->work, environment))
 			break;
 	return word_at(environment, ENVIRONMENT_METHOD);
 }
 
 /* The method that the frame with that environment belongs to; 0 where it is in none. */
-static uintptr_t method_of(struct walk *walk, const uint8_t innermost[ENVIRONMENT_BYTES])
+static uintptr_t environment_method(struct walk *walk, const uint8_t innermost[ENVIRONMENT_BYTES])
 {
 	struct ruby_work *work = walk->work;
 	uint8_t environment[ENVIRONMENT_BYTES];
@@ -231,14 +232,14 @@ static uintptr_t method_of(struct walk *walk, const uint8_t innermost[ENVIRONMEN
 		flags = ruby_flags(work, method);
 		if (ruby_is_kind(flags, RUBY_KIND_METHOD))
 			return method;
-		if (is_outermost(environment)) {
+		if (environment_is_outermost(environment)) {
 			if (ruby_is_kind(flags, RUBY_KIND_SVAR) &&
 			    ruby_read_word(work, method + 8, &method) &&
 			    ruby_is_kind(ruby_flags(work, method), RUBY_KIND_METHOD))
 				return method;
 			return 0;
 		}
-		if (!go_out(work, environment))
+		if (!environment_go_out(work, environment))
 			return 0;
 	}
 	return 0;
@@ -264,7 +265,7 @@ static bool read_method(struct walk *walk, uintptr_t address, struct method *met
 }
 
 /* The path of code's file, a string: by itself, or the first of two. */
-static uintptr_t path_of(struct walk *walk, const uint8_t *body)
+static uintptr_t code_path(struct walk *walk, const uint8_t *body)
 {
 	uintptr_t path = word_at(body, BODY_PATH);
 
@@ -282,7 +283,7 @@ static uint32_t first_line(const struct ruby_layout *layout, const uint8_t *body
 
 /* CLASS is 0 where there is none to be named. What code is called is what it is in ("block in ") and the
  * method's name, behind which the class comes. */
-static void name_code(struct walk *walk, uintptr_t class)
+static void code_write_name(struct walk *walk, uintptr_t class)
 {
 	const struct ruby *ruby = walk->ruby;
 	struct ruby_work *work = walk->work;
@@ -316,14 +317,14 @@ static uint64_t code_print(struct walk *walk, uintptr_t path, uintptr_t class)
 	memcpy(&lines, work->body + l->body_line_count, sizeof(lines));
 	hash = script_text_mix(hash, lines);
 	hash = script_text_mix(hash, first_line(l, work->body));
-	hash = script_text_mix(hash, ruby_string_print(walk->ruby, work, path));
+	hash = script_text_mix(hash, ruby_string_fingerprint(walk->ruby, work, path));
 	hash = script_text_mix(
-		hash, ruby_string_print(walk->ruby, work, word_at(work->body, BODY_LABEL)));
-	return script_text_mix(hash, class ? ruby_class_print(walk->ruby, work, class) : 0);
+		hash, ruby_string_fingerprint(walk->ruby, work, word_at(work->body, BODY_LABEL)));
+	return script_text_mix(hash, class ? ruby_class_fingerprint(walk->ruby, work, class) : 0);
 }
 
 /* The class that code of a method, or within one, belongs to. */
-static uintptr_t class_of(struct walk *walk, uintptr_t address)
+static uintptr_t code_class(struct walk *walk, uintptr_t address)
 {
 	struct method method;
 	uint32_t type;
@@ -348,7 +349,7 @@ static bool read_body(struct walk *walk, uintptr_t code)
 }
 
 /* What a string has become is called after the CODE around it; where it says something else, have WORK's body say that. */
-static void name_string(struct walk *walk, uintptr_t code)
+static void code_use_outer_label(struct walk *walk, uintptr_t code)
 {
 	struct ruby_work *work = walk->work;
 	uint8_t outer = walk->ruby->layout.body_outer;
@@ -378,17 +379,17 @@ static bool describe_code(struct walk *walk, const struct frame *frame,
 
 	if (!read_body(walk, frame->code))
 		return false;
-	name_string(walk, frame->code);
-	path = path_of(walk, work->body);
-	class = class_of(walk, method_of(walk, frame->environment));
-	if (!ruby_string_print(walk->ruby, work, word_at(work->body, BODY_LABEL)) ||
-	    !ruby_string_print(walk->ruby, work, path))
+	code_use_outer_label(walk, frame->code);
+	path = code_path(walk, work->body);
+	class = code_class(walk, environment_method(walk, frame->environment));
+	if (!ruby_string_fingerprint(walk->ruby, work, word_at(work->body, BODY_LABEL)) ||
+	    !ruby_string_fingerprint(walk->ruby, work, path))
 		return false;
 	function->start = word_at(work->body, BODY_START);
 	memcpy(&function->size, work->body + BODY_SIZE, sizeof(function->size));
 	function->number = frame_table_function(code_print(walk, path, class), &fresh);
 	if (fresh) {
-		name_code(walk, class);
+		code_write_name(walk, class);
 		ruby_string(walk->ruby, work, path, work->file, 0, sizeof(work->file));
 		frame_table_describe(function->number, JFR_FRAME_RUBY, work->name, work->file);
 	}
@@ -401,7 +402,7 @@ static bool describe_native(struct walk *walk, const struct frame *frame,
 {
 	const struct ruby *ruby = walk->ruby;
 	struct ruby_work *work = walk->work;
-	uintptr_t name, address = method_of(walk, frame->environment);
+	uintptr_t name, address = environment_method(walk, frame->environment);
 	uint64_t print = 2;
 	struct method method;
 	size_t length;
@@ -410,10 +411,10 @@ static bool describe_native(struct walk *walk, const struct frame *frame,
 	if (!address || !read_method(walk, address, &method) || method.type == DEFINED_BY_CODE)
 		return false;
 	name = ruby_name(ruby, work, method.id);
-	if (!name || !ruby_string_print(ruby, work, name))
+	if (!name || !ruby_string_fingerprint(ruby, work, name))
 		return false;
-	print = script_text_mix(print, ruby_string_print(ruby, work, name));
-	print = script_text_mix(print, ruby_class_print(ruby, work, method.class));
+	print = script_text_mix(print, ruby_string_fingerprint(ruby, work, name));
+	print = script_text_mix(print, ruby_class_fingerprint(ruby, work, method.class));
 	function->start = function->size = 0;
 	function->number = frame_table_function(print, &fresh);
 	if (fresh) {
@@ -425,27 +426,27 @@ static bool describe_native(struct walk *walk, const struct frame *frame,
 }
 
 /* The function that FRAME runs: CODE is 0 in one of C. */
-static bool find_function(struct walk *walk, const struct frame *frame,
+static bool function_find(struct walk *walk, const struct frame *frame,
 			  struct ruby_function *function)
 {
-	if (walk->period && ruby_known_find(walk->period, frame->code, frame->belongs, function))
+	if (walk->period && ruby_cache_find(walk->period, frame->code, frame->belongs, function))
 		return true;
 	if (!(frame->code ? describe_code : describe_native)(walk, frame, function))
 		return false;
 	if (walk->period)
-		ruby_known_keep(walk->period, frame->code, frame->belongs, function);
+		ruby_cache_store(walk->period, frame->code, frame->belongs, function);
 	return true;
 }
 
 /* Add FRAME; one that is being made, or taken down, is left out. */
-static void add_function(struct walk *walk, const struct frame *frame)
+static void walk_add_function(struct walk *walk, const struct frame *frame)
 {
 	struct ruby_function function;
 	uintptr_t place;
 	uint64_t at = 0;
 	bool fresh;
 
-	if (!find_function(walk, frame, &function))
+	if (!function_find(walk, frame, &function))
 		return;
 	if (frame->code) {
 		at = (frame->pc - function.start) / sizeof(uintptr_t);
@@ -458,13 +459,13 @@ static void add_function(struct walk *walk, const struct frame *frame)
 	if (fresh && frame->code && read_body(walk, frame->code))
 		frame_table_line(place,
 				 ruby_line(&walk->ruby->layout, walk->work, walk->work->body, at));
-	put(walk, place);
+	walk_put_word(walk, place);
 }
 
 /* ---- Walking ---- */
 
 /* Add the control frame at ADDRESS. False where it cannot be read. */
-static bool add(struct walk *walk, uintptr_t address)
+static bool walk_add_frame(struct walk *walk, uintptr_t address)
 {
 	uint8_t bytes[FRAME_BYTES];
 	struct frame frame;
@@ -486,11 +487,11 @@ static bool add(struct walk *walk, uintptr_t address)
 	is_native = kind == KIND_NATIVE || kind == KIND_FUNCTION;
 	frame.code = is_native ? 0 : word_at(bytes, FRAME_CODE);
 	if (is_native || (frame.pc && frame.code)) {
-		frame.belongs = belongs_to(walk, frame.environment);
-		add_function(walk, &frame);
+		frame.belongs = environment_method_field(walk, frame.environment);
+		walk_add_function(walk, &frame);
 	}
 	if (flags & FLAG_LAST)
-		put(walk, RUNTIME_ANCHOR);
+		walk_put_word(walk, RUNTIME_ANCHOR);
 	return true;
 }
 
@@ -536,8 +537,8 @@ size_t ruby_walk(const struct ruby *ruby, struct ruby_work *work, uintptr_t *fra
 	if (find_context(ruby, work, &context)) {
 		walk.period = period(ruby, work);
 		work->tag = word_at(context.bytes, CONTEXT_TAG);
-		for (at = context.frame;
-		     at + FRAME_BYTES <= context.end && walk.count < max && add(&walk, at);
+		for (at = context.frame; at + FRAME_BYTES <= context.end && walk.count < max &&
+					 walk_add_frame(&walk, at);
 		     at += ruby->layout.frame_bytes)
 			;
 		*cut = at + FRAME_BYTES <= context.end;

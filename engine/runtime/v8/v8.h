@@ -4,8 +4,8 @@
  * slot below it: from there a walk reads what the function is called and where it stands, while it is on
  * the stack of the thread that asks. Objects move, but no object that the stack leads to is given up
  * before the stack has been told where it went; one that was moved a moment ago says so. */
-#ifndef ENGINE_RUNTIME_V8_V8_H
-#define ENGINE_RUNTIME_V8_V8_H
+#ifndef ENGINE_RUNTIME_V8_H
+#define ENGINE_RUNTIME_V8_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -22,14 +22,14 @@
 
 _Static_assert(CODE_BYTES_MAX / CODE_ALIGNMENT < NOWHERE, "fits beside it");
 
-static _Atomic uint64_t *begin_of(uintptr_t pc)
+static _Atomic uint64_t *cached_begin(uintptr_t pc)
 {
 	return &v8_memory->begins[(pc * 0x9e3779b97f4a7c15u) >> (64 - V8_BEGIN_BITS)];
 }
 
 /* Whether code that PC is in begins at START; then what it is goes to *CODE. */
-static bool begins_at(const struct v8 *v8, struct v8_work *work, uintptr_t start, uintptr_t pc,
-		      struct v8_code *code)
+static bool code_begins_at(const struct v8 *v8, struct v8_work *work, uintptr_t start, uintptr_t pc,
+			   struct v8_code *code)
 {
 	const struct v8_layout *l = &v8->layout;
 	uintptr_t header = start - l->stream_bytes, map, there;
@@ -57,38 +57,38 @@ static bool begins_at(const struct v8 *v8, struct v8_work *work, uintptr_t start
 	return true;
 }
 
-static bool look_for_begin(const struct v8 *v8, struct v8_work *work, uintptr_t pc,
-			   struct v8_code *code)
+static bool code_search_begin(const struct v8 *v8, struct v8_work *work, uintptr_t pc,
+			      struct v8_code *code)
 {
 	uintptr_t first = pc & ~(CODE_ALIGNMENT - 1), n;
 
 	for (n = 0; n < CODE_BYTES_MAX / CODE_ALIGNMENT; n++) {
 		if (work->looks++ >= LOOKS_MAX)
 			return false;
-		if (begins_at(v8, work, first - n * CODE_ALIGNMENT, pc, code))
+		if (code_begins_at(v8, work, first - n * CODE_ALIGNMENT, pc, code))
 			break;
 	}
 	if (n == CODE_BYTES_MAX / CODE_ALIGNMENT)
 		n = NOWHERE;
-	atomic_store_explicit(begin_of(pc), (uint64_t)pc << 16 | n, memory_order_relaxed);
+	atomic_store_explicit(cached_begin(pc), (uint64_t)pc << 16 | n, memory_order_relaxed);
 	return n != NOWHERE;
 }
 
 bool v8_code_at(const struct v8 *v8, struct v8_work *work, uintptr_t pc, struct v8_code *code)
 {
-	uint64_t word = atomic_load_explicit(begin_of(pc), memory_order_relaxed);
+	uint64_t word = atomic_load_explicit(cached_begin(pc), memory_order_relaxed);
 	uintptr_t first = pc & ~(CODE_ALIGNMENT - 1), before = word & 0xffff;
 
 	if (word >> 16 == pc) {
 		if (before >= NOWHERE && before < 0xffff) {
-			atomic_store_explicit(begin_of(pc), word + 1, memory_order_relaxed);
+			atomic_store_explicit(cached_begin(pc), word + 1, memory_order_relaxed);
 			return false;
 		}
 		if (before < NOWHERE &&
-		    begins_at(v8, work, first - before * CODE_ALIGNMENT, pc, code))
+		    code_begins_at(v8, work, first - before * CODE_ALIGNMENT, pc, code))
 			return true;
 	}
-	return look_for_begin(v8, work, pc, code);
+	return code_search_begin(v8, work, pc, code);
 }
 
 /* ---- Tables ---- */
@@ -104,7 +104,7 @@ struct table {
 	bool bad;
 };
 
-static bool open_table(const struct v8 *v8, struct v8_work *work, uintptr_t field,
+static bool table_open(const struct v8 *v8, struct v8_work *work, uintptr_t field,
 		       struct table *table)
 {
 	const struct v8_layout *l = &v8->layout;
@@ -123,12 +123,12 @@ static bool open_table(const struct v8 *v8, struct v8_work *work, uintptr_t fiel
 	return true;
 }
 
-static bool more(const struct table *table)
+static bool table_has_more(const struct table *table)
 {
 	return !table->bad && (table->next < table->filled || table->at < table->end);
 }
 
-static uint8_t next_byte(struct table *table)
+static uint8_t table_next_byte(struct table *table)
 {
 	uintptr_t left = table->end - table->at;
 
@@ -146,13 +146,13 @@ static uint8_t next_byte(struct table *table)
 	return table->bytes[table->next++];
 }
 
-static uint64_t next_number(struct table *table)
+static uint64_t table_next_number(struct table *table)
 {
 	uint64_t value = 0;
 	uint8_t byte;
 
 	for (unsigned shift = 0; shift < 64; shift += 7) {
-		byte = next_byte(table);
+		byte = table_next_byte(table);
 		value |= (uint64_t)(byte & 0x7f) << shift;
 		if (!(byte & 0x80))
 			break;
@@ -160,15 +160,15 @@ static uint64_t next_number(struct table *table)
 	return value;
 }
 
-static int64_t next_signed(struct table *table)
+static int64_t table_next_signed(struct table *table)
 {
-	uint64_t value = next_number(table);
+	uint64_t value = table_next_number(table);
 
 	return (int64_t)(value >> 1 ^ (0 - (value & 1)));
 }
 
 /* A position in one word: a bit that says that it is of no script, 30 of it, 16 of whom it was taken in by. */
-static struct v8_position unpack(uint64_t word)
+static struct v8_position position_unpack(uint64_t word)
 {
 	if (word & 1)
 		return (struct v8_position){ .offset = -1 };
@@ -185,18 +185,18 @@ struct v8_position v8_position_at(const struct v8 *v8, struct v8_work *work, uin
 	struct table table;
 	bool any = false;
 
-	if (!open_table(v8, work, field, &table))
+	if (!table_open(v8, work, field, &table))
 		return none;
-	while (more(&table)) {
-		difference = next_signed(&table);
+	while (table_has_more(&table)) {
+		difference = table_next_signed(&table);
 		/* Its sign tells statements from expressions. */
 		at += difference >= 0 ? difference : -(difference + 1);
 		if (at > (int64_t)offset)
 			break;
-		position += (uint64_t)next_signed(&table);
+		position += (uint64_t)table_next_signed(&table);
 		any = true;
 	}
-	return any && !table.bad ? unpack(position) : none;
+	return any && !table.bad ? position_unpack(position) : none;
 }
 
 /* ---- Baseline ---- */
@@ -254,15 +254,15 @@ int32_t v8_baseline_offset(const struct v8 *v8, struct v8_work *work, const stru
 	struct table table;
 	uint64_t pc;
 
-	if (!open_table(v8, work, code->object + v8->layout.code_positions, &table) ||
+	if (!table_open(v8, work, code->object + v8->layout.code_positions, &table) ||
 	    !v8_read_word(work, array + 8, &length) || !v8_is_small_integer(length))
 		return -1;
 	/* What comes before the first. */
-	pc = next_number(&table);
+	pc = table_next_number(&table);
 	if (pc > offset)
 		return -1;
-	while (more(&table)) {
-		pc += next_number(&table);
+	while (table_has_more(&table)) {
+		pc += table_next_number(&table);
 		if (pc > offset)
 			return (int32_t)at;
 		bytes = bytecode_length(v8, work, instructions + at);
@@ -276,7 +276,7 @@ int32_t v8_baseline_offset(const struct v8 *v8, struct v8_work *work, const stru
 /* ---- Functions that were taken in ---- */
 
 /* An array's elements stand behind its length. */
-static bool element(struct v8_work *work, uintptr_t array, uint32_t index, uintptr_t *value)
+static bool array_element(struct v8_work *work, uintptr_t array, uint32_t index, uintptr_t *value)
 {
 	uintptr_t length;
 
@@ -285,7 +285,7 @@ static bool element(struct v8_work *work, uintptr_t array, uint32_t index, uintp
 	       v8_read_word(work, array + 16 + 8 * (uintptr_t)index, value);
 }
 
-static uintptr_t array_of(const struct v8 *v8, struct v8_work *work, uintptr_t value)
+static uintptr_t array_open(const struct v8 *v8, struct v8_work *work, uintptr_t value)
 {
 	const struct v8_layout *l = &v8->layout;
 	uint16_t type;
@@ -314,8 +314,8 @@ bool v8_inlined(const struct v8 *v8, struct v8_work *work, const struct v8_code 
 
 	if (!v8_read_word(work, code->object + l->code_deopt, &value))
 		return false;
-	deopt = array_of(v8, work, value);
-	if (!deopt || !element(work, deopt, l->deopt_positions, &value))
+	deopt = array_open(v8, work, value);
+	if (!deopt || !array_element(work, deopt, l->deopt_positions, &value))
 		return false;
 	positions = v8_object(v8, work, value, &type);
 	if (!positions || (type != l->byte_array && type != l->trusted_byte_array) ||
@@ -323,14 +323,14 @@ bool v8_inlined(const struct v8 *v8, struct v8_work *work, const struct v8_code 
 	    (uint64_t)number * 16 > (uint64_t)v8_small_integer(length) ||
 	    !v8_copy(work, &entry, positions + 16 + (uintptr_t)(number - 1) * 16, sizeof(entry)))
 		return false;
-	*caller = unpack(entry.position);
+	*caller = position_unpack(entry.position);
 	*shared = 0;
 	if (entry.function < 0)
 		return true;
-	if (!element(work, deopt, l->deopt_literals, &value))
+	if (!array_element(work, deopt, l->deopt_literals, &value))
 		return false;
-	literals = array_of(v8, work, value);
-	if (!literals || !element(work, literals, (uint32_t)entry.function, &value))
+	literals = array_open(v8, work, value);
+	if (!literals || !array_element(work, literals, (uint32_t)entry.function, &value))
 		return false;
 	value &= ~(uintptr_t)WEAK;
 	*shared = v8_object(v8, work, value, &type);

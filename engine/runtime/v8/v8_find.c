@@ -163,7 +163,7 @@ static void find_layout(struct v8_layout *layout, struct elf *image, uintptr_t b
 			(uint16_t)(layout->first_function + FUNCTION_TYPES_BEFORE - 1);
 }
 
-static bool is_whole(const struct v8_layout *l)
+static bool layout_is_complete(const struct v8_layout *l)
 {
 	return l->first_function && l->last_function >= l->first_function && l->first_context &&
 	       l->last_context && l->shared_info && l->script && l->scope_info &&
@@ -183,7 +183,7 @@ int v8_find(struct v8 *v8, struct elf *image, const struct module *module)
 	if (err)
 		return err;
 	find_layout(&v8->layout, image, module->bias);
-	if (!is_whole(&v8->layout))
+	if (!layout_is_complete(&v8->layout))
 		return -ENOTSUP;
 	v8->base = (struct runtime){
 		.kind = RUNTIME_V8,

@@ -1,6 +1,6 @@
 /* Finds V8 in this process. Agent thread only. */
-#ifndef ENGINE_RUNTIME_V8_V8_FIND_H
-#define ENGINE_RUNTIME_V8_V8_FIND_H
+#ifndef ENGINE_RUNTIME_V8_FIND_H
+#define ENGINE_RUNTIME_V8_FIND_H
 
 #include "engine/elf/elf.h"
 #include "engine/modules/modules.h"

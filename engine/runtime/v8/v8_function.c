@@ -90,8 +90,8 @@ static uint64_t mix(uint64_t hash, uint64_t value)
 }
 
 /* How long the string is, and how it ends. */
-static uint64_t mix_string(const struct v8 *v8, struct v8_work *work, uint64_t hash,
-			   uintptr_t value)
+static uint64_t hash_string(const struct v8 *v8, struct v8_work *work, uint64_t hash,
+			    uintptr_t value)
 {
 	uint8_t end[64] = { 0 };
 	struct v8_flat flat;
@@ -115,7 +115,7 @@ static uint64_t mix_string(const struct v8 *v8, struct v8_work *work, uint64_t h
 }
 
 /* Modules have a URL for a name. */
-static const char *path_of(const char *name)
+static const char *script_path(const char *name)
 {
 	return strncmp(name, "file://", 7) ? name : name + 7;
 }
@@ -164,13 +164,13 @@ bool v8_function(const struct v8 *v8, struct v8_work *work, uintptr_t shared,
 	function->start = d.start;
 	/* Numbers of scripts are an isolate's own, so what else is said of them counts as well. */
 	print = mix(mix(7, (uint32_t)id), (uint64_t)(uint32_t)d.start << 32 | (uint32_t)d.end);
-	print = mix_string(v8, work, mix_string(v8, work, print, d.name), file);
-	print = mix_string(v8, work, print, source);
+	print = hash_string(v8, work, hash_string(v8, work, print, d.name), file);
+	print = hash_string(v8, work, print, source);
 	function->number = frame_table_function(print, &fresh);
 	if (fresh) {
 		name_function(v8, work, d.name, file);
 		frame_table_describe(function->number, JFR_FRAME_JAVASCRIPT, work->name,
-				     path_of(work->file));
+				     script_path(work->file));
 	}
 	work->last = *function;
 	return true;

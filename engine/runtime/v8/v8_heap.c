@@ -142,7 +142,7 @@ bool v8_flat(const struct v8 *v8, struct v8_work *work, uintptr_t value, struct 
 	return false;
 }
 
-static size_t append_flat(struct v8_work *work, const struct v8_flat *flat, char *text, size_t used,
+static size_t flat_append(struct v8_work *work, const struct v8_flat *flat, char *text, size_t used,
 			  size_t size)
 {
 	uint8_t characters[64];
@@ -161,7 +161,7 @@ static size_t append_flat(struct v8_work *work, const struct v8_flat *flat, char
 			c = characters[k * width];
 			if (flat->wide)
 				c = (uint16_t)(c | characters[2 * k + 1] << 8);
-			used += utf8_put(text + used, c ? c : '?');
+			used += utf8_write(text + used, c ? c : '?');
 		}
 	}
 	return used;
@@ -181,7 +181,7 @@ void v8_string(const struct v8 *v8, struct v8_work *work, uintptr_t value, char 
 	for (int i = 0; waiting && i < 4 * PAIRS_MAX; i++) {
 		value = left[--waiting];
 		if (v8_flat(v8, work, value, &flat)) {
-			used = append_flat(work, &flat, text, used, size);
+			used = flat_append(work, &flat, text, used, size);
 			continue;
 		}
 		string = v8_object(v8, work, value, &type);

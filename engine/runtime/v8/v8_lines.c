@@ -13,7 +13,7 @@
 /* ---- Counting ---- */
 
 /* Which bytes of WORD are VALUE: the highest bit of each. */
-static uint64_t bytes_that_are(uint64_t word, uint8_t value)
+static uint64_t bytes_equal(uint64_t word, uint8_t value)
 {
 	uint64_t x = word ^ (0x0101010101010101u * value);
 
@@ -54,9 +54,9 @@ static bool count_ends(struct v8_work *work, const struct v8_flat *flat, uint32_
 		for (uint32_t i = 0; i < part;) {
 			if (!flat->wide && part - i >= sizeof(word)) {
 				memcpy(&word, text + i, sizeof(word));
-				if (!bytes_that_are(word, '\r')) {
+				if (!bytes_equal(word, '\r')) {
 					*ends += (uint32_t)__builtin_popcountll(
-						bytes_that_are(word, '\n'));
+						bytes_equal(word, '\n'));
 					i += sizeof(word);
 					continue;
 				}
@@ -69,8 +69,8 @@ static bool count_ends(struct v8_work *work, const struct v8_flat *flat, uint32_
 }
 
 /* Count on in SCRIPT, whose source is FLAT, as far as POSITION if that is not too far. */
-static void count_on(struct v8_work *work, struct v8_counted *script, const struct v8_flat *flat,
-		     uint32_t position)
+static void script_count_until(struct v8_work *work, struct v8_counted *script,
+			       const struct v8_flat *flat, uint32_t position)
 {
 	uint32_t known = atomic_load_explicit(&script->known, memory_order_relaxed), ends;
 
@@ -87,8 +87,8 @@ static void count_on(struct v8_work *work, struct v8_counted *script, const stru
 }
 
 /* How many lines end before POSITION. False where that is not known yet. */
-static bool ends_before(struct v8_work *work, const struct v8_flat *flat, uint64_t key,
-			uint32_t position, uint32_t *ends)
+static bool line_ends_before(struct v8_work *work, const struct v8_flat *flat, uint64_t key,
+			     uint32_t position, uint32_t *ends)
 {
 	struct v8_counted *script =
 		&v8_memory->scripts[(key * 0x9e3779b97f4a7c15u) >> (64 - V8_SCRIPT_BITS)];
@@ -104,7 +104,7 @@ static bool ends_before(struct v8_work *work, const struct v8_flat *flat, uint64
 		atomic_store_explicit(&script->key, key, memory_order_relaxed);
 		atomic_store_explicit(&script->known, 0, memory_order_relaxed);
 	}
-	count_on(work, script, flat, position);
+	script_count_until(work, script, flat, position);
 	before = atomic_load_explicit(&script->before[step], memory_order_relaxed);
 	if (atomic_load_explicit(&script->known, memory_order_relaxed) < step)
 		step = 0;
@@ -118,8 +118,8 @@ static bool ends_before(struct v8_work *work, const struct v8_flat *flat, uint64
 /* ---- Tables ---- */
 
 /* Likewise from V8's own table. False where it has none. */
-static bool ends_in_table(const struct v8 *v8, struct v8_work *work, uintptr_t script,
-			  uint32_t position, uint32_t *ends)
+static bool line_ends_from_table(const struct v8 *v8, struct v8_work *work, uintptr_t script,
+				 uint32_t position, uint32_t *ends)
 {
 	uintptr_t table =
 		v8_field(v8, work, script + v8->layout.script_line_ends, v8->layout.fixed_array);
@@ -170,13 +170,13 @@ uint32_t v8_line(const struct v8 *v8, struct v8_work *work, uintptr_t script, in
 	if (position < 0 || !v8_read_word(work, script + l->script_line_offset, &first) ||
 	    !v8_is_small_integer(first))
 		return 0;
-	if (!ends_in_table(v8, work, script, (uint32_t)position, &ends)) {
+	if (!line_ends_from_table(v8, work, script, (uint32_t)position, &ends)) {
 		if (!v8_read_word(work, script + l->script_id, &id) ||
 		    !v8_read_word(work, script + l->script_source, &source) ||
 		    !v8_flat(v8, work, source, &flat) ||
-		    !ends_before(work, &flat,
-				 table_intern_function(work, &flat, v8_small_integer(id)),
-				 (uint32_t)position, &ends))
+		    !line_ends_before(work, &flat,
+				      table_intern_function(work, &flat, v8_small_integer(id)),
+				      (uint32_t)position, &ends))
 			return 0;
 	}
 	line = (int64_t)v8_small_integer(first) + ends + 1;

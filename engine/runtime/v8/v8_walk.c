@@ -26,7 +26,7 @@ struct walk {
 	uintptr_t inside; /* frames below this lie in that of a function: there are none */
 };
 
-static void put(struct walk *walk, uintptr_t frame)
+static void walk_add_frame(struct walk *walk, uintptr_t frame)
 {
 	if (walk->length < walk->max)
 		walk->out[walk->length] = frame;
@@ -36,8 +36,8 @@ static void put(struct walk *walk, uintptr_t frame)
 /* ---- Functions ---- */
 
 /* A function that the code of another has taken in stands above it. */
-static void put_compiled(struct walk *walk, const struct v8_function *function,
-			 const struct v8_code *code, uint32_t offset)
+static void walk_add_compiled(struct walk *walk, const struct v8_function *function,
+			      const struct v8_code *code, uint32_t offset)
 {
 	const struct v8 *v8 = walk->v8;
 	struct v8_work *work = walk->work;
@@ -66,12 +66,12 @@ static void put_compiled(struct walk *walk, const struct v8_function *function,
 		position.offset = -1;
 	}
 	for (size_t i = 0; i < count; i++)
-		put(walk, frames[i]);
-	put(walk, v8_place(v8, work, function, position.offset));
+		walk_add_frame(walk, frames[i]);
+	walk_add_frame(walk, v8_place(v8, work, function, position.offset));
 }
 
-static void put_bytecode(struct walk *walk, const struct v8_function *function, uintptr_t array,
-			 int32_t offset)
+static void walk_add_bytecode(struct walk *walk, const struct v8_function *function,
+			      uintptr_t array, int32_t offset)
 {
 	const struct v8 *v8 = walk->v8;
 	struct v8_position position = { .offset = -1 };
@@ -79,10 +79,10 @@ static void put_bytecode(struct walk *walk, const struct v8_function *function, 
 	if (offset >= 0)
 		position = v8_position_at(v8, walk->work, array + v8->layout.bytecode_positions,
 					  (uint32_t)offset);
-	put(walk, v8_place(v8, walk->work, function, position.offset));
+	walk_add_frame(walk, v8_place(v8, walk->work, function, position.offset));
 }
 
-static bool read_slot(struct walk *walk, size_t i, uintptr_t slot, uintptr_t *value)
+static bool frame_read_slot(struct walk *walk, size_t i, uintptr_t slot, uintptr_t *value)
 {
 	uintptr_t at = walk->native->fps[i] - slot;
 
@@ -93,12 +93,12 @@ static bool read_slot(struct walk *walk, size_t i, uintptr_t slot, uintptr_t *va
 
 /* The byte code that frame I runs, interpreted or as code that was made of it one by one; 0 where it runs
  * other code. */
-static uintptr_t bytecode_of(struct walk *walk, size_t i)
+static uintptr_t frame_bytecode(struct walk *walk, size_t i)
 {
 	uintptr_t slot, array;
 	uint16_t type;
 
-	if (!read_slot(walk, i, SLOT_BYTECODE, &slot))
+	if (!frame_read_slot(walk, i, SLOT_BYTECODE, &slot))
 		return 0;
 	array = v8_object(walk->v8, walk->work, slot, &type);
 	return array && type == walk->v8->layout.bytecode_array ? array : 0;
@@ -114,39 +114,39 @@ static void put_function(struct walk *walk, size_t i, const struct v8_function *
 {
 	const struct v8_layout *l = &walk->v8->layout;
 	bool exact = !i && walk->native->exact;
-	uintptr_t pc = walk->native->pcs[i] - !exact, array = bytecode_of(walk, i), slot;
+	uintptr_t pc = walk->native->pcs[i] - !exact, array = frame_bytecode(walk, i), slot;
 	struct v8_code code;
 	int32_t at = -1;
 
 	if (array) {
-		if (read_slot(walk, i, SLOT_OFFSET, &slot) && v8_is_small_integer(slot))
+		if (frame_read_slot(walk, i, SLOT_OFFSET, &slot) && v8_is_small_integer(slot))
 			at = v8_small_integer(slot) - (l->bytecode_data - 1);
 		else if (!is_in_module(walk, pc) && v8_code_at(walk->v8, walk->work, pc, &code) &&
 			 code.kind == l->kind_baseline)
 			at = v8_baseline_offset(walk->v8, walk->work, &code, array,
 						(uint32_t)(pc - code.start));
-		put_bytecode(walk, function, array, at);
+		walk_add_bytecode(walk, function, array, at);
 		return;
 	}
 	/* Calls alone have positions in optimised code, unless V8 was told otherwise: what comes between
 	 * them is known to be the function's, or of one that it has taken in. */
 	if (!exact && !is_in_module(walk, pc) && v8_code_at(walk->v8, walk->work, pc, &code) &&
 	    code.kind > l->kind_baseline)
-		put_compiled(walk, function, &code, (uint32_t)(pc - code.start));
+		walk_add_compiled(walk, function, &code, (uint32_t)(pc - code.start));
 	else
-		put(walk, v8_place(walk->v8, walk->work, function, -1));
+		walk_add_frame(walk, v8_place(walk->v8, walk->work, function, -1));
 }
 
 /* ---- Frames ---- */
 
 /* V8's own code, which says nothing of the program. Where it has a name, that stays. */
-static void put_stub(struct walk *walk, size_t i)
+static void walk_add_stub(struct walk *walk, size_t i)
 {
 	uintptr_t pc = walk->native->pcs[i];
 	bool fresh;
 
 	if (is_in_module(walk, pc)) {
-		put(walk, pc);
+		walk_add_frame(walk, pc);
 		return;
 	}
 	if (!walk->work->stub) {
@@ -155,7 +155,7 @@ static void put_stub(struct walk *walk, size_t i)
 			frame_table_describe(walk->work->stub, JFR_FRAME_JAVASCRIPT, V8_STUB_NAME,
 					     "");
 	}
-	put(walk, frame_table_place(walk->work->stub, 0, &fresh));
+	walk_add_frame(walk, frame_table_place(walk->work->stub, 0, &fresh));
 }
 
 /* The function that runs in frame I, if it is one. */
@@ -167,7 +167,7 @@ static bool find_function(struct walk *walk, size_t i, uintptr_t context,
 	uint16_t type;
 
 	if (!v8_object(walk->v8, walk->work, context, &type) || type < l->first_context ||
-	    type > l->last_context || !read_slot(walk, i, SLOT_FUNCTION, &slot))
+	    type > l->last_context || !frame_read_slot(walk, i, SLOT_FUNCTION, &slot))
 		return false;
 	object = v8_object(walk->v8, walk->work, slot, &type);
 	if (!object || type < l->first_function || type > l->last_function)
@@ -178,13 +178,13 @@ static bool find_function(struct walk *walk, size_t i, uintptr_t context,
 
 /* Frame I is whole: what called it comes behind its frame pointer and return address. A slot that has not
  * been written yet can have held another, which the walk may have taken for it. */
-static void note_whole(struct walk *walk, size_t i)
+static void walk_note_complete(struct walk *walk, size_t i)
 {
 	walk->found = true;
 	walk->inside = walk->native->fps[i] + 2 * sizeof(uintptr_t);
 }
 
-static void put_frame(struct walk *walk, size_t i)
+static void walk_add_native(struct walk *walk, size_t i)
 {
 	const struct native_frames *native = walk->native;
 	struct v8_function function;
@@ -193,25 +193,25 @@ static void put_frame(struct walk *walk, size_t i)
 	if (native->sps[i] < walk->inside)
 		return;
 	if (!native->fps[i]) {
-		put(walk, native->pcs[i]);
+		walk_add_frame(walk, native->pcs[i]);
 		return;
 	}
 	/* Of those that share a frame pointer the outermost has set it; the others are V8's own code,
 	 * or have not made theirs yet. */
 	if (i + 1 < native->count && native->fps[i + 1] == native->fps[i]) {
-		put_stub(walk, i);
+		walk_add_stub(walk, i);
 		return;
 	}
-	if (!read_slot(walk, i, SLOT_CONTEXT, &context)) {
-		put(walk, native->pcs[i]);
+	if (!frame_read_slot(walk, i, SLOT_CONTEXT, &context)) {
+		walk_add_frame(walk, native->pcs[i]);
 	} else if (!(context & 1) && context && context / 2 < KINDS_MAX) {
-		note_whole(walk, i);
-		put_stub(walk, i);
+		walk_note_complete(walk, i);
+		walk_add_stub(walk, i);
 	} else if (find_function(walk, i, context, &function)) {
-		note_whole(walk, i);
+		walk_note_complete(walk, i);
 		put_function(walk, i, &function);
 	} else {
-		put(walk, native->pcs[i]);
+		walk_add_frame(walk, native->pcs[i]);
 	}
 }
 
@@ -230,7 +230,7 @@ size_t v8_walk(const struct v8 *v8, struct v8_work *work, struct memory_reader *
 	work->looks = 0;
 	work->stub = 0; /* the table may be another by now */
 	for (size_t i = 0; i < native->count; i++)
-		put_frame(&walk, i);
+		walk_add_native(&walk, i);
 	memory_copies_end(&work->copies, (uintptr_t)&self);
 	if (!walk.found)
 		return 0;
