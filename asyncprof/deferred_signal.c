@@ -17,7 +17,7 @@ static struct {
 	siginfo_t info;
 } put_off;
 
-static void come_again(void)
+static void deferred_signal_send(void)
 {
 	siginfo_t info = put_off.info;
 	pid_t own = system_process(), thread = system_thread();
@@ -41,7 +41,7 @@ static bool signal_is_own(const siginfo_t *info)
 	return false;
 }
 
-bool put_off_signal(const siginfo_t *info)
+bool async_profiler_defer_signal(const siginfo_t *info)
 {
 	pid_t own = system_process(), there = atomic_load(&put_off.process);
 
@@ -50,7 +50,7 @@ bool put_off_signal(const siginfo_t *info)
 	    !atomic_compare_exchange_strong(&put_off.process, &there, own))
 		return false;
 	put_off.info = *info;
-	if (loader_gate_run_after_fork(come_again))
+	if (loader_gate_run_after_fork(deferred_signal_send))
 		return true;
 	atomic_store(&put_off.process, 0);
 	return false;

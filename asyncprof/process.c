@@ -24,7 +24,7 @@ static void on_loaded(const void *inside)
 {
 	int err;
 
-	sample_engine_library(inside);
+	signal_handlers_set_library(inside);
 	loader_gate_enter();
 	err = mem_serve_library(inside);
 	loader_gate_leave();
@@ -35,7 +35,7 @@ static void on_loaded(const void *inside)
 
 static void notify_exit(void)
 {
-	exit_tell(EXITING_NORMALLY);
+	exit_notify(EXITING_NORMALLY);
 }
 
 /* The library has objects that are destroyed at exit. Handlers run in the reverse order of their
@@ -83,11 +83,11 @@ static void offer_signals(const struct config *config)
 	first = sampler_choose_below(sampler_choose());
 	second = first ? sampler_choose_below(first) : 0;
 	if (first)
-		sample_offer(first);
+		signal_handlers_offer_signal(first);
 	if (second)
-		sample_offer(second);
+		signal_handlers_offer_signal(second);
 	if (config->engine_options && strstr(config->engine_options, "event="))
-		sample_offer(SIGSTKFLT);
+		signal_handlers_offer_signal(SIGSTKFLT);
 }
 
 void async_profiler_start(const struct config *config)

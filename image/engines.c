@@ -51,7 +51,7 @@ static int choose_engine(const struct engine **engine, const struct config *c, s
 	return 0;
 }
 
-static void tell_allocators(void)
+static void warn_of_allocator(void)
 {
 	const char *by = mem_passed_by();
 
@@ -80,8 +80,8 @@ static void choose_mem_engine(struct agent_equipment *equipment, const struct co
 }
 
 /* Where our rings have nobody else who looks at them. */
-static void tell_crashes(struct agent_equipment *equipment, const struct config *c,
-			 struct wake *wake)
+static void choose_crash_writer(struct agent_equipment *equipment, const struct config *c,
+				struct wake *wake)
 {
 	if (!c->crash || equipment->mem_engine || equipment->engine == builtin_engine(wake) ||
 	    c->native_mem_limit_bytes != OPTION_OFF)
@@ -90,8 +90,8 @@ static void tell_crashes(struct agent_equipment *equipment, const struct config 
 		equipment->write_crash = crash_chunk_write;
 }
 
-static void look_at_threads(struct agent_equipment *equipment, const struct config *c,
-			    struct wake *wake)
+static void choose_thread_sampler(struct agent_equipment *equipment, const struct config *c,
+				  struct wake *wake)
 {
 	if (!equipment->engine->sample_threads && !equipment->mem_engine &&
 	    c->native_mem_limit_bytes == OPTION_OFF)
@@ -108,9 +108,9 @@ int engines_open(struct agent_equipment *equipment, const struct config *c, stru
 		return err;
 	choose_mem_engine(equipment, c, wake);
 	equipment->write_labels = label_chunk_write;
-	tell_crashes(equipment, c, wake);
-	look_at_threads(equipment, c, wake);
+	choose_crash_writer(equipment, c, wake);
+	choose_thread_sampler(equipment, c, wake);
 	if (c->native_mem_bytes != OPTION_OFF)
-		tell_allocators();
+		warn_of_allocator();
 	return 0;
 }

@@ -61,7 +61,7 @@ static _Noreturn void run(void)
 }
 
 /* A later thread, which has a table of its own, too, but an empty one. */
-static _Noreturn void go_on(void)
+static _Noreturn void run_again(void)
 {
 	own_fds_inherit(false);
 	begin_thread();
@@ -92,7 +92,7 @@ static int capture_environment(void)
 }
 
 /* The C library, or one that is linked in, has found its memory spoiled. */
-static void tell_abort(void)
+static void report_abort(void)
 {
 	agent_failed(-EFAULT);
 }
@@ -108,10 +108,10 @@ int main(int count, char **arguments)
 	shared = start->shared;
 	image_memory_begin(shared->image_areas);
 	host_connect(start);
-	image_on_abort(tell_abort);
+	image_on_abort(report_abort);
 	begin_thread();
 	start->thread_pointer = (uintptr_t)__builtin_thread_pointer();
-	atomic_store(&start->again, go_on);
+	atomic_store(&start->again, run_again);
 	err = capture_environment();
 	if (err)
 		log_error("cannot copy the environment: %s; profiling is off in this process",

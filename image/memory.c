@@ -65,7 +65,7 @@ void image_memory_begin(struct image_area inherited[IMAGE_AREAS_MAX])
 
 /* In whole pages. A thread's stack is mapped without access first: it is not counted, as it goes in the thread's last
  * instructions. */
-static void count(size_t added, size_t gone)
+static void count_bytes(size_t added, size_t gone)
 {
 	atomic_fetch_add(&shared->agent.memory_bytes,
 			 (int64_t)((added + 4095) & ~(size_t)4095) -
@@ -84,7 +84,7 @@ long image_map(void *address, size_t length, int protection, int flags, int fd, 
 	if (result < 0 && result >= -4095)
 		return result == -EPERM && !address && fd < 0 ? -ENOMEM : result;
 	if (protection != PROT_NONE)
-		count(length, 0);
+		count_bytes(length, 0);
 	if ((flags & MAP_ANONYMOUS) && (flags & MAP_PRIVATE) && atomic_load(&areas)) {
 		kernel_call4(SYS_madvise, result, (long)length, MADV_WIPEONFORK, 0);
 		if (!reserve_has((void *)result))
@@ -125,7 +125,7 @@ int __munmap(void *address, size_t length)
 		__vm_wait();
 	if (reserve_has(address)) {
 		reserve_unmap(address, length);
-		count(0, length);
+		count_bytes(0, length);
 		return 0;
 	}
 	forget((uintptr_t)address);
@@ -134,7 +134,7 @@ int __munmap(void *address, size_t length)
 		errno = (int)-result;
 		return -1;
 	}
-	count(0, length);
+	count_bytes(0, length);
 	return 0;
 }
 
@@ -156,7 +156,7 @@ void *__mremap(void *address, size_t length, size_t wanted, int flags, ...)
 	}
 	if (noted)
 		note((uintptr_t)result, wanted);
-	count(wanted, length);
+	count_bytes(wanted, length);
 	return (void *)result;
 }
 

@@ -53,7 +53,7 @@ static int open_all(struct reporter **reporters, size_t *count, const struct con
 	return err;
 }
 
-static void say_recovered(void *context, const struct recover_result *result)
+static void log_recovered(void *context, const struct recover_result *result)
 {
 	(void)context;
 	if (result->outcome == RECOVER_MADE)
@@ -82,7 +82,7 @@ static int recover(int dir, bool (*may)(void *context), void *context)
 {
 	struct bound bound = { may, context };
 	const struct recover_how how = {
-		.out = -1, .go_on = go_on, .tell = say_recovered, .context = &bound
+		.out = -1, .go_on = go_on, .tell = log_recovered, .context = &bound
 	};
 
 	return recover_spool(dir, &how);

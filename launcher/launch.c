@@ -60,7 +60,7 @@ static size_t length(const char *text)
 	return n;
 }
 
-static bool begins(const char *text, const char *start)
+static bool starts_with(const char *text, const char *start)
 {
 	while (*start)
 		if (*text++ != *start++)
@@ -71,7 +71,7 @@ static bool begins(const char *text, const char *start)
 static const char *find(const char *text, const char *what)
 {
 	for (; *text; text++)
-		if (begins(text, what))
+		if (starts_with(text, what))
 			return text;
 	return NULL;
 }
@@ -126,7 +126,7 @@ __attribute__((sentinel)) static void say(const char *text, ...)
 static const char *get(char *const *envp, const char *name)
 {
 	for (; *envp; envp++)
-		if (begins(*envp, name) && (*envp)[length(name)] == '=')
+		if (starts_with(*envp, name) && (*envp)[length(name)] == '=')
 			return *envp + length(name) + 1;
 	return NULL;
 }
@@ -198,7 +198,7 @@ static void find_library(const char *argv0, char path[PATH_MAX])
 /* --- may it be preloaded -------------------------------------------------------------------- */
 
 /* The word after those of the first line of a script that are env(1) and its switches. */
-static char *script_word(char *line)
+static char *script_interpreter(char *line)
 {
 	bool after_env = false;
 	char *word;
@@ -214,7 +214,7 @@ static char *script_word(char *line)
 		if (!*line)
 			return word;
 		*line = '\0';
-		if (!after_env && begins(base_name(word), "env") && !base_name(word)[3])
+		if (!after_env && starts_with(base_name(word), "env") && !base_name(word)[3])
 			after_env = true;
 		else if (!after_env || !(*word == '-' || find(word, "=")))
 			return word;
@@ -239,7 +239,7 @@ static void follow_scripts(char path[PATH_MAX], char *const *envp)
 		for (n = 0; line[n] && line[n] != '\n'; n++)
 			;
 		line[n] = '\0';
-		word = script_word(line + 2);
+		word = script_interpreter(line + 2);
 		if (!word || find_program(word, envp, next))
 			return;
 		memcpy(path, next, PATH_MAX);
@@ -247,14 +247,14 @@ static void follow_scripts(char path[PATH_MAX], char *const *envp)
 }
 
 /* Read the linker's name from the open program. Returns "" or why the program cannot be profiled. */
-static const char *read_program(int fd, char linker[PATH_MAX])
+static const char *read_linker(int fd, char linker[PATH_MAX])
 {
 	Elf64_Ehdr header;
 	Elf64_Phdr segment;
 
 	*linker = '\0';
 	if (raw_pread(fd, &header, sizeof(header), 0) < 20 ||
-	    !begins((const char *)header.e_ident, ELFMAG))
+	    !starts_with((const char *)header.e_ident, ELFMAG))
 		return "it is neither an ELF file nor a script";
 	if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != OWN_MACHINE)
 		return "it is built for another architecture than " PRELOAD;
@@ -380,8 +380,8 @@ static const char *find_complaint(char said[SAID_MAX])
 }
 
 /* Why PROGRAM cannot be profiled, "" where it can. */
-static const char *look(char program[PATH_MAX], char **envp, const char *library,
-			char said[SAID_MAX])
+static const char *check_program(char program[PATH_MAX], char **envp, const char *library,
+				 char said[SAID_MAX])
 {
 	char linker[PATH_MAX];
 	const char *why;
@@ -393,7 +393,7 @@ static const char *look(char program[PATH_MAX], char **envp, const char *library
 	fd = raw_openat(program, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return "it cannot be read";
-	why = read_program((int)fd, linker);
+	why = read_linker((int)fd, linker);
 	raw_close((int)fd);
 	if (*why)
 		return why;
@@ -402,7 +402,7 @@ static const char *look(char program[PATH_MAX], char **envp, const char *library
 	if (is_privileged(program))
 		return "it gains privileges from its file, so LD_PRELOAD is ignored";
 	/* musl's knows no versions, and so has nothing to complain of. */
-	if (begins(base_name(linker), "ld-musl-"))
+	if (starts_with(base_name(linker), "ld-musl-"))
 		return "";
 	if (ask_linker(linker, program, library, envp, said))
 		return *said ? said : "the dynamic linker cannot be asked";
@@ -442,7 +442,7 @@ __attribute__((used)) void launch(long *stack)
 	if (err)
 		fail(argv[0], err);
 	memcpy(looked, program, sizeof(program));
-	why = look(looked, envp, library, said);
+	why = check_program(looked, envp, library, said);
 	preloaded = *why ? envp : set_preload(envp, library);
 	if (!preloaded)
 		why = "LD_PRELOAD is too long already";

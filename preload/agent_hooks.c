@@ -34,20 +34,20 @@
 /* How long the program waits until the agent's thread has given up what it has given up itself. */
 #define FOLLOWED_NS 200000000u
 
-static bool are_gone(void)
+static bool own_threads_are_gone(void)
 {
 	return !own_thread_count() && (thread_count_is(1) || own_thread_none_left());
 }
 
 /* False when there was no agent. Only a thread that the kernel has forgotten does not count. */
-static bool end_threads(void)
+static bool end_own_threads(void)
 {
 	uint64_t until;
 
 	if (agent_stop(process_config()->exit_timeout_ns) == -ESRCH && !own_thread_count())
 		return false;
 	until = clock_monotonic_ns() + OWN_GONE_NS;
-	while (!are_gone() && clock_monotonic_ns() < until)
+	while (!own_threads_are_gone() && clock_monotonic_ns() < until)
 		system_sleep(50000);
 	until = clock_monotonic_ns() + ENGINE_GONE_NS;
 	while (shared->async_profiler && !thread_count_is(1) && clock_monotonic_ns() < until)
@@ -70,7 +70,7 @@ static struct {
 } hold;
 
 /* In the sampling signal's handler, where every other signal is blocked. */
-static void be_held(void)
+static void hold_thread(void)
 {
 	uint64_t until_ns;
 	uint32_t on;
@@ -87,7 +87,7 @@ static void be_held(void)
 		 futex_wait_until(&hold.on, on, until_ns) != -ETIMEDOUT);
 }
 
-static void hold_others(uint64_t timeout_ns)
+static void hold_other_threads(uint64_t timeout_ns)
 {
 	if (!agent_serves_engine() || thread_slot_count() > HELD_MAX)
 		return;
@@ -95,7 +95,7 @@ static void hold_others(uint64_t timeout_ns)
 	atomic_fetch_add(&hold.on, 1);
 	for (int i = 0; i < 10; i++) {
 		atomic_store(&hold.missed, false);
-		if (!sampler_call_in_others(be_held) ||
+		if (!sampler_call_in_others(hold_thread) ||
 		    process_config()->native_mem_bytes == OPTION_OFF)
 			break;
 		system_sleep(50000);
@@ -104,7 +104,7 @@ static void hold_others(uint64_t timeout_ns)
 	}
 }
 
-static void let_others_go(uint64_t after_ns)
+static void release_other_threads(uint64_t after_ns)
 {
 	if (!atomic_load(&hold.on))
 		return;
@@ -119,18 +119,18 @@ static void on_process_exiting(enum exiting how)
 
 	sampler_call_off();
 	if (how == EXITING_BY_RETURN) {
-		end_threads();
+		end_own_threads();
 	} else {
-		hold_others(process_config()->exit_timeout_ns);
+		hold_other_threads(process_config()->exit_timeout_ns);
 		agent_stop(process_config()->exit_timeout_ns);
-		let_others_go(STILL_NS);
+		release_other_threads(STILL_NS);
 	}
 	if (err && how != EXITING_BY_SIGNAL)
 		log_error("the agent's thread failed: %s; there is no profile of what came after",
 			  error_text(-err));
 }
 
-static void on_exits_again(void)
+static void on_process_exiting_again(void)
 {
 	agent_await_stop(process_config()->exit_timeout_ns);
 }
@@ -139,21 +139,21 @@ static void on_exits_again(void)
 static void on_thread_started(uintptr_t stack_low, uintptr_t stack_high, uintptr_t entry)
 {
 	threads_started(stack_low, stack_high, entry);
-	process_agent_by_thread();
+	process_agent_start_thread();
 }
 
 /* (The agent's thread is none of the C library's.) */
-static void on_last_thread_ends(void)
+static void on_before_last_thread_ends(void)
 {
 	if (shared->async_profiler)
-		exit_tell(EXITING_BY_RETURN);
+		exit_notify(EXITING_BY_RETURN);
 }
 
 static bool on_namespace_change(void)
 {
 	bool called_off = sampler_call_off();
 
-	if (!end_threads() && !called_off)
+	if (!end_own_threads() && !called_off)
 		return false;
 	process_made_way();
 	return true;
@@ -163,7 +163,7 @@ static bool on_namespace_change(void)
  * knows those alone that are there for async-profiler. */
 static void on_privilege_change(void)
 {
-	if (shared->async_profiler && end_threads())
+	if (shared->async_profiler && end_own_threads())
 		process_made_way();
 }
 
@@ -177,7 +177,7 @@ static bool is_root_beside_agent(void)
 	return !users[0] || !users[1] || !users[2];
 }
 
-static void on_privileges_changed(void)
+static void on_credentials_lost(void)
 {
 	privileges_changed();
 	async_profiler_check_privileges();
@@ -227,7 +227,7 @@ static bool on_sandbox(bool armed, const struct sandbox *sandbox)
 		return false;
 	}
 	called_off = sampler_call_off();
-	if (armed && (end_threads() || called_off))
+	if (armed && (end_own_threads() || called_off))
 		fd_table_unshare(refused);
 	return true;
 }
@@ -236,20 +236,20 @@ static bool on_sandbox(bool armed, const struct sandbox *sandbox)
  * the thread that has made it. Some libraries have all threads make it at the same time; then the last one does that. */
 
 static _Atomic int entering;
-static atomic_bool has_left; /* and said so */
+static atomic_bool is_landlock_logged; /* and said so */
 
 static void on_landlock(void)
 {
 	atomic_fetch_add(&entering, 1);
-	if (end_threads())
+	if (end_own_threads())
 		process_made_way();
 }
 
-static void leave_for_landlock(bool told)
+static void log_landlock(bool told)
 {
 	bool was_there = told && process_stay_away();
 
-	if ((sampler_call_off() || was_there) && !atomic_exchange(&has_left, true))
+	if ((sampler_call_off() || was_there) && !atomic_exchange(&is_landlock_logged, true))
 		log_info("the program has entered a domain of Landlock's; profiling is off in this "
 			 "process from now on");
 }
@@ -271,15 +271,15 @@ static void on_landlock_done(bool told, bool entered)
 	if (told && entered && own_thread_count())
 		leave_behind();
 	else if (entered && process_config()->sandbox == SANDBOX_LEAVE)
-		leave_for_landlock(told);
+		log_landlock(told);
 	else if (told)
 		process_come_again_from_here();
 }
 
-void agent_hooks_forget(void)
+void agent_hooks_reset_in_child(void)
 {
 	atomic_store(&entering, 0);
-	atomic_store(&has_left, false);
+	atomic_store(&is_landlock_logged, false);
 }
 
 /* Nothing may come after this that the program's handler would not understand: the builtin engine
@@ -294,7 +294,7 @@ static void on_signal_claimed(int signo)
 	/* An agent that is about to come, by that very signal, comes otherwise, and takes another. */
 	if (!engine && sampler_call_pends() && signo == sampler_signal()) {
 		sampler_choose_again();
-		process_agent_by_thread();
+		process_agent_start_thread();
 	} else if (!engine && signo == sampler_signal()) {
 		sampler_give_up(signo);
 	}
@@ -319,7 +319,7 @@ static void on_exec_failed(void)
 	uint64_t until = clock_monotonic_ns() + THREAD_GONE_NS;
 	int err = process_start_agent();
 
-	let_others_go(0);
+	release_other_threads(0);
 	while (err == -EALREADY && clock_monotonic_ns() < until) {
 		system_sleep(100000);
 		err = process_start_agent();
@@ -335,18 +335,18 @@ static void on_exec_failed(void)
 const struct interpose_hooks agent_hooks = {
 	.thread_started = on_thread_started,
 	.thread_ended = sampler_thread_ended,
-	.last_thread_ends = on_last_thread_ends,
-	.process_cloned = process_in_child,
+	.before_last_thread_ends = on_before_last_thread_ends,
+	.process_cloned = process_reset_in_child,
 	.process_exiting = on_process_exiting,
-	.exits_again = on_exits_again,
-	.end_is_near = agent_request_report,
+	.process_exiting_again = on_process_exiting_again,
+	.termination_requested = agent_request_report,
 	.crashed = sampler_crashed,
 	.exec_failed = on_exec_failed,
 	.before_namespace_change = on_namespace_change,
 	.after_namespace_change = process_come_again,
-	.before_privilege_change = on_privilege_change,
+	.before_credential_broadcast = on_privilege_change,
 	.is_root_beside_agent = is_root_beside_agent,
-	.after_privilege_change = on_privileges_changed,
+	.credentials_lost = on_credentials_lost,
 	.before_sandbox = on_sandbox,
 	.before_landlock = on_landlock,
 	.after_landlock = on_landlock_done,

@@ -7,6 +7,6 @@
 extern const struct interpose_hooks agent_hooks;
 
 /* In a forked child: what other threads of its parent's were about to do is not done here. */
-void agent_hooks_forget(void);
+void agent_hooks_reset_in_child(void);
 
 #endif

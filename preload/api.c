@@ -19,7 +19,7 @@ static __thread struct {
 	bool open;
 } turn;
 
-static int result(int err)
+static int result_to_errno(int err)
 {
 	if (!err)
 		return 0;
@@ -31,22 +31,22 @@ int asprof_agent_start(void)
 {
 	int err = process_start_agent();
 
-	return result(err == -EALREADY && agent_resume() ? 0 : err);
+	return result_to_errno(err == -EALREADY && agent_resume() ? 0 : err);
 }
 
 int asprof_agent_stop(void)
 {
-	return result(process_stop_agent());
+	return result_to_errno(process_stop_agent());
 }
 
 int asprof_agent_flush(void)
 {
-	return result(agent_flush(process_config()->exit_timeout_ns));
+	return result_to_errno(agent_flush(process_config()->exit_timeout_ns));
 }
 
 int asprof_agent_set(const char *name, const char *value)
 {
-	return result(agent_set(name, value, process_config()->exit_timeout_ns));
+	return result_to_errno(agent_set(name, value, process_config()->exit_timeout_ns));
 }
 
 int asprof_agent_running(void)
@@ -61,7 +61,7 @@ const char *asprof_agent_version(void)
 
 int asprof_agent_label(const char *key, const char *value)
 {
-	return result(thread_labels_set(key, value));
+	return result_to_errno(thread_labels_set(key, value));
 }
 
 void asprof_agent_poll_begin(void)
@@ -84,7 +84,7 @@ void asprof_agent_poll_begin(void)
 static _Atomic asprof_jfr_event_key known_key = -1;
 
 /* Both ends in ticks, little-endian, as the pollcatch of async-profiler's Rust agent has it. */
-static void emit_turn(const struct engine *engine, uint64_t began, uint64_t ended)
+static void poll_emit(const struct engine *engine, uint64_t began, uint64_t ended)
 {
 	asprof_jfr_event_key key = known_key;
 	uint64_t ends[2] = { began, ended };
@@ -100,7 +100,7 @@ static void emit_turn(const struct engine *engine, uint64_t began, uint64_t ende
 /* The turn took so long that a visit for the wall clock fell into it. async-profiler does not move the
  * counter of a thread that it only counts, as that still sleeps. (What is taken for a microsecond is
  * half of one at the least: a turn too many does no harm.) */
-static bool is_long(uint64_t now)
+static bool poll_is_long(uint64_t now)
 {
 	uint64_t interval_ns = process_config()->wall_interval_ns;
 
@@ -123,9 +123,9 @@ void asprof_agent_poll_end(void)
 	if (!turn.open)
 		return;
 	turn.open = false;
-	if (turn.data->sample_counter == turn.samples_before && !is_long(clock_ticks()))
+	if (turn.data->sample_counter == turn.samples_before && !poll_is_long(clock_ticks()))
 		return;
 	engine = agent_engine();
 	if (engine)
-		emit_turn(engine, turn.began, clock_ticks());
+		poll_emit(engine, turn.began, clock_ticks());
 }

@@ -14,7 +14,7 @@
 /* As the loader has them. */
 #define SEPARATORS ": "
 
-static bool is_named(const char *item, size_t length, const char *name)
+static bool item_has_name(const char *item, size_t length, const char *name)
 {
 	size_t name_length = strlen(name);
 
@@ -24,7 +24,7 @@ static bool is_named(const char *item, size_t length, const char *name)
 }
 
 /* Take NAME out of LIST, where it stands; with it goes what separates it from the next. */
-static void take_out(char *list, const char *name)
+static void list_remove(char *list, const char *name)
 {
 	char *to = list, *from = list;
 
@@ -32,7 +32,7 @@ static void take_out(char *list, const char *name)
 		size_t length = strcspn(from, SEPARATORS);
 		size_t all = length + strspn(from + length, SEPARATORS);
 
-		if (!length || !is_named(from, length, name)) {
+		if (!length || !item_has_name(from, length, name)) {
 			memmove(to, from, all);
 			to += all;
 		}
@@ -43,7 +43,7 @@ static void take_out(char *list, const char *name)
 		*list = '\0';
 }
 
-static void unload(char **entries, const char *name)
+static void entries_remove_library(char **entries, const char *name)
 {
 	char **to = entries;
 
@@ -52,19 +52,19 @@ static void unload(char **entries, const char *name)
 		bool is_it = !strncmp(*entries, VARIABLE, strlen(VARIABLE));
 
 		if (is_it)
-			take_out(list, name);
+			list_remove(list, name);
 		if (!is_it || *list)
 			*to++ = *entries;
 	}
 	*to = NULL;
 }
 
-void children_unload(char **entries)
+void child_environment_remove_library(char **entries)
 {
 	const char *file = loaded_own_file(), *name;
 
 	if (!entries || !file)
 		return;
 	name = strrchr(file, '/');
-	unload(entries, name ? name + 1 : file);
+	entries_remove_library(entries, name ? name + 1 : file);
 }

@@ -4,6 +4,6 @@
 
 /* Take this library, and no other, out of LD_PRELOAD in the environment that ENTRIES are (as environ), and
  * the variable where nothing is left. Allocates nothing. */
-void children_unload(char **entries);
+void child_environment_remove_library(char **entries);
 
 #endif

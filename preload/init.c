@@ -65,22 +65,22 @@ const struct config *process_config(void)
 
 static void notify_exit(void)
 {
-	exit_tell(EXITING_NORMALLY);
+	exit_notify(EXITING_NORMALLY);
 }
 
-static int begin_agent(void)
+static int agent_begin(void)
 {
 	cfi_lookup_init();
 	if (!is_child)
 		async_profiler_start(&config);
 	if (shared->async_profiler && shared->agent.due_ns > clock_monotonic_ns())
-		return image_begin_by(async_profiler_call, &config, start_environment());
-	return image_begin(&config, start_environment());
+		return image_start_thread_by(async_profiler_call, &config, start_environment());
+	return image_start_thread(&config, start_environment());
 }
 
-static int start_agent(uint64_t due_ns)
+static int agent_start_due(uint64_t due_ns)
 {
-	int err = admitted ? agent_start(due_ns, begin_agent, async_profiler_end) : -EPERM;
+	int err = admitted ? agent_start(due_ns, agent_begin, async_profiler_end) : -EPERM;
 
 	if (!err && is_child)
 		exit_arm();
@@ -88,7 +88,7 @@ static int start_agent(uint64_t due_ns)
 }
 
 /* A process whose children are to be in another pid namespace can have no more threads. */
-static void made_way_for_good(void)
+static void agent_stay_suspended(void)
 {
 	has_made_way = true;
 	log_info("no thread can be started after the change of namespaces; profiling is off in "
@@ -96,14 +96,14 @@ static void made_way_for_good(void)
 }
 
 /* The same, where it is not answered for. */
-static void have_agent(uint64_t due_ns)
+static void agent_start_logged(uint64_t due_ns)
 {
-	int err = start_agent(due_ns);
+	int err = agent_start_due(due_ns);
 
 	if (err == -EALREADY && is_child)
 		exit_arm();
 	else if (err == -EINVAL && is_back)
-		made_way_for_good();
+		agent_stay_suspended();
 	else if (err && err != -EALREADY)
 		log_error("cannot start a thread: %s; profiling is off in this process",
 			  error_text(-err));
@@ -114,17 +114,17 @@ static void have_agent(uint64_t due_ns)
  * A thread, and its end, cost a program that ends within the start delay 50 us; a timer costs it 2. So the
  * thread is made when the delay is over, by the handler of the sampling signal. */
 
-static void on_due(void)
+static void on_start_delay_end(void)
 {
-	have_agent(0);
+	agent_start_logged(0);
 }
 
-bool process_agent_by_thread(void)
+bool process_agent_start_thread(void)
 {
 	uint64_t left_ns = sampler_call_off();
 
 	if (left_ns)
-		have_agent(clock_monotonic_ns() + left_ns);
+		agent_start_logged(clock_monotonic_ns() + left_ns);
 	return left_ns;
 }
 
@@ -147,16 +147,16 @@ int process_start_agent(void)
 {
 	if (sampler_call_pends())
 		return -EALREADY;
-	return start_agent(clock_monotonic_ns() + config.start_delay_ns);
+	return agent_start_due(clock_monotonic_ns() + config.start_delay_ns);
 }
 
 /* By the timer, where that can be: what the program does next may again want no other thread. */
-static int expect_agent(void)
+static int process_schedule_agent(void)
 {
 	int err = -EAGAIN;
 
 	if (may_wait_for_signal())
-		err = sampler_call_later(config.start_delay_ns, on_due);
+		err = sampler_call_later(config.start_delay_ns, on_start_delay_end);
 	return err ? process_start_agent() : 0;
 }
 
@@ -168,7 +168,7 @@ bool process_stay_away(void)
 	return had_made_way;
 }
 
-static void come_again(int (*start)(void))
+static void deferred_signal_send(int (*start)(void))
 {
 	int err;
 
@@ -177,7 +177,7 @@ static void come_again(int (*start)(void))
 	is_back = true;
 	err = start();
 	if (err == -EINVAL)
-		made_way_for_good();
+		agent_stay_suspended();
 	else if (err && err != -EALREADY && err != -EPERM)
 		log_error("cannot start a thread: %s; profiling is off in this process from now on",
 			  error_text(-err));
@@ -185,12 +185,12 @@ static void come_again(int (*start)(void))
 
 void process_come_again(void)
 {
-	come_again(expect_agent);
+	deferred_signal_send(process_schedule_agent);
 }
 
 void process_come_again_from_here(void)
 {
-	come_again(process_start_agent);
+	deferred_signal_send(process_start_agent);
 }
 
 void process_confined(void)
@@ -213,7 +213,7 @@ void process_change_engine(void)
 	config.engine_options = NULL; /* which were for that one */
 	if (config.native_mem_bytes != OPTION_OFF)
 		mem_expect();
-	have_agent(0);
+	agent_start_logged(0);
 }
 
 /* ---- Forked children ---- */
@@ -222,7 +222,7 @@ void process_change_engine(void)
 #define PAST_FORK_NS 1000000u
 
 /* async-profiler's state is of its threads, which are not here, and its locks may be held by them. */
-static void leave_async_profiler(void)
+static void async_profiler_disable(void)
 {
 	if (config.engine == ENGINE_ASYNC_PROFILER || (agent_engine() && !agent_serves_engine())) {
 		shared->async_profiler_lost = true;
@@ -234,12 +234,12 @@ static void leave_async_profiler(void)
 
 /* The child has one thread and no agent, and what the engines keep is of their parent's threads. Only
  * memory is written here, and little of it: most children execute another program at once. */
-static void forget_parent(void)
+static void state_reset_in_child(void)
 {
 	is_child = true;
 	exit_disarm();
 	sample_after_fork();
-	leave_async_profiler();
+	async_profiler_disable();
 	mem_fork_child();
 	unwind_map_after_fork();
 	mixed_stack_after_fork();
@@ -249,39 +249,40 @@ static void forget_parent(void)
 	signal_share_after_fork();
 	agent_forget();
 	engine_thread_reset_in_child();
-	image_forget();
+	image_reset_in_child();
 	api_forget();
-	agent_hooks_forget();
+	agent_hooks_reset_in_child();
 	stall_events_reset_in_child();
 }
 
-static void expect_agent_in_child(void)
+static void schedule_agent_in_child(void)
 {
 	uint64_t delay_ns = config.start_delay_ns;
 
-	if (sampler_call_later(delay_ns > PAST_FORK_NS ? delay_ns : PAST_FORK_NS, on_due))
+	if (sampler_call_later(delay_ns > PAST_FORK_NS ? delay_ns : PAST_FORK_NS,
+			       on_start_delay_end))
 		return;
 	if (config.native_mem_bytes != OPTION_OFF)
 		mem_expect();
 }
 
 /* What most children call, so that not each of them looks for it. (execve(2) is called by its number.) */
-static void find_for_children(void)
+static void find_exit_for_children(void)
 {
 	(void)REAL(_exit);
 }
 
 /* Where the parent has an agent, or is about to have one, or had to end it for what the program did, its
  * children have theirs; not where the program stopped it, or where it failed. */
-void process_in_child(void)
+void process_reset_in_child(void)
 {
 	bool had_one = agent_exists() || has_made_way, was_to_have_one = sampler_after_fork();
 
-	forget_parent();
+	state_reset_in_child();
 	if (!config.fork)
 		admitted = false;
 	else if (had_one || was_to_have_one)
-		expect_agent_in_child();
+		schedule_agent_in_child();
 }
 
 /* The steps of the constructor. Each returns 0; else the agent stays off in this process, after a
@@ -305,7 +306,7 @@ static int read_environment(void)
 	return err;
 }
 
-static int admit(void)
+static int check_admission(void)
 {
 	char executable[NAME_MAX + 1];
 
@@ -328,10 +329,10 @@ static int open_log(void)
 	return 0;
 }
 
-static int leave_children(void)
+static int exclude_children(void)
 {
 	if (!config.children)
-		children_unload(environ);
+		child_environment_remove_library(environ);
 	return 0;
 }
 
@@ -397,8 +398,8 @@ static int set_hooks(void)
 	int err;
 
 	interpose_set_hooks(&agent_hooks);
-	altstack_begin_first();
-	err = -pthread_atfork(find_for_children, NULL, process_in_child);
+	altstack_install_main();
+	err = -pthread_atfork(find_exit_for_children, NULL, process_reset_in_child);
 	if (err) {
 		log_error("cannot hook into the program: %s; profiling is off in this process",
 			  error_text(-err));
@@ -424,7 +425,7 @@ static bool may_sample_mem(void)
 static int prepare_mem(void)
 {
 	if (config.native_mem_bytes != OPTION_OFF)
-		mem_look_at_next();
+		allocator_find_next();
 	if (may_sample_mem())
 		mem_expect();
 	if (config.native_mem_limit_bytes != OPTION_OFF)
@@ -446,7 +447,7 @@ static void before_exit(void *unused)
 }
 
 /* By name, as glibc before 2.18 has none. (It allocates, so it is not for every program.) */
-static void begin_exit_by_us(void)
+static void register_before_exit(void)
 {
 	at_thread_exit *at_exit;
 
@@ -461,9 +462,9 @@ static int start(void)
 
 	admitted = true;
 	if (config.crash)
-		fatal_with_crashes();
+		fatal_include_crashes();
 	async_profiler_start(&config);
-	err = expect_agent();
+	err = process_schedule_agent();
 	if (err) {
 		log_error("cannot start a thread: %s; profiling is off in this process",
 			  error_text(-err));
@@ -471,21 +472,13 @@ static int start(void)
 	}
 	exit_arm();
 	if (shared->async_profiler)
-		begin_exit_by_us();
+		register_before_exit();
 	return 0;
 }
 
 static int (*const steps[])(void) = {
-	read_environment,
-	admit,
-	open_log,
-	refuse_checking_tool,
-	refuse_emulator,
-	leave_children,
-	capture_environment,
-	set_hooks,
-	prepare_mem,
-	start,
+	read_environment, check_admission,     open_log,  refuse_checking_tool, refuse_emulator,
+	exclude_children, capture_environment, set_hooks, prepare_mem,          start,
 };
 
 /* (exit(3) marks a library whose destructor it calls as one that was never constructed: where async-profiler's

@@ -17,7 +17,7 @@ int process_stop_agent(void);
 /* One that is to be started by a signal, when the start delay is over, gets its thread now, and touches nothing
  * before: the program is about to become one in which that signal could go astray. False when none is to be.
  * Async-signal-safe. */
-bool process_agent_by_thread(void);
+bool process_agent_start_thread(void);
 
 /* async-profiler cannot go on in this process, and its agent has been stopped: start one that has the builtin
  * engine. Async-signal-safe. */
@@ -40,7 +40,7 @@ void process_confined(void);
 
 /* This is a child with a copy of its parent's memory, and none of its threads but the calling one.
  * Async-signal-safe. */
-void process_in_child(void);
+void process_reset_in_child(void);
 
 /* In a forked child: nothing is known of what the program has said by the C interface. */
 void api_forget(void);

@@ -240,8 +240,8 @@ static void modules_sort(void)
 		modules.present++;
 }
 
-static bool same_module(const struct module *module, const struct image *image, uintptr_t start,
-			uintptr_t end)
+static bool modules_are_same(const struct module *module, const struct image *image,
+			     uintptr_t start, uintptr_t end)
 {
 	uint8_t id[IMAGE_BUILD_ID_MAX];
 	uint64_t address;
@@ -259,7 +259,7 @@ static bool same_module(const struct module *module, const struct image *image, 
 static struct module *modules_find_loaded(const struct image *image, uintptr_t start, uintptr_t end)
 {
 	for (size_t i = 0; i < modules.present; i++)
-		if (same_module(modules.list[i], image, start, end))
+		if (modules_are_same(modules.list[i], image, start, end))
 			return modules.list[i];
 	return NULL;
 }

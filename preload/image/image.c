@@ -65,7 +65,7 @@ static bool is_error(long result)
 }
 
 /* Its data as they are in the file, and memory that holds nothing behind them. */
-static int map_data(void)
+static int image_map_data(void)
 {
 	unsigned char *data = image_memory + IMAGE_DATA_START;
 	long got = kernel_call6(SYS_mmap, (long)data, IMAGE_DATA_END - IMAGE_DATA_START,
@@ -79,7 +79,7 @@ static int map_data(void)
 	return 0;
 }
 
-static int take_stack(void)
+static int stack_allocate(void)
 {
 	long got;
 
@@ -95,7 +95,7 @@ static int take_stack(void)
 	return 0;
 }
 
-static uintptr_t *push(uintptr_t *at, uintptr_t kind, uintptr_t value)
+static uintptr_t *words_push(uintptr_t *at, uintptr_t kind, uintptr_t value)
 {
 	at[0] = kind;
 	at[1] = value;
@@ -111,7 +111,7 @@ static uintptr_t *start_words(void)
 }
 
 /* What the kernel lays out for a program that it starts. Returns where. */
-static uintptr_t *lay_out_start(void)
+static uintptr_t *start_words_write(void)
 {
 	const uintptr_t base = (uintptr_t)image_memory;
 	uintptr_t *words = start_words(), *at = words;
@@ -121,23 +121,23 @@ static uintptr_t *lay_out_start(void)
 	*at++ = (uintptr_t)&image.start;
 	*at++ = 0;
 	*at++ = 0;
-	at = push(at, AT_PHDR, base + IMAGE_PHDR);
-	at = push(at, AT_PHNUM, IMAGE_PHNUM);
-	at = push(at, AT_PHENT, sizeof(ElfW(Phdr)));
-	at = push(at, AT_ENTRY, base + IMAGE_ENTRY);
-	at = push(at, AT_RANDOM, (uintptr_t)image.random);
+	at = words_push(at, AT_PHDR, base + IMAGE_PHDR);
+	at = words_push(at, AT_PHNUM, IMAGE_PHNUM);
+	at = words_push(at, AT_PHENT, sizeof(ElfW(Phdr)));
+	at = words_push(at, AT_ENTRY, base + IMAGE_ENTRY);
+	at = words_push(at, AT_RANDOM, (uintptr_t)image.random);
 	for (size_t i = 0; image.start.auxiliary[i][0] != AT_NULL; i++) {
 		uintptr_t kind = image.start.auxiliary[i][0];
 
 		if (kind == AT_PAGESZ || kind == AT_SYSINFO_EHDR || kind == AT_HWCAP ||
 		    kind == AT_HWCAP2)
-			at = push(at, kind, image.start.auxiliary[i][1]);
+			at = words_push(at, kind, image.start.auxiliary[i][1]);
 	}
-	push(at, AT_NULL, 0);
+	words_push(at, AT_NULL, 0);
 	return words;
 }
 
-static _Noreturn void end_thread(void)
+static _Noreturn void thread_end(void)
 {
 	for (;;)
 		kernel_call4(SYS_exit, 0, 0, 0, 0);
@@ -146,7 +146,7 @@ static _Noreturn void end_thread(void)
 /* A moment in which the agent has nothing to do: most programs that are shorter than the start delay
  * are shorter than this, too, and never pay for more. Later our thread looks at its privileges.
  * False when it is to end instead. */
-static bool wait_a_moment(void)
+static bool thread_wait_a_moment(void)
 {
 	uint64_t until = clock_monotonic_ns() + PRIVILEGES_CHECK_NS;
 
@@ -159,32 +159,32 @@ static bool wait_a_moment(void)
 	return !agent_stop_is_requested();
 }
 
-static _Noreturn void enter(void)
+static _Noreturn void image_enter(void)
 {
 	int err;
 
 	if (image.is_mapped)
 		raw_thread_go_on(image.start.thread_pointer, atomic_load(&image.start.again));
-	err = map_data();
+	err = image_map_data();
 	if (!err) {
 		image.is_mapped = true;
-		raw_thread_enter((uintptr_t)image_memory + IMAGE_ENTRY, lay_out_start());
+		raw_thread_enter((uintptr_t)image_memory + IMAGE_ENTRY, start_words_write());
 	}
 	agent_failed(err);
-	end_thread();
+	thread_end();
 }
 
 /* The new thread. The table of descriptors comes first, as not even for an instant is there to be a second
  * holder of the program's pipes; where the kernel has none to give, the image finds out and says so. */
-static _Noreturn void run(void)
+static _Noreturn void image_run(void)
 {
 	kernel_call4(SYS_close_range, 0, UINT_MAX, CLOSE_RANGE_UNSHARE, 0);
 	kernel_call4(SYS_prctl, PR_SET_NAME, (long)"asprof-agent", 0, 0);
 	system_thread_be_ordinary();
-	if (image.is_late ? !agent_stop_is_requested() : wait_a_moment())
-		enter();
+	if (image.is_late ? !agent_stop_is_requested() : thread_wait_a_moment())
+		image_enter();
 	agent_set_ended();
-	end_thread();
+	thread_end();
 }
 
 /* By the linker: the library's beginning, and what the interposers' headers put into a section. */
@@ -217,9 +217,9 @@ static void describe_process(void)
 							    : getauxval(kinds[i]);
 
 		if (value)
-			push(image.start.auxiliary[n++], kinds[i], value);
+			words_push(image.start.auxiliary[n++], kinds[i], value);
 	}
-	push(image.start.auxiliary[n], AT_NULL, 0);
+	words_push(image.start.auxiliary[n], AT_NULL, 0);
 	if (getauxval(AT_RANDOM))
 		memcpy(image.random, (const void *)getauxval(AT_RANDOM), sizeof(image.random));
 	shared->loader_debug = loaded_debug();
@@ -227,7 +227,7 @@ static void describe_process(void)
 }
 
 /* Of the thread before: the stack and the image's memory are its own until then. */
-static int wait_until_gone(void)
+static int thread_wait_until_gone(void)
 {
 	uint64_t until = clock_monotonic_ns() + GONE_NS;
 	struct timespec end = { .tv_sec = (time_t)(until / 1000000000u),
@@ -243,9 +243,9 @@ static int wait_until_gone(void)
 	return 0;
 }
 
-static int prepare(const struct config *config, const char *environment)
+static int image_prepare(const struct config *config, const char *environment)
 {
-	int err = wait_until_gone();
+	int err = thread_wait_until_gone();
 
 	if (err)
 		return err;
@@ -258,51 +258,51 @@ static int prepare(const struct config *config, const char *environment)
 	return 0;
 }
 
-static int start_thread(bool is_late)
+static int thread_start(bool is_late)
 {
 	uint64_t every = UINT64_MAX, before;
-	int err = take_stack();
+	int err = stack_allocate();
 
 	if (err)
 		return err;
 	image.is_late = is_late;
 	kernel_call4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&every, (long)&before, sizeof(every));
-	err = raw_thread_start(run, start_words(), &shared->agent.id);
+	err = raw_thread_start(image_run, start_words(), &shared->agent.id);
 	kernel_call4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof(before));
 	return err;
 }
 
-int image_begin(const struct config *config, const char *environment)
+int image_start_thread(const struct config *config, const char *environment)
 {
-	int err = prepare(config, environment);
+	int err = image_prepare(config, environment);
 
-	return err ? err : start_thread(false);
+	return err ? err : thread_start(false);
 }
 
 static void start_in_a_moment(void)
 {
 	int err;
 
-	if (!wait_a_moment()) {
+	if (!thread_wait_a_moment()) {
 		agent_set_ended();
 		return;
 	}
-	err = start_thread(true);
+	err = thread_start(true);
 	if (err)
 		agent_failed(err);
 }
 
-int image_begin_by(bool (*by)(void (*call)(void)), const struct config *config,
-		   const char *environment)
+int image_start_thread_by(bool (*by)(void (*call)(void)), const struct config *config,
+			  const char *environment)
 {
-	int err = prepare(config, environment);
+	int err = image_prepare(config, environment);
 
 	if (err || by(start_in_a_moment))
 		return err;
-	return start_thread(false);
+	return thread_start(false);
 }
 
-void image_forget(void)
+void image_reset_in_child(void)
 {
 	image.is_mapped = false;
 }

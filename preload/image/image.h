@@ -11,14 +11,14 @@
 /* Start the thread, as agent_start() has it. It has a descriptor table of its own, and every signal
  * blocked; it waits a moment, and only then enters the image. Returns 0, -ENOMEM, or another -errno.
  * Not in signal context. */
-int image_begin(const struct config *config, const char *environment);
+int image_start_thread(const struct config *config, const char *environment);
 
 /* The same, and a thread that is there already waits that moment: BY has the call made that it is given on one of the C
  * library's that has all signals blocked; false where it cannot. */
-int image_begin_by(bool (*by)(void (*call)(void)), const struct config *config,
-		   const char *environment);
+int image_start_thread_by(bool (*by)(void (*call)(void)), const struct config *config,
+			  const char *environment);
 
 /* In a forked child: the thread is not there, and the next one begins with a new image. */
-void image_forget(void);
+void image_reset_in_child(void);
 
 #endif

@@ -12,26 +12,27 @@
 #include "preload/interpose/sample.h"
 
 /* The program's HANDLER for SIGNO is in force. */
-static void changed_to(int signo, __sighandler_t handler)
+static void handler_changed(int signo, __sighandler_t handler)
 {
 	if (handler == SIG_DFL) {
 		sample_restore(signo);
-		fatal_changed(signo);
+		fatal_reinstall(signo);
 	}
 }
 
 /* True when the program's HANDLER for a sampling signal is only kept as a wish: programs reset
  * all signals in a loop, and a sample must not kill them. With a handler of its own the signal
  * is given over to the program. *OLD is what it asked for before. */
-static bool keep_signal(int signo, __sighandler_t handler, __sighandler_t *old)
+static bool sampling_signal_keep(int signo, __sighandler_t handler, __sighandler_t *old)
 {
 	const struct interpose_hooks *hooks = hooks_get();
 
 	if (handler == SIG_DFL || handler == SIG_IGN) {
-		*old = __atomic_exchange_n(&sample_wishes[signo], handler, __ATOMIC_RELAXED);
+		*old = __atomic_exchange_n(&sample_program_actions[signo], handler,
+					   __ATOMIC_RELAXED);
 		return true;
 	}
-	*old = __atomic_exchange_n(&sample_wishes[signo], SIG_DFL, __ATOMIC_RELAXED);
+	*old = __atomic_exchange_n(&sample_program_actions[signo], SIG_DFL, __ATOMIC_RELAXED);
 	sample_release(signo);
 	if (hooks)
 		hooks->signal_claimed(signo);
@@ -39,8 +40,8 @@ static bool keep_signal(int signo, __sighandler_t handler, __sighandler_t *old)
 }
 
 /* ACTION of the program's as it goes to the kernel: itself, or CHANGED. NULL is none. */
-static const struct sigaction *enter_handler(int signo, const struct sigaction *action,
-					     struct sigaction *changed)
+static const struct sigaction *action_enter_handler(int signo, const struct sigaction *action,
+						    struct sigaction *changed)
 {
 	if (!action)
 		return NULL;
@@ -49,17 +50,17 @@ static const struct sigaction *enter_handler(int signo, const struct sigaction *
 	return changed;
 }
 
-static int action_of_sample(int signo, const struct sigaction *action, struct sigaction *old)
+static int sampling_action_change(int signo, const struct sigaction *action, struct sigaction *old)
 {
 	struct sigaction before = {
-		.sa_handler = __atomic_load_n(&sample_wishes[signo], __ATOMIC_RELAXED),
+		.sa_handler = __atomic_load_n(&sample_program_actions[signo], __ATOMIC_RELAXED),
 	};
 	struct sigaction changed;
 	bool kept = true;
 
 	if (action)
-		kept = keep_signal(signo, action->sa_handler, &before.sa_handler);
-	if (!kept && REAL(sigaction)(signo, enter_handler(signo, action, &changed), NULL))
+		kept = sampling_signal_keep(signo, action->sa_handler, &before.sa_handler);
+	if (!kept && REAL(sigaction)(signo, action_enter_handler(signo, action, &changed), NULL))
 		return -1;
 	if (old)
 		*old = before;
@@ -72,25 +73,25 @@ static void on_fault(int signo, siginfo_t *info, void *context)
 {
 	static const struct sigaction fatal = { .sa_handler = SIG_DFL };
 
-	crash_tell(signo, info, context);
+	crash_report(signo, info, context);
 	/* The instruction is tried again, so that a core dump shows the place. */
 	if (signo == SIGSEGV && info->si_code > 0)
 		REAL(sigaction)(signo, &fatal, NULL);
 	else
-		fatal_die(signo);
+		fatal_raise_default(signo);
 }
 
 /* Somebody has sent async-profiler's signal to the program, which has no handler for it. */
 static void on_sent(int signo)
 {
-	bool ignored = __atomic_load_n(&sample_wishes[signo], __ATOMIC_RELAXED) == SIG_IGN;
-	bool blocked = mask_believed() >> (signo - 1) & 1;
+	bool ignored = __atomic_load_n(&sample_program_actions[signo], __ATOMIC_RELAXED) == SIG_IGN;
+	bool blocked = mask_program_blocked() >> (signo - 1) & 1;
 
 	/* The kernel spares the first process of a namespace. */
 	if (ignored || blocked || system_process() == 1)
 		return;
-	exit_tell(EXITING_BY_SIGNAL);
-	fatal_die(signo);
+	exit_notify(EXITING_BY_SIGNAL);
+	fatal_raise_default(signo);
 }
 
 /* What async-profiler is shown of the disposition of SIGNO, when it only ASKS or when it sets one.
@@ -121,7 +122,7 @@ static void note_fault(int signo, const struct sigaction *engine, const struct s
 	__atomic_store_n(&faults[signo].is_there, true, __ATOMIC_RELEASE);
 }
 
-static bool engine_handles(int signo, __sighandler_t handler)
+static bool async_profiler_program_action(int signo, __sighandler_t handler)
 {
 	return signo > 0 && signo <= 64 &&
 	       __atomic_load_n(&faults[signo].is_there, __ATOMIC_ACQUIRE) &&
@@ -131,10 +132,10 @@ static bool engine_handles(int signo, __sighandler_t handler)
 /* async-profiler reads what may not be there, and its handler has it go on: that stays, or comes back, where the
  * program has the default action, as where all signals are reset in a loop. For any other fault it does
  * what the default action does (on_fault). */
-static bool engine_keeps(int signo, const struct sigaction *action)
+static bool async_profiler_kept_action(int signo, const struct sigaction *action)
 {
 	return action && action->sa_handler == SIG_DFL && signo > 0 && signo <= 64 &&
-	       engine_handles(signo, faults[signo].engine.sa_handler) &&
+	       async_profiler_program_action(signo, faults[signo].engine.sa_handler) &&
 	       faults[signo].program.sa_handler == SIG_DFL;
 }
 
@@ -156,7 +157,7 @@ static void take_away(int signo)
 	}
 	faults[signo].comes_again = true;
 	if (faults[signo].program.sa_handler == SIG_DFL)
-		fatal_changed(signo);
+		fatal_reinstall(signo);
 }
 
 void action_engine_leaves(bool with_faults)
@@ -181,7 +182,7 @@ void action_engine_returns(void)
 			continue;
 		faults[signo].comes_again = false;
 		if (REAL(sigaction)(signo, NULL, &now) ||
-		    fatal_shown(now.sa_handler) != faults[signo].program.sa_handler ||
+		    fatal_visible_handler(now.sa_handler) != faults[signo].program.sa_handler ||
 		    REAL(sigaction)(signo, &faults[signo].engine, NULL))
 			continue;
 		__atomic_store_n(&faults[signo].is_there, true, __ATOMIC_RELEASE);
@@ -196,15 +197,16 @@ static int leave_wake(struct sigaction *old)
 	return 0;
 }
 
-static int change_action(int signo, const struct sigaction *action, struct sigaction *old,
-			 const void *caller)
+static int action_change_for(int signo, const struct sigaction *action, struct sigaction *old,
+			     const void *caller)
 {
 	struct sigaction changed, before;
 	__sighandler_t handler = action ? action->sa_handler : SIG_ERR, was;
-	bool engine = sample_in_engine(caller), keeps = !engine && engine_keeps(signo, action);
+	bool engine = async_profiler_contains(caller),
+	     keeps = !engine && async_profiler_kept_action(signo, action);
 
 	if (!engine && sample_is_signal(signo))
-		return action_of_sample(signo, action, old);
+		return sampling_action_change(signo, action, old);
 	if (engine && signo == SIGIO)
 		return leave_wake(old);
 	if (engine && action)
@@ -212,40 +214,40 @@ static int change_action(int signo, const struct sigaction *action, struct sigac
 	else if (keeps)
 		action = &faults[signo].engine;
 	else
-		action = enter_handler(signo, action, &changed);
+		action = action_enter_handler(signo, action, &changed);
 	if (REAL(sigaction)(signo, action, &before))
 		return -1;
 	was = before.sa_handler;
-	before.sa_handler = program_handler_shown(before.sa_handler);
+	before.sa_handler = program_handler_visible(before.sa_handler);
 	if (engine)
 		sample_unwrap(signo, &before);
-	if (before.sa_handler != fatal_shown(before.sa_handler))
+	if (before.sa_handler != fatal_visible_handler(before.sa_handler))
 		before = (struct sigaction){ .sa_handler = SIG_DFL };
-	if (engine && action && sample_in_engine((void *)action->sa_handler))
+	if (engine && action && async_profiler_contains((void *)action->sa_handler))
 		note_fault(signo, action, &before);
 	if (engine)
 		show_engine(signo, !action, &before);
-	else if (engine_handles(signo, was))
+	else if (async_profiler_program_action(signo, was))
 		before = faults[signo].program;
 	if (old)
 		*old = before;
 	if (!engine && !keeps)
-		changed_to(signo, handler);
+		handler_changed(signo, handler);
 	return 0;
 }
 
 EXPORT int sigaction(int signo, const struct sigaction *action, struct sigaction *old)
 {
-	return change_action(signo, action, old, __builtin_return_address(0));
+	return action_change_for(signo, action, old, __builtin_return_address(0));
 }
 
 EXPORT int __sigaction(int signo, const struct sigaction *action, struct sigaction *old)
 {
-	return change_action(signo, action, old, __builtin_return_address(0));
+	return action_change_for(signo, action, old, __builtin_return_address(0));
 }
 
 /* signal(2) in one of its flavours, which is SET. */
-static __sighandler_t change_handler(__sighandler_t (*set)(int, __sighandler_t), int signo,
+static __sighandler_t handler_change(__sighandler_t (*set)(int, __sighandler_t), int signo,
 				     __sighandler_t handler)
 {
 	static const struct sigaction by_default = { .sa_handler = SIG_DFL };
@@ -253,50 +255,50 @@ static __sighandler_t change_handler(__sighandler_t (*set)(int, __sighandler_t),
 	struct sigaction before;
 
 	if (sample_is_signal(signo)) {
-		if (keep_signal(signo, handler, &old))
+		if (sampling_signal_keep(signo, handler, &old))
 			return old;
 		return set(signo, entry) == SIG_ERR ? SIG_ERR : old;
 	}
-	if (handler == SIG_DFL && engine_keeps(signo, &by_default))
-		return change_action(signo, &by_default, &before, NULL) ? SIG_ERR
-									: before.sa_handler;
+	if (handler == SIG_DFL && async_profiler_kept_action(signo, &by_default))
+		return action_change_for(signo, &by_default, &before, NULL) ? SIG_ERR
+									    : before.sa_handler;
 	old = set(signo, entry);
-	if (engine_handles(signo, old))
+	if (async_profiler_program_action(signo, old))
 		old = faults[signo].program.sa_handler;
-	old = fatal_shown(program_handler_shown(old));
+	old = fatal_visible_handler(program_handler_visible(old));
 	if (old != SIG_ERR)
-		changed_to(signo, handler);
+		handler_changed(signo, handler);
 	return old;
 }
 
 EXPORT __sighandler_t signal(int signo, __sighandler_t handler)
 {
-	return change_handler(REAL(signal), signo, handler);
+	return handler_change(REAL(signal), signo, handler);
 }
 
 EXPORT __sighandler_t ssignal(int signo, __sighandler_t handler)
 {
-	return change_handler(REAL(signal), signo, handler);
+	return handler_change(REAL(signal), signo, handler);
 }
 
 EXPORT __sighandler_t bsd_signal(int signo, __sighandler_t handler)
 {
-	return change_handler(REAL(signal), signo, handler);
+	return handler_change(REAL(signal), signo, handler);
 }
 
 EXPORT __sighandler_t sysv_signal(int signo, __sighandler_t handler)
 {
-	return change_handler(REAL(sysv_signal), signo, handler);
+	return handler_change(REAL(sysv_signal), signo, handler);
 }
 
 EXPORT __sighandler_t __sysv_signal(int signo, __sighandler_t handler)
 {
-	return change_handler(REAL(sysv_signal), signo, handler);
+	return handler_change(REAL(sysv_signal), signo, handler);
 }
 
 EXPORT __sighandler_t sigset(int signo, __sighandler_t handler)
 {
-	return change_handler(REAL(sigset), signo, handler);
+	return handler_change(REAL(sigset), signo, handler);
 }
 
 EXPORT int sigignore(int signo)
@@ -304,6 +306,6 @@ EXPORT int sigignore(int signo)
 	__sighandler_t old;
 
 	if (sample_is_signal(signo))
-		return keep_signal(signo, SIG_IGN, &old) ? 0 : -1;
+		return sampling_signal_keep(signo, SIG_IGN, &old) ? 0 : -1;
 	return REAL(sigignore)(signo);
 }

@@ -93,7 +93,7 @@ full:
 	return NULL;
 }
 
-static bool in_pool(const void *p)
+static bool pool_contains(const void *p)
 {
 	return (const char *)p >= pool && (const char *)p < pool + POOL_BYTES;
 }
@@ -119,7 +119,7 @@ static void find_new(void)
 #undef FIND
 
 /* Any thread, any number of times: all find the same. */
-static COLD void look_for_next(void (*find)(void), _Atomic bool *looked)
+static COLD void allocator_search(void (*find)(void), _Atomic bool *looked)
 {
 	int saved = errno;
 
@@ -132,17 +132,17 @@ static COLD void look_for_next(void (*find)(void), _Atomic bool *looked)
 
 /* The old ones in the first call of any, while the program has one thread: a search waits for who adds a
  * library. The new ones apart, as hardly a program asks, and many a C library has none to be found. */
-static bool found_next(const void *entry, const void *first, void (*find)(void))
+static bool allocator_has_next(const void *entry, const void *first, void (*find)(void))
 {
-	static _Atomic bool looked_old, looked_new;
-	_Atomic bool *looked = find == find_old ? &looked_old : &looked_new;
+	static _Atomic bool is_old_found, is_new_found;
+	_Atomic bool *looked = find == find_old ? &is_old_found : &is_new_found;
 
 	if (!looking && !atomic_load(looked))
-		look_for_next(find, looked);
+		allocator_search(find, looked);
 	return *(const void *const *)entry != first;
 }
-#define FOUND(name)     found_next(&next.name, (const void *)first_##name, find_old)
-#define FOUND_NEW(name) found_next(&next.name, (const void *)first_##name, find_new)
+#define FOUND(name)     allocator_has_next(&next.name, (const void *)first_##name, find_old)
+#define FOUND_NEW(name) allocator_has_next(&next.name, (const void *)first_##name, find_new)
 
 static void *first_malloc(size_t size)
 {
@@ -224,12 +224,12 @@ static void first_free_aligned_sized(void *p, size_t align, size_t size)
 		free(p);
 }
 
-static inline bool passes(size_t size)
+static inline bool allocation_is_skipped(size_t size)
 {
 	return !mem_looks() || mem_sample_passes(size);
 }
 
-static inline bool watched(const void *p)
+static inline bool block_is_watched(const void *p)
 {
 	return mem_looks() && mem_table_watches(p);
 }
@@ -256,7 +256,7 @@ static COLD void *malloc_due(size_t size, const void *caller)
 
 EXPORT void *malloc(size_t size)
 {
-	if (passes(size))
+	if (allocation_is_skipped(size))
 		return next.malloc(size);
 	return malloc_due(size, CALLER);
 }
@@ -273,7 +273,7 @@ EXPORT void *calloc(size_t count, size_t size)
 {
 	size_t total;
 
-	if (__builtin_mul_overflow(count, size, &total) || passes(total))
+	if (__builtin_mul_overflow(count, size, &total) || allocation_is_skipped(total))
 		return next.calloc(count, size);
 	return calloc_due(count, size, CALLER);
 }
@@ -288,7 +288,7 @@ static COLD int posix_memalign_due(void **p, size_t align, size_t size, const vo
 
 EXPORT int posix_memalign(void **p, size_t align, size_t size)
 {
-	if (passes(size))
+	if (allocation_is_skipped(size))
 		return next.posix_memalign(p, align, size);
 	return posix_memalign_due(p, align, size, CALLER);
 }
@@ -315,63 +315,63 @@ static COLD void *pages_due(allocate_pages *allocate, size_t size, const void *c
 
 EXPORT void *aligned_alloc(size_t align, size_t size)
 {
-	if (passes(size))
+	if (allocation_is_skipped(size))
 		return next.aligned_alloc(align, size);
 	return aligned_due(next.aligned_alloc, align, size, CALLER);
 }
 
 EXPORT void *memalign(size_t align, size_t size)
 {
-	if (passes(size))
+	if (allocation_is_skipped(size))
 		return next.memalign(align, size);
 	return aligned_due(next.memalign, align, size, CALLER);
 }
 
 EXPORT void *valloc(size_t size)
 {
-	if (passes(size))
+	if (allocation_is_skipped(size))
 		return next.valloc(size);
 	return pages_due(next.valloc, size, CALLER);
 }
 
 EXPORT void *pvalloc(size_t size)
 {
-	if (passes(size))
+	if (allocation_is_skipped(size))
 		return next.pvalloc(size);
 	return pages_due(next.pvalloc, size, CALLER);
 }
 
-static COLD void forget(const void *p)
+static COLD void block_note_free(const void *p)
 {
 	mem_on_free(p);
 }
 
 EXPORT void free(void *p)
 {
-	if (watched(p)) {
-		if (in_pool(p))
+	if (block_is_watched(p)) {
+		if (pool_contains(p))
 			return;
-		forget(p); /* before the real free: p may be given out again at once */
+		block_note_free(p); /* before the real free: p may be given out again at once */
 	}
 	next.free(p);
 }
 
 EXPORT void free_sized(void *p, size_t size)
 {
-	if (watched(p)) {
-		if (in_pool(p))
+	if (block_is_watched(p)) {
+		if (pool_contains(p))
 			return;
-		forget(p);
+		block_note_free(p);
 	}
 	next.free_sized(p, size);
 }
 
 EXPORT void free_aligned_sized(void *p, size_t align, size_t size)
 {
-	if (watched(p)) {
-		if (in_pool(p))
+	if (block_is_watched(p)) {
+		if (pool_contains(p))
 			return;
-		forget(p);
+		block_note_free(p);
 	}
 	next.free_aligned_sized(p, align, size);
 }
@@ -431,7 +431,7 @@ static COLD void *realloc_watched(void *p, size_t size, const void *caller)
 {
 	struct mem_resize resize;
 
-	if (in_pool(p))
+	if (pool_contains(p))
 		return realloc_from_pool(p, size);
 	if (below_limit(size) && mem_on_realloc_begin(p, &resize))
 		return realloc_sampled(p, size, &resize, caller);
@@ -469,28 +469,28 @@ EXPORT void *reallocarray(void *p, size_t count, size_t size)
 	return realloc_from(p, total, CALLER);
 }
 
-static bool same_module(const void *a, const void *b)
+static bool modules_are_same(const void *a, const void *b)
 {
 	struct loaded_module module = loaded_module_of(a);
 
 	return (uintptr_t)b >= module.low && (uintptr_t)b < module.high;
 }
 
-static void look_at_next(void)
+static void allocator_examine_next(void)
 {
 	void *usable = loaded_symbol_next("malloc_usable_size").address, *array;
 
 	/* Another's would read a header that is not there. */
-	if (same_module(usable, loaded_symbol_next("malloc").address))
+	if (modules_are_same(usable, loaded_symbol_next("malloc").address))
 		__atomic_store_n(&next_usable_size, (size_t(*)(void *))usable, __ATOMIC_RELAXED);
 	array = loaded_symbol_next("reallocarray").address;
-	if (same_module(array, loaded_symbol_next("realloc").address) &&
-	    !same_module(array, loaded_symbol_next("getpid").address))
+	if (modules_are_same(array, loaded_symbol_next("realloc").address) &&
+	    !modules_are_same(array, loaded_symbol_next("getpid").address))
 		__atomic_store_n(&next_has_reallocarray, true, __ATOMIC_RELAXED);
 }
 
 /* Where a symbol leads is no answer: in an executable that does not move it is a stub of its own. */
-static bool calls_come_here(void)
+static bool allocator_receives_calls(void)
 {
 	/* By a pointer: the compiler knows of malloc that it leaves our variables alone. */
 	void *(*volatile allocate)(size_t) = malloc;
@@ -507,12 +507,12 @@ static bool calls_come_here(void)
 }
 
 /* The file whose malloc the program calls in place of ours; NULL when the calls come to us. */
-static const char *find_passed_by(void)
+static const char *allocator_find_bypass(void)
 {
 	const void *bound = loaded_symbol_first("malloc").address;
 	const char *name, *executable = (const char *)getauxval(AT_EXECFN);
 
-	if (!bound || same_module(bound, pool) || calls_come_here())
+	if (!bound || modules_are_same(bound, pool) || allocator_receives_calls())
 		return NULL;
 	name = loaded_module_of(bound).name;
 	if (name && *name)
@@ -520,14 +520,14 @@ static const char *find_passed_by(void)
 	return executable ? executable : "the program";
 }
 
-void mem_look_at_next(void)
+void allocator_find_next(void)
 {
 	static bool looked;
 
 	if (looked)
 		return;
-	look_at_next();
-	mem_pass_by(find_passed_by());
+	allocator_examine_next();
+	mem_pass_by(allocator_find_bypass());
 	looked = true;
 }
 
@@ -557,7 +557,7 @@ int mem_serve_library(const void *inside)
 		.free = our_free,
 	};
 
-	mem_look_at_next();
+	allocator_find_next();
 	if (mem_passed_by())
 		return 0;
 	memory_bind(&functions);

@@ -5,7 +5,7 @@
 /* Find out what the next allocator can do, and whether calls come here at all (mem_passed_by()), before
  * they are sampled. It
  * asks the loader, so it is for a thread that the C library knows: once, the next time it does nothing. */
-void mem_look_at_next(void);
+void allocator_find_next(void);
 
 /* Let the library that INSIDE points into call us for what async-profiler takes for the functions
  * behind its hooks, unless the program's calls go elsewhere. It would take a stub of the executable,

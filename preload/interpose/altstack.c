@@ -104,7 +104,7 @@ static char *stack_new(void)
 	return stack_at(index);
 }
 
-void *altstack_take(void)
+void *altstack_allocate(void)
 {
 	uint64_t top = atomic_load(&pool.free), next;
 
@@ -129,7 +129,7 @@ static uint32_t index_of(const char *stack)
 	return NONE;
 }
 
-void altstack_give(void *stack)
+void altstack_free(void *stack)
 {
 	uint64_t top = atomic_load(&pool.free), next;
 	uint32_t index = stack ? index_of(stack) : NONE;
@@ -143,7 +143,7 @@ void altstack_give(void *stack)
 }
 
 /* Ours, without a word to the program. */
-static int use_ours(void)
+static int altstack_use_own(void)
 {
 	stack_t given = { .ss_sp = mine.ours, .ss_flags = SS_AUTODISARM, .ss_size = OURS_BYTES };
 	int err = REAL(sigaltstack)(&given, NULL);
@@ -158,7 +158,7 @@ static int use_ours(void)
 	return err;
 }
 
-void altstack_begin(void *stack, uintptr_t low, uintptr_t high)
+void altstack_install(void *stack, uintptr_t low, uintptr_t high)
 {
 	stack_t now;
 
@@ -167,10 +167,10 @@ void altstack_begin(void *stack, uintptr_t low, uintptr_t high)
 	mine.high = high;
 	/* A library's constructor may have been first. */
 	if (stack && !REAL(sigaltstack)(NULL, &now) && now.ss_flags & SS_DISABLE)
-		use_ours();
+		altstack_use_own();
 }
 
-void altstack_begin_first(void)
+void altstack_install_main(void)
 {
 	uintptr_t top = getauxval(AT_EXECFN), size = MAIN_STACK_MAX;
 	struct rlimit limit;
@@ -179,15 +179,15 @@ void altstack_begin_first(void)
 		top = size = 0;
 	else if (limit.rlim_cur < size)
 		size = limit.rlim_cur;
-	altstack_begin(first_threads, top - size, top);
+	altstack_install(first_threads, top - size, top);
 }
 
-static bool is_on(const char *stack, uintptr_t address)
+static bool stack_contains(const char *stack, uintptr_t address)
 {
 	return stack && address - (uintptr_t)stack < OURS_BYTES;
 }
 
-void altstack_end(void)
+void altstack_remove(void)
 {
 	static const stack_t none = { .ss_flags = SS_DISABLE };
 	char *ours = mine.ours;
@@ -195,14 +195,14 @@ void altstack_end(void)
 
 	if (!ours || REAL(sigaltstack)(NULL, &now))
 		return;
-	if (is_on(ours, (uintptr_t)__builtin_frame_address(0)) ||
+	if (stack_contains(ours, (uintptr_t)__builtin_frame_address(0)) ||
 	    (now.ss_sp == ours && REAL(sigaltstack)(&none, NULL)))
 		return; /* it ends in a handler on that stack */
 	mine.ours = NULL;
-	altstack_give(ours);
+	altstack_free(ours);
 }
 
-static bool is_too_small(const stack_t *stack)
+static bool stack_is_too_small(const stack_t *stack)
 {
 	return stack->ss_size >= LEAST_BYTES &&
 	       stack->ss_size < getauxval(AT_MINSIGSTKSZ) + HANDLER_BYTES;
@@ -210,19 +210,19 @@ static bool is_too_small(const stack_t *stack)
 
 /* Set STACK; in its place one of ours, as it is to be used, where it is too small, or where it is
  * none. */
-static int set_stack(const stack_t *stack)
+static int altstack_set(const stack_t *stack)
 {
 	bool none = stack->ss_flags & SS_DISABLE;
 	stack_t given = *stack;
 
-	if (!none && !is_too_small(stack))
+	if (!none && !stack_is_too_small(stack))
 		return REAL(sigaltstack)(stack, NULL);
 	if (!mine.ours && !none)
-		mine.ours = altstack_take();
+		mine.ours = altstack_allocate();
 	if (!mine.ours)
 		return REAL(sigaltstack)(stack, NULL);
 	if (none)
-		return use_ours();
+		return altstack_use_own();
 	given.ss_sp = mine.ours;
 	given.ss_size = OURS_BYTES;
 	if (REAL(sigaltstack)(&given, NULL))
@@ -252,14 +252,15 @@ EXPORT int sigaltstack(const stack_t *stack, stack_t *old)
 	if (REAL(sigaltstack)(NULL, &before))
 		return -1;
 	altstack_hide_own(&before);
-	if (stack && set_stack(stack))
+	if (stack && altstack_set(stack))
 		return -1;
 	if (old) /* which may be STACK */
 		*old = before;
 	return 0;
 }
 
-static void call_on(uintptr_t sp, sample_handler handler, int signo, siginfo_t *info, void *context)
+static void arch_call_on(uintptr_t sp, sample_handler handler, int signo, siginfo_t *info,
+			 void *context)
 {
 #if defined(__x86_64__)
 	__asm__ volatile("movq %%rsp, %%rbx\n\t"
@@ -298,9 +299,9 @@ void altstack_go_back(sample_handler handler, int signo, siginfo_t *info, void *
 {
 	uintptr_t sp = CONTEXT_SP((const ucontext_t *)context);
 
-	if (mine.disarms && is_on(mine.ours, (uintptr_t)__builtin_frame_address(0)) &&
+	if (mine.disarms && stack_contains(mine.ours, (uintptr_t)__builtin_frame_address(0)) &&
 	    sp < mine.high && sp >= mine.low + ROOM_BYTES)
-		call_on((sp - RED_ZONE) & ~(uintptr_t)15, handler, signo, info, context);
+		arch_call_on((sp - RED_ZONE) & ~(uintptr_t)15, handler, signo, info, context);
 	else
 		handler(signo, info, context);
 }

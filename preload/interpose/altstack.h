@@ -13,17 +13,17 @@ typedef void (*sample_handler)(int signo, siginfo_t *info, void *context);
  * for as long as it has none of its own, or only a small one, and is not shown that. */
 
 /* One for a thread to come; NULL when there is no memory. It is begun with, or given back. */
-void *altstack_take(void);
-void altstack_give(void *stack);
+void *altstack_allocate(void);
+void altstack_free(void *stack);
 
 /* In a new thread whose own stack is mapped from LOW to HIGH: it has STACK, which may be NULL. */
-void altstack_begin(void *stack, uintptr_t low, uintptr_t high);
+void altstack_install(void *stack, uintptr_t low, uintptr_t high);
 
 /* The same in the first thread, whose stack is well known. */
-void altstack_begin_first(void);
+void altstack_install_main(void);
 
 /* The calling thread ends: give back what it was given. */
-void altstack_end(void);
+void altstack_remove(void);
 
 /* In a signal's handler: run HANDLER with the same arguments, on the stack that the signal has
  * interrupted if the handler was brought away from there to one of ours, and there is room. An engine

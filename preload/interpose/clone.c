@@ -10,7 +10,7 @@
 #include "preload/interpose/hooks.h"
 #include "preload/interpose/real.h"
 
-static void tell_child(void)
+static void child_notify(void)
 {
 	const struct interpose_hooks *hooks = hooks_get();
 	int saved = errno;
@@ -26,14 +26,14 @@ static __thread struct {
 	void *arg;
 } next __attribute__((tls_model("initial-exec")));
 
-static int begin(void *unused)
+static int child_begin(void *unused)
 {
 	int status;
 
 	(void)unused;
-	tell_child();
+	child_notify();
 	status = next.function(next.arg);
-	exit_tell(EXITING_BY_RETURN);
+	exit_notify(EXITING_BY_RETURN);
 	return status;
 }
 
@@ -58,7 +58,7 @@ EXPORT int any_clone(int (*function)(void *), void *stack, int flags, void *arg,
 		return real_clone(function, stack, flags, arg, parent_id, tls, child_id);
 	next.function = function;
 	next.arg = arg;
-	return real_clone(begin, stack, flags, NULL, parent_id, tls, child_id);
+	return real_clone(child_begin, stack, flags, NULL, parent_id, tls, child_id);
 }
 
 EXPORT pid_t _Fork(void)
@@ -66,7 +66,7 @@ EXPORT pid_t _Fork(void)
 	pid_t pid = REAL(_Fork)();
 
 	if (!pid)
-		tell_child();
+		child_notify();
 	return pid;
 }
 
@@ -97,5 +97,5 @@ void clone_after_call(long number, long a, long b, long result)
 #endif
 	}
 	if (is_child)
-		tell_child();
+		child_notify();
 }

@@ -11,7 +11,7 @@
 #endif
 
 /* Whether system call NUMBER may return in a child. (vfork(2) cannot be made by a function.) */
-static inline bool clone_is(long number)
+static inline bool clone_may_return_in_child(long number)
 {
 #if defined(SYS_fork)
 	if (number == SYS_fork)

@@ -9,10 +9,10 @@
 #include "preload/interpose/sample.h"
 #include "preload/interpose/transfer.h"
 
-bool transfer_lingers;
+bool transfer_has_linger;
 
 /* True when FD's end may take its time, and samples are held back; BLOCKED is what was before. */
-static COLD bool hold_samples(int fd, uint64_t *blocked)
+static COLD bool samples_block(int fd, uint64_t *blocked)
 {
 	uint64_t signals = __atomic_load_n(&sample_signals, __ATOMIC_RELAXED);
 	struct linger linger = { 0 };
@@ -25,22 +25,22 @@ static COLD bool hold_samples(int fd, uint64_t *blocked)
 			     sizeof(signals));
 }
 
-static COLD void let_samples(const uint64_t *blocked)
+static COLD void samples_unblock(const uint64_t *blocked)
 {
 	kernel_call4(SYS_rt_sigprocmask, SIG_SETMASK, (long)blocked, 0, sizeof(*blocked));
 }
 
 /* The value of CALL, which closes FD. */
-#define CLOSING(fd, call)                                                               \
-	({                                                                              \
-		uint64_t blocked_;                                                      \
-		bool lingers_ = __atomic_load_n(&transfer_lingers, __ATOMIC_RELAXED) && \
-				hold_samples(fd, &blocked_);                            \
-		__typeof__(call) value_ = (call);                                       \
-                                                                                        \
-		if (__builtin_expect(lingers_, 0))                                      \
-			let_samples(&blocked_);                                         \
-		value_;                                                                 \
+#define CLOSING(fd, call)                                                                  \
+	({                                                                                 \
+		uint64_t blocked_;                                                         \
+		bool lingers_ = __atomic_load_n(&transfer_has_linger, __ATOMIC_RELAXED) && \
+				samples_block(fd, &blocked_);                              \
+		__typeof__(call) value_ = (call);                                          \
+                                                                                           \
+		if (__builtin_expect(lingers_, 0))                                         \
+			samples_unblock(&blocked_);                                        \
+		value_;                                                                    \
 	})
 
 EXPORT int close(int fd)

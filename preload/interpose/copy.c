@@ -9,7 +9,7 @@
 
 /* After DONE of LENGTH bytes: the others, by CALL, whose argument at LENGTH_AT is the number of those
  * that are left; the offsets that it points to move on by themselves. */
-static COLD ssize_t copy_rest(const struct transfer *transfer, long call[AGAIN_LONGS],
+static COLD ssize_t copy_rest(const struct transfer *transfer, long call[TRANSFER_LONGS],
 			      int length_at, size_t length, ssize_t done)
 {
 	long n;
@@ -30,8 +30,8 @@ EXPORT ssize_t sendfile(int out, int in, off_t *offset, size_t count)
 
 	if (!CUT_SHORT(done))
 		return done;
-	return copy_rest(&transfer, (long[AGAIN_LONGS]){ SYS_sendfile, out, in, (long)offset }, 4,
-			 count, done);
+	return copy_rest(&transfer, (long[TRANSFER_LONGS]){ SYS_sendfile, out, in, (long)offset },
+			 4, count, done);
 }
 
 EXPORT ssize_t sendfile64(int out, int in, off_t *offset, size_t count)
@@ -51,13 +51,13 @@ EXPORT ssize_t copy_file_range(int in, off_t *in_offset, int out, off_t *out_off
 	if (!CUT_SHORT(done))
 		return done;
 	return copy_rest(&transfer,
-			 (long[AGAIN_LONGS]){ SYS_copy_file_range, in, (long)in_offset, out,
-					      (long)out_offset, 0, flags },
+			 (long[TRANSFER_LONGS]){ SYS_copy_file_range, in, (long)in_offset, out,
+						 (long)out_offset, 0, flags },
 			 5, count, done);
 }
 
 /* Of the rest only one end is a pipe, and moves what there is: a part of that is no less. */
-static COLD long splice_again(const struct transfer *in, int out, const long call[AGAIN_LONGS])
+static COLD long splice_again(const struct transfer *in, int out, const long call[TRANSFER_LONGS])
 {
 	long result;
 
@@ -83,7 +83,7 @@ EXPORT ssize_t splice(int in, off_t *in_offset, int out, off_t *out_offset, size
 		return done;
 	return again_value(
 		splice_again(&transfer, out,
-			     (const long[AGAIN_LONGS]){ SYS_splice, in, (long)in_offset, out,
-							(long)out_offset, (long)length, flags }),
+			     (const long[TRANSFER_LONGS]){ SYS_splice, in, (long)in_offset, out,
+							   (long)out_offset, (long)length, flags }),
 		error);
 }

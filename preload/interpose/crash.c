@@ -30,13 +30,13 @@ bool crash_is_signal(int signo)
 }
 
 /* Raised by an instruction that raises it again. */
-static bool comes_again(int signo, const siginfo_t *info)
+static bool signal_recurs(int signo, const siginfo_t *info)
 {
 	return info->si_code > 0 &&
 	       (signo == SIGSEGV || signo == SIGBUS || signo == SIGILL || signo == SIGFPE);
 }
 
-void crash_tell(int signo, const siginfo_t *info, const void *context)
+void crash_report(int signo, const siginfo_t *info, const void *context)
 {
 	const struct interpose_hooks *hooks = hooks_get();
 	pid_t own = system_process(), nobody = 0;
@@ -44,10 +44,10 @@ void crash_tell(int signo, const siginfo_t *info, const void *context)
 	if (hooks && exit_is_armed() &&
 	    atomic_compare_exchange_strong(&broadcasters, &nobody, own)) {
 		hooks->crashed(signo, info->si_code, (uintptr_t)info->si_addr, context);
-		exit_tell(EXITING_BY_SIGNAL);
+		exit_notify(EXITING_BY_SIGNAL);
 		atomic_store(&told, own);
 	} else if (!exit_is_armed()) {
-		exit_tell(EXITING_BY_SIGNAL);
+		exit_notify(EXITING_BY_SIGNAL);
 	}
 	/* The first waits for a bounded time. */
 	while (atomic_load(&broadcasters) == own && atomic_load(&told) != own)
@@ -57,14 +57,14 @@ void crash_tell(int signo, const siginfo_t *info, const void *context)
 static void on_crash(int signo, siginfo_t *info, void *context)
 {
 	static const struct disposition by_default = { .handler = (void *)SIG_DFL };
-	bool again = comes_again(signo, info);
+	bool again = signal_recurs(signo, info);
 
 	/* The kernel keeps from the first process of a namespace what it does not raise itself. */
 	if (system_process() == 1 && !again)
 		return;
-	if (info->si_code <= 0 && put_off_signal(info))
+	if (info->si_code <= 0 && async_profiler_defer_signal(info))
 		return;
-	crash_tell(signo, info, context);
+	crash_report(signo, info, context);
 	disposition_set(signo, &by_default, NULL);
 	if (!again && kernel_call4(SYS_rt_tgsigqueueinfo, system_process(), system_thread(), signo,
 				   (long)info))

@@ -18,6 +18,6 @@ bool crash_is_handler(const void *handler);
 
 /* Tell of it, once in a process, and wait until the report is written; of threads that crash together the
  * others wait for the first. For the handler of whoever has the signal in our place. */
-void crash_tell(int signo, const siginfo_t *info, const void *context);
+void crash_report(int signo, const siginfo_t *info, const void *context);
 
 #endif

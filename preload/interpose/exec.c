@@ -20,18 +20,18 @@ void exec_failed(bool told)
 	errno = saved;
 }
 
-bool exec_ahead(void)
+bool exec_begin(void)
 {
 	bool armed = exit_is_armed();
 
-	exit_tell(EXITING_AT_ONCE);
+	exit_notify(EXITING_AT_ONCE);
 	return armed;
 }
 
 #define EXEC(name, parameters, arguments) \
 	EXPORT int name parameters        \
 	{                                 \
-		bool told = exec_ahead(); \
+		bool told = exec_begin(); \
                                           \
 		REAL(name) arguments;     \
 		exec_failed(told);        \

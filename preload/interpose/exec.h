@@ -6,7 +6,7 @@
 
 /* Before it: the end of this program is told. True when this process had an agent, and not only the one that it was
  * forked from. */
-bool exec_ahead(void);
+bool exec_begin(void);
 
 /* The program lives on, and so does its profile if it was TOLD. errno is preserved. */
 void exec_failed(bool told);

@@ -15,14 +15,14 @@
 static pid_t armed;
 
 /* Past the C library, whose older versions cached the pid over vfork. */
-static pid_t own_pid(void)
+static pid_t process_id(void)
 {
 	return system_process();
 }
 
 void exit_arm(void)
 {
-	__atomic_store_n(&armed, own_pid(), __ATOMIC_RELEASE);
+	__atomic_store_n(&armed, process_id(), __ATOMIC_RELEASE);
 }
 
 void exit_disarm(void)
@@ -34,17 +34,17 @@ bool exit_is_armed(void)
 {
 	pid_t pid = __atomic_load_n(&armed, __ATOMIC_ACQUIRE);
 
-	return pid && pid == own_pid();
+	return pid && pid == process_id();
 }
 
-void exit_tell(enum exiting how)
+void exit_notify(enum exiting how)
 {
 	pid_t own, pid = __atomic_load_n(&armed, __ATOMIC_ACQUIRE);
 	const struct interpose_hooks *hooks = hooks_get();
 
 	if (!hooks || !pid)
 		return;
-	own = own_pid();
+	own = process_id();
 	if (pid == own && __atomic_compare_exchange_n(&armed, &pid, -own, false, __ATOMIC_ACQ_REL,
 						      __ATOMIC_RELAXED)) {
 		hooks->process_exiting(how);
@@ -53,27 +53,27 @@ void exit_tell(enum exiting how)
 					    __ATOMIC_RELAXED);
 	} else if (pid == -own) {
 		/* As by a signal while an exit waits for the report: it would end the process in the midst of it. */
-		hooks->exits_again();
+		hooks->process_exiting_again();
 	}
 }
 
 EXPORT void _exit(int status)
 {
-	exit_tell(EXITING_AT_ONCE);
+	exit_notify(EXITING_AT_ONCE);
 	REAL(_exit)(status);
 	__builtin_unreachable();
 }
 
 EXPORT void _Exit(int status)
 {
-	exit_tell(EXITING_AT_ONCE);
+	exit_notify(EXITING_AT_ONCE);
 	REAL(_Exit)(status);
 	__builtin_unreachable();
 }
 
 EXPORT void quick_exit(int status)
 {
-	exit_tell(EXITING_AT_ONCE);
+	exit_notify(EXITING_AT_ONCE);
 	REAL(quick_exit)(status);
 	__builtin_unreachable();
 }
@@ -93,7 +93,7 @@ EXPORT int __cxa_atexit(void (*handler)(void *), void *argument, void *library)
 	static __typeof__(&__cxa_atexit) next;
 	__typeof__(&__cxa_atexit) found = __atomic_load_n(&next, __ATOMIC_RELAXED);
 
-	if (sample_in_engine((const void *)(uintptr_t)handler))
+	if (async_profiler_contains((const void *)(uintptr_t)handler))
 		return 0;
 	if (own_thread_is() && !is_agent_code((const void *)(uintptr_t)handler)) {
 		async_profiler_on_library_constructor((const void *)(uintptr_t)handler);

@@ -27,7 +27,7 @@ static bool installed, with_crashes;
 
 static const struct disposition by_default = { .handler = (void *)SIG_DFL };
 
-void fatal_die(int signo)
+void fatal_raise_default(int signo)
 {
 	uint64_t bit = disposition_bit(signo);
 
@@ -37,41 +37,41 @@ void fatal_die(int signo)
 }
 
 /* The first process of a container. Who asks that to end will not wait long before he kills it. */
-static void asked_to_end(void)
+static void termination_requested_now(void)
 {
 	const struct interpose_hooks *hooks = hooks_get();
 
 	if (hooks && exit_is_armed())
-		hooks->end_is_near();
+		hooks->termination_requested();
 }
 
 /* The kernel spares it from signals that have their default action, and so do we: there is no death to tell. */
-static bool is_spared(void)
+static bool process_is_spared(void)
 {
 	if (system_process() != 1)
 		return false;
-	asked_to_end();
+	termination_requested_now();
 	return true;
 }
 
 /* (SIGQUIT is what some servers take for a request to end when all is served.) */
-void fatal_handled(int signo)
+void fatal_note_handled(int signo)
 {
 	if ((signo == SIGTERM || signo == SIGINT || signo == SIGQUIT) && system_process() == 1)
-		asked_to_end();
+		termination_requested_now();
 }
 
 /* A child that has inherited this handler tells nothing. */
 static void on_fatal(int signo, siginfo_t *info, void *context)
 {
 	(void)context;
-	if (is_spared() || put_off_signal(info))
+	if (process_is_spared() || async_profiler_defer_signal(info))
 		return;
-	exit_tell(EXITING_BY_SIGNAL);
-	fatal_die(signo);
+	exit_notify(EXITING_BY_SIGNAL);
+	fatal_raise_default(signo);
 }
 
-static void install(int signo, bool ending)
+static void fatal_install_handler(int signo, bool ending)
 {
 	static const struct disposition ours = { .handler = (void *)on_fatal,
 						 .flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK,
@@ -92,16 +92,16 @@ static void install(int signo, bool ending)
 }
 
 /* As the program has just given SIGNO its default action. */
-static void take(int signo)
+static void fatal_install_signal(int signo)
 {
 	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
 		if (signals[i] == signo)
-			install(signo, i < TERMINATION_SIGNALS);
+			fatal_install_handler(signo, i < TERMINATION_SIGNALS);
 	if (__atomic_load_n(&with_crashes, __ATOMIC_RELAXED) && crash_is_signal(signo))
 		crash_install(signo);
 }
 
-void fatal_with_crashes(void)
+void fatal_include_crashes(void)
 {
 	__atomic_store_n(&with_crashes, true, __ATOMIC_RELAXED);
 }
@@ -110,13 +110,13 @@ void fatal_install(void)
 {
 	__atomic_store_n(&installed, true, __ATOMIC_RELEASE);
 	for (int signo = 1; signo <= SIGNALS; signo++)
-		take(signo);
+		fatal_install_signal(signo);
 }
 
-static bool is_ours(const void *handler)
+static bool handler_is_ours(const void *handler)
 {
 	return handler == (const void *)on_fatal || crash_is_handler(handler) ||
-	       sample_watches(handler);
+	       sample_is_watched_handler(handler);
 }
 
 static void remove_those(bool (*wanted)(const void *handler))
@@ -137,7 +137,7 @@ void fatal_remove(void)
 {
 	if (exit_is_armed())
 		__atomic_store_n(&installed, false, __ATOMIC_RELEASE);
-	remove_those(is_ours);
+	remove_those(handler_is_ours);
 }
 
 void fatal_remove_crashes(void)
@@ -147,13 +147,13 @@ void fatal_remove_crashes(void)
 	remove_those(crash_is_handler);
 }
 
-__sighandler_t fatal_shown(__sighandler_t handler)
+__sighandler_t fatal_visible_handler(__sighandler_t handler)
 {
-	return is_ours((const void *)handler) ? SIG_DFL : handler;
+	return handler_is_ours((const void *)handler) ? SIG_DFL : handler;
 }
 
-void fatal_changed(int signo)
+void fatal_reinstall(int signo)
 {
 	if (__atomic_load_n(&installed, __ATOMIC_ACQUIRE) && exit_is_armed())
-		take(signo);
+		fatal_install_signal(signo);
 }

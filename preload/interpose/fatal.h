@@ -5,11 +5,11 @@
 #include <signal.h>
 #include <stdbool.h>
 
-/* Put our handlers wherever one that would end the process has its default action, and after fatal_with_crashes() one of
+/* Put our handlers wherever one that would end the process has its default action, and after fatal_include_crashes() one of
  * those that dump core (crash.h), now and whenever the program goes back to that. The program is shown
  * SIG_DFL. After exit_arm(), from any thread. */
 void fatal_install(void);
-void fatal_with_crashes(void);
+void fatal_include_crashes(void);
 
 /* Give them their default action back where they have our handlers, for good. A child of vfork
  * does it for itself alone. Async-signal-safe. */
@@ -19,15 +19,15 @@ void fatal_remove(void);
 void fatal_remove_crashes(void);
 
 /* HANDLER as the program is to see it. Async-signal-safe. */
-__sighandler_t fatal_shown(__sighandler_t handler);
+__sighandler_t fatal_visible_handler(__sighandler_t handler);
 
 /* The program's handler of SIGNO is about to run. Async-signal-safe. */
-void fatal_handled(int signo);
+void fatal_note_handled(int signo);
 
 /* Die of SIGNO, which has its default action from now on. For its handler. Async-signal-safe. */
-void fatal_die(int signo);
+void fatal_raise_default(int signo);
 
 /* The program has gone back to SIG_DFL on SIGNO. Async-signal-safe. */
-void fatal_changed(int signo);
+void fatal_reinstall(int signo);
 
 #endif

@@ -39,7 +39,7 @@ struct interpose_hooks {
 	/* In the last thread of the program that is known, at its end, after thread_ended: the C library ends the process
 	 * in it, with all that belongs to exit(3), unless it counts others: so none that we have from it may be there
 	 * when this returns. The main thread's end is seen after thread_watch_main() alone. */
-	void (*last_thread_ends)(void);
+	void (*before_last_thread_ends)(void);
 
 	/* The process is about to end: flush, for a bounded time. Called at most once for each
 	 * exit_arm(), in the thread that ends the process. Async-signal-safe: no lock, no malloc;
@@ -49,11 +49,11 @@ struct interpose_hooks {
 
 	/* The process is about to end by another thread too, or in a handler, before process_exiting has returned:
 	 * wait for what that waits for, and no longer. Async-signal-safe. */
-	void (*exits_again)(void);
+	void (*process_exiting_again)(void);
 
 	/* The process, the first of its namespace, was asked to end by a signal: one that it has no handler for, and
 	 * which the kernel keeps from it, or one whose handler may take its time. It may be killed soon. In a handler. */
-	void (*end_is_near)(void);
+	void (*termination_requested)(void);
 
 	/* The calling thread has crashed: SIGNO came with CODE and ADDRESS, and interrupted CONTEXT, a
 	 * ucontext_t. process_exiting follows. In a handler. */
@@ -74,15 +74,15 @@ struct interpose_hooks {
 
 	/* The calling thread's privileges become others than those of the agent's threads, which
 	 * must be ended before this returns. */
-	void (*before_privilege_change)(void);
+	void (*before_credential_broadcast)(void);
 
 	/* Whether the calling thread is root, by one of its users, and there are threads of the agent's, to which
 	 * that matters. */
 	bool (*is_root_beside_agent)(void);
 
 	/* The program may have given up privileges: the calling thread alone by a system call, or all of its own by
-	 * the C library; or what before_privilege_change told of is done. */
-	void (*after_privilege_change)(void);
+	 * the C library; or what before_credential_broadcast told of is done. */
+	void (*credentials_lost)(void);
 
 	/* The program is about to enter a seccomp sandbox. True when nothing may be called there
 	 * that the program does not call; the agent's threads, if this process is ARMED, must have
@@ -121,19 +121,19 @@ void exit_arm(void);
 /* Tell it no more. */
 void exit_disarm(void);
 
-/* See last_thread_ends(), also of a main thread that ends by pthread_exit(3). In that thread. */
+/* See before_last_thread_ends(), also of a main thread that ends by pthread_exit(3). In that thread. */
 void thread_watch_main(void);
 
 /* Threads that the program has made by the C library and that are there, and the main thread. Not in a forked child,
  * where those of the parent's still count. Any thread. */
-uint32_t thread_alive(void);
+uint32_t thread_alive_count(void);
 
 /* True when exit_arm() was called in this very process, and its end is not told yet.
  * Async-signal-safe. */
 bool exit_is_armed(void);
 
-/* Tell process_exiting, or exits_again while that goes on, unless this is a child. The library's destructor
+/* Tell process_exiting, or process_exiting_again while that goes on, unless this is a child. The library's destructor
  * calls it for exit(3). Async-signal-safe. */
-void exit_tell(enum exiting how);
+void exit_notify(enum exiting how);
 
 #endif

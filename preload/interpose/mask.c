@@ -17,17 +17,17 @@ _Static_assert(sizeof(sigset_t) >= sizeof(uint64_t), "no room for 64 signals");
 
 static __thread uint64_t program_blocked;
 
-uint64_t mask_believed(void)
+uint64_t mask_program_blocked(void)
 {
 	return program_blocked;
 }
 
-void mask_believe(uint64_t signals)
+void mask_set_program_blocked(uint64_t signals)
 {
 	program_blocked = signals;
 }
 
-static uint64_t sampling_in(const sigset_t *set)
+static uint64_t set_sampling_signals(const sigset_t *set)
 {
 	uint64_t signals = __atomic_load_n(&sample_signals, __ATOMIC_RELAXED), word;
 
@@ -37,7 +37,7 @@ static uint64_t sampling_in(const sigset_t *set)
 	return word & signals;
 }
 
-static void flip(sigset_t *set, uint64_t signals)
+static void set_flip(sigset_t *set, uint64_t signals)
 {
 	uint64_t word;
 
@@ -48,17 +48,17 @@ static void flip(sigset_t *set, uint64_t signals)
 
 const sigset_t *mask_strip(const sigset_t *set, sigset_t *copy)
 {
-	uint64_t signals = sampling_in(set);
+	uint64_t signals = set_sampling_signals(set);
 
 	if (!signals)
 		return set;
 	*copy = *set;
-	flip(copy, signals);
+	set_flip(copy, signals);
 	return copy;
 }
 
 /* What the thread believes after it asked for HOW with the sampling signals in NAMED. */
-static uint64_t believe(int how, uint64_t named)
+static uint64_t blocked_after(int how, uint64_t named)
 {
 	switch (how) {
 	case SIG_BLOCK:
@@ -70,10 +70,10 @@ static uint64_t believe(int how, uint64_t named)
 	}
 }
 
-static int change_mask(int (*change)(int, const sigset_t *, sigset_t *), int how,
+static int mask_change(int (*change)(int, const sigset_t *, sigset_t *), int how,
 		       const sigset_t *set, sigset_t *old, const void *caller)
 {
-	uint64_t before = program_blocked, named = sampling_in(set);
+	uint64_t before = program_blocked, named = set_sampling_signals(set);
 	sigset_t copy;
 	int result;
 
@@ -84,20 +84,20 @@ static int change_mask(int (*change)(int, const sigset_t *, sigset_t *), int how
 	if (result)
 		return result;
 	if (set)
-		program_blocked = believe(how, named);
+		program_blocked = blocked_after(how, named);
 	if (old)
-		flip(old, before & ~sampling_in(old));
+		set_flip(old, before & ~set_sampling_signals(old));
 	return 0;
 }
 
 EXPORT int pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
 {
-	return change_mask(REAL(pthread_sigmask), how, set, old, __builtin_return_address(0));
+	return mask_change(REAL(pthread_sigmask), how, set, old, __builtin_return_address(0));
 }
 
 EXPORT int sigprocmask(int how, const sigset_t *set, sigset_t *old)
 {
-	return change_mask(REAL(sigprocmask), how, set, old, __builtin_return_address(0));
+	return mask_change(REAL(sigprocmask), how, set, old, __builtin_return_address(0));
 }
 
 EXPORT int pthread_attr_setsigmask_np(pthread_attr_t *attr, const sigset_t *set)
@@ -109,9 +109,9 @@ EXPORT int pthread_attr_setsigmask_np(pthread_attr_t *attr, const sigset_t *set)
 
 /* Those that signalfd(2) has returned, as far as they are so small. */
 static uint64_t descriptors[1024 / 64];
-bool mask_read_is_told;
+bool mask_checks_reads;
 
-static bool is_small(int fd)
+static bool fd_is_small(int fd)
 {
 	return fd >= 0 && (size_t)fd < 8 * sizeof(descriptors);
 }
@@ -121,25 +121,25 @@ EXPORT int signalfd(int fd, const sigset_t *set, int flags)
 	sigset_t copy;
 	int result = REAL(signalfd)(fd, mask_strip(set, &copy), flags);
 
-	if (is_small(result) && system_process() == 1) {
+	if (fd_is_small(result) && system_process() == 1) {
 		__atomic_fetch_or(&descriptors[result / 64], UINT64_C(1) << result % 64,
 				  __ATOMIC_RELAXED);
-		mask_read_is_told = true;
+		mask_checks_reads = true;
 	}
 	return result;
 }
 
 /* (One that has become another file's tells at most of what is none.) */
-void mask_tell_read(int fd, const void *data, ssize_t done)
+void mask_check_read(int fd, const void *data, ssize_t done)
 {
 	const struct signalfd_siginfo *infos = data;
 
-	if (!is_small(fd) || !(descriptors[fd / 64] >> fd % 64 & 1) || done <= 0 ||
+	if (!fd_is_small(fd) || !(descriptors[fd / 64] >> fd % 64 & 1) || done <= 0 ||
 	    (size_t)done % sizeof(*infos))
 		return;
 	for (size_t i = 0; i < (size_t)done / sizeof(*infos); i++)
 		if (infos[i].ssi_signo <= 64)
-			fatal_handled((int)infos[i].ssi_signo);
+			fatal_note_handled((int)infos[i].ssi_signo);
 }
 
 EXPORT int sigsuspend(const sigset_t *set)
@@ -156,14 +156,14 @@ EXPORT int sigwait(const sigset_t *set, int *signo)
 	int err = REAL(sigwait)(mask_strip(set, &copy), signo);
 
 	if (!err)
-		fatal_handled(*signo);
+		fatal_note_handled(*signo);
 	return err;
 }
 
 /* As the C library shows what a thread has sent. */
 static int show_taken(int signo, siginfo_t *info)
 {
-	fatal_handled(signo);
+	fatal_note_handled(signo);
 	if (signo != -1 && info && info->si_code == SI_TKILL)
 		info->si_code = SI_USER;
 	return signo;
@@ -181,7 +181,7 @@ EXPORT int sigwaitinfo(const sigset_t *set, siginfo_t *info)
 
 EXPORT int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *timeout)
 {
-	uint64_t end = wait_end(timeout);
+	uint64_t end = wait_start(timeout);
 	struct timespec left;
 	sigset_t copy;
 

@@ -12,12 +12,12 @@ const sigset_t *mask_strip(const sigset_t *set, sigset_t *copy);
 
 /* The sampling signals that this thread believes to have blocked, which a thread that it makes
  * inherits. */
-uint64_t mask_believed(void);
-void mask_believe(uint64_t signals);
+uint64_t mask_program_blocked(void);
+void mask_set_program_blocked(uint64_t signals);
 
 /* Whether the program, the first process of its namespace, may read its signals from a descriptor: then each read(2) of
  * DATA from FD, which returned DONE, is told. */
-extern bool mask_read_is_told;
-void mask_tell_read(int fd, const void *data, ssize_t done);
+extern bool mask_checks_reads;
+void mask_check_read(int fd, const void *data, ssize_t done);
 
 #endif

@@ -20,7 +20,7 @@ static bool end_agent(void)
 	return hooks && exit_is_armed() && hooks->before_namespace_change();
 }
 
-static void tell(void)
+static void resume_agent(void)
 {
 	const struct interpose_hooks *hooks = hooks_get();
 	int saved = errno;
@@ -30,7 +30,7 @@ static void tell(void)
 	errno = saved;
 }
 
-static bool try_again(int *tries)
+static bool call_may_repeat(int *tries)
 {
 	static const struct timespec moment = { .tv_nsec = PAUSE_NS };
 
@@ -48,9 +48,9 @@ EXPORT int unshare(int flags)
 
 	do
 		result = REAL(unshare)(flags);
-	while (result && try_again(&tries));
+	while (result && call_may_repeat(&tries));
 	if (alone)
-		tell();
+		resume_agent();
 	return result;
 }
 
@@ -62,8 +62,8 @@ EXPORT int setns(int fd, int type)
 
 	do
 		result = REAL(setns)(fd, type);
-	while (result && try_again(&tries));
+	while (result && call_may_repeat(&tries));
 	if (alone)
-		tell();
+		resume_agent();
 	return result;
 }

@@ -16,7 +16,7 @@ static void end_agent(void)
 	const struct interpose_hooks *hooks = hooks_get();
 
 	if (hooks && exit_is_armed())
-		hooks->before_privilege_change();
+		hooks->before_credential_broadcast();
 }
 
 /* The call that was made may have failed. */
@@ -26,45 +26,45 @@ static void tell(void)
 	int saved = errno;
 
 	if (hooks && exit_is_armed())
-		hooks->after_privilege_change();
+		hooks->credentials_lost();
 	errno = saved;
 }
 
-static bool is_for_one_thread(long option)
+static bool forbid_ticks(long option)
 {
 	return option == PR_SET_SECUREBITS || option == PR_SET_KEEPCAPS;
 }
 
 static void before_prctl(long option, long first, const void *second)
 {
-	if (is_for_one_thread(option))
+	if (forbid_ticks(option))
 		end_agent();
 	else if (option == PR_SET_SECCOMP)
-		sandbox_ahead(first == SECCOMP_MODE_FILTER, second, false);
+		sandbox_begin(first == SECCOMP_MODE_FILTER, second, false);
 }
 
 static void after_prctl(long option)
 {
-	if (is_for_one_thread(option) || option == PR_CAPBSET_DROP || option == PR_CAP_AMBIENT ||
+	if (forbid_ticks(option) || option == PR_CAPBSET_DROP || option == PR_CAP_AMBIENT ||
 	    option == PR_SET_NO_NEW_PRIVS)
 		tell();
 }
 
 /* Without a ruleset it is about what the kernel logs. */
-static bool makes_domain(long ruleset)
+static bool landlock_makes_domain(long ruleset)
 {
 	return hooks_get() && (int)ruleset >= 0;
 }
 
 static bool before_landlock(long ruleset)
 {
-	if (!makes_domain(ruleset) || !exit_is_armed())
+	if (!landlock_makes_domain(ruleset) || !exit_is_armed())
 		return false;
 	hooks_get()->before_landlock();
 	return true;
 }
 
-bool privileges_before_call(long number, long first, long second, long third)
+bool privilege_calls_before(long number, long first, long second, long third)
 {
 	if (number == SYS_landlock_restrict_self)
 		return before_landlock(first);
@@ -76,30 +76,30 @@ bool privileges_before_call(long number, long first, long second, long third)
 }
 
 /* Users and groups, of one thread: those of the agent can do the same. */
-void privileges_after_call(long number, long first, bool told, bool failed)
+void privilege_calls_after(long number, long first, bool told, bool failed)
 {
 	if (number == SYS_prctl)
 		after_prctl(first);
 	else if (number != SYS_landlock_restrict_self)
 		tell();
-	else if (makes_domain(first))
+	else if (landlock_makes_domain(first))
 		hooks_get()->after_landlock(told, !failed);
 }
 
 /* The C library changes users in every thread that it knows of, of which those of the agent are none. Who is root by
  * one of its users can take back all that it gave up, groups too: there is no hurry then. */
-static bool is_root(void)
+static bool before_change_of_process(void)
 {
 	const struct interpose_hooks *hooks = hooks_get();
 
 	return hooks && exit_is_armed() && hooks->is_root_beside_agent();
 }
 
-static int changed(bool was_root, int result)
+static int after_change_of_process(bool was_root, int result)
 {
 	int saved = errno;
 
-	if (was_root && !is_root())
+	if (was_root && !before_change_of_process())
 		tell();
 	errno = saved;
 	return result;
@@ -107,30 +107,30 @@ static int changed(bool was_root, int result)
 
 EXPORT int setuid(uid_t user)
 {
-	bool was_root = is_root();
+	bool was_root = before_change_of_process();
 
-	return changed(was_root, REAL(setuid)(user));
+	return after_change_of_process(was_root, REAL(setuid)(user));
 }
 
 EXPORT int seteuid(uid_t user)
 {
-	bool was_root = is_root();
+	bool was_root = before_change_of_process();
 
-	return changed(was_root, REAL(seteuid)(user));
+	return after_change_of_process(was_root, REAL(seteuid)(user));
 }
 
 EXPORT int setreuid(uid_t real_user, uid_t effective)
 {
-	bool was_root = is_root();
+	bool was_root = before_change_of_process();
 
-	return changed(was_root, REAL(setreuid)(real_user, effective));
+	return after_change_of_process(was_root, REAL(setreuid)(real_user, effective));
 }
 
 EXPORT int setresuid(uid_t real_user, uid_t effective, uid_t saved)
 {
-	bool was_root = is_root();
+	bool was_root = before_change_of_process();
 
-	return changed(was_root, REAL(setresuid)(real_user, effective, saved));
+	return after_change_of_process(was_root, REAL(setresuid)(real_user, effective, saved));
 }
 
 EXPORT int capset(void *header, const void *data)

@@ -11,7 +11,7 @@
 #endif
 
 /* Whether call NUMBER may be one of them: what any other is spared. */
-static inline bool privileges_may_change(long number)
+static inline bool privilege_calls_include(long number)
 {
 	switch (number) {
 	case SYS_capset:
@@ -34,7 +34,7 @@ static inline bool privileges_may_change(long number)
 
 /* For syscall(2), before such a call NUMBER with its first arguments, and after it: what the functions of the
  * C library that are interposed do. What the first returns the second is TOLD, and whether the call has FAILED. */
-bool privileges_before_call(long number, long first, long second, long third);
-void privileges_after_call(long number, long first, bool told, bool failed);
+bool privilege_calls_before(long number, long first, long second, long third);
+void privilege_calls_after(long number, long first, bool told, bool failed);
 
 #endif

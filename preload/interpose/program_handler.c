@@ -62,27 +62,27 @@ __attribute__((used)) void program_handler_run(int signo, siginfo_t *info, void 
 	program_handled++;
 	again_end(context);
 	sample_program_handler(signo, context);
-	fatal_handled(signo);
+	fatal_note_handled(signo);
 	((sample_handler)handlers[index])(signo, info, context);
 }
 
-static bool is_entry(__sighandler_t handler)
+static bool handler_is_entry(__sighandler_t handler)
 {
 	uintptr_t first = (uintptr_t)program_handler_entries;
 
 	return (uintptr_t)handler - first < (uintptr_t)ENTRIES * ENTRY_BYTES;
 }
 
-__sighandler_t program_handler_shown(__sighandler_t handler)
+__sighandler_t program_handler_visible(__sighandler_t handler)
 {
 	uintptr_t offset = (uintptr_t)handler - (uintptr_t)program_handler_entries;
 
-	if (!is_entry(handler))
+	if (!handler_is_entry(handler))
 		return handler;
 	return (__sighandler_t)__atomic_load_n(&handlers[offset / ENTRY_BYTES], __ATOMIC_RELAXED);
 }
 
-static bool is_handler(__sighandler_t handler)
+static bool handler_is_function(__sighandler_t handler)
 {
 	return handler != SIG_DFL && handler != SIG_IGN && handler != SIG_ERR &&
 	       handler != SIG_HOLD;
@@ -92,8 +92,8 @@ __sighandler_t program_handler_entry(int signo, __sighandler_t handler)
 {
 	void *wanted = (void *)handler, *there;
 
-	if (!is_handler(handler) || is_entry(handler) || is_agent_code((const void *)handler) ||
-	    sample_is_fault(signo))
+	if (!handler_is_function(handler) || handler_is_entry(handler) ||
+	    is_agent_code((const void *)handler) || sample_is_fault(signo))
 		return handler;
 	for (size_t i = 0; i < ENTRIES; i++) {
 		there = __atomic_load_n(&handlers[i], __ATOMIC_ACQUIRE);

@@ -22,6 +22,6 @@
 __sighandler_t program_handler_entry(int signo, __sighandler_t handler);
 
 /* HANDLER, which may be an entry, as the program is to see it. Async-signal-safe. */
-__sighandler_t program_handler_shown(__sighandler_t handler);
+__sighandler_t program_handler_visible(__sighandler_t handler);
 
 #endif

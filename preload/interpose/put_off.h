@@ -7,6 +7,6 @@
 
 /* For the handler of such a signal, of which INFO tells. True where somebody else has sent it, or a clock, to a thread that
  * is in fork(3): it comes again behind that, and nothing is to be done now. Async-signal-safe. */
-bool put_off_signal(const siginfo_t *info);
+bool async_profiler_defer_signal(const siginfo_t *info);
 
 #endif

@@ -8,7 +8,7 @@
 struct real real;
 
 /* A program gets here when it found our function where its C library has none. */
-static long missing(void)
+static long real_missing(void)
 {
 	errno = ENOSYS;
 	return -1;
@@ -21,7 +21,7 @@ COLD void *real_find(void **place, const char *name)
 	void *function = loaded_symbol_next(name).address;
 
 	if (!function)
-		function = (void *)missing;
+		function = (void *)real_missing;
 	__atomic_store_n(place, function, __ATOMIC_RELAXED);
 	errno = saved;
 	return function;

@@ -21,7 +21,8 @@ static COLD bool fills_any(int fd)
 	return !system_stat(fd, &st) && S_ISCHR(st.st_mode) && major(st.st_rdev) == MEMORY_DEVICES;
 }
 
-static void read_part(long call[AGAIN_LONGS], int fd, const void *data, size_t length, long flags)
+static void read_part(long call[TRANSFER_LONGS], int fd, const void *data, size_t length,
+		      long flags)
 {
 	(void)flags;
 	call[0] = SYS_read;
@@ -30,7 +31,8 @@ static void read_part(long call[AGAIN_LONGS], int fd, const void *data, size_t l
 	call[3] = (long)length;
 }
 
-static void recv_part(long call[AGAIN_LONGS], int fd, const void *data, size_t length, long flags)
+static void recv_part(long call[TRANSFER_LONGS], int fd, const void *data, size_t length,
+		      long flags)
 {
 	call[0] = SYS_recvfrom;
 	call[1] = fd;
@@ -39,7 +41,8 @@ static void recv_part(long call[AGAIN_LONGS], int fd, const void *data, size_t l
 	call[4] = flags;
 }
 
-static void random_part(long call[AGAIN_LONGS], int fd, const void *data, size_t length, long flags)
+static void random_part(long call[TRANSFER_LONGS], int fd, const void *data, size_t length,
+			long flags)
 {
 	(void)fd;
 	call[0] = SYS_getrandom;
@@ -64,9 +67,9 @@ static inline __attribute__((always_inline)) ssize_t finish_read(const struct tr
 	return transfer_rest_of_vector(transfer, read_part, pieces, count, done, 0);
 }
 
-static inline __attribute__((always_inline)) ssize_t finish_recv(const struct transfer *transfer,
-								 void *data, size_t length,
-								 ssize_t done, int flags)
+static inline __attribute__((always_inline)) ssize_t TRANSFER_CALL(const struct transfer *transfer,
+								   void *data, size_t length,
+								   ssize_t done, int flags)
 {
 	if (!CUT_SHORT(done) || !wants_all(flags))
 		return done;
@@ -80,8 +83,8 @@ EXPORT ssize_t read(int fd, void *data, size_t length)
 	ssize_t done = TRANSFER(&transfer, REAL(read)(fd, data, length), SYS_read, fd, (long)data,
 				(long)length);
 
-	if (__builtin_expect(mask_read_is_told, 0))
-		mask_tell_read(fd, data, done);
+	if (__builtin_expect(mask_checks_reads, 0))
+		mask_check_read(fd, data, done);
 	return finish_read(&transfer, &piece, 1, done);
 }
 
@@ -124,7 +127,7 @@ EXPORT ssize_t recv(int fd, void *data, size_t length, int flags)
 	struct transfer transfer = RECEIVING(fd);
 	ssize_t done = RECV(&transfer, REAL(recv)(fd, data, length, flags), NULL, NULL);
 
-	return finish_recv(&transfer, data, length, done, flags);
+	return TRANSFER_CALL(&transfer, data, length, done, flags);
 }
 
 EXPORT ssize_t __recv_chk(int fd, void *data, size_t length, size_t size, int flags)
@@ -132,7 +135,7 @@ EXPORT ssize_t __recv_chk(int fd, void *data, size_t length, size_t size, int fl
 	struct transfer transfer = RECEIVING(fd);
 	ssize_t done = RECV(&transfer, REAL(__recv_chk)(fd, data, length, size, flags), NULL, NULL);
 
-	return finish_recv(&transfer, data, length, done, flags);
+	return TRANSFER_CALL(&transfer, data, length, done, flags);
 }
 
 EXPORT ssize_t recvfrom(int fd, void *data, size_t length, int flags, struct sockaddr *address,
@@ -143,7 +146,7 @@ EXPORT ssize_t recvfrom(int fd, void *data, size_t length, int flags, struct soc
 		RECV(&transfer, REAL(recvfrom)(fd, data, length, flags, address, address_length),
 		     address, address_length);
 
-	return finish_recv(&transfer, data, length, done, flags);
+	return TRANSFER_CALL(&transfer, data, length, done, flags);
 }
 
 EXPORT ssize_t __recvfrom_chk(int fd, void *data, size_t length, size_t size, int flags,
@@ -155,7 +158,7 @@ EXPORT ssize_t __recvfrom_chk(int fd, void *data, size_t length, size_t size, in
 		     REAL(__recvfrom_chk)(fd, data, length, size, flags, address, address_length),
 		     address, address_length);
 
-	return finish_recv(&transfer, data, length, done, flags);
+	return TRANSFER_CALL(&transfer, data, length, done, flags);
 }
 
 /* With room for control messages it is left as it is: they would be lost with the rest. */

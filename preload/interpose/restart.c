@@ -79,7 +79,7 @@ static long enter_cancellable(const long *call, unsigned long handled)
 	return result;
 }
 
-long again_call(unsigned long handled, const long call[AGAIN_LONGS], bool cancellable)
+long again_call(unsigned long handled, const long call[TRANSFER_LONGS], bool cancellable)
 {
 	long result;
 

@@ -14,7 +14,7 @@
 #include "preload/interpose/sample_note.h"
 
 /* A system call's number and its arguments. */
-#define AGAIN_LONGS 7
+#define TRANSFER_LONGS 7
 
 /* Neither a result nor an error. */
 #define AGAIN_SAMPLED (-4096L)
@@ -22,7 +22,7 @@
 /* CALL, unless a handler of the program has begun since there were HANDLED: then, and when one
  * interrupts it, -EINTR. AGAIN_SAMPLED when a sample alone has, else what the kernel returns. It
  * is a point of cancellation where the call that it stands for is one, CANCELLABLE. */
-long again_call(unsigned long handled, const long call[AGAIN_LONGS], bool cancellable);
+long again_call(unsigned long handled, const long call[TRANSFER_LONGS], bool cancellable);
 
 /* RESULT as the C library has it; where it is no error errno is ERROR, as it was at first. */
 long again_value(long result, int error);
@@ -45,16 +45,16 @@ void again_end(ucontext_t *context);
 	})
 
 /* Its second half. */
-#define AGAIN_VALUE(handled, ...)                                                              \
-	({                                                                                     \
-		const int error_ = sample_errno;                                               \
-		long again_;                                                                   \
-                                                                                               \
-		do                                                                             \
-			again_ = again_call(handled, (const long[AGAIN_LONGS]){ __VA_ARGS__ }, \
-					    true);                                             \
-		while (again_ == AGAIN_SAMPLED);                                               \
-		again_value(again_, error_);                                                   \
+#define AGAIN_VALUE(handled, ...)                                                                 \
+	({                                                                                        \
+		const int error_ = sample_errno;                                                  \
+		long again_;                                                                      \
+                                                                                                  \
+		do                                                                                \
+			again_ = again_call(handled, (const long[TRANSFER_LONGS]){ __VA_ARGS__ }, \
+					    true);                                                \
+		while (again_ == AGAIN_SAMPLED);                                                  \
+		again_value(again_, error_);                                                      \
 	})
 
 #endif

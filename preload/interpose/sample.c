@@ -23,7 +23,7 @@
 #define SIGNALS 64
 
 uint64_t sample_signals;
-__sighandler_t sample_wishes[SIGNALS + 1];
+__sighandler_t sample_program_actions[SIGNALS + 1];
 
 /* A call that will be made again behind a sample, not by an interposer: the thread is about to go on
  * at FROM, TO is behind the call, and SP the stack pointer. */
@@ -45,7 +45,7 @@ static __thread unsigned int next_ended;
 static sample_handler sample_handlers[SIGNALS + 1];
 static int all_flags[SIGNALS + 1]; /* what each was installed with */
 
-static uint64_t offered; /* a bit for each: sample_offer() */
+static uint64_t offered; /* a bit for each: signal_handlers_offer_signal() */
 static uint64_t watched; /* a bit for each that takes no samples: sample_watch() */
 
 /* The engine's library, as far as it is mapped; and whom to tell of what somebody else sends it. */
@@ -85,7 +85,7 @@ static bool is_syscall(uintptr_t code)
 /* True right behind a system call that ended with EINTR, or that counts what it did, which may be
  * less than it was to do. When the kernel has a handler of the program run first, this is that
  * handler's first instruction, and the result register holds something else. */
-static bool interrupted_call(const ucontext_t *context)
+static bool call_was_interrupted(const ucontext_t *context)
 {
 	uintptr_t pc = (uintptr_t)CONTEXT_PC(context);
 	long result = (long)CONTEXT_RESULT(context);
@@ -96,7 +96,7 @@ static bool interrupted_call(const ucontext_t *context)
 
 /* True for a signal that would run a handler: one that is ignored does not interrupt, and
  * pends only because our handler blocks it. */
-static bool has_handler(int signo)
+static bool signal_has_handler(int signo)
 {
 	struct disposition now;
 
@@ -105,7 +105,7 @@ static bool has_handler(int signo)
 }
 
 /* True when a handler of the program runs as soon as ours returns. */
-static bool program_is_next(const ucontext_t *context)
+static bool program_handler_is_next(const ucontext_t *context)
 {
 	uint64_t blocked, pending = 0;
 
@@ -114,14 +114,14 @@ static bool program_is_next(const ucontext_t *context)
 		return true;
 	pending &= ~blocked & ~__atomic_load_n(&sample_signals, __ATOMIC_RELAXED);
 	for (; pending; pending &= pending - 1)
-		if (has_handler(__builtin_ctzll(pending) + 1))
+		if (signal_has_handler(__builtin_ctzll(pending) + 1))
 			return true;
 	return false;
 }
 
 /* Calls that wait, and that the kernel restarts after handlers that have SA_RESTART only. It
  * restarts others too, whatever handlers there are. */
-static bool is_restarted_wait(const ucontext_t *context)
+static bool call_is_restarted_wait(const ucontext_t *context)
 {
 	long operation = (long)CONTEXT_ARGUMENT2(context) & FUTEX_CMD_MASK;
 
@@ -163,7 +163,7 @@ static bool is_restarted_wait(const ucontext_t *context)
 
 /* True when a handler of the program has run since the call ended there: the sample came on the way
  * back from it. */
-static bool program_ended_it(uintptr_t pc, uintptr_t sp)
+static bool program_ended_call(uintptr_t pc, uintptr_t sp)
 {
 	for (size_t i = 0; i < ENDED; i++)
 		if (ended[i].pc == pc && ended[i].sp == sp)
@@ -185,20 +185,20 @@ static void note_restart(const ucontext_t *context, uintptr_t before, bool inter
 	restart.to = pc; /* none */
 	if (!restart.by_kernel && interrupted)
 		restart.to = before;
-	else if (restart.by_kernel && is_restarted_wait(context) && is_syscall(pc))
+	else if (restart.by_kernel && call_is_restarted_wait(context) && is_syscall(pc))
 		restart.to = pc + SYSCALL_LENGTH;
 }
 
 /* Behind the engine's handler, at a call that the kernel has ended, or cut short, at PC. async-profiler
  * sets some calls back to be made again, whatever else came. */
-static void go_on(ucontext_t *context, uintptr_t pc, int error)
+static void call_continue(ucontext_t *context, uintptr_t pc, int error)
 {
 	uintptr_t sp = (uintptr_t)CONTEXT_SP(context);
-	bool by_program = program_is_next(context);
+	bool by_program = program_handler_is_next(context);
 
-	if (by_program || program_ended_it(pc, sp))
+	if (by_program || program_ended_call(pc, sp))
 		CONTEXT_PC(context) = (__typeof__(CONTEXT_PC(context)))pc;
-	else if ((uintptr_t)CONTEXT_PC(context) != pc || stream_call_again(context))
+	else if ((uintptr_t)CONTEXT_PC(context) != pc || stream_restart_call(context))
 		return;
 	if (by_program)
 		return;
@@ -239,7 +239,7 @@ static bool is_sent(const siginfo_t *info)
 	return false;
 }
 
-static void on_engine(int signo, siginfo_t *info, ucontext_t *context)
+static void async_profiler_handle_signal(int signo, siginfo_t *info, ucontext_t *context)
 {
 	sample_handler handler;
 
@@ -263,17 +263,17 @@ static void on_sample(int signo, siginfo_t *info, void *context)
 	sample_handler handler = __atomic_load_n(&sample_handlers[signo], __ATOMIC_ACQUIRE);
 	uintptr_t pc = (uintptr_t)CONTEXT_PC(uc), note = sample_interrupted;
 	int saved = errno;
-	bool interrupted = interrupted_call(uc);
+	bool interrupted = call_was_interrupted(uc);
 
-	if (handler && sample_in_engine((const void *)handler))
-		on_engine(signo, info, context);
+	if (handler && async_profiler_contains((const void *)handler))
+		async_profiler_handle_signal(signo, info, context);
 	else if (handler)
 		handler(signo, info, context);
 	/* The handler may have made calls that we interpose, and the program may not have read yet
 	 * what the sample before this one left. */
 	sample_interrupted = note;
 	if (interrupted)
-		go_on(uc, pc, saved);
+		call_continue(uc, pc, saved);
 	note_restart(uc, pc, interrupted);
 	errno = saved;
 }
@@ -285,7 +285,7 @@ static COLD bool wants_restart(int signo)
 	return disposition_get(signo, &now) || now.flags & SA_RESTART;
 }
 
-static void end_restart(int signo, ucontext_t *context)
+static void restart_end_call(int signo, ucontext_t *context)
 {
 	uintptr_t pc = (uintptr_t)CONTEXT_PC(context);
 
@@ -298,9 +298,9 @@ static void end_restart(int signo, ucontext_t *context)
 	restart.to = restart.from;
 }
 
-static void note_ended(uintptr_t pc, uintptr_t sp)
+static void call_note_ended(uintptr_t pc, uintptr_t sp)
 {
-	if (program_ended_it(pc, sp))
+	if (program_ended_call(pc, sp))
 		return;
 	ended[next_ended % ENDED].pc = pc;
 	ended[next_ended % ENDED].sp = sp;
@@ -309,12 +309,12 @@ static void note_ended(uintptr_t pc, uintptr_t sp)
 
 void sample_program_handler(int signo, ucontext_t *context)
 {
-	end_restart(signo, context);
+	restart_end_call(signo, context);
 	if ((long)CONTEXT_RESULT(context) == -EINTR)
-		note_ended((uintptr_t)CONTEXT_PC(context), (uintptr_t)CONTEXT_SP(context));
+		call_note_ended((uintptr_t)CONTEXT_PC(context), (uintptr_t)CONTEXT_SP(context));
 }
 
-static bool is_watched(int signo)
+static bool signal_is_watched(int signo)
 {
 	return __atomic_load_n(&watched, __ATOMIC_RELAXED) >> (signo - 1) & 1;
 }
@@ -324,7 +324,7 @@ void sample_reserve(int signo)
 	__atomic_fetch_or(&sample_signals, 1ULL << (signo - 1), __ATOMIC_RELAXED);
 }
 
-void sample_offer(int signo)
+void signal_handlers_offer_signal(int signo)
 {
 	__atomic_fetch_or(&offered, 1ULL << (signo - 1), __ATOMIC_RELAXED);
 	sample_reserve(signo);
@@ -353,7 +353,7 @@ void sample_restore(int signo)
 {
 	sample_handler handler = NULL;
 
-	if (signo > 0 && signo <= SIGNALS && !is_watched(signo))
+	if (signo > 0 && signo <= SIGNALS && !signal_is_watched(signo))
 		handler = __atomic_load_n(&sample_handlers[signo], __ATOMIC_ACQUIRE);
 	if (handler)
 		sample_install(signo, handler, all_flags[signo]);
@@ -380,7 +380,7 @@ static uint64_t blocked_signals(void)
 	return blocked;
 }
 
-static int install(int signo, int flags)
+static int sample_install_handler(int signo, int flags)
 {
 	struct disposition wanted = {
 		.handler = (void *)on_sample,
@@ -391,7 +391,7 @@ static int install(int signo, int flags)
 	return disposition_set(signo, &wanted, NULL);
 }
 
-static void note_handler(int signo, sample_handler handler, int flags)
+static void sample_note_handler(int signo, sample_handler handler, int flags)
 {
 	all_flags[signo] = flags;
 	__atomic_store_n(&sample_handlers[signo], handler, __ATOMIC_RELEASE);
@@ -400,8 +400,8 @@ static void note_handler(int signo, sample_handler handler, int flags)
 
 int sample_install(int signo, sample_handler handler, int flags)
 {
-	note_handler(signo, handler, flags | SA_SIGINFO | SA_RESTART);
-	return install(signo, flags);
+	sample_note_handler(signo, handler, flags | SA_SIGINFO | SA_RESTART);
+	return sample_install_handler(signo, flags);
 }
 
 /* ---- The way back ----
@@ -419,7 +419,7 @@ int sample_install(int signo, sample_handler handler, int flags)
 
 static _Atomic int removed; /* the last signal that this was done with, or is */
 
-static void let_pass(void)
+static void wait_for_processors(void)
 {
 	if (kernel_call6(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0, 0) ||
 	    kernel_call4(SYS_membarrier, MEMBARRIER_ALL, 0, 0, 0))
@@ -427,7 +427,7 @@ static void let_pass(void)
 }
 
 /* Set WANTED in place of THERE. False where the program has been quicker: that stays. */
-static bool replace(int signo, const struct disposition *wanted, const void *there)
+static bool action_replace(int signo, const struct disposition *wanted, const void *there)
 {
 	struct disposition before;
 
@@ -447,12 +447,12 @@ int sample_remove(int signo)
 	if (err)
 		return err;
 	atomic_store(&removed, signo);
-	if (ours.handler != (void *)on_sample || !replace(signo, &wanted, ours.handler) ||
-	    !replace(signo, &ours, (void *)SIG_IGN))
+	if (ours.handler != (void *)on_sample || !action_replace(signo, &wanted, ours.handler) ||
+	    !action_replace(signo, &ours, (void *)SIG_IGN))
 		return -EBUSY;
-	let_pass();
-	wanted.handler = (void *)__atomic_load_n(&sample_wishes[signo], __ATOMIC_RELAXED);
-	if (!replace(signo, &wanted, ours.handler))
+	wait_for_processors();
+	wanted.handler = (void *)__atomic_load_n(&sample_program_actions[signo], __ATOMIC_RELAXED);
+	if (!action_replace(signo, &wanted, ours.handler))
 		return -EBUSY;
 	__atomic_store_n(&sample_handlers[signo], NULL, __ATOMIC_SEQ_CST);
 	return 0;
@@ -463,8 +463,8 @@ bool sample_remove_engine(void)
 	bool all = true;
 
 	for (int signo = 1; signo <= SIGNALS; signo++)
-		if (sample_in_engine((const void *)__atomic_load_n(&sample_handlers[signo],
-								   __ATOMIC_ACQUIRE)))
+		if (async_profiler_contains((const void *)__atomic_load_n(&sample_handlers[signo],
+									  __ATOMIC_ACQUIRE)))
 			all &= !sample_remove(signo);
 	return all;
 }
@@ -482,7 +482,7 @@ void sample_after_fork(void)
 	int signo = atomic_load(&removed);
 
 	atomic_store(&engine.at_work, 0);
-	if (signo && sample_wishes[signo] != SIG_IGN && !disposition_get(signo, &now) &&
+	if (signo && sample_program_actions[signo] != SIG_IGN && !disposition_get(signo, &now) &&
 	    now.handler == (void *)SIG_IGN)
 		disposition_set(signo, &by_default, NULL);
 }
@@ -491,10 +491,10 @@ int sample_watch(int signo, sample_handler handler)
 {
 	__atomic_fetch_or(&watched, 1ULL << (signo - 1), __ATOMIC_RELAXED);
 	__atomic_store_n(&sample_handlers[signo], handler, __ATOMIC_RELEASE);
-	return install(signo, 0);
+	return sample_install_handler(signo, 0);
 }
 
-bool sample_watches(const void *handler)
+bool sample_is_watched_handler(const void *handler)
 {
 	return handler == (const void *)on_sample && __atomic_load_n(&watched, __ATOMIC_RELAXED);
 }
@@ -503,7 +503,7 @@ const struct sigaction *sample_wrap(int signo, const struct sigaction *action,
 				    struct sigaction *changed, void (*sent)(int signo))
 {
 	if (signo < 1 || signo > SIGNALS || !(action->sa_flags & SA_SIGINFO) ||
-	    !sample_in_engine((const void *)action->sa_sigaction))
+	    !async_profiler_contains((const void *)action->sa_sigaction))
 		return action;
 	*changed = *action;
 	if (!sample_is_fault(signo)) {
@@ -512,7 +512,7 @@ const struct sigaction *sample_wrap(int signo, const struct sigaction *action,
 		engine.sent = sent;
 		changed->sa_sigaction = on_sample;
 		memcpy(&changed->sa_mask, &blocked, sizeof(blocked));
-		note_handler(signo, action->sa_sigaction, action->sa_flags);
+		sample_note_handler(signo, action->sa_sigaction, action->sa_flags);
 	}
 	changed->sa_flags |= SA_ONSTACK;
 	return changed;
@@ -524,14 +524,14 @@ void sample_unwrap(int signo, struct sigaction *action)
 		action->sa_sigaction = sample_handlers[signo];
 }
 
-bool sample_in_engine(const void *p)
+bool async_profiler_contains(const void *p)
 {
 	uintptr_t address = (uintptr_t)p;
 
 	return address < __atomic_load_n(&engine.high, __ATOMIC_ACQUIRE) && address >= engine.low;
 }
 
-void sample_engine_library(const void *inside)
+void signal_handlers_set_library(const void *inside)
 {
 	struct loaded_module library;
 

@@ -29,7 +29,7 @@ void sample_reserve(int signo);
 
 /* The same of one that is there for an engine that chooses by itself: it is shown that these are free, and while there
  * are two that the program has not taken since, that no others are. */
-void sample_offer(int signo);
+void signal_handlers_offer_signal(int signo);
 
 /* Install HANDLER for SIGNO, which is reserved by this: SA_SIGINFO, SA_RESTART, SA_ONSTACK and FLAGS,
  * and with all signals blocked but those that a fault raises. errno is preserved around it.
@@ -56,17 +56,17 @@ void sample_after_fork(void);
 int sample_watch(int signo, sample_handler handler);
 
 /* Whether HANDLER, a disposition of a signal that takes no samples, is there by sample_watch(). */
-bool sample_watches(const void *handler);
+bool sample_is_watched_handler(const void *handler);
 
 /* The library that INSIDE points into is an engine: handlers in it that it installs with
  * SA_SIGINFO become sampling handlers by themselves, and it is shown the truth about
  * dispositions. Called after dlopen, before the engine starts. */
-void sample_engine_library(const void *inside);
+void signal_handlers_set_library(const void *inside);
 
 /* The rest is for the interposers. */
 
 /* What the program last asked for on a sampling signal: SIG_DFL or SIG_IGN. */
-extern __sighandler_t sample_wishes[64 + 1];
+extern __sighandler_t sample_program_actions[64 + 1];
 
 /* A bit, SIGNO - 1, for each sampling signal. */
 extern uint64_t sample_signals;
@@ -82,7 +82,7 @@ static inline bool sample_is_signal(int signo)
 bool sample_is_offered(int signo);
 
 /* True when P points into the engine's library. */
-bool sample_in_engine(const void *p);
+bool async_profiler_contains(const void *p);
 
 /* ACTION, which the engine installs, as it goes to the kernel: itself, or in CHANGED with our
  * handler in front of its own, but where it handles faults; SENT is called for a signal that is none of the

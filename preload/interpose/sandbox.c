@@ -82,7 +82,7 @@ static bool look(struct sandbox *sandbox, const struct sock_fprog *theirs)
 	return readable;
 }
 
-void sandbox_ahead(bool has_filter, const void *filter, bool all_threads)
+void sandbox_begin(bool has_filter, const void *filter, bool all_threads)
 {
 	const struct interpose_hooks *hooks = hooks_get();
 	struct sandbox sandbox = { .refused = of_program[0].name,

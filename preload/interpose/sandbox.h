@@ -7,6 +7,6 @@
 /* The program is about to enter a sandbox: with the FILTER that it hands to the kernel (a struct sock_fprog), or
  * none that would let anything of ours; for ALL_THREADS or the calling one. A filter that cannot be read is no
  * filter: so programs ask whether there is seccomp. */
-void sandbox_ahead(bool has_filter, const void *filter, bool all_threads);
+void sandbox_begin(bool has_filter, const void *filter, bool all_threads);
 
 #endif

@@ -5,7 +5,8 @@
 #include "preload/interpose/stream.h"
 #include "preload/interpose/transfer.h"
 
-static void write_part(long call[AGAIN_LONGS], int fd, const void *data, size_t length, long flags)
+static void write_part(long call[TRANSFER_LONGS], int fd, const void *data, size_t length,
+		       long flags)
 {
 	(void)flags;
 	call[0] = SYS_write;
@@ -14,7 +15,8 @@ static void write_part(long call[AGAIN_LONGS], int fd, const void *data, size_t 
 	call[3] = (long)length;
 }
 
-static void send_part(long call[AGAIN_LONGS], int fd, const void *data, size_t length, long flags)
+static void send_part(long call[TRANSFER_LONGS], int fd, const void *data, size_t length,
+		      long flags)
 {
 	call[0] = SYS_sendto;
 	call[1] = fd;
@@ -102,11 +104,11 @@ EXPORT int connect(int fd, const struct sockaddr *address, socklen_t length)
 EXPORT int setsockopt(int fd, int level, int option, const void *value, socklen_t length)
 {
 	if (level == SOL_SOCKET && (option == SO_RCVTIMEO || option == SO_SNDTIMEO) &&
-	    !__atomic_load_n(&transfer_timeouts, __ATOMIC_RELAXED)) {
+	    !__atomic_load_n(&transfer_has_timeouts, __ATOMIC_RELAXED)) {
 		stream_find_code();
-		__atomic_store_n(&transfer_timeouts, true, __ATOMIC_RELAXED);
+		__atomic_store_n(&transfer_has_timeouts, true, __ATOMIC_RELAXED);
 	}
 	if (level == SOL_SOCKET && option == SO_LINGER)
-		__atomic_store_n(&transfer_lingers, true, __ATOMIC_RELAXED);
+		__atomic_store_n(&transfer_has_linger, true, __ATOMIC_RELAXED);
 	return REAL(setsockopt)(fd, level, option, value, length);
 }

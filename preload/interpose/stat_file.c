@@ -56,15 +56,15 @@ static int text_close(void *cookie)
 }
 
 /* Of ALL threads. Those that async-profiler has just made are not known for its own yet. */
-static uint32_t program_has(uint32_t all, uint32_t ours)
+static uint32_t program_thread_count(uint32_t all, uint32_t ours)
 {
-	uint32_t left = all > ours ? all - ours : 1, made = thread_alive();
+	uint32_t left = all > ours ? all - ours : 1, made = thread_alive_count();
 
 	return shared->async_profiler && made < left ? made : left;
 }
 
 /* The threads are field 20; the name, the second, may hold anything. Source: proc_pid_stat(5). */
-static bool take_off(struct text *text, uint32_t ours)
+static bool text_subtract_threads(struct text *text, uint32_t ours)
 {
 	char rest[sizeof(text->bytes)], *at = strrchr(text->bytes, ')');
 	const char *end;
@@ -81,7 +81,7 @@ static bool take_off(struct text *text, uint32_t ours)
 	strcpy(rest, end);
 	text->length = (size_t)(at - text->bytes);
 	text->length += format_text(at, sizeof(text->bytes) - text->length, "%u%s",
-				    program_has(count, ours), rest);
+				    program_thread_count(count, ours), rest);
 	return true;
 }
 
@@ -108,7 +108,7 @@ static bool read_settled(struct text *text, FILE *stream, uint32_t *ours)
 }
 
 /* STREAM, or another in its place. */
-static COLD FILE *without(uint32_t ours, FILE *stream)
+static COLD FILE *stream_hide_own_threads(uint32_t ours, FILE *stream)
 {
 	/* (Put together here: a table would be one more that the loader writes addresses into.) */
 	cookie_io_functions_t functions = { .read = text_read,
@@ -117,7 +117,7 @@ static COLD FILE *without(uint32_t ours, FILE *stream)
 	struct text *text = system_map(sizeof(*text)); /* zeroed: what is read ends with a NUL */
 	FILE *shown = NULL;
 
-	if (text && read_settled(text, stream, &ours) && take_off(text, ours))
+	if (text && read_settled(text, stream, &ours) && text_subtract_threads(text, ours))
 		shown = fopencookie(text, "r", functions);
 	if (shown) {
 		REAL(fclose)(stream);
@@ -136,7 +136,7 @@ EXPORT FILE *fopen(const char *path, const char *mode)
 	/* (Where there is none of ours now, one may be there when the program reads.) */
 	if (!stream || strcmp(path, PATH) != 0 || !hooks_get())
 		return stream;
-	return without(privileges_checker_count(), stream);
+	return stream_hide_own_threads(privileges_checker_count(), stream);
 }
 
 EXPORT FILE *fopen64(const char *path, const char *mode)

@@ -24,7 +24,7 @@ static struct code {
 	{ .number = SYS_write, .option = SO_SNDTIMEO },
 };
 
-static void find(struct code *code, const char *name)
+static void code_find(struct code *code, const char *name)
 {
 	struct loaded_symbol symbol = loaded_symbol_next(name);
 
@@ -34,8 +34,8 @@ static void find(struct code *code, const char *name)
 
 void stream_find_code(void)
 {
-	find(&codes[0], "read");
-	find(&codes[1], "write");
+	code_find(&codes[0], "read");
+	code_find(&codes[1], "write");
 }
 
 static const struct code *code_at(uintptr_t pc)
@@ -83,14 +83,14 @@ static uint32_t left_ms(uint32_t mark, uint32_t timeout, uint32_t now)
 	return left > MS_BITS / 2 ? 0 : timeout + 1; /* over; or not our mark */
 }
 
-bool stream_call_again(ucontext_t *context)
+bool stream_restart_call(ucontext_t *context)
 {
 	greg_t *registers = context->uc_mcontext.gregs;
 	uint64_t first = (uint64_t)registers[REG_RDI];
 	const struct code *code;
 	uint32_t timeout, now, left;
 
-	if (!__atomic_load_n(&transfer_timeouts, __ATOMIC_RELAXED) ||
+	if (!__atomic_load_n(&transfer_has_timeouts, __ATOMIC_RELAXED) ||
 	    registers[REG_RAX] != -EINTR ||
 	    (transfer_frame && transfer_frame - (uintptr_t)CONTEXT_SP(context) < SAMPLE_NEAR))
 		return false;
@@ -115,7 +115,7 @@ void stream_find_code(void)
 {
 }
 
-bool stream_call_again(ucontext_t *context)
+bool stream_restart_call(ucontext_t *context)
 {
 	(void)context;
 	return false;

@@ -14,6 +14,6 @@ void stream_find_code(void);
 
 /* CONTEXT stands behind a system call that a sample alone has ended with EINTR: if it is such a call,
  * that is made again, or ends with EAGAIN when its time is over. Async-signal-safe. */
-bool stream_call_again(ucontext_t *context);
+bool stream_restart_call(ucontext_t *context);
 
 #endif

@@ -39,16 +39,16 @@ static bool is_leaving(long number)
 	return number == SYS_exit_group || number == SYS_execve || number == SYS_execveat;
 }
 
-static long leave(long number, long a, long b, long c, long d, long e, long f)
+static long call_leave(long number, long a, long b, long c, long d, long e, long f)
 {
 	long result;
 	bool told;
 
 	if (number == SYS_exit_group) {
-		exit_tell(EXITING_AT_ONCE);
+		exit_notify(EXITING_AT_ONCE);
 		return forward(number, a, b, c, d, e, f);
 	}
-	told = exec_ahead();
+	told = exec_begin();
 	result = forward(number, a, b, c, d, e, f);
 	exec_failed(told);
 	return result;
@@ -67,24 +67,24 @@ EXPORT long any_syscall(long number, long a, long b, long c, long d, long e, lon
 
 	if (__builtin_expect(number == SYS_seccomp, 0) &&
 	    (a == SECCOMP_SET_MODE_STRICT || a == SECCOMP_SET_MODE_FILTER))
-		sandbox_ahead(a == SECCOMP_SET_MODE_FILTER, (const void *)c,
+		sandbox_begin(a == SECCOMP_SET_MODE_FILTER, (const void *)c,
 			      (unsigned long)b & SECCOMP_FILTER_FLAG_TSYNC);
 	if (__builtin_expect(is_leaving(number), 0))
-		return leave(number, a, b, c, d, e, f);
-	if (__builtin_expect(clone_is(number), 0)) {
+		return call_leave(number, a, b, c, d, e, f);
+	if (__builtin_expect(clone_may_return_in_child(number), 0)) {
 		result = forward(number, a, b, c, d, e, f);
 		clone_after_call(number, a, b, result);
 		return result;
 	}
-	if (__builtin_expect(wait_raw_is(number), 0))
-		return again_value(wait_raw((const long[AGAIN_LONGS]){ number, a, b, c, d, e, f }),
-				   errno);
-	if (__builtin_expect(!privileges_may_change(number), 1))
+	if (__builtin_expect(wait_raw_includes(number), 0))
+		return again_value(
+			wait_raw((const long[TRANSFER_LONGS]){ number, a, b, c, d, e, f }), errno);
+	if (__builtin_expect(!privilege_calls_include(number), 1))
 		return forward(number, a, b, c, d, e, f);
-	told = privileges_before_call(number, a, b, c);
+	told = privilege_calls_before(number, a, b, c);
 	result = forward(number, a, b, c, d, e, f);
 	saved = errno;
-	privileges_after_call(number, a, told, result < 0);
+	privilege_calls_after(number, a, told, result < 0);
 	errno = saved;
 	return result;
 }

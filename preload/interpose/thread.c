@@ -58,7 +58,7 @@ static uintptr_t stack_high(void)
 	return gnu_get_libc_version && self > frame ? self : frame;
 }
 
-uint32_t thread_alive(void)
+uint32_t thread_alive_count(void)
 {
 	return __atomic_load_n(&alive, __ATOMIC_RELAXED);
 }
@@ -69,12 +69,12 @@ static void count_end(void)
 	const struct interpose_hooks *hooks = hooks_get();
 
 	if (!__atomic_sub_fetch(&alive, 1, __ATOMIC_ACQ_REL) && hooks)
-		hooks->last_thread_ends();
+		hooks->before_last_thread_ends();
 }
 
 /* Destructors of the program's data run in each of the rounds that the C library makes, and may set it anew; so the
  * end is told in the last one. The value is the number of the round that comes. */
-static void tell_end(void *round)
+static void thread_notify_end(void *round)
 {
 	const struct interpose_hooks *hooks = hooks_get();
 	uintptr_t next = (uintptr_t)round + 1;
@@ -84,7 +84,7 @@ static void tell_end(void *round)
 		return;
 	if (hooks)
 		hooks->thread_ended();
-	altstack_end();
+	altstack_remove();
 	async_profiler_thread_ended();
 	if (counts)
 		count_end();
@@ -93,7 +93,7 @@ static void tell_end(void *round)
 static pthread_key_t main_key;
 
 /* Not where it returns from main(). */
-static void tell_end_of_main(void *round)
+static void main_notify_end(void *round)
 {
 	uintptr_t next = (uintptr_t)round + 1;
 
@@ -110,7 +110,7 @@ void thread_watch_main(void)
 	    !pthread_setspecific)
 		return;
 	watched = true;
-	if (!pthread_key_create(&main_key, tell_end_of_main))
+	if (!pthread_key_create(&main_key, main_notify_end))
 		pthread_setspecific(main_key, (const void *)1);
 }
 
@@ -120,17 +120,17 @@ static void make_end_key(void)
 	static bool tried;
 
 	if (!tried && pthread_key_create && pthread_setspecific)
-		end_key_made = !pthread_key_create(&end_key, tell_end);
+		end_key_made = !pthread_key_create(&end_key, thread_notify_end);
 	tried = true;
 }
 
 /* As if we had made the calling thread. */
-static void tell_its_end(void)
+static void thread_watch_end(void)
 {
 	pthread_setspecific(end_key, (const void *)1);
 }
 
-static struct start *start_take(void)
+static struct start *start_allocate(void)
 {
 	uint64_t used = __atomic_load_n(&starts_used, __ATOMIC_RELAXED), bit;
 
@@ -143,7 +143,7 @@ static struct start *start_take(void)
 	return &starts[__builtin_ctzll(bit)];
 }
 
-static void start_give(struct start *start)
+static void start_free(struct start *start)
 {
 	if (start >= starts && start < starts + sizeof(starts) / sizeof(starts[0]))
 		__atomic_fetch_and(&starts_used, ~(UINT64_C(1) << (start - starts)),
@@ -157,29 +157,29 @@ static void start_undo(struct start *start)
 	if (start->counts)
 		__atomic_fetch_sub(&alive, 1, __ATOMIC_RELAXED);
 	async_profiler_thread_created(start->place, false);
-	altstack_give(start->signal_stack);
-	start_give(start);
+	altstack_free(start->signal_stack);
+	start_free(start);
 }
 
-static struct start begin(void *p)
+static struct start thread_begin(void *p)
 {
 	struct start start = *(struct start *)p;
 	const struct interpose_hooks *hooks = hooks_get();
 	uintptr_t high = stack_high();
 	int state;
 
-	start_give(p);
+	start_free(p);
 	counts = start.counts;
 	async_profiler_thread_started(start.place);
-	mask_believe(start.program_blocked);
-	altstack_begin(start.signal_stack, high - start.stack_size, high);
+	mask_set_program_blocked(start.program_blocked);
+	altstack_install(start.signal_stack, high - start.stack_size, high);
 	/* (Where there is no key left for its end it is found by looking, and so is its end.) */
 	if (hooks && end_key_made) {
 		/* A thread cancelled this early must not die with the hook half done. */
 		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 		hooks->thread_started(high - start.stack_size, high,
 				      (uintptr_t)start.routine.pthread);
-		tell_its_end();
+		thread_watch_end();
 		pthread_setcancelstate(state, NULL);
 	}
 	return start;
@@ -188,14 +188,14 @@ static struct start begin(void *p)
 /* Both end in a tail call, so that no frame of ours stands in the program's stacks. */
 static void *start_pthread(void *p)
 {
-	struct start start = begin(p);
+	struct start start = thread_begin(p);
 
 	return start.routine.pthread(start.arg);
 }
 
 static int start_thrd(void *p)
 {
-	struct start start = begin(p);
+	struct start start = thread_begin(p);
 
 	return start.routine.thrd(start.arg);
 }
@@ -229,13 +229,13 @@ static struct start *start_new(const pthread_attr_t *attr, void *arg, const void
 	if (!hooks_get() || is_agent_code(caller))
 		return NULL;
 	make_end_key();
-	start = start_take();
+	start = start_allocate();
 	if (start) {
 		start->arg = arg;
 		/* Before the thread's own stack is mapped, which then mostly lies below. */
-		start->signal_stack = altstack_take();
+		start->signal_stack = altstack_allocate();
 		start->stack_size = stack_size(attr);
-		start->program_blocked = mask_believed();
+		start->program_blocked = mask_program_blocked();
 		/* (The program's come by a function of async-profiler's, too.) */
 		start->counts = !own_thread_is();
 		start->place = start->counts ? NULL : async_profiler_thread_allocate();

@@ -7,7 +7,7 @@
 #include "preload/interpose/real.h"
 #include "preload/interpose/wait.h"
 
-bool transfer_timeouts;
+bool transfer_has_timeouts;
 __thread uintptr_t transfer_frame;
 
 long transfer_wait(const struct transfer *transfer, int fd, int option)
@@ -23,15 +23,15 @@ long transfer_wait(const struct transfer *transfer, int fd, int option)
 		return 0; /* not a socket: the call itself will say */
 	time.tv_sec = timeout.tv_sec;
 	time.tv_nsec = timeout.tv_usec * 1000;
-	end = wait_end(&time);
+	end = wait_start(&time);
 	if (!end)
 		return 0; /* none */
 	end -= clock_monotonic_ns() - transfer->start;
 	do
 		count = again_call(transfer->handled,
-				   (const long[AGAIN_LONGS]){ SYS_ppoll, (long)&ready, 1,
-							      (long)wait_left_in(end, &time, &left),
-							      (long)NULL },
+				   (const long[TRANSFER_LONGS]){
+					   SYS_ppoll, (long)&ready, 1,
+					   (long)wait_left_in(end, &time, &left), (long)NULL },
 				   true);
 	while (count == AGAIN_SAMPLED);
 	if (!count)
@@ -39,7 +39,7 @@ long transfer_wait(const struct transfer *transfer, int fd, int option)
 	return count < 0 ? count : 0;
 }
 
-long transfer_call_again(const struct transfer *transfer, const long call[AGAIN_LONGS])
+long transfer_call_again(const struct transfer *transfer, const long call[TRANSFER_LONGS])
 {
 	long result;
 
@@ -53,7 +53,7 @@ long transfer_call_again(const struct transfer *transfer, const long call[AGAIN_
 	return result;
 }
 
-long transfer_call(const struct transfer *transfer, const long call[AGAIN_LONGS])
+long transfer_call(const struct transfer *transfer, const long call[TRANSFER_LONGS])
 {
 	struct transfer part = *transfer;
 	long result;
@@ -68,7 +68,7 @@ long transfer_call(const struct transfer *transfer, const long call[AGAIN_LONGS]
 static size_t move(const struct transfer *transfer, transfer_part *part, const char *data,
 		   size_t length, long flags)
 {
-	long call[AGAIN_LONGS] = { 0 };
+	long call[TRANSFER_LONGS] = { 0 };
 	size_t done = 0;
 	long n;
 

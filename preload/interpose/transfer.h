@@ -12,13 +12,13 @@
 #include "preload/interpose/restart.h"
 
 /* The program has given a socket a timeout. Most never do; their calls cost a load more. */
-extern bool transfer_timeouts;
+extern bool transfer_has_timeouts;
 
 /* Where a socket may have one: the frame of the function that makes such a call now; 0: none does. */
 extern __thread uintptr_t transfer_frame;
 
 /* It has let a socket linger at its end. */
-extern bool transfer_lingers;
+extern bool transfer_has_linger;
 
 /* A call on FD, which OPTION's timeout may end with EXPIRED. */
 struct transfer {
@@ -29,10 +29,10 @@ struct transfer {
 
 static inline struct transfer transfer_begin(int fd, int option, int expired)
 {
-	bool timeouts = __atomic_load_n(&transfer_timeouts, __ATOMIC_RELAXED);
+	bool lefts = __atomic_load_n(&transfer_has_timeouts, __ATOMIC_RELAXED);
 
 	return (struct transfer){ .handled = sample_begin(),
-				  .start = timeouts ? clock_monotonic_ns() : 0,
+				  .start = lefts ? clock_monotonic_ns() : 0,
 				  .fd = fd,
 				  .option = option,
 				  .expired = expired };
@@ -48,7 +48,7 @@ long transfer_wait(const struct transfer *transfer, int fd, int option);
 
 /* Behind a sample: CALL, until its timeout is over, for as long as only samples interrupt it. Returns
  * what the kernel does. */
-long transfer_call_again(const struct transfer *transfer, const long call[AGAIN_LONGS]);
+long transfer_call_again(const struct transfer *transfer, const long call[TRANSFER_LONGS]);
 
 /* The value of CALL, which is part of TRANSFER, or of the system call that follows when a sample
  * alone has ended it. */
@@ -67,7 +67,7 @@ long transfer_call_again(const struct transfer *transfer, const long call[AGAIN_
 			error_ = sample_errno;                                                     \
 			value_ = (__typeof__(value_))again_value(                                  \
 				transfer_call_again(transfer,                                      \
-						    (const long[AGAIN_LONGS]){ __VA_ARGS__ }),     \
+						    (const long[TRANSFER_LONGS]){ __VA_ARGS__ }),  \
 				error_);                                                           \
 		}                                                                                  \
 		value_;                                                                            \
@@ -78,7 +78,7 @@ long transfer_call_again(const struct transfer *transfer, const long call[AGAIN_
 #define CUT_SHORT(done) __builtin_expect((done) > 0 && sample_ended_it(SAMPLE_FRAME), 0)
 
 /* The system call that moves LENGTH bytes of DATA, or a part of them, in CALL. */
-typedef void transfer_part(long call[AGAIN_LONGS], int fd, const void *data, size_t length,
+typedef void transfer_part(long call[TRANSFER_LONGS], int fd, const void *data, size_t length,
 			   long flags);
 
 /* After DONE of LENGTH bytes of DATA: move the others too, for as long as only samples keep PART
@@ -90,6 +90,6 @@ ssize_t transfer_rest_of_vector(const struct transfer *transfer, transfer_part *
 
 /* A part of a transfer: what the kernel returns to CALL, made again for as long as samples alone end
  * it before it has moved a byte. */
-long transfer_call(const struct transfer *transfer, const long call[AGAIN_LONGS]);
+long transfer_call(const struct transfer *transfer, const long call[TRANSFER_LONGS]);
 
 #endif

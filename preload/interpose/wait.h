@@ -25,7 +25,7 @@ static inline uint64_t wait_left_ns(uint64_t end)
 
 /* The end of a wait of TIMEOUT from now on; 0 when that is NULL, zero, invalid or beyond
  * centuries: it is then given again as it is. */
-static inline uint64_t wait_end(const struct timespec *timeout)
+static inline uint64_t wait_start(const struct timespec *timeout)
 {
 	if (!timeout || timeout->tv_sec < 0 || timeout->tv_sec > INT64_MAX / 2000000000 ||
 	    timeout->tv_nsec < 0 || timeout->tv_nsec > 999999999)

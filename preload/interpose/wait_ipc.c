@@ -24,7 +24,7 @@ EXPORT int semop(int id, struct sembuf *operations, size_t count)
 EXPORT int semtimedop(int id, struct sembuf *operations, size_t count,
 		      const struct timespec *timeout)
 {
-	uint64_t end = wait_end(timeout);
+	uint64_t end = wait_start(timeout);
 	struct timespec left;
 
 	return CALL_AGAIN(REAL(semtimedop)(id, operations, count, timeout), SYS_semtimedop, id,

@@ -104,7 +104,7 @@ static struct limit limit_of(const long *call)
 	return (struct limit){ NONE, 0, CLOCK_MONOTONIC };
 }
 
-static int64_t now_by(clockid_t clock)
+static int64_t clock_now_ns(clockid_t clock)
 {
 	struct timespec now = { 0 };
 
@@ -143,7 +143,7 @@ static int64_t time_of(const struct limit *limit, const long *call)
 }
 
 /* Where nothing can be written the kernel leaves the time as it was, and says nothing. */
-static bool can_be_written(long place)
+static bool time_can_be_written(long place)
 {
 	struct iovec same = { (void *)place, sizeof(struct timespec) };
 	struct timespec copy;
@@ -162,7 +162,7 @@ union left {
 	struct timeval val;
 };
 
-static void put(const struct limit *limit, long *call, union left *left, int64_t ns)
+static void limit_put(const struct limit *limit, long *call, union left *left, int64_t ns)
 {
 	ns = ns > 0 ? ns : 0;
 	if (limit->kind == MILLISECONDS) {
@@ -182,16 +182,17 @@ static COLD long wait_again(unsigned long handled, const long *first, const stru
 			    int64_t start)
 {
 	int64_t time = time_of(limit, first);
-	bool told = time >= 0 && limit->kind >= TIMESPEC_REST && can_be_written(first[limit->at]);
-	long call[AGAIN_LONGS], result;
+	bool told =
+		time >= 0 && limit->kind >= TIMESPEC_REST && time_can_be_written(first[limit->at]);
+	long call[TRANSFER_LONGS], result;
 	union left left;
 
 	memcpy(call, first, sizeof(call));
 	if (told)
-		start = now_by(limit->clock);
+		start = clock_now_ns(limit->clock);
 	do {
 		if (time >= 0)
-			put(limit, call, &left, start + time - now_by(limit->clock));
+			limit_put(limit, call, &left, start + time - clock_now_ns(limit->clock));
 		result = again_call(handled, call, false);
 	} while (result == AGAIN_SAMPLED);
 	if (told && limit->kind >= TIMESPEC_LEFT)
@@ -200,7 +201,7 @@ static COLD long wait_again(unsigned long handled, const long *first, const stru
 }
 
 /* CALL, in STRIPPED where it waits for signals that take samples: those are nothing to wait for. */
-static const long *strip(const long *call, long *stripped, uint64_t *set)
+static const long *call_strip(const long *call, long *stripped, uint64_t *set)
 {
 	uint64_t signals = __atomic_load_n(&sample_signals, __ATOMIC_RELAXED);
 
@@ -208,7 +209,7 @@ static const long *strip(const long *call, long *stripped, uint64_t *set)
 	    !memory_copy(set, (uintptr_t)call[1], sizeof(*set)) || !(*set & signals))
 		return call;
 	*set &= ~signals;
-	memcpy(stripped, call, AGAIN_LONGS * sizeof(*call));
+	memcpy(stripped, call, TRANSFER_LONGS * sizeof(*call));
 	stripped[1] = (long)set;
 	return stripped;
 }
@@ -216,11 +217,11 @@ static const long *strip(const long *call, long *stripped, uint64_t *set)
 static long wait_first(const long *given)
 {
 	unsigned long handled = sample_begin();
-	long stripped[AGAIN_LONGS];
+	long stripped[TRANSFER_LONGS];
 	uint64_t set;
-	const long *call = strip(given, stripped, &set);
+	const long *call = call_strip(given, stripped, &set);
 	struct limit limit = limit_of(call);
-	int64_t start = limit.kind && call[limit.at] ? now_by(limit.clock) : 0;
+	int64_t start = limit.kind && call[limit.at] ? clock_now_ns(limit.clock) : 0;
 	long result = kernel_call6(call[0], call[1], call[2], call[3], call[4], call[5], call[6]);
 
 	if (__builtin_expect(result == -EINTR, 0) && sample_ended_it(SAMPLE_FRAME))
@@ -236,7 +237,7 @@ static bool is_wait(const long *call)
 	return call[0] != SYS_futex || operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET;
 }
 
-long wait_raw(const long call[AGAIN_LONGS])
+long wait_raw(const long call[TRANSFER_LONGS])
 {
 	if (is_wait(call))
 		return wait_first(call);
@@ -253,7 +254,7 @@ typedef int pget_events(void *context, long least, long most, void *events,
 get_events io_getevents;
 pget_events io_pgetevents;
 
-static void *find(const char *name, void **found)
+static void *function_find(const char *name, void **found)
 {
 	void *function = __atomic_load_n(found, __ATOMIC_ACQUIRE);
 
@@ -270,9 +271,9 @@ EXPORT int io_getevents(void *context, long least, long most, void *events,
 			struct timespec *timeout)
 {
 	static void *found;
-	get_events *real_one = (get_events *)find("io_getevents", &found);
-	const long call[AGAIN_LONGS] = { SYS_io_getevents, (long)context, least, most,
-					 (long)events,     (long)timeout };
+	get_events *real_one = (get_events *)function_find("io_getevents", &found);
+	const long call[TRANSFER_LONGS] = { SYS_io_getevents, (long)context, least, most,
+					    (long)events,     (long)timeout };
 	struct limit limit = limit_of(call);
 	unsigned long handled = sample_begin();
 	int64_t start;
@@ -280,7 +281,7 @@ EXPORT int io_getevents(void *context, long least, long most, void *events,
 
 	if (!real_one)
 		return (int)wait_raw(call);
-	start = timeout ? now_by(limit.clock) : 0;
+	start = timeout ? clock_now_ns(limit.clock) : 0;
 	result = real_one(context, least, most, events, timeout);
 	if (__builtin_expect(result == -EINTR, 0) && sample_ended_it(SAMPLE_FRAME))
 		result = (int)wait_again(handled, call, &limit, start);
@@ -291,13 +292,13 @@ EXPORT int io_pgetevents(void *context, long least, long most, void *events,
 			 struct timespec *timeout, sigset_t *mask)
 {
 	static void *found;
-	pget_events *real_one = (pget_events *)find("io_pgetevents", &found);
+	pget_events *real_one = (pget_events *)function_find("io_pgetevents", &found);
 	struct {
 		const sigset_t *mask;
 		size_t size;
 	} argument = { .size = sizeof(uint64_t) };
-	const long call[AGAIN_LONGS] = { SYS_io_pgetevents, (long)context, least,          most,
-					 (long)events,      (long)timeout, (long)&argument };
+	const long call[TRANSFER_LONGS] = { SYS_io_pgetevents, (long)context, least,          most,
+					    (long)events,      (long)timeout, (long)&argument };
 	struct limit limit = limit_of(call);
 	unsigned long handled = sample_begin();
 	sigset_t copy, *stripped;
@@ -308,7 +309,7 @@ EXPORT int io_pgetevents(void *context, long least, long most, void *events,
 	stripped = argument.mask == mask ? mask : &copy;
 	if (!real_one)
 		return (int)wait_raw(call);
-	start = timeout ? now_by(limit.clock) : 0;
+	start = timeout ? clock_now_ns(limit.clock) : 0;
 	result = real_one(context, least, most, events, timeout, stripped);
 	if (__builtin_expect(result == -EINTR, 0) && sample_ended_it(SAMPLE_FRAME))
 		result = (int)wait_again(handled, call, &limit, start);

@@ -11,13 +11,13 @@
 #define WAIT_RAW_NUMBERS 512
 extern const uint64_t wait_raw_numbers[WAIT_RAW_NUMBERS / 64];
 
-static inline bool wait_raw_is(long number)
+static inline bool wait_raw_includes(long number)
 {
 	return (unsigned long)number < WAIT_RAW_NUMBERS &&
 	       wait_raw_numbers[number / 64] >> (number % 64) & 1;
 }
 
 /* Make such a CALL. Returns what the kernel does. */
-long wait_raw(const long call[AGAIN_LONGS]);
+long wait_raw(const long call[TRANSFER_LONGS]);
 
 #endif

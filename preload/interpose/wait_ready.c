@@ -10,7 +10,7 @@
 #include "preload/interpose/wait.h"
 
 /* CALL, which waits at EPOLL (-1: at descriptors by themselves), between two turns; where it GOES_ON, in one. */
-#define BETWEEN_TURNS(goes_on, epoll, call)                    \
+#define BETWEEN_LOOP_ITERATIONS(goes_on, epoll, call)          \
 	({                                                     \
 		const bool inside_ = (goes_on);                \
 		int ready_;                                    \
@@ -24,19 +24,19 @@
 	})
 
 /* The first of one; FDS may lead nowhere. */
-static COLD int one_of(const struct pollfd *fds)
+static COLD int fds_first(const struct pollfd *fds)
 {
 	struct pollfd first;
 
 	return memory_copy(&first, (uintptr_t)fds, sizeof(first)) ? first.fd : -1;
 }
 
-static inline bool poll_goes_on(const struct pollfd *fds, nfds_t count)
+static inline bool poll_continues_iteration(const struct pollfd *fds, nfds_t count)
 {
 	const struct turn *turn = loop_iteration_own;
 
-	return loop_iteration_continues(count,
-					count == 1 && turn && turn->epoll >= 0 ? one_of(fds) : -1);
+	return loop_iteration_continues(
+		count, count == 1 && turn && turn->epoll >= 0 ? fds_first(fds) : -1);
 }
 
 /* poll(2) is not on every processor. */
@@ -49,8 +49,8 @@ EXPORT int poll(struct pollfd *fds, nfds_t count, int timeout)
 	uint64_t end = wait_end_ms(timeout);
 	struct timespec left;
 
-	return BETWEEN_TURNS(poll_goes_on(fds, count), -1,
-			     POLL_AGAIN(REAL(poll)(fds, count, timeout)));
+	return BETWEEN_LOOP_ITERATIONS(poll_continues_iteration(fds, count), -1,
+				       POLL_AGAIN(REAL(poll)(fds, count, timeout)));
 }
 
 EXPORT int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t size)
@@ -58,8 +58,8 @@ EXPORT int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t size
 	uint64_t end = wait_end_ms(timeout);
 	struct timespec left;
 
-	return BETWEEN_TURNS(poll_goes_on(fds, count), -1,
-			     POLL_AGAIN(REAL(__poll_chk)(fds, count, timeout, size)));
+	return BETWEEN_LOOP_ITERATIONS(poll_continues_iteration(fds, count), -1,
+				       POLL_AGAIN(REAL(__poll_chk)(fds, count, timeout, size)));
 }
 
 #define PPOLL_AGAIN(call)                                   \
@@ -69,25 +69,26 @@ EXPORT int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t size
 EXPORT int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout,
 		 const sigset_t *mask)
 {
-	uint64_t end = wait_end(timeout);
+	uint64_t end = wait_start(timeout);
 	struct timespec left;
 	sigset_t copy;
 
 	mask = mask_strip(mask, &copy);
-	return BETWEEN_TURNS(poll_goes_on(fds, count), -1,
-			     PPOLL_AGAIN(REAL(ppoll)(fds, count, timeout, mask)));
+	return BETWEEN_LOOP_ITERATIONS(poll_continues_iteration(fds, count), -1,
+				       PPOLL_AGAIN(REAL(ppoll)(fds, count, timeout, mask)));
 }
 
 EXPORT int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *timeout,
 		       const sigset_t *mask, size_t size)
 {
-	uint64_t end = wait_end(timeout);
+	uint64_t end = wait_start(timeout);
 	struct timespec left;
 	sigset_t copy;
 
 	mask = mask_strip(mask, &copy);
-	return BETWEEN_TURNS(poll_goes_on(fds, count), -1,
-			     PPOLL_AGAIN(REAL(__ppoll_chk)(fds, count, timeout, mask, size)));
+	return BETWEEN_LOOP_ITERATIONS(
+		poll_continues_iteration(fds, count), -1,
+		PPOLL_AGAIN(REAL(__ppoll_chk)(fds, count, timeout, mask, size)));
 }
 
 /* What pselect6(2) takes for its mask. */
@@ -118,7 +119,7 @@ static COLD size_t count_sets(int count, fd_set *const sets[3], int *one)
 	return found < 2 ? found : 2;
 }
 
-static inline bool select_goes_on(int count, fd_set *const sets[3])
+static inline bool select_continues_iteration(int count, fd_set *const sets[3])
 {
 	const struct turn *turn = loop_iteration_own;
 	int one = -1;
@@ -170,21 +171,23 @@ static inline __attribute__((always_inline)) int select_now(int count, fd_set *r
 EXPORT int select(int count, fd_set *readable, fd_set *writable, fd_set *exceptional,
 		  struct timeval *timeout)
 {
-	return BETWEEN_TURNS(select_goes_on(count, (fd_set *[]){ readable, writable, exceptional }),
-			     -1, select_now(count, readable, writable, exceptional, timeout));
+	return BETWEEN_LOOP_ITERATIONS(
+		select_continues_iteration(count, (fd_set *[]){ readable, writable, exceptional }),
+		-1, select_now(count, readable, writable, exceptional, timeout));
 }
 
 EXPORT int pselect(int count, fd_set *readable, fd_set *writable, fd_set *exceptional,
 		   const struct timespec *timeout, const sigset_t *mask)
 {
 	struct mask_argument argument = { .size = sizeof(uint64_t) };
-	uint64_t end = wait_end(timeout);
+	uint64_t end = wait_start(timeout);
 	struct timespec left;
 	sigset_t copy;
 
 	argument.mask = mask_strip(mask, &copy);
-	return BETWEEN_TURNS(
-		select_goes_on(count, (fd_set *[]){ readable, writable, exceptional }), -1,
+	return BETWEEN_LOOP_ITERATIONS(
+		select_continues_iteration(count, (fd_set *[]){ readable, writable, exceptional }),
+		-1,
 		CALL_AGAIN(REAL(pselect)(count, readable, writable, exceptional, timeout,
 					 argument.mask),
 			   SYS_pselect6, count, (long)readable, (long)writable, (long)exceptional,
@@ -195,10 +198,10 @@ EXPORT int epoll_wait(int epfd, struct epoll_event *events, int max, int timeout
 {
 	uint64_t end = wait_end_ms(timeout);
 
-	return BETWEEN_TURNS(false, epfd,
-			     CALL_AGAIN(REAL(epoll_wait)(epfd, events, max, timeout),
-					SYS_epoll_pwait, epfd, (long)events, max,
-					wait_left_ms(end, timeout), (long)NULL));
+	return BETWEEN_LOOP_ITERATIONS(false, epfd,
+				       CALL_AGAIN(REAL(epoll_wait)(epfd, events, max, timeout),
+						  SYS_epoll_pwait, epfd, (long)events, max,
+						  wait_left_ms(end, timeout), (long)NULL));
 }
 
 EXPORT int epoll_pwait(int epfd, struct epoll_event *events, int max, int timeout,
@@ -208,10 +211,11 @@ EXPORT int epoll_pwait(int epfd, struct epoll_event *events, int max, int timeou
 	sigset_t copy;
 
 	mask = mask_strip(mask, &copy);
-	return BETWEEN_TURNS(false, epfd,
-			     CALL_AGAIN(REAL(epoll_pwait)(epfd, events, max, timeout, mask),
-					SYS_epoll_pwait, epfd, (long)events, max,
-					wait_left_ms(end, timeout), (long)mask, sizeof(uint64_t)));
+	return BETWEEN_LOOP_ITERATIONS(
+		false, epfd,
+		CALL_AGAIN(REAL(epoll_pwait)(epfd, events, max, timeout, mask), SYS_epoll_pwait,
+			   epfd, (long)events, max, wait_left_ms(end, timeout), (long)mask,
+			   sizeof(uint64_t)));
 }
 
 #ifndef SYS_epoll_pwait2
@@ -221,14 +225,14 @@ EXPORT int epoll_pwait(int epfd, struct epoll_event *events, int max, int timeou
 EXPORT int epoll_pwait2(int epfd, struct epoll_event *events, int max,
 			const struct timespec *timeout, const sigset_t *mask)
 {
-	uint64_t end = wait_end(timeout);
+	uint64_t end = wait_start(timeout);
 	struct timespec left;
 	sigset_t copy;
 
 	mask = mask_strip(mask, &copy);
-	return BETWEEN_TURNS(false, epfd,
-			     CALL_AGAIN(REAL(epoll_pwait2)(epfd, events, max, timeout, mask),
-					SYS_epoll_pwait2, epfd, (long)events, max,
-					(long)wait_left_in(end, timeout, &left), (long)mask,
-					sizeof(uint64_t)));
+	return BETWEEN_LOOP_ITERATIONS(
+		false, epfd,
+		CALL_AGAIN(REAL(epoll_pwait2)(epfd, events, max, timeout, mask), SYS_epoll_pwait2,
+			   epfd, (long)events, max, (long)wait_left_in(end, timeout, &left),
+			   (long)mask, sizeof(uint64_t)));
 }

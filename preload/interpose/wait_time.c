@@ -9,7 +9,7 @@
 
 EXPORT int nanosleep(const struct timespec *time, struct timespec *rest)
 {
-	uint64_t end = wait_end(time);
+	uint64_t end = wait_start(time);
 	struct timespec left;
 
 	return CALL_AGAIN(REAL(nanosleep)(time, rest), SYS_nanosleep,
@@ -32,7 +32,7 @@ EXPORT unsigned int sleep(unsigned int seconds)
 }
 
 /* Nanoseconds by CLOCK, or by the one that its relative sleeps are measured with. */
-static int64_t clock_now(clockid_t clock)
+static int64_t clock_of_sleep(clockid_t clock)
 {
 	struct timespec now = { 0 };
 
@@ -62,13 +62,13 @@ static COLD int sleep_again(unsigned long handled, clockid_t clock, int flags,
 
 	do {
 		if (!(flags & TIMER_ABSTIME)) {
-			now = clock_now(clock);
+			now = clock_of_sleep(clock);
 			sleep_less(&left, now - before);
 			before = now;
 		}
 		result = again_call(handled,
-				    (const long[AGAIN_LONGS]){ SYS_clock_nanosleep, clock, flags,
-							       (long)&left, (long)rest },
+				    (const long[TRANSFER_LONGS]){ SYS_clock_nanosleep, clock, flags,
+								  (long)&left, (long)rest },
 				    true);
 	} while (result == AGAIN_SAMPLED);
 	return (int)-result;
@@ -79,7 +79,7 @@ EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *ti
 			   struct timespec *rest)
 {
 	unsigned long handled = sample_begin();
-	int64_t before = flags & TIMER_ABSTIME ? 0 : clock_now(clock);
+	int64_t before = flags & TIMER_ABSTIME ? 0 : clock_of_sleep(clock);
 	struct timespec given = time ? *time : (struct timespec){ 0 }; /* REST may be TIME */
 	int err = REAL(clock_nanosleep)(clock, flags, time, rest);
 
@@ -126,7 +126,7 @@ static COLD bool another_step(bool sampled, int expired, bool last, unsigned lon
 EXPORT int aio_suspend(const struct aiocb *const list[], int count, const struct timespec *timeout)
 {
 	unsigned long handled = sample_begin();
-	uint64_t end = wait_end(timeout);
+	uint64_t end = wait_start(timeout);
 	struct timespec step;
 	int result = REAL(aio_suspend)(list, count, timeout), error = sample_errno;
 	uint64_t ns;

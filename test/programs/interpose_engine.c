@@ -25,18 +25,18 @@ static bool ignore_root(void)
 static const struct interpose_hooks hooks = {
 	.thread_started = ignore_thread,
 	.thread_ended = ignore,
-	.last_thread_ends = ignore,
+	.before_last_thread_ends = ignore,
 	.process_cloned = ignore,
 	.process_exiting = ignore_exit,
-	.exits_again = ignore,
-	.end_is_near = ignore,
+	.process_exiting_again = ignore,
+	.termination_requested = ignore,
 	.crashed = ignore_crash,
 	.exec_failed = ignore,
 	.before_namespace_change = ignore_namespace_change,
 	.after_namespace_change = ignore,
-	.before_privilege_change = ignore,
+	.before_credential_broadcast = ignore,
 	.is_root_beside_agent = ignore_root,
-	.after_privilege_change = ignore,
+	.credentials_lost = ignore,
 	.before_sandbox = ignore_sandbox,
 	.before_landlock = ignore,
 	.after_landlock = ignore_landlock,
@@ -56,11 +56,11 @@ __attribute__((constructor)) static void load(void)
 
 	execute = (__typeof__(execute))dlsym(library, "asprof_execute");
 	interpose_set_hooks(&hooks);
-	sample_engine_library((const void *)init);
+	signal_handlers_set_library((const void *)init);
 	if (replaced_calls_install((const void *)init))
 		abort();
-	sample_offer(61);
-	sample_offer(62);
+	signal_handlers_offer_signal(61);
+	signal_handlers_offer_signal(62);
 	exit_arm();
 	fatal_install();
 	init();

@@ -105,18 +105,18 @@ static bool ignore_root(void)
 static const struct interpose_hooks hooks = {
 	.thread_started = ignore_thread,
 	.thread_ended = ignore,
-	.last_thread_ends = ignore,
+	.before_last_thread_ends = ignore,
 	.process_cloned = ignore,
 	.process_exiting = process_exiting,
-	.exits_again = ignore,
-	.end_is_near = ignore,
+	.process_exiting_again = ignore,
+	.termination_requested = ignore,
 	.crashed = ignore_crash,
 	.exec_failed = ignore,
 	.before_namespace_change = ignore_namespace_change,
 	.after_namespace_change = ignore,
-	.before_privilege_change = ignore,
+	.before_credential_broadcast = ignore,
 	.is_root_beside_agent = ignore_root,
-	.after_privilege_change = ignore,
+	.credentials_lost = ignore,
 	.before_sandbox = ignore_sandbox,
 	.before_landlock = ignore,
 	.after_landlock = ignore_landlock,
@@ -146,5 +146,5 @@ __attribute__((constructor)) static void load(void)
 
 __attribute__((destructor)) static void unload(void)
 {
-	exit_tell(EXITING_NORMALLY);
+	exit_notify(EXITING_NORMALLY);
 }

@@ -179,7 +179,7 @@ static int prepare(struct agent_equipment *equipment, const struct config *c, st
 					    .close = close_reporter };
 
 	(void)c;
-	mem_look_at_next();
+	allocator_find_next();
 	sampler_install_by(install, NULL);
 	equipment->engine = builtin_engine(wake);
 	equipment->reporters[0] = &reporter;
@@ -263,7 +263,7 @@ static void check_reports(void)
 
 START_TEST(threads_come_to_no_harm)
 {
-	mem_look_at_next();
+	allocator_find_next();
 	ck_assert_ptr_null(mem_passed_by());
 	/* As any program allocates while it has one thread: that finds the next. */
 	atomic_store(&passed[0], allocate(0, 1));

@@ -8,7 +8,7 @@
 static const struct {
 	struct timespec timeout;
 	bool measured;
-} timeouts[] = {
+} lefts[] = {
 	{ { 0, 0 }, false },         { { 0, 1 }, true },          { { 5, 999999999 }, true },
 	{ { -1, 0 }, false },        { { 0, -1 }, false },        { { 0, 1000000000 }, false },
 	{ { INT64_MAX, 0 }, false }, { { 1000000000, 0 }, true },
@@ -17,12 +17,12 @@ static const struct {
 START_TEST(end_is_measured_where_it_can_be)
 {
 	uint64_t before = clock_monotonic_ns();
-	uint64_t end = wait_end(&timeouts[_i].timeout);
+	uint64_t end = wait_start(&lefts[_i].timeout);
 
-	ck_assert_int_eq(end != 0, timeouts[_i].measured);
+	ck_assert_int_eq(end != 0, lefts[_i].measured);
 	if (end)
-		ck_assert_uint_ge(end, before + (uint64_t)timeouts[_i].timeout.tv_sec * 1000000000 +
-					       (uint64_t)timeouts[_i].timeout.tv_nsec);
+		ck_assert_uint_ge(end, before + (uint64_t)lefts[_i].timeout.tv_sec * 1000000000 +
+					       (uint64_t)lefts[_i].timeout.tv_nsec);
 }
 END_TEST
 
@@ -30,12 +30,12 @@ START_TEST(what_is_not_measured_is_given_again)
 {
 	struct timespec bad = { 0, -1 }, left;
 
-	ck_assert_ptr_null(wait_left(wait_end(NULL), NULL, &left));
-	ck_assert_ptr_eq(wait_left(wait_end(&bad), &bad, &left), &bad);
+	ck_assert_ptr_null(wait_left(wait_start(NULL), NULL, &left));
+	ck_assert_ptr_eq(wait_left(wait_start(&bad), &bad, &left), &bad);
 	ck_assert_int_eq(wait_left_ms(wait_end_ms(-1), -1), -1);
 	ck_assert_int_eq(wait_left_ms(wait_end_ms(0), 0), 0);
-	ck_assert_ptr_null(wait_left_in(wait_end(NULL), NULL, &left));
-	ck_assert_ptr_eq(wait_left_in(wait_end(&bad), &bad, &left), &left);
+	ck_assert_ptr_null(wait_left_in(wait_start(NULL), NULL, &left));
+	ck_assert_ptr_eq(wait_left_in(wait_start(&bad), &bad, &left), &left);
 	ck_assert_int_eq(left.tv_nsec, -1);
 	ck_assert_ptr_null(wait_left_of_ms(wait_end_ms(-1), -1, &left));
 	ck_assert_ptr_eq(wait_left_of_ms(wait_end_ms(0), 0, &left), &left);
@@ -70,7 +70,7 @@ int main(void)
 	TCase *cases = tcase_create("wait");
 
 	tcase_add_loop_test(cases, end_is_measured_where_it_can_be, 0,
-			    sizeof(timeouts) / sizeof(*timeouts));
+			    sizeof(lefts) / sizeof(*lefts));
 	tcase_add_test(cases, what_is_not_measured_is_given_again);
 	tcase_add_test(cases, past_the_end_nothing_is_left);
 	tcase_add_test(cases, milliseconds_are_rounded_up);
