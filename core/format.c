@@ -101,8 +101,8 @@ static struct spec spec_read(const char **at, struct arguments *arguments)
 	return spec;
 }
 
-static void put_one(struct out *out, char letter, const struct spec *spec,
-		    struct arguments *arguments)
+static void otlp_append_packed_int(struct out *out, char letter, const struct spec *spec,
+				   struct arguments *arguments)
 {
 	char c;
 
@@ -154,7 +154,7 @@ size_t format_list(char *text, size_t size, const char *format, va_list list)
 		spec = spec_read(&format, &arguments);
 		if (!*format)
 			break;
-		put_one(&out, *format, &spec, &arguments);
+		otlp_append_packed_int(&out, *format, &spec, &arguments);
 	}
 	va_end(arguments.list);
 	*out.at = '\0';

@@ -58,7 +58,7 @@ void listener_capture(char *const *environment)
 		}
 }
 
-static int name_address(struct sockaddr_un *address, const char *path)
+static int socket_address_set(struct sockaddr_un *address, const char *path)
 {
 	*address = (struct sockaddr_un){ .sun_family = AF_UNIX };
 	if (strlen(path) >= sizeof(address->sun_path))
@@ -68,13 +68,13 @@ static int name_address(struct sockaddr_un *address, const char *path)
 }
 
 /* Nobody listens there any more. */
-static bool is_dead(const char *path)
+static bool socket_is_dead(const char *path)
 {
 	struct sockaddr_un address;
 	bool dead;
 	int fd;
 
-	if (name_address(&address, path))
+	if (socket_address_set(&address, path))
 		return false;
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
@@ -85,7 +85,7 @@ static bool is_dead(const char *path)
 }
 
 /* "1234-0123456789abcdef.sock" */
-static bool is_ours(const char *name)
+static bool socket_name_is_auto(const char *name)
 {
 	size_t pid = strspn(name, "0123456789"), rest;
 
@@ -99,14 +99,14 @@ static bool is_ours(const char *name)
  * number may be another's by now; then the socket stays for as long as that one lives.) One of this process's own
  * number is of another pid namespace, or of one that was here before. Nothing is looked for in /proc: of a process that
  * just ends that takes away what stands there, while its parent does, and spins. */
-static bool may_be_alive(const char *name)
+static bool socket_owner_may_live(const char *name)
 {
 	int pid = atoi(name);
 
 	return pid != getpid() && kernel_call4(SYS_tgkill, pid, pid, 0, 0) != -ESRCH;
 }
 
-static void sweep(int dir, const char *path)
+static void dead_sockets_remove(int dir, const char *path)
 {
 	time_t now = (time_t)(clock_realtime_ns() / 1000000000u);
 	int copy = fcntl(dir, F_DUPFD_CLOEXEC, 0), looked = 0;
@@ -121,23 +121,23 @@ static void sweep(int dir, const char *path)
 		return;
 	}
 	while ((entry = readdir(entries)) && looked++ < SWEEP_MAX) {
-		if (!is_ours(entry->d_name) || may_be_alive(entry->d_name) ||
+		if (!socket_name_is_auto(entry->d_name) || socket_owner_may_live(entry->d_name) ||
 		    (size_t)snprintf(file, sizeof(file), "%s/%s", path, entry->d_name) >=
 			    sizeof(file) ||
 		    fstatat(dir, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
 		    !S_ISSOCK(st.st_mode) || now - st.st_mtime < SWEEP_AGE_SECONDS)
 			continue;
-		if (is_dead(file))
+		if (socket_is_dead(file))
 			unlinkat(dir, entry->d_name, 0);
 	}
 	closedir(entries);
 }
 
 /* Returns the socket, bound and listening at PATH, or -errno. */
-static int listen_at(const char *path)
+static int unix_socket_listen(const char *path)
 {
 	struct sockaddr_un address;
-	int err = name_address(&address, path), fd;
+	int err = socket_address_set(&address, path), fd;
 
 	if (err)
 		return err;
@@ -158,12 +158,12 @@ static int listen_at(const char *path)
 }
 
 /* In PATH, whose descriptor is DIR, which is closed. */
-static int listen_in(struct listener *listener, int dir, const char *path)
+static int auto_socket_listen(struct listener *listener, int dir, const char *path)
 {
 	uint64_t number;
 	int length;
 
-	sweep(dir, path);
+	dead_sockets_remove(dir, path);
 	close(dir);
 	/* Processes of other pid namespaces may have this number, too. */
 	if (getrandom(&number, sizeof(number), GRND_NONBLOCK) != sizeof(number))
@@ -172,12 +172,12 @@ static int listen_in(struct listener *listener, int dir, const char *path)
 			  getpid(), (unsigned long long)number);
 	if (length < 0 || (size_t)length >= sizeof(listener->path))
 		return -ENAMETOOLONG;
-	listener->fd = listen_at(listener->path);
+	listener->fd = unix_socket_listen(listener->path);
 	return listener->fd < 0 ? listener->fd : 0;
 }
 
 /* PARENT/NAME, of this user's own. */
-static int listen_below(struct listener *listener, const char *parent, const char *name)
+static int listen_in_subdirectory(struct listener *listener, const char *parent, const char *name)
 {
 	char path[PATH_MAX];
 	int dir;
@@ -185,17 +185,17 @@ static int listen_below(struct listener *listener, const char *parent, const cha
 	if ((size_t)snprintf(path, sizeof(path), "%s/%s", parent, name) >= sizeof(path))
 		return -ENAMETOOLONG;
 	dir = dir_make_private(parent, name);
-	return dir < 0 ? dir : listen_in(listener, dir, path);
+	return dir < 0 ? dir : auto_socket_listen(listener, dir, path);
 }
 
-static int listen_privately(struct listener *listener)
+static int listen_in_private_place(struct listener *listener)
 {
 	char *path = NULL;
 	int dir = place_private(&path), err = dir;
 
 	if (dir >= 0) {
 		close(dir);
-		err = listen_below(listener, path, LIVE_NAME);
+		err = listen_in_subdirectory(listener, path, LIVE_NAME);
 	}
 	free(path);
 	return err;
@@ -209,31 +209,31 @@ static bool owns(const char *path)
 	return !stat(path, &st) && S_ISDIR(st.st_mode) && st.st_uid == geteuid();
 }
 
-static int listen_anywhere(struct listener *listener)
+static int listen_auto(struct listener *listener)
 {
-	int err = listen_below(listener, RUN_DIR, OWN_NAME);
+	int err = listen_in_subdirectory(listener, RUN_DIR, OWN_NAME);
 
 	if (err && captured.runtime && owns(captured.runtime))
-		err = listen_below(listener, captured.runtime, OWN_NAME);
-	return err ? listen_privately(listener) : 0;
+		err = listen_in_subdirectory(listener, captured.runtime, OWN_NAME);
+	return err ? listen_in_private_place(listener) : 0;
 }
 
-static int listen_at_named(struct listener *listener, const char *path)
+static int listen_at_path(struct listener *listener, const char *path)
 {
 	struct stat st;
 
 	snprintf(listener->path, sizeof(listener->path), "%s", path);
-	listener->fd = listen_at(path);
+	listener->fd = unix_socket_listen(path);
 	if (listener->fd == -EADDRINUSE && !lstat(path, &st) && S_ISSOCK(st.st_mode) &&
-	    is_dead(path)) {
+	    socket_is_dead(path)) {
 		unlink(path);
-		listener->fd = listen_at(path);
+		listener->fd = unix_socket_listen(path);
 	}
 	return listener->fd < 0 ? listener->fd : 0;
 }
 
 /* TEXT is one that check_listen() accepts. */
-static socklen_t read_address(const char *text, struct sockaddr_storage *address)
+static socklen_t tcp_address_parse(const char *text, struct sockaddr_storage *address)
 {
 	struct sockaddr_in6 *six = (struct sockaddr_in6 *)address;
 	struct sockaddr_in *four = (struct sockaddr_in *)address;
@@ -257,10 +257,10 @@ static socklen_t read_address(const char *text, struct sockaddr_storage *address
 		       : 0;
 }
 
-static int listen_at_port(struct listener *listener, const char *text)
+static int listen_at_address(struct listener *listener, const char *text)
 {
 	struct sockaddr_storage address;
-	socklen_t length = read_address(text, &address);
+	socklen_t length = tcp_address_parse(text, &address);
 	int fd, one = 1, err;
 
 	snprintf(listener->path, sizeof(listener->path), "%s", text);
@@ -281,20 +281,20 @@ static int listen_at_port(struct listener *listener, const char *text)
 int listener_open(struct listener *listener, const struct config *config)
 {
 	*listener = (struct listener){ .fd = -1 };
-	listener->unix_socket = true;
+	listener->is_unix = true;
 	if (!strcmp(config->listen, "auto"))
-		return listen_anywhere(listener);
+		return listen_auto(listener);
 	if (!strncmp(config->listen, "unix:", strlen("unix:")))
-		return listen_at_named(listener, config->listen + strlen("unix:"));
-	listener->unix_socket = false;
-	return listen_at_port(listener, config->listen);
+		return listen_at_path(listener, config->listen + strlen("unix:"));
+	listener->is_unix = false;
+	return listen_at_address(listener, config->listen);
 }
 
 void listener_close(struct listener *listener)
 {
 	if (listener->fd < 0)
 		return;
-	if (listener->unix_socket)
+	if (listener->is_unix)
 		unlink(listener->path);
 	close(listener->fd);
 	listener->fd = -1;
@@ -305,7 +305,7 @@ bool listener_admits(const struct listener *listener, int fd)
 	struct ucred peer;
 	socklen_t length = sizeof(peer);
 
-	if (!listener->unix_socket)
+	if (!listener->is_unix)
 		return true;
 	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) &&
 	       (peer.uid == 0 || peer.uid == geteuid());

@@ -9,7 +9,7 @@
 
 struct listener {
 	int fd;              /* -1: none */
-	bool unix_socket;    /* peers are asked who they are */
+	bool is_unix;        /* peers are asked who they are */
 	char path[PATH_MAX]; /* of a Unix socket, to be removed; else the address, for messages */
 };
 

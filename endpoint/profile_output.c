@@ -17,7 +17,7 @@
 #include "profile/flamegraph/flamegraph_write.h"
 #include "profile/pprof/pprof_write.h"
 
-static void choose_time(struct query *query, const struct profile_wish *wish)
+static void query_set_time(struct query *query, const struct profile_wish *wish)
 {
 	if (wish->retained)
 		return;
@@ -26,7 +26,7 @@ static void choose_time(struct query *query, const struct profile_wish *wish)
 }
 
 /* Of what the table says both metrics come. */
-static void keep_metric(struct profile *profile, enum metric metric)
+static void profile_filter_metric(struct profile *profile, enum metric metric)
 {
 	uint32_t kept = 0;
 
@@ -47,16 +47,16 @@ static int read_profile(struct profile *profile, struct memory_feed *feed,
 	query.lines = query.places;
 	query.contexts = query.places;
 	query.newest = wish->threads;
-	choose_time(&query, wish);
+	query_set_time(&query, wish);
 	if (!wish->retained)
 		return profile_read(profile, &query, &feed->feed, metric_mask(wish->metric));
 	err = retained_read(profile, &query, &feed->feed);
 	if (wish->form == PROFILE_TEXT)
-		keep_metric(profile, wish->metric);
+		profile_filter_metric(profile, wish->metric);
 	return err == -ENOENT ? 0 : err;
 }
 
-static int write_pprof(FILE *file, const struct profile *profile, struct memory_feed *feed)
+static int pprof_output_write(FILE *file, const struct profile *profile, struct memory_feed *feed)
 {
 	struct libraries libraries = { 0 };
 	int err;
@@ -68,20 +68,21 @@ static int write_pprof(FILE *file, const struct profile *profile, struct memory_
 	return err;
 }
 
-static double weight(const struct sample *s)
+static double sample_weight(const struct sample *s)
 {
 	return metric_is_memory(s->metric) ? s->total : s->count;
 }
 
-static int heavier(const void *a, const void *b)
+static int compare_weights(const void *a, const void *b)
 {
-	double one = weight(*(const struct sample *const *)a);
-	double two = weight(*(const struct sample *const *)b);
+	double one = sample_weight(*(const struct sample *const *)a);
+	double two = sample_weight(*(const struct sample *const *)b);
 
 	return one < two ? 1 : one > two ? -1 : 0;
 }
 
-static void write_stack(FILE *file, const struct profile *p, const struct sample *s, bool threads)
+static void text_write_stack(FILE *file, const struct profile *p, const struct sample *s,
+			     bool threads)
 {
 	const uint32_t *frames = intern_key(&p->stacks, s->stack);
 	uint32_t depth = s->stack ? intern_length(&p->stacks, s->stack) / sizeof(*frames) : 0;
@@ -97,10 +98,10 @@ static void write_stack(FILE *file, const struct profile *p, const struct sample
 	}
 	for (uint32_t i = depth; i--;)
 		fprintf(file, "%s%s", profile_frame_name(p, frames[i]), i ? ";" : "");
-	fprintf(file, "%s %.0f\n", depth ? "" : "[no stack]", weight(s));
+	fprintf(file, "%s %.0f\n", depth ? "" : "[no stack]", sample_weight(s));
 }
 
-static int write_text(FILE *file, const struct profile *p, bool threads)
+static int text_write(FILE *file, const struct profile *p, bool threads)
 {
 	const struct sample **list = calloc(p->count + 1, sizeof(*list));
 
@@ -108,19 +109,19 @@ static int write_text(FILE *file, const struct profile *p, bool threads)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < p->count; i++)
 		list[i] = &p->samples[i];
-	qsort(list, p->count, sizeof(*list), heavier);
+	qsort(list, p->count, sizeof(*list), compare_weights);
 	for (uint32_t i = 0; i < p->count; i++)
-		write_stack(file, p, list[i], threads);
+		text_write_stack(file, p, list[i], threads);
 	free(list);
 	return 0;
 }
 
-static int write_flamegraph(FILE *file, struct profile *profile, enum metric wanted)
+static int flamegraph_output_write(FILE *file, struct profile *profile, enum metric wanted)
 {
 	struct tree tree = { 0 };
 	struct flamegraph graph = { .profile = profile,
 				    .tree = &tree,
-				    .metric = profile_metric(profile, wanted),
+				    .metric = profile_choose_metric(profile, wanted),
 				    .title = "asprof-agent" };
 	int err;
 
@@ -133,27 +134,27 @@ static int write_flamegraph(FILE *file, struct profile *profile, enum metric wan
 	return err ? -ENOMEM : 0;
 }
 
-static int write_form(FILE *file, struct profile *profile, struct memory_feed *feed,
-		      const struct profile_wish *wish)
+static int profile_write_format(FILE *file, struct profile *profile, struct memory_feed *feed,
+				const struct profile_wish *wish)
 {
 	if (wish->form == PROFILE_TEXT)
-		return write_text(file, profile, wish->threads);
+		return text_write(file, profile, wish->threads);
 	if (wish->form == PROFILE_FLAMEGRAPH)
-		return write_flamegraph(file, profile, wish->metric);
-	return write_pprof(file, profile, feed);
+		return flamegraph_output_write(file, profile, wish->metric);
+	return pprof_output_write(file, profile, feed);
 }
 
 /* Readers refuse a profile that says of nothing what it would be of, and Parca breaks down over one without a period. */
-static void name_columns(struct profile *profile, const struct profile_wish *wish)
+static void profile_add_empty_metrics(struct profile *profile, const struct profile_wish *wish)
 {
-	profile_note_periods(profile, &wish->configured);
+	profile_update_periods(profile, &wish->configured);
 	profile_add(profile, 0, 0, wish->metric, 0, 0);
 	if (wish->retained)
 		profile_add(profile, 0, 0, METRIC_LIVE, 0, 0);
 }
 
 /* Whether one of P's samples from I on is THREAD's. */
-static bool has_thread(const struct profile *p, uint32_t i, uint32_t thread)
+static bool profile_has_thread(const struct profile *p, uint32_t i, uint32_t thread)
 {
 	while (i < p->count && p->samples[i].thread != thread)
 		i++;
@@ -161,14 +162,14 @@ static bool has_thread(const struct profile *p, uint32_t i, uint32_t thread)
 }
 
 /* Of each thread its newest sample, which is in the last chunk that has one; each counts as one. */
-static void one_each(struct profile *p)
+static void profile_keep_newest(struct profile *p)
 {
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < p->count; i++) {
 		struct sample one = p->samples[i];
 
-		if (has_thread(p, i + 1, one.thread))
+		if (profile_has_thread(p, i + 1, one.thread))
 			continue;
 		one.total /= one.count;
 		one.count = 1;
@@ -177,7 +178,8 @@ static void one_each(struct profile *p)
 	p->count = kept;
 }
 
-static int put_profile(struct buf *out, struct memory_feed *feed, const struct profile_wish *wish)
+static int profile_convert(struct buf *out, struct memory_feed *feed,
+			   const struct profile_wish *wish)
 {
 	struct profile profile = PROFILE_INIT;
 	char *text = NULL;
@@ -190,12 +192,12 @@ static int put_profile(struct buf *out, struct memory_feed *feed, const struct p
 		return err;
 	err = read_profile(&profile, feed, wish);
 	if (!err && wish->threads)
-		one_each(&profile);
+		profile_keep_newest(&profile);
 	empty = !profile.count;
 	if (!err && empty && wish->form == PROFILE_PPROF)
-		name_columns(&profile, wish);
+		profile_add_empty_metrics(&profile, wish);
 	if (!err)
-		err = write_form(file, &profile, feed, wish);
+		err = profile_write_format(file, &profile, feed, wish);
 	if (fclose(file) && !err)
 		err = -ENOMEM;
 	if (!err)
@@ -207,7 +209,7 @@ static int put_profile(struct buf *out, struct memory_feed *feed, const struct p
 	return err;
 }
 
-int profiles_make(struct buf *out, int fd, const struct profile_wish *wish)
+int profile_output_write(struct buf *out, int fd, const struct profile_wish *wish)
 {
 	struct memory_feed feed;
 	struct stat st;
@@ -225,7 +227,7 @@ int profiles_make(struct buf *out, int fd, const struct profile_wish *wish)
 		err = buf_append(out, data, (size_t)st.st_size);
 	} else {
 		memory_feed_init(&feed, data, (uint64_t)st.st_size);
-		err = put_profile(out, &feed, wish);
+		err = profile_convert(out, &feed, wish);
 	}
 	if (data)
 		munmap(data, (size_t)st.st_size);

@@ -9,7 +9,7 @@
 #include "profile/aggregate/query.h"
 #include "profile/jfr/settings.h"
 
-enum profile_form {
+enum profile_format {
 	PROFILE_PPROF,      /* gzipped profile.proto */
 	PROFILE_TEXT,       /* folded stacks, the heaviest first */
 	PROFILE_RAW,        /* the recording itself */
@@ -17,7 +17,7 @@ enum profile_form {
 };
 
 struct profile_wish {
-	enum profile_form form;
+	enum profile_format form;
 	enum metric metric; /* METRIC_ANY: that of CPU time, or what there is */
 	bool retained;      /* of METRIC_LIVE and METRIC_MALLOC: what the sampler's table says */
 	bool threads;       /* one stack for each thread, by name */
@@ -27,6 +27,6 @@ struct profile_wish {
 
 /* Append what WISH says of the recording in FD, a file, to OUT. Returns 0; -ENODATA where there is no such
  * sample, with an empty profile in OUT; or another -errno. */
-int profiles_make(struct buf *out, int fd, const struct profile_wish *wish);
+int profile_output_write(struct buf *out, int fd, const struct profile_wish *wish);
 
 #endif

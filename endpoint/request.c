@@ -8,12 +8,12 @@
 
 _Static_assert(sizeof(llhttp_t) <= REQUEST_PARSER_SIZE, "room for the parser");
 
-static llhttp_t *parser_of(struct request *r)
+static llhttp_t *request_parser(struct request *r)
 {
 	return (llhttp_t *)(void *)r->parser;
 }
 
-static struct request *of(llhttp_t *parser)
+static struct request *parser_request(llhttp_t *parser)
 {
 	return parser->data;
 }
@@ -26,7 +26,7 @@ static int too_large(struct request *r)
 
 static int on_url(llhttp_t *parser, const char *at, size_t length)
 {
-	struct request *r = of(parser);
+	struct request *r = parser_request(parser);
 
 	if (length > REQUEST_TARGET_MAX - r->target_length)
 		return too_large(r);
@@ -36,9 +36,9 @@ static int on_url(llhttp_t *parser, const char *at, size_t length)
 }
 
 /* A name that is cut is none of those that are looked at. */
-static int on_name(llhttp_t *parser, const char *at, size_t length)
+static int on_header_name(llhttp_t *parser, const char *at, size_t length)
 {
-	struct request *r = of(parser);
+	struct request *r = parser_request(parser);
 	size_t room = sizeof(r->name) - 1 - r->name_length;
 	size_t taken = length < room ? length : room;
 
@@ -47,9 +47,9 @@ static int on_name(llhttp_t *parser, const char *at, size_t length)
 	return 0;
 }
 
-static int on_name_complete(llhttp_t *parser)
+static int on_header_name_complete(llhttp_t *parser)
 {
-	struct request *r = of(parser);
+	struct request *r = parser_request(parser);
 
 	r->name[r->name_length] = '\0';
 	r->name_length = 0;
@@ -71,7 +71,7 @@ static int on_name_complete(llhttp_t *parser)
 /* What is cut of Accept does no harm, and a token that is cut is a wrong one. */
 static int on_value(llhttp_t *parser, const char *at, size_t length)
 {
-	struct request *r = of(parser);
+	struct request *r = parser_request(parser);
 	size_t room = REQUEST_VALUE_MAX - r->value_length;
 	size_t taken = length < room ? length : room;
 
@@ -85,7 +85,7 @@ static int on_value(llhttp_t *parser, const char *at, size_t length)
 /* White space behind it is none of it. */
 static int on_value_complete(llhttp_t *parser)
 {
-	struct request *r = of(parser);
+	struct request *r = parser_request(parser);
 
 	while (r->value && r->value_length && strchr(" \t", r->value[r->value_length - 1]))
 		r->value[--r->value_length] = '\0';
@@ -94,7 +94,7 @@ static int on_value_complete(llhttp_t *parser)
 
 static int on_body(llhttp_t *parser, const char *at, size_t length)
 {
-	struct request *r = of(parser);
+	struct request *r = parser_request(parser);
 
 	if (length > REQUEST_BODY_MAX - r->body_length)
 		return too_large(r);
@@ -103,9 +103,9 @@ static int on_body(llhttp_t *parser, const char *at, size_t length)
 	return 0;
 }
 
-static int on_complete(llhttp_t *parser)
+static int on_request_complete(llhttp_t *parser)
 {
-	struct request *r = of(parser);
+	struct request *r = parser_request(parser);
 	char *query;
 
 	switch (llhttp_get_method(parser)) {
@@ -132,34 +132,34 @@ static int on_complete(llhttp_t *parser)
 
 static const llhttp_settings_t settings = {
 	.on_url = on_url,
-	.on_header_field = on_name,
-	.on_header_field_complete = on_name_complete,
+	.on_header_field = on_header_name,
+	.on_header_field_complete = on_header_name_complete,
 	.on_header_value = on_value,
 	.on_header_value_complete = on_value_complete,
 	.on_body = on_body,
-	.on_message_complete = on_complete,
+	.on_message_complete = on_request_complete,
 };
 
-void request_begin(struct request *request)
+void request_init(struct request *request)
 {
 	memset(request, 0, sizeof(*request));
-	llhttp_init(parser_of(request), HTTP_REQUEST, &settings);
-	parser_of(request)->data = request;
+	llhttp_init(request_parser(request), HTTP_REQUEST, &settings);
+	request_parser(request)->data = request;
 	request->query = "";
 }
 
-int request_take(struct request *request, const char *data, size_t length)
+int request_parse(struct request *request, const char *data, size_t length)
 {
 	if (length > REQUEST_MAX - request->length)
 		return -EFBIG;
 	request->length += length;
 	/* (What asks for another protocol pauses as well, and is not given one.) */
-	if (llhttp_execute(parser_of(request), data, length) && !request->complete)
+	if (llhttp_execute(request_parser(request), data, length) && !request->complete)
 		return request->too_large ? -EFBIG : -EBADMSG;
 	return request->complete;
 }
 
-static int digit(char c)
+static int hex_digit_value(char c)
 {
 	if (c >= '0' && c <= '9')
 		return c - '0';
@@ -168,7 +168,7 @@ static int digit(char c)
 }
 
 /* From TEXT up to END; no NUL may come of it. */
-static int resolve(const char *text, const char *end, char *out, size_t size)
+static int field_decode(const char *text, const char *end, char *out, size_t size)
 {
 	size_t length = 0;
 
@@ -178,9 +178,10 @@ static int resolve(const char *text, const char *end, char *out, size_t size)
 		if (c == '+') {
 			c = ' ';
 		} else if (c == '%') {
-			if (end - text < 3 || digit(text[1]) < 0 || digit(text[2]) < 0)
+			if (end - text < 3 || hex_digit_value(text[1]) < 0 ||
+			    hex_digit_value(text[2]) < 0)
 				return -EBADMSG;
-			c = digit(text[1]) << 4 | digit(text[2]);
+			c = hex_digit_value(text[1]) << 4 | hex_digit_value(text[2]);
 			text += 2;
 		}
 		if (!c)
@@ -205,11 +206,11 @@ int request_next_field(const char **text, char *name, size_t name_size, char *va
 	*text = end;
 	if (!equals)
 		return -EBADMSG;
-	err = resolve(from, equals, name, name_size);
-	return err ? err : resolve(equals + 1, end, value, value_size);
+	err = field_decode(from, equals, name, name_size);
+	return err ? err : field_decode(equals + 1, end, value, value_size);
 }
 
-int request_field(const char *text, const char *name, char *out, size_t size)
+int request_find_field(const char *text, const char *name, char *out, size_t size)
 {
 	char found[64];
 	int err;

@@ -35,16 +35,16 @@ struct request {
 	bool complete, too_large;
 };
 
-void request_begin(struct request *request);
+void request_init(struct request *request);
 
 /* Take in LENGTH bytes more. Returns 1 when the request is complete (what follows it is not looked at), 0 while
  * it is not, -EFBIG past a bound, or -EBADMSG where it is no HTTP. After 1 or an error there is nothing more
  * to be taken in. */
-int request_take(struct request *request, const char *data, size_t length);
+int request_parse(struct request *request, const char *data, size_t length);
 
 /* The value of NAME in TEXT, "name=value&…", as in a query or a form, with escapes resolved, in OUT. Returns 0,
  * -ENOENT where it is not there, -EFBIG past SIZE, or -EBADMSG for a wrong escape. */
-int request_field(const char *text, const char *name, char *out, size_t size);
+int request_find_field(const char *text, const char *name, char *out, size_t size);
 
 /* Take the next "name=value" off *TEXT, with escapes resolved. Returns 0, -ENOENT at the end, -EFBIG, or
  * -EBADMSG, also where there is no '='. */

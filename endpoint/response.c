@@ -22,7 +22,7 @@ static const struct {
 	{ 503, "Service Unavailable" },
 };
 
-static const char *reason_of(int status)
+static const char *status_reason(int status)
 {
 	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
 		if (reasons[i].status == status)
@@ -30,7 +30,7 @@ static const char *reason_of(int status)
 	return "Unknown";
 }
 
-int response_say(struct response *response, int status, const char *format, ...)
+int response_set_text(struct response *response, int status, const char *format, ...)
 {
 	char line[1024];
 	va_list list;
@@ -46,7 +46,7 @@ int response_say(struct response *response, int status, const char *format, ...)
 	return status;
 }
 
-int response_head(const struct response *response, struct buf *head)
+int response_write_head(const struct response *response, struct buf *head)
 {
 	int err = buf_printf(head,
 			     "HTTP/1.1 %d %s\r\n"
@@ -55,7 +55,7 @@ int response_head(const struct response *response, struct buf *head)
 			     "Connection: close\r\n"
 			     "Cache-Control: no-store\r\n"
 			     "X-Content-Type-Options: nosniff\r\n",
-			     response->status, reason_of(response->status), response->type,
+			     response->status, status_reason(response->status), response->type,
 			     response->body.length);
 
 	if (!err && response->encoding)
@@ -67,7 +67,7 @@ int response_head(const struct response *response, struct buf *head)
 	return err ? err : buf_append_string(head, "\r\n");
 }
 
-int response_json(struct buf *body, const char *text)
+int response_append_json(struct buf *body, const char *text)
 {
 	int err = buf_append_string(body, "\"");
 

@@ -23,13 +23,13 @@ struct response {
 #define TEXT_PLAIN "text/plain; charset=utf-8"
 
 /* Make it STATUS, with one line of TEXT and nothing else. Returns STATUS. */
-int response_say(struct response *response, int status, const char *format, ...)
+int response_set_text(struct response *response, int status, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /* Its head, for HTTP/1.1, in HEAD, a buffer with some KiB of room. Returns 0 or -errno. */
-int response_head(const struct response *response, struct buf *head);
+int response_write_head(const struct response *response, struct buf *head);
 
 /* Append TEXT as a string of JSON, with its quotes. Returns 0 or -errno. */
-int response_json(struct buf *body, const char *text);
+int response_append_json(struct buf *body, const char *text);
 
 #endif

@@ -57,18 +57,18 @@ static struct {
 	struct live *live;
 	const struct config *config;
 	struct listener listener;
-	int bell; /* an eventfd by which the thread is woken */
+	int wake_fd; /* an eventfd by which the thread is woken */
 	struct connection *connections[CONNECTIONS_MAX];
 	size_t count;
 	_Atomic uint32_t running; /* a futex for who waits for its end */
 	_Atomic bool closing;
 } server = { .listener.fd = -1 };
 
-static void drop(size_t i)
+static void connection_close(size_t i)
 {
 	struct connection *c = server.connections[i];
 
-	pages_cancel(&c->visit);
+	routes_cancel(&c->visit);
 	close(c->fd);
 	buf_free(&c->response.body);
 	buf_free(&c->head);
@@ -81,23 +81,23 @@ static uint64_t earlier_ns(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-static void begin_answer(struct connection *c)
+static void connection_begin_response(struct connection *c)
 {
 	c->stage = WRITING;
 	c->until_ns = clock_monotonic_ns() + ANSWER_NS;
 	c->end_ns = clock_monotonic_ns() + ANSWER_MOST_NS;
 	c->head = (struct buf)BUF_INIT(4096);
-	response_head(&c->response, &c->head);
+	response_write_head(&c->response, &c->head);
 	if (c->request.method == REQUEST_HEAD)
 		buf_reset(&c->response.body);
 }
 
-static void answer(struct connection *c)
+static void connection_handle(struct connection *c)
 {
-	uint64_t wait_ns = pages_begin(&c->visit, &c->request, &c->response);
+	uint64_t wait_ns = routes_handle(&c->visit, &c->request, &c->response);
 
 	if (!wait_ns) {
-		begin_answer(c);
+		connection_begin_response(c);
 		return;
 	}
 	c->stage = WAITING;
@@ -105,7 +105,7 @@ static void answer(struct connection *c)
 }
 
 /* What can be read now. False when the connection is done with. */
-static bool read_some(struct connection *c)
+static bool connection_read(struct connection *c)
 {
 	char data[4096];
 	ssize_t length = recv(c->fd, data, sizeof(data), MSG_DONTWAIT);
@@ -119,21 +119,21 @@ static bool read_some(struct connection *c)
 		return length > 0;
 	if (!length)
 		return false;
-	got = request_take(&c->request, data, (size_t)length);
+	got = request_parse(&c->request, data, (size_t)length);
 	if (!got)
 		return true;
 	if (got > 0) {
-		answer(c);
+		connection_handle(c);
 		return true;
 	}
-	response_say(&c->response, got == -EFBIG ? 413 : 400,
-		     got == -EFBIG ? "the request is too large" : "this is no HTTP request");
-	begin_answer(c);
+	response_set_text(&c->response, got == -EFBIG ? 413 : 400,
+			  got == -EFBIG ? "the request is too large" : "this is no HTTP request");
+	connection_begin_response(c);
 	return true;
 }
 
 /* What can be written now. False when all is, or the peer has gone. */
-static bool write_some(struct connection *c)
+static bool connection_write(struct connection *c)
 {
 	const struct buf *part = c->sent < c->head.length ? &c->head : &c->response.body;
 	size_t at = part == &c->head ? c->sent : c->sent - c->head.length;
@@ -157,7 +157,7 @@ static bool write_some(struct connection *c)
 }
 
 /* When one more may take its place. Of many that come at once each is to get to say what it wants. */
-static uint64_t expendable_ns(const struct connection *c)
+static uint64_t connection_replaceable_ns(const struct connection *c)
 {
 	if (c->stage == DRAINING)
 		return 0;
@@ -165,14 +165,14 @@ static uint64_t expendable_ns(const struct connection *c)
 }
 
 /* When there is, or can be made, room for one more; *WHO is to go then, unless that is 0. */
-static uint64_t room_ns(size_t *who)
+static uint64_t accept_ns(size_t *who)
 {
 	uint64_t soonest = UINT64_MAX;
 
 	if (server.count < CONNECTIONS_MAX)
 		return 0;
 	for (size_t i = 0; i < server.count; i++) {
-		uint64_t ns = expendable_ns(server.connections[i]);
+		uint64_t ns = connection_replaceable_ns(server.connections[i]);
 
 		if (ns < soonest) {
 			soonest = ns;
@@ -182,19 +182,19 @@ static uint64_t room_ns(size_t *who)
 	return soonest ? soonest : 1;
 }
 
-static bool make_room(void)
+static bool connections_make_space(void)
 {
 	size_t who = 0;
-	uint64_t ns = room_ns(&who);
+	uint64_t ns = accept_ns(&who);
 
 	if (ns > clock_monotonic_ns())
 		return false;
 	if (ns)
-		drop(who);
+		connection_close(who);
 	return true;
 }
 
-static void take_in(void)
+static void connection_accept(void)
 {
 	const struct listener *listener = &server.listener;
 	struct connection *c;
@@ -204,46 +204,47 @@ static void take_in(void)
 		return;
 	/* Not before there is work: the program waits at its end for this thread's. */
 	own_thread_lower_priority();
-	c = listener_admits(listener, fd) && make_room() ? calloc(1, sizeof(*c)) : NULL;
+	c = listener_admits(listener, fd) && connections_make_space() ? calloc(1, sizeof(*c))
+								      : NULL;
 	if (!c) {
 		close(fd);
 		return;
 	}
 	c->fd = fd;
 	c->until_ns = clock_monotonic_ns() + REQUEST_NS;
-	request_begin(&c->request);
+	request_init(&c->request);
 	c->response = (struct response)RESPONSE_INIT;
-	c->visit = (struct visit)VISIT_INIT;
+	c->visit = (struct visit)EXCHANGE_INIT;
 	c->visit.live = server.live;
-	c->visit.tcp = !listener->unix_socket;
-	c->visit.token = listener->unix_socket ? NULL : server.config->listen_token;
+	c->visit.is_tcp = !listener->is_unix;
+	c->visit.token = listener->is_unix ? NULL : server.config->listen_token;
 	server.connections[server.count++] = c;
 }
 
 /* Its time has come. False when the connection is done with. */
-static bool overdue(struct connection *c)
+static bool connection_expire(struct connection *c)
 {
 	uint64_t wait_ns;
 
 	if (c->stage != WAITING)
 		return false;
-	wait_ns = pages_end(&c->visit, &c->response);
+	wait_ns = routes_resume(&c->visit, &c->response);
 	if (wait_ns)
 		c->until_ns = clock_monotonic_ns() + wait_ns;
 	else
-		begin_answer(c);
+		connection_begin_response(c);
 	return true;
 }
 
-static short wanted(const struct connection *c)
+static short connection_events(const struct connection *c)
 {
 	return c->stage == WRITING ? POLLOUT : POLLIN;
 }
 
-static int wait_ms(uint64_t now)
+static int poll_timeout_ms(uint64_t now)
 {
 	size_t who;
-	uint64_t until = privileges_due_ns(), room = room_ns(&who);
+	uint64_t until = privileges_due_ns(), room = accept_ns(&who);
 
 	if (room > now && room < until)
 		until = room;
@@ -255,7 +256,7 @@ static int wait_ms(uint64_t now)
 	return until <= now ? 0 : (int)((until - now) / MS(1) + 1);
 }
 
-static void serve(const struct pollfd *polled, size_t count)
+static void connections_serve(const struct pollfd *polled, size_t count)
 {
 	uint64_t now = clock_monotonic_ns();
 
@@ -265,25 +266,25 @@ static void serve(const struct pollfd *polled, size_t count)
 		bool goes_on = true;
 
 		if (polled[i].revents)
-			goes_on = c->stage == WRITING ? write_some(c) : read_some(c);
+			goes_on = c->stage == WRITING ? connection_write(c) : connection_read(c);
 		if (goes_on && now >= c->until_ns && !polled[i].revents)
-			goes_on = overdue(c);
+			goes_on = connection_expire(c);
 		if (!goes_on)
-			drop(i);
+			connection_close(i);
 	}
 }
 
-static void ring(void *unused)
+static void server_wake(void *unused)
 {
 	uint64_t one = 1;
 
 	(void)unused;
 	/* It counts: nothing is lost where it cannot be written. */
-	if (write(server.bell, &one, sizeof(one)) < 0)
+	if (write(server.wake_fd, &one, sizeof(one)) < 0)
 		return;
 }
 
-static void look(void)
+static void server_loop_iteration(void)
 {
 	uint64_t rung;
 	struct pollfd polled[CONNECTIONS_MAX + 2];
@@ -292,57 +293,57 @@ static void look(void)
 
 	for (size_t i = 0; i < count; i++)
 		polled[i] = (struct pollfd){ .fd = server.connections[i]->fd,
-					     .events = wanted(server.connections[i]) };
+					     .events = connection_events(server.connections[i]) };
 	/* They wait in line where there is no room. */
-	polled[count] = (struct pollfd){ .fd = room_ns(&who) <= now ? server.listener.fd : -1,
+	polled[count] = (struct pollfd){ .fd = accept_ns(&who) <= now ? server.listener.fd : -1,
 					 .events = POLLIN };
-	polled[count + 1] = (struct pollfd){ .fd = server.bell, .events = POLLIN };
-	if (poll(polled, count + 2, wait_ms(now)) < 0)
+	polled[count + 1] = (struct pollfd){ .fd = server.wake_fd, .events = POLLIN };
+	if (poll(polled, count + 2, poll_timeout_ms(now)) < 0)
 		return;
-	if (polled[count + 1].revents && read(server.bell, &rung, sizeof(rung)) < 0)
+	if (polled[count + 1].revents && read(server.wake_fd, &rung, sizeof(rung)) < 0)
 		return;
-	serve(polled, count);
+	connections_serve(polled, count);
 	if (polled[count].revents)
-		take_in();
+		connection_accept();
 }
 
-static void *run(void *unused)
+static void *server_run(void *unused)
 {
 	(void)unused;
-	waiters_add(ring, NULL);
+	waiters_add(server_wake, NULL);
 	while (!atomic_load(&server.closing) && !privileges_follow(false))
-		look();
+		server_loop_iteration();
 	while (server.count)
-		drop(server.count - 1);
+		connection_close(server.count - 1);
 	waiters_remove();
 	listener_close(&server.listener);
-	close(server.bell);
+	close(server.wake_fd);
 	atomic_store(&server.running, 0);
 	futex_wake(&server.running);
 	return NULL;
 }
 
-static int begin(void)
+static int server_start(void)
 {
 	int err = listener_open(&server.listener, server.config);
 
 	if (err)
 		return err;
-	server.bell = fd_raise(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-	err = server.bell < 0 ? server.bell : 0;
+	server.wake_fd = fd_raise(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+	err = server.wake_fd < 0 ? server.wake_fd : 0;
 	if (!err) {
 		atomic_store(&server.running, 1);
-		err = own_thread_start("asprof-live", run, NULL);
+		err = own_thread_start("asprof-live", server_run, NULL);
 		if (!err)
 			return 0;
 		atomic_store(&server.running, 0);
-		close(server.bell);
+		close(server.wake_fd);
 	}
 	listener_close(&server.listener);
 	return err;
 }
 
-static void open_endpoint(struct live *live, const struct config *config)
+static void server_open(struct live *live, const struct config *config)
 {
 	int err;
 
@@ -361,7 +362,7 @@ static void open_endpoint(struct live *live, const struct config *config)
 	server.live = live;
 	server.config = config;
 	atomic_store(&server.closing, false);
-	err = begin();
+	err = server_start();
 	if (!err)
 		log_info("the live endpoint is %s", server.listener.path);
 	else if (strcmp(config->listen, "auto") != 0)
@@ -370,7 +371,7 @@ static void open_endpoint(struct live *live, const struct config *config)
 		log_info("no live endpoint: %s", strerror(-err));
 }
 
-static void close_endpoint(struct live *live)
+static void server_close(struct live *live)
 {
 	uint64_t until = clock_monotonic_ns() + CLOSE_NS, one = 1;
 
@@ -378,11 +379,11 @@ static void close_endpoint(struct live *live)
 	if (!atomic_load(&server.running))
 		return;
 	atomic_store(&server.closing, true);
-	if (write(server.bell, &one, sizeof(one)) < 0)
+	if (write(server.wake_fd, &one, sizeof(one)) < 0)
 		log_debug("the live endpoint's thread is not woken");
 	/* (In the middle of a large profile it does not look up.) */
 	while (atomic_load(&server.running) && clock_monotonic_ns() < until)
 		futex_wait_until(&server.running, 1, until);
 }
 
-const struct live_endpoint live_endpoint = { .open = open_endpoint, .close = close_endpoint };
+const struct live_endpoint live_endpoint = { .open = server_open, .close = server_close };

@@ -14,16 +14,16 @@
 #define NS_PER_MS 1000000u
 
 /* The kernel's number for the CPU clock of thread TID of this process. Source: linux/posix-timers.h. */
-static clockid_t clock_of(pid_t tid)
+static clockid_t thread_clock_id(pid_t tid)
 {
 	return (clockid_t)(~(unsigned)tid << 3 | 4 | 2);
 }
 
-static void add_cost(struct status_cost *cost, pid_t tid)
+static void cost_add_thread(struct status_cost *cost, pid_t tid)
 {
 	struct timespec used;
 
-	if (tid <= 0 || clock_read(clock_of(tid), &used))
+	if (tid <= 0 || clock_read(thread_clock_id(tid), &used))
 		return;
 	cost->cpu_ns += (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
 	cost->threads++;
@@ -34,9 +34,9 @@ void status_cost(struct status_cost *cost)
 	int64_t bytes = atomic_load(&shared->agent.memory_bytes);
 
 	*cost = (struct status_cost){ .memory_bytes = bytes > 0 ? (uint64_t)bytes : 0 };
-	add_cost(cost, atomic_load(&shared->agent.id));
+	cost_add_thread(cost, atomic_load(&shared->agent.id));
 	for (size_t i = 0; i < OWN_THREADS_MAX; i++)
-		add_cost(cost, atomic_load(&shared->own_threads[i]));
+		cost_add_thread(cost, atomic_load(&shared->own_threads[i]));
 }
 
 static const char *const log_names[] = { "off", "error", "warn", "info", "debug" };
@@ -69,86 +69,86 @@ struct json {
 	int err; /* the first */
 };
 
-static void raw(struct json *j, const char *text)
+static void json_append(struct json *j, const char *text)
 {
 	if (!j->err)
 		j->err = buf_append_string(j->out, text);
 }
 
 /* Behind what stands there: a comma, but at the beginning of an object. */
-static void key(struct json *j, const char *name)
+static void json_key(struct json *j, const char *name)
 {
 	uint8_t last = j->out->length ? j->out->data[j->out->length - 1] : '{';
 
 	if (last != '{' && last != '[')
-		raw(j, ",");
+		json_append(j, ",");
 	if (!j->err)
 		j->err = buf_printf(j->out, "\"%s\":", name);
 }
 
 static void string(struct json *j, const char *name, const char *value)
 {
-	key(j, name);
+	json_key(j, name);
 	if (!j->err)
-		j->err = response_json(j->out, value);
+		j->err = response_append_json(j->out, value);
 }
 
 static void number(struct json *j, const char *name, uint64_t value)
 {
-	key(j, name);
+	json_key(j, name);
 	if (!j->err)
 		j->err = buf_printf(j->out, "%" PRIu64, value);
 }
 
 /* A setting that may be off: null. */
-static void setting(struct json *j, const char *name, uint64_t value)
+static void json_setting(struct json *j, const char *name, uint64_t value)
 {
 	if (value != OPTION_OFF) {
 		number(j, name, value);
 		return;
 	}
-	key(j, name);
-	raw(j, "null");
+	json_key(j, name);
+	json_append(j, "null");
 }
 
-static void settings(struct json *j, const struct live_status *s)
+static void json_settings(struct json *j, const struct live_status *s)
 {
-	key(j, "settings");
-	raw(j, "{");
+	json_key(j, "settings");
+	json_append(j, "{");
 	number(j, "reporting_interval_ns", s->reporting_interval_ns);
-	setting(j, "cpu_interval_ns", s->cpu_interval_ns);
-	setting(j, "wall_interval_ns", s->wall_interval_ns);
-	setting(j, "native_mem_bytes", s->native_mem_bytes);
-	setting(j, "stalls_ns", s->stalls_ns);
+	json_setting(j, "cpu_interval_ns", s->cpu_interval_ns);
+	json_setting(j, "wall_interval_ns", s->wall_interval_ns);
+	json_setting(j, "native_mem_bytes", s->native_mem_bytes);
+	json_setting(j, "stalls_ns", s->stalls_ns);
 	string(j, "profiling_group", s->group);
 	string(j, "tags", s->tags);
 	string(j, "log", log_names[s->log]);
-	raw(j, "}");
+	json_append(j, "}");
 }
 
 static void destinations(struct json *j, const struct live_status *s)
 {
-	key(j, "destinations");
-	raw(j, "[");
+	json_key(j, "destinations");
+	json_append(j, "[");
 	for (size_t i = 0; i < s->destination_count; i++) {
 		const struct live_destination *d = &s->destinations[i];
 
-		raw(j, i ? ",{" : "{");
+		json_append(j, i ? ",{" : "{");
 		string(j, "name", d->name);
 		number(j, "delivered", d->delivered);
 		number(j, "failed_tries", d->failed);
 		number(j, "maybe_twice", d->maybe_twice);
 		number(j, "last_delivered_ms", d->delivered_ms);
 		string(j, "last_error", d->error ? strerror(-d->error) : "");
-		raw(j, d->waiting ? ",\"waiting\":true}" : ",\"waiting\":false}");
+		json_append(j, d->waiting ? ",\"waiting\":true}" : ",\"waiting\":false}");
 	}
-	raw(j, "]");
+	json_append(j, "]");
 }
 
 static void reports(struct json *j, const struct live_status *s)
 {
-	key(j, "reports");
-	raw(j, "{");
+	json_key(j, "reports");
+	json_append(j, "{");
 	number(j, "made", s->reports);
 	number(j, "last_ms", s->reports_ms);
 	number(j, "waiting_bytes", s->losses.spooled_bytes);
@@ -157,45 +157,45 @@ static void reports(struct json *j, const struct live_status *s)
 	number(j, "dropped_for_age", s->losses.aged);
 	number(j, "refused", s->losses.refused);
 	destinations(j, s);
-	raw(j, "}");
+	json_append(j, "}");
 }
 
-int status_json(struct buf *out, const struct live_status *s, const struct status_cost *cost)
+int status_write_json(struct buf *out, const struct live_status *s, const struct status_cost *cost)
 {
 	struct json j = { .out = out };
 
-	raw(&j, "{");
+	json_append(&j, "{");
 	number(&j, "pid", (uint64_t)getpid());
 	string(&j, "executable", s->executable);
 	string(&j, "version", ASPROF_AGENT_VERSION);
-	raw(&j, s->running ? ",\"running\":true" : ",\"running\":false");
+	json_append(&j, s->running ? ",\"running\":true" : ",\"running\":false");
 	string(&j, "engine", s->engine);
 	string(&j, "engine_version", s->engine_version);
 	number(&j, "since_ms", s->since_ms);
-	key(&j, "samples");
-	raw(&j, "{");
+	json_key(&j, "samples");
+	json_append(&j, "{");
 	number(&j, "taken", s->samples);
 	number(&j, "lost", s->lost);
-	raw(&j, "}");
+	json_append(&j, "}");
 	for (size_t i = 0; i < KINDS && s->kinds.told; i++) {
 		if (!i) {
-			key(&j, "lost_by_kind");
-			raw(&j, "{");
+			json_key(&j, "lost_by_kind");
+			json_append(&j, "{");
 		}
 		number(&j, loss_kinds[i].name, lost(s, i));
 	}
-	raw(&j, s->kinds.told ? "}" : "");
-	raw(&j, s->memory ? ",\"native_memory\":true" : ",\"native_memory\":false");
-	settings(&j, s);
+	json_append(&j, s->kinds.told ? "}" : "");
+	json_append(&j, s->memory ? ",\"native_memory\":true" : ",\"native_memory\":false");
+	json_settings(&j, s);
 	reports(&j, s);
-	key(&j, "agent");
-	raw(&j, "{");
+	json_key(&j, "agent");
+	json_append(&j, "{");
 	number(&j, "cpu_ns", cost->cpu_ns);
 	number(&j, "memory_bytes", cost->memory_bytes);
 	number(&j, "threads", cost->threads);
-	raw(&j, "}");
+	json_append(&j, "}");
 	string(&j, "last_error", s->error);
-	raw(&j, "}\n");
+	json_append(&j, "}\n");
 	return j.err;
 }
 
@@ -210,8 +210,8 @@ struct metrics {
 };
 
 /* A counter's family has no _total in OpenMetrics, and has it in the older format. */
-static void family(struct metrics *m, enum kind kind, const char *name, const char *unit,
-		   const char *help)
+static void metrics_family(struct metrics *m, enum kind kind, const char *name, const char *unit,
+			   const char *help)
 {
 	static const char *const kinds[] = { "gauge", "counter", "info" };
 	const char *end = "";
@@ -232,7 +232,8 @@ static void family(struct metrics *m, enum kind kind, const char *name, const ch
 }
 
 /* A label's value: the same escapes in both formats. */
-static void label(struct metrics *m, const char *name, const char *value, const char *before)
+static void metrics_label(struct metrics *m, const char *name, const char *value,
+			  const char *before)
 {
 	if (!m->err)
 		m->err = buf_printf(m->out, "%s%s=\"", before, name);
@@ -248,7 +249,7 @@ static void label(struct metrics *m, const char *name, const char *value, const 
 		m->err = buf_append_string(m->out, "\"");
 }
 
-static void begin(struct metrics *m, const char *name, const char *end)
+static void metrics_name(struct metrics *m, const char *name, const char *end)
 {
 	if (!m->err)
 		m->err = buf_printf(m->out, "asprof_agent_%s%s", name, end);
@@ -260,24 +261,24 @@ static void value(struct metrics *m, double v)
 		m->err = buf_printf(m->out, " %.17g\n", v);
 }
 
-static void one(struct metrics *m, enum kind kind, const char *name, const char *unit, double v,
-		const char *help)
+static void metrics_single(struct metrics *m, enum kind kind, const char *name, const char *unit,
+			   double v, const char *help)
 {
-	family(m, kind, name, unit, help);
-	begin(m, name, kind == COUNTER ? "_total" : "");
+	metrics_family(m, kind, name, unit, help);
+	metrics_name(m, name, kind == COUNTER ? "_total" : "");
 	value(m, v);
 }
 
 /* NUMBER is the offset of a number of struct live_destination's. */
-static void each_destination(struct metrics *m, const struct live_status *s, const char *name,
-			     size_t number, const char *help)
+static void metrics_destinations(struct metrics *m, const struct live_status *s, const char *name,
+				 size_t number, const char *help)
 {
 	uint64_t count;
 
-	family(m, COUNTER, name, NULL, help);
+	metrics_family(m, COUNTER, name, NULL, help);
 	for (size_t i = 0; i < s->destination_count; i++) {
-		begin(m, name, "_total");
-		label(m, "destination", s->destinations[i].name, "{");
+		metrics_name(m, name, "_total");
+		metrics_label(m, "destination", s->destinations[i].name, "{");
 		if (!m->err)
 			m->err = buf_append_string(m->out, "}");
 		memcpy(&count, (const char *)&s->destinations[i] + number, sizeof(count));
@@ -285,58 +286,61 @@ static void each_destination(struct metrics *m, const struct live_status *s, con
 	}
 }
 
-static void by_kind(struct metrics *m, const struct live_status *s)
+static void metrics_losses(struct metrics *m, const struct live_status *s)
 {
 	if (!s->kinds.told)
 		return;
-	family(m, COUNTER, "losses", NULL, "What was lost, by kind.");
+	metrics_family(m, COUNTER, "losses", NULL, "What was lost, by kind.");
 	for (size_t i = 0; i < KINDS; i++) {
-		begin(m, "losses", "_total");
-		label(m, "kind", loss_kinds[i].name, "{");
+		metrics_name(m, "losses", "_total");
+		metrics_label(m, "kind", loss_kinds[i].name, "{");
 		if (!m->err)
 			m->err = buf_append_string(m->out, "}");
 		value(m, (double)lost(s, i));
 	}
 }
 
-int status_metrics(struct buf *out, const struct live_status *s, const struct status_cost *cost,
-		   bool openmetrics)
+int status_write_metrics(struct buf *out, const struct live_status *s,
+			 const struct status_cost *cost, bool openmetrics)
 {
 	struct metrics m = { .out = out, .openmetrics = openmetrics };
 
-	family(&m, INFO, "build", NULL, "What profiles this process.");
-	begin(&m, "build", "_info");
-	label(&m, "version", ASPROF_AGENT_VERSION, "{");
-	label(&m, "engine", s->engine, ",");
-	label(&m, "engine_version", s->engine_version, ",");
-	label(&m, "executable", s->executable, ",");
-	label(&m, "group", s->group, ",");
+	metrics_family(&m, INFO, "build", NULL, "What profiles this process.");
+	metrics_name(&m, "build", "_info");
+	metrics_label(&m, "version", ASPROF_AGENT_VERSION, "{");
+	metrics_label(&m, "engine", s->engine, ",");
+	metrics_label(&m, "engine_version", s->engine_version, ",");
+	metrics_label(&m, "executable", s->executable, ",");
+	metrics_label(&m, "group", s->group, ",");
 	if (!m.err)
 		m.err = buf_append_string(out, "}");
 	value(&m, 1);
-	one(&m, GAUGE, "running", NULL, s->running, "1 while samples are taken.");
-	one(&m, GAUGE, "start_time_seconds", "seconds", (double)s->since_ms / 1e3,
-	    "When the taking of samples began, since 1970.");
-	one(&m, COUNTER, "samples", NULL, (double)s->samples, "Samples taken since then.");
-	one(&m, COUNTER, "samples_lost", NULL, (double)s->lost, "Samples lost since then.");
-	by_kind(&m, s);
-	one(&m, COUNTER, "reports", NULL, (double)s->reports, "Reports made.");
-	each_destination(&m, s, "reports_delivered", offsetof(struct live_destination, delivered),
-			 "Reports that a destination has got.");
-	each_destination(&m, s, "delivery_failures", offsetof(struct live_destination, failed),
-			 "Tries to deliver that failed.");
-	each_destination(
+	metrics_single(&m, GAUGE, "running", NULL, s->running, "1 while samples are taken.");
+	metrics_single(&m, GAUGE, "start_time_seconds", "seconds", (double)s->since_ms / 1e3,
+		       "When the taking of samples began, since 1970.");
+	metrics_single(&m, COUNTER, "samples", NULL, (double)s->samples,
+		       "Samples taken since then.");
+	metrics_single(&m, COUNTER, "samples_lost", NULL, (double)s->lost,
+		       "Samples lost since then.");
+	metrics_losses(&m, s);
+	metrics_single(&m, COUNTER, "reports", NULL, (double)s->reports, "Reports made.");
+	metrics_destinations(&m, s, "reports_delivered",
+			     offsetof(struct live_destination, delivered),
+			     "Reports that a destination has got.");
+	metrics_destinations(&m, s, "delivery_failures", offsetof(struct live_destination, failed),
+			     "Tries to deliver that failed.");
+	metrics_destinations(
 		&m, s, "messages_maybe_twice", offsetof(struct live_destination, maybe_twice),
 		"Messages that a destination may count twice, as its first answer was lost.");
-	one(&m, GAUGE, "spool_bytes", "bytes", (double)s->losses.spooled_bytes,
-	    "Reports that wait for their delivery.");
-	one(&m, COUNTER, "reports_dropped_bytes", "bytes", (double)s->losses.dropped_bytes,
-	    "Reports that were given up.");
-	one(&m, COUNTER, "cpu_seconds", "seconds", (double)cost->cpu_ns / 1e9,
-	    "CPU time of the agent's threads.");
-	one(&m, GAUGE, "memory_bytes", "bytes", (double)cost->memory_bytes,
-	    "Memory that the agent's side has mapped.");
-	one(&m, GAUGE, "threads", NULL, cost->threads, "The agent's own threads.");
+	metrics_single(&m, GAUGE, "spool_bytes", "bytes", (double)s->losses.spooled_bytes,
+		       "Reports that wait for their delivery.");
+	metrics_single(&m, COUNTER, "reports_dropped_bytes", "bytes",
+		       (double)s->losses.dropped_bytes, "Reports that were given up.");
+	metrics_single(&m, COUNTER, "cpu_seconds", "seconds", (double)cost->cpu_ns / 1e9,
+		       "CPU time of the agent's threads.");
+	metrics_single(&m, GAUGE, "memory_bytes", "bytes", (double)cost->memory_bytes,
+		       "Memory that the agent's side has mapped.");
+	metrics_single(&m, GAUGE, "threads", NULL, cost->threads, "The agent's own threads.");
 	if (!m.err && openmetrics)
 		m.err = buf_append_string(out, "# EOF\n");
 	return m.err;

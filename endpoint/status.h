@@ -18,11 +18,12 @@ struct status_cost {
 void status_cost(struct status_cost *cost);
 
 /* Append STATUS as an object of JSON. Returns 0 or -errno. */
-int status_json(struct buf *out, const struct live_status *status, const struct status_cost *cost);
+int status_write_json(struct buf *out, const struct live_status *status,
+		      const struct status_cost *cost);
 
 /* As metrics: in OpenMetrics 1.0, or in Prometheus' text format 0.0.4, which differ in the names of counters in
  * comments, and in the end. Returns 0 or -errno. */
-int status_metrics(struct buf *out, const struct live_status *status,
-		   const struct status_cost *cost, bool openmetrics);
+int status_write_metrics(struct buf *out, const struct live_status *status,
+			 const struct status_cost *cost, bool openmetrics);
 
 #endif

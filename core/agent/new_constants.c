@@ -124,7 +124,7 @@ static int take_constants(struct new_constants *n, const struct jfr_type *type, 
 		uint64_t key = cursor_varint(c);
 		const uint8_t *value = c->at;
 
-		jfr_skip(c, type);
+		jfr_skip_value(c, type);
 		if (c->bad)
 			break;
 		added = is_new(n, type, key);

@@ -123,7 +123,7 @@ static int remember(struct set *set, uint32_t index)
 
 	snprintf(path, sizeof(path), SCHEME "%s/%s", set->bucket, set->objects.list[index].key);
 	number = intern_string(&paths, path);
-	grown = number ? room_for(places, &place_room, number, sizeof(*places)) : NULL;
+	grown = number ? array_reserve(places, &place_room, number, sizeof(*places)) : NULL;
 	if (!grown)
 		return -ENOMEM;
 	places = grown;

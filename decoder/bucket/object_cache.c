@@ -87,7 +87,7 @@ static int look_at(struct cache *cache, struct kept_list *kept, const char *name
 	if (!is_ours(name) || fstatat(cache->dir, name, &st, AT_SYMLINK_NOFOLLOW) ||
 	    !S_ISREG(st.st_mode))
 		return 0;
-	list = room_for(kept->list, &kept->room, kept->count, sizeof(*list));
+	list = array_reserve(kept->list, &kept->room, kept->count, sizeof(*list));
 	if (!list)
 		return -ENOMEM;
 	kept->list = list;

@@ -14,7 +14,7 @@
 #define FETCHERS 16
 
 /* As far ahead: each is a descriptor. */
-#define AHEAD (2 * FETCHERS)
+#define CHUNKS_AHEAD_MAX (2 * FETCHERS)
 
 #define LOOK_NS 100000000
 
@@ -96,7 +96,7 @@ static void *fetcher_main(void *arg)
 		uint32_t index = f->next;
 		int file;
 
-		if (f->refused || index == f->objects->count || index >= f->at + AHEAD) {
+		if (f->refused || index == f->objects->count || index >= f->at + CHUNKS_AHEAD_MAX) {
 			pthread_cond_wait(&f->changed, &f->lock);
 			continue;
 		}
@@ -148,7 +148,7 @@ static void move_to(struct fetch *f, uint32_t index)
 {
 	if (index != f->at) {
 		for (uint32_t i = 0; i < f->objects->count; i++)
-			if (i < index || i >= index + AHEAD)
+			if (i < index || i >= index + CHUNKS_AHEAD_MAX)
 				forget(&f->slots[i]);
 		f->next = index;
 	}

@@ -38,8 +38,8 @@ static bool is_recording(const char *key)
 {
 	const char *slash = strrchr(key, '/'), *name = slash ? slash + 1 : key;
 
-	return *name != '.' && (text_ends_in(name, ".jfr") || text_ends_in(name, ".zip") ||
-				text_ends_in(name, ".jfr.gz"));
+	return *name != '.' && (text_has_suffix(name, ".jfr") || text_has_suffix(name, ".zip") ||
+				text_has_suffix(name, ".jfr.gz"));
 }
 
 int objects_add(struct objects *objects, const struct listed *listed)
@@ -50,7 +50,7 @@ int objects_add(struct objects *objects, const struct listed *listed)
 
 	if (!is_recording(listed->key))
 		return 0;
-	list = room_for(objects->list, &objects->room, objects->count, sizeof(*list));
+	list = array_reserve(objects->list, &objects->room, objects->count, sizeof(*list));
 	if (!list)
 		return -ENOMEM;
 	objects->list = list;

@@ -24,7 +24,7 @@ static struct resolve *names_of(struct wants *w)
 {
 	if (!w->open) {
 		resolve_open(&w->resolve, &w->profile, &w->args->query, w->chunk, w->of);
-		filter_recording(&w->filter, w->resolve.labels);
+		filter_set_recording(&w->filter, w->resolve.labels);
 	}
 	w->open = true;
 	return &w->resolve;
@@ -81,7 +81,7 @@ int chunks_read(const struct args *args,
 	int err = file_feed_open(&feed, &args->selection, args->files, args->file_count);
 
 	wants.filter = (struct filter){ .query = &args->query, .profile = &wants.profile };
-	if (!err && period_set(&wants.period, &args->query, feed))
+	if (!err && period_resolve(&wants.period, &args->query, feed))
 		wants.period = (struct period){ INT64_MIN, INT64_MAX };
 	while (!err && feed->calls->next(feed, &from)) {
 		err = jfr_chunk_open(&chunk, from.data, &from.header);

@@ -68,7 +68,7 @@ static int print_collapsed(const struct args *args, struct profile *profile)
 	struct output output = { 0 };
 	int err;
 
-	err = tree_add(&tree, profile, profile_metric(profile, args->metric), args->total,
+	err = tree_add(&tree, profile, profile_choose_metric(profile, args->metric), args->total,
 		       args->query.threads);
 	if (!err) {
 		tree_sort(&tree, profile);

@@ -22,7 +22,7 @@ static int add(void *arg, struct jfr_chunk *chunk, const struct feed_chunk *from
 	struct seconds *sum = arg;
 
 	(void)from;
-	period_span(&wants->period, &span, &chunk->header);
+	period_add_chunk(&wants->period, &span, &chunk->header);
 	if (span.start_ns > span.end_ns)
 		return 0;
 	sum->any = true;

@@ -88,7 +88,7 @@ int cmd_flamegraph(int argc, char **argv)
 	status = args_parse(&args, argc, argv, flamegraph_options);
 	if (status == COMMAND_OK) {
 		status = read_profile(&page.profile, &args, metric_mask(args.metric));
-		page.metric = profile_metric(&page.profile, args.metric);
+		page.metric = profile_choose_metric(&page.profile, args.metric);
 		if (args.base_count)
 			status |= read_base(&page.base, &args, 1u << page.metric);
 		page.by_total = args.total || metric_is_memory(page.metric);

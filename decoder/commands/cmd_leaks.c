@@ -221,7 +221,7 @@ static void print_stack(const struct leaks *l, uint32_t stack, unsigned width)
 static void print_text(const struct leaks *l)
 {
 	char bytes[TEXT_NUMBER], count[TEXT_NUMBER], age[TEXT_NUMBER], per_hour[TEXT_NUMBER];
-	unsigned width = text_width();
+	unsigned width = text_terminal_width();
 
 	printf("retained: %s in %s allocations, %u stack%s%s\n", text_bytes(bytes, l->bytes),
 	       text_count(count, l->allocations), l->count, l->count == 1 ? "" : "s",
@@ -264,7 +264,7 @@ int cmd_leaks(int argc, char **argv)
 {
 	struct args args = ARGS_INIT(argv[0]);
 	struct leaks leaks = { .args = &args };
-	struct heap heap = { .want_stacks = true, .each_part = report_add_file, .arg = &leaks };
+	struct heap heap = { .want_stacks = true, .on_part = report_add_file, .arg = &leaks };
 	int status;
 
 	args.limit = DEFAULT_LIMIT;

@@ -75,10 +75,10 @@ static int collect(struct lives *l)
 {
 	const struct heap *h = l->heap;
 
-	l->rows = calloc((size_t)h->stack_room + 1, sizeof(*l->rows));
+	l->rows = calloc((size_t)h->stack_capacity + 1, sizeof(*l->rows));
 	if (!l->rows)
 		return -1;
-	for (uint32_t i = 0; i < h->stack_room; i++) {
+	for (uint32_t i = 0; i < h->stack_capacity; i++) {
 		const struct heap_stack *s = &h->stacks[i];
 		struct row *row = &l->rows[l->count];
 

@@ -122,7 +122,7 @@ static int add_up(struct printing *p, const struct poll *poll, const struct jfr_
 	struct by_function *one, *grown;
 	unsigned bucket = 0;
 
-	grown = room_for(p->functions, &p->room, name, sizeof(*grown));
+	grown = array_reserve(p->functions, &p->room, name, sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;
 	p->functions = grown;
@@ -213,10 +213,10 @@ static int on_stall_event(struct printing *p, const struct jfr_chunk *chunk,
 	struct jfr_value ready;
 	int64_t tid = 0;
 
-	if (jfr_thread_id(chunk, event, "eventThread", &tid))
+	if (jfr_event_thread_id(chunk, event, "eventThread", &tid))
 		stall.tid = (uint32_t)tid;
-	if (jfr_event_get(chunk, event, "ready", &ready))
-		stall.ready = (int)jfr_long(&ready);
+	if (jfr_event_get_field(chunk, event, "ready", &ready))
+		stall.ready = (int)jfr_value_integer(&ready);
 	if (!raw_stack_read(&p->stack, chunk, event))
 		return -ENOMEM;
 	return on_stall(p, chunk, &stall, wants_context(wants, event));
@@ -226,7 +226,7 @@ static int on_stall_event(struct printing *p, const struct jfr_chunk *chunk,
 static int sample_of_stall(struct printing *p, const struct jfr_chunk *chunk,
 			   const struct jfr_event *event, int64_t ticks, int64_t tid)
 {
-	struct poll *stall = polls_at(&p->stalls, tid, ticks);
+	struct poll *stall = polls_find_at(&p->stalls, tid, ticks);
 
 	if (!stall || stall->told)
 		return 0;
@@ -268,15 +268,16 @@ static int on_sample(struct printing *p, const struct jfr_chunk *chunk,
 	if (event->slot[JFR_SPAN] > 0 &&
 	    __builtin_add_overflow(ticks, event->slot[JFR_SPAN], &last))
 		last = ticks;
-	jfr_thread_id(chunk, event, "sampledThread", &tid);
+	jfr_event_thread_id(chunk, event, "sampledThread", &tid);
 	if (p->stalls.count)
 		err = sample_of_stall(p, chunk, event, ticks, tid);
-	poll = polls_at(&p->polls, tid, ticks);
+	poll = polls_find_at(&p->polls, tid, ticks);
 	if (!poll && !err && p->args->include_non_pollcatch)
 		err = in_poll(p, chunk, event, NULL, ticks, tid);
 	if (!poll)
-		poll = polls_after(&p->polls, tid, ticks, last);
-	for (; poll && !err; poll = polls_after(&p->polls, tid, (int64_t)poll->start, last))
+		poll = polls_find_first_between(&p->polls, tid, ticks, last);
+	for (; poll && !err;
+	     poll = polls_find_first_between(&p->polls, tid, (int64_t)poll->start, last))
 		if (poll->duration)
 			err = in_poll(p, chunk, event, poll, last_of(poll, last), tid);
 	return err;
@@ -297,9 +298,9 @@ static int print_chunk(void *arg, struct jfr_chunk *chunk, const struct feed_chu
 	jfr_scan(&scan, chunk,
 		 JFR_MASK(JFR_EXECUTION_SAMPLE) | JFR_MASK(JFR_WALL_SAMPLE) |
 			 JFR_MASK(JFR_SETTING) | JFR_MASK(JFR_STALL));
-	while (!err && jfr_next(&scan, &event)) {
+	while (!err && jfr_scan_next(&scan, &event)) {
 		if (event.kind == JFR_SETTING)
-			settings_read(&settings, chunk, &event);
+			settings_read_event(&settings, chunk, &event);
 		if (p->polls.count && settings.clock[0] && strcmp(settings.clock, "tsc")) {
 			say("%s: its clock is '%s', but polls are told by the timestamp counter: "
 			    "record it with clock=tsc (ASPROF_AGENT_ENGINE_OPTIONS=clock=tsc)",

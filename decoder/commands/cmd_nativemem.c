@@ -40,9 +40,9 @@ static int print_chunk(void *arg, struct jfr_chunk *chunk, const struct feed_chu
 
 	(void)from;
 	jfr_scan(&scan, chunk, JFR_MASK(p->frees ? JFR_FREE : JFR_MALLOC));
-	while (jfr_next(&scan, &event)) {
+	while (jfr_scan_next(&scan, &event)) {
 		if (!wants_event(wants, &event) ||
-		    !jfr_thread_id(chunk, &event, "eventThread", &tid))
+		    !jfr_event_thread_id(chunk, &event, "eventThread", &tid))
 			continue;
 		if (!raw_stack_read(&p->stack, chunk, &event))
 			return -ENOMEM;

@@ -43,7 +43,7 @@ struct pull {
 static int add(void *arg, const char *path)
 {
 	struct pull *pull = arg;
-	char **paths = room_for(pull->paths, &pull->room, pull->count, sizeof(*paths));
+	char **paths = array_reserve(pull->paths, &pull->room, pull->count, sizeof(*paths));
 
 	if (!paths)
 		return -ENOMEM;

@@ -41,7 +41,7 @@ static void print_losses(const struct summary *s)
 			title = "";
 		}
 	if (*title)
-		printf("%-9s %s\n", title, s->losses_told ? "nothing" : "not told by this engine");
+		printf("%-9s %s\n", title, s->has_losses ? "nothing" : "not told by this engine");
 }
 
 static uint64_t events_of(const struct summary *s, uint32_t thread)
@@ -54,7 +54,7 @@ static int by_thread(const void *a, const void *b, void *arg)
 {
 	const struct summary *s = arg;
 
-	return profile_thread_order(&s->profile, *(const uint32_t *)a, *(const uint32_t *)b);
+	return profile_compare_threads(&s->profile, *(const uint32_t *)a, *(const uint32_t *)b);
 }
 
 static int by_events(const void *a, const void *b, void *arg)
@@ -132,7 +132,7 @@ static void print_json(const struct summary *s, const uint32_t *threads)
 	printf(",\"cpu_interval_ns\":%" PRId64 ",\"wall_interval_ns\":%" PRId64
 	       ",\"native_mem_bytes\":%" PRId64 ",\"lost\":{",
 	       s->settings.cpu_interval_ns, s->settings.wall_interval_ns, s->settings.mem_interval);
-	for (size_t i = 0; s->losses_told && i < SUMMARY_CAUSES; i++)
+	for (size_t i = 0; s->has_losses && i < SUMMARY_CAUSES; i++)
 		printf("%s\"%s\":%" PRIu64, i ? "," : "", summary_causes[i].field, s->lost[i]);
 	printf("},\"events\":{");
 	for (uint32_t i = 0; i < s->room && s->types[i].events; i++) {

@@ -144,7 +144,7 @@ static int heavier(const void *a, const void *b, void *arg)
 
 	if (x->weight != y->weight)
 		return x->weight < y->weight ? 1 : -1;
-	return profile_thread_order(arg, x->thread, y->thread);
+	return profile_compare_threads(arg, x->thread, y->thread);
 }
 
 /* Threads with any weight, heaviest first. */
@@ -261,7 +261,7 @@ int cmd_top(int argc, char **argv)
 {
 	struct args args = ARGS_INIT(argv[0]);
 	struct profile profile = PROFILE_INIT, base = PROFILE_INIT;
-	struct top top = { .profile = &profile, .args = &args, .width = text_width() };
+	struct top top = { .profile = &profile, .args = &args, .width = text_terminal_width() };
 	int status;
 
 	args.limit = DEFAULT_LIMIT;
@@ -271,7 +271,7 @@ int cmd_top(int argc, char **argv)
 	args.query.contexts = args.by;
 	if (status == COMMAND_OK) {
 		status = read_profile(&profile, &args, metric_mask(args.metric));
-		top.metric = profile_metric(&profile, args.metric);
+		top.metric = profile_choose_metric(&profile, args.metric);
 		if (args.base_count)
 			status |= read_base(&base, &args, 1u << top.metric);
 		top.by_total = args.total || (metric_is_memory(top.metric) && !args.by_count);

@@ -62,7 +62,7 @@ static bool is_outside(const struct args *args, const struct profile *p, struct 
 	struct period period;
 
 	if ((!args->query.from.kind && !args->query.to.kind) ||
-	    period_set(&period, &args->query, feed) ||
+	    period_resolve(&period, &args->query, feed) ||
 	    (period.from_ns <= p->end_ns && period.to_ns >= p->start_ns &&
 	     period.from_ns <= period.to_ns))
 		return false;
@@ -207,7 +207,7 @@ void explain_empty(const struct args *args, uint32_t metrics, const char *rest)
 
 void profile_explain(const struct profile *p, const struct args *args)
 {
-	enum metric metric = profile_metric(p, args->metric);
+	enum metric metric = profile_choose_metric(p, args->metric);
 	bool any = false, total = false;
 
 	for (uint32_t i = 0; i < p->count; i++) {

@@ -33,7 +33,7 @@ static bool count_in(struct found *found, const struct run_command *command, con
 		return false;
 	snprintf(own, sizeof(own), "_%d_", (int)command->pid);
 	while ((entry = readdir(dir))) {
-		if (*entry->d_name == '.' || !text_ends_in(entry->d_name, ".jfr") ||
+		if (*entry->d_name == '.' || !text_has_suffix(entry->d_name, ".jfr") ||
 		    fstatat(dirfd(dir), entry->d_name, &status, 0))
 			continue;
 		if ((int64_t)status.st_ctim.tv_sec * 1000000000 + status.st_ctim.tv_nsec <

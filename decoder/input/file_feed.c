@@ -27,7 +27,7 @@ struct file_feed {
 	uint32_t next;          /* of them */
 	struct source *current; /* the one being handed out, and what follows it */
 	uint64_t offset;
-	struct settings_along settings;
+	struct settings_tracker settings;
 	struct intern left_out; /* labels of some that were not wanted */
 
 	bool terminal, shown;
@@ -71,7 +71,7 @@ static bool is_wanted(struct file_feed *feed, const struct source *source)
 
 	if (!selection || selection_has(selection, source))
 		return true;
-	labels_of(&labels, source->name, source->labels);
+	labels_write(&labels, source->name, source->labels);
 	for (size_t i = 0; i < labels.length; i++)
 		if (labels.data[i] == '\n')
 			labels.data[i] = ' ';
@@ -104,7 +104,7 @@ static bool next_source(struct file_feed *feed)
 	}
 	feed->offset = 0;
 	if (feed->current->length)
-		settings_begin(&feed->settings, feed->current->data, feed->current->length);
+		settings_tracker_start(&feed->settings, feed->current->data, feed->current->length);
 	return true;
 }
 
@@ -141,8 +141,8 @@ static bool take_chunk(struct file_feed *feed, struct feed_chunk *chunk)
 			chunk->labels = source->labels;
 			chunk->data = source->data;
 			chunk->in_memory = false;
-			chunk->settings = *settings_at(&feed->settings, source->data,
-						       source->length, feed->offset);
+			chunk->settings = *settings_tracker_get(&feed->settings, source->data,
+								source->length, feed->offset);
 			feed->offset += chunk->header.size;
 			show_progress(feed, chunk);
 			return true;
@@ -174,7 +174,8 @@ static void done(struct feed *feed, struct feed_chunk *chunk)
 {
 	struct file_feed *files = of(feed);
 
-	jfr_forget(chunk->data, chunk->header.offset, chunk->header.offset + chunk->header.size);
+	jfr_release_pages(chunk->data, chunk->header.offset,
+			  chunk->header.offset + chunk->header.size);
 	pthread_mutex_lock(&files->lock);
 	release_source(chunk->source);
 	pthread_mutex_unlock(&files->lock);
@@ -233,7 +234,7 @@ static int restart(struct feed *feed, bool ordered)
 	files->ordered |= ordered;
 	files->next = 0;
 	files->offset = 0;
-	files->settings = (struct settings_along){ 0 };
+	files->settings = (struct settings_tracker){ 0 };
 	files->bytes = 0;
 	files->started_ns = clock_monotonic_ns();
 	return 0;

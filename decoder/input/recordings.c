@@ -20,7 +20,7 @@
 
 static int add_path(struct recordings *r, const char *path)
 {
-	struct recording_path *list = room_for(r->list, &r->room, r->count, sizeof(*list));
+	struct recording_path *list = array_reserve(r->list, &r->room, r->count, sizeof(*list));
 
 	if (!list)
 		return -ENOMEM;
@@ -34,8 +34,8 @@ static int add_path(struct recordings *r, const char *path)
 
 static bool is_recording(const char *name)
 {
-	return *name != '.' && (text_ends_in(name, ".jfr") || text_ends_in(name, ".zip") ||
-				text_ends_in(name, ".jfr.gz"));
+	return *name != '.' && (text_has_suffix(name, ".jfr") || text_has_suffix(name, ".zip") ||
+				text_has_suffix(name, ".jfr.gz"));
 }
 
 /* Whether what has STATUS was met before, by whatever name or link. */

@@ -61,7 +61,7 @@ static bool name_fits(const struct pick *pick, const struct source *source)
 	name = strdup(source->name);
 	if (!name)
 		return false;
-	name[labels_file_length(name)] = '\0';
+	name[labels_file_path_length(name)] = '\0';
 	fits = object_name_fits(name, pick);
 	free(name);
 	return fits;
@@ -76,7 +76,7 @@ bool selection_has(const struct selection *selection, const struct source *sourc
 	char *line, *rest;
 	unsigned met = 0;
 
-	labels_of(&labels, source->name, source->labels);
+	labels_write(&labels, source->name, source->labels);
 	line = selection_is_set(selection) && buf_string(&labels)
 		       ? strtok_r((char *)labels.data, "\n", &rest)
 		       : NULL;

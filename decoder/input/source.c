@@ -63,7 +63,7 @@ void source_close(struct source *source)
 /* What the name of an upload tells goes to the labels, as lines behind them. */
 static void add_name(struct source *source)
 {
-	size_t length = labels_file_length(source->name);
+	size_t length = labels_file_path_length(source->name);
 	char *name = strndup(source->name, length), *all = NULL;
 	const char *labels = source->labels ? source->labels : "";
 	struct object_name told;
@@ -82,11 +82,11 @@ int source_load(struct source *source)
 {
 	int err = source->loaded ? 0 : source->load(source);
 
-	if (!err && !source->labelled && !source->labels)
+	if (!err && !source->has_labels && !source->labels)
 		source->labels = labels_from_recording(source->data, source->length);
-	if (!err && !source->labelled)
+	if (!err && !source->has_labels)
 		add_name(source);
-	source->labelled = !err;
+	source->has_labels = !err;
 	return err;
 }
 

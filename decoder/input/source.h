@@ -18,7 +18,7 @@ struct source {
 	void (*release)(struct source *source);
 
 	bool loaded;         /* data and length are there, */
-	bool labelled;       /* and labels */
+	bool has_labels;     /* and labels */
 	unsigned references; /* for the feed to count; 1 at first: the list that it is in */
 	struct source *next;
 };

@@ -16,7 +16,8 @@ static bool append_name(struct raw_stack *stack, const struct jfr_chunk *chunk,
 	bool ok;
 
 	*at = stack->text.length;
-	if (value && jfr_get(chunk, value, "name", &symbol) && jfr_string(chunk, &symbol, &name))
+	if (value && jfr_value_get_field(chunk, value, "name", &symbol) &&
+	    jfr_value_append_string(chunk, &symbol, &name))
 		names_clean(&name);
 	else {
 		buf_reset(&name);
@@ -32,9 +33,9 @@ static bool is_managed(const struct jfr_chunk *chunk, const struct jfr_value *fr
 	static const char *const others[] = { "Native", "C++", "Kernel" };
 	struct buf words = BUF_INIT(1u << 20);
 	struct jfr_value type, description;
-	bool managed = jfr_get(chunk, frame, "type", &type) &&
-		       jfr_get(chunk, &type, "description", &description) &&
-		       jfr_string(chunk, &description, &words) && words.length;
+	bool managed = jfr_value_get_field(chunk, frame, "type", &type) &&
+		       jfr_value_get_field(chunk, &type, "description", &description) &&
+		       jfr_value_append_string(chunk, &description, &words) && words.length;
 
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]) && managed; i++)
 		managed = words.length != strlen(others[i]) ||
@@ -48,8 +49,8 @@ static bool append_frame(struct raw_stack *stack, const struct jfr_chunk *chunk,
 {
 	struct raw_frame one = { .managed = is_managed(chunk, frame) };
 	struct jfr_value method, class;
-	bool has_method = jfr_get(chunk, frame, "method", &method);
-	bool has_class = has_method && jfr_get(chunk, &method, "type", &class);
+	bool has_method = jfr_value_get_field(chunk, frame, "method", &method);
+	bool has_class = has_method && jfr_value_get_field(chunk, &method, "type", &class);
 
 	if (!append_name(stack, chunk, has_class ? &class : NULL, &one.class) ||
 	    !append_name(stack, chunk, has_method ? &method : NULL, &one.method) ||
@@ -69,13 +70,13 @@ bool raw_stack_read(struct raw_stack *stack, const struct jfr_chunk *chunk,
 	buf_reset(&stack->text);
 	buf_reset(&stack->frames);
 	stack->count = 0;
-	if (!jfr_event_get(chunk, event, "stackTrace", &trace) ||
-	    !jfr_get(chunk, &trace, "frames", &frames))
+	if (!jfr_event_get_field(chunk, event, "stackTrace", &trace) ||
+	    !jfr_value_get_field(chunk, &trace, "frames", &frames))
 		return true;
 	c = (struct cursor){ frames.at, frames.end, false };
 	for (count = cursor_varint(&c); count && !c.bad; count--) {
 		frame = (struct jfr_value){ frames.type, c.at, frames.end };
-		jfr_skip(&c, frames.type);
+		jfr_skip_value(&c, frames.type);
 		if (c.bad || c.at == frame.at)
 			break;
 		if (!append_frame(stack, chunk, &frame))

@@ -102,7 +102,7 @@ static int keep(struct debug_store *store, const char *path)
 	one.worth = look_at(path, one.build_id);
 	if (!one.worth)
 		return 0;
-	files = room_for(store->files, &store->file_room, store->file_count, sizeof(*files));
+	files = array_reserve(store->files, &store->file_room, store->file_count, sizeof(*files));
 	if (!files)
 		return -ENOMEM;
 	store->files = files;

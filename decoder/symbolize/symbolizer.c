@@ -97,7 +97,7 @@ static bool reserve(struct symbolizer *s, void *list, uint32_t *room, uint32_t n
 	void *old, *grown;
 
 	memcpy(&old, list, sizeof(old));
-	grown = room_for(old, room, number, size);
+	grown = array_reserve(old, room, number, size);
 	if (!grown)
 		s->out_of_memory = true;
 	else

@@ -54,7 +54,7 @@ static bool pool_grow(struct string_pool *pool)
 	return true;
 }
 
-static char *room_for(struct string_pool *pool, size_t size)
+static char *array_reserve(struct string_pool *pool, size_t size)
 {
 	size_t capacity = BLOCK_BYTES - sizeof(struct string_block);
 	struct string_block *block = pool->blocks;
@@ -88,7 +88,7 @@ const char *string_pool_intern(struct string_pool *pool, const char *text)
 	slot = pool_find_slot(pool->slots, pool->slot_count, text, length);
 	if (*slot)
 		return *slot;
-	copy = room_for(pool, length + 1);
+	copy = array_reserve(pool, length + 1);
 	if (!copy)
 		return NULL;
 	memcpy(copy, text, length + 1);

@@ -21,8 +21,8 @@ static COLD bool fills_any(int fd)
 	return !system_stat(fd, &st) && S_ISCHR(st.st_mode) && major(st.st_rdev) == MEMORY_DEVICES;
 }
 
-static void read_part(long call[TRANSFER_LONGS], int fd, const void *data, size_t length,
-		      long flags)
+static void heap_read_part(long call[TRANSFER_LONGS], int fd, const void *data, size_t length,
+			   long flags)
 {
 	(void)flags;
 	call[0] = SYS_read;
@@ -64,7 +64,7 @@ static inline __attribute__((always_inline)) ssize_t finish_read(const struct tr
 {
 	if (!CUT_SHORT(done) || !fills_any(transfer->fd))
 		return done;
-	return transfer_rest_of_vector(transfer, read_part, pieces, count, done, 0);
+	return transfer_rest_of_vector(transfer, heap_read_part, pieces, count, done, 0);
 }
 
 static inline __attribute__((always_inline)) ssize_t TRANSFER_CALL(const struct transfer *transfer,

@@ -10,7 +10,7 @@ struct column {
 	bool total;
 	const char *type, *other_type; /* OTHER_TYPE where one of OTHERS is there too */
 	uint32_t others;
-	const char *ingested_type; /* as Pyroscope knows it; NULL: likewise */
+	const char *pyroscope_type; /* as Pyroscope knows it; NULL: likewise */
 };
 
 #define COLUMNS_MAX 14

@@ -25,7 +25,7 @@ struct job {
 	void *state;
 };
 
-static void *job_main(void *arg)
+static void *feed_job_main(void *arg)
 {
 	struct job *job = arg;
 
@@ -43,7 +43,7 @@ void feed_run(struct feed *feed, unsigned jobs, void (*work)(struct feed *feed, 
 		threads[i].work = work;
 		threads[i].state = (char *)states + i * state_size;
 		threads[i].started =
-			!pthread_create(&threads[i].thread, NULL, job_main, &threads[i]);
+			!pthread_create(&threads[i].thread, NULL, feed_job_main, &threads[i]);
 	}
 	work(feed, states);
 	for (unsigned i = 1; i < jobs; i++)

@@ -29,7 +29,7 @@ static int64_t moment_ns(const struct moment *moment, int64_t start_ns, int64_t 
 	return ns < start_ns && ns + DAY_NS <= end_ns ? ns + DAY_NS : ns;
 }
 
-int period_set(struct period *period, const struct query *query, struct feed *feed)
+int period_resolve(struct period *period, const struct query *query, struct feed *feed)
 {
 	int64_t start = 0, end = 0;
 	bool relative = (query->from.kind && query->from.kind != MOMENT_ABSOLUTE) ||
@@ -45,8 +45,8 @@ int period_set(struct period *period, const struct query *query, struct feed *fe
 	return 0;
 }
 
-void period_span(const struct period *period, struct profile *profile,
-		 const struct jfr_header *header)
+void period_add_chunk(const struct period *period, struct profile *profile,
+		      const struct jfr_header *header)
 {
 	int64_t start = header->start_ns, end;
 
@@ -56,7 +56,7 @@ void period_span(const struct period *period, struct profile *profile,
 	start = period->from_ns > start ? period->from_ns : start;
 	end = period->to_ns < end ? period->to_ns : end;
 	if (start <= end)
-		profile_span(profile, start, end);
+		profile_extend_span(profile, start, end);
 }
 
 static int64_t ns_to_ticks(const struct jfr_header *header, int64_t ns)
@@ -86,9 +86,9 @@ int64_t ticks_to_ns(const struct jfr_header *header, int64_t ticks)
 }
 
 /* The answer for ID; NULL when out of memory. */
-static uint8_t *place(uint8_t **answers, uint32_t *room, uint32_t id)
+static uint8_t *filter_reserve_result(uint8_t **answers, uint32_t *room, uint32_t id)
 {
-	uint8_t *grown = room_for(*answers, room, id, sizeof(**answers));
+	uint8_t *grown = array_reserve(*answers, room, id, sizeof(**answers));
 
 	if (!grown)
 		return NULL;
@@ -96,10 +96,10 @@ static uint8_t *place(uint8_t **answers, uint32_t *room, uint32_t id)
 	return *answers + id;
 }
 
-static bool ask_thread(struct filter *f, uint32_t thread)
+static bool thread_matches(struct filter *f, uint32_t thread)
 {
 	const struct thread_key *key = intern_key(&f->profile->threads, thread);
-	uint8_t *answer = place(&f->threads, &f->thread_room, thread);
+	uint8_t *answer = filter_reserve_result(&f->threads, &f->thread_room, thread);
 	char tid[16];
 
 	if (!answer)
@@ -117,27 +117,27 @@ static bool ask_thread(struct filter *f, uint32_t thread)
 
 bool filter_thread(struct filter *f, uint32_t thread)
 {
-	return !f->query->thread.set || ask_thread(f, thread);
+	return !f->query->thread.set || thread_matches(f, thread);
 }
 
-static uint8_t ask_text(const struct filter *f, const char *text)
+static uint8_t match_text(const struct filter *f, const char *text)
 {
 	return (uint8_t)(ASKED | (pattern_matches(&f->query->include, text) ? INCLUDED : 0) |
 			 (pattern_matches(&f->query->exclude, text) ? EXCLUDED : 0));
 }
 
-static uint8_t ask_name(struct filter *f, uint32_t name)
+static uint8_t match_name(struct filter *f, uint32_t name)
 {
-	uint8_t *answer = place(&f->names, &f->name_room, name);
+	uint8_t *answer = filter_reserve_result(&f->names, &f->name_capacity, name);
 
 	if (!answer)
 		return INCLUDED;
 	if (!*answer)
-		*answer = ask_text(f, intern_text(&f->profile->names, name));
+		*answer = match_text(f, intern_text(&f->profile->names, name));
 	return *answer;
 }
 
-static bool ask_stack(struct filter *f, uint32_t stack, uint32_t thread)
+static bool stack_matches(struct filter *f, uint32_t stack, uint32_t thread)
 {
 	const uint32_t *frames = intern_key(&f->profile->stacks, stack);
 	uint32_t depth = intern_length(&f->profile->stacks, stack) / sizeof(*frames);
@@ -145,23 +145,24 @@ static bool ask_stack(struct filter *f, uint32_t stack, uint32_t thread)
 	char name[256];
 
 	for (uint32_t i = 0; i < depth; i++)
-		all |= ask_name(f, profile_frame(f->profile, frames[i])->name);
+		all |= match_name(f, profile_frame(f->profile, frames[i])->name);
 	if (f->query->threads) {
 		profile_thread_name(f->profile, thread, name, sizeof(name));
-		all |= ask_text(f, name);
+		all |= match_text(f, name);
 	}
 	return !(all & EXCLUDED) && (!f->query->include.set || (all & INCLUDED));
 }
 
 bool filter_stack(struct filter *f, uint32_t stack, uint32_t thread)
 {
-	return (!f->query->include.set && !f->query->exclude.set) || ask_stack(f, stack, thread);
+	return (!f->query->include.set && !f->query->exclude.set) ||
+	       stack_matches(f, stack, thread);
 }
 
-void filter_recording(struct filter *f, uint32_t labels)
+void filter_set_recording(struct filter *f, uint32_t labels)
 {
 	if (labels != f->labels && f->contexts)
-		memset(f->contexts, 0, f->context_room * sizeof(*f->contexts));
+		memset(f->contexts, 0, f->context_capacity * sizeof(*f->contexts));
 	f->labels = labels;
 }
 
@@ -171,7 +172,7 @@ bool filter_wants_contexts(const struct query *query)
 }
 
 /* Whether LINES have LINE, of LENGTH bytes. */
-static bool has_line(const char *lines, const char *line, size_t length)
+static bool text_find_line(const char *lines, const char *line, size_t length)
 {
 	for (; *lines; lines += strcspn(lines, "\n"), lines += *lines == '\n')
 		if (!strncmp(lines, line, length) && (lines[length] == '\n' || !lines[length]))
@@ -180,22 +181,23 @@ static bool has_line(const char *lines, const char *line, size_t length)
 }
 
 /* Whether one of those that are asked for with LABEL's key is there. */
-static bool has_label(const struct query *query, const char *label, const char *recording,
-		      const char *sample)
+static bool has_any_value_of_label(const struct query *query, const char *label,
+				   const char *recording, const char *sample)
 {
 	size_t key = strcspn(label, "=") + 1;
 
 	for (unsigned i = 0; i < query->label_count; i++) {
 		const char *other = query->labels[i];
 
-		if (!strncmp(other, label, key) && (has_line(recording, other, strlen(other)) ||
-						    has_line(sample, other, strlen(other))))
+		if (!strncmp(other, label, key) &&
+		    (text_find_line(recording, other, strlen(other)) ||
+		     text_find_line(sample, other, strlen(other))))
 			return true;
 	}
 	return false;
 }
 
-static bool ask_context(const struct filter *f, uint32_t context)
+static bool context_matches(const struct filter *f, uint32_t context)
 {
 	const char *recording = intern_text(&f->profile->names, f->labels);
 	const char *sample = intern_text(&f->profile->names, context);
@@ -203,12 +205,12 @@ static bool ask_context(const struct filter *f, uint32_t context)
 	int length;
 
 	for (unsigned i = 0; i < f->query->label_count; i++)
-		if (!has_label(f->query, f->query->labels[i], recording, sample))
+		if (!has_any_value_of_label(f->query, f->query->labels[i], recording, sample))
 			return false;
 	if (!f->query->trace)
 		return true;
 	length = snprintf(trace, sizeof(trace), "trace_id=%s", f->query->trace);
-	return has_line(sample, trace, (size_t)length);
+	return text_find_line(sample, trace, (size_t)length);
 }
 
 bool filter_context(struct filter *f, uint32_t context)
@@ -217,11 +219,11 @@ bool filter_context(struct filter *f, uint32_t context)
 
 	if (!filter_wants_contexts(f->query))
 		return true;
-	answer = place(&f->contexts, &f->context_room, context);
+	answer = filter_reserve_result(&f->contexts, &f->context_capacity, context);
 	if (!answer)
 		return true;
 	if (!*answer)
-		*answer = ask_context(f, context) ? ASKED | WANTED : ASKED;
+		*answer = context_matches(f, context) ? ASKED | WANTED : ASKED;
 	return *answer & WANTED;
 }
 

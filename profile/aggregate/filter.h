@@ -11,11 +11,11 @@ struct period {
 };
 
 /* Returns 0, or -ENODATA where a time is relative and there is no chunk to count from. */
-int period_set(struct period *period, const struct query *query, struct feed *feed);
+int period_resolve(struct period *period, const struct query *query, struct feed *feed);
 
 /* Add to PROFILE's span what lies within the bounds of the chunk with HEADER. */
-void period_span(const struct period *period, struct profile *profile,
-		 const struct jfr_header *header);
+void period_add_chunk(const struct period *period, struct profile *profile,
+		      const struct jfr_header *header);
 
 /* The bounds in ticks of the chunk with HEADER. */
 void period_ticks(const struct period *period, const struct jfr_header *header, int64_t *from,
@@ -39,12 +39,12 @@ static inline int64_t ticks_to_ns_by(const struct jfr_header *header, double fac
 }
 
 /* Answers by number are kept, as regular expressions are slow. One thread, one profile; of one recording, or as
- * filter_recording() says. */
+ * filter_set_recording() says. */
 struct filter {
 	const struct query *query;
 	const struct profile *profile;
 	uint8_t *names, *threads, *contexts; /* 0: not asked yet */
-	uint32_t name_room, thread_room, context_room;
+	uint32_t name_capacity, thread_room, context_capacity;
 	uint32_t labels; /* of the recording whose samples come, in the profile's names */
 };
 
@@ -52,7 +52,7 @@ bool filter_thread(struct filter *filter, uint32_t thread);
 bool filter_stack(struct filter *filter, uint32_t stack, uint32_t thread);
 
 /* From now on samples come of the recording that is labelled so. */
-void filter_recording(struct filter *filter, uint32_t labels);
+void filter_set_recording(struct filter *filter, uint32_t labels);
 
 /* Whether QUERY asks for labels at all, and whether a sample in CONTEXT has them, or its recording. */
 bool filter_wants_contexts(const struct query *query);

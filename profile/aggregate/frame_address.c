@@ -2,14 +2,14 @@
 #include "profile/aggregate/frame_address.h"
 
 /* (A frame that is inlined into native code has a caller.) */
-bool place_is_mapped(const struct frame *frame)
+bool frame_is_in_mapped_file(const struct frame *frame)
 {
 	return frame->module && (frame->type == JFR_FRAME_NATIVE || frame->type == JFR_FRAME_CPP ||
 				 frame->type == JFR_FRAME_KERNEL ||
 				 (frame->type == JFR_FRAME_INLINED && frame->caller));
 }
 
-const struct library *place_library(const struct profile *profile,
+const struct library *frame_library(const struct profile *profile,
 				    const struct libraries *libraries, uint32_t module,
 				    uint32_t build_id)
 {
@@ -21,7 +21,7 @@ uint64_t place_address(const struct profile *profile, const struct libraries *li
 		       const struct frame *frame)
 {
 	const struct library *library =
-		frame->address ? place_library(profile, libraries, frame->module, frame->build_id)
+		frame->address ? frame_library(profile, libraries, frame->module, frame->build_id)
 			       : NULL;
 
 	return library ? library->base + (frame->address - library->link_address) : 0;

@@ -6,10 +6,10 @@
 #include "profile/aggregate/profile.h"
 
 /* Whether FRAME's module is a file that was mapped: the class of a Java method is none. */
-bool place_is_mapped(const struct frame *frame);
+bool frame_is_in_mapped_file(const struct frame *frame);
 
 /* The library that a module is, by its name and build-id in PROFILE's names; NULL where it is not told. */
-const struct library *place_library(const struct profile *profile,
+const struct library *frame_library(const struct profile *profile,
 				    const struct libraries *libraries, uint32_t module,
 				    uint32_t build_id);
 

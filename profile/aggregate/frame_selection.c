@@ -8,7 +8,7 @@
 static const struct {
 	const char *name;
 	bool begins;
-} plumbing[] = {
+} internal_functions[] = {
 	/* CPython */
 	{ "_PyEval_EvalFrameDefault", true },
 	{ "_PyEval_Vector", false },
@@ -42,7 +42,7 @@ static const struct {
 };
 
 /* A line may stand behind the name. */
-static bool is_named(const char *name, const char *wanted, bool begins)
+static bool name_matches(const char *name, const char *wanted, bool begins)
 {
 	size_t length = strlen(wanted);
 
@@ -59,8 +59,9 @@ static bool is_plumbing(const struct profile *profile, const struct frame *frame
 {
 	const char *name = intern_text(&profile->names, frame->name);
 
-	for (size_t i = 0; name && i < sizeof(plumbing) / sizeof(plumbing[0]); i++)
-		if (is_named(name, plumbing[i].name, plumbing[i].begins))
+	for (size_t i = 0; name && i < sizeof(internal_functions) / sizeof(internal_functions[0]);
+	     i++)
+		if (name_matches(name, internal_functions[i].name, internal_functions[i].begins))
 			return true;
 	return false;
 }
@@ -80,7 +81,7 @@ static bool is_wanted(const struct profile *profile, enum frames_shown shown,
 	return !is_plumbing(profile, frame);
 }
 
-void folding_apply(struct resolve *r)
+void frame_selection_apply(struct resolve *r)
 {
 	enum frames_shown shown = r->query->frames;
 	uint32_t *ids = (uint32_t *)(void *)r->stack.data;

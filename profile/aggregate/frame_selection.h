@@ -6,6 +6,6 @@
 
 /* Leave out of RESOLVE's stack what its query does not want of it. One that has nothing of what is wanted
  * stays as it is. */
-void folding_apply(struct resolve *resolve);
+void frame_selection_apply(struct resolve *resolve);
 
 #endif

@@ -23,7 +23,7 @@ static uint32_t *number_frames(const struct profile *p, struct intern *keys)
 }
 
 /* Numbers of names hang on which thread read what first; so the names themselves decide last. */
-static int heavier(const void *a, const void *b, void *arg)
+static int compare_functions(const void *a, const void *b, void *arg)
 {
 	const struct function *x = a, *y = b;
 	const struct profile *p = arg;
@@ -93,7 +93,7 @@ int functions_of_some(struct functions *f, const struct profile *p, enum metric 
 		f->weight += weight;
 		f->samples += s->count;
 	}
-	qsort_r(f->list, f->count, sizeof(*f->list), heavier, (void *)p);
+	qsort_r(f->list, f->count, sizeof(*f->list), compare_functions, (void *)p);
 	while (f->count && f->list[f->count - 1].total == 0)
 		f->count--;
 	list = realloc(f->list, ((size_t)f->count + 1) * sizeof(*list));

@@ -13,7 +13,7 @@
 /* A realloc is recorded as a free and a malloc, one right after the other. */
 #define REALLOC_WITHIN_NS 1000000
 
-struct heap_move {
+struct last_free {
 	int64_t freed_ns, birth_ns;
 	double scale, size;
 	uint32_t stack;
@@ -30,14 +30,14 @@ double mem_scale(const struct settings *settings, int64_t size, int64_t weight)
 	return size < settings->mem_interval ? (double)settings->mem_interval / (double)size : 1;
 }
 
-static uint32_t home(const struct heap *h, uint64_t address, uint32_t process)
+static uint32_t heap_home_index(const struct heap *h, uint64_t address, uint32_t process)
 {
 	return heap_hash(address ^ (uint64_t)process << 48) & (h->capacity - 1);
 }
 
-static uint32_t find(const struct heap *h, uint64_t address, uint32_t process)
+static uint32_t heap_find_index(const struct heap *h, uint64_t address, uint32_t process)
 {
-	uint32_t i = home(h, address, process);
+	uint32_t i = heap_home_index(h, address, process);
 
 	while (h->table[i].address &&
 	       (h->table[i].address != address || h->table[i].process != process))
@@ -45,7 +45,7 @@ static uint32_t find(const struct heap *h, uint64_t address, uint32_t process)
 	return i;
 }
 
-static int grow(struct heap *h)
+static int heap_grow(struct heap *h)
 {
 	struct allocation *old = h->table;
 	uint32_t capacity = h->capacity;
@@ -60,13 +60,13 @@ static int grow(struct heap *h)
 	}
 	for (uint32_t i = 0; i < capacity; i++)
 		if (old[i].address)
-			h->table[find(h, old[i].address, old[i].process)] = old[i];
+			h->table[heap_find_index(h, old[i].address, old[i].process)] = old[i];
 	free(old);
 	return 0;
 }
 
 /* Take out the entry at I, and move up those that were pushed on by it. */
-static void take_out(struct heap *h, uint32_t i)
+static void heap_remove_index(struct heap *h, uint32_t i)
 {
 	uint32_t mask = h->capacity - 1, next = i, at;
 
@@ -74,7 +74,7 @@ static void take_out(struct heap *h, uint32_t i)
 		next = (next + 1) & mask;
 		if (!h->table[next].address)
 			break;
-		at = home(h, h->table[next].address, h->table[next].process);
+		at = heap_home_index(h, h->table[next].address, h->table[next].process);
 		if (((next - at) & mask) >= ((next - i) & mask)) {
 			h->table[i] = h->table[next];
 			i = next;
@@ -93,13 +93,13 @@ void heap_sweep(struct heap *h, uint32_t process, bool (*gone)(void *arg, uint64
 		const struct allocation *a = &h->table[i];
 
 		if (a->address && a->process == process && gone(arg, a->address))
-			take_out(h, i); /* another one may take its place */
+			heap_remove_index(h, i); /* another one may take its place */
 		else
 			i++;
 	}
 }
 
-static unsigned life_bucket(int64_t ns)
+static unsigned lifetime_bucket(int64_t ns)
 {
 	unsigned bucket = 0;
 
@@ -108,9 +108,9 @@ static unsigned life_bucket(int64_t ns)
 	return bucket;
 }
 
-static struct heap_stack *stack_at(struct heap *h, uint32_t stack)
+static struct heap_stack *heap_get_stack(struct heap *h, uint32_t stack)
 {
-	void *list = room_for(h->stacks, &h->stack_room, stack, sizeof(*h->stacks));
+	void *list = array_reserve(h->stacks, &h->stack_capacity, stack, sizeof(*h->stacks));
 
 	if (!list) {
 		h->out_of_memory = true;
@@ -120,9 +120,9 @@ static struct heap_stack *stack_at(struct heap *h, uint32_t stack)
 	return &h->stacks[stack];
 }
 
-static struct heap_move *move_at(struct heap *h, uint32_t thread)
+static struct last_free *heap_get_last_free(struct heap *h, uint32_t thread)
 {
-	void *list = room_for(h->moves, &h->move_room, thread, sizeof(*h->moves));
+	void *list = array_reserve(h->moves, &h->last_free_capacity, thread, sizeof(*h->moves));
 
 	if (!list)
 		return NULL;
@@ -133,7 +133,7 @@ static struct heap_move *move_at(struct heap *h, uint32_t thread)
 /* The innermost frames name realloc, or a hook around it. */
 static bool is_realloc(struct heap *h, uint32_t stack)
 {
-	void *list = room_for(h->reallocs, &h->realloc_room, stack, 1);
+	void *list = array_reserve(h->reallocs, &h->realloc_capacity, stack, 1);
 	const uint32_t *frames = intern_key(&h->profile.stacks, stack);
 	uint32_t depth = intern_length(&h->profile.stacks, stack) / sizeof(*frames);
 
@@ -150,16 +150,16 @@ static bool is_realloc(struct heap *h, uint32_t stack)
 }
 
 /* The memory that this thread freed a moment ago lives on here: undo its death. */
-static void revive(struct heap *h, struct allocation *a)
+static void heap_undo_last_free(struct heap *h, struct allocation *a)
 {
-	struct heap_move *move = move_at(h, a->thread);
+	struct last_free *move = heap_get_last_free(h, a->thread);
 	struct heap_stack *stack;
 
 	if (!move || !move->set || a->time_ns - move->freed_ns > REALLOC_WITHIN_NS ||
 	    !is_realloc(h, a->stack))
 		return;
 	a->birth_ns = move->birth_ns;
-	stack = h->want_stacks ? stack_at(h, move->stack) : NULL;
+	stack = h->want_stacks ? heap_get_stack(h, move->stack) : NULL;
 	if (stack) {
 		stack->freed[move->bucket] -= move->scale;
 		stack->freed_bytes[move->bucket] -= move->scale * move->size;
@@ -173,49 +173,49 @@ static bool heap_reserve(struct heap *h)
 {
 	if (h->capacity == CAPACITY_MAX && !h->part && h->live >= CAPACITY_MAX / 8 * 5)
 		h->overflow = true;
-	return !h->overflow && (h->live < h->capacity / 4 * 3 || !grow(h));
+	return !h->overflow && (h->live < h->capacity / 4 * 3 || !heap_grow(h));
 }
 
-void heap_malloc(struct heap *h, struct allocation *a)
+void heap_on_malloc(struct heap *h, struct allocation *a)
 {
-	bool wanted = heap_wants(h, a->address);
+	bool wanted = heap_part_has(h, a->address);
 	struct heap_stack *stack;
-	struct heap_move *move;
+	struct last_free *move;
 	uint32_t i;
 
 	a->birth_ns = a->time_ns;
 	if (h->want_stacks) {
-		revive(h, a);
-		stack = wanted ? stack_at(h, a->stack) : NULL;
+		heap_undo_last_free(h, a);
+		stack = wanted ? heap_get_stack(h, a->stack) : NULL;
 		if (stack) {
 			stack->allocated += (double)a->scale;
 			stack->allocated_bytes += (double)a->scale * (double)a->size;
 		}
-		move = move_at(h, a->thread);
+		move = heap_get_last_free(h, a->thread);
 		if (move)
 			move->set = false;
 	}
 	if (!wanted || !heap_reserve(h))
 		return;
-	i = find(h, a->address, a->process);
+	i = heap_find_index(h, a->address, a->process);
 	if (!h->table[i].address)
 		h->live++;
 	h->table[i] = *a;
 }
 
-static void count_death(struct heap *h, const struct allocation *a, int64_t time_ns,
-			uint32_t thread)
+static void heap_count_lifetime(struct heap *h, const struct allocation *a, int64_t time_ns,
+				uint32_t thread)
 {
-	unsigned bucket = life_bucket(time_ns - a->birth_ns);
-	struct heap_stack *stack = stack_at(h, a->stack);
-	struct heap_move *move = move_at(h, thread);
+	unsigned bucket = lifetime_bucket(time_ns - a->birth_ns);
+	struct heap_stack *stack = heap_get_stack(h, a->stack);
+	struct last_free *move = heap_get_last_free(h, thread);
 
 	if (stack) {
 		stack->freed[bucket] += (double)a->scale;
 		stack->freed_bytes[bucket] += (double)a->scale * (double)a->size;
 	}
 	if (move)
-		*move = (struct heap_move){ .freed_ns = time_ns,
+		*move = (struct last_free){ .freed_ns = time_ns,
 					    .birth_ns = a->birth_ns,
 					    .scale = (double)a->scale,
 					    .size = (double)a->size,
@@ -224,25 +224,25 @@ static void count_death(struct heap *h, const struct allocation *a, int64_t time
 					    .set = true };
 }
 
-void heap_freed(struct heap *h, uint64_t address, uint32_t process, int64_t time_ns,
-		uint32_t thread)
+void heap_on_free(struct heap *h, uint64_t address, uint32_t process, int64_t time_ns,
+		  uint32_t thread)
 {
-	struct heap_move *move;
-	bool known = h->live && heap_wants(h, address);
-	uint32_t i = known ? find(h, address, process) : 0;
+	struct last_free *move;
+	bool known = h->live && heap_part_has(h, address);
+	uint32_t i = known ? heap_find_index(h, address, process) : 0;
 
 	if (known && h->table[i].address) {
 		if (h->want_stacks)
-			count_death(h, &h->table[i], time_ns, thread);
-		take_out(h, i);
+			heap_count_lifetime(h, &h->table[i], time_ns, thread);
+		heap_remove_index(h, i);
 	} else if (h->want_stacks) {
-		move = move_at(h, thread);
+		move = heap_get_last_free(h, thread);
 		if (move)
 			move->set = false;
 	}
 }
 
-void heap_profile(struct heap *h, double tail)
+void heap_add_to_profile(struct heap *h, double tail)
 {
 	int64_t cutoff = INT64_MAX;
 
@@ -258,7 +258,7 @@ void heap_profile(struct heap *h, double tail)
 	}
 }
 
-void heap_restart(struct heap *h)
+void heap_start_part(struct heap *h)
 {
 	h->overflow = false;
 	h->live = 0;
@@ -266,9 +266,9 @@ void heap_restart(struct heap *h)
 	if (h->table)
 		memset(h->table, 0, h->capacity * sizeof(*h->table));
 	if (h->moves)
-		memset(h->moves, 0, h->move_room * sizeof(*h->moves));
+		memset(h->moves, 0, h->last_free_capacity * sizeof(*h->moves));
 	if (h->stacks && !h->part)
-		memset(h->stacks, 0, h->stack_room * sizeof(*h->stacks));
+		memset(h->stacks, 0, h->stack_capacity * sizeof(*h->stacks));
 }
 
 void heap_free(struct heap *h)

@@ -43,8 +43,8 @@ struct heap {
 	/* What to read, filled in before heap_read(). */
 	const struct query *query;
 	struct feed *feed;
-	bool want_stacks;             /* fill in STACKS too */
-	void (*each_part)(void *arg); /* may be NULL */
+	bool want_stacks;           /* fill in STACKS too */
+	void (*on_part)(void *arg); /* may be NULL */
 	void *arg;
 
 	struct profile profile; /* names, frames, stacks and threads; no samples */
@@ -60,7 +60,7 @@ struct heap {
 	uint32_t live, capacity;
 
 	struct heap_stack *stacks; /* by number of the stack, where want_stacks is set */
-	uint32_t stack_room;
+	uint32_t stack_capacity;
 
 	struct retained *first, *last; /* the first and the last statement of each process */
 	uint32_t first_count, first_room, last_count, last_room;
@@ -68,13 +68,13 @@ struct heap {
 	int64_t first_ns, last_ns; /* of all malloc and free events; first > last: none */
 	bool out_of_memory;
 
-	struct heap_move *moves; /* by thread: what was freed last, in case it is a realloc */
-	uint32_t move_room;
+	struct last_free *moves; /* by thread: what was freed last, in case it is a realloc */
+	uint32_t last_free_capacity;
 	uint8_t *reallocs; /* by stack: 0 not looked at, 1 no, 2 yes */
-	uint32_t realloc_room;
+	uint32_t realloc_capacity;
 };
 
-/* Read the files. each_part(arg) is called for each part of the addresses, with the living
+/* Read the files. on_part(arg) is called for each part of the addresses, with the living
  * allocations of that part in the table. What was realloced from one part into another counts as
  * born then. Returns 0, -ENOMEM, or -EIO when something could not be read, which was told; what could be is
  * in HEAP. Free it with heap_free(). */
@@ -82,11 +82,11 @@ int heap_read(struct heap *heap);
 void heap_free(struct heap *heap);
 
 /* Begin with the first event again, for HEAP->part. */
-void heap_restart(struct heap *heap);
+void heap_start_part(struct heap *heap);
 
 /* Add what lives as METRIC_LIVE to HEAP's own profile, but what is younger than the share TAIL of
  * the time: too young to be called a leak. */
-void heap_profile(struct heap *heap, double tail);
+void heap_add_to_profile(struct heap *heap, double tail);
 
 static inline uint32_t heap_hash(uint64_t address)
 {
@@ -94,7 +94,7 @@ static inline uint32_t heap_hash(uint64_t address)
 }
 
 /* Whether ADDRESS belongs to the part that is being read. */
-static inline bool heap_wants(const struct heap *heap, uint64_t address)
+static inline bool heap_part_has(const struct heap *heap, uint64_t address)
 {
 	return (uint64_t)heap_hash(address) >> (32 - heap->part_bits) == heap->part;
 }
@@ -107,8 +107,8 @@ void heap_sweep(struct heap *heap, uint32_t process, bool (*gone)(void *arg, uin
 		void *arg);
 
 /* One event, in the order of time. heap_read() calls these; tests do too. */
-void heap_malloc(struct heap *heap, struct allocation *allocation);
-void heap_freed(struct heap *heap, uint64_t address, uint32_t process, int64_t time_ns,
-		uint32_t thread);
+void heap_on_malloc(struct heap *heap, struct allocation *allocation);
+void heap_on_free(struct heap *heap, uint64_t address, uint32_t process, int64_t time_ns,
+		  uint32_t thread);
 
 #endif

@@ -44,14 +44,15 @@ static int read_events(struct turns *turns, struct reading *r)
 
 	period_ticks(turns->period, &r->chunk.header, &from, &to);
 	jfr_scan(&scan, &r->chunk, LAST_KINDS);
-	while (!err && !h->overflow && jfr_next(&scan, &event)) {
+	while (!err && !h->overflow && jfr_scan_next(&scan, &event)) {
 		int64_t time = event.slot[JFR_TIME];
 
 		if (time < from || time > to)
 			continue;
 		r->first = time < r->first ? time : r->first;
 		r->last = time > r->last ? time : r->last;
-		if (!event.slot[JFR_ADDRESS] || !heap_wants(h, (uint64_t)event.slot[JFR_ADDRESS]))
+		if (!event.slot[JFR_ADDRESS] ||
+		    !heap_part_has(h, (uint64_t)event.slot[JFR_ADDRESS]))
 			continue;
 		err = last_table_note(&r->table, &event);
 		if (too_many(h, &r->table))
@@ -85,7 +86,7 @@ static void add_held(struct heap *h, struct reading *r, uint32_t process)
 		if (at < scan.at)
 			scan.kept = at;
 		scan.at = at;
-		if (!jfr_next(&scan, &event))
+		if (!jfr_scan_next(&scan, &event))
 			break;
 		a.time_ns = ticks_to_ns(&r->chunk.header, slot[JFR_TIME]);
 		a.size = slot[JFR_SIZE];
@@ -94,7 +95,7 @@ static void add_held(struct heap *h, struct reading *r, uint32_t process)
 		a.thread = resolve_thread(&resolve, (uint64_t)slot[JFR_THREAD]);
 		if (filter_thread(&filter, a.thread) && filter_stack(&filter, a.stack, a.thread) &&
 		    filter_context(&filter, context_of(&resolve, &event)))
-			heap_malloc(h, &a);
+			heap_on_malloc(h, &a);
 	}
 	resolve_close(&resolve);
 	filter_free(&filter);
@@ -111,8 +112,8 @@ static void put_in(struct heap *h, struct reading *r, const struct period *perio
 	uint32_t process = heap_process(h, &r->from);
 	int64_t first, last;
 
-	period_span(period, &h->profile, &r->chunk.header);
-	profile_note_periods(&h->profile, &r->from.settings);
+	period_add_chunk(period, &h->profile, &r->chunk.header);
+	profile_update_periods(&h->profile, &r->from.settings);
 	if (r->first > r->last)
 		return;
 	first = ticks_to_ns(&r->chunk.header, r->first);

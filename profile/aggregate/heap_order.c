@@ -14,13 +14,14 @@ static bool event_is_earlier(const struct event_rank *a, const struct event_rank
 	return a->time < b->time || (a->time == b->time && a->at < b->at);
 }
 
-static struct event_rank rank_of(const struct jfr_chunk *chunk, const struct jfr_event *event)
+static struct event_rank event_get_rank(const struct jfr_chunk *chunk,
+					const struct jfr_event *event)
 {
 	return (struct event_rank){ event->slot[JFR_TIME],
 				    (uint32_t)(event->offset - chunk->header.offset) };
 }
 
-static int by_rank(const void *a, const void *b)
+static int compare_runs(const void *a, const void *b)
 {
 	const struct run *x = a, *y = b;
 
@@ -28,31 +29,31 @@ static int by_rank(const void *a, const void *b)
 }
 
 /* Too many: the slice ends where the later half of the runs begins, which are dropped. */
-static void shorten_slice(struct runs *runs)
+static void runs_shorten_slice(struct runs *runs)
 {
-	qsort(runs->list, runs->count, sizeof(*runs->list), by_rank);
+	qsort(runs->list, runs->count, sizeof(*runs->list), compare_runs);
 	runs->count /= 2;
 	runs->end = runs->list[runs->count].next;
 }
 
-static int add_run(struct runs *runs, const struct run *run)
+static int runs_add(struct runs *runs, const struct run *run)
 {
 	struct run *list;
 
 	if (!event_is_earlier(&run->next, &runs->end))
 		return 0;
-	list = room_for(runs->list, &runs->room, runs->count, sizeof(*list));
+	list = array_reserve(runs->list, &runs->room, runs->count, sizeof(*list));
 	if (!list)
 		return -ENOMEM;
 	runs->list = list;
 	runs->list[runs->count++] = *run;
 	if (runs->count == RUNS_MAX)
-		shorten_slice(runs);
+		runs_shorten_slice(runs);
 	return 0;
 }
 
 /* Find the runs of the slice from runs->begin to as far as RUNS_MAX of them reach. */
-static int find_slice(struct runs *runs, struct jfr_chunk *chunk, uint32_t kinds)
+static int runs_find_slice(struct runs *runs, struct jfr_chunk *chunk, uint32_t kinds)
 {
 	struct run run = { .end = 0 }; /* 0: there is none */
 	struct event_rank rank;
@@ -66,12 +67,12 @@ static int find_slice(struct runs *runs, struct jfr_chunk *chunk, uint32_t kinds
 	runs->end = last_rank;
 	jfr_scan(&scan, chunk, kinds);
 	scan.times_only = true;
-	while (!err && jfr_next(&scan, &event)) {
-		rank = rank_of(chunk, &event);
+	while (!err && jfr_scan_next(&scan, &event)) {
+		rank = event_get_rank(chunk, &event);
 		inside = !event_is_earlier(&rank, &runs->begin) &&
 			 event_is_earlier(&rank, &runs->end);
 		if (run.end && (!inside || rank.time < last)) {
-			err = add_run(runs, &run);
+			err = runs_add(runs, &run);
 			run.end = 0;
 		}
 		if (!inside)
@@ -82,7 +83,7 @@ static int find_slice(struct runs *runs, struct jfr_chunk *chunk, uint32_t kinds
 		run.end = rank.at + event.size;
 	}
 	if (!err && run.end)
-		err = add_run(runs, &run);
+		err = runs_add(runs, &run);
 	return err;
 }
 
@@ -91,7 +92,7 @@ int runs_find(struct runs *runs, struct jfr_chunk *chunk, uint32_t kinds)
 	int err;
 
 	*runs = (struct runs){ .begin = first_rank };
-	err = find_slice(runs, chunk, kinds);
+	err = runs_find_slice(runs, chunk, kinds);
 	if (err)
 		runs_free(runs);
 	return err;
@@ -109,8 +110,8 @@ void runs_free(struct runs *runs)
 
 /* Pages are let go of when so many turns have been taken. To begin to read somewhere counts for
  * more: the kernel then maps up to 16 pages. */
-#define FORGET_TURNS 16384
-#define BEGIN_TURNS  32
+#define RELEASE_COST 16384
+#define START_COST   32
 
 struct open_run {
 	struct jfr_scan scan;
@@ -129,7 +130,7 @@ struct merge {
 };
 
 /* Let the run at I sink to where the heap is in order. */
-static void sink(struct merge *m, uint32_t i)
+static void merge_sift_down(struct merge *m, uint32_t i)
 {
 	struct run *heap = m->heap, run = heap[i];
 	uint32_t child;
@@ -156,29 +157,29 @@ static struct open_run *open_run(struct merge *m, struct run *run)
 	return run->open ? &m->open[run->open - 1] : NULL;
 }
 
-static bool start_reading(struct merge *m, const struct run *run, struct open_run *open)
+static bool open_run_start(struct merge *m, const struct run *run, struct open_run *open)
 {
-	m->turns += BEGIN_TURNS;
+	m->turns += START_COST;
 	jfr_scan(&open->scan, m->chunk, m->kinds);
 	open->scan.at = open->scan.kept = m->chunk->data + run->next.at;
 	open->scan.end = m->chunk->data + run->end;
-	return jfr_next(&open->scan, &open->event);
+	return jfr_scan_next(&open->scan, &open->event);
 }
 
 /* Take RUN, on top, out of the heap. */
-static void end_run(struct merge *m, const struct run *run)
+static void merge_remove_top(struct merge *m, const struct run *run)
 {
 	if (run->open)
 		m->spare[m->spare_count++] = run->open;
 	m->heap[0] = m->heap[--m->count];
 	if (m->count)
-		sink(m, 0);
+		merge_sift_down(m, 0);
 }
 
 /* Visit the earliest run's event, and those behind it for as long as it is the earliest. False
  * when VISIT has had enough. */
-static bool take_turn(struct merge *m, bool (*visit)(void *arg, const struct jfr_event *event),
-		      void *arg)
+static bool merge_visit_top(struct merge *m,
+			    bool (*visit)(void *arg, const struct jfr_event *event), void *arg)
 {
 	struct run *run = &m->heap[0];
 	const struct run *rival = m->count > 1 ? &m->heap[1] : NULL;
@@ -190,19 +191,19 @@ static bool take_turn(struct merge *m, bool (*visit)(void *arg, const struct jfr
 	if (!open)
 		open = &scratch;
 	if (!open->event.type)
-		more = start_reading(m, run, open);
+		more = open_run_start(m, run, open);
 	while (more) {
 		if (!visit(arg, &open->event))
 			return false;
-		more = jfr_next(&open->scan, &open->event);
-		run->next = rank_of(m->chunk, &open->event);
+		more = jfr_scan_next(&open->scan, &open->event);
+		run->next = event_get_rank(m->chunk, &open->event);
 		more = more && event_is_earlier(&run->next, &m->end);
 		if (more && rival && event_is_earlier(&rival->next, &run->next)) {
-			sink(m, 0);
+			merge_sift_down(m, 0);
 			return true;
 		}
 	}
-	end_run(m, run);
+	merge_remove_top(m, run);
 	return true;
 }
 
@@ -216,12 +217,12 @@ static bool merge_slice(struct merge *m, const struct runs *runs,
 	m->count = runs->count;
 	m->end = runs->end;
 	for (uint32_t i = m->count / 2; i-- > 0;)
-		sink(m, i);
+		merge_sift_down(m, i);
 	while (more && m->count) {
-		more = take_turn(m, visit, arg);
+		more = merge_visit_top(m, visit, arg);
 		/* Pages that are read on come back at once. */
-		if (++m->turns >= FORGET_TURNS && m->chunk->mapped) {
-			jfr_forget(m->chunk->data, 0, m->chunk->header.size);
+		if (++m->turns >= RELEASE_COST && m->chunk->mapped) {
+			jfr_release_pages(m->chunk->data, 0, m->chunk->header.size);
 			m->turns = 0;
 		}
 	}
@@ -242,7 +243,7 @@ int runs_merge(struct runs *runs, struct jfr_chunk *chunk, uint32_t kinds,
 	while (merge_slice(&m, runs, visit, arg) && event_is_earlier(&runs->end, &last_rank) &&
 	       !err) {
 		runs->begin = runs->end;
-		err = find_slice(runs, chunk, kinds);
+		err = runs_find_slice(runs, chunk, kinds);
 	}
 	free(m.open);
 	return err;

@@ -16,21 +16,21 @@
 #define KINDS (JFR_MASK(JFR_MALLOC) | JFR_MASK(JFR_FREE))
 
 /* A chunk on its way from one thread to the other. */
-struct prepared {
+struct prepared_chunk {
 	struct feed_chunk from;
 	struct jfr_chunk chunk;
 	struct runs runs;
 	bool open;
 };
 
-#define AHEAD 2
+#define CHUNKS_AHEAD_MAX 2
 
 struct pipe_line {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	struct feed *feed;
 	struct heap *heap;
-	struct prepared slots[AHEAD];
+	struct prepared_chunk slots[CHUNKS_AHEAD_MAX];
 	unsigned put, taken;
 	bool ended, out_of_memory;
 };
@@ -49,7 +49,7 @@ struct reading {
 	double ns_per_tick;
 };
 
-static void prepare(struct pipe_line *line, struct prepared *one)
+static void prepared_chunk_open(struct pipe_line *line, struct prepared_chunk *one)
 {
 	int err = jfr_chunk_open(&one->chunk, one->from.data, &one->from.header);
 
@@ -63,22 +63,22 @@ static void prepare(struct pipe_line *line, struct prepared *one)
 		line->out_of_memory = true;
 }
 
-static void *produce(void *arg)
+static void *pipeline_produce(void *arg)
 {
 	struct pipe_line *line = arg;
-	struct prepared one;
+	struct prepared_chunk one;
 	bool more;
 
 	do {
-		one = (struct prepared){ 0 };
+		one = (struct prepared_chunk){ 0 };
 		more = !line->heap->overflow && line->feed->calls->next(line->feed, &one.from);
 		if (more)
-			prepare(line, &one);
+			prepared_chunk_open(line, &one);
 		pthread_mutex_lock(&line->lock);
-		while (line->put - line->taken == AHEAD)
+		while (line->put - line->taken == CHUNKS_AHEAD_MAX)
 			pthread_cond_wait(&line->changed, &line->lock);
 		if (more)
-			line->slots[line->put++ % AHEAD] = one;
+			line->slots[line->put++ % CHUNKS_AHEAD_MAX] = one;
 		else
 			line->ended = true;
 		pthread_cond_broadcast(&line->changed);
@@ -87,7 +87,7 @@ static void *produce(void *arg)
 	return NULL;
 }
 
-static uint32_t thread_of(struct reading *r, const struct jfr_event *event)
+static uint32_t reading_thread(struct reading *r, const struct jfr_event *event)
 {
 	uint64_t key = (uint64_t)event->slot[JFR_THREAD];
 
@@ -98,7 +98,7 @@ static uint32_t thread_of(struct reading *r, const struct jfr_event *event)
 	return r->last_thread;
 }
 
-static uint32_t context_of(struct reading *r, const struct jfr_event *event)
+static uint32_t reading_context(struct reading *r, const struct jfr_event *event)
 {
 	return filter_wants_contexts(r->heap->query)
 		       ? resolve_context(&r->resolve, (uint64_t)event->slot[JFR_CONTEXT])
@@ -106,7 +106,7 @@ static uint32_t context_of(struct reading *r, const struct jfr_event *event)
 }
 
 /* False when there turned out to be too much. */
-static bool on_event(void *arg, const struct jfr_event *event)
+static bool reading_on_event(void *arg, const struct jfr_event *event)
 {
 	struct reading *r = arg;
 	const int64_t *slot = event->slot;
@@ -122,8 +122,8 @@ static bool on_event(void *arg, const struct jfr_event *event)
 		h->last_ns = time_ns;
 	/* A malloc of nothing ends what was at that address, as in async-profiler's own reader. */
 	if (event->kind == JFR_FREE || slot[JFR_SIZE] <= 0) {
-		heap_freed(h, (uint64_t)slot[JFR_ADDRESS], r->process, time_ns,
-			   h->want_stacks ? thread_of(r, event) : 0);
+		heap_on_free(h, (uint64_t)slot[JFR_ADDRESS], r->process, time_ns,
+			     h->want_stacks ? reading_thread(r, event) : 0);
 	} else if (slot[JFR_ADDRESS]) {
 		struct allocation a = {
 			.address = (uint64_t)slot[JFR_ADDRESS],
@@ -132,16 +132,16 @@ static bool on_event(void *arg, const struct jfr_event *event)
 			.scale = (float)mem_scale(r->settings, slot[JFR_SIZE], slot[JFR_WEIGHT]),
 			.stack = resolve_stack(&r->resolve, (uint64_t)slot[JFR_STACK], 0,
 					       JFR_FRAME_NATIVE),
-			.thread = thread_of(r, event),
+			.thread = reading_thread(r, event),
 			.process = r->process,
 		};
 
 		if (filter_thread(&r->filter, a.thread) &&
 		    filter_stack(&r->filter, a.stack, a.thread) &&
-		    filter_context(&r->filter, context_of(r, event)))
-			heap_malloc(h, &a);
+		    filter_context(&r->filter, reading_context(r, event)))
+			heap_on_malloc(h, &a);
 		else /* what was there before must be gone all the same */
-			heap_freed(h, a.address, a.process, time_ns, a.thread);
+			heap_on_free(h, a.address, a.process, time_ns, a.thread);
 	}
 	return !h->overflow;
 }
@@ -153,16 +153,16 @@ uint32_t heap_process(struct heap *h, const struct feed_chunk *from)
 	struct buf labels = BUF_INIT(1u << 17);
 	uint32_t process;
 
-	labels_of(&labels, from->file, from->labels);
+	labels_write(&labels, from->file, from->labels);
 	process = intern(&h->processes, labels.data, labels.length);
 	buf_free(&labels);
 	return process;
 }
 
-static int add_retained(struct retained **list, uint32_t *count, uint32_t *room,
-			const struct retained *one)
+static int heap_process_extend_range(struct retained **list, uint32_t *count, uint32_t *room,
+				     const struct retained *one)
 {
-	struct retained *grown = room_for(*list, room, *count, sizeof(*grown));
+	struct retained *grown = array_reserve(*list, room, *count, sizeof(*grown));
 
 	if (!grown)
 		return -ENOMEM;
@@ -172,7 +172,7 @@ static int add_retained(struct retained **list, uint32_t *count, uint32_t *room,
 }
 
 /* The statement in this chunk takes the place of the process's last one. */
-static void read_retained(struct reading *r)
+static void reading_read_process(struct reading *r)
 {
 	struct heap *h = r->heap;
 	struct jfr_event event;
@@ -183,7 +183,7 @@ static void read_retained(struct reading *r)
 	if (!jfr_type(r->chunk, "asprof.RetainedHeap")) /* saves a walk over all events */
 		return;
 	jfr_scan(&scan, r->chunk, JFR_MASK(JFR_RETAINED));
-	while (jfr_next(&scan, &event)) {
+	while (jfr_scan_next(&scan, &event)) {
 		struct retained one = {
 			.stack = resolve_stack(&r->resolve, (uint64_t)event.slot[JFR_STACK], 0,
 					       JFR_FRAME_NATIVE),
@@ -205,13 +205,14 @@ static void read_retained(struct reading *r)
 		if (!started)
 			h->last_count = kept;
 		started = true;
-		if ((first && add_retained(&h->first, &h->first_count, &h->first_room, &one)) ||
-		    add_retained(&h->last, &h->last_count, &h->last_room, &one))
+		if ((first &&
+		     heap_process_extend_range(&h->first, &h->first_count, &h->first_room, &one)) ||
+		    heap_process_extend_range(&h->last, &h->last_count, &h->last_room, &one))
 			h->out_of_memory = true;
 	}
 }
 
-static void consume_chunk(struct heap *h, struct prepared *one, const struct period *period)
+static void heap_read_chunk(struct heap *h, struct prepared_chunk *one, const struct period *period)
 {
 	struct reading r = { .heap = h,
 			     .filter = { .query = h->query, .profile = &h->profile },
@@ -219,19 +220,19 @@ static void consume_chunk(struct heap *h, struct prepared *one, const struct per
 			     .settings = &one->from.settings,
 			     .process = heap_process(h, &one->from) };
 
-	period_span(period, &h->profile, &one->chunk.header);
+	period_add_chunk(period, &h->profile, &one->chunk.header);
 	r.ns_per_tick = ns_per_tick(&one->chunk.header);
 	period_ticks(period, &one->chunk.header, &r.from, &r.to);
 	resolve_open(&r.resolve, &h->profile, h->query, &one->chunk, &one->from);
 	r.filter.labels = r.resolve.labels;
-	if (runs_merge(&one->runs, &one->chunk, KINDS, on_event, &r))
+	if (runs_merge(&one->runs, &one->chunk, KINDS, reading_on_event, &r))
 		h->out_of_memory = true;
-	read_retained(&r);
+	reading_read_process(&r);
 	resolve_close(&r.resolve);
 	filter_free(&r.filter);
 }
 
-static void release(struct feed *feed, struct prepared *one)
+static void prepared_chunk_close(struct feed *feed, struct prepared_chunk *one)
 {
 	if (one->open) {
 		runs_free(&one->runs);
@@ -241,7 +242,7 @@ static void release(struct feed *feed, struct prepared *one)
 }
 
 /* Wait for the next chunk. False when there is none. */
-static bool take(struct pipe_line *line, struct prepared *one)
+static bool pipeline_wait_next(struct pipe_line *line, struct prepared_chunk *one)
 {
 	bool more;
 
@@ -250,47 +251,48 @@ static bool take(struct pipe_line *line, struct prepared *one)
 		pthread_cond_wait(&line->changed, &line->lock);
 	more = line->put != line->taken;
 	if (more)
-		*one = line->slots[line->taken % AHEAD];
+		*one = line->slots[line->taken % CHUNKS_AHEAD_MAX];
 	pthread_mutex_unlock(&line->lock);
 	return more;
 }
 
 /* Its place is free only now: so no more than AHEAD chunks are open at a time. */
-static void give_back(struct pipe_line *line, struct prepared *one)
+static void pipeline_release(struct pipe_line *line, struct prepared_chunk *one)
 {
-	release(line->feed, one);
+	prepared_chunk_close(line->feed, one);
 	pthread_mutex_lock(&line->lock);
 	line->taken++;
 	pthread_cond_broadcast(&line->changed);
 	pthread_mutex_unlock(&line->lock);
 }
 
-static void consume(struct pipe_line *line, struct heap *h, const struct period *period)
+static void pipeline_consume(struct pipe_line *line, struct heap *h, const struct period *period)
 {
-	struct prepared one;
+	struct prepared_chunk one;
 
-	while (take(line, &one)) {
+	while (pipeline_wait_next(line, &one)) {
 		if (one.open && !h->overflow)
-			consume_chunk(h, &one, period);
-		give_back(line, &one);
+			heap_read_chunk(h, &one, period);
+		pipeline_release(line, &one);
 	}
 }
 
 /* Where no second thread can be had. */
-static void consume_alone(struct pipe_line *line, struct heap *h, const struct period *period)
+static void pipeline_run_single_threaded(struct pipe_line *line, struct heap *h,
+					 const struct period *period)
 {
-	struct prepared one = { 0 };
+	struct prepared_chunk one = { 0 };
 
 	while (!h->overflow && line->feed->calls->next(line->feed, &one.from)) {
-		prepare(line, &one);
+		prepared_chunk_open(line, &one);
 		if (one.open)
-			consume_chunk(h, &one, period);
-		release(line->feed, &one);
-		one = (struct prepared){ 0 };
+			heap_read_chunk(h, &one, period);
+		prepared_chunk_close(line->feed, &one);
+		one = (struct prepared_chunk){ 0 };
 	}
 }
 
-static void run_pipe_line(struct heap *h, struct feed *feed, const struct period *period)
+static void pipeline_run(struct heap *h, struct feed *feed, const struct period *period)
 {
 	struct pipe_line line = { .lock = PTHREAD_MUTEX_INITIALIZER,
 				  .changed = PTHREAD_COND_INITIALIZER,
@@ -298,30 +300,30 @@ static void run_pipe_line(struct heap *h, struct feed *feed, const struct period
 				  .heap = h };
 	pthread_t producer;
 
-	if (!pthread_create(&producer, NULL, produce, &line)) {
-		consume(&line, h, period);
+	if (!pthread_create(&producer, NULL, pipeline_produce, &line)) {
+		pipeline_consume(&line, h, period);
 		pthread_join(producer, NULL);
 	} else {
-		consume_alone(&line, h, period);
+		pipeline_run_single_threaded(&line, h, period);
 	}
 	h->out_of_memory |= line.out_of_memory;
 }
 
 /* Read all files for one part of the addresses. */
-static void read_part(struct heap *h)
+static void heap_read_part(struct heap *h)
 {
 	struct feed *feed = h->feed;
 	struct period period;
 
-	heap_restart(h);
+	heap_start_part(h);
 	if (feed->calls->restart(feed, true)) {
 		h->out_of_memory = true;
 		return;
 	}
-	if (period_set(&period, h->query, feed))
+	if (period_resolve(&period, h->query, feed))
 		period = (struct period){ INT64_MIN, INT64_MAX };
 	if (h->want_stacks)
-		run_pipe_line(h, feed, &period);
+		pipeline_run(h, feed, &period);
 	else
 		heap_last_read(h, feed, &period);
 }
@@ -332,17 +334,17 @@ int heap_read(struct heap *h)
 	h->first_ns = INT64_MAX;
 	h->last_ns = INT64_MIN;
 	/* Into how many parts is found by trying; a try that fails does so early. */
-	read_part(h);
+	heap_read_part(h);
 	while (h->overflow) {
 		h->part_bits++;
-		read_part(h);
+		heap_read_part(h);
 	}
 	for (;;) {
-		if (h->each_part)
-			h->each_part(h->arg);
+		if (h->on_part)
+			h->on_part(h->arg);
 		if (++h->part >> h->part_bits)
 			break;
-		read_part(h);
+		heap_read_part(h);
 	}
 	return feed_result(h->feed, h->out_of_memory);
 }

@@ -46,7 +46,7 @@ static bool read_again(const struct last_table *t, const struct last *one, struc
 
 	jfr_scan(&scan, t->chunk, LAST_KINDS);
 	scan.at = scan.kept = t->chunk->data + one->at;
-	return jfr_next(&scan, event);
+	return jfr_scan_next(&scan, event);
 }
 
 /* Of two events at one time the one that stands later in the file is the later one. */

@@ -9,35 +9,37 @@ static uint32_t intern_field(struct libraries *l, const struct jfr_chunk *chunk,
 	struct jfr_value value;
 
 	buf_reset(scratch);
-	if (!jfr_event_get(chunk, event, field, &value) || !jfr_string(chunk, &value, scratch) ||
-	    !scratch->length)
+	if (!jfr_event_get_field(chunk, event, field, &value) ||
+	    !jfr_value_append_string(chunk, &value, scratch) || !scratch->length)
 		return 0;
 	return intern(&l->names, scratch->data, scratch->length);
 }
 
-static uint64_t number_field(const struct jfr_chunk *chunk, const struct jfr_event *event,
-			     const char *field)
+static uint64_t jfr_event_get_integer(const struct jfr_chunk *chunk, const struct jfr_event *event,
+				      const char *field)
 {
 	struct jfr_value value;
 
-	return jfr_event_get(chunk, event, field, &value) ? (uint64_t)jfr_long(&value) : 0;
+	return jfr_event_get_field(chunk, event, field, &value)
+		       ? (uint64_t)jfr_value_integer(&value)
+		       : 0;
 }
 
-static void read_events(struct libraries *l, struct jfr_chunk *chunk, struct buf *scratch)
+static void libraries_read_events(struct libraries *l, struct jfr_chunk *chunk, struct buf *scratch)
 {
 	struct jfr_event event;
 	struct jfr_scan scan;
 	struct library one;
 
 	jfr_scan(&scan, chunk, JFR_MASK(JFR_LIBRARY));
-	while (jfr_next(&scan, &event)) {
+	while (jfr_scan_next(&scan, &event)) {
 		one = (struct library){
 			.path = intern_field(l, chunk, &event, "name", scratch),
 			.build_id = intern_field(l, chunk, &event, "buildId", scratch),
 			.base = (uint64_t)event.slot[JFR_BASE],
 			.top = (uint64_t)event.slot[JFR_TOP],
-			.link_address = number_field(chunk, &event, "linkAddress"),
-			.file_offset = number_field(chunk, &event, "fileOffset"),
+			.link_address = jfr_event_get_integer(chunk, &event, "linkAddress"),
+			.file_offset = jfr_event_get_integer(chunk, &event, "fileOffset"),
 		};
 		if (one.path && l->list.count < LIBRARIES_MAX)
 			intern(&l->list, &one, sizeof(one));
@@ -48,7 +50,7 @@ void libraries_read_chunk(struct libraries *l, struct jfr_chunk *chunk)
 {
 	struct buf scratch = BUF_INIT(65536);
 
-	read_events(l, chunk, &scratch);
+	libraries_read_events(l, chunk, &scratch);
 	buf_free(&scratch);
 }
 
@@ -68,7 +70,8 @@ void libraries_read(struct libraries *l, struct feed *feed)
 	}
 }
 
-static bool is_called(const struct libraries *l, const struct library *library, const char *name)
+static bool library_has_name(const struct libraries *l, const struct library *library,
+			     const char *name)
 {
 	const char *path = intern_text(&l->names, library->path);
 	const char *slash = strrchr(path, '/');
@@ -82,7 +85,7 @@ const struct library *libraries_find(const struct libraries *l, const char *name
 	for (uint32_t id = 1; id <= l->list.count; id++) {
 		const struct library *one = intern_key(&l->list, id);
 
-		if (is_called(l, one, name) &&
+		if (library_has_name(l, one, name) &&
 		    (!*build_id || !strcmp(intern_text(&l->names, one->build_id), build_id)))
 			return one;
 	}
@@ -97,7 +100,7 @@ const struct library *libraries_at(const struct libraries *l, const char *name, 
 		const struct library *one = intern_key(&l->list, id);
 
 		if (!one->build_id || address - one->link_address >= one->top - one->base ||
-		    !is_called(l, one, name))
+		    !library_has_name(l, one, name))
 			continue;
 		if (found && found->build_id != one->build_id)
 			return NULL;

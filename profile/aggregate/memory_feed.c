@@ -3,26 +3,26 @@
 
 #include <string.h>
 
-static struct memory_feed *of(struct feed *feed)
+static struct memory_feed *memory_feed_from(struct feed *feed)
 {
 	return (struct memory_feed *)feed;
 }
 
 static int restart(struct feed *feed, bool ordered)
 {
-	struct memory_feed *f = of(feed);
+	struct memory_feed *f = memory_feed_from(feed);
 
 	(void)ordered;
 	f->offset = 0;
 	memset(&f->settings, 0, sizeof(f->settings));
 	if (f->length)
-		settings_begin(&f->settings, f->data, f->length);
+		settings_tracker_start(&f->settings, f->data, f->length);
 	return 0;
 }
 
 static bool next(struct feed *feed, struct feed_chunk *chunk)
 {
-	struct memory_feed *f = of(feed);
+	struct memory_feed *f = memory_feed_from(feed);
 	struct jfr_error error = { 0 };
 
 	memset(chunk, 0, sizeof(*chunk));
@@ -33,7 +33,7 @@ static bool next(struct feed *feed, struct feed_chunk *chunk)
 	chunk->source = f;
 	chunk->file = "the recording";
 	chunk->data = f->data;
-	chunk->settings = *settings_at(&f->settings, f->data, f->length, f->offset);
+	chunk->settings = *settings_tracker_get(&f->settings, f->data, f->length, f->offset);
 	f->offset += chunk->header.size;
 	return true;
 }
@@ -53,7 +53,7 @@ static void damage(struct feed *feed, const struct feed_chunk *chunk, const stru
 
 static bool span(struct feed *feed, int64_t *start_ns, int64_t *end_ns)
 {
-	struct memory_feed *f = of(feed);
+	struct memory_feed *f = memory_feed_from(feed);
 	struct jfr_header header;
 	struct jfr_error error;
 	uint64_t offset = 0;

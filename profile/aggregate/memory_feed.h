@@ -8,7 +8,7 @@ struct memory_feed {
 	struct feed feed; /* to be handed to whoever reads */
 	const uint8_t *data;
 	uint64_t length, offset;
-	struct settings_along settings;
+	struct settings_tracker settings;
 };
 
 /* Of LENGTH bytes of whole chunks at DATA, the caller's: pages of a mapped file. Nothing to release. */

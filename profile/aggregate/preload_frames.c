@@ -16,14 +16,14 @@ __asm__(".pushsection .rodata.own_frames_exports, \"a\"\n"
 	".byte 0\n"
 	".popsection\n");
 
-static const char *module_of(const struct resolve *r, uint32_t id)
+static const char *frame_module_name(const struct resolve *r, uint32_t id)
 {
 	return intern_text(&r->profile->names, profile_frame(r->profile, id)->module);
 }
 
-static bool is_ours(const struct resolve *r, uint32_t id)
+static bool is_preload_frame(const struct resolve *r, uint32_t id)
 {
-	const char *module = module_of(r, id);
+	const char *module = frame_module_name(r, id);
 	size_t length = strlen(module), wanted = sizeof(PRELOAD) - 1;
 
 	return length >= wanted && !strcmp(module + length - wanted, PRELOAD) &&
@@ -32,7 +32,7 @@ static bool is_ours(const struct resolve *r, uint32_t id)
 
 /* How long the name of a call that the preload stands in front of is at the beginning of NAME, behind which a line
  * may stand, or what a compiler adds to a part of a function; 0: it is none. */
-static size_t call_length(const char *name)
+static size_t wrapped_call_length(const char *name)
 {
 	const char *at = own_frames_exports, *end = at + strlen(at);
 	size_t length = strcspn(name, ".: ");
@@ -52,20 +52,20 @@ static bool is_c_library(const char *module)
 }
 
 /* The C library, in names: as it is called further out, where a program begins. */
-static uint32_t c_library(const struct resolve *r, const uint32_t *ids, size_t count)
+static uint32_t c_library_module(const struct resolve *r, const uint32_t *ids, size_t count)
 {
 	for (size_t i = count; i--;)
-		if (is_c_library(module_of(r, ids[i])))
+		if (is_c_library(frame_module_name(r, ids[i])))
 			return profile_frame(r->profile, ids[i])->module;
 	return intern_string(&r->profile->names, "libc.so.6");
 }
 
 /* The call that frame ID is, as the C library's; 0 where it is none. */
-static uint32_t call_of(struct resolve *r, uint32_t id, uint32_t library)
+static uint32_t add_call_frame(struct resolve *r, uint32_t id, uint32_t library)
 {
 	struct frame frame = { .module = library, .type = profile_frame(r->profile, id)->type };
 	const char *name = profile_frame_name(r->profile, id);
-	size_t length = call_length(name);
+	size_t length = wrapped_call_length(name);
 
 	if (!length)
 		return 0;
@@ -73,18 +73,18 @@ static uint32_t call_of(struct resolve *r, uint32_t id, uint32_t library)
 	return intern(&r->profile->frames, &frame, sizeof(frame));
 }
 
-/* The outermost call of the COUNT frames at IDS, all of them ours; 0 where there is none. LIBRARY: see call_of(). */
-static uint32_t outermost_call(struct resolve *r, const uint32_t *ids, size_t count,
-			       uint32_t library)
+/* The outermost call of the COUNT frames at IDS, all of them ours; 0 where there is none. LIBRARY: see add_call_frame(). */
+static uint32_t add_outermost_call_frame(struct resolve *r, const uint32_t *ids, size_t count,
+					 uint32_t library)
 {
 	uint32_t id = 0;
 
 	while (count-- && !id)
-		id = call_of(r, ids[count], library);
+		id = add_call_frame(r, ids[count], library);
 	return id;
 }
 
-static size_t count_kernel(const struct resolve *r, const uint32_t *ids, size_t count)
+static size_t count_kernel_frames(const struct resolve *r, const uint32_t *ids, size_t count)
 {
 	size_t n = 0;
 
@@ -93,27 +93,27 @@ static size_t count_kernel(const struct resolve *r, const uint32_t *ids, size_t 
 	return n;
 }
 
-void own_frames_leave_out(struct resolve *r)
+void preload_frames_remove(struct resolve *r)
 {
 	uint32_t *ids = (uint32_t *)(void *)r->stack.data, call = 0, library;
 	size_t count = r->stack.length / sizeof(*ids), ours = 0, kept, end;
 	bool forwarded = false, own;
 
-	kept = count_kernel(r, ids, count);
+	kept = count_kernel_frames(r, ids, count);
 	for (size_t i = kept; i < count; i++)
-		ours += is_ours(r, ids[i]);
+		ours += is_preload_frame(r, ids[i]);
 	if (!ours || kept + ours == count)
 		return;
-	for (end = kept; is_ours(r, ids[end]);)
+	for (end = kept; is_preload_frame(r, ids[end]);)
 		end++;
-	library = c_library(r, ids, count);
+	library = c_library_module(r, ids, count);
 	if (end > kept)
-		call = outermost_call(r, ids + kept, end - kept, library);
+		call = add_outermost_call_frame(r, ids + kept, end - kept, library);
 	if (call)
 		ids[kept++] = call;
 	for (size_t i = end; i < count; i++) {
-		own = is_ours(r, ids[i]);
-		call = own ? call_of(r, ids[i], library) : 0;
+		own = is_preload_frame(r, ids[i]);
+		call = own ? add_call_frame(r, ids[i], library) : 0;
 		if (!own)
 			ids[kept++] = ids[i];
 		else if (call && forwarded)

@@ -8,6 +8,6 @@
 /* Leave the preload's frames out of RESOLVE's stack. Where such a frame is the innermost of the program's, and
  * a call that the program made, it stays, as no other tells of it: by its name, as the C library's. A stack that
  * has no other frame, as that of a thread of the profiler's, stays as it is. */
-void own_frames_leave_out(struct resolve *resolve);
+void preload_frames_remove(struct resolve *resolve);
 
 #endif

@@ -17,8 +17,8 @@ const struct metric_text metric_texts[METRICS] = {
 	[METRIC_LOCK] = { "lock", "events", "nanoseconds" },
 };
 
-static uint32_t *find_slot(const struct profile *p, uint32_t stack, uint32_t thread,
-			   uint32_t context, uint32_t metric)
+static uint32_t *profile_find_slot(const struct profile *p, uint32_t stack, uint32_t thread,
+				   uint32_t context, uint32_t metric)
 {
 	uint64_t hash = ((uint64_t)stack << 32 | thread) * 0x9E3779B97F4A7C15u;
 	uint32_t mask = p->slot_count - 1, i;
@@ -34,7 +34,7 @@ static uint32_t *find_slot(const struct profile *p, uint32_t stack, uint32_t thr
 	return &p->slots[i];
 }
 
-static int grow(struct profile *p)
+static int profile_grow(struct profile *p)
 {
 	uint32_t room = p->room ? p->room * 2 : 128;
 	struct sample *samples = realloc(p->samples, room * sizeof(*samples));
@@ -51,21 +51,21 @@ static int grow(struct profile *p)
 	p->slot_count = room * 2;
 	p->room = room;
 	for (uint32_t i = 0; i < p->count; i++)
-		*find_slot(p, p->samples[i].stack, p->samples[i].thread, p->samples[i].context,
-			   p->samples[i].metric) = i + 1;
+		*profile_find_slot(p, p->samples[i].stack, p->samples[i].thread,
+				   p->samples[i].context, p->samples[i].metric) = i + 1;
 	return 0;
 }
 
-void profile_add_in(struct profile *p, uint32_t stack, uint32_t thread, uint32_t context,
-		    uint32_t metric, double count, double total)
+void profile_add_with_context(struct profile *p, uint32_t stack, uint32_t thread, uint32_t context,
+			      uint32_t metric, double count, double total)
 {
 	uint32_t *slot;
 
-	if (p->count == p->room && grow(p)) {
+	if (p->count == p->room && profile_grow(p)) {
 		p->out_of_memory = true;
 		return;
 	}
-	slot = find_slot(p, stack, thread, context, metric);
+	slot = profile_find_slot(p, stack, thread, context, metric);
 	if (!*slot) {
 		p->samples[p->count++] = (struct sample){
 			.stack = stack, .thread = thread, .context = context, .metric = metric
@@ -76,21 +76,22 @@ void profile_add_in(struct profile *p, uint32_t stack, uint32_t thread, uint32_t
 	p->samples[*slot - 1].total += total;
 }
 
-static void note_period(struct profile *p, enum metric metric, int64_t period)
+static void profile_update_period(struct profile *p, enum metric metric, int64_t period)
 {
 	if (period > p->periods[metric])
 		p->periods[metric] = period;
 }
 
-void profile_note_periods(struct profile *p, const struct settings *s)
+void profile_update_periods(struct profile *p, const struct settings *s)
 {
-	note_period(p, METRIC_CPU, s->cpu_interval_ns);
-	note_period(p, METRIC_WALL, s->wall_interval_ns ? s->wall_interval_ns : s->cpu_interval_ns);
-	note_period(p, METRIC_MALLOC, s->mem_interval);
-	note_period(p, METRIC_LIVE, s->mem_interval);
+	profile_update_period(p, METRIC_CPU, s->cpu_interval_ns);
+	profile_update_period(p, METRIC_WALL,
+			      s->wall_interval_ns ? s->wall_interval_ns : s->cpu_interval_ns);
+	profile_update_period(p, METRIC_MALLOC, s->mem_interval);
+	profile_update_period(p, METRIC_LIVE, s->mem_interval);
 }
 
-void profile_span(struct profile *p, int64_t start_ns, int64_t end_ns)
+void profile_extend_span(struct profile *p, int64_t start_ns, int64_t end_ns)
 {
 	if (start_ns < p->start_ns)
 		p->start_ns = start_ns;
@@ -98,7 +99,7 @@ void profile_span(struct profile *p, int64_t start_ns, int64_t end_ns)
 		p->end_ns = end_ns;
 }
 
-enum metric profile_metric(const struct profile *p, enum metric wanted)
+enum metric profile_choose_metric(const struct profile *p, enum metric wanted)
 {
 	uint32_t there = 0;
 
@@ -176,7 +177,7 @@ void profile_stack_json(FILE *out, const struct profile *p, uint32_t stack)
 	fputc(']', out);
 }
 
-int profile_thread_order(const struct profile *p, uint32_t a, uint32_t b)
+int profile_compare_threads(const struct profile *p, uint32_t a, uint32_t b)
 {
 	const struct thread_key *x = intern_key(&p->threads, a), *y = intern_key(&p->threads, b);
 

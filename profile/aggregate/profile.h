@@ -70,11 +70,11 @@ struct profile {
 int profile_read(struct profile *profile, const struct query *query, struct feed *feed,
 		 uint32_t metrics);
 
-/* What has been read into PROFILE is from that time. (Of a chunk: period_span().) */
-void profile_span(struct profile *profile, int64_t start_ns, int64_t end_ns);
+/* What has been read into PROFILE is from that time. (Of a chunk: period_add_chunk().) */
+void profile_extend_span(struct profile *profile, int64_t start_ns, int64_t end_ns);
 
 /* What SETTINGS say of the periods; the longest of several stays. */
-void profile_note_periods(struct profile *profile, const struct settings *settings);
+void profile_update_periods(struct profile *profile, const struct settings *settings);
 
 /* Put all of FROM into INTO. */
 void profile_merge(struct profile *into, const struct profile *from);
@@ -83,19 +83,19 @@ void profile_merge(struct profile *into, const struct profile *from);
 uint32_t profile_merge_thread(struct profile *into, const struct profile *from, uint32_t thread);
 
 /* Add COUNT and TOTAL to the sample of that stack, thread, context and metric. */
-void profile_add_in(struct profile *profile, uint32_t stack, uint32_t thread, uint32_t context,
-		    uint32_t metric, double count, double total);
+void profile_add_with_context(struct profile *profile, uint32_t stack, uint32_t thread,
+			      uint32_t context, uint32_t metric, double count, double total);
 
 /* The same without a context. */
 static inline void profile_add(struct profile *profile, uint32_t stack, uint32_t thread,
 			       uint32_t metric, double count, double total)
 {
-	profile_add_in(profile, stack, thread, 0, metric, count, total);
+	profile_add_with_context(profile, stack, thread, 0, metric, count, total);
 }
 
 /* What METRIC_ANY means for this profile; also METRIC_OBJECT for allocations where there is
  * nothing else. */
-enum metric profile_metric(const struct profile *profile, enum metric wanted);
+enum metric profile_choose_metric(const struct profile *profile, enum metric wanted);
 
 /* The metrics to read for WANTED, as a mask. */
 uint32_t metric_mask(enum metric wanted);
@@ -111,7 +111,7 @@ void profile_thread_name(const struct profile *profile, uint32_t thread, char *n
 void profile_stack_json(FILE *out, const struct profile *profile, uint32_t stack);
 
 /* By tid, then by name; less than, equal to or greater than 0. Does not hang on who read what. */
-int profile_thread_order(const struct profile *profile, uint32_t a, uint32_t b);
+int profile_compare_threads(const struct profile *profile, uint32_t a, uint32_t b);
 
 void profile_free(struct profile *profile);
 

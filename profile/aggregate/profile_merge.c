@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-static uint32_t move_name(struct profile *into, const struct profile *from, uint32_t name)
+static uint32_t profile_merge_name(struct profile *into, const struct profile *from, uint32_t name)
 {
 	return name ? intern_string(&into->names, intern_text(&from->names, name)) : 0;
 }
@@ -14,23 +14,23 @@ uint32_t profile_merge_thread(struct profile *into, const struct profile *from, 
 
 	if (!thread)
 		return 0;
-	key.name = move_name(into, from, key.name);
-	key.labels = move_name(into, from, key.labels);
+	key.name = profile_merge_name(into, from, key.name);
+	key.labels = profile_merge_name(into, from, key.labels);
 	return intern(&into->threads, &key, sizeof(key));
 }
 
 /* The new numbers of all frames, by their old ones; NULL when out of memory. */
-static uint32_t *merge_frames(struct profile *into, const struct profile *from)
+static uint32_t *profile_merge_frames(struct profile *into, const struct profile *from)
 {
 	uint32_t *numbers = calloc(from->frames.count + 1, sizeof(*numbers));
 
 	for (uint32_t id = 1; numbers && id <= from->frames.count; id++) {
 		struct frame frame = *profile_frame(from, id);
 
-		frame.name = move_name(into, from, frame.name);
-		frame.module = move_name(into, from, frame.module);
-		frame.file = move_name(into, from, frame.file);
-		frame.build_id = move_name(into, from, frame.build_id);
+		frame.name = profile_merge_name(into, from, frame.name);
+		frame.module = profile_merge_name(into, from, frame.module);
+		frame.file = profile_merge_name(into, from, frame.file);
+		frame.build_id = profile_merge_name(into, from, frame.build_id);
 		frame.caller = numbers[frame.caller]; /* has the smaller number */
 		numbers[id] = intern(&into->frames, &frame, sizeof(frame));
 	}
@@ -38,8 +38,8 @@ static uint32_t *merge_frames(struct profile *into, const struct profile *from)
 }
 
 /* SCRATCH is for the stack's frames. */
-static uint32_t merge_stack(struct profile *into, const struct profile *from, uint32_t stack,
-			    const uint32_t *frames, struct buf *scratch)
+static uint32_t profile_merge_stack(struct profile *into, const struct profile *from,
+				    uint32_t stack, const uint32_t *frames, struct buf *scratch)
 {
 	const uint32_t *ids = intern_key(&from->stacks, stack);
 	uint32_t depth = intern_length(&from->stacks, stack) / sizeof(*ids);
@@ -55,22 +55,23 @@ static uint32_t merge_stack(struct profile *into, const struct profile *from, ui
 
 void profile_merge(struct profile *into, const struct profile *from)
 {
-	uint32_t *frames = merge_frames(into, from);
+	uint32_t *frames = profile_merge_frames(into, from);
 	struct buf scratch = BUF_INIT(16u << 20);
 
 	for (uint32_t i = 0; frames && i < from->count; i++) {
 		const struct sample *s = &from->samples[i];
 
-		profile_add_in(into, merge_stack(into, from, s->stack, frames, &scratch),
-			       profile_merge_thread(into, from, s->thread),
-			       move_name(into, from, s->context), s->metric, s->count, s->total);
+		profile_add_with_context(
+			into, profile_merge_stack(into, from, s->stack, frames, &scratch),
+			profile_merge_thread(into, from, s->thread),
+			profile_merge_name(into, from, s->context), s->metric, s->count, s->total);
 	}
 	into->out_of_memory |= !frames || from->out_of_memory;
 	for (unsigned m = 0; m < METRICS; m++)
 		if (from->periods[m] > into->periods[m])
 			into->periods[m] = from->periods[m];
 	into->chunks += from->chunks;
-	profile_span(into, from->start_ns, from->end_ns);
+	profile_extend_span(into, from->start_ns, from->end_ns);
 	free(frames);
 	buf_free(&scratch);
 }

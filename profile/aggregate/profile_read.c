@@ -23,7 +23,7 @@ struct worker {
 static const struct {
 	enum metric metric;
 	uint32_t kinds;
-} wanted_kinds[] = {
+} metric_kinds[] = {
 	{ METRIC_CPU, JFR_MASK(JFR_EXECUTION_SAMPLE) | JFR_MASK(JFR_WALL_SAMPLE) },
 	{ METRIC_WALL, JFR_MASK(JFR_EXECUTION_SAMPLE) | JFR_MASK(JFR_WALL_SAMPLE) },
 	{ METRIC_MALLOC, JFR_MASK(JFR_MALLOC) },
@@ -33,8 +33,8 @@ static const struct {
 };
 
 /* The key and the weight of EVENT; false where it is not to be counted. */
-static bool weigh(struct resolve *resolve, const struct settings *settings,
-		  const struct jfr_event *event, struct tally *t)
+static bool node_add_weight(struct resolve *resolve, const struct settings *settings,
+			    const struct jfr_event *event, struct tally *t)
 {
 	const int64_t *slot = event->slot;
 	double scale;
@@ -84,7 +84,7 @@ static bool weigh(struct resolve *resolve, const struct settings *settings,
 	return true;
 }
 
-static bool tally_chunk(struct worker *w, struct resolve *resolve, struct settings *settings)
+static bool worker_tally_chunk(struct worker *w, struct resolve *resolve, struct settings *settings)
 {
 	struct jfr_chunk *chunk = resolve->chunk;
 	struct jfr_event event;
@@ -96,17 +96,18 @@ static bool tally_chunk(struct worker *w, struct resolve *resolve, struct settin
 
 	period_ticks(&w->period, &chunk->header, &from, &to);
 	jfr_scan(&scan, chunk, w->kinds | JFR_MASK(JFR_SETTING));
-	while (jfr_next(&scan, &event)) {
+	while (jfr_scan_next(&scan, &event)) {
 		if (event.kind == JFR_SETTING) {
-			settings_read(settings, chunk, &event);
+			settings_read_event(settings, chunk, &event);
 			continue;
 		}
 		if (event.slot[JFR_TIME] < from || event.slot[JFR_TIME] > to ||
-		    !weigh(resolve, settings, &event, &one) || !(w->metrics & 1u << one.key.metric))
+		    !node_add_weight(resolve, settings, &event, &one) ||
+		    !(w->metrics & 1u << one.key.metric))
 			continue;
 		if (contexts)
 			one.key.context = (uint64_t)event.slot[JFR_CONTEXT];
-		sum = tally_at(&w->tallies, &one.key);
+		sum = tallies_get(&w->tallies, &one.key);
 		if (!sum)
 			return false;
 		if (event.slot[JFR_TIME] > sum->newest)
@@ -120,8 +121,8 @@ static bool tally_chunk(struct worker *w, struct resolve *resolve, struct settin
 }
 
 /* Total of a sum: time from the interval for samples, ticks for locks, else as it is. */
-static double total_of(const struct tally *t, const struct jfr_header *header,
-		       const struct settings *settings)
+static double tally_total(const struct tally *t, const struct jfr_header *header,
+			  const struct settings *settings)
 {
 	if (t->key.metric == METRIC_CPU)
 		return (double)t->count * (double)settings->cpu_interval_ns;
@@ -135,7 +136,7 @@ static double total_of(const struct tally *t, const struct jfr_header *header,
 }
 
 /* Find out of each thread when its last sample was taken. */
-static bool find_newest(struct worker *w)
+static bool worker_find_newest(struct worker *w)
 {
 	tallies_clear(&w->newest);
 	for (uint32_t i = 0; i < w->tallies.capacity; i++) {
@@ -144,8 +145,8 @@ static bool find_newest(struct worker *w)
 
 		if (!t->key.metric)
 			continue;
-		thread = tally_at(&w->newest, &(struct tally_key){ .thread = t->key.thread,
-								   .metric = t->key.metric });
+		thread = tallies_get(&w->newest, &(struct tally_key){ .thread = t->key.thread,
+								      .metric = t->key.metric });
 		if (!thread)
 			return false;
 		if (t->newest > thread->newest)
@@ -154,16 +155,17 @@ static bool find_newest(struct worker *w)
 	return true;
 }
 
-static bool is_newest(struct worker *w, const struct tally *t)
+static bool tally_is_newest(struct worker *w, const struct tally *t)
 {
 	const struct tally *thread =
-		tally_at(&w->newest,
-			 &(struct tally_key){ .thread = t->key.thread, .metric = t->key.metric });
+		tallies_get(&w->newest, &(struct tally_key){ .thread = t->key.thread,
+							     .metric = t->key.metric });
 
 	return thread && t->newest == thread->newest;
 }
 
-static void fold(struct worker *w, struct resolve *resolve, const struct settings *settings)
+static void worker_add_tallies(struct worker *w, struct resolve *resolve,
+			       const struct settings *settings)
 {
 	struct filter filter = { .query = w->query,
 				 .profile = &w->profile,
@@ -174,7 +176,7 @@ static void fold(struct worker *w, struct resolve *resolve, const struct setting
 		uint32_t stack, thread, context;
 		bool scaled = w->query->weighted;
 
-		if (!t->key.metric || (w->query->newest && !is_newest(w, t)))
+		if (!t->key.metric || (w->query->newest && !tally_is_newest(w, t)))
 			continue;
 		thread = resolve_thread(resolve, t->key.thread);
 		context = resolve_context(resolve, t->key.context);
@@ -187,17 +189,17 @@ static void fold(struct worker *w, struct resolve *resolve, const struct setting
 		if (!filter_stack(&filter, stack, thread))
 			continue;
 		if (scaled && t->key.metric == METRIC_MALLOC)
-			profile_add_in(&w->profile, stack, thread, context, t->key.metric,
-				       t->scaled_count, t->scaled_total);
+			profile_add_with_context(&w->profile, stack, thread, context, t->key.metric,
+						 t->scaled_count, t->scaled_total);
 		else
-			profile_add_in(&w->profile, stack, thread, context, t->key.metric,
-				       (double)t->count,
-				       total_of(t, &resolve->chunk->header, settings));
+			profile_add_with_context(&w->profile, stack, thread, context, t->key.metric,
+						 (double)t->count,
+						 tally_total(t, &resolve->chunk->header, settings));
 	}
 	filter_free(&filter);
 }
 
-static void read_chunk(struct worker *w, struct feed *feed, struct feed_chunk *from)
+static void worker_read_chunk(struct worker *w, struct feed *feed, struct feed_chunk *from)
 {
 	struct jfr_chunk chunk;
 	struct resolve resolve;
@@ -209,27 +211,27 @@ static void read_chunk(struct worker *w, struct feed *feed, struct feed_chunk *f
 			feed->calls->damage(feed, from, &chunk.error);
 		return;
 	}
-	period_span(&w->period, &w->profile, &from->header);
+	period_add_chunk(&w->period, &w->profile, &from->header);
 	chunk.mapped = !from->in_memory;
 	tallies_clear(&w->tallies);
 	resolve_open(&resolve, &w->profile, w->query, &chunk, from);
-	w->profile.out_of_memory |=
-		!tally_chunk(w, &resolve, &from->settings) || (w->query->newest && !find_newest(w));
+	w->profile.out_of_memory |= !worker_tally_chunk(w, &resolve, &from->settings) ||
+				    (w->query->newest && !worker_find_newest(w));
 	if (chunk.error.what)
 		feed->calls->damage(feed, from, &chunk.error);
-	fold(w, &resolve, &from->settings);
-	profile_note_periods(&w->profile, &from->settings);
+	worker_add_tallies(w, &resolve, &from->settings);
+	profile_update_periods(&w->profile, &from->settings);
 	resolve_close(&resolve);
 	jfr_chunk_close(&chunk);
 }
 
-static void work(struct feed *feed, void *state)
+static void worker_run(struct feed *feed, void *state)
 {
 	struct worker *w = state;
 	struct feed_chunk from;
 
 	while (feed->calls->next(feed, &from)) {
-		read_chunk(w, feed, &from);
+		worker_read_chunk(w, feed, &from);
 		feed->calls->done(feed, &from);
 	}
 }
@@ -245,7 +247,7 @@ static int read_samples(struct profile *profile, const struct query *query, stru
 		free(workers);
 		return -ENOMEM;
 	}
-	if (period_set(&period, query, feed))
+	if (period_resolve(&period, query, feed))
 		period = (struct period){ INT64_MIN, INT64_MAX };
 	for (unsigned i = 0; i < jobs; i++)
 		workers[i] = (struct worker){ .profile = PROFILE_INIT,
@@ -253,7 +255,7 @@ static int read_samples(struct profile *profile, const struct query *query, stru
 					      .period = period,
 					      .metrics = metrics,
 					      .kinds = kinds };
-	feed_run(feed, jobs, work, workers, sizeof(*workers));
+	feed_run(feed, jobs, worker_run, workers, sizeof(*workers));
 	profile_free(profile);
 	*profile = workers[0].profile;
 	for (unsigned i = 0; i < jobs; i++) {
@@ -273,13 +275,13 @@ static void report_add_file(void *arg)
 {
 	struct heap *heap = arg;
 
-	heap_profile(heap, heap->query->leak ? heap->query->tail : 0);
+	heap_add_to_profile(heap, heap->query->leak ? heap->query->tail : 0);
 }
 
 static int read_live(struct profile *profile, const struct query *query, struct feed *feed)
 {
 	struct heap heap = {
-		.query = query, .feed = feed, .each_part = report_add_file, .arg = &heap
+		.query = query, .feed = feed, .on_part = report_add_file, .arg = &heap
 	};
 	int err = heap_read(&heap);
 
@@ -299,9 +301,9 @@ int profile_read(struct profile *profile, const struct query *query, struct feed
 		return err == -ENOENT ? 0 : err;
 	}
 	*profile = (struct profile)PROFILE_INIT;
-	for (size_t i = 0; i < sizeof(wanted_kinds) / sizeof(wanted_kinds[0]); i++)
-		if (metrics & 1u << wanted_kinds[i].metric)
-			kinds |= wanted_kinds[i].kinds;
+	for (size_t i = 0; i < sizeof(metric_kinds) / sizeof(metric_kinds[0]); i++)
+		if (metrics & 1u << metric_kinds[i].metric)
+			kinds |= metric_kinds[i].kinds;
 	/* Java's objects stand in where nothing else lives: else that walk is saved. */
 	if (metrics == metric_mask(METRIC_LIVE)) {
 		err = read_live(profile, query, feed);

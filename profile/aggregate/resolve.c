@@ -12,7 +12,7 @@
 #define TEXT_MAX (1u << 20)
 
 /* Set in a memo where the constant leads to nothing. */
-#define MEMO_NOTHING UINT32_MAX
+#define MEMO_NONE UINT32_MAX
 
 /* The string of constant KEY of TYPE in r->text; NULL where there is none. */
 static const char *constant_text(struct resolve *r, const struct jfr_type *type, uint64_t key)
@@ -20,7 +20,8 @@ static const char *constant_text(struct resolve *r, const struct jfr_type *type,
 	struct jfr_value value;
 
 	buf_reset(&r->text);
-	if (!jfr_constant(r->chunk, type, key, &value) || !jfr_string(r->chunk, &value, &r->text))
+	if (!jfr_constant(r->chunk, type, key, &value) ||
+	    !jfr_value_append_string(r->chunk, &value, &r->text))
 		return NULL;
 	return buf_string(&r->text);
 }
@@ -41,7 +42,7 @@ static void read_frame_types(struct resolve *r)
 	}
 }
 
-static bool is_default(const char *state)
+static bool is_default_state(const char *state)
 {
 	const struct jfr_constant_row *row = jfr_constant_named(JFR_T_THREAD_STATE, state);
 
@@ -54,7 +55,7 @@ static void read_states(struct resolve *r)
 
 	for (uint64_t key = 0; r->state_type && key < 64 && !r->default_state; key++) {
 		text = constant_text(r, r->state_type, key);
-		r->default_state = text && is_default(text);
+		r->default_state = text && is_default_state(text);
 	}
 }
 
@@ -76,7 +77,7 @@ void resolve_open(struct resolve *resolve, struct profile *profile, const struct
 		.text2 = BUF_INIT(TEXT_MAX),
 		.stack = BUF_INIT(TEXT_MAX * 4),
 	};
-	labels_of(&resolve->text, from->file, from->labels);
+	labels_write(&resolve->text, from->file, from->labels);
 	if (resolve->text.length)
 		resolve->labels = intern(&profile->names, resolve->text.data, resolve->text.length);
 	read_frame_types(resolve);
@@ -103,11 +104,11 @@ bool resolve_is_cpu(const struct resolve *r, const struct jfr_event *event)
 	if (!r->default_state)
 		return event->kind == JFR_EXECUTION_SAMPLE;
 	text = constant_text(scratch, r->state_type, (uint64_t)event->slot[JFR_STATE]);
-	return text ? is_default(text) : event->kind == JFR_EXECUTION_SAMPLE;
+	return text ? is_default_state(text) : event->kind == JFR_EXECUTION_SAMPLE;
 }
 
 /* Put frame ID on the stack, and those that it is inlined into. */
-static bool append_frame(struct resolve *r, uint32_t id)
+static bool stack_append_frame(struct resolve *r, uint32_t id)
 {
 	while (id && !buf_append(&r->stack, &id, sizeof(id))) {
 		id = profile_frame(r->profile, id)->caller;
@@ -117,7 +118,7 @@ static bool append_frame(struct resolve *r, uint32_t id)
 	return false;
 }
 
-static bool append_frames(struct resolve *r, uint64_t key)
+static bool stack_append_frames(struct resolve *r, uint64_t key)
 {
 	struct jfr_value value, frames;
 	struct stored_frame stored;
@@ -125,20 +126,20 @@ static bool append_frames(struct resolve *r, uint64_t key)
 	uint64_t count;
 
 	if (!jfr_constant(r->chunk, r->stack_type, key, &value) ||
-	    !jfr_get(r->chunk, &value, "frames", &frames))
+	    !jfr_value_get_field(r->chunk, &value, "frames", &frames))
 		return false;
 	c = (struct cursor){ frames.at, frames.end, false };
 	for (count = cursor_varint(&c); count && !c.bad; count--) {
 		const uint8_t *before = c.at;
 
 		stored_frame_read(&stored, &c, frames.type);
-		if (c.at == before || c.bad || !append_frame(r, resolve_frame(r, &stored)))
+		if (c.at == before || c.bad || !stack_append_frame(r, resolve_frame(r, &stored)))
 			break;
 	}
 	return !c.bad;
 }
 
-static uint32_t class_frame(struct resolve *r, uint64_t class, enum jfr_frame_type type)
+static uint32_t add_class_frame(struct resolve *r, uint64_t class, enum jfr_frame_type type)
 {
 	struct frame frame = { .type = type };
 	struct jfr_value value;
@@ -146,7 +147,7 @@ static uint32_t class_frame(struct resolve *r, uint64_t class, enum jfr_frame_ty
 	buf_reset(&r->text);
 	if (jfr_constant(r->chunk, r->class_type, class, &value)) {
 		resolve_class_text(r, &value, &r->text);
-		names_java_class(&r->text, r->query->simple);
+		names_format_java_class(&r->text, r->query->simple);
 	} else {
 		buf_append_string(&r->text, "null");
 	}
@@ -156,7 +157,7 @@ static uint32_t class_frame(struct resolve *r, uint64_t class, enum jfr_frame_ty
 }
 
 /* What is on the stack, by its number. */
-static uint32_t keep_stack(struct resolve *r)
+static uint32_t resolve_intern_stack(struct resolve *r)
 {
 	struct profile *profile = r->profile;
 	uint32_t before = profile->stacks.count, id;
@@ -181,20 +182,20 @@ uint32_t resolve_stack(struct resolve *r, uint64_t key, uint64_t class,
 	if (!constant)
 		return 0;
 	if (!class && constant->memo)
-		return constant->memo == MEMO_NOTHING ? 0 : constant->memo;
+		return constant->memo == MEMO_NONE ? 0 : constant->memo;
 	buf_reset(&r->stack);
 	if (class) {
-		id = class_frame(r, class, leaf_type);
+		id = add_class_frame(r, class, leaf_type);
 		buf_append(&r->stack, &id, sizeof(id));
 	}
 	id = 0;
-	if (append_frames(r, key)) {
-		own_frames_leave_out(r);
-		folding_apply(r);
-		id = keep_stack(r);
+	if (stack_append_frames(r, key)) {
+		preload_frames_remove(r);
+		frame_selection_apply(r);
+		id = resolve_intern_stack(r);
 	}
 	if (!class)
-		constant->memo = id ? id : MEMO_NOTHING;
+		constant->memo = id ? id : MEMO_NONE;
 	return id;
 }
 
@@ -224,13 +225,14 @@ uint32_t resolve_thread(struct resolve *r, uint64_t key)
 	if (constant && constant->memo)
 		return constant->memo;
 	if (constant && jfr_constant(r->chunk, r->thread_type, key, &value)) {
-		if (jfr_get(r->chunk, &value, "osThreadId", &field) && jfr_long(&field))
-			thread.tid = (uint32_t)jfr_long(&field);
+		if (jfr_value_get_field(r->chunk, &value, "osThreadId", &field) &&
+		    jfr_value_integer(&field))
+			thread.tid = (uint32_t)jfr_value_integer(&field);
 		buf_reset(&r->text);
-		if ((jfr_get(r->chunk, &value, "javaName", &field) &&
-		     jfr_string(r->chunk, &field, &r->text)) ||
-		    (jfr_get(r->chunk, &value, "osName", &field) &&
-		     jfr_string(r->chunk, &field, &r->text))) {
+		if ((jfr_value_get_field(r->chunk, &value, "javaName", &field) &&
+		     jfr_value_append_string(r->chunk, &field, &r->text)) ||
+		    (jfr_value_get_field(r->chunk, &value, "osName", &field) &&
+		     jfr_value_append_string(r->chunk, &field, &r->text))) {
 			names_clean(&r->text);
 			thread.name = intern(&r->profile->names, r->text.data, r->text.length);
 		}
@@ -249,9 +251,9 @@ static void append_id(struct resolve *r, const struct jfr_value *value, const ch
 	size_t before = r->text.length;
 	struct jfr_value field;
 
-	if (!jfr_get(r->chunk, value, name, &field) || buf_printf(&r->text, "%s=", key))
+	if (!jfr_value_get_field(r->chunk, value, name, &field) || buf_printf(&r->text, "%s=", key))
 		return;
-	if (!jfr_string(r->chunk, &field, &r->text) || buf_append(&r->text, "\n", 1))
+	if (!jfr_value_append_string(r->chunk, &field, &r->text) || buf_append(&r->text, "\n", 1))
 		r->text.length = before;
 }
 
@@ -287,16 +289,16 @@ uint32_t resolve_context(struct resolve *r, uint64_t key)
 	if (!constant)
 		return 0;
 	if (constant->memo)
-		return constant->memo == MEMO_NOTHING ? 0 : constant->memo;
+		return constant->memo == MEMO_NONE ? 0 : constant->memo;
 	buf_reset(&r->text);
 	if (jfr_constant(r->chunk, r->context_type, key, &value)) {
 		append_id(r, &value, "traceId", "trace_id");
 		append_id(r, &value, "spanId", "span_id");
-		if (jfr_get(r->chunk, &value, "labels", &labels))
-			jfr_string(r->chunk, &labels, &r->text);
+		if (jfr_value_get_field(r->chunk, &value, "labels", &labels))
+			jfr_value_append_string(r->chunk, &labels, &r->text);
 	}
 	clean_lines(&r->text, &r->text2);
 	id = r->text2.length ? intern(&r->profile->names, r->text2.data, r->text2.length) : 0;
-	constant->memo = id ? id : MEMO_NOTHING;
+	constant->memo = id ? id : MEMO_NONE;
 	return id;
 }

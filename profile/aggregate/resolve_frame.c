@@ -10,7 +10,8 @@ void resolve_class_text(struct resolve *r, const struct jfr_value *class, struct
 	struct jfr_value name;
 
 	buf_reset(out);
-	if (!jfr_get(r->chunk, class, "name", &name) || !jfr_string(r->chunk, &name, out))
+	if (!jfr_value_get_field(r->chunk, class, "name", &name) ||
+	    !jfr_value_append_string(r->chunk, &name, out))
 		buf_reset(out);
 	names_clean(out);
 }
@@ -22,7 +23,7 @@ static bool is_native(const struct resolve *r, enum jfr_frame_type type)
 }
 
 /* Where in PATH the end of it begins that tells it from most others: "flask/app.py". */
-static size_t short_path(const char *path)
+static size_t short_path_offset(const char *path)
 {
 	size_t at = strlen(path), slashes = 0;
 
@@ -32,43 +33,44 @@ static size_t short_path(const char *path)
 }
 
 /* A script's function has its file in place of a class, which r->text2 holds. */
-static void name_script(struct resolve *r, struct frame *frame)
+static void set_script_module(struct resolve *r, struct frame *frame)
 {
 	struct intern *names = &r->profile->names;
 	const char *path = buf_string(&r->text2);
 
 	if (!path || !*path)
 		return;
-	frame->module = intern_string(names, path + short_path(path));
+	frame->module = intern_string(names, path + short_path_offset(path));
 	if (r->query->places)
 		frame->file = intern_string(names, path);
 }
 
 /* Put the method's and the class's names into FRAME. */
-static void name_frame(struct resolve *r, const struct jfr_value *method, struct frame *frame)
+static void set_frame_names(struct resolve *r, const struct jfr_value *method, struct frame *frame)
 {
 	struct intern *names = &r->profile->names;
 	struct jfr_value class, name;
 
 	buf_reset(&r->text);
 	buf_reset(&r->text2);
-	if (jfr_get(r->chunk, method, "type", &class))
+	if (jfr_value_get_field(r->chunk, method, "type", &class))
 		resolve_class_text(r, &class, &r->text2);
 	if (jfr_frame_is_script((enum jfr_frame_type)frame->type))
-		name_script(r, frame);
+		set_script_module(r, frame);
 	else if (r->text2.length)
 		frame->module = intern(names, r->text2.data, r->text2.length);
 	if (!jfr_frame_is_script((enum jfr_frame_type)frame->type) &&
 	    !is_native(r, (enum jfr_frame_type)frame->type) && r->text2.length) {
 		if (r->query->simple)
-			names_short_class(&r->text2);
+			names_drop_package(&r->text2);
 		buf_append(&r->text, r->text2.data, r->text2.length);
 		buf_append_string(&r->text, ".");
 	}
-	if (!jfr_get(r->chunk, method, "name", &name) || !jfr_string(r->chunk, &name, &r->text))
+	if (!jfr_value_get_field(r->chunk, method, "name", &name) ||
+	    !jfr_value_append_string(r->chunk, &name, &r->text))
 		r->text.length -= r->text.length ? 1 : 0; /* a class without a method */
 	if (r->query->simple && is_native(r, (enum jfr_frame_type)frame->type))
-		names_short_function(&r->text);
+		names_drop_arguments(&r->text);
 }
 
 static enum jfr_frame_type type_of(const struct resolve *r, const struct stored_frame *stored)
@@ -94,15 +96,15 @@ static bool is_nameless(struct resolve *r, const char *library)
 	return name && !strncmp(name, library, length) && !strncmp(name + length, "+0x", 3);
 }
 
-static void set_name(struct resolve *r, const char *name)
+static void set_function_name(struct resolve *r, const char *name)
 {
 	buf_reset(&r->text);
 	buf_append_string(&r->text, name ? name : "unknown");
 	if (r->query->simple)
-		names_short_function(&r->text);
+		names_drop_arguments(&r->text);
 }
 
-static void put_place(struct resolve *r, const char *file, uint32_t line)
+static void append_source_location(struct resolve *r, const char *file, uint32_t line)
 {
 	const char *slash = strrchr(file, '/');
 
@@ -110,13 +112,14 @@ static void put_place(struct resolve *r, const char *file, uint32_t line)
 }
 
 /* Put the place in the source into FRAME and its name, as far as they are asked for. */
-static void set_place(struct resolve *r, struct frame *frame, const struct debug_frame *place)
+static void set_source_location(struct resolve *r, struct frame *frame,
+				const struct debug_frame *place)
 {
 	frame->line = r->query->lines || r->query->places ? place->line : 0;
 	if (r->query->places && place->file)
 		frame->file = intern_string(&r->profile->names, place->file);
 	if (r->query->lines && place->file && place->line)
-		put_place(r, place->file, place->line);
+		append_source_location(r, place->file, place->line);
 }
 
 /* FRAME, named in r->text, is at ADDRESS of LIBRARY: add what debug files say. Returns the number of
@@ -139,8 +142,8 @@ static uint32_t resolve_address(struct resolve *r, struct frame *frame,
 						found);
 	if (count) {
 		if (is_nameless(r, name) && found[count - 1].name)
-			set_name(r, found[count - 1].name);
-		set_place(r, frame, &found[count - 1]);
+			set_function_name(r, found[count - 1].name);
+		set_source_location(r, frame, &found[count - 1]);
 	}
 	id = intern_frame(r, frame);
 	while (count > 1) {
@@ -148,16 +151,16 @@ static uint32_t resolve_address(struct resolve *r, struct frame *frame,
 
 		inlined.type = JFR_FRAME_INLINED;
 		inlined.caller = id;
-		set_name(r, found[--count - 1].name);
-		set_place(r, &inlined, &found[count - 1]);
+		set_function_name(r, found[--count - 1].name);
+		set_source_location(r, &inlined, &found[count - 1]);
 		id = intern_frame(r, &inlined);
 	}
 	return id;
 }
 
 /* The library that STORED's address is in, where that is known and asked for. */
-static const struct library *library_of(const struct resolve *r, const struct frame *frame,
-					const struct stored_frame *stored)
+static const struct library *frame_find_library(const struct resolve *r, const struct frame *frame,
+						const struct stored_frame *stored)
 {
 	if (!stored->address || !r->libraries.list.count ||
 	    !is_native(r, (enum jfr_frame_type)frame->type))
@@ -166,32 +169,33 @@ static const struct library *library_of(const struct resolve *r, const struct fr
 			    stored->address);
 }
 
-static uint32_t make_frame(struct resolve *r, const struct stored_frame *stored)
+static uint32_t add_frame(struct resolve *r, const struct stored_frame *stored)
 {
 	struct frame frame = { .type = type_of(r, stored) };
 	const struct library *library;
 	struct jfr_value value;
 
 	if (jfr_constant(r->chunk, r->method_type, stored->method, &value))
-		name_frame(r, &value, &frame);
+		set_frame_names(r, &value, &frame);
 	else {
 		buf_reset(&r->text);
 		buf_append_string(&r->text, "unknown");
 	}
-	library = library_of(r, &frame, stored);
+	library = frame_find_library(r, &frame, stored);
 	if (library)
 		return resolve_address(r, &frame, library, stored->address);
 	if (r->query->lines || r->query->places)
 		frame.line = stored->line;
 	if (r->query->lines && stored->line && jfr_frame_is_script((enum jfr_frame_type)frame.type))
-		put_place(r, intern_text(&r->profile->names, frame.module), stored->line);
+		append_source_location(r, intern_text(&r->profile->names, frame.module),
+				       stored->line);
 	else if (r->query->lines && stored->line)
 		buf_printf(&r->text, ":%u", stored->line);
 	return intern_frame(r, &frame);
 }
 
 /* A line that is not known is negative, as Java has it: as 32 bits of it, or as all 64. */
-static uint32_t line_of(int64_t line)
+static uint32_t valid_line(int64_t line)
 {
 	return line > 0 && line <= INT32_MAX ? (uint32_t)line : 0;
 }
@@ -206,7 +210,7 @@ void stored_frame_read(struct stored_frame *stored, struct cursor *c, const stru
 		if (plain && !strcmp(field->name, "method"))
 			stored->method = cursor_varint(c);
 		else if (plain && !strcmp(field->name, "lineNumber"))
-			stored->line = line_of((int64_t)cursor_varint(c));
+			stored->line = valid_line((int64_t)cursor_varint(c));
 		else if (plain && !strcmp(field->name, "bytecodeIndex"))
 			stored->address = (uint32_t)cursor_varint(c);
 		else if (plain && !strcmp(field->name, "type"))
@@ -233,7 +237,7 @@ uint32_t resolve_frame(struct resolve *r, const struct stored_frame *stored)
 		if (frame->line == want && frame->type == type_of(r, stored))
 			return constant->memo;
 	}
-	id = make_frame(r, stored);
+	id = add_frame(r, stored);
 	if (constant)
 		constant->memo = id;
 	return id;

@@ -6,8 +6,8 @@
 
 #include "profile/aggregate/resolve.h"
 
-static bool read_chunk(struct profile *profile, const struct query *query, struct feed *feed,
-		       struct feed_chunk *from)
+static bool retained_read_chunk(struct profile *profile, const struct query *query,
+				struct feed *feed, struct feed_chunk *from)
 {
 	struct jfr_event event;
 	struct jfr_chunk chunk;
@@ -25,12 +25,12 @@ static bool read_chunk(struct profile *profile, const struct query *query, struc
 		goto out;
 	resolve_open(&resolve, profile, query, &chunk, from);
 	jfr_scan(&scan, &chunk, JFR_MASK(JFR_RETAINED) | JFR_MASK(JFR_SETTING));
-	while (jfr_next(&scan, &event)) {
+	while (jfr_scan_next(&scan, &event)) {
 		const int64_t *slot = event.slot;
 		uint32_t stack;
 
 		if (event.kind == JFR_SETTING) {
-			settings_read(&from->settings, &chunk, &event);
+			settings_read_event(&from->settings, &chunk, &event);
 			continue;
 		}
 		stack = resolve_stack(&resolve, (uint64_t)slot[JFR_STACK], 0, JFR_FRAME_NATIVE);
@@ -46,8 +46,8 @@ static bool read_chunk(struct profile *profile, const struct query *query, struc
 	if (any) {
 		int64_t end = from->header.start_ns + from->header.duration_ns;
 
-		profile_note_periods(profile, &from->settings);
-		profile_span(profile, end, end);
+		profile_update_periods(profile, &from->settings);
+		profile_extend_span(profile, end, end);
 		profile->chunks++;
 	}
 out:
@@ -67,7 +67,7 @@ int retained_read(struct profile *profile, const struct query *query, struct fee
 	if (feed->calls->restart(feed, true))
 		return -ENOMEM;
 	while (feed->calls->next(feed, &chunk)) {
-		if (read_chunk(&last, query, feed, &chunk)) {
+		if (retained_read_chunk(&last, query, feed, &chunk)) {
 			/* It says all, so it takes the place of the one before. */
 			profile_free(profile);
 			*profile = last;

@@ -25,12 +25,12 @@ const struct loss_cause summary_causes[SUMMARY_CAUSES] = {
 };
 
 /* Events that are of no type which the chunk describes. */
-#define UNDESCRIBED "(metadata and constants)"
+#define UNDESCRIBED_TYPE "(metadata and constants)"
 
-static void add_type(struct summary *s, const char *name, const struct event_count *count)
+static void summary_add_type(struct summary *s, const char *name, const struct event_count *count)
 {
 	uint32_t id = names_intern(&s->profile.names, name);
-	struct event_count *types = room_for(s->types, &s->room, id, sizeof(*types));
+	struct event_count *types = array_reserve(s->types, &s->room, id, sizeof(*types));
 
 	if (!types || !id) {
 		s->out_of_memory = true;
@@ -43,20 +43,20 @@ static void add_type(struct summary *s, const char *name, const struct event_cou
 }
 
 /* Told by the builtin engine. */
-static void add_losses(struct summary *s, const struct jfr_chunk *chunk,
-		       const struct jfr_event *event)
+static void summary_add_losses(struct summary *s, const struct jfr_chunk *chunk,
+			       const struct jfr_event *event)
 {
 	struct jfr_value value;
 
-	s->losses_told = true;
+	s->has_losses = true;
 	for (size_t i = 0; i < SUMMARY_CAUSES; i++)
-		if (jfr_event_get(chunk, event, summary_causes[i].field, &value))
-			s->lost[i] += (uint64_t)jfr_long(&value);
+		if (jfr_event_get_field(chunk, event, summary_causes[i].field, &value))
+			s->lost[i] += (uint64_t)jfr_value_integer(&value);
 }
 
-static void add_thread(struct summary *s, uint32_t thread, uint64_t events)
+static void summary_add_thread(struct summary *s, uint32_t thread, uint64_t events)
 {
-	uint64_t *list = room_for(s->threads, &s->thread_room, thread, sizeof(*list));
+	uint64_t *list = array_reserve(s->threads, &s->thread_room, thread, sizeof(*list));
 
 	if (!list) {
 		s->out_of_memory = true;
@@ -67,8 +67,9 @@ static void add_thread(struct summary *s, uint32_t thread, uint64_t events)
 }
 
 /* Events without a time of their own (metadata and constants) are not of any period or thread. */
-static bool is_asked_for(const struct summary *s, struct resolve *resolve, struct filter *filter,
-			 const struct jfr_event *event, int64_t from, int64_t to)
+static bool summary_wants_event(const struct summary *s, struct resolve *resolve,
+				struct filter *filter, const struct jfr_event *event, int64_t from,
+				int64_t to)
 {
 	int64_t time = event->slot[JFR_TIME];
 
@@ -81,18 +82,20 @@ static bool is_asked_for(const struct summary *s, struct resolve *resolve, struc
 		filter_thread(filter, resolve_thread(resolve, (uint64_t)event->slot[JFR_THREAD])));
 }
 
-static bool is_java_machine(const struct jfr_chunk *chunk, const struct jfr_event *event)
+static bool is_jvm_library(const struct jfr_chunk *chunk, const struct jfr_event *event)
 {
 	struct buf path = BUF_INIT(65536);
 	struct jfr_value value;
-	bool is = jfr_event_get(chunk, event, "name", &value) && jfr_string(chunk, &value, &path) &&
+	bool is = jfr_event_get_field(chunk, event, "name", &value) &&
+		  jfr_value_append_string(chunk, &value, &path) &&
 		  path.length > strlen("libjvm.so") && strstr(buf_string(&path), "/libjvm.so");
 
 	buf_free(&path);
 	return is;
 }
 
-static void count_metric(struct summary *s, struct resolve *resolve, const struct jfr_event *event)
+static void summary_count_metric(struct summary *s, struct resolve *resolve,
+				 const struct jfr_event *event)
 {
 	static const enum metric metrics[JFR_KINDS] = {
 		[JFR_MALLOC] = METRIC_MALLOC,
@@ -107,8 +110,8 @@ static void count_metric(struct summary *s, struct resolve *resolve, const struc
 		s->metrics[metrics[event->kind]]++;
 }
 
-static void count_events(struct summary *s, struct resolve *resolve, struct settings *settings,
-			 bool *java)
+static void summary_count_events(struct summary *s, struct resolve *resolve,
+				 struct settings *settings, bool *java)
 {
 	struct jfr_chunk *chunk = resolve->chunk;
 	struct event_count *counts = calloc(chunk->type_count + 1, sizeof(*counts));
@@ -120,34 +123,37 @@ static void count_events(struct summary *s, struct resolve *resolve, struct sett
 
 	period_ticks(&s->period, &chunk->header, &from, &to);
 	jfr_scan(&scan, chunk, ~0u);
-	while (counts && jfr_next(&scan, &event)) {
+	while (counts && jfr_scan_next(&scan, &event)) {
 		if (event.kind == JFR_SETTING)
-			settings_read(settings, chunk, &event);
-		if (!is_asked_for(s, resolve, &filter, &event, from, to))
+			settings_read_event(settings, chunk, &event);
+		if (!summary_wants_event(s, resolve, &filter, &event, from, to))
 			continue;
 		index = event.type ? (size_t)(event.type - chunk->types) : chunk->type_count;
 		counts[index].events++;
 		counts[index].bytes += event.size;
-		if (event.kind == JFR_LIBRARY && is_java_machine(chunk, &event))
+		if (event.kind == JFR_LIBRARY && is_jvm_library(chunk, &event))
 			*java = true;
 		if (event.kind == JFR_LOSSES)
-			add_losses(s, chunk, &event);
+			summary_add_losses(s, chunk, &event);
 		else if (event.kind != JFR_OTHER && event.slot[JFR_THREAD])
-			add_thread(s, resolve_thread(resolve, (uint64_t)event.slot[JFR_THREAD]), 1);
+			summary_add_thread(
+				s, resolve_thread(resolve, (uint64_t)event.slot[JFR_THREAD]), 1);
 		if (s->want_metrics)
-			count_metric(s, resolve, &event);
+			summary_count_metric(s, resolve, &event);
 	}
 	for (size_t i = 0; counts && i <= chunk->type_count; i++)
 		if (counts[i].events)
-			add_type(s, i < chunk->type_count ? chunk->types[i].name : UNDESCRIBED,
-				 &counts[i]);
+			summary_add_type(
+				s, i < chunk->type_count ? chunk->types[i].name : UNDESCRIBED_TYPE,
+				&counts[i]);
 	s->out_of_memory |= !counts;
 	filter_free(&filter);
 	free(counts);
 }
 
 /* The later ones stay; of two at one time the same ones, whoever has read which of them first. */
-static void note_settings(struct summary *s, const struct settings *settings, int64_t since_ns)
+static void summary_update_settings(struct summary *s, const struct settings *settings,
+				    int64_t since_ns)
 {
 	if (since_ns < s->settings_ns ||
 	    (since_ns == s->settings_ns && memcmp(settings, &s->settings, sizeof(*settings)) < 0))
@@ -156,7 +162,7 @@ static void note_settings(struct summary *s, const struct settings *settings, in
 	s->settings_ns = since_ns;
 }
 
-static void note_engine(struct summary *s, const struct settings *settings, int64_t since_ns)
+static void summary_add_engine(struct summary *s, const struct settings *settings, int64_t since_ns)
 {
 	char text[96];
 
@@ -165,10 +171,10 @@ static void note_engine(struct summary *s, const struct settings *settings, int6
 	snprintf(text, sizeof(text), "%s%s%s", settings->engine,
 		 settings->engine[0] && settings->version[0] ? " " : "", settings->version);
 	intern_string(&s->engines, text);
-	note_settings(s, settings, since_ns);
+	summary_update_settings(s, settings, since_ns);
 }
 
-static void read_chunk(struct summary *s, struct feed *feed, struct feed_chunk *from)
+static void summary_read_chunk(struct summary *s, struct feed *feed, struct feed_chunk *from)
 {
 	struct jfr_chunk chunk;
 	struct resolve resolve;
@@ -184,52 +190,52 @@ static void read_chunk(struct summary *s, struct feed *feed, struct feed_chunk *
 	chunk.mapped = !from->in_memory;
 	s->chunks++;
 	s->bytes += from->header.size;
-	period_span(&s->period, &s->profile, &from->header);
+	period_add_chunk(&s->period, &s->profile, &from->header);
 	resolve_open(&resolve, &s->profile, s->query, &chunk, from);
-	count_events(s, &resolve, &from->settings, &java);
+	summary_count_events(s, &resolve, &from->settings, &java);
 	s->java_unnamed |= java && !strcmp(from->settings.engine, "builtin");
 	if (chunk.error.what)
 		feed->calls->damage(feed, from, &chunk.error);
-	note_engine(s, &from->settings, from->header.start_ns);
+	summary_add_engine(s, &from->settings, from->header.start_ns);
 	resolve_close(&resolve);
 	jfr_chunk_close(&chunk);
 }
 
-static void work(struct feed *feed, void *state)
+static void summary_worker_run(struct feed *feed, void *state)
 {
 	struct feed_chunk from;
 
 	while (feed->calls->next(feed, &from)) {
-		read_chunk(state, feed, &from);
+		summary_read_chunk(state, feed, &from);
 		feed->calls->done(feed, &from);
 	}
 }
 
-static void merge(struct summary *into, const struct summary *from)
+static void summary_merge(struct summary *into, const struct summary *from)
 {
 	for (uint32_t i = 0; i < from->room; i++)
 		if (from->types[i].events)
-			add_type(into, from->types[i].name, &from->types[i]);
+			summary_add_type(into, from->types[i].name, &from->types[i]);
 	for (uint32_t id = 1; id <= from->profile.threads.count; id++)
-		add_thread(into, profile_merge_thread(&into->profile, &from->profile, id),
-			   id < from->thread_room ? from->threads[id] : 0);
+		summary_add_thread(into, profile_merge_thread(&into->profile, &from->profile, id),
+				   id < from->thread_room ? from->threads[id] : 0);
 	for (uint32_t id = 1; id <= from->engines.count; id++)
 		intern_string(&into->engines, intern_text(&from->engines, id));
 	if (from->engines.count)
-		note_settings(into, &from->settings, from->settings_ns);
+		summary_update_settings(into, &from->settings, from->settings_ns);
 	for (size_t i = 0; i < METRICS; i++)
 		into->metrics[i] += from->metrics[i];
 	into->chunks += from->chunks;
 	into->bytes += from->bytes;
 	for (size_t i = 0; i < SUMMARY_CAUSES; i++)
 		into->lost[i] += from->lost[i];
-	into->losses_told |= from->losses_told;
+	into->has_losses |= from->has_losses;
 	into->java_unnamed |= from->java_unnamed;
 	into->out_of_memory |= from->out_of_memory;
-	profile_span(&into->profile, from->profile.start_ns, from->profile.end_ns);
+	profile_extend_span(&into->profile, from->profile.start_ns, from->profile.end_ns);
 }
 
-static int more_events(const void *a, const void *b)
+static int compare_event_counts(const void *a, const void *b)
 {
 	const struct event_count *x = a, *y = b;
 
@@ -238,13 +244,13 @@ static int more_events(const void *a, const void *b)
 	return x->name && y->name ? strcmp(x->name, y->name) : 0;
 }
 
-static int by_text(const void *a, const void *b)
+static int compare_texts(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 /* Number the engines anew, in an order that does not hang on who read what first. */
-static void sort_engines(struct summary *s)
+static void summary_sort_engines(struct summary *s)
 {
 	uint32_t count = s->engines.count;
 	const char **texts = calloc((size_t)count + 1, sizeof(*texts));
@@ -254,7 +260,7 @@ static void sort_engines(struct summary *s)
 	for (uint32_t i = 0; texts && i < count; i++)
 		texts[i] = intern_text(&s->engines, i + 1);
 	if (texts)
-		qsort(texts, count, sizeof(*texts), by_text);
+		qsort(texts, count, sizeof(*texts), compare_texts);
 	for (uint32_t i = 0; texts && i < count; i++)
 		s->out_of_memory |= !intern_string(&sorted, texts[i]);
 	free(texts);
@@ -274,7 +280,7 @@ int summary_read(struct summary *summary, const struct query *query, struct feed
 		free(parts);
 		return -ENOMEM;
 	}
-	if (period_set(&period, query, feed))
+	if (period_resolve(&period, query, feed))
 		period = (struct period){ INT64_MIN, INT64_MAX };
 	for (unsigned i = 0; i < jobs; i++)
 		parts[i] = (struct summary){ .query = query,
@@ -282,16 +288,16 @@ int summary_read(struct summary *summary, const struct query *query, struct feed
 					     .period = period,
 					     .profile = PROFILE_INIT,
 					     .settings_ns = INT64_MIN };
-	feed_run(feed, jobs, work, parts, sizeof(*parts));
+	feed_run(feed, jobs, summary_worker_run, parts, sizeof(*parts));
 	*summary = parts[0];
 	for (unsigned i = 1; i < jobs; i++) {
-		merge(summary, &parts[i]);
+		summary_merge(summary, &parts[i]);
 		summary_free(&parts[i]);
 	}
 	free(parts);
 	if (summary->room)
-		qsort(summary->types, summary->room, sizeof(*summary->types), more_events);
-	sort_engines(summary);
+		qsort(summary->types, summary->room, sizeof(*summary->types), compare_event_counts);
+	summary_sort_engines(summary);
 	return feed_result(feed, summary->out_of_memory);
 }
 

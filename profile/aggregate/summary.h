@@ -29,7 +29,7 @@ struct summary {
 	uint64_t metrics[METRICS];
 	struct period period;
 	uint64_t chunks, bytes, lost[SUMMARY_CAUSES];
-	bool losses_told;
+	bool has_losses;
 	bool java_unnamed; /* a Java machine was there, and the engine does not name its functions */
 	struct intern engines;
 	struct settings settings; /* those that were last in force, and since when */

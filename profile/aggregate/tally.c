@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint32_t hash_key(const struct tally_key *key)
+static uint32_t tally_key_hash(const struct tally_key *key)
 {
 	uint64_t hash = key->stack * 0x9E3779B97F4A7C15u;
 
@@ -16,22 +16,22 @@ static uint32_t hash_key(const struct tally_key *key)
 	return (uint32_t)(hash >> 32);
 }
 
-static bool same_key(const struct tally_key *a, const struct tally_key *b)
+static bool tally_key_equal(const struct tally_key *a, const struct tally_key *b)
 {
 	return a->stack == b->stack && a->thread == b->thread && a->class == b->class &&
 	       a->context == b->context && a->metric == b->metric && a->leaf == b->leaf;
 }
 
-static struct tally *find(const struct tallies *tallies, const struct tally_key *key)
+static struct tally *tallies_find(const struct tallies *tallies, const struct tally_key *key)
 {
-	uint32_t mask = tallies->capacity - 1, i = hash_key(key) & mask;
+	uint32_t mask = tallies->capacity - 1, i = tally_key_hash(key) & mask;
 
-	while (tallies->table[i].key.metric && !same_key(&tallies->table[i].key, key))
+	while (tallies->table[i].key.metric && !tally_key_equal(&tallies->table[i].key, key))
 		i = (i + 1) & mask;
 	return &tallies->table[i];
 }
 
-static int grow(struct tallies *tallies)
+static int tallies_grow(struct tallies *tallies)
 {
 	struct tallies bigger = { .count = tallies->count,
 				  .capacity = tallies->capacity ? tallies->capacity * 2 : 256 };
@@ -41,19 +41,19 @@ static int grow(struct tallies *tallies)
 		return -1;
 	for (uint32_t i = 0; i < tallies->capacity; i++)
 		if (tallies->table[i].key.metric)
-			*find(&bigger, &tallies->table[i].key) = tallies->table[i];
+			*tallies_find(&bigger, &tallies->table[i].key) = tallies->table[i];
 	free(tallies->table);
 	*tallies = bigger;
 	return 0;
 }
 
-struct tally *tally_at(struct tallies *tallies, const struct tally_key *key)
+struct tally *tallies_get(struct tallies *tallies, const struct tally_key *key)
 {
 	struct tally *tally;
 
-	if (tallies->count * 2 >= tallies->capacity && grow(tallies))
+	if (tallies->count * 2 >= tallies->capacity && tallies_grow(tallies))
 		return NULL;
-	tally = find(tallies, key);
+	tally = tallies_find(tallies, key);
 	if (!tally->key.metric) {
 		tally->key = *key;
 		tallies->count++;

@@ -23,7 +23,7 @@ struct tallies {
 };
 
 /* The place of KEY, new ones zeroed; NULL when out of memory. Valid until the next call. */
-struct tally *tally_at(struct tallies *tallies, const struct tally_key *key);
+struct tally *tallies_get(struct tallies *tallies, const struct tally_key *key);
 
 void tallies_clear(struct tallies *tallies);
 void tallies_free(struct tallies *tallies);

@@ -11,7 +11,7 @@ static uint32_t common_type(uint32_t type)
 	return type <= JFR_FRAME_INLINED || type == JFR_FRAME_C1 ? JFR_FRAME_JIT : type;
 }
 
-static uint32_t *find_slot(const struct tree *t, uint32_t parent, uint32_t name, uint32_t type)
+static uint32_t *tree_find_slot(const struct tree *t, uint32_t parent, uint32_t name, uint32_t type)
 {
 	uint64_t hash = ((uint64_t)parent << 32 | name) * 0x9E3779B97F4A7C15u;
 	uint32_t mask = t->slot_count - 1, i;
@@ -26,7 +26,7 @@ static uint32_t *find_slot(const struct tree *t, uint32_t parent, uint32_t name,
 	return &t->slots[i];
 }
 
-static int grow(struct tree *t)
+static int tree_grow(struct tree *t)
 {
 	uint32_t room = t->room ? t->room * 2 : 256;
 	struct node *nodes = realloc(t->nodes, room * sizeof(*nodes));
@@ -46,17 +46,17 @@ static int grow(struct tree *t)
 	if (!t->count)
 		t->nodes[t->count++] = (struct node){ .type = JFR_FRAME_NATIVE };
 	for (uint32_t i = 1; i < t->count; i++)
-		*find_slot(t, nodes[i].parent, nodes[i].name, nodes[i].type) = i;
+		*tree_find_slot(t, nodes[i].parent, nodes[i].name, nodes[i].type) = i;
 	return 0;
 }
 
-static uint32_t child_of(struct tree *t, uint32_t parent, const struct frame *frame)
+static uint32_t tree_add_child(struct tree *t, uint32_t parent, const struct frame *frame)
 {
 	uint32_t type = common_type(frame->type), *slot;
 
-	if (t->count == t->room && grow(t))
+	if (t->count == t->room && tree_grow(t))
 		return parent;
-	slot = find_slot(t, parent, frame->name, type);
+	slot = tree_find_slot(t, parent, frame->name, type);
 	if (!*slot) {
 		*slot = t->count++;
 		t->nodes[*slot] = (struct node){ .name = frame->name,
@@ -69,7 +69,7 @@ static uint32_t child_of(struct tree *t, uint32_t parent, const struct frame *fr
 	return *slot;
 }
 
-static void weigh(struct node *n, uint32_t type, double weight, bool base)
+static void node_add_weight(struct node *n, uint32_t type, double weight, bool base)
 {
 	if (base) {
 		n->base_total += weight;
@@ -85,8 +85,8 @@ static void weigh(struct node *n, uint32_t type, double weight, bool base)
 }
 
 /* What names a frame of FROM has in INTO. */
-static struct frame translate(struct profile *into, const struct profile *from,
-			      const struct frame *frame)
+static struct frame frame_translate_names(struct profile *into, const struct profile *from,
+					  const struct frame *frame)
 {
 	struct frame out = *frame;
 
@@ -98,8 +98,8 @@ static struct frame translate(struct profile *into, const struct profile *from,
 	return out;
 }
 
-static void add_stack(struct tree *t, struct profile *into, const struct profile *from,
-		      const struct sample *s, double weight, bool threads)
+static void tree_add_stack(struct tree *t, struct profile *into, const struct profile *from,
+			   const struct sample *s, double weight, bool threads)
 {
 	const uint32_t *frames = intern_key(&from->stacks, s->stack);
 	uint32_t depth = intern_length(&from->stacks, s->stack) / sizeof(*frames), at = 0;
@@ -107,18 +107,18 @@ static void add_stack(struct tree *t, struct profile *into, const struct profile
 	struct frame frame;
 	char name[256];
 
-	weigh(&t->nodes[0], JFR_FRAME_NATIVE, weight, base);
+	node_add_weight(&t->nodes[0], JFR_FRAME_NATIVE, weight, base);
 	if (threads) {
 		profile_thread_name(from, s->thread, name, sizeof(name));
 		frame = (struct frame){ .name = intern_string(&into->names, name),
 					.type = JFR_FRAME_NATIVE };
-		at = child_of(t, at, &frame);
-		weigh(&t->nodes[at], frame.type, weight, base);
+		at = tree_add_child(t, at, &frame);
+		node_add_weight(&t->nodes[at], frame.type, weight, base);
 	}
 	for (uint32_t i = depth; i-- > 0;) {
-		frame = translate(into, from, profile_frame(from, frames[i]));
-		at = child_of(t, at, &frame);
-		weigh(&t->nodes[at], frame.type, weight, base);
+		frame = frame_translate_names(into, from, profile_frame(from, frames[i]));
+		at = tree_add_child(t, at, &frame);
+		node_add_weight(&t->nodes[at], frame.type, weight, base);
 	}
 	if (base)
 		t->nodes[at].base_self += weight;
@@ -128,16 +128,16 @@ static void add_stack(struct tree *t, struct profile *into, const struct profile
 		t->depth = depth + threads;
 }
 
-static int add_samples(struct tree *t, struct profile *into, const struct profile *from,
-		       enum metric metric, bool by_total, bool threads)
+static int tree_add_samples(struct tree *t, struct profile *into, const struct profile *from,
+			    enum metric metric, bool by_total, bool threads)
 {
-	if (!t->count && grow(t))
+	if (!t->count && tree_grow(t))
 		return -ENOMEM;
 	for (uint32_t i = 0; i < from->count; i++) {
 		const struct sample *s = &from->samples[i];
 
 		if (s->metric == metric && s->stack)
-			add_stack(t, into, from, s, by_total ? s->total : s->count, threads);
+			tree_add_stack(t, into, from, s, by_total ? s->total : s->count, threads);
 	}
 	return t->out_of_memory ? -ENOMEM : 0;
 }
@@ -145,13 +145,13 @@ static int add_samples(struct tree *t, struct profile *into, const struct profil
 int tree_add(struct tree *tree, struct profile *profile, enum metric metric, bool by_total,
 	     bool threads)
 {
-	return add_samples(tree, profile, profile, metric, by_total, threads);
+	return tree_add_samples(tree, profile, profile, metric, by_total, threads);
 }
 
 int tree_add_base(struct tree *tree, struct profile *profile, const struct profile *base,
 		  enum metric metric, bool by_total, bool threads)
 {
-	return add_samples(tree, profile, base, metric, by_total, threads);
+	return tree_add_samples(tree, profile, base, metric, by_total, threads);
 }
 
 enum jfr_frame_type node_type(const struct node *n)
@@ -170,7 +170,7 @@ struct sortable {
 	uint32_t node, type;
 };
 
-static int by_name(const void *a, const void *b)
+static int compare_node_names(const void *a, const void *b)
 {
 	const struct sortable *x = a, *y = b;
 	int order = strcmp(x->name, y->name);
@@ -189,7 +189,7 @@ void tree_sort(struct tree *t, const struct profile *profile)
 			list[count++] =
 				(struct sortable){ intern_text(&profile->names, t->nodes[i].name),
 						   i, t->nodes[i].type };
-		qsort(list, count, sizeof(*list), by_name);
+		qsort(list, count, sizeof(*list), compare_node_names);
 		t->nodes[n].child = count ? list[0].node : 0;
 		for (i = 0; i < count; i++)
 			t->nodes[list[i].node].next = i + 1 < count ? list[i + 1].node : 0;

@@ -6,7 +6,7 @@
 
 #define ROOM_LEAST 64
 
-void *room_for(void *list, uint32_t *room, uint32_t index, size_t size)
+void *array_reserve(void *list, uint32_t *room, uint32_t index, size_t size)
 {
 	size_t bigger = *room ? *room : ROOM_LEAST;
 	void *grown;

@@ -8,6 +8,6 @@
 /* Give LIST, which has room for *ROOM elements of SIZE bytes, room for element INDEX; the new ones
  * are zero. Returns the list, which may have moved, or NULL when out of memory: then LIST is as it
  * was. */
-void *room_for(void *list, uint32_t *room, uint32_t index, size_t size);
+void *array_reserve(void *list, uint32_t *room, uint32_t index, size_t size);
 
 #endif

@@ -12,7 +12,7 @@ struct intern_block {
 	uint64_t bytes[];
 };
 
-static uint32_t hash_bytes(const void *key, size_t length)
+static uint32_t intern_hash(const void *key, size_t length)
 {
 	const uint8_t *p = key;
 	uint64_t hash = length * 0x9E3779B97F4A7C15u, word;
@@ -29,7 +29,7 @@ static uint32_t hash_bytes(const void *key, size_t length)
 	return (uint32_t)(hash >> 32);
 }
 
-static void *block_copy(struct intern *intern, const void *key, size_t length)
+static void *intern_copy_key(struct intern *intern, const void *key, size_t length)
 {
 	size_t need = (length + 8) & ~(size_t)7; /* a NUL fits */
 	struct intern_block *block = intern->blocks;
@@ -52,7 +52,7 @@ static void *block_copy(struct intern *intern, const void *key, size_t length)
 	return place;
 }
 
-static int grow_slots(struct intern *intern)
+static int intern_grow_slots(struct intern *intern)
 {
 	uint32_t count = intern->slot_count ? intern->slot_count * 2 : 64;
 	uint32_t *slots = calloc(count, sizeof(*slots)), i;
@@ -70,7 +70,7 @@ static int grow_slots(struct intern *intern)
 	return 0;
 }
 
-static int grow_entries(struct intern *intern)
+static int intern_grow_entries(struct intern *intern)
 {
 	uint32_t room = intern->room ? intern->room * 2 : 64;
 	struct intern_entry *entries = realloc(intern->entries, room * sizeof(*entries));
@@ -84,11 +84,11 @@ static int grow_entries(struct intern *intern)
 
 uint32_t intern(struct intern *intern, const void *key, size_t length)
 {
-	uint32_t hash = hash_bytes(key, length), i, id;
+	uint32_t hash = intern_hash(key, length), i, id;
 	struct intern_entry *entry;
 	const void *copy;
 
-	if ((intern->count + 1) * 2 > intern->slot_count && grow_slots(intern))
+	if ((intern->count + 1) * 2 > intern->slot_count && intern_grow_slots(intern))
 		return 0;
 	for (i = hash & (intern->slot_count - 1); (id = intern->slots[i]);
 	     i = (i + 1) & (intern->slot_count - 1)) {
@@ -98,9 +98,9 @@ uint32_t intern(struct intern *intern, const void *key, size_t length)
 		    (!length || !memcmp(entry->key, key, length)))
 			return id;
 	}
-	if (intern->count + 1 >= intern->room && grow_entries(intern))
+	if (intern->count + 1 >= intern->room && intern_grow_entries(intern))
 		return 0;
-	copy = block_copy(intern, key, length);
+	copy = intern_copy_key(intern, key, length);
 	if (!copy)
 		return 0;
 	id = ++intern->count;

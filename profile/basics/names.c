@@ -24,7 +24,7 @@ uint32_t names_intern(struct intern *intern_, const char *text)
 	return id;
 }
 
-static void drop_front(struct buf *name, size_t count)
+static void name_remove_prefix(struct buf *name, size_t count)
 {
 	if (!count)
 		return;
@@ -32,17 +32,17 @@ static void drop_front(struct buf *name, size_t count)
 	name->length -= count;
 }
 
-void names_short_class(struct buf *name)
+void names_drop_package(struct buf *name)
 {
 	/* What follows a slash is no package where it starts with a digit: Lambda$1/0x0800. */
 	for (size_t i = name->length < 2 ? 0 : name->length - 1; i-- > 0;)
 		if (name->data[i] == '/' && (name->data[i + 1] < '0' || name->data[i + 1] > '9')) {
-			drop_front(name, i + 1);
+			name_remove_prefix(name, i + 1);
 			return;
 		}
 }
 
-void names_java_class(struct buf *name, bool simple)
+void names_format_java_class(struct buf *name, bool simple)
 {
 	static const struct {
 		char code;
@@ -55,7 +55,7 @@ void names_java_class(struct buf *name, bool simple)
 
 	while (depth < name->length && name->data[depth] == '[')
 		depth++;
-	drop_front(name, depth);
+	name_remove_prefix(name, depth);
 	if (depth && name->length == 1)
 		for (size_t i = 0; i < sizeof(primitives) / sizeof(primitives[0]); i++)
 			if (name->data[0] == primitives[i].code) {
@@ -64,11 +64,11 @@ void names_java_class(struct buf *name, bool simple)
 				break;
 			}
 	if (depth && name->length > 2 && name->data[0] == 'L') {
-		drop_front(name, 1);
+		name_remove_prefix(name, 1);
 		name->length--; /* its semicolon */
 	}
 	if (simple)
-		names_short_class(name);
+		names_drop_package(name);
 	for (size_t i = 0; i < name->length; i++)
 		if (name->data[i] == '/')
 			name->data[i] = '.';
@@ -77,7 +77,7 @@ void names_java_class(struct buf *name, bool simple)
 }
 
 /* "::h0123456789abcdef", which Rust's older names end in. */
-static void drop_hash(struct buf *name)
+static void name_remove_rust_hash(struct buf *name)
 {
 	const uint8_t *tail = name->data + name->length - 19;
 
@@ -86,13 +86,13 @@ static void drop_hash(struct buf *name)
 		name->length -= 19;
 }
 
-void names_short_function(struct buf *name)
+void names_drop_arguments(struct buf *name)
 {
 	size_t out = 0, depth = 0;
 
 	if (buf_string(name) == NULL || memchr(name->data, '/', name->length))
 		return; /* a path: the module stands for a function without a name */
-	drop_hash(name);
+	name_remove_rust_hash(name);
 	if (name->length && name->data[0] == '<') /* <T as Trait>::method: what is it of? */
 		return;
 	for (size_t i = 0; i < name->length; i++) {
@@ -130,7 +130,7 @@ static int bracket_depth_change(const char *name, size_t at)
 
 /* Put "..." in place of what stands in the outermost brackets. But "<T as Trait>::method" would say
  * nothing without its first ones. */
-static void fold_brackets(struct buf *out, const char *name)
+static void name_shorten_brackets(struct buf *out, const char *name)
 {
 	size_t length = strlen(name), begin = 0;
 	int depth = 0;
@@ -156,16 +156,16 @@ static void fold_brackets(struct buf *out, const char *name)
 }
 
 /* The longest that is printed as it is. */
-#define SENSIBLE 100
+#define NAME_WIDTH_DEFAULT 100
 
 void names_print(const char *name, unsigned width, bool full)
 {
 	struct buf folded = BUF_INIT(1u << 20);
 
-	if (!full && strlen(name) > SENSIBLE) {
-		fold_brackets(&folded, name);
+	if (!full && strlen(name) > NAME_WIDTH_DEFAULT) {
+		name_shorten_brackets(&folded, name);
 		name = buf_string(&folded) ? buf_string(&folded) : name;
 	}
-	text_name(stdout, name, full ? 0 : width ? width : SENSIBLE);
+	text_print_name(stdout, name, full ? 0 : width ? width : NAME_WIDTH_DEFAULT);
 	buf_free(&folded);
 }

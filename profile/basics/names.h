@@ -14,10 +14,10 @@ void names_clean(struct buf *name);
 uint32_t names_intern(struct intern *intern, const char *text);
 
 /* java/util/HashMap -> HashMap. */
-void names_short_class(struct buf *name);
+void names_drop_package(struct buf *name);
 
 /* [Ljava/util/HashMap; -> java.util.HashMap[], [I -> int[]; SIMPLE drops the package. */
-void names_java_class(struct buf *name, bool simple);
+void names_format_java_class(struct buf *name, bool simple);
 
 /* Print NAME in WIDTH columns, 0: as many as is sensible. Names of C++ run to many hundred characters:
  * a long one has "<...>" and "(...)" in place of its arguments and, if it is too long even so, its
@@ -26,6 +26,6 @@ void names_print(const char *name, unsigned width, bool full);
 
 /* Parameters, template and generic arguments, and hashes go:
  * std::vector<int>::push_back(int&&) -> std::vector::push_back. */
-void names_short_function(struct buf *name);
+void names_drop_arguments(struct buf *name);
 
 #endif

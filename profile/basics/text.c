@@ -106,7 +106,7 @@ static uint32_t utf8_point(const uint8_t *p, size_t length)
 
 /* Obeyed, not shown: controls, line and paragraph separators, and marks of direction (Unicode's
  * Bidi_Control). */
-static bool is_control(const uint8_t *p, size_t length)
+static bool utf8_is_control(const uint8_t *p, size_t length)
 {
 	uint32_t c = utf8_point(p, length);
 
@@ -125,7 +125,7 @@ void text_clean(void *text, size_t length)
 		step = utf8_length(bytes + i, length - i);
 		if (!step)
 			bytes[i] = '?';
-		else if (is_control(bytes + i, step))
+		else if (utf8_is_control(bytes + i, step))
 			memset(bytes + i, '?', step);
 		step += !step;
 	}
@@ -136,7 +136,7 @@ void text_clean_string(char *text)
 	text_clean(text, strlen(text));
 }
 
-bool text_ends_in(const char *text, const char *end)
+bool text_has_suffix(const char *text, const char *end)
 {
 	size_t length = strlen(text), tail = strlen(end);
 
@@ -155,7 +155,7 @@ void json_string(FILE *out, const char *string)
 			fprintf(out, "\\%c", *p);
 		else if (!length)
 			fputs("\\ufffd", out);
-		else if (is_control(p, length))
+		else if (utf8_is_control(p, length))
 			fprintf(out, "\\u%04x", utf8_point(p, length));
 		else
 			fwrite(p, 1, length, out);
@@ -173,7 +173,7 @@ void json_number(FILE *out, double number)
 		fprintf(out, "%.6f", number);
 }
 
-unsigned text_width(void)
+unsigned text_terminal_width(void)
 {
 	struct winsize size;
 
@@ -181,7 +181,7 @@ unsigned text_width(void)
 }
 
 /* Characters, taken for columns. */
-static size_t columns(const char *text)
+static size_t count_characters(const char *text)
 {
 	size_t count = 0;
 
@@ -190,7 +190,7 @@ static size_t columns(const char *text)
 	return count;
 }
 
-static const char *after(const char *text, size_t count)
+static const char *skip_characters(const char *text, size_t count)
 {
 	while (*text && count) {
 		text++;
@@ -201,9 +201,9 @@ static const char *after(const char *text, size_t count)
 	return text;
 }
 
-void text_name(FILE *out, const char *name, unsigned width)
+void text_print_name(FILE *out, const char *name, unsigned width)
 {
-	size_t length = columns(name), head, tail;
+	size_t length = count_characters(name), head, tail;
 
 	if (width < 8 || length <= width) {
 		fputs(name, out);
@@ -212,7 +212,7 @@ void text_name(FILE *out, const char *name, unsigned width)
 	/* The end of a name tells more than its start. */
 	head = (width - 3) / 3;
 	tail = width - 3 - head;
-	fwrite(name, 1, (size_t)(after(name, head) - name), out);
+	fwrite(name, 1, (size_t)(skip_characters(name, head) - name), out);
 	fputs("...", out);
-	fputs(after(name, length - tail), out);
+	fputs(skip_characters(name, length - tail), out);
 }

@@ -32,7 +32,7 @@ void text_clean(void *text, size_t length);
 void text_clean_string(char *text);
 
 /* Whether TEXT ends in END, and has more than that. */
-bool text_ends_in(const char *text, const char *end);
+bool text_has_suffix(const char *text, const char *end);
 
 /* STRING quoted for JSON; what text_clean() would not leave is escaped. */
 void json_string(FILE *out, const char *string);
@@ -41,9 +41,9 @@ void json_string(FILE *out, const char *string);
 void json_number(FILE *out, double number);
 
 /* The width of the terminal on stdout; 0 where it is none. */
-unsigned text_width(void);
+unsigned text_terminal_width(void);
 
 /* NAME in at most WIDTH columns (0: whole), its middle left out. */
-void text_name(FILE *out, const char *name, unsigned width);
+void text_print_name(FILE *out, const char *name, unsigned width);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include <zlib.h>
 
-#define GZIP_WRAPPER 16 /* added to the window's bits, it asks zlib for gzip's header */
+#define WINDOW_BITS_GZIP 16 /* added to the window's bits, it asks zlib for gzip's header */
 
 struct gzip {
 	z_stream stream;
@@ -16,7 +16,7 @@ struct gzip {
 	uint8_t out[1 << 16];
 };
 
-static int open_stream(struct gzip **out, FILE *file, struct buf *buf)
+static int gzip_create(struct gzip **out, FILE *file, struct buf *buf)
 {
 	struct gzip *gzip = calloc(1, sizeof(*gzip));
 
@@ -24,8 +24,8 @@ static int open_stream(struct gzip **out, FILE *file, struct buf *buf)
 		return -ENOMEM;
 	gzip->file = file;
 	gzip->buf = buf;
-	if (deflateInit2(&gzip->stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS | GZIP_WRAPPER,
-			 8, Z_DEFAULT_STRATEGY) != Z_OK) {
+	if (deflateInit2(&gzip->stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED,
+			 MAX_WBITS | WINDOW_BITS_GZIP, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
 		free(gzip);
 		return -ENOMEM;
 	}
@@ -35,15 +35,15 @@ static int open_stream(struct gzip **out, FILE *file, struct buf *buf)
 
 int gzip_open(struct gzip **out, FILE *file)
 {
-	return open_stream(out, file, NULL);
+	return gzip_create(out, file, NULL);
 }
 
 int gzip_open_buf(struct gzip **out, struct buf *buf)
 {
-	return open_stream(out, NULL, buf);
+	return gzip_create(out, NULL, buf);
 }
 
-static int put(struct gzip *gzip, size_t length)
+static int gzip_flush_output(struct gzip *gzip, size_t length)
 {
 	if (!gzip->file)
 		return buf_append(gzip->buf, gzip->out, length);
@@ -52,7 +52,7 @@ static int put(struct gzip *gzip, size_t length)
 	return 0;
 }
 
-static int run(struct gzip *gzip, int flush)
+static int gzip_deflate(struct gzip *gzip, int flush)
 {
 	int status, err;
 
@@ -60,7 +60,7 @@ static int run(struct gzip *gzip, int flush)
 		gzip->stream.next_out = gzip->out;
 		gzip->stream.avail_out = sizeof(gzip->out);
 		status = deflate(&gzip->stream, flush);
-		err = put(gzip, sizeof(gzip->out) - gzip->stream.avail_out);
+		err = gzip_flush_output(gzip, sizeof(gzip->out) - gzip->stream.avail_out);
 		if (err)
 			return err;
 	} while (status == Z_OK && (gzip->stream.avail_in || flush == Z_FINISH));
@@ -71,12 +71,12 @@ int gzip_write(struct gzip *gzip, const void *data, size_t length)
 {
 	gzip->stream.next_in = (void *)data;
 	gzip->stream.avail_in = (uInt)length;
-	return length ? run(gzip, Z_NO_FLUSH) : 0;
+	return length ? gzip_deflate(gzip, Z_NO_FLUSH) : 0;
 }
 
 int gzip_close(struct gzip *gzip)
 {
-	int err = run(gzip, Z_FINISH);
+	int err = gzip_deflate(gzip, Z_FINISH);
 
 	deflateEnd(&gzip->stream);
 	free(gzip);

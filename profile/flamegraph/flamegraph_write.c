@@ -9,7 +9,7 @@
 #include "profile/flamegraph/flamegraph_page.h"
 
 /* Inside a script element "</" and "<!--" would mean something. */
-static void put_string(FILE *out, const char *string)
+static void json_write_script_string(FILE *out, const char *string)
 {
 	char *copy = NULL;
 	size_t size = 0;
@@ -35,7 +35,7 @@ struct strings {
 	uint32_t count;
 };
 
-static uint32_t number_of(struct strings *s, uint32_t name)
+static uint32_t string_table_add(struct strings *s, uint32_t name)
 {
 	if (!s->number[name]) {
 		s->list[s->count] = name;
@@ -44,17 +44,17 @@ static uint32_t number_of(struct strings *s, uint32_t name)
 	return s->number[name] - 1;
 }
 
-static void put_strings(FILE *out, const struct strings *s, const struct profile *profile)
+static void string_table_write(FILE *out, const struct strings *s, const struct profile *profile)
 {
 	for (uint32_t i = 0; i < s->count; i++) {
 		fputs(i ? ",\n" : "", out);
-		put_string(out, intern_text(&profile->names, s->list[i]));
+		json_write_script_string(out, intern_text(&profile->names, s->list[i]));
 	}
 }
 
 /* Depth, name, module, type, self, base: the page knows the parent by the depth. */
-static void put_nodes(FILE *out, const struct tree *tree, double least, struct strings *names,
-		      struct strings *modules)
+static void flamegraph_write_nodes(FILE *out, const struct tree *tree, double least,
+				   struct strings *names, struct strings *modules)
 {
 	uint32_t at = tree->nodes[0].child, depth = 1;
 	bool first = true;
@@ -65,8 +65,9 @@ static void put_nodes(FILE *out, const struct tree *tree, double least, struct s
 
 		if (wanted) {
 			fprintf(out, "%s%u,%u,%u,%u,%.0f,%.0f", first ? "" : ",\n", depth,
-				number_of(names, n->name), number_of(modules, n->module),
-				(unsigned)node_type(n), n->self, n->base_self);
+				string_table_add(names, n->name),
+				string_table_add(modules, n->module), (unsigned)node_type(n),
+				n->self, n->base_self);
 			first = false;
 		}
 		if (wanted && n->child) {
@@ -82,7 +83,7 @@ static void put_nodes(FILE *out, const struct tree *tree, double least, struct s
 	}
 }
 
-static int put_data(FILE *out, const struct flamegraph *graph)
+static int flamegraph_write_data(FILE *out, const struct flamegraph *graph)
 {
 	const struct profile *profile = graph->profile;
 	uint32_t count = profile->names.count + 1;
@@ -95,20 +96,21 @@ static int put_data(FILE *out, const struct flamegraph *graph)
 
 	if (!names.number || !names.list || !modules.number || !modules.list)
 		goto out;
-	number_of(&modules, 0);
+	string_table_add(&modules, 0);
 	fputs("{\"title\":", out);
-	put_string(out, graph->title);
+	json_write_script_string(out, graph->title);
 	fprintf(out, ",\"unit\":\"%s\",\"threads\":%s,\"reverse\":%s,\"base\":%s,\"nodes\":[",
 		graph->by_total ? text->total_unit : text->count_unit,
 		graph->threads ? "true" : "false", graph->reverse ? "true" : "false",
 		graph->base ? "true" : "false");
 	if (graph->tree->count)
-		put_nodes(out, graph->tree, graph->min_share * graph->tree->nodes[0].total, &names,
-			  &modules);
+		flamegraph_write_nodes(out, graph->tree,
+				       graph->min_share * graph->tree->nodes[0].total, &names,
+				       &modules);
 	fputs("],\n\"names\":[", out);
-	put_strings(out, &names, profile);
+	string_table_write(out, &names, profile);
 	fputs("],\n\"modules\":[", out);
-	put_strings(out, &modules, profile);
+	string_table_write(out, &modules, profile);
 	fputs("]}", out);
 	err = 0;
 out:
@@ -125,7 +127,7 @@ int flamegraph_write(FILE *file, const struct flamegraph *graph)
 	int err;
 
 	fwrite(flamegraph_page, 1, (size_t)(data - flamegraph_page), file);
-	err = put_data(file, graph);
+	err = flamegraph_write_data(file, graph);
 	fputs(data + strlen(FLAMEGRAPH_DATA), file);
 	return err;
 }

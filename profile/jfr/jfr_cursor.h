@@ -70,7 +70,7 @@ static inline void cursor_skip_varint(struct cursor *c)
 }
 
 /* The same from P, where nine bytes may be read: eight at a time, for the many events. */
-static inline const uint8_t *fast_varint(const uint8_t *p, uint64_t *value)
+static inline const uint8_t *varint_decode_unchecked(const uint8_t *p, uint64_t *value)
 {
 	uint64_t word, ends;
 

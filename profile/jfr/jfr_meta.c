@@ -71,7 +71,7 @@ static const struct {
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
-int jfr_damage(struct jfr_chunk *chunk, const uint8_t *at, const char *what)
+int jfr_set_error(struct jfr_chunk *chunk, const uint8_t *at, const char *what)
 {
 	if (!chunk->error.what) {
 		chunk->error.what = what;
@@ -80,7 +80,7 @@ int jfr_damage(struct jfr_chunk *chunk, const uint8_t *at, const char *what)
 	return -EBADMSG;
 }
 
-static const char *meta_string(struct meta *m)
+static const char *meta_read_string(struct meta *m)
 {
 	uint64_t index = cursor_varint(&m->c);
 
@@ -91,8 +91,8 @@ static const char *meta_string(struct meta *m)
 	return m->strings[index];
 }
 
-static void set_attribute(struct jfr_type *type, struct jfr_field *field, const char *name,
-			  const char *value)
+static void meta_set_attribute(struct jfr_type *type, struct jfr_field *field, const char *name,
+			       const char *value)
 {
 	if (type && !strcmp(name, "id"))
 		type->id = strtoll(value, NULL, 10);
@@ -109,11 +109,11 @@ static void set_attribute(struct jfr_type *type, struct jfr_field *field, const 
 }
 
 /* One element and all below it; OWNER is the class around it. */
-static void read_element(struct meta *m, struct jfr_type *owner, int depth)
+static void meta_read_element(struct meta *m, struct jfr_type *owner, int depth)
 {
 	struct jfr_type *type = NULL;
 	struct jfr_field *field = NULL;
-	const char *element = meta_string(m), *name;
+	const char *element = meta_read_string(m), *name;
 	uint64_t count;
 
 	if (depth > DEPTH_MAX)
@@ -137,14 +137,14 @@ static void read_element(struct meta *m, struct jfr_type *owner, int depth)
 		m->fields++;
 	}
 	for (count = cursor_varint(&m->c); count && !m->c.bad; count--) {
-		name = meta_string(m);
-		set_attribute(type, field, name, meta_string(m));
+		name = meta_read_string(m);
+		meta_set_attribute(type, field, name, meta_read_string(m));
 	}
 	for (count = cursor_varint(&m->c); count && !m->c.bad; count--)
-		read_element(m, type, depth + 1);
+		meta_read_element(m, type, depth + 1);
 }
 
-static int read_strings(struct meta *m)
+static int meta_read_strings(struct meta *m)
 {
 	uint64_t count = cursor_varint(&m->c);
 	struct jfr_value value = { .end = m->c.end };
@@ -165,13 +165,13 @@ static int read_strings(struct meta *m)
 		at[i] = text.length;
 		value.at = m->c.at;
 		if (m->c.at < m->c.end && *m->c.at != 2) /* no constants are known yet */
-			jfr_string(m->chunk, &value, &text);
+			jfr_value_append_string(m->chunk, &value, &text);
 		err = buf_append(&text, "", 1);
 		if (err) {
 			err = err == -EFBIG ? -EBADMSG : err;
 			goto out;
 		}
-		jfr_skip(&m->c, &string);
+		jfr_skip_value(&m->c, &string);
 	}
 	for (uint64_t i = 0; i < count; i++)
 		m->strings[i] = (const char *)text.data + at[i];
@@ -188,7 +188,7 @@ out:
 /* How many reads a value of TYPE takes at most, arrays counted once; a type that holds itself, or
  * is absurdly large, comes out above WEIGHT_MAX. */
 #define WEIGHT_MAX 4096
-static unsigned type_weight(const struct jfr_type *type, int depth)
+static unsigned type_read_cost(const struct jfr_type *type, int depth)
 {
 	unsigned weight = 1;
 
@@ -197,12 +197,12 @@ static unsigned type_weight(const struct jfr_type *type, int depth)
 	for (size_t i = 0; i < type->field_count && weight <= WEIGHT_MAX; i++)
 		weight += type->fields[i].constant || type->fields[i].array
 				  ? 1
-				  : type_weight(type->fields[i].type, depth + 1);
+				  : type_read_cost(type->fields[i].type, depth + 1);
 	return weight;
 }
 
 /* Fill in what a type means here, and the links between types. */
-static int link_types(struct jfr_chunk *chunk)
+static int meta_link_types(struct jfr_chunk *chunk)
 {
 	for (size_t i = 0; i < chunk->type_count; i++) {
 		struct jfr_type *type = &chunk->types[i];
@@ -223,7 +223,7 @@ static int link_types(struct jfr_chunk *chunk)
 				return -EBADMSG;
 		}
 	for (size_t i = 0; i < chunk->type_count; i++)
-		if (type_weight(&chunk->types[i], 0) > WEIGHT_MAX)
+		if (type_read_cost(&chunk->types[i], 0) > WEIGHT_MAX)
 			return -EBADMSG;
 	return 0;
 }
@@ -233,7 +233,7 @@ static bool is_integer(const struct jfr_field *field)
 	return !field->array && (field->constant || field->type->shape == JFR_VARINT);
 }
 
-static int slot_of(const struct jfr_field *field)
+static int field_slot(const struct jfr_field *field)
 {
 	if (!is_integer(field))
 		return -1;
@@ -258,14 +258,14 @@ static unsigned plan_bytes(const struct jfr_type *type)
 
 /* Fields after the last wanted one are not walked at all. A type of so many fields that the plan
  * overflows keeps what fits: no writer's event comes near. */
-static void plan_type(struct jfr_type *type)
+static void type_make_plan(struct jfr_type *type)
 {
 	struct jfr_step *step = type->plan;
 	unsigned skip = 0;
 
 	for (size_t i = 0; i < type->field_count && step < type->plan + JFR_PLAN_MAX; i++) {
 		const struct jfr_field *field = &type->fields[i];
-		int slot = slot_of(field);
+		int slot = field_slot(field);
 
 		if (slot < 0 && is_integer(field) && skip < UINT8_MAX) {
 			skip++;
@@ -279,12 +279,12 @@ static void plan_type(struct jfr_type *type)
 	type->plan_bytes = plan_bytes(type);
 }
 
-static int walk_tree(struct meta *m, struct cursor tree, bool fill)
+static int meta_walk_tree(struct meta *m, struct cursor tree, bool fill)
 {
 	m->c = tree;
 	m->types = m->fields = 0;
 	m->fill = fill;
-	read_element(m, NULL, 0);
+	meta_read_element(m, NULL, 0);
 	return m->c.bad ? -EBADMSG : 0;
 }
 
@@ -301,11 +301,11 @@ int jfr_meta_read(struct jfr_chunk *chunk)
 	m.c.end = at + size;
 	for (int i = 0; i < 4; i++) /* type, start, duration, id */
 		cursor_skip_varint(&m.c);
-	err = read_strings(&m);
+	err = meta_read_strings(&m);
 	if (err)
 		goto out;
 	tree = m.c;
-	err = walk_tree(&m, tree, false);
+	err = meta_walk_tree(&m, tree, false);
 	if (!err && (m.types > TYPES_MAX || m.fields > FIELDS_MAX))
 		err = -EBADMSG;
 	if (err)
@@ -321,14 +321,14 @@ int jfr_meta_read(struct jfr_chunk *chunk)
 	chunk->by_id = calloc(JFR_SMALL_ID, sizeof(*chunk->by_id));
 	if (!m.field_space || !chunk->by_id)
 		goto out;
-	err = walk_tree(&m, tree, true);
+	err = meta_walk_tree(&m, tree, true);
 	if (!err)
-		err = link_types(chunk);
+		err = meta_link_types(chunk);
 	for (size_t i = 0; !err && i < chunk->type_count; i++)
-		plan_type(&chunk->types[i]);
+		type_make_plan(&chunk->types[i]);
 out:
 	free(m.strings);
-	return err == -EBADMSG ? jfr_damage(chunk, at, "damaged metadata") : err;
+	return err == -EBADMSG ? jfr_set_error(chunk, at, "damaged metadata") : err;
 }
 
 void jfr_meta_free(struct jfr_chunk *chunk)

@@ -14,6 +14,6 @@ int jfr_pools_read(struct jfr_chunk *chunk);
 void jfr_pools_free(struct jfr_chunk *chunk);
 
 /* Set chunk->error, unless it was set before. Returns -EBADMSG. */
-int jfr_damage(struct jfr_chunk *chunk, const uint8_t *at, const char *what);
+int jfr_set_error(struct jfr_chunk *chunk, const uint8_t *at, const char *what);
 
 #endif

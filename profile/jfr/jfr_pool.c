@@ -32,7 +32,7 @@ static int pool_reserve(struct jfr_pool *pool, size_t more)
 /* All constants of a chunk together; no program has that many stacks. */
 #define CONSTANTS_MAX (1u << 22)
 
-static int pool_put(struct jfr_pool *pool, uint64_t key, uint32_t at)
+static int pool_insert(struct jfr_pool *pool, uint64_t key, uint32_t at)
 {
 	struct jfr_constant *constant;
 	int err = pool_reserve(pool, 1);
@@ -46,7 +46,7 @@ static int pool_put(struct jfr_pool *pool, uint64_t key, uint32_t at)
 	return 0;
 }
 
-static int read_pool(struct jfr_chunk *chunk, struct cursor *c, struct jfr_type *type)
+static int pool_read(struct jfr_chunk *chunk, struct cursor *c, struct jfr_type *type)
 {
 	uint64_t count = cursor_varint(c), key;
 	int err = 0;
@@ -57,16 +57,16 @@ static int read_pool(struct jfr_chunk *chunk, struct cursor *c, struct jfr_type 
 		err = pool_reserve(&type->pool, count);
 	for (; count && !err && !c->bad; count--) {
 		if (chunk->constants++ == CONSTANTS_MAX)
-			return jfr_damage(chunk, c->at, "more constants than can be kept");
+			return jfr_set_error(chunk, c->at, "more constants than can be kept");
 		key = cursor_varint(c);
-		err = pool_put(&type->pool, key, (uint32_t)(c->at - chunk->data));
-		jfr_skip(c, type);
+		err = pool_insert(&type->pool, key, (uint32_t)(c->at - chunk->data));
+		jfr_skip_value(c, type);
 	}
 	return c->bad ? -EBADMSG : err;
 }
 
 /* One checkpoint event; *DELTA says how far back the one before it stands. */
-static int read_checkpoint(struct jfr_chunk *chunk, struct cursor *c, int64_t *delta)
+static int checkpoint_read(struct jfr_chunk *chunk, struct cursor *c, int64_t *delta)
 {
 	uint64_t pools;
 	int err = 0;
@@ -78,7 +78,7 @@ static int read_checkpoint(struct jfr_chunk *chunk, struct cursor *c, int64_t *d
 	for (pools = cursor_varint(c); pools && !err && !c->bad; pools--) {
 		struct jfr_type *type = jfr_type_by_id(chunk, cursor_varint(c));
 
-		err = type ? read_pool(chunk, c, type) : -EBADMSG;
+		err = type ? pool_read(chunk, c, type) : -EBADMSG;
 	}
 	return c->bad ? -EBADMSG : err;
 }
@@ -97,13 +97,14 @@ int jfr_pools_read(struct jfr_chunk *chunk)
 		size = cursor_varint(&c);
 		work += size; /* checkpoints cannot overlap */
 		if (size > (uint64_t)(end - at) || work > chunk->header.size)
-			return jfr_damage(chunk, at, "damaged constants");
+			return jfr_set_error(chunk, at, "damaged constants");
 		c.end = at + size;
-		err = read_checkpoint(chunk, &c, &delta);
+		err = checkpoint_read(chunk, &c, &delta);
 		if (err)
-			return err == -EBADMSG ? jfr_damage(chunk, at, "damaged constants") : err;
+			return err == -EBADMSG ? jfr_set_error(chunk, at, "damaged constants")
+					       : err;
 		if (delta > 0 || (uint64_t)-delta > offset)
-			return jfr_damage(chunk, at, "damaged constants");
+			return jfr_set_error(chunk, at, "damaged constants");
 		offset -= (uint64_t)-delta;
 	} while (delta);
 	return 0;

@@ -8,7 +8,7 @@
 
 #include "profile/jfr/jfr_meta.h"
 
-static int bad_header(struct jfr_error *error, uint64_t offset, const char *what)
+static int jfr_header_fail(struct jfr_error *error, uint64_t offset, const char *what)
 {
 	error->offset = offset;
 	error->what = what;
@@ -24,9 +24,9 @@ int jfr_header(struct jfr_header *header, const uint8_t *data, uint64_t length, 
 	if (!left)
 		return -ENODATA;
 	if (left >= 4 && memcmp(p, "FLR", 4))
-		return bad_header(error, offset, "no JFR chunk starts here");
+		return jfr_header_fail(error, offset, "no JFR chunk starts here");
 	if (left < JFR_HEADER_SIZE)
-		return bad_header(error, offset, "cut off inside a chunk's header");
+		return jfr_header_fail(error, offset, "cut off inside a chunk's header");
 	*header = (struct jfr_header){
 		.offset = offset,
 		.size = load_be64(p + 8),
@@ -40,19 +40,19 @@ int jfr_header(struct jfr_header *header, const uint8_t *data, uint64_t length, 
 		.minor = (uint16_t)(p[6] << 8 | p[7]),
 	};
 	if (header->major != 2)
-		return bad_header(error, offset + 4, "not version 2 of the format");
+		return jfr_header_fail(error, offset + 4, "not version 2 of the format");
 	if (!(load_be32(p + 64) & 1))
-		return bad_header(error, offset + 64, "integers that are not compressed");
+		return jfr_header_fail(error, offset + 64, "integers that are not compressed");
 	if (!header->metadata || !header->constants)
-		return bad_header(error, offset, "a chunk that was never finished");
+		return jfr_header_fail(error, offset, "a chunk that was never finished");
 	if (header->size > left)
-		return bad_header(error, offset, "a chunk that is cut off");
+		return jfr_header_fail(error, offset, "a chunk that is cut off");
 	if (header->size < JFR_HEADER_SIZE || header->metadata >= header->size ||
 	    header->constants >= header->size || header->metadata < JFR_HEADER_SIZE ||
 	    header->constants < JFR_HEADER_SIZE || header->size > UINT32_MAX)
-		return bad_header(error, offset + 8, "a chunk's header with impossible sizes");
+		return jfr_header_fail(error, offset + 8, "a chunk's header with impossible sizes");
 	if (header->ticks_per_second <= 0)
-		return bad_header(error, offset + 56, "a clock without frequency");
+		return jfr_header_fail(error, offset + 56, "a clock without frequency");
 	return 0;
 }
 
@@ -91,7 +91,7 @@ void jfr_scan(struct jfr_scan *scan, struct jfr_chunk *chunk, uint32_t kinds)
 }
 
 /* Fill in the slots by the type's plan. False where the event ends too early. */
-static bool read_slots(struct jfr_event *event, bool times_only)
+static bool event_read_slots(struct jfr_event *event, bool times_only)
 {
 	struct cursor c = { event->body, event->end, false };
 	const struct jfr_step *step = event->type->plan;
@@ -112,7 +112,7 @@ static bool read_slots(struct jfr_event *event, bool times_only)
 
 /* The same where all are integers, and as many bytes as they can take lie before the chunk's
  * end: whether the event ended too early is seen behind them. */
-static bool read_integers(struct jfr_event *event, bool times_only)
+static bool event_read_integer_slots(struct jfr_event *event, bool times_only)
 {
 	const struct jfr_step *step = event->type->plan;
 	const struct jfr_step *end = step + event->type->plan_length;
@@ -121,8 +121,8 @@ static bool read_integers(struct jfr_event *event, bool times_only)
 
 	for (; step < end; step++) {
 		for (unsigned i = step->skip; i; i--)
-			p = fast_varint(p, &value);
-		p = fast_varint(p, &value);
+			p = varint_decode_unchecked(p, &value);
+		p = varint_decode_unchecked(p, &value);
 		event->slot[step->slot] = (int64_t)value;
 		if (times_only && step->slot == JFR_TIME)
 			break;
@@ -131,31 +131,31 @@ static bool read_integers(struct jfr_event *event, bool times_only)
 }
 
 /* Only what an event of TYPE has put there: quicker than all of them. */
-static void clear_slots(const struct jfr_type *type, struct jfr_event *event)
+static void event_clear_slots(const struct jfr_type *type, struct jfr_event *event)
 {
 	for (size_t i = 0; i < type->plan_length; i++)
 		if (type->plan[i].slot >= 0)
 			event->slot[type->plan[i].slot] = 0;
 }
 
-static bool fill_slots(struct jfr_scan *scan, struct jfr_event *event)
+static bool scan_fill_slots(struct jfr_scan *scan, struct jfr_event *event)
 {
 	if (scan->last != event)
 		memset(event->slot, 0, sizeof(event->slot));
 	else if (scan->filled != event->type) /* the same fields are filled in again */
-		clear_slots(scan->filled, event);
+		event_clear_slots(scan->filled, event);
 	scan->filled = event->type;
 	scan->last = event;
 	if (event->type->plan_bytes && (uint64_t)(scan->chunk->data + scan->chunk->header.size -
 						  event->body) >= event->type->plan_bytes)
-		return read_integers(event, scan->times_only);
-	return read_slots(event, scan->times_only);
+		return event_read_integer_slots(event, scan->times_only);
+	return event_read_slots(event, scan->times_only);
 }
 
 /* Let go of pages from time to time: a large file shall not become resident as a whole. */
-#define FORGET_BYTES (4u << 20)
+#define RELEASE_BYTES (4u << 20)
 
-void jfr_forget(const uint8_t *data, uint64_t from, uint64_t upto)
+void jfr_release_pages(const uint8_t *data, uint64_t from, uint64_t upto)
 {
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
 	uintptr_t start = ((uintptr_t)data + from + page - 1) & -page;
@@ -165,40 +165,40 @@ void jfr_forget(const uint8_t *data, uint64_t from, uint64_t upto)
 		madvise((void *)start, end - start, MADV_DONTNEED);
 }
 
-static void forget(struct jfr_scan *scan)
+static void scan_release_pages(struct jfr_scan *scan)
 {
 	const uint8_t *data = scan->chunk->data;
 
 	if (scan->chunk->mapped)
-		jfr_forget(data, (uint64_t)(scan->kept - data), (uint64_t)(scan->at - data));
+		jfr_release_pages(data, (uint64_t)(scan->kept - data), (uint64_t)(scan->at - data));
 	scan->kept = scan->at;
 }
 
-static inline struct jfr_type *type_of(const struct jfr_chunk *chunk, uint64_t id)
+static inline struct jfr_type *chunk_type_by_id(const struct jfr_chunk *chunk, uint64_t id)
 {
 	if (id < JFR_SMALL_ID && chunk->by_id[id])
 		return &chunk->types[chunk->by_id[id] - 1];
 	return jfr_type_by_id(chunk, id);
 }
 
-bool jfr_next(struct jfr_scan *scan, struct jfr_event *event)
+bool jfr_scan_next(struct jfr_scan *scan, struct jfr_event *event)
 {
 	struct jfr_chunk *chunk = scan->chunk;
 
 	while (scan->at < scan->end) {
-		if (scan->at - scan->kept > FORGET_BYTES)
-			forget(scan);
+		if (scan->at - scan->kept > RELEASE_BYTES)
+			scan_release_pages(scan);
 		const uint8_t *at = scan->at;
 		struct cursor c = { at, scan->end, false };
 		uint64_t size = cursor_varint(&c), id = cursor_varint(&c);
 		enum jfr_kind kind;
 
 		if (c.bad || size > (uint64_t)(scan->end - at) || at + size < c.at) {
-			jfr_damage(chunk, at, "an event of impossible size");
+			jfr_set_error(chunk, at, "an event of impossible size");
 			return false;
 		}
 		scan->at = at + size;
-		event->type = type_of(chunk, id);
+		event->type = chunk_type_by_id(chunk, id);
 		kind = event->type ? event->type->kind : JFR_OTHER;
 		if (!(scan->kinds & JFR_MASK(kind)))
 			continue;
@@ -207,8 +207,8 @@ bool jfr_next(struct jfr_scan *scan, struct jfr_event *event)
 		event->size = (uint32_t)size;
 		event->body = c.at;
 		event->end = at + size;
-		if (event->type && !fill_slots(scan, event)) {
-			jfr_damage(chunk, at, "a damaged event");
+		if (event->type && !scan_fill_slots(scan, event)) {
+			jfr_set_error(chunk, at, "a damaged event");
 			return false;
 		}
 		return true;

@@ -42,10 +42,10 @@ struct jfr_scan {
 void jfr_scan(struct jfr_scan *scan, struct jfr_chunk *chunk, uint32_t kinds);
 
 /* The next event, or false at the end, or at damage, which chunk->error then tells. */
-bool jfr_next(struct jfr_scan *scan, struct jfr_event *event);
+bool jfr_scan_next(struct jfr_scan *scan, struct jfr_event *event);
 
 /* Let go of the pages of DATA, a mapped file, between FROM and UPTO: what was read need not stay
  * resident. */
-void jfr_forget(const uint8_t *data, uint64_t from, uint64_t upto);
+void jfr_release_pages(const uint8_t *data, uint64_t from, uint64_t upto);
 
 #endif

@@ -32,7 +32,7 @@ static void skip_string(struct cursor *c)
 	}
 }
 
-static void skip_one(struct cursor *c, const struct jfr_field *field, int depth)
+static void skip_element(struct cursor *c, const struct jfr_field *field, int depth)
 {
 	if (field->constant)
 		cursor_skip_varint(c);
@@ -47,7 +47,7 @@ static void skip_array(struct cursor *c, const struct jfr_field *field, int dept
 
 	for (count = cursor_varint(c); count && !c->bad; count--) {
 		before = c->at;
-		skip_one(c, field, depth);
+		skip_element(c, field, depth);
 		if (c->at == before) /* nothings, as many as one likes */
 			break;
 	}
@@ -80,11 +80,11 @@ static void skip_value(struct cursor *c, const struct jfr_type *type, int depth)
 			if (type->fields[i].array)
 				skip_array(c, &type->fields[i], depth + 1);
 			else
-				skip_one(c, &type->fields[i], depth + 1);
+				skip_element(c, &type->fields[i], depth + 1);
 	}
 }
 
-void jfr_skip(struct cursor *c, const struct jfr_type *type)
+void jfr_skip_value(struct cursor *c, const struct jfr_type *type)
 {
 	skip_value(c, type, 0);
 }
@@ -94,7 +94,7 @@ void jfr_skip_field(struct cursor *c, const struct jfr_field *field)
 	if (field->array)
 		skip_array(c, field, 0);
 	else
-		skip_one(c, field, 0);
+		skip_element(c, field, 0);
 }
 
 bool jfr_constant(const struct jfr_chunk *chunk, const struct jfr_type *type, uint64_t key,
@@ -109,8 +109,8 @@ bool jfr_constant(const struct jfr_chunk *chunk, const struct jfr_type *type, ui
 	return true;
 }
 
-bool jfr_get(const struct jfr_chunk *chunk, const struct jfr_value *value, const char *name,
-	     struct jfr_value *out)
+bool jfr_value_get_field(const struct jfr_chunk *chunk, const struct jfr_value *value,
+			 const char *name, struct jfr_value *out)
 {
 	struct cursor c = { value->at, value->end, false };
 
@@ -129,15 +129,15 @@ bool jfr_get(const struct jfr_chunk *chunk, const struct jfr_value *value, const
 	return false;
 }
 
-bool jfr_event_get(const struct jfr_chunk *chunk, const struct jfr_event *event, const char *name,
-		   struct jfr_value *out)
+bool jfr_event_get_field(const struct jfr_chunk *chunk, const struct jfr_event *event,
+			 const char *name, struct jfr_value *out)
 {
 	struct jfr_value value = { event->type, event->body, event->end };
 
-	return event->type && jfr_get(chunk, &value, name, out);
+	return event->type && jfr_value_get_field(chunk, &value, name, out);
 }
 
-int64_t jfr_long(const struct jfr_value *value)
+int64_t jfr_value_integer(const struct jfr_value *value)
 {
 	struct cursor c = { value->at, value->end, false };
 
@@ -148,7 +148,7 @@ int64_t jfr_long(const struct jfr_value *value)
 	return 0;
 }
 
-static int append_character(struct buf *out, uint32_t point)
+static int append_utf8(struct buf *out, uint32_t point)
 {
 	uint8_t utf8[4];
 	size_t length;
@@ -184,10 +184,10 @@ static bool append_utf16(struct cursor *c, struct buf *out)
 		unit = (uint32_t)cursor_varint(c) & 0xffff;
 		if (high && unit >= 0xdc00 && unit < 0xe000)
 			unit = 0x10000 + ((high - 0xd800) << 10) + (unit - 0xdc00);
-		else if (high && append_character(out, 0xfffd))
+		else if (high && append_utf8(out, 0xfffd))
 			return false;
 		high = unit >= 0xd800 && unit < 0xdc00 ? unit : 0;
-		if (!high && append_character(out, unit))
+		if (!high && append_utf8(out, unit))
 			return false;
 	}
 	return !c->bad;
@@ -219,7 +219,7 @@ static bool append_string(const struct jfr_chunk *chunk, const struct jfr_value 
 		if (count > cursor_left(&c))
 			return false;
 		while (count--)
-			if (append_character(out, *c.at++))
+			if (append_utf8(out, *c.at++))
 				return false;
 		return true;
 	default: /* null, or damaged */
@@ -227,7 +227,8 @@ static bool append_string(const struct jfr_chunk *chunk, const struct jfr_value 
 	}
 }
 
-bool jfr_string(const struct jfr_chunk *chunk, const struct jfr_value *value, struct buf *out)
+bool jfr_value_append_string(const struct jfr_chunk *chunk, const struct jfr_value *value,
+			     struct buf *out)
 {
 	struct jfr_value inner = *value;
 	const struct jfr_field *field;
@@ -245,14 +246,14 @@ bool jfr_string(const struct jfr_chunk *chunk, const struct jfr_value *value, st
 	return inner.type->shape == JFR_STRING && append_string(chunk, &inner, out, false);
 }
 
-bool jfr_thread_id(const struct jfr_chunk *chunk, const struct jfr_event *event, const char *field,
-		   int64_t *tid)
+bool jfr_event_thread_id(const struct jfr_chunk *chunk, const struct jfr_event *event,
+			 const char *field, int64_t *tid)
 {
 	struct jfr_value thread, id;
 
-	if (!jfr_event_get(chunk, event, field, &thread) ||
-	    !jfr_get(chunk, &thread, "osThreadId", &id))
+	if (!jfr_event_get_field(chunk, event, field, &thread) ||
+	    !jfr_value_get_field(chunk, &thread, "osThreadId", &id))
 		return false;
-	*tid = jfr_long(&id);
+	*tid = jfr_value_integer(&id);
 	return true;
 }

@@ -12,7 +12,7 @@
 
 #define LABELS_MAX 65536
 
-size_t labels_file_length(const char *file)
+size_t labels_file_path_length(const char *file)
 {
 	size_t length = strlen(file), at = length;
 	int depth = 0;
@@ -28,9 +28,9 @@ size_t labels_file_length(const char *file)
 }
 
 /* The base name of FILE; returns its length. */
-static size_t base_name(const char *file, const char **name)
+static size_t file_base_name(const char *file, const char **name)
 {
-	size_t length = labels_file_length(file);
+	size_t length = labels_file_path_length(file);
 	const char *slash;
 
 	slash = memrchr(file, '/', length);
@@ -43,7 +43,7 @@ static const char *last_underscore(const char *name, size_t length)
 	return memrchr(name, '_', length);
 }
 
-static void add_line(struct buf *out, const char *key, const char *value, int length)
+static void labels_append_line(struct buf *out, const char *key, const char *value, int length)
 {
 	struct buf clean = BUF_INIT(LABELS_MAX);
 
@@ -55,17 +55,17 @@ static void add_line(struct buf *out, const char *key, const char *value, int le
 	buf_free(&clean);
 }
 
-void labels_of(struct buf *out, const char *file, const char *labels)
+void labels_write(struct buf *out, const char *file, const char *labels)
 {
 	const char *name, *time, *pid;
-	size_t length = base_name(file, &name);
+	size_t length = file_base_name(file, &name);
 
 	buf_reset(out);
 	time = last_underscore(name, length);
 	pid = time ? last_underscore(name, (size_t)(time - name)) : NULL;
 	if (pid && pid + 1 < time && strspn(pid + 1, "0123456789") == (size_t)(time - pid - 1) &&
 	    time[1] >= '0' && time[1] <= '9')
-		add_line(out, "process", name, (int)(time - name));
+		labels_append_line(out, "process", name, (int)(time - name));
 	if (labels)
 		buf_append_string(out, labels);
 	for (size_t i = 0; i < out->length; i++) /* lines stay lines */
@@ -73,18 +73,19 @@ void labels_of(struct buf *out, const char *file, const char *labels)
 			out->data[i] = '?';
 }
 
-static void add_tag(struct buf *out, const cJSON *tag)
+static void labels_append_tag(struct buf *out, const cJSON *tag)
 {
 	if (tag->string && cJSON_IsString(tag))
-		add_line(out, tag->string, tag->valuestring, INT_MAX);
+		labels_append_line(out, tag->string, tag->valuestring, INT_MAX);
 }
 
-static void add_text(struct buf *out, const cJSON *agent, const char *name, const char *key)
+static void labels_append_text(struct buf *out, const cJSON *agent, const char *name,
+			       const char *key)
 {
 	const cJSON *text = cJSON_GetObjectItemCaseSensitive(agent, name);
 
 	if (cJSON_IsString(text))
-		add_line(out, key, text->valuestring, INT_MAX);
+		labels_append_line(out, key, text->valuestring, INT_MAX);
 }
 
 char *labels_from_metadata(const char *text)
@@ -95,12 +96,12 @@ char *labels_from_metadata(const char *text)
 	const cJSON *tags = cJSON_GetObjectItemCaseSensitive(agent, "tags");
 	char *labels = NULL;
 
-	cJSON_ArrayForEach(tag, tags) add_tag(&out, tag);
-	add_text(&out, agent, "hostname", "host");
-	add_text(&out, agent, "executable", "executable");
+	cJSON_ArrayForEach(tag, tags) labels_append_tag(&out, tag);
+	labels_append_text(&out, agent, "hostname", "host");
+	labels_append_text(&out, agent, "executable", "executable");
 	/* What the tag is set to goes before, as where recordings are labelled. */
 	if (!cJSON_GetObjectItemCaseSensitive(tags, "version"))
-		add_text(&out, agent, "service_version", "version");
+		labels_append_text(&out, agent, "service_version", "version");
 	if (out.length && buf_string(&out))
 		labels = strdup(buf_string(&out));
 	buf_free(&out);
@@ -130,7 +131,7 @@ static const char *label_key(const char *name)
 	return NULL;
 }
 
-static bool has_line(const struct buf *out, const struct buf *line)
+static bool text_find_line(const struct buf *out, const struct buf *line)
 {
 	size_t at = 0;
 
@@ -146,18 +147,18 @@ static bool has_line(const struct buf *out, const struct buf *line)
 	return false;
 }
 
-static void add_setting(struct buf *out, const struct jfr_chunk *chunk,
-			const struct jfr_event *event)
+static void labels_append_setting(struct buf *out, const struct jfr_chunk *chunk,
+				  const struct jfr_event *event)
 {
 	struct buf name = BUF_INIT(LABELS_MAX), value = BUF_INIT(LABELS_MAX);
 	struct buf line = BUF_INIT(2 * LABELS_MAX);
 	const char *key;
 
-	if (settings_pair(chunk, event, &name, &value)) {
+	if (settings_append_pair(chunk, event, &name, &value)) {
 		key = label_key(buf_string(&name));
 		if (key)
-			add_line(&line, key, buf_string(&value), INT_MAX);
-		if (line.length && !has_line(out, &line))
+			labels_append_line(&line, key, buf_string(&value), INT_MAX);
+		if (line.length && !text_find_line(out, &line))
 			buf_append(out, line.data, line.length);
 	}
 	buf_free(&name);
@@ -165,7 +166,8 @@ static void add_setting(struct buf *out, const struct jfr_chunk *chunk,
 	buf_free(&line);
 }
 
-static void add_chunk(struct buf *out, const uint8_t *data, const struct jfr_header *header)
+static void labels_append_chunk(struct buf *out, const uint8_t *data,
+				const struct jfr_header *header)
 {
 	struct jfr_chunk chunk = { .header = *header, .data = data + header->offset };
 	struct jfr_event event;
@@ -173,8 +175,8 @@ static void add_chunk(struct buf *out, const uint8_t *data, const struct jfr_hea
 
 	if (!jfr_meta_read(&chunk)) {
 		jfr_scan(&scan, &chunk, JFR_MASK(JFR_SETTING));
-		while (jfr_next(&scan, &event))
-			add_setting(out, &chunk, &event);
+		while (jfr_scan_next(&scan, &event))
+			labels_append_setting(out, &chunk, &event);
 	}
 	jfr_meta_free(&chunk);
 }
@@ -189,8 +191,8 @@ char *labels_from_recording(const uint8_t *data, uint64_t length)
 	/* Labels have a chunk of their own. */
 	for (uint64_t offset = 0; !jfr_header(&header, data, length, offset, &error);
 	     offset += header.size)
-		if (settings_may_label(&header))
-			add_chunk(&out, data, &header);
+		if (settings_may_be_label_chunk(&header))
+			labels_append_chunk(&out, data, &header);
 	if (out.length && buf_string(&out))
 		labels = strdup(buf_string(&out));
 	buf_free(&out);

@@ -10,10 +10,10 @@
 
 /* The lines in OUT: "process=NAME_PID" where FILE is named NAME_PID_TIME.jfr, or so packed, and
  * then LABELS, which may be NULL. */
-void labels_of(struct buf *out, const char *file, const char *labels);
+void labels_write(struct buf *out, const char *file, const char *labels);
 
 /* The length of FILE without the member's name that stands in brackets behind a zip's. */
-size_t labels_file_length(const char *file);
+size_t labels_file_path_length(const char *file);
 
 /* The lines from the text of a metadata.json, or NULL; to be freed. */
 char *labels_from_metadata(const char *json);

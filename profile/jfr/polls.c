@@ -7,7 +7,7 @@
 static const char poll_name[] = "tokio.PollcatchV1", stall_name[] = "asprof.StallV1";
 
 /* The data are bytes, written as the characters of a string: back from UTF-8. */
-static uint64_t character_bytes(const struct buf *text, size_t *at)
+static uint64_t decode_uint64(const struct buf *text, size_t *at)
 {
 	uint64_t value = 0;
 
@@ -21,20 +21,21 @@ static uint64_t character_bytes(const struct buf *text, size_t *at)
 	return value;
 }
 
-static bool is_called(const struct jfr_chunk *chunk, const struct jfr_event *event,
-		      const char *wanted, struct buf *scratch)
+static bool event_has_name(const struct jfr_chunk *chunk, const struct jfr_event *event,
+			   const char *wanted, struct buf *scratch)
 {
 	struct jfr_value type, name;
 
 	buf_reset(scratch);
-	return jfr_event_get(chunk, event, "type", &type) && jfr_get(chunk, &type, "name", &name) &&
-	       jfr_string(chunk, &name, scratch) && scratch->length == strlen(wanted) &&
-	       !memcmp(scratch->data, wanted, strlen(wanted));
+	return jfr_event_get_field(chunk, event, "type", &type) &&
+	       jfr_value_get_field(chunk, &type, "name", &name) &&
+	       jfr_value_append_string(chunk, &name, scratch) &&
+	       scratch->length == strlen(wanted) && !memcmp(scratch->data, wanted, strlen(wanted));
 }
 
 /* A poll's data are its ends in ticks; a stall's are how many nanoseconds it lasted, and what was ready. */
-static int add(struct polls *polls, const struct jfr_chunk *chunk, const struct jfr_event *event,
-	       bool stall, struct buf *scratch)
+static int polls_append(struct polls *polls, const struct jfr_chunk *chunk,
+			const struct jfr_event *event, bool stall, struct buf *scratch)
 {
 	uint64_t first, second, end = (uint64_t)event->slot[JFR_TIME];
 	struct poll poll = { 0 };
@@ -43,11 +44,11 @@ static int add(struct polls *polls, const struct jfr_chunk *chunk, const struct 
 	size_t at = 0;
 
 	buf_reset(scratch);
-	if (jfr_event_get(chunk, event, "data", &data))
-		jfr_string(chunk, &data, scratch);
-	first = character_bytes(scratch, &at);
-	second = character_bytes(scratch, &at);
-	if (jfr_thread_id(chunk, event, "eventThread", &tid))
+	if (jfr_event_get_field(chunk, event, "data", &data))
+		jfr_value_append_string(chunk, &data, scratch);
+	first = decode_uint64(scratch, &at);
+	second = decode_uint64(scratch, &at);
+	if (jfr_event_thread_id(chunk, event, "eventThread", &tid))
 		poll.tid = (uint32_t)tid;
 	if (stall) {
 		poll.duration =
@@ -72,7 +73,7 @@ static int by_thread(const void *a, const void *b)
 	return (x->duration > y->duration) - (x->duration < y->duration);
 }
 
-static int read_all(struct polls *polls, struct jfr_chunk *chunk, bool stalls)
+static int polls_read_named(struct polls *polls, struct jfr_chunk *chunk, bool stalls)
 {
 	struct buf scratch = BUF_INIT(1u << 20);
 	struct jfr_event event;
@@ -81,9 +82,9 @@ static int read_all(struct polls *polls, struct jfr_chunk *chunk, bool stalls)
 
 	buf_reset(&polls->list);
 	jfr_scan(&scan, chunk, JFR_MASK(JFR_USER_EVENT));
-	while (!err && jfr_next(&scan, &event))
-		if (is_called(chunk, &event, stalls ? stall_name : poll_name, &scratch))
-			err = add(polls, chunk, &event, stalls, &scratch);
+	while (!err && jfr_scan_next(&scan, &event))
+		if (event_has_name(chunk, &event, stalls ? stall_name : poll_name, &scratch))
+			err = polls_append(polls, chunk, &event, stalls, &scratch);
 	polls->count = polls->list.length / sizeof(struct poll);
 	if (polls->count)
 		qsort(polls->list.data, polls->count, sizeof(struct poll), by_thread);
@@ -93,16 +94,16 @@ static int read_all(struct polls *polls, struct jfr_chunk *chunk, bool stalls)
 
 int polls_read(struct polls *polls, struct jfr_chunk *chunk)
 {
-	return read_all(polls, chunk, false);
+	return polls_read_named(polls, chunk, false);
 }
 
 int polls_read_stalls(struct polls *stalls, struct jfr_chunk *chunk)
 {
-	return read_all(stalls, chunk, true);
+	return polls_read_named(stalls, chunk, true);
 }
 
 /* How many polls stand before the first one of thread TID that starts behind TICKS. */
-static size_t polls_before(const struct polls *polls, uint32_t tid, uint64_t ticks)
+static size_t polls_count_until(const struct polls *polls, uint32_t tid, uint64_t ticks)
 {
 	const struct poll *list = (const void *)polls->list.data;
 	size_t low = 0, high = polls->count, middle;
@@ -118,28 +119,29 @@ static size_t polls_before(const struct polls *polls, uint32_t tid, uint64_t tic
 	return low;
 }
 
-struct poll *polls_at(const struct polls *polls, int64_t tid, int64_t ticks)
+struct poll *polls_find_at(const struct polls *polls, int64_t tid, int64_t ticks)
 {
 	struct poll *list = (void *)polls->list.data;
 	size_t before;
 
 	if (tid < 0 || tid > UINT32_MAX || ticks < 0)
 		return NULL;
-	before = polls_before(polls, (uint32_t)tid, (uint64_t)ticks);
+	before = polls_count_until(polls, (uint32_t)tid, (uint64_t)ticks);
 	if (!before || list[before - 1].tid != tid || list[before - 1].start >= (uint64_t)ticks ||
 	    (uint64_t)ticks - list[before - 1].start >= list[before - 1].duration)
 		return NULL;
 	return &list[before - 1];
 }
 
-const struct poll *polls_after(const struct polls *polls, int64_t tid, int64_t from, int64_t to)
+const struct poll *polls_find_first_between(const struct polls *polls, int64_t tid, int64_t from,
+					    int64_t to)
 {
 	const struct poll *list = (const void *)polls->list.data;
 	size_t at;
 
 	if (tid < 0 || tid > UINT32_MAX || from < 0)
 		return NULL;
-	at = polls_before(polls, (uint32_t)tid, (uint64_t)from);
+	at = polls_count_until(polls, (uint32_t)tid, (uint64_t)from);
 	return at < polls->count && list[at].tid == tid && list[at].start < (uint64_t)to ? &list[at]
 											 : NULL;
 }

@@ -28,10 +28,11 @@ int polls_read(struct polls *polls, struct jfr_chunk *chunk);
 int polls_read_stalls(struct polls *stalls, struct jfr_chunk *chunk);
 
 /* The poll that was going on in thread TID at TICKS, or NULL. */
-struct poll *polls_at(const struct polls *polls, int64_t tid, int64_t ticks);
+struct poll *polls_find_at(const struct polls *polls, int64_t tid, int64_t ticks);
 
 /* The first poll of thread TID that begins behind FROM and before TO, or NULL. */
-const struct poll *polls_after(const struct polls *polls, int64_t tid, int64_t from, int64_t to);
+const struct poll *polls_find_first_between(const struct polls *polls, int64_t tid, int64_t from,
+					    int64_t to);
 
 void polls_free(struct polls *polls);
 

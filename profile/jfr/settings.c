@@ -23,17 +23,18 @@ static const struct {
 };
 
 /* A JDK's settings are each of an event type: how often it samples stands in its "20 ms". */
-static bool read_period(struct settings *settings, const struct jfr_chunk *chunk,
-			const struct jfr_event *event, const char *name, const char *value)
+static bool settings_read_jdk_period(struct settings *settings, const struct jfr_chunk *chunk,
+				     const struct jfr_event *event, const char *name,
+				     const char *value)
 {
 	const struct jfr_type *type;
 	struct jfr_value id;
 	char *end;
 	double ms;
 
-	if (strcmp(name, "period") || !jfr_event_get(chunk, event, "id", &id))
+	if (strcmp(name, "period") || !jfr_event_get_field(chunk, event, "id", &id))
 		return false;
-	type = jfr_type_by_id(chunk, (uint64_t)jfr_long(&id));
+	type = jfr_type_by_id(chunk, (uint64_t)jfr_value_integer(&id));
 	ms = strtod(value, &end);
 	if (type && !strcmp(type->name, "jdk.ExecutionSample") && end != value &&
 	    !strcmp(end, " ms") && ms > 0 && ms < 1e9)
@@ -41,26 +42,28 @@ static bool read_period(struct settings *settings, const struct jfr_chunk *chunk
 	return true;
 }
 
-bool settings_pair(const struct jfr_chunk *chunk, const struct jfr_event *event, struct buf *name,
-		   struct buf *text)
+bool settings_append_pair(const struct jfr_chunk *chunk, const struct jfr_event *event,
+			  struct buf *name, struct buf *text)
 {
 	struct jfr_value value;
 
-	return jfr_event_get(chunk, event, "name", &value) && jfr_string(chunk, &value, name) &&
-	       jfr_event_get(chunk, event, "value", &value) && jfr_string(chunk, &value, text);
+	return jfr_event_get_field(chunk, event, "name", &value) &&
+	       jfr_value_append_string(chunk, &value, name) &&
+	       jfr_event_get_field(chunk, event, "value", &value) &&
+	       jfr_value_append_string(chunk, &value, text);
 }
 
-void settings_read(struct settings *settings, const struct jfr_chunk *chunk,
-		   const struct jfr_event *event)
+void settings_read_event(struct settings *settings, const struct jfr_chunk *chunk,
+			 const struct jfr_event *event)
 {
 	struct buf name = BUF_INIT(256), text = BUF_INIT(4096);
 	const char *key, *setting;
 
-	if (!settings_pair(chunk, event, &name, &text))
+	if (!settings_append_pair(chunk, event, &name, &text))
 		goto out;
 	key = buf_string(&name);
 	setting = buf_string(&text);
-	if (!key || !setting || read_period(settings, chunk, event, key, setting))
+	if (!key || !setting || settings_read_jdk_period(settings, chunk, event, key, setting))
 		goto out;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		char *field = (char *)settings + rows[i].offset;
@@ -80,35 +83,35 @@ out:
 }
 
 /* The settings stand among the first events of a recording. */
-#define SETTINGS_WITHIN 1000
+#define SETTING_EVENTS_MAX 1000
 
 /* More than a chunk of labels takes. */
 #define LABEL_CHUNK_MAX (1u << 20)
 
-bool settings_may_label(const struct jfr_header *header)
+bool settings_may_be_label_chunk(const struct jfr_header *header)
 {
 	return !header->duration_ns && header->size <= LABEL_CHUNK_MAX;
 }
 
-static bool is_label(const struct jfr_chunk *chunk, const struct jfr_event *event)
+static bool event_is_label(const struct jfr_chunk *chunk, const struct jfr_event *event)
 {
 	static const char prefix[] = "agent.";
 	struct buf name = BUF_INIT(256), text = BUF_INIT(65536);
-	bool is = settings_pair(chunk, event, &name, &text) && name.length >= strlen(prefix) &&
-		  !memcmp(name.data, prefix, strlen(prefix));
+	bool is = settings_append_pair(chunk, event, &name, &text) &&
+		  name.length >= strlen(prefix) && !memcmp(name.data, prefix, strlen(prefix));
 
 	buf_free(&name);
 	buf_free(&text);
 	return is;
 }
 
-bool settings_of(struct settings *settings, const uint8_t *data, uint64_t length)
+bool settings_read_first_chunk(struct settings *settings, const uint8_t *data, uint64_t length)
 {
 	struct jfr_chunk chunk = { 0 };
 	struct jfr_error error;
 	struct jfr_event event;
 	struct jfr_scan scan;
-	int left = SETTINGS_WITHIN;
+	int left = SETTING_EVENTS_MAX;
 	bool labels = false;
 
 	if (jfr_header(&chunk.header, data, length, 0, &error))
@@ -116,18 +119,18 @@ bool settings_of(struct settings *settings, const uint8_t *data, uint64_t length
 	chunk.data = data;
 	if (!jfr_meta_read(&chunk)) {
 		jfr_scan(&scan, &chunk, ~0u);
-		while (left-- && jfr_next(&scan, &event)) {
+		while (left-- && jfr_scan_next(&scan, &event)) {
 			if (event.kind != JFR_SETTING)
 				continue;
-			settings_read(settings, &chunk, &event);
-			labels = labels || is_label(&chunk, &event);
+			settings_read_event(settings, &chunk, &event);
+			labels = labels || event_is_label(&chunk, &event);
 		}
 	}
 	jfr_meta_free(&chunk);
-	return labels && settings_may_label(&chunk.header);
+	return labels && settings_may_be_label_chunk(&chunk.header);
 }
 
-void settings_fill(struct settings *settings, const struct settings *from)
+void settings_fill_missing(struct settings *settings, const struct settings *from)
 {
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		char *field = (char *)settings + rows[i].offset;
@@ -140,30 +143,30 @@ void settings_fill(struct settings *settings, const struct settings *from)
 	}
 }
 
-void settings_begin(struct settings_along *along, const uint8_t *data, uint64_t length)
+void settings_tracker_start(struct settings_tracker *tracker, const uint8_t *data, uint64_t length)
 {
-	settings_of(&along->first, data, length);
-	along->upto = 0;
+	settings_read_first_chunk(&tracker->first, data, length);
+	tracker->upto = 0;
 }
 
-const struct settings *settings_at(struct settings_along *along, const uint8_t *data,
-				   uint64_t length, uint64_t offset)
+const struct settings *settings_tracker_get(struct settings_tracker *tracker, const uint8_t *data,
+					    uint64_t length, uint64_t offset)
 {
 	struct jfr_header header;
 	struct jfr_error error;
 	bool labels = false;
 
-	if (offset < along->upto)
-		return &along->now;
+	if (offset < tracker->upto)
+		return &tracker->now;
 	for (; !labels && !jfr_header(&header, data, length, offset, &error);
 	     offset += header.size) {
-		along->now = (struct settings){ 0 };
-		labels = settings_may_label(&header) &&
-			 settings_of(&along->now, data + offset, header.size);
+		tracker->now = (struct settings){ 0 };
+		labels = settings_may_be_label_chunk(&header) &&
+			 settings_read_first_chunk(&tracker->now, data + offset, header.size);
 	}
 	if (!labels)
-		along->now = (struct settings){ 0 };
-	settings_fill(&along->now, &along->first);
-	along->upto = labels ? offset : UINT64_MAX;
-	return &along->now;
+		tracker->now = (struct settings){ 0 };
+	settings_fill_missing(&tracker->now, &tracker->first);
+	tracker->upto = labels ? offset : UINT64_MAX;
+	return &tracker->now;
 }

@@ -28,22 +28,22 @@ struct otlp {
 	int err;           /* the first, as -errno: no need to ask before the end */
 };
 
-void otlp_open(struct otlp *out, const struct otlp_message *message);
+void otlp_init(struct otlp *out, const struct otlp_message *message);
 int otlp_close(struct otlp *out);
 
 /* Take in the result of a step. */
-void otlp_note(struct otlp *out, int err);
+void otlp_set_error(struct otlp *out, int err);
 
 /* Numbers in the tables. */
-int64_t otlp_string(struct otlp *out, const char *text);
+int64_t otlp_add_string(struct otlp *out, const char *text);
 int64_t otlp_attribute(struct otlp *out, const char *key, const char *text, int64_t number);
-int64_t otlp_link(struct otlp *out, const uint8_t trace_id[16], const uint8_t span_id[8]);
-int64_t otlp_stack(struct otlp *out, uint32_t stack);
+int64_t otlp_add_link(struct otlp *out, const uint8_t trace_id[16], const uint8_t span_id[8]);
+int64_t otlp_add_stack(struct otlp *out, uint32_t stack);
 
 /* Put an AnyValue of TEXT, or where that is NULL of NUMBER, behind TO, as its field 2. */
-void otlp_any(struct otlp *out, struct buf *to, const char *text, int64_t number);
+void otlp_append_any_value(struct otlp *out, struct buf *to, const char *text, int64_t number);
 
 /* The dictionary of all that was asked for. */
-void otlp_write_dictionary(struct otlp *out, struct buf *to);
+void otlp_append_dictionary(struct otlp *out, struct buf *to);
 
 #endif

@@ -7,8 +7,8 @@
 #include "profile/basics/names.h"
 #include "profile/encode/proto.h"
 
-static int begin(struct pprof *out, const struct profile *profile,
-		 const struct libraries *libraries, struct gzip *gzip, int err)
+static int pprof_init(struct pprof *out, const struct profile *profile,
+		      const struct libraries *libraries, struct gzip *gzip, int err)
 {
 	*out = (struct pprof){
 		.profile = profile,
@@ -18,7 +18,7 @@ static int begin(struct pprof *out, const struct profile *profile,
 		.inner = BUF_INIT(64u << 20),
 		.err = err,
 	};
-	pprof_string(out, "");
+	pprof_add_string(out, "");
 	return out->err;
 }
 
@@ -28,7 +28,7 @@ int pprof_open(struct pprof *out, FILE *file, const struct profile *profile,
 	struct gzip *gzip = NULL;
 	int err = gzip_open(&gzip, file);
 
-	return begin(out, profile, libraries, gzip, err);
+	return pprof_init(out, profile, libraries, gzip, err);
 }
 
 int pprof_open_buf(struct pprof *out, struct buf *buf, const struct profile *profile,
@@ -37,7 +37,7 @@ int pprof_open_buf(struct pprof *out, struct buf *buf, const struct profile *pro
 	struct gzip *gzip = NULL;
 	int err = gzip_open_buf(&gzip, buf);
 
-	return begin(out, profile, libraries, gzip, err);
+	return pprof_init(out, profile, libraries, gzip, err);
 }
 
 int pprof_close(struct pprof *out)
@@ -49,7 +49,7 @@ int pprof_close(struct pprof *out)
 	intern_free(&out->functions);
 	intern_free(&out->locations);
 	intern_free(&out->keys);
-	free(out->key_values);
+	free(out->label_value_counts);
 	buf_free(&out->message);
 	buf_free(&out->inner);
 	return out->err;
@@ -61,7 +61,7 @@ void pprof_note(struct pprof *out, int err)
 		out->err = err;
 }
 
-int64_t pprof_string(struct pprof *out, const char *text)
+int64_t pprof_add_string(struct pprof *out, const char *text)
 {
 	uint32_t id = names_intern(&out->strings, text);
 
@@ -70,7 +70,7 @@ int64_t pprof_string(struct pprof *out, const char *text)
 	return (int64_t)id - 1;
 }
 
-void pprof_flush(struct pprof *out, enum pprof_field field)
+void pprof_write_message(struct pprof *out, enum pprof_field field)
 {
 	struct buf whole = BUF_INIT(SIZE_MAX / 2);
 
@@ -80,7 +80,7 @@ void pprof_flush(struct pprof *out, enum pprof_field field)
 	buf_reset(&out->message);
 }
 
-void pprof_number(struct pprof *out, enum pprof_field field, int64_t number)
+void pprof_write_number(struct pprof *out, enum pprof_field field, int64_t number)
 {
 	buf_reset(&out->inner);
 	pprof_note(out, proto_int(&out->inner, field, number));
@@ -91,6 +91,6 @@ void pprof_write_strings(struct pprof *out)
 {
 	for (uint32_t id = 1; id <= out->strings.count && !out->err; id++) {
 		pprof_note(out, buf_append_string(&out->message, intern_text(&out->strings, id)));
-		pprof_flush(out, PPROF_STRING);
+		pprof_write_message(out, PPROF_STRING);
 	}
 }

@@ -39,7 +39,7 @@ struct pprof {
 	char program[256]; /* by a label, where no frame is in it */
 	bool chosen; /* labels are: those of a sample with one of these keys, with so many values */
 	struct intern keys;
-	uint32_t *key_values;
+	uint32_t *label_value_counts;
 	uint32_t depth_max; /* locations of a stack, the innermost; 0: all */
 	struct buf message; /* that is being put together */
 	struct buf inner;   /* a part of it */
@@ -61,23 +61,23 @@ int pprof_close(struct pprof *out);
 void pprof_note(struct pprof *out, int err);
 
 /* The index of TEXT in the table of strings. */
-int64_t pprof_string(struct pprof *out, const char *text);
+int64_t pprof_add_string(struct pprof *out, const char *text);
 
 /* Write out->message, which is empty afterwards, or NUMBER, as FIELD of the profile. */
-void pprof_flush(struct pprof *out, enum pprof_field field);
-void pprof_number(struct pprof *out, enum pprof_field field, int64_t number);
+void pprof_write_message(struct pprof *out, enum pprof_field field);
+void pprof_write_number(struct pprof *out, enum pprof_field field, int64_t number);
 
 /* The table of strings, when nothing will ask for another. */
 void pprof_write_strings(struct pprof *out);
 
 /* Give the program the first mapping, as readers take that for the program: where no frame is in it,
  * by the name that the recording is labelled with, or that a mapped file has. */
-void pprof_number_programs(struct pprof *out);
+void pprof_add_program_mapping(struct pprof *out);
 
 /* The number of the location of FRAME, 0 for no stack, and of the frames that it is inlined into. */
-uint64_t pprof_location(struct pprof *out, uint32_t frame);
+uint64_t pprof_add_location(struct pprof *out, uint32_t frame);
 
-/* Mappings, locations and functions of all that pprof_location was asked for. */
-void pprof_write_places(struct pprof *out);
+/* Mappings, locations and functions of all that pprof_add_location was asked for. */
+void pprof_write_locations(struct pprof *out);
 
 #endif

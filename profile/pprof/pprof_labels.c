@@ -7,15 +7,15 @@
 
 #include "profile/encode/proto.h"
 
-#define CHOSEN_VALUES 32
-#define CHOSEN_KEYS   5
+#define VALUES_PER_KEY_MAX 32
+#define SELECTED_KEYS_MAX  5
 
-static void add_label(struct pprof *out, const char *key, const char *value)
+static void label_append(struct pprof *out, const char *key, const char *value)
 {
 	struct buf label = BUF_INIT(64);
 
-	pprof_note(out, proto_int(&label, 1, pprof_string(out, key)));
-	pprof_note(out, proto_int(&label, 2, pprof_string(out, value)));
+	pprof_note(out, proto_int(&label, 1, pprof_add_string(out, key)));
+	pprof_note(out, proto_int(&label, 2, pprof_add_string(out, value)));
 	pprof_note(out, proto_message(&out->message, 3, &label));
 	buf_free(&label);
 }
@@ -46,17 +46,17 @@ static bool has_key(const char *lines, const char *key)
 	return false;
 }
 
-static bool is_chosen(const struct pprof *out, const char *key)
+static bool key_is_selected(const struct pprof *out, const char *key)
 {
 	if (!out->chosen || !strcmp(key, "span_id"))
 		return true;
-	for (uint32_t id = 1; id <= out->keys.count && id <= CHOSEN_KEYS; id++)
+	for (uint32_t id = 1; id <= out->keys.count && id <= SELECTED_KEYS_MAX; id++)
 		if (!strcmp(intern_text(&out->keys, id), key))
-			return out->key_values[id - 1] <= CHOSEN_VALUES;
+			return out->label_value_counts[id - 1] <= VALUES_PER_KEY_MAX;
 	return false;
 }
 
-static void clean_key(char *key)
+static void key_replace_special(char *key)
 {
 	for (; *key; key++)
 		if (!(*key >= 'a' && *key <= 'z') && !(*key >= 'A' && *key <= 'Z') &&
@@ -65,7 +65,8 @@ static void clean_key(char *key)
 }
 
 /* LINES, but for keys that BETTER has as well. */
-static void add_lines(struct pprof *out, const char *lines, const char *candidate_is_better)
+static void label_lines_append(struct pprof *out, const char *lines,
+			       const char *candidate_is_better)
 {
 	char *copy = strdup(lines), *line, *next, *value;
 
@@ -73,16 +74,16 @@ static void add_lines(struct pprof *out, const char *lines, const char *candidat
 		pprof_note(out, -ENOMEM);
 	for (line = copy; line && *line; line = next) {
 		value = split(line, &next);
-		if (!value || has_key(candidate_is_better, line) || !is_chosen(out, line))
+		if (!value || has_key(candidate_is_better, line) || !key_is_selected(out, line))
 			continue;
 		if (out->chosen)
-			clean_key(line);
-		add_label(out, line, value);
+			key_replace_special(line);
+		label_append(out, line, value);
 	}
 	free(copy);
 }
 
-void pprof_add_labels(struct pprof *out, const struct sample *s)
+void pprof_append_labels(struct pprof *out, const struct sample *s)
 {
 	const struct intern *names = &out->profile->names;
 	const struct thread_key *thread = intern_key(&out->profile->threads, s->thread);
@@ -91,14 +92,14 @@ void pprof_add_labels(struct pprof *out, const struct sample *s)
 
 	if (s->thread) {
 		profile_thread_name(out->profile, s->thread, name, sizeof(name));
-		add_label(out, "thread", name);
-		add_lines(out, intern_text(names, thread->labels), context);
+		label_append(out, "thread", name);
+		label_lines_append(out, intern_text(names, thread->labels), context);
 	}
-	add_lines(out, context, "");
+	label_lines_append(out, context, "");
 }
 
 /* One more value of KEY. */
-static void count_value(struct pprof *out, const char *key)
+static void key_count_value(struct pprof *out, const char *key)
 {
 	uint32_t before = out->keys.count, id = intern_string(&out->keys, key), *values;
 
@@ -107,26 +108,26 @@ static void count_value(struct pprof *out, const char *key)
 		return;
 	}
 	if (out->keys.count != before) {
-		values = realloc(out->key_values, id * sizeof(*values));
+		values = realloc(out->label_value_counts, id * sizeof(*values));
 		if (!values) {
 			pprof_note(out, -ENOMEM);
 			return;
 		}
-		out->key_values = values;
+		out->label_value_counts = values;
 		values[id - 1] = 0;
 	}
-	out->key_values[id - 1]++;
+	out->label_value_counts[id - 1]++;
 }
 
 /* What begins with two '_', or a digit, is no name there, or the server's own. */
-static bool is_to_choose(const char *key)
+static bool key_is_selectable(const char *key)
 {
 	return strcmp(key, "trace_id") && strcmp(key, "span_id") && strcmp(key, "service_name") &&
 	       strcmp(key, "service.name") && *key && strncmp(key, "__", 2) &&
 	       !(*key >= '0' && *key <= '9');
 }
 
-static void count_lines(struct pprof *out, const char *lines, struct intern *met)
+static void label_lines_count(struct pprof *out, const char *lines, struct intern *met)
 {
 	char *copy = strdup(lines), *line, *next;
 
@@ -137,13 +138,13 @@ static void count_lines(struct pprof *out, const char *lines, struct intern *met
 
 		if (!intern(met, line, strcspn(line, "\n")))
 			pprof_note(out, -ENOMEM);
-		if (split(line, &next) && met->count != before && is_to_choose(line))
-			count_value(out, line);
+		if (split(line, &next) && met->count != before && key_is_selectable(line))
+			key_count_value(out, line);
 	}
 	free(copy);
 }
 
-void pprof_choose_labels(struct pprof *out, uint32_t metrics)
+void pprof_select_labels(struct pprof *out, uint32_t metrics)
 {
 	const struct profile *profile = out->profile;
 	struct intern met = INTERN_INIT;
@@ -154,7 +155,7 @@ void pprof_choose_labels(struct pprof *out, uint32_t metrics)
 		if (metrics & 1u << profile->samples[i].metric &&
 		    profile->samples[i].context != context) {
 			context = profile->samples[i].context;
-			count_lines(out, intern_text(&profile->names, context), &met);
+			label_lines_count(out, intern_text(&profile->names, context), &met);
 		}
 	out->chosen = true;
 	intern_free(&met);

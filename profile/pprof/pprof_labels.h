@@ -8,10 +8,10 @@
  * of each combination of labels, but for "span_id", by which it finds the samples of a span. So a trace's id stays
  * out, and so does a key with more values than a series is worth, and those beyond the first few; names are as it
  * takes them. */
-void pprof_choose_labels(struct pprof *out, uint32_t metrics);
+void pprof_select_labels(struct pprof *out, uint32_t metrics);
 
 /* Put the labels of S behind the message: its thread, what its recording is labelled with, and what the thread
  * worked on. Of one key the last of these holds. */
-void pprof_add_labels(struct pprof *out, const struct sample *s);
+void pprof_append_labels(struct pprof *out, const struct sample *s);
 
 #endif

@@ -18,33 +18,34 @@ struct mapping {
 	uint32_t module, build_id;
 };
 
-static uint32_t mapping_of(struct pprof *out, const struct frame *frame)
+static uint32_t pprof_add_mapping(struct pprof *out, const struct frame *frame)
 {
 	struct mapping mapping = { frame->module, frame->build_id };
 
-	return place_is_mapped(frame) ? intern(&out->mappings, &mapping, sizeof(mapping)) : 0;
+	return frame_is_in_mapped_file(frame) ? intern(&out->mappings, &mapping, sizeof(mapping))
+					      : 0;
 }
 
-static uint32_t function_of(struct pprof *out, const struct frame *frame)
+static uint32_t pprof_add_function(struct pprof *out, const struct frame *frame)
 {
 	struct function function = { frame->name, frame->module, frame->file };
 
 	return intern(&out->functions, &function, sizeof(function));
 }
 
-uint64_t pprof_location(struct pprof *out, uint32_t frame)
+uint64_t pprof_add_location(struct pprof *out, uint32_t frame)
 {
-	mapping_of(out, profile_frame(out->profile, frame));
+	pprof_add_mapping(out, profile_frame(out->profile, frame));
 	return intern(&out->locations, &frame, sizeof(frame));
 }
 
-static bool is_program(const char *module)
+static bool module_is_program(const char *module)
 {
 	return *module != '[' && !strstr(module, ".so") && strcmp(module, "vdso");
 }
 
 /* What the labels call the program: EXECUTABLE, or NAME of the process NAME_PID. Copied to NAME. */
-static void labelled_program(const struct pprof *out, char *name, size_t size)
+static void program_name_from_labels(const struct pprof *out, char *name, size_t size)
 {
 	const struct intern *threads = &out->profile->threads;
 	const struct thread_key *thread = intern_key(threads, threads->count ? 1 : 0);
@@ -64,7 +65,7 @@ static void labelled_program(const struct pprof *out, char *name, size_t size)
 	snprintf(name, size, "%.*s", (int)length, process);
 }
 
-void pprof_number_programs(struct pprof *out)
+void pprof_add_program_mapping(struct pprof *out)
 {
 	static const struct mapping without_frames = { 0, 0 };
 
@@ -72,17 +73,17 @@ void pprof_number_programs(struct pprof *out)
 		const struct frame *frame = profile_frame(out->profile, id);
 		const char *module = intern_text(&out->profile->names, frame->module);
 
-		if (frame->module && frame->type == JFR_FRAME_NATIVE && is_program(module))
-			mapping_of(out, frame);
+		if (frame->module && frame->type == JFR_FRAME_NATIVE && module_is_program(module))
+			pprof_add_mapping(out, frame);
 	}
 	if (out->mappings.count)
 		return;
-	labelled_program(out, out->program, sizeof(out->program));
+	program_name_from_labels(out, out->program, sizeof(out->program));
 	for (uint32_t id = 1; id <= out->libraries->list.count && !out->program[0]; id++) {
 		const struct library *library = intern_key(&out->libraries->list, id);
 		const char *path = intern_text(&out->libraries->names, library->path);
 
-		if (*path == '/' && is_program(path))
+		if (*path == '/' && module_is_program(path))
 			snprintf(out->program, sizeof(out->program), "%s", path);
 	}
 	if (!out->program[0])
@@ -93,14 +94,14 @@ void pprof_number_programs(struct pprof *out)
 /* What readers need not look for any more, by mapping. */
 enum { HAS_FILES = 1, HAS_LINES = 2, HAS_INLINED = 4 };
 
-static uint8_t *mapping_facts(struct pprof *out)
+static uint8_t *mapping_flags_collect(struct pprof *out)
 {
 	uint8_t *facts = calloc((size_t)out->mappings.count + 1, 1);
 
 	for (uint32_t id = 1; facts && id <= out->locations.count; id++) {
 		const uint32_t *frame_id = intern_key(&out->locations, id);
 		const struct frame *frame = profile_frame(out->profile, *frame_id);
-		uint8_t *fact = &facts[mapping_of(out, frame)];
+		uint8_t *fact = &facts[pprof_add_mapping(out, frame)];
 
 		*fact |= frame->file ? HAS_FILES : 0;
 		*fact |= frame->line ? HAS_LINES : 0;
@@ -111,11 +112,11 @@ static uint8_t *mapping_facts(struct pprof *out)
 	return facts;
 }
 
-static void write_mapping(struct pprof *out, uint32_t id, uint8_t facts)
+static void pprof_write_mapping(struct pprof *out, uint32_t id, uint8_t facts)
 {
 	const struct mapping *mapping = intern_key(&out->mappings, id);
 	const struct library *library =
-		place_library(out->profile, out->libraries, mapping->module, mapping->build_id);
+		frame_library(out->profile, out->libraries, mapping->module, mapping->build_id);
 	const char *name = intern_text(&out->profile->names, mapping->module), *build_id = "";
 
 	if (!mapping->module)
@@ -128,21 +129,21 @@ static void write_mapping(struct pprof *out, uint32_t id, uint8_t facts)
 		pprof_note(out, proto_int(&out->message, 3, (int64_t)library->top));
 		pprof_note(out, proto_int(&out->message, 4, (int64_t)library->file_offset));
 	}
-	pprof_note(out, proto_int(&out->message, 5, pprof_string(out, name)));
-	pprof_note(out, proto_int(&out->message, 6, pprof_string(out, build_id)));
+	pprof_note(out, proto_int(&out->message, 5, pprof_add_string(out, name)));
+	pprof_note(out, proto_int(&out->message, 6, pprof_add_string(out, build_id)));
 	pprof_note(out, proto_int(&out->message, 7, 1)); /* has functions: no symbols to look for */
 	pprof_note(out, proto_int(&out->message, 8, !!(facts & HAS_FILES)));
 	pprof_note(out, proto_int(&out->message, 9, !!(facts & HAS_LINES)));
 	pprof_note(out, proto_int(&out->message, 10, !!(facts & HAS_INLINED)));
-	pprof_flush(out, PPROF_MAPPING);
+	pprof_write_message(out, PPROF_MAPPING);
 }
 
-static void write_mappings(struct pprof *out)
+static void pprof_write_mappings(struct pprof *out)
 {
-	uint8_t *facts = mapping_facts(out);
+	uint8_t *facts = mapping_flags_collect(out);
 
 	for (uint32_t id = 1; facts && id <= out->mappings.count; id++)
-		write_mapping(out, id, facts[id]);
+		pprof_write_mapping(out, id, facts[id]);
 	free(facts);
 }
 
@@ -156,7 +157,7 @@ static uint64_t hash_text(uint64_t hash, const char *text)
 
 /* Of what is in no file that was mapped, as a script's function: who takes the difference of two profiles (Grafana Alloy)
  * tells stacks by their addresses alone. No code's, and the same in each profile. */
-static uint64_t invented_address(const struct pprof *out, const struct frame *frame)
+static uint64_t synthetic_address(const struct pprof *out, const struct frame *frame)
 {
 	const struct intern *names = &out->profile->names;
 	uint64_t hash = 0xcbf29ce484222325 ^ frame->line;
@@ -166,57 +167,57 @@ static uint64_t invented_address(const struct pprof *out, const struct frame *fr
 	return hash_text(hash, intern_text(names, frame->file)) | UINT64_C(1) << 63;
 }
 
-static uint64_t address_of(const struct pprof *out, const struct frame *frame)
+static uint64_t location_address(const struct pprof *out, const struct frame *frame)
 {
 	uint64_t address = place_address(out->profile, out->libraries, frame);
 
-	return address || place_is_mapped(frame) ? address : invented_address(out, frame);
+	return address || frame_is_in_mapped_file(frame) ? address : synthetic_address(out, frame);
 }
 
 /* The frame of that number and those that it is inlined into, innermost first. */
-static void write_location(struct pprof *out, uint32_t id, uint32_t frame_id)
+static void pprof_write_location(struct pprof *out, uint32_t id, uint32_t frame_id)
 {
 	const struct frame *frame = profile_frame(out->profile, frame_id);
 
 	pprof_note(out, proto_int(&out->message, 1, id));
-	pprof_note(out, proto_int(&out->message, 2, mapping_of(out, frame)));
-	pprof_note(out, proto_int(&out->message, 3, (int64_t)address_of(out, frame)));
+	pprof_note(out, proto_int(&out->message, 2, pprof_add_mapping(out, frame)));
+	pprof_note(out, proto_int(&out->message, 3, (int64_t)location_address(out, frame)));
 	for (;; frame = profile_frame(out->profile, frame->caller)) {
 		buf_reset(&out->inner);
-		pprof_note(out, proto_int(&out->inner, 1, function_of(out, frame)));
+		pprof_note(out, proto_int(&out->inner, 1, pprof_add_function(out, frame)));
 		pprof_note(out, proto_int(&out->inner, 2, frame->line));
 		pprof_note(out, proto_message(&out->message, 4, &out->inner));
 		if (!frame->caller)
 			break;
 	}
-	pprof_flush(out, PPROF_LOCATION);
+	pprof_write_message(out, PPROF_LOCATION);
 }
 
-static void write_function(struct pprof *out, uint32_t id)
+static void pprof_write_function(struct pprof *out, uint32_t id)
 {
 	const struct function *function = intern_key(&out->functions, id);
 	const struct intern *names = &out->profile->names;
 	const char *name = function->name ? intern_text(names, function->name) : "[no stack]";
 
 	pprof_note(out, proto_int(&out->message, 1, id));
-	pprof_note(out, proto_int(&out->message, 2, pprof_string(out, name)));
-	pprof_note(out, proto_int(&out->message, 3, pprof_string(out, name)));
+	pprof_note(out, proto_int(&out->message, 2, pprof_add_string(out, name)));
+	pprof_note(out, proto_int(&out->message, 3, pprof_add_string(out, name)));
 	pprof_note(out,
 		   proto_int(&out->message, 4,
-			     pprof_string(out,
-					  intern_text(names, function->file ? function->file
+			     pprof_add_string(
+				     out, intern_text(names, function->file ? function->file
 									    : function->module))));
-	pprof_flush(out, PPROF_FUNCTION);
+	pprof_write_message(out, PPROF_FUNCTION);
 }
 
-void pprof_write_places(struct pprof *out)
+void pprof_write_locations(struct pprof *out)
 {
-	write_mappings(out);
+	pprof_write_mappings(out);
 	for (uint32_t id = 1; id <= out->locations.count; id++) {
 		const uint32_t *frame = intern_key(&out->locations, id);
 
-		write_location(out, id, *frame);
+		pprof_write_location(out, id, *frame);
 	}
 	for (uint32_t id = 1; id <= out->functions.count; id++)
-		write_function(out, id);
+		pprof_write_function(out, id);
 }

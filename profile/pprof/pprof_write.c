@@ -9,40 +9,41 @@
 #include "profile/encode/proto.h"
 
 /* Of deeper stacks Pyroscope leaves out the innermost, which say where the time went. */
-#define INGESTED_DEPTH_MAX 1000
+#define PYROSCOPE_DEPTH_MAX 1000
 
-static void write_types(struct pprof *out, const struct columns *columns)
+static void pprof_write_types(struct pprof *out, const struct columns *columns)
 {
 	for (size_t i = 0; i < columns->count; i++) {
 		const struct column *column = &columns->list[i];
 
-		pprof_note(out, proto_int(&out->message, 1, pprof_string(out, column->type)));
+		pprof_note(out, proto_int(&out->message, 1, pprof_add_string(out, column->type)));
 		pprof_note(out,
-			   proto_int(&out->message, 2, pprof_string(out, column_unit(column))));
-		pprof_flush(out, PPROF_SAMPLE_TYPE);
+			   proto_int(&out->message, 2, pprof_add_string(out, column_unit(column))));
+		pprof_write_message(out, PPROF_SAMPLE_TYPE);
 	}
 }
 
-static void add_stack(struct pprof *out, uint32_t stack)
+static void sample_append_stack(struct pprof *out, uint32_t stack)
 {
 	const uint32_t *frames = intern_key(&out->profile->stacks, stack);
 	uint32_t depth = intern_length(&out->profile->stacks, stack) / sizeof(*frames), count = 0;
 
 	buf_reset(&out->inner);
 	if (!depth)
-		pprof_note(out, proto_varint(&out->inner, pprof_location(out, 0)));
+		pprof_note(out, proto_varint(&out->inner, pprof_add_location(out, 0)));
 	/* Those that a frame is inlined into belong to its location. */
 	for (uint32_t i = 0; i < depth; i++) {
 		if (i && profile_frame(out->profile, frames[i - 1])->caller == frames[i])
 			continue;
 		if (out->depth_max && count++ == out->depth_max)
 			break;
-		pprof_note(out, proto_varint(&out->inner, pprof_location(out, frames[i])));
+		pprof_note(out, proto_varint(&out->inner, pprof_add_location(out, frames[i])));
 	}
 	pprof_note(out, proto_message(&out->message, 1, &out->inner));
 }
 
-static void add_values(struct pprof *out, const struct columns *columns, const struct sample *s)
+static void sample_append_values(struct pprof *out, const struct columns *columns,
+				 const struct sample *s)
 {
 	buf_reset(&out->inner);
 	for (size_t i = 0; i < columns->count; i++) {
@@ -53,12 +54,13 @@ static void add_values(struct pprof *out, const struct columns *columns, const s
 	pprof_note(out, proto_message(&out->message, 2, &out->inner));
 }
 
-static void write_sample(struct pprof *out, const struct columns *columns, const struct sample *s)
+static void pprof_write_sample(struct pprof *out, const struct columns *columns,
+			       const struct sample *s)
 {
-	add_stack(out, s->stack);
-	add_values(out, columns, s);
-	pprof_add_labels(out, s);
-	pprof_flush(out, PPROF_SAMPLE);
+	sample_append_stack(out, s->stack);
+	sample_append_values(out, columns, s);
+	pprof_append_labels(out, s);
+	pprof_write_message(out, PPROF_SAMPLE);
 }
 
 /* What `go tool pprof` opens with: the first metric's time or bytes, but what lives before what was
@@ -77,7 +79,7 @@ static const struct column *default_column(const struct columns *columns)
 	return chosen;
 }
 
-static void write_period(struct pprof *out, const struct column *column)
+static void pprof_write_period(struct pprof *out, const struct column *column)
 {
 	const char *type, *unit;
 	int64_t period = column_period(out->profile, column, &type, &unit);
@@ -85,19 +87,19 @@ static void write_period(struct pprof *out, const struct column *column)
 	if (period <= 0)
 		return;
 	buf_reset(&out->message);
-	pprof_note(out, proto_int(&out->message, 1, pprof_string(out, type)));
-	pprof_note(out, proto_int(&out->message, 2, pprof_string(out, unit)));
-	pprof_flush(out, PPROF_PERIOD_TYPE);
-	pprof_number(out, PPROF_PERIOD, period);
+	pprof_note(out, proto_int(&out->message, 1, pprof_add_string(out, type)));
+	pprof_note(out, proto_int(&out->message, 2, pprof_add_string(out, unit)));
+	pprof_write_message(out, PPROF_PERIOD_TYPE);
+	pprof_write_number(out, PPROF_PERIOD, period);
 }
 
-static bool is_part(const struct pprof_part *part, const struct sample *s)
+static bool part_has_sample(const struct pprof_part *part, const struct sample *s)
 {
 	return part->metrics & 1u << s->metric;
 }
 
-static void write_columns(struct pprof *out, const struct columns *columns,
-			  const struct pprof_part *part)
+static void pprof_write_profile(struct pprof *out, const struct columns *columns,
+				const struct pprof_part *part)
 {
 	const struct profile *p = out->profile;
 	int64_t start = part->start_ns ? part->start_ns : p->start_ns;
@@ -105,26 +107,26 @@ static void write_columns(struct pprof *out, const struct columns *columns,
 	const struct column *opens;
 	int64_t comment, type;
 
-	write_types(out, columns);
-	if (part->ingested)
-		pprof_choose_labels(out, part->metrics);
-	pprof_number_programs(out);
+	pprof_write_types(out, columns);
+	if (part->for_pyroscope)
+		pprof_select_labels(out, part->metrics);
+	pprof_add_program_mapping(out);
 	for (uint32_t i = part->from; i < part->to && !out->err; i++)
-		if (is_part(part, &p->samples[i]))
-			write_sample(out, columns, &p->samples[i]);
-	pprof_write_places(out);
-	comment = pprof_string(out, "asprof-agent " ASPROF_AGENT_VERSION);
+		if (part_has_sample(part, &p->samples[i]))
+			pprof_write_sample(out, columns, &p->samples[i]);
+	pprof_write_locations(out);
+	comment = pprof_add_string(out, "asprof-agent " ASPROF_AGENT_VERSION);
 	opens = default_column(columns);
-	type = opens ? pprof_string(out, opens->type) : 0;
+	type = opens ? pprof_add_string(out, opens->type) : 0;
 	if (opens)
-		write_period(out, opens);
+		pprof_write_period(out, opens);
 	pprof_write_strings(out);
 	if (start <= end) {
-		pprof_number(out, PPROF_TIME_NS, start);
-		pprof_number(out, PPROF_DURATION_NS, end - start);
+		pprof_write_number(out, PPROF_TIME_NS, start);
+		pprof_write_number(out, PPROF_DURATION_NS, end - start);
 	}
-	pprof_number(out, PPROF_COMMENT, comment);
-	pprof_number(out, PPROF_DEFAULT_TYPE, type);
+	pprof_write_number(out, PPROF_COMMENT, comment);
+	pprof_write_number(out, PPROF_DEFAULT_TYPE, type);
 }
 
 int pprof_write(FILE *file, const struct profile *profile, const struct libraries *libraries)
@@ -135,16 +137,16 @@ int pprof_write(FILE *file, const struct profile *profile, const struct librarie
 
 	columns_choose(&columns, profile, all.metrics);
 	if (!pprof_open(&out, file, profile, libraries))
-		write_columns(&out, &columns, &all);
+		pprof_write_profile(&out, &columns, &all);
 	return pprof_close(&out);
 }
 
 /* Types by other names, for whom they are told apart by them. */
-static void rename_columns(struct columns *columns)
+static void columns_rename_for_pyroscope(struct columns *columns)
 {
 	for (size_t i = 0; i < columns->count; i++)
-		if (columns->list[i].ingested_type)
-			columns->list[i].type = columns->list[i].ingested_type;
+		if (columns->list[i].pyroscope_type)
+			columns->list[i].type = columns->list[i].pyroscope_type;
 }
 
 int pprof_write_part(struct buf *buf, const struct profile *profile,
@@ -154,16 +156,16 @@ int pprof_write_part(struct buf *buf, const struct profile *profile,
 	struct pprof out;
 	uint32_t i;
 
-	for (i = part->from; i < part->to && !is_part(part, &profile->samples[i]); i++)
+	for (i = part->from; i < part->to && !part_has_sample(part, &profile->samples[i]); i++)
 		;
 	if (i >= part->to)
 		return -ENODATA;
 	columns_choose(&columns, profile, part->metrics);
-	if (part->ingested)
-		rename_columns(&columns);
+	if (part->for_pyroscope)
+		columns_rename_for_pyroscope(&columns);
 	if (!pprof_open_buf(&out, buf, profile, libraries)) {
-		out.depth_max = part->ingested ? INGESTED_DEPTH_MAX : 0;
-		write_columns(&out, &columns, part);
+		out.depth_max = part->for_pyroscope ? PYROSCOPE_DEPTH_MAX : 0;
+		pprof_write_profile(&out, &columns, part);
 	}
 	return pprof_close(&out);
 }

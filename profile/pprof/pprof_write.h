@@ -16,7 +16,7 @@ struct pprof_part {
 	uint32_t metrics;         /* a mask of 1 << enum metric */
 	uint32_t from, to;        /* of profile->samples, TO itself not */
 	int64_t start_ns, end_ns; /* the time that it is of; 0: the profile's own */
-	bool ingested; /* by Pyroscope, which tells what a profile is by its types' names */
+	bool for_pyroscope; /* by Pyroscope, which tells what a profile is by its types' names */
 };
 
 /* Put PART of PROFILE behind what is in OUT. Returns 0; -ENODATA where there is no such sample, with OUT

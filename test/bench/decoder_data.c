@@ -160,7 +160,7 @@ static int read_model(struct model *m, const char *path)
 		return -EBADMSG;
 	ticks = (uint64_t)header.start_ticks;
 	jfr_scan(&scan, &m->chunk, JFR_MASK(JFR_MALLOC) | JFR_MASK(JFR_EXECUTION_SAMPLE));
-	while (jfr_next(&scan, &event)) {
+	while (jfr_scan_next(&scan, &event)) {
 		if (m->stack_count < 256)
 			m->stacks[m->stack_count++] = (uint64_t)event.slot[JFR_STACK];
 		if (m->thread_count < THREADS)

@@ -29,9 +29,9 @@ static void read_events(struct jfr_chunk *chunk, struct resolve *resolve, struct
 	int left = 200; /* deep stacks behind every event would only be slow */
 
 	jfr_scan(&scan, chunk, ~0u);
-	while (jfr_next(&scan, &event)) {
+	while (jfr_scan_next(&scan, &event)) {
 		if (event.kind == JFR_SETTING)
-			settings_read(settings, chunk, &event);
+			settings_read_event(settings, chunk, &event);
 		if (event.kind == JFR_OTHER)
 			continue;
 		resolve_is_cpu(resolve, &event);
@@ -55,7 +55,7 @@ static void symbol_find_last(struct jfr_chunk *chunk)
 	if (last_table_open(&table, chunk))
 		return;
 	jfr_scan(&scan, chunk, LAST_KINDS);
-	while (jfr_next(&scan, &event))
+	while (jfr_scan_next(&scan, &event))
 		if (event.slot[JFR_ADDRESS] && last_table_note(&table, &event))
 			break;
 	last_table_has(&table, 1);
@@ -88,7 +88,7 @@ static void read_chunk(const uint8_t *data, const struct jfr_header *header)
 	runs_free(&runs);
 	symbol_find_last(&chunk);
 	polls_read(&polls, &chunk);
-	polls_at(&polls, 1, sum);
+	polls_find_at(&polls, 1, sum);
 	polls_free(&polls);
 	if (!tree_add(&tree, &profile, METRIC_CPU, false, true))
 		tree_sort(&tree, &profile);

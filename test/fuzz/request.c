@@ -20,7 +20,7 @@ static void read_fields(const char *text)
 		if (err != -2 && text <= before && *before)
 			abort(); /* it would never end */
 	} while (text > before && *text);
-	request_field(before, "seconds", value, sizeof(value));
+	request_find_field(before, "seconds", value, sizeof(value));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -29,10 +29,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t step = size ? (size_t)data[0] + 1 : 1;
 	int got = 0;
 
-	request_begin(&request);
+	request_init(&request);
 	for (size_t i = 1; i < size && !got; i += step)
-		got = request_take(&request, (const char *)data + i,
-				   size - i < step ? size - i : step);
+		got = request_parse(&request, (const char *)data + i,
+				    size - i < step ? size - i : step);
 	if (strlen(request.target) > REQUEST_TARGET_MAX ||
 	    strlen(request.host) > REQUEST_VALUE_MAX || request.body_length > REQUEST_BODY_MAX)
 		abort();

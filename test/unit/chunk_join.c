@@ -75,24 +75,24 @@ static void tell_stack(const struct jfr_chunk *chunk, const struct jfr_event *ev
 	struct jfr_value stack, frames, frame, method, part;
 	struct cursor c;
 
-	if (!jfr_event_get(chunk, event, "stackTrace", &stack))
+	if (!jfr_event_get_field(chunk, event, "stackTrace", &stack))
 		return;
-	ck_assert(jfr_get(chunk, &stack, "frames", &frames));
+	ck_assert(jfr_value_get_field(chunk, &stack, "frames", &frames));
 	c = (struct cursor){ frames.at, frames.end, false };
 	for (uint64_t count = cursor_varint(&c); count; count--) {
 		frame = (struct jfr_value){ frames.type, c.at, c.end };
-		ck_assert(jfr_get(chunk, &frame, "method", &method));
-		ck_assert(jfr_get(chunk, &method, "name", &part));
-		ck_assert(jfr_string(chunk, &part, text));
-		ck_assert(jfr_get(chunk, &method, "type", &part));
-		ck_assert(jfr_get(chunk, &part, "name", &part));
+		ck_assert(jfr_value_get_field(chunk, &frame, "method", &method));
+		ck_assert(jfr_value_get_field(chunk, &method, "name", &part));
+		ck_assert(jfr_value_append_string(chunk, &part, text));
+		ck_assert(jfr_value_get_field(chunk, &method, "type", &part));
+		ck_assert(jfr_value_get_field(chunk, &part, "name", &part));
 		buf_append(text, " ", 1);
-		ck_assert(jfr_string(chunk, &part, text));
-		ck_assert(jfr_get(chunk, &frame, "type", &part));
+		ck_assert(jfr_value_append_string(chunk, &part, text));
+		ck_assert(jfr_value_get_field(chunk, &frame, "type", &part));
 		buf_append(text, " ", 1);
-		ck_assert(jfr_string(chunk, &part, text));
+		ck_assert(jfr_value_append_string(chunk, &part, text));
 		buf_append(text, ";", 1);
-		jfr_skip(&c, frames.type);
+		jfr_skip_value(&c, frames.type);
 	}
 }
 
@@ -101,10 +101,10 @@ static void tell_thread(const struct jfr_chunk *chunk, const struct jfr_event *e
 {
 	struct jfr_value thread, name;
 
-	if ((jfr_event_get(chunk, event, "eventThread", &thread) ||
-	     jfr_event_get(chunk, event, "sampledThread", &thread)) &&
-	    jfr_get(chunk, &thread, "osName", &name))
-		ck_assert(jfr_string(chunk, &name, text));
+	if ((jfr_event_get_field(chunk, event, "eventThread", &thread) ||
+	     jfr_event_get_field(chunk, event, "sampledThread", &thread)) &&
+	    jfr_value_get_field(chunk, &thread, "osName", &name))
+		ck_assert(jfr_value_append_string(chunk, &name, text));
 }
 
 /* A line for each event of the chunk at OFFSET of FILE, which ends there. */
@@ -120,7 +120,7 @@ static void tell_events(const uint8_t *file, uint64_t offset, uint64_t size, str
 	ck_assert_uint_eq(header.size, size);
 	ck_assert_int_eq(jfr_chunk_open(&chunk, file, &header), 0);
 	jfr_scan(&scan, &chunk, UINT32_MAX);
-	while (jfr_next(&scan, &event)) {
+	while (jfr_scan_next(&scan, &event)) {
 		double seconds = (double)(event.slot[JFR_TIME] - header.start_ticks) /
 				 (double)header.ticks_per_second;
 

@@ -61,12 +61,12 @@ static unsigned count(const char *type, const char *field, uint64_t *sum)
 				 0);
 		ck_assert_int_eq(jfr_chunk_open(&chunk, file, &header), 0);
 		jfr_scan(&scan, &chunk, ~0u);
-		while (jfr_next(&scan, &event)) {
+		while (jfr_scan_next(&scan, &event)) {
 			if (!event.type || strcmp(event.type->name, type))
 				continue;
 			events++;
-			if (jfr_event_get(&chunk, &event, field, &value))
-				*sum += (uint64_t)jfr_long(&value);
+			if (jfr_event_get_field(&chunk, &event, field, &value))
+				*sum += (uint64_t)jfr_value_integer(&value);
 		}
 		jfr_chunk_close(&chunk);
 	}

@@ -36,7 +36,7 @@ static void allocate(uint64_t address, int64_t time_ns, int64_t size, const char
 				.thread = 1,
 				.process = 1 };
 
-	heap_malloc(&heap, &a);
+	heap_on_malloc(&heap, &a);
 }
 
 static const struct allocation *only(void)
@@ -55,13 +55,13 @@ START_TEST(pairs)
 		allocate(i * 16, (int64_t)i, 10, "malloc");
 	for (uint64_t i = 5000; i >= 1; i--)
 		if (i % 1000)
-			heap_freed(&heap, i * 16, 1, 9000, 1);
+			heap_on_free(&heap, i * 16, 1, 9000, 1);
 	ck_assert_uint_eq(heap.live, 5);
-	heap_freed(&heap, 16, 1, 9001, 1);    /* twice, or never allocated: nothing */
-	heap_freed(&heap, 16000, 2, 9001, 1); /* another process's */
+	heap_on_free(&heap, 16, 1, 9001, 1);    /* twice, or never allocated: nothing */
+	heap_on_free(&heap, 16000, 2, 9001, 1); /* another process's */
 	ck_assert_uint_eq(heap.live, 5);
 	for (uint64_t i = 1000; i <= 5000; i += 1000)
-		heap_freed(&heap, i * 16, 1, 9002, 1);
+		heap_on_free(&heap, i * 16, 1, 9002, 1);
 	ck_assert_uint_eq(heap.live, 0);
 }
 END_TEST
@@ -69,7 +69,7 @@ END_TEST
 START_TEST(realloc_lives_on)
 {
 	allocate(0x1000, 5000, 64, "malloc");
-	heap_freed(&heap, 0x1000, 1, 900000000, 1);
+	heap_on_free(&heap, 0x1000, 1, 900000000, 1);
 	allocate(0x2000, 900000100, 128, "realloc_hook");
 	ck_assert_int_eq(only()->birth_ns, 5000);
 	ck_assert_int_eq(only()->size, 128);
@@ -82,7 +82,7 @@ END_TEST
 START_TEST(malloc_is_no_realloc)
 {
 	allocate(0x1000, 5000, 64, "malloc");
-	heap_freed(&heap, 0x1000, 1, 900000000, 1);
+	heap_on_free(&heap, 0x1000, 1, 900000000, 1);
 	allocate(0x2000, 900000100, 128, "malloc");
 	ck_assert_int_eq(only()->birth_ns, 900000100);
 	/* Lived 0.9 s: below one second, the seventh power of ten. */
@@ -96,7 +96,7 @@ START_TEST(tail)
 	heap.last_ns = 1000;
 	allocate(0x1000, 850, 64, "old");
 	allocate(0x2000, 950, 64, "young");
-	heap_profile(&heap, 0.1);
+	heap_add_to_profile(&heap, 0.1);
 	ck_assert_uint_eq(heap.profile.count, 1);
 	ck_assert_uint_eq(heap.profile.samples[0].stack, stack_of("old"));
 }
@@ -115,11 +115,11 @@ START_TEST(parts)
 	ck_assert(heap.overflow);
 	ck_assert_uint_lt(heap.live, count);
 	for (heap.part_bits = 2; heap.part < 4; heap.part++) {
-		heap_restart(&heap);
+		heap_start_part(&heap);
 		for (uint64_t i = 1; i <= count; i++)
 			allocate(i * 48, (int64_t)i, 10, "malloc");
 		for (uint64_t i = 1; i <= count; i += 2)
-			heap_freed(&heap, i * 48, 1, 1000000, 1);
+			heap_on_free(&heap, i * 48, 1, 1000000, 1);
 		ck_assert(!heap.overflow);
 		seen += heap.live;
 	}
@@ -138,7 +138,7 @@ static bool is_odd(void *arg, uint64_t address)
 	return address / 16 % 2;
 }
 
-START_TEST(sweep)
+START_TEST(dead_sockets_remove)
 {
 	for (uint64_t i = 1; i <= 5000; i++)
 		allocate(i * 16, (int64_t)i, 10, "malloc");
@@ -149,7 +149,7 @@ START_TEST(sweep)
 	for (uint32_t i = 0; i < heap.capacity; i++)
 		ck_assert(!heap.table[i].address || heap.table[i].address / 16 % 2 == 0);
 	for (uint64_t i = 2; i <= 5000; i += 2)
-		heap_freed(&heap, i * 16, 1, 9000, 1);
+		heap_on_free(&heap, i * 16, 1, 9000, 1);
 	ck_assert_uint_eq(heap.live, 0);
 }
 END_TEST
@@ -177,7 +177,7 @@ int main(void)
 	tcase_add_test(tcase, malloc_is_no_realloc);
 	tcase_add_test(tcase, tail);
 	tcase_add_test(tcase, parts);
-	tcase_add_test(tcase, sweep);
+	tcase_add_test(tcase, dead_sockets_remove);
 	tcase_add_test(tcase, scales);
 	return suite_run(tcase);
 }

@@ -131,14 +131,15 @@ static const char *text(struct jfr_chunk *chunk, const struct jfr_event *event, 
 	struct jfr_value value;
 
 	buf_reset(out);
-	if (!jfr_event_get(chunk, event, field, &value) || !jfr_string(chunk, &value, out))
+	if (!jfr_event_get_field(chunk, event, field, &value) ||
+	    !jfr_value_append_string(chunk, &value, out))
 		return NULL;
 	return buf_string(out);
 }
 
 static bool next_of(struct jfr_scan *scan, struct jfr_event *event, enum jfr_type_id type)
 {
-	while (jfr_next(scan, event))
+	while (jfr_scan_next(scan, event))
 		if (event->type && event->type->id == type)
 			return true;
 	return false;
@@ -467,7 +468,7 @@ START_TEST(two_chunks_hold_every_event)
 		ck_assert_int_eq(jfr_chunk_open(&chunk, file, &header), 0);
 		memset(counts, 0, sizeof(counts));
 		jfr_scan(&scan, &chunk, UINT32_MAX);
-		while (jfr_next(&scan, &event))
+		while (jfr_scan_next(&scan, &event))
 			if (event.type)
 				counts[event.type->id]++;
 		ck_assert_ptr_null(chunk.error.what);
@@ -562,25 +563,25 @@ static const char *frames(struct jfr_chunk *chunk, const struct jfr_event *event
 	const uint8_t *p;
 
 	buf_reset(out);
-	ck_assert(jfr_event_get(chunk, event, "stackTrace", &stack));
-	ck_assert(jfr_get(chunk, &stack, "frames", &array));
-	ck_assert(jfr_get(chunk, &stack, "truncated", &truncated));
+	ck_assert(jfr_event_get_field(chunk, event, "stackTrace", &stack));
+	ck_assert(jfr_value_get_field(chunk, &stack, "frames", &array));
+	ck_assert(jfr_value_get_field(chunk, &stack, "truncated", &truncated));
 	count = *array.at; /* fewer than 128 */
 	p = array.at + 1;
 	for (i = 0; i < count; i++) {
 		const struct jfr_type *type = jfr_type(chunk, "jdk.types.StackFrame");
 
 		frame = (struct jfr_value){ type, p, array.end };
-		ck_assert(jfr_get(chunk, &frame, "method", &method));
-		ck_assert(jfr_get(chunk, &method, "name", &name));
+		ck_assert(jfr_value_get_field(chunk, &frame, "method", &method));
+		ck_assert(jfr_value_get_field(chunk, &method, "name", &name));
 		if (i)
 			buf_append_string(out, ";");
-		ck_assert(jfr_string(chunk, &name, out));
+		ck_assert(jfr_value_append_string(chunk, &name, out));
 		for (; *p & 0x80; p++) /* the method's key */
 			;
 		p += 4; /* its last byte, line, bytecode index, type */
 	}
-	if (jfr_long(&truncated))
+	if (jfr_value_integer(&truncated))
 		buf_append_string(out, ";...");
 	return buf_string(out);
 }
@@ -666,8 +667,9 @@ START_TEST(a_full_stack_table_is_counted)
 	ck_assert(next_of(&scan, &event, JFR_T_EXECUTION_SAMPLE));
 	ck_assert_str_eq(frames(&chunk, &event, &out), "[stack table full]");
 	ck_assert(next_of(&scan, &event, JFR_T_LOSSES));
-	ck_assert(jfr_event_get(&chunk, &event, "stackTableFull", &value));
-	ck_assert_int_eq(jfr_long(&value), full + 1); /* the first does not equal one before it */
+	ck_assert(jfr_event_get_field(&chunk, &event, "stackTableFull", &value));
+	ck_assert_int_eq(jfr_value_integer(&value),
+			 full + 1); /* the first does not equal one before it */
 	buf_free(&out);
 	done(&chunk, file, fd);
 }
@@ -680,9 +682,9 @@ static const char *context_labels(const struct jfr_chunk *chunk, const struct jf
 	struct jfr_value context, labels;
 
 	buf_reset(out);
-	if (jfr_event_get(chunk, event, "context", &context) &&
-	    jfr_get(chunk, &context, "labels", &labels))
-		ck_assert(jfr_string(chunk, &labels, out));
+	if (jfr_event_get_field(chunk, event, "context", &context) &&
+	    jfr_value_get_field(chunk, &context, "labels", &labels))
+		ck_assert(jfr_value_append_string(chunk, &labels, out));
 	return buf_string(out);
 }
 
@@ -712,16 +714,16 @@ START_TEST(stalls_with_a_stack_and_without)
 	ck_assert(next_of(&scan, &event, JFR_T_STALL));
 	ck_assert_int_eq(event.slot[JFR_TIME], 5 * SAMPLE_TICKS);
 	ck_assert_int_eq(event.slot[JFR_DURATION], SAMPLE_TICKS / 20);
-	ck_assert(jfr_thread_id(&chunk, &event, "eventThread", &tid));
+	ck_assert(jfr_event_thread_id(&chunk, &event, "eventThread", &tid));
 	ck_assert_int_eq(tid, SAMPLE_TID);
-	ck_assert(jfr_event_get(&chunk, &event, "ready", &value));
-	ck_assert_int_eq(jfr_long(&value), 7);
+	ck_assert(jfr_event_get_field(&chunk, &event, "ready", &value));
+	ck_assert_int_eq(jfr_value_integer(&value), 7);
 	ck_assert_ptr_nonnull(strstr(frames(&chunk, &event, &out), "nanosleep"));
 	ck_assert_str_eq(context_labels(&chunk, &event, &out), "a=b\n");
 	ck_assert(next_of(&scan, &event, JFR_T_STALL));
 	ck_assert(!event.slot[JFR_STACK] && !event.slot[JFR_CONTEXT]);
-	ck_assert(jfr_event_get(&chunk, &event, "ready", &value));
-	ck_assert_int_eq((int)jfr_long(&value), -1);
+	ck_assert(jfr_event_get_field(&chunk, &event, "ready", &value));
+	ck_assert_int_eq((int)jfr_value_integer(&value), -1);
 	buf_free(&out);
 	done(&chunk, file, fd);
 }
@@ -745,8 +747,8 @@ START_TEST(a_crash_tells_what_was_worked_on)
 	file = finish(w, fd, &chunk);
 	jfr_scan(&scan, &chunk, UINT32_MAX);
 	ck_assert(next_of(&scan, &event, JFR_T_CRASH));
-	ck_assert(jfr_event_get(&chunk, &event, "address", &value));
-	ck_assert_int_eq(jfr_long(&value), -1);
+	ck_assert(jfr_event_get_field(&chunk, &event, "address", &value));
+	ck_assert_int_eq(jfr_value_integer(&value), -1);
 	ck_assert_str_eq(context_labels(&chunk, &event, &out), "a=b\n");
 	buf_free(&out);
 	done(&chunk, file, fd);
@@ -805,8 +807,8 @@ START_TEST(threads_without_number_are_counted)
 	ck_assert_uint_eq(jfr_type(&chunk, "java.lang.Thread")->pool.count, JFR_THREADS_MAX);
 	jfr_scan(&scan, &chunk, UINT32_MAX);
 	ck_assert(next_of(&scan, &event, JFR_T_LOSSES));
-	ck_assert(jfr_event_get(&chunk, &event, "threadTableFull", &value));
-	ck_assert_int_eq(jfr_long(&value), 10);
+	ck_assert(jfr_event_get_field(&chunk, &event, "threadTableFull", &value));
+	ck_assert_int_eq(jfr_value_integer(&value), 10);
 	done(&chunk, file, fd);
 }
 END_TEST
@@ -840,13 +842,13 @@ START_TEST(user_events_keep_their_types)
 	jfr_scan(&scan, &chunk, UINT32_MAX);
 	ck_assert(next_of(&scan, &event, JFR_T_USER_EVENT));
 	ck_assert_str_eq(text(&chunk, &event, "type", &out), "b");
-	ck_assert(jfr_event_get(&chunk, &event, "data", &value));
+	ck_assert(jfr_event_get_field(&chunk, &event, "data", &value));
 	buf_reset(&out);
-	ck_assert(jfr_string(&chunk, &value, &out));
+	ck_assert(jfr_value_append_string(&chunk, &value, &out));
 	ck_assert_uint_eq(out.length, ASPROF_MAX_JFR_EVENT_LENGTH);
 	ck_assert(next_of(&scan, &event, JFR_T_LOSSES));
-	ck_assert(jfr_event_get(&chunk, &event, "eventsDropped", &value));
-	ck_assert_int_eq(jfr_long(&value), 2);
+	ck_assert(jfr_event_get_field(&chunk, &event, "eventsDropped", &value));
+	ck_assert_int_eq(jfr_value_integer(&value), 2);
 	buf_free(&out);
 	done(&chunk, file, fd);
 }

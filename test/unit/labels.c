@@ -35,7 +35,7 @@ START_TEST(of_names)
 {
 	struct buf out = BUF_INIT(4096);
 
-	labels_of(&out, names[_i].file, names[_i].labels);
+	labels_write(&out, names[_i].file, names[_i].labels);
 	ck_assert_str_eq(buf_string(&out), names[_i].expected);
 	buf_free(&out);
 }

@@ -114,8 +114,8 @@ static void read_event(const struct jfr_chunk *chunk, const struct jfr_event *ev
 	got.events[event->kind]++;
 	if (event->kind == JFR_RETAINED)
 		got.retained_bytes += (uint64_t)event->slot[JFR_BYTES];
-	else if (event->kind == JFR_LOSSES && jfr_event_get(chunk, event, "ringFull", &value))
-		got.told_lost += (uint64_t)jfr_long(&value);
+	else if (event->kind == JFR_LOSSES && jfr_event_get_field(chunk, event, "ringFull", &value))
+		got.told_lost += (uint64_t)jfr_value_integer(&value);
 }
 
 static void read_chunk(const uint8_t *data, const struct jfr_header *header)
@@ -126,7 +126,7 @@ static void read_chunk(const uint8_t *data, const struct jfr_header *header)
 
 	ck_assert_int_eq(jfr_chunk_open(&chunk, data, header), 0);
 	jfr_scan(&scan, &chunk, ~0u);
-	while (jfr_next(&scan, &event))
+	while (jfr_scan_next(&scan, &event))
 		read_event(&chunk, &event);
 	ck_assert_ptr_null(chunk.error.what);
 	jfr_chunk_close(&chunk);

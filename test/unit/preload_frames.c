@@ -69,7 +69,7 @@ START_TEST(leaves_out)
 
 	for (const char *at = cases[_i].stack; *at; at += strcspn(at, " ") + 1)
 		push(&r, at, strcspn(at, " "));
-	own_frames_leave_out(&r);
+	preload_frames_remove(&r);
 	ids = (const uint32_t *)(const void *)r.stack.data;
 	for (size_t i = 0; i < r.stack.length / sizeof(*ids); i++)
 		buf_printf(&left, "%s@%s ", profile_frame_name(&profile, ids[i]),

@@ -38,7 +38,7 @@ static bool next(struct feed *feed, struct feed_chunk *chunk)
 	struct jfr_error error = { 0 };
 
 	*chunk = (struct feed_chunk){ .file = "memory", .data = m->data };
-	settings_of(&chunk->settings, m->data, m->length);
+	settings_read_first_chunk(&chunk->settings, m->data, m->length);
 	if (jfr_header(&chunk->header, m->data, m->length, m->offset, &error))
 		return false;
 	m->offset += chunk->header.size;

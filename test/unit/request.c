@@ -15,9 +15,9 @@ static int take(const char *text, size_t length, size_t step)
 {
 	int got = 0;
 
-	request_begin(&request);
+	request_init(&request);
 	for (size_t i = 0; i < length && !got; i += step)
-		got = request_take(&request, text + i, length - i < step ? length - i : step);
+		got = request_parse(&request, text + i, length - i < step ? length - i : step);
 	return got;
 }
 
@@ -118,15 +118,15 @@ START_TEST(fields_are_found)
 {
 	char out[8];
 
-	ck_assert_int_eq(request_field("a=1&seconds=2.5&b", "seconds", out, sizeof(out)), 0);
+	ck_assert_int_eq(request_find_field("a=1&seconds=2.5&b", "seconds", out, sizeof(out)), 0);
 	ck_assert_str_eq(out, "2.5");
-	ck_assert_int_eq(request_field("x&a=%41+b&", "a", out, sizeof(out)), 0);
+	ck_assert_int_eq(request_find_field("x&a=%41+b&", "a", out, sizeof(out)), 0);
 	ck_assert_str_eq(out, "A b");
-	ck_assert_int_eq(request_field("aa=1", "a", out, sizeof(out)), -ENOENT);
-	ck_assert_int_eq(request_field("", "a", out, sizeof(out)), -ENOENT);
-	ck_assert_int_eq(request_field("a=%4", "a", out, sizeof(out)), -EBADMSG);
-	ck_assert_int_eq(request_field("a=%00", "a", out, sizeof(out)), -EBADMSG);
-	ck_assert_int_eq(request_field("a=12345678", "a", out, sizeof(out)), -EFBIG);
+	ck_assert_int_eq(request_find_field("aa=1", "a", out, sizeof(out)), -ENOENT);
+	ck_assert_int_eq(request_find_field("", "a", out, sizeof(out)), -ENOENT);
+	ck_assert_int_eq(request_find_field("a=%4", "a", out, sizeof(out)), -EBADMSG);
+	ck_assert_int_eq(request_find_field("a=%00", "a", out, sizeof(out)), -EBADMSG);
+	ck_assert_int_eq(request_find_field("a=12345678", "a", out, sizeof(out)), -EFBIG);
 }
 END_TEST
 

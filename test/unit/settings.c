@@ -97,15 +97,15 @@ static size_t make(const char *kinds)
 	return (size_t)length;
 }
 
-static void check(struct settings_along *along, size_t length, const int64_t *intervals)
+static void check(struct settings_tracker *tracker, size_t length, const int64_t *intervals)
 {
 	struct jfr_header header;
 	struct jfr_error error;
 	size_t i = 0;
 
-	settings_begin(along, data, length);
+	settings_tracker_start(tracker, data, length);
 	for (uint64_t at = 0; !jfr_header(&header, data, length, at, &error); at += header.size) {
-		const struct settings *s = settings_at(along, data, length, at);
+		const struct settings *s = settings_tracker_get(tracker, data, length, at);
 
 		ck_assert_msg(s->cpu_interval_ns == intervals[i], "chunk %zu: %lld", i,
 			      (long long)s->cpu_interval_ns);
@@ -134,9 +134,9 @@ static const struct {
 
 START_TEST(of_each_chunk)
 {
-	struct settings_along along = { 0 };
+	struct settings_tracker tracker = { 0 };
 
-	check(&along, make(cases[_i].chunks), cases[_i].intervals);
+	check(&tracker, make(cases[_i].chunks), cases[_i].intervals);
 }
 END_TEST
 
@@ -144,11 +144,11 @@ END_TEST
 START_TEST(of_one_recording_after_another)
 {
 	static const int64_t first[] = { 5, 5, 5 }, next[] = { 5, 5 }, last[] = { 20, 20 };
-	struct settings_along along = { 0 };
+	struct settings_tracker tracker = { 0 };
 
-	check(&along, make("5.l"), first);
-	check(&along, make(".l"), next);
-	check(&along, make(".b"), last);
+	check(&tracker, make("5.l"), first);
+	check(&tracker, make(".l"), next);
+	check(&tracker, make(".b"), last);
 }
 END_TEST
 
@@ -158,9 +158,9 @@ START_TEST(of_what_is_damaged)
 	size_t length = make("..");
 
 	for (size_t cut = 0; cut < length; cut += 97) {
-		struct settings_along along = { 0 };
+		struct settings_tracker tracker = { 0 };
 
-		check(&along, cut, none);
+		check(&tracker, cut, none);
 	}
 }
 END_TEST
@@ -170,10 +170,10 @@ START_TEST(of_labels_alone)
 	struct settings told = { 0 };
 	size_t length = make("m");
 
-	ck_assert(!settings_of(&told, data, length));
+	ck_assert(!settings_read_first_chunk(&told, data, length));
 	ck_assert_int_eq(told.mem_interval, 4096);
 	length = make("5");
-	ck_assert(!settings_of(&told, data, length));
+	ck_assert(!settings_read_first_chunk(&told, data, length));
 	ck_assert_int_eq(told.cpu_interval_ns, 5);
 }
 END_TEST

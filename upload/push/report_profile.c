@@ -43,8 +43,8 @@ static void tell(struct report_feed *feed, const struct jfr_error *error)
 static void read_settings(struct report_feed *feed, const uint8_t *data, uint64_t length)
 {
 	feed->settings = (struct settings){ 0 };
-	settings_of(&feed->settings, data, length);
-	settings_fill(&feed->settings, &feed->configured);
+	settings_read_first_chunk(&feed->settings, data, length);
+	settings_fill_missing(&feed->settings, &feed->configured);
 }
 
 static int restart(struct feed *feed, bool ordered)
@@ -194,13 +194,13 @@ static bool read_labels_of(struct report_feed *feed, const struct report_part *p
 		struct settings told = { 0 };
 		bool labels;
 
-		if (!settings_may_label(&header) || load(feed, part, &data, &error))
+		if (!settings_may_be_label_chunk(&header) || load(feed, part, &data, &error))
 			continue;
-		labels = settings_of(&told, data, header.size);
+		labels = settings_read_first_chunk(&told, data, header.size);
 		free(data);
 		if (!labels)
 			continue;
-		settings_fill(&told, &feed->configured);
+		settings_fill_missing(&told, &feed->configured);
 		feed->configured = told;
 		return true;
 	}

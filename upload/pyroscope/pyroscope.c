@@ -92,7 +92,7 @@ static int append_service(struct buf *out, const char *service)
 	return err;
 }
 
-static const char *name_of(const struct identity *identity, const struct identity_label *label)
+static const char *otlp_name(const struct identity *identity, const struct identity_label *label)
 {
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strcmp(names[i].key, label->key))
@@ -144,7 +144,7 @@ int pyroscope_name(struct buf *out, const struct identity *identity)
 	start = out->length;
 	for (size_t i = 0; !err && i < identity->count && labels < LABELS_MAX; i++) {
 		const struct identity_label *label = &identity->labels[i];
-		const char *name = name_of(identity, label);
+		const char *name = otlp_name(identity, label);
 
 		if (!name || !strcmp(label->key, "service.name"))
 			continue;
@@ -181,7 +181,7 @@ static int make(const struct push_piece *piece, struct http_request *request, st
 				   .to = piece->to,
 				   .start_ns = start_ns,
 				   .end_ns = end_ns > start_ns ? end_ns : start_ns,
-				   .ingested = true };
+				   .for_pyroscope = true };
 	struct buf name = BUF_INIT(TEXT_MAX);
 	int err = is_too_many(piece)
 			  ? -EFBIG

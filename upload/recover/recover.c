@@ -267,7 +267,7 @@ static int write_recording(struct running *r, int out)
 	return err;
 }
 
-static int put_profile(struct running *r, const char *temporary, char made[NAME_FILE_SIZE])
+static int profile_convert(struct running *r, const char *temporary, char made[NAME_FILE_SIZE])
 {
 	int err = -EEXIST;
 
@@ -306,7 +306,8 @@ static int write_and_name(struct running *r, char made[NAME_FILE_SIZE])
 	err = temporary_close(dir, temporary, fd, err);
 	if (err)
 		return err;
-	err = r->how->out >= 0 ? put_profile(r, temporary, made) : put_report(r, temporary, made);
+	err = r->how->out >= 0 ? profile_convert(r, temporary, made)
+			       : put_report(r, temporary, made);
 	if (err)
 		unlinkat(dir, temporary, 0);
 	return err;

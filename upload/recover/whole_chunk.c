@@ -43,7 +43,7 @@ static bool can_be_read(const uint8_t *data, uint64_t length)
 	    jfr_chunk_open(&chunk, data, &header))
 		return false;
 	jfr_scan(&scan, &chunk, UINT32_MAX);
-	while (jfr_next(&scan, &event))
+	while (jfr_scan_next(&scan, &event))
 		;
 	whole = !chunk.error.what;
 	jfr_chunk_close(&chunk);
