@@ -202,7 +202,7 @@ static int listen_in_private_place(struct listener *listener)
 }
 
 /* One that was left to a user who became another is not this one's. */
-static bool owns(const char *path)
+static bool directory_is_own(const char *path)
 {
 	struct stat st;
 
@@ -213,7 +213,7 @@ static int listen_auto(struct listener *listener)
 {
 	int err = listen_in_subdirectory(listener, RUN_DIR, OWN_NAME);
 
-	if (err && captured.runtime && owns(captured.runtime))
+	if (err && captured.runtime && directory_is_own(captured.runtime))
 		err = listen_in_subdirectory(listener, captured.runtime, OWN_NAME);
 	return err ? listen_in_private_place(listener) : 0;
 }

@@ -43,7 +43,7 @@ static int open_all(struct reporter **reporters, size_t *count, const struct con
 	};
 	int err = 0;
 
-	_Static_assert(sizeof(all) / sizeof(all[0]) <= STORE_REPORTERS_MAX, "reporters");
+	_Static_assert(sizeof(all) / sizeof(all[0]) <= REPORTERS_MAX, "reporters");
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		int one = all[i].wanted ? all[i].open(&reporters[*count], config) : 0;
 
@@ -90,7 +90,7 @@ static int recover(int dir, bool (*may)(void *context), void *context)
 
 int reporters_open(struct reporter **out, const struct config *config)
 {
-	struct reporter *reporters[STORE_REPORTERS_MAX];
+	struct reporter *reporters[REPORTERS_MAX];
 	size_t count = 0;
 	int err = open_all(reporters, &count, config);
 

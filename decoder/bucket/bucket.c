@@ -98,7 +98,7 @@ static int list(struct set *set, const struct reach *reach)
 {
 	int err;
 
-	if (!outside_fits(OUTSIDE_BUCKET, set->bucket)) {
+	if (!untrusted_is_valid(UNTRUSTED_BUCKET, set->bucket)) {
 		say("%s: not a bucket; it is named as s3://BUCKET/PREFIX", set->word);
 		return -EINVAL;
 	}

@@ -57,7 +57,7 @@ struct client {
 
 /* --- settings --------------------------------------------------------------------------------- */
 
-static int64_t now_seconds(void)
+static int64_t aws_clock(void)
 {
 	return (int64_t)(clock_realtime_ns() / 1000000000u);
 }
@@ -74,7 +74,7 @@ static void sleep_ns(uint64_t ns, const atomic_bool *stop)
 	}
 }
 
-static const struct client_means usual_means = { NULL, http_curl_open, now_seconds, sleep_ns };
+static const struct client_means usual_means = { NULL, http_curl_open, aws_clock, sleep_ns };
 
 /* Whether ENTRY is one of the agent's settings that tell how a bucket is reached. */
 static bool tells_the_way(const char *entry)

@@ -49,7 +49,7 @@ static bool met_before(struct recordings *r, const struct stat *status)
 
 static int add_directory(struct recordings *r, const char *path, int depth);
 
-static int add_entry(struct recordings *r, const char *path, const char *name, int depth)
+static int zip_add_entry(struct recordings *r, const char *path, const char *name, int depth)
 {
 	char child[4096];
 	struct stat status;
@@ -78,7 +78,7 @@ static int add_directory(struct recordings *r, const char *path, int depth)
 	}
 	for (int i = 0; i < count; i++) {
 		if (!err)
-			err = add_entry(r, path, entries[i]->d_name, depth);
+			err = zip_add_entry(r, path, entries[i]->d_name, depth);
 		free(entries[i]);
 	}
 	free(entries);

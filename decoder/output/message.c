@@ -15,7 +15,7 @@ bool say_nothing;
 /* Hashes of what was said. A command may read its files more than once, and each time meet what is
  * wrong with them. (Beyond SAID_MAX lines some may come again.) */
 static uint64_t said[SAID_MAX];
-static unsigned said_count;
+static unsigned warned_count;
 static pthread_mutex_t said_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* FNV-1a; 0 stands for none. */
@@ -37,7 +37,7 @@ static bool said_before(const char *line)
 	for (unsigned i = 0; i < SAID_MAX && !found; i++)
 		found = said[i] == key;
 	if (!found)
-		said[said_count++ % SAID_MAX] = key;
+		said[warned_count++ % SAID_MAX] = key;
 	pthread_mutex_unlock(&said_lock);
 	return found;
 }

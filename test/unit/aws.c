@@ -470,7 +470,7 @@ START_TEST(warns_once)
 	aws_warn(&aws, "role %d", 1);
 	aws_warn(&aws, "role %d", 2);
 	aws_warn(&aws, "role %d", 1);
-	aws_all_well(&aws);
+	aws_reset_warnings(&aws);
 	aws_warn(&aws, "role %d", 1);
 	aws.stop = &stop;
 	aws_warn(&aws, "role %d", 3);

@@ -508,7 +508,7 @@ START_TEST(no_change_goes_unnoticed)
 	began = clock_monotonic_ns();
 	while (clock_monotonic_ns() < began + 2 * (uint64_t)PRIVILEGES_CHECK_NS)
 		usleep(10000);
-	deliveries_tell(&deliveries);
+	deliveries_notify(&deliveries);
 	pthread_mutex_unlock(&deliveries.lock);
 	while (!atomic_load(&noticed) && clock_monotonic_ns() < began + 20000000000u)
 		usleep(10000);

@@ -39,7 +39,7 @@ int64_t aws_now(const struct aws *aws)
 }
 
 /* FNV-1a. */
-static uint32_t hash_of(const char *text)
+static uint32_t aws_hash(const char *text)
 {
 	uint32_t hash = 2166136261u;
 
@@ -59,17 +59,17 @@ void aws_warn(struct aws *aws, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(line, sizeof(line), format, args);
 	va_end(args);
-	hash = hash_of(line);
-	for (size_t i = 0; i < aws->said_count && i < SAID_MAX; i++)
+	hash = aws_hash(line);
+	for (size_t i = 0; i < aws->warned_count && i < SAID_MAX; i++)
 		if (aws->said[i] == hash)
 			return;
-	aws->said[aws->said_count++ % SAID_MAX] = hash;
+	aws->said[aws->warned_count++ % SAID_MAX] = hash;
 	log_warn("%s", line);
 }
 
-void aws_all_well(struct aws *aws)
+void aws_reset_warnings(struct aws *aws)
 {
-	aws->said_count = 0;
+	aws->warned_count = 0;
 }
 
 const char *aws_profile(const struct aws *aws)
@@ -81,7 +81,7 @@ const char *aws_profile(const struct aws *aws)
 	return name ? name : "default";
 }
 
-static void read_one(struct aws *aws, struct buf *out, const char *variable, const char *usual)
+static void aws_read_file(struct aws *aws, struct buf *out, const char *variable, const char *usual)
 {
 	const char *path = environment_get(aws->environment, variable);
 	const char *home = environment_get(aws->environment, "HOME");
@@ -101,16 +101,16 @@ static void read_one(struct aws *aws, struct buf *out, const char *variable, con
 	free(made);
 }
 
-static void read_files(struct aws *aws)
+static void aws_read_files(struct aws *aws)
 {
 	if (aws->files_read)
 		return;
 	aws->files_read = true;
-	read_one(aws, &aws->config, "AWS_CONFIG_FILE", ".aws/config");
-	read_one(aws, &aws->credentials, "AWS_SHARED_CREDENTIALS_FILE", ".aws/credentials");
+	aws_read_file(aws, &aws->config, "AWS_CONFIG_FILE", ".aws/config");
+	aws_read_file(aws, &aws->credentials, "AWS_SHARED_CREDENTIALS_FILE", ".aws/credentials");
 }
 
-static char *config_get(struct aws *aws, const char *kind, const char *name, const char *key)
+static char *aws_config_get(struct aws *aws, const char *kind, const char *name, const char *key)
 {
 	char *section, *value;
 
@@ -125,10 +125,10 @@ char *aws_profile_get(struct aws *aws, const char *profile, const char *key)
 {
 	char *value;
 
-	read_files(aws);
+	aws_read_files(aws);
 	value = ini_get((const char *)aws->credentials.data, aws->credentials.length, profile, key);
 	if (!value)
-		value = config_get(aws, "profile", profile, key);
+		value = aws_config_get(aws, "profile", profile, key);
 	if (!value && !strcmp(profile, "default"))
 		value = ini_get((const char *)aws->config.data, aws->config.length, profile, key);
 	return value;
@@ -150,14 +150,14 @@ bool aws_setting_is(struct aws *aws, const char *name, const char *key, const ch
 	return same;
 }
 
-static char *endpoint_of_profile(struct aws *aws, const char *service)
+static char *aws_profile_endpoint(struct aws *aws, const char *service)
 {
 	char *services = aws_profile_get(aws, aws_profile(aws), "services");
 	char key[32], *endpoint = NULL;
 
 	snprintf(key, sizeof(key), "%s.endpoint_url", service);
 	if (services)
-		endpoint = config_get(aws, "services", services, key);
+		endpoint = aws_config_get(aws, "services", services, key);
 	free(services);
 	return endpoint ? endpoint : aws_profile_get(aws, aws_profile(aws), "endpoint_url");
 }
@@ -176,7 +176,7 @@ char *aws_endpoint(struct aws *aws, const char *service)
 	value = environment_get(aws->environment, name);
 	if (!value)
 		value = environment_get(aws->environment, "AWS_ENDPOINT_URL");
-	return value ? strdup(value) : endpoint_of_profile(aws, service);
+	return value ? strdup(value) : aws_profile_endpoint(aws, service);
 }
 
 char *aws_ca_file(struct aws *aws)

@@ -25,7 +25,7 @@ struct aws {
 	struct buf config, credentials;
 	char *found_region;
 	uint32_t said[8]; /* hashes of warnings */
-	size_t said_count;
+	size_t warned_count;
 };
 
 /* Start with all but the last part set and the rest zero; this releases what was read. */
@@ -40,7 +40,7 @@ int64_t aws_now(const struct aws *aws);
 /* log_warn(), but each line once until all is well again: what fails is tried over and over. Nothing
  * once it is to stop: what fails then was made to. */
 void aws_warn(struct aws *aws, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void aws_all_well(struct aws *aws);
+void aws_reset_warnings(struct aws *aws);
 
 /* The profile in use: AWS_PROFILE, AWS_DEFAULT_PROFILE or "default". */
 const char *aws_profile(const struct aws *aws);

@@ -24,7 +24,7 @@ struct cache {
 	bool renew;
 };
 
-static bool valid_for(const struct cache *cache, int64_t seconds)
+static bool cache_is_valid(const struct cache *cache, int64_t seconds)
 {
 	return cache->held.id &&
 	       (!cache->held.expires || cache->held.expires > aws_now(cache->aws) + seconds);
@@ -39,7 +39,7 @@ static int cache_renew(struct cache *cache)
 		cache->tried = aws_now(cache->aws);
 		return cache->err;
 	}
-	aws_all_well(cache->aws);
+	aws_reset_warnings(cache->aws);
 	credentials_clear(&cache->held);
 	cache->held = fresh;
 	cache->renew = false;
@@ -49,11 +49,11 @@ static int cache_renew(struct cache *cache)
 static int cache_get(struct credentials_provider *provider, struct credentials *out)
 {
 	struct cache *cache = (struct cache *)provider;
-	bool usable = !cache->renew && valid_for(cache, 0);
+	bool usable = !cache->renew && cache_is_valid(cache, 0);
 	int64_t since = aws_now(cache->aws) - cache->tried;
 	bool recently = since >= 0 && since < (usable ? RETRY_SECONDS : RETRY_EXPIRED_SECONDS);
 
-	if (!recently && (!usable || !valid_for(cache, EARLY_SECONDS)) && !cache_renew(cache))
+	if (!recently && (!usable || !cache_is_valid(cache, EARLY_SECONDS)) && !cache_renew(cache))
 		usable = true;
 	if (!usable)
 		return cache->err;

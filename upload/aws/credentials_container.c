@@ -15,7 +15,7 @@
 /* The only hosts beside loopback that are spoken to without TLS: ECS's and EKS's own. */
 static const char *const plain_hosts[] = { "169.254.170.2", "169.254.170.23", "fd00:ec2::23" };
 
-static bool host_allowed(const char *text)
+static bool container_allows_host(const char *text)
 {
 	struct url url;
 
@@ -29,7 +29,7 @@ static bool host_allowed(const char *text)
 	return false;
 }
 
-static int make_url(struct aws *aws, struct buf *url)
+static int container_make_url(struct aws *aws, struct buf *url)
 {
 	const struct environment *environment = aws->environment;
 	const char *relative =
@@ -42,7 +42,7 @@ static int make_url(struct aws *aws, struct buf *url)
 				  relative);
 	if (!full)
 		return -ENOENT;
-	if (!host_allowed(full)) {
+	if (!container_allows_host(full)) {
 		aws_warn(aws,
 			 "AWS_CONTAINER_CREDENTIALS_FULL_URI=%s is refused: it is neither https "
 			 "nor loopback nor the container agent's address",
@@ -52,7 +52,7 @@ static int make_url(struct aws *aws, struct buf *url)
 	return buf_append_string(url, full);
 }
 
-static int add_token(struct aws *aws, struct http_request *request)
+static int container_add_token(struct aws *aws, struct http_request *request)
 {
 	const struct environment *environment = aws->environment;
 	const char *path = environment_get(environment, "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
@@ -77,19 +77,19 @@ static int add_token(struct aws *aws, struct http_request *request)
 	return err == -ENOENT ? -EIO : err;
 }
 
-static int get(struct credentials_provider *provider, struct credentials *out)
+static int credentials_container_get(struct credentials_provider *provider, struct credentials *out)
 {
 	struct aws *aws = simple_provider_aws(provider);
 	struct http_request request = HTTP_REQUEST_INIT("GET", TIMEOUT_MS, TIMEOUT_MS);
 	struct http_response response = HTTP_RESPONSE_INIT;
 	int err;
 
-	err = make_url(aws, &request.url);
+	err = container_make_url(aws, &request.url);
 	if (err)
 		goto out;
 	err = http_request_header(&request, "accept", "application/json");
 	if (!err)
-		err = add_token(aws, &request);
+		err = container_add_token(aws, &request);
 	if (!err)
 		err = aws->http->send(aws->http, &request, &response);
 	if (!err && response.status != 200)
@@ -108,5 +108,5 @@ out:
 
 int credentials_container(struct credentials_provider **out, struct aws *aws)
 {
-	return simple_provider_open(out, aws, "the container's agent", get);
+	return simple_provider_open(out, aws, "the container's agent", credentials_container_get);
 }

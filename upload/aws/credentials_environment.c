@@ -3,7 +3,8 @@
 
 #include "upload/aws/credentials_simple.h"
 
-static int get(struct credentials_provider *provider, struct credentials *out)
+static int credentials_environment_get(struct credentials_provider *provider,
+				       struct credentials *out)
 {
 	const struct environment *environment = simple_provider_aws(provider)->environment;
 	const char *id = environment_get(environment, "AWS_ACCESS_KEY_ID");
@@ -17,5 +18,5 @@ static int get(struct credentials_provider *provider, struct credentials *out)
 
 int credentials_environment(struct credentials_provider **out, struct aws *aws)
 {
-	return simple_provider_open(out, aws, "the environment", get);
+	return simple_provider_open(out, aws, "the environment", credentials_environment_get);
 }

@@ -9,7 +9,7 @@
 
 #define ROLES "/latest/meta-data/iam/security-credentials/"
 
-static int get(struct credentials_provider *provider, struct credentials *out)
+static int credentials_instance_get(struct credentials_provider *provider, struct credentials *out)
 {
 	struct aws *aws = simple_provider_aws(provider);
 	struct buf path = BUF_INIT(1024), answer = BUF_INIT(64 << 10);
@@ -24,7 +24,8 @@ static int get(struct credentials_provider *provider, struct credentials *out)
 	while (end < path.length && !strchr(" \r\n", path.data[end]))
 		end++;
 	path.length = end;
-	err = buf_string(&path) && outside_fits(OUTSIDE_ROLE, buf_string(&path) + strlen(ROLES))
+	err = buf_string(&path) &&
+			      untrusted_is_valid(UNTRUSTED_ROLE, buf_string(&path) + strlen(ROLES))
 		      ? imds_get(aws, buf_string(&path), &answer)
 		      : -EBADMSG;
 	if (!err)
@@ -39,5 +40,5 @@ out:
 
 int credentials_instance(struct credentials_provider **out, struct aws *aws)
 {
-	return simple_provider_open(out, aws, "the instance's role", get);
+	return simple_provider_open(out, aws, "the instance's role", credentials_instance_get);
 }

@@ -15,10 +15,10 @@
 
 #define PROCESS_TIMEOUT_MS 60000
 
-static int from_profile(struct aws *aws, const char *profile, unsigned int depth, bool role,
-			struct credentials *out);
+static int profile_get(struct aws *aws, const char *profile, unsigned int depth, bool role,
+		       struct credentials *out);
 
-static int from_keys(struct aws *aws, const char *profile, struct credentials *out)
+static int profile_get_keys(struct aws *aws, const char *profile, struct credentials *out)
 {
 	char *id = aws_profile_get(aws, profile, "aws_access_key_id");
 	char *secret = aws_profile_get(aws, profile, "aws_secret_access_key");
@@ -33,7 +33,7 @@ static int from_keys(struct aws *aws, const char *profile, struct credentials *o
 	return err;
 }
 
-static int from_process(struct aws *aws, const char *profile, struct credentials *out)
+static int profile_run_process(struct aws *aws, const char *profile, struct credentials *out)
 {
 	char *command = aws_profile_get(aws, profile, "credential_process");
 	struct buf answer = BUF_INIT(64 << 10);
@@ -56,7 +56,7 @@ out:
 	return err;
 }
 
-static int from_named_source(struct aws *aws, const char *name, struct credentials *out)
+static int profile_get_named_source(struct aws *aws, const char *name, struct credentials *out)
 {
 	static const struct {
 		const char *name;
@@ -82,8 +82,8 @@ static int from_named_source(struct aws *aws, const char *name, struct credentia
 	return -EINVAL;
 }
 
-static int role_source(struct aws *aws, const char *profile, unsigned int depth,
-		       struct credentials *out)
+static int profile_get_role_source(struct aws *aws, const char *profile, unsigned int depth,
+				   struct credentials *out)
 {
 	char *source = aws_profile_get(aws, profile, "source_profile");
 	char *named = aws_profile_get(aws, profile, "credential_source");
@@ -91,9 +91,9 @@ static int role_source(struct aws *aws, const char *profile, unsigned int depth,
 
 	/* A profile may be its own source: then its keys are meant. */
 	if (source)
-		err = from_profile(aws, source, depth + 1, strcmp(source, profile) != 0, out);
+		err = profile_get(aws, source, depth + 1, strcmp(source, profile) != 0, out);
 	else if (named)
-		err = from_named_source(aws, named, out);
+		err = profile_get_named_source(aws, named, out);
 	if (err)
 		aws_warn(aws, "profile %s: its source of credentials, %s, gives none", profile,
 			 source  ? source
@@ -104,8 +104,8 @@ static int role_source(struct aws *aws, const char *profile, unsigned int depth,
 	return err == -ENOENT ? -EINVAL : err;
 }
 
-static int by_token_file(struct aws *aws, const struct sts_role *role, const char *path,
-			 struct credentials *out)
+static int profile_assume_with_token(struct aws *aws, const struct sts_role *role, const char *path,
+				     struct credentials *out)
 {
 	struct buf token = BUF_INIT(64 << 10);
 	int err = file_read(&token, path);
@@ -120,8 +120,8 @@ static int by_token_file(struct aws *aws, const struct sts_role *role, const cha
 	return err == -ENOENT ? -EINVAL : err;
 }
 
-static int from_role(struct aws *aws, const char *profile, unsigned int depth,
-		     struct credentials *out)
+static int profile_assume_role(struct aws *aws, const char *profile, unsigned int depth,
+			       struct credentials *out)
 {
 	char *arn = aws_profile_get(aws, profile, "role_arn");
 	char *session = aws_profile_get(aws, profile, "role_session_name");
@@ -135,9 +135,9 @@ static int from_role(struct aws *aws, const char *profile, unsigned int depth,
 	int err = -ENOENT;
 
 	if (arn && token_file) {
-		err = by_token_file(aws, &role, token_file, out);
+		err = profile_assume_with_token(aws, &role, token_file, out);
 	} else if (arn) {
-		err = role_source(aws, profile, depth, &source);
+		err = profile_get_role_source(aws, profile, depth, &source);
 		if (!err)
 			err = sts_assume(aws, &role, &source, out);
 	}
@@ -150,8 +150,8 @@ static int from_role(struct aws *aws, const char *profile, unsigned int depth,
 	return err;
 }
 
-static int from_profile(struct aws *aws, const char *profile, unsigned int depth, bool role,
-			struct credentials *out)
+static int profile_get(struct aws *aws, const char *profile, unsigned int depth, bool role,
+		       struct credentials *out)
 {
 	int err = -ENOENT;
 
@@ -160,11 +160,11 @@ static int from_profile(struct aws *aws, const char *profile, unsigned int depth
 		return -ELOOP;
 	}
 	if (role)
-		err = from_role(aws, profile, depth, out);
+		err = profile_assume_role(aws, profile, depth, out);
 	if (err == -ENOENT)
-		err = from_keys(aws, profile, out);
+		err = profile_get_keys(aws, profile, out);
 	if (err == -ENOENT)
-		err = from_process(aws, profile, out);
+		err = profile_run_process(aws, profile, out);
 	return err;
 }
 
@@ -173,7 +173,7 @@ static int get(struct credentials_provider *provider, struct credentials *out)
 	struct aws *aws = simple_provider_aws(provider);
 
 	aws_forget_files(aws);
-	return from_profile(aws, aws_profile(aws), 0, true, out);
+	return profile_get(aws, aws_profile(aws), 0, true, out);
 }
 
 int credentials_profile(struct credentials_provider **out, struct aws *aws)
@@ -181,7 +181,7 @@ int credentials_profile(struct credentials_provider **out, struct aws *aws)
 	return simple_provider_open(out, aws, "the shared config files", get);
 }
 
-static int get_web(struct credentials_provider *provider, struct credentials *out)
+static int credentials_web_get(struct credentials_provider *provider, struct credentials *out)
 {
 	struct aws *aws = simple_provider_aws(provider);
 	const char *path = environment_get(aws->environment, "AWS_WEB_IDENTITY_TOKEN_FILE");
@@ -190,10 +190,10 @@ static int get_web(struct credentials_provider *provider, struct credentials *ou
 		.session = environment_get(aws->environment, "AWS_ROLE_SESSION_NAME"),
 	};
 
-	return path && role.arn ? by_token_file(aws, &role, path, out) : -ENOENT;
+	return path && role.arn ? profile_assume_with_token(aws, &role, path, out) : -ENOENT;
 }
 
 int credentials_web(struct credentials_provider **out, struct aws *aws)
 {
-	return simple_provider_open(out, aws, "a web identity", get_web);
+	return simple_provider_open(out, aws, "a web identity", credentials_web_get);
 }

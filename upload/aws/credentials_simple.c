@@ -33,7 +33,7 @@ static char *text_of(const cJSON *object, const char *key)
 	return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
 }
 
-static void wipe(const cJSON *object, const char *key)
+static void credentials_wipe_json(const cJSON *object, const char *key)
 {
 	char *text = text_of(object, key);
 
@@ -53,8 +53,8 @@ int credentials_from_json(struct credentials *out, const char *text, size_t leng
 
 	if (id && secret && (!expiration || !instant_parse(expiration, &expires)))
 		err = credentials_set(out, id, secret, text_of(object, token), expires);
-	wipe(object, "SecretAccessKey");
-	wipe(object, token);
+	credentials_wipe_json(object, "SecretAccessKey");
+	credentials_wipe_json(object, token);
 	cJSON_Delete(object);
 	return err;
 }

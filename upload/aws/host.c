@@ -10,7 +10,7 @@
 #include "upload/files/file.h"
 #include "upload/files/untrusted.h"
 
-static void from_file(struct host *out, const char *path)
+static void host_read_file(struct host *out, const char *path)
 {
 	struct buf text = BUF_INIT(1 << 20);
 	int err = file_read(&text, path);
@@ -33,7 +33,7 @@ static void from_file(struct host *out, const char *path)
 		id = cJSON_GetStringValue(cJSON_GetObjectItem(out->object, "ecs_task_arn"));
 		out->kind = id ? HOST_ECS : HOST_UNKNOWN;
 	}
-	out->id = id && outside_fits(OUTSIDE_MACHINE, id) ? strdup(id) : NULL;
+	out->id = id && untrusted_is_valid(UNTRUSTED_MACHINE, id) ? strdup(id) : NULL;
 	if (!out->id)
 		out->kind = HOST_UNKNOWN;
 out:
@@ -46,7 +46,7 @@ void host_find(struct host *out, struct aws *aws, const char *setting)
 	if (!strcmp(setting, "none"))
 		return;
 	if (!strncmp(setting, "file:", 5)) {
-		from_file(out, setting + 5);
+		host_read_file(out, setting + 5);
 		return;
 	}
 	if (!host_ec2(out, aws) || !host_ecs(out, aws))

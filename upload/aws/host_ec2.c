@@ -16,11 +16,11 @@ static const struct {
 	{ "architecture", "architecture" },
 };
 
-static int take(struct host *out, const cJSON *document)
+static int host_ec2_parse(struct host *out, const cJSON *document)
 {
 	const char *id = cJSON_GetStringValue(cJSON_GetObjectItem(document, fields[0].theirs));
 
-	if (!id || !outside_fits(OUTSIDE_MACHINE, id))
+	if (!id || !untrusted_is_valid(UNTRUSTED_MACHINE, id))
 		return -ENOENT;
 	out->object = cJSON_CreateObject();
 	out->id = strdup(id);
@@ -49,7 +49,7 @@ int host_ec2(struct host *out, struct aws *aws)
 	if (err)
 		goto out;
 	document = cJSON_ParseWithLength((const char *)text.data, text.length);
-	err = take(out, document);
+	err = host_ec2_parse(out, document);
 	cJSON_Delete(document);
 out:
 	buf_free(&text);

@@ -9,7 +9,7 @@
 
 #define TIMEOUT_MS 1000
 
-static int get_task(struct aws *aws, cJSON **out)
+static int host_ecs_fetch_task(struct aws *aws, cJSON **out)
 {
 	struct http_request request = HTTP_REQUEST_INIT("GET", TIMEOUT_MS, TIMEOUT_MS);
 	struct http_response response = HTTP_RESPONSE_INIT;
@@ -56,13 +56,13 @@ static void add_limit(cJSON *object, const char *key, const cJSON *limits, const
 		cJSON_AddNumberToObject(object, key, limit->valuedouble);
 }
 
-static int take(struct host *out, const cJSON *task)
+static int host_ecs_parse(struct host *out, const cJSON *task)
 {
 	const char *arn = cJSON_GetStringValue(cJSON_GetObjectItem(task, "TaskARN"));
 	const char *cluster = cJSON_GetStringValue(cJSON_GetObjectItem(task, "Cluster"));
 	const cJSON *limits = cJSON_GetObjectItem(task, "Limits");
 
-	if (!arn || !outside_fits(OUTSIDE_MACHINE, arn))
+	if (!arn || !untrusted_is_valid(UNTRUSTED_MACHINE, arn))
 		return -ENOENT;
 	out->id = strdup(arn);
 	out->object = cJSON_CreateObject();
@@ -84,10 +84,10 @@ static int take(struct host *out, const cJSON *task)
 int host_ecs(struct host *out, struct aws *aws)
 {
 	cJSON *task = NULL;
-	int err = get_task(aws, &task);
+	int err = host_ecs_fetch_task(aws, &task);
 
 	if (!err)
-		err = take(out, task);
+		err = host_ecs_parse(out, task);
 	cJSON_Delete(task);
 	return err;
 }

@@ -11,7 +11,7 @@
 
 #define TIMEOUT_MS 1000
 
-static char *endpoint(struct aws *aws)
+static char *imds_endpoint(struct aws *aws)
 {
 	char *url = aws_setting(aws, "AWS_EC2_METADATA_SERVICE_ENDPOINT",
 				"ec2_metadata_service_endpoint");
@@ -33,8 +33,8 @@ static char *endpoint(struct aws *aws)
 	return url;
 }
 
-static int send_to(struct aws *aws, const char *base, const char *path,
-		   struct http_request *request, struct http_response *response)
+static int imds_send(struct aws *aws, const char *base, const char *path,
+		     struct http_request *request, struct http_response *response)
 {
 	int err = buf_printf(&request->url, "%s%s", base, path);
 
@@ -50,7 +50,7 @@ static int send_to(struct aws *aws, const char *base, const char *path,
 	return err;
 }
 
-static int get_token(struct aws *aws, const char *base, struct http_response *response)
+static int imds_get_token(struct aws *aws, const char *base, struct http_response *response)
 {
 	struct http_request request = HTTP_REQUEST_INIT("PUT", TIMEOUT_MS, TIMEOUT_MS);
 	int err;
@@ -59,20 +59,20 @@ static int get_token(struct aws *aws, const char *base, struct http_response *re
 	request.keep = true;
 	err = http_request_header(&request, "x-aws-ec2-metadata-token-ttl-seconds", "300");
 	if (!err)
-		err = send_to(aws, base, "/latest/api/token", &request, response);
+		err = imds_send(aws, base, "/latest/api/token", &request, response);
 	http_request_free(&request);
 	return err;
 }
 
-static int get_path(struct aws *aws, const char *base, const char *path, const char *token,
-		    struct http_response *response)
+static int imds_get_path(struct aws *aws, const char *base, const char *path, const char *token,
+			 struct http_response *response)
 {
 	struct http_request request = HTTP_REQUEST_INIT("GET", TIMEOUT_MS, TIMEOUT_MS);
 	int err;
 
 	err = http_request_header(&request, "x-aws-ec2-metadata-token", "%s", token);
 	if (!err)
-		err = send_to(aws, base, path, &request, response);
+		err = imds_send(aws, base, path, &request, response);
 	http_request_free(&request);
 	return err;
 }
@@ -85,12 +85,12 @@ int imds_get(struct aws *aws, const char *path, struct buf *out)
 
 	if (aws_setting_is(aws, "AWS_EC2_METADATA_DISABLED", "", "true"))
 		goto out;
-	base = endpoint(aws);
+	base = imds_endpoint(aws);
 	if (!base)
 		goto out;
-	err = get_token(aws, base, &token);
+	err = imds_get_token(aws, base, &token);
 	if (!err)
-		err = get_path(aws, base, path, http_text(&token), &answer);
+		err = imds_get_path(aws, base, path, http_text(&token), &answer);
 	if (!err)
 		err = buf_append(out, answer.body.data, answer.body.length);
 out:

@@ -11,28 +11,28 @@ struct piece {
 	size_t length;
 };
 
-static bool blank(char c)
+static bool ini_is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v';
 }
 
-static struct piece trim(struct piece piece)
+static struct piece ini_trim(struct piece piece)
 {
-	while (piece.length && blank(piece.start[0])) {
+	while (piece.length && ini_is_blank(piece.start[0])) {
 		piece.start++;
 		piece.length--;
 	}
-	while (piece.length && blank(piece.start[piece.length - 1]))
+	while (piece.length && ini_is_blank(piece.start[piece.length - 1]))
 		piece.length--;
 	return piece;
 }
 
-static bool same(struct piece piece, const char *text)
+static bool ini_equals(struct piece piece, const char *text)
 {
 	return piece.length == strlen(text) && !memcmp(piece.start, text, piece.length);
 }
 
-static bool take_line(struct piece *rest, struct piece *line)
+static bool ini_next_line(struct piece *rest, struct piece *line)
 {
 	const char *end;
 
@@ -47,7 +47,7 @@ static bool take_line(struct piece *rest, struct piece *line)
 }
 
 /* "[profile  name]" is said as "profile name"; quotes around the name are dropped. */
-static bool is_section(struct piece line, const char *section)
+static bool ini_is_section(struct piece line, const char *section)
 {
 	const char *end = memchr(line.start, ']', line.length);
 	struct piece name, word;
@@ -55,17 +55,17 @@ static bool is_section(struct piece line, const char *section)
 
 	if (!end)
 		return false;
-	name = trim((struct piece){ line.start + 1, (size_t)(end - line.start - 1) });
+	name = ini_trim((struct piece){ line.start + 1, (size_t)(end - line.start - 1) });
 	space = strchr(section, ' ');
 	if (space) {
 		word = (struct piece){ section, (size_t)(space - section) };
 		if (name.length <= word.length ||
 		    memcmp(name.start, word.start, word.length) != 0 ||
-		    !blank(name.start[word.length]))
+		    !ini_is_blank(name.start[word.length]))
 			return false;
 		name.start += word.length;
 		name.length -= word.length;
-		name = trim(name);
+		name = ini_trim(name);
 		section = space + 1;
 	}
 	if (name.length >= 2 && (name.start[0] == '"' || name.start[0] == '\'') &&
@@ -73,16 +73,17 @@ static bool is_section(struct piece line, const char *section)
 		name.start++;
 		name.length -= 2;
 	}
-	return same(name, section);
+	return ini_equals(name, section);
 }
 
 /* A comment behind a value needs a blank before it: '#' is part of many secrets. */
-static struct piece drop_comment(struct piece value)
+static struct piece ini_drop_comment(struct piece value)
 {
 	for (size_t i = 1; i < value.length; i++)
-		if ((value.start[i] == '#' || value.start[i] == ';') && blank(value.start[i - 1]))
+		if ((value.start[i] == '#' || value.start[i] == ';') &&
+		    ini_is_blank(value.start[i - 1]))
 			value.length = i;
-	return trim(value);
+	return ini_trim(value);
 }
 
 static bool split(struct piece line, struct piece *key, struct piece *value)
@@ -91,16 +92,16 @@ static bool split(struct piece line, struct piece *key, struct piece *value)
 
 	if (!equals)
 		return false;
-	*key = trim((struct piece){ line.start, (size_t)(equals - line.start) });
-	*value = drop_comment(trim(
+	*key = ini_trim((struct piece){ line.start, (size_t)(equals - line.start) });
+	*value = ini_drop_comment(ini_trim(
 		(struct piece){ equals + 1, line.length - (size_t)(equals - line.start) - 1 }));
 	return key->length > 0;
 }
 
-static bool is_key(struct piece parent, struct piece key, const char *wanted)
+static bool ini_is_key(struct piece parent, struct piece key, const char *wanted)
 {
 	if (!parent.length)
-		return same(key, wanted);
+		return ini_equals(key, wanted);
 	return strlen(wanted) == parent.length + 1 + key.length &&
 	       !memcmp(wanted, parent.start, parent.length) && wanted[parent.length] == '.' &&
 	       !memcmp(wanted + parent.length + 1, key.start, key.length);
@@ -112,13 +113,13 @@ char *ini_get(const char *text, size_t length, const char *section, const char *
 	bool inside = false, nested;
 	char *found = NULL;
 
-	while (take_line(&rest, &line)) {
-		nested = line.length && blank(line.start[0]);
-		line = trim(line);
+	while (ini_next_line(&rest, &line)) {
+		nested = line.length && ini_is_blank(line.start[0]);
+		line = ini_trim(line);
 		if (!line.length || line.start[0] == '#' || line.start[0] == ';')
 			continue;
 		if (line.start[0] == '[') {
-			inside = is_section(line, section);
+			inside = ini_is_section(line, section);
 			parent.length = 0;
 			continue;
 		}
@@ -126,7 +127,7 @@ char *ini_get(const char *text, size_t length, const char *section, const char *
 			continue;
 		if (!nested)
 			parent.length = 0;
-		if (is_key(parent, key, wanted)) {
+		if (ini_is_key(parent, key, wanted)) {
 			secret_free(found);
 			found = value.length ? strndup(value.start, value.length) : NULL;
 		}

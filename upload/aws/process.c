@@ -42,7 +42,7 @@ struct child {
 
 /* In a process of its own that still is in our memory. Signals are blocked there, but the program's
  * handlers would run in it as soon as they are not; and with SIGCHLD ignored no child has a status. */
-static void reset_signals(void)
+static void child_reset_signals(void)
 {
 	static const uint64_t by_default[8]; /* as the kernel has it: zeros, larger than any */
 
@@ -51,7 +51,7 @@ static void reset_signals(void)
 }
 
 /* In a table that is a copy. Those that are not closed on exec are the program's. */
-static void close_others(void)
+static void child_close_descriptors(void)
 {
 	if (!syscall(SYS_close_range, STDERR_FILENO + 1, ~0u, 0))
 		return;
@@ -60,7 +60,7 @@ static void close_others(void)
 }
 
 /* In our memory, while the keeper waits: nothing but system calls. */
-static int run_child(void *arg)
+static int child_run(void *arg)
 {
 	const struct child *child = arg;
 	sigset_t none;
@@ -73,7 +73,7 @@ static int run_child(void *arg)
 	dup2(child->nothing, STDIN_FILENO);
 	dup2(child->output, STDOUT_FILENO);
 	dup2(child->nothing, STDERR_FILENO);
-	close_others();
+	child_close_descriptors();
 	sigemptyset(&none);
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, _NSIG / 8);
 	syscall(SYS_execve, child->arguments[0], child->arguments, child->environment);
@@ -99,15 +99,15 @@ static char **child_environment(const struct environment *environment)
 	return entries;
 }
 
-static int keep(void *arg)
+static int keeper_run(void *arg)
 {
 	struct child *child = arg;
 	pid_t pid;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	reset_signals();
+	child_reset_signals();
 	child->keeper = (pid_t)syscall(SYS_getpid);
-	pid = clone(run_child, child->stack, CLONE_VM | CLONE_VFORK | SIGCHLD, child);
+	pid = clone(child_run, child->stack, CLONE_VM | CLONE_VFORK | SIGCHLD, child);
 	atomic_store(&child->pid, pid);
 	if (pid < 0 || syscall(SYS_wait4, pid, &child->status, 0, NULL) < 0)
 		child->status = 127 << 8;
@@ -115,7 +115,8 @@ static int keep(void *arg)
 	return 0;
 }
 
-static int read_all(int fd, uint64_t deadline_ns, const atomic_bool *stop, struct buf *out)
+static int process_read_output(int fd, uint64_t deadline_ns, const atomic_bool *stop,
+			       struct buf *out)
 {
 	for (;;) {
 		struct pollfd pollfd = { .fd = fd, .events = POLLIN };
@@ -141,7 +142,7 @@ static int read_all(int fd, uint64_t deadline_ns, const atomic_bool *stop, struc
 	}
 }
 
-static bool has_ended(pid_t keeper)
+static bool keeper_has_ended(pid_t keeper)
 {
 	siginfo_t info = { .si_pid = 0 };
 
@@ -202,15 +203,16 @@ int process_read(const char *command, const struct environment *environment, uin
 	}
 	child.stack = stacks + STACK_BYTES;
 	/* With our descriptors, not a copy that would keep the program's open. */
-	keeper = clone(keep, stacks + (size_t)2 * STACK_BYTES, CLONE_VM | CLONE_FILES, &child);
+	keeper =
+		clone(keeper_run, stacks + (size_t)2 * STACK_BYTES, CLONE_VM | CLONE_FILES, &child);
 	err = keeper < 0 ? -errno : 0;
 	if (err)
 		goto out;
-	while (!atomic_load(&child.pid) && !has_ended(keeper))
+	while (!atomic_load(&child.pid) && !keeper_has_ended(keeper))
 		nanosleep(&a_while, NULL); /* until the helper has its own copy of them */
 	close(child.output);
 	child.output = -1;
-	err = read_all(pipes[0], deadline_ns, stop, out);
+	err = process_read_output(pipes[0], deadline_ns, stop, out);
 	status = process_reap(keeper, &child, err ? 0 : deadline_ns);
 	if (!err)
 		err = status;

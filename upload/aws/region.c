@@ -8,9 +8,9 @@
 #include "upload/files/untrusted.h"
 
 /* It becomes a part of host names. Takes REGION, malloc'd or NULL. */
-static char *checked_region(struct aws *aws, char *region)
+static char *region_check(struct aws *aws, char *region)
 {
-	if (!region || outside_fits(OUTSIDE_REGION, region))
+	if (!region || untrusted_is_valid(UNTRUSTED_REGION, region))
 		return region;
 	aws_warn(aws, "'%.80s' is no region's name, and is not used", region);
 	free(region);
@@ -25,12 +25,12 @@ const char *aws_region(struct aws *aws)
 		return aws->region;
 	if (aws->found_region)
 		return aws->found_region;
-	aws->found_region = checked_region(aws, aws_setting(aws, "AWS_REGION", "region"));
+	aws->found_region = region_check(aws, aws_setting(aws, "AWS_REGION", "region"));
 	value = environment_get(aws->environment, "AWS_DEFAULT_REGION");
 	if (!aws->found_region && value)
-		aws->found_region = checked_region(aws, strdup(value));
+		aws->found_region = region_check(aws, strdup(value));
 	if (!aws->found_region)
-		aws->found_region = checked_region(aws, imds_region(aws));
+		aws->found_region = region_check(aws, imds_region(aws));
 	return aws->found_region;
 }
 

@@ -19,7 +19,7 @@
 #define HEX_SIZE   SIGV4_HASH_SIZE
 #define DATE_SIZE  17 /* 20261121T021000Z */
 
-static void hex(char out[HEX_SIZE], const uint8_t hash[HASH_BYTES])
+static void sigv4_hex(char out[HEX_SIZE], const uint8_t hash[HASH_BYTES])
 {
 	for (size_t i = 0; i < HASH_BYTES; i++)
 		snprintf(out + 2 * i, 3, "%02x", hash[i]);
@@ -31,11 +31,12 @@ int sigv4_hash(char out[SIGV4_HASH_SIZE], const void *data, size_t length)
 
 	if (mbedtls_md(mbedtls_md_info_from_type(MBEDTLS_MD_SHA256), data, length, hash))
 		return -EIO;
-	hex(out, hash);
+	sigv4_hex(out, hash);
 	return 0;
 }
 
-static int hmac(uint8_t out[HASH_BYTES], const uint8_t *key, size_t key_length, const char *text)
+static int sigv4_hmac(uint8_t out[HASH_BYTES], const uint8_t *key, size_t key_length,
+		      const char *text)
 {
 	return mbedtls_md_hmac(mbedtls_md_info_from_type(MBEDTLS_MD_SHA256), key, key_length,
 			       (const uint8_t *)text, strlen(text), out)
@@ -43,7 +44,7 @@ static int hmac(uint8_t out[HASH_BYTES], const uint8_t *key, size_t key_length, 
 		       : 0;
 }
 
-static void date_text(char out[DATE_SIZE], int64_t now)
+static void sigv4_date(char out[DATE_SIZE], int64_t now)
 {
 	struct date d;
 
@@ -52,7 +53,8 @@ static void date_text(char out[DATE_SIZE], int64_t now)
 		 d.day % 100, d.hour % 100, d.minute % 100, d.second % 100);
 }
 
-static int add_headers(struct http_request *request, const struct sigv4 *with, const char *date)
+static int sigv4_add_headers(struct http_request *request, const struct sigv4 *with,
+			     const char *date)
 {
 	char hash[HEX_SIZE];
 	struct url url;
@@ -82,13 +84,13 @@ static int add_headers(struct http_request *request, const struct sigv4 *with, c
 	return err;
 }
 
-static int by_name(const void *a, const void *b)
+static int sigv4_compare_headers(const void *a, const void *b)
 {
 	return strcmp(((const struct http_header *)a)->name, ((const struct http_header *)b)->name);
 }
 
 /* A header's value as it is signed: no blanks around it, and one where there are several. */
-static int append_value(struct buf *out, const char *value)
+static int sigv4_append_value(struct buf *out, const char *value)
 {
 	int err = 0;
 
@@ -100,7 +102,7 @@ static int append_value(struct buf *out, const char *value)
 	return err;
 }
 
-static int append_signed_names(struct buf *out, const struct http_request *request)
+static int sigv4_append_names(struct buf *out, const struct http_request *request)
 {
 	int err = 0;
 
@@ -109,7 +111,7 @@ static int append_signed_names(struct buf *out, const struct http_request *reque
 	return err;
 }
 
-static int canonical_request(struct buf *out, struct http_request *request)
+static int sigv4_canonical_request(struct buf *out, struct http_request *request)
 {
 	const char *query, *hash = "";
 	struct url url;
@@ -129,21 +131,21 @@ static int canonical_request(struct buf *out, struct http_request *request)
 			hash = header->value;
 		err = buf_printf(out, "%s:", header->name);
 		if (!err)
-			err = append_value(out, header->value);
+			err = sigv4_append_value(out, header->value);
 		if (!err)
 			err = buf_append_string(out, "\n");
 	}
 	if (!err)
 		err = buf_append_string(out, "\n");
 	if (!err)
-		err = append_signed_names(out, request);
+		err = sigv4_append_names(out, request);
 	if (!err)
 		err = buf_printf(out, "\n%s", hash);
 	return err;
 }
 
 /* The secret, narrowed to one day, region and service. */
-static int signing_key(uint8_t key[HASH_BYTES], const struct sigv4 *with, const char *day)
+static int sigv4_signing_key(uint8_t key[HASH_BYTES], const struct sigv4 *with, const char *day)
 {
 	const char *const steps[] = { day, with->region, with->service, "aws4_request" };
 	uint8_t next[HASH_BYTES];
@@ -152,9 +154,9 @@ static int signing_key(uint8_t key[HASH_BYTES], const struct sigv4 *with, const 
 
 	if (asprintf(&first, "AWS4%s", with->credentials->secret) < 0)
 		return -ENOMEM;
-	err = hmac(key, (const uint8_t *)first, strlen(first), steps[0]);
+	err = sigv4_hmac(key, (const uint8_t *)first, strlen(first), steps[0]);
 	for (size_t i = 1; i < sizeof(steps) / sizeof(steps[0]) && !err; i++) {
-		err = hmac(next, key, HASH_BYTES, steps[i]);
+		err = sigv4_hmac(next, key, HASH_BYTES, steps[i]);
 		memcpy(key, next, HASH_BYTES);
 	}
 	explicit_bzero(next, sizeof(next));
@@ -162,8 +164,8 @@ static int signing_key(uint8_t key[HASH_BYTES], const struct sigv4 *with, const 
 	return err;
 }
 
-static int add_authorization(struct http_request *request, const struct sigv4 *with,
-			     const char *date, const char *request_hash)
+static int sigv4_add_authorization(struct http_request *request, const struct sigv4 *with,
+				   const char *date, const char *request_hash)
 {
 	char day[9], scope[160], text[320], signature[HEX_SIZE];
 	struct buf names = BUF_INIT(1024);
@@ -176,13 +178,13 @@ static int add_authorization(struct http_request *request, const struct sigv4 *w
 		return -EINVAL;
 	snprintf(text, sizeof(text), "AWS4-HMAC-SHA256\n%s\n%s\n%s", date, scope, request_hash);
 
-	err = append_signed_names(&names, request);
+	err = sigv4_append_names(&names, request);
 	if (!err)
-		err = signing_key(key, with, day);
+		err = sigv4_signing_key(key, with, day);
 	if (!err)
-		err = hmac(mac, key, sizeof(key), text);
+		err = sigv4_hmac(mac, key, sizeof(key), text);
 	if (!err) {
-		hex(signature, mac);
+		sigv4_hex(signature, mac);
 		err = http_request_header(
 			request, "authorization",
 			"AWS4-HMAC-SHA256 Credential=%s/%s, SignedHeaders=%s, Signature=%s",
@@ -199,16 +201,17 @@ int sigv4_sign(struct http_request *request, const struct sigv4 *with)
 	char date[DATE_SIZE], hash[HEX_SIZE];
 	int err;
 
-	date_text(date, with->now);
-	err = add_headers(request, with, date);
+	sigv4_date(date, with->now);
+	err = sigv4_add_headers(request, with, date);
 	if (err)
 		goto out;
-	qsort(request->headers, request->header_count, sizeof(request->headers[0]), by_name);
-	err = canonical_request(&canonical, request);
+	qsort(request->headers, request->header_count, sizeof(request->headers[0]),
+	      sigv4_compare_headers);
+	err = sigv4_canonical_request(&canonical, request);
 	if (!err)
 		err = sigv4_hash(hash, canonical.data, canonical.length);
 	if (!err)
-		err = add_authorization(request, with, date, hash);
+		err = sigv4_add_authorization(request, with, date, hash);
 out:
 	secret_buf_free(&canonical);
 	return err;

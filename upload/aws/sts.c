@@ -17,7 +17,7 @@
 #define CONNECT_MS 3000
 #define WHOLE_MS   10000
 
-static int add_parameter(struct buf *body, const char *name, const char *value)
+static int sts_add_parameter(struct buf *body, const char *name, const char *value)
 {
 	int err;
 
@@ -27,22 +27,22 @@ static int add_parameter(struct buf *body, const char *name, const char *value)
 	return err ? err : url_encode(body, value, false);
 }
 
-static int add_role(struct buf *body, const struct sts_role *role)
+static int sts_add_role(struct buf *body, const struct sts_role *role)
 {
 	char session[48];
 	int err;
 
 	snprintf(session, sizeof(session), "asprof-agent-%d", (int)getpid());
-	err = add_parameter(body, "RoleArn", role->arn);
+	err = sts_add_parameter(body, "RoleArn", role->arn);
 	if (!err)
-		err = add_parameter(body, "RoleSessionName",
-				    role->session ? role->session : session);
+		err = sts_add_parameter(body, "RoleSessionName",
+					role->session ? role->session : session);
 	if (!err)
-		err = add_parameter(body, "DurationSeconds", role->seconds);
-	return err ? err : add_parameter(body, "ExternalId", role->external_id);
+		err = sts_add_parameter(body, "DurationSeconds", role->seconds);
+	return err ? err : sts_add_parameter(body, "ExternalId", role->external_id);
 }
 
-static int make_url(struct aws *aws, struct buf *url)
+static int sts_make_url(struct aws *aws, struct buf *url)
 {
 	const char *region = aws_region(aws);
 	char *endpoint = aws_endpoint(aws, "sts"), shown[SHOW_URL_SIZE];
@@ -65,7 +65,7 @@ static int make_url(struct aws *aws, struct buf *url)
 	return err;
 }
 
-static int read_answer(const struct http_response *response, struct credentials *out)
+static int sts_read_response(const struct http_response *response, struct credentials *out)
 {
 	char *id = http_xml_text(response, "AccessKeyId");
 	char *secret = http_xml_text(response, "SecretAccessKey");
@@ -83,8 +83,8 @@ static int read_answer(const struct http_response *response, struct credentials 
 	return err;
 }
 
-static void say_failure(struct aws *aws, const struct sts_role *role, int err,
-			const struct http_response *response)
+static void sts_log_failure(struct aws *aws, const struct sts_role *role, int err,
+			    const struct http_response *response)
 {
 	char *code = http_xml_text(response, "Code");
 	char *message = http_xml_text(response, "Message");
@@ -100,8 +100,8 @@ static void say_failure(struct aws *aws, const struct sts_role *role, int err,
 	free(message);
 }
 
-static int ask(struct aws *aws, const struct sts_role *role, const struct buf *body,
-	       const struct credentials *with, struct credentials *out)
+static int sts_request(struct aws *aws, const struct sts_role *role, const struct buf *body,
+		       const struct credentials *with, struct credentials *out)
 {
 	struct http_request request = HTTP_REQUEST_INIT("POST", CONNECT_MS, WHOLE_MS);
 	struct http_response response = HTTP_RESPONSE_INIT;
@@ -109,7 +109,7 @@ static int ask(struct aws *aws, const struct sts_role *role, const struct buf *b
 
 	request.body = body->data;
 	request.body_length = body->length;
-	err = make_url(aws, &request.url);
+	err = sts_make_url(aws, &request.url);
 	if (!err)
 		err = http_request_header(&request, "content-type",
 					  "application/x-www-form-urlencoded; charset=utf-8");
@@ -126,9 +126,9 @@ static int ask(struct aws *aws, const struct sts_role *role, const struct buf *b
 	if (!err)
 		err = aws->http->send(aws->http, &request, &response);
 	if (!err)
-		err = response.status == 200 ? read_answer(&response, out) : -EACCES;
+		err = response.status == 200 ? sts_read_response(&response, out) : -EACCES;
 	if (err)
-		say_failure(aws, role, err, &response);
+		sts_log_failure(aws, role, err, &response);
 	http_response_free(&response);
 	http_request_free(&request);
 	return err;
@@ -141,9 +141,9 @@ int sts_assume(struct aws *aws, const struct sts_role *role, const struct creden
 	int err = buf_append_string(&body, "Action=AssumeRole&Version=2011-06-15");
 
 	if (!err)
-		err = add_role(&body, role);
+		err = sts_add_role(&body, role);
 	if (!err)
-		err = ask(aws, role, &body, with, out);
+		err = sts_request(aws, role, &body, with, out);
 	buf_free(&body);
 	return err;
 }
@@ -158,11 +158,11 @@ int sts_assume_web(struct aws *aws, const struct sts_role *role, const char *tok
 		err = buf_append_string(&body,
 					"Action=AssumeRoleWithWebIdentity&Version=2011-06-15");
 	if (!err)
-		err = add_role(&body, role);
+		err = sts_add_role(&body, role);
 	if (!err)
-		err = add_parameter(&body, "WebIdentityToken", token);
+		err = sts_add_parameter(&body, "WebIdentityToken", token);
 	if (!err)
-		err = ask(aws, role, &body, NULL, out);
+		err = sts_request(aws, role, &body, NULL, out);
 	secret_buf_free(&body);
 	return err;
 }

@@ -16,14 +16,14 @@
 #define RENAME_NOREPLACE 1
 #endif
 
-static int open_dir(int at, const char *path, int flags)
+static int dir_open(int at, const char *path, int flags)
 {
 	return fd_raise(openat(at, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags));
 }
 
 /* Whether a directory could not be made because it, or something, is there is told by the open
  * that follows; only the last failure is worth saying. */
-static int make_parents(const char *path, mode_t mode)
+static int dir_make_parents(const char *path, mode_t mode)
 {
 	char part[PATH_MAX];
 	size_t length = strlen(path);
@@ -45,22 +45,22 @@ int dir_make(const char *path, mode_t mode)
 {
 	int fd, err;
 
-	fd = open_dir(AT_FDCWD, path, 0);
+	fd = dir_open(AT_FDCWD, path, 0);
 	if (fd != -ENOENT)
 		return fd;
-	err = make_parents(path, mode);
-	fd = open_dir(AT_FDCWD, path, 0);
+	err = dir_make_parents(path, mode);
+	fd = dir_open(AT_FDCWD, path, 0);
 	return fd == -ENOENT && err ? err : fd;
 }
 
-static int make_private_at(int at, const char *name)
+static int dir_make_private_at(int at, const char *name)
 {
 	struct stat st;
 	int fd, err;
 
 	if (mkdirat(at, name, 0700) && errno != EEXIST)
 		return -errno;
-	fd = open_dir(at, name, O_NOFOLLOW);
+	fd = dir_open(at, name, O_NOFOLLOW);
 	if (fd < 0) {
 		/* A link and a plain file are both "not a directory" to open(2). */
 		if (fd == -ENOTDIR && !fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) &&
@@ -81,11 +81,11 @@ static int make_private_at(int at, const char *name)
 
 int dir_make_private(const char *parent, const char *name)
 {
-	int at = open_dir(AT_FDCWD, parent, 0), fd;
+	int at = dir_open(AT_FDCWD, parent, 0), fd;
 
 	if (at < 0)
 		return at;
-	fd = make_private_at(at, name);
+	fd = dir_make_private_at(at, name);
 	close(at);
 	return fd;
 }
@@ -104,7 +104,7 @@ int dir_make_trusted(const char *path)
 		fd = -EPERM;
 	} else if (st.st_mode & 022) {
 		snprintf(name, sizeof(name), "%u", geteuid());
-		fd = make_private_at(at, name);
+		fd = dir_make_private_at(at, name);
 	}
 	if (fd != at)
 		close(at);

@@ -8,7 +8,7 @@
 #include "upload/files/oldest.h"
 
 /* Returns how many went. One that another process removed first is as good. */
-static size_t remove_some(struct oldest *seen, int dir, uint64_t bound, int64_t oldest)
+static size_t limit_remove_oldest(struct oldest *seen, int dir, uint64_t bound, int64_t oldest)
 {
 	size_t removed = 0;
 
@@ -39,7 +39,7 @@ int limit_directory(int dir, uint64_t max_bytes, uint64_t target_bytes, int64_t 
 	if (!err && seen->total > max_bytes)
 		max_bytes = target_bytes;
 	/* Until nothing more goes, or may be removed. */
-	while (!err && remove_some(seen, dir, max_bytes, oldest))
+	while (!err && limit_remove_oldest(seen, dir, max_bytes, oldest))
 		err = oldest_scan(seen, dir, NULL);
 	if (!err)
 		*total = seen->total;

@@ -25,7 +25,7 @@ void name_time(char out[NAME_TIME_SIZE], uint64_t ms)
 
 /* Whole characters alone, in UTF-8; and nothing that would lead into another directory or hide the
  * file, whoever the name came from. */
-static void copy_executable(char out[EXECUTABLE_MAX + 1], const char *executable)
+static void name_copy_executable(char out[EXECUTABLE_MAX + 1], const char *executable)
 {
 	size_t length = strnlen(executable, EXECUTABLE_MAX + 1);
 
@@ -46,7 +46,7 @@ void name_file(char out[NAME_FILE_SIZE], const struct report *report, const char
 {
 	char time[NAME_TIME_SIZE], again[12] = "", executable[EXECUTABLE_MAX + 1];
 
-	copy_executable(executable, report->executable);
+	name_copy_executable(executable, report->executable);
 	name_time(time, report->end_ms);
 	if (try)
 		snprintf(again, sizeof(again), "-%u", try);
@@ -56,7 +56,7 @@ void name_file(char out[NAME_FILE_SIZE], const struct report *report, const char
 
 /* As the finalizer of splitmix64 does (Steele, Lea, Flood: Fast Splittable Pseudorandom Number
  * Generators, 2014). */
-static uint64_t mix(uint64_t into, uint64_t value)
+static uint64_t name_mix(uint64_t into, uint64_t value)
 {
 	into = (into ^ value) + 0x9e3779b97f4a7c15u;
 	into = (into ^ into >> 30) * 0xbf58476d1ce4e5b9u;
@@ -78,16 +78,16 @@ uint32_t name_unique(void)
 		words[0] = 0;
 	gethostname((char *)&words[2], sizeof(words) - 2 * sizeof(words[0]) - 1);
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		mixed = mix(mixed, words[i]);
+		mixed = name_mix(mixed, words[i]);
 	for (size_t i = 0; i < sizeof(clocks) / sizeof(clocks[0]); i++)
 		if (!clock_read(clocks[i], &now))
-			mixed = mix(mixed, (uint64_t)now.tv_sec << 32 ^ (uint64_t)now.tv_nsec);
+			mixed = name_mix(mixed, (uint64_t)now.tv_sec << 32 ^ (uint64_t)now.tv_nsec);
 	return (uint32_t)(mixed >> 32);
 }
 
 /* The digits of PATTERN's 'd's in TEXT as numbers in the order of the runs; every other
  * character stands for itself. */
-static bool match_numbers(const char *text, const char *pattern, unsigned int *numbers)
+static bool name_matches(const char *text, const char *pattern, unsigned int *numbers)
 {
 	bool in_run = false;
 
@@ -124,7 +124,7 @@ bool name_parse(const char *name, const char *suffix, int64_t *seconds)
 	    name[end - 2 - digits] == 'Z')
 		end -= digits + 1;
 
-	if (end < strlen(time) || !match_numbers(name + end - strlen(time), time, n))
+	if (end < strlen(time) || !name_matches(name + end - strlen(time), time, n))
 		return false;
 	end -= strlen(time);
 	for (digits = 0; digits < end && isdigit((unsigned char)name[end - 1 - digits]);)

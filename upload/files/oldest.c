@@ -24,7 +24,7 @@ uint64_t oldest_blocks(uint64_t length)
 }
 
 /* The order of age: profiles of one second by name, so that the order is one. */
-static bool older(const struct oldest_file *a, const struct oldest_file *b)
+static bool oldest_is_before(const struct oldest_file *a, const struct oldest_file *b)
 {
 	if (a->future != b->future)
 		return a->future;
@@ -33,11 +33,11 @@ static bool older(const struct oldest_file *a, const struct oldest_file *b)
 	return strcmp(a->name, b->name) < 0;
 }
 
-static void remember(struct oldest *out, const struct oldest_file *file)
+static void oldest_insert(struct oldest *out, const struct oldest_file *file)
 {
 	size_t at = out->count;
 
-	while (at && !older(&out->files[at - 1], file))
+	while (at && !oldest_is_before(&out->files[at - 1], file))
 		at--;
 	if (at == OLDEST_MAX)
 		return;
@@ -48,7 +48,8 @@ static void remember(struct oldest *out, const struct oldest_file *file)
 	out->files[at] = *file;
 }
 
-static void look_at(struct oldest *out, int dir, const struct oldest_file *after, const char *name)
+static void oldest_examine(struct oldest *out, int dir, const struct oldest_file *after,
+			   const char *name)
 {
 	struct oldest_file file;
 	struct stat st;
@@ -64,12 +65,12 @@ static void look_at(struct oldest *out, int dir, const struct oldest_file *after
 		file.seconds = st.st_mtime;
 	file.future = file.seconds > out->now + FUTURE_SECONDS;
 	/* Not its length: a sparse file takes no room. */
-	file.bytes = (uint64_t)st.st_blocks * 512 + out->beside_bytes;
+	file.bytes = (uint64_t)st.st_blocks * 512 + out->companion_bytes;
 	file.length = (uint64_t)st.st_size;
 	strcpy(file.name, name);
 	out->total += file.bytes;
-	if (!after || older(after, &file))
-		remember(out, &file);
+	if (!after || oldest_is_before(after, &file))
+		oldest_insert(out, &file);
 }
 
 int oldest_scan(struct oldest *out, int dir, const struct oldest_file *after)
@@ -92,7 +93,7 @@ int oldest_scan(struct oldest *out, int dir, const struct oldest_file *after)
 	}
 	while ((entry = readdir(listing)))
 		if (!after || strcmp(entry->d_name, after->name) != 0)
-			look_at(out, dir, after, entry->d_name);
+			oldest_examine(out, dir, after, entry->d_name);
 	closedir(listing);
 	return 0;
 }

@@ -21,8 +21,8 @@ struct oldest_file {
 
 struct oldest {
 	/* Set by the caller. */
-	const char *end;       /* of their names: NAME_PROFILE or NAME_SPOOLED */
-	uint64_t beside_bytes; /* that each takes beyond its own file */
+	const char *end;          /* of their names: NAME_PROFILE or NAME_SPOOLED */
+	uint64_t companion_bytes; /* that each takes beyond its own file */
 
 	uint64_t total; /* bytes of the disk that all of our profiles there take */
 	int64_t now;    /* when looked, in seconds since 1970 */

@@ -17,7 +17,7 @@ static struct {
 	char *working;   /* NULL: not needed, or not to be had */
 } captured;
 
-static const char *find_temporary(char *const *environment)
+static const char *place_find_tmpdir(char *const *environment)
 {
 	static const char name[] = "TMPDIR=";
 
@@ -27,12 +27,12 @@ static const char *find_temporary(char *const *environment)
 	return NULL;
 }
 
-static bool is_relative(const char *path)
+static bool place_is_relative(const char *path)
 {
 	return path && path[0] != '/';
 }
 
-static int keep(char **out, const char *text)
+static int place_set_text(char **out, const char *text)
 {
 	free(*out);
 	*out = text ? strdup(text) : NULL;
@@ -40,20 +40,20 @@ static int keep(char **out, const char *text)
 }
 
 /* In a function of its own, so that only those who come here take a path's room on the stack. */
-static __attribute__((noinline)) int capture_working(void)
+static __attribute__((noinline)) int place_capture_working(void)
 {
 	char cwd[PATH_MAX];
 
-	return keep(&captured.working, getcwd(cwd, sizeof(cwd)));
+	return place_set_text(&captured.working, getcwd(cwd, sizeof(cwd)));
 }
 
 int place_capture(const struct config *config, char *const *environment)
 {
-	int err = keep(&captured.temporary, find_temporary(environment));
+	int err = place_set_text(&captured.temporary, place_find_tmpdir(environment));
 
 	captured.user = geteuid();
-	if (!err && (is_relative(config->local_dir) || is_relative(config->spool_dir)))
-		err = capture_working();
+	if (!err && (place_is_relative(config->local_dir) || place_is_relative(config->spool_dir)))
+		err = place_capture_working();
 	return err;
 }
 
@@ -66,7 +66,7 @@ char *place_absolute(const char *path)
 	return asprintf(&joined, "%s/%s", captured.working, path) < 0 ? NULL : joined;
 }
 
-static int open_below(const char *parent, char **path)
+static int place_open_private(const char *parent, char **path)
 {
 	if (asprintf(path, "%s/asprof-agent-%u", parent, geteuid()) < 0) {
 		*path = NULL;
@@ -79,13 +79,13 @@ static int open_below(const char *parent, char **path)
 int place_private(char **path)
 {
 	const char *parent = captured.temporary ? captured.temporary : "/tmp";
-	int fd = open_below(parent, path), second;
+	int fd = place_open_private(parent, path), second;
 	char *other;
 
 	if (fd >= 0 || !*path || geteuid() == captured.user ||
 	    !faccessat(AT_FDCWD, parent, W_OK | X_OK, AT_EACCESS))
 		return fd;
-	second = open_below("/tmp", &other);
+	second = place_open_private("/tmp", &other);
 	if (second < 0) {
 		free(other);
 		return fd;
@@ -95,7 +95,7 @@ int place_private(char **path)
 	return second;
 }
 
-const char *place_why_not(int err)
+const char *place_error_text(int err)
 {
 	switch (err) {
 	case -ELOOP:

@@ -21,6 +21,6 @@ char *place_absolute(const char *path);
 int place_private(char **path);
 
 /* Words for what place_private() returned. */
-const char *place_why_not(int err);
+const char *place_error_text(int err);
 
 #endif

@@ -55,7 +55,7 @@ bool temporary_is(const char *name)
 	return !strncmp(name, PREFIX, strlen(PREFIX));
 }
 
-static bool is_locked(int dir, const char *name)
+static bool temporary_is_locked(int dir, const char *name)
 {
 	int fd = fd_raise(openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
 	bool locked = true; /* as far as anybody can tell */
@@ -77,6 +77,7 @@ void temporary_sweep(int dir, const char *name)
 	    st.st_uid != geteuid())
 		return;
 	age = (int64_t)(clock_realtime_ns() / 1000000000u) - st.st_mtime;
-	if (age > SILENT_MAX_SECONDS || (age > UNLOCKED_MAX_SECONDS && !is_locked(dir, name)))
+	if (age > SILENT_MAX_SECONDS ||
+	    (age > UNLOCKED_MAX_SECONDS && !temporary_is_locked(dir, name)))
 		unlinkat(dir, name, 0);
 }

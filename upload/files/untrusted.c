@@ -11,14 +11,14 @@ static const struct {
 	const char *not_at_ends;
 } words[] = {
 	/* Without dots: "x.elb" would be a host that anybody can have at Amazon. */
-	[OUTSIDE_REGION] = { ALNUM "-_", 1, 63, "-_" },
-	[OUTSIDE_BUCKET] = { ALNUM "-_.", 1, 255, "." },
-	[OUTSIDE_ACCOUNT] = { ALNUM "-_", 1, 64, "" },
-	[OUTSIDE_ROLE] = { ALNUM "+=,.@-_", 1, 64, "." },
-	[OUTSIDE_MACHINE] = { ALNUM ":/-_.+=,@", 1, 512, "" },
+	[UNTRUSTED_REGION] = { ALNUM "-_", 1, 63, "-_" },
+	[UNTRUSTED_BUCKET] = { ALNUM "-_.", 1, 255, "." },
+	[UNTRUSTED_ACCOUNT] = { ALNUM "-_", 1, 64, "" },
+	[UNTRUSTED_ROLE] = { ALNUM "+=,.@-_", 1, 64, "." },
+	[UNTRUSTED_MACHINE] = { ALNUM ":/-_.+=,@", 1, 512, "" },
 };
 
-bool outside_fits(enum outside word, const char *text)
+bool untrusted_is_valid(enum outside word, const char *text)
 {
 	size_t length = strlen(text);
 

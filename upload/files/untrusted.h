@@ -6,15 +6,15 @@
 #include <stdbool.h>
 
 enum outside {
-	OUTSIDE_REGION,  /* a label of a host name */
-	OUTSIDE_BUCKET,  /* labels of a host name, or a path's part */
-	OUTSIDE_ACCOUNT, /* a header's value */
-	OUTSIDE_ROLE,    /* a path's last part, as IAM has it */
-	OUTSIDE_MACHINE, /* an instance's id or a task's ARN */
+	UNTRUSTED_REGION,  /* a label of a host name */
+	UNTRUSTED_BUCKET,  /* labels of a host name, or a path's part */
+	UNTRUSTED_ACCOUNT, /* a header's value */
+	UNTRUSTED_ROLE,    /* a path's last part, as IAM has it */
+	UNTRUSTED_MACHINE, /* an instance's id or a task's ARN */
 };
 
 /* Whether TEXT can be such a WORD and nothing else: no more of a host name, a path or a header than
  * one of its kind is. */
-bool outside_fits(enum outside word, const char *text);
+bool untrusted_is_valid(enum outside word, const char *text);
 
 #endif

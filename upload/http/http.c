@@ -10,7 +10,7 @@
 #include "core/secret.h"
 
 /* A line break would begin another header; no other control character belongs there either. */
-static bool is_plain(const char *value)
+static bool http_is_plain(const char *value)
 {
 	for (; *value; value++)
 		if (((unsigned char)*value < ' ' && *value != '\t') || *value == 0x7f)
@@ -31,7 +31,7 @@ int http_request_header(struct http_request *request, const char *name, const ch
 	va_end(args);
 	if (length < 0)
 		return -ENOMEM;
-	if (!is_plain(header->value)) {
+	if (!http_is_plain(header->value)) {
 		secret_free(header->value);
 		return -EINVAL;
 	}

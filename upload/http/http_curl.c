@@ -48,7 +48,7 @@ static const struct {
 	{ CURLE_WRITE_ERROR, -EFBIG },
 };
 
-static int to_errno(CURLcode code)
+static int http_curl_errno(CURLcode code)
 {
 	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
 		if (codes[i].code == code)
@@ -57,7 +57,8 @@ static int to_errno(CURLcode code)
 }
 
 /* The program counts on the lowest free descriptors, its stdio's among them. */
-static curl_socket_t open_socket(void *unused, curlsocktype purpose, struct curl_sockaddr *address)
+static curl_socket_t http_curl_open_socket(void *unused, curlsocktype purpose,
+					   struct curl_sockaddr *address)
 {
 	int fd;
 
@@ -85,7 +86,7 @@ struct taker {
 	struct http_response *response;
 };
 
-static size_t take_body(char *data, size_t size, size_t count, void *arg)
+static size_t http_curl_write_body(char *data, size_t size, size_t count, void *arg)
 {
 	const struct taker *taker = arg;
 	long status = 0;
@@ -121,7 +122,7 @@ static bool header_value(const char *line, size_t length, const char *name, char
 }
 
 /* What Retry-After says: seconds, or a date. */
-static int64_t seconds_until(const char *text)
+static int64_t http_curl_read_headers(const char *text)
 {
 	long seconds;
 	time_t date;
@@ -147,7 +148,7 @@ static size_t take_header(char *data, size_t size, size_t count, void *arg)
 		response->date = date > 0 ? date : 0;
 	}
 	if (header_value(data, length, "retry-after", value, sizeof(value)))
-		response->retry_after = seconds_until(value);
+		response->retry_after = http_curl_read_headers(value);
 	header_value(data, length, "x-amz-bucket-region", response->region,
 		     sizeof(response->region));
 	header_value(data, length, "x-amz-meta-sha256", response->sha256, sizeof(response->sha256));
@@ -155,7 +156,7 @@ static size_t take_header(char *data, size_t size, size_t count, void *arg)
 	return length;
 }
 
-static int look_at_stop(void *arg, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
+static int http_curl_check_stop(void *arg, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
 {
 	const struct http_curl *self = arg;
 
@@ -168,7 +169,8 @@ static int look_at_stop(void *arg, curl_off_t a, curl_off_t b, curl_off_t c, cur
 
 /* A connection stands, and the request is to be sent over it. Where one that was kept ends before an answer has begun, curl
  * takes another by itself. */
-static int count_begun(void *arg, char *remote, char *local, int remote_port, int local_port)
+static int http_curl_count_attempt(void *arg, char *remote, char *local, int remote_port,
+				   int local_port)
 {
 	struct http_curl *self = arg;
 
@@ -180,8 +182,8 @@ static int count_begun(void *arg, char *remote, char *local, int remote_port, in
 	return CURL_PREREQFUNC_OK;
 }
 
-static bool is_unanswered(const struct http_curl *self, const struct http_request *request,
-			  CURLcode code, long status)
+static bool http_curl_is_unanswered(const struct http_curl *self,
+				    const struct http_request *request, CURLcode code, long status)
 {
 	curl_off_t sent = 0;
 
@@ -194,7 +196,7 @@ static bool is_unanswered(const struct http_curl *self, const struct http_reques
 }
 
 /* curl would open the file itself, without close-on-exec. */
-static int set_ca(struct http_curl *self, const char *url, struct http_response *response)
+static int http_curl_set_ca(struct http_curl *self, const char *url, struct http_response *response)
 {
 	struct curl_blob blob = { .flags = CURL_BLOB_NOCOPY };
 	int err;
@@ -228,7 +230,7 @@ static bool has_header(const struct http_request *request, const char *name)
 	return false;
 }
 
-static struct curl_slist *header_lines(const struct http_request *request, bool *failed)
+static struct curl_slist *http_curl_header_lines(const struct http_request *request, bool *failed)
 {
 	struct curl_slist *list = NULL, *more;
 	char *line;
@@ -259,14 +261,15 @@ fail:
 	return list;
 }
 
-static void free_lines(struct curl_slist *list)
+static void http_curl_free_lines(struct curl_slist *list)
 {
 	for (struct curl_slist *line = list; line; line = line->next)
 		explicit_bzero(line->data, strlen(line->data));
 	curl_slist_free_all(list);
 }
 
-static void set_request(struct http_curl *self, const struct http_request *request, const char *url)
+static void http_curl_set_request(struct http_curl *self, const struct http_request *request,
+				  const char *url)
 {
 	CURL *curl = self->curl;
 
@@ -287,7 +290,7 @@ static void set_request(struct http_curl *self, const struct http_request *reque
 	}
 }
 
-static void set_bounds(struct http_curl *self, const struct http_request *request)
+static void http_curl_set_limits(struct http_curl *self, const struct http_request *request)
 {
 	CURL *curl = self->curl;
 
@@ -299,27 +302,27 @@ static void set_bounds(struct http_curl *self, const struct http_request *reques
 	curl_easy_setopt(curl, CURLOPT_TCP_KEEPALIVE, 1L);
 	curl_easy_setopt(curl, CURLOPT_MAXCONNECTS, 2L);
 	curl_easy_setopt(curl, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
-	curl_easy_setopt(curl, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+	curl_easy_setopt(curl, CURLOPT_OPENSOCKETFUNCTION, http_curl_open_socket);
 	curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
-	curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, look_at_stop);
+	curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, http_curl_check_stop);
 	curl_easy_setopt(curl, CURLOPT_XFERINFODATA, self);
-	curl_easy_setopt(curl, CURLOPT_PREREQFUNCTION, count_begun);
+	curl_easy_setopt(curl, CURLOPT_PREREQFUNCTION, http_curl_count_attempt);
 	curl_easy_setopt(curl, CURLOPT_PREREQDATA, self);
 }
 
-static void set_response(struct taker *taker, char *words)
+static void http_curl_set_response(struct taker *taker, char *words)
 {
 	CURL *curl = taker->curl;
 
-	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_body);
+	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, http_curl_write_body);
 	curl_easy_setopt(curl, CURLOPT_WRITEDATA, taker);
 	curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, take_header);
 	curl_easy_setopt(curl, CURLOPT_HEADERDATA, taker->response);
 	curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, words);
 }
 
-static int send_request(struct http *http, const struct http_request *request,
-			struct http_response *response)
+static int http_curl_send(struct http *http, const struct http_request *request,
+			  struct http_response *response)
 {
 	struct http_curl *self = (struct http_curl *)http;
 	char *url = strndup((const char *)request->url.data, request->url.length);
@@ -343,35 +346,35 @@ static int send_request(struct http *http, const struct http_request *request,
 	self->begun = 0;
 
 	curl_easy_reset(self->curl); /* keeps its connections */
-	lines = header_lines(request, &failed);
+	lines = http_curl_header_lines(request, &failed);
 	err = !url || failed ? -ENOMEM : url_parse(&parsed, url);
 	if (!err)
-		err = set_ca(self, url, response);
+		err = http_curl_set_ca(self, url, response);
 	if (err)
 		goto out;
-	set_request(self, request, url);
-	set_bounds(self, request);
-	set_response(&taker, words);
+	http_curl_set_request(self, request, url);
+	http_curl_set_limits(self, request);
+	http_curl_set_response(&taker, words);
 	curl_easy_setopt(self->curl, CURLOPT_HTTPHEADER, lines);
 
 	code = curl_easy_perform(self->curl);
 	curl_easy_getinfo(self->curl, CURLINFO_RESPONSE_CODE, &response->status);
 	if (!curl_easy_getinfo(self->curl, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length))
 		response->length = length > 0 ? length : 0;
-	response->unanswered = is_unanswered(self, request, code, response->status);
-	err = to_errno(code);
+	response->unanswered = http_curl_is_unanswered(self, request, code, response->status);
+	err = http_curl_errno(code);
 	if (err)
 		snprintf(response->problem, sizeof(response->problem), "%s",
 			 words[0] && !strpbrk(words, "@?#") ? words : curl_easy_strerror(code));
 out:
 	curl_easy_reset(self->curl);
-	free_lines(lines);
+	http_curl_free_lines(lines);
 	buf_free(&self->ca);
 	free(url);
 	return err;
 }
 
-static void close_curl(struct http *http)
+static void http_curl_close(struct http *http)
 {
 	struct http_curl *self = (struct http_curl *)http;
 
@@ -393,14 +396,14 @@ int http_curl_open(struct http **out, const char *ca_file, const atomic_bool *st
 		curl_global_cleanup();
 		return -ENOMEM;
 	}
-	self->http.send = send_request;
-	self->http.close = close_curl;
+	self->http.send = http_curl_send;
+	self->http.close = http_curl_close;
 	self->stop = stop;
 	self->ca = (struct buf)BUF_INIT(HTTP_CA_MAX);
 	self->curl = curl_easy_init();
 	self->ca_file = ca_file ? strdup(ca_file) : NULL;
 	if (!self->curl || (ca_file && !self->ca_file)) {
-		close_curl(&self->http);
+		http_curl_close(&self->http);
 		return -ENOMEM;
 	}
 	*out = &self->http;

@@ -21,7 +21,7 @@ static bool is_letter(char c)
 	return to_lower(c) >= 'a' && to_lower(c) <= 'z';
 }
 
-static bool host_character(char c, bool ipv6)
+static bool url_is_host_character(char c, bool ipv6)
 {
 	if (ipv6)
 		return is_digit(c) || (to_lower(c) >= 'a' && to_lower(c) <= 'f') || c == ':' ||
@@ -29,7 +29,7 @@ static bool host_character(char c, bool ipv6)
 	return is_digit(c) || is_letter(c) || c == '-' || c == '.' || c == '_';
 }
 
-static int take_host(struct url *url, const char **text)
+static int url_parse_host(struct url *url, const char **text)
 {
 	const char *p = *text;
 	size_t length = 0;
@@ -37,7 +37,7 @@ static int take_host(struct url *url, const char **text)
 	url->ipv6 = *p == '[';
 	if (url->ipv6)
 		p++;
-	for (; host_character(*p, url->ipv6); p++) {
+	for (; url_is_host_character(*p, url->ipv6); p++) {
 		if (length + 1 == sizeof(url->host))
 			return -EINVAL;
 		url->host[length++] = to_lower(*p);
@@ -49,7 +49,7 @@ static int take_host(struct url *url, const char **text)
 	return 0;
 }
 
-static int take_port(struct url *url, const char **text)
+static int url_parse_port(struct url *url, const char **text)
 {
 	const char *p = *text;
 
@@ -78,7 +78,7 @@ int url_parse(struct url *url, const char *text)
 		return -EINVAL;
 	text += url->https ? 8 : 7;
 
-	if (take_host(url, &text) || take_port(url, &text))
+	if (url_parse_host(url, &text) || url_parse_port(url, &text))
 		return -EINVAL;
 	if (*text && !strchr("/?#", *text))
 		return -EINVAL;

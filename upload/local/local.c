@@ -21,7 +21,7 @@
 #include "upload/files/temporary.h"
 
 /* Where nobody named a directory nobody expects it to grow for long. */
-#define UNASKED_MAX_BYTES (256u << 20)
+#define DEFAULT_MAX_BYTES (256u << 20)
 
 /* Other processes add to the directory too, so what it holds is looked up this often. */
 #define LOOK_INTERVAL_NS 30000000000u
@@ -34,8 +34,8 @@ struct folder {
 	bool private;
 	int dir;
 	uint64_t max_bytes;  /* 0: keep all */
-	uint64_t held_bytes; /* of the disk, when last looked, and by us since */
-	uint64_t looked_ns;  /* 0: never */
+	uint64_t used_bytes; /* of the disk, when last looked, and by us since */
+	uint64_t scanned_ns; /* 0: never */
 };
 
 struct local {
@@ -66,14 +66,14 @@ static void local_free(struct local *local)
 	free(local);
 }
 
-static bool is_forbidden(int err)
+static bool error_is_forbidden(int err)
 {
 	return err == -EACCES || err == -EPERM || err == -EROFS;
 }
 
 /* Neither DIR, what has come of opening it, nor the user's own directory can be written to, whoever this
  * process becomes, as in a container with a read-only root and no /tmp. */
-static bool is_for_reading_alone(int dir)
+static bool local_is_read_only(int dir)
 {
 	struct folder own = { .path = NULL };
 	bool alone;
@@ -97,9 +97,9 @@ static int memory_file_create_unlinked(struct folder *folder, const char *path)
 	if (!folder->path)
 		return -ENOMEM;
 	folder->dir = err = dir_make(folder->path, 0755);
-	if (is_for_reading_alone(folder->dir))
+	if (local_is_read_only(folder->dir))
 		err = -EROFS;
-	else if (is_forbidden(err))
+	else if (error_is_forbidden(err))
 		return 0;
 	if (err < 0)
 		log_error("cannot open " OPTION_PREFIX "LOCAL_DIR %s: %s", folder->path,
@@ -108,7 +108,7 @@ static int memory_file_create_unlinked(struct folder *folder, const char *path)
 }
 
 /* True when the directory that a package or an administrator provides is there for us. */
-static bool open_shared(struct folder *folder)
+static bool folder_open_shared(struct folder *folder)
 {
 	int fd = fd_raise(open(PLACE_SHARED, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 
@@ -123,28 +123,29 @@ static bool open_shared(struct folder *folder)
 }
 
 /* QUIET where the same was said before. */
-static int open_private(struct folder *folder, bool quiet)
+static int folder_open_private(struct folder *folder, bool quiet)
 {
 	folder->private = true;
 	folder->dir = place_private(&folder->path);
 	if (folder->dir < 0 && !quiet)
 		log_error("cannot keep profiles in %s: %s; set " OPTION_PREFIX "LOCAL_DIR",
-			  folder->path ? folder->path : "a directory", place_why_not(folder->dir));
+			  folder->path ? folder->path : "a directory",
+			  place_error_text(folder->dir));
 	return folder->dir < 0 ? folder->dir : 0;
 }
 
-static int open_unasked(struct folder *folder, bool quiet)
+static int folder_open_default(struct folder *folder, bool quiet)
 {
-	if (!open_shared(folder))
-		return open_private(folder, quiet);
+	if (!folder_open_shared(folder))
+		return folder_open_private(folder, quiet);
 	folder->private = false;
 	folder->path = strdup(PLACE_SHARED);
 	return folder->path ? 0 : -ENOMEM;
 }
 
 /* Give the file TEMPORARY the first name of REPORT that is free. */
-static int name_it(int dir, const char *temporary, const struct report *report,
-		   char name[NAME_FILE_SIZE])
+static int temporary_rename(int dir, const char *temporary, const struct report *report,
+			    char name[NAME_FILE_SIZE])
 {
 	int err = -EEXIST;
 
@@ -155,7 +156,7 @@ static int name_it(int dir, const char *temporary, const struct report *report,
 	return err;
 }
 
-static int write_report(int dir, const struct report *report, char name[NAME_FILE_SIZE])
+static int local_write_report(int dir, const struct report *report, char name[NAME_FILE_SIZE])
 {
 	char temporary[NAME_FILE_SIZE];
 	int fd, err;
@@ -166,13 +167,13 @@ static int write_report(int dir, const struct report *report, char name[NAME_FIL
 	err = temporary_close(dir, temporary, fd, report_write(report, fd));
 	if (err)
 		return err;
-	err = name_it(dir, temporary, report, name);
+	err = temporary_rename(dir, temporary, report, name);
 	if (err)
 		unlinkat(dir, temporary, 0);
 	return err;
 }
 
-static int64_t oldest_to_keep(const struct local *local)
+static int64_t local_age_limit(const struct local *local)
 {
 	uint64_t now = clock_realtime_ns();
 
@@ -183,28 +184,29 @@ static int64_t oldest_to_keep(const struct local *local)
 
 /* Make room for MORE bytes within the limits. Looking through the directory costs with its size: so a
  * look makes room for some reports, and is not made for each, unless NOW. */
-static void keep_limits(struct local *local, struct folder *folder, uint64_t more, bool now)
+static void folder_enforce_limits(struct local *local, struct folder *folder, uint64_t more,
+				  bool now)
 {
 	uint64_t now_ns = clock_monotonic_ns(), max = folder->max_bytes;
 	bool unlimited = max == 0 || max == OPTION_OFF;
 
 	if (unlimited && local->max_age_ns == OPTION_OFF)
 		return;
-	if (!now && folder->looked_ns && now_ns - folder->looked_ns < LOOK_INTERVAL_NS &&
-	    (unlimited || folder->held_bytes + more <= max))
+	if (!now && folder->scanned_ns && now_ns - folder->scanned_ns < LOOK_INTERVAL_NS &&
+	    (unlimited || folder->used_bytes + more <= max))
 		return;
 	if (unlimited)
 		max = UINT64_MAX;
 	else
 		max = max > more ? max - more : 0;
 	/* Failing here says itself soon enough, as a full disk. */
-	if (!limit_directory(folder->dir, max, max - max / 32, oldest_to_keep(local),
-			     &folder->held_bytes))
-		folder->looked_ns = now_ns;
+	if (!limit_directory(folder->dir, max, max - max / 32, local_age_limit(local),
+			     &folder->used_bytes))
+		folder->scanned_ns = now_ns;
 }
 
 /* The directory was removed; somebody cleaning up does not mean to end it all. */
-static int reopen(struct folder *folder)
+static int folder_reopen(struct folder *folder)
 {
 	char *path = NULL;
 	int dir = folder->private ? place_private(&path) : dir_make(folder->path, 0755);
@@ -227,41 +229,42 @@ static int put(struct local *local, struct folder *folder, const struct report *
 {
 	uint64_t more = oldest_blocks(report_length(report));
 	char name[NAME_FILE_SIZE];
-	int err = folder->dir < 0 ? reopen(folder) : 0;
+	int err = folder->dir < 0 ? folder_reopen(folder) : 0;
 
 	if (err)
 		return err;
-	keep_limits(local, folder, more, false);
-	err = write_report(folder->dir, report, name);
+	folder_enforce_limits(local, folder, more, false);
+	err = local_write_report(folder->dir, report, name);
 	if (err == -ENOSPC || err == -EDQUOT) {
-		keep_limits(local, folder, more, true);
-		err = write_report(folder->dir, report, name);
+		folder_enforce_limits(local, folder, more, true);
+		err = local_write_report(folder->dir, report, name);
 	}
 	if (err == -ENOENT) {
-		err = reopen(folder);
+		err = folder_reopen(folder);
 		if (!err)
-			err = write_report(folder->dir, report, name);
+			err = local_write_report(folder->dir, report, name);
 	}
 	if (err)
 		return err;
-	folder->held_bytes += more;
+	folder->used_bytes += more;
 	log_debug("wrote %s/%s, %" PRIu64 " bytes", folder->path, name, report_length(report));
 	return 0;
 }
 
 /* The directory was another user's to write to, before the process became this one. ERR is what it
  * says. */
-static int put_in_own(struct local *local, const struct report *report, int err)
+static int local_put_in_own(struct local *local, const struct report *report, int err)
 {
 	struct folder *own = &local->own;
 	int own_err = own->path ? put(local, own, report) : -EACCES;
 
 	/* The user may have changed again. */
-	if (!is_forbidden(own_err))
+	if (!error_is_forbidden(own_err))
 		return own_err;
 	folder_close(own);
-	own->looked_ns = own->held_bytes = 0;
-	if (local->named ? open_private(own, local->said) : open_unasked(own, local->said)) {
+	own->scanned_ns = own->used_bytes = 0;
+	if (local->named ? folder_open_private(own, local->said)
+			 : folder_open_default(own, local->said)) {
 		folder_close(own);
 		return err;
 	}
@@ -269,7 +272,7 @@ static int put_in_own(struct local *local, const struct report *report, int err)
 	if (own_err) {
 		/* Landlock keeps it from both. */
 		folder_close(own);
-		return is_forbidden(own_err) ? err : own_err;
+		return error_is_forbidden(own_err) ? err : own_err;
 	}
 	log_warn("user %u cannot write in %s: %s; profiles go to %s instead%s", geteuid(),
 		 local->main.path, strerror(-err), own->path,
@@ -280,7 +283,7 @@ static int put_in_own(struct local *local, const struct report *report, int err)
 }
 
 /* A cause is said once, until it is gone. */
-static void say(struct local *local, int err)
+static void local_log_result(struct local *local, int err)
 {
 	if (err && err != local->said)
 		log_error("cannot write a profile in %s: %s", local->main.path, strerror(-err));
@@ -295,21 +298,21 @@ static int deliver(struct reporter *reporter, const struct report *report)
 	struct local *local = (struct local *)reporter;
 	int err = put(local, &local->main, report);
 
-	if (is_forbidden(err))
-		err = put_in_own(local, report, err);
+	if (error_is_forbidden(err))
+		err = local_put_in_own(local, report, err);
 	else if (!err)
 		folder_close(&local->own);
-	say(local, err);
+	local_log_result(local, err);
 	return err;
 }
 
-static void close_local(struct reporter *reporter)
+static void local_close(struct reporter *reporter)
 {
 	local_free((struct local *)reporter);
 }
 
 /* Containers have directories of one name that are not one. */
-static int name_destination(struct local *local)
+static int local_set_destination(struct local *local)
 {
 	struct stat st = { 0 };
 
@@ -331,19 +334,19 @@ int local_reporter_open(struct reporter **out, const struct config *config)
 		return -ENOMEM;
 	local->reporter.name = "local";
 	local->reporter.deliver = deliver;
-	local->reporter.close = close_local;
+	local->reporter.close = local_close;
 	local->named = config->local_dir;
 	local->main.max_bytes = local->own.max_bytes = config->local_max_bytes;
 	local->max_age_ns = config->local_max_age_ns;
 	if (!config->local_max_bytes_set) {
-		local->own.max_bytes = UNASKED_MAX_BYTES;
+		local->own.max_bytes = DEFAULT_MAX_BYTES;
 		if (!local->named)
-			local->main.max_bytes = UNASKED_MAX_BYTES;
+			local->main.max_bytes = DEFAULT_MAX_BYTES;
 	}
 	err = local->named ? memory_file_create_unlinked(&local->main, config->local_dir)
-			   : open_unasked(&local->main, false);
+			   : folder_open_default(&local->main, false);
 	if (!err)
-		err = name_destination(local);
+		err = local_set_destination(local);
 	if (err) {
 		local_free(local);
 		return err;

@@ -19,21 +19,21 @@
 #define MESSAGE_MAX (1u << 20)
 #define SAMPLES_MAX 16000
 
-static void put_bytes(uint8_t *to, uint64_t value, size_t bytes)
+static void otlp_write_big_endian(uint8_t *to, uint64_t value, size_t bytes)
 {
 	for (size_t i = 0; i < bytes; i++)
 		to[i] = (uint8_t)(value >> 8 * (bytes - 1 - i));
 }
 
 /* The same whenever this piece is sent, so that a receiver can tell that it has it. */
-static void identify(uint8_t id[OTLP_ID_SIZE], const struct push_piece *piece)
+static void otlp_set_id(uint8_t id[OTLP_ID_SIZE], const struct push_piece *piece)
 {
-	put_bytes(id, piece->report->end_ms, 6);
-	put_bytes(id + 6, piece->report->unique, 4);
-	put_bytes(id + 10, piece->from, 4);
+	otlp_write_big_endian(id, piece->report->end_ms, 6);
+	otlp_write_big_endian(id + 6, piece->report->unique, 4);
+	otlp_write_big_endian(id + 10, piece->from, 4);
 }
 
-static int write_message(struct buf *out, const struct push_piece *piece)
+static int otlp_make_message(struct buf *out, const struct push_piece *piece)
 {
 	int64_t start_ns = push_start_ns(piece), end_ns = (int64_t)piece->report->end_ms * 1000000;
 	struct otlp_attribute resource[IDENTITY_LABELS_MAX];
@@ -54,11 +54,11 @@ static int write_message(struct buf *out, const struct push_piece *piece)
 			resource[i] = (struct otlp_attribute){ .key = label->key,
 							       .number = atoll(label->text) };
 	}
-	identify(message.id, piece);
+	otlp_set_id(message.id, piece);
 	return otlp_write(out, &message);
 }
 
-static int compress(struct buf *out, const struct buf *message)
+static int otlp_compress(struct buf *out, const struct buf *message)
 {
 	struct gzip *gzip;
 	int err = gzip_open_buf(&gzip, out), closed;
@@ -73,10 +73,11 @@ static int compress(struct buf *out, const struct buf *message)
 static int make(const struct push_piece *piece, struct http_request *request, struct buf *body)
 {
 	struct buf message = BUF_INIT(MESSAGE_MAX);
-	int err = piece->to - piece->from > SAMPLES_MAX ? -EFBIG : write_message(&message, piece);
+	int err =
+		piece->to - piece->from > SAMPLES_MAX ? -EFBIG : otlp_make_message(&message, piece);
 
 	if (!err)
-		err = compress(body, &message);
+		err = otlp_compress(body, &message);
 	if (!err)
 		err = buf_append_string(&request->url, PATH);
 	if (!err)
@@ -132,7 +133,7 @@ const struct push_form otlp_form = {
 	.threads = true,
 	.kinds = 1,
 	.decode_headers = true,
-	.only_told = true,
+	.is_500_final = true,
 	.make = make,
 	.complains = complains,
 	.is_too_large = is_too_large,

@@ -10,7 +10,7 @@
 #include "upload/queue/origin.h"
 #include "upload/queue/pairs.h"
 
-static struct identity_label *find(struct identity *identity, const char *key)
+static struct identity_label *identity_find(struct identity *identity, const char *key)
 {
 	for (size_t i = 0; i < identity->count; i++)
 		if (!strcmp(identity->labels[i].key, key))
@@ -20,17 +20,19 @@ static struct identity_label *find(struct identity *identity, const char *key)
 
 const char *identity_get(const struct identity *identity, const char *key)
 {
-	const struct identity_label *label = find((struct identity *)identity, key);
+	const struct identity_label *label = identity_find((struct identity *)identity, key);
 
 	return label ? label->text : NULL;
 }
 
 /* Nothing where TEXT is NULL or empty, the key is there, or there is no room. */
-static struct identity_label *add(struct identity *identity, const char *key, const char *text)
+static struct identity_label *identity_add(struct identity *identity, const char *key,
+					   const char *text)
 {
 	struct identity_label *label = &identity->labels[identity->count];
 
-	if (!text || !*text || identity->count == IDENTITY_LABELS_MAX || find(identity, key))
+	if (!text || !*text || identity->count == IDENTITY_LABELS_MAX ||
+	    identity_find(identity, key))
 		return NULL;
 	*label = (struct identity_label){ .key = strdup(key), .text = strdup(text) };
 	identity->count++;
@@ -43,33 +45,33 @@ static struct identity_label *add(struct identity *identity, const char *key, co
 	return NULL;
 }
 
-static void add_number(struct identity *identity, const char *key, long number)
+static void metadata_add_number(struct identity *identity, const char *key, long number)
 {
 	char text[24];
 	struct identity_label *label;
 
 	snprintf(text, sizeof(text), "%ld", number);
-	label = add(identity, key, text);
+	label = identity_add(identity, key, text);
 	if (label)
 		label->number = true;
 }
 
-static int add_attribute(void *arg, const char *key, const char *value)
+static int identity_add_attribute(void *arg, const char *key, const char *value)
 {
-	add(arg, key, value);
+	identity_add(arg, key, value);
 	return 0;
 }
 
-static int add_service(void *arg, const char *key, const char *value)
+static int identity_add_service(void *arg, const char *key, const char *value)
 {
 	if (!strcmp(key, "service.name"))
-		add(arg, key, value);
+		identity_add(arg, key, value);
 	return 0;
 }
 
-static int add_tag(void *arg, const char *key, const char *value)
+static int identity_add_tag(void *arg, const char *key, const char *value)
 {
-	struct identity_label *label = add(arg, key, value);
+	struct identity_label *label = identity_add(arg, key, value);
 
 	if (label)
 		label->tag = true;
@@ -85,7 +87,7 @@ static const char *text_of(const cJSON *object, const char *key)
 
 /* A container's id as runtimes put it into the name of its control group: the last 64 hexadecimal digits
  * that stand together. */
-static void add_container(struct identity *identity, const char *cgroup)
+static void identity_add_container(struct identity *identity, const char *cgroup)
 {
 	const char *found = NULL;
 	char id[CONTAINER_ID + 1];
@@ -100,7 +102,7 @@ static void add_container(struct identity *identity, const char *cgroup)
 	if (!found)
 		return;
 	snprintf(id, sizeof(id), "%s", found);
-	add(identity, "container.id", id);
+	identity_add(identity, "container.id", id);
 }
 
 /* What the origin tells of the machine and the pod, and what it is called here. */
@@ -119,16 +121,16 @@ static const struct {
 	{ "kubernetes", "node", "k8s.node.name" },
 };
 
-static void add_facts(struct identity *identity, const cJSON *origin)
+static void identity_add_origin(struct identity *identity, const cJSON *origin)
 {
 	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++) {
 		const cJSON *object = origin;
 
 		if (facts[i].object)
 			object = cJSON_GetObjectItemCaseSensitive(origin, facts[i].object);
-		add(identity, facts[i].label, text_of(object, facts[i].key));
+		identity_add(identity, facts[i].label, text_of(object, facts[i].key));
 	}
-	add_container(identity, text_of(origin, "cgroup"));
+	identity_add_container(identity, text_of(origin, "cgroup"));
 }
 
 int identity_of(struct identity *out, const struct report *report, const struct config *config,
@@ -140,20 +142,21 @@ int identity_of(struct identity *out, const struct report *report, const struct 
 
 	*out = (struct identity){ .failed = !origin };
 	attributes = text_of(origin, "attributes");
-	add(out, "service.name", text_of(origin, "service"));
+	identity_add(out, "service.name", text_of(origin, "service"));
 	if (attributes)
-		pairs_each(attributes, true, add_service, out);
-	add(out, "service.name", report->group ? report->group : config->profiling_group);
-	add(out, "service.name", report->executable ? report->executable : "unknown_service");
+		pairs_each(attributes, true, identity_add_service, out);
+	identity_add(out, "service.name", report->group ? report->group : config->profiling_group);
+	identity_add(out, "service.name",
+		     report->executable ? report->executable : "unknown_service");
 	if (attributes)
-		pairs_each(attributes, true, add_attribute, out);
-	if (tags && report_each_tag(tags, add_tag, out))
+		pairs_each(attributes, true, identity_add_attribute, out);
+	if (tags && report_each_tag(tags, identity_add_tag, out))
 		out->failed = true;
-	add(out, "service.version", identity_get(out, "version"));
-	add_facts(out, origin);
-	add(out, "host.name", report->host);
-	add_number(out, "process.pid", report->pid);
-	add(out, "process.executable.name", report->executable);
+	identity_add(out, "service.version", identity_get(out, "version"));
+	identity_add_origin(out, origin);
+	identity_add(out, "host.name", report->host);
+	metadata_add_number(out, "process.pid", report->pid);
+	identity_add(out, "process.executable.name", report->executable);
 	cJSON_Delete(origin);
 	return out->failed ? -ENOMEM : 0;
 }

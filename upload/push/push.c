@@ -64,7 +64,7 @@ struct push {
 	atomic_bool stop;
 };
 
-static void say(struct push *push, const char *cause, const char *line)
+static void push_log_error(struct push *push, const char *cause, const char *line)
 {
 	if (!strncmp(push->said, cause, sizeof(push->said) - 1))
 		return;
@@ -72,7 +72,7 @@ static void say(struct push *push, const char *cause, const char *line)
 	log_error("no delivery to %s: %s", push->form->name, line);
 }
 
-static void say_good(struct push *push)
+static void push_log_recovery(struct push *push)
 {
 	if (push->said[0])
 		log_warn("deliveries to %s work again", push->form->name);
@@ -80,7 +80,7 @@ static void say_good(struct push *push)
 }
 
 /* What can be read of an answer, on one line. */
-static void show_answer(char out[ANSWER_SHOWN + 1], struct http_response *response)
+static void push_show_response(char out[ANSWER_SHOWN + 1], struct http_response *response)
 {
 	snprintf(out, ANSWER_SHOWN + 1, "%s", http_text(response));
 	for (char *p = out; *p; p++)
@@ -91,7 +91,7 @@ static void show_answer(char out[ANSWER_SHOWN + 1], struct http_response *respon
 }
 
 /* What an operator can do about it. */
-static const char *words_for(long status)
+static const char *push_advice(long status)
 {
 	switch (status) {
 	case 401:
@@ -106,19 +106,19 @@ static const char *words_for(long status)
 	}
 }
 
-static void say_refusal(struct push *push, struct http_response *response, int err)
+static void push_log_refusal(struct push *push, struct http_response *response, int err)
 {
 	char cause[SAID_MAX], line[LINE_MAX_BYTES], shown[SHOW_URL_SIZE], text[ANSWER_SHOWN + 1];
 
-	show_answer(text, response);
+	push_show_response(text, response);
 	snprintf(cause, sizeof(cause), "%ld", response->status);
 	snprintf(line, sizeof(line), "%s answers %ld%s%s%s%s", show_url(shown, push->settings.url),
-		 response->status, text[0] ? ": " : "", text, words_for(response->status),
+		 response->status, text[0] ? ": " : "", text, push_advice(response->status),
 		 err == -EBADMSG ? "; the report is given up" : "");
-	say(push, cause, line);
+	push_log_error(push, cause, line);
 }
 
-static void say_silence(struct push *push, int err, const struct http_response *response)
+static void push_log_no_response(struct push *push, int err, const struct http_response *response)
 {
 	char cause[SAID_MAX], line[LINE_MAX_BYTES], shown[SHOW_URL_SIZE];
 
@@ -127,10 +127,10 @@ static void say_silence(struct push *push, int err, const struct http_response *
 	snprintf(cause, sizeof(cause), "error %d", -err);
 	snprintf(line, sizeof(line), "%s: %s", show_url(shown, push->settings.url),
 		 response->problem[0] ? response->problem : strerror(-err));
-	say(push, cause, line);
+	push_log_error(push, cause, line);
 }
 
-int push_judge(long status, bool only_told)
+int push_judge(long status, bool is_500_final)
 {
 	if (status >= 200 && status < 300)
 		return 0;
@@ -151,13 +151,13 @@ int push_judge(long status, bool only_told)
 	case 504:
 		return -EAGAIN;
 	default:
-		if (status >= 500 && !only_told)
+		if (status >= 500 && !is_500_final)
 			return -EAGAIN;
 		return status < 400 ? -EACCES : -EBADMSG;
 	}
 }
 
-static int add_header(void *arg, const char *key, const char *value)
+static int push_add_header(void *arg, const char *key, const char *value)
 {
 	char name[128];
 	size_t i;
@@ -171,7 +171,7 @@ static int add_header(void *arg, const char *key, const char *value)
 }
 
 /* The server's base, with the one '/' that is put behind it left out. */
-static int base_url(struct buf *out, const char *url)
+static int push_append_base(struct buf *out, const char *url)
 {
 	size_t length = strlen(url);
 
@@ -181,7 +181,7 @@ static int base_url(struct buf *out, const char *url)
 }
 
 /* Whether what is wrong may pass, as far as time tells. */
-static bool may_be_its_own(struct push *push)
+static bool push_may_be_transient(struct push *push)
 {
 	int64_t now = push->aws.now();
 
@@ -192,7 +192,7 @@ static bool may_be_its_own(struct push *push)
 
 /* Whether somebody on the way says that it does not know what the server has done: a gateway, or the server's own front.
  * 503 says that nothing was. */
-static bool leaves_open(long status)
+static bool status_is_ambiguous(long status)
 {
 	return status == 422 || (status >= 500 && status != 503);
 }
@@ -205,9 +205,9 @@ static void doubt(struct push *push)
 }
 
 /* What is to be done after an answer. */
-static int judge(struct push *push, struct http_response *response)
+static int push_handle_response(struct push *push, struct http_response *response)
 {
-	int err = push_judge(response->status, push->form->only_told);
+	int err = push_judge(response->status, push->form->is_500_final);
 	char words[ANSWER_SHOWN + 1], line[LINE_MAX_BYTES];
 
 	if (err == -EAGAIN && response->retry_after > 0)
@@ -215,48 +215,48 @@ static int judge(struct push *push, struct http_response *response)
 			push->aws.now() +
 			(response->retry_after < RETRY_MAX_S ? response->retry_after : RETRY_MAX_S);
 	if (response->status == 422 && push->form->is_final && !push->form->is_final(response) &&
-	    may_be_its_own(push))
+	    push_may_be_transient(push))
 		err = -EAGAIN;
 	if (response->status == 400 && push->form->is_too_large &&
 	    push->form->is_too_large(response))
 		err = -EFBIG;
-	if (err == -EAGAIN && leaves_open(response->status))
+	if (err == -EAGAIN && status_is_ambiguous(response->status))
 		doubt(push);
 	if (err && err != -EFBIG)
-		say_refusal(push, response, err);
+		push_log_refusal(push, response, err);
 	if (!err && push->form->complains &&
 	    push->form->complains(response, words, sizeof(words))) {
 		snprintf(line, sizeof(line), "taken in part: %s", words);
-		say(push, "taken in part", line);
+		push_log_error(push, "taken in part", line);
 	} else if (!err) {
-		say_good(push);
+		push_log_recovery(push);
 	}
 	return err;
 }
 
 /* Whether the server's answer is known, also where ERR says that not all of it came, or too much: what was taken is not to be sent
  * again, nor what was too large. */
-static bool is_answered(int err, const struct http_response *response)
+static bool response_is_known(int err, const struct http_response *response)
 {
 	return !err || (response->status >= 200 && response->status < 300) ||
 	       response->status == 413 || (response->status && err == -EFBIG);
 }
 
 /* Send one piece. */
-static int send_piece(struct push *push, const struct push_piece *piece)
+static int push_send_piece(struct push *push, const struct push_piece *piece)
 {
 	struct http_request request = HTTP_REQUEST_INIT("POST", CONNECT_MS, WHOLE_MS);
 	struct http_response response = HTTP_RESPONSE_INIT;
 	struct buf body = BUF_INIT(BODY_MAX);
-	int err = base_url(&request.url, push->settings.url);
+	int err = push_append_base(&request.url, push->settings.url);
 
 	if (!err)
 		err = push->form->make(piece, &request, &body);
 	if (!err && push->settings.headers)
-		err = pairs_each(push->settings.headers, push->form->decode_headers, add_header,
-				 &request);
+		err = pairs_each(push->settings.headers, push->form->decode_headers,
+				 push_add_header, &request);
 	if (err == -EINVAL || err == -E2BIG) {
-		say(push, "headers", "the headers that are set cannot be sent");
+		push_log_error(push, "headers", "the headers that are set cannot be sent");
 		err = -EACCES;
 	}
 	if (err)
@@ -268,10 +268,10 @@ static int send_piece(struct push *push, const struct push_piece *piece)
 	err = push->http->send(push->http, &request, &response);
 	if (response.unanswered)
 		doubt(push);
-	if (is_answered(err, &response))
-		err = judge(push, &response);
+	if (response_is_known(err, &response))
+		err = push_handle_response(push, &response);
 	else
-		say_silence(push, err, &response);
+		push_log_no_response(push, err, &response);
 	if (!err)
 		log_debug("%s took %zu bytes", push->form->name, body.length);
 out:
@@ -282,13 +282,14 @@ out:
 }
 
 /* Whether A has more behind it than B. */
-static bool is_further(const struct report_begun *a, const struct report_begun *b)
+static bool progress_is_further(const struct report_begun *a, const struct report_begun *b)
 {
 	return a->kind > b->kind || (a->kind == b->kind && a->from > b->from);
 }
 
 /* Whether AT is a place in a report of COUNT samples. */
-static bool is_place(const struct push *push, const struct report_begun *at, uint32_t count)
+static bool progress_is_valid(const struct push *push, const struct report_begun *at,
+			      uint32_t count)
 {
 	return at->count == count && at->kind < push->form->kinds && at->from <= count &&
 	       at->step && at->doubt <= DOUBT_ALL;
@@ -296,7 +297,7 @@ static bool is_place(const struct push *push, const struct report_begun *at, uin
 
 /* Where this report, which has COUNT samples, was left off, here or elsewhere, or its beginning. Where that is none here, all of it is
  * sent, and may be there. */
-static void find_progress(struct push *push, const struct report *report, uint32_t count)
+static void push_find_progress(struct push *push, const struct report *report, uint32_t count)
 {
 	static const struct report_begun nothing;
 	const struct report_begun *begun = report->begun ? report->begun : &nothing;
@@ -312,18 +313,18 @@ static void find_progress(struct push *push, const struct report *report, uint32
 					       .pid = report->pid,
 					       .at = { .step = UINT32_MAX, .count = count } };
 	progress->maybe_twice = 0;
-	elsewhere =
-		memcmp(begun, &nothing, sizeof(nothing)) != 0 && !is_further(&progress->at, begun);
+	elsewhere = memcmp(begun, &nothing, sizeof(nothing)) != 0 &&
+		    !progress_is_further(&progress->at, begun);
 	if (elsewhere)
 		progress->at = *begun;
-	if (elsewhere ? !is_place(push, begun, count) : progress->at.count != count)
+	if (elsewhere ? !progress_is_valid(push, begun, count) : progress->at.count != count)
 		progress->at = (struct report_begun){ .step = UINT32_MAX,
 						      .count = count,
 						      .doubt = DOUBT_ALL };
 }
 
 /* For whoever goes on with it. */
-static void keep_progress(const struct push *push, const struct report *report)
+static void push_save_progress(const struct push *push, const struct report *report)
 {
 	const struct report_begun *at = &push->progress.at;
 
@@ -343,7 +344,7 @@ int64_t push_start_ns(const struct push_piece *piece)
 }
 
 /* Too much at once: half of it next, down to one sample, which is left out. */
-static void take_less(struct progress *progress, uint32_t sent)
+static void progress_reduce(struct progress *progress, uint32_t sent)
 {
 	if (sent > 1) {
 		progress->at.step = (sent + 1) / 2;
@@ -354,7 +355,7 @@ static void take_less(struct progress *progress, uint32_t sent)
 }
 
 /* A piece was taken. */
-static void count_doubt(struct push *push)
+static void push_count_doubt(struct push *push)
 {
 	struct report_begun *at = &push->progress.at;
 
@@ -366,7 +367,7 @@ static void count_doubt(struct push *push)
 		at->doubt = DOUBT_NONE;
 }
 
-static int send_all(struct push *push, struct push_piece *piece)
+static int push_send_report(struct push *push, struct push_piece *piece)
 {
 	struct report_begun *at = &push->progress.at;
 	uint32_t count = piece->profile->count;
@@ -377,15 +378,15 @@ static int send_all(struct push *push, struct push_piece *piece)
 			piece->kind = at->kind;
 			piece->from = at->from;
 			piece->to = count - at->from > at->step ? at->from + at->step : count;
-			err = send_piece(push, piece);
+			err = push_send_piece(push, piece);
 			if (err == -EFBIG) {
-				take_less(&push->progress, piece->to - piece->from);
+				progress_reduce(&push->progress, piece->to - piece->from);
 				continue;
 			}
 			if (err && err != -ENODATA)
 				return err;
 			if (!err)
-				count_doubt(push);
+				push_count_doubt(push);
 			at->from = piece->to;
 			push->progress.unsure_since = 0;
 		}
@@ -393,7 +394,7 @@ static int send_all(struct push *push, struct push_piece *piece)
 }
 
 /* What takes asking others is done here, on the thread that may wait. */
-static int get_ready(struct push *push)
+static int push_prepare(struct push *push)
 {
 	char *ca = NULL;
 	int err = 0;
@@ -415,7 +416,7 @@ static int get_ready(struct push *push)
 }
 
 /* What could not be added up, or was too large to be taken, is told once for each report. */
-static void tell_losses(const struct push *push, const struct report_profile *added)
+static void push_log_losses(const struct push *push, const struct report_profile *added)
 {
 	if (added->problem[0])
 		log_warn("a report is delivered to %s in part: %s", push->form->name,
@@ -430,7 +431,7 @@ static void tell_losses(const struct push *push, const struct report_profile *ad
 }
 
 /* Whoever counts twice says so, as whoever loses does. */
-static void tell_doubts(const struct push *push)
+static void push_log_doubts(const struct push *push)
 {
 	if (push->progress.maybe_twice)
 		log_warn("%s may count %" PRIu32
@@ -452,7 +453,7 @@ static int deliver(struct reporter *reporter, const struct report *report)
 
 	if (push->aws.now() < push->not_before)
 		return -EAGAIN;
-	err = get_ready(push);
+	err = push_prepare(push);
 	if (err)
 		return err;
 	err = identity_of(&identity, report, push->config, &push->environment, &push->host);
@@ -463,13 +464,13 @@ static int deliver(struct reporter *reporter, const struct report *report)
 		log_error("a report of %" PRIu64 " bytes is not delivered to %s: %s",
 			  report_length(report), push->form->name, added.problem);
 	if (!err) {
-		find_progress(push, report, added.profile.count);
-		err = send_all(push, &piece);
-		tell_doubts(push);
+		push_find_progress(push, report, added.profile.count);
+		err = push_send_report(push, &piece);
+		push_log_doubts(push);
 		if (err)
-			keep_progress(push, report);
+			push_save_progress(push, report);
 		else
-			tell_losses(push, &added);
+			push_log_losses(push, &added);
 	}
 	report_profile_free(&added);
 out_identity:
@@ -482,7 +483,7 @@ static void cancel(struct reporter *reporter)
 	atomic_store(&((struct push *)reporter)->stop, true);
 }
 
-static void close_push(struct reporter *reporter)
+static void push_close(struct reporter *reporter)
 {
 	struct push *push = (struct push *)reporter;
 
@@ -495,7 +496,7 @@ static void close_push(struct reporter *reporter)
 	free(push);
 }
 
-static int64_t now_seconds(void)
+static int64_t aws_clock(void)
 {
 	return (int64_t)(clock_realtime_ns() / 1000000000u);
 }
@@ -525,7 +526,7 @@ int push_open_with(struct reporter **out, const struct push_form *form,
 	push->reporter = (struct reporter){ .name = form->name,
 					    .destination = push->destination,
 					    .deliver = deliver,
-					    .close = close_push,
+					    .close = push_close,
 					    .cancel = cancel };
 	push->form = form;
 	push->config = config;
@@ -549,5 +550,5 @@ int push_open(struct reporter **out, const struct push_form *form,
 	      const struct push_settings *settings, const struct config *config)
 {
 	return push_open_with(out, form, settings, config,
-			      captured.entries ? captured.entries : environ, NULL, now_seconds);
+			      captured.entries ? captured.entries : environ, NULL, aws_clock);
 }

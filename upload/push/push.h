@@ -35,7 +35,7 @@ struct push_form {
 	bool threads;        /* samples of each thread stay apart */
 	unsigned int kinds;  /* requests for one report at least */
 	bool decode_headers; /* their values are percent-encoded */
-	bool only_told;      /* what fails within the server (500) may not be tried again */
+	bool is_500_final;   /* what fails within the server (500) may not be tried again */
 
 	/* Add to REQUEST, whose URL is the server's base, what PIECE goes to, and its BODY, which is kept
 	 * until it is sent. Returns 0; -ENODATA where the piece is empty; or -errno, -EFBIG for a body past its
@@ -79,6 +79,6 @@ int push_open_with(struct reporter **out, const struct push_form *form,
 
 /* What an answer's STATUS means: 0, taken; -EAGAIN, later it may be; -EFBIG, too much at once; -EACCES, refused as
  * the next would be, until somebody mends it there; -EBADMSG, never. ONLY_TOLD as in the form. */
-int push_judge(long status, bool only_told);
+int push_judge(long status, bool is_500_final);
 
 #endif

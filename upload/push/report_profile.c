@@ -26,12 +26,12 @@ struct report_feed {
 	int err; /* of reading: another time it may do */
 };
 
-static struct report_feed *of(struct feed *feed)
+static struct report_feed *report_feed_of(struct feed *feed)
 {
 	return (struct report_feed *)feed;
 }
 
-static void tell(struct report_feed *feed, const struct jfr_error *error)
+static void report_feed_set_problem(struct report_feed *feed, const struct jfr_error *error)
 {
 	feed->feed.failed = true;
 	if (!feed->out->problem[0])
@@ -40,18 +40,19 @@ static void tell(struct report_feed *feed, const struct jfr_error *error)
 }
 
 /* What the part's first chunk, in DATA, says of how it was made. */
-static void read_settings(struct report_feed *feed, const uint8_t *data, uint64_t length)
+static void report_feed_read_settings(struct report_feed *feed, const uint8_t *data,
+				      uint64_t length)
 {
 	feed->settings = (struct settings){ 0 };
 	settings_read_first_chunk(&feed->settings, data, length);
 	settings_fill_missing(&feed->settings, &feed->configured);
 }
 
-static int restart(struct feed *feed, bool ordered)
+static int report_feed_restart(struct feed *feed, bool ordered)
 {
 	(void)ordered; /* of one process there is one order */
-	of(feed)->part = 0;
-	of(feed)->offset = 0;
+	report_feed_of(feed)->part = 0;
+	report_feed_of(feed)->offset = 0;
 	return 0;
 }
 
@@ -67,8 +68,8 @@ static uint64_t chunk_length(const uint8_t *data)
 
 /* Read the chunk at the feed's offset of PART. Returns 0 with malloc'd DATA, or -errno, -EBADMSG with words
  * in ERROR. */
-static int load(struct report_feed *feed, const struct report_part *part, uint8_t **data,
-		struct jfr_error *error)
+static int report_feed_load(struct report_feed *feed, const struct report_part *part,
+			    uint8_t **data, struct jfr_error *error)
 {
 	uint64_t left = part->length - feed->offset, length;
 	off_t at = part->offset + (off_t)feed->offset;
@@ -99,17 +100,17 @@ static int load(struct report_feed *feed, const struct report_part *part, uint8_
 }
 
 /* Over to the next part. */
-static void leave_part(struct report_feed *feed)
+static void report_feed_next_part(struct report_feed *feed)
 {
 	feed->part++;
 	feed->offset = 0;
 }
 
-static bool next(struct feed *feed, struct feed_chunk *chunk)
+static bool report_feed_next(struct feed *feed, struct feed_chunk *chunk)
 {
-	struct report_feed *self = of(feed);
+	struct report_feed *self = report_feed_of(feed);
 
-	for (; self->part < self->report->part_count; leave_part(self)) {
+	for (; self->part < self->report->part_count; report_feed_next_part(self)) {
 		const struct report_part *part = &self->report->parts[self->part];
 		struct jfr_error error = { 0 };
 		uint8_t *data = NULL;
@@ -117,19 +118,19 @@ static bool next(struct feed *feed, struct feed_chunk *chunk)
 
 		if (self->offset >= part->length)
 			continue;
-		err = load(self, part, &data, &error);
+		err = report_feed_load(self, part, &data, &error);
 		if (!err)
 			err = jfr_header(&chunk->header, data, chunk_length(data), 0, &error);
 		if (err) {
 			free(data);
 			if (err == -EBADMSG || err == -ENODATA)
-				tell(self, &error);
+				report_feed_set_problem(self, &error);
 			else
 				self->err = err;
 			continue;
 		}
 		if (!self->offset)
-			read_settings(self, data, chunk->header.size);
+			report_feed_read_settings(self, data, chunk->header.size);
 		self->offset += chunk->header.size;
 		chunk->source = data;
 		chunk->file = "";
@@ -142,20 +143,21 @@ static bool next(struct feed *feed, struct feed_chunk *chunk)
 	return false;
 }
 
-static void done(struct feed *feed, struct feed_chunk *chunk)
+static void report_feed_done(struct feed *feed, struct feed_chunk *chunk)
 {
 	(void)feed;
 	free(chunk->source);
 	chunk->source = NULL;
 }
 
-static void damage(struct feed *feed, const struct feed_chunk *chunk, const struct jfr_error *error)
+static void report_feed_damage(struct feed *feed, const struct feed_chunk *chunk,
+			       const struct jfr_error *error)
 {
 	(void)chunk;
-	tell(of(feed), error);
+	report_feed_set_problem(report_feed_of(feed), error);
 }
 
-static bool span(struct feed *feed, int64_t *start_ns, int64_t *end_ns)
+static bool report_feed_span(struct feed *feed, int64_t *start_ns, int64_t *end_ns)
 {
 	(void)feed;
 	(void)start_ns;
@@ -164,16 +166,20 @@ static bool span(struct feed *feed, int64_t *start_ns, int64_t *end_ns)
 }
 
 /* No thread beside the one that is here. */
-static bool is_small(struct feed *feed)
+static bool report_feed_is_small(struct feed *feed)
 {
 	(void)feed;
 	return true;
 }
 
-static const struct feed_calls calls = { restart, next, done, damage, span, is_small };
+static const struct feed_calls calls = {
+	report_feed_restart, report_feed_next, report_feed_done,
+	report_feed_damage,  report_feed_span, report_feed_is_small
+};
 
 /* The front of PART's chunk at OFFSET. False at the end, and where there is none. */
-static bool read_front(const struct report_part *part, uint64_t offset, struct jfr_header *header)
+static bool report_read_header(const struct report_part *part, uint64_t offset,
+			       struct jfr_header *header)
 {
 	uint8_t front[JFR_HEADER_SIZE];
 	struct jfr_error error;
@@ -183,18 +189,19 @@ static bool read_front(const struct report_part *part, uint64_t offset, struct j
 	       !jfr_header(header, front, part->length - offset, 0, &error);
 }
 
-static bool read_labels_of(struct report_feed *feed, const struct report_part *part)
+static bool report_feed_read_part_label(struct report_feed *feed, const struct report_part *part)
 {
 	struct jfr_header header;
 	struct jfr_error error;
 	uint8_t *data;
 
-	for (feed->offset = 0; read_front(part, feed->offset, &header);
+	for (feed->offset = 0; report_read_header(part, feed->offset, &header);
 	     feed->offset += header.size) {
 		struct settings told = { 0 };
 		bool labels;
 
-		if (!settings_may_be_label_chunk(&header) || load(feed, part, &data, &error))
+		if (!settings_may_be_label_chunk(&header) ||
+		    report_feed_load(feed, part, &data, &error))
 			continue;
 		labels = settings_read_first_chunk(&told, data, header.size);
 		free(data);
@@ -208,11 +215,11 @@ static bool read_labels_of(struct report_feed *feed, const struct report_part *p
 }
 
 /* What the report's own agent says of how it was made, behind all else, goes before what another is configured to. */
-static void read_labels(struct report_feed *feed)
+static void report_feed_read_label(struct report_feed *feed)
 {
 	size_t i = feed->report->part_count;
 
-	while (i && !read_labels_of(feed, &feed->report->parts[i - 1]))
+	while (i && !report_feed_read_part_label(feed, &feed->report->parts[i - 1]))
 		i--;
 }
 
@@ -230,13 +237,13 @@ static struct settings configured(const struct config *config)
 }
 
 /* -EIO is a part that could not be read: what could is there. */
-static int step(int err)
+static int ignore_read_error(int err)
 {
 	return err == -EIO ? 0 : err;
 }
 
 /* What is retained, put into INTO: what has been allocated since the start is not of this report. */
-static void add_live(struct profile *into, struct profile *live)
+static void report_profile_add_live(struct profile *into, struct profile *live)
 {
 	uint32_t count = 0;
 
@@ -247,20 +254,22 @@ static void add_live(struct profile *into, struct profile *live)
 	profile_merge(into, live);
 }
 
-static int read_all(struct report_profile *out, struct report_feed *feed, const struct query *query)
+static int report_profile_read_all(struct report_profile *out, struct report_feed *feed,
+				   const struct query *query)
 {
 	struct profile live = PROFILE_INIT;
 	int err;
 
-	err = step(profile_read(&out->profile, query, &feed->feed, ~(1u << METRIC_LIVE)));
+	err = ignore_read_error(
+		profile_read(&out->profile, query, &feed->feed, ~(1u << METRIC_LIVE)));
 	if (err)
 		return err;
-	err = step(retained_read(&live, query, &feed->feed));
+	err = ignore_read_error(retained_read(&live, query, &feed->feed));
 	if (err == -ENOENT)
-		err = step(profile_read(&live, query, &feed->feed, 1u << METRIC_LIVE));
+		err = ignore_read_error(profile_read(&live, query, &feed->feed, 1u << METRIC_LIVE));
 	/* It is of one point in time, which is within the report's. */
 	if (!err)
-		add_live(&out->profile, &live);
+		report_profile_add_live(&out->profile, &live);
 	profile_free(&live);
 	if (!err)
 		libraries_read(&out->libraries, &feed->feed);
@@ -283,8 +292,8 @@ int report_profile_read(struct report_profile *out, const struct report *report,
 	query.no_threads = !threads;
 	query.jobs = 1;
 	query.stack_bytes_max = REPORT_PROFILE_STACKS_MAX;
-	read_labels(&feed);
-	err = read_all(out, &feed, &query);
+	report_feed_read_label(&feed);
+	err = report_profile_read_all(out, &feed, &query);
 	if (!err)
 		err = feed.err;
 	if (!err && out->problem[0] && !out->profile.count)

@@ -50,7 +50,7 @@ static bool is_word(char c)
 	       c == '_';
 }
 
-static int append_key(struct buf *out, const char *key)
+static int pyroscope_append_key(struct buf *out, const char *key)
 {
 	size_t length = strnlen(key, NAME_MAX_BYTES);
 	int err = 0;
@@ -65,7 +65,7 @@ static int append_key(struct buf *out, const char *key)
 	return err;
 }
 
-static int append_value(struct buf *out, const char *value)
+static int pyroscope_append_value(struct buf *out, const char *value)
 {
 	size_t length = strnlen(value, VALUE_MAX_BYTES);
 	int err = 0;
@@ -80,7 +80,7 @@ static int append_value(struct buf *out, const char *value)
 	return err;
 }
 
-static int append_service(struct buf *out, const char *service)
+static int pyroscope_append_service(struct buf *out, const char *service)
 {
 	size_t length = strnlen(service, VALUE_MAX_BYTES);
 	int err = 0;
@@ -102,7 +102,7 @@ static const char *otlp_name(const struct identity *identity, const struct ident
 }
 
 /* Whether what is appended from AT on stands before that already. */
-static bool is_twice(struct buf *out, size_t start, size_t at)
+static bool pyroscope_is_duplicate(struct buf *out, size_t start, size_t at)
 {
 	size_t length = out->length - at;
 
@@ -114,7 +114,7 @@ static bool is_twice(struct buf *out, size_t start, size_t at)
 }
 
 /* Nothing for a key that is there, or is the server's own. */
-static int append_label(struct buf *out, size_t start, const char *name, const char *text)
+static int pyroscope_append_label(struct buf *out, size_t start, const char *name, const char *text)
 {
 	size_t before = out->length, at;
 	int err = 0;
@@ -123,20 +123,20 @@ static int append_label(struct buf *out, size_t start, const char *name, const c
 		err = buf_append(out, ",", 1);
 	at = out->length;
 	if (!err)
-		err = append_key(out, name);
-	if (!err && (is_twice(out, start, at) || !memcmp(out->data + at, "__", 2))) {
+		err = pyroscope_append_key(out, name);
+	if (!err && (pyroscope_is_duplicate(out, start, at) || !memcmp(out->data + at, "__", 2))) {
 		out->length = before;
 		return 0;
 	}
 	if (!err)
 		err = buf_append(out, "=", 1);
-	return err ? err : append_value(out, text);
+	return err ? err : pyroscope_append_value(out, text);
 }
 
 int pyroscope_name(struct buf *out, const struct identity *identity)
 {
 	const char *service = identity_get(identity, "service.name");
-	int err = append_service(out, service && *service ? service : "unknown");
+	int err = pyroscope_append_service(out, service && *service ? service : "unknown");
 	size_t labels = 0, start;
 
 	if (!err)
@@ -148,13 +148,13 @@ int pyroscope_name(struct buf *out, const struct identity *identity)
 
 		if (!name || !strcmp(label->key, "service.name"))
 			continue;
-		err = append_label(out, start, name, label->text);
+		err = pyroscope_append_label(out, start, name, label->text);
 		labels++;
 	}
 	return err ? err : buf_append(out, "}", 1);
 }
 
-static bool is_too_many(const struct push_piece *piece)
+static bool pyroscope_has_too_many_samples(const struct push_piece *piece)
 {
 	uint32_t count = 0;
 
@@ -164,7 +164,7 @@ static bool is_too_many(const struct push_piece *piece)
 }
 
 /* The length of what BODY, gzipped, was made of, as its last bytes say. */
-static uint32_t length_before(const struct buf *body)
+static uint32_t gzip_content_length(const struct buf *body)
 {
 	uint32_t length;
 
@@ -183,11 +183,11 @@ static int make(const struct push_piece *piece, struct http_request *request, st
 				   .end_ns = end_ns > start_ns ? end_ns : start_ns,
 				   .for_pyroscope = true };
 	struct buf name = BUF_INIT(TEXT_MAX);
-	int err = is_too_many(piece)
+	int err = pyroscope_has_too_many_samples(piece)
 			  ? -EFBIG
 			  : pprof_write_part(body, piece->profile, piece->libraries, &part);
 
-	if (!err && length_before(body) > PROFILE_MAX_BYTES)
+	if (!err && gzip_content_length(body) > PROFILE_MAX_BYTES)
 		err = -EFBIG;
 	request->url.max = 3 * TEXT_MAX;
 	if (!err)

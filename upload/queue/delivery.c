@@ -60,7 +60,7 @@ uint64_t delivery_pause_ns(unsigned int failures, uint32_t random)
 	return (uint64_t)((__uint128_t)most * random >> 32);
 }
 
-bool deliveries_persist(const struct deliveries *deliveries)
+bool deliveries_are_persistent(const struct deliveries *deliveries)
 {
 	for (size_t i = 0; i < deliveries->store_count; i++)
 		if (deliveries->stores[i]->waiting)
@@ -77,15 +77,15 @@ static int take(struct deliveries *deliveries, unsigned int bit, struct held *he
 	return err;
 }
 
-static void drop(struct deliveries *deliveries, struct held *held, unsigned int bits,
-		 uint64_t *count)
+static void delivery_drop(struct deliveries *deliveries, struct held *held, unsigned int bits,
+			  uint64_t *count)
 {
 	++*count;
 	deliveries->losses.dropped_bytes += report_length(&held->report);
 	held->store->settle(held->store, held, bits);
 }
 
-static uint64_t age_ms(const struct held *held)
+static uint64_t report_age_ms(const struct held *held)
 {
 	uint64_t now = clock_realtime_ns() / 1000000;
 
@@ -93,7 +93,7 @@ static uint64_t age_ms(const struct held *held)
 }
 
 /* Whether another try in a second or two may do: of a network, and of a disk that is full. */
-static bool passes_soon(const struct delivery *delivery, int err)
+static bool delivery_error_is_transient(const struct delivery *delivery, int err)
 {
 	if (delivery->reporter->cancel)
 		return err != -EACCES;
@@ -101,27 +101,27 @@ static bool passes_soon(const struct delivery *delivery, int err)
 }
 
 /* What a failed try means for the report and for the next try. */
-static void after_failure(struct delivery *delivery, struct held *held, int err)
+static void delivery_fail(struct delivery *delivery, struct held *held, int err)
 {
 	struct deliveries *deliveries = delivery->deliveries;
 	uint64_t now = clock_monotonic_ns();
 
 	delivery->failures++;
 	delivery->tried = true;
-	delivery->refused = !passes_soon(delivery, err);
+	delivery->refused = !delivery_error_is_transient(delivery, err);
 	delivery->next_ns =
 		now + delivery_pause_ns(delivery->failures - 1, (uint32_t)random_below(UINT32_MAX));
 	if (deliveries->draining)
 		delivery->next_ns = now + DRAIN_PAUSE_NS;
 	if (err == -EBADMSG) {
-		drop(deliveries, held, delivery->bit, &deliveries->losses.refused);
+		delivery_drop(deliveries, held, delivery->bit, &deliveries->losses.refused);
 		delivery->next_ns = 0; /* the next report is another case */
 	} else {
 		held->store->settle(held->store, held, 0);
 	}
 }
 
-void delivery_note(struct delivery *delivery, int err)
+void delivery_record_result(struct delivery *delivery, int err)
 {
 	delivery->error = err;
 	delivery->maybe_twice = delivery->reporter->maybe_twice;
@@ -133,13 +133,13 @@ void delivery_note(struct delivery *delivery, int err)
 	delivery->delivered_ms = clock_realtime_ns() / 1000000;
 }
 
-static void deliver_held(struct delivery *delivery, struct held *held)
+static void delivery_try(struct delivery *delivery, struct held *held)
 {
 	struct deliveries *deliveries = delivery->deliveries;
 	int err;
 
-	if (age_ms(held) > STORE_AGE_MAX_MS) {
-		drop(deliveries, held, delivery->bit, &deliveries->losses.aged);
+	if (report_age_ms(held) > STORE_AGE_MAX_MS) {
+		delivery_drop(deliveries, held, delivery->bit, &deliveries->losses.aged);
 		return;
 	}
 	delivery->busy = true;
@@ -147,9 +147,9 @@ static void deliver_held(struct delivery *delivery, struct held *held)
 	err = delivery->reporter->deliver(delivery->reporter, &held->report);
 	pthread_mutex_lock(&deliveries->lock);
 	delivery->busy = false;
-	delivery_note(delivery, err);
+	delivery_record_result(delivery, err);
 	if (err) {
-		after_failure(delivery, held, err);
+		delivery_fail(delivery, held, err);
 	} else {
 		delivery->failures = 0;
 		delivery->next_ns = 0;
@@ -157,7 +157,7 @@ static void deliver_held(struct delivery *delivery, struct held *held)
 	}
 }
 
-void deliveries_tell(struct deliveries *deliveries)
+void deliveries_notify(struct deliveries *deliveries)
 {
 	atomic_fetch_add(&deliveries->changes, 1);
 	futex_wake(&deliveries->changes);
@@ -165,7 +165,7 @@ void deliveries_tell(struct deliveries *deliveries)
 
 /* Wait until there are other than CHANGES, or END_NS. True when there are, also where one came just
  * when the time had ended: nobody would be woken by it any more. */
-static bool wait_until(struct deliveries *deliveries, uint32_t changes, uint64_t end_ns)
+static bool deliveries_wait_until(struct deliveries *deliveries, uint32_t changes, uint64_t end_ns)
 {
 	pthread_mutex_unlock(&deliveries->lock);
 	futex_wait_until(&deliveries->changes, changes, end_ns);
@@ -182,17 +182,18 @@ void deliveries_wait(struct deliveries *deliveries, uint64_t when_ns)
 	/* A thread that waits may do no more than the program, either. */
 	do {
 		due_ns = privileges_due_ns();
-		woken = wait_until(deliveries, changes, due_ns < when_ns ? due_ns : when_ns);
+		woken = deliveries_wait_until(deliveries, changes,
+					      due_ns < when_ns ? due_ns : when_ns);
 		privileges_follow(false);
 	} while (!woken && due_ns < when_ns);
 }
 
 /* The other deliveries pass over what one holds. */
-static void look_again(struct deliveries *deliveries)
+static void deliveries_search_again(struct deliveries *deliveries)
 {
 	for (size_t i = 0; i < deliveries->count; i++)
 		deliveries->each[i].empty = false;
-	deliveries_tell(deliveries);
+	deliveries_notify(deliveries);
 }
 
 struct recovery {
@@ -201,7 +202,7 @@ struct recovery {
 };
 
 /* The process ends, or there is more than is done at a time. */
-static bool may_go_on(void *context)
+static bool recovery_may_continue(void *context)
 {
 	struct recovery *recovery = context;
 	struct deliveries *deliveries = recovery->deliveries;
@@ -230,7 +231,7 @@ static bool recover(struct deliveries *deliveries)
 		return false;
 	deliveries->recovering = true;
 	pthread_mutex_unlock(&deliveries->lock);
-	made = deliveries->recover(dir, may_go_on, &recovery);
+	made = deliveries->recover(dir, recovery_may_continue, &recovery);
 	close(dir);
 	pthread_mutex_lock(&deliveries->lock);
 	deliveries->recovering = false;
@@ -239,18 +240,18 @@ static bool recover(struct deliveries *deliveries)
 }
 
 /* There may be nothing new for it but what it may not do any more. */
-static void wake(void *deliveries)
+static void deliveries_wake(void *deliveries)
 {
-	deliveries_tell(deliveries);
+	deliveries_notify(deliveries);
 }
 
-static void *run(void *argument)
+static void *delivery_run(void *argument)
 {
 	struct delivery *delivery = argument;
 	struct deliveries *deliveries = delivery->deliveries;
 	struct held *held = malloc(sizeof(*held));
 
-	waiters_add(wake, deliveries);
+	waiters_add(deliveries_wake, deliveries);
 	own_thread_lower_priority();
 	pthread_mutex_lock(&deliveries->lock);
 	while (held && !deliveries->closing) {
@@ -264,29 +265,29 @@ static void *run(void *argument)
 		if (privileges_follow(true))
 			break;
 		if (!take(deliveries, delivery->bit, held)) {
-			deliver_held(delivery, held);
-			look_again(deliveries);
+			delivery_try(delivery, held);
+			deliveries_search_again(deliveries);
 			continue;
 		}
 		/* Once: who is told looks again, and would tell it back. */
 		if (!delivery->empty) {
 			delivery->empty = true;
-			deliveries_tell(deliveries);
+			deliveries_notify(deliveries);
 		}
 		if (recover(deliveries)) {
-			look_again(deliveries);
+			deliveries_search_again(deliveries);
 			continue;
 		}
 		if (deliveries->closing)
 			break;
 		/* Spread, so that the processes of one spool do not look all at once. */
-		deliveries_wait(deliveries, deliveries_persist(deliveries)
+		deliveries_wait(deliveries, deliveries_are_persistent(deliveries)
 						    ? now + LOOK_NS / 2 + random_below(LOOK_NS)
 						    : UINT64_MAX);
 	}
 	waiters_remove();
 	delivery->running = false;
-	deliveries_tell(deliveries);
+	deliveries_notify(deliveries);
 	pthread_mutex_unlock(&deliveries->lock);
 	free(held);
 	return NULL;
@@ -299,14 +300,14 @@ void delivery_start(struct delivery *delivery)
 	if (delivery->running)
 		return;
 	delivery->running = true;
-	err = own_thread_start("asprof-upload", run, delivery);
+	err = own_thread_start("asprof-upload", delivery_run, delivery);
 	if (!err)
 		return;
 	delivery->running = false;
 	log_error("no thread for deliveries to %s: %s", delivery->reporter->name, strerror(-err));
 }
 
-bool deliveries_drained(const struct deliveries *deliveries)
+bool deliveries_are_drained(const struct deliveries *deliveries)
 {
 	bool busy = false;
 
@@ -316,13 +317,14 @@ bool deliveries_drained(const struct deliveries *deliveries)
 		const struct delivery *delivery = &deliveries->each[i];
 
 		if (delivery->running && (busy || !delivery->empty) &&
-		    !(delivery->tried && (delivery->refused || deliveries_persist(deliveries))))
+		    !(delivery->tried &&
+		      (delivery->refused || deliveries_are_persistent(deliveries))))
 			return false;
 	}
 	return true;
 }
 
-bool deliveries_running(const struct deliveries *deliveries)
+bool deliveries_have_threads(const struct deliveries *deliveries)
 {
 	for (size_t i = 0; i < deliveries->count; i++)
 		if (deliveries->each[i].running)

@@ -34,7 +34,7 @@ struct deliveries {
 	_Atomic uint32_t changes; /* of anything here; a futex for those who wait */
 	struct store *stores[2];  /* the spool, where there is one, and memory */
 	size_t store_count;
-	struct delivery each[STORE_REPORTERS_MAX];
+	struct delivery each[REPORTERS_MAX];
 	size_t count;
 	struct report_losses losses; /* aged, refused and their bytes */
 	bool draining;               /* failures are tried again soon */
@@ -51,31 +51,31 @@ struct deliveries {
 void deliveries_init(struct deliveries *deliveries);
 void deliveries_free(struct deliveries *deliveries);
 
-/* A delivery for REPORTER, without a thread; STORE_REPORTERS_MAX at most. */
+/* A delivery for REPORTER, without a thread; REPORTERS_MAX at most. */
 void deliveries_add(struct deliveries *deliveries, struct reporter *reporter);
 
 /* The rest is called with the lock held. */
 
 /* A try has ended with ERR. */
-void delivery_note(struct delivery *delivery, int err);
+void delivery_record_result(struct delivery *delivery, int err);
 
 /* Give DELIVERY its thread, if it has none. One that cannot be had is said in the log. */
 void delivery_start(struct delivery *delivery);
 
 /* Something has changed: wake all that wait. */
-void deliveries_tell(struct deliveries *deliveries);
+void deliveries_notify(struct deliveries *deliveries);
 
 /* Wait until something changes, or until WHEN_NS (monotonic clock; UINT64_MAX: for ever). */
 void deliveries_wait(struct deliveries *deliveries, uint64_t when_ns);
 
 /* Whether what waits outlives the process. */
-bool deliveries_persist(const struct deliveries *deliveries);
+bool deliveries_are_persistent(const struct deliveries *deliveries);
 
 /* Nothing more to wait for: all is delivered, or refused, or what is left outlives the process. */
-bool deliveries_drained(const struct deliveries *deliveries);
+bool deliveries_are_drained(const struct deliveries *deliveries);
 
 /* Whether any has a thread. */
-bool deliveries_running(const struct deliveries *deliveries);
+bool deliveries_have_threads(const struct deliveries *deliveries);
 
 /* How long until the next try after FAILURES in a row; RANDOM is below 2^32. */
 uint64_t delivery_pause_ns(unsigned int failures, uint32_t random);

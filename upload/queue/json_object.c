@@ -24,7 +24,7 @@ void json_put_number(cJSON *object, const char *key, double value, bool *failed)
 	json_put(object, key, cJSON_CreateNumber(value), failed);
 }
 
-cJSON *json_made(cJSON *object, bool failed)
+cJSON *json_finish(cJSON *object, bool failed)
 {
 	if (!failed)
 		return object;

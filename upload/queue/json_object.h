@@ -16,6 +16,6 @@ void json_put_string(struct cJSON *object, const char *key, const char *value, b
 void json_put_number(struct cJSON *object, const char *key, double value, bool *failed);
 
 /* Returns OBJECT; where FAILED, deletes it and returns NULL. */
-struct cJSON *json_made(struct cJSON *object, bool failed);
+struct cJSON *json_finish(struct cJSON *object, bool failed);
 
 #endif

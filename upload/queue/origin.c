@@ -64,7 +64,7 @@ static bool is_wanted(const char *entry)
 }
 
 /* Of two the first counts, as in upload/push/identity.c. */
-static int take_version(void *arg, const char *key, const char *value)
+static int origin_read_version(void *arg, const char *key, const char *value)
 {
 	char *out = arg;
 
@@ -73,10 +73,10 @@ static int take_version(void *arg, const char *key, const char *value)
 	return 0;
 }
 
-static int version_of(char out[ORIGIN_VERSION_MAX], const char *attributes)
+static int origin_find_version(char out[ORIGIN_VERSION_MAX], const char *attributes)
 {
 	memset(out, 0, ORIGIN_VERSION_MAX);
-	return attributes ? pairs_each(attributes, true, take_version, out) : 0;
+	return attributes ? pairs_each(attributes, true, origin_read_version, out) : 0;
 }
 
 int origin_capture(char *const *environment)
@@ -90,8 +90,8 @@ int origin_capture(char *const *environment)
 	environment_free(&own.environment);
 	err = environment_copy(&own.environment, found);
 	if (!err)
-		err = version_of(own.version,
-				 environment_get(&own.environment, "OTEL_RESOURCE_ATTRIBUTES"));
+		err = origin_find_version(
+			own.version, environment_get(&own.environment, "OTEL_RESOURCE_ATTRIBUTES"));
 	return err;
 }
 
@@ -100,7 +100,7 @@ const char *origin_own_version(void)
 	return own.version[0] ? own.version : NULL;
 }
 
-static bool is_small(const cJSON *object)
+static bool origin_is_small(const cJSON *object)
 {
 	char *text = cJSON_PrintUnformatted(object);
 	bool small = text && strlen(text) <= HOST_MAX;
@@ -109,7 +109,7 @@ static bool is_small(const cJSON *object)
 	return small;
 }
 
-static char *machine_of(const struct host *host)
+static char *origin_machine_name(const struct host *host)
 {
 	struct buf name = BUF_INIT(4096);
 	char *out = NULL;
@@ -125,14 +125,15 @@ void origin_found(const struct host *host)
 	pthread_mutex_lock(&own.lock);
 	cJSON_Delete(own.host);
 	free(own.machine);
-	own.host =
-		host->object && is_small(host->object) ? cJSON_Duplicate(host->object, true) : NULL;
-	own.machine = host->kind == HOST_UNKNOWN ? NULL : machine_of(host);
+	own.host = host->object && origin_is_small(host->object)
+			   ? cJSON_Duplicate(host->object, true)
+			   : NULL;
+	own.machine = host->kind == HOST_UNKNOWN ? NULL : origin_machine_name(host);
 	pthread_mutex_unlock(&own.lock);
 }
 
 /* The kernel's boot, which tells two machines apart whatever they are called. */
-static void add_boot(cJSON *object, bool *failed)
+static void origin_add_boot(cJSON *object, bool *failed)
 {
 	struct buf text = BUF_INIT(4096 + 1);
 	int err = file_read(&text, "/proc/sys/kernel/random/boot_id");
@@ -145,7 +146,7 @@ static void add_boot(cJSON *object, bool *failed)
 	buf_free(&text);
 }
 
-static void add_cgroup(cJSON *object, bool *failed)
+static void origin_add_cgroup(cJSON *object, bool *failed)
 {
 	struct buf text = BUF_INIT(64 << 10);
 	int err = file_read(&text, "/proc/self/cgroup");
@@ -156,7 +157,8 @@ static void add_cgroup(cJSON *object, bool *failed)
 	buf_free(&text);
 }
 
-static void add_kubernetes(cJSON *object, const struct environment *environment, bool *failed)
+static void origin_add_kubernetes(cJSON *object, const struct environment *environment,
+				  bool *failed)
 {
 	const char *value;
 	cJSON *pod = NULL;
@@ -171,7 +173,7 @@ static void add_kubernetes(cJSON *object, const struct environment *environment,
 	}
 }
 
-static void add_service(cJSON *object, const struct environment *environment, bool *failed)
+static void origin_add_service(cJSON *object, const struct environment *environment, bool *failed)
 {
 	for (size_t i = 0; i < SERVICES; i++)
 		json_put_string(object, services[i].key,
@@ -179,7 +181,7 @@ static void add_service(cJSON *object, const struct environment *environment, bo
 }
 
 /* NULL without memory. */
-static cJSON *make(const struct environment *environment)
+static cJSON *origin_make(const struct environment *environment)
 {
 	cJSON *object = cJSON_CreateObject();
 	char name[256] = "";
@@ -187,18 +189,18 @@ static cJSON *make(const struct environment *environment)
 
 	if (!gethostname(name, sizeof(name) - 1))
 		json_put_string(object, "hostname", name, &failed);
-	add_boot(object, &failed);
-	add_cgroup(object, &failed);
+	origin_add_boot(object, &failed);
+	origin_add_cgroup(object, &failed);
 	if (environment->entries) {
-		add_kubernetes(object, environment, &failed);
-		add_service(object, environment, &failed);
+		origin_add_kubernetes(object, environment, &failed);
+		origin_add_service(object, environment, &failed);
 	}
-	return json_made(object, failed);
+	return json_finish(object, failed);
 }
 
 cJSON *origin_note(void)
 {
-	cJSON *object = make(&own.environment);
+	cJSON *object = origin_make(&own.environment);
 	bool failed = false;
 
 	pthread_mutex_lock(&own.lock);
@@ -206,7 +208,7 @@ cJSON *origin_note(void)
 		json_put(object, "host", cJSON_Duplicate(own.host, true), &failed);
 	json_put_string(object, "machine", own.machine, &failed);
 	pthread_mutex_unlock(&own.lock);
-	return json_made(object, failed);
+	return json_finish(object, failed);
 }
 
 static const char *text_of(const cJSON *object, const char *key)
@@ -218,14 +220,14 @@ static const char *text_of(const cJSON *object, const char *key)
 
 int origin_version(char out[ORIGIN_VERSION_MAX], const cJSON *origin)
 {
-	return version_of(out, text_of(origin, "attributes"));
+	return origin_find_version(out, text_of(origin, "attributes"));
 }
 
 /* Whether what is known of HOST, this machine, is true of ORIGIN: a task is a container's, and an
  * instance is the whole machine. */
-static bool is_here(const cJSON *origin, const struct host *host)
+static bool origin_is_here(const cJSON *origin, const struct host *host)
 {
-	cJSON *here = make(&(struct environment){ NULL });
+	cJSON *here = origin_make(&(struct environment){ NULL });
 	const char *boot = text_of(here, "boot");
 	bool one = boot[0] && !strcmp(boot, text_of(origin, "boot")) &&
 		   (host->kind == HOST_EC2 ||
@@ -238,13 +240,13 @@ static bool is_here(const cJSON *origin, const struct host *host)
 cJSON *origin_of(const struct report *report, const struct environment *environment,
 		 const struct host *host)
 {
-	cJSON *object = report->origin ? cJSON_Parse(report->origin) : make(environment);
+	cJSON *object = report->origin ? cJSON_Parse(report->origin) : origin_make(environment);
 	bool failed = false;
 
 	if (host->object && !cJSON_GetObjectItemCaseSensitive(object, "host") &&
-	    (!report->origin || is_here(object, host)))
+	    (!report->origin || origin_is_here(object, host)))
 		json_put(object, "host", cJSON_Duplicate(host->object, true), &failed);
-	return json_made(object, failed);
+	return json_finish(object, failed);
 }
 
 int origin_machine(struct buf *out, const struct report *report, const struct host *host)
@@ -259,7 +261,7 @@ int origin_machine(struct buf *out, const struct report *report, const struct ho
 	if (text_of(origin, "machine")[0])
 		err = buf_append_string(out, text_of(origin, "machine"));
 	else
-		err = host_machine(is_here(origin, host) ? host : &nobody, out);
+		err = host_machine(origin_is_here(origin, host) ? host : &nobody, out);
 	cJSON_Delete(origin);
 	return err;
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int digit(char c)
+static int pairs_hex_digit(char c)
 {
 	if (c >= '0' && c <= '9')
 		return c - '0';
@@ -13,13 +13,13 @@ static int digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-static void decode_in_place(char *text)
+static void pairs_decode(char *text)
 {
 	char *to = text;
 
 	for (const char *from = text; *from; from++) {
-		int high = *from == '%' ? digit(from[1]) : -1;
-		int low = high >= 0 ? digit(from[2]) : -1;
+		int high = *from == '%' ? pairs_hex_digit(from[1]) : -1;
+		int low = high >= 0 ? pairs_hex_digit(from[2]) : -1;
 
 		if (low >= 0 && (high || low)) {
 			*to++ = (char)(high << 4 | low);
@@ -31,7 +31,7 @@ static void decode_in_place(char *text)
 	*to = '\0';
 }
 
-static char *trim(char *text)
+static char *ini_trim(char *text)
 {
 	size_t length;
 
@@ -57,11 +57,11 @@ int pairs_each(const char *text, bool decode,
 		if (!equals)
 			continue;
 		*equals = '\0';
-		key = trim(pair);
-		value = trim(equals + 1);
+		key = ini_trim(pair);
+		value = ini_trim(equals + 1);
 		if (decode) {
-			decode_in_place(key);
-			decode_in_place(value);
+			pairs_decode(key);
+			pairs_decode(value);
 		}
 		if (*key)
 			err = each(arg, key, value);

@@ -28,16 +28,16 @@ struct queue {
 	struct reporter reporter;
 	const struct config *config;
 	struct deliveries deliveries;
-	const char *names[STORE_REPORTERS_MAX];
+	const char *names[REPORTERS_MAX];
 	uint64_t phase_ns;    /* how long after its interval's end a report is sent */
 	uint64_t last_second; /* in which a report ended */
 	uint32_t last_unique;
-	int spool_said; /* the failure that was said last; 0 after a success */
-	bool full_said; /* that the oldest go for room; false when nothing waits any more */
+	int logged_spool_error; /* the failure that was said last; 0 after a success */
+	bool logged_full;       /* that the oldest go for room; false when nothing waits any more */
 	bool lost_said;
 };
 
-static void count_losses(const struct queue *queue, struct report_losses *out)
+static void queue_count_losses(const struct queue *queue, struct report_losses *out)
 {
 	*out = queue->deliveries.losses;
 	for (size_t i = 0; i < queue->deliveries.store_count; i++) {
@@ -51,7 +51,7 @@ static void count_losses(const struct queue *queue, struct report_losses *out)
 }
 
 /* Two reports of one second, after a flush, must not be one object; nor those of two processes. */
-static uint32_t unique_in_second(struct queue *queue, uint64_t end_ms)
+static uint32_t queue_unique(struct queue *queue, uint64_t end_ms)
 {
 	if (end_ms / 1000 == queue->last_second)
 		return ++queue->last_unique;
@@ -61,7 +61,7 @@ static uint32_t unique_in_second(struct queue *queue, uint64_t end_ms)
 }
 
 /* Those that take none long get it here and now. Returns the bits of the others. */
-static unsigned int deliver_now(struct queue *queue, const struct report *report)
+static unsigned int queue_deliver_now(struct queue *queue, const struct report *report)
 {
 	struct deliveries *deliveries = &queue->deliveries;
 	unsigned int pending = 0;
@@ -76,7 +76,7 @@ static unsigned int deliver_now(struct queue *queue, const struct report *report
 			err = delivery->reporter->deliver(delivery->reporter, report);
 			pthread_mutex_lock(&deliveries->lock);
 			delivery->busy = false;
-			delivery_note(delivery, err);
+			delivery_record_result(delivery, err);
 		}
 		if (err)
 			pending |= delivery->bit;
@@ -94,7 +94,7 @@ static size_t count_forgotten(const struct queue *queue)
 	return count;
 }
 
-static void say_lost(struct queue *queue)
+static void queue_log_losses(struct queue *queue)
 {
 	size_t count = count_forgotten(queue);
 
@@ -107,20 +107,20 @@ static void say_lost(struct queue *queue)
 }
 
 /* Once for each time that too much waits. */
-static void say_full(struct queue *queue, uint64_t full_before)
+static void queue_log_full(struct queue *queue, uint64_t full_before)
 {
 	struct report_losses losses;
 
-	count_losses(queue, &losses);
+	queue_count_losses(queue, &losses);
 	if (losses.full == full_before) {
-		queue->full_said = queue->full_said && losses.spooled_bytes;
+		queue->logged_full = queue->logged_full && losses.spooled_bytes;
 		return;
 	}
-	if (!queue->full_said)
+	if (!queue->logged_full)
 		log_warn("%llu bytes of reports wait for their delivery, and there is room for no "
 			 "more: the oldest are dropped (" OPTION_PREFIX "SPOOL_MAX_BYTES)",
 			 (unsigned long long)losses.spooled_bytes);
-	queue->full_said = true;
+	queue->logged_full = true;
 }
 
 static int put(struct queue *queue, const struct report *report, unsigned int pending)
@@ -133,10 +133,10 @@ static int put(struct queue *queue, const struct report *report, unsigned int pe
 		err = store->put(store, report, pending);
 		if (!store->lasts)
 			continue;
-		if (err && err != queue->spool_said)
+		if (err && err != queue->logged_spool_error)
 			log_error("the spool takes no report: %s; it is kept in memory",
 				  strerror(-err));
-		queue->spool_said = err;
+		queue->logged_spool_error = err;
 	}
 	if (err)
 		log_error("a report of %llu bytes is dropped: %s",
@@ -147,7 +147,8 @@ static int put(struct queue *queue, const struct report *report, unsigned int pe
 /* Of a fleet that was started at once all intervals end at once, and its servers would be asked by all in one
  * second of thirty. So each process sends its reports a time later that is its own; but not what somebody has
  * asked for before the interval was over, nor the last one. */
-static void shift(const struct queue *queue, struct delivery *delivery, const struct report *report)
+static void queue_delay(const struct queue *queue, struct delivery *delivery,
+			const struct report *report)
 {
 	uint64_t when_ns = clock_monotonic_ns() + queue->phase_ns;
 	bool whole = report->end_ms - report->start_ms >= report->interval_ms / 10 * 9;
@@ -169,20 +170,20 @@ static int deliver(struct reporter *reporter, const struct report *report)
 	int err = 0;
 
 	pthread_mutex_lock(&deliveries->lock);
-	copy.unique = unique_in_second(queue, report->end_ms);
-	count_losses(queue, &copy.losses);
-	pending = deliver_now(queue, &copy);
+	copy.unique = queue_unique(queue, report->end_ms);
+	queue_count_losses(queue, &copy.losses);
+	pending = queue_deliver_now(queue, &copy);
 	if (pending)
 		err = put(queue, &copy, pending);
-	say_full(queue, copy.losses.full);
+	queue_log_full(queue, copy.losses.full);
 	for (size_t i = 0; !err && i < deliveries->count; i++) {
 		if (!(pending & deliveries->each[i].bit))
 			continue;
 		deliveries->each[i].empty = false;
-		shift(queue, &deliveries->each[i], report);
+		queue_delay(queue, &deliveries->each[i], report);
 		delivery_start(&deliveries->each[i]);
 	}
-	deliveries_tell(deliveries);
+	deliveries_notify(deliveries);
 	pthread_mutex_unlock(&deliveries->lock);
 	return err;
 }
@@ -200,11 +201,11 @@ static void drain(struct reporter *reporter, uint64_t deadline_ns)
 		deliveries->each[i].next_ns = 0;
 		deliveries->each[i].tried = false;
 	}
-	deliveries_tell(deliveries);
-	while (!deliveries_drained(deliveries) && clock_monotonic_ns() < deadline_ns)
+	deliveries_notify(deliveries);
+	while (!deliveries_are_drained(deliveries) && clock_monotonic_ns() < deadline_ns)
 		deliveries_wait(deliveries, deadline_ns);
 	deliveries->draining = false;
-	say_lost(queue);
+	queue_log_losses(queue);
 	pthread_mutex_unlock(&deliveries->lock);
 }
 
@@ -223,13 +224,13 @@ static int keep(struct reporter *reporter, const struct report *whom, struct run
 	return err;
 }
 
-static void free_queue(struct queue *queue)
+static void queue_free(struct queue *queue)
 {
 	deliveries_free(&queue->deliveries);
 	free(queue);
 }
 
-static void close_queue(struct reporter *reporter)
+static void queue_close(struct reporter *reporter)
 {
 	struct queue *queue = (struct queue *)reporter;
 	struct deliveries *deliveries = &queue->deliveries;
@@ -237,7 +238,7 @@ static void close_queue(struct reporter *reporter)
 	bool running;
 
 	pthread_mutex_lock(&deliveries->lock);
-	say_lost(queue);
+	queue_log_losses(queue);
 	deliveries->closing = true;
 	for (size_t i = 0; i < deliveries->count; i++) {
 		struct reporter *to = deliveries->each[i].reporter;
@@ -245,16 +246,16 @@ static void close_queue(struct reporter *reporter)
 		if (to->cancel)
 			to->cancel(to);
 	}
-	deliveries_tell(deliveries);
-	while (deliveries_running(deliveries) && clock_monotonic_ns() < deadline_ns)
+	deliveries_notify(deliveries);
+	while (deliveries_have_threads(deliveries) && clock_monotonic_ns() < deadline_ns)
 		deliveries_wait(deliveries, deadline_ns);
-	running = deliveries_running(deliveries);
+	running = deliveries_have_threads(deliveries);
 	pthread_mutex_unlock(&deliveries->lock);
 	if (running)
 		return; /* it still uses all of this */
 	for (size_t i = 0; i < deliveries->count; i++)
 		deliveries->each[i].reporter->close(deliveries->each[i].reporter);
-	free_queue(queue);
+	queue_free(queue);
 }
 
 static void tell(struct reporter *reporter, struct live_status *status)
@@ -263,7 +264,7 @@ static void tell(struct reporter *reporter, struct live_status *status)
 	struct deliveries *deliveries = &queue->deliveries;
 
 	pthread_mutex_lock(&deliveries->lock);
-	count_losses(queue, &status->losses);
+	queue_count_losses(queue, &status->losses);
 	for (size_t i = 0; i < deliveries->count; i++) {
 		const struct delivery *delivery = &deliveries->each[i];
 		struct live_destination *to;
@@ -282,7 +283,7 @@ static void tell(struct reporter *reporter, struct live_status *status)
 	pthread_mutex_unlock(&deliveries->lock);
 }
 
-static int open_stores(struct queue *queue)
+static int queue_open_stores(struct queue *queue)
 {
 	const struct config *config = queue->config;
 	struct deliveries *deliveries = &queue->deliveries;
@@ -312,7 +313,7 @@ int queue_open(struct reporter **out, struct reporter *const *reporters, size_t 
 	struct queue *queue;
 	int err;
 
-	if (!count || count > STORE_REPORTERS_MAX)
+	if (!count || count > REPORTERS_MAX)
 		return -EINVAL;
 	queue = calloc(1, sizeof(*queue));
 	if (!queue)
@@ -322,7 +323,7 @@ int queue_open(struct reporter **out, struct reporter *const *reporters, size_t 
 		.deliver = deliver,
 		.drain = drain,
 		.keep = keep,
-		.close = close_queue,
+		.close = queue_close,
 		.tell = tell,
 	};
 	queue->config = config;
@@ -336,13 +337,13 @@ int queue_open(struct reporter **out, struct reporter *const *reporters, size_t 
 		queue->names[i] =
 			reporters[i]->destination ? reporters[i]->destination : reporters[i]->name;
 	}
-	err = open_stores(queue);
+	err = queue_open_stores(queue);
 	if (err) {
-		free_queue(queue);
+		queue_free(queue);
 		return err;
 	}
 	/* What an earlier process left there is delivered now. */
-	for (size_t i = 0; i < count && deliveries_persist(&queue->deliveries); i++)
+	for (size_t i = 0; i < count && deliveries_are_persistent(&queue->deliveries); i++)
 		delivery_start(&queue->deliveries.each[i]);
 	*out = &queue->reporter;
 	return 0;
@@ -357,6 +358,6 @@ void queue_recover_by(struct reporter *reporter,
 	deliveries->recover = recover;
 	for (size_t i = 0; i < deliveries->count; i++)
 		deliveries->each[i].empty = false;
-	deliveries_tell(deliveries);
+	deliveries_notify(deliveries);
 	pthread_mutex_unlock(&deliveries->lock);
 }

@@ -80,7 +80,7 @@ static bool is_object_name(const char *text)
 }
 
 /* Fits, and is fit, to be read back. */
-static bool is_readable(const struct report *report)
+static bool note_is_readable(const struct report *report)
 {
 	const char *group = report->group ? report->group : "";
 	const char *tags = report->tags ? report->tags : "";
@@ -104,7 +104,7 @@ static void add_pending(cJSON *object, const struct held *held, const char *cons
 }
 
 /* How far a reporter is with it: which agent says so, as another may count otherwise, and numbers. */
-static cJSON *begun_entry(const struct report_begun *begun, bool *failed)
+static cJSON *note_make_progress(const struct report_begun *begun, bool *failed)
 {
 	const uint32_t values[] = { begun->kind, begun->from, begun->step, begun->count,
 				    begun->doubt };
@@ -127,7 +127,8 @@ static void add_begun(cJSON *object, const struct held *held, const char *const 
 		cJSON_DeleteItemFromObjectCaseSensitive(all, names[i]);
 		if (held->pending & 1u << i &&
 		    memcmp(&held->begun[i], &nothing, sizeof(nothing)) != 0)
-			json_put(all, names[i], begun_entry(&held->begun[i], failed), failed);
+			json_put(all, names[i], note_make_progress(&held->begun[i], failed),
+				 failed);
 	}
 	if (all && !all->child)
 		cJSON_Delete(all);
@@ -144,7 +145,7 @@ int spool_note_write(struct buf *out, const struct held *held, const char *const
 	char *text;
 	int err;
 
-	if (!is_readable(report))
+	if (!note_is_readable(report))
 		return -EINVAL;
 	object = cJSON_CreateObject();
 	for (size_t i = 0; i < NUMBERS; i++) {
@@ -166,7 +167,7 @@ int spool_note_write(struct buf *out, const struct held *held, const char *const
 		 &failed);
 	add_pending(object, held, names, count, &failed);
 	add_begun(object, held, names, count, &failed);
-	object = json_made(object, failed);
+	object = json_finish(object, failed);
 	text = object ? cJSON_PrintUnformatted(object) : NULL;
 	err = text ? buf_append_string(out, text) : -ENOMEM;
 	cJSON_free(text);
@@ -210,7 +211,7 @@ int spool_note_join(int dir, const struct report *report, const char *note, cons
 	return err;
 }
 
-static uint64_t number_of(const cJSON *object, const char *name)
+static uint64_t note_number(const cJSON *object, const char *name)
 {
 	const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
 
@@ -232,7 +233,7 @@ static const struct {
 	TEXT(executable), TEXT(engine), TEXT(engine_version), TEXT(group), TEXT(tags),
 };
 
-static int take_texts(struct held *held, const cJSON *object)
+static int note_read_texts(struct held *held, const cJSON *object)
 {
 	bool fit = true;
 
@@ -249,7 +250,7 @@ static int take_texts(struct held *held, const cJSON *object)
 	held->report.engine_version = held->engine_version;
 	held->report.group = held->group[0] ? held->group : NULL;
 	held->report.tags = held->tags;
-	return fit && is_readable(&held->report) ? 0 : -EBADMSG;
+	return fit && note_is_readable(&held->report) ? 0 : -EBADMSG;
 }
 
 static int take_pending(struct held *held, const cJSON *pending, const char *const *names,
@@ -282,7 +283,7 @@ static int take_pending(struct held *held, const cJSON *pending, const char *con
 }
 
 /* One that cannot be read, or is another agent's, has begun nobody knows where. */
-static struct report_begun begun_of(const cJSON *entry)
+static struct report_begun note_parse_progress(const cJSON *entry)
 {
 	const char *version = cJSON_GetStringValue(cJSON_GetArrayItem(entry, 0));
 	struct report_begun begun = { .doubt = DOUBT_ALL };
@@ -302,8 +303,8 @@ static struct report_begun begun_of(const cJSON *entry)
 	return begun;
 }
 
-static int take_begun(struct held *held, const cJSON *all, const char *const *names,
-		      unsigned int count)
+static int note_read_reporters(struct held *held, const cJSON *all, const char *const *names,
+			       unsigned int count)
 {
 	if (!cJSON_IsObject(all))
 		return 0;
@@ -311,7 +312,7 @@ static int take_begun(struct held *held, const cJSON *all, const char *const *na
 		const cJSON *entry = cJSON_GetObjectItemCaseSensitive(all, names[i]);
 
 		if (entry)
-			held->begun[i] = begun_of(entry);
+			held->begun[i] = note_parse_progress(entry);
 	}
 	held->all_begun = cJSON_PrintUnformatted(all);
 	return held->all_begun ? 0 : -ENOMEM;
@@ -345,20 +346,20 @@ int spool_note_read(struct held *held, const char *text, size_t length, const ch
 
 	memset(held, 0, sizeof(*held));
 	for (size_t i = 0; i < NUMBERS; i++) {
-		uint64_t value = number_of(object, numbers[i].name);
+		uint64_t value = note_number(object, numbers[i].name);
 
 		memcpy((char *)&held->report + numbers[i].offset, &value, sizeof(value));
 	}
-	held->report.pid = (pid_t)(number_of(object, "pid") & 0x7fffffff);
-	held->report.unique = (uint32_t)number_of(object, "unique");
+	held->report.pid = (pid_t)(note_number(object, "pid") & 0x7fffffff);
+	held->report.unique = (uint32_t)note_number(object, "unique");
 	held->report.recovered =
 		cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(object, "recovered"));
 	err = cJSON_IsArray(pending) ? take_pending(held, pending, names, count) : -EBADMSG;
 	if (!err)
-		err = take_texts(held, object);
+		err = note_read_texts(held, object);
 	if (!err)
-		err = take_begun(held, cJSON_GetObjectItemCaseSensitive(object, "begun"), names,
-				 count);
+		err = note_read_reporters(held, cJSON_GetObjectItemCaseSensitive(object, "begun"),
+					  names, count);
 	if (!err)
 		err = take_origin(held, object);
 	cJSON_Delete(object);
@@ -373,12 +374,12 @@ void spool_note_free(struct held *held)
 	held->report.origin = NULL;
 }
 
-bool spool_note_trusts(const struct stat *file)
+bool is_trusted(const struct stat *file)
 {
 	return S_ISREG(file->st_mode) && file->st_uid == geteuid() && file->st_nlink == 1;
 }
 
-static void sweep_one(int dir, const char *note)
+static void note_sweep(int dir, const char *note)
 {
 	size_t length = strlen(note);
 	char recording[NAME_FILE_SIZE];
@@ -390,7 +391,7 @@ static void sweep_one(int dir, const char *note)
 		return;
 	snprintf(recording, sizeof(recording), "%.*s.jfr", (int)(length - strlen(SUFFIX)), note);
 	if (!name_parse(recording, NAME_SPOOLED, &ignored) ||
-	    fstatat(dir, note, &st, AT_SYMLINK_NOFOLLOW) || !spool_note_trusts(&st) ||
+	    fstatat(dir, note, &st, AT_SYMLINK_NOFOLLOW) || !is_trusted(&st) ||
 	    (int64_t)(clock_realtime_ns() / 1000000000u) - st.st_mtime < ALONE_MAX_SECONDS)
 		return;
 	if (faccessat(dir, recording, F_OK, AT_SYMLINK_NOFOLLOW) && errno == ENOENT)
@@ -404,7 +405,7 @@ void spool_note_sweep(int dir)
 	struct dirent *entry;
 
 	while (listing && (entry = readdir(listing)))
-		sweep_one(dir, entry->d_name);
+		note_sweep(dir, entry->d_name);
 	if (listing)
 		closedir(listing);
 	else if (fd >= 0)

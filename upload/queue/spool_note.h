@@ -37,7 +37,7 @@ int spool_note_read(struct held *held, const char *text, size_t length, const ch
 void spool_note_free(struct held *held);
 
 /* True for a plain file of this user's own that has no other name: nobody else has put it there. */
-bool spool_note_trusts(const struct stat *file);
+bool is_trusted(const struct stat *file);
 
 /* Remove the notes in DIR whose recording is gone: a process was killed between the two. */
 void spool_note_sweep(int dir);

@@ -20,7 +20,7 @@
 /* Hidden, as they are no profiles yet. The longest of the names has to fit. */
 #define ROOM ("." RUNNING_CHUNKS)
 
-static int make_journal(struct running_files *files, const struct report *whom)
+static int spool_running_make_note(struct running_files *files, const struct report *whom)
 {
 	char temporary[NAME_FILE_SIZE], file[NAME_FILE_SIZE],
 		name[sizeof(files->name) + sizeof(ROOM)];
@@ -46,7 +46,7 @@ static int make_journal(struct running_files *files, const struct report *whom)
 	return err;
 }
 
-static int make_beside(const struct running_files *files, const char *end)
+static int spool_running_create(const struct running_files *files, const char *end)
 {
 	char name[sizeof(files->name) + sizeof(ROOM)];
 
@@ -78,11 +78,11 @@ int spool_running_make(struct running_files *files, int dir, const struct report
 
 	*files = (struct running_files)RUNNING_FILES_NONE;
 	files->dir = fd_raise(fcntl(dir, F_DUPFD_CLOEXEC, 0));
-	err = files->dir < 0 ? files->dir : make_journal(files, whom);
+	err = files->dir < 0 ? files->dir : spool_running_make_note(files, whom);
 	if (!err)
-		files->chunks = make_beside(files, RUNNING_CHUNKS);
+		files->chunks = spool_running_create(files, RUNNING_CHUNKS);
 	if (!err)
-		files->memory = make_beside(files, RUNNING_MEMORY);
+		files->memory = spool_running_create(files, RUNNING_MEMORY);
 	if (!err && (files->chunks < 0 || files->memory < 0))
 		err = files->chunks < 0 ? files->chunks : files->memory;
 	if (err)
@@ -97,7 +97,7 @@ static bool ends_with(const char *name, const char *end)
 	return name[0] == '.' && length > behind + 1 && !strcmp(name + length - behind, end);
 }
 
-bool spool_running_is(const char *name)
+bool spool_running_is_note(const char *name)
 {
 	int64_t ignored;
 

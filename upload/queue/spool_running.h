@@ -13,7 +13,7 @@
 int spool_running_make(struct running_files *files, int dir, const struct report *whom);
 
 /* Whether NAME is that of a journal. */
-bool spool_running_is(const char *name);
+bool spool_running_is_note(const char *name);
 
 /* What all such files of this user's take of the disk. */
 uint64_t spool_running_bytes(int dir);

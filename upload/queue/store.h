@@ -10,7 +10,7 @@
 #include "upload/files/oldest.h"
 #include "upload/queue/origin.h"
 
-#define STORE_REPORTERS_MAX 4
+#define REPORTERS_MAX 4
 
 /* Room for the names of those that only another process has. */
 #define STORE_FOREIGN_MAX 4096
@@ -27,7 +27,7 @@ struct held {
 	char foreign[STORE_FOREIGN_MAX];
 	char *origin; /* malloc'd, as ALL_BEGUN; settle() frees them */
 	/* How far each of ours is, as REPORT's for the one who took it; and what the note says of all; NULL: nothing. */
-	struct report_begun begun[STORE_REPORTERS_MAX];
+	struct report_begun begun[REPORTERS_MAX];
 	struct report_begun taken; /* as it was when it was taken */
 	char *all_begun;
 	char version[ORIGIN_VERSION_MAX];

@@ -32,33 +32,33 @@ struct memory {
 };
 
 /* Reports lie on pages of their own, as a hole leaves the pages that it covers in part. */
-static off_t whole_pages(off_t bytes)
+static off_t store_memory_align(off_t bytes)
 {
 	off_t page = sysconf(_SC_PAGESIZE);
 
 	return (bytes + page - 1) / page * page;
 }
 
-static void give_back(const struct memory *memory, off_t offset, uint64_t length)
+static void store_memory_punch(const struct memory *memory, off_t offset, uint64_t length)
 {
 	fallocate(memory->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset,
-		  whole_pages((off_t)length));
+		  store_memory_align((off_t)length));
 }
 
-static void forget(struct memory *memory, struct item **link)
+static void store_memory_remove(struct memory *memory, struct item **link)
 {
 	struct item *item = *link;
 
 	*link = item->next;
 	memory->store.losses.spooled_bytes -= item->length;
 	memory->store.waiting--;
-	give_back(memory, item->offset, item->length);
+	store_memory_punch(memory, item->offset, item->length);
 	free(item);
 	if (!memory->first && !ftruncate(memory->fd, 0))
 		memory->end = 0;
 }
 
-static void make_room(struct memory *memory, uint64_t length)
+static void store_memory_make_room(struct memory *memory, uint64_t length)
 {
 	struct item **link = &memory->first;
 	struct report_losses *losses = &memory->store.losses;
@@ -70,11 +70,11 @@ static void make_room(struct memory *memory, uint64_t length)
 		}
 		losses->full++;
 		losses->dropped_bytes += (*link)->length;
-		forget(memory, link);
+		store_memory_remove(memory, link);
 	}
 }
 
-static void copy_report(struct item *item, const struct report *report)
+static void store_memory_copy_strings(struct item *item, const struct report *report)
 {
 	item->report = *report;
 	item->report.part_count = 1;
@@ -85,9 +85,9 @@ static void copy_report(struct item *item, const struct report *report)
 }
 
 /* Write REPORT behind all others; where that fails nothing of it is left. */
-static int write_at_end(struct memory *memory, const struct report *report, struct item *item)
+static int store_memory_write(struct memory *memory, const struct report *report, struct item *item)
 {
-	off_t start = whole_pages(memory->end);
+	off_t start = store_memory_align(memory->end);
 	int err;
 
 	if (memory->fd < 0)
@@ -100,25 +100,26 @@ static int write_at_end(struct memory *memory, const struct report *report, stru
 	item->length = report_length(report);
 	err = report_write(report, memory->fd);
 	if (err)
-		give_back(memory, start, item->length);
+		store_memory_punch(memory, start, item->length);
 	else
 		memory->end = start + (off_t)item->length;
 	return err;
 }
 
-static int append(struct memory *memory, const struct report *report, unsigned int pending)
+static int store_memory_append(struct memory *memory, const struct report *report,
+			       unsigned int pending)
 {
 	struct item *item = calloc(1, sizeof(*item)), **link;
 	int err;
 
 	if (!item)
 		return -ENOMEM;
-	err = write_at_end(memory, report, item);
+	err = store_memory_write(memory, report, item);
 	if (err) {
 		free(item);
 		return err;
 	}
-	copy_report(item, report);
+	store_memory_copy_strings(item, report);
 	item->pending = pending;
 	item->id = ++memory->serial;
 	memory->store.losses.spooled_bytes += item->length;
@@ -136,8 +137,8 @@ static int put(struct store *store, const struct report *report, unsigned int pe
 	int err = -EFBIG;
 
 	if (length <= memory->max_bytes) {
-		make_room(memory, length);
-		err = append(memory, report, pending);
+		store_memory_make_room(memory, length);
+		err = store_memory_append(memory, report, pending);
 	}
 	if (err) {
 		store->losses.full++;
@@ -146,7 +147,7 @@ static int put(struct store *store, const struct report *report, unsigned int pe
 	return err;
 }
 
-static void lend(struct memory *memory, struct item *item, struct held *out)
+static void store_memory_lend(struct memory *memory, struct item *item, struct held *out)
 {
 	item->readers++;
 	out->report = item->report;
@@ -171,7 +172,7 @@ static int take(struct store *store, unsigned int bit, struct held *out)
 	for (struct item *item = memory->first; item; item = item->next) {
 		if (!(item->pending & bit))
 			continue;
-		lend(memory, item, out);
+		store_memory_lend(memory, item, out);
 		return 0;
 	}
 	return -ENOENT;
@@ -189,17 +190,17 @@ static void settle(struct store *store, struct held *held, unsigned int done)
 		item->readers--;
 		item->pending &= ~done;
 		if (!item->pending && !item->readers)
-			forget(memory, link);
+			store_memory_remove(memory, link);
 		return;
 	}
 }
 
-static void close_memory(struct store *store)
+static void store_memory_close(struct store *store)
 {
 	struct memory *memory = (struct memory *)store;
 
 	while (memory->first)
-		forget(memory, &memory->first);
+		store_memory_remove(memory, &memory->first);
 	if (memory->fd >= 0)
 		close(memory->fd);
 	free(memory);
@@ -216,7 +217,7 @@ int store_memory_open(struct store **out, uint64_t max_bytes)
 	memory->store.put = put;
 	memory->store.take = take;
 	memory->store.settle = settle;
-	memory->store.close = close_memory;
+	memory->store.close = store_memory_close;
 	*out = &memory->store;
 	return 0;
 }

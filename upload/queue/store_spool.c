@@ -25,19 +25,19 @@
 struct spool {
 	struct store store;
 	char *path;
-	int dir;           /* -1: it cannot be used any more */
-	uid_t uid;         /* whose it is */
-	uint64_t changes;  /* of the user, so far */
-	uint64_t rests_ns; /* nothing is taken before */
+	int dir;                  /* -1: it cannot be used any more */
+	uid_t uid;                /* whose it is */
+	uint64_t changes;         /* of the user, so far */
+	uint64_t paused_until_ns; /* nothing is taken before */
 	uint64_t max_bytes;
 	const char *const *names;
 	unsigned int count;
-	uint64_t looked_ns; /* 0: never */
+	uint64_t scanned_ns; /* 0: never */
 	struct oldest seen;
 };
 
-static int write_recording(const struct spool *spool, const struct report *report,
-			   char temporary[NAME_FILE_SIZE])
+static int spool_write_recording(const struct spool *spool, const struct report *report,
+				 char temporary[NAME_FILE_SIZE])
 {
 	int fd = temporary_create(spool->dir, 0600, temporary);
 
@@ -47,14 +47,14 @@ static int write_recording(const struct spool *spool, const struct report *repor
 }
 
 /* Open NAME for reading, if nobody else can have put it there. Returns its descriptor, or -errno. */
-static int open_file(int dir, const char *name, struct stat *st)
+static int spool_note_open(int dir, const char *name, struct stat *st)
 {
 	int fd = fd_raise(openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
 	int err;
 
 	if (fd < 0)
 		return fd;
-	err = fstat(fd, st) ? -errno : spool_note_trusts(st) ? 0 : -EPERM;
+	err = fstat(fd, st) ? -errno : is_trusted(st) ? 0 : -EPERM;
 	if (!err)
 		return fd;
 	close(fd);
@@ -63,10 +63,10 @@ static int open_file(int dir, const char *name, struct stat *st)
 
 /* Lock NAME for delivery. Returns its descriptor, or -errno: -EWOULDBLOCK when somebody else
  * has it, -ENOENT when somebody has delivered it meanwhile. */
-static int lock_file(int dir, const char *name)
+static int spool_lock_file(int dir, const char *name)
 {
 	struct stat st;
-	int fd = open_file(dir, name, &st), err = 0;
+	int fd = spool_note_open(dir, name, &st), err = 0;
 
 	if (fd < 0)
 		return fd;
@@ -80,14 +80,14 @@ static int lock_file(int dir, const char *name)
 }
 
 /* Said outright: a forked child may hold the descriptor as well. */
-static void unlock_file(int fd)
+static void spool_unlock_file(int fd)
 {
 	flock(fd, LOCK_UN);
 	close(fd);
 }
 
 /* 0 or -errno, the recording being there still. */
-static int remove_both(const struct spool *spool, const char *name)
+static int spool_remove(const struct spool *spool, const char *name)
 {
 	char json[NAME_FILE_SIZE + 1];
 
@@ -100,7 +100,7 @@ static int remove_both(const struct spool *spool, const char *name)
 
 /* What is older than OLDEST (seconds since 1970), and the oldest while there is more than TARGET.
  * Returns how many went; what is being delivered stays. */
-static size_t drop_some(struct spool *spool, uint64_t target, int64_t oldest)
+static size_t spool_drop(struct spool *spool, uint64_t target, int64_t oldest)
 {
 	struct report_losses *losses = &spool->store.losses;
 	size_t dropped = 0;
@@ -112,11 +112,11 @@ static size_t drop_some(struct spool *spool, uint64_t target, int64_t oldest)
 
 		if (spool->seen.total <= target && !aged)
 			continue;
-		fd = lock_file(spool->dir, file->name);
+		fd = spool_lock_file(spool->dir, file->name);
 		if (fd < 0)
 			continue;
-		gone = !remove_both(spool, file->name);
-		unlock_file(fd);
+		gone = !spool_remove(spool, file->name);
+		spool_unlock_file(fd);
 		if (!gone)
 			continue;
 		spool->seen.total -= file->bytes;
@@ -127,14 +127,14 @@ static size_t drop_some(struct spool *spool, uint64_t target, int64_t oldest)
 	return dropped;
 }
 
-static void keep_limits(struct spool *spool, uint64_t more, bool at_once)
+static void folder_enforce_limits(struct spool *spool, uint64_t more, bool at_once)
 {
 	uint64_t now = clock_monotonic_ns(), max = spool->max_bytes;
 	uint64_t *held = &spool->store.losses.spooled_bytes;
 	int64_t oldest =
 		(int64_t)(clock_realtime_ns() / 1000000000u) - (int64_t)(STORE_AGE_MAX_MS / 1000);
 
-	if (!at_once && spool->looked_ns && now - spool->looked_ns < LOOK_INTERVAL_NS &&
+	if (!at_once && spool->scanned_ns && now - spool->scanned_ns < LOOK_INTERVAL_NS &&
 	    *held + more <= max)
 		return;
 	do {
@@ -142,11 +142,11 @@ static void keep_limits(struct spool *spool, uint64_t more, bool at_once)
 			return;
 		*held = spool->seen.total;
 		spool->seen.total += spool_running_bytes(spool->dir);
-	} while (drop_some(spool, max > more ? max - more : 0, oldest));
-	spool->looked_ns = now;
+	} while (spool_drop(spool, max > more ? max - more : 0, oldest));
+	spool->scanned_ns = now;
 }
 
-static int try_writing(int dir)
+static int spool_test_write(int dir)
 {
 	char name[NAME_FILE_SIZE];
 	int fd = temporary_create(dir, 0600, name);
@@ -158,37 +158,37 @@ static int try_writing(int dir)
 }
 
 /* Returns a descriptor to a directory that can be written to, or -errno. */
-static int usable(int dir)
+static int spool_check_dir(int dir)
 {
-	int err = dir < 0 ? dir : try_writing(dir);
+	int err = dir < 0 ? dir : spool_test_write(dir);
 
 	if (err && dir >= 0)
 		close(dir);
 	return err ? err : dir;
 }
 
-static void forget_dir(struct spool *spool)
+static void spool_close_dir(struct spool *spool)
 {
 	if (spool->dir >= 0)
 		close(spool->dir);
 	spool->dir = -1;
-	spool->looked_ns = 0;
+	spool->scanned_ns = 0;
 	spool->store.losses.spooled_bytes = 0;
 }
 
 /* The process has become another user's, who cannot reach what was its spool. */
-static void change_user(struct spool *spool)
+static void spool_change_user(struct spool *spool)
 {
 	char *own = NULL;
 	int err;
 
-	forget_dir(spool);
+	spool_close_dir(spool);
 	spool->changes++;
 	spool->uid = geteuid();
-	spool->dir = usable(dir_make_trusted(spool->path));
+	spool->dir = spool_check_dir(dir_make_trusted(spool->path));
 	err = spool->dir;
 	if (err < 0)
-		spool->dir = usable(place_private(&own));
+		spool->dir = spool_check_dir(place_private(&own));
 	if (err < 0)
 		log_warn("user %u cannot write in " OPTION_PREFIX "SPOOL_DIR %s: %s; reports wait "
 			 "in %s instead (let that user own the first)",
@@ -197,27 +197,27 @@ static void change_user(struct spool *spool)
 }
 
 /* The directory was removed; somebody cleaning up does not mean to end it all. */
-static int make_again(struct spool *spool)
+static int spool_recreate(struct spool *spool)
 {
-	int dir = usable(dir_make_trusted(spool->path));
+	int dir = spool_check_dir(dir_make_trusted(spool->path));
 
 	if (dir < 0)
 		return dir;
-	forget_dir(spool);
+	spool_close_dir(spool);
 	spool->changes++;
 	spool->dir = dir;
 	return 0;
 }
 
 /* Before each use: whether there is a directory of the user's that the process is of now. */
-static bool is_ready(struct spool *spool)
+static bool spool_is_ready(struct spool *spool)
 {
 	if (geteuid() != spool->uid)
-		change_user(spool);
+		spool_change_user(spool);
 	return spool->dir >= 0;
 }
 
-static int write_both(struct spool *spool, const struct held *held)
+static int spool_write(struct spool *spool, const struct held *held)
 {
 	char note[NAME_FILE_SIZE], recording[NAME_FILE_SIZE], name[NAME_FILE_SIZE];
 	int err;
@@ -225,7 +225,7 @@ static int write_both(struct spool *spool, const struct held *held)
 	err = spool_note_save(spool->dir, held, spool->names, spool->count, note);
 	if (err)
 		return err;
-	err = write_recording(spool, &held->report, recording);
+	err = spool_write_recording(spool, &held->report, recording);
 	if (!err) {
 		err = spool_note_join(spool->dir, &held->report, note, recording, name);
 		if (err)
@@ -240,10 +240,10 @@ static int put(struct store *store, const struct report *report, unsigned int pe
 {
 	struct spool *spool = (struct spool *)store;
 	struct held *held;
-	uint64_t bytes = oldest_blocks(report_length(report)) + spool->seen.beside_bytes;
+	uint64_t bytes = oldest_blocks(report_length(report)) + spool->seen.companion_bytes;
 	int err;
 
-	if (!is_ready(spool))
+	if (!spool_is_ready(spool))
 		return -EACCES;
 	if (bytes > spool->max_bytes)
 		return -EFBIG;
@@ -252,13 +252,13 @@ static int put(struct store *store, const struct report *report, unsigned int pe
 		return -ENOMEM;
 	held->report = *report;
 	held->pending = pending;
-	keep_limits(spool, bytes, false);
-	err = write_both(spool, held);
-	if (err == -ENOENT && !make_again(spool))
-		err = write_both(spool, held);
+	folder_enforce_limits(spool, bytes, false);
+	err = spool_write(spool, held);
+	if (err == -ENOENT && !spool_recreate(spool))
+		err = spool_write(spool, held);
 	if (err == -ENOSPC || err == -EDQUOT) {
-		keep_limits(spool, bytes, true);
-		err = write_both(spool, held);
+		folder_enforce_limits(spool, bytes, true);
+		err = spool_write(spool, held);
 	}
 	if (!err)
 		store->losses.spooled_bytes += bytes;
@@ -266,7 +266,7 @@ static int put(struct store *store, const struct report *report, unsigned int pe
 	return err;
 }
 
-static int read_note(const struct spool *spool, const char *name, struct held *out)
+static int spool_read_note(const struct spool *spool, const char *name, struct held *out)
 {
 	struct buf text = BUF_INIT(NOTE_MAX);
 	char json[NAME_FILE_SIZE + 1];
@@ -274,7 +274,7 @@ static int read_note(const struct spool *spool, const char *name, struct held *o
 	int fd, err;
 
 	spool_note_name(json, name);
-	fd = open_file(spool->dir, json, &st);
+	fd = spool_note_open(spool->dir, json, &st);
 	if (fd < 0)
 		return fd;
 	err = st.st_size > NOTE_MAX ? -EBADMSG : buf_reserve(&text, (size_t)st.st_size);
@@ -288,7 +288,7 @@ static int read_note(const struct spool *spool, const char *name, struct held *o
 	return err;
 }
 
-static void release(struct held *held)
+static void spool_release(struct held *held)
 {
 	spool_note_free(held);
 	held->report.begun = NULL;
@@ -303,20 +303,20 @@ static bool has_gone_on(const struct held *held)
 static int spool_take_file(struct spool *spool, const struct oldest_file *file, unsigned int bit,
 			   struct held *out)
 {
-	int fd = lock_file(spool->dir, file->name), err;
+	int fd = spool_lock_file(spool->dir, file->name), err;
 	struct stat st;
 
 	if (fd < 0)
 		return fd;
 	memset(out, 0, sizeof(*out));
-	err = read_note(spool, file->name, out);
+	err = spool_read_note(spool, file->name, out);
 	if (!err && fstat(fd, &st))
 		err = -errno;
 	if (!err && !(out->pending & bit))
 		err = -ENOENT;
 	if (err) {
-		release(out);
-		unlock_file(fd);
+		spool_release(out);
+		spool_unlock_file(fd);
 		return err;
 	}
 	out->store = &spool->store;
@@ -336,7 +336,7 @@ static int take(struct store *store, unsigned int bit, struct held *out)
 	struct oldest_file after;
 	int err;
 
-	if (!is_ready(spool) || clock_monotonic_ns() < spool->rests_ns)
+	if (!spool_is_ready(spool) || clock_monotonic_ns() < spool->paused_until_ns)
 		return -ENOENT;
 	err = oldest_scan(&spool->seen, spool->dir, NULL);
 	while (!err && spool->seen.count) {
@@ -356,7 +356,7 @@ static int keep(struct store *store, const struct report *whom, unsigned int pen
 	struct held *held;
 	int err;
 
-	if (!is_ready(spool))
+	if (!spool_is_ready(spool))
 		return -EACCES;
 	held = calloc(1, sizeof(*held));
 	if (!held)
@@ -368,7 +368,7 @@ static int keep(struct store *store, const struct report *whom, unsigned int pen
 	return err ? err : spool_running_make(files, spool->dir, whom);
 }
 
-static int settle_rest(struct spool *spool, const struct held *held)
+static int spool_update_note(struct spool *spool, const struct held *held)
 {
 	char json[NAME_FILE_SIZE + 1], temporary[NAME_FILE_SIZE];
 	int err = spool_note_save(spool->dir, held, spool->names, spool->count, temporary);
@@ -385,17 +385,17 @@ static int settle_rest(struct spool *spool, const struct held *held)
 
 /* One that cannot be marked as delivered would be delivered again and again. A full disk passes, and
  * to send it again once in a while does no harm; else there is no use of the spool any more. */
-static void after_failure(struct spool *spool, int err)
+static void spool_fail(struct spool *spool, int err)
 {
 	if (err == -ENOSPC || err == -EDQUOT || err == -ENOMEM) {
-		spool->rests_ns = clock_monotonic_ns() + LOOK_INTERVAL_NS;
+		spool->paused_until_ns = clock_monotonic_ns() + LOOK_INTERVAL_NS;
 		return;
 	}
 	if (geteuid() == spool->uid)
 		log_error("the spool %s is not used any more: what was delivered cannot be "
 			  "removed: %s",
 			  spool->path, strerror(-err));
-	forget_dir(spool);
+	spool_close_dir(spool);
 }
 
 static void settle(struct store *store, struct held *held, unsigned int done)
@@ -406,29 +406,29 @@ static void settle(struct store *store, struct held *held, unsigned int done)
 	int err = 0;
 
 	if (ours && !left) {
-		err = remove_both(spool, held->file.name);
+		err = spool_remove(spool, held->file.name);
 		if (!err && store->losses.spooled_bytes >= held->file.bytes)
 			store->losses.spooled_bytes -= held->file.bytes;
 	} else if (ours && (left != held->pending || has_gone_on(held))) {
 		held->pending = left;
-		err = settle_rest(spool, held);
+		err = spool_update_note(spool, held);
 	}
-	unlock_file(held->report.parts[0].fd);
-	release(held);
+	spool_unlock_file(held->report.parts[0].fd);
+	spool_release(held);
 	if (err)
-		after_failure(spool, err);
+		spool_fail(spool, err);
 }
 
-static int directory(struct store *store)
+static int spool_dup_dir(struct store *store)
 {
 	struct spool *spool = (struct spool *)store;
 
-	return is_ready(spool) && clock_monotonic_ns() >= spool->rests_ns
+	return spool_is_ready(spool) && clock_monotonic_ns() >= spool->paused_until_ns
 		       ? fd_raise(fcntl(spool->dir, F_DUPFD_CLOEXEC, 0))
 		       : -ENOENT;
 }
 
-static void close_spool(struct store *store)
+static void spool_close(struct store *store)
 {
 	struct spool *spool = (struct spool *)store;
 
@@ -450,13 +450,13 @@ int store_spool_open(struct store **out, const char *dir, uint64_t max_bytes,
 	if (!spool->path)
 		goto fail;
 	spool->uid = geteuid();
-	spool->dir = usable(dir_make_trusted(spool->path));
+	spool->dir = spool_check_dir(dir_make_trusted(spool->path));
 	err = spool->dir;
 	if (err < 0)
 		goto fail;
 	spool_note_sweep(spool->dir);
 	spool->seen.end = NAME_SPOOLED;
-	spool->seen.beside_bytes = oldest_blocks(1); /* the note */
+	spool->seen.companion_bytes = oldest_blocks(1); /* the note */
 	spool->max_bytes = max_bytes;
 	spool->names = names;
 	spool->count = count;
@@ -464,8 +464,8 @@ int store_spool_open(struct store **out, const char *dir, uint64_t max_bytes,
 				       .take = take,
 				       .settle = settle,
 				       .keep = keep,
-				       .close = close_spool,
-				       .dir = directory,
+				       .close = spool_close,
+				       .dir = spool_dup_dir,
 				       .lasts = true };
 	*out = &spool->store;
 	return 0;

@@ -57,7 +57,7 @@ struct running {
 	struct recover_result result;
 };
 
-static int open_trusted(const struct running *r, const char *end, off_t *length, int64_t *changed)
+static int running_open(const struct running *r, const char *end, off_t *length, int64_t *changed)
 {
 	char name[NAME_FILE_SIZE + 32];
 	struct stat st;
@@ -67,7 +67,7 @@ static int open_trusted(const struct running *r, const char *end, off_t *length,
 	fd = fd_raise(openat(r->dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
 	if (fd < 0)
 		return fd;
-	err = fstat(fd, &st) ? -errno : spool_note_trusts(&st) ? 0 : -EPERM;
+	err = fstat(fd, &st) ? -errno : is_trusted(&st) ? 0 : -EPERM;
 	if (err) {
 		close(fd);
 		return err;
@@ -90,7 +90,7 @@ static void remove_files(const struct running *r)
 }
 
 /* What is in the journal before its records. Returns 0, -EBADMSG or another -errno. */
-static int read_head(struct running *r)
+static int recover_read_head(struct running *r)
 {
 	struct running_head *head = &r->head;
 	char *note = NULL;
@@ -205,7 +205,7 @@ static int copy_memory(struct running *r, struct recover_journal *journal, int o
 	return unless_damaged(err);
 }
 
-static void tell_times(struct running *r, const struct recover_journal *journal, int out)
+static void recover_set_times(struct running *r, const struct recover_journal *journal, int out)
 {
 	struct report *report = &r->held->report;
 	const struct keeping_mark *mark = recover_journal_mark(journal);
@@ -220,7 +220,7 @@ static void tell_times(struct running *r, const struct recover_journal *journal,
 }
 
 /* Whom it is of, as every report tells. Without, it is a report still. */
-static void add_labels(const struct report *report, int out)
+static void recover_add_label(const struct report *report, int out)
 {
 	struct recording *labels;
 	struct report_part part;
@@ -234,7 +234,7 @@ static void add_labels(const struct report *report, int out)
 }
 
 /* Write all that can be had to OUT. Returns 0; -ENODATA where there is nothing; or another -errno. */
-static int write_recording(struct running *r, int out)
+static int recover_write_recording(struct running *r, int out)
 {
 	struct report *report = &r->held->report;
 	struct recover_journal *journal = NULL;
@@ -256,12 +256,12 @@ static int write_recording(struct running *r, int out)
 		report->parts[0] = (struct report_part){ .fd = out, .length = (uint64_t)length };
 		report->final = report->recovered = true;
 		report->unique = name_unique();
-		tell_times(r, journal, out);
+		recover_set_times(r, journal, out);
 		report->samples_taken = 0;
 		err = samples_count(&report->parts[0], &report->samples_taken);
 		if (err == -EBADMSG)
 			err = 0; /* it is what there is */
-		add_labels(report, out);
+		recover_add_label(report, out);
 	}
 	recover_journal_close(journal);
 	return err;
@@ -278,7 +278,7 @@ static int profile_convert(struct running *r, const char *temporary, char made[N
 	return err;
 }
 
-static int put_report(struct running *r, const char *temporary, char made[NAME_FILE_SIZE])
+static int recover_name_report(struct running *r, const char *temporary, char made[NAME_FILE_SIZE])
 {
 	char note[NAME_FILE_SIZE];
 	int err = spool_note_save(r->dir, r->held, NULL, 0, note);
@@ -291,7 +291,7 @@ static int put_report(struct running *r, const char *temporary, char made[NAME_F
 	return err;
 }
 
-static int write_and_name(struct running *r, char made[NAME_FILE_SIZE])
+static int recover_write_file(struct running *r, char made[NAME_FILE_SIZE])
 {
 	int dir = r->how->out >= 0 ? r->how->out : r->dir, fd, out, err;
 	char temporary[NAME_FILE_SIZE];
@@ -300,44 +300,44 @@ static int write_and_name(struct running *r, char made[NAME_FILE_SIZE])
 	if (fd < 0)
 		return fd;
 	out = fd_raise(openat(dir, temporary, O_RDWR | O_CLOEXEC | O_NOFOLLOW));
-	err = out < 0 ? out : write_recording(r, out);
+	err = out < 0 ? out : recover_write_recording(r, out);
 	if (out >= 0)
 		close(out);
 	err = temporary_close(dir, temporary, fd, err);
 	if (err)
 		return err;
 	err = r->how->out >= 0 ? profile_convert(r, temporary, made)
-			       : put_report(r, temporary, made);
+			       : recover_name_report(r, temporary, made);
 	if (err)
 		unlinkat(dir, temporary, 0);
 	return err;
 }
 
-static int look(struct running *r)
+static int recover_dry_run(struct running *r)
 {
 	int out = memory_file_open("asprof-agent");
-	int err = out < 0 ? out : write_recording(r, out);
+	int err = out < 0 ? out : recover_write_recording(r, out);
 
 	if (out >= 0)
 		close(out);
 	return err;
 }
 
-static int make(struct running *r, char made[NAME_FILE_SIZE])
+static int recover_make(struct running *r, char made[NAME_FILE_SIZE])
 {
 	int err;
 
-	r->chunks = open_trusted(r, RUNNING_CHUNKS, &r->chunks_length, &r->changed);
-	r->memory = open_trusted(r, RUNNING_MEMORY, &r->memory_length, &r->changed);
+	r->chunks = running_open(r, RUNNING_CHUNKS, &r->chunks_length, &r->changed);
+	r->memory = running_open(r, RUNNING_MEMORY, &r->memory_length, &r->changed);
 	if (r->chunks < 0)
 		return r->chunks == -ENOENT ? -ENODATA : r->chunks;
-	err = r->how->dry ? look(r) : write_and_name(r, made);
+	err = r->how->dry ? recover_dry_run(r) : recover_write_file(r, made);
 	if (!err && !r->how->dry)
 		r->result.made = made;
 	return err;
 }
 
-static enum recover_outcome outcome_of(int err)
+static enum recover_outcome recover_outcome_of(int err)
 {
 	switch (err) {
 	case 0:
@@ -366,13 +366,13 @@ static int recover_locked(struct running *r, char made[NAME_FILE_SIZE])
 	/* It may have been written since it was opened. */
 	r->journal_length = st.st_size;
 	if (!err)
-		err = read_head(r);
+		err = recover_read_head(r);
 	if (err == -EBADMSG &&
 	    clock_realtime_ns() / 1000000000u < (uint64_t)st.st_mtime + EMPTY_MAX_SECONDS &&
 	    !st.st_size)
 		return -EWOULDBLOCK; /* it is about to begin */
 	if (!err)
-		err = make(r, made);
+		err = recover_make(r, made);
 	if (!err || err == -ENODATA || err == -EBADMSG)
 		remove_files(r);
 	return err;
@@ -389,13 +389,13 @@ static bool recover_one(int dir, const char *journal, const struct recover_how *
 		 journal);
 	r.result.name = journal;
 	r.held = calloc(1, sizeof(*r.held));
-	r.journal = open_trusted(&r, RUNNING_NOTE, &r.journal_length, &r.changed);
+	r.journal = running_open(&r, RUNNING_NOTE, &r.journal_length, &r.changed);
 	err = r.held ? r.journal < 0 ? r.journal : 0 : -ENOMEM;
 	if (!err && flock(r.journal, LOCK_EX | LOCK_NB))
 		err = -errno;
 	if (!err)
 		err = recover_locked(&r, made);
-	r.result.outcome = outcome_of(err);
+	r.result.outcome = recover_outcome_of(err);
 	r.result.err = err;
 	if (how->tell && err != -ENOENT)
 		how->tell(how->context, &r.result);
@@ -418,7 +418,7 @@ static int compare_names(const void *a, const void *b)
 }
 
 /* Set *NAMES to those of the journals in DIR, sorted. Returns how many, or -errno. */
-static int list(int dir, char ***names)
+static int recover_list(int dir, char ***names)
 {
 	int fd = fd_raise(openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 	DIR *listing = fd < 0 ? NULL : fdopendir(fd);
@@ -427,7 +427,7 @@ static int list(int dir, char ***names)
 
 	*names = calloc(JOURNALS_MAX, sizeof(**names));
 	while (listing && *names && count < JOURNALS_MAX && (entry = readdir(listing)))
-		if (spool_running_is(entry->d_name)) {
+		if (spool_running_is_note(entry->d_name)) {
 			(*names)[count] = strdup(entry->d_name);
 			count += (*names)[count] != NULL;
 		}
@@ -441,7 +441,7 @@ static int list(int dir, char ***names)
 }
 
 /* Where a directory cannot be locked, each journal is, and two may take turns. */
-static int lock_dir(int dir)
+static int recover_lock_dir(int dir)
 {
 	int fd = fd_raise(openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 
@@ -454,10 +454,10 @@ static int lock_dir(int dir)
 int recover_spool(int dir, const struct recover_how *how)
 {
 	char **names;
-	int count = list(dir, &names), lock = -1, made = 0;
+	int count = recover_list(dir, &names), lock = -1, made = 0;
 
 	if (count > 0 && !how->dry) {
-		lock = lock_dir(dir);
+		lock = recover_lock_dir(dir);
 		made = lock < 0 ? lock : 0;
 	}
 	for (int i = 0; i < count; i++) {

@@ -19,7 +19,7 @@
 
 #define BLOCK (64u << 10)
 
-static bool has_lost_sector(const uint8_t *data, uint64_t length, off_t offset)
+static bool chunk_has_lost_sector(const uint8_t *data, uint64_t length, off_t offset)
 {
 	static const uint8_t zeros[SECTOR];
 	uint64_t at = (SECTOR - (uint64_t)offset % SECTOR) % SECTOR;
@@ -30,7 +30,7 @@ static bool has_lost_sector(const uint8_t *data, uint64_t length, off_t offset)
 	return false;
 }
 
-static bool can_be_read(const uint8_t *data, uint64_t length)
+static bool chunk_is_readable(const uint8_t *data, uint64_t length)
 {
 	struct jfr_header header;
 	struct jfr_chunk chunk;
@@ -60,14 +60,14 @@ static bool layout_is_complete(int fd, off_t offset, uint64_t length)
 	data = malloc(length);
 	if (!data)
 		return true;
-	whole = !fd_read(fd, data, length, offset) && !has_lost_sector(data, length, offset) &&
-		can_be_read(data, length);
+	whole = !fd_read(fd, data, length, offset) &&
+		!chunk_has_lost_sector(data, length, offset) && chunk_is_readable(data, length);
 	free(data);
 	return whole;
 }
 
 /* Where something begins at FROM or behind it that may be a chunk; -1: nowhere. */
-static off_t find_magic(int fd, off_t from, off_t end)
+static off_t chunk_find_magic(int fd, off_t from, off_t end)
 {
 	static const char magic[] = { 'F', 'L', 'R', '\0', 0, 2 };
 	uint8_t *block = malloc(BLOCK), *found = NULL;
@@ -91,7 +91,7 @@ off_t whole_chunk_next(int fd, off_t at, off_t end, uint64_t *size)
 		if (!recording_chunk(fd, at, end, size) && *size &&
 		    layout_is_complete(fd, at, *size))
 			return at;
-		at = find_magic(fd, at + 1, end);
+		at = chunk_find_magic(fd, at + 1, end);
 	}
 	return -1;
 }

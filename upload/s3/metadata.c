@@ -14,7 +14,7 @@ struct tags {
 	bool failed;
 };
 
-static int add_tag(void *arg, const char *key, const char *value)
+static int metadata_add_tag(void *arg, const char *key, const char *value)
 {
 	struct tags *tags = arg;
 
@@ -22,44 +22,44 @@ static int add_tag(void *arg, const char *key, const char *value)
 	return 0;
 }
 
-static void add_tags(cJSON *agent, const char *text, bool *failed)
+static void metadata_add_tags(cJSON *agent, const char *text, bool *failed)
 {
 	struct tags tags = { .failed = false };
 
 	if (!text || !text[0])
 		return;
 	tags.object = json_put(agent, "tags", cJSON_CreateObject(), &tags.failed);
-	if (report_each_tag(text, add_tag, &tags) || tags.failed)
+	if (report_each_tag(text, metadata_add_tag, &tags) || tags.failed)
 		*failed = true;
 }
 
-static void add_number(cJSON *object, const char *key, uint64_t value, bool *failed)
+static void metadata_add_number(cJSON *object, const char *key, uint64_t value, bool *failed)
 {
 	json_put_number(object, key, (double)value, failed);
 }
 
-static void add_losses(cJSON *agent, const struct report *report, bool *failed)
+static void metadata_add_losses(cJSON *agent, const struct report *report, bool *failed)
 {
 	const struct report_losses *losses = &report->losses;
 	cJSON *object = json_put(agent, "samples", cJSON_CreateObject(), failed);
 
 	if (report->recovered)
 		json_put(agent, "recovered", cJSON_CreateTrue(), failed);
-	add_number(object, "taken", report->samples_taken, failed);
-	add_number(object, "lost", report->samples_lost, failed);
+	metadata_add_number(object, "taken", report->samples_taken, failed);
+	metadata_add_number(object, "lost", report->samples_lost, failed);
 	if (losses->spooled_bytes)
-		add_number(agent, "spooled_bytes", losses->spooled_bytes, failed);
+		metadata_add_number(agent, "spooled_bytes", losses->spooled_bytes, failed);
 	if (!losses->dropped_bytes)
 		return;
 	object = json_put(agent, "dropped", cJSON_CreateObject(), failed);
-	add_number(object, "bytes", losses->dropped_bytes, failed);
-	add_number(object, "full", losses->full, failed);
-	add_number(object, "aged", losses->aged, failed);
-	add_number(object, "refused", losses->refused, failed);
+	metadata_add_number(object, "bytes", losses->dropped_bytes, failed);
+	metadata_add_number(object, "full", losses->full, failed);
+	metadata_add_number(object, "aged", losses->aged, failed);
+	metadata_add_number(object, "refused", losses->refused, failed);
 }
 
 /* What ORIGIN tells of the place that the report is of. */
-static void add_origin(cJSON *agent, cJSON *origin, bool *failed)
+static void metadata_add_origin(cJSON *agent, cJSON *origin, bool *failed)
 {
 	static const char *const keys[] = { "hostname", "cgroup", "host", "kubernetes" };
 
@@ -72,34 +72,34 @@ static void add_origin(cJSON *agent, cJSON *origin, bool *failed)
 	}
 }
 
-static cJSON *make(const struct report *report, const struct config *config,
-		   const struct host *host, const struct environment *environment)
+static cJSON *metadata_make(const struct report *report, const struct config *config,
+			    const struct host *host, const struct environment *environment)
 {
 	cJSON *object = cJSON_CreateObject(), *agent;
 	cJSON *origin = origin_of(report, environment, host);
 	bool failed = false;
 
-	add_number(object, "start", report->start_ms, &failed);
-	add_number(object, "end", report->end_ms, &failed);
-	add_number(object, "reporting_interval", report->interval_ms, &failed);
+	metadata_add_number(object, "start", report->start_ms, &failed);
+	metadata_add_number(object, "end", report->end_ms, &failed);
+	metadata_add_number(object, "reporting_interval", report->interval_ms, &failed);
 	agent = json_put(object, "agent", cJSON_CreateObject(), &failed);
 	json_put_string(agent, "version", ASPROF_AGENT_VERSION, &failed);
 	json_put_string(agent, "executable", report->executable, &failed);
 	json_put_string(agent, "service_version", report->version, &failed);
-	add_number(agent, "pid", (uint64_t)report->pid, &failed);
+	metadata_add_number(agent, "pid", (uint64_t)report->pid, &failed);
 	json_put_string(agent, "engine", report->engine, &failed);
 	json_put_string(agent, "engine_version", report->engine_version, &failed);
-	add_origin(agent, origin, &failed);
+	metadata_add_origin(agent, origin, &failed);
 	cJSON_Delete(origin);
-	add_tags(agent, report->tags ? report->tags : config->tags, &failed);
-	add_losses(agent, report, &failed);
-	return json_made(object, failed);
+	metadata_add_tags(agent, report->tags ? report->tags : config->tags, &failed);
+	metadata_add_losses(agent, report, &failed);
+	return json_finish(object, failed);
 }
 
 int metadata_json(struct buf *out, const struct report *report, const struct config *config,
 		  const struct host *host, const struct environment *environment)
 {
-	cJSON *object = make(report, config, host, environment);
+	cJSON *object = metadata_make(report, config, host, environment);
 	char *text = object ? cJSON_PrintUnformatted(object) : NULL;
 	int err = text ? buf_append_string(out, text) : -ENOMEM;
 

@@ -43,23 +43,23 @@ struct s3 {
 };
 
 /* What lies in the bucket under a name. */
-enum there { THERE_NOTHING, THERE_THIS, THERE_ANOTHER, THERE_UNKNOWN };
+enum there { EXISTING_NONE, EXISTING_SAME, EXISTING_OTHER, EXISTING_UNKNOWN };
 
-static int look(struct s3 *s3, const struct s3_request *put, enum there *there)
+static int s3_look_up(struct s3 *s3, const struct s3_request *put, enum there *there)
 {
 	struct s3_request request = { .method = "HEAD", .key = put->key };
 	struct http_response response = HTTP_RESPONSE_INIT;
 	bool in_doubt;
 	int err = s3_bucket_ask(&s3->bucket, &request, &response, &in_doubt);
 
-	*there = THERE_UNKNOWN; /* who may write may not always read */
+	*there = EXISTING_UNKNOWN; /* who may write may not always read */
 	if (response.status == 404)
-		*there = THERE_NOTHING;
+		*there = EXISTING_NONE;
 	else if (!err && (response.sha256[0] ? !strcmp(response.sha256, put->sha256)
 					     : response.length == (int64_t)put->body->length))
-		*there = THERE_THIS;
+		*there = EXISTING_SAME;
 	else if (!err)
-		*there = THERE_ANOTHER;
+		*there = EXISTING_OTHER;
 	/* No answer, or none that is about this. */
 	err = response.status && response.status < 500 ? 0 : err;
 	http_response_free(&response);
@@ -68,7 +68,7 @@ static int look(struct s3 *s3, const struct s3_request *put, enum there *there)
 
 /* Where it is DOUBTED whether the report was put there already, the store is asked first. Returns
  * -EEXIST where the name is another report's. */
-static int put_as(struct s3 *s3, const struct s3_request *request, bool doubted)
+static int s3_put_key(struct s3 *s3, const struct s3_request *request, bool doubted)
 {
 	bool in_doubt;
 	struct http_response response = HTTP_RESPONSE_INIT;
@@ -76,30 +76,30 @@ static int put_as(struct s3 *s3, const struct s3_request *request, bool doubted)
 	int err = 0;
 
 	if (doubted)
-		err = look(s3, request, &there);
-	if (doubted && there == THERE_ANOTHER)
+		err = s3_look_up(s3, request, &there);
+	if (doubted && there == EXISTING_OTHER)
 		err = -EEXIST;
-	if (doubted && (err || there == THERE_THIS))
+	if (doubted && (err || there == EXISTING_SAME))
 		goto out;
 	err = s3_bucket_ask(&s3->bucket, request, &response, &in_doubt);
 	if (in_doubt && strlen(request->key) < sizeof(s3->doubt))
 		strcpy(s3->doubt, request->key);
 	if (err != -EEXIST)
 		goto out;
-	err = look(s3, request, &there);
+	err = s3_look_up(s3, request, &there);
 	if (err)
 		goto out;
 	/* Where one may not look: the first try, of which no answer came, took the name. */
-	if (there == THERE_NOTHING)
+	if (there == EXISTING_NONE)
 		err = -EAGAIN;
-	else if (there == THERE_ANOTHER || (there == THERE_UNKNOWN && !doubted))
+	else if (there == EXISTING_OTHER || (there == EXISTING_UNKNOWN && !doubted))
 		err = -EEXIST;
 out:
 	http_response_free(&response);
 	return err;
 }
 
-static void say_long_key(struct s3 *s3, const struct report *report)
+static void s3_log_long_key(struct s3 *s3, const struct report *report)
 {
 	const char *group = report->group ? report->group : s3->config->profiling_group;
 	size_t prefix = s3->config->s3_prefix ? strlen(s3->config->s3_prefix) : 0;
@@ -111,11 +111,11 @@ static void say_long_key(struct s3 *s3, const struct report *report)
 		 "shorten " OPTION_PREFIX "%s, which has %zu",
 		 KEY_MAX, by_group ? "PROFILING_GROUP" : "S3_PREFIX",
 		 by_group ? strlen(group) : prefix);
-	s3_bucket_say(&s3->bucket, "long key", line);
+	s3_bucket_log_error(&s3->bucket, "long key", line);
 }
 
 /* No answer came to the last try, or an earlier process may not have lived to see one. */
-static bool is_doubted(const struct s3 *s3, const struct report *report, const char *key)
+static bool s3_is_in_doubt(const struct s3 *s3, const struct report *report, const char *key)
 {
 	return !strcmp(s3->doubt, key) ||
 	       (report->origin && report->end_ms / 1000 < (uint64_t)s3->opened);
@@ -140,24 +140,24 @@ static int put(struct s3 *s3, const struct report *report, const struct buf *bod
 		if (!err)
 			err = buf_reserve(&key, 1); /* its NUL */
 		if (err == -EFBIG) {
-			say_long_key(s3, report);
+			s3_log_long_key(s3, report);
 			err = -EBADMSG;
 		}
 		if (err)
 			goto out;
 		request.key = buf_string(&key);
-		err = put_as(s3, &request, is_doubted(s3, report, request.key));
+		err = s3_put_key(s3, &request, s3_is_in_doubt(s3, report, request.key));
 		named.unique += (uint32_t)strtoul(sha256 + 56, NULL, 16) | 1;
 	}
 	if (err == -EEXIST) {
-		s3_bucket_say(&s3->bucket, "names",
-			      "the store says of every name that it is taken");
+		s3_bucket_log_error(&s3->bucket, "names",
+				    "the store says of every name that it is taken");
 		err = -EACCES;
 	}
 	if (err)
 		goto out;
 	s3->doubt[0] = '\0';
-	s3_bucket_say_good(&s3->bucket);
+	s3_bucket_log_recovery(&s3->bucket);
 	log_debug("put %s%s, %zu bytes", s3->target.base, request.key, body->length);
 out:
 	buf_free(&key);
@@ -165,7 +165,7 @@ out:
 }
 
 /* What takes asking others is done here, on the thread that may wait. */
-static int get_ready(struct s3 *s3)
+static int s3_prepare(struct s3 *s3)
 {
 	char *ca = NULL, problem[S3_TARGET_PROBLEM_SIZE] = "";
 	int err = 0;
@@ -188,7 +188,7 @@ static int get_ready(struct s3 *s3)
 	if (!err)
 		err = s3_target_find(&s3->target, &s3->aws, s3->config, problem);
 	if (problem[0])
-		s3_bucket_say(&s3->bucket, problem, problem);
+		s3_bucket_log_error(&s3->bucket, problem, problem);
 	s3->bucket.credentials = s3->credentials;
 	s3->ready = !err;
 	return err;
@@ -201,7 +201,7 @@ static int deliver(struct reporter *reporter, const struct report *report)
 	int err = 0;
 
 	if (!s3->ready)
-		err = get_ready(s3);
+		err = s3_prepare(s3);
 	if (err)
 		return err;
 	err = metadata_json(&metadata, report, s3->config, &s3->host, &s3->environment);
@@ -226,7 +226,7 @@ static void cancel(struct reporter *reporter)
 	atomic_store(&((struct s3 *)reporter)->stop, true);
 }
 
-static void close_s3(struct reporter *reporter)
+static void s3_close(struct reporter *reporter)
 {
 	struct s3 *s3 = (struct s3 *)reporter;
 
@@ -242,7 +242,7 @@ static void close_s3(struct reporter *reporter)
 	free(s3);
 }
 
-static int64_t now_seconds(void)
+static int64_t aws_clock(void)
 {
 	return (int64_t)(clock_realtime_ns() / 1000000000u);
 }
@@ -262,7 +262,7 @@ int s3_reporter_open_with(struct reporter **out, const struct config *config,
 	s3->reporter = (struct reporter){ .name = "s3",
 					  .destination = s3->destination,
 					  .deliver = deliver,
-					  .close = close_s3,
+					  .close = s3_close,
 					  .cancel = cancel };
 	s3->config = config;
 	s3->http = http;
@@ -289,5 +289,5 @@ int s3_capture_environment(char *const *environment)
 int s3_reporter_open(struct reporter **out, const struct config *config)
 {
 	return s3_reporter_open_with(out, config, captured.entries ? captured.entries : environ,
-				     NULL, now_seconds);
+				     NULL, aws_clock);
 }

@@ -19,7 +19,7 @@
 #define WHOLE_MS        60000
 #define QUESTION_MS     10000 /* without a body, nor one in the answer */
 #define SLOW_BYTES_A_MS 20    /* a slow line gets more time for a large report */
-#define MOVES           4     /* a bucket that is sent from place to place is nowhere */
+#define REDIRECTS_MAX   4     /* a bucket that is sent from place to place is nowhere */
 #define LINE_MAX_BYTES  768
 
 /* A request on its way: where it goes by now, and what was mended. */
@@ -29,11 +29,11 @@ struct way {
 	struct s3_target to;
 	unsigned int moves;
 	bool moved, for_good;
-	unsigned int mended; /* a bit for each enum s3_mend */
+	unsigned int fixes_tried; /* a bit for each enum s3_mend */
 	bool unconditional;
 };
 
-void s3_bucket_say(struct s3_bucket *bucket, const char *cause, const char *line)
+void s3_bucket_log_error(struct s3_bucket *bucket, const char *cause, const char *line)
 {
 	if (!strncmp(bucket->said, cause, sizeof(bucket->said) - 1))
 		return;
@@ -41,42 +41,43 @@ void s3_bucket_say(struct s3_bucket *bucket, const char *cause, const char *line
 	log_error("no upload to the bucket %s: %s", bucket->config->s3_bucket, line);
 }
 
-void s3_bucket_say_good(struct s3_bucket *bucket)
+void s3_bucket_log_recovery(struct s3_bucket *bucket)
 {
 	if (bucket->said[0])
 		log_warn("uploads to the bucket %s work again", bucket->config->s3_bucket);
 	bucket->said[0] = '\0';
 }
 
-static void say_refusal(const struct way *way, const struct http_response *response,
-			const char *code, const char *words)
+static void attempt_log_refusal(const struct way *way, const struct http_response *response,
+				const char *code, const char *words)
 {
 	char *message = http_xml_text(response, "Message");
-	char cause[S3_SAID_MAX], line[LINE_MAX_BYTES], shown[SHOW_URL_SIZE];
+	char cause[S3_CAUSE_MAX], line[LINE_MAX_BYTES], shown[SHOW_URL_SIZE];
 	bool away = response->location[0];
 
 	snprintf(cause, sizeof(cause), "%ld %s", response->status, code ? code : "");
 	snprintf(line, sizeof(line), "%s answers %s%s%s%s%s%s%s", way->to.base, cause,
 		 message ? ": " : "", message ? message : "", words ? "; " : "", words ? words : "",
 		 away ? "; it names " : "", away ? show_url(shown, response->location) : "");
-	s3_bucket_say(way->bucket, cause, line);
+	s3_bucket_log_error(way->bucket, cause, line);
 	free(message);
 }
 
-static void say_silence(const struct way *way, int err, const struct http_response *response)
+static void attempt_log_no_response(const struct way *way, int err,
+				    const struct http_response *response)
 {
-	char cause[S3_SAID_MAX], line[LINE_MAX_BYTES];
+	char cause[S3_CAUSE_MAX], line[LINE_MAX_BYTES];
 
 	if (err == -ECANCELED)
 		return;
 	snprintf(cause, sizeof(cause), "error %d", -err);
 	snprintf(line, sizeof(line), "%s: %s", way->to.base,
 		 response->problem[0] ? response->problem : strerror(-err));
-	s3_bucket_say(way->bucket, cause, line);
+	s3_bucket_log_error(way->bucket, cause, line);
 }
 
-static int make_request(const struct way *way, struct http_request *out,
-			const struct credentials *credentials)
+static int attempt_make_request(const struct way *way, struct http_request *out,
+				const struct credentials *credentials)
 {
 	const struct s3_request *request = way->request;
 	const struct config *config = way->bucket->config;
@@ -120,7 +121,7 @@ static int make_request(const struct way *way, struct http_request *out,
 	return err;
 }
 
-static bool mend_clock(const struct way *way, const struct http_response *response)
+static bool attempt_fix_clock(const struct way *way, const struct http_response *response)
 {
 	struct aws *aws = way->bucket->aws;
 
@@ -134,15 +135,16 @@ static bool mend_clock(const struct way *way, const struct http_response *respon
 
 /* The bucket lies elsewhere, and the answer tells where: another region, another host, or both. With
  * an endpoint of its own a store may still want another region in the signature. */
-static bool mend_place(struct way *way, const struct http_response *response)
+static bool attempt_follow_bucket(struct way *way, const struct http_response *response)
 {
 	const struct config *config = way->bucket->config;
 	char *in_body = http_xml_text(response, "Region"), *base = NULL;
 	const char *region = response->region[0] ? response->region : in_body ? in_body : "";
 	struct s3_target to = { 0 };
-	bool other = outside_fits(OUTSIDE_REGION, region) && strcmp(region, way->to.region) != 0;
+	bool other =
+		untrusted_is_valid(UNTRUSTED_REGION, region) && strcmp(region, way->to.region) != 0;
 
-	if (way->moves++ >= MOVES)
+	if (way->moves++ >= REDIRECTS_MAX)
 		goto out;
 	if (other && !way->to.custom) {
 		if (s3_target_in(&to, way->bucket->aws, config, region))
@@ -179,18 +181,18 @@ out:
 /* True where another try at once may do. */
 static bool mend(struct way *way, enum s3_mend what, const struct http_response *response)
 {
-	bool first = !(way->mended & 1u << what);
+	bool first = !(way->fixes_tried & 1u << what);
 
-	way->mended |= 1u << what;
+	way->fixes_tried |= 1u << what;
 	switch (what) {
 	case S3_MEND_CLOCK:
-		return first && mend_clock(way, response);
+		return first && attempt_fix_clock(way, response);
 	case S3_MEND_CREDENTIALS:
 		if (first)
 			credentials_forget(way->bucket->credentials);
 		return first;
 	case S3_MEND_CONDITION:
-		if (mend_place(way, response))
+		if (attempt_follow_bucket(way, response))
 			return true;
 		first = first && !way->unconditional && way->request->body;
 		way->unconditional = true;
@@ -198,7 +200,7 @@ static bool mend(struct way *way, enum s3_mend what, const struct http_response 
 	case S3_MEND_NOTHING:
 		break;
 	}
-	return mend_place(way, response);
+	return attempt_follow_bucket(way, response);
 }
 
 /* One request. *AGAIN where a mend was made. */
@@ -225,7 +227,7 @@ static int ask_once(struct way *way, struct http_response *response, bool *in_do
 		err = err == -EACCES || err == -EBADMSG ? -EAGAIN : err;
 		goto out;
 	}
-	err = make_request(way, &request, &credentials);
+	err = attempt_make_request(way, &request, &credentials);
 	if (!err) {
 		err = way->bucket->aws->http->send(way->bucket->aws->http, &request, response);
 		/* Nobody can have got it where there was no connection. */
@@ -234,7 +236,7 @@ static int ask_once(struct way *way, struct http_response *response, bool *in_do
 	if (err) {
 		response->status = 0;
 		if (loud)
-			say_silence(way, err, response);
+			attempt_log_no_response(way, err, response);
 		goto out;
 	}
 	code = http_xml_text(response, "Code");
@@ -245,7 +247,7 @@ static int ask_once(struct way *way, struct http_response *response, bool *in_do
 	if (err)
 		*again = mend(way, verdict.mend, response);
 	if (err && !*again && err != -EEXIST && loud)
-		say_refusal(way, response, code, verdict.words);
+		attempt_log_refusal(way, response, code, verdict.words);
 out:
 	free(code);
 	credentials_clear(&credentials);
@@ -255,7 +257,7 @@ out:
 
 /* What was learned on the WAY, where it led to something; where it did not, what was learned before
  * is no longer to be trusted. */
-static void learn(struct s3_bucket *bucket, struct way *way, bool good)
+static void s3_bucket_learn(struct s3_bucket *bucket, struct way *way, bool good)
 {
 	char problem[S3_TARGET_PROBLEM_SIZE];
 	struct s3_target found;
@@ -293,6 +295,7 @@ int s3_bucket_ask(struct s3_bucket *bucket, const struct s3_request *request,
 
 	while (again)
 		err = ask_once(&way, response, in_doubt, &again);
-	learn(bucket, &way, !err || err == -EEXIST || (!request->body && response->status == 404));
+	s3_bucket_learn(bucket, &way,
+			!err || err == -EEXIST || (!request->body && response->status == 404));
 	return err;
 }

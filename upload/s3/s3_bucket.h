@@ -8,7 +8,7 @@
 #include "upload/aws/credentials.h"
 #include "upload/s3/s3_target.h"
 
-#define S3_SAID_MAX 80
+#define S3_CAUSE_MAX 80
 
 struct s3_bucket {
 	const struct config *config;
@@ -19,7 +19,7 @@ struct s3_bucket {
 	/* The rest is the requests' own. */
 	bool unconditional; /* the store has shown that it does not know if-none-match */
 	bool moved;         /* the target is not as it was found by the settings */
-	char said[S3_SAID_MAX];
+	char said[S3_CAUSE_MAX];
 };
 
 struct s3_request {
@@ -46,9 +46,9 @@ int s3_bucket_ask(struct s3_bucket *bucket, const struct s3_request *request,
 		  struct http_response *response, bool *in_doubt);
 
 /* LINE, as an error. CAUSE tells one failure from another; the same is said once, until it is gone. */
-void s3_bucket_say(struct s3_bucket *bucket, const char *cause, const char *line);
+void s3_bucket_log_error(struct s3_bucket *bucket, const char *cause, const char *line);
 
 /* All is well: what is said next is news again. */
-void s3_bucket_say_good(struct s3_bucket *bucket);
+void s3_bucket_log_recovery(struct s3_bucket *bucket);
 
 #endif

@@ -8,14 +8,14 @@
 
 #include "upload/http/url.h"
 
-static const char *after(const char *text, const char *start)
+static const char *redirect_text_after(const char *text, const char *start)
 {
 	size_t length = strlen(start);
 
 	return strncmp(text, start, length) ? NULL : text + length;
 }
 
-static bool ends_in(const char *text, const char *end)
+static bool redirect_ends_with(const char *text, const char *end)
 {
 	size_t length = strlen(text), end_length = strlen(end);
 
@@ -23,9 +23,9 @@ static bool ends_in(const char *text, const char *end)
 }
 
 /* HOST without the bucket's label; the bucket's name is in lower case wherever it is one. */
-static const char *service_of(const char *host, const char *bucket)
+static const char *redirect_service(const char *host, const char *bucket)
 {
-	const char *rest = after(host, bucket);
+	const char *rest = redirect_text_after(host, bucket);
 
 	return rest && rest[0] == '.' ? rest + 1 : host;
 }
@@ -60,7 +60,7 @@ static bool is_amazon(const char *service, const char *domain)
 	const char *end;
 	bool first = true;
 
-	if (!ends_in(service, domain))
+	if (!redirect_ends_with(service, domain))
 		return false;
 	for (end = service + strlen(service) - strlen(domain); service < end; first = false) {
 		size_t length = strcspn(service, ".");
@@ -81,10 +81,10 @@ static bool is_address(const struct url *url)
 	return url->ipv6 || inet_pton(AF_INET, url->host, &four) == 1;
 }
 
-static bool may_go(const struct url *from, const struct url *to, const char *bucket)
+static bool redirect_is_allowed(const struct url *from, const struct url *to, const char *bucket)
 {
 	static const char *const domains[] = { ".amazonaws.com", ".amazonaws.com.cn" };
-	const char *endpoint = service_of(from->host, bucket);
+	const char *endpoint = redirect_service(from->host, bucket);
 	char end[sizeof(from->host) + 1];
 
 	if (from->https && !to->https)
@@ -95,9 +95,9 @@ static bool may_go(const struct url *from, const struct url *to, const char *buc
 		return false;
 	for (size_t i = 0; i < sizeof(domains) / sizeof(domains[0]); i++)
 		if (is_amazon(endpoint, domains[i]))
-			return is_amazon(service_of(to->host, bucket), domains[i]);
+			return is_amazon(redirect_service(to->host, bucket), domains[i]);
 	snprintf(end, sizeof(end), ".%s", endpoint);
-	return ends_in(to->host, end) || !strcmp(to->host, endpoint);
+	return redirect_ends_with(to->host, end) || !strcmp(to->host, endpoint);
 }
 
 static int digit_of(char c)
@@ -128,8 +128,8 @@ static bool is_key(const char *path, size_t length, const char *key)
 }
 
 /* The base in LOCATION, an absolute URL or one that begins with "//" or "/". */
-static char *by_location(const struct url *from, const char *bucket, const char *key,
-			 const char *location)
+static char *redirect_from_location(const struct url *from, const char *bucket, const char *key,
+				    const char *location)
 {
 	const char *scheme = from->https ? "https:" : "http:", *path;
 	char *text = NULL, *base = NULL;
@@ -147,7 +147,7 @@ static char *by_location(const struct url *from, const char *bucket, const char 
 				from->ipv6 ? "]" : "", location);
 	else
 		made = asprintf(&text, "%s", location);
-	if (made < 0 || url_parse(&to, text) || !may_go(from, &to, bucket))
+	if (made < 0 || url_parse(&to, text) || !redirect_is_allowed(from, &to, bucket))
 		goto out;
 	length = strcspn(to.path, "?#");
 	for (path = to.path; path < to.path + length; path++)
@@ -161,19 +161,19 @@ out:
 	return base;
 }
 
-static char *by_endpoint(const struct url *from, const char *bucket, const char *host)
+static char *redirect_from_endpoint(const struct url *from, const char *bucket, const char *host)
 {
 	char *base = NULL;
 	struct url to;
 	int made;
 
 	made = asprintf(&base, "%s://%s/%s%s", from->https ? "https" : "http", host,
-			service_of(host, bucket) == host ? bucket : "",
-			service_of(host, bucket) == host ? "/" : "");
+			redirect_service(host, bucket) == host ? bucket : "",
+			redirect_service(host, bucket) == host ? "/" : "");
 	if (made < 0)
 		return NULL;
 	if (strchr(host, '/') || !url_is_base(base) || url_parse(&to, base) ||
-	    !may_go(from, &to, bucket)) {
+	    !redirect_is_allowed(from, &to, bucket)) {
 		free(base);
 		return NULL;
 	}
@@ -190,10 +190,10 @@ char *s3_redirect(const char *base, const char *bucket, const char *key,
 	    url_parse(&from, base))
 		return NULL;
 	if (response->location[0])
-		return by_location(&from, bucket, key, response->location);
+		return redirect_from_location(&from, bucket, key, response->location);
 	host = http_xml_text(response, "Endpoint");
 	if (host)
-		to = by_endpoint(&from, bucket, host);
+		to = redirect_from_endpoint(&from, bucket, host);
 	free(host);
 	return to;
 }

@@ -11,7 +11,7 @@
 #include "upload/files/untrusted.h"
 #include "upload/http/url.h"
 
-static int amazon(struct buf *out, struct aws *aws, const char *region)
+static int s3_target_amazon(struct buf *out, struct aws *aws, const char *region)
 {
 	bool fips = aws_setting_is(aws, "AWS_USE_FIPS_ENDPOINT", "use_fips_endpoint", "true");
 	bool dualstack =
@@ -61,20 +61,20 @@ static int append_bucket(struct buf *out, struct aws *aws, const char *endpoint,
 }
 
 /* What can be wrong in them without looking elsewhere. */
-static int check_settings(const struct config *config, char problem[S3_TARGET_PROBLEM_SIZE])
+static int s3_target_check(const struct config *config, char problem[S3_TARGET_PROBLEM_SIZE])
 {
 	const struct {
 		const char *name, *value;
 		enum outside word;
 		const char *what;
 	} words[] = {
-		{ "S3_BUCKET", config->s3_bucket, OUTSIDE_BUCKET, "a bucket's name" },
-		{ "S3_BUCKET_OWNER", config->s3_bucket_owner, OUTSIDE_ACCOUNT, "an account" },
-		{ "S3_REGION", config->s3_region, OUTSIDE_REGION, "a region" },
+		{ "S3_BUCKET", config->s3_bucket, UNTRUSTED_BUCKET, "a bucket's name" },
+		{ "S3_BUCKET_OWNER", config->s3_bucket_owner, UNTRUSTED_ACCOUNT, "an account" },
+		{ "S3_REGION", config->s3_region, UNTRUSTED_REGION, "a region" },
 	};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		if (!words[i].value || outside_fits(words[i].word, words[i].value))
+		if (!words[i].value || untrusted_is_valid(words[i].word, words[i].value))
 			continue;
 		snprintf(problem, S3_TARGET_PROBLEM_SIZE, OPTION_PREFIX "%s=%.80s is not %s",
 			 words[i].name, words[i].value, words[i].what);
@@ -84,8 +84,8 @@ static int check_settings(const struct config *config, char problem[S3_TARGET_PR
 }
 
 /* REGION NULL: to be found. */
-static int find(struct s3_target *out, struct aws *aws, const struct config *config,
-		const char *region, char problem[S3_TARGET_PROBLEM_SIZE])
+static int s3_target_resolve(struct s3_target *out, struct aws *aws, const struct config *config,
+			     const char *region, char problem[S3_TARGET_PROBLEM_SIZE])
 {
 	struct buf base = BUF_INIT(4096), own = BUF_INIT(512);
 	char *endpoint = config->s3_endpoint ? strdup(config->s3_endpoint) : NULL;
@@ -94,7 +94,7 @@ static int find(struct s3_target *out, struct aws *aws, const struct config *con
 	int err;
 
 	memset(out, 0, sizeof(*out));
-	err = check_settings(config, problem);
+	err = s3_target_check(config, problem);
 	if (err)
 		goto out;
 	if (!endpoint)
@@ -113,7 +113,7 @@ static int find(struct s3_target *out, struct aws *aws, const struct config *con
 	}
 	snprintf(out->region, sizeof(out->region), "%s", region);
 	if (!custom)
-		err = amazon(&own, aws, region);
+		err = s3_target_amazon(&own, aws, region);
 	if (!err)
 		err = append_bucket(&base, aws, custom ? endpoint : buf_string(&own),
 				    config->s3_bucket, custom);
@@ -136,7 +136,7 @@ out:
 int s3_target_find(struct s3_target *out, struct aws *aws, const struct config *config,
 		   char problem[S3_TARGET_PROBLEM_SIZE])
 {
-	return find(out, aws, config, NULL, problem);
+	return s3_target_resolve(out, aws, config, NULL, problem);
 }
 
 int s3_target_in(struct s3_target *out, struct aws *aws, const struct config *config,
@@ -144,7 +144,7 @@ int s3_target_in(struct s3_target *out, struct aws *aws, const struct config *co
 {
 	char problem[S3_TARGET_PROBLEM_SIZE];
 
-	return find(out, aws, config, region, problem);
+	return s3_target_resolve(out, aws, config, region, problem);
 }
 
 void s3_target_free(struct s3_target *target)

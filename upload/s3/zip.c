@@ -58,7 +58,7 @@ struct packer {
 	struct entry *entry;
 };
 
-static int deflate_some(struct packer *packer, const void *data, size_t length, int flush)
+static int zip_deflate(struct packer *packer, const void *data, size_t length, int flush)
 {
 	z_stream *stream = &packer->stream;
 	int err;
@@ -80,7 +80,7 @@ static int deflate_some(struct packer *packer, const void *data, size_t length, 
 	return 0;
 }
 
-static int deflate_part(struct packer *packer, const struct report_part *part)
+static int zip_deflate_part(struct packer *packer, const struct report_part *part)
 {
 	uint8_t block[READ_BYTES];
 	uint64_t done = 0;
@@ -92,26 +92,27 @@ static int deflate_part(struct packer *packer, const struct report_part *part)
 
 		err = fd_read(part->fd, block, n, part->offset + (off_t)done);
 		if (!err)
-			err = deflate_some(packer, block, n, Z_NO_FLUSH);
+			err = zip_deflate(packer, block, n, Z_NO_FLUSH);
 		done += n;
 	}
 	return err;
 }
 
-static int deflate_content(struct packer *packer, const struct report *report, const char *metadata)
+static int zip_deflate_content(struct packer *packer, const struct report *report,
+			       const char *metadata)
 {
 	int err = 0;
 
 	if (metadata)
-		err = deflate_some(packer, metadata, strlen(metadata), Z_NO_FLUSH);
+		err = zip_deflate(packer, metadata, strlen(metadata), Z_NO_FLUSH);
 	else
 		for (size_t i = 0; i < report->part_count && !err; i++)
-			err = deflate_part(packer, &report->parts[i]);
-	return err ? err : deflate_some(packer, "", 0, Z_FINISH);
+			err = zip_deflate_part(packer, &report->parts[i]);
+	return err ? err : zip_deflate(packer, "", 0, Z_FINISH);
 }
 
 /* DOS time has no zone and counts pairs of seconds from 1980; it is given in UTC. */
-static struct facts describe(const struct entry *entry, uint64_t ms)
+static struct facts zip_entry_facts(const struct entry *entry, uint64_t ms)
 {
 	struct date d;
 
@@ -131,8 +132,8 @@ static struct facts describe(const struct entry *entry, uint64_t ms)
 }
 
 /* The local header comes first and is right only once the entry is packed: room is left. */
-static int add_entry(struct buf *out, struct entry *entry, const struct report *report,
-		     const char *metadata)
+static int zip_add_entry(struct buf *out, struct entry *entry, const struct report *report,
+			 const char *metadata)
 {
 	struct packer packer = { .out = out, .entry = entry };
 	struct local_header header = { .signature = htole32(0x04034b50) };
@@ -148,23 +149,23 @@ static int add_entry(struct buf *out, struct entry *entry, const struct report *
 	if (deflateInit2(&packer.stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -15, 8,
 			 Z_DEFAULT_STRATEGY) != Z_OK)
 		return -ENOMEM;
-	err = deflate_content(&packer, report, metadata);
+	err = zip_deflate_content(&packer, report, metadata);
 	deflateEnd(&packer.stream);
 	if (!err && (entry->packed > UINT32_MAX || entry->unpacked > UINT32_MAX))
 		err = -EFBIG;
 	if (err)
 		return err;
-	header.facts = describe(entry, report->end_ms);
+	header.facts = zip_entry_facts(entry, report->end_ms);
 	memcpy(out->data + entry->offset, &header, sizeof(header));
 	return 0;
 }
 
-static int add_central(struct buf *out, const struct entry *entry, size_t base, uint64_t ms)
+static int zip_add_central(struct buf *out, const struct entry *entry, size_t base, uint64_t ms)
 {
 	const struct central_header header = {
 		.signature = htole32(0x02014b50),
 		.made_by = htole16(VERSION_MADE_BY),
-		.facts = describe(entry, ms),
+		.facts = zip_entry_facts(entry, ms),
 		.external = htole32(ATTRIBUTES),
 		.offset = htole32((uint32_t)(entry->offset - base)),
 	};
@@ -173,7 +174,7 @@ static int add_central(struct buf *out, const struct entry *entry, size_t base, 
 	return err ? err : buf_append_string(out, entry->name);
 }
 
-static int add_end(struct buf *out, size_t base, size_t central, size_t entries)
+static int zip_add_end(struct buf *out, size_t base, size_t central, size_t entries)
 {
 	struct end_record end = {
 		.signature = htole32(0x06054b50),
@@ -193,13 +194,13 @@ int zip_report(struct buf *out, const struct report *report, const char *metadat
 	size_t base = out->length, central;
 	int err;
 
-	err = add_entry(out, &entries[0], report, NULL);
+	err = zip_add_entry(out, &entries[0], report, NULL);
 	if (!err)
-		err = add_entry(out, &entries[1], report, metadata);
+		err = zip_add_entry(out, &entries[1], report, metadata);
 	central = out->length;
 	for (size_t i = 0; i < 2 && !err; i++)
-		err = add_central(out, &entries[i], base, report->end_ms);
+		err = zip_add_central(out, &entries[i], base, report->end_ms);
 	if (!err)
-		err = add_end(out, base, central, 2);
+		err = zip_add_end(out, base, central, 2);
 	return err;
 }
