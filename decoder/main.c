@@ -269,7 +269,7 @@ static int run_command(const struct command *command, int argc, char **argv)
 	return status;
 }
 
-static int dispatch(int argc, char **argv)
+static int main_dispatch(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "";
 	const struct command *command;
@@ -312,6 +312,6 @@ int main(int argc, char **argv)
 {
 	/* Else glibc keeps tables that were outgrown, for others that are as large. */
 	mallopt(M_MMAP_THRESHOLD, 1 << 20);
-	crash_guard_allow();
-	return flush_output(dispatch(argc, argv));
+	crash_guard_enable();
+	return flush_output(main_dispatch(argc, argv));
 }

@@ -36,8 +36,8 @@ static void profile_filter_metric(struct profile *profile, enum metric metric)
 	profile->count = kept;
 }
 
-static int read_profile(struct profile *profile, struct memory_feed *feed,
-			const struct profile_wish *wish)
+static int command_read_profile(struct profile *profile, struct memory_feed *feed,
+				const struct profile_wish *wish)
 {
 	struct query query = QUERY_INIT;
 	int err;
@@ -190,7 +190,7 @@ static int profile_convert(struct buf *out, struct memory_feed *feed,
 
 	if (!file)
 		return err;
-	err = read_profile(&profile, feed, wish);
+	err = command_read_profile(&profile, feed, wish);
 	if (!err && wish->threads)
 		profile_keep_newest(&profile);
 	empty = !profile.count;

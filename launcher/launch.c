@@ -19,9 +19,9 @@
 #define PRELOAD "libasprof_preload.so"
 
 #if defined(__x86_64__)
-#define OWN_MACHINE EM_X86_64
+#define ARCH_ELF_MACHINE EM_X86_64
 #elif defined(__aarch64__)
-#define OWN_MACHINE EM_AARCH64
+#define ARCH_ELF_MACHINE EM_AARCH64
 #else
 #error "which number do ELF files of this processor have?"
 #endif
@@ -256,7 +256,7 @@ static const char *read_linker(int fd, char linker[PATH_MAX])
 	if (raw_pread(fd, &header, sizeof(header), 0) < 20 ||
 	    !starts_with((const char *)header.e_ident, ELFMAG))
 		return "it is neither an ELF file nor a script";
-	if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != OWN_MACHINE)
+	if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != ARCH_ELF_MACHINE)
 		return "it is built for another architecture than " PRELOAD;
 	for (unsigned i = 0; i < header.e_phnum; i++) {
 		if (raw_pread(fd, &segment, sizeof(segment),

@@ -39,16 +39,16 @@ static struct set *sets;
 static struct cache *cache;
 static struct intern paths;
 static struct place *places; /* by the path's number */
-static uint32_t place_room;
+static uint32_t object_place_room;
 
-bool bucket_is(const char *file)
+bool bucket_is_url(const char *file)
 {
 	return !strncmp(file, SCHEME, strlen(SCHEME));
 }
 
 /* --- one word --------------------------------------------------------------------------------- */
 
-static void show(void *arg, uint64_t names)
+static void listing_show_progress(void *arg, uint64_t names)
 {
 	struct set *set = arg;
 
@@ -59,8 +59,8 @@ static void show(void *arg, uint64_t names)
 static int pick(struct set *set)
 {
 	uint32_t listed = set->objects.count;
-	char *groups = objects_groups(&set->objects);
-	int err = objects_pick(&set->objects, set->pick);
+	char *groups = objects_describe_groups(&set->objects);
+	int err = objects_filter(&set->objects, set->pick);
 
 	if (err == -EINVAL)
 		say("%s: these reports are of several days: say which day --to is of, as "
@@ -76,7 +76,7 @@ static int pick(struct set *set)
 	return err || listed ? err : -ENOENT;
 }
 
-static int leave_out_frozen(struct set *set)
+static int listing_remove_frozen(struct set *set)
 {
 	uint32_t kept = 0, frozen;
 
@@ -102,20 +102,21 @@ static int list(struct set *set, const struct reach *reach)
 		say("%s: not a bucket; it is named as s3://BUCKET/PREFIX", set->word);
 		return -EINVAL;
 	}
-	err = client_open(&set->client, set->bucket, reach, &set->stop);
+	err = bucket_client_open(&set->client, set->bucket, reach, &set->stop);
 	if (err)
 		return err;
 	progress_start(&set->progress);
-	err = client_list(set->client, set->prefix, &set->objects, show, set);
+	err = bucket_client_list(set->client, set->prefix, &set->objects, listing_show_progress,
+				 set);
 	progress_clear(&set->progress);
 	if (!err)
 		err = pick(set);
 	if (err)
 		objects_free(&set->objects);
-	return err ? err : leave_out_frozen(set);
+	return err ? err : listing_remove_frozen(set);
 }
 
-static int remember(struct set *set, uint32_t index)
+static int listing_add_path(struct set *set, uint32_t index)
 {
 	char path[2048];
 	struct place *grown;
@@ -123,7 +124,7 @@ static int remember(struct set *set, uint32_t index)
 
 	snprintf(path, sizeof(path), SCHEME "%s/%s", set->bucket, set->objects.list[index].key);
 	number = intern_string(&paths, path);
-	grown = number ? array_reserve(places, &place_room, number, sizeof(*places)) : NULL;
+	grown = number ? array_reserve(places, &object_place_room, number, sizeof(*places)) : NULL;
 	if (!grown)
 		return -ENOMEM;
 	places = grown;
@@ -132,19 +133,20 @@ static int remember(struct set *set, uint32_t index)
 	return 0;
 }
 
-static void set_close(struct set *set)
+static void bucket_listing_close(struct set *set)
 {
 	if (set->fetch)
-		fetch_close(set->fetch);
+		prefetch_close(set->fetch);
 	if (set->client)
-		client_close(set->client);
+		bucket_client_close(set->client);
 	objects_free(&set->objects);
 	free(set->word);
 	free(set->bucket);
 	free(set);
 }
 
-static struct set *set_new(const char *file, const struct pick *wanted, const struct reach *reach)
+static struct set *bucket_listing_new(const char *file, const struct pick *wanted,
+				      const struct reach *reach)
 {
 	struct set *set = calloc(1, sizeof(*set));
 	size_t length = strcspn(file + strlen(SCHEME), "/");
@@ -154,7 +156,7 @@ static struct set *set_new(const char *file, const struct pick *wanted, const st
 	set->word = strdup(file);
 	set->bucket = strndup(file + strlen(SCHEME), length);
 	if (!set->word || !set->bucket) {
-		set_close(set);
+		bucket_listing_close(set);
 		return NULL;
 	}
 	set->prefix = set->word + strlen(SCHEME) + length;
@@ -162,12 +164,12 @@ static struct set *set_new(const char *file, const struct pick *wanted, const st
 	set->pick = wanted;
 	set->err = list(set, reach);
 	for (uint32_t i = 0; i < set->objects.count && set->err != -ENOMEM; i++)
-		if (remember(set, i))
+		if (listing_add_path(set, i))
 			set->err = -ENOMEM;
 	return set;
 }
 
-static struct set *find_set(const char *file, const struct pick *wanted)
+static struct set *bucket_listing_find(const char *file, const struct pick *wanted)
 {
 	struct set *set = sets;
 
@@ -176,21 +178,21 @@ static struct set *find_set(const char *file, const struct pick *wanted)
 	return set;
 }
 
-int bucket_find(const char *file, const struct pick *wanted, const struct reach *reach,
-		int (*each)(void *arg, const char *path), void *arg)
+int bucket_list_objects(const char *file, const struct pick *wanted, const struct reach *reach,
+			int (*each)(void *arg, const char *path), void *arg)
 {
-	struct set *set = find_set(file, wanted);
+	struct set *set = bucket_listing_find(file, wanted);
 	char path[2048];
 	int err = 0;
 
 	if (!cache) {
-		err = cache_open(&cache, reach->cache_bytes);
+		err = object_cache_open(&cache, reach->cache_bytes);
 		if (err)
 			return err;
 		atexit(bucket_close);
 	}
 	if (!set) {
-		set = set_new(file, wanted, reach);
+		set = bucket_listing_new(file, wanted, reach);
 		if (!set)
 			return -ENOMEM;
 		set->next = sets;
@@ -205,32 +207,32 @@ int bucket_find(const char *file, const struct pick *wanted, const struct reach 
 
 /* --- one object ------------------------------------------------------------------------------- */
 
-static const struct place *find_place(const char *path)
+static const struct place *object_place_find(const char *path)
 {
-	uint32_t number = bucket_is(path) ? intern_string(&paths, path) : 0;
+	uint32_t number = bucket_is_url(path) ? intern_string(&paths, path) : 0;
 
 	/* What was not there is now, and of no set. */
-	return number && number < place_room ? &places[number] : NULL;
+	return number && number < object_place_room ? &places[number] : NULL;
 }
 
-const struct object *bucket_object(const char *path)
+const struct object *bucket_find_object(const char *path)
 {
-	const struct place *place = find_place(path);
+	const struct place *place = object_place_find(path);
 
 	return place && place->set ? &place->set->objects.list[place->index] : NULL;
 }
 
-int bucket_open(const char *path)
+int bucket_open_object(const char *path)
 {
-	const struct place *place = find_place(path);
+	const struct place *place = object_place_find(path);
 	struct set *set = place ? place->set : NULL;
 	int err = 0;
 
 	if (!set)
 		return -ENOENT;
 	if (!set->fetch)
-		err = fetch_open(&set->fetch, set->client, cache, &set->objects, &set->stop);
-	return err ? err : fetch_take(set->fetch, place->index);
+		err = prefetch_open(&set->fetch, set->client, cache, &set->objects, &set->stop);
+	return err ? err : prefetch_wait_object(set->fetch, place->index);
 }
 
 void bucket_close(void)
@@ -239,13 +241,13 @@ void bucket_close(void)
 
 	for (; sets; sets = next) {
 		next = sets->next;
-		set_close(sets);
+		bucket_listing_close(sets);
 	}
 	if (cache)
-		cache_close(cache);
+		object_cache_close(cache);
 	cache = NULL;
 	intern_free(&paths);
 	free(places);
 	places = NULL;
-	place_room = 0;
+	object_place_room = 0;
 }

@@ -26,7 +26,7 @@
 #define TRIES_MAX 6
 
 /* Of a pause. */
-#define PIECE_NS 100000000u
+#define SLEEP_STEP_NS 100000000u
 
 /* What all clients of a bucket share: the settings, and credentials that are asked for by one at a
  * time, over a connection of their own. */
@@ -39,7 +39,7 @@ struct keys {
 	struct environment environment;
 	struct config config;
 	const atomic_bool *stop;
-	struct client_means means;
+	struct bucket_client_hooks means;
 	char *bucket, *ca_file;
 };
 
@@ -66,7 +66,7 @@ static int64_t aws_clock(void)
 static void sleep_ns(uint64_t ns, const atomic_bool *stop)
 {
 	while (ns && !atomic_load(stop)) {
-		uint64_t piece = ns < PIECE_NS ? ns : PIECE_NS;
+		uint64_t piece = ns < SLEEP_STEP_NS ? ns : SLEEP_STEP_NS;
 		struct timespec time = { .tv_nsec = (long)piece };
 
 		nanosleep(&time, NULL);
@@ -74,10 +74,11 @@ static void sleep_ns(uint64_t ns, const atomic_bool *stop)
 	}
 }
 
-static const struct client_means usual_means = { NULL, http_curl_open, aws_clock, sleep_ns };
+static const struct bucket_client_hooks default_hooks = { NULL, http_curl_open, aws_clock,
+							  sleep_ns };
 
 /* Whether ENTRY is one of the agent's settings that tell how a bucket is reached. */
-static bool tells_the_way(const char *entry)
+static bool entry_is_bucket_setting(const char *entry)
 {
 	static const char *const names[] = { "S3_BUCKET_OWNER=", "S3_REGION=", "S3_ENDPOINT=",
 					     "S3_PROXY=" };
@@ -92,7 +93,8 @@ static bool tells_the_way(const char *entry)
 
 /* The agent's other settings do not matter here, and need not be right. Switches come first: of two
  * values of one name the first counts. */
-static int read_config(struct config *config, const struct reach *reach, char *const *environment)
+static int settings_read_config(struct config *config, const struct reach *reach,
+				char *const *environment)
 {
 	const struct {
 		const char *name, *value;
@@ -112,7 +114,7 @@ static int read_config(struct config *config, const struct reach *reach, char *c
 			entries[count++] = made[i];
 	}
 	for (; *environment && count + 1 < sizeof(entries) / sizeof(entries[0]); environment++)
-		if (tells_the_way(*environment))
+		if (entry_is_bucket_setting(*environment))
 			entries[count++] = *environment;
 	entries[count] = NULL;
 	if (!err)
@@ -126,7 +128,7 @@ static int read_config(struct config *config, const struct reach *reach, char *c
 
 /* --- credentials ------------------------------------------------------------------------------ */
 
-static int keys_get(struct credentials_provider *provider, struct credentials *out)
+static int settings_get_credentials(struct credentials_provider *provider, struct credentials *out)
 {
 	struct keys *keys = (struct keys *)provider;
 	int err;
@@ -137,7 +139,7 @@ static int keys_get(struct credentials_provider *provider, struct credentials *o
 	return err;
 }
 
-static void keys_forget(struct credentials_provider *provider)
+static void settings_forget_credentials(struct credentials_provider *provider)
 {
 	struct keys *keys = (struct keys *)provider;
 
@@ -146,7 +148,7 @@ static void keys_forget(struct credentials_provider *provider)
 	pthread_mutex_unlock(&keys->lock);
 }
 
-static void keys_free(struct keys *keys)
+static void settings_free(struct keys *keys)
 {
 	if (keys->source)
 		keys->source->destroy(keys->source);
@@ -161,7 +163,7 @@ static void keys_free(struct keys *keys)
 	free(keys);
 }
 
-static void aws_start(struct aws *aws, const struct keys *keys)
+static void settings_init_aws(struct aws *aws, const struct keys *keys)
 {
 	*aws = (struct aws){ .environment = &keys->environment,
 			     .now = keys->means.now,
@@ -169,8 +171,8 @@ static void aws_start(struct aws *aws, const struct keys *keys)
 			     .stop = keys->stop };
 }
 
-static int keys_open(struct keys **out, const char *bucket, const struct reach *reach,
-		     const atomic_bool *stop, const struct client_means *means)
+static int settings_open(struct keys **out, const char *bucket, const struct reach *reach,
+			 const atomic_bool *stop, const struct bucket_client_hooks *means)
 {
 	char *const *environment = means->environment ? means->environment : environ;
 	struct keys *keys = calloc(1, sizeof(*keys));
@@ -179,18 +181,18 @@ static int keys_open(struct keys **out, const char *bucket, const struct reach *
 	if (!keys)
 		return -ENOMEM;
 	keys->provider = (struct credentials_provider){ .name = "what the threads share",
-							.get = keys_get,
-							.forget = keys_forget };
+							.get = settings_get_credentials,
+							.forget = settings_forget_credentials };
 	pthread_mutex_init(&keys->lock, NULL);
 	keys->means = *means;
 	keys->stop = stop;
 	keys->bucket = strdup(bucket);
 	err = keys->bucket ? environment_copy(&keys->environment, environment) : -ENOMEM;
 	if (!err)
-		err = read_config(&keys->config, reach, environment);
+		err = settings_read_config(&keys->config, reach, environment);
 	if (!err) {
 		keys->config.s3_bucket = keys->bucket;
-		aws_start(&keys->aws, keys);
+		settings_init_aws(&keys->aws, keys);
 		keys->ca_file = aws_ca_file(&keys->aws);
 		err = means->send(&keys->http, keys->ca_file, stop);
 	}
@@ -199,7 +201,7 @@ static int keys_open(struct keys **out, const char *bucket, const struct reach *
 		err = credentials_default(&keys->source, &keys->aws);
 	}
 	if (err)
-		keys_free(keys);
+		settings_free(keys);
 	else
 		*out = keys;
 	return err;
@@ -208,14 +210,14 @@ static int keys_open(struct keys **out, const char *bucket, const struct reach *
 /* --- clients ---------------------------------------------------------------------------------- */
 
 /* One with its own connection and an empty target. */
-static struct client *client_new(struct keys *keys)
+static struct client *bucket_client_new(struct keys *keys)
 {
 	struct client *client = calloc(1, sizeof(*client));
 
 	if (!client)
 		return NULL;
 	client->keys = keys;
-	aws_start(&client->aws, keys);
+	settings_init_aws(&client->aws, keys);
 	if (keys->means.send(&client->http, keys->ca_file, keys->stop)) {
 		free(client);
 		return NULL;
@@ -228,21 +230,21 @@ static struct client *client_new(struct keys *keys)
 	return client;
 }
 
-int client_open_with(struct client **out, const char *bucket, const struct reach *reach,
-		     const atomic_bool *stop, const struct client_means *means)
+int bucket_client_open_with(struct client **out, const char *bucket, const struct reach *reach,
+			    const atomic_bool *stop, const struct bucket_client_hooks *means)
 {
 	char problem[S3_TARGET_PROBLEM_SIZE] = "";
 	struct client *client = NULL;
 	struct keys *keys = NULL;
 	int err;
 
-	heard_begin();
-	err = keys_open(&keys, bucket, reach, stop, means);
+	log_capture_start();
+	err = settings_open(&keys, bucket, reach, stop, means);
 	if (err)
 		return err;
-	client = client_new(keys);
+	client = bucket_client_new(keys);
 	if (!client) {
-		keys_free(keys);
+		settings_free(keys);
 		return -ENOMEM;
 	}
 	client->owner = true;
@@ -256,21 +258,21 @@ int client_open_with(struct client **out, const char *bucket, const struct reach
 	else if (err)
 		say("s3://%s: %s", bucket, strerror(-err));
 	if (err)
-		client_close(client);
+		bucket_client_close(client);
 	else
 		*out = client;
 	return err;
 }
 
-int client_open(struct client **out, const char *bucket, const struct reach *reach,
-		const atomic_bool *stop)
+int bucket_client_open(struct client **out, const char *bucket, const struct reach *reach,
+		       const atomic_bool *stop)
 {
-	return client_open_with(out, bucket, reach, stop, &usual_means);
+	return bucket_client_open_with(out, bucket, reach, stop, &default_hooks);
 }
 
-int client_open_beside(struct client **out, struct client *of)
+int bucket_client_clone(struct client **out, struct client *of)
 {
-	struct client *client = client_new(of->keys);
+	struct client *client = bucket_client_new(of->keys);
 
 	if (!client)
 		return -ENOMEM;
@@ -279,14 +281,14 @@ int client_open_beside(struct client **out, struct client *of)
 	client->target = of->target;
 	client->target.base = strdup(of->target.base);
 	if (!client->target.base) {
-		client_close(client);
+		bucket_client_close(client);
 		return -ENOMEM;
 	}
 	*out = client;
 	return 0;
 }
 
-void client_close(struct client *client)
+void bucket_client_close(struct client *client)
 {
 	if (client->http)
 		client->http->close(client->http);
@@ -294,11 +296,11 @@ void client_close(struct client *client)
 	aws_free(&client->aws);
 	free(client->base);
 	if (client->owner)
-		keys_free(client->keys);
+		settings_free(client->keys);
 	free(client);
 }
 
-const char *client_base(const struct client *client)
+const char *bucket_client_base(const struct client *client)
 {
 	return client->base;
 }
@@ -313,7 +315,7 @@ uint64_t client_received(const struct client *client)
 /* What can be done about an answer, by its error code: of a listing, and of an object. */
 static const struct {
 	const char *code, *list, *get;
-} mends[] = {
+} remedies[] = {
 	{ "AccessDenied", "the credentials must allow s3:ListBucket on the bucket",
 	  "the credentials must allow s3:GetObject on its objects, and kms:Decrypt where they are "
 	  "encrypted with a key of one's own" },
@@ -342,24 +344,24 @@ static const struct {
 	{ "PreconditionFailed", NULL, "it was replaced while it was read" },
 };
 
-static const char *mend_of(long status, const char *code, bool list)
+static const char *find_remedy(long status, const char *code, bool list)
 {
 	if (!code)
 		code = status == 403 ? "AccessDenied" : status == 404 && list ? "NoSuchBucket" : "";
 	if (!*code && status == 404)
 		code = "NoSuchKey";
-	for (size_t i = 0; i < sizeof(mends) / sizeof(mends[0]); i++)
-		if (!strcmp(mends[i].code, code))
-			return list ? mends[i].list : mends[i].get;
+	for (size_t i = 0; i < sizeof(remedies) / sizeof(remedies[0]); i++)
+		if (!strcmp(remedies[i].code, code))
+			return list ? remedies[i].list : remedies[i].get;
 	return NULL;
 }
 
 /* KEY is an object's name, or a prefix to be listed. */
-static void say_refusal(const struct client *client, const char *key, bool list,
-			const struct http_response *response)
+static void print_refusal(const struct client *client, const char *key, bool list,
+			  const struct http_response *response)
 {
 	char *code = http_xml_text(response, "Code"), *message = http_xml_text(response, "Message");
-	const char *mend = mend_of(response->status, code, list);
+	const char *mend = find_remedy(response->status, code, list);
 
 	if (message && *message && message[strlen(message) - 1] == '.')
 		message[strlen(message) - 1] = '\0';
@@ -370,12 +372,12 @@ static void say_refusal(const struct client *client, const char *key, bool list,
 	free(message);
 }
 
-static void say_silence(const struct client *client, const char *key, int err,
-			const struct http_response *response)
+static void print_no_answer(const struct client *client, const char *key, int err,
+			    const struct http_response *response)
 {
 	char line[1024], last[1024] = "";
 
-	while (heard_next(line, sizeof(line))) /* why there are no credentials */
+	while (log_capture_next_line(line, sizeof(line))) /* why there are no credentials */
 		snprintf(last, sizeof(last), "%s", line);
 	if (response->problem[0])
 		say("s3://%s/%s: %s: %s", client->keys->bucket, key, client->target.base,
@@ -385,7 +387,8 @@ static void say_silence(const struct client *client, const char *key, int err,
 }
 
 /* Whether the next try may do where this one ended with ERR. */
-static bool may_pass(const struct client *client, int err, const struct http_response *response)
+static bool error_is_transient(const struct client *client, int err,
+			       const struct http_response *response)
 {
 	if (response->status) {
 		char *code = http_xml_text(response, "Code");
@@ -408,7 +411,7 @@ static bool may_pass(const struct client *client, int err, const struct http_res
 }
 
 /* Before the next try, after so many FAILURES before the last. */
-static void rest(const struct client *client, unsigned int failures)
+static void pause_before_retry(const struct client *client, unsigned int failures)
 {
 	const struct keys *keys = client->keys;
 
@@ -417,8 +420,8 @@ static void rest(const struct client *client, unsigned int failures)
 }
 
 /* An answer of 200 whose body was cut off has that status, and is no answer. */
-static int ask_once(struct client *client, const struct s3_request *request,
-		    struct http_response *response)
+static int bucket_request_once(struct client *client, const struct s3_request *request,
+			       struct http_response *response)
 {
 	bool in_doubt;
 	int err = s3_bucket_ask(&client->s3, request, response, &in_doubt);
@@ -429,8 +432,8 @@ static int ask_once(struct client *client, const struct s3_request *request,
 
 /* --- listing ---------------------------------------------------------------------------------- */
 
-static int ask_page(struct client *client, const char *prefix, const char *token,
-		    struct http_response *response)
+static int bucket_request_page(struct client *client, const char *prefix, const char *token,
+			       struct http_response *response)
 {
 	struct buf query = BUF_INIT(16384);
 	struct s3_request request = { .method = "GET", .key = "", .answer_max = LISTING_MAX };
@@ -451,17 +454,17 @@ static int ask_page(struct client *client, const char *prefix, const char *token
 	if (!err && !request.query)
 		err = -EFBIG;
 	for (unsigned int failures = 0; !err; failures++) {
-		err = ask_once(client, &request, response);
-		if (!err || failures + 1 == TRIES_MAX || !may_pass(client, err, response))
+		err = bucket_request_once(client, &request, response);
+		if (!err || failures + 1 == TRIES_MAX || !error_is_transient(client, err, response))
 			break;
-		rest(client, failures);
+		pause_before_retry(client, failures);
 		err = 0;
 	}
 	buf_free(&query);
 	if (err && response->status)
-		say_refusal(client, prefix, true, response);
+		print_refusal(client, prefix, true, response);
 	else if (err && err != -ECANCELED)
-		say_silence(client, prefix, err, response);
+		print_no_answer(client, prefix, err, response);
 	return err;
 }
 
@@ -470,7 +473,7 @@ struct page {
 	uint64_t names;
 };
 
-static int add(void *arg, const struct listed *object)
+static int list_page_add(void *arg, const struct listed *object)
 {
 	struct page *page = arg;
 
@@ -478,8 +481,8 @@ static int add(void *arg, const struct listed *object)
 	return objects_add(page->out, object);
 }
 
-int client_list(struct client *client, const char *prefix, struct objects *out,
-		void (*each)(void *arg, uint64_t names), void *arg)
+int bucket_client_list(struct client *client, const char *prefix, struct objects *out,
+		       void (*each)(void *arg, uint64_t names), void *arg)
 {
 	struct page page = { .out = out };
 	struct listing listing = { 0 };
@@ -489,13 +492,14 @@ int client_list(struct client *client, const char *prefix, struct objects *out,
 	do {
 		struct http_response response = HTTP_RESPONSE_INIT;
 
-		err = ask_page(client, prefix, token, &response);
+		err = bucket_request_page(client, prefix, token, &response);
 		if (err) {
 			http_response_free(&response);
 			break;
 		}
 		client->received += response.body.length;
-		err = listing_read(&listing, response.body.data, response.body.length, add, &page);
+		err = listing_read(&listing, response.body.data, response.body.length,
+				   list_page_add, &page);
 		http_response_free(&response);
 		if (err == -EBADMSG)
 			say("s3://%s/%s: offset %zu of the list that %s gives: %s",
@@ -546,7 +550,7 @@ static int take(void *arg, long status, const void *data, size_t length)
 }
 
 /* Whether FD has that SHA-256: of what lies there, not of what came. */
-static int check_hash(const struct sink *sink, const char *sha256)
+static int object_writer_check_hash(const struct sink *sink, const char *sha256)
 {
 	char found[SIGV4_HASH_SIZE];
 	void *data;
@@ -564,8 +568,8 @@ static int check_hash(const struct sink *sink, const char *sha256)
 }
 
 /* One try. */
-static int get_once(struct client *client, const struct object *object, struct sink *sink,
-		    struct http_response *response)
+static int object_fetch_once(struct client *client, const struct object *object, struct sink *sink,
+			     struct http_response *response)
 {
 	struct s3_request request = { .method = "GET",
 				      .key = object->key,
@@ -581,7 +585,7 @@ static int get_once(struct client *client, const struct object *object, struct s
 	request.from = before = sink->length;
 	sink->begun = false;
 	sink->err = 0;
-	err = ask_once(client, &request, response);
+	err = bucket_request_once(client, &request, response);
 	client->received += sink->length > before ? sink->length - before : sink->length;
 	if (sink->err) {
 		response->status = 0;
@@ -590,7 +594,7 @@ static int get_once(struct client *client, const struct object *object, struct s
 	if (!err && sink->length != object->bytes)
 		err = sink->begun || !object->bytes ? -ESTALE : -EIO;
 	if (!err)
-		err = check_hash(sink, response->sha256);
+		err = object_writer_check_hash(sink, response->sha256);
 	if (err == -EBADMSG) { /* changed on its way: all of it again */
 		sink->length = 0;
 		response->status = 0;
@@ -604,7 +608,7 @@ static int get_once(struct client *client, const struct object *object, struct s
 }
 
 /* A refusal that says nothing of the others. */
-static bool is_of_one_object(const struct http_response *response)
+static bool error_concerns_one_object(const struct http_response *response)
 {
 	char *code = http_xml_text(response, "Code");
 	bool frozen = code && !strcmp(code, "InvalidObjectState");
@@ -613,7 +617,7 @@ static bool is_of_one_object(const struct http_response *response)
 	return frozen || response->status == 404 || response->status == 412;
 }
 
-int client_get(struct client *client, const struct object *object, int fd)
+int bucket_client_fetch(struct client *client, const struct object *object, int fd)
 {
 	struct sink sink = { .fd = fd, .expected = object->bytes };
 	struct http_response response = HTTP_RESPONSE_INIT;
@@ -622,23 +626,24 @@ int client_get(struct client *client, const struct object *object, int fd)
 
 	for (unsigned int failures = 0;; failures++) {
 		before = sink.length;
-		err = get_once(client, object, &sink, &response);
-		if (!err || failures + 1 == TRIES_MAX || !may_pass(client, err, &response))
+		err = object_fetch_once(client, object, &sink, &response);
+		if (!err || failures + 1 == TRIES_MAX ||
+		    !error_is_transient(client, err, &response))
 			break;
 		if (sink.length > before) { /* it goes on, if not in one go */
 			failures = 0;
 			continue;
 		}
-		rest(client, failures);
+		pause_before_retry(client, failures);
 	}
 	if (err == -ESTALE)
 		say("s3://%s/%s: it has another size than when it was listed", client->keys->bucket,
 		    object->key);
 	else if (err && response.status)
-		say_refusal(client, object->key, false, &response);
+		print_refusal(client, object->key, false, &response);
 	else if (err && err != -ECANCELED)
-		say_silence(client, object->key, err, &response);
-	if (err && is_of_one_object(&response))
+		print_no_answer(client, object->key, err, &response);
+	if (err && error_concerns_one_object(&response))
 		err = -ENOENT;
 	http_response_free(&response);
 	return err;

@@ -19,6 +19,6 @@ struct reach {
 	uint64_t cache_bytes;
 };
 
-#define CACHE_BYTES (2ull << 30)
+#define BUCKET_CACHE_BYTES (2ull << 30)
 
 #endif

@@ -20,7 +20,7 @@ struct name {
 
 /* The elements that mean something, by where they stand. */
 enum element {
-	PASSED_OVER,
+	IGNORED,
 	RESULT,
 	TRUNCATED,
 	TOKEN,
@@ -38,7 +38,7 @@ static const struct {
 	enum element parent;
 	const char *name;
 } elements[ELEMENTS] = {
-	[RESULT] = { PASSED_OVER, "ListBucketResult" },
+	[RESULT] = { IGNORED, "ListBucketResult" },
 	[TRUNCATED] = { RESULT, "IsTruncated" },
 	[TOKEN] = { RESULT, "NextContinuationToken" },
 	[ENCODING] = { RESULT, "EncodingType" },
@@ -65,21 +65,21 @@ struct reader {
 	struct buf key, etag;
 	struct listed object;
 	unsigned int met; /* of the object, and of the page: a bit for each element */
-	unsigned int page_met;
+	unsigned int page_seen;
 	bool truncated, encoded;
 
 	int (*each)(void *arg, const struct listed *object); /* NULL: the page is but looked at */
 	void *arg;
 };
 
-static int bad(struct reader *r, const char *problem)
+static int reader_fail(struct reader *r, const char *problem)
 {
 	r->out->problem = problem;
 	r->out->offset = (size_t)(r->at - r->start);
 	return -EBADMSG;
 }
 
-static bool starts(const struct reader *r, const char *text)
+static bool reader_has_text(const struct reader *r, const char *text)
 {
 	size_t length = strlen(text);
 
@@ -91,7 +91,7 @@ static bool is_space(char c)
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-static void skip_space(struct reader *r)
+static void reader_skip_space(struct reader *r)
 {
 	while (r->at < r->end && is_space(*r->at))
 		r->at++;
@@ -104,7 +104,7 @@ static bool is_name_character(char c, bool first)
 	return !first && ((c >= '0' && c <= '9') || c == '-' || c == '.');
 }
 
-static bool take_name(struct reader *r, struct name *name)
+static bool reader_read_name(struct reader *r, struct name *name)
 {
 	name->at = r->at;
 	while (r->at < r->end && is_name_character(*r->at, r->at == name->at))
@@ -115,21 +115,21 @@ static bool take_name(struct reader *r, struct name *name)
 
 /* --- text ------------------------------------------------------------------------------------- */
 
-static int put(struct reader *r, const char *bytes, size_t length)
+static int reader_append_text(struct reader *r, const char *bytes, size_t length)
 {
 	int err = buf_append(&r->text, bytes, length);
 
-	return err == -EFBIG ? bad(r, "a text is too long") : err;
+	return err == -EFBIG ? reader_fail(r, "a text is too long") : err;
 }
 
-static int put_character(struct reader *r, uint32_t c)
+static int reader_append_character(struct reader *r, uint32_t c)
 {
 	char utf8[4];
 	size_t n = 0;
 
 	if ((c < 0x20 && c != '\t' && c != '\n' && c != '\r') || (c >= 0xd800 && c < 0xe000) ||
 	    c > 0x10ffff)
-		return bad(r, "a reference to what is no character");
+		return reader_fail(r, "a reference to what is no character");
 	if (c < 0x80) {
 		utf8[n++] = (char)c;
 	} else if (c < 0x800) {
@@ -144,10 +144,10 @@ static int put_character(struct reader *r, uint32_t c)
 	}
 	if (c >= 0x80)
 		utf8[n++] = (char)(0x80 | (c & 0x3f));
-	return put(r, utf8, n);
+	return reader_append_text(r, utf8, n);
 }
 
-static int digit_of(char c)
+static int pairs_hex_digit(char c)
 {
 	if (c >= '0' && c <= '9')
 		return c - '0';
@@ -156,7 +156,7 @@ static int digit_of(char c)
 }
 
 /* "&#65;", "&#x41;": behind the '#'. */
-static int take_number(struct reader *r)
+static int reader_read_character_reference(struct reader *r)
 {
 	uint32_t base = r->at < r->end && *r->at == 'x' ? 16 : 10, c = 0;
 	const char *first;
@@ -164,18 +164,18 @@ static int take_number(struct reader *r)
 
 	r->at += base == 16;
 	for (first = r->at; r->at < r->end && c <= 0x10ffff; r->at++) {
-		digit = digit_of(*r->at);
+		digit = pairs_hex_digit(*r->at);
 		if (digit < 0 || digit >= (int)base)
 			break;
 		c = c * base + (uint32_t)digit;
 	}
 	if (r->at == first || r->at == r->end || *r->at != ';')
-		return bad(r, "no end to a reference");
+		return reader_fail(r, "no end to a reference");
 	r->at++;
-	return put_character(r, c);
+	return reader_append_character(r, c);
 }
 
-static int take_reference(struct reader *r)
+static int reader_read_reference(struct reader *r)
 {
 	static const struct {
 		const char *name;
@@ -187,36 +187,36 @@ static int take_reference(struct reader *r)
 			 { "&apos;", '\'' } };
 
 	for (size_t i = 0; i < sizeof(entities) / sizeof(entities[0]); i++)
-		if (starts(r, entities[i].name)) {
+		if (reader_has_text(r, entities[i].name)) {
 			r->at += strlen(entities[i].name);
-			return put(r, &entities[i].c, 1);
+			return reader_append_text(r, &entities[i].c, 1);
 		}
-	if (!starts(r, "&#"))
-		return bad(r, "an entity that is not XML's own");
+	if (!reader_has_text(r, "&#"))
+		return reader_fail(r, "an entity that is not XML's own");
 	r->at += 2;
-	return take_number(r);
+	return reader_read_character_reference(r);
 }
 
-static bool is_plain(char c)
+static bool is_plain_character(char c)
 {
 	return c != '<' && c != '&' && ((unsigned char)c >= 0x20 || is_space(c));
 }
 
 /* Up to the next tag. */
-static int take_text(struct reader *r)
+static int reader_read_text(struct reader *r)
 {
 	const char *from;
 	int err = 0;
 
 	while (!err && r->at < r->end && *r->at != '<') {
-		for (from = r->at; r->at < r->end && is_plain(*r->at);)
+		for (from = r->at; r->at < r->end && is_plain_character(*r->at);)
 			r->at++;
 		if (r->at > from)
-			err = put(r, from, (size_t)(r->at - from));
+			err = reader_append_text(r, from, (size_t)(r->at - from));
 		else if (*r->at == '&')
-			err = take_reference(r);
+			err = reader_read_reference(r);
 		else
-			err = bad(r, "a control character");
+			err = reader_fail(r, "a control character");
 	}
 	return err;
 }
@@ -228,41 +228,41 @@ static bool name_equals(const struct name *name, const char *text)
 	return strlen(text) == name->length && !memcmp(name->at, text, name->length);
 }
 
-static enum element find_element(const struct reader *r, const struct name *name)
+static enum element reader_find_element(const struct reader *r, const struct name *name)
 {
-	enum element parent = r->depth ? r->open[r->depth - 1].element : PASSED_OVER;
+	enum element parent = r->depth ? r->open[r->depth - 1].element : IGNORED;
 
-	if (r->depth && parent == PASSED_OVER)
-		return PASSED_OVER;
+	if (r->depth && parent == IGNORED)
+		return IGNORED;
 	for (enum element e = RESULT; e < ELEMENTS; e++)
 		if (elements[e].parent == parent && name_equals(name, elements[e].name))
 			return e;
-	return PASSED_OVER;
+	return IGNORED;
 }
 
-static int take_bytes(struct reader *r, const char *text)
+static int reader_parse_size(struct reader *r, const char *text)
 {
 	uint64_t bytes = 0;
 
 	if (!*text)
-		return bad(r, "a size that is no number");
+		return reader_fail(r, "a size that is no number");
 	for (; *text; text++)
 		if (*text < '0' || *text > '9' || __builtin_mul_overflow(bytes, 10, &bytes) ||
 		    __builtin_add_overflow(bytes, (uint64_t)(*text - '0'), &bytes))
-			return bad(r, "a size that is no number");
+			return reader_fail(r, "a size that is no number");
 	r->object.bytes = bytes;
 	return 0;
 }
 
 /* TEXT's "%41" and "+" become characters, where the page says that it has such. False where there is a
  * NUL among them: nobody can ask for that. */
-static bool decode(const struct reader *r, char *text)
+static bool reader_decode_key(const struct reader *r, char *text)
 {
 	char *out = text;
 
 	for (; *text; text++, out++) {
-		int high = *text == '%' ? digit_of(text[1]) : -1;
-		int low = high >= 0 ? digit_of(text[2]) : -1;
+		int high = *text == '%' ? pairs_hex_digit(text[1]) : -1;
+		int low = high >= 0 ? pairs_hex_digit(text[2]) : -1;
 
 		*out = *text;
 		if (!r->encoded)
@@ -280,20 +280,20 @@ static bool decode(const struct reader *r, char *text)
 	return true;
 }
 
-static int hand_out(struct reader *r)
+static int reader_emit_object(struct reader *r)
 {
 	if (!(r->met & 1u << KEY) || !(r->met & 1u << BYTES))
-		return bad(r, "an object without a name or without a size");
+		return reader_fail(r, "an object without a name or without a size");
 	if (!r->each)
 		return 0;
 	r->object.key = buf_string(&r->key);
 	r->object.etag = r->etag.length ? buf_string(&r->etag) : "";
 	if (!r->object.key || !r->object.etag)
 		return -ENOMEM;
-	return decode(r, (char *)r->key.data) ? r->each(r->arg, &r->object) : 0;
+	return reader_decode_key(r, (char *)r->key.data) ? r->each(r->arg, &r->object) : 0;
 }
 
-static int keep(struct buf *out, const struct buf *text)
+static int text_copy(struct buf *out, const struct buf *text)
 {
 	buf_reset(out);
 	return buf_append(out, text->data, text->length);
@@ -305,21 +305,25 @@ static int reader_finish_element(struct reader *r, enum element element, const c
 	switch (element) {
 	case TRUNCATED:
 		r->truncated = !strcmp(text, "true");
-		return r->truncated || !strcmp(text, "false") ? 0
-							      : bad(r, "neither true nor false");
+		return r->truncated || !strcmp(text, "false")
+			       ? 0
+			       : reader_fail(r, "neither true nor false");
 	case TOKEN:
 		free(r->out->token);
 		r->out->token = strdup(text);
 		return r->out->token ? 0 : -ENOMEM;
 	case ENCODING:
 		r->encoded = !strcmp(text, "url");
-		return r->encoded || !*text ? 0 : bad(r, "an encoding of names that is not known");
+		return r->encoded || !*text
+			       ? 0
+			       : reader_fail(r, "an encoding of names that is not known");
 	case KEY:
-		return r->text.length ? keep(&r->key, &r->text) : bad(r, "an empty name");
+		return r->text.length ? text_copy(&r->key, &r->text)
+				      : reader_fail(r, "an empty name");
 	case ETAG:
-		return keep(&r->etag, &r->text);
+		return text_copy(&r->etag, &r->text);
 	case BYTES:
-		return take_bytes(r, text);
+		return reader_parse_size(r, text);
 	case MODIFIED:
 		if (instant_parse(text, &r->object.modified))
 			r->object.modified = 0;
@@ -328,7 +332,7 @@ static int reader_finish_element(struct reader *r, enum element element, const c
 		r->object.frozen = !strcmp(text, "GLACIER") || !strcmp(text, "DEEP_ARCHIVE");
 		return 0;
 	case CONTENTS:
-		return hand_out(r);
+		return reader_emit_object(r);
 	default:
 		return 0;
 	}
@@ -336,19 +340,19 @@ static int reader_finish_element(struct reader *r, enum element element, const c
 
 /* --- tags ------------------------------------------------------------------------------------- */
 
-static int open_element(struct reader *r, const struct name *name)
+static int reader_open_element(struct reader *r, const struct name *name)
 {
-	enum element element = find_element(r, name);
+	enum element element = reader_find_element(r, name);
 	unsigned int bit = 1u << element;
-	unsigned int *met = elements[element].parent == CONTENTS ? &r->met : &r->page_met;
+	unsigned int *met = elements[element].parent == CONTENTS ? &r->met : &r->page_seen;
 
 	if (!r->depth && (element != RESULT || r->closed))
-		return bad(r, "this is no ListBucketResult");
+		return reader_fail(r, "this is no ListBucketResult");
 	if (r->depth == DEPTH_MAX)
-		return bad(r, "elements too deep");
-	if (element != PASSED_OVER && element != CONTENTS && *met & bit)
-		return bad(r, "an element that is there already");
-	if (element != PASSED_OVER)
+		return reader_fail(r, "elements too deep");
+	if (element != IGNORED && element != CONTENTS && *met & bit)
+		return reader_fail(r, "an element that is there already");
+	if (element != IGNORED)
 		*met |= bit;
 	if (element == CONTENTS) {
 		r->met = 0;
@@ -361,7 +365,7 @@ static int open_element(struct reader *r, const struct name *name)
 	return 0;
 }
 
-static int close_element(struct reader *r)
+static int reader_close_element(struct reader *r)
 {
 	const char *text = buf_string(&r->text);
 	int err;
@@ -375,106 +379,107 @@ static int close_element(struct reader *r)
 }
 
 /* ' name="value"' */
-static int take_attribute(struct reader *r)
+static int reader_read_attribute(struct reader *r)
 {
 	struct name name;
 	char quote;
 
-	if (!take_name(r, &name))
-		return bad(r, "a tag that does not end");
-	skip_space(r);
+	if (!reader_read_name(r, &name))
+		return reader_fail(r, "a tag that does not end");
+	reader_skip_space(r);
 	if (r->at == r->end || *r->at++ != '=')
-		return bad(r, "an attribute without a value");
-	skip_space(r);
+		return reader_fail(r, "an attribute without a value");
+	reader_skip_space(r);
 	quote = r->at < r->end ? *r->at++ : '\0';
 	if (quote != '"' && quote != '\'')
-		return bad(r, "an attribute without a value");
+		return reader_fail(r, "an attribute without a value");
 	while (r->at < r->end && *r->at != quote && *r->at != '<' && *r->at)
 		r->at++;
 	if (r->at == r->end || *r->at++ != quote)
-		return bad(r, "an attribute without an end");
+		return reader_fail(r, "an attribute without an end");
 	return 0;
 }
 
-static int take_start_tag(struct reader *r)
+static int reader_read_start_tag(struct reader *r)
 {
 	struct name name;
 	int err = 0;
 
 	r->at++;
-	if (!take_name(r, &name))
-		return bad(r, "what is no tag");
+	if (!reader_read_name(r, &name))
+		return reader_fail(r, "what is no tag");
 	while (!err && r->at < r->end && is_space(*r->at)) {
-		skip_space(r);
+		reader_skip_space(r);
 		if (r->at == r->end || *r->at == '>' || *r->at == '/')
 			break;
-		err = take_attribute(r);
+		err = reader_read_attribute(r);
 	}
 	if (err)
 		return err;
-	if (starts(r, "/>")) {
+	if (reader_has_text(r, "/>")) {
 		r->at += 2;
-		err = open_element(r, &name);
-		return err ? err : close_element(r);
+		err = reader_open_element(r, &name);
+		return err ? err : reader_close_element(r);
 	}
-	if (!starts(r, ">"))
-		return bad(r, "a tag that does not end");
+	if (!reader_has_text(r, ">"))
+		return reader_fail(r, "a tag that does not end");
 	r->at++;
-	return open_element(r, &name);
+	return reader_open_element(r, &name);
 }
 
-static int take_end_tag(struct reader *r)
+static int reader_read_end_tag(struct reader *r)
 {
 	struct name name;
 	const struct name *open = r->depth ? &r->open[r->depth - 1].name : NULL;
 
 	r->at += 2;
-	if (!take_name(r, &name) || !open || name.length != open->length ||
+	if (!reader_read_name(r, &name) || !open || name.length != open->length ||
 	    memcmp(name.at, open->at, name.length) != 0)
-		return bad(r, "an end tag without its start");
-	skip_space(r);
-	if (!starts(r, ">"))
-		return bad(r, "a tag that does not end");
+		return reader_fail(r, "an end tag without its start");
+	reader_skip_space(r);
+	if (!reader_has_text(r, ">"))
+		return reader_fail(r, "a tag that does not end");
 	r->at++;
-	return close_element(r);
+	return reader_close_element(r);
 }
 
 /* "<?xml …?>", in front of everything but a byte order mark. */
-static int take_declaration(struct reader *r)
+static int reader_read_declaration(struct reader *r)
 {
 	const char *end;
 
-	if (starts(r, "\xef\xbb\xbf"))
+	if (reader_has_text(r, "\xef\xbb\xbf"))
 		r->at += 3;
-	if (!starts(r, "<?xml") || (size_t)(r->end - r->at) < 6 || !is_space(r->at[5]))
+	if (!reader_has_text(r, "<?xml") || (size_t)(r->end - r->at) < 6 || !is_space(r->at[5]))
 		return 0;
 	end = memmem(r->at, (size_t)(r->end - r->at), "?>", 2);
 	if (!end)
-		return bad(r, "a declaration without an end");
+		return reader_fail(r, "a declaration without an end");
 	r->at = end + 2;
 	return 0;
 }
 
-static int take_document(struct reader *r)
+static int reader_read_document(struct reader *r)
 {
-	int err = take_declaration(r);
+	int err = reader_read_declaration(r);
 
 	while (!err) {
 		if (!r->depth)
-			skip_space(r);
+			reader_skip_space(r);
 		else
-			err = take_text(r);
+			err = reader_read_text(r);
 		if (err || r->at == r->end)
 			break;
 		if (*r->at != '<')
-			err = bad(r, "text outside of all elements");
+			err = reader_fail(r, "text outside of all elements");
 		else
-			err = starts(r, "</") ? take_end_tag(r) : take_start_tag(r);
+			err = reader_has_text(r, "</") ? reader_read_end_tag(r)
+						       : reader_read_start_tag(r);
 	}
 	if (!err && !r->closed)
-		err = bad(r, "it ends too early");
+		err = reader_fail(r, "it ends too early");
 	if (!err && r->truncated && !r->out->token)
-		err = bad(r, "there is more, but it does not say how to ask for it");
+		err = reader_fail(r, "there is more, but it does not say how to ask for it");
 	return err;
 }
 
@@ -493,14 +498,14 @@ int listing_read(struct listing *out, const void *xml, size_t length,
 
 	*out = (struct listing){ 0 };
 	/* Twice: how names are written may be said behind them, and half a page is none. */
-	err = length ? take_document(&r) : bad(&r, "an empty answer");
+	err = length ? reader_read_document(&r) : reader_fail(&r, "an empty answer");
 	if (!err) {
 		r.at = r.start;
 		r.depth = 0;
 		r.closed = false;
-		r.page_met = 0;
+		r.page_seen = 0;
 		r.each = each;
-		err = take_document(&r);
+		err = reader_read_document(&r);
 	}
 	if (err || !r.truncated) {
 		free(out->token);

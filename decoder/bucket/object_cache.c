@@ -39,7 +39,8 @@ struct cache {
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-static int file_name(char name[NAME_FILE_SIZE], const char *base, const struct object *object)
+static int object_file_name(char name[NAME_FILE_SIZE], const char *base,
+			    const struct object *object)
 {
 	struct buf text = BUF_INIT(16384);
 	char hash[SIGV4_HASH_SIZE];
@@ -56,7 +57,7 @@ static int file_name(char name[NAME_FILE_SIZE], const char *base, const struct o
 	return err;
 }
 
-static bool is_ours(const char *name)
+static bool name_is_object(const char *name)
 {
 	return strlen(name) == SIGV4_HASH_SIZE - 1 + strlen(END) &&
 	       strspn(name, "0123456789abcdef") == SIGV4_HASH_SIZE - 1 &&
@@ -71,20 +72,20 @@ struct kept {
 	uint64_t bytes;
 };
 
-struct kept_list {
+struct cached_files {
 	struct kept *list;
 	uint32_t count, room;
 	uint64_t bytes;
 };
 
-static int look_at(struct cache *cache, struct kept_list *kept, const char *name)
+static int cached_files_add(struct cache *cache, struct cached_files *kept, const char *name)
 {
 	struct kept *list;
 	struct stat st;
 
 	if (temporary_is(name))
 		temporary_sweep(cache->dir, name);
-	if (!is_ours(name) || fstatat(cache->dir, name, &st, AT_SYMLINK_NOFOLLOW) ||
+	if (!name_is_object(name) || fstatat(cache->dir, name, &st, AT_SYMLINK_NOFOLLOW) ||
 	    !S_ISREG(st.st_mode))
 		return 0;
 	list = array_reserve(kept->list, &kept->room, kept->count, sizeof(*list));
@@ -98,7 +99,7 @@ static int look_at(struct cache *cache, struct kept_list *kept, const char *name
 	return 0;
 }
 
-static int look_through(struct cache *cache, struct kept_list *kept)
+static int cached_files_read(struct cache *cache, struct cached_files *kept)
 {
 	int fd = openat(cache->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), err = 0;
 	DIR *listing = fd < 0 ? NULL : fdopendir(fd);
@@ -111,12 +112,12 @@ static int look_through(struct cache *cache, struct kept_list *kept)
 		return err;
 	}
 	while (!err && (entry = readdir(listing)))
-		err = look_at(cache, kept, entry->d_name);
+		err = cached_files_add(cache, kept, entry->d_name);
 	closedir(listing);
 	return err;
 }
 
-static int by_use(const void *a, const void *b)
+static int compare_last_use(const void *a, const void *b)
 {
 	const struct kept *x = a, *y = b;
 
@@ -125,9 +126,9 @@ static int by_use(const void *a, const void *b)
 
 /* Have room for BYTES more, which will be written. False where there is none, with all that is being
  * written. Under the lock. */
-static bool make_room(struct cache *cache, uint64_t bytes)
+static bool object_cache_make_room(struct cache *cache, uint64_t bytes)
 {
-	struct kept_list kept = { 0 };
+	struct cached_files kept = { 0 };
 	uint64_t most = cache->max_bytes * KEEP_SHARE;
 
 	bytes += cache->writing;
@@ -135,10 +136,10 @@ static bool make_room(struct cache *cache, uint64_t bytes)
 		return false;
 	if (cache->bytes + bytes <= cache->max_bytes)
 		return true;
-	if (look_through(cache, &kept))
+	if (cached_files_read(cache, &kept))
 		goto out;
 	most -= bytes;
-	qsort(kept.list, kept.count, sizeof(*kept.list), by_use);
+	qsort(kept.list, kept.count, sizeof(*kept.list), compare_last_use);
 	for (uint32_t i = 0; i < kept.count && kept.bytes > most; i++)
 		if (!unlinkat(cache->dir, kept.list[i].name, 0) || errno == ENOENT)
 			kept.bytes -= kept.list[i].bytes;
@@ -148,18 +149,18 @@ out:
 	return true;
 }
 
-static bool begin(struct cache *cache, uint64_t bytes)
+static bool object_cache_reserve(struct cache *cache, uint64_t bytes)
 {
 	bool room;
 
 	pthread_mutex_lock(&cache->lock);
-	room = make_room(cache, bytes);
+	room = object_cache_make_room(cache, bytes);
 	cache->writing += room ? bytes : 0;
 	pthread_mutex_unlock(&cache->lock);
 	return room;
 }
 
-static void end(struct cache *cache, uint64_t bytes, bool kept)
+static void object_cache_finish_write(struct cache *cache, uint64_t bytes, bool kept)
 {
 	pthread_mutex_lock(&cache->lock);
 	cache->writing -= bytes;
@@ -169,7 +170,7 @@ static void end(struct cache *cache, uint64_t bytes, bool kept)
 
 /* --- the files -------------------------------------------------------------------------------- */
 
-static int open_place(void)
+static int cache_directory_open(void)
 {
 	const char *home = getenv("XDG_CACHE_HOME"), *below = "";
 	char path[PATH_MAX];
@@ -184,24 +185,24 @@ static int open_place(void)
 	return dir_make_trusted(path);
 }
 
-int cache_open(struct cache **out, uint64_t max_bytes)
+int object_cache_open(struct cache **out, uint64_t max_bytes)
 {
 	struct cache *cache = calloc(1, sizeof(*cache));
-	struct kept_list kept = { 0 };
+	struct cached_files kept = { 0 };
 
 	if (!cache)
 		return -ENOMEM;
 	pthread_mutex_init(&cache->lock, NULL);
 	cache->max_bytes = max_bytes;
-	cache->dir = max_bytes ? open_place() : -1;
-	if (cache->dir >= 0 && !look_through(cache, &kept))
+	cache->dir = max_bytes ? cache_directory_open() : -1;
+	if (cache->dir >= 0 && !cached_files_read(cache, &kept))
 		cache->bytes = kept.bytes;
 	free(kept.list);
 	*out = cache;
 	return 0;
 }
 
-int cache_find(struct cache *cache, const char *base, const struct object *object)
+int object_cache_find(struct cache *cache, const char *base, const struct object *object)
 {
 	char name[NAME_FILE_SIZE];
 	struct stat st;
@@ -209,7 +210,7 @@ int cache_find(struct cache *cache, const char *base, const struct object *objec
 
 	if (cache->dir < 0)
 		return -ENOENT;
-	err = file_name(name, base, object);
+	err = object_file_name(name, base, object);
 	if (err)
 		return err;
 	fd = openat(cache->dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -224,9 +225,9 @@ int cache_find(struct cache *cache, const char *base, const struct object *objec
 	return fd;
 }
 
-static int put_nowhere(int (*fill)(void *arg, int fd), void *arg)
+static int fill_temp_file(int (*fill)(void *arg, int fd), void *arg)
 {
-	int fd = spare_file(), err;
+	int fd = temp_file_create(), err;
 
 	if (fd < 0)
 		return -errno;
@@ -236,40 +237,40 @@ static int put_nowhere(int (*fill)(void *arg, int fd), void *arg)
 	return err ? err : fd;
 }
 
-int cache_put(struct cache *cache, const char *base, const struct object *object,
-	      int (*fill)(void *arg, int fd), void *arg)
+int object_cache_add(struct cache *cache, const char *base, const struct object *object,
+		     int (*fill)(void *arg, int fd), void *arg)
 {
 	char name[NAME_FILE_SIZE], temporary[NAME_FILE_SIZE];
 	uint64_t bytes = (object->bytes + BLOCK - 1) / BLOCK * BLOCK;
 	int writing, fd, err;
 
 	if (cache->dir < 0)
-		return put_nowhere(fill, arg);
-	err = file_name(name, base, object);
+		return fill_temp_file(fill, arg);
+	err = object_file_name(name, base, object);
 	if (err)
 		return err;
-	if (!begin(cache, bytes))
-		return put_nowhere(fill, arg);
+	if (!object_cache_reserve(cache, bytes))
+		return fill_temp_file(fill, arg);
 	writing = temporary_create(cache->dir, 0600, temporary);
 	if (writing < 0) {
-		end(cache, bytes, false);
-		return put_nowhere(fill, arg);
+		object_cache_finish_write(cache, bytes, false);
+		return fill_temp_file(fill, arg);
 	}
 	fd = openat(cache->dir, temporary, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 	err = fd < 0 ? -errno : fill(arg, fd);
 	err = temporary_close(cache->dir, temporary, writing, err);
 	if (!err && renameat(cache->dir, temporary, cache->dir, name))
 		unlinkat(cache->dir, temporary, 0); /* then for this once */
-	end(cache, bytes, !err);
+	object_cache_finish_write(cache, bytes, !err);
 	if (err && fd >= 0)
 		close(fd);
 	/* What there is no room for here may have it elsewhere. */
 	if (err == -ENOSPC || err == -EDQUOT)
-		return put_nowhere(fill, arg);
+		return fill_temp_file(fill, arg);
 	return err ? err : fd;
 }
 
-void cache_close(struct cache *cache)
+void object_cache_close(struct cache *cache)
 {
 	if (cache->dir >= 0)
 		close(cache->dir);

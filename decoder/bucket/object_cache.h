@@ -13,17 +13,17 @@
 struct cache;
 
 /* Keep MAX_BYTES of the disk at most. Where there is no place for it, or MAX_BYTES is 0, what is fetched
- * goes to files without a name. Returns 0 (release with cache_close) or -ENOMEM. */
-int cache_open(struct cache **out, uint64_t max_bytes);
+ * goes to files without a name. Returns 0 (release with object_cache_close) or -ENOMEM. */
+int object_cache_open(struct cache **out, uint64_t max_bytes);
 
 /* The file of OBJECT of the bucket at BASE, open for reading; -ENOENT where it is not there. */
-int cache_find(struct cache *cache, const char *base, const struct object *object);
+int object_cache_find(struct cache *cache, const char *base, const struct object *object);
 
 /* Keep what FILL writes into the file that it is given: an empty one, to read and to write. Returns it,
  * open for reading, or what FILL returned, or -errno. */
-int cache_put(struct cache *cache, const char *base, const struct object *object,
-	      int (*fill)(void *arg, int fd), void *arg);
+int object_cache_add(struct cache *cache, const char *base, const struct object *object,
+		     int (*fill)(void *arg, int fd), void *arg);
 
-void cache_close(struct cache *cache);
+void object_cache_close(struct cache *cache);
 
 #endif

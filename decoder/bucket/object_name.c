@@ -18,7 +18,7 @@ static bool is_digit(char c)
 
 /* Whether TEXT is like PATTERN, in which "d" is a digit, "x" a hexadecimal one; the numbers of the
  * digits go to NUMBERS, if that is not NULL. */
-static bool is_like(const char *text, const char *pattern, unsigned int *numbers)
+static bool name_matches(const char *text, const char *pattern, unsigned int *numbers)
 {
 	bool in_run = false;
 
@@ -39,17 +39,18 @@ static bool is_like(const char *text, const char *pattern, unsigned int *numbers
 }
 
 /* Take PATTERN off the end of TEXT. */
-static bool take(const char *text, size_t *length, const char *pattern, unsigned int *numbers)
+static bool strip_suffix(const char *text, size_t *length, const char *pattern,
+			 unsigned int *numbers)
 {
 	size_t end = strlen(pattern);
 
-	if (*length < end || !is_like(text + *length - end, pattern, numbers))
+	if (*length < end || !name_matches(text + *length - end, pattern, numbers))
 		return false;
 	*length -= end;
 	return true;
 }
 
-static bool take_pid(const char *text, size_t *length)
+static bool strip_pid(const char *text, size_t *length)
 {
 	size_t digits = 0;
 
@@ -62,7 +63,7 @@ static bool take_pid(const char *text, size_t *length)
 }
 
 /* The length of TEXT up to its last "_", without that; false where there is none. */
-static bool take_part(const char *text, size_t *length)
+static bool strip_part(const char *text, size_t *length)
 {
 	const char *at = memrchr(text, '_', *length);
 
@@ -70,7 +71,7 @@ static bool take_part(const char *text, size_t *length)
 	return at;
 }
 
-static bool is_kind(const char *text, size_t length)
+static bool text_is_machine_kind(const char *text, size_t length)
 {
 	return (length == 3 && (!memcmp(text, "ec2", 3) || !memcmp(text, "ecs", 3))) ||
 	       (length == 7 && !memcmp(text, "unknown", 7));
@@ -78,7 +79,7 @@ static bool is_kind(const char *text, size_t length)
 
 /* What is behind the prefix that is set for uploads, which ends in a "/" or does not. A group may have
  * one in it too. */
-static const char *find_start(const char *key)
+static const char *name_find_start(const char *key)
 {
 	const char *slash = strrchr(key, '/'), *start = strstr(slash ? slash : key, START);
 
@@ -87,37 +88,37 @@ static const char *find_start(const char *key)
 
 bool object_name_parse(struct object_name *out, const char *key)
 {
-	const char *name = find_start(key);
+	const char *name = name_find_start(key);
 	size_t length = name ? strlen(name) : 0, end;
 	unsigned int n[6];
 
-	if (!name || !take(name, &length, END, NULL))
+	if (!name || !strip_suffix(name, &length, END, NULL))
 		return false;
-	take(name, &length, "-xxxxxxxx", NULL);
-	if (!take(name, &length, "_dddd-dd-ddTdd-dd-ddZ", n) || n[0] < 1970 || n[0] > YEAR_MAX ||
-	    n[1] < 1 || n[1] > 12 || n[2] < 1)
+	strip_suffix(name, &length, "-xxxxxxxx", NULL);
+	if (!strip_suffix(name, &length, "_dddd-dd-ddTdd-dd-ddZ", n) || n[0] < 1970 ||
+	    n[0] > YEAR_MAX || n[1] < 1 || n[1] > 12 || n[2] < 1)
 		return false;
 	out->seconds = date_seconds(&(struct date){ n[0], n[1], n[2], n[3], n[4], n[5] });
 	out->process = key;
 	out->process_length = (size_t)(name - key) + length;
 	/* "profile_{group}_{kind}_{id}_" is left. */
-	if (!take_pid(name, &length) || !length || name[--length] != '_')
+	if (!strip_pid(name, &length) || !length || name[--length] != '_')
 		return false;
 	end = length;
-	if (!take_part(name, &length))
+	if (!strip_part(name, &length))
 		return false;
 	out->machine = name + length + 1;
 	out->machine_length = end - length - 1;
 	end = length;
-	if (!take_part(name, &length) || !is_kind(name + length + 1, end - length - 1) ||
-	    length < strlen(START))
+	if (!strip_part(name, &length) ||
+	    !text_is_machine_kind(name + length + 1, end - length - 1) || length < strlen(START))
 		return false;
 	out->group = name + strlen(START);
 	out->group_length = length - strlen(START);
 	return true;
 }
 
-static bool matches(const struct pattern *pattern, const char *text, size_t length)
+static bool pattern_matches_part(const struct pattern *pattern, const char *text, size_t length)
 {
 	char part[1025]; /* a key has 1024 bytes at most */
 
@@ -130,13 +131,13 @@ static bool matches(const struct pattern *pattern, const char *text, size_t leng
 	return !regexec(&pattern->regex, part, 0, NULL, 0);
 }
 
-bool object_name_fits(const char *key, const struct pick *pick)
+bool object_name_matches(const char *key, const struct pick *pick)
 {
 	struct object_name name;
 
 	if (!pick->group.set && !pick->machine.set)
 		return true;
 	return object_name_parse(&name, key) &&
-	       matches(&pick->group, name.group, name.group_length) &&
-	       matches(&pick->machine, name.machine, name.machine_length);
+	       pattern_matches_part(&pick->group, name.group, name.group_length) &&
+	       pattern_matches_part(&pick->machine, name.machine, name.machine_length);
 }

@@ -29,6 +29,6 @@ struct object_name {
 bool object_name_parse(struct object_name *out, const char *key);
 
 /* Whether KEY is of the group and the machine that PICK asks for. What does not tell them is of none. */
-bool object_name_fits(const char *key, const struct pick *pick);
+bool object_name_matches(const char *key, const struct pick *pick);
 
 #endif

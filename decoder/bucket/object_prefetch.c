@@ -11,10 +11,10 @@
 #include "decoder/output/progress.h"
 #include "profile/basics/text.h"
 
-#define FETCHERS 16
+#define WORKERS_MAX 16
 
 /* As far ahead: each is a descriptor. */
-#define CHUNKS_AHEAD_MAX (2 * FETCHERS)
+#define CHUNKS_AHEAD_MAX (2 * WORKERS_MAX)
 
 #define LOOK_NS 100000000
 
@@ -45,7 +45,7 @@ struct fetch {
 	uint32_t done;
 	uint64_t bytes;
 	atomic_bool *stop;
-	struct fetcher fetchers[FETCHERS];
+	struct fetcher fetchers[WORKERS_MAX];
 	unsigned int count;
 	bool started;
 	struct progress progress;
@@ -58,34 +58,35 @@ struct filling {
 	const struct object *object;
 };
 
-static int fill(void *arg, int fd)
+static int object_source_fetch(void *arg, int fd)
 {
 	const struct filling *filling = arg;
 
-	return client_get(filling->client, filling->object, fd);
+	return bucket_client_fetch(filling->client, filling->object, fd);
 }
 
 /* From the cache, or from the bucket by *CLIENT, which is made when it is needed. */
-static int get(struct fetch *f, struct client **client, uint32_t index)
+static int prefetch_fetch_object(struct fetch *f, struct client **client, uint32_t index)
 {
 	const struct object *object = &f->objects->list[index];
 	struct filling filling = { .object = object };
-	int fd = cache_find(f->cache, client_base(f->client), object), err;
+	int fd = object_cache_find(f->cache, bucket_client_base(f->client), object), err;
 
 	if (fd >= 0)
 		return fd;
 	if (!*client) {
-		err = client_open_beside(client, f->client);
+		err = bucket_client_clone(client, f->client);
 		if (err)
 			return err;
 	}
 	filling.client = *client;
-	return cache_put(f->cache, client_base(f->client), object, fill, &filling);
+	return object_cache_add(f->cache, bucket_client_base(f->client), object,
+				object_source_fetch, &filling);
 }
 
 /* --- ahead ------------------------------------------------------------------------------------ */
 
-static void *fetcher_main(void *arg)
+static void *prefetch_worker_main(void *arg)
 {
 	struct fetcher *fetcher = arg;
 	struct fetch *f = fetcher->fetch;
@@ -106,7 +107,7 @@ static void *fetcher_main(void *arg)
 			continue;
 		slot->state = BUSY;
 		pthread_mutex_unlock(&f->lock);
-		file = get(f, &fetcher->client, index);
+		file = prefetch_fetch_object(f, &fetcher->client, index);
 		pthread_mutex_lock(&f->lock);
 		*slot = (struct slot){ file < 0 ? FAILED : READY, file };
 		if (file == -EACCES)
@@ -119,23 +120,24 @@ static void *fetcher_main(void *arg)
 	return NULL;
 }
 
-static void start(struct fetch *f)
+static void prefetch_start_workers(struct fetch *f)
 {
 	sigset_t all, before;
 
 	f->started = true;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	for (unsigned int i = 0; i < FETCHERS && i < f->objects->count; i++) {
+	for (unsigned int i = 0; i < WORKERS_MAX && i < f->objects->count; i++) {
 		f->fetchers[i].fetch = f;
-		if (pthread_create(&f->fetchers[i].thread, NULL, fetcher_main, &f->fetchers[i]))
+		if (pthread_create(&f->fetchers[i].thread, NULL, prefetch_worker_main,
+				   &f->fetchers[i]))
 			break;
 		f->count++;
 	}
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-static void forget(struct slot *slot)
+static void slot_reset(struct slot *slot)
 {
 	if (slot->state == READY)
 		close(slot->file);
@@ -144,19 +146,19 @@ static void forget(struct slot *slot)
 }
 
 /* INDEX is wanted: what is not among those that follow it is let go of. Under the lock. */
-static void move_to(struct fetch *f, uint32_t index)
+static void prefetch_move_to(struct fetch *f, uint32_t index)
 {
 	if (index != f->at) {
 		for (uint32_t i = 0; i < f->objects->count; i++)
 			if (i < index || i >= index + CHUNKS_AHEAD_MAX)
-				forget(&f->slots[i]);
+				slot_reset(&f->slots[i]);
 		f->next = index;
 	}
 	f->at = index;
 	pthread_cond_broadcast(&f->changed);
 }
 
-static void show(struct fetch *f)
+static void prefetch_show_progress(struct fetch *f)
 {
 	char bytes[TEXT_NUMBER];
 
@@ -165,7 +167,7 @@ static void show(struct fetch *f)
 }
 
 /* Wait until the slot is there. Under the lock. */
-static void wait_for(struct fetch *f, const struct slot *slot)
+static void prefetch_wait_slot(struct fetch *f, const struct slot *slot)
 {
 	struct timespec until;
 
@@ -175,31 +177,32 @@ static void wait_for(struct fetch *f, const struct slot *slot)
 		until.tv_sec += until.tv_nsec / 1000000000;
 		until.tv_nsec %= 1000000000;
 		pthread_cond_timedwait(&f->changed, &f->lock, &until);
-		show(f);
+		prefetch_show_progress(f);
 	}
 }
 
-int fetch_take(struct fetch *f, uint32_t index)
+int prefetch_wait_object(struct fetch *f, uint32_t index)
 {
 	struct slot *slot = &f->slots[index];
 	int file;
 
 	/* What is there already needs no threads. */
 	if (!f->started) {
-		file = cache_find(f->cache, client_base(f->client), &f->objects->list[index]);
+		file = object_cache_find(f->cache, bucket_client_base(f->client),
+					 &f->objects->list[index]);
 		if (file >= 0) {
 			f->at = f->next = index + 1;
 			f->done++;
 			return file;
 		}
 		f->at = f->next = index;
-		start(f);
+		prefetch_start_workers(f);
 	}
 	if (!f->count) /* no threads to be had */
-		return get(f, &f->client, index);
+		return prefetch_fetch_object(f, &f->client, index);
 	pthread_mutex_lock(&f->lock);
-	move_to(f, index);
-	wait_for(f, slot);
+	prefetch_move_to(f, index);
+	prefetch_wait_slot(f, slot);
 	file = slot->state == WAITING ? f->refused : slot->file;
 	slot->state = WAITING;
 	f->at = index + 1;
@@ -210,8 +213,8 @@ int fetch_take(struct fetch *f, uint32_t index)
 	return file;
 }
 
-int fetch_open(struct fetch **out, struct client *client, struct cache *cache,
-	       const struct objects *objects, atomic_bool *stop)
+int prefetch_open(struct fetch **out, struct client *client, struct cache *cache,
+		  const struct objects *objects, atomic_bool *stop)
 {
 	struct fetch *f = calloc(1, sizeof(*f));
 	pthread_condattr_t monotonic;
@@ -237,7 +240,7 @@ int fetch_open(struct fetch **out, struct client *client, struct cache *cache,
 	return 0;
 }
 
-void fetch_close(struct fetch *f)
+void prefetch_close(struct fetch *f)
 {
 	pthread_mutex_lock(&f->lock);
 	atomic_store(f->stop, true);
@@ -247,9 +250,9 @@ void fetch_close(struct fetch *f)
 		pthread_join(f->fetchers[i].thread, NULL);
 	for (unsigned int i = 0; i < f->count; i++)
 		if (f->fetchers[i].client)
-			client_close(f->fetchers[i].client);
+			bucket_client_close(f->fetchers[i].client);
 	for (uint32_t i = 0; i < f->objects->count; i++)
-		forget(&f->slots[i]);
+		slot_reset(&f->slots[i]);
 	progress_clear(&f->progress);
 	pthread_cond_destroy(&f->changed);
 	pthread_mutex_destroy(&f->lock);

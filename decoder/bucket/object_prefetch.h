@@ -10,16 +10,16 @@
 struct fetch;
 
 /* Of OBJECTS, by CLIENT, which has listed them, and through CACHE; all stay the caller's, and *STOP is the
- * client's. Returns 0 (release with fetch_close) or -ENOMEM. */
-int fetch_open(struct fetch **out, struct client *client, struct cache *cache,
-	       const struct objects *objects, atomic_bool *stop);
+ * client's. Returns 0 (release with prefetch_close) or -ENOMEM. */
+int prefetch_open(struct fetch **out, struct client *client, struct cache *cache,
+		  const struct objects *objects, atomic_bool *stop);
 
 /* The object INDEX: a file, open for reading, or -errno after a line. Those that follow it are fetched
  * meanwhile, as far as that is not done: who goes on with the next waits least, and what was read before
  * comes out of the cache. On a terminal it is shown how far it is. For one thread. */
-int fetch_take(struct fetch *fetch, uint32_t index);
+int prefetch_wait_object(struct fetch *fetch, uint32_t index);
 
 /* End what is under way. */
-void fetch_close(struct fetch *fetch);
+void prefetch_close(struct fetch *fetch);
 
 #endif

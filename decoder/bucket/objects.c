@@ -17,7 +17,7 @@
 /* A sample may be written some moments after it was taken, into the next report. */
 #define LATE_NS (2 * SECOND_NS)
 
-/* Reports of one name but for their time may overlap by so much, see overlap_of(). */
+/* Reports of one name but for their time may overlap by so much, see reports_overlap_ns(). */
 #define OVERLAP_MIN_NS (600 * SECOND_NS)
 
 #define GROUPS_MAX 8
@@ -34,7 +34,7 @@ struct bounds {
 	int64_t from_ns, to_ns;
 };
 
-static bool is_recording(const char *key)
+static bool object_key_is_recording(const char *key)
 {
 	const char *slash = strrchr(key, '/'), *name = slash ? slash + 1 : key;
 
@@ -48,7 +48,7 @@ int objects_add(struct objects *objects, const struct listed *listed)
 	struct object *list;
 	char *text;
 
-	if (!is_recording(listed->key))
+	if (!object_key_is_recording(listed->key))
 		return 0;
 	list = array_reserve(objects->list, &objects->room, objects->count, sizeof(*list));
 	if (!list)
@@ -69,8 +69,8 @@ int objects_add(struct objects *objects, const struct listed *listed)
 }
 
 /* The ends of the first and the last report that are asked for. */
-static bool find_span(const struct candidate *list, uint32_t count, int64_t *first_ns,
-		      int64_t *last_ns)
+static bool candidates_span(const struct candidate *list, uint32_t count, int64_t *first_ns,
+			    int64_t *last_ns)
 {
 	*first_ns = INT64_MAX;
 	*last_ns = INT64_MIN;
@@ -86,7 +86,7 @@ static bool find_span(const struct candidate *list, uint32_t count, int64_t *fir
 }
 
 /* The last moment up to BEFORE_NS at which it is OF_DAY_NS after midnight. */
-static int64_t last_time(int64_t of_day_ns, int64_t before_ns)
+static int64_t last_time_of_day(int64_t of_day_ns, int64_t before_ns)
 {
 	int64_t ns = before_ns - before_ns % DAY_NS + of_day_ns;
 
@@ -94,8 +94,8 @@ static int64_t last_time(int64_t of_day_ns, int64_t before_ns)
 }
 
 /* Where names do not tell, the bounds are as wide as can be. */
-static int find_bounds(struct bounds *bounds, const struct pick *pick, int64_t first_ns,
-		       int64_t last_ns)
+static int bounds_from_filter(struct bounds *bounds, const struct pick *pick, int64_t first_ns,
+			      int64_t last_ns)
 {
 	bool days = last_ns - first_ns >= DAY_NS;
 
@@ -105,7 +105,7 @@ static int find_bounds(struct bounds *bounds, const struct pick *pick, int64_t f
 	else if (pick->from.kind == MOMENT_OFFSET && pick->from.ns < 0)
 		bounds->from_ns = last_ns + pick->from.ns;
 	else if (pick->from.kind == MOMENT_DAY && days)
-		bounds->from_ns = last_time(pick->from.ns, last_ns);
+		bounds->from_ns = last_time_of_day(pick->from.ns, last_ns);
 
 	if (pick->to.kind == MOMENT_ABSOLUTE)
 		bounds->to_ns = pick->to.ns;
@@ -124,7 +124,7 @@ static int find_bounds(struct bounds *bounds, const struct pick *pick, int64_t f
 	return 0;
 }
 
-static int by_process(const void *a, const void *b)
+static int compare_process(const void *a, const void *b)
 {
 	const struct candidate *x = a, *y = b;
 	size_t length = x->name.process_length;
@@ -149,7 +149,7 @@ static bool is_same_process(const struct candidate *a, const struct candidate *b
 	       !memcmp(a->name.process, b->name.process, a->name.process_length);
 }
 
-static int by_number(const void *a, const void *b)
+static int compare_number(const void *a, const void *b)
 {
 	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
 
@@ -160,7 +160,7 @@ static int by_number(const void *a, const void *b)
  * one machine may each have a process of that group and pid: then it is not the one before that a
  * report follows, and all that is known is that several lie between two of the same process. GAPS has
  * room for their number. */
-static int64_t overlap_of(const struct candidate *list, uint32_t count, int64_t *gaps)
+static int64_t reports_overlap_ns(const struct candidate *list, uint32_t count, int64_t *gaps)
 {
 	int64_t most;
 
@@ -168,7 +168,7 @@ static int64_t overlap_of(const struct candidate *list, uint32_t count, int64_t 
 		gaps[i - 1] = (list[i].name.seconds - list[i - 1].name.seconds) * SECOND_NS;
 	if (count < 2)
 		return OVERLAP_MIN_NS;
-	qsort(gaps, count - 1, sizeof(*gaps), by_number);
+	qsort(gaps, count - 1, sizeof(*gaps), compare_number);
 	/* Not the longest: a process may have been away. */
 	if (__builtin_mul_overflow(gaps[(size_t)(count - 1) * 9 / 10], 4, &most))
 		most = INT64_MAX;
@@ -176,10 +176,10 @@ static int64_t overlap_of(const struct candidate *list, uint32_t count, int64_t 
 }
 
 /* Those of one process. */
-static void leave_out_times(struct candidate *list, uint32_t count, const struct bounds *bounds,
-			    int64_t *gaps)
+static void exclude_process_times(struct candidate *list, uint32_t count,
+				  const struct bounds *bounds, int64_t *gaps)
 {
-	int64_t overlap = overlap_of(list, count, gaps);
+	int64_t overlap = reports_overlap_ns(list, count, gaps);
 
 	for (uint32_t i = 0; i < count; i++) {
 		/* Seconds are cut off: it ended before the next one. */
@@ -190,7 +190,7 @@ static void leave_out_times(struct candidate *list, uint32_t count, const struct
 	}
 }
 
-static int leave_out_all_times(struct candidate *list, uint32_t count, const struct bounds *bounds)
+static int exclude_times(struct candidate *list, uint32_t count, const struct bounds *bounds)
 {
 	int64_t *gaps = calloc((size_t)count + 1, sizeof(*gaps));
 	uint32_t first = 0;
@@ -198,7 +198,7 @@ static int leave_out_all_times(struct candidate *list, uint32_t count, const str
 	for (uint32_t i = 1; gaps && i <= count; i++)
 		if (i == count || !is_same_process(&list[first], &list[i])) {
 			if (list[first].named)
-				leave_out_times(list + first, i - first, bounds, gaps);
+				exclude_process_times(list + first, i - first, bounds, gaps);
 			first = i;
 		}
 	free(gaps);
@@ -206,7 +206,7 @@ static int leave_out_all_times(struct candidate *list, uint32_t count, const str
 }
 
 /* By time, and what does not tell its time last. */
-static int by_time(const void *a, const void *b)
+static int compare_time(const void *a, const void *b)
 {
 	const struct candidate *x = a, *y = b;
 
@@ -217,7 +217,7 @@ static int by_time(const void *a, const void *b)
 	return strcmp(x->object.key, y->object.key);
 }
 
-int objects_pick(struct objects *objects, const struct pick *pick)
+int objects_filter(struct objects *objects, const struct pick *pick)
 {
 	uint32_t count = objects->count, kept = 0;
 	struct candidate *list = calloc((size_t)count + 1, sizeof(*list));
@@ -230,15 +230,15 @@ int objects_pick(struct objects *objects, const struct pick *pick)
 	for (uint32_t i = 0; i < count; i++) {
 		list[i].object = objects->list[i];
 		list[i].named = object_name_parse(&list[i].name, list[i].object.key);
-		list[i].wanted = object_name_fits(list[i].object.key, pick);
+		list[i].wanted = object_name_matches(list[i].object.key, pick);
 	}
-	if (find_span(list, count, &first, &last)) {
-		err = find_bounds(&bounds, pick, first, last);
-		qsort(list, count, sizeof(*list), by_process);
+	if (candidates_span(list, count, &first, &last)) {
+		err = bounds_from_filter(&bounds, pick, first, last);
+		qsort(list, count, sizeof(*list), compare_process);
 		if (!err)
-			err = leave_out_all_times(list, count, &bounds);
+			err = exclude_times(list, count, &bounds);
 	}
-	qsort(list, count, sizeof(*list), by_time);
+	qsort(list, count, sizeof(*list), compare_time);
 	for (uint32_t i = 0; i < count; i++)
 		if (list[i].wanted && !err)
 			objects->list[kept++] = list[i].object;
@@ -249,7 +249,7 @@ int objects_pick(struct objects *objects, const struct pick *pick)
 	return err;
 }
 
-char *objects_groups(const struct objects *objects)
+char *objects_describe_groups(const struct objects *objects)
 {
 	struct buf out = BUF_INIT(64u << 10);
 	struct intern groups = INTERN_INIT;

@@ -30,10 +30,10 @@ int objects_add(struct objects *objects, const struct listed *object);
  * counted from the end of the last report that is of the group and machine; a positive offset leaves
  * all in. The rest is sorted by time.
  * Returns 0, -ENOMEM, or -EINVAL for a time of day that may be one of several days'. */
-int objects_pick(struct objects *objects, const struct pick *pick);
+int objects_filter(struct objects *objects, const struct pick *pick);
 
 /* "a, b, c and 4 more": some groups that are in the list, malloc'd; NULL without memory. */
-char *objects_groups(const struct objects *objects);
+char *objects_describe_groups(const struct objects *objects);
 
 void objects_free(struct objects *objects);
 

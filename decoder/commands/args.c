@@ -144,21 +144,21 @@ const struct command_option args_names[] = {
 const struct command_option args_reading[] = { JOBS_ROW, ZIP_ROW, { 0 } };
 const struct command_option args_zip[] = { ZIP_ROW, { 0 } };
 
-static int wrong(const struct args *args, const struct command_option *row, const char *value,
-		 const char *accepts)
+static int args_reject_value(const struct args *args, const struct command_option *row,
+			     const char *value, const char *accepts)
 {
 	say("%s: %s %s: takes %s", args->command, row->name, value, accepts);
 	return COMMAND_USAGE;
 }
 
-static int parse_regex(const struct args *args, const struct command_option *row, regex_t *regex,
-		       const char *value)
+static int args_parse_regex(const struct args *args, const struct command_option *row,
+			    regex_t *regex, const char *value)
 {
 	char problem[128];
 	int err;
 
-	if (!args_regex_is_sane(value))
-		return wrong(args, row, "...", "an expression that repeats less");
+	if (!args_regex_is_bounded(value))
+		return args_reject_value(args, row, "...", "an expression that repeats less");
 	err = regcomp(regex, value, REG_EXTENDED | REG_NOSUB);
 	if (!err)
 		return COMMAND_OK;
@@ -167,16 +167,16 @@ static int parse_regex(const struct args *args, const struct command_option *row
 	return COMMAND_USAGE;
 }
 
-static int parse_rename(struct args *args, const struct command_option *row, char *value)
+static int args_parse_rename(struct args *args, const struct command_option *row, char *value)
 {
 	char *equals = strrchr(value, '=');
 	struct rename *rename = &args->query.renames[args->query.rename_count];
 	int status;
 
 	if (!equals || equals == value || args->query.rename_count == RENAMES_MAX)
-		return wrong(args, row, value, "REGEX=NAME, at most 16 times");
+		return args_reject_value(args, row, value, "REGEX=NAME, at most 16 times");
 	*equals = '\0';
-	status = parse_regex(args, row, &rename->regex, value);
+	status = args_parse_regex(args, row, &rename->regex, value);
 	*equals = '=';
 	rename->name = equals + 1;
 	if (status == COMMAND_OK)
@@ -184,8 +184,8 @@ static int parse_rename(struct args *args, const struct command_option *row, cha
 	return status;
 }
 
-static int parse_number(struct args *args, const struct command_option *row, const char *value,
-			void *place)
+static int args_parse_number(struct args *args, const struct command_option *row, const char *value,
+			     void *place)
 {
 	char *end;
 	unsigned long count;
@@ -195,7 +195,7 @@ static int parse_number(struct args *args, const struct command_option *row, con
 	if (row->kind == ARG_COUNT) {
 		count = strtoul(value, &end, 10);
 		if (*value < '0' || *value > '9' || *end || errno || count > 1000000000)
-			return wrong(args, row, value, "a number");
+			return args_reject_value(args, row, value, "a number");
 		*(unsigned *)place = (unsigned)count;
 		return COMMAND_OK;
 	}
@@ -205,13 +205,13 @@ static int parse_number(struct args *args, const struct command_option *row, con
 		end++;
 	}
 	if (end == value || *end || !(ratio >= 0 && ratio <= 1))
-		return wrong(args, row, value, "a share from 0 to 1, or as 10%");
+		return args_reject_value(args, row, value, "a share from 0 to 1, or as 10%");
 	*(double *)place = ratio;
 	return COMMAND_OK;
 }
 
-static int parse_frames(struct args *args, const struct command_option *row, const char *value,
-			enum frames_shown *frames)
+static int args_parse_frames(struct args *args, const struct command_option *row, const char *value,
+			     enum frames_shown *frames)
 {
 	static const struct {
 		const char *name;
@@ -223,11 +223,11 @@ static int parse_frames(struct args *args, const struct command_option *row, con
 			*frames = words[i].frames;
 			return COMMAND_OK;
 		}
-	return wrong(args, row, value, "all, script or native");
+	return args_reject_value(args, row, value, "all, script or native");
 }
 
 /* The id as it is, or a whole W3C traceparent: version, trace, span and flags. */
-static int parse_trace(struct args *args, const struct command_option *row, const char *value)
+static int args_parse_trace(struct args *args, const struct command_option *row, const char *value)
 {
 	size_t length = strlen(value), count = 0;
 	const char *id = length == 55 && value[2] == '-' && value[35] == '-' ? value + 3 : value;
@@ -242,12 +242,13 @@ static int parse_trace(struct args *args, const struct command_option *row, cons
 		args->trace[count] = c;
 	}
 	if (count < 32 || (id == value && id[count]))
-		return wrong(args, row, value, "32 hexadecimal digits, or a traceparent");
+		return args_reject_value(args, row, value,
+					 "32 hexadecimal digits, or a traceparent");
 	args->query.trace = args->trace;
 	return COMMAND_OK;
 }
 
-static int set_value(struct args *args, const struct command_option *row, char *value)
+static int args_set_value(struct args *args, const struct command_option *row, char *value)
 {
 	void *place = (char *)args + row->offset;
 	struct pattern *pattern = place;
@@ -267,48 +268,49 @@ static int set_value(struct args *args, const struct command_option *row, char *
 		args->metric = (enum metric)(row->offset % METRICS);
 		break;
 	case ARG_FRAMES:
-		return parse_frames(args, row, value, place);
+		return args_parse_frames(args, row, value, place);
 	case ARG_STRING:
 		*(const char **)place = value;
 		break;
 	case ARG_COUNT:
 	case ARG_RATIO:
-		return parse_number(args, row, value, place);
+		return args_parse_number(args, row, value, place);
 	case ARG_REGEX:
 		if (pattern->set)
-			return wrong(args, row, value, "one expression only");
-		status = parse_regex(args, row, &pattern->regex, value);
+			return args_reject_value(args, row, value, "one expression only");
+		status = args_parse_regex(args, row, &pattern->regex, value);
 		pattern->set = status == COMMAND_OK;
 		return status;
 	case ARG_TIME:
 		if (args_moment(value, place))
-			return wrong(args, row, value,
-				     "02:10:00, 2026-11-21T02:10:00Z, 30s or -30s");
+			return args_reject_value(args, row, value,
+						 "02:10:00, 2026-11-21T02:10:00Z, 30s or -30s");
 		break;
 	case ARG_DURATION:
 		if (args_duration(value, place))
-			return wrong(args, row, value, "a duration such as 500us or 10ms");
+			return args_reject_value(args, row, value,
+						 "a duration such as 500us or 10ms");
 		break;
 	case ARG_LABEL:
 		if (!strchr(value, '=') || *value == '=' ||
 		    args->selection.label_count == LABELS_ASKED_MAX)
-			return wrong(args, row, value, "KEY=VALUE, at most 16 times");
+			return args_reject_value(args, row, value, "KEY=VALUE, at most 16 times");
 		args->selection.labels[args->selection.label_count++] = value;
 		break;
 	case ARG_TRACE:
-		return parse_trace(args, row, value);
+		return args_parse_trace(args, row, value);
 	case ARG_SIZE:
 		if (args_size(value, place))
-			return wrong(args, row, value, "a size such as 500m or 2g");
+			return args_reject_value(args, row, value, "a size such as 500m or 2g");
 		break;
 	case ARG_RENAME:
-		return parse_rename(args, row, value);
+		return args_parse_rename(args, row, value);
 	case ARG_FILES:
 		args->base[args->base_count++] = value;
 		break;
 	case ARG_SYMBOLS:
 		if (args->symbols_count == SYMBOLS_MAX)
-			return wrong(args, row, value, "a directory, at most 16 times");
+			return args_reject_value(args, row, value, "a directory, at most 16 times");
 		args->symbols[args->symbols_count++] = value;
 		break;
 	case ARG_IGNORED:
@@ -318,8 +320,8 @@ static int set_value(struct args *args, const struct command_option *row, char *
 }
 
 /* The row of the switch WORD in one table, up to a "=" in it. */
-static const struct command_option *find_in(const struct command_option *row, const char *word,
-					    char **value)
+static const struct command_option *find_switch_in_table(const struct command_option *row,
+							 const char *word, char **value)
 {
 	size_t length = strcspn(word, "=");
 
@@ -339,25 +341,25 @@ static const struct command_option *find_in(const struct command_option *row, co
 	return NULL;
 }
 
-static const struct command_option *find_row(const struct command_option *const *tables,
-					     const char *word, char **value)
+static const struct command_option *find_switch(const struct command_option *const *tables,
+						const char *word, char **value)
 {
 	const struct command_option *row = NULL;
 
 	for (; *tables && !row; tables++)
-		row = find_in(*tables, word, value);
+		row = find_switch_in_table(*tables, word, value);
 	return row;
 }
 
 /* WORD is no switch of this command; perhaps it is one of others. */
-static int refuse(const struct args *args, const char *word)
+static int args_reject_switch(const struct args *args, const char *word)
 {
 	static const struct command_option *const shared[] = {
 		args_metrics, args_total,  args_base,    args_filters, args_period,  args_sources,
 		args_trace,   args_bucket, args_threads, args_names,   args_reading, NULL,
 	};
 	char *value;
-	const struct command_option *row = find_row(shared, word, &value);
+	const struct command_option *row = find_switch(shared, word, &value);
 
 	if (row)
 		say("%s: %s means nothing here", args->command, row->name);
@@ -366,15 +368,15 @@ static int refuse(const struct args *args, const char *word)
 	return COMMAND_USAGE;
 }
 
-static int parse_switch(struct args *args, char **argv, int argc, int *at,
-			const struct command_option *const *tables)
+static int args_parse_switch(struct args *args, char **argv, int argc, int *at,
+			     const struct command_option *const *tables)
 {
 	char *word = argv[*at], *value;
-	const struct command_option *row = find_row(tables, word, &value);
+	const struct command_option *row = find_switch(tables, word, &value);
 	int status;
 
 	if (!row)
-		return refuse(args, word);
+		return args_reject_switch(args, word);
 	if (row->argument && !value && *at + 1 < argc)
 		value = argv[++*at];
 	if (!row->argument != !value) {
@@ -382,7 +384,7 @@ static int parse_switch(struct args *args, char **argv, int argc, int *at,
 		    row->argument ? row->argument : "nothing");
 		return COMMAND_USAGE;
 	}
-	status = set_value(args, row, value);
+	status = args_set_value(args, row, value);
 	/* `NEW --base OLD1 OLD2`: all that follow, where the other side is given already. */
 	while (status == COMMAND_OK && row->kind == ARG_FILES && args->file_count &&
 	       *at + 1 < argc && argv[*at + 1][0] != '-')
@@ -391,7 +393,7 @@ static int parse_switch(struct args *args, char **argv, int argc, int *at,
 }
 
 /* The patterns' memory stays the selection's. */
-static void set_base(struct args *args)
+static void args_set_base(struct args *args)
 {
 	args->base_selection = args->selection;
 	if (!args->base_from.kind && !args->base_to.kind)
@@ -405,14 +407,14 @@ static void set_base(struct args *args)
 }
 
 /* Debug files are read in a child process, by which streams must not have been used up. */
-static int open_symbolizer(struct args *args)
+static int args_open_symbolizer(struct args *args)
 {
 	int err;
 
 	for (int i = 0; i < args->file_count; i++)
-		source_keep_stream(args->files[i]);
+		source_copy_stream(args->files[i]);
 	for (int i = 0; i < args->base_count; i++)
-		source_keep_stream(args->base[i]);
+		source_copy_stream(args->base[i]);
 	crash_guard_start();
 	err = symbolizer_open(&args->symbolizer, args->symbols, args->symbols_count,
 			      args->debuginfod);
@@ -422,7 +424,7 @@ static int open_symbolizer(struct args *args)
 }
 
 /* The labels may be of samples: those of the recordings alone decide nothing then. */
-static int set_labels(struct args *args, const struct command_option *const *tables)
+static int args_set_labels(struct args *args, const struct command_option *const *tables)
 {
 	while (*tables && *tables != args_trace)
 		tables++;
@@ -456,24 +458,24 @@ int args_parse(struct args *args, int argc, char **argv, const struct command_op
 		else if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
 			status = COMMAND_HELP;
 		else
-			status = parse_switch(args, argv, argc, &i, tables);
+			status = args_parse_switch(args, argv, argc, &i, tables);
 	}
 	args->selection.pick.from = args->query.from;
 	args->selection.pick.to = args->query.to;
 	if (status == COMMAND_OK)
-		status = set_labels(args, tables);
-	set_base(args);
+		status = args_set_labels(args, tables);
+	args_set_base(args);
 	if (status == COMMAND_OK && !args->file_count) {
 		say("%s: no file given", args->command);
 		status = COMMAND_USAGE;
 	}
 	if (status == COMMAND_OK && (args->symbols_count || args->debuginfod) &&
-	    open_symbolizer(args))
+	    args_open_symbolizer(args))
 		status = COMMAND_FAILED;
 	return status;
 }
 
-static void free_pattern(struct pattern *pattern)
+static void pattern_free(struct pattern *pattern)
 {
 	if (pattern->set)
 		regfree(&pattern->regex);
@@ -481,14 +483,14 @@ static void free_pattern(struct pattern *pattern)
 
 void args_free(struct args *args)
 {
-	free_pattern(&args->query.thread);
-	free_pattern(&args->query.include);
-	free_pattern(&args->query.exclude);
-	free_pattern(&args->selection.process);
-	free_pattern(&args->selection.host);
-	free_pattern(&args->selection.tag);
-	free_pattern(&args->selection.pick.group);
-	free_pattern(&args->selection.pick.machine);
+	pattern_free(&args->query.thread);
+	pattern_free(&args->query.include);
+	pattern_free(&args->query.exclude);
+	pattern_free(&args->selection.process);
+	pattern_free(&args->selection.host);
+	pattern_free(&args->selection.tag);
+	pattern_free(&args->selection.pick.group);
+	pattern_free(&args->selection.pick.machine);
 	while (args->query.rename_count)
 		regfree(&args->query.renames[--args->query.rename_count].regex);
 	symbolizer_close(args->symbolizer);

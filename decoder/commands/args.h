@@ -82,9 +82,10 @@ extern const struct command_option args_reading[]; /* by whom, and from where */
 extern const struct command_option args_zip[];
 
 /* The defaults of a command. */
-#define ARGS_INIT(name)                                                                            \
-	{                                                                                          \
-		.command = (name), .query = QUERY_INIT, .selection.reach.cache_bytes = CACHE_BYTES \
+#define ARGS_INIT(name)                                           \
+	{                                                         \
+		.command = (name), .query = QUERY_INIT,           \
+		.selection.reach.cache_bytes = BUCKET_CACHE_BYTES \
 	}
 
 /* Parse ARGV by TABLES, a list. Returns COMMAND_OK (release with args_free), COMMAND_HELP, or
@@ -99,6 +100,6 @@ int args_size(const char *text, uint64_t *bytes);
 int args_moment(const char *text, struct moment *moment);
 
 /* Whether regcomp(3) can be given TEXT: it may fill the memory with repetitions. */
-bool args_regex_is_sane(const char *text);
+bool args_regex_is_bounded(const char *text);
 
 #endif

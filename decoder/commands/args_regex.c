@@ -8,7 +8,7 @@
 #define REGEX_REPEATS_MAX 5000
 
 /* The end of the bracket expression at P: its ']', or the end of the text. */
-static const char *bracket_end(const char *p)
+static const char *find_bracket_end(const char *p)
 {
 	char kind;
 
@@ -24,7 +24,7 @@ static const char *bracket_end(const char *p)
 }
 
 /* How often the C library copies what stands before the repetition at P. */
-static double copies(const char *p, bool of_group)
+static double repetition_copies(const char *p, bool of_group)
 {
 	unsigned long bound;
 	char *end;
@@ -44,7 +44,7 @@ static double copies(const char *p, bool of_group)
  * The C library unrolls x{1,255}, and more than doubles a group that is repeated; nested, they would
  * fill the memory, or take hours. So would repetitions of repetitions, as in "x?++", which have no
  * meaning (POSIX, "Regular Expressions", ERE Special Characters). */
-bool args_regex_is_sane(const char *text)
+bool args_regex_is_bounded(const char *text)
 {
 	bool repeated = false, group = false;
 	double all = 1;
@@ -55,7 +55,7 @@ bool args_regex_is_sane(const char *text)
 		if (strchr("+*?{", *p)) {
 			if (repeated)
 				return false;
-			all *= copies(p, group);
+			all *= repetition_copies(p, group);
 			repeated = true;
 			p += *p == '{' ? strcspn(p, "}") : 0;
 			if (!*p)
@@ -65,7 +65,7 @@ bool args_regex_is_sane(const char *text)
 		repeated = false;
 		group = *p == ')';
 		if (*p == '[')
-			p = bracket_end(p);
+			p = find_bracket_end(p);
 		else if (*p == '\\' && p[1])
 			p++;
 	}

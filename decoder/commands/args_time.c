@@ -10,7 +10,7 @@
 #include "core/units.h"
 
 /* Also as people are shown it, and as they say it. */
-static const struct unit *unit_typed(const char *text, size_t length)
+static const struct unit *find_duration_unit(const char *text, size_t length)
 {
 	if (length == 3 && (!strncmp(text, "min", 3) || !strncmp(text, "sec", 3)))
 		length = 1;
@@ -32,7 +32,7 @@ int args_duration(const char *text, uint64_t *ns)
 			return -EINVAL;
 		number = strtod(text, &end);
 		length = strspn(end, "abcdefghijklmnopqrstuvwxyz");
-		unit = unit_typed(end, length);
+		unit = find_duration_unit(end, length);
 		if (end == text || !unit)
 			return -EINVAL;
 		sum += number * (double)unit->size;
@@ -61,7 +61,7 @@ int args_size(const char *text, uint64_t *bytes)
 	return 0;
 }
 
-static int clock_time(const char *text, int64_t *ns)
+static int parse_clock_time(const char *text, int64_t *ns)
 {
 	unsigned hour, minute;
 	double second = 0;
@@ -84,7 +84,7 @@ static int clock_time(const char *text, int64_t *ns)
 }
 
 /* Add the date DAY to the time of day *NS. */
-static int add_days(struct tm *day, int64_t *ns)
+static int add_date(struct tm *day, int64_t *ns)
 {
 	int64_t date;
 
@@ -106,13 +106,13 @@ int args_moment(const char *text, struct moment *moment)
 	rest = strptime(text, "%Y-%m-%dT", &day);
 	if (rest) {
 		moment->kind = MOMENT_ABSOLUTE;
-		if (clock_time(rest, &moment->ns))
+		if (parse_clock_time(rest, &moment->ns))
 			return -EINVAL;
-		return add_days(&day, &moment->ns);
+		return add_date(&day, &moment->ns);
 	}
 	if (strchr(text, ':')) {
 		moment->kind = MOMENT_DAY;
-		return clock_time(text, &moment->ns);
+		return parse_clock_time(text, &moment->ns);
 	}
 	moment->kind = MOMENT_OFFSET;
 	if (strspn(text + (*text == '-'), "0123456789") == strlen(text + (*text == '-'))) {

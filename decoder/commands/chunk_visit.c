@@ -6,21 +6,22 @@
 #include "decoder/input/file_feed.h"
 #include "decoder/output/message.h"
 
-static void wants_open(struct wants *w, struct jfr_chunk *chunk, const struct feed_chunk *from)
+static void chunk_filter_open(struct wants *w, struct jfr_chunk *chunk,
+			      const struct feed_chunk *from)
 {
 	period_ticks(&w->period, &chunk->header, &w->from, &w->to);
 	w->chunk = chunk;
 	w->of = from;
 }
 
-static void wants_close(struct wants *w)
+static void chunk_filter_close(struct wants *w)
 {
 	if (w->open)
 		resolve_close(&w->resolve);
 	w->open = false;
 }
 
-static struct resolve *names_of(struct wants *w)
+static struct resolve *chunk_filter_resolve(struct wants *w)
 {
 	if (!w->open) {
 		resolve_open(&w->resolve, &w->profile, &w->args->query, w->chunk, w->of);
@@ -30,49 +31,49 @@ static struct resolve *names_of(struct wants *w)
 	return &w->resolve;
 }
 
-static uint32_t context_of(struct wants *w, const struct jfr_event *event)
+static uint32_t event_context(struct wants *w, const struct jfr_event *event)
 {
-	return resolve_context(names_of(w), (uint64_t)event->slot[JFR_CONTEXT]);
+	return resolve_context(chunk_filter_resolve(w), (uint64_t)event->slot[JFR_CONTEXT]);
 }
 
-bool wants_event(struct wants *w, const struct jfr_event *event)
+bool chunk_filter_accepts_event(struct wants *w, const struct jfr_event *event)
 {
 	uint32_t thread, stack;
 
 	if (event->slot[JFR_TIME] < w->from || event->slot[JFR_TIME] > w->to)
 		return false;
-	if (w->by_context && !filter_context(&w->filter, context_of(w, event)))
+	if (w->filters_contexts && !filter_context(&w->filter, event_context(w, event)))
 		return false;
 	if (!w->by_name)
 		return true;
-	thread = resolve_thread(names_of(w), (uint64_t)event->slot[JFR_THREAD]);
+	thread = resolve_thread(chunk_filter_resolve(w), (uint64_t)event->slot[JFR_THREAD]);
 	if (!filter_thread(&w->filter, thread))
 		return false;
 	stack = resolve_stack(&w->resolve, (uint64_t)event->slot[JFR_STACK], 0, JFR_FRAME_NATIVE);
 	return filter_stack(&w->filter, stack, thread);
 }
 
-bool wants_untold(struct wants *w, int64_t ticks)
+bool chunk_filter_accepts_time(struct wants *w, int64_t ticks)
 {
-	if (w->by_context)
-		names_of(w);
+	if (w->filters_contexts)
+		chunk_filter_resolve(w);
 	return ticks >= w->from && ticks <= w->to && !w->by_name && filter_context(&w->filter, 0);
 }
 
-const char *wants_context(struct wants *w, const struct jfr_event *event)
+const char *chunk_filter_context(struct wants *w, const struct jfr_event *event)
 {
-	return intern_text(&w->profile.names, context_of(w, event));
+	return intern_text(&w->profile.names, event_context(w, event));
 }
 
-int chunks_read(const struct args *args,
-		int (*each)(void *arg, struct jfr_chunk *chunk, const struct feed_chunk *from,
-			    struct wants *wants),
-		void *arg)
+int chunk_visit_all(const struct args *args,
+		    int (*each)(void *arg, struct jfr_chunk *chunk, const struct feed_chunk *from,
+				struct wants *wants),
+		    void *arg)
 {
 	struct wants wants = { .args = args,
 			       .by_name = args->query.thread.set || args->query.include.set ||
 					  args->query.exclude.set,
-			       .by_context = filter_wants_contexts(&args->query),
+			       .filters_contexts = filter_wants_contexts(&args->query),
 			       .profile = PROFILE_INIT };
 	struct feed *feed = NULL;
 	struct feed_chunk from;
@@ -87,9 +88,9 @@ int chunks_read(const struct args *args,
 		err = jfr_chunk_open(&chunk, from.data, &from.header);
 		chunk.mapped = true;
 		if (!err) {
-			wants_open(&wants, &chunk, &from);
+			chunk_filter_open(&wants, &chunk, &from);
 			err = each(arg, &chunk, &from, &wants);
-			wants_close(&wants);
+			chunk_filter_close(&wants);
 		}
 		if (chunk.error.what) {
 			feed->calls->damage(feed, &from, &chunk.error);

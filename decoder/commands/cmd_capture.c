@@ -46,13 +46,13 @@ struct taking {
 	uint64_t wait_ns;   /* until it is there */
 	const char *metric; /* for the reader, and what is between; NULL: none */
 	const char *more;
-	bool in_time; /* of what was recorded since it was asked for alone */
-	char **rest;  /* the reader's name and arguments; an empty one: top */
-	int rest_count;
+	bool limits_period; /* of what was recorded since it was asked for alone */
+	char **rest;        /* the reader's name and arguments; an empty one: top */
+	int reader_argc;
 };
 
 /* In a file, as the readers take it: returns a descriptor, the file's name in PATH. */
-static int keep(const struct buf *recording, char *path, size_t size)
+static int recording_write_file(const struct buf *recording, char *path, size_t size)
 {
 	const char *folder = getenv("TMPDIR");
 	int fd, err;
@@ -71,10 +71,10 @@ static int keep(const struct buf *recording, char *path, size_t size)
 	return err;
 }
 
-static int read_with(const struct taking *t, int (*reader)(int argc, char **argv), char *name,
-		     char *path, const uint64_t period_ms[2])
+static int capture_run_reader(const struct taking *t, int (*reader)(int argc, char **argv),
+			      char *name, char *path, const uint64_t period_ms[2])
 {
-	char **argv = calloc((size_t)t->rest_count + 12, sizeof(*argv)), from[32], to[32];
+	char **argv = calloc((size_t)t->reader_argc + 12, sizeof(*argv)), from[32], to[32];
 	int argc = 0, status;
 
 	if (!argv) {
@@ -86,7 +86,7 @@ static int read_with(const struct taking *t, int (*reader)(int argc, char **argv
 		argv[argc++] = (char *)(uintptr_t)t->metric;
 	if (t->more)
 		argv[argc++] = (char *)(uintptr_t)t->more;
-	if (t->in_time) {
+	if (t->limits_period) {
 		snprintf(from, sizeof(from), "%" PRIu64, period_ms[0]);
 		snprintf(to, sizeof(to), "%" PRIu64, period_ms[1]);
 		argv[argc++] = (char *)(uintptr_t) "--from";
@@ -94,7 +94,7 @@ static int read_with(const struct taking *t, int (*reader)(int argc, char **argv
 		argv[argc++] = (char *)(uintptr_t) "--to";
 		argv[argc++] = to;
 	}
-	for (int i = 1; i < t->rest_count; i++)
+	for (int i = 1; i < t->reader_argc; i++)
 		argv[argc++] = t->rest[i];
 	argv[argc++] = path;
 	status = reader(argc, argv);
@@ -102,10 +102,10 @@ static int read_with(const struct taking *t, int (*reader)(int argc, char **argv
 	return status;
 }
 
-static int take(const struct taking *t)
+static int capture_read(const struct taking *t)
 {
-	struct buf recording = BUF_INIT(TALK_MAX);
-	char *name = t->rest_count ? t->rest[0] : (char *)(uintptr_t) "top";
+	struct buf recording = BUF_INIT(LIVE_ANSWER_MAX);
+	char *name = t->reader_argc ? t->rest[0] : (char *)(uintptr_t) "top";
 	int (*reader)(int argc, char **argv) = NULL;
 	uint64_t period_ms[2];
 	char path[4096];
@@ -122,13 +122,13 @@ static int take(const struct taking *t)
 	if (live_request_send(t->pid, "GET", t->path, "", t->wait_ns, &recording, false))
 		goto out;
 	period_ms[1] = clock_realtime_ns() / 1000000 + 1;
-	fd = keep(&recording, path, sizeof(path));
+	fd = recording_write_file(&recording, path, sizeof(path));
 	if (fd < 0) {
 		say("no file for the recording: %s", strerror(-fd));
 		goto out;
 	}
 	close(fd);
-	status = read_with(t, reader, name, path, period_ms);
+	status = capture_run_reader(t, reader, name, path, period_ms);
 	unlink(path);
 out:
 	buf_free(&recording);
@@ -141,14 +141,14 @@ int cmd_heap(int argc, char **argv)
 			    .metric = "--live",
 			    .more = "--retained",
 			    .rest = argv + 2,
-			    .rest_count = argc > 2 ? argc - 2 : 0 };
+			    .reader_argc = argc > 2 ? argc - 2 : 0 };
 
-	return command_pid(argv[1], &t.pid) ? take(&t) : COMMAND_USAGE;
+	return command_pid(argv[1], &t.pid) ? capture_read(&t) : COMMAND_USAGE;
 }
 
 int cmd_profile(int argc, char **argv)
 {
-	struct taking t = { .metric = "--cpu", .in_time = true };
+	struct taking t = { .metric = "--cpu", .limits_period = true };
 	uint64_t ns = 10000000000u;
 	char path[128];
 	int i = 2;
@@ -171,8 +171,8 @@ int cmd_profile(int argc, char **argv)
 	t.path = path;
 	t.wait_ns = ns;
 	t.rest = argv + i;
-	t.rest_count = argc - i;
-	return take(&t);
+	t.reader_argc = argc - i;
+	return capture_read(&t);
 }
 
 int cmd_threads(int argc, char **argv)
@@ -180,16 +180,16 @@ int cmd_threads(int argc, char **argv)
 	struct taking t = { .path = "/debug/pprof/threads?form=jfr",
 			    .metric = "--wall",
 			    .more = "--threads",
-			    .in_time = true,
+			    .limits_period = true,
 			    .rest = argv + 2,
-			    .rest_count = argc > 2 ? argc - 2 : 0 };
-	struct buf answer = BUF_INIT(TALK_MAX);
+			    .reader_argc = argc > 2 ? argc - 2 : 0 };
+	struct buf answer = BUF_INIT(LIVE_ANSWER_MAX);
 	int err;
 
 	if (!command_pid(argv[1], &t.pid))
 		return COMMAND_USAGE;
-	if (t.rest_count)
-		return take(&t);
+	if (t.reader_argc)
+		return capture_read(&t);
 	err = live_request_send(t.pid, "GET", "/debug/pprof/threads?debug=1", "", 0, &answer,
 				false);
 	if (!err)

@@ -29,8 +29,8 @@ static const char *const suffixes[] = {
 };
 
 /* Depth first, with the line so far in LINE. */
-static int print_nodes(FILE *out, const struct tree *tree, const struct profile *profile,
-		       struct buf *line)
+static int collapsed_print_nodes(FILE *out, const struct tree *tree, const struct profile *profile,
+				 struct buf *line)
 {
 	uint32_t at = tree->count ? tree->nodes[0].child : 0;
 	size_t *lengths = calloc((size_t)tree->depth + 2, sizeof(*lengths));
@@ -61,7 +61,7 @@ static int print_nodes(FILE *out, const struct tree *tree, const struct profile 
 	return err;
 }
 
-static int print_collapsed(const struct args *args, struct profile *profile)
+static int collapsed_print(const struct args *args, struct profile *profile)
 {
 	struct tree tree = { 0 };
 	struct buf line = BUF_INIT(64u << 20);
@@ -77,7 +77,7 @@ static int print_collapsed(const struct args *args, struct profile *profile)
 		say("out of memory");
 	}
 	if (!err) {
-		err = print_nodes(output.file, &tree, profile, &line);
+		err = collapsed_print_nodes(output.file, &tree, profile, &line);
 		err = output_close(&output) ? -1 : err;
 	}
 	tree_free(&tree);
@@ -94,11 +94,11 @@ int cmd_collapsed(int argc, char **argv)
 	args.query.weighted = false; /* as the converter counts */
 	status = args_parse(&args, argc, argv, collapsed_options);
 	if (status == COMMAND_OK) {
-		status = read_profile(&profile, &args, metric_mask(args.metric));
-		if (profile.chunks && print_collapsed(&args, &profile))
+		status = command_read_profile(&profile, &args, metric_mask(args.metric));
+		if (profile.chunks && collapsed_print(&args, &profile))
 			status = COMMAND_FAILED;
 		if (status == COMMAND_OK)
-			profile_explain(&profile, &args);
+			empty_result_explain_profile(&profile, &args);
 	}
 	profile_free(&profile);
 	args_free(&args);

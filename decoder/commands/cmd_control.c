@@ -17,7 +17,7 @@ static const struct command_option status_own[] = {
 };
 
 /* Those that session_live.c lets be changed, with values as in the environment. */
-static const struct command_option set_own[] = {
+static const struct command_option set_switches[] = {
 	{ "CPU_INTERVAL=", NULL, "CPU time between samples of a thread (10ms, off)", 0, 0 },
 	{ "WALL_INTERVAL=", NULL, "wall time between them (1s, off)", 0, 0 },
 	{ "NATIVE_MEM=", NULL, "bytes allocated between samples (512k, off)", 0, 0 },
@@ -35,7 +35,7 @@ static const struct command_option nothing[] = {
 
 const struct command_option *const status_options[] = { status_own, NULL };
 const struct command_option *const order_options[] = { nothing, NULL };
-const struct command_option *const set_options[] = { set_own, NULL };
+const struct command_option *const set_options[] = { set_switches, NULL };
 
 /* Reports of a large program may take a while. */
 #define ORDER_WAIT_NS 60000000000u
@@ -147,7 +147,7 @@ int cmd_status(int argc, char **argv)
 
 /* ---- Orders ---- */
 
-static int order(int argc, char **argv, const char *path)
+static int cmd_control(int argc, char **argv, const char *path)
 {
 	struct buf answer = BUF_INIT(1u << 20);
 	pid_t pid;
@@ -166,21 +166,21 @@ static int order(int argc, char **argv, const char *path)
 
 int cmd_start(int argc, char **argv)
 {
-	return order(argc, argv, "/start");
+	return cmd_control(argc, argv, "/start");
 }
 
 int cmd_stop(int argc, char **argv)
 {
-	return order(argc, argv, "/stop");
+	return cmd_control(argc, argv, "/stop");
 }
 
 int cmd_flush(int argc, char **argv)
 {
-	return order(argc, argv, "/flush");
+	return cmd_control(argc, argv, "/flush");
 }
 
 /* TEXT as a form has it. */
-static int put_escaped(struct buf *body, const char *text, size_t length)
+static int body_append_escaped(struct buf *body, const char *text, size_t length)
 {
 	int err = 0;
 
@@ -216,11 +216,11 @@ int cmd_set(int argc, char **argv)
 			buf_free(&body);
 			return COMMAND_USAGE;
 		}
-		err = put_escaped(&body, argv[i], (size_t)(equals - argv[i]));
+		err = body_append_escaped(&body, argv[i], (size_t)(equals - argv[i]));
 		if (!err)
 			err = buf_append_string(&body, "=");
 		if (!err)
-			err = put_escaped(&body, equals + 1, strlen(equals + 1));
+			err = body_append_escaped(&body, equals + 1, strlen(equals + 1));
 		if (!err)
 			err = buf_append_string(&body, "&");
 	}

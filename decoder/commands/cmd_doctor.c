@@ -44,8 +44,8 @@ static const struct {
 	{ "bucket", doctor_bucket, NEEDS_SETTINGS | NOT_OF_RUN },
 };
 
-void doctor_finding(struct patient *patient, enum severity severity, const char *name,
-		    const char *mend, const char *format, ...)
+void doctor_add_finding(struct patient *patient, enum severity severity, const char *name,
+			const char *mend, const char *format, ...)
 {
 	char line[4096];
 	va_list list;
@@ -58,8 +58,8 @@ void doctor_finding(struct patient *patient, enum severity severity, const char 
 	patient->found[severity]++;
 }
 
-static void print(struct patient *patient, enum severity severity, const char *name,
-		  const char *line, const char *mend)
+static void print_finding(struct patient *patient, enum severity severity, const char *name,
+			  const char *line, const char *mend)
 {
 	static const char *const words[SEVERITIES] = { "stop", "note" };
 
@@ -67,7 +67,7 @@ static void print(struct patient *patient, enum severity severity, const char *n
 	printf("%s  %s: %s\n      %s\n", words[severity], name, line, mend);
 }
 
-const char *doctor_variable(const struct patient *patient, const char *name)
+const char *doctor_get_variable(const struct patient *patient, const char *name)
 {
 	size_t length = strlen(name);
 
@@ -136,11 +136,11 @@ static int look_at_process(struct patient *p)
 	snprintf(path, sizeof(path), "/proc/%d/maps", p->pid);
 	maps = fopen(path, "re");
 	while (maps && fgets(line, sizeof(line), maps))
-		p->profiled = p->profiled || strstr(line, "libasprof_preload.so");
+		p->has_preload = p->has_preload || strstr(line, "libasprof_preload.so");
 	if (maps)
 		fclose(maps);
 	snprintf(path, sizeof(path), "/proc/%d/exe", p->pid);
-	preloadable_look(&p->file, p->root, path);
+	preloadable_check(&p->file, p->root, path);
 	p->environment = read_environment(p->pid);
 	return p->environment ? 0 : -EACCES;
 }
@@ -154,15 +154,15 @@ static bool is_number(const char *word)
 	return p > word && !*p && strlen(word) < 10;
 }
 
-void doctor_meet(struct patient *p, const char *command)
+void doctor_select_program(struct patient *p, const char *command)
 {
 	p->asked = command;
 	p->environment = environ;
 	if (!command)
 		return;
-	if (preloadable_find(command, p->program))
+	if (preloadable_find_program(command, p->program))
 		snprintf(p->program, sizeof(p->program), "%s", command);
-	preloadable_look(&p->file, "", p->program);
+	preloadable_check(&p->file, "", p->program);
 }
 
 /* A number names a process, unless it stands behind "--". Returns 0, or -errno after saying why. */
@@ -171,7 +171,7 @@ static int look_at(struct patient *p, const char *word, bool command)
 	int err;
 
 	if (!word || command || !is_number(word)) {
-		doctor_meet(p, word);
+		doctor_select_program(p, word);
 		return 0;
 	}
 	p->asked = word;
@@ -183,16 +183,16 @@ static int look_at(struct patient *p, const char *word, bool command)
 	return err;
 }
 
-static bool is_applicable(const struct patient *p, unsigned int needs, enum doctor_extent extent)
+static bool check_applies(const struct patient *p, unsigned int needs, enum doctor_extent extent)
 {
 	if (needs & NEEDS_SETTINGS && !p->configured)
 		return false;
-	if (needs & NOT_OF_RUN && extent == DOCTOR_OF_RUN)
+	if (needs & NOT_OF_RUN && extent == DOCTOR_AFTER_RUN)
 		return false;
 	return !(needs & NEEDS_PROGRAM) || (p->asked && p->file.obstacle == PRELOADABLE);
 }
 
-int doctor_examine(struct patient *p, enum doctor_extent extent, doctor_tell *tell)
+int doctor_run_checks(struct patient *p, enum doctor_extent extent, doctor_report *tell)
 {
 	int err = config_read(&p->config, p->environment, p->problem);
 
@@ -201,7 +201,7 @@ int doctor_examine(struct patient *p, enum doctor_extent extent, doctor_tell *te
 	err = run_find_preload(p->library);
 	for (size_t i = 0; !err && i < sizeof(checks) / sizeof(*checks); i++) {
 		p->check = checks[i].name;
-		if (is_applicable(p, checks[i].needs, extent))
+		if (check_applies(p, checks[i].needs, extent))
 			checks[i].function(p);
 	}
 	return err ? COMMAND_FAILED : 0;
@@ -209,7 +209,7 @@ int doctor_examine(struct patient *p, enum doctor_extent extent, doctor_tell *te
 
 static int examine(struct patient *p)
 {
-	int err = doctor_examine(p, DOCTOR_ALL, print);
+	int err = doctor_run_checks(p, DOCTOR_ALL, print_finding);
 
 	if (!err && p->found[SEVERITY_STOP])
 		puts("no profiles would come, for what says `stop`");

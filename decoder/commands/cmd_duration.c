@@ -15,8 +15,8 @@ struct seconds {
 	bool any;
 };
 
-static int add(void *arg, struct jfr_chunk *chunk, const struct feed_chunk *from,
-	       struct wants *wants)
+static int duration_add_chunk(void *arg, struct jfr_chunk *chunk, const struct feed_chunk *from,
+			      struct wants *wants)
 {
 	struct profile span = PROFILE_INIT;
 	struct seconds *sum = arg;
@@ -52,12 +52,12 @@ int cmd_duration(int argc, char **argv)
 	int status = args_parse(&args, argc, argv, duration_options);
 
 	if (status == COMMAND_OK) {
-		status = chunks_read(&args, add, &sum);
+		status = chunk_visit_all(&args, duration_add_chunk, &sum);
 		if (status == COMMAND_OK || sum.ns)
 			print_shortest((double)(sum.ns / 1000000000u) +
 				       (double)(sum.ns % 1000000000u) / 1e9);
 		if (status == COMMAND_OK && !sum.any)
-			explain_empty(&args, 0, "nothing was recorded");
+			empty_result_explain(&args, 0, "nothing was recorded");
 	}
 	args_free(&args);
 	return status;

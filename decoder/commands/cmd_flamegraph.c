@@ -36,7 +36,7 @@ struct page {
 };
 
 /* The threads are always in the page, as its outermost frames: it can leave them out itself. */
-static int fill_tree(struct page *page)
+static int page_fill_tree(struct page *page)
 {
 	int err = tree_add(&page->tree, &page->profile, page->metric, page->by_total, true);
 
@@ -47,7 +47,7 @@ static int fill_tree(struct page *page)
 	return err;
 }
 
-static int print_page(struct page *page)
+static int page_print(struct page *page)
 {
 	const struct args *args = page->args;
 	struct flamegraph graph = { .profile = &page->profile,
@@ -67,7 +67,7 @@ static int print_page(struct page *page)
 		 args->file_count > 1 ? " and others" : "");
 	if (!graph.title)
 		graph.title = title;
-	if (fill_tree(page)) {
+	if (page_fill_tree(page)) {
 		say("out of memory");
 		return COMMAND_FAILED;
 	}
@@ -87,15 +87,15 @@ int cmd_flamegraph(int argc, char **argv)
 
 	status = args_parse(&args, argc, argv, flamegraph_options);
 	if (status == COMMAND_OK) {
-		status = read_profile(&page.profile, &args, metric_mask(args.metric));
+		status = command_read_profile(&page.profile, &args, metric_mask(args.metric));
 		page.metric = profile_choose_metric(&page.profile, args.metric);
 		if (args.base_count)
-			status |= read_base(&page.base, &args, 1u << page.metric);
+			status |= command_read_base(&page.base, &args, 1u << page.metric);
 		page.by_total = args.total || metric_is_memory(page.metric);
-		if (page.profile.chunks && print_page(&page))
+		if (page.profile.chunks && page_print(&page))
 			status = COMMAND_FAILED;
 		if (status == COMMAND_OK)
-			profile_explain(&page.profile, &args);
+			empty_result_explain_profile(&page.profile, &args);
 	}
 	tree_free(&page.tree);
 	profile_free(&page.profile);

@@ -57,7 +57,7 @@ static double scale_of(const struct leaks *l, const struct allocation *a)
 }
 
 /* Room for all stacks that there are. */
-static int grow_list(struct leaks *l)
+static int leaks_grow_list(struct leaks *l)
 {
 	uint32_t room = l->heap->profile.stacks.count + 1;
 	struct leak *list = realloc(l->list, room * sizeof(*list));
@@ -72,7 +72,7 @@ static int grow_list(struct leaks *l)
 	return 0;
 }
 
-static int64_t middle(const struct heap *h)
+static int64_t leaks_count_process(const struct heap *h)
 {
 	if (h->last_ns < h->first_ns) /* nothing was read */
 		return h->first_ns;
@@ -85,7 +85,7 @@ static void report_add_file(void *arg)
 	struct leaks *l = arg;
 	const struct heap *h = l->heap;
 
-	if (grow_list(l))
+	if (leaks_grow_list(l))
 		return;
 	for (uint32_t i = 0; i < h->capacity; i++) {
 		const struct allocation *a = &h->table[i];
@@ -98,7 +98,7 @@ static void report_add_file(void *arg)
 			leak->oldest_ns = a->birth_ns;
 		leak->count += scale;
 		leak->bytes += scale * (double)a->size;
-		if (a->birth_ns >= middle(h))
+		if (a->birth_ns >= leaks_count_process(h))
 			leak->young += scale * (double)a->size;
 	}
 }
@@ -130,7 +130,7 @@ static void take_statements(struct leaks *l)
 		l->list[h->first[i].stack].before += h->first[i].bytes;
 }
 
-static int heavier(const void *a, const void *b)
+static int compare_leak_bytes(const void *a, const void *b)
 {
 	const struct leak *x = a, *y = b;
 
@@ -146,22 +146,22 @@ static bool states(const struct leaks *l)
 	return l->heap->last_count && !l->args->query.thread.set && !l->args->query.from.kind;
 }
 
-static int find_leaks(struct leaks *l)
+static int leaks_sort(struct leaks *l)
 {
 	const struct heap *h = l->heap;
 
-	if (grow_list(l) || l->out_of_memory) /* then some are missing */
+	if (leaks_grow_list(l) || l->out_of_memory) /* then some are missing */
 		return -1;
 	l->last_ns = h->last_ns;
 	if (states(l))
 		take_statements(l);
 	/* One look only: what was born in the later half of the time seen is the growth. */
 	if (!states(l) || l->first_ns >= l->last_ns) {
-		l->first_ns = middle(h);
+		l->first_ns = leaks_count_process(h);
 		for (uint32_t i = 0; i < l->room; i++)
 			l->list[i].before = l->list[i].bytes - l->list[i].young;
 	}
-	qsort(l->list, l->room, sizeof(*l->list), heavier);
+	qsort(l->list, l->room, sizeof(*l->list), compare_leak_bytes);
 	for (l->count = 0; l->count < l->room && l->list[l->count].count > 0; l->count++) {
 		l->bytes += l->list[l->count].bytes;
 		l->allocations += l->list[l->count].count;
@@ -178,7 +178,8 @@ static double growth(const struct leaks *l, const struct leak *leak)
 }
 
 /* The allocator and the profiler's hook around it say nothing. */
-static uint32_t skip_allocator(const struct profile *p, const uint32_t *frames, uint32_t depth)
+static uint32_t count_allocator_frames(const struct profile *p, const uint32_t *frames,
+				       uint32_t depth)
 {
 	static const char *const ends[] = { "malloc_hook", "calloc_hook", "realloc_hook",
 					    "memalign_hook", "aligned_alloc_hook" };
@@ -198,7 +199,7 @@ static void print_stack(const struct leaks *l, uint32_t stack, unsigned width)
 	const struct profile *p = &l->heap->profile;
 	const uint32_t *frames = intern_key(&p->stacks, stack);
 	uint32_t depth = intern_length(&p->stacks, stack) / sizeof(*frames);
-	uint32_t skip = skip_allocator(p, frames, depth), shown = 0;
+	uint32_t skip = count_allocator_frames(p, frames, depth), shown = 0;
 
 	for (uint32_t i = skip; i < depth; i++, shown++) {
 		const struct frame *frame = profile_frame(p, frames[i]);
@@ -218,7 +219,7 @@ static void print_stack(const struct leaks *l, uint32_t stack, unsigned width)
 		puts("      [no stack]");
 }
 
-static void print_text(const struct leaks *l)
+static void leaks_print_text(const struct leaks *l)
 {
 	char bytes[TEXT_NUMBER], count[TEXT_NUMBER], age[TEXT_NUMBER], per_hour[TEXT_NUMBER];
 	unsigned width = text_terminal_width();
@@ -241,7 +242,7 @@ static void print_text(const struct leaks *l)
 		printf("\n... and %u more stacks (-n 0 shows all)\n", l->count - l->args->limit);
 }
 
-static void print_json(const struct leaks *l)
+static void leaks_print_json(const struct leaks *l)
 {
 	const struct profile *p = &l->heap->profile;
 
@@ -272,18 +273,18 @@ int cmd_leaks(int argc, char **argv)
 	status = args_parse(&args, argc, argv, leaks_options);
 	if (status == COMMAND_OK) {
 		leaks.heap = &heap;
-		status = read_heap(&heap, &args);
-		if (find_leaks(&leaks)) {
+		status = command_read_heap(&heap, &args);
+		if (leaks_sort(&leaks)) {
 			say("out of memory");
 			status = COMMAND_FAILED;
 		} else if (args.json) {
-			print_json(&leaks);
+			leaks_print_json(&leaks);
 		} else {
-			print_text(&leaks);
+			leaks_print_text(&leaks);
 		}
 		if (status == COMMAND_OK && !leaks.count)
-			explain_empty(&args, 1u << METRIC_LIVE,
-				      "all that was allocated was freed, or is too young");
+			empty_result_explain(&args, 1u << METRIC_LIVE,
+					     "all that was allocated was freed, or is too young");
 	}
 	free(leaks.list);
 	heap_free(&heap);

@@ -50,28 +50,29 @@ struct lives {
 };
 
 /* The heavier one first; of equal ones the one whose stack was met first. */
-static int order(const struct row *x, const struct row *y, double weight_x, double weight_y)
+static int compare_weight(const struct row *x, const struct row *y, double weight_x,
+			  double weight_y)
 {
 	if (weight_x != weight_y)
 		return weight_x < weight_y ? 1 : -1;
 	return (x->stack > y->stack) - (x->stack < y->stack);
 }
 
-static int by_count(const void *a, const void *b)
+static int compare_count(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
 
-	return order(x, y, x->counts->allocated, y->counts->allocated);
+	return compare_weight(x, y, x->counts->allocated, y->counts->allocated);
 }
 
-static int by_short_bytes(const void *a, const void *b)
+static int compare_short_bytes(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
 
-	return order(x, y, x->short_bytes, y->short_bytes);
+	return compare_weight(x, y, x->short_bytes, y->short_bytes);
 }
 
-static int collect(struct lives *l)
+static int lives_collect(struct lives *l)
 {
 	const struct heap *h = l->heap;
 
@@ -141,7 +142,7 @@ static uint32_t limit(const struct lives *l)
 	return l->args->limit && l->args->limit < l->count ? l->args->limit : l->count;
 }
 
-static void print_text(struct lives *l)
+static void lifetimes_print_text(struct lives *l)
 {
 	char count[TEXT_NUMBER], bytes[TEXT_NUMBER];
 
@@ -150,7 +151,7 @@ static void print_text(struct lives *l)
 		print_histogram(l, &l->rows[i]);
 	if (!l->count)
 		puts("no native allocations in these recordings");
-	qsort(l->rows, l->count, sizeof(*l->rows), by_short_bytes);
+	qsort(l->rows, l->count, sizeof(*l->rows), compare_short_bytes);
 	puts("\nTemporaries: freed within 1 ms");
 	for (uint32_t i = 0; i < limit(l) && l->rows[i].short_count >= 0.5; i++) {
 		const struct row *row = &l->rows[i];
@@ -175,7 +176,7 @@ static void print_json_row(const struct lives *l, const struct row *row)
 	putchar('}');
 }
 
-static void print_json(const struct lives *l)
+static void lifetimes_print_json(const struct lives *l)
 {
 	printf("{\"stacks\":[");
 	for (uint32_t i = 0; i < limit(l); i++) {
@@ -196,18 +197,19 @@ int cmd_lifetimes(int argc, char **argv)
 	args.stack_depth = DEFAULT_DEPTH;
 	status = args_parse(&args, argc, argv, lifetimes_options);
 	if (status == COMMAND_OK) {
-		status = read_heap(&heap, &args);
-		if (collect(&lives)) {
+		status = command_read_heap(&heap, &args);
+		if (lives_collect(&lives)) {
 			say("out of memory");
 			status = COMMAND_FAILED;
 		} else {
-			qsort(lives.rows, lives.count, sizeof(*lives.rows), by_count);
+			qsort(lives.rows, lives.count, sizeof(*lives.rows), compare_count);
 			if (args.json)
-				print_json(&lives);
+				lifetimes_print_json(&lives);
 			else
-				print_text(&lives);
+				lifetimes_print_text(&lives);
 			if (status == COMMAND_OK && !lives.count)
-				explain_empty(&args, 1u << METRIC_MALLOC, "nothing was allocated");
+				empty_result_explain(&args, 1u << METRIC_MALLOC,
+						     "nothing was allocated");
 		}
 	}
 	free(lives.rows);

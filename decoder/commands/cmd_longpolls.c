@@ -40,11 +40,11 @@ static const char idle_frame[] =
 	"<tokio::runtime::scheduler::multi_thread::worker::Context>::park_timeout";
 
 /* Frames of the machinery: whoever looks for a slow poll looks for what is not one of these. */
-static const char *const machinery[] = { "std::",    "core::",  "alloc::",  "tokio::",
-					 "futures",  "<core::", "<alloc::", "<std::",
-					 "<tokio::", "__",      "syscall" };
+static const char *const runtime_prefixes[] = { "std::",    "core::",  "alloc::",  "tokio::",
+						"futures",  "<core::", "<alloc::", "<std::",
+						"<tokio::", "__",      "syscall" };
 
-struct by_function {
+struct function_polls {
 	uint32_t name;
 	uint64_t polls, buckets[BUCKETS]; /* below 100 us, 1 ms, ... 10 s, longer */
 	uint64_t longest_us, sum_us;
@@ -58,31 +58,31 @@ struct printing {
 	bool any_poll, any;
 
 	struct intern names, seen;
-	struct by_function *functions;
+	struct function_polls *functions;
 	uint32_t room;
 };
 
-static bool is_idle(struct raw_stack *stack)
+static bool stack_is_idle(struct raw_stack *stack)
 {
 	for (size_t i = 0; i < stack->count; i++)
-		if (strstr(raw_method(stack, i), idle_frame))
+		if (strstr(raw_stack_method(stack, i), idle_frame))
 			return true;
 	return false;
 }
 
-static bool is_machinery(const char *class, const char *method)
+static bool frame_is_runtime(const char *class, const char *method)
 {
 	if (!strncmp(class, "libc.so", 7) || !strncmp(class, "ld-linux", 8) ||
 	    !strncmp(class, "ld-musl", 7) || !strcmp(class, "vdso") || !*class)
 		return true;
-	for (size_t i = 0; i < sizeof(machinery) / sizeof(machinery[0]); i++)
-		if (!strncmp(method, machinery[i], strlen(machinery[i])))
+	for (size_t i = 0; i < sizeof(runtime_prefixes) / sizeof(runtime_prefixes[0]); i++)
+		if (!strncmp(method, runtime_prefixes[i], strlen(runtime_prefixes[i])))
 			return true;
 	return false;
 }
 
 /* What a language brings along, by the beginning of a class's or a file's name. */
-static bool is_library(const char *class)
+static bool frame_is_language_library(const char *class)
 {
 	static const char *const libraries[] = { "java/", "java.", "jdk/", "jdk.",
 						 "sun/",  "sun.",  "node:" };
@@ -94,32 +94,33 @@ static bool is_library(const char *class)
 }
 
 /* Where a machine runs the program it is that language's function, whatever the machine does for it. */
-static const char *culprit(struct raw_stack *stack)
+static const char *stack_find_function(struct raw_stack *stack)
 {
 	for (size_t i = 0; i < stack->count; i++)
-		if (raw_is_managed(stack, i) && *raw_class(stack, i) &&
-		    !is_library(raw_class(stack, i)))
-			return raw_method(stack, i);
+		if (raw_stack_is_managed(stack, i) && *raw_stack_class(stack, i) &&
+		    !frame_is_language_library(raw_stack_class(stack, i)))
+			return raw_stack_method(stack, i);
 	for (size_t i = 0; i < stack->count; i++)
-		if (!is_machinery(raw_class(stack, i), raw_method(stack, i)))
-			return raw_method(stack, i);
-	return stack->count ? raw_method(stack, 0) : "<unknown>";
+		if (!frame_is_runtime(raw_stack_class(stack, i), raw_stack_method(stack, i)))
+			return raw_stack_method(stack, i);
+	return stack->count ? raw_stack_method(stack, 0) : "<unknown>";
 }
 
-static uint64_t us_of(uint64_t ticks, const struct jfr_header *header)
+static uint64_t ticks_to_us(uint64_t ticks, const struct jfr_header *header)
 {
 	return (uint64_t)((unsigned __int128)ticks * 1000000u /
 			  (unsigned __int128)header->ticks_per_second);
 }
 
 /* A poll in which several samples fell counts once for each function. */
-static int add_up(struct printing *p, const struct poll *poll, const struct jfr_header *header)
+static int function_add_poll(struct printing *p, const struct poll *poll,
+			     const struct jfr_header *header)
 {
-	uint32_t name = intern_string(&p->names, culprit(&p->stack));
+	uint32_t name = intern_string(&p->names, stack_find_function(&p->stack));
 	uint64_t key[3] = { poll->tid, poll->start, name };
 	uint32_t before = p->seen.count;
-	uint64_t us = us_of(poll->duration, header);
-	struct by_function *one, *grown;
+	uint64_t us = ticks_to_us(poll->duration, header);
+	struct function_polls *one, *grown;
 	unsigned bucket = 0;
 
 	grown = array_reserve(p->functions, &p->room, name, sizeof(*grown));
@@ -144,7 +145,7 @@ static int add_up(struct printing *p, const struct poll *poll, const struct jfr_
 static void print_sample(struct printing *p, const struct jfr_chunk *chunk, int64_t ticks,
 			 const struct poll *poll, uint64_t us, int64_t tid)
 {
-	raw_time(stdout, &chunk->header, ticks);
+	raw_stack_print_time(stdout, &chunk->header, ticks);
 	printf(" thread %" PRId64 " - ", tid);
 	if (poll)
 		printf("poll of %" PRIu64 "us\n", us);
@@ -154,23 +155,24 @@ static void print_sample(struct printing *p, const struct jfr_chunk *chunk, int6
 }
 
 /* A sample of thread TID that fell into POLL, at TICKS. */
-static int in_poll(struct printing *p, const struct jfr_chunk *chunk, const struct jfr_event *event,
-		   const struct poll *poll, int64_t ticks, int64_t tid)
+static int print_sample_in_poll(struct printing *p, const struct jfr_chunk *chunk,
+				const struct jfr_event *event, const struct poll *poll,
+				int64_t ticks, int64_t tid)
 {
 	uint64_t us = 0;
 
 	if (poll) {
-		us = us_of((uint64_t)ticks - poll->start, &chunk->header);
+		us = ticks_to_us((uint64_t)ticks - poll->start, &chunk->header);
 		if (us < p->min_us)
 			return 0;
 	}
 	if (!raw_stack_read(&p->stack, chunk, event))
 		return -ENOMEM;
-	if (is_idle(&p->stack))
+	if (stack_is_idle(&p->stack))
 		return 0;
 	p->any = true;
 	if (p->args->summary)
-		return poll ? add_up(p, poll, &chunk->header) : 0;
+		return poll ? function_add_poll(p, poll, &chunk->header) : 0;
 	print_sample(p, chunk, ticks, poll, us, tid);
 	return 0;
 }
@@ -185,17 +187,17 @@ static void print_context(const char *lines)
 }
 
 /* STALL, whose stack is in P; that may have no frame. CONTEXT: what its thread was working on. */
-static int on_stall(struct printing *p, const struct jfr_chunk *chunk, const struct poll *stall,
-		    const char *context)
+static int print_stall(struct printing *p, const struct jfr_chunk *chunk, const struct poll *stall,
+		       const char *context)
 {
-	uint64_t us = us_of(stall->duration, &chunk->header);
+	uint64_t us = ticks_to_us(stall->duration, &chunk->header);
 
-	if (us < p->min_us || is_idle(&p->stack))
+	if (us < p->min_us || stack_is_idle(&p->stack))
 		return 0;
 	p->any = true;
 	if (p->args->summary)
-		return add_up(p, stall, &chunk->header);
-	raw_time(stdout, &chunk->header, (int64_t)stall->start);
+		return function_add_poll(p, stall, &chunk->header);
+	raw_stack_print_time(stdout, &chunk->header, (int64_t)stall->start);
 	printf(" thread %" PRIu32 " - stall of %" PRIu64 "us, %d ready", stall->tid, us,
 	       stall->ready);
 	print_context(context);
@@ -205,8 +207,8 @@ static int on_stall(struct printing *p, const struct jfr_chunk *chunk, const str
 }
 
 /* One that has its stack. */
-static int on_stall_event(struct printing *p, const struct jfr_chunk *chunk,
-			  const struct jfr_event *event, struct wants *wants)
+static int print_stall_event(struct printing *p, const struct jfr_chunk *chunk,
+			     const struct jfr_event *event, struct wants *wants)
 {
 	struct poll stall = { .start = (uint64_t)event->slot[JFR_TIME],
 			      .duration = (uint64_t)event->slot[JFR_DURATION] };
@@ -219,37 +221,37 @@ static int on_stall_event(struct printing *p, const struct jfr_chunk *chunk,
 		stall.ready = (int)jfr_value_integer(&ready);
 	if (!raw_stack_read(&p->stack, chunk, event))
 		return -ENOMEM;
-	return on_stall(p, chunk, &stall, wants_context(wants, event));
+	return print_stall(p, chunk, &stall, chunk_filter_context(wants, event));
 }
 
 /* A sample of thread TID, at TICKS, that may have been taken for a stall: the first of several is its stack. */
-static int sample_of_stall(struct printing *p, const struct jfr_chunk *chunk,
-			   const struct jfr_event *event, int64_t ticks, int64_t tid)
+static int print_stall_of_sample(struct printing *p, const struct jfr_chunk *chunk,
+				 const struct jfr_event *event, int64_t ticks, int64_t tid)
 {
 	struct poll *stall = polls_find_at(&p->stalls, tid, ticks);
 
 	if (!stall || stall->told)
 		return 0;
 	stall->told = true;
-	return raw_stack_read(&p->stack, chunk, event) ? on_stall(p, chunk, stall, "") : -ENOMEM;
+	return raw_stack_read(&p->stack, chunk, event) ? print_stall(p, chunk, stall, "") : -ENOMEM;
 }
 
 /* Those into which no sample fell. */
-static int stalls_without_stack(struct printing *p, const struct jfr_chunk *chunk,
-				struct wants *wants)
+static int print_stalls_without_sample(struct printing *p, const struct jfr_chunk *chunk,
+				       struct wants *wants)
 {
 	const struct poll *list = (const void *)p->stalls.list.data;
 	int err = 0;
 
 	p->stack.count = 0;
 	for (size_t i = 0; i < p->stalls.count && !err; i++)
-		if (!list[i].told && wants_untold(wants, (int64_t)list[i].start))
-			err = on_stall(p, chunk, &list[i], "");
+		if (!list[i].told && chunk_filter_accepts_time(wants, (int64_t)list[i].start))
+			err = print_stall(p, chunk, &list[i], "");
 	return err;
 }
 
 /* The last moment of POLL up to LAST. */
-static int64_t last_of(const struct poll *poll, int64_t last)
+static int64_t poll_last_tick(const struct poll *poll, int64_t last)
 {
 	uint64_t end = poll->start + poll->duration;
 
@@ -258,8 +260,8 @@ static int64_t last_of(const struct poll *poll, int64_t last)
 
 /* A thread that sleeps is counted, not sampled again: one event stands for all of the time that it
  * slept, from its first sample to its last, and is as long into a poll as the last that fell there. */
-static int on_sample(struct printing *p, const struct jfr_chunk *chunk,
-		     const struct jfr_event *event)
+static int print_polls_of_sample(struct printing *p, const struct jfr_chunk *chunk,
+				 const struct jfr_event *event)
 {
 	const struct poll *poll;
 	int64_t tid = -1, ticks = event->slot[JFR_TIME], last = ticks;
@@ -270,16 +272,17 @@ static int on_sample(struct printing *p, const struct jfr_chunk *chunk,
 		last = ticks;
 	jfr_event_thread_id(chunk, event, "sampledThread", &tid);
 	if (p->stalls.count)
-		err = sample_of_stall(p, chunk, event, ticks, tid);
+		err = print_stall_of_sample(p, chunk, event, ticks, tid);
 	poll = polls_find_at(&p->polls, tid, ticks);
 	if (!poll && !err && p->args->include_non_pollcatch)
-		err = in_poll(p, chunk, event, NULL, ticks, tid);
+		err = print_sample_in_poll(p, chunk, event, NULL, ticks, tid);
 	if (!poll)
 		poll = polls_find_first_between(&p->polls, tid, ticks, last);
 	for (; poll && !err;
 	     poll = polls_find_first_between(&p->polls, tid, (int64_t)poll->start, last))
 		if (poll->duration)
-			err = in_poll(p, chunk, event, poll, last_of(poll, last), tid);
+			err = print_sample_in_poll(p, chunk, event, poll,
+						   poll_last_tick(poll, last), tid);
 	return err;
 }
 
@@ -307,19 +310,19 @@ static int print_chunk(void *arg, struct jfr_chunk *chunk, const struct feed_chu
 			    from->file, settings.clock);
 			return -ENOTSUP;
 		}
-		if (event.kind == JFR_SETTING || !wants_event(wants, &event))
+		if (event.kind == JFR_SETTING || !chunk_filter_accepts_event(wants, &event))
 			continue;
-		err = event.kind == JFR_STALL ? on_stall_event(p, chunk, &event, wants)
-					      : on_sample(p, chunk, &event);
+		err = event.kind == JFR_STALL ? print_stall_event(p, chunk, &event, wants)
+					      : print_polls_of_sample(p, chunk, &event);
 		p->any_poll |= event.kind == JFR_STALL;
 	}
 	p->any_poll |= p->stalls.count > 0;
-	return err ? err : stalls_without_stack(p, chunk, wants);
+	return err ? err : print_stalls_without_sample(p, chunk, wants);
 }
 
-static int longer(const void *a, const void *b)
+static int compare_poll_time(const void *a, const void *b)
 {
-	const struct by_function *x = a, *y = b;
+	const struct function_polls *x = a, *y = b;
 
 	if (x->sum_us != y->sum_us)
 		return x->sum_us < y->sum_us ? 1 : -1;
@@ -335,13 +338,13 @@ static void print_summary(struct printing *p)
 	char sum[TEXT_NUMBER], longest[TEXT_NUMBER];
 
 	if (p->room)
-		qsort(p->functions, p->room, sizeof(*p->functions), longer);
+		qsort(p->functions, p->room, sizeof(*p->functions), compare_poll_time);
 	printf("%8s %9s %9s ", "polls", "sum", "longest");
 	for (unsigned k = 0; k < BUCKETS; k++)
 		printf(" %6s", limits[k]);
 	printf("\n");
 	for (uint32_t i = 0; i < p->room && p->functions[i].polls; i++) {
-		const struct by_function *one = &p->functions[i];
+		const struct function_polls *one = &p->functions[i];
 
 		printf("%8" PRIu64 " %9s %9s ", one->polls,
 		       text_duration(sum, (double)one->sum_us * 1e3),
@@ -358,7 +361,7 @@ static void print_summary(struct printing *p)
 }
 
 /* The last word is the shortest poll of interest, unless it is a file. */
-static void take_minimum(struct args *args, uint64_t *min_us)
+static void args_parse_minimum(struct args *args, uint64_t *min_us)
 {
 	uint64_t ns;
 	struct stat status;
@@ -381,14 +384,15 @@ int cmd_longpolls(int argc, char **argv)
 	args.stack_depth = DEFAULT_DEPTH;
 	status = args_parse(&args, argc, argv, longpolls_options);
 	if (status == COMMAND_OK) {
-		take_minimum(&args, &p.min_us);
-		status = chunks_read(&args, print_chunk, &p);
+		args_parse_minimum(&args, &p.min_us);
+		status = chunk_visit_all(&args, print_chunk, &p);
 		if (status == COMMAND_OK && !p.any)
-			explain_empty(&args, 1u << METRIC_CPU | 1u << METRIC_WALL,
-				      p.any_poll ? "no sample fell into a poll of that length"
-						 : "no poll was recorded in which a sample fell "
-						   "(see asprof_agent.h), and no stall (see "
-						   "ASPROF_AGENT_STALLS)");
+			empty_result_explain(
+				&args, 1u << METRIC_CPU | 1u << METRIC_WALL,
+				p.any_poll ? "no sample fell into a poll of that length"
+					   : "no poll was recorded in which a sample fell "
+					     "(see asprof_agent.h), and no stall (see "
+					     "ASPROF_AGENT_STALLS)");
 		if (args.summary)
 			print_summary(&p);
 	}

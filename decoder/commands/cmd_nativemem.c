@@ -41,12 +41,12 @@ static int print_chunk(void *arg, struct jfr_chunk *chunk, const struct feed_chu
 	(void)from;
 	jfr_scan(&scan, chunk, JFR_MASK(p->frees ? JFR_FREE : JFR_MALLOC));
 	while (jfr_scan_next(&scan, &event)) {
-		if (!wants_event(wants, &event) ||
+		if (!chunk_filter_accepts_event(wants, &event) ||
 		    !jfr_event_thread_id(chunk, &event, "eventThread", &tid))
 			continue;
 		if (!raw_stack_read(&p->stack, chunk, &event))
 			return -ENOMEM;
-		raw_time(stdout, &chunk->header, event.slot[JFR_TIME]);
+		raw_stack_print_time(stdout, &chunk->header, event.slot[JFR_TIME]);
 		printf(" thread %" PRId64 " - %s at 0x%" PRIx64, tid, p->args->type,
 		       (uint64_t)event.slot[JFR_ADDRESS]);
 		if (!p->frees)
@@ -73,9 +73,9 @@ int cmd_nativemem(int argc, char **argv)
 		status = COMMAND_USAGE;
 	}
 	if (status == COMMAND_OK)
-		status = chunks_read(&args, print_chunk, &printing);
+		status = chunk_visit_all(&args, print_chunk, &printing);
 	if (status == COMMAND_OK && !printing.any)
-		explain_empty(&args, 1u << METRIC_MALLOC, "no such event was recorded");
+		empty_result_explain(&args, 1u << METRIC_MALLOC, "no such event was recorded");
 	raw_stack_free(&printing.stack);
 	args_free(&args);
 	return status;

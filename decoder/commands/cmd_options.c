@@ -27,7 +27,7 @@ const struct command_option *const options_options[] = {
 };
 
 /* A value that is to be shown as it is typed. */
-static void print_value(const char *value)
+static void print_cleaned(const char *value)
 {
 	char *clean = strdup(value);
 
@@ -39,7 +39,7 @@ static void print_value(const char *value)
 }
 
 /* What the variable is set to here; NULL when unset, which an empty value is too. */
-static const char *value_here(const struct option_view *row)
+static const char *option_shown_value(const struct option_view *row)
 {
 	static char url[SHOW_URL_SIZE];
 	const char *value = getenv(row->name);
@@ -51,7 +51,7 @@ static const char *value_here(const struct option_view *row)
 	return row->secret ? "(not shown)" : value;
 }
 
-static bool is_wrong(const struct option_view *row)
+static bool option_is_rejected(const struct option_view *row)
 {
 	const char *value = getenv(row->name);
 	char problem[OPTION_PROBLEM_MAX];
@@ -75,15 +75,15 @@ static void print_wrapped(const char *text)
 	putchar('\n');
 }
 
-static void print_plain(const struct option_view *row)
+static void option_print_plain(const struct option_view *row)
 {
-	const char *value = value_here(row);
+	const char *value = option_shown_value(row);
 	char accepts[OPTION_EXPECTS_MAX + 16];
 
 	printf("%s%s", row->name, value ? "=" : "");
-	print_value(value ? value : "");
+	print_cleaned(value ? value : "");
 	putchar('\n');
-	if (is_wrong(row))
+	if (option_is_rejected(row))
 		print_wrapped("NOT ACCEPTED: the agent stays off.");
 	print_wrapped(row->help);
 	snprintf(accepts, sizeof(accepts), "Takes %s.", row->accepts);
@@ -104,18 +104,18 @@ static void print_json_pair(const char *key, const char *value)
 		fputs("null", stdout);
 }
 
-static void print_json(const struct option_view *row)
+static void option_print_json(const struct option_view *row)
 {
 	printf("  {\"name\": \"%s\"", row->name);
 	print_json_pair("default", *row->fallback ? row->fallback : NULL);
-	print_json_pair("value", value_here(row));
-	printf(", \"accepted\": %s", is_wrong(row) ? "false" : "true");
+	print_json_pair("value", option_shown_value(row));
+	printf(", \"accepted\": %s", option_is_rejected(row) ? "false" : "true");
 	print_json_pair("takes", row->accepts);
 	print_json_pair("help", row->help);
 	printf(", \"built\": %s}", row->built ? "true" : "false");
 }
 
-static void print_markdown(const struct option_view *row)
+static void option_print_markdown(const struct option_view *row)
 {
 	printf("| `%s` | %s%s%s | %s%s |\n", row->name, *row->fallback ? "`" : "", row->fallback,
 	       *row->fallback ? "`" : "", row->help, row->built ? "" : " *Not built yet.*");
@@ -139,7 +139,7 @@ static void print_man_text(const char *text)
 	putchar('\n');
 }
 
-static void print_man(const struct option_view *row)
+static void option_print_man(const struct option_view *row)
 {
 	printf(".TP\n.B %s\n", row->name);
 	print_man_text(row->help);
@@ -164,7 +164,7 @@ static void print_unknown(const char *name, bool json)
 		fputs(", \"known\": false, \"accepted\": false}", stdout);
 		return;
 	}
-	print_value(name);
+	print_cleaned(name);
 	puts("\n        NOT KNOWN: it is ignored.");
 	if (known)
 		printf("        The nearest name is %s.\n", near.name);
@@ -197,11 +197,11 @@ static const struct format {
 	void (*print)(const struct option_view *row);
 	bool here; /* it tells of this environment too */
 } formats[] = {
-	{ "", "", "", "", print_plain, true },
-	{ "--json", "[\n", ",\n", "\n]\n", print_json, true },
-	{ "--markdown", "| variable | default | meaning |\n|---|---|---|\n", "", "", print_markdown,
-	  false },
-	{ "--man", "", "", "", print_man, false },
+	{ "", "", "", "", option_print_plain, true },
+	{ "--json", "[\n", ",\n", "\n]\n", option_print_json, true },
+	{ "--markdown", "| variable | default | meaning |\n|---|---|---|\n", "", "",
+	  option_print_markdown, false },
+	{ "--man", "", "", "", option_print_man, false },
 };
 
 static const struct format *find_format(const char *name)
@@ -226,7 +226,7 @@ int cmd_options(int argc, char **argv)
 	for (size_t i = 0; option_row(i, &row); i++) {
 		fputs(i ? format->between : "", stdout);
 		format->print(&row);
-		wrong += is_wrong(&row);
+		wrong += option_is_rejected(&row);
 	}
 	if (format->here)
 		unknown = print_unknowns(*format->between);

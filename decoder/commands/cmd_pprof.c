@@ -28,7 +28,8 @@ static int print_pprof(const struct args *args, const struct profile *profile)
 
 	if (output_open(&output, args->output))
 		return COMMAND_FAILED;
-	read_libraries(&libraries, args); /* what it fails at was told when the samples were read */
+	command_read_libraries(&libraries,
+			       args); /* what it fails at was told when the samples were read */
 	err = pprof_write(output.file, profile, &libraries);
 	libraries_free(&libraries);
 	if (err)
@@ -52,11 +53,11 @@ int cmd_pprof(int argc, char **argv)
 		metrics = metric_mask(args.metric);
 		if (args.metric == METRIC_ANY)
 			metrics |= 1u << METRIC_LIVE;
-		status = read_profile(&profile, &args, metrics);
+		status = command_read_profile(&profile, &args, metrics);
 		if (profile.chunks && print_pprof(&args, &profile))
 			status = COMMAND_FAILED;
 		if (status == COMMAND_OK)
-			profile_explain(&profile, &args);
+			empty_result_explain_profile(&profile, &args);
 	}
 	profile_free(&profile);
 	args_free(&args);

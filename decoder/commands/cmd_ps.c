@@ -22,14 +22,14 @@ struct listing {
 	unsigned shown, refused;
 };
 
-static double number_at(const cJSON *object, const char *key)
+static double json_number_at(const cJSON *object, const char *key)
 {
 	const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
 
 	return cJSON_IsNumber(item) ? item->valuedouble : 0;
 }
 
-static const char *text_at(const cJSON *object, const char *key)
+static const char *live_json_text(const cJSON *object, const char *key)
 {
 	const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
 
@@ -37,7 +37,7 @@ static const char *text_at(const cJSON *object, const char *key)
 }
 
 /* "12:01:59" of today, else "2026-11-21". */
-static const char *show_time(double ms, char *text, size_t size)
+static const char *format_time(double ms, char *text, size_t size)
 {
 	time_t then = (time_t)(ms / 1000), now = time(NULL);
 	struct tm tm, today;
@@ -53,7 +53,7 @@ static const char *show_time(double ms, char *text, size_t size)
 	return text;
 }
 
-static void print_name(const char *name)
+static void print_row_name(const char *name)
 {
 	char shown[17] = "";
 	size_t length = 0;
@@ -65,7 +65,7 @@ static void print_name(const char *name)
 	printf("%-16s ", shown);
 }
 
-static void print_row(pid_t pid, const cJSON *status)
+static void print_status_row(pid_t pid, const cJSON *status)
 {
 	const cJSON *samples = cJSON_GetObjectItemCaseSensitive(status, "samples");
 	const cJSON *reports = cJSON_GetObjectItemCaseSensitive(status, "reports");
@@ -73,14 +73,15 @@ static void print_row(pid_t pid, const cJSON *status)
 	char since[32], last[32];
 
 	printf("%7d ", pid);
-	print_name(text_at(status, "executable"));
-	printf("%-15.15s %-10s %10.0f %6.0f  %s\n", running ? text_at(status, "engine") : "stopped",
-	       show_time(number_at(status, "since_ms"), since, sizeof(since)),
-	       number_at(samples, "taken"), number_at(samples, "lost"),
-	       show_time(number_at(reports, "last_ms"), last, sizeof(last)));
+	print_row_name(live_json_text(status, "executable"));
+	printf("%-15.15s %-10s %10.0f %6.0f  %s\n",
+	       running ? live_json_text(status, "engine") : "stopped",
+	       format_time(json_number_at(status, "since_ms"), since, sizeof(since)),
+	       json_number_at(samples, "taken"), json_number_at(samples, "lost"),
+	       format_time(json_number_at(reports, "last_ms"), last, sizeof(last)));
 }
 
-static void show(void *context, pid_t pid)
+static void print_process(void *context, pid_t pid)
 {
 	struct listing *listing = context;
 	struct buf answer = BUF_INIT(1u << 20);
@@ -94,7 +95,7 @@ static void show(void *context, pid_t pid)
 			printf("%7s %-16s %-15s %-10s %10s %6s  %s\n", "PID", "NAME", "ENGINE",
 			       "SINCE", "SAMPLES", "LOST", "LAST REPORT");
 		if (status)
-			print_row(pid, status);
+			print_status_row(pid, status);
 		else
 			printf("%7d %-16s %s\n", pid, "-",
 			       err == -ENOTCONN ? "no live endpoint" : "no answer");
@@ -111,7 +112,7 @@ int cmd_ps(int argc, char **argv)
 		say("%s takes no arguments", argv[0]);
 		return COMMAND_USAGE;
 	}
-	find_each(show, &listing);
+	find_each(print_process, &listing);
 	if (listing.refused)
 		say("%u more process%s of other users: root sees them all", listing.refused,
 		    listing.refused == 1 ? "" : "es");

@@ -40,7 +40,7 @@ struct pull {
 	uint64_t bytes;
 };
 
-static int add(void *arg, const char *path)
+static int pull_add_path(void *arg, const char *path)
 {
 	struct pull *pull = arg;
 	char **paths = array_reserve(pull->paths, &pull->room, pull->count, sizeof(*paths));
@@ -54,7 +54,7 @@ static int add(void *arg, const char *path)
 
 /* The part of PATH, found below WORD, that is its name here: what is behind the last "/" of the word's
  * prefix. NULL where that would lead out of the directory, or be hidden. */
-static const char *name_here(const char *word, const char *path)
+static const char *local_file_name(const char *word, const char *path)
 {
 	size_t bucket = strcspn(word + strlen("s3://"), "/") + strlen("s3://");
 	const char *slash = strrchr(word + bucket, '/'), *name, *part;
@@ -74,7 +74,7 @@ static const char *name_here(const char *word, const char *path)
 }
 
 /* Whether FILE is OBJECT already, as it was pulled before. */
-static bool is_there(const char *file, const struct object *object)
+static bool file_is_current(const char *file, const struct object *object)
 {
 	struct stat st;
 
@@ -83,26 +83,26 @@ static bool is_there(const char *file, const struct object *object)
 }
 
 /* Whether FD, the content of PATH, is one of those that are asked for. */
-static bool is_wanted(const struct pull *pull, const char *path, int fd)
+static bool object_is_selected(const struct pull *pull, const char *path, int fd)
 {
 	struct source *source, *next;
 	bool wanted = false;
 
 	if (!selection_is_set(&pull->args->selection))
 		return true;
-	if (source_open_file(&source, path, fd))
+	if (source_open_fd(&source, path, fd))
 		return false;
 	for (; source; source = next) {
 		next = source->next;
-		wanted = wanted ||
-			 (!source_load(source) && selection_has(&pull->args->selection, source));
+		wanted = wanted || (!source_load(source) &&
+				    selection_matches(&pull->args->selection, source));
 		source_close(source);
 	}
 	return wanted;
 }
 
 /* Write what IN has to NAME in DIR, whole or not at all. */
-static int copy(int dir, const char *name, int in, const struct object *object)
+static int file_write(int dir, const char *name, int in, const struct object *object)
 {
 	const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT },
 					   { .tv_sec = (time_t)object->modified } };
@@ -122,7 +122,7 @@ static int copy(int dir, const char *name, int in, const struct object *object)
 	return err;
 }
 
-static int put(const char *file, int in, const struct object *object)
+static int file_write_path(const char *file, int in, const struct object *object)
 {
 	char folder[PATH_MAX];
 	const char *slash = strrchr(file, '/');
@@ -132,14 +132,14 @@ static int put(const char *file, int in, const struct object *object)
 	dir = dir_make(folder, 0755);
 	if (dir < 0)
 		return dir;
-	err = copy(dir, slash + 1, in, object);
+	err = file_write(dir, slash + 1, in, object);
 	close(dir);
 	return err;
 }
 
-static void bring(struct pull *pull, const char *path, const char *name)
+static void pull_object(struct pull *pull, const char *path, const char *name)
 {
-	const struct object *object = bucket_object(path);
+	const struct object *object = bucket_find_object(path);
 	char file[PATH_MAX];
 	int fd, err;
 
@@ -148,20 +148,20 @@ static void bring(struct pull *pull, const char *path, const char *name)
 		pull->failed++;
 		return;
 	}
-	if (is_there(file, object)) {
+	if (file_is_current(file, object)) {
 		pull->there++;
 		return;
 	}
-	fd = bucket_open(path);
+	fd = bucket_open_object(path);
 	if (fd < 0) {
 		pull->failed++;
 		return;
 	}
-	if (!is_wanted(pull, path, fd)) {
+	if (!object_is_selected(pull, path, fd)) {
 		pull->unwanted++;
 		goto out;
 	}
-	err = put(file, fd, object);
+	err = file_write_path(file, fd, object);
 	if (err) {
 		say("%s: %s", file, strerror(-err));
 		pull->failed++;
@@ -173,16 +173,16 @@ out:
 	close(fd);
 }
 
-static void bring_all(struct pull *pull, const char *word)
+static void pull_objects(struct pull *pull, const char *word)
 {
 	struct progress progress;
 
 	progress_start(&progress);
 	for (uint32_t i = 0; i < pull->count; i++) {
-		const char *name = name_here(word, pull->paths[i]);
+		const char *name = local_file_name(word, pull->paths[i]);
 
 		if (name) {
-			bring(pull, pull->paths[i], name);
+			pull_object(pull, pull->paths[i], name);
 		} else {
 			say("%s: not brought, as no file here can have that name", pull->paths[i]);
 			pull->failed++;
@@ -192,28 +192,28 @@ static void bring_all(struct pull *pull, const char *word)
 	progress_clear(&progress);
 }
 
-static void forget(struct pull *pull)
+static void pull_free_paths(struct pull *pull)
 {
 	while (pull->count)
 		free(pull->paths[--pull->count]);
 }
 
-static int pull_word(struct pull *pull, const char *word)
+static int pull_url(struct pull *pull, const char *word)
 {
 	const struct selection *selection = &pull->args->selection;
 	int err;
 
-	if (!bucket_is(word)) {
+	if (!bucket_is_url(word)) {
 		say("pull: %s is no bucket: it is named as s3://BUCKET/PREFIX", word);
 		return COMMAND_USAGE;
 	}
-	err = bucket_find(word, &selection->pick, &selection->reach, add, pull);
-	bring_all(pull, word);
-	forget(pull);
+	err = bucket_list_objects(word, &selection->pick, &selection->reach, pull_add_path, pull);
+	pull_objects(pull, word);
+	pull_free_paths(pull);
 	return err ? COMMAND_FAILED : COMMAND_OK;
 }
 
-static void tell(const struct pull *pull)
+static void pull_print_result(const struct pull *pull)
 {
 	char bytes[TEXT_NUMBER];
 
@@ -237,12 +237,12 @@ int cmd_pull(int argc, char **argv)
 	pull.dir = args.output ? args.output : ".";
 	for (int i = 0; i < args.file_count && status == COMMAND_OK && worst != COMMAND_USAGE;
 	     i++) {
-		int one = pull_word(&pull, args.files[i]);
+		int one = pull_url(&pull, args.files[i]);
 
 		worst = one ? one : worst;
 	}
 	if (status == COMMAND_OK && worst != COMMAND_USAGE)
-		tell(&pull);
+		pull_print_result(&pull);
 	free(pull.paths);
 	args_free(&args);
 	return pull.failed && worst == COMMAND_OK ? COMMAND_FAILED : worst;

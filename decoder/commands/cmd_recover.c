@@ -36,7 +36,7 @@ static void print_destinations(const char *names)
 		printf("%s %s", name == names ? ", for" : " and", name);
 }
 
-static void print_made(const struct recovery *r, const struct recover_result *result)
+static void print_recovered(const struct recovery *r, const struct recover_result *result)
 {
 	const struct report *report = result->report;
 
@@ -63,7 +63,7 @@ static void tell(void *context, const struct recover_result *result)
 	r->seen++;
 	switch (result->outcome) {
 	case RECOVER_MADE:
-		print_made(r, result);
+		print_recovered(r, result);
 		break;
 	case RECOVER_ALIVE:
 		printf("%s/%s: its process is running\n", r->dir, result->name);
@@ -97,7 +97,7 @@ static bool go_on(void *context)
 	return true;
 }
 
-static int recover_in(struct recovery *r, int dir, int out)
+static int recover_directory(struct recovery *r, int dir, int out)
 {
 	const struct recover_how how = {
 		.dry = r->args->dry, .out = out, .go_on = go_on, .tell = tell, .context = r
@@ -112,7 +112,7 @@ static int recover_in(struct recovery *r, int dir, int out)
 }
 
 /* In a directory that all may write to each user has one of their own (SPOOL_DIR). */
-static int recover_dir(struct recovery *r, int out)
+static int recover_spool_directory(struct recovery *r, int out)
 {
 	int dir = open(r->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), own, made;
 	char name[16];
@@ -121,11 +121,11 @@ static int recover_dir(struct recovery *r, int out)
 		say("%s: %s", r->dir, strerror(errno));
 		return -errno;
 	}
-	made = recover_in(r, dir, out);
+	made = recover_directory(r, dir, out);
 	snprintf(name, sizeof(name), "%u", geteuid());
 	own = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (own >= 0 && made >= 0)
-		made = recover_in(r, own, out);
+		made = recover_directory(r, own, out);
 	if (own >= 0)
 		close(own);
 	close(dir);
@@ -140,7 +140,7 @@ static int recover_all(const struct args *args, int out)
 	progress_start(&r.progress);
 	for (int i = 0; i < args->file_count; i++) {
 		r.dir = args->files[i];
-		failed |= recover_dir(&r, out) < 0;
+		failed |= recover_spool_directory(&r, out) < 0;
 	}
 	progress_clear(&r.progress);
 	if (!r.seen && !failed)

@@ -48,7 +48,7 @@ const struct command_option *const run_options[] = {
 };
 
 /* The agent opens the directory from wherever the program has gone by then. */
-static int set_directory(const char *dir)
+static int set_local_directory(const char *dir)
 {
 	char path[PATH_MAX];
 
@@ -62,7 +62,7 @@ failed:
 	return RUN_FAILED;
 }
 
-static int set_switch(const char *name, const char *variable, const char *value)
+static int apply_switch(const char *name, const char *variable, const char *value)
 {
 	char problem[OPTION_PROBLEM_MAX];
 
@@ -75,12 +75,12 @@ static int set_switch(const char *name, const char *variable, const char *value)
 		return COMMAND_USAGE;
 	}
 	if (!strcmp(name, "-o"))
-		return set_directory(value);
+		return set_local_directory(value);
 	return setenv(variable, value, 1) ? RUN_FAILED : 0;
 }
 
 /* Take `NAME VALUE` or `NAME=VALUE` at *ARGV, and move *ARGV to the last word taken. */
-static int take_switch(char ***argv)
+static int parse_switch(char ***argv)
 {
 	const char *word = **argv, *value;
 	size_t length;
@@ -94,7 +94,7 @@ static int take_switch(char ***argv)
 			value = word + length + 1;
 		else
 			value = (*argv)[1] ? *++*argv : "";
-		return set_switch(switches[i].name, switches[i].variable, value);
+		return apply_switch(switches[i].name, switches[i].variable, value);
 	}
 	say("run: no switch '%s'", word);
 	return COMMAND_USAGE;
@@ -153,7 +153,7 @@ int cmd_run(int argc, char **argv)
 	for (argv++; *argv && **argv == '-' && strcmp(*argv, "--"); argv++) {
 		if (!strcmp(*argv, "--help") || !strcmp(*argv, "-h"))
 			return COMMAND_HELP;
-		err = take_switch(&argv);
+		err = parse_switch(&argv);
 		if (err)
 			return err;
 	}
@@ -171,6 +171,6 @@ int cmd_run(int argc, char **argv)
 		say("run: %s: %s", *argv, strerror(err));
 		return err == ENOENT ? RUN_NOT_FOUND : RUN_CANNOT_EXECUTE;
 	}
-	run_report(&command);
-	return run_command_end(&command);
+	run_report_profiles(&command);
+	return run_command_repeat_exit(&command);
 }

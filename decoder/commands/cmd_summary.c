@@ -44,24 +44,25 @@ static void print_losses(const struct summary *s)
 		printf("%-9s %s\n", title, s->has_losses ? "nothing" : "not told by this engine");
 }
 
-static uint64_t events_of(const struct summary *s, uint32_t thread)
+static uint64_t thread_events(const struct summary *s, uint32_t thread)
 {
 	return thread < s->thread_room ? s->threads[thread] : 0;
 }
 
 /* In an order that does not hang on who read what first. */
-static int by_thread(const void *a, const void *b, void *arg)
+static int compare_thread(const void *a, const void *b, void *arg)
 {
 	const struct summary *s = arg;
 
 	return profile_compare_threads(&s->profile, *(const uint32_t *)a, *(const uint32_t *)b);
 }
 
-static int by_events(const void *a, const void *b, void *arg)
+static int compare_events(const void *a, const void *b, void *arg)
 {
-	uint64_t x = events_of(arg, *(const uint32_t *)a), y = events_of(arg, *(const uint32_t *)b);
+	uint64_t x = thread_events(arg, *(const uint32_t *)a),
+		 y = thread_events(arg, *(const uint32_t *)b);
 
-	return x != y ? (x < y ? 1 : -1) : by_thread(a, b, arg);
+	return x != y ? (x < y ? 1 : -1) : compare_thread(a, b, arg);
 }
 
 /* The numbers of all threads, the busiest first where only some are shown. */
@@ -73,11 +74,12 @@ static uint32_t *sorted_threads(struct summary *s, bool some)
 	for (uint32_t i = 0; ids && i < count; i++)
 		ids[i] = i + 1;
 	if (ids)
-		qsort_r(ids, count, sizeof(*ids), some ? by_events : by_thread, s);
+		qsort_r(ids, count, sizeof(*ids), some ? compare_events : compare_thread, s);
 	return ids;
 }
 
-static void print_text(const struct summary *s, const struct args *args, const uint32_t *threads)
+static void summary_print_text(const struct summary *s, const struct args *args,
+			       const uint32_t *threads)
 {
 	const struct profile *p = &s->profile;
 	char number[TEXT_NUMBER];
@@ -109,13 +111,13 @@ static void print_text(const struct summary *s, const struct args *args, const u
 	printf("\nThreads   %u\n", p->threads.count);
 	for (uint32_t i = 0; i < p->threads.count && (!args->limit || i < args->limit); i++) {
 		profile_thread_name(p, threads[i], name, sizeof(name));
-		printf("%10" PRIu64 "  %s\n", events_of(s, threads[i]), name);
+		printf("%10" PRIu64 "  %s\n", thread_events(s, threads[i]), name);
 	}
 	if (args->limit && p->threads.count > args->limit)
 		printf("... and %u more (-n 0 shows all)\n", p->threads.count - args->limit);
 }
 
-static void print_json(const struct summary *s, const uint32_t *threads)
+static void summary_print_json(const struct summary *s, const uint32_t *threads)
 {
 	const struct profile *p = &s->profile;
 	char number[TEXT_NUMBER], name[256];
@@ -157,14 +159,14 @@ static int print_summary(struct summary *summary, const struct args *args)
 	if (!threads)
 		return -ENOMEM;
 	if (args->json)
-		print_json(summary, threads);
+		summary_print_json(summary, threads);
 	else
-		print_text(summary, args, threads);
+		summary_print_text(summary, args, threads);
 	free(threads);
 	return 0;
 }
 
-static int summarize(const struct args *args, struct feed *feed)
+static int summary_print(const struct args *args, struct feed *feed)
 {
 	struct summary summary = { 0 };
 	int err = summary_read(&summary, &args->query, feed);
@@ -172,7 +174,7 @@ static int summarize(const struct args *args, struct feed *feed)
 	if (summary.profile.start_ns <= summary.profile.end_ns && print_summary(&summary, args))
 		err = -ENOMEM;
 	if (!err && (!summary.room || !summary.types[0].events))
-		explain_empty(args, 0, "nothing was recorded");
+		empty_result_explain(args, 0, "nothing was recorded");
 	summary_free(&summary);
 	return err;
 }
@@ -189,11 +191,11 @@ int cmd_summary(int argc, char **argv)
 	if (status == COMMAND_OK)
 		err = file_feed_open(&feed, &args.selection, args.files, args.file_count);
 	if (feed) {
-		err = summarize(&args, feed);
+		err = summary_print(&args, feed);
 		file_feed_close(feed);
 	}
 	if (err)
-		status = reading_status(err);
+		status = command_status_from_error(err);
 	args_free(&args);
 	return status;
 }

@@ -46,7 +46,7 @@ static double share(double part, double whole)
 	return whole > 0 ? 100 * part / whole : 0;
 }
 
-static const char *function_name(const struct top *t, const struct function *function)
+static const char *top_function_name(const struct top *t, const struct function *function)
 {
 	return function->name ? intern_text(&t->profile->names, function->name) : "[no stack]";
 }
@@ -55,7 +55,7 @@ static const char *function_name(const struct top *t, const struct function *fun
 static const char *module_name(const struct top *t, const struct function *function)
 {
 	const char *module = intern_text(&t->profile->names, function->module);
-	const char *name = function_name(t, function);
+	const char *name = top_function_name(t, function);
 	size_t length = strlen(module);
 
 	return !strncmp(name, module, length) && (name[length] == '.' || !name[length]) ? ""
@@ -73,13 +73,13 @@ static void print_row(const struct top *t, const struct function *function, doub
 	       share(function->total, weight));
 	if (left && taken + 3 < left / 2)
 		left -= taken + 3;
-	names_print(function_name(t, function), left, t->args->full_names);
+	names_print(top_function_name(t, function), left, t->args->full_names);
 	if (*module)
 		printf(" [%s]", module);
 	putchar('\n');
 }
 
-static bool find_functions(struct top *t, struct functions *functions, uint32_t thread)
+static bool top_find_functions(struct top *t, struct functions *functions, uint32_t thread)
 {
 	if (!functions_of(functions, t->profile, t->metric, t->by_total, thread))
 		return true;
@@ -92,7 +92,7 @@ static void print_table(struct top *t, uint32_t thread, const char *title)
 	struct functions functions;
 	char weight[TEXT_NUMBER];
 
-	if (!find_functions(t, &functions, thread))
+	if (!top_find_functions(t, &functions, thread))
 		return;
 	if (title)
 		printf("\n%s  %s (%.0f samples)\n", title,
@@ -109,7 +109,7 @@ static void print_json_functions(struct top *t, uint32_t thread)
 {
 	struct functions functions;
 
-	if (!find_functions(t, &functions, thread))
+	if (!top_find_functions(t, &functions, thread))
 		return;
 	printf("\"weight\":");
 	json_number(stdout, functions.weight);
@@ -120,7 +120,7 @@ static void print_json_functions(struct top *t, uint32_t thread)
 		const struct function *function = &functions.list[i];
 
 		printf("%s{\"name\":", i ? "," : "");
-		json_string(stdout, function_name(t, function));
+		json_string(stdout, top_function_name(t, function));
 		printf(",\"module\":");
 		json_string(stdout, intern_text(&t->profile->names, function->module));
 		printf(",\"self\":");
@@ -138,7 +138,7 @@ struct thread_weight {
 	double weight;
 };
 
-static int heavier(const void *a, const void *b, void *arg)
+static int compare_thread_weight(const void *a, const void *b, void *arg)
 {
 	const struct thread_weight *x = a, *y = b;
 
@@ -148,7 +148,7 @@ static int heavier(const void *a, const void *b, void *arg)
 }
 
 /* Threads with any weight, heaviest first. */
-static struct thread_weight *threads_of(const struct top *t, uint32_t *count)
+static struct thread_weight *threads_by_weight(const struct top *t, uint32_t *count)
 {
 	const struct profile *p = t->profile;
 	struct thread_weight *list = calloc((size_t)p->threads.count + 1, sizeof(*list));
@@ -162,13 +162,14 @@ static struct thread_weight *threads_of(const struct top *t, uint32_t *count)
 		if (p->samples[i].metric == t->metric)
 			list[p->samples[i].thread].weight +=
 				t->by_total ? p->samples[i].total : p->samples[i].count;
-	qsort_r(list, (size_t)p->threads.count + 1, sizeof(*list), heavier, (void *)p);
+	qsort_r(list, (size_t)p->threads.count + 1, sizeof(*list), compare_thread_weight,
+		(void *)p);
 	while (*count <= p->threads.count && list[*count].weight > 0)
 		++*count;
 	return list;
 }
 
-static void print_text(struct top *t, const struct thread_weight *threads, uint32_t count)
+static void top_print_text(struct top *t, const struct thread_weight *threads, uint32_t count)
 {
 	const struct profile *p = t->profile;
 	char number[TEXT_NUMBER], name[256];
@@ -196,7 +197,7 @@ static void print_text(struct top *t, const struct thread_weight *threads, uint3
 	}
 }
 
-static void print_json(struct top *t, const struct thread_weight *threads, uint32_t count)
+static void top_print_json(struct top *t, const struct thread_weight *threads, uint32_t count)
 {
 	char name[256];
 
@@ -216,12 +217,12 @@ static void print_json(struct top *t, const struct thread_weight *threads, uint3
 static int print_top(struct top *t)
 {
 	uint32_t count;
-	struct thread_weight *threads = threads_of(t, &count);
+	struct thread_weight *threads = threads_by_weight(t, &count);
 
 	if (threads && t->args->json)
-		print_json(t, threads, count);
+		top_print_json(t, threads, count);
 	else if (threads)
-		print_text(t, threads, count);
+		top_print_text(t, threads, count);
 	t->out_of_memory |= !threads;
 	if (t->out_of_memory)
 		say("out of memory");
@@ -230,15 +231,15 @@ static int print_top(struct top *t)
 }
 
 /* What is compared with what. Returns a status. */
-static int print_compared(const struct top *t, const struct profile *base)
+static int top_print_compared(const struct top *t, const struct profile *base)
 {
 	struct compare compare = { .args = t->args,
 				   .metric = t->metric,
 				   .by_total = t->by_total,
 				   .unit = t->unit,
 				   .width = t->width };
-	int err = t->args->by ? compare_by(&compare, t->profile)
-			      : compare_base(&compare, t->profile, base);
+	int err = t->args->by ? top_compare_by_label(&compare, t->profile)
+			      : top_compare_base(&compare, t->profile, base);
 
 	if (err)
 		say("out of memory");
@@ -246,7 +247,7 @@ static int print_compared(const struct top *t, const struct profile *base)
 }
 
 /* What does not go together. */
-static int check(const struct args *args)
+static int args_check_conflicts(const struct args *args)
 {
 	if (args->by && args->base_count)
 		say("top: --by and --base do not go together");
@@ -267,24 +268,24 @@ int cmd_top(int argc, char **argv)
 	args.limit = DEFAULT_LIMIT;
 	status = args_parse(&args, argc, argv, top_options);
 	if (status == COMMAND_OK)
-		status = check(&args);
+		status = args_check_conflicts(&args);
 	args.query.contexts = args.by;
 	if (status == COMMAND_OK) {
-		status = read_profile(&profile, &args, metric_mask(args.metric));
+		status = command_read_profile(&profile, &args, metric_mask(args.metric));
 		top.metric = profile_choose_metric(&profile, args.metric);
 		if (args.base_count)
-			status |= read_base(&base, &args, 1u << top.metric);
+			status |= command_read_base(&base, &args, 1u << top.metric);
 		top.by_total = args.total || (metric_is_memory(top.metric) && !args.by_count);
 		top.unit = top.by_total ? metric_texts[top.metric].total_unit
 					: metric_texts[top.metric].count_unit;
 		if (!profile.chunks && !base.chunks)
 			;
 		else if (args.by || args.base_count)
-			status |= print_compared(&top, &base);
+			status |= top_print_compared(&top, &base);
 		else if (print_top(&top))
 			status = COMMAND_FAILED;
 		if (status == COMMAND_OK)
-			profile_explain(&profile, &args);
+			empty_result_explain_profile(&profile, &args);
 	}
 	profile_free(&profile);
 	profile_free(&base);

@@ -6,7 +6,7 @@
 #include "decoder/input/file_feed.h"
 #include "decoder/output/message.h"
 
-int reading_status(int err)
+int command_status_from_error(int err)
 {
 	if (err == -ENOMEM)
 		say("out of memory");
@@ -22,16 +22,16 @@ static int read_files(struct profile *profile, const struct query *query,
 	if (!err)
 		err = profile_read(profile, query, feed, metrics);
 	file_feed_close(feed);
-	return reading_status(err);
+	return command_status_from_error(err);
 }
 
-int read_profile(struct profile *profile, const struct args *args, uint32_t metrics)
+int command_read_profile(struct profile *profile, const struct args *args, uint32_t metrics)
 {
 	return read_files(profile, &args->query, &args->selection, args->files, args->file_count,
 			  metrics);
 }
 
-int read_base(struct profile *profile, const struct args *args, uint32_t metrics)
+int command_read_base(struct profile *profile, const struct args *args, uint32_t metrics)
 {
 	struct query query = args->query;
 	int status;
@@ -48,7 +48,7 @@ int read_base(struct profile *profile, const struct args *args, uint32_t metrics
 	return status;
 }
 
-int read_heap(struct heap *heap, const struct args *args)
+int command_read_heap(struct heap *heap, const struct args *args)
 {
 	int err = file_feed_open(&heap->feed, &args->selection, args->files, args->file_count);
 
@@ -57,10 +57,10 @@ int read_heap(struct heap *heap, const struct args *args)
 		err = heap_read(heap);
 	file_feed_close(heap->feed);
 	heap->feed = NULL;
-	return reading_status(err);
+	return command_status_from_error(err);
 }
 
-int read_libraries(struct libraries *libraries, const struct args *args)
+int command_read_libraries(struct libraries *libraries, const struct args *args)
 {
 	struct feed *feed = NULL;
 	int err = file_feed_open(&feed, &args->selection, args->files, args->file_count);
@@ -69,5 +69,5 @@ int read_libraries(struct libraries *libraries, const struct args *args)
 		libraries_read(libraries, feed);
 	err = feed && feed->failed ? -EIO : err;
 	file_feed_close(feed);
-	return reading_status(err);
+	return command_status_from_error(err);
 }

@@ -99,7 +99,8 @@ static int try_as(const struct patient *p, const char *path, int (*try)(const ch
 	return err;
 }
 
-static void tell(struct patient *p, const char *variable, const char *path, int err)
+static void add_directory_finding(struct patient *p, const char *variable, const char *path,
+				  int err)
 {
 	const char *mend = "Make the directory, owned by the program's user, or name another.";
 
@@ -109,8 +110,8 @@ static void tell(struct patient *p, const char *variable, const char *path, int 
 		mend = "Name a directory on a file system that can be written, as ReadWritePaths= "
 		       "or "
 		       "StateDirectory= of a unit, or a volume of a container.";
-	doctor_finding(p, SEVERITY_STOP, NULL, mend, "%s%s%s: %s (as user %u)", variable,
-		       *variable ? "=" : "", path, strerror(-err), user_of(p).uid);
+	doctor_add_finding(p, SEVERITY_STOP, NULL, mend, "%s%s%s: %s (as user %u)", variable,
+			   *variable ? "=" : "", path, strerror(-err), user_of(p).uid);
 }
 
 /* The directory of the user's own must be just that. */
@@ -125,9 +126,9 @@ static int check_private(const char *path)
 	return S_ISDIR(st.st_mode) ? try_file(path) : -ENOTDIR;
 }
 
-static void check_unasked(struct patient *p)
+static void check_default_directory(struct patient *p)
 {
-	const char *parent = doctor_variable(p, "TMPDIR");
+	const char *parent = doctor_get_variable(p, "TMPDIR");
 	struct user user = user_of(p);
 	char path[PATH_MAX], below[2 * PATH_MAX];
 	struct stat st;
@@ -140,9 +141,9 @@ static void check_unasked(struct patient *p)
 	snprintf(below, sizeof(below), "%s%s", p->root, path);
 	err = try_as(p, path, check_private);
 	if (err)
-		tell(p, "", path, err);
+		add_directory_finding(p, "", path, err);
 	else if (!lstat(below, &st) && (st.st_uid != user.uid || st.st_mode & 077))
-		doctor_finding(
+		doctor_add_finding(
 			p, SEVERITY_STOP, NULL, "Remove it, or set ASPROF_AGENT_LOCAL_DIR.",
 			"%s belongs to another user, or others have access to it, so it is refused",
 			path);
@@ -155,9 +156,10 @@ void doctor_directory(struct patient *p)
 	if (p->config.local_dir) {
 		err = try_as(p, p->config.local_dir, try_directory);
 		if (err)
-			tell(p, OPTION_PREFIX "LOCAL_DIR", p->config.local_dir, err);
+			add_directory_finding(p, OPTION_PREFIX "LOCAL_DIR", p->config.local_dir,
+					      err);
 	} else if (!p->config.s3_bucket) {
-		check_unasked(p);
+		check_default_directory(p);
 	}
 }
 
@@ -166,19 +168,19 @@ void doctor_spool(struct patient *p)
 	int err = p->config.spool_dir ? try_as(p, p->config.spool_dir, try_directory) : 0;
 
 	if (err)
-		tell(p, OPTION_PREFIX "SPOOL_DIR", p->config.spool_dir, err);
+		add_directory_finding(p, OPTION_PREFIX "SPOOL_DIR", p->config.spool_dir, err);
 }
 
 /* --- the bucket ------------------------------------------------------------------------------ */
 
-struct visit {
+struct bucket_check {
 	struct patient *patient;
 	struct aws aws;
 	struct environment environment;
 	struct credentials_provider *provider;
 	struct credentials credentials;
 	struct s3_target target;
-	bool signable;
+	bool has_credentials;
 };
 
 static int64_t now(void)
@@ -186,18 +188,18 @@ static int64_t now(void)
 	return time(NULL);
 }
 
-static void find_credentials(struct visit *v)
+static void find_credentials(struct bucket_check *v)
 {
 	char line[1024], last[1024] = "none are found";
 
-	heard_begin();
-	v->signable = !credentials_default(&v->provider, &v->aws) &&
-		      !v->provider->get(v->provider, &v->credentials);
-	if (v->signable)
+	log_capture_start();
+	v->has_credentials = !credentials_default(&v->provider, &v->aws) &&
+			     !v->provider->get(v->provider, &v->credentials);
+	if (v->has_credentials)
 		return;
-	while (heard_next(line, sizeof(line)))
+	while (log_capture_next_line(line, sizeof(line)))
 		snprintf(last, sizeof(last), "%s", line);
-	doctor_finding(
+	doctor_add_finding(
 		v->patient, SEVERITY_STOP, "credentials",
 		"Give the program's environment AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, a "
 		"profile, or a role of the instance, task or pod.",
@@ -206,7 +208,7 @@ static void find_credentials(struct visit *v)
 
 /* List nothing of the bucket: whether the policy permits that does not matter, but an answer tells whether
  * it exists, where, who signed, and what time it is. */
-static int ask(struct visit *v, struct http_response *response)
+static int bucket_check_request(struct bucket_check *v, struct http_response *response)
 {
 	struct http_request request = HTTP_REQUEST_INIT("GET", 5000, 15000);
 	struct sigv4 sign = { .credentials = &v->credentials,
@@ -220,7 +222,7 @@ static int ask(struct visit *v, struct http_response *response)
 	if (!err && v->patient->config.s3_bucket_owner)
 		err = http_request_header(&request, "x-amz-expected-bucket-owner", "%s",
 					  v->patient->config.s3_bucket_owner);
-	if (!err && v->signable)
+	if (!err && v->has_credentials)
 		err = sigv4_sign(&request, &sign);
 	if (!err)
 		err = v->aws.http->send(v->aws.http, &request, response);
@@ -228,16 +230,16 @@ static int ask(struct visit *v, struct http_response *response)
 	return err;
 }
 
-static void check_clock(struct visit *v, const struct http_response *response)
+static void bucket_check_clock(struct bucket_check *v, const struct http_response *response)
 {
 	int64_t ahead = now() - response->date;
 
 	if (response->date && (ahead > SKEW_MAX_S || ahead < -SKEW_MAX_S))
-		doctor_finding(v->patient, SEVERITY_NOTE, "clock", "timedatectl set-ntp true",
-			       "the clock is %" PRId64
-			       " s %s the store's: uploads allow for that, but "
-			       "the times in profiles and their names are wrong",
-			       ahead < 0 ? -ahead : ahead, ahead < 0 ? "behind" : "ahead of");
+		doctor_add_finding(v->patient, SEVERITY_NOTE, "clock", "timedatectl set-ntp true",
+				   "the clock is %" PRId64
+				   " s %s the store's: uploads allow for that, but "
+				   "the times in profiles and their names are wrong",
+				   ahead < 0 ? -ahead : ahead, ahead < 0 ? "behind" : "ahead of");
 }
 
 static const struct {
@@ -253,7 +255,7 @@ static const struct {
 	{ "InvalidToken", "Get new temporary credentials.", "credentials" },
 };
 
-static void judge(struct visit *v, const struct http_response *response)
+static void bucket_check_answer(struct bucket_check *v, const struct http_response *response)
 {
 	struct patient *p = v->patient;
 	char *code = http_xml_text(response, "Code");
@@ -263,25 +265,26 @@ static void judge(struct visit *v, const struct http_response *response)
 		if (!strcmp(code, refusals[i].code))
 			break;
 	if (code && i < sizeof(refusals) / sizeof(*refusals))
-		doctor_finding(p, SEVERITY_STOP, refusals[i].name, refusals[i].mend,
-			       "%s answers %ld %s", v->target.base, response->status, code);
+		doctor_add_finding(p, SEVERITY_STOP, refusals[i].name, refusals[i].mend,
+				   "%s answers %ld %s", v->target.base, response->status, code);
 	else if (response->status == 404)
-		doctor_finding(p, SEVERITY_STOP, NULL, refusals[0].mend,
-			       "%s answers 404: there is none", v->target.base);
+		doctor_add_finding(p, SEVERITY_STOP, NULL, refusals[0].mend,
+				   "%s answers 404: there is none", v->target.base);
 	else if (response->status >= 500)
-		doctor_finding(p, SEVERITY_NOTE, NULL, "Wait, or look at the store.",
-			       "%s answers %ld now; uploads are tried again", v->target.base,
-			       response->status);
+		doctor_add_finding(p, SEVERITY_NOTE, NULL, "Wait, or look at the store.",
+				   "%s answers %ld now; uploads are tried again", v->target.base,
+				   response->status);
 	if (response->region[0] && strcmp(response->region, v->target.region))
-		doctor_finding(p, SEVERITY_NOTE, "region", "Set ASPROF_AGENT_S3_REGION to that.",
-			       "the bucket lies in %s, not in %s: each process finds that out by a "
-			       "request "
-			       "more",
-			       response->region, v->target.region);
+		doctor_add_finding(
+			p, SEVERITY_NOTE, "region", "Set ASPROF_AGENT_S3_REGION to that.",
+			"the bucket lies in %s, not in %s: each process finds that out by a "
+			"request "
+			"more",
+			response->region, v->target.region);
 	free(code);
 }
 
-static void visit(struct visit *v)
+static void bucket_check(struct bucket_check *v)
 {
 	struct http_response response = HTTP_RESPONSE_INIT;
 	char problem[S3_TARGET_PROBLEM_SIZE] = "";
@@ -289,31 +292,32 @@ static void visit(struct visit *v)
 
 	err = s3_target_find(&v->target, &v->aws, &v->patient->config, problem);
 	if (err == -EDESTADDRREQ) {
-		doctor_finding(v->patient, SEVERITY_STOP, "region",
-			       "Set ASPROF_AGENT_S3_REGION, or AWS_REGION, or with another store "
-			       "ASPROF_AGENT_S3_ENDPOINT.",
-			       "%s", problem);
+		doctor_add_finding(
+			v->patient, SEVERITY_STOP, "region",
+			"Set ASPROF_AGENT_S3_REGION, or AWS_REGION, or with another store "
+			"ASPROF_AGENT_S3_ENDPOINT.",
+			"%s", problem);
 		return;
 	}
 	if (err) {
-		doctor_finding(
+		doctor_add_finding(
 			v->patient, SEVERITY_STOP, NULL,
 			"Correct the variable; `asprof-agent options` tells what each takes.", "%s",
 			*problem ? problem : strerror(-err));
 		return;
 	}
 	find_credentials(v);
-	err = ask(v, &response);
+	err = bucket_check_request(v, &response);
 	if (err) {
-		doctor_finding(
+		doctor_add_finding(
 			v->patient, SEVERITY_STOP, NULL,
 			"Look at the name, the network and, with https, the certificates; the only "
 			"proxy is ASPROF_AGENT_S3_PROXY.",
 			"%s cannot be reached: %s", v->target.base,
 			response.problem[0] ? response.problem : strerror(-err));
 	} else {
-		check_clock(v, &response);
-		judge(v, &response);
+		bucket_check_clock(v, &response);
+		bucket_check_answer(v, &response);
 	}
 	http_response_free(&response);
 	s3_target_free(&v->target);
@@ -322,7 +326,7 @@ static void visit(struct visit *v)
 void doctor_bucket(struct patient *p)
 {
 	static const atomic_bool stop;
-	struct visit v = { .patient = p };
+	struct bucket_check v = { .patient = p };
 	sigset_t all, before;
 	char *ca = NULL;
 
@@ -335,12 +339,12 @@ void doctor_bucket(struct patient *p)
 	v.aws.now = now;
 	v.aws.region = p->config.s3_region;
 	v.aws.environment = &v.environment;
-	heard_begin();
+	log_capture_start();
 	if (environment_copy(&v.environment, p->environment))
 		goto out;
 	ca = aws_ca_file(&v.aws);
 	if (!http_curl_open(&v.aws.http, ca, &stop))
-		visit(&v);
+		bucket_check(&v);
 	credentials_clear(&v.credentials);
 	if (v.provider)
 		v.provider->destroy(v.provider);

@@ -56,13 +56,13 @@ void doctor_preloadable(struct patient *p)
 		[PRELOADABLE_LIBC] = "libc",
 		[PRELOADABLE_SANITIZER] = "sanitizer",
 	};
-	char why[PRELOADABLE_LINE_MAX];
+	char why[PRELOADABLE_REASON_MAX];
 
 	if (!p->asked || p->file.obstacle == PRELOADABLE)
 		return;
-	preloadable_why(&p->file, why);
-	doctor_finding(p, SEVERITY_STOP, names[p->file.obstacle], preloadable_mend(&p->file),
-		       "%s: %s", p->pid ? p->program : p->file.file, why);
+	preloadable_reason(&p->file, why);
+	doctor_add_finding(p, SEVERITY_STOP, names[p->file.obstacle], preloadable_remedy(&p->file),
+			   "%s: %s", p->pid ? p->program : p->file.file, why);
 }
 
 /* musl's linker lists what it would load when it is called by that name; the variable says nothing to it. */
@@ -74,8 +74,8 @@ static bool is_musl(const char *linker)
 }
 
 /* In the child: standard output and error go to FD. */
-__attribute__((noreturn)) static void become_linker(const struct patient *p, const char *library,
-						    int fd)
+__attribute__((noreturn)) static void child_execute_linker(const struct patient *p,
+							   const char *library, int fd)
 {
 	char program[2 * PATH_MAX];
 
@@ -88,7 +88,7 @@ __attribute__((noreturn)) static void become_linker(const struct patient *p, con
 }
 
 /* The line about LIBRARY that tells why it is not loaded. */
-static bool find_complaint(char *said, const char *library, char *line, size_t size)
+static bool glibc_find_complaint(char *said, const char *library, char *line, size_t size)
 {
 	char *rest;
 
@@ -103,7 +103,7 @@ static bool find_complaint(char *said, const char *library, char *line, size_t s
 
 /* musl's linker says of a function that is missing who wanted it, and of a file to be preloaded that is not
  * there nothing: it is not in the list. */
-static bool find_complaint_of_musl(char *said, const char *library, char *line, size_t size)
+static bool musl_find_complaint(char *said, const char *library, char *line, size_t size)
 {
 	bool listed = false;
 	char *rest;
@@ -123,7 +123,7 @@ static bool find_complaint_of_musl(char *said, const char *library, char *line, 
 	return !listed;
 }
 
-bool doctor_ask_linker(const struct patient *p, const char *library, char *line, size_t size)
+bool linker_accepts(const struct patient *p, const char *library, char *line, size_t size)
 {
 	char said[SAID_MAX];
 	size_t length = 0;
@@ -137,7 +137,7 @@ bool doctor_ask_linker(const struct patient *p, const char *library, char *line,
 	fflush(stdout);
 	pid = fork();
 	if (!pid)
-		become_linker(p, library, fds[1]);
+		child_execute_linker(p, library, fds[1]);
 	close(fds[1]);
 	while (pid > 0 && ((n = read(fds[0], said + length, sizeof(said) - 1 - length)) > 0 ||
 			   (n < 0 && errno == EINTR)))
@@ -148,24 +148,24 @@ bool doctor_ask_linker(const struct patient *p, const char *library, char *line,
 		;
 	if (pid < 0)
 		return true;
-	return is_musl(p->file.linker) ? !find_complaint_of_musl(said, library, line, size)
-				       : !find_complaint(said, library, line, size);
+	return is_musl(p->file.linker) ? !musl_find_complaint(said, library, line, size)
+				       : !glibc_find_complaint(said, library, line, size);
 }
 
 void doctor_library(struct patient *p)
 {
 	char line[512];
 
-	if (doctor_ask_linker(p, p->library, line, sizeof(line)))
+	if (linker_accepts(p, p->library, line, sizeof(line)))
 		return;
 	if (strstr(line, "not found (required by") || strstr(line, "symbol not found"))
-		doctor_finding(
+		doctor_add_finding(
 			p, SEVERITY_STOP, "libc",
 			"Run the program with the C library that the agent was built for, or a "
 			"newer one.",
 			"the program's C library is too old: %s", line);
 	else
-		doctor_finding(
+		doctor_add_finding(
 			p, SEVERITY_STOP, NULL,
 			"Install the agent (make install) and run ldconfig, or name the file by "
 			"its path in LD_PRELOAD.",
@@ -178,13 +178,13 @@ static bool has_async_profiler(struct patient *p, char *line, size_t size)
 	char path[2 * PATH_MAX];
 
 	if (p->config.lib[0] != '/')
-		return doctor_ask_linker(p, p->config.lib, line, size);
+		return linker_accepts(p, p->config.lib, line, size);
 	snprintf(path, sizeof(path), "%s%s", p->root, p->config.lib);
 	snprintf(line, size, "%s: %s", p->config.lib, strerror(ENOENT));
-	return !access(path, R_OK) && doctor_ask_linker(p, p->config.lib, line, size);
+	return !access(path, R_OK) && linker_accepts(p, p->config.lib, line, size);
 }
 
-#define MEND_ENGINE                                                                              \
+#define ENGINE_REMEDY                                                                            \
 	"Install async-profiler, and name its library in ASPROF_AGENT_LIB by an absolute path, " \
 	"or where ldconfig finds it."
 
@@ -193,8 +193,8 @@ void doctor_engine(struct patient *p)
 	char line[512];
 
 	if (p->config.engine == ENGINE_ASYNC_PROFILER && !has_async_profiler(p, line, sizeof(line)))
-		doctor_finding(
-			p, SEVERITY_STOP, NULL, MEND_ENGINE,
+		doctor_add_finding(
+			p, SEVERITY_STOP, NULL, ENGINE_REMEDY,
 			"ASPROF_AGENT_ENGINE is async-profiler, and its library is not found: %s",
 			line);
 }
@@ -220,12 +220,13 @@ void doctor_java(struct patient *p)
 	if (!is_java(p))
 		return;
 	if (p->config.engine == ENGINE_BUILTIN)
-		doctor_finding(p, SEVERITY_NOTE, NULL, "Unset ASPROF_AGENT_ENGINE.",
-			       "this is Java, whose methods the builtin engine shows as one frame, "
-			       "[Java]");
+		doctor_add_finding(
+			p, SEVERITY_NOTE, NULL, "Unset ASPROF_AGENT_ENGINE.",
+			"this is Java, whose methods the builtin engine shows as one frame, "
+			"[Java]");
 	else if (!has_async_profiler(p, line, sizeof(line)))
-		doctor_finding(
-			p, SEVERITY_NOTE, NULL, MEND_ENGINE,
+		doctor_add_finding(
+			p, SEVERITY_NOTE, NULL, ENGINE_REMEDY,
 			"this is Java, whose methods only async-profiler names, and its library is "
 			"not found: they will stand as one frame, [Java]");
 }
@@ -233,7 +234,7 @@ void doctor_java(struct patient *p)
 void doctor_go(struct patient *p)
 {
 	if (p->file.go)
-		doctor_finding(
+		doctor_add_finding(
 			p, SEVERITY_NOTE, NULL,
 			"Use Go's own net/http/pprof for what goroutines wait for, and for Go's "
 			"heap.",
@@ -277,14 +278,15 @@ void doctor_malloc(struct patient *p)
 		return;
 	elf = open_program(p);
 	if (elf && (defines_malloc(elf, SHT_DYNSYM) || defines_malloc(elf, SHT_SYMTAB)))
-		doctor_finding(p, SEVERITY_NOTE, NULL,
-			       "Link the allocator as a shared library, or build without it.",
-			       "the program has a malloc of its own: what it allocates by that is "
-			       "not seen "
-			       "as native memory");
+		doctor_add_finding(
+			p, SEVERITY_NOTE, NULL,
+			"Link the allocator as a shared library, or build without it.",
+			"the program has a malloc of its own: what it allocates by that is "
+			"not seen "
+			"as native memory");
 	for (size_t i = 0; elf && i < sizeof(allocators) / sizeof(*allocators); i++)
 		if (needs_library(elf, allocators[i]))
-			doctor_finding(
+			doctor_add_finding(
 				p, SEVERITY_NOTE, NULL,
 				"Profile a build without the allocator where those count.",
 				"the program uses %s: malloc and its relatives are seen, but not "
@@ -299,18 +301,18 @@ void doctor_unwind(struct patient *p)
 
 	/* (A linker that makes no table to search in, as musl-gcc's, leaves the entries themselves.) */
 	if (elf && !elf_find_segment(elf, PT_GNU_EH_FRAME) && !elf_find_section(elf, ".eh_frame"))
-		doctor_finding(p, SEVERITY_NOTE, NULL,
-			       "Build it with -fasynchronous-unwind-tables, and do not strip "
-			       ".eh_frame; or "
-			       "with -fno-omit-frame-pointer.",
-			       "the program has no unwind tables (.eh_frame): its stacks are "
-			       "walked by "
-			       "frame pointers and guesses, and may end early");
+		doctor_add_finding(p, SEVERITY_NOTE, NULL,
+				   "Build it with -fasynchronous-unwind-tables, and do not strip "
+				   ".eh_frame; or "
+				   "with -fno-omit-frame-pointer.",
+				   "the program has no unwind tables (.eh_frame): its stacks are "
+				   "walked by "
+				   "frame pointers and guesses, and may end early");
 	elf_close(elf);
 }
 
 /* Where debug files of ELF would be, as words. */
-static void places(struct elf *elf, char *text, size_t size)
+static void describe_debug_paths(struct elf *elf, char *text, size_t size)
 {
 	uint8_t id[ELF_BUILD_ID_MAX];
 	int length = elf_build_id(elf, id);
@@ -343,8 +345,8 @@ void doctor_symbols(struct patient *p)
 	if (!debug_file_open_separate(&debug, elf, p->file.file, DEBUG_FILE_ROOT) ||
 	    !debug_file_unpack(&debug, elf))
 		goto out;
-	places(elf, text, sizeof(text));
-	doctor_finding(
+	describe_debug_paths(elf, text, sizeof(text));
+	doctor_add_finding(
 		p, SEVERITY_NOTE, NULL,
 		"Install its debug symbols; or keep them elsewhere, and read profiles with "
 		"--symbols DIR or --debuginfod.",

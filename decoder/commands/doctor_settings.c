@@ -16,29 +16,30 @@ void doctor_settings(struct patient *p)
 	if (p->configured)
 		return;
 	if (p->problem[0])
-		doctor_finding(
+		doctor_add_finding(
 			p, SEVERITY_STOP, NULL,
 			"Correct the variable or unset it; `asprof-agent options` tells what each "
 			"takes.",
 			"%s", p->problem);
 	else
-		doctor_finding(p, SEVERITY_STOP, NULL, "Unset ASPROF_AGENT_ENABLED.",
-			       "ASPROF_AGENT_ENABLED is off");
+		doctor_add_finding(p, SEVERITY_STOP, NULL, "Unset ASPROF_AGENT_ENABLED.",
+				   "ASPROF_AGENT_ENABLED is off");
 }
 
 void doctor_unknown(struct patient *p)
 {
 	char line[1024];
 
-	heard_begin();
+	log_capture_start();
 	config_warn(p->environment);
-	while (heard_next(line, sizeof(line)))
-		doctor_finding(p, SEVERITY_NOTE, NULL,
-			       "Correct its name, or unset it; `asprof-agent options` lists all.",
-			       "%s", line);
+	while (log_capture_next_line(line, sizeof(line)))
+		doctor_add_finding(
+			p, SEVERITY_NOTE, NULL,
+			"Correct its name, or unset it; `asprof-agent options` lists all.", "%s",
+			line);
 }
 
-static const char *base_name(const char *path)
+static const char *text_base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -47,10 +48,10 @@ static const char *base_name(const char *path)
 
 void doctor_left_out(struct patient *p)
 {
-	if (!p->profiled && !config_admits(&p->config, base_name(p->program)))
-		doctor_finding(p, SEVERITY_STOP, NULL, "Have ASPROF_AGENT_PROCESS name it.",
-			       "ASPROF_AGENT_PROCESS=%s leaves %s out", p->config.process,
-			       base_name(p->program));
+	if (!p->has_preload && !config_admits(&p->config, text_base_name(p->program)))
+		doctor_add_finding(p, SEVERITY_STOP, NULL, "Have ASPROF_AGENT_PROCESS name it.",
+				   "ASPROF_AGENT_PROCESS=%s leaves %s out", p->config.process,
+				   text_base_name(p->program));
 }
 
 /* The number behind NAME in the status of the process, or -1. */
@@ -72,12 +73,12 @@ static int status_number(pid_t pid, const char *name)
 /* Of a process alone: the preload should be in it. */
 void doctor_preloaded(struct patient *p)
 {
-	const char *preloads = doctor_variable(p, "LD_PRELOAD");
+	const char *preloads = doctor_get_variable(p, "LD_PRELOAD");
 
-	if (!p->pid || p->profiled)
+	if (!p->pid || p->has_preload)
 		return;
 	if (!preloads || !strstr(preloads, "asprof"))
-		doctor_finding(
+		doctor_add_finding(
 			p, SEVERITY_STOP, NULL,
 			"Start it with LD_PRELOAD=libasprof_preload.so. sudo, su and some "
 			"supervisors "
@@ -86,12 +87,13 @@ void doctor_preloaded(struct patient *p)
 			"environment",
 			p->pid);
 	else
-		doctor_finding(p, SEVERITY_STOP, NULL,
-			       "Look for the dynamic linker's line on its standard error; the file "
-			       "must be "
-			       "there in its root directory, and readable.",
-			       "the preload is not in process %d, although LD_PRELOAD=%s", p->pid,
-			       preloads);
+		doctor_add_finding(
+			p, SEVERITY_STOP, NULL,
+			"Look for the dynamic linker's line on its standard error; the file "
+			"must be "
+			"there in its root directory, and readable.",
+			"the preload is not in process %d, although LD_PRELOAD=%s", p->pid,
+			preloads);
 }
 
 /* Only async-profiler asks for perf events, and root need not be permitted. */
@@ -103,7 +105,7 @@ void doctor_perf(struct patient *p)
 	    proc_file_read("/proc/sys/kernel/perf_event_paranoid", text, sizeof(text)) < 0 ||
 	    atoi(text) <= 1)
 		return;
-	doctor_finding(
+	doctor_add_finding(
 		p, SEVERITY_NOTE, NULL,
 		"sysctl kernel.perf_event_paranoid=1 kernel.kptr_restrict=0",
 		"kernel.perf_event_paranoid is %d: async-profiler samples by timers, without "
@@ -116,18 +118,18 @@ void doctor_seccomp(struct patient *p)
 	int mode = status_number(p->pid, "\nSeccomp:"), ours = status_number(0, "\nSeccomp:");
 
 	if (mode == 1)
-		doctor_finding(
+		doctor_add_finding(
 			p, SEVERITY_STOP, NULL, "Profile it without its sandbox.",
 			"the process is in seccomp's strict mode, in which nothing can be written");
 	else if (p->pid && mode == 2 && ours == 0 && p->config.sandbox == SANDBOX_LEAVE)
-		doctor_finding(p, SEVERITY_STOP, NULL,
-			       "Set ASPROF_AGENT_SANDBOX=stay, if its filter permits what the "
-			       "agent calls.",
-			       "the process is under a seccomp filter: profiling ends where a "
-			       "program enters "
-			       "one by itself");
+		doctor_add_finding(p, SEVERITY_STOP, NULL,
+				   "Set ASPROF_AGENT_SANDBOX=stay, if its filter permits what the "
+				   "agent calls.",
+				   "the process is under a seccomp filter: profiling ends where a "
+				   "program enters "
+				   "one by itself");
 	else if (mode == 2)
-		doctor_finding(
+		doctor_add_finding(
 			p, SEVERITY_NOTE, NULL,
 			"Nothing needs to be done; kernel stacks need a filter that permits "
 			"perf_event_open.",

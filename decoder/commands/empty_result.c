@@ -39,12 +39,12 @@ static const char *list_text(struct list *list)
 	}
 
 /* No recording has the labels that were asked for, nor has a sample, where those were looked at. */
-static void say_labels(const struct args *args, const struct feed *feed)
+static void print_unmatched_labels(const struct args *args, const struct feed *feed)
 {
 	struct list list = LIST_INIT;
 	const char *labels;
 
-	for (unsigned i = 0; (labels = file_feed_left_out(feed, i)); i++)
+	for (unsigned i = 0; (labels = file_feed_excluded_labels(feed, i)); i++)
 		list_add(&list, *labels ? labels : "(nothing known)");
 	say("%s: nothing left: no recording matches%s%s%s%s%s%s%s; these are of: %s", args->command,
 	    args->selection.process.set ? " --process" : "",
@@ -56,7 +56,8 @@ static void say_labels(const struct args *args, const struct feed *feed)
 	buf_free(&list.text);
 }
 
-static bool is_outside(const struct args *args, const struct profile *p, struct feed *feed)
+static bool print_outside_period(const struct args *args, const struct profile *p,
+				 struct feed *feed)
 {
 	char start[TEXT_NUMBER], end[TEXT_NUMBER], span[TEXT_NUMBER];
 	struct period period;
@@ -73,7 +74,7 @@ static bool is_outside(const struct args *args, const struct profile *p, struct 
 	return true;
 }
 
-static bool has_no_metric(const struct args *args, const struct summary *s, uint32_t metrics)
+static bool print_missing_metric(const struct args *args, const struct summary *s, uint32_t metrics)
 {
 	struct list there = LIST_INIT;
 	const char *wanted = NULL;
@@ -101,7 +102,7 @@ static bool has_no_metric(const struct args *args, const struct summary *s, uint
 	return wanted;
 }
 
-static bool has_no_thread(const struct args *args, const struct summary *s)
+static bool print_missing_thread(const struct args *args, const struct summary *s)
 {
 	struct filter filter = { .query = &args->query, .profile = &s->profile };
 	struct list there = LIST_INIT;
@@ -123,7 +124,7 @@ static bool has_no_thread(const struct args *args, const struct summary *s)
 	return !found;
 }
 
-static void say_filters(const struct args *args, const char *rest)
+static void print_filters(const struct args *args, const char *rest)
 {
 	struct list set = LIST_INIT;
 
@@ -148,18 +149,18 @@ static void say_filters(const struct args *args, const char *rest)
 	buf_free(&set.text);
 }
 
-static void explain(const struct args *args, const struct summary *s, struct feed *feed,
-		    uint32_t metrics, const char *rest)
+static void explain_summary(const struct args *args, const struct summary *s, struct feed *feed,
+			    uint32_t metrics, const char *rest)
 {
-	if (!s->chunks && file_feed_left_out(feed, 0))
-		say_labels(args, feed);
-	else if (s->chunks && !is_outside(args, &s->profile, feed) &&
-		 !has_no_metric(args, s, metrics) && !has_no_thread(args, s))
-		say_filters(args, rest);
+	if (!s->chunks && file_feed_excluded_labels(feed, 0))
+		print_unmatched_labels(args, feed);
+	else if (s->chunks && !print_outside_period(args, &s->profile, feed) &&
+		 !print_missing_metric(args, s, metrics) && !print_missing_thread(args, s))
+		print_filters(args, rest);
 }
 
 /* Labels alone were asked for, and no recording has them. */
-static bool has_no_label(const struct args *args)
+static bool print_missing_label(const struct args *args)
 {
 	struct summary summary = { 0 };
 	struct selection selection = args->selection;
@@ -175,15 +176,15 @@ static bool has_no_label(const struct args *args)
 	if (file_feed_open(&feed, &selection, args->files, args->file_count))
 		return false;
 	if (!summary_read(&summary, &all, feed))
-		none = !summary.chunks && file_feed_left_out(feed, 0);
+		none = !summary.chunks && file_feed_excluded_labels(feed, 0);
 	if (none)
-		say_labels(args, feed);
+		print_unmatched_labels(args, feed);
 	summary_free(&summary);
 	file_feed_close(feed);
 	return none;
 }
 
-void explain_empty(const struct args *args, uint32_t metrics, const char *rest)
+void empty_result_explain(const struct args *args, uint32_t metrics, const char *rest)
 {
 	struct summary summary = { .want_metrics = true };
 	struct query all = args->query;
@@ -195,17 +196,17 @@ void explain_empty(const struct args *args, uint32_t metrics, const char *rest)
 	all.label_count = 0;
 	all.trace = NULL;
 	fflush(stdout);
-	if (has_no_label(args))
+	if (print_missing_label(args))
 		return;
 	if (file_feed_open(&feed, &args->selection, args->files, args->file_count))
 		return;
 	if (!summary_read(&summary, &all, feed))
-		explain(args, &summary, feed, metrics, rest);
+		explain_summary(args, &summary, feed, metrics, rest);
 	summary_free(&summary);
 	file_feed_close(feed);
 }
 
-void profile_explain(const struct profile *p, const struct args *args)
+void empty_result_explain_profile(const struct profile *p, const struct args *args)
 {
 	enum metric metric = profile_choose_metric(p, args->metric);
 	bool any = false, total = false;
@@ -218,7 +219,7 @@ void profile_explain(const struct profile *p, const struct args *args)
 		say("%s: no --total: the recordings do not say how long a sample stands for",
 		    args->command);
 	else if (!any)
-		explain_empty(args, metric_mask(args->metric),
-			      metric == METRIC_LIVE ? "all that was allocated was freed"
-						    : "nothing was recorded");
+		empty_result_explain(args, metric_mask(args->metric),
+				     metric == METRIC_LIVE ? "all that was allocated was freed"
+							   : "nothing was recorded");
 }

@@ -15,9 +15,9 @@
 #include "engine/elf/elf.h"
 
 #if defined(__x86_64__)
-#define OWN_MACHINE EM_X86_64
+#define ARCH_ELF_MACHINE EM_X86_64
 #elif defined(__aarch64__)
-#define OWN_MACHINE EM_AARCH64
+#define ARCH_ELF_MACHINE EM_AARCH64
 #else
 #error "which number do ELF files of this processor have?"
 #endif
@@ -27,14 +27,14 @@
 #define FIRST_LINE_MAX 256
 
 /* For `run`: the shell would say of such a file what it says. */
-static bool is_program(const char *path)
+static bool path_is_executable(const char *path)
 {
 	struct stat st;
 
 	return !stat(path, &st) && S_ISREG(st.st_mode) && !access(path, X_OK);
 }
 
-int preloadable_find(const char *name, char path[PATH_MAX])
+int preloadable_find_program(const char *name, char path[PATH_MAX])
 {
 	const char *p = getenv("PATH");
 	int length, n;
@@ -46,7 +46,7 @@ int preloadable_find(const char *name, char path[PATH_MAX])
 	for (p = p ? p : "/bin:/usr/bin";; p += length + 1) {
 		length = (int)strcspn(p, ":");
 		n = snprintf(path, PATH_MAX, "%.*s%s%s", length, p, length ? "/" : "./", name);
-		if (n < PATH_MAX && is_program(path))
+		if (n < PATH_MAX && path_is_executable(path))
 			return 0;
 		if (!p[length])
 			return -ENOENT;
@@ -54,7 +54,7 @@ int preloadable_find(const char *name, char path[PATH_MAX])
 }
 
 /* Of "#!/usr/bin/env -S python3 -u" the program is python3, found by PATH; else the first word. */
-static int script_program(char *line, char path[PATH_MAX])
+static int script_find_program(char *line, char path[PATH_MAX])
 {
 	char *rest, *word = strtok_r(line, " \t", &rest);
 	const char *base;
@@ -70,7 +70,7 @@ static int script_program(char *line, char path[PATH_MAX])
 	do
 		word = strtok_r(NULL, " \t", &rest);
 	while (word && (*word == '-' || strchr(word, '=')));
-	return word ? preloadable_find(word, path) : -ENOEXEC;
+	return word ? preloadable_find_program(word, path) : -ENOEXEC;
 }
 
 /* Whether PATH begins with "#!", and then what program that names, in PROGRAM. */
@@ -87,13 +87,13 @@ static bool read_script(const char *path, char program[PATH_MAX], int *err)
 		return false;
 	line[n] = '\0';
 	line[strcspn(line, "\n")] = '\0';
-	*err = script_program(line + 2, program);
+	*err = script_find_program(line + 2, program);
 	return true;
 }
 
 /* The kernel tells the linker to be careful, who then drops LD_PRELOAD, of a program that runs with
  * the rights of another user than the caller's; of one with capabilities, unless root is the caller. */
-static bool is_privileged(const char *path)
+static bool file_is_privileged(const char *path)
 {
 	char capabilities[64];
 	struct statvfs fs;
@@ -127,7 +127,7 @@ struct symbol_search {
 	const char *found;
 };
 
-static int look_at_symbol(void *context, const Elf64_Sym *symbol)
+static int find_sanitizer_symbol(void *context, const Elf64_Sym *symbol)
 {
 	struct symbol_search *search = context;
 	char name[16];
@@ -149,12 +149,12 @@ static const char *find_sanitizer(struct elf *elf)
 	if (!table || table->sh_link >= elf_section_count(elf))
 		return NULL;
 	search.strings = elf_section(elf, table->sh_link);
-	elf_symbols(elf, table, look_at_symbol, &search);
+	elf_symbols(elf, table, find_sanitizer_symbol, &search);
 	return search.found;
 }
 
 /* The C library goes by its linker's name. */
-static const char *other_libc(const char *linker)
+static const char *linker_other_libc(const char *linker)
 {
 	const char *base = strrchr(linker, '/') ? strrchr(linker, '/') + 1 : linker;
 
@@ -164,7 +164,7 @@ static const char *other_libc(const char *linker)
 	return !strncmp(base, "linker", 6) ? "Android" : "another C library";
 }
 
-static int read_linker(struct preloadable *p, struct elf *elf)
+static int preloadable_read_linker(struct preloadable *p, struct elf *elf)
 {
 	const Elf64_Phdr *segment = elf_find_segment(elf, PT_INTERP);
 
@@ -177,7 +177,7 @@ static int read_linker(struct preloadable *p, struct elf *elf)
 }
 
 /* The linker itself, when it is called as a program, loads the preload into what it is given. */
-static bool is_linker(const char *path)
+static bool path_is_linker(const char *path)
 {
 	const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
 
@@ -185,24 +185,24 @@ static bool is_linker(const char *path)
 	       !strncmp(base, "ld-2.", 5) || !strcmp(base, "ld.so");
 }
 
-static enum preloadable_obstacle judge(struct preloadable *p, struct elf *elf, const char *root,
-				       const char *path)
+static enum preloadable_obstacle elf_find_obstacle(struct preloadable *p, struct elf *elf,
+						   const char *root, const char *path)
 {
 	char linker[2 * PATH_MAX];
 
-	if (elf_header(elf)->e_machine != OWN_MACHINE)
+	if (elf_header(elf)->e_machine != ARCH_ELF_MACHINE)
 		return PRELOADABLE_MACHINE;
 	p->go = elf_find_section(elf, ".go.buildinfo") != NULL;
-	if (read_linker(p, elf))
+	if (preloadable_read_linker(p, elf))
 		return PRELOADABLE_NO_PROGRAM;
 	if (!*p->linker)
-		return is_linker(path) ? PRELOADABLE : PRELOADABLE_STATIC;
+		return path_is_linker(path) ? PRELOADABLE : PRELOADABLE_STATIC;
 	snprintf(linker, sizeof(linker), "%s%s", root, p->linker);
 	/* (A link that leads to an absolute path leads out of another root: lstat will do.) */
 	if (access(linker, R_OK) &&
 	    !(*root && !faccessat(AT_FDCWD, linker, F_OK, AT_SYMLINK_NOFOLLOW)))
 		return PRELOADABLE_LINKER;
-	p->what = other_libc(p->linker);
+	p->what = linker_other_libc(p->linker);
 	if (p->what)
 		return PRELOADABLE_LIBC;
 	p->what = find_sanitizer(elf);
@@ -210,7 +210,7 @@ static enum preloadable_obstacle judge(struct preloadable *p, struct elf *elf, c
 }
 
 /* What the reader of 64-bit ELF refuses may be of 32 bits. */
-static enum preloadable_obstacle judge_unread(const char *path, int err)
+static enum preloadable_obstacle unreadable_find_obstacle(const char *path, int err)
 {
 	unsigned char ident[EI_NIDENT] = { 0 };
 	int fd;
@@ -226,23 +226,23 @@ static enum preloadable_obstacle judge_unread(const char *path, int err)
 						       : PRELOADABLE_NO_PROGRAM;
 }
 
-static enum preloadable_obstacle look_at_file(struct preloadable *p, const char *root,
-					      const char *path)
+static enum preloadable_obstacle file_find_obstacle(struct preloadable *p, const char *root,
+						    const char *path)
 {
 	enum preloadable_obstacle obstacle;
 	struct elf *elf;
 	int err = elf_open(&elf, path);
 
 	if (err)
-		return judge_unread(path, err);
-	obstacle = judge(p, elf, root, path);
+		return unreadable_find_obstacle(path, err);
+	obstacle = elf_find_obstacle(p, elf, root, path);
 	elf_close(elf);
-	if (obstacle == PRELOADABLE && is_privileged(path))
+	if (obstacle == PRELOADABLE && file_is_privileged(path))
 		return PRELOADABLE_PRIVILEGED;
 	return obstacle;
 }
 
-void preloadable_look(struct preloadable *out, const char *root, const char *program)
+void preloadable_check(struct preloadable *out, const char *root, const char *program)
 {
 	char path[2 * PATH_MAX], next[PATH_MAX];
 	int err;
@@ -262,7 +262,7 @@ void preloadable_look(struct preloadable *out, const char *root, const char *pro
 		}
 		snprintf(out->file, sizeof(out->file), "%s", next);
 	}
-	out->obstacle = look_at_file(out, root, path);
+	out->obstacle = file_find_obstacle(out, root, path);
 }
 
 static const struct {
@@ -295,18 +295,18 @@ static const struct {
 				    "Profile a build without -fsanitize." },
 };
 
-void preloadable_why(const struct preloadable *p, char line[PRELOADABLE_LINE_MAX])
+void preloadable_reason(const struct preloadable *p, char line[PRELOADABLE_REASON_MAX])
 {
 	const char *why = words[p->obstacle].why, *hole = strstr(why, "%s");
 
 	if (hole)
-		snprintf(line, PRELOADABLE_LINE_MAX, "%.*s%s%s", (int)(hole - why), why,
+		snprintf(line, PRELOADABLE_REASON_MAX, "%.*s%s%s", (int)(hole - why), why,
 			 p->what ? p->what : p->linker, hole + 2);
 	else
-		snprintf(line, PRELOADABLE_LINE_MAX, "%s", why);
+		snprintf(line, PRELOADABLE_REASON_MAX, "%s", why);
 }
 
-const char *preloadable_mend(const struct preloadable *p)
+const char *preloadable_remedy(const struct preloadable *p)
 {
 	if (p->obstacle == PRELOADABLE_STATIC && p->go)
 		return "Build it with CGO_ENABLED=1 and -ldflags=-linkmode=external.";

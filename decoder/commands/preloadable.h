@@ -29,16 +29,16 @@ struct preloadable {
 };
 
 /* Find NAME as execvp(3) would and put its path into PATH. Returns 0 or -errno. */
-int preloadable_find(const char *name, char path[PATH_MAX]);
+int preloadable_find_program(const char *name, char path[PATH_MAX]);
 
 /* Look at PROGRAM, a path, below the directory ROOT ("" for this process's own root; a container's
  * is /proc/PID/root). What the kernel follows is followed: a script's first line, and env(1) in it. */
-void preloadable_look(struct preloadable *out, const char *root, const char *program);
+void preloadable_check(struct preloadable *out, const char *root, const char *program);
 
 /* Why no profiles come, as "it is statically linked, so ...", and what mends it, as a sentence. Both
  * "" where nothing stands in the way. LINE has room for any. */
-#define PRELOADABLE_LINE_MAX (PATH_MAX + 256)
-void preloadable_why(const struct preloadable *p, char line[PRELOADABLE_LINE_MAX]);
-const char *preloadable_mend(const struct preloadable *p);
+#define PRELOADABLE_REASON_MAX (PATH_MAX + 256)
+void preloadable_reason(const struct preloadable *p, char line[PRELOADABLE_REASON_MAX]);
+const char *preloadable_remedy(const struct preloadable *p);
 
 #endif

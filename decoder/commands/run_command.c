@@ -14,7 +14,7 @@
 static volatile pid_t command_pid;
 
 /* A terminal signals all processes in front of it, so the command has had such a one. */
-static void pass_on(int signo, siginfo_t *info, void *context)
+static void forward_signal(int signo, siginfo_t *info, void *context)
 {
 	int saved = errno;
 
@@ -26,9 +26,10 @@ static void pass_on(int signo, siginfo_t *info, void *context)
 
 static const int passed[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH };
 
-static void begin_to_pass(void)
+static void install_signal_handlers(void)
 {
-	struct sigaction action = { .sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART };
+	struct sigaction action = { .sa_sigaction = forward_signal,
+				    .sa_flags = SA_SIGINFO | SA_RESTART };
 	struct sigaction before;
 
 	for (size_t i = 0; i < sizeof(passed) / sizeof(passed[0]); i++)
@@ -37,7 +38,7 @@ static void begin_to_pass(void)
 }
 
 /* In the child: become the command, or write why not to OUT. */
-static void execute(char **argv, const sigset_t *mask, int out)
+static void child_execute(char **argv, const sigset_t *mask, int out)
 {
 	int err;
 
@@ -73,12 +74,12 @@ int run_command_wait(struct run_command *command, char **argv)
 	began = now_ns(CLOCK_MONOTONIC);
 	command->pid = fork();
 	if (!command->pid)
-		execute(argv, &mask, ends[1]);
+		child_execute(argv, &mask, ends[1]);
 	if (command->pid < 0)
 		err = errno;
 	command_pid = command->pid;
 	if (!err)
-		begin_to_pass();
+		install_signal_handlers();
 	sigprocmask(SIG_SETMASK, &mask, NULL);
 	close(ends[1]);
 	if (!err && read(ends[0], &err, sizeof(err)) != sizeof(err))
@@ -90,7 +91,7 @@ int run_command_wait(struct run_command *command, char **argv)
 	return -err;
 }
 
-int run_command_end(const struct run_command *command)
+int run_command_repeat_exit(const struct run_command *command)
 {
 	static const struct rlimit none = { 0 };
 	int signo = WTERMSIG(command->status);

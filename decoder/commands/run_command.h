@@ -19,9 +19,9 @@ struct run_command {
 int run_command_wait(struct run_command *command, char **argv);
 
 /* End as it has ended: by its signal, or return its exit status. */
-int run_command_end(const struct run_command *command);
+int run_command_repeat_exit(const struct run_command *command);
 
 /* Say in one line on stderr where its profiles went, or why there are none of it. */
-void run_report(const struct run_command *command);
+void run_report_profiles(const struct run_command *command);
 
 #endif

@@ -22,7 +22,8 @@ struct found {
 };
 
 /* Count what was written into DIRECTORY since the command began. */
-static bool count_in(struct found *found, const struct run_command *command, const char *directory)
+static bool count_profiles_in(struct found *found, const struct run_command *command,
+			      const char *directory)
 {
 	DIR *dir = opendir(directory);
 	struct dirent *entry;
@@ -49,40 +50,41 @@ static bool count_in(struct found *found, const struct run_command *command, con
 }
 
 /* Where the local reporter writes to: a directory that others may write to has one for each user. */
-static void look(struct found *found, const struct run_command *command, const char *directory)
+static void count_profiles(struct found *found, const struct run_command *command,
+			   const char *directory)
 {
 	char below[PATH_MAX + 16];
 
 	snprintf(below, sizeof(below), "%s/%u", directory, (unsigned)geteuid());
-	if (!count_in(found, command, directory))
-		count_in(found, command, below);
+	if (!count_profiles_in(found, command, directory))
+		count_profiles_in(found, command, below);
 }
 
-static void look_everywhere(struct found *found, const struct run_command *command,
-			    const struct config *config)
+static void find_profiles(struct found *found, const struct run_command *command,
+			  const struct config *config)
 {
 	const char *tmp = getenv("TMPDIR");
 	char own[PATH_MAX];
 
 	if (config->local_dir) {
-		look(found, command, config->local_dir);
+		count_profiles(found, command, config->local_dir);
 		return;
 	}
-	look(found, command, PLACE_SHARED);
+	count_profiles(found, command, PLACE_SHARED);
 	snprintf(own, sizeof(own), "%s/asprof-agent-%u", tmp && *tmp ? tmp : "/tmp",
 		 (unsigned)geteuid());
 	if (!found->profiles)
-		look(found, command, own);
+		count_profiles(found, command, own);
 }
 
 /* What keeps profiles from coming, and the names of what doctor notes besides. */
 struct findings {
 	struct patient patient; /* the first, so that the one is the other */
-	char reason[PRELOADABLE_LINE_MAX];
+	char reason[PRELOADABLE_REASON_MAX];
 	char notes[256];
 };
 
-static void take_finding(struct patient *patient, enum severity severity, const char *name,
+static void findings_add(struct patient *patient, enum severity severity, const char *name,
 			 const char *line, const char *mend)
 {
 	struct findings *f = (struct findings *)patient;
@@ -101,9 +103,9 @@ static void find_reason(struct findings *f, const struct run_command *command)
 {
 	const struct config *config = &f->patient.config;
 	const char *slash = strrchr(*command->argv, '/');
-	char why[PRELOADABLE_LINE_MAX] = "", delay[TEXT_NUMBER];
+	char why[PRELOADABLE_REASON_MAX] = "", delay[TEXT_NUMBER];
 
-	preloadable_why(&f->patient.file, why);
+	preloadable_reason(&f->patient.file, why);
 	if (!config->enabled)
 		snprintf(f->reason, sizeof(f->reason), OPTION_PREFIX "ENABLED is off");
 	else if (!config_admits(config, slash ? slash + 1 : *command->argv))
@@ -116,21 +118,21 @@ static void find_reason(struct findings *f, const struct run_command *command)
 			 text_duration(delay, (double)config->start_delay_ns));
 }
 
-void run_report(const struct run_command *command)
+void run_report_profiles(const struct run_command *command)
 {
 	struct findings f = { 0 };
 	const struct config *config = &f.patient.config;
 	struct found found = { 0 };
 	char notes[sizeof(f.notes) + PATH_MAX] = "";
 
-	doctor_meet(&f.patient, *command->argv);
-	doctor_examine(&f.patient, DOCTOR_OF_RUN, take_finding);
+	doctor_select_program(&f.patient, *command->argv);
+	doctor_run_checks(&f.patient, DOCTOR_AFTER_RUN, findings_add);
 	if (*f.patient.problem) {
 		say("run: no profile, as a setting is wrong: %s", f.patient.problem);
 		goto out;
 	}
 	if (config->local_dir || !config->s3_bucket)
-		look_everywhere(&found, command, config);
+		find_profiles(&found, command, config);
 	if (found.own)
 		*f.reason = '\0';
 	else

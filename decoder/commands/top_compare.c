@@ -39,14 +39,14 @@ struct table {
 	double *self, *total;
 };
 
-static double share(double part, double whole)
+static double percent_of(double part, double whole)
 {
 	return whole > 0 ? 100 * part / whole : 0;
 }
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-static const char *function_name(const struct profile *p, const struct function *function)
+static const char *top_function_name(const struct profile *p, const struct function *function)
 {
 	return function->name ? intern_text(&p->names, function->name) : "[no stack]";
 }
@@ -55,7 +55,8 @@ static uint32_t table_intern_function(struct table *t, const struct profile *p,
 				      const struct function *function, struct buf *scratch)
 {
 	buf_reset(scratch);
-	if (buf_append_string(scratch, function_name(p, function)) || buf_append(scratch, "", 1) ||
+	if (buf_append_string(scratch, top_function_name(p, function)) ||
+	    buf_append(scratch, "", 1) ||
 	    buf_append_string(scratch, intern_text(&p->names, function->module)))
 		return 0;
 	return intern(&t->keys, scratch->data, scratch->length);
@@ -75,17 +76,17 @@ static const char *row_module(const struct table *t, uint32_t row)
 
 static double self_share(const struct table *t, uint32_t key, uint32_t column)
 {
-	return share(t->self[(size_t)(key - 1) * t->column_count + column],
-		     t->columns[column].functions.weight);
+	return percent_of(t->self[(size_t)(key - 1) * t->column_count + column],
+			  t->columns[column].functions.weight);
 }
 
 static double total_share(const struct table *t, uint32_t key, uint32_t column)
 {
-	return share(t->total[(size_t)(key - 1) * t->column_count + column],
-		     t->columns[column].functions.weight);
+	return percent_of(t->total[(size_t)(key - 1) * t->column_count + column],
+			  t->columns[column].functions.weight);
 }
 
-static int by_order(const void *a, const void *b, void *arg)
+static int compare_row(const void *a, const void *b, void *arg)
 {
 	const struct row *x = a, *y = b;
 	const struct table *t = arg;
@@ -96,7 +97,7 @@ static int by_order(const void *a, const void *b, void *arg)
 }
 
 /* Fill the rows from the columns' functions; ORDER says where one comes. */
-static int fill(struct table *t, double (*order)(const struct table *t, uint32_t key))
+static int table_fill(struct table *t, double (*order)(const struct table *t, uint32_t key))
 {
 	struct buf scratch = BUF_INIT(16u << 20);
 	uint32_t key;
@@ -126,12 +127,12 @@ static int fill(struct table *t, double (*order)(const struct table *t, uint32_t
 		}
 	for (key = 1; key <= t->keys.count; key++)
 		t->rows[key - 1] = (struct row){ key, order(t, key) };
-	qsort_r(t->rows, t->keys.count, sizeof(*t->rows), by_order, t);
+	qsort_r(t->rows, t->keys.count, sizeof(*t->rows), compare_row, t);
 	buf_free(&scratch);
 	return 0;
 }
 
-static void free_table(struct table *t)
+static void table_free(struct table *t)
 {
 	for (uint32_t c = 0; t->columns && c < t->column_count; c++)
 		functions_free(&t->columns[c].functions);
@@ -150,7 +151,7 @@ static uint32_t rows_shown(const struct table *t)
 }
 
 /* The name and the module of a row, behind USED columns. */
-static void print_name(const struct table *t, uint32_t row, unsigned used)
+static void print_row_name(const struct table *t, uint32_t row, unsigned used)
 {
 	const char *name = row_name(t, row), *module = row_module(t, row);
 	unsigned width = t->compare->width, left = width > used + 6 ? width - used : 0;
@@ -167,7 +168,7 @@ static void print_name(const struct table *t, uint32_t row, unsigned used)
 	putchar('\n');
 }
 
-static void print_rest(const struct table *t)
+static void print_omitted_rows(const struct table *t)
 {
 	if (rows_shown(t) < t->keys.count)
 		printf("... and %u more (-n 0 shows all)\n", t->keys.count - rows_shown(t));
@@ -207,7 +208,7 @@ static void print_json_number(const char *name, double number)
 
 enum { NEW, BASE, SIDES };
 
-static double change_of(const struct table *t, uint32_t key)
+static double row_change(const struct table *t, uint32_t key)
 {
 	double self = fabs(self_share(t, key, NEW) - self_share(t, key, BASE));
 	double total = fabs(total_share(t, key, NEW) - total_share(t, key, BASE));
@@ -230,9 +231,9 @@ static void print_base(const struct table *t)
 
 		printf("%6.2f%%  %6.2f%% %+8.2f  %6.2f%%  %6.2f%% %+8.2f  ", self, was, self - was,
 		       total, total_was, total - total_was);
-		print_name(t, i, 56);
+		print_row_name(t, i, 56);
 	}
-	print_rest(t);
+	print_omitted_rows(t);
 }
 
 static void print_base_json(const struct table *t)
@@ -259,8 +260,8 @@ static void print_base_json(const struct table *t)
 	printf("]}\n");
 }
 
-int compare_base(const struct compare *compare, const struct profile *profile,
-		 const struct profile *base)
+int top_compare_base(const struct compare *compare, const struct profile *profile,
+		     const struct profile *base)
 {
 	const struct profile *const sides[SIDES] = { profile, base };
 	struct table t = { .compare = compare,
@@ -274,12 +275,12 @@ int compare_base(const struct compare *compare, const struct profile *profile,
 				   compare->by_total, 0);
 	}
 	if (!err)
-		err = fill(&t, change_of);
+		err = table_fill(&t, row_change);
 	if (!err && compare->args->json)
 		print_base_json(&t);
 	else if (!err)
 		print_base(&t);
-	free_table(&t);
+	table_free(&t);
 	return err;
 }
 
@@ -311,7 +312,7 @@ struct part {
 	uint32_t value; /* 0: all */
 };
 
-static uint32_t number_of(const struct numbers *numbers, const struct sample *s)
+static uint32_t sample_value_number(const struct numbers *numbers, const struct sample *s)
 {
 	uint32_t own = s->context ? numbers->contexts[s->context] : 0;
 
@@ -325,19 +326,19 @@ struct value {
 	double weight;
 };
 
-static bool is_part(const void *arg, const struct sample *sample)
+static bool sample_has_value(const void *arg, const struct sample *sample)
 {
 	const struct part *part = arg;
 
-	return !part->value || number_of(part->numbers, sample) == part->value;
+	return !part->value || sample_value_number(part->numbers, sample) == part->value;
 }
 
-static double overall(const struct table *t, uint32_t key)
+static double row_weight(const struct table *t, uint32_t key)
 {
 	return self_share(t, key, 0) + total_share(t, key, 0) / 1000;
 }
 
-static int heavier(const void *a, const void *b)
+static int compare_value_weight(const void *a, const void *b)
 {
 	const struct value *x = a, *y = b;
 
@@ -357,7 +358,7 @@ static uint32_t columns_shown(const struct compare *compare)
 }
 
 /* Whether all columns are called differently as far as there is room for it. */
-static bool differ_as_shown(const struct table *t)
+static bool names_differ_when_cut(const struct table *t)
 {
 	for (uint32_t c = 1; c < t->column_count; c++)
 		for (uint32_t other = 1; other < c; other++)
@@ -368,7 +369,7 @@ static bool differ_as_shown(const struct table *t)
 
 /* How much of their names all columns but the first have in common, where it is that which leaves no room
  * for the rest; else 0. */
-static size_t common_start(const struct table *t)
+static size_t common_prefix_length(const struct table *t)
 {
 	const char *first = t->column_count > 1 ? t->columns[1].name : "";
 	size_t common = t->column_count > 2 ? strlen(first) : 0, longest = 0;
@@ -384,7 +385,7 @@ static size_t common_start(const struct table *t)
 	}
 	while (common && (first[common] & 0xc0) == 0x80) /* whole characters */
 		common--;
-	return longest < COLUMN_WIDTH || differ_as_shown(t) ? 0 : common;
+	return longest < COLUMN_WIDTH || names_differ_when_cut(t) ? 0 : common;
 }
 
 static void print_heading(const char *name)
@@ -400,7 +401,7 @@ static void print_by(const struct table *t)
 {
 	uint32_t shown = t->column_count;
 	const char *by = t->compare->args->by;
-	size_t common = common_start(t);
+	size_t common = common_prefix_length(t);
 
 	printf("%s: ", metric_texts[t->compare->metric].name);
 	print_amounts(t, 0);
@@ -413,15 +414,15 @@ static void print_by(const struct table *t)
 	printf("  self\n");
 	for (uint32_t c = 0; c < shown; c++)
 		printf("%*.2f%%", COLUMN_WIDTH - 1,
-		       share(t->columns[c].functions.weight, t->columns[0].functions.weight));
+		       percent_of(t->columns[c].functions.weight, t->columns[0].functions.weight));
 	printf("  of the whole\n");
 	for (uint32_t i = 0; i < rows_shown(t); i++) {
 		for (uint32_t c = 0; c < shown; c++)
 			printf("%*.2f%%", COLUMN_WIDTH - 1, self_share(t, t->rows[i].key, c));
 		printf("  ");
-		print_name(t, i, shown * COLUMN_WIDTH + 2);
+		print_row_name(t, i, shown * COLUMN_WIDTH + 2);
 	}
-	print_rest(t);
+	print_omitted_rows(t);
 	if (shown <= t->value_count)
 		printf("... and %u more of %s (--json has all)\n", t->value_count + 1 - shown, by);
 }
@@ -473,7 +474,7 @@ static bool is_tag(const char *label)
 }
 
 /* The number in VALUES of all tags in LABELS together, as "key=value,key=value"; 0 without memory. */
-static uint32_t number_tags(struct intern *values, const char *labels)
+static uint32_t intern_tags(struct intern *values, const char *labels)
 {
 	struct buf tags = BUF_INIT(strlen(labels) + sizeof("(not told)"));
 	uint32_t number = 0;
@@ -496,13 +497,13 @@ static uint32_t number_tags(struct intern *values, const char *labels)
 }
 
 /* The number in VALUES of what LABELS have for KEY; 0 without memory. */
-static uint32_t number_label(struct intern *values, const char *labels, const char *key)
+static uint32_t intern_label(struct intern *values, const char *labels, const char *key)
 {
 	const char *value;
 	size_t length = find_label(labels, key, &value);
 
 	if (!value && !strcmp(key, "tag"))
-		return number_tags(values, labels);
+		return intern_tags(values, labels);
 	if (!value) {
 		value = "(not told)";
 		length = strlen(value);
@@ -517,7 +518,7 @@ static bool number_threads(uint32_t *numbers, const struct profile *p, const cha
 	for (uint32_t thread = 0; thread <= p->threads.count; thread++) {
 		const struct thread_key *known = thread ? intern_key(&p->threads, thread) : NULL;
 
-		numbers[thread] = number_label(
+		numbers[thread] = intern_label(
 			values, known ? intern_text(&p->names, known->labels) : "", key);
 		if (!numbers[thread])
 			return false;
@@ -545,8 +546,8 @@ static bool number_contexts(uint32_t *numbers, const struct profile *p, const ch
 }
 
 /* The numbers of all values of KEY. Returns 0, or -ENOMEM; to be freed in any case. */
-static int number_all(struct numbers *numbers, const struct profile *p, const char *key,
-		      struct intern *values)
+static int number_label_values(struct numbers *numbers, const struct profile *p, const char *key,
+			       struct intern *values)
 {
 	numbers->threads = calloc((size_t)p->threads.count + 1, sizeof(*numbers->threads));
 	numbers->contexts = calloc((size_t)p->names.count + 1, sizeof(*numbers->contexts));
@@ -571,11 +572,11 @@ static struct value *weigh_values(const struct compare *compare, const struct pr
 		const struct sample *s = &p->samples[i];
 
 		if (s->metric == compare->metric)
-			list[number_of(numbers, s) - 1].weight +=
+			list[sample_value_number(numbers, s) - 1].weight +=
 				compare->by_total ? s->total : s->count;
 	}
 	if (list)
-		qsort(list, values->count, sizeof(*list), heavier);
+		qsort(list, values->count, sizeof(*list), compare_value_weight);
 	while (list && *count < values->count && list[*count].weight > 0)
 		++*count;
 	return list;
@@ -586,7 +587,7 @@ static int add_column(struct table *t, const struct profile *profile, const char
 {
 	struct column *column = &t->columns[t->column_count];
 	int err = functions_of_some(&column->functions, profile, t->compare->metric,
-				    t->compare->by_total, is_part, part);
+				    t->compare->by_total, sample_has_value, part);
 
 	column->name = name;
 	column->profile = profile;
@@ -594,14 +595,14 @@ static int add_column(struct table *t, const struct profile *profile, const char
 	return err;
 }
 
-int compare_by(const struct compare *compare, const struct profile *profile)
+int top_compare_by_label(const struct compare *compare, const struct profile *profile)
 {
 	struct intern values = INTERN_INIT;
 	struct numbers numbers;
 	struct part part = { .numbers = &numbers };
 	struct table t = { .compare = compare };
 	struct value *list = NULL;
-	int err = number_all(&numbers, profile, compare->args->by, &values);
+	int err = number_label_values(&numbers, profile, compare->args->by, &values);
 
 	if (!err)
 		list = weigh_values(compare, profile, &values, &numbers, &t.value_count);
@@ -613,12 +614,12 @@ int compare_by(const struct compare *compare, const struct profile *profile)
 		err = add_column(&t, profile, list[i].name, &part);
 	}
 	if (!err)
-		err = fill(&t, overall);
+		err = table_fill(&t, row_weight);
 	if (!err && compare->args->json)
 		print_by_json(&t);
 	else if (!err)
 		print_by(&t);
-	free_table(&t);
+	table_free(&t);
 	free(list);
 	free(numbers.threads);
 	free(numbers.contexts);

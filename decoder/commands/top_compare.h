@@ -16,12 +16,12 @@ struct compare {
 
 /* PROFILE beside BASE: a row for each function that either has, that whose share has changed most first.
  * Returns 0 or -ENOMEM. */
-int compare_base(const struct compare *compare, const struct profile *profile,
-		 const struct profile *base);
+int top_compare_base(const struct compare *compare, const struct profile *profile,
+		     const struct profile *base);
 
 /* PROFILE split by what its samples say of ARGS->by, a label's key, or else their recordings, of which "host",
  * "process", "executable", "group" and "machine" are told, and tags, by name or all together as "tag": a column for each
  * value, that with most of the weight first. Returns 0 or -ENOMEM. */
-int compare_by(const struct compare *compare, const struct profile *profile);
+int top_compare_by_label(const struct compare *compare, const struct profile *profile);
 
 #endif

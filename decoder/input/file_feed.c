@@ -34,26 +34,26 @@ struct file_feed {
 	uint64_t started_ns, shown_ns, bytes;
 };
 
-static struct file_feed *of(struct feed *feed)
+static struct file_feed *file_feed_of(struct feed *feed)
 {
 	return (struct file_feed *)feed;
 }
 
-static void release_source(struct source *source)
+static void source_drop_reference(struct source *source)
 {
 	if (!--source->references)
 		source_close(source);
 }
 
-static void drop_current(struct file_feed *feed)
+static void file_feed_drop_current(struct file_feed *feed)
 {
 	struct source *next = feed->current->next;
 
-	release_source(feed->current);
+	source_drop_reference(feed->current);
 	feed->current = next;
 }
 
-static bool open_next(struct file_feed *feed)
+static bool file_feed_open_next_path(struct file_feed *feed)
 {
 	while (feed->next < feed->recordings.count) {
 		if (!source_open(&feed->current, feed->recordings.list[feed->next++].path))
@@ -64,12 +64,12 @@ static bool open_next(struct file_feed *feed)
 	return false;
 }
 
-static bool is_wanted(struct file_feed *feed, const struct source *source)
+static bool source_is_selected(struct file_feed *feed, const struct source *source)
 {
 	const struct selection *selection = feed->recordings.selection;
 	struct buf labels = BUF_INIT(1u << 17);
 
-	if (!selection || selection_has(selection, source))
+	if (!selection || selection_matches(selection, source))
 		return true;
 	labels_write(&labels, source->name, source->labels);
 	for (size_t i = 0; i < labels.length; i++)
@@ -81,7 +81,7 @@ static bool is_wanted(struct file_feed *feed, const struct source *source)
 	return false;
 }
 
-const char *file_feed_left_out(const struct feed *feed, unsigned number)
+const char *file_feed_excluded_labels(const struct feed *feed, unsigned number)
 {
 	const struct intern *left_out = &((const struct file_feed *)feed)->left_out;
 
@@ -89,18 +89,18 @@ const char *file_feed_left_out(const struct feed *feed, unsigned number)
 }
 
 /* Go on to the next source. False when there is none. Under the lock. */
-static bool next_source(struct file_feed *feed)
+static bool file_feed_next_source(struct file_feed *feed)
 {
 	if (feed->current)
-		drop_current(feed);
+		file_feed_drop_current(feed);
 	for (;;) {
-		if (!feed->current && !open_next(feed))
+		if (!feed->current && !file_feed_open_next_path(feed))
 			return false;
 		if (source_load(feed->current))
 			feed->feed.failed = true;
-		else if (is_wanted(feed, feed->current))
+		else if (source_is_selected(feed, feed->current))
 			break;
-		drop_current(feed);
+		file_feed_drop_current(feed);
 	}
 	feed->offset = 0;
 	if (feed->current->length)
@@ -124,12 +124,12 @@ static void show_progress(struct file_feed *feed, const struct feed_chunk *chunk
 		feed->recordings.count);
 }
 
-static bool take_chunk(struct file_feed *feed, struct feed_chunk *chunk)
+static bool file_feed_read_chunk(struct file_feed *feed, struct feed_chunk *chunk)
 {
 	struct jfr_error error = { 0 };
 	int err;
 
-	while (feed->current || next_source(feed)) {
+	while (feed->current || file_feed_next_source(feed)) {
 		struct source *source = feed->current;
 
 		err = jfr_header(&chunk->header, source->data, source->length, feed->offset,
@@ -150,51 +150,51 @@ static bool take_chunk(struct file_feed *feed, struct feed_chunk *chunk)
 		if (err == -EBADMSG || !source->length) {
 			if (!source->length)
 				error = (struct jfr_error){ 0, "an empty file" };
-			say_damage(source->name, &error);
+			message_print_damage(source->name, &error);
 			feed->feed.failed = true;
 		}
-		if (!next_source(feed))
+		if (!file_feed_next_source(feed))
 			return false;
 	}
 	return false;
 }
 
-static bool next_chunk(struct feed *feed, struct feed_chunk *chunk)
+static bool file_feed_next_chunk(struct feed *feed, struct feed_chunk *chunk)
 {
-	struct file_feed *files = of(feed);
+	struct file_feed *files = file_feed_of(feed);
 	bool found;
 
 	pthread_mutex_lock(&files->lock);
-	found = take_chunk(files, chunk);
+	found = file_feed_read_chunk(files, chunk);
 	pthread_mutex_unlock(&files->lock);
 	return found;
 }
 
 static void done(struct feed *feed, struct feed_chunk *chunk)
 {
-	struct file_feed *files = of(feed);
+	struct file_feed *files = file_feed_of(feed);
 
 	jfr_release_pages(chunk->data, chunk->header.offset,
 			  chunk->header.offset + chunk->header.size);
 	pthread_mutex_lock(&files->lock);
-	release_source(chunk->source);
+	source_drop_reference(chunk->source);
 	pthread_mutex_unlock(&files->lock);
 	chunk->source = NULL;
 }
 
 static void damage(struct feed *feed, const struct feed_chunk *chunk, const struct jfr_error *error)
 {
-	struct file_feed *files = of(feed);
+	struct file_feed *files = file_feed_of(feed);
 
 	pthread_mutex_lock(&files->lock);
-	say_damage(chunk->file, error);
+	message_print_damage(chunk->file, error);
 	feed->failed = true;
 	pthread_mutex_unlock(&files->lock);
 }
 
 static bool span(struct feed *feed, int64_t *start_ns, int64_t *end_ns)
 {
-	return recordings_span(&of(feed)->recordings, start_ns, end_ns);
+	return recordings_span(&file_feed_of(feed)->recordings, start_ns, end_ns);
 }
 
 /* Less than this is read before a thread is there. */
@@ -202,13 +202,13 @@ static bool span(struct feed *feed, int64_t *start_ns, int64_t *end_ns)
 
 static bool is_small(struct feed *feed)
 {
-	const struct recordings *recordings = &of(feed)->recordings;
+	const struct recordings *recordings = &file_feed_of(feed)->recordings;
 	uint64_t bytes = 0;
 	struct stat status;
 
 	for (uint32_t i = 0; i < recordings->count && bytes < SMALL_INPUT; i++) {
 		const char *path = recordings->list[i].path;
-		const struct object *object = bucket_object(path);
+		const struct object *object = bucket_find_object(path);
 
 		if (object)
 			bytes += object->bytes;
@@ -218,19 +218,19 @@ static bool is_small(struct feed *feed)
 	return bytes < SMALL_INPUT;
 }
 
-static void drop_all(struct file_feed *files)
+static void file_feed_drop_sources(struct file_feed *files)
 {
 	while (files->current)
-		drop_current(files);
+		file_feed_drop_current(files);
 }
 
 static int restart(struct feed *feed, bool ordered)
 {
-	struct file_feed *files = of(feed);
+	struct file_feed *files = file_feed_of(feed);
 
-	drop_all(files);
+	file_feed_drop_sources(files);
 	if (ordered && !files->ordered)
-		recordings_order(&files->recordings);
+		recordings_sort(&files->recordings);
 	files->ordered |= ordered;
 	files->next = 0;
 	files->offset = 0;
@@ -242,7 +242,7 @@ static int restart(struct feed *feed, bool ordered)
 
 static const struct feed_calls calls = {
 	.restart = restart,
-	.next = next_chunk,
+	.next = file_feed_next_chunk,
 	.done = done,
 	.damage = damage,
 	.span = span,
@@ -260,8 +260,8 @@ int file_feed_open(struct feed **out, const struct selection *selection, char **
 	pthread_mutex_init(&files->lock, NULL);
 	files->terminal = isatty(STDERR_FILENO) == 1;
 	files->recordings.selection = selection;
-	source_guard();
-	err = recordings_find(&files->recordings, paths, count);
+	source_handle_bus_errors();
+	err = recordings_add_paths(&files->recordings, paths, count);
 	if (err) {
 		file_feed_close(&files->feed);
 		return err;
@@ -273,13 +273,13 @@ int file_feed_open(struct feed **out, const struct selection *selection, char **
 
 void file_feed_close(struct feed *feed)
 {
-	struct file_feed *files = of(feed);
+	struct file_feed *files = file_feed_of(feed);
 
 	if (!feed)
 		return;
 	if (files->shown)
 		fputs("\r\033[K", stderr);
-	drop_all(files);
+	file_feed_drop_sources(files);
 	recordings_free(&files->recordings);
 	intern_free(&files->left_out);
 	pthread_mutex_destroy(&files->lock);

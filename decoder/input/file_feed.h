@@ -13,7 +13,7 @@ int file_feed_open(struct feed **out, const struct selection *selection, char **
 
 /* A recording that was left out: of the first few, its labels, each followed by a space; NULL when
  * there is none of that number. Once all is read. */
-const char *file_feed_left_out(const struct feed *feed, unsigned number);
+const char *file_feed_excluded_labels(const struct feed *feed, unsigned number);
 
 /* NULL is fine. */
 void file_feed_close(struct feed *feed);

@@ -19,7 +19,7 @@
 #define WINDOW (15 + 16)
 
 /* Give Z more to read, from *AT on. */
-static void feed(z_stream *z, const struct source *packed, uint64_t *at)
+static void zlib_set_input(z_stream *z, const struct source *packed, uint64_t *at)
 {
 	uint64_t left = packed->length - *at;
 
@@ -29,7 +29,7 @@ static void feed(z_stream *z, const struct source *packed, uint64_t *at)
 }
 
 /* Unpack PACKED into FD; *AT says how far it was read. */
-static int unpack(const struct source *packed, int fd, uint64_t *at)
+static int gzip_unpack(const struct source *packed, int fd, uint64_t *at)
 {
 	uint64_t most = source_unpacked_max(packed->length), total = 0;
 	uint8_t *out = malloc(BLOCK);
@@ -42,7 +42,7 @@ static int unpack(const struct source *packed, int fd, uint64_t *at)
 	}
 	while (!err && !(status == Z_STREAM_END && !z.avail_in && *at == packed->length)) {
 		if (!z.avail_in)
-			feed(&z, packed, at);
+			zlib_set_input(&z, packed, at);
 		if (status == Z_STREAM_END)
 			inflateReset(&z);
 		z.next_out = out;
@@ -65,13 +65,13 @@ static int unpack(const struct source *packed, int fd, uint64_t *at)
 int gunzip_recording(struct source **source)
 {
 	struct source *packed = *source;
-	int fd = spare_file(), err;
+	int fd = temp_file_create(), err;
 	uint64_t at = 0;
 
 	*source = NULL;
-	err = fd < 0 ? -errno : unpack(packed, fd, &at);
+	err = fd < 0 ? -errno : gzip_unpack(packed, fd, &at);
 	if (!err)
-		err = source_map(source, packed->name, fd);
+		err = source_create(source, packed->name, fd);
 	if (err == -EBADMSG)
 		say("%s: offset %" PRIu64 ": a damaged gzip", packed->name, at);
 	else if (err == -EFBIG)

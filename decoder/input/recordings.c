@@ -18,7 +18,7 @@
 
 #define DIRECTORY_DEPTH 16
 
-static int add_path(struct recordings *r, const char *path)
+static int recordings_add_path(struct recordings *r, const char *path)
 {
 	struct recording_path *list = array_reserve(r->list, &r->room, r->count, sizeof(*list));
 
@@ -32,14 +32,14 @@ static int add_path(struct recordings *r, const char *path)
 	return 0;
 }
 
-static bool is_recording(const char *name)
+static bool object_key_is_recording(const char *name)
 {
 	return *name != '.' && (text_has_suffix(name, ".jfr") || text_has_suffix(name, ".zip") ||
 				text_has_suffix(name, ".jfr.gz"));
 }
 
 /* Whether what has STATUS was met before, by whatever name or link. */
-static bool met_before(struct recordings *r, const struct stat *status)
+static bool file_was_added(struct recordings *r, const struct stat *status)
 {
 	const uint64_t key[2] = { status->st_dev, status->st_ino };
 	uint32_t before = r->met.count;
@@ -47,7 +47,7 @@ static bool met_before(struct recordings *r, const struct stat *status)
 	return intern(&r->met, key, sizeof(key)) && r->met.count == before;
 }
 
-static int add_directory(struct recordings *r, const char *path, int depth);
+static int recordings_add_directory(struct recordings *r, const char *path, int depth);
 
 static int zip_add_entry(struct recordings *r, const char *path, const char *name, int depth)
 {
@@ -58,15 +58,16 @@ static int zip_add_entry(struct recordings *r, const char *path, const char *nam
 	    (size_t)snprintf(child, sizeof(child), "%s/%s", path, name) >= sizeof(child) ||
 	    stat(child, &status))
 		return 0;
-	if (!S_ISDIR(status.st_mode) && !(S_ISREG(status.st_mode) && is_recording(name)))
+	if (!S_ISDIR(status.st_mode) && !(S_ISREG(status.st_mode) && object_key_is_recording(name)))
 		return 0;
-	if ((S_ISDIR(status.st_mode) && depth == DIRECTORY_DEPTH) || met_before(r, &status))
+	if ((S_ISDIR(status.st_mode) && depth == DIRECTORY_DEPTH) || file_was_added(r, &status))
 		return 0;
-	return S_ISDIR(status.st_mode) ? add_directory(r, child, depth + 1) : add_path(r, child);
+	return S_ISDIR(status.st_mode) ? recordings_add_directory(r, child, depth + 1)
+				       : recordings_add_path(r, child);
 }
 
 /* A directory stands for the recordings in it and below it, in the order of their names. */
-static int add_directory(struct recordings *r, const char *path, int depth)
+static int recordings_add_directory(struct recordings *r, const char *path, int depth)
 {
 	struct dirent **entries = NULL;
 	int count = scandir(path, &entries, NULL, alphasort), err = 0;
@@ -85,43 +86,44 @@ static int add_directory(struct recordings *r, const char *path, int depth)
 	return err;
 }
 
-static int add_object(void *arg, const char *path)
+static int recordings_add_object(void *arg, const char *path)
 {
 	struct recordings *r = arg;
 	uint32_t before = r->met.count;
 
 	if (!intern(&r->met, path, strlen(path)))
 		return -ENOMEM;
-	return r->met.count > before ? add_path(r, path) : 0;
+	return r->met.count > before ? recordings_add_path(r, path) : 0;
 }
 
-static int add_bucket(struct recordings *r, const char *file)
+static int recordings_add_bucket(struct recordings *r, const char *file)
 {
-	static const struct selection all = { .reach = { .cache_bytes = CACHE_BYTES } };
+	static const struct selection all = { .reach = { .cache_bytes = BUCKET_CACHE_BYTES } };
 	const struct selection *selection = r->selection ? r->selection : &all;
-	int err = bucket_find(file, &selection->pick, &selection->reach, add_object, r);
+	int err = bucket_list_objects(file, &selection->pick, &selection->reach,
+				      recordings_add_object, r);
 
 	r->failed |= err != 0;
 	return err == -ENOMEM ? err : 0;
 }
 
 /* One word of the command line. */
-static int add_word(struct recordings *r, const char *path)
+static int recordings_add_argument(struct recordings *r, const char *path)
 {
 	bool standard = !strcmp(path, "-");
 	uint32_t before = r->count;
 	struct stat status;
 	int err;
 
-	if (bucket_is(path))
-		return add_bucket(r, path);
+	if (bucket_is_url(path))
+		return recordings_add_bucket(r, path);
 	if (standard ? fstat(STDIN_FILENO, &status) : stat(path, &status))
-		return add_path(r, path); /* whoever opens it will tell */
-	if (met_before(r, &status))
+		return recordings_add_path(r, path); /* whoever opens it will tell */
+	if (file_was_added(r, &status))
 		return 0;
 	if (standard || !S_ISDIR(status.st_mode))
-		return add_path(r, path);
-	err = add_directory(r, path, 0);
+		return recordings_add_path(r, path);
+	err = recordings_add_directory(r, path, 0);
 	if (!err && r->count == before && !r->failed) {
 		say("%s: no recording in this directory", path);
 		r->failed = true;
@@ -129,30 +131,30 @@ static int add_word(struct recordings *r, const char *path)
 	return err;
 }
 
-int recordings_find(struct recordings *r, char **paths, int count)
+int recordings_add_paths(struct recordings *r, char **paths, int count)
 {
 	int err = 0;
 
 	for (int i = 0; i < count && !err; i++)
-		err = add_word(r, paths[i]);
+		err = recordings_add_argument(r, paths[i]);
 	return err;
 }
 
-static int by_start(const void *a, const void *b)
+static int compare_start(const void *a, const void *b)
 {
 	const struct recording_path *x = a, *y = b;
 
 	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
-static bool is_wanted(const struct selection *selection, struct source *source)
+static bool source_is_selected(const struct selection *selection, struct source *source)
 {
-	return !source_load(source) && (!selection || selection_has(selection, source));
+	return !source_load(source) && (!selection || selection_matches(selection, source));
 }
 
 /* Look at all headers of the file; *END is left alone where there is none. */
-static void path_span(const struct selection *selection, struct recording_path *path,
-		      int64_t *start_ns, int64_t *end_ns)
+static void recording_path_span(const struct selection *selection, struct recording_path *path,
+				int64_t *start_ns, int64_t *end_ns)
 {
 	struct source *source, *next;
 	struct jfr_header header;
@@ -165,7 +167,7 @@ static void path_span(const struct selection *selection, struct recording_path *
 		return;
 	for (; source; source = next) {
 		next = source->next;
-		for (offset = 0; is_wanted(selection, source) &&
+		for (offset = 0; source_is_selected(selection, source) &&
 				 !jfr_header(&header, source->data, source->length, offset, &error);
 		     offset += header.size) {
 			if (header.start_ns < path->start_ns)
@@ -186,16 +188,16 @@ bool recordings_span(struct recordings *r, int64_t *start_ns, int64_t *end_ns)
 	*start_ns = INT64_MAX;
 	*end_ns = INT64_MIN;
 	for (uint32_t i = 0; i < r->count; i++)
-		path_span(r->selection, &r->list[i], start_ns, end_ns);
+		recording_path_span(r->selection, &r->list[i], start_ns, end_ns);
 	return *start_ns != INT64_MAX;
 }
 
-void recordings_order(struct recordings *r)
+void recordings_sort(struct recordings *r)
 {
 	int64_t start, end;
 
 	if (r->count > 1 && recordings_span(r, &start, &end))
-		qsort(r->list, r->count, sizeof(*r->list), by_start);
+		qsort(r->list, r->count, sizeof(*r->list), compare_start);
 }
 
 void recordings_free(struct recordings *r)

@@ -25,14 +25,14 @@ struct recordings {
 };
 
 /* Add what PATHS name, each file once, however often it is named or linked to. Returns 0 or -ENOMEM; release with recordings_free() either way. */
-int recordings_find(struct recordings *recordings, char **paths, int count);
+int recordings_add_paths(struct recordings *recordings, char **paths, int count);
 
 /* From the first start to the last end of all of them, in ns since 1970; reads all headers. False
  * where there is no chunk at all. */
 bool recordings_span(struct recordings *recordings, int64_t *start_ns, int64_t *end_ns);
 
 /* Sort them by the time of their first chunk. */
-void recordings_order(struct recordings *recordings);
+void recordings_sort(struct recordings *recordings);
 
 void recordings_free(struct recordings *recordings);
 

@@ -16,7 +16,7 @@ bool selection_is_set(const struct selection *selection)
 	       selection->label_count || selection->pick.group.set || selection->pick.machine.set;
 }
 
-static bool is_key(const char *line, const char *key)
+static bool line_has_key(const char *line, const char *key)
 {
 	size_t length = strlen(key);
 
@@ -24,7 +24,7 @@ static bool is_key(const char *line, const char *key)
 }
 
 /* Which of the labels that are asked for LINE is, as bits. */
-static unsigned labels_met(const struct selection *selection, const char *line)
+static unsigned matched_labels(const struct selection *selection, const char *line)
 {
 	unsigned met = 0;
 
@@ -35,7 +35,7 @@ static unsigned labels_met(const struct selection *selection, const char *line)
 }
 
 /* Whether those that were MET are one of each key. */
-static bool labels_fit(const struct selection *selection, unsigned met)
+static bool labels_are_complete(const struct selection *selection, unsigned met)
 {
 	for (unsigned i = 0; i < selection->label_count && !selection->in_samples; i++) {
 		size_t key = strcspn(selection->labels[i], "=") + 1;
@@ -51,7 +51,7 @@ static bool labels_fit(const struct selection *selection, unsigned met)
 }
 
 /* The name of a zip's member is the zip's, with its own in brackets behind it. */
-static bool name_fits(const struct pick *pick, const struct source *source)
+static bool name_matches(const struct pick *pick, const struct source *source)
 {
 	char *name;
 	bool fits;
@@ -62,16 +62,16 @@ static bool name_fits(const struct pick *pick, const struct source *source)
 	if (!name)
 		return false;
 	name[labels_file_path_length(name)] = '\0';
-	fits = object_name_fits(name, pick);
+	fits = object_name_matches(name, pick);
 	free(name);
 	return fits;
 }
 
-bool selection_has(const struct selection *selection, const struct source *source)
+bool selection_matches(const struct selection *selection, const struct source *source)
 {
 	bool process = !selection->process.set, host = !selection->host.set,
 	     tag = !selection->tag.set;
-	bool named = name_fits(&selection->pick, source);
+	bool named = name_matches(&selection->pick, source);
 	struct buf labels = BUF_INIT(LABELS_MAX);
 	char *line, *rest;
 	unsigned met = 0;
@@ -85,14 +85,14 @@ bool selection_has(const struct selection *selection, const struct source *sourc
 
 		if (!value)
 			continue;
-		met |= labels_met(selection, line);
-		if (is_key(line, "process") || is_key(line, "executable"))
+		met |= matched_labels(selection, line);
+		if (line_has_key(line, "process") || line_has_key(line, "executable"))
 			process |= pattern_matches(&selection->process, value + 1);
-		else if (is_key(line, "host"))
+		else if (line_has_key(line, "host"))
 			host |= pattern_matches(&selection->host, value + 1);
 		else
 			tag |= pattern_matches(&selection->tag, line);
 	}
 	buf_free(&labels);
-	return named && process && host && tag && labels_fit(selection, met);
+	return named && process && host && tag && labels_are_complete(selection, met);
 }

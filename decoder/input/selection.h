@@ -23,6 +23,6 @@ struct selection {
 bool selection_is_set(const struct selection *selection);
 
 /* Whether SOURCE, which is loaded, is wanted. */
-bool selection_has(const struct selection *selection, const struct source *source);
+bool selection_matches(const struct selection *selection, const struct source *source);
 
 #endif

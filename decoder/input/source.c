@@ -13,7 +13,7 @@
 #include "decoder/bucket/object_name.h"
 #include "profile/jfr/labels.h"
 
-int source_fill(struct source *source, int fd)
+int source_map_data(struct source *source, int fd)
 {
 	struct stat status;
 	void *data = NULL;
@@ -32,7 +32,7 @@ int source_fill(struct source *source, int fd)
 	return 0;
 }
 
-int source_map(struct source **out, const char *name, int fd)
+int source_create(struct source **out, const char *name, int fd)
 {
 	struct source *source = calloc(1, sizeof(*source));
 	int err = source ? 0 : -ENOMEM;
@@ -40,7 +40,7 @@ int source_map(struct source **out, const char *name, int fd)
 	if (!err) {
 		source->references = 1;
 		source->name = strdup(name);
-		err = source->name ? source_fill(source, fd) : -ENOMEM;
+		err = source->name ? source_map_data(source, fd) : -ENOMEM;
 	}
 	if (err && source)
 		source_close(source);
@@ -61,7 +61,7 @@ void source_close(struct source *source)
 }
 
 /* What the name of an upload tells goes to the labels, as lines behind them. */
-static void add_name(struct source *source)
+static void source_add_name_labels(struct source *source)
 {
 	size_t length = labels_file_path_length(source->name);
 	char *name = strndup(source->name, length), *all = NULL;
@@ -85,7 +85,7 @@ int source_load(struct source *source)
 	if (!err && !source->has_labels && !source->labels)
 		source->labels = labels_from_recording(source->data, source->length);
 	if (!err && !source->has_labels)
-		add_name(source);
+		source_add_name_labels(source);
 	source->has_labels = !err;
 	return err;
 }

@@ -33,8 +33,8 @@ void source_close(struct source *source);
 
 /* For those who unpack: map FD as NAME; fill SOURCE with the content of FD; and the most bytes that so
  * many packed ones may come to. Recordings pack to a quarter: what claims to be a bomb is one. */
-int source_map(struct source **out, const char *name, int fd);
-int source_fill(struct source *source, int fd);
+int source_create(struct source **out, const char *name, int fd);
+int source_map_data(struct source *source, int fd);
 uint64_t source_unpacked_max(uint64_t packed);
 
 #endif

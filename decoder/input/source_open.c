@@ -17,7 +17,7 @@
 #include "decoder/output/message.h"
 #include "decoder/output/temp_file.h"
 
-static void on_bus_error(int sig)
+static void handle_bus_error(int sig)
 {
 	static const char text[] = "asprof-agent: a file was cut off while it was read\n";
 
@@ -27,19 +27,19 @@ static void on_bus_error(int sig)
 	_exit(1);
 }
 
-void source_guard(void)
+void source_handle_bus_errors(void)
 {
-	struct sigaction action = { .sa_handler = on_bus_error };
+	struct sigaction action = { .sa_handler = handle_bus_error };
 
 	sigaction(SIGBUS, &action, NULL);
 }
 
 /* Pipes and the like cannot be mapped: their content goes to an unnamed file first. */
-static int copy_stream(int in)
+static int stream_copy(int in)
 {
 	static const size_t size = 1 << 16;
 	uint8_t *bytes = malloc(size);
-	int fd = spare_file(), err = 0;
+	int fd = temp_file_create(), err = 0;
 	ssize_t n = 1;
 
 	if (fd < 0 || !bytes)
@@ -69,7 +69,7 @@ static unsigned stream_count;
 static pthread_mutex_t streams_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* A descriptor of the copy of what FD reads or, where that is -1, of what PATH gives. */
-static int copy_of_stream(int fd, const char *path, const struct stat *status)
+static int stream_open_copy(int fd, const char *path, const struct stat *status)
 {
 	int in = -1, copy = -1;
 
@@ -80,7 +80,7 @@ static int copy_of_stream(int fd, const char *path, const struct stat *status)
 	if (copy >= 0)
 		goto out;
 	in = fd >= 0 ? fd : open(path, O_RDONLY | O_CLOEXEC);
-	copy = in < 0 ? -errno : copy_stream(in);
+	copy = in < 0 ? -errno : stream_copy(in);
 	if (copy >= 0 && stream_count < STREAMS_MAX)
 		streams[stream_count++] = (struct stream){
 			.device = status->st_dev,
@@ -94,34 +94,34 @@ out:
 	return copy;
 }
 
-static int open_path(const char *path)
+static int source_open_path(const char *path)
 {
 	int standard = strcmp(path, "-") ? -1 : STDIN_FILENO, fd;
 	struct stat status;
 
-	if (bucket_is(path))
-		return bucket_open(path);
+	if (bucket_is_url(path))
+		return bucket_open_object(path);
 	if (standard >= 0 ? fstat(standard, &status) : stat(path, &status))
 		return -errno;
 	if (S_ISDIR(status.st_mode))
 		return -EISDIR;
 	if (!S_ISREG(status.st_mode))
-		return copy_of_stream(standard, path, &status);
+		return stream_open_copy(standard, path, &status);
 	fd = standard >= 0 ? fcntl(standard, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC);
 	return fd >= 0 ? fd : -errno;
 }
 
-void source_keep_stream(const char *path)
+void source_copy_stream(const char *path)
 {
-	int fd = open_path(path);
+	int fd = source_open_path(path);
 
 	if (fd >= 0) /* else source_open() will tell */
 		close(fd);
 }
 
-int source_open_file(struct source **out, const char *name, int fd)
+int source_open_fd(struct source **out, const char *name, int fd)
 {
-	int err = source_map(out, name, fd);
+	int err = source_create(out, name, fd);
 
 	if (err)
 		say("%s: %s", name, strerror(-err));
@@ -135,15 +135,15 @@ int source_open_file(struct source **out, const char *name, int fd)
 int source_open(struct source **out, const char *path)
 {
 	const char *name = strcmp(path, "-") ? path : "standard input";
-	int fd = open_path(path), err;
+	int fd = source_open_path(path), err;
 
 	*out = NULL;
 	if (fd < 0) {
-		if (!bucket_is(path)) /* that was said */
+		if (!bucket_is_url(path)) /* that was said */
 			say("%s: %s", name, strerror(-fd));
 		return fd;
 	}
-	err = source_open_file(out, name, fd);
+	err = source_open_fd(out, name, fd);
 	close(fd);
 	return err;
 }

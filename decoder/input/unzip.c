@@ -25,7 +25,7 @@ struct archive {
 	unsigned references; /* members, and whoever opened it */
 };
 
-static bool is_recording(const char *name)
+static bool name_is_recording(const char *name)
 {
 	size_t length = strlen(name);
 
@@ -33,7 +33,7 @@ static bool is_recording(const char *name)
 }
 
 /* Unpack MEMBER into the unnamed file FD; what is wrong comes as -EBADMSG, too much of it as -EFBIG. */
-static int unpack(const struct archive *archive, uint64_t member, int fd)
+static int archive_unpack_member(const struct archive *archive, uint64_t member, int fd)
 {
 	static const size_t size = 1 << 16;
 	zip_file_t *file = zip_fopen_index(archive->zip, member, 0);
@@ -64,7 +64,7 @@ static int unpack(const struct archive *archive, uint64_t member, int fd)
 	return err;
 }
 
-static char *read_labels(zip_t *zip)
+static char *archive_read_labels(zip_t *zip)
 {
 	zip_int64_t index = zip_name_locate(zip, "metadata.json", 0);
 	zip_file_t *file = index < 0 ? NULL : zip_fopen_index(zip, (zip_uint64_t)index, 0);
@@ -86,7 +86,7 @@ static char *read_labels(zip_t *zip)
 
 /* Where MEMBER stands in the zip: at the local header with its name, or 0 where there is none. (What
  * the library knows of that it does not tell.) */
-static uint64_t member_offset(const struct archive *archive, uint64_t member)
+static uint64_t archive_member_offset(const struct archive *archive, uint64_t member)
 {
 	const char *name = zip_get_name(archive->zip, member, ZIP_FL_ENC_RAW);
 	const uint8_t *data = archive->packed->data, *end = data + archive->packed->length, *at;
@@ -102,7 +102,7 @@ static uint64_t member_offset(const struct archive *archive, uint64_t member)
 	return 0;
 }
 
-static void say_member(const struct source *source, int err)
+static void archive_print_member_error(const struct source *source, int err)
 {
 	const struct archive *archive = source->archive;
 	const char *what = strerror(-err);
@@ -112,23 +112,23 @@ static void say_member(const struct source *source, int err)
 	if (err == -EFBIG)
 		what = "not read, as it unpacks to more than 32 times its size and 64 MiB; "
 		       "unzip it where you trust it";
-	say("%s: offset %" PRIu64 ": %s", source->name, member_offset(archive, source->member),
-	    what);
+	say("%s: offset %" PRIu64 ": %s", source->name,
+	    archive_member_offset(archive, source->member), what);
 }
 
 /* Unpack SOURCE, a member. Returns 0, or -errno after a line that names the zip, the member, and where
  * in the zip that is. */
-static int load_member(struct source *source)
+static int archive_load_member(struct source *source)
 {
-	int fd = spare_file(), err;
+	int fd = temp_file_create(), err;
 
-	err = fd < 0 ? -errno : unpack(source->archive, source->member, fd);
+	err = fd < 0 ? -errno : archive_unpack_member(source->archive, source->member, fd);
 	if (!err)
-		err = source_fill(source, fd);
+		err = source_map_data(source, fd);
 	if (err)
-		say_member(source, err);
+		archive_print_member_error(source, err);
 	else
-		source->labels = read_labels(source->archive->zip);
+		source->labels = archive_read_labels(source->archive->zip);
 	if (fd >= 0)
 		close(fd);
 	return err;
@@ -144,13 +144,13 @@ static void release(struct archive *archive)
 	free(archive);
 }
 
-static void release_member(struct source *source)
+static void archive_release_member(struct source *source)
 {
 	release(source->archive);
 }
 
 /* Add MEMBER to the list at *TAIL. */
-static int add_member(struct archive *archive, uint64_t member, struct source **tail)
+static int archive_add_member(struct archive *archive, uint64_t member, struct source **tail)
 {
 	struct source *source = calloc(1, sizeof(*source));
 
@@ -162,14 +162,14 @@ static int add_member(struct archive *archive, uint64_t member, struct source **
 	source->references = 1;
 	source->archive = archive;
 	source->member = member;
-	source->load = load_member;
-	source->release = release_member;
+	source->load = archive_load_member;
+	source->release = archive_release_member;
 	archive->references++;
 	*tail = source;
 	return 0;
 }
 
-static zip_t *open_zip(const struct source *packed)
+static zip_t *archive_open_zip(const struct source *packed)
 {
 	zip_error_t error;
 	zip_source_t *bytes;
@@ -198,14 +198,14 @@ int unzip_recordings(struct source **source)
 		goto out;
 	}
 	*archive = (struct archive){ .packed = *source, .references = 1 };
-	archive->zip = open_zip(*source);
+	archive->zip = archive_open_zip(*source);
 	err = archive->zip ? 0 : -EBADMSG;
 	for (zip_int64_t i = 0; !err && i < zip_get_num_entries(archive->zip, 0); i++) {
 		const char *name = zip_get_name(archive->zip, (zip_uint64_t)i, 0);
 
-		if (!name || !is_recording(name))
+		if (!name || !name_is_recording(name))
 			continue;
-		err = add_member(archive, (uint64_t)i, tail);
+		err = archive_add_member(archive, (uint64_t)i, tail);
 		if (!err)
 			tail = &(*tail)->next;
 	}

@@ -28,7 +28,7 @@ struct inodes {
 	size_t count;
 };
 
-static bool comm_is(const char *path, const char *name)
+static bool thread_has_name(const char *path, const char *name)
 {
 	char comm[32];
 	FILE *file = fopen(path, "re");
@@ -41,7 +41,7 @@ static bool comm_is(const char *path, const char *name)
 }
 
 /* The thread of PID that is called NAME; 0: none; -errno. */
-static pid_t thread_named(pid_t pid, const char *name)
+static pid_t find_thread(pid_t pid, const char *name)
 {
 	struct dirent *entry;
 	char path[64];
@@ -56,7 +56,7 @@ static pid_t thread_named(pid_t pid, const char *name)
 		pid_t tid = atoi(entry->d_name);
 
 		snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", pid, tid);
-		if (tid > 0 && comm_is(path, name))
+		if (tid > 0 && thread_has_name(path, name))
 			found = tid;
 	}
 	closedir(dir);
@@ -95,7 +95,7 @@ static bool has(const struct inodes *inodes, uint64_t inode)
 	return false;
 }
 
-static FILE *open_list(pid_t pid, const char *name)
+static FILE *target_open_text(pid_t pid, const char *name)
 {
 	char path[64];
 
@@ -106,7 +106,7 @@ static FILE *open_list(pid_t pid, const char *name)
 /* The path of one of INODES that listens. Source: net/unix/af_unix.c, unix_seq_show. */
 static bool unix_path(pid_t pid, const struct inodes *inodes, char path[PATH_MAX])
 {
-	FILE *list = open_list(pid, "unix");
+	FILE *list = target_open_text(pid, "unix");
 	char line[PATH_MAX + 128];
 	unsigned flags;
 	uint64_t inode;
@@ -127,7 +127,7 @@ static bool unix_path(pid_t pid, const struct inodes *inodes, char path[PATH_MAX
 }
 
 /* Its parts are words of the machine, in hexadecimal. Source: net/ipv4/tcp_ipv4.c, get_tcp4_sock. */
-static void read_address(const char *text, bool six, struct sockaddr_storage *address)
+static void parse_tcp_address(const char *text, bool six, struct sockaddr_storage *address)
 {
 	struct sockaddr_in6 *a6 = (struct sockaddr_in6 *)address;
 	struct sockaddr_in *a4 = (struct sockaddr_in *)address;
@@ -149,7 +149,8 @@ static void read_address(const char *text, bool six, struct sockaddr_storage *ad
 	a4->sin_addr.s_addr = word[0] ? word[0] : htonl(INADDR_LOOPBACK);
 }
 
-static bool tcp_address(pid_t pid, const struct inodes *inodes, struct sockaddr_storage *address)
+static bool find_tcp_address(pid_t pid, const struct inodes *inodes,
+			     struct sockaddr_storage *address)
 {
 	static const char *const names[] = { "tcp", "tcp6" };
 	char line[512], local[64];
@@ -158,7 +159,7 @@ static bool tcp_address(pid_t pid, const struct inodes *inodes, struct sockaddr_
 	bool found = false;
 
 	for (int six = 0; six < 2 && !found; six++) {
-		FILE *list = open_list(pid, names[six]);
+		FILE *list = target_open_text(pid, names[six]);
 
 		while (list && !found && fgets(line, sizeof(line), list)) {
 			if (sscanf(line, "%*d: %63s %*s %x %*s %*s %*s %*u %*u %" SCNu64, local,
@@ -169,7 +170,7 @@ static bool tcp_address(pid_t pid, const struct inodes *inodes, struct sockaddr_
 		if (list)
 			fclose(list);
 		if (found)
-			read_address(local, six, address);
+			parse_tcp_address(local, six, address);
 	}
 	return found;
 }
@@ -212,7 +213,7 @@ static int connect_path(pid_t pid, const char *path)
 
 static int no_thread(pid_t pid, char problem[FIND_PROBLEM_MAX])
 {
-	if (thread_named(pid, "asprof-agent") > 0) {
+	if (find_thread(pid, "asprof-agent") > 0) {
 		snprintf(
 			problem, FIND_PROBLEM_MAX,
 			"process %d is profiled and has no live endpoint: it has not begun yet, or "
@@ -226,7 +227,7 @@ static int no_thread(pid_t pid, char problem[FIND_PROBLEM_MAX])
 }
 
 /* Stopped by a signal, or by a debugger. Source: proc_pid_stat(5). */
-static bool is_stopped(pid_t pid)
+static bool target_is_stopped(pid_t pid)
 {
 	char path[64], line[512], *end;
 	FILE *file;
@@ -241,7 +242,7 @@ static bool is_stopped(pid_t pid)
 	return stopped;
 }
 
-static int why_not(pid_t pid, int err, char problem[FIND_PROBLEM_MAX])
+static int describe_error(pid_t pid, int err, char problem[FIND_PROBLEM_MAX])
 {
 	if (err == -ESRCH || err == -ENOENT)
 		snprintf(problem, FIND_PROBLEM_MAX, "there is no process %d", pid);
@@ -261,14 +262,14 @@ int find_connect(pid_t pid, char problem[FIND_PROBLEM_MAX])
 	struct sockaddr_storage address;
 	struct inodes inodes;
 	char path[PATH_MAX];
-	pid_t tid = thread_named(pid, "asprof-live");
+	pid_t tid = find_thread(pid, "asprof-live");
 	int err;
 
 	if (tid < 0)
-		return why_not(pid, tid, problem);
+		return describe_error(pid, tid, problem);
 	if (!tid)
 		return no_thread(pid, problem);
-	if (is_stopped(pid)) {
+	if (target_is_stopped(pid)) {
 		snprintf(problem, FIND_PROBLEM_MAX,
 			 "process %d is stopped by a signal, and does not answer; kill -CONT %d "
 			 "lets it go on",
@@ -277,19 +278,19 @@ int find_connect(pid_t pid, char problem[FIND_PROBLEM_MAX])
 	}
 	err = read_inodes(pid, tid, &inodes);
 	if (err)
-		return why_not(pid, err, problem);
+		return describe_error(pid, err, problem);
 	if (unix_path(pid, &inodes, path))
 		err = connect_path(pid, path);
-	else if (tcp_address(pid, &inodes, &address))
+	else if (find_tcp_address(pid, &inodes, &address))
 		err = connect_to((struct sockaddr *)&address, address.ss_family == AF_INET6
 								      ? sizeof(struct sockaddr_in6)
 								      : sizeof(struct sockaddr_in));
 	else
 		return no_thread(pid, problem);
-	return err < 0 ? why_not(pid, err, problem) : err;
+	return err < 0 ? describe_error(pid, err, problem) : err;
 }
 
-static int by_number(const void *a, const void *b)
+static int compare_pid(const void *a, const void *b)
 {
 	return *(const pid_t *)a - *(const pid_t *)b;
 }
@@ -317,15 +318,15 @@ void find_each(void (*each)(void *context, pid_t pid), void *context)
 	if (dir)
 		closedir(dir);
 	if (count)
-		qsort(pids, count, sizeof(*pids), by_number);
+		qsort(pids, count, sizeof(*pids), compare_pid);
 	for (size_t i = 0; i < count; i++)
-		if (thread_named(pids[i], "asprof-live") > 0 ||
-		    thread_named(pids[i], "asprof-agent") > 0)
+		if (find_thread(pids[i], "asprof-live") > 0 ||
+		    find_thread(pids[i], "asprof-agent") > 0)
 			each(context, pids[i]);
 	free(pids);
 }
 
-const char *find_token(void)
+const char *live_endpoint_token(void)
 {
 	const char *token = getenv("ASPROF_AGENT_LISTEN_TOKEN");
 

@@ -17,6 +17,6 @@ int find_connect(pid_t pid, char problem[FIND_PROBLEM_MAX]);
 void find_each(void (*each)(void *context, pid_t pid), void *context);
 
 /* The token that an endpoint at an address wants, of the environment; NULL: none. */
-const char *find_token(void);
+const char *live_endpoint_token(void);
 
 #endif

@@ -14,7 +14,7 @@
 
 #define PATIENCE_SECONDS 30
 
-static int send_all(int fd, const struct buf *request)
+static int request_send(int fd, const struct buf *request)
 {
 	for (size_t sent = 0; sent < request->length;) {
 		ssize_t n = send(fd, request->data + sent, request->length - sent, MSG_NOSIGNAL);
@@ -27,7 +27,7 @@ static int send_all(int fd, const struct buf *request)
 }
 
 /* Up to the end that the other side makes. */
-static int receive_all(int fd, struct buf *answer)
+static int answer_receive(int fd, struct buf *answer)
 {
 	uint8_t data[16384];
 	ssize_t n;
@@ -40,9 +40,10 @@ static int receive_all(int fd, struct buf *answer)
 	return err;
 }
 
-static int put_request(struct buf *request, const char *method, const char *path, const char *body)
+static int request_format(struct buf *request, const char *method, const char *path,
+			  const char *body)
 {
-	const char *token = find_token();
+	const char *token = live_endpoint_token();
 	int err =
 		buf_printf(request, "%s %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %zu\r\n",
 			   method, path, strlen(body));
@@ -53,7 +54,7 @@ static int put_request(struct buf *request, const char *method, const char *path
 }
 
 /* The status of ANSWER, and where its body begins; 0 where it is none. */
-static int read_head(struct buf *answer, size_t *body)
+static int answer_read_head(struct buf *answer, size_t *body)
 {
 	const char *text = buf_string(answer), *end;
 	int status = 0;
@@ -65,33 +66,33 @@ static int read_head(struct buf *answer, size_t *body)
 	return status;
 }
 
-static int exchange(int fd, const char *method, const char *path, const char *body,
-		    uint64_t wait_ns, struct buf *answer)
+static int request_exchange(int fd, const char *method, const char *path, const char *body,
+			    uint64_t wait_ns, struct buf *answer)
 {
 	struct timeval patience = { .tv_sec = PATIENCE_SECONDS + (time_t)(wait_ns / 1000000000u) };
 	struct buf request = BUF_INIT(65536);
 	int err;
 
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-	err = put_request(&request, method, path, body);
+	err = request_format(&request, method, path, body);
 	if (!err)
-		err = send_all(fd, &request);
+		err = request_send(fd, &request);
 	buf_free(&request);
-	return err ? err : receive_all(fd, answer);
+	return err ? err : answer_receive(fd, answer);
 }
 
 int live_request_send(pid_t pid, const char *method, const char *path, const char *body,
 		      uint64_t wait_ns, struct buf *out, bool quiet)
 {
-	struct buf answer = BUF_INIT(TALK_MAX);
+	struct buf answer = BUF_INIT(LIVE_ANSWER_MAX);
 	char problem[FIND_PROBLEM_MAX];
 	int fd = find_connect(pid, problem), err = fd, status;
 	size_t at = 0;
 
 	if (fd >= 0) {
-		err = exchange(fd, method, path, body, wait_ns, &answer);
+		err = request_exchange(fd, method, path, body, wait_ns, &answer);
 		close(fd);
-		status = err ? 0 : read_head(&answer, &at);
+		status = err ? 0 : answer_read_head(&answer, &at);
 		if (err)
 			snprintf(problem, sizeof(problem), "process %d: no answer: %s", pid,
 				 strerror(-err));

@@ -9,7 +9,7 @@
 #include "core/buf.h"
 
 /* An answer may be as large. */
-#define TALK_MAX ((size_t)256 << 20)
+#define LIVE_ANSWER_MAX ((size_t)256 << 20)
 
 /* Ask process PID: METHOD and PATH, with BODY ("": none), and wait at most WAIT_NS beyond what an answer takes. The
  * answer's body is put into OUT. Returns 0 where its status is 200; else -errno after one line on stderr, which is

@@ -6,9 +6,9 @@
 #include <stddef.h>
 
 /* Have warnings and errors that are logged from now on kept, rather than written to stderr. */
-void heard_begin(void);
+void log_capture_start(void);
 
 /* The next line of them, without the log's prefix; false when there is none. Any thread. */
-bool heard_next(char *line, size_t size);
+bool log_capture_next_line(char *line, size_t size);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "profile/basics/text.h"
 
-bool say_nothing;
+bool message_disabled;
 
 #define SAID_MAX 512
 
@@ -16,10 +16,10 @@ bool say_nothing;
  * wrong with them. (Beyond SAID_MAX lines some may come again.) */
 static uint64_t said[SAID_MAX];
 static unsigned warned_count;
-static pthread_mutex_t said_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t printed_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* FNV-1a; 0 stands for none. */
-static uint64_t hash(const char *text)
+static uint64_t hash_text(const char *text)
 {
 	uint64_t sum = 0xCBF29CE484222325u;
 
@@ -28,17 +28,17 @@ static uint64_t hash(const char *text)
 	return sum ? sum : 1;
 }
 
-static bool said_before(const char *line)
+static bool message_was_printed(const char *line)
 {
-	uint64_t key = hash(line);
+	uint64_t key = hash_text(line);
 	bool found = false;
 
-	pthread_mutex_lock(&said_lock);
+	pthread_mutex_lock(&printed_lock);
 	for (unsigned i = 0; i < SAID_MAX && !found; i++)
 		found = said[i] == key;
 	if (!found)
 		said[warned_count++ % SAID_MAX] = key;
-	pthread_mutex_unlock(&said_lock);
+	pthread_mutex_unlock(&printed_lock);
 	return found;
 }
 
@@ -47,22 +47,22 @@ void say(const char *format, ...)
 	char line[4400]; /* a path and some words */
 	va_list args;
 
-	if (say_nothing)
+	if (message_disabled)
 		return;
 	va_start(args, format);
 	vsnprintf(line, sizeof(line), format, args);
 	va_end(args);
 	text_clean_string(line);
-	if (!said_before(line))
+	if (!message_was_printed(line))
 		fprintf(stderr, "asprof-agent: %s\n", line);
 }
 
-void say_damage(const char *file, const struct jfr_error *error)
+void message_print_damage(const char *file, const struct jfr_error *error)
 {
 	char key[4200];
 
 	snprintf(key, sizeof(key), "damage of %s", file);
-	if (!said_before(key))
+	if (!message_was_printed(key))
 		say("%s: offset %" PRIu64 ": %s", file, error->offset,
 		    error->what ? error->what : "damaged");
 }

@@ -5,7 +5,7 @@
 #include "profile/jfr/jfr_parsed.h"
 
 /* Set by tests that feed in much damage. */
-extern bool say_nothing;
+extern bool message_disabled;
 
 /* "asprof-agent: " and the line, whatever it holds; one that was said before is not said again.
  * Thread-safe. */
@@ -13,6 +13,6 @@ void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The line for a damaged file: its name, the offset, what is wrong. One for each file: who reads it
  * another way, or goes on behind the damage, may meet more of it. */
-void say_damage(const char *file, const struct jfr_error *error);
+void message_print_damage(const char *file, const struct jfr_error *error);
 
 #endif

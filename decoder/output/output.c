@@ -10,14 +10,14 @@
 #include "decoder/output/message.h"
 
 /* A pipe, a terminal or a device is written to directly: it cannot be replaced. */
-static int is_special(const char *path)
+static int path_is_special(const char *path)
 {
 	struct stat status;
 
 	return !stat(path, &status) && !S_ISREG(status.st_mode);
 }
 
-static int open_temporary(struct output *output)
+static int output_open_temporary(struct output *output)
 {
 	mode_t mask = umask(0);
 	int fd;
@@ -49,11 +49,11 @@ int output_open(struct output *output, const char *path)
 		return 0;
 	}
 	output->path = path;
-	if (is_special(path)) {
+	if (path_is_special(path)) {
 		output->file = fopen(path, "we");
 		err = output->file ? 0 : -errno;
 	} else {
-		err = open_temporary(output);
+		err = output_open_temporary(output);
 	}
 	if (err) {
 		say("%s: %s", path, strerror(-err));

@@ -8,8 +8,8 @@
 #define UNKNOWN "<unknown>"
 
 /* Append the string found at VALUE.NAME, or "<unknown>"; *AT says where it starts. */
-static bool append_name(struct raw_stack *stack, const struct jfr_chunk *chunk,
-			const struct jfr_value *value, size_t *at)
+static bool raw_stack_append_name(struct raw_stack *stack, const struct jfr_chunk *chunk,
+				  const struct jfr_value *value, size_t *at)
 {
 	struct buf name = BUF_INIT(1u << 20);
 	struct jfr_value symbol;
@@ -28,7 +28,7 @@ static bool append_name(struct raw_stack *stack, const struct jfr_chunk *chunk,
 	return ok;
 }
 
-static bool is_managed(const struct jfr_chunk *chunk, const struct jfr_value *frame)
+static bool frame_is_managed(const struct jfr_chunk *chunk, const struct jfr_value *frame)
 {
 	static const char *const others[] = { "Native", "C++", "Kernel" };
 	struct buf words = BUF_INIT(1u << 20);
@@ -44,16 +44,16 @@ static bool is_managed(const struct jfr_chunk *chunk, const struct jfr_value *fr
 	return managed;
 }
 
-static bool append_frame(struct raw_stack *stack, const struct jfr_chunk *chunk,
-			 const struct jfr_value *frame)
+static bool raw_stack_append_frame(struct raw_stack *stack, const struct jfr_chunk *chunk,
+				   const struct jfr_value *frame)
 {
-	struct raw_frame one = { .managed = is_managed(chunk, frame) };
+	struct raw_frame one = { .managed = frame_is_managed(chunk, frame) };
 	struct jfr_value method, class;
 	bool has_method = jfr_value_get_field(chunk, frame, "method", &method);
 	bool has_class = has_method && jfr_value_get_field(chunk, &method, "type", &class);
 
-	if (!append_name(stack, chunk, has_class ? &class : NULL, &one.class) ||
-	    !append_name(stack, chunk, has_method ? &method : NULL, &one.method) ||
+	if (!raw_stack_append_name(stack, chunk, has_class ? &class : NULL, &one.class) ||
+	    !raw_stack_append_name(stack, chunk, has_method ? &method : NULL, &one.method) ||
 	    buf_append(&stack->frames, &one, sizeof(one)))
 		return false;
 	stack->count++;
@@ -79,27 +79,27 @@ bool raw_stack_read(struct raw_stack *stack, const struct jfr_chunk *chunk,
 		jfr_skip_value(&c, frames.type);
 		if (c.bad || c.at == frame.at)
 			break;
-		if (!append_frame(stack, chunk, &frame))
+		if (!raw_stack_append_frame(stack, chunk, &frame))
 			return false;
 	}
 	return true;
 }
 
-const char *raw_class(struct raw_stack *stack, size_t index)
+const char *raw_stack_class(struct raw_stack *stack, size_t index)
 {
 	const struct raw_frame *frames = (const void *)stack->frames.data;
 
 	return (const char *)stack->text.data + frames[index].class;
 }
 
-const char *raw_method(struct raw_stack *stack, size_t index)
+const char *raw_stack_method(struct raw_stack *stack, size_t index)
 {
 	const struct raw_frame *frames = (const void *)stack->frames.data;
 
 	return (const char *)stack->text.data + frames[index].method;
 }
 
-bool raw_is_managed(struct raw_stack *stack, size_t index)
+bool raw_stack_is_managed(struct raw_stack *stack, size_t index)
 {
 	const struct raw_frame *frames = (const void *)stack->frames.data;
 
@@ -114,12 +114,13 @@ void raw_stack_print(FILE *out, struct raw_stack *stack, size_t depth)
 				stack->count - depth, stack->count);
 			break;
 		}
-		fprintf(out, " - %3zu: %s.%s\n", i + 1, raw_class(stack, i), raw_method(stack, i));
+		fprintf(out, " - %3zu: %s.%s\n", i + 1, raw_stack_class(stack, i),
+			raw_stack_method(stack, i));
 	}
 	fputc('\n', out);
 }
 
-void raw_time(FILE *out, const struct jfr_header *header, int64_t ticks)
+void raw_stack_print_time(FILE *out, const struct jfr_header *header, int64_t ticks)
 {
 	/* Seconds and the rest are added up apart, so that the last digit comes out alike. */
 	uint64_t ns = (uint64_t)((unsigned __int128)(__int128)ticks * 1000000000u /

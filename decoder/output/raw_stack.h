@@ -28,15 +28,15 @@ struct raw_stack {
 bool raw_stack_read(struct raw_stack *stack, const struct jfr_chunk *chunk,
 		    const struct jfr_event *event);
 
-const char *raw_class(struct raw_stack *stack, size_t index);
-const char *raw_method(struct raw_stack *stack, size_t index);
-bool raw_is_managed(struct raw_stack *stack, size_t index);
+const char *raw_stack_class(struct raw_stack *stack, size_t index);
+const char *raw_stack_method(struct raw_stack *stack, size_t index);
+bool raw_stack_is_managed(struct raw_stack *stack, size_t index);
 
 /* " -   1: CLASS.METHOD" for DEPTH frames, a line for what is left, an empty line. */
 void raw_stack_print(FILE *out, struct raw_stack *stack, size_t depth);
 
 /* "[12.345678]": ticks as seconds. */
-void raw_time(FILE *out, const struct jfr_header *header, int64_t ticks);
+void raw_stack_print_time(FILE *out, const struct jfr_header *header, int64_t ticks);
 
 void raw_stack_free(struct raw_stack *stack);
 

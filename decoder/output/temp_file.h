@@ -4,6 +4,6 @@
 
 /* A file without a name, to write and to read, which is gone when it is closed. A descriptor, or -1 with
  * errno. */
-int spare_file(void);
+int temp_file_create(void);
 
 #endif

@@ -23,11 +23,11 @@ static struct guarded {
 	unsigned excluded_count;
 } * guarded;
 
-static bool allowed;
+static bool is_enabled;
 
-void crash_guard_allow(void)
+void crash_guard_enable(void)
 {
-	allowed = true;
+	is_enabled = true;
 }
 
 void crash_guard_enter(const char *path)
@@ -51,7 +51,7 @@ bool crash_guard_excludes(const char *path)
 }
 
 /* As the child did. */
-static void end_by(int signal_number)
+static void exit_by_signal(int signal_number)
 {
 	signal(signal_number, SIG_DFL);
 	raise(signal_number);
@@ -59,7 +59,7 @@ static void end_by(int signal_number)
 }
 
 /* The child died of SIGNAL_NUMBER: returns when it is worth trying without the file that it read. */
-static void judge(int signal_number)
+static void handle_crash(int signal_number)
 {
 	static const int crashes[] = { SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL };
 	bool crashed = false;
@@ -67,7 +67,7 @@ static void judge(int signal_number)
 	for (size_t i = 0; i < sizeof(crashes) / sizeof(crashes[0]); i++)
 		crashed |= signal_number == crashes[i];
 	if (!crashed || !guarded->reading[0] || guarded->excluded_count == EXCLUDED_MAX)
-		end_by(signal_number);
+		exit_by_signal(signal_number);
 	say("%s: reading this debug file crashed libdw (%s): only its symbols are used",
 	    guarded->reading, strsignal(signal_number));
 	strcpy(guarded->excluded[guarded->excluded_count++], guarded->reading);
@@ -79,7 +79,7 @@ void crash_guard_start(void)
 	int status;
 	pid_t child;
 
-	if (!allowed || guarded)
+	if (!is_enabled || guarded)
 		return;
 	guarded = mmap(NULL, sizeof(*guarded), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
 		       -1, 0);
@@ -100,6 +100,6 @@ void crash_guard_start(void)
 				exit(EXIT_FAILURE);
 		if (WIFEXITED(status))
 			exit(WEXITSTATUS(status));
-		judge(WTERMSIG(status));
+		handle_crash(WTERMSIG(status));
 	}
 }

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 /* Let crash_guard_start() fork; main() does. What else is built from this code stays one process. */
-void crash_guard_allow(void);
+void crash_guard_enable(void);
 
 /* Returns in the child, which may be a later one; the parent ends as the last child does. To be
  * called while there is one thread, before anything has been written or read that cannot be

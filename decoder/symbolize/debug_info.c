@@ -26,7 +26,8 @@ struct debug_info {
 
 /* dwz moves what several files have in common into one of its own, which has a build-id as well.
  * Without it some names are missing. */
-static void open_shared(struct debug_info *info, struct debug_store *store, const char *name)
+static void debug_info_open_shared(struct debug_info *info, struct debug_store *store,
+				   const char *name)
 {
 	static const char digits[] = "0123456789abcdef";
 	char text[2 * ELF_BUILD_ID_MAX + 1], *path;
@@ -67,7 +68,7 @@ int debug_info_open(struct debug_info **out, struct debug_store *store, const ch
 	crash_guard_enter(path);
 	if (!crash_guard_excludes(path) &&
 	    !dwarf_file_open(&info->main, info->lib, path, DEBUG_INFO_UNPACKED_MAX, name))
-		open_shared(info, store, name);
+		debug_info_open_shared(info, store, name);
 	crash_guard_leave();
 	*out = info;
 	return 0;
@@ -91,7 +92,7 @@ void debug_info_close(struct debug_info *info)
 }
 
 /* The name of the function at ADDRESS by the file's symbols. */
-static const char *from_symbols(struct debug_info *info, uint64_t address)
+static const char *debug_info_symbol_name(struct debug_info *info, uint64_t address)
 {
 	const Elf64_Shdr *table = elf_find_section_type(info->elf, SHT_SYMTAB), *strings;
 	struct symbol_match match = { .address = address };
@@ -115,10 +116,10 @@ size_t debug_info_frames(struct debug_info *info, uint64_t address,
 		count = dwarf_frames(info->lib, info->main.dwarf, &info->names, address, frames);
 	crash_guard_leave();
 	if (!count) {
-		frames[0] = (struct debug_frame){ .name = from_symbols(info, address) };
+		frames[0] = (struct debug_frame){ .name = debug_info_symbol_name(info, address) };
 		return frames[0].name ? 1 : 0;
 	}
 	if (!frames[count - 1].name)
-		frames[count - 1].name = from_symbols(info, address);
+		frames[count - 1].name = debug_info_symbol_name(info, address);
 	return count;
 }

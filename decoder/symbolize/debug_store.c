@@ -29,7 +29,7 @@ struct debug_store {
 	const char *const *directories;
 	unsigned count;
 	struct debuginfod *debuginfod;
-	bool indexed;
+	bool is_indexed;
 	struct found *files; /* once all directories were looked through */
 	uint32_t file_count, file_room;
 };
@@ -63,7 +63,7 @@ int debug_store_open(struct debug_store **out, const char *const *directories, u
 }
 
 /* What a file is good for: 2 for debug information, 1 for symbols, 0 for neither. */
-static int worth_of(struct elf *elf)
+static int elf_debug_content(struct elf *elf)
 {
 	static const char *const names[] = { ".debug_info", ".zdebug_info" };
 
@@ -77,7 +77,7 @@ static int worth_of(struct elf *elf)
 }
 
 /* The build-id of the file at PATH in hex; returns what the file is worth. */
-static int look_at(const char *path, char build_id[HEX_MAX])
+static int debug_file_inspect(const char *path, char build_id[HEX_MAX])
 {
 	uint8_t id[ELF_BUILD_ID_MAX];
 	struct elf *elf;
@@ -90,16 +90,16 @@ static int look_at(const char *path, char build_id[HEX_MAX])
 	for (int i = 0; i < length; i++)
 		snprintf(build_id + 2 * i, 3, "%02x", id[i]);
 	if (length > 0)
-		worth = worth_of(elf);
+		worth = elf_debug_content(elf);
 	elf_close(elf);
 	return worth;
 }
 
-static int keep(struct debug_store *store, const char *path)
+static int debug_store_add_file(struct debug_store *store, const char *path)
 {
 	struct found one = { .path = NULL }, *files;
 
-	one.worth = look_at(path, one.build_id);
+	one.worth = debug_file_inspect(path, one.build_id);
 	if (!one.worth)
 		return 0;
 	files = array_reserve(store->files, &store->file_room, store->file_count, sizeof(*files));
@@ -113,7 +113,7 @@ static int keep(struct debug_store *store, const char *path)
 	return 0;
 }
 
-static void look_through(struct debug_store *store, const char *directory)
+static void debug_store_index_directory(struct debug_store *store, const char *directory)
 {
 	char *roots[] = { (char *)directory, NULL };
 	FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, NULL);
@@ -121,7 +121,8 @@ static void look_through(struct debug_store *store, const char *directory)
 	unsigned left = FILES_MAX;
 
 	while (walk && left && (entry = fts_read(walk)))
-		if (entry->fts_info == FTS_F && (left--, keep(store, entry->fts_path)))
+		if (entry->fts_info == FTS_F &&
+		    (left--, debug_store_add_file(store, entry->fts_path)))
 			break;
 	if (walk)
 		fts_close(walk);
@@ -130,7 +131,7 @@ static void look_through(struct debug_store *store, const char *directory)
 }
 
 /* Below a root as distributions have it, a copy of one, or the .build-id directory itself. */
-static char *find_by_name(const struct debug_store *store, const char *build_id)
+static char *debug_store_find_by_path(const struct debug_store *store, const char *build_id)
 {
 	static const char *const below[] = { "/.build-id", "/usr/lib/debug/.build-id", "" };
 	char path[PATH_MAX], id[HEX_MAX];
@@ -140,20 +141,20 @@ static char *find_by_name(const struct debug_store *store, const char *build_id)
 			int n = snprintf(path, sizeof(path), "%s%s/%.2s/%s.debug",
 					 store->directories[i], below[k], build_id, build_id + 2);
 
-			if (n > 0 && (size_t)n < sizeof(path) && look_at(path, id) &&
+			if (n > 0 && (size_t)n < sizeof(path) && debug_file_inspect(path, id) &&
 			    !strcmp(id, build_id))
 				return strdup(path);
 		}
 	return NULL;
 }
 
-static char *find_anywhere(struct debug_store *store, const char *build_id)
+static char *debug_store_find_indexed(struct debug_store *store, const char *build_id)
 {
 	const struct found *best = NULL;
 
-	for (unsigned i = 0; i < store->count && !store->indexed; i++)
-		look_through(store, store->directories[i]);
-	store->indexed = true;
+	for (unsigned i = 0; i < store->count && !store->is_indexed; i++)
+		debug_store_index_directory(store, store->directories[i]);
+	store->is_indexed = true;
 	for (uint32_t i = 0; i < store->file_count; i++)
 		if (!strcmp(store->files[i].build_id, build_id) &&
 		    (!best || store->files[i].worth > best->worth))
@@ -162,7 +163,7 @@ static char *find_anywhere(struct debug_store *store, const char *build_id)
 }
 
 /* A build-id becomes part of paths and addresses: it is hex, of some length. */
-static bool is_build_id(const char *text)
+static bool text_is_build_id(const char *text)
 {
 	size_t length = strlen(text);
 
@@ -173,11 +174,11 @@ char *debug_store_find(struct debug_store *store, const char *build_id, const ch
 {
 	char *path;
 
-	if (!is_build_id(build_id))
+	if (!text_is_build_id(build_id))
 		return NULL;
-	path = find_by_name(store, build_id);
+	path = debug_store_find_by_path(store, build_id);
 	if (!path)
-		path = find_anywhere(store, build_id);
+		path = debug_store_find_indexed(store, build_id);
 	if (!path && store->debuginfod)
 		path = debuginfod_find(store->debuginfod, build_id, name);
 	return path;

@@ -21,7 +21,7 @@ struct debuginfod {
 	__typeof__(debuginfod_find_debuginfo) *find;
 };
 
-static int load(struct debuginfod *d)
+static int debuginfod_load_library(struct debuginfod *d)
 {
 	static const struct {
 		const char *name;
@@ -63,7 +63,7 @@ int debuginfod_open(struct debuginfod **out)
 	d = calloc(1, sizeof(*d));
 	if (!d)
 		return -ENOMEM;
-	err = load(d);
+	err = debuginfod_load_library(d);
 	if (!err) {
 		d->client = d->begin();
 		err = d->client ? 0 : -ENOMEM;

@@ -10,7 +10,7 @@
 #include "engine/elf/elf.h"
 
 /* What SECTION takes when it is unpacked; 0 for one that is not packed. */
-static uint64_t unpacked_size(struct elf *elf, const Elf64_Shdr *section, const char *name)
+static uint64_t section_unpacked_size(struct elf *elf, const Elf64_Shdr *section, const char *name)
 {
 	Elf64_Chdr header;
 	uint8_t old[12]; /* "ZLIB", and the size in big endian */
@@ -29,7 +29,7 @@ static uint64_t unpacked_size(struct elf *elf, const Elf64_Shdr *section, const 
 }
 
 /* What libdw would unpack of the file at PATH. */
-static int unpacked_sizes(const char *path, size_t *out)
+static int file_unpacked_size(const char *path, size_t *out)
 {
 	const Elf64_Shdr *names, *section;
 	uint64_t sum = 0, size;
@@ -44,7 +44,7 @@ static int unpacked_sizes(const char *path, size_t *out)
 		section = elf_section(elf, i);
 		if (elf_string(elf, names, section->sh_name, name, sizeof(name)) <= 0)
 			continue;
-		size = unpacked_size(elf, section, name);
+		size = section_unpacked_size(elf, section, name);
 		sum += size < UINT32_MAX ? size : UINT32_MAX;
 	}
 	elf_close(elf);
@@ -55,7 +55,7 @@ static int unpacked_sizes(const char *path, size_t *out)
 int dwarf_file_open(struct dwarf_file *file, const struct dwarf_library *lib, const char *path,
 		    size_t room, const char *name)
 {
-	int err = unpacked_sizes(path, &file->unpacked);
+	int err = file_unpacked_size(path, &file->unpacked);
 
 	file->dwarf = NULL;
 	file->fd = -1;

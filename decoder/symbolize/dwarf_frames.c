@@ -6,8 +6,8 @@
 #include "core/buf.h"
 
 /* The compilation unit that has ADDRESS. */
-static bool find_unit(const struct dwarf_library *lib, Dwarf *dwarf, uint64_t address,
-		      Dwarf_Die *unit)
+static bool dwarf_find_unit(const struct dwarf_library *lib, Dwarf *dwarf, uint64_t address,
+			    Dwarf_Die *unit)
 {
 	Dwarf_Off at = 0, next;
 	size_t header;
@@ -26,7 +26,7 @@ static bool find_unit(const struct dwarf_library *lib, Dwarf *dwarf, uint64_t ad
 	return false;
 }
 
-static const char *string_of(const struct dwarf_library *lib, Dwarf_Die *die, unsigned attribute)
+static const char *die_string(const struct dwarf_library *lib, Dwarf_Die *die, unsigned attribute)
 {
 	Dwarf_Attribute space;
 
@@ -36,7 +36,7 @@ static const char *string_of(const struct dwarf_library *lib, Dwarf_Die *die, un
 }
 
 /* From the code of a function, or an inlined copy of it, to where it was declared. */
-static void follow_origin(const struct dwarf_library *lib, Dwarf_Die *die)
+static void die_follow_origin(const struct dwarf_library *lib, Dwarf_Die *die)
 {
 	static const unsigned links[] = { DW_AT_abstract_origin, DW_AT_specification };
 	Dwarf_Attribute space;
@@ -56,22 +56,22 @@ static const char *scope_name(const struct dwarf_library *lib, Dwarf_Die *scope)
 	if (tag != DW_TAG_namespace && tag != DW_TAG_class_type && tag != DW_TAG_structure_type &&
 	    tag != DW_TAG_union_type)
 		return NULL;
-	name = string_of(lib, scope, DW_AT_name);
+	name = die_string(lib, scope, DW_AT_name);
 	return name || tag != DW_TAG_namespace ? name : "(anonymous namespace)";
 }
 
 #define QUALIFIED_MAX 4096
 
 /* NAME with the namespaces and classes around DIE before it. */
-static const char *qualified_name(const struct dwarf_library *lib, Dwarf_Die *die, const char *name,
-				  struct intern *names)
+static const char *die_qualified_name(const struct dwarf_library *lib, Dwarf_Die *die,
+				      const char *name, struct intern *names)
 {
 	struct buf text = BUF_INIT(QUALIFIED_MAX);
 	Dwarf_Die declared = *die, *scopes = NULL;
 	uint32_t id = 0;
 	int count;
 
-	follow_origin(lib, &declared);
+	die_follow_origin(lib, &declared);
 	count = lib->dwarf_getscopes_die(&declared, &scopes);
 	for (int i = count - 1; i > 0; i--) {
 		const char *part = scope_name(lib, &scopes[i]);
@@ -90,17 +90,17 @@ static const char *qualified_name(const struct dwarf_library *lib, Dwarf_Die *di
 /* As it is linked; functions of one file alone have no such name in C++. */
 static const char *die_name(const struct dwarf_library *lib, Dwarf_Die *die, struct intern *names)
 {
-	const char *name = string_of(lib, die, DW_AT_linkage_name);
+	const char *name = die_string(lib, die, DW_AT_linkage_name);
 
 	if (!name)
-		name = string_of(lib, die, DW_AT_MIPS_linkage_name);
+		name = die_string(lib, die, DW_AT_MIPS_linkage_name);
 	if (name)
 		return name;
-	name = string_of(lib, die, DW_AT_name);
-	return name ? qualified_name(lib, die, name, names) : NULL;
+	name = die_string(lib, die, DW_AT_name);
+	return name ? die_qualified_name(lib, die, name, names) : NULL;
 }
 
-static uint64_t number_of(const struct dwarf_library *lib, Dwarf_Die *die, unsigned attribute)
+static uint64_t die_number(const struct dwarf_library *lib, Dwarf_Die *die, unsigned attribute)
 {
 	Dwarf_Attribute space;
 	Dwarf_Word number;
@@ -111,8 +111,8 @@ static uint64_t number_of(const struct dwarf_library *lib, Dwarf_Die *die, unsig
 }
 
 /* Where the code of ADDRESS itself was written. */
-static void own_place(const struct dwarf_library *lib, Dwarf_Die *unit, uint64_t address,
-		      struct debug_frame *place)
+static void address_source_line(const struct dwarf_library *lib, Dwarf_Die *unit, uint64_t address,
+				struct debug_frame *place)
 {
 	Dwarf_Line *row = lib->dwarf_getsrc_die(unit, address);
 	int line;
@@ -126,11 +126,11 @@ static void own_place(const struct dwarf_library *lib, Dwarf_Die *unit, uint64_t
 }
 
 /* Where the function INLINED was called. */
-static void call_place(const struct dwarf_library *lib, Dwarf_Die *unit, Dwarf_Die *inlined,
-		       struct debug_frame *place)
+static void die_call_line(const struct dwarf_library *lib, Dwarf_Die *unit, Dwarf_Die *inlined,
+			  struct debug_frame *place)
 {
-	uint64_t line = number_of(lib, inlined, DW_AT_call_line);
-	uint64_t file = number_of(lib, inlined, DW_AT_call_file);
+	uint64_t line = die_number(lib, inlined, DW_AT_call_line);
+	uint64_t file = die_number(lib, inlined, DW_AT_call_file);
 	Dwarf_Files *files;
 	size_t count;
 
@@ -140,8 +140,8 @@ static void call_place(const struct dwarf_library *lib, Dwarf_Die *unit, Dwarf_D
 }
 
 /* The scopes around ADDRESS as they are in the machine's code, innermost first; to be freed. */
-static int scopes_of(const struct dwarf_library *lib, Dwarf_Die *unit, uint64_t address,
-		     Dwarf_Die **scopes)
+static int address_scopes(const struct dwarf_library *lib, Dwarf_Die *unit, uint64_t address,
+			  Dwarf_Die **scopes)
 {
 	int count = lib->dwarf_getscopes(unit, address, scopes);
 	Dwarf_Die innermost;
@@ -163,10 +163,10 @@ size_t dwarf_frames(const struct dwarf_library *lib, Dwarf *dwarf, struct intern
 	size_t found = 0;
 	int count, tag = 0;
 
-	if (!find_unit(lib, dwarf, address, &unit))
+	if (!dwarf_find_unit(lib, dwarf, address, &unit))
 		return 0;
-	own_place(lib, &unit, address, &place);
-	count = scopes_of(lib, &unit, address, &scopes);
+	address_source_line(lib, &unit, address, &place);
+	count = address_scopes(lib, &unit, address, &scopes);
 	for (int i = 0; i < count && tag != DW_TAG_subprogram; i++) {
 		tag = lib->dwarf_tag(&scopes[i]);
 		if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram)
@@ -177,7 +177,7 @@ size_t dwarf_frames(const struct dwarf_library *lib, Dwarf *dwarf, struct intern
 		frames[found] = place;
 		frames[found++].name = die_name(lib, &scopes[i], names);
 		if (tag == DW_TAG_inlined_subroutine)
-			call_place(lib, &unit, &scopes[i], &place);
+			die_call_line(lib, &unit, &scopes[i], &place);
 	}
 	if (count)
 		free(scopes);

@@ -20,7 +20,7 @@ static const struct {
 
 static struct dwarf_library library;
 
-static int load(void)
+static int dwarf_library_load(void)
 {
 	void *handle = dlopen(FILE_NAME, RTLD_NOW | RTLD_LOCAL), *function;
 
@@ -46,7 +46,7 @@ const struct dwarf_library *dwarf_library(void)
 {
 	static bool loaded;
 
-	if (!loaded && load())
+	if (!loaded && dwarf_library_load())
 		return NULL;
 	loaded = true;
 	return &library;

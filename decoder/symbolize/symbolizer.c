@@ -47,11 +47,11 @@ struct symbolizer {
 	uint32_t library_room;
 	struct intern addresses; /* struct address */
 	struct answer *answers;  /* by address */
-	uint32_t answer_room;
+	uint32_t range_room;
 	struct debug_frame *frames;
 	uint32_t frame_count, frame_room;
 	uint64_t clock;
-	size_t heap_before; /* any file was opened */
+	size_t heap_bytes_before; /* any file was opened */
 	bool used, out_of_memory;
 };
 
@@ -79,7 +79,7 @@ int symbolizer_open(struct symbolizer **out, const char *const *directories, uns
 	if (!s)
 		return -ENOMEM;
 	pthread_mutex_init(&s->lock, NULL);
-	s->heap_before = heap_bytes();
+	s->heap_bytes_before = heap_bytes();
 	err = demangler_open(&s->demangler);
 	if (!err)
 		err = debug_store_open(&s->store, directories, count, debuginfod);
@@ -92,7 +92,8 @@ int symbolizer_open(struct symbolizer **out, const char *const *directories, uns
 }
 
 /* Make LIST, the address of a list, long enough for element NUMBER; new ones are zero. */
-static bool reserve(struct symbolizer *s, void *list, uint32_t *room, uint32_t number, size_t size)
+static bool symbolizer_reserve(struct symbolizer *s, void *list, uint32_t *room, uint32_t number,
+			       size_t size)
 {
 	void *old, *grown;
 
@@ -105,20 +106,20 @@ static bool reserve(struct symbolizer *s, void *list, uint32_t *room, uint32_t n
 	return grown != NULL;
 }
 
-static void close_library(struct debug_library *library)
+static void debug_library_close(struct debug_library *library)
 {
 	debug_info_close(library->info);
 	library->info = NULL;
 }
 
-static void close_all(struct symbolizer *s)
+static void symbolizer_close_files(struct symbolizer *s)
 {
 	for (uint32_t id = 1; id < s->library_room; id++)
-		close_library(&s->libraries[id]);
+		debug_library_close(&s->libraries[id]);
 }
 
 /* Close what was used longest ago, so that one more may be opened. */
-static void make_room(struct symbolizer *s)
+static void symbolizer_close_oldest(struct symbolizer *s)
 {
 	struct debug_library *oldest = NULL;
 	unsigned open = 0;
@@ -133,15 +134,16 @@ static void make_room(struct symbolizer *s)
 			oldest = library;
 	}
 	if (open == OPEN_MAX)
-		close_library(oldest);
+		debug_library_close(oldest);
 }
 
-static struct debug_library *library_of(struct symbolizer *s, const char *build_id,
-					const char *name)
+static struct debug_library *symbolizer_get_library(struct symbolizer *s, const char *build_id,
+						    const char *name)
 {
 	uint32_t id = intern_string(&s->build_ids, build_id);
 
-	if (!id || !reserve(s, &s->libraries, &s->library_room, id, sizeof(*s->libraries)))
+	if (!id ||
+	    !symbolizer_reserve(s, &s->libraries, &s->library_room, id, sizeof(*s->libraries)))
 		return NULL;
 	if (!s->libraries[id].name) {
 		s->libraries[id].name = strdup(name);
@@ -150,14 +152,14 @@ static struct debug_library *library_of(struct symbolizer *s, const char *build_
 	return &s->libraries[id];
 }
 
-static struct debug_info *info_of(struct symbolizer *s, struct debug_library *library)
+static struct debug_info *symbolizer_open_info(struct symbolizer *s, struct debug_library *library)
 {
 	int err;
 
 	library->used = ++s->clock;
 	if (library->info || !library->path)
 		return library->info;
-	make_room(s);
+	symbolizer_close_oldest(s);
 	err = debug_info_open(&library->info, s->store, library->path,
 			      library->opened ? NULL : library->name);
 	library->opened = true;
@@ -169,47 +171,48 @@ static struct debug_info *info_of(struct symbolizer *s, struct debug_library *li
 	return library->info;
 }
 
-static const char *keep_string(struct symbolizer *s, const char *text)
+static const char *symbolizer_intern_string(struct symbolizer *s, const char *text)
 {
 	return text ? intern_text(&s->strings, intern_string(&s->strings, text)) : NULL;
 }
 
-static void keep_frame(struct symbolizer *s, const struct debug_frame *frame)
+static void symbolizer_add_frame(struct symbolizer *s, const struct debug_frame *frame)
 {
 	const char *plain = frame->name ? demangle(s->demangler, frame->name) : NULL;
 
-	if (!reserve(s, &s->frames, &s->frame_room, s->frame_count, sizeof(*s->frames)))
+	if (!symbolizer_reserve(s, &s->frames, &s->frame_room, s->frame_count, sizeof(*s->frames)))
 		return;
 	s->frames[s->frame_count++] = (struct debug_frame){
-		.name = keep_string(s, plain ? plain : frame->name),
-		.file = keep_string(s, frame->file),
+		.name = symbolizer_intern_string(s, plain ? plain : frame->name),
+		.file = symbolizer_intern_string(s, frame->file),
 		.line = frame->line,
 	};
 }
 
-static struct answer look_up(struct symbolizer *s, struct debug_library *library, uint64_t address)
+static struct answer symbolizer_resolve(struct symbolizer *s, struct debug_library *library,
+					uint64_t address)
 {
 	struct answer answer = { .first = s->frame_count };
 	struct debug_frame frames[DEBUG_FRAMES_MAX];
-	struct debug_info *info = info_of(s, library);
+	struct debug_info *info = symbolizer_open_info(s, library);
 	size_t count = info ? debug_info_frames(info, address, frames) : 0;
 
 	for (size_t i = 0; i < count; i++)
-		keep_frame(s, &frames[i]);
+		symbolizer_add_frame(s, &frames[i]);
 	answer.count = s->frame_count - answer.first;
 	/* What was read of a file stays in memory while it is open. */
-	if (info && heap_bytes() > s->heap_before + GROWTH_MAX) {
-		close_all(s);
-		s->heap_before = heap_bytes();
+	if (info && heap_bytes() > s->heap_bytes_before + GROWTH_MAX) {
+		symbolizer_close_files(s);
+		s->heap_bytes_before = heap_bytes();
 	}
 	return answer;
 }
 
-static struct answer answer_of(struct symbolizer *s, const char *build_id, const char *name,
-			       uint64_t at)
+static struct answer symbolizer_get_frames(struct symbolizer *s, const char *build_id,
+					   const char *name, uint64_t at)
 {
 	static const struct answer none;
-	struct debug_library *library = library_of(s, build_id, name);
+	struct debug_library *library = symbolizer_get_library(s, build_id, name);
 	struct address address = { .address = at };
 	uint32_t before = s->addresses.count, id;
 
@@ -217,28 +220,28 @@ static struct answer answer_of(struct symbolizer *s, const char *build_id, const
 		return none;
 	address.library = (uint64_t)(library - s->libraries);
 	id = intern(&s->addresses, &address, sizeof(address));
-	if (!id || !reserve(s, &s->answers, &s->answer_room, id, sizeof(*s->answers)))
+	if (!id || !symbolizer_reserve(s, &s->answers, &s->range_room, id, sizeof(*s->answers)))
 		return none;
 	if (id > before)
-		s->answers[id] = look_up(s, library, at);
+		s->answers[id] = symbolizer_resolve(s, library, at);
 	return s->answers[id];
 }
 
-static size_t frames_at(void *arg, const char *build_id, const char *name, uint64_t address,
-			struct debug_frame frames[DEBUG_FRAMES_MAX])
+static size_t symbolizer_copy_frames(void *arg, const char *build_id, const char *name,
+				     uint64_t address, struct debug_frame frames[DEBUG_FRAMES_MAX])
 {
 	struct symbolizer *s = arg;
 	struct answer answer;
 
 	pthread_mutex_lock(&s->lock);
-	answer = answer_of(s, build_id, name, address);
+	answer = symbolizer_get_frames(s, build_id, name, address);
 	if (answer.count)
 		memcpy(frames, s->frames + answer.first, answer.count * sizeof(*frames));
 	pthread_mutex_unlock(&s->lock);
 	return answer.count;
 }
 
-static void note_use(void *arg)
+static void symbolizer_set_used(void *arg)
 {
 	struct symbolizer *s = arg;
 
@@ -249,10 +252,12 @@ static void note_use(void *arg)
 
 struct address_lookup symbolizer_lookup(struct symbolizer *s)
 {
-	return (struct address_lookup){ .arg = s, .used = note_use, .frames = frames_at };
+	return (struct address_lookup){ .arg = s,
+					.used = symbolizer_set_used,
+					.frames = symbolizer_copy_frames };
 }
 
-static void say_missing(const struct symbolizer *s)
+static void symbolizer_print_missing(const struct symbolizer *s)
 {
 	struct buf text = BUF_INIT(4096);
 	uint32_t missing = 0;
@@ -277,8 +282,8 @@ void symbolizer_close(struct symbolizer *s)
 {
 	if (!s)
 		return;
-	say_missing(s);
-	close_all(s);
+	symbolizer_print_missing(s);
+	symbolizer_close_files(s);
 	for (uint32_t id = 1; id < s->library_room; id++) {
 		free(s->libraries[id].name);
 		free(s->libraries[id].path);

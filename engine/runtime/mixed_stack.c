@@ -143,7 +143,7 @@ static void work_release(struct work *work)
 
 /* ---- Turns ---- */
 
-static bool is_idle(void)
+static bool stack_is_idle(void)
 {
 	uint64_t used = atomic_load(&all.used) & all.used_before;
 
@@ -156,7 +156,7 @@ static bool is_idle(void)
 bool mixed_stack_turn(void)
 {
 	if (frame_table_is_renewed())
-		return is_idle();
+		return stack_is_idle();
 	if (!frame_table_renew())
 		return false;
 	/* In one order with work_acquire(): who has no room yet will see the new table. */

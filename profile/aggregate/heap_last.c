@@ -138,7 +138,8 @@ static int read_chunk(struct turns *turns, struct reading *r)
 	return err;
 }
 
-static void take_chunk(struct turns *turns, struct feed *feed, struct reading *r, uint64_t ticket)
+static void file_feed_read_chunk(struct turns *turns, struct feed *feed, struct reading *r,
+				 uint64_t ticket)
 {
 	int err = read_chunk(turns, r);
 
@@ -174,7 +175,7 @@ static void work(struct feed *feed, void *state)
 		pthread_mutex_unlock(&turns->lock);
 		if (!more)
 			break;
-		take_chunk(turns, feed, &reading, ticket);
+		file_feed_read_chunk(turns, feed, &reading, ticket);
 		feed->calls->done(feed, &reading.from);
 	}
 }

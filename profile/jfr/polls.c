@@ -62,7 +62,7 @@ static int polls_append(struct polls *polls, const struct jfr_chunk *chunk,
 	return buf_append(&polls->list, &poll, sizeof(poll));
 }
 
-static int by_thread(const void *a, const void *b)
+static int compare_thread(const void *a, const void *b)
 {
 	const struct poll *x = a, *y = b;
 
@@ -87,7 +87,7 @@ static int polls_read_named(struct polls *polls, struct jfr_chunk *chunk, bool s
 			err = polls_append(polls, chunk, &event, stalls, &scratch);
 	polls->count = polls->list.length / sizeof(struct poll);
 	if (polls->count)
-		qsort(polls->list.data, polls->count, sizeof(struct poll), by_thread);
+		qsort(polls->list.data, polls->count, sizeof(struct poll), compare_thread);
 	buf_free(&scratch);
 	return err;
 }

@@ -22,7 +22,7 @@ static void label_append(struct pprof *out, const char *key, const char *value)
 
 /* A line of "key=value" is taken apart: returns its value, or NULL where it is none, and *NEXT is behind it. The
  * text is changed. */
-static char *split(char *line, char **next)
+static char *label_line_split(char *line, char **next)
 {
 	size_t length = strcspn(line, "\n");
 	char *equals;
@@ -73,7 +73,7 @@ static void label_lines_append(struct pprof *out, const char *lines,
 	if (!copy)
 		pprof_note(out, -ENOMEM);
 	for (line = copy; line && *line; line = next) {
-		value = split(line, &next);
+		value = label_line_split(line, &next);
 		if (!value || has_key(candidate_is_better, line) || !key_is_selected(out, line))
 			continue;
 		if (out->chosen)
@@ -138,7 +138,8 @@ static void label_lines_count(struct pprof *out, const char *lines, struct inter
 
 		if (!intern(met, line, strcspn(line, "\n")))
 			pprof_note(out, -ENOMEM);
-		if (split(line, &next) && met->count != before && key_is_selectable(line))
+		if (label_line_split(line, &next) && met->count != before &&
+		    key_is_selectable(line))
 			key_count_value(out, line);
 	}
 	free(copy);

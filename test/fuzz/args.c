@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct args args = ARGS_INIT("fuzz");
 	int argc = 1;
 
-	say_nothing = true;
+	message_disabled = true;
 	for (word = strtok_r(text, "\n", &rest); word && argc < WORDS_MAX;
 	     word = strtok_r(NULL, "\n", &rest))
 		argv[argc++] = word;

@@ -39,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct debug_info *info;
 	char path[64];
 
-	say_nothing = true;
+	message_disabled = true;
 	if (!dwarf_library() || fd < 0 || debug_store_open(&store, NULL, 0, false))
 		abort(); /* nothing would be tried: install libdw1 */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);

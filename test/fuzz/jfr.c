@@ -105,7 +105,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct jfr_error error = { 0 };
 	struct jfr_header header;
 
-	say_nothing = true;
+	message_disabled = true;
 	memcpy(copy, data, size);
 	for (uint64_t offset = 0; !jfr_header(&header, copy, size, offset, &error);
 	     offset += header.size)

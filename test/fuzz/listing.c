@@ -39,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		err = listing_read(&page, data, size, take, NULL);
 		if ((err == -EBADMSG) != (page.problem != NULL) || page.offset > size)
 			abort();
-		objects_pick(&objects, &picks[i]);
+		objects_filter(&objects, &picks[i]);
 		objects_free(&objects);
 		free(page.token);
 	}

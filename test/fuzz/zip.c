@@ -15,10 +15,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int fd = memfd_create("fuzz", MFD_CLOEXEC);
 	struct source *source = NULL, *next;
 
-	say_nothing = true;
+	message_disabled = true;
 	if (fd < 0)
 		return 0;
-	if (size && !fd_write(fd, data, size, 0) && !source_map(&source, "fuzz.zip", fd))
+	if (size && !fd_write(fd, data, size, 0) && !source_create(&source, "fuzz.zip", fd))
 		unzip_recordings(&source);
 	close(fd);
 	for (; source; source = next) {

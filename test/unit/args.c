@@ -143,7 +143,7 @@ START_TEST(wrong_usage)
 	};
 	struct args args;
 
-	say_nothing = true;
+	message_disabled = true;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		int argc = wrong[i][1] ? 3 : 2;
 		const char *argv[] = { "test", wrong[i][0], wrong[i][1] };

@@ -115,12 +115,12 @@ static char *const environment[] = { "AWS_ACCESS_KEY_ID=0123456789",
 
 static void open_client(const char *endpoint, char *const *entries)
 {
-	const struct client_means means = {
+	const struct bucket_client_hooks means = {
 		.environment = entries, .send = send_scripted, .now = tell_now, .pause = pause_not
 	};
 	struct reach reach = { .endpoint = endpoint };
 
-	ck_assert_int_eq(client_open_with(&client, "bucket", &reach, &stop, &means), 0);
+	ck_assert_int_eq(bucket_client_open_with(&client, "bucket", &reach, &stop, &means), 0);
 }
 
 static void play_script(const struct step *steps)
@@ -145,7 +145,7 @@ static void setup(void)
 
 static void teardown(void)
 {
-	client_close(client);
+	bucket_client_close(client);
 	objects_free(&objects);
 	dup2(saved_stderr, STDERR_FILENO);
 	close(saved_stderr);
@@ -182,7 +182,7 @@ static void count_names(void *arg, uint64_t names)
 static int list(const char *prefix)
 {
 	uint64_t names = 0;
-	int err = client_list(client, prefix, &objects, count_names, &names);
+	int err = bucket_client_list(client, prefix, &objects, count_names, &names);
 
 	if (!err)
 		ck_assert_uint_ge(names, objects.count);
@@ -307,15 +307,15 @@ START_TEST(follows_the_bucket)
 	struct client *beside;
 	int fd = memfd_create("object", MFD_CLOEXEC);
 
-	client_close(client);
+	bucket_client_close(client);
 	open_client(NULL, amazon);
 	play_script(steps);
 	ck_assert_int_eq(list(""), 0);
 	ck_assert_str_eq(scope, "us-east-2");
-	ck_assert_str_eq(client_base(client), "https://bucket.s3.eu-west-1.amazonaws.com/");
-	ck_assert_int_eq(client_open_beside(&beside, client), 0);
-	ck_assert_int_eq(client_get(beside, &objects.list[0], fd), 0);
-	client_close(beside);
+	ck_assert_str_eq(bucket_client_base(client), "https://bucket.s3.eu-west-1.amazonaws.com/");
+	ck_assert_int_eq(bucket_client_clone(&beside, client), 0);
+	ck_assert_int_eq(bucket_client_fetch(beside, &objects.list[0], fd), 0);
+	bucket_client_close(beside);
 	close(fd);
 	expect_end();
 }
@@ -328,7 +328,7 @@ START_TEST(switches_come_first)
 		{ 0 },
 	};
 
-	client_close(client);
+	bucket_client_close(client);
 	open_client("http://other.example:9000", environment);
 	play_script(steps);
 	ck_assert_int_eq(list(""), 0);
@@ -429,7 +429,7 @@ START_TEST(objects_come_whole)
 	char content[8] = "";
 
 	play_script(gets[_i].steps);
-	ck_assert_int_eq(client_get(client, &object, fd), gets[_i].err);
+	ck_assert_int_eq(bucket_client_fetch(client, &object, fd), gets[_i].err);
 	expect_end();
 	ck_assert_uint_eq(pauses, gets[_i].pauses);
 	ck_assert_msg(gets[_i].said ? is_said(gets[_i].said) : !is_said(NULL), "what was said");
@@ -447,7 +447,7 @@ START_TEST(without_credentials)
 					"ASPROF_AGENT_S3_ENDPOINT=https://store.example", NULL };
 	static const struct step steps[] = { { 0 } };
 
-	client_close(client);
+	bucket_client_close(client);
 	open_client(NULL, nobody);
 	play_script(steps);
 	ck_assert_int_lt(list("p"), 0);

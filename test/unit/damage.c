@@ -40,7 +40,7 @@ static void load_model(void)
 	model_size = fread(model, 1, sizeof(model), file);
 	fclose(file);
 	ck_assert_uint_gt(model_size, 1000);
-	say_nothing = true;
+	message_disabled = true;
 }
 
 /* Read DATA as profile and as heap; returns the samples and events seen. */

@@ -25,7 +25,7 @@ static void setup(void)
 	ck_assert_ptr_nonnull(mkdtemp(home));
 	snprintf(place, sizeof(place), "%s/asprof-agent", home);
 	setenv("XDG_CACHE_HOME", home, 1);
-	say_nothing = true;
+	message_disabled = true;
 }
 
 static void teardown(void)
@@ -102,18 +102,18 @@ START_TEST(keeps_what_was_put)
 	struct object longer = object_of("a", "\"1\"", 4);
 	struct cache *cache, *second;
 
-	ck_assert_int_eq(cache_open(&cache, 1 << 20), 0);
-	ck_assert_int_eq(cache_open(&second, 1 << 20), 0);
-	ck_assert_int_eq(cache_find(cache, BASE, &object), -ENOENT);
-	expect_text(cache_put(cache, BASE, &object, fill_text, "abc"), "abc");
+	ck_assert_int_eq(object_cache_open(&cache, 1 << 20), 0);
+	ck_assert_int_eq(object_cache_open(&second, 1 << 20), 0);
+	ck_assert_int_eq(object_cache_find(cache, BASE, &object), -ENOENT);
+	expect_text(object_cache_add(cache, BASE, &object, fill_text, "abc"), "abc");
 	/* For another process too; but not as what has replaced it, lies elsewhere or is longer. */
-	expect_text(cache_find(second, BASE, &object), "abc");
-	ck_assert_int_eq(cache_find(second, BASE, &other), -ENOENT);
-	ck_assert_int_eq(cache_find(second, "https://else.example/", &object), -ENOENT);
-	ck_assert_int_eq(cache_find(second, BASE, &longer), -ENOENT);
+	expect_text(object_cache_find(second, BASE, &object), "abc");
+	ck_assert_int_eq(object_cache_find(second, BASE, &other), -ENOENT);
+	ck_assert_int_eq(object_cache_find(second, "https://else.example/", &object), -ENOENT);
+	ck_assert_int_eq(object_cache_find(second, BASE, &longer), -ENOENT);
 	ck_assert_int_eq(files(), 1);
-	cache_close(cache);
-	cache_close(second);
+	object_cache_close(cache);
+	object_cache_close(second);
 }
 END_TEST
 
@@ -124,11 +124,11 @@ START_TEST(without_an_etag_the_time_counts)
 
 	object.modified = 1;
 	later.modified = 2;
-	ck_assert_int_eq(cache_open(&cache, 1 << 20), 0);
-	expect_text(cache_put(cache, BASE, &object, fill_text, "abc"), "abc");
-	expect_text(cache_find(cache, BASE, &object), "abc");
-	ck_assert_int_eq(cache_find(cache, BASE, &later), -ENOENT);
-	cache_close(cache);
+	ck_assert_int_eq(object_cache_open(&cache, 1 << 20), 0);
+	expect_text(object_cache_add(cache, BASE, &object, fill_text, "abc"), "abc");
+	expect_text(object_cache_find(cache, BASE, &object), "abc");
+	ck_assert_int_eq(object_cache_find(cache, BASE, &later), -ENOENT);
+	object_cache_close(cache);
 }
 END_TEST
 
@@ -137,10 +137,10 @@ START_TEST(nothing_stays_of_a_failure)
 	struct object object = object_of("a", "\"1\"", 3);
 	struct cache *cache;
 
-	ck_assert_int_eq(cache_open(&cache, 1 << 20), 0);
-	ck_assert_int_eq(cache_put(cache, BASE, &object, fill_half, NULL), -EIO);
+	ck_assert_int_eq(object_cache_open(&cache, 1 << 20), 0);
+	ck_assert_int_eq(object_cache_add(cache, BASE, &object, fill_half, NULL), -EIO);
 	ck_assert_int_eq(files(), 0);
-	cache_close(cache);
+	object_cache_close(cache);
 }
 END_TEST
 
@@ -154,8 +154,8 @@ START_TEST(what_was_used_last_stays)
 	off_t bytes;
 	DIR *dir;
 
-	ck_assert_int_eq(cache_open(&cache, 40 * 4096), 0);
-	close(cache_put(cache, BASE, &first, fill_text, "abc"));
+	ck_assert_int_eq(object_cache_open(&cache, 40 * 4096), 0);
+	close(object_cache_add(cache, BASE, &first, fill_text, "abc"));
 	/* Long ago, but it is used again. */
 	dir = opendir(place);
 	ck_assert_ptr_nonnull(dir);
@@ -172,20 +172,20 @@ START_TEST(what_was_used_last_stays)
 		snprintf(key, sizeof(key), "%d", i);
 		memset(text, 'x', 4096);
 		text[4096] = '\0';
-		close(cache_put(cache, BASE, &object, fill_text, text));
+		close(object_cache_add(cache, BASE, &object, fill_text, text));
 		ck_assert_int_le(look(&bytes), 41);
 		ck_assert_int_le(bytes, 40 * 4096);
-		expect_text(cache_find(cache, BASE, &first), "abc");
+		expect_text(object_cache_find(cache, BASE, &first), "abc");
 	}
 	ck_assert_int_gt(files(), 20);
-	cache_close(cache);
+	object_cache_close(cache);
 	/* A smaller one from now on. */
-	ck_assert_int_eq(cache_open(&cache, 10 * 4096), 0);
+	ck_assert_int_eq(object_cache_open(&cache, 10 * 4096), 0);
 	first.key = "another";
-	close(cache_put(cache, BASE, &first, fill_text, "abc"));
+	close(object_cache_add(cache, BASE, &first, fill_text, "abc"));
 	look(&bytes);
 	ck_assert_int_le(bytes, 10 * 4096);
-	cache_close(cache);
+	object_cache_close(cache);
 }
 END_TEST
 
@@ -195,21 +195,21 @@ START_TEST(without_a_place)
 	struct object object = object_of("a", "\"1\"", 3), large = object_of("a", "\"1\"", 1 << 20);
 	struct cache *cache;
 
-	ck_assert_int_eq(cache_open(&cache, 4096), 0);
-	expect_text(cache_put(cache, BASE, &large, fill_text, "abc"), "abc");
+	ck_assert_int_eq(object_cache_open(&cache, 4096), 0);
+	expect_text(object_cache_add(cache, BASE, &large, fill_text, "abc"), "abc");
 	ck_assert_int_eq(files(), 0);
-	cache_close(cache);
+	object_cache_close(cache);
 
-	ck_assert_int_eq(cache_open(&cache, 0), 0);
-	expect_text(cache_put(cache, BASE, &object, fill_text, "abc"), "abc");
-	ck_assert_int_eq(cache_find(cache, BASE, &object), -ENOENT);
-	cache_close(cache);
+	ck_assert_int_eq(object_cache_open(&cache, 0), 0);
+	expect_text(object_cache_add(cache, BASE, &object, fill_text, "abc"), "abc");
+	ck_assert_int_eq(object_cache_find(cache, BASE, &object), -ENOENT);
+	object_cache_close(cache);
 
 	setenv("XDG_CACHE_HOME", "relative", 1);
 	setenv("HOME", "/proc/nothing", 1);
-	ck_assert_int_eq(cache_open(&cache, 4096), 0);
-	expect_text(cache_put(cache, BASE, &object, fill_text, "abc"), "abc");
-	cache_close(cache);
+	ck_assert_int_eq(object_cache_open(&cache, 4096), 0);
+	expect_text(object_cache_add(cache, BASE, &object, fill_text, "abc"), "abc");
+	object_cache_close(cache);
 }
 END_TEST
 
@@ -280,14 +280,14 @@ static void scene_open(struct scene *scene, uint64_t cache_bytes)
 {
 	static char *const environment[] = { "AWS_ACCESS_KEY_ID=0", "AWS_SECRET_ACCESS_KEY=S",
 					     "AWS_REGION=r", NULL };
-	const struct client_means means = { environment, send_played, tell_now, pause_not };
+	const struct bucket_client_hooks means = { environment, send_played, tell_now, pause_not };
 	struct reach reach = { .endpoint = "https://store.example" };
 	struct objects none = { 0 };
 
 	*scene = (struct scene){ 0 };
-	ck_assert(!client_open_with(&scene->client, "bucket", &reach, &scene->stop, &means));
-	ck_assert(!client_list(scene->client, "", &none, NULL, NULL));
-	ck_assert(!cache_open(&scene->cache, cache_bytes));
+	ck_assert(!bucket_client_open_with(&scene->client, "bucket", &reach, &scene->stop, &means));
+	ck_assert(!bucket_client_list(scene->client, "", &none, NULL, NULL));
+	ck_assert(!object_cache_open(&scene->cache, cache_bytes));
 	for (int i = 0; i < OBJECTS; i++) {
 		char key[16];
 		struct listed listed = { .key = key, .etag = "\"e\"", .bytes = 3 };
@@ -298,15 +298,15 @@ static void scene_open(struct scene *scene, uint64_t cache_bytes)
 	atomic_store(&asked, 0);
 	atomic_store(&taken, 0);
 	atomic_store(&most_ahead, 0);
-	ck_assert(!fetch_open(&scene->fetch, scene->client, scene->cache, &scene->objects,
-			      &scene->stop));
+	ck_assert(!prefetch_open(&scene->fetch, scene->client, scene->cache, &scene->objects,
+				 &scene->stop));
 }
 
 static void scene_close(struct scene *scene)
 {
-	fetch_close(scene->fetch);
-	client_close(scene->client);
-	cache_close(scene->cache);
+	prefetch_close(scene->fetch);
+	bucket_client_close(scene->client);
+	object_cache_close(scene->cache);
 	objects_free(&scene->objects);
 }
 
@@ -316,7 +316,7 @@ static void take(struct scene *scene, uint32_t index)
 	int fd;
 
 	atomic_store(&taken, index);
-	fd = fetch_take(scene->fetch, index);
+	fd = prefetch_wait_object(scene->fetch, index);
 	if (index == 7) {
 		ck_assert_int_eq(fd, -ENOENT);
 		return;
@@ -372,7 +372,7 @@ START_TEST(one_refusal_is_enough)
 	scene_open(&scene, 64 << 20);
 	atomic_store(&refuse_all, 1);
 	for (uint32_t i = 0; i < OBJECTS; i++)
-		ck_assert_int_lt(fetch_take(scene.fetch, i), 0);
+		ck_assert_int_lt(prefetch_wait_object(scene.fetch, i), 0);
 	ck_assert_uint_le(atomic_load(&asked), 40);
 	scene_close(&scene);
 	ck_assert_int_eq(files(), 0);
@@ -386,7 +386,7 @@ START_TEST(closed_early)
 	struct scene scene;
 	int before, after;
 
-	heard_begin(); /* whose file stays open */
+	log_capture_start(); /* whose file stays open */
 	before = dup(0);
 	close(before);
 	scene_open(&scene, 64 << 20);

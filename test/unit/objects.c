@@ -96,7 +96,7 @@ static void add_hour(const char *group, const char *machine)
 
 static int pick(const struct pick *pick)
 {
-	int err = objects_pick(&objects, pick);
+	int err = objects_filter(&objects, pick);
 
 	/* Always by time. */
 	for (uint32_t i = 1; i < objects.count; i++)
@@ -260,7 +260,7 @@ START_TEST(an_end_of_several_days)
 
 	add("a", "i-1", 30);
 	add("a", "i-1", 2 * 86400);
-	ck_assert_int_eq(objects_pick(&objects, &wanted), -EINVAL);
+	ck_assert_int_eq(objects_filter(&objects, &wanted), -EINVAL);
 	ck_assert_uint_eq(objects.count, 0);
 }
 END_TEST
@@ -278,7 +278,7 @@ START_TEST(extremes)
 
 		add_key("profile_a_ec2_i-1__7_1970-01-01T00-00-00Z-0badcafe.zip");
 		add_key("profile_a_ec2_i-1__7_2261-12-31T23-59-59Z-0badcafe.zip");
-		objects_pick(&objects, &wanted);
+		objects_filter(&objects, &wanted);
 		clear();
 	}
 }
@@ -291,7 +291,7 @@ START_TEST(groups_are_told)
 	add("b", "i-1", 1);
 	add("a", "i-1", 2);
 	add("b", "i-2", 3);
-	groups = objects_groups(&objects);
+	groups = objects_describe_groups(&objects);
 	ck_assert_str_eq(groups, "b, a");
 	free(groups);
 }

@@ -36,7 +36,7 @@ static const char *in_folder(const char *name)
 
 static void look(const char *name)
 {
-	preloadable_look(&found, "", in_folder(name));
+	preloadable_check(&found, "", in_folder(name));
 }
 
 static void put(const char *name, const void *data, size_t size, mode_t mode)
@@ -89,20 +89,20 @@ static const struct {
 
 START_TEST(programs_are_told_apart)
 {
-	char why[PRELOADABLE_LINE_MAX];
+	char why[PRELOADABLE_REASON_MAX];
 
 	put_program("program", programs[_i].machine, programs[_i].linker, 0755);
 	look("program");
 	ck_assert_int_eq(found.obstacle, programs[_i].obstacle);
-	preloadable_why(&found, why);
+	preloadable_reason(&found, why);
 	ck_assert_ptr_nonnull(strstr(why, programs[_i].why));
-	ck_assert_str_ne(preloadable_mend(&found), "");
+	ck_assert_str_ne(preloadable_remedy(&found), "");
 }
 END_TEST
 
 START_TEST(fine_program_has_no_words)
 {
-	char why[PRELOADABLE_LINE_MAX];
+	char why[PRELOADABLE_REASON_MAX];
 
 	put_program("ld-linux-test.so.2", OWN, NULL, 0755); /* a linker has no linker */
 	look("ld-linux-test.so.2");
@@ -110,15 +110,15 @@ START_TEST(fine_program_has_no_words)
 	put_program("fine", OWN, in_folder("ld-linux-test.so.2"), 0755);
 	look("fine");
 	ck_assert_int_eq(found.obstacle, PRELOADABLE);
-	preloadable_why(&found, why);
+	preloadable_reason(&found, why);
 	ck_assert_str_eq(why, "");
-	ck_assert_str_eq(preloadable_mend(&found), "");
+	ck_assert_str_eq(preloadable_remedy(&found), "");
 }
 END_TEST
 
 START_TEST(libc_is_told)
 {
-	char why[PRELOADABLE_LINE_MAX];
+	char why[PRELOADABLE_REASON_MAX];
 
 	put("ld-musl-x86_64.so.1", "", 0, 0755);
 	put_program("program", OWN, in_folder("ld-musl-x86_64.so.1"), 0755);
@@ -131,7 +131,7 @@ START_TEST(libc_is_told)
 	put_program("other", OWN, in_folder("linker64"), 0755);
 	look("other");
 	ck_assert_int_eq(found.obstacle, PRELOADABLE_LIBC);
-	preloadable_why(&found, why);
+	preloadable_reason(&found, why);
 	ck_assert_ptr_nonnull(strstr(why, "Android"));
 }
 END_TEST
@@ -214,10 +214,10 @@ START_TEST(names_are_found_by_path)
 	put("data", "", 0, 0644);
 	snprintf(list, sizeof(list), "/nowhere:%s", folder);
 	setenv("PATH", list, 1);
-	ck_assert_int_eq(preloadable_find("tool", path), 0);
+	ck_assert_int_eq(preloadable_find_program("tool", path), 0);
 	ck_assert_str_eq(path, in_folder("tool"));
-	ck_assert_int_eq(preloadable_find("data", path), -ENOENT);
-	ck_assert_int_eq(preloadable_find("./x/y", path), 0);
+	ck_assert_int_eq(preloadable_find_program("data", path), -ENOENT);
+	ck_assert_int_eq(preloadable_find_program("./x/y", path), 0);
 	ck_assert_str_eq(path, "./x/y");
 }
 END_TEST

@@ -350,7 +350,7 @@ static uint64_t tell_took(void)
 }
 
 /* How long it is to the next chunk, by how much the next takes. */
-static uint64_t next_chunk(struct session *session, uint64_t takes_ns)
+static uint64_t file_feed_next_chunk(struct session *session, uint64_t takes_ns)
 {
 	uint64_t now_ns = session->chunk_due_ns;
 
@@ -371,12 +371,13 @@ START_TEST(chunks_are_as_frequent_as_they_are_cheap)
 	config.spool_dir = dir;
 	ck_assert_int_eq(session_start(&session), 0);
 	/* An engine that samples memory, too, would miss of that. */
-	ck_assert_uint_eq(next_chunk(&session, 50000000), _i == 0 ? 75000000 : 1000000000);
-	ck_assert_uint_eq(next_chunk(&session, 0), _i == 0 ? 75000000 : 1000000000);
-	next_chunk(&session, 10000000);
-	ck_assert_uint_ge(next_chunk(&session, 10000000), 2000000000);
-	next_chunk(&session, 20000000);
-	ck_assert_uint_eq(next_chunk(&session, 20000000), 3000000000);
+	ck_assert_uint_eq(file_feed_next_chunk(&session, 50000000),
+			  _i == 0 ? 75000000 : 1000000000);
+	ck_assert_uint_eq(file_feed_next_chunk(&session, 0), _i == 0 ? 75000000 : 1000000000);
+	file_feed_next_chunk(&session, 10000000);
+	ck_assert_uint_ge(file_feed_next_chunk(&session, 10000000), 2000000000);
+	file_feed_next_chunk(&session, 20000000);
+	ck_assert_uint_eq(file_feed_next_chunk(&session, 20000000), 3000000000);
 	chunks = 7;
 	session_end(&session, 0);
 	session_close(&session);

@@ -42,7 +42,7 @@ static void read_what_is_gone(int out)
 
 	dup2(out, STDERR_FILENO);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	source_guard();
+	source_handle_bus_errors();
 	if (ftruncate(fd, 1 << 20) || source_open(&source, path) || ftruncate(fd, 0))
 		_exit(99);
 	byte = source->data[8192];

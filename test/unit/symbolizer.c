@@ -261,7 +261,7 @@ int main(void)
 		puts("this program has no build-id: the linker writes none");
 		return 77;
 	}
-	say_nothing = true;
+	message_disabled = true;
 	whole();
 	failed = suite_run_all(suite());
 	snprintf(command, sizeof(command), "rm -rf %s", directory);

@@ -86,7 +86,7 @@ static struct piece ini_drop_comment(struct piece value)
 	return ini_trim(value);
 }
 
-static bool split(struct piece line, struct piece *key, struct piece *value)
+static bool label_line_split(struct piece line, struct piece *key, struct piece *value)
 {
 	const char *equals = memchr(line.start, '=', line.length);
 
@@ -123,7 +123,7 @@ char *ini_get(const char *text, size_t length, const char *section, const char *
 			parent.length = 0;
 			continue;
 		}
-		if (!inside || !split(line, &key, &value))
+		if (!inside || !label_line_split(line, &key, &value))
 			continue;
 		if (!nested)
 			parent.length = 0;

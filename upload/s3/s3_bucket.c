@@ -204,7 +204,8 @@ static bool mend(struct way *way, enum s3_mend what, const struct http_response 
 }
 
 /* One request. *AGAIN where a mend was made. */
-static int ask_once(struct way *way, struct http_response *response, bool *in_doubt, bool *again)
+static int bucket_request_once(struct way *way, struct http_response *response, bool *in_doubt,
+			       bool *again)
 {
 	bool is_question = !way->request->body && !way->request->answer_max && !way->request->take;
 	struct http_request request = HTTP_REQUEST_INIT(way->request->method, CONNECT_MS,
@@ -294,7 +295,7 @@ int s3_bucket_ask(struct s3_bucket *bucket, const struct s3_request *request,
 	int err = 0;
 
 	while (again)
-		err = ask_once(&way, response, in_doubt, &again);
+		err = bucket_request_once(&way, response, in_doubt, &again);
 	s3_bucket_learn(bucket, &way,
 			!err || err == -EEXIST || (!request->body && response->status == 404));
 	return err;
