@@ -17,7 +17,7 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static __attribute__((noinline)) void turn_once(int ready)
+static __attribute__((noinline)) void iterate_once(int ready)
 {
 	loop_iteration_end();
 	__asm__ volatile("" : "+r"(ready)); /* the wait */
@@ -59,11 +59,11 @@ static double measure(void (*turn)(int ready), bool looked_at)
 
 int main(void)
 {
-	double bare = measure(nothing, false), off = measure(turn_once, false), on;
+	double bare = measure(nothing, false), off = measure(iterate_once, false), on;
 
 	signal(SIGRTMAX - 1, SIG_IGN); /* a machine that is busy may find one late */
 	loop_iterations_open(10000000, 10000000000u, SIGRTMAX - 1); /* none is late */
-	on = measure(turn_once, true);
+	on = measure(iterate_once, true);
 	loop_iterations_close();
 	printf("a turn, ns: not watched for %.1f, watched for %.1f (bound: 15)\n", off - bare,
 	       on - bare);

@@ -97,7 +97,7 @@ static void signal_claimed(int signo)
 	claimed++;
 }
 
-static bool ignore_root(void)
+static bool ignore_broadcast(void)
 {
 	return false;
 }
@@ -115,7 +115,7 @@ static const struct interpose_hooks hooks = {
 	.before_namespace_change = ignore_namespace_change,
 	.after_namespace_change = ignore,
 	.before_credential_broadcast = ignore,
-	.is_root_beside_agent = ignore_root,
+	.is_root_beside_agent = ignore_broadcast,
 	.credentials_lost = ignore,
 	.before_sandbox = ignore_sandbox,
 	.before_landlock = ignore,

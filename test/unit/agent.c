@@ -93,14 +93,14 @@ static asprof_error_t stop(struct fake *fake)
 	return NULL;
 }
 
-static asprof_error_t dump(struct fake *fake)
+static asprof_error_t rotate(struct fake *fake)
 {
 	if (!fake->cannot_dump)
 		write_chunk(fake);
 	return NULL;
 }
 
-static asprof_error_t command_of(struct fake *fake, const char *command, asprof_writer_t output)
+static asprof_error_t step_of(struct fake *fake, const char *command, asprof_writer_t output)
 {
 	static const char *const names[STEPS] = { "start,", "dump", "stop" };
 
@@ -116,19 +116,19 @@ static asprof_error_t command_of(struct fake *fake, const char *command, asprof_
 			return "it does not run";
 		if (fake->fails[i])
 			return fake->fails[i];
-		return i == START ? start(fake, command) : i == STOP ? stop(fake) : dump(fake);
+		return i == START ? start(fake, command) : i == STOP ? stop(fake) : rotate(fake);
 	}
 	return "it knows no such command";
 }
 
 static asprof_error_t execute(const char *command, asprof_writer_t output)
 {
-	return command_of(&engine, command, output);
+	return step_of(&engine, command, output);
 }
 
 static asprof_error_t execute_mem(const char *command, asprof_writer_t output)
 {
-	return command_of(&mem_engine, command, output);
+	return step_of(&mem_engine, command, output);
 }
 
 static bool counts(const struct engine *self, struct engine_counts *out)

@@ -26,7 +26,7 @@ static int opened;
 /* As a thread that the library starts finds it. */
 static bool is_here_for_others;
 
-static void *look_for_desk(void *unused)
+static void *check_proxy(void *unused)
 {
 	is_here_for_others = fd_proxy_is_local();
 	return unused;
@@ -36,7 +36,7 @@ static void start_as_a_library_does(void)
 {
 	pthread_t thread;
 
-	if (!pthread_create(&thread, NULL, look_for_desk, NULL))
+	if (!pthread_create(&thread, NULL, check_proxy, NULL))
 		pthread_join(thread, NULL);
 }
 
@@ -55,7 +55,7 @@ static void *run_engine(void *unused)
 	return NULL;
 }
 
-static void close_desk(void)
+static void stop_proxy(void)
 {
 	pthread_barrier_wait(&turn);
 	pthread_barrier_wait(&turn);
@@ -106,7 +106,7 @@ START_TEST(opens_elsewhere)
 
 	ck_assert_int_eq(engine_open("/nowhere/at/all", O_RDONLY, 0), -1);
 	ck_assert_int_eq(errno, ENOENT);
-	close_desk();
+	stop_proxy();
 }
 END_TEST
 
@@ -125,7 +125,7 @@ START_TEST(lists_elsewhere)
 	ck_assert_int_ge(entries, 4); /* . and .. and some more */
 	ck_assert_int_eq(engine_closedir(dir), 0);
 	ck_assert_ptr_null(engine_opendir("/nowhere/at/all"));
-	close_desk();
+	stop_proxy();
 }
 END_TEST
 
@@ -143,7 +143,7 @@ START_TEST(writes_nowhere_else)
 	ck_assert_int_eq(dup2(ends[1], fd), fd);
 	ck_assert_int_eq(engine_write(fd, "x", 1), 1);
 	ck_assert_int_eq(read(ends[0], text, sizeof(text)), -1);
-	close_desk();
+	stop_proxy();
 	ck_assert_int_eq(engine_write(fd, "x", 1), -1);
 	ck_assert_int_eq(errno, EBADF);
 	ck_assert_int_eq(read(ends[0], text, sizeof(text)), -1);
@@ -195,7 +195,7 @@ START_TEST(serves_many)
 	}
 	ck_assert_int_eq(setitimer(ITIMER_REAL, &never, NULL), 0);
 	ck_assert_int_ge(atomic_load(&written), 1);
-	close_desk();
+	stop_proxy();
 }
 END_TEST
 
@@ -215,7 +215,7 @@ START_TEST(a_child_has_none)
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 	ck_assert_int_eq(status, 0);
 	ck_assert_int_ge(engine_open("/dev/null", O_RDONLY, 0), 0);
-	close_desk();
+	stop_proxy();
 }
 END_TEST
 
@@ -226,10 +226,10 @@ START_TEST(knows_threads_that_a_library_starts)
 	if (!desk_is_open())
 		return;
 	ck_assert(is_here_for_others);
-	ck_assert_int_eq(pthread_create(&thread, NULL, look_for_desk, NULL), 0);
+	ck_assert_int_eq(pthread_create(&thread, NULL, check_proxy, NULL), 0);
 	ck_assert_int_eq(pthread_join(thread, NULL), 0);
 	ck_assert(!is_here_for_others);
-	close_desk();
+	stop_proxy();
 }
 END_TEST
 
@@ -239,7 +239,7 @@ START_TEST(opens_again)
 		if (!desk_is_open())
 			return;
 		ck_assert_int_ge(engine_open("/dev/null", O_RDONLY, 0), 0);
-		close_desk();
+		stop_proxy();
 		ck_assert_int_eq(engine_open("/dev/null", O_RDONLY, 0), -1);
 	}
 }

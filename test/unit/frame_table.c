@@ -98,7 +98,7 @@ START_TEST(not_described)
 END_TEST
 
 /* Every thread tells each name, and the line that goes with it. */
-static void *tell(void *unused)
+static void *store_names(void *unused)
 {
 	char name[32];
 
@@ -116,7 +116,7 @@ START_TEST(told_by_many)
 	char name[32];
 
 	for (int i = 0; i < THREADS; i++)
-		ck_assert_int_eq(pthread_create(&threads[i], NULL, tell, NULL), 0);
+		ck_assert_int_eq(pthread_create(&threads[i], NULL, store_names, NULL), 0);
 	for (int i = 0; i < THREADS; i++)
 		ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
 	for (uint32_t i = 1; i <= 5000; i++) {

@@ -107,7 +107,7 @@ START_TEST(a_turn_that_lasts_too_long)
 }
 END_TEST
 
-START_TEST(turns_that_are_short)
+START_TEST(loop_iterations_that_are_short)
 {
 	begin(LONG_NS);
 	for (int i = 0; i < 1000; i++) {
@@ -271,7 +271,7 @@ START_TEST(more_than_are_told_in_a_second)
 END_TEST
 
 /* Those that began before are none: nobody knows how long they have waited to be watched for. */
-START_TEST(turns_from_before)
+START_TEST(loop_iterations_from_before)
 {
 	begin(SHORT_NS);
 	loop_iteration_begin(0, -1);
@@ -314,7 +314,7 @@ START_TEST(waits_that_are_none)
 }
 END_TEST
 
-static void *turn_and_end(void *unused)
+static void *loop_iteration_and_end(void *unused)
 {
 	loop_iteration_begin(0, -1);
 	*(struct turn **)unused = loop_iteration_own;
@@ -330,10 +330,10 @@ START_TEST(threads_that_end_give_theirs_back)
 	pthread_t thread;
 
 	begin(LONG_NS);
-	pthread_create(&thread, NULL, turn_and_end, &first);
+	pthread_create(&thread, NULL, loop_iteration_and_end, &first);
 	pthread_join(thread, NULL);
 	loop_iterations_check();
-	pthread_create(&thread, NULL, turn_and_end, &second);
+	pthread_create(&thread, NULL, loop_iteration_and_end, &second);
 	pthread_join(thread, NULL);
 	ck_assert_ptr_nonnull(first);
 	ck_assert_ptr_eq(first, second);
@@ -468,7 +468,7 @@ int main(void)
 	TCase *tcase = tcase_create("turns");
 
 	tcase_add_test(tcase, a_turn_that_lasts_too_long);
-	tcase_add_test(tcase, turns_that_are_short);
+	tcase_add_test(tcase, loop_iterations_that_are_short);
 	tcase_add_test(tcase, when_to_look_again);
 	tcase_add_test(tcase, a_turn_that_ends_as_it_is_found_late);
 	tcase_add_test(tcase, a_turn_that_was_seen_once);
@@ -477,7 +477,7 @@ int main(void)
 	tcase_add_test(tcase, while_no_loop_turns_the_watcher_sleeps);
 	tcase_add_test(tcase, a_hang_lets_the_watcher_sleep);
 	tcase_add_test(tcase, more_than_are_told_in_a_second);
-	tcase_add_test(tcase, turns_from_before);
+	tcase_add_test(tcase, loop_iterations_from_before);
 	tcase_add_test(tcase, not_watched_for);
 	tcase_add_test(tcase, waits_that_are_none);
 	tcase_add_test(tcase, threads_that_end_give_theirs_back);

@@ -268,7 +268,7 @@ static void *look_too(void *unused)
 }
 
 /* Of several threads one looks for all, and what it finds the others find: all give up what the program has. */
-START_TEST(one_looks_for_all)
+START_TEST(all_threads_follow_in_time)
 {
 	pthread_t others[3];
 	uint64_t began = clock_monotonic_ns(), before = 0, after, looks = 0;
@@ -364,7 +364,7 @@ int main(void)
 	tcase_add_test(tests, an_ordinary_user_has_nothing_to_give_up);
 	/* (A thread of an emulator's keeps what the program's give up.) */
 	if (may_drop() && !getenv("TEST_RUNNER")) {
-		tcase_add_test(tests, one_looks_for_all);
+		tcase_add_test(tests, all_threads_follow_in_time);
 		tcase_add_loop_test(tests, follows_when_told_and_in_time, 0, 2);
 		tcase_add_test(tests, who_sleeps_follows_at_once);
 		tcase_add_test(tests, a_user_is_followed);

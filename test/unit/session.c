@@ -93,7 +93,7 @@ static asprof_error_t execute(const char *command, asprof_writer_t output)
 	return NULL;
 }
 
-static asprof_error_t execute_memory(const char *command, asprof_writer_t output)
+static asprof_error_t start_memory(const char *command, asprof_writer_t output)
 {
 	(void)output;
 	if (!strncmp(command, "start,", 6)) {
@@ -154,7 +154,7 @@ static const struct engine all = { .name = "all",
 				   .version = version,
 				   .error_str = error_str };
 static const struct engine memory = { .name = "memory",
-				      .execute = execute_memory,
+				      .execute = start_memory,
 				      .error_str = error_str };
 static struct reporter reporter = { .name = "test", .deliver = deliver, .close = close_reporter };
 static struct config config;
@@ -260,7 +260,7 @@ END_TEST
 
 static char dir[] = "/tmp/session.XXXXXX";
 
-static int open_kept_file(const struct running_files *files, const char *end)
+static int create_running_file(const struct running_files *files, const char *end)
 {
 	char name[300];
 
@@ -268,19 +268,19 @@ static int open_kept_file(const struct running_files *files, const char *end)
 	return openat(files->dir, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 }
 
-static uint64_t kept_interval_ns; /* as the note of what is kept has it */
+static uint64_t running_interval_ns; /* as the note of what is kept has it */
 
 static int keep(struct reporter *unused, const struct report *whom, struct running_files *files,
 		struct buf *note_of)
 {
 	(void)unused;
 	(void)note_of;
-	kept_interval_ns = whom->sampling.interval_ns;
+	running_interval_ns = whom->sampling.interval_ns;
 	files->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	snprintf(files->name, sizeof(files->name), ".kept");
-	files->journal = open_kept_file(files, RUNNING_NOTE);
-	files->chunks = open_kept_file(files, RUNNING_CHUNKS);
-	files->memory = open_kept_file(files, RUNNING_MEMORY);
+	files->journal = create_running_file(files, RUNNING_NOTE);
+	files->chunks = create_running_file(files, RUNNING_CHUNKS);
+	files->memory = create_running_file(files, RUNNING_MEMORY);
 	return files->memory < 0 ? -EIO : 0;
 }
 
@@ -344,7 +344,7 @@ END_TEST
 
 static uint64_t took_ns;
 
-static uint64_t tell_took(void)
+static uint64_t end_chunk(void)
 {
 	return took_ns;
 }
@@ -364,7 +364,7 @@ START_TEST(chunks_are_as_frequent_as_they_are_cheap)
 	struct engine timed = all;
 	struct session session = new_session(_i == 0);
 
-	timed.took_ns = tell_took;
+	timed.took_ns = end_chunk;
 	session.with.engine = &timed;
 	ck_assert_ptr_nonnull(mkdtemp(dir));
 	reporter.keep = keep;
@@ -397,10 +397,10 @@ START_TEST(what_is_kept_is_begun_anew_with_other_intervals)
 	reporter.keep = keep;
 	config.spool_dir = dir;
 	ck_assert_int_eq(session_start(&session), 0);
-	ck_assert_uint_eq(kept_interval_ns, 10000000);
+	ck_assert_uint_eq(running_interval_ns, 10000000);
 	ck_assert_int_eq(session_answer(&session, &call), 0);
 	ck_assert_int_eq(call.err, 0);
-	ck_assert_uint_eq(kept_interval_ns, 7000000);
+	ck_assert_uint_eq(running_interval_ns, 7000000);
 	ck_assert_uint_ne(read_head().memory_cut, KEPT_NO_MEMORY);
 	session_end(&session, 0);
 	session_close(&session);

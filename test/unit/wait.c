@@ -14,7 +14,7 @@ static const struct {
 	{ { INT64_MAX, 0 }, false }, { { 1000000000, 0 }, true },
 };
 
-START_TEST(end_is_measured_where_it_can_be)
+START_TEST(elapsed_time_is_subtracted)
 {
 	uint64_t before = clock_monotonic_ns();
 	uint64_t end = wait_start(&lefts[_i].timeout);
@@ -26,7 +26,7 @@ START_TEST(end_is_measured_where_it_can_be)
 }
 END_TEST
 
-START_TEST(what_is_not_measured_is_given_again)
+START_TEST(unlimited_wait_is_given_again)
 {
 	struct timespec bad = { 0, -1 }, left;
 
@@ -54,7 +54,7 @@ START_TEST(past_the_end_nothing_is_left)
 }
 END_TEST
 
-START_TEST(milliseconds_are_rounded_up)
+START_TEST(coarser_units_are_rounded_up)
 {
 	/* Far enough away that the test's own time does not matter, and never a whole number. */
 	uint64_t end = clock_monotonic_ns() + 3600000ULL * 1000000;
@@ -69,10 +69,9 @@ int main(void)
 {
 	TCase *cases = tcase_create("wait");
 
-	tcase_add_loop_test(cases, end_is_measured_where_it_can_be, 0,
-			    sizeof(lefts) / sizeof(*lefts));
-	tcase_add_test(cases, what_is_not_measured_is_given_again);
+	tcase_add_loop_test(cases, elapsed_time_is_subtracted, 0, sizeof(lefts) / sizeof(*lefts));
+	tcase_add_test(cases, unlimited_wait_is_given_again);
 	tcase_add_test(cases, past_the_end_nothing_is_left);
-	tcase_add_test(cases, milliseconds_are_rounded_up);
+	tcase_add_test(cases, coarser_units_are_rounded_up);
 	return suite_run(cases);
 }
