@@ -1,8 +1,8 @@
-/* Call frame information (.eh_frame), compiled into tables that a signal handler can search.
+/* Compiler of call frame information (.eh_frame) into tables that a signal handler can search.
  *
- * Programs have millions of places but few ways to leave a frame, so each distinct way is kept
- * once, in one array for the whole process, and a place is four bytes: sixteen bits of address
- * within its 64 KiB region and sixteen bits of rule. */
+ * Programs have millions of code ranges but few distinct unwind rules. Each distinct rule is stored
+ * once, in one array for the whole process. A row is four bytes: sixteen bits of address within its
+ * 64 KiB region, and sixteen bits of rule index. */
 #ifndef ENGINE_CFI_CFI_H
 #define ENGINE_CFI_CFI_H
 
@@ -13,25 +13,25 @@
 #include "engine/cfi/cfi_rules.h"
 #include "engine/cfi/cfi_source.h"
 
-/* The places of one module, as offsets from where its code begins. Row I holds from its address
- * up to that of row I + 1. One block; release with free(). */
+/* The unwind table of one module. Offsets count from the start of its code. Row I is valid from its
+ * address to that of row I + 1. One block of memory; release with free(). */
 struct unwind_table {
 	size_t bytes;
 	uint32_t regions, rows;
-	bool starts; /* the rows tell where functions begin, and have no rules */
-	const uint8_t
-		*begin; /* a bit for each row: a function begins there; NULL: that is not told */
+	bool starts;          /* the rows are starts of functions, and have no rules */
+	const uint8_t *begin; /* a bit for each row: a function starts there; NULL: unknown */
 	const uint16_t *low;  /* low 16 bits of each row's offset */
-	const uint16_t *rule; /* and its rule */
+	const uint16_t *rule; /* rule index of each row */
 	uint32_t first[];     /* [regions + 1]: first row of each 64 KiB */
 };
 
-/* Compile SOURCE, which may be malformed in any way: what makes no sense is left out.
- * Returns 0 and sets *OUT, -ENOENT when there is no row at all, -ENOMEM, or -EFBIG. */
+/* Compile SOURCE, which may be malformed in any way; invalid entries are skipped. Returns 0 and
+ * sets *OUT, -ENOENT when there is no row at all, -ENOMEM, or -EFBIG. */
 int cfi_compile(struct unwind_table **out, const struct cfi_source *source);
 
-/* The number of the row for OFFSET from the code's begin, from 1 on; 0: there is none. Async-signal-safe; in a
- * header so that the handler has it inline. */
+/* The number of the row for OFFSET from the start of the code, from 1 on; 0: none.
+ * Async-signal-safe, as are the next two functions. They are in a header so that the handler's code
+ * inlines them. */
 static inline uint32_t unwind_table_row(const struct unwind_table *table, uint64_t offset)
 {
 	uint64_t region = offset >> 16;
@@ -52,8 +52,8 @@ static inline uint32_t unwind_table_row(const struct unwind_table *table, uint64
 	return begin;
 }
 
-/* Where that ROW begins, which OFFSET is in. Likewise. (Of a row there is the low half of its offset alone: the
- * region tells the rest.) */
+/* The start of ROW, which contains OFFSET. (A row has only the low half of its offset; the region
+ * gives the rest.) */
 static inline uint64_t unwind_table_row_begin(const struct unwind_table *table, uint64_t offset,
 					      uint32_t row)
 {
@@ -64,7 +64,7 @@ static inline uint64_t unwind_table_row_begin(const struct unwind_table *table, 
 	return region << 16 | table->low[row - 1];
 }
 
-/* Its rule. Likewise. */
+/* The rule index for OFFSET. */
 static inline uint16_t unwind_table_find(const struct unwind_table *table, uint64_t offset)
 {
 	uint32_t row = unwind_table_row(table, offset);

@@ -1,4 +1,4 @@
-/* Reads the bytes of an unwind section, whatever they are. */
+/* Bounds-checked reader of an unwind section's bytes. */
 #include "engine/cfi/cfi_cursor.h"
 
 uint64_t cursor_pointer(struct cursor *c, uint8_t encoding, const struct cfi_source *source)
@@ -41,7 +41,7 @@ uint64_t cursor_pointer(struct cursor *c, uint8_t encoding, const struct cfi_sou
 	case PE_DATAREL:
 		return source ? source->hdr_address + value : value;
 	default:
-		c->bad = true; /* textrel, funcrel and aligned: no linker writes them here */
+		c->bad = true; /* textrel, funcrel and aligned: linkers do not write them here */
 		return 0;
 	}
 }

@@ -1,4 +1,4 @@
-/* Reads the bytes of an unwind section, whatever they are. Async-signal-safe. */
+/* Bounds-checked reader of an unwind section's bytes, which may be malformed. Async-signal-safe. */
 #ifndef ENGINE_CFI_CFI_CURSOR_H
 #define ENGINE_CFI_CFI_CURSOR_H
 
@@ -10,15 +10,15 @@
 #include "engine/cfi/cfi_source.h"
 #include "engine/reading/memory_reader.h"
 
-/* A position in a section. Reading past the end gives zeros and sets BAD for good. */
+/* A position in a section. Reading past the end returns zeros and sets BAD permanently. */
 struct cursor {
 	const uint8_t *p, *end;
 	uint64_t address;             /* link address of END */
-	struct memory_reader *reader; /* as the source has it */
+	struct memory_reader *reader; /* the reader of the source */
 	bool bad;
 };
 
-/* How a pointer is encoded (DW_EH_PE_...): its form, and what it is relative to. */
+/* Pointer encoding (DW_EH_PE_...): its form, and its base. */
 enum {
 	PE_OMIT = 0xff,
 	PE_FORM = 0x0f,
@@ -28,8 +28,8 @@ enum {
 	PE_DATAREL = 0x30
 };
 
-/* A pointer in ENCODING, as a link address. Its form alone, with SOURCE NULL, gives a plain
- * number. */
+/* Read a pointer in ENCODING, as a link address. With SOURCE NULL only the form is used, and the
+ * result is a plain number. */
 uint64_t cursor_pointer(struct cursor *c, uint8_t encoding, const struct cfi_source *source);
 
 static inline uint64_t cursor_address(const struct cursor *c)
@@ -37,7 +37,7 @@ static inline uint64_t cursor_address(const struct cursor *c)
 	return c->address - (uint64_t)(c->end - c->p);
 }
 
-/* Take SIZE bytes, which stay as they are where there are none. */
+/* Read SIZE bytes to DATA, which stays unchanged if they are not available. */
 static inline void cursor_copy(struct cursor *c, void *data, size_t size)
 {
 	if ((size_t)(c->end - c->p) < size ||
@@ -74,7 +74,8 @@ static inline uint8_t cursor_u8(struct cursor *c)
 	return (uint8_t)cursor_bytes(c, 1);
 }
 
-/* Seven bits a byte, the lowest first. Sets *WIDTH to the bits read and *NEGATIVE to the last. */
+/* Read a LEB128 number: seven bits per byte, the lowest first. Sets *WIDTH to the number of bits
+ * read and *NEGATIVE to the sign bit. */
 static inline uint64_t cursor_leb(struct cursor *c, unsigned *width, bool *negative)
 {
 	uint64_t value = 0;
@@ -110,7 +111,7 @@ static inline int64_t cursor_sleb(struct cursor *c)
 	return (int64_t)value;
 }
 
-/* Sums of hostile numbers wrap instead of being undefined. */
+/* Overflow in malicious input wraps and is not undefined behaviour. */
 static inline int64_t wrapping_add(int64_t a, int64_t b)
 {
 	return (int64_t)((uint64_t)a + (uint64_t)b);

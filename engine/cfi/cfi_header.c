@@ -1,18 +1,18 @@
-/* .eh_frame_hdr, as the LSB documents it. */
+/* Parser of .eh_frame_hdr, as the LSB documents it. */
 #include "engine/cfi/cfi_header.h"
 
 #include <errno.h>
 
 bool cfi_header_searchable(const uint8_t head[CFI_HEADER_FIXED])
 {
-	/* The one form that linkers write; sorted by code address. */
+	/* The only form that linkers write; sorted by code address. */
 	return head[0] == 1 && head[1] != PE_OMIT && head[2] != PE_OMIT &&
 	       head[3] == (PE_DATAREL | 0x0b);
 }
 
 bool cfi_header_read(struct cfi_header *header, const struct cfi_source *source)
 {
-	struct cursor c = { .p = source->hdr, /* there may be none */
+	struct cursor c = { .p = source->hdr, /* may be NULL */
 			    .end = source->hdr ? source->hdr + source->hdr_size : NULL,
 			    .address = source->hdr_address + source->hdr_size,
 			    .reader = source->reader };

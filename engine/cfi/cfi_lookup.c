@@ -1,4 +1,4 @@
-/* The rule for a place in a module without a table. */
+/* Lookup of an unwind rule in a module without a compiled table. */
 #include "engine/cfi/cfi_lookup.h"
 
 #include <dlfcn.h>
@@ -10,7 +10,7 @@
 #include "engine/cfi/context_start.h"
 #include "engine/reading/memory_reader.h"
 
-/* As glibc documents struct dl_find_object, with room for what later ones may add. */
+/* struct dl_find_object as glibc documents it, with room for later members. */
 struct found_object {
 	unsigned long long flags;
 	const uint8_t *start, *end;
@@ -19,7 +19,7 @@ struct found_object {
 	unsigned long long reserved[8];
 };
 
-/* Lock-free and async-signal-safe by its manual: it is there for unwinders. */
+/* Lock-free and async-signal-safe according to its manual: it is made for unwinders. */
 typedef int find_object(void *pc, struct found_object *result);
 
 static find_object *_Atomic loader_find;
@@ -29,7 +29,7 @@ void cfi_lookup_init(void)
 {
 	find_object *find;
 
-	/* By name, as an older glibc would not load us with a reference. */
+	/* By name, because an older glibc would not load this library with a reference. */
 	*(void **)&find = loaded_symbol_first("_dl_find_object").address;
 	atomic_store(&loader_find, find);
 	atomic_store(&outermost, context_start());
@@ -40,7 +40,7 @@ static bool lookup_find_module(struct found_object *object, uintptr_t pc)
 	find_object *find = atomic_load_explicit(&loader_find, memory_order_relaxed);
 
 	*object = (struct found_object){ 0 };
-	/* (Reads of memory that changes meanwhile are the loader's.) */
+	/* (The loader handles concurrent changes of its own memory.) */
 	return find && !find((void *)pc, object);
 }
 
@@ -56,11 +56,11 @@ const uint8_t *cfi_lookup_header(uintptr_t pc)
 	return lookup_find_module(&object, pc) ? object.header : NULL;
 }
 
-/* ---- Sections that stay ---- */
+/* ---- Sections that stay mapped ---- */
 
 #define LASTING_MAX 64
 
-/* Read-only segments of modules that are not unloaded, by the header that lies in each. */
+/* Read-only segments of modules that are never unloaded, with the header in each. */
 static struct lasting {
 	const uint8_t *header;
 	uintptr_t low, high;
@@ -89,21 +89,21 @@ void cfi_lookup_lasting(const uint8_t *header, uintptr_t low, uintptr_t high)
 
 /* ---- Lookups ---- */
 
-/* The entry for a place, at the begin of its instructions. */
+/* The entry for a pc, at the start of its instructions. */
 struct lookup {
 	struct cfi_source source;
 	struct memory_reader reader;
 	struct cie cie;
 	struct run run;
 	struct place place;
-	uint64_t next; /* where the code of the next begins */
+	uint64_t next; /* start of the next entry's code */
 };
 
-/* How far the offsets in a header reach. */
+/* Maximum range of the offsets in a header. */
 #define HEADER_REACH ((uintptr_t)1 << 31)
 
-/* All that the header can name stands in for the sections, whose sizes nobody tells: a program's
- * segments may have gaps, and then the loader knows that of the code alone. */
+/* The sizes of the sections are unknown, so the source covers all that the header can reach. A
+ * program's segments may have gaps, and then the loader knows only the code's segment. */
 static bool lookup_find_source(struct lookup *lookup, uintptr_t pc, struct memory_block *block)
 {
 	const uint8_t *header = cfi_lookup_header(pc);
@@ -129,8 +129,7 @@ static bool lookup_find_source(struct lookup *lookup, uintptr_t pc, struct memor
 	return true;
 }
 
-/* Where the entry for PC should be, from the start of SOURCE's frame, and where the code of the
- * next begins. */
+/* Find the entry for PC, as an offset in SOURCE's frame, and the start of the next entry's code. */
 static bool lookup_find_entry(uint64_t *offset, uint64_t *next, const struct cfi_source *source,
 			      uintptr_t pc)
 {

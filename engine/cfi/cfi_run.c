@@ -1,4 +1,4 @@
-/* The machine that call frame instructions drive, as the DWARF document defines it. */
+/* Interpreter of call frame instructions, as the DWARF standard defines them. */
 #include "engine/cfi/cfi_run.h"
 
 enum {
@@ -33,7 +33,7 @@ enum {
 	CFA_NEGATIVE_OFFSET_EXTENDED = 0x2f
 };
 
-/* The block that an expression is: its length first. */
+/* The block of an expression: its length comes first. */
 static struct cursor run_read_block(struct cursor *c)
 {
 	uint64_t size = cursor_uleb(c);

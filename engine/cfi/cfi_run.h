@@ -1,10 +1,10 @@
-/* The machine that call frame instructions drive. Async-signal-safe. */
+/* Interpreter of call frame instructions. Async-signal-safe. */
 #ifndef ENGINE_CFI_CFI_RUN_H
 #define ENGINE_CFI_CFI_RUN_H
 
 #include "engine/cfi/cfi_state.h"
 
-/* What the entries of one compilation have in common. */
+/* Common information entry (CIE), which several entries share. */
 struct cie {
 	uint64_t offset; /* within .eh_frame */
 	uint64_t code_align;
@@ -14,10 +14,10 @@ struct cie {
 	struct state initial;
 };
 
-/* Compilers nest one deep; and a handler has its run on the stack of who is sampled. */
+/* Compilers nest one deep; and a handler runs the interpreter on the sampled thread's stack. */
 #define STATES_MAX 4
 
-/* One pass over an entry's instructions, of which those to come are at C. */
+/* One pass over an entry's instructions; C is at the next one. */
 struct run {
 	struct cursor c;
 	const struct cie *cie;
@@ -25,15 +25,15 @@ struct run {
 	struct state state;
 	struct state stack[STATES_MAX];
 	size_t depth;
-	bool outermost; /* its code is what the source calls so */
+	bool outermost; /* the code is the source's outermost frame */
 };
 
-/* Carry out instructions up to the next place. Returns false at the end of them, or true with
- * how far the place moves in *ADVANCE. An unknown instruction ends the entry: what follows
- * cannot be told. */
+/* Execute instructions up to the next advance of the location. Returns false at the end, or true
+ * with the advance in *ADVANCE. An unknown instruction ends the entry, because its length is
+ * unknown. */
 bool run_to_next_location(struct run *run, uint64_t location, uint64_t *advance);
 
-/* The rule for the place where it is. */
+/* The rule for the current location. */
 struct unwind_rule run_rule(const struct run *run);
 
 #endif

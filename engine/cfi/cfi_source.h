@@ -1,4 +1,4 @@
-/* The unwind sections of a module, as they are read. */
+/* The unwind sections of a module. */
 #ifndef ENGINE_CFI_CFI_SOURCE_H
 #define ENGINE_CFI_CFI_SOURCE_H
 
@@ -7,19 +7,20 @@
 
 struct memory_reader;
 
-/* Copies of a module's sections, with their link addresses; or, with both the same, the sections
- * where they are loaded. */
+/* Copies of a module's sections, with their link addresses. If both addresses are the same, the
+ * loaded sections themselves. */
 struct cfi_source {
-	const uint8_t *hdr; /* .eh_frame_hdr; its search table may be missing */
+	const uint8_t *hdr; /* .eh_frame_hdr; the search table is optional */
 	size_t hdr_size;
 	uint64_t hdr_address;
-	const uint8_t *frame; /* .eh_frame, or as much of it as could be read */
+	const uint8_t *frame; /* .eh_frame, or its readable part */
 	size_t frame_size;
 	uint64_t frame_address;
 	uint64_t text_start, text_end; /* code to compile for */
 	uint64_t bias;                 /* 0 unless the copies were relocated */
-	uint64_t outermost;            /* code that nobody called, whatever is said of it; or 0 */
-	struct memory_reader *reader;  /* of sections that may go; NULL: they stay */
+	uint64_t outermost; /* code without a caller, whatever its unwind information says; or 0 */
+	struct memory_reader
+		*reader; /* for sections that may be unmapped; NULL: they stay mapped */
 };
 
 #endif

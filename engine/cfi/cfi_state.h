@@ -1,5 +1,5 @@
-/* Where a frame keeps what its caller needs: what call frame instructions change, place by place,
- * and a rule is made of. Async-signal-safe. */
+/* Register state of call frame instructions: where a frame saves its caller's registers.
+ * Instructions change it from location to location; a rule is made from it. Async-signal-safe. */
 #ifndef ENGINE_CFI_CFI_STATE_H
 #define ENGINE_CFI_CFI_STATE_H
 
@@ -23,8 +23,8 @@ struct save {
 
 enum cfa_how { CFA_UNKNOWN, CFA_REGISTER, CFA_DEREF, CFA_PLT };
 
-/* RESULT is the register that functions return a number in; OTHER is for all that no walk needs, and
- * nobody reads it. */
+/* RESULT is the register of integer results. OTHER holds all registers that no walk needs; it is
+ * never read. */
 enum state_slot { SLOT_RA, SLOT_FP, SLOT_BASE, SLOT_SP, SLOT_RESULT, SLOT_OTHER, SLOTS };
 
 struct state {
@@ -34,19 +34,19 @@ struct state {
 	struct save saves[SLOTS];
 };
 
-/* Which of a state's saves DWARF register REG has. */
+/* The slot of DWARF register REG. */
 enum state_slot state_slot(uint64_t reg);
 
-/* The canonical frame address (CFA) is REG + OFFSET, or what the expression in BLOCK says. */
+/* Set the canonical frame address (CFA) to REG + OFFSET, or to the expression in BLOCK. */
 void state_set_cfa(struct state *state, uint64_t reg, int64_t offset);
 void state_set_cfa_expression(struct state *state, struct cursor block);
 
-/* The same for a saved register. */
+/* Set where a register is saved. */
 void state_set_save(struct state *state, uint64_t reg, enum save_how how, int64_t offset);
 void state_set_moved(struct state *state, uint64_t reg, uint64_t to);
 void state_set_save_expression(struct state *state, uint64_t reg, struct cursor block);
 
-/* The rule that says it; of RULE_NONE for what no rule can. */
+/* The rule for the state; RULE_NONE if no rule can express it. */
 struct unwind_rule state_rule(const struct state *state);
 
 #endif

@@ -1,11 +1,11 @@
-/* Where makecontext(3) has the function of a new context return to. */
+/* The return address of functions that makecontext(3) starts. */
 #ifndef ENGINE_CFI_CONTEXT_START_H
 #define ENGINE_CFI_CONTEXT_START_H
 
 #include <stdint.h>
 
-/* The address of that code, which is the outermost frame of each such context though its unwind
- * information does not say so; 0 where the C library makes no contexts. */
+/* The address of that code: the outermost frame of each such context, although its unwind
+ * information does not say so. Returns 0 where the C library makes no contexts. */
 uintptr_t context_start(void);
 
 #endif

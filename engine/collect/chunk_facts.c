@@ -1,4 +1,4 @@
-/* What a chunk tells besides its samples: the modules, the machine, and how busy that is. */
+/* Events of a chunk besides its samples. */
 #include "engine/collect/chunk_facts.h"
 
 #include <stddef.h>

@@ -1,5 +1,4 @@
-/* What a chunk tells besides its samples: the modules, the machine, and how busy that is. Agent
- * thread only. */
+/* Events of a chunk besides its samples: modules, machine, CPU load. Agent thread only. */
 #ifndef ENGINE_COLLECT_CHUNK_FACTS_H
 #define ENGINE_COLLECT_CHUNK_FACTS_H
 
@@ -7,12 +6,12 @@
 
 #include "engine/jfr/jfr_write.h"
 
-/* The modules that were mapped in its time, with their build-ids. */
+/* Write the modules that were mapped during the chunk, with their build-ids. */
 void chunk_modules(struct jfr_writer *jfr, uint64_t ticks);
 
 void chunk_machine(struct jfr_writer *jfr, uint64_t ticks);
 
-/* The load since the call before; nothing where that is too little time to tell. */
+/* Write the CPU load since the previous call; nothing if too little time has passed. */
 void chunk_load(struct jfr_writer *jfr, uint64_t ticks);
 
 #endif

@@ -1,4 +1,4 @@
-/* A crash of a program of which another engine takes the samples, as a chunk. */
+/* A chunk with the crash of a program that another engine samples. */
 #include "engine/collect/crash_chunk.h"
 
 #include <errno.h>
@@ -9,7 +9,8 @@
 #include "engine/modules/modules.h"
 #include "engine/sample/ring.h"
 
-/* As large as the builtin engine wants them, which may come later: they stay. Pages that hold nothing are not there. */
+/* The rings have the size that the builtin engine needs: it may start later, and they are never
+ * freed. Untouched pages take no memory. */
 int crash_chunk_open(struct wake *collector)
 {
 	int err = ring_open(BUILTIN_RINGS, BUILTIN_RING_BYTES, collector);

@@ -1,4 +1,4 @@
-/* Whom a recording is of, and how it was made, as a chunk. */
+/* The label chunk: identity and settings of a recording. */
 #include "engine/collect/label_chunk.h"
 
 #include <endian.h>
@@ -12,10 +12,10 @@
 #include "core/fd.h"
 #include "engine/jfr/jfr_write.h"
 
-/* Where a chunk's header has the nanoseconds since 1970, big-endian. */
+/* Offset of the start time in a chunk's header: nanoseconds since 1970, big-endian. */
 #define START_AT 32
 
-/* "agent.tag." and a key: as long as a whole tag may be (check_tags). */
+/* "agent.tag." and a key, which may be as long as a whole tag (check_tags). */
 #define NAME_MAX_BYTES (JFR_STRING_MAX + 1)
 
 static int label_read_start(const struct report_part *part, uint64_t *start_ns)
@@ -48,7 +48,7 @@ static int label_write_tag(void *arg, const char *key, const char *value)
 	return err;
 }
 
-/* As the engine's own first chunk has them. */
+/* Write the settings as in the engine's first chunk. */
 static void label_write_sampling(struct jfr_writer *jfr, uint64_t ticks,
 				 const struct sampling *sampling)
 {

@@ -1,10 +1,11 @@
-/* Leaves the preload's frames out of the program's stacks. */
+/* Removes the preload's frames from the program's stacks. */
 #include "engine/collect/program_stack.h"
 
 #include "core/preload_code.h"
 #include "engine/sample/ring.h"
 
-/* The innermost frames of PCS that are ours: their outermost that the program called, if there is one. */
+/* Of the COUNT innermost frames, which are the preload's, keep the outermost that the program
+ * called, if any. */
 static size_t innermost(uintptr_t *out, const uintptr_t *pcs, size_t count)
 {
 	for (size_t i = count; i--;)
@@ -28,7 +29,7 @@ size_t program_stack_strip(uintptr_t *out, const uintptr_t *pcs, size_t count)
 		     call = own && preload_code_is_call(pcs[i] - !!i);
 
 		if (!own || (call && forwarded)) {
-			/* The innermost is the instruction itself: here, within the call. */
+			/* The innermost pc is the instruction itself: move it into the call. */
 			out[kept] = pcs[i] - (i && !kept);
 			kept++;
 		}

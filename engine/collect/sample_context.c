@@ -1,4 +1,4 @@
-/* What a sample's thread was working on, as words for the recording. */
+/* Converts a sample's context to JFR. */
 #include "engine/collect/sample_context.h"
 
 #include <stdbool.h>
@@ -7,7 +7,7 @@
 #include "core/buf.h"
 #include "engine/context/contexts.h"
 
-/* Names are longer than their numbers. */
+/* Attribute names are longer than their numbers. */
 #define TEXT_MAX (16u << 10)
 
 struct text {
@@ -39,7 +39,7 @@ static void text_append_line(struct text *text, const char *key, size_t key_leng
 	text->failed |= buf_append(&text->lines, "\n", 1) != 0;
 }
 
-/* Whether the labels in LABELS, SIZE bytes, have KEY. */
+/* True when the labels in LABELS, SIZE bytes, contain KEY. */
 static bool has_label(const char *labels, size_t size, const char *key)
 {
 	for (size_t at = 0; at < size;) {
@@ -62,7 +62,8 @@ static void text_append_labels(struct text *text, const char *labels, size_t siz
 	}
 }
 
-/* The entry at *AT of the SIZE bytes of ATTRIBUTES: false where there is no whole one. */
+/* Set *ENTRY to the entry at *AT of the SIZE bytes of ATTRIBUTES, and move *AT. Returns false when
+ * no whole entry is left. */
 static bool attribute_next(const uint8_t *attributes, size_t size, size_t *at,
 			   const uint8_t **entry)
 {
@@ -73,7 +74,7 @@ static bool attribute_next(const uint8_t *attributes, size_t size, size_t *at,
 	return true;
 }
 
-/* Of several with one number the last one holds. */
+/* True when a later entry has the same NUMBER. Of several entries the last one counts. */
 static bool attribute_is_repeated(const uint8_t *attributes, size_t size, size_t at, uint8_t number)
 {
 	const uint8_t *entry;
@@ -94,7 +95,7 @@ static void text_append_attributes(struct text *text, const struct context_recor
 		if (!entry[1] || attribute_is_repeated(attributes, size, at, entry[0]))
 			continue;
 		key = contexts_attribute_name(entry[0]);
-		/* What the program says of the thread itself goes before. */
+		/* A label of the thread takes precedence over an attribute. */
 		if (key && *key && !has_label((const char *)record->bytes, record->labels, key))
 			text_append_line(text, key, strlen(key), (const char *)entry + 2, entry[1]);
 	}

@@ -1,4 +1,4 @@
-/* What a sample's thread was working on, as words for the recording. Agent thread. */
+/* Converts a sample's context to JFR. Agent thread. */
 #ifndef ENGINE_COLLECT_SAMPLE_CONTEXT_H
 #define ENGINE_COLLECT_SAMPLE_CONTEXT_H
 
@@ -7,7 +7,7 @@
 #include "engine/context/thread_context.h"
 #include "engine/jfr/jfr_write.h"
 
-/* The id in JFR's chunk of what RECORD tells; 0 for NULL, and where it cannot be kept. */
+/* The id of RECORD in the chunk of JFR. Returns 0 for NULL, and when the table is full. */
 uint32_t sample_context_id(struct jfr_writer *jfr, const struct context_record *record);
 
 #endif

@@ -1,4 +1,4 @@
-/* Who watches for stalls of event loops: a thread that looks at their turns (engine/sample/loop_iterations.h). */
+/* The stall watcher: a thread that checks event-loop iterations (engine/sample/loop_iterations.h). */
 #ifndef ENGINE_COLLECT_STALL_WATCH_H
 #define ENGINE_COLLECT_STALL_WATCH_H
 

@@ -1,5 +1,5 @@
-/* The process context of OpenTelemetry: a header in a mapping of its own, and behind a pointer a message of
- * attributes. All of it is the program's and may change at any moment. */
+/* Reader of OpenTelemetry's process context: a header in a mapping of its own, with a pointer to a
+ * message of attributes. The program owns all of it, and may change it at any moment. */
 #include "engine/context/process_context.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 #define KEY_MAP "threadlocal.attribute_key_map"
 
-/* While it is changed it is read anew so often. */
+/* Number of reads while the context is being changed. */
 #define TRIES 4
 
 struct header {
@@ -28,10 +28,10 @@ struct message {
 	const uint8_t *at, *end;
 };
 
-/* A field of it. */
+/* A field of a message. */
 struct field {
 	unsigned number;
-	struct message inner; /* of bytes, strings and messages; else empty */
+	struct message inner; /* for bytes, strings and messages; else empty */
 };
 
 static bool message_read_varint(struct message *m, uint64_t *value)
@@ -80,7 +80,7 @@ static bool message_next_field(struct message *m, struct field *field)
 	}
 }
 
-/* The first field NUMBER of MESSAGE that has bytes. */
+/* Find the first field NUMBER of MESSAGE that has bytes. */
 static bool message_find_field(struct message message, unsigned number, struct message *inner)
 {
 	struct field field;
@@ -101,8 +101,8 @@ static bool is_key_map(struct message attribute)
 	       !memcmp(key.at, KEY_MAP, sizeof(KEY_MAP) - 1);
 }
 
-/* The value of the attribute with the names: among those of a resource, or of what has one, as its first two
- * fields. */
+/* Find the value of the attribute with the names. It is an attribute of a resource, or of a message
+ * that contains one, in its first two fields. */
 static bool message_find_key_map(struct message message, int depth, struct message *value)
 {
 	struct field field;
@@ -154,7 +154,7 @@ int process_context_parse(struct process_context *context, const uint8_t *payloa
 	return process_context_store_keys(context, value);
 }
 
-/* ---- Where it is ---- */
+/* ---- The mapping ---- */
 
 static bool is_header(const struct header *header)
 {
@@ -163,7 +163,7 @@ static bool is_header(const struct header *header)
 	       header->payload_size < PROCESS_CONTEXT_MAX;
 }
 
-/* -EAGAIN while it is being changed. */
+/* Returns -EAGAIN while the context is being changed. */
 static int process_context_read_once(struct process_context *context)
 {
 	struct header header, after;

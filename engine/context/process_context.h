@@ -1,5 +1,6 @@
-/* The process context of OpenTelemetry (OTEP 4719), which the program publishes in a mapping of that name: of
- * all that it tells, what the attributes of threads' contexts are called. The agent's thread. */
+/* Reader of OpenTelemetry's process context (OTEP 4719), which the program publishes in a
+ * mapping of that name. Only the names of the attributes of thread contexts are used. The
+ * agent's thread. */
 #ifndef ENGINE_CONTEXT_PROCESS_CONTEXT_H
 #define ENGINE_CONTEXT_PROCESS_CONTEXT_H
 
@@ -13,10 +14,10 @@
 #define PROCESS_CONTEXT_MAX (64u << 10)
 
 struct process_context {
-	uintptr_t at;         /* its header; 0: not found */
-	uint64_t published;   /* what is known is from then */
+	uintptr_t at;         /* address of the header; 0: not found */
+	uint64_t published;   /* publication time of the known contents */
 	struct buf keys;      /* strings, each with its NUL */
-	uint16_t starts[256]; /* of each, plus one; 0: not told */
+	uint16_t starts[256]; /* start of each string, plus one; 0: no name */
 };
 
 #define PROCESS_CONTEXT_INIT                          \
@@ -24,19 +25,20 @@ struct process_context {
 		.keys = BUF_INIT(PROCESS_CONTEXT_MAX) \
 	}
 
-/* Look for the mapping, and read it. Returns 0, -ENOENT, or -errno. */
+/* Find the mapping and read it. Returns 0, -ENOENT, or -errno. */
 int process_context_find(struct process_context *context);
 
-/* Likewise by MAPS, text as in /proc/self/maps. */
+/* Like process_context_find(), with the text MAPS in the format of /proc/self/maps. */
 int process_context_find_in(struct process_context *context, FILE *maps);
 
-/* Take the names out of the SIZE bytes of a message at PAYLOAD, which may be anything. Returns 0 or -ENOMEM. */
+/* Parse the names in a message of SIZE bytes at PAYLOAD, which may be malformed. Returns 0 or
+ * -ENOMEM. */
 int process_context_parse(struct process_context *context, const uint8_t *payload, size_t size);
 
-/* Read it again if it has changed. False where it is not there, or not any more. */
+/* Read the context again if it has changed. Returns false if it does not exist, or not any more. */
 bool process_context_refresh(struct process_context *context);
 
-/* What the attribute NUMBER is called, or NULL. */
+/* The name of attribute NUMBER, or NULL. */
 const char *process_context_attribute_name(const struct process_context *context, uint8_t number);
 
 #endif

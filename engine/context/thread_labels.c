@@ -1,7 +1,8 @@
-/* What threads are labelled with by the program.
+/* Labels that the program sets for its threads.
  *
- * A thread that labels itself gets a block of a table that is mapped with the first label of all. The block has
- * room for two sets: the one that samples take is never written to, the other one becomes it by one store. */
+ * A thread that sets a label acquires a block of a table, which is mapped at the first label. A
+ * block has two sets: samples read one, and it is not written to. The thread writes the other one,
+ * and then makes it current by one store. */
 #include "engine/context/thread_labels.h"
 
 #include <errno.h>
@@ -26,7 +27,7 @@ struct block {
 };
 
 static struct block *_Atomic blocks;
-static _Atomic uint32_t used; /* of them, from the first on: the others were never taken */
+static _Atomic uint32_t used; /* number of blocks that were ever in use, from the first on */
 static __thread struct block *own __attribute__((tls_model("initial-exec")));
 
 static struct block *labels_table(void)
@@ -44,13 +45,13 @@ static struct block *labels_table(void)
 	return there;
 }
 
-/* Its thread has ended without telling. */
+/* True when the thread has ended without releasing its block. */
 static bool is_stale(pid_t tid)
 {
 	return kernel_call4(SYS_tgkill, system_process(), tid, 0, 0) == -ESRCH;
 }
 
-/* So many of them are looked at from now on. */
+/* Extend the used part of the table to COUNT blocks. */
 static void labels_extend_used(uint32_t count)
 {
 	uint32_t before = atomic_load(&used);
@@ -66,7 +67,9 @@ static struct block *labels_acquire_block(struct block *all, pid_t tid, bool sta
 
 		if (was && (!stale || !is_stale(was)))
 			continue;
-		labels_extend_used(i + 1); /* ahead, or a fork in between would leave it out */
+		labels_extend_used(
+			i +
+			1); /* before the block is acquired, or a fork in between would miss it */
 		if (!atomic_compare_exchange_strong(&all[i].tid, &was, tid))
 			continue;
 		all[i].sets[0].size = all[i].sets[1].size = 0;
@@ -99,7 +102,7 @@ static bool is_key(const char *key)
 	return length && length <= KEY_MAX;
 }
 
-/* Append the two strings to SET; false where they have no room. */
+/* Append the two strings to SET; returns false when there is no room. */
 static bool label_append(struct set *set, const char *key, const char *value)
 {
 	size_t key_size = strlen(key) + 1, value_size = strlen(value) + 1;
@@ -171,7 +174,7 @@ void thread_labels_after_fork(void)
 	struct block *all = atomic_load(&blocks);
 	uint32_t count = all ? atomic_load(&used) : 0;
 
-	/* (The whole table is a thousand pages, and each that is looked at is a fault.) */
+	/* (The whole table is a thousand pages, and each access to a new page is a page fault.) */
 	for (uint32_t i = 0; i < count; i++)
 		if (&all[i] == own)
 			atomic_store(&all[i].tid, system_thread());

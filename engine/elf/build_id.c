@@ -9,8 +9,8 @@ static size_t padded_size(uint32_t size)
 	return ((size_t)size + 3) & ~(size_t)3;
 }
 
-/* Notes are a header, a name and a description, these two padded to four bytes; behind the last
- * the padding may be missing. */
+/* A note is a header, a name and a description. The name and the description are padded to four
+ * bytes; the padding after the last note may be missing. */
 size_t build_id_find(const uint8_t *notes, size_t size, size_t max, size_t *offset)
 {
 	size_t name, description, at = 0;

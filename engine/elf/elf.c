@@ -1,4 +1,4 @@
-/* A reader of 64-bit ELF that trusts nothing in it. */
+/* Reader for 64-bit ELF files that trusts none of their content. */
 #include "engine/elf/elf.h"
 
 #include <errno.h>
@@ -12,12 +12,12 @@
 #include "core/fd.h"
 #include "engine/reading/process_memory.h"
 
-/* Real modules have some ten segments and some forty sections. What has more is refused
- * (segments) or read without its sections, so that memory stays bounded. */
+/* Real modules have about ten segments and forty sections. To bound memory, a file with more
+ * segments is refused, and a file with more sections is read without its sections. */
 #define SEGMENTS_MAX 512
 #define SECTIONS_MAX 4096
 
-/* How much of a table is read at once. */
+/* Bytes of a table that one read returns. */
 #define BLOCK_BYTES 24576
 _Static_assert(BLOCK_BYTES % sizeof(Elf64_Sym) == 0, "a block holds whole symbols");
 
@@ -28,19 +28,19 @@ _Static_assert(BLOCK_BYTES % sizeof(Elf64_Sym) == 0, "a block holds whole symbol
 #endif
 
 struct elf {
-	/* Just one of the three: a file, a buffer, or memory that may go away. */
+	/* Exactly one source is set: a file, a buffer, or memory that may be unmapped. */
 	int fd;              /* or -1 */
 	const uint8_t *data; /* or NULL */
-	uintptr_t image;     /* or 0: where the ELF header is mapped */
+	uintptr_t image;     /* address of the mapped ELF header, or 0 */
 
 	uint64_t size;
-	uint64_t bias; /* image only: mapped address less link address */
+	uint64_t bias; /* image only: mapped address minus link address */
 	Elf64_Ehdr header;
 	Elf64_Phdr *segments;
 	size_t segment_count;
 	Elf64_Shdr *sections;
 	size_t section_count;
-	size_t name_section; /* index; 0: sections have no names */
+	size_t name_section; /* index; 0: the sections have no names */
 };
 
 int elf_read(struct elf *elf, uint64_t offset, void *data, size_t length)
@@ -56,7 +56,7 @@ int elf_read(struct elf *elf, uint64_t offset, void *data, size_t length)
 	return 0;
 }
 
-/* The part of [ADDRESS, ADDRESS + LENGTH) must be in SEGMENT's bytes. */
+/* Whether the file bytes of SEGMENT contain [ADDRESS, ADDRESS + LENGTH). */
 static bool segment_contains(const Elf64_Phdr *segment, uint64_t address, size_t length)
 {
 	return segment->p_type == PT_LOAD && address >= segment->p_vaddr &&
@@ -72,7 +72,7 @@ int elf_read_address(struct elf *elf, uint64_t address, void *data, size_t lengt
 
 		if (!segment_contains(segment, address, length))
 			continue;
-		if (elf->image) /* where the address lies from the header on */
+		if (elf->image) /* offset of the address from the header */
 			return elf_read(elf, elf->bias + address - elf->image, data, length);
 		if (offset > UINT64_MAX - segment->p_offset)
 			return -ENOEXEC;
@@ -106,8 +106,8 @@ static int elf_read_segments(struct elf *elf)
 	return elf_read(elf, elf->header.e_phoff, elf->segments, bytes);
 }
 
-/* The header says how many sections there are, and which has their names; where that does not
- * fit its 16 bits, the first section does. */
+/* The header holds the number of sections and the index of the section names. Values that exceed
+ * its 16 bits are in the first section. */
 static int elf_read_sections(struct elf *elf)
 {
 	uint64_t count = elf->header.e_shnum, names = elf->header.e_shstrndx;
@@ -135,7 +135,7 @@ static int elf_read_sections(struct elf *elf)
 	return elf_read(elf, elf->header.e_shoff, elf->sections, count * sizeof(Elf64_Shdr));
 }
 
-/* Takes ELF, which knows its source by now, and reads the tables. */
+/* Read the tables of ELF, whose source is set. Takes ownership of ELF. */
 static int elf_open_source(struct elf **out, struct elf *elf)
 {
 	int err;
@@ -170,7 +170,7 @@ static struct elf *elf_new(void)
 
 int elf_open(struct elf **out, const char *path)
 {
-	/* O_NONBLOCK: a FIFO put there must not hold us up before it is refused. */
+	/* With O_NONBLOCK, opening a FIFO does not block before the FIFO is refused. */
 	int fd = fd_raise(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
 
 	return fd < 0 ? fd : elf_open_fd(out, fd);
@@ -223,7 +223,7 @@ int elf_open_image(struct elf **out, uintptr_t start, size_t size)
 	err = elf_open_source(&elf, elf);
 	if (err)
 		return err;
-	/* The header is the first byte of the segment that has file offset 0. */
+	/* The header is the first byte of the segment with file offset 0. */
 	for (size_t i = 0; i < elf->segment_count; i++) {
 		const Elf64_Phdr *segment = &elf->segments[i];
 
@@ -336,13 +336,13 @@ int elf_string(struct elf *elf, const Elf64_Shdr *strings, uint64_t offset, char
 
 	if (!size || size > INT_MAX || offset >= strings->sh_size)
 		return -ENODATA;
-	/* Most are short, and the table's end may be the file's: read a little at a time. */
+	/* Most strings are short, and the table may end at the end of the file: read in small pieces. */
 	while (length < size - 1) {
 		piece = size - 1 - length < 64 ? size - 1 - length : 64;
 		if (piece > strings->sh_size - offset)
 			piece = (size_t)(strings->sh_size - offset);
 		if (!piece)
-			return -ENODATA; /* the table ends in the middle of a string */
+			return -ENODATA; /* the table ends within a string */
 		err = elf_read_section(elf, strings, offset, text + length, piece);
 		if (err)
 			return err;

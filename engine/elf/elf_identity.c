@@ -1,4 +1,4 @@
-/* What tells one ELF file from another: its build-id, and the link to its debug file. */
+/* Build-id, debug link and checksum of an ELF file. */
 #include "engine/elf/elf_identity.h"
 
 #include <errno.h>
@@ -8,13 +8,13 @@
 
 #include "engine/elf/build_id.h"
 
-/* A note is a name, an id and padding; a segment of notes is seldom over a page. */
+/* A note is a name, an id and padding; a segment of notes is seldom larger than a page. */
 #define NOTES_MAX 65536
 
-/* How much of a file is read at once for its checksum. */
+/* Bytes that one read returns for the checksum. */
 #define BLOCK_BYTES 24576
 
-/* BY_ADDRESS: AT is a link address, as in an image, and not a file offset. */
+/* If BY_ADDRESS, AT is a link address, as in an image; else it is a file offset. */
 static int read_build_id(struct elf *elf, bool by_address, uint64_t at, uint64_t size,
 			 uint8_t id[ELF_BUILD_ID_MAX])
 {
@@ -53,7 +53,7 @@ int elf_build_id(struct elf *elf, uint8_t id[ELF_BUILD_ID_MAX])
 		if (n > 0)
 			return n;
 	}
-	/* A separate debug file keeps the section where the segment points at nothing. */
+	/* In a separate debug file the section remains, but the segment points at no data. */
 	for (size_t i = 0; i < elf_section_count(elf); i++) {
 		const Elf64_Shdr *section = elf_section(elf, i);
 
@@ -66,7 +66,7 @@ int elf_build_id(struct elf *elf, uint8_t id[ELF_BUILD_ID_MAX])
 	return -ENOENT;
 }
 
-/* The section is the name, its NUL, padding to four bytes, and the checksum. */
+/* The section contains the name, its NUL, padding to four bytes, and the checksum. */
 int elf_debug_link(struct elf *elf, char name[ELF_NAME_MAX], uint32_t *crc)
 {
 	const Elf64_Shdr *section = elf_find_section(elf, ".gnu_debuglink");
@@ -78,7 +78,7 @@ int elf_debug_link(struct elf *elf, char name[ELF_NAME_MAX], uint32_t *crc)
 	length = elf_string(elf, section, 0, name, ELF_NAME_MAX);
 	if (length < 0)
 		return length;
-	/* A name with a slash would lead out of the directories that are searched. */
+	/* A name with a slash would point outside the searched directories. */
 	if (!length || length == ELF_NAME_MAX - 1 || strchr(name, '/'))
 		return -ENOEXEC;
 	at = ((size_t)length + 1 + 3) & ~(size_t)3;

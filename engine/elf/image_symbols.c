@@ -1,5 +1,5 @@
-/* The dynamic symbols of a module in memory, found as the loader finds them. How many there are
- * is said nowhere: only the hash table, made for looking up, tells. */
+/* Dynamic symbols of a module in memory, found by the dynamic section, as in the loader. No field
+ * holds their number; it is derived from the hash table. */
 #include "engine/elf/image_symbols.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@ struct dynamic {
 	uint64_t symbols, strings, strings_size, gnu_hash, hash;
 };
 
-/* Some of it at once, as each reading is a call. */
+/* Entries that one read returns, since each read is a system call. */
 #define DYNAMIC_READ 32
 
 static void dynamic_set_entry(struct dynamic *dynamic, const Elf64_Dyn *entry)
@@ -61,7 +61,7 @@ struct gnu_hash {
 	uint32_t buckets, first, bloom, shift;
 };
 
-/* One word more than the last symbol that a bucket leads to. Each chain ends with an odd hash. */
+/* Set *COUNT to one more than the last symbol in a bucket's chain. Each chain ends with an odd hash. */
 static int symbol_count_by_gnu_hash(struct elf *image, uint64_t table, uint32_t *count)
 {
 	struct gnu_hash header;
@@ -87,19 +87,19 @@ static int symbol_count_by_gnu_hash(struct elf *image, uint64_t table, uint32_t 
 	return err;
 }
 
-/* The second word of the older table. */
+/* The second word of the DT_HASH table. */
 static int symbol_count_by_hash(struct elf *image, uint64_t table, uint32_t *count)
 {
 	return elf_read(image, table + sizeof(uint32_t), count, sizeof(*count));
 }
 
-/* Where ADDRESS is, counted from the header on. The loader writes real addresses over most of
- * the link addresses, and which of them is not the same everywhere. */
+/* Offset of ADDRESS from the ELF header. The loader relocates most link addresses in place, but
+ * which ones differs between loaders. */
 static uint64_t image_offset(struct elf *image, uint64_t address)
 {
 	uint64_t bias = elf_image_bias(image), first = 0;
 
-	/* Other than 0 where the file is linked for one address. */
+	/* Not 0 if the file is linked for a fixed address. */
 	for (size_t i = 0; i < elf_segment_count(image); i++) {
 		const Elf64_Phdr *segment = elf_segment(image, i);
 
@@ -137,13 +137,13 @@ int image_symbols(struct elf *image, Elf64_Shdr *symbols, Elf64_Shdr *strings)
 	return 0;
 }
 
-/* ---- One symbol ---- */
+/* ---- Lookup of one symbol ---- */
 
-/* Longer chains are none that a linker made. */
+/* A linker makes no longer chains. */
 #define CHAIN_MAX       4096
 #define SYMBOL_NAME_MAX 96
 
-/* Whether symbol NUMBER is NAME, and defined. */
+/* Whether symbol NUMBER is called NAME and is defined: 0, -ENOENT if not, or -errno. */
 static int symbol_compare(struct elf *image, const struct dynamic *dynamic, uint32_t number,
 			  const char *name, Elf64_Sym *symbol)
 {
@@ -198,7 +198,7 @@ static int symbol_find_by_gnu_hash(struct elf *image, const struct dynamic *dyna
 	return -ENOENT;
 }
 
-/* The older table. */
+/* Look the name up in the DT_HASH table. */
 static int symbol_find_by_hash(struct elf *image, const struct dynamic *dynamic, const char *name,
 			       Elf64_Sym *symbol)
 {

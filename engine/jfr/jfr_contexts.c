@@ -1,4 +1,4 @@
-/* The contexts of a chunk's samples, each once. */
+/* Table of a chunk's sample contexts, each stored once. */
 #include "engine/jfr/jfr_contexts.h"
 
 #include <stdbool.h>
@@ -7,7 +7,7 @@
 
 #define IDS (JFR_TRACE_ID + JFR_SPAN_ID)
 
-/* What is kept for the next chunk. */
+/* Memory that is kept for the next chunk. */
 #define KEPT_BYTES (64u << 10)
 
 static uint32_t context_hash(const struct jfr_context *context)

@@ -1,4 +1,4 @@
-/* The contexts of a chunk's samples, each once: what a thread was working on when it was sampled. */
+/* Table of a chunk's sample contexts, each stored once. */
 #ifndef ENGINE_JFR_JFR_CONTEXTS_H
 #define ENGINE_JFR_JFR_CONTEXTS_H
 
@@ -17,20 +17,21 @@ struct jfr_context {
 	size_t length;
 };
 
-/* Zeroed is empty. */
+/* A zeroed table is empty. */
 struct jfr_contexts {
-	uint8_t *bytes; /* of one after another: ids, labels, NUL */
+	uint8_t *bytes; /* for each context: ids, labels, NUL */
 	uint32_t used, capacity;
-	uint32_t *rows; /* where each begins */
+	uint32_t *rows; /* start of each context */
 	uint32_t count, row_capacity;
 	struct jfr_index index;
-	uint64_t full; /* that were not taken */
+	uint64_t full; /* number of contexts without room */
 };
 
-/* Its id, from 1 on; 0 where it tells nothing, or cannot be kept, which is counted. */
+/* The id of CONTEXT, from 1 on. Returns 0 for an empty context, and when there is no room, which is
+ * counted. */
 uint32_t jfr_contexts_intern(struct jfr_contexts *contexts, const struct jfr_context *context);
 
-/* The one with ID, which there is. Its labels have a NUL behind them. */
+/* The context with ID, which must exist. A NUL follows its labels. */
 struct jfr_context jfr_contexts_get(const struct jfr_contexts *contexts, uint32_t id);
 
 void jfr_contexts_reset(struct jfr_contexts *contexts);

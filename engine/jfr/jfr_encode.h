@@ -1,4 +1,4 @@
-/* JFR's numbers and strings as bytes. */
+/* Encoding of JFR's numbers and strings. */
 #ifndef ENGINE_JFR_JFR_ENCODE_H
 #define ENGINE_JFR_JFR_ENCODE_H
 
@@ -20,7 +20,8 @@ enum jfr_string_encoding {
 	JFR_STRING_LATIN1,
 };
 
-/* Seven bits a byte, the lowest first; a ninth byte holds the last eight. Returns the end. */
+/* LEB128: seven bits per byte, the lowest first; a ninth byte holds the last eight bits. Returns
+ * the end. */
 static inline uint8_t *jfr_put_varint(uint8_t *p, uint64_t value)
 {
 	int i;
@@ -33,7 +34,8 @@ static inline uint8_t *jfr_put_varint(uint8_t *p, uint64_t value)
 	return p;
 }
 
-/* A number up to JFR_PADDED_MAX in JFR_PADDED_LENGTH bytes: for sizes that are known later. */
+/* Write a number up to JFR_PADDED_MAX in JFR_PADDED_LENGTH bytes, for sizes that are known
+ * later. */
 static inline void jfr_put_padded(uint8_t *p, size_t value)
 {
 	p[0] = (uint8_t)(value | 0x80);
@@ -67,7 +69,7 @@ static inline uint8_t *jfr_put_bytes(uint8_t *p, enum jfr_string_encoding encodi
 	return p + length;
 }
 
-/* Bytes of STRING to take, MAX at most, so that no UTF-8 character is cut in two. */
+/* The length of STRING, cut to MAX bytes without splitting a UTF-8 character. */
 static inline size_t jfr_string_length(const char *string, size_t max)
 {
 	size_t length = strnlen(string, max + 1);

@@ -1,4 +1,4 @@
-/* A hash index over the rows of some array. Open addressing, at most three quarters full. */
+/* Hash index of an array. Open addressing, at most three quarters full. */
 #include "engine/jfr/jfr_index.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* A hash index over the rows of some array: from a hash to the numbers of the rows that may be
- * meant. The caller keeps the rows and compares them. */
+/* Hash index of an array: maps a hash to the numbers of the candidate rows. The caller owns the
+ * rows and compares them. */
 #ifndef ENGINE_JFR_JFR_INDEX_H
 #define ENGINE_JFR_JFR_INDEX_H
 
@@ -10,27 +10,28 @@
 
 struct jfr_index_slot {
 	uint32_t hash;
-	uint32_t row; /* plus one; 0 is free */
+	uint32_t row; /* plus one; 0: free */
 };
 
-/* Zeroed is empty. */
+/* A zeroed index is empty. */
 struct jfr_index {
 	struct jfr_index_slot *slots;
 	uint32_t size; /* a power of two, or 0 */
 	uint32_t used;
 };
 
-/* The first row with HASH, or JFR_INDEX_NONE; *CURSOR is for jfr_index_next, the one after it. */
+/* The first row with HASH, or JFR_INDEX_NONE. *CURSOR is the state for jfr_index_next(), which
+ * returns the next one. */
 uint32_t jfr_index_first(const struct jfr_index *index, uint32_t hash, uint32_t *cursor);
 uint32_t jfr_index_next(const struct jfr_index *index, uint32_t hash, uint32_t *cursor);
 
-/* Returns 0 or -ENOMEM, then nothing has changed. */
+/* Returns 0, or -ENOMEM without any change. */
 int jfr_index_add(struct jfr_index *index, uint32_t hash, uint32_t row);
 
 void jfr_index_reset(struct jfr_index *index); /* keeps the memory */
 void jfr_index_free(struct jfr_index *index);
 
-/* Mix a value into a running hash, which starts anywhere. */
+/* Mix VALUE into a running hash, whose start value is arbitrary. */
 static inline uint64_t jfr_hash_step(uint64_t hash, uint64_t value)
 {
 	hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
@@ -42,8 +43,8 @@ static inline uint32_t jfr_hash_end(uint64_t hash)
 	return (uint32_t)(hash ^ hash >> 32);
 }
 
-/* Make room for NEED elements of SIZE bytes in *ARRAY, which has room for *CAPACITY, doubling it
- * but never past MAX elements (NEED is at most MAX). Returns 0 or -ENOMEM. */
+/* Grow *ARRAY, with room for *CAPACITY elements of SIZE bytes, to at least NEED elements. The
+ * capacity doubles, up to MAX elements (NEED is at most MAX). Returns 0 or -ENOMEM. */
 int jfr_grow(void *array, uint32_t *capacity, uint32_t need, uint32_t max, size_t size);
 
 #endif

@@ -1,4 +1,5 @@
-/* What events refer to, collected while the chunk is open and written as its constant pools. */
+/* Constants that events refer to: collected while a chunk is open, and written as its constant
+ * pools. */
 #ifndef ENGINE_JFR_JFR_INTERNED_H
 #define ENGINE_JFR_JFR_INTERNED_H
 
@@ -11,37 +12,38 @@
 #include "engine/jfr/jfr_stacks.h"
 #include "engine/jfr/jfr_threads.h"
 
-/* What the events of a chunk refer to. */
+/* The constants of one chunk. */
 struct jfr_interned {
 	struct jfr_stacks stacks;
 	struct jfr_threads threads;
 	struct jfr_contexts contexts;
-	char *user_types[JFR_USER_TYPES_MAX]; /* of the writer's life; ids are one more */
+	char *user_types[JFR_USER_TYPES_MAX]; /* kept for the writer's life; ids are one more */
 	uint32_t user_type_count;
 
-	/* Stacks, methods, classes and symbols draw their ids from one counter that goes on from
-	 * chunk to chunk: a reader that looks for leaks over all chunks of a file keeps the pools
-	 * of all of them together. */
-	uint32_t first_stack_id; /* the stack numbered n has this plus n */
-	uint32_t next_id;        /* of the next chunk */
-	uint32_t base_id;        /* where the counter begins, and begins again */
+	/* Stacks, methods, classes and symbols get their ids from one counter, which continues
+	 * from chunk to chunk. A reader that searches all chunks of a file for leaks merges
+	 * their pools. */
+	uint32_t first_stack_id; /* the id of stack n is this plus n */
+	uint32_t next_id;        /* first id of the next chunk */
+	uint32_t base_id;        /* the counter's start, also after a wrap */
 };
 
-/* A file may hold chunks of async-profiler and of our two writers, and a reader may keep the pools
- * of all of them, so each writer has a range of ids. Ours begin beyond what async-profiler's tables
- * of a usual size reach, and start over after JFR_IDS, so that an id fits three bytes. In a file
- * without async-profiler's chunks memory events have small ids, of one or two bytes. */
+/* A file may have chunks of async-profiler and of the agent's two writers, and a reader may merge
+ * the pools of all. So each writer has its own range of ids. The agent's ranges begin beyond the
+ * usual size of async-profiler's tables. They restart after JFR_IDS, so that an id fits three
+ * bytes. In a file without async-profiler's chunks, memory events have small ids of one or two
+ * bytes. */
 #define JFR_IDS        (1u << 19)
 #define JFR_SMALL_IDS  1u
 #define JFR_FIRST_ID   (1u << 20)
 #define JFR_MEMORY_IDS (JFR_FIRST_ID + JFR_IDS)
 
-/* Write the checkpoint event with all pools to OUT, which is at its place, and flush.
- * Returns 0, or -errno, -ENOMEM and the namer's errors leaving OUT usable. */
+/* Write the checkpoint event with all pools to OUT, at its current position, and flush. Returns 0
+ * or -errno. OUT remains usable after -ENOMEM and after errors of the namer. */
 int jfr_interned_write(struct jfr_interned *interned, struct jfr_out *out, uint64_t ticks,
 		       jfr_namer *namer, void *context);
 
-/* Forget what belongs to one chunk. */
+/* Reset what belongs to one chunk. */
 void jfr_interned_reset(struct jfr_interned *interned);
 void jfr_interned_free(struct jfr_interned *interned);
 

@@ -1,4 +1,4 @@
-/* Who names the program counters of a chunk. */
+/* Interface of the function that symbolizes the program counters of a chunk. */
 #ifndef ENGINE_JFR_JFR_NAMER_H
 #define ENGINE_JFR_JFR_NAMER_H
 
@@ -8,18 +8,17 @@
 
 #include "engine/jfr/jfr_types.h"
 
-/* How a program counter is called; strings stay valid until the chunk is closed. */
+/* Symbol of a program counter. The strings are valid until the chunk is closed. */
 struct jfr_frame_name {
-	const char *class_name;  /* of native code the library's file name, of scripts their file's
-				  * path; NULL: none */
-	const char *method_name; /* demangled; NULL: the frame is called "[unknown]" */
+	const char *class_name;  /* a library's file name, or a script's path; NULL: none */
+	const char *method_name; /* demangled; NULL: the frame is named "[unknown]" */
 	uint8_t type;            /* enum jfr_frame_type */
-	uint32_t address;        /* link address in the library; 0: unknown, or beyond 2 GiB */
+	uint32_t address;        /* link address in the library; 0: unknown, or above 2 GiB */
 	uint32_t line;           /* 0: unknown */
 };
 
-/* Name COUNT program counters, all different, into OUT (zeroed). Those with IS_RETURN are return
- * addresses: the call lies before them. Returns 0 or -errno, which fails the chunk. */
+/* Symbolize COUNT different program counters and set OUT, which is zeroed. A pc with IS_RETURN is a
+ * return address: the call is before it. Returns 0 or -errno, which makes the chunk fail. */
 typedef int jfr_namer(void *context, const uintptr_t *pcs, const bool *is_return, size_t count,
 		      struct jfr_frame_name *out);
 

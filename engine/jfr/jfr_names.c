@@ -1,11 +1,11 @@
-/* From program counters to the methods, classes and symbols of the constant pools. */
+/* Maps program counters to the methods, classes and symbols of the constant pools. */
 #include "engine/jfr/jfr_names.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What async-profiler gives native methods as a signature; kernel frames are known by it. */
+/* Signature of native methods, as in async-profiler; kernel frames are recognized by theirs. */
 #define DESCRIPTOR_NATIVE "()L;"
 #define DESCRIPTOR_KERNEL "(Lk;)L;"
 

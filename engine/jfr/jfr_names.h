@@ -1,4 +1,4 @@
-/* From program counters to the methods, classes and symbols of the constant pools. */
+/* Maps program counters to the methods, classes and symbols of the constant pools. */
 #ifndef ENGINE_JFR_JFR_NAMES_H
 #define ENGINE_JFR_JFR_NAMES_H
 
@@ -9,20 +9,20 @@
 #include "engine/jfr/jfr_stacks.h"
 
 struct jfr_method_row {
-	uint32_t class, name, descriptor; /* the latter two in symbols */
+	uint32_t class, name, descriptor; /* name and descriptor are symbols */
 };
 
-/* Rows are numbered from 0. A row's strings are the namer's. */
+/* Rows are numbered from 0. The namer owns their strings. */
 struct jfr_names {
 	struct jfr_frame_name *frames; /* by pc, then by special stack */
-	uint32_t *methods_of;          /* likewise: the method of each */
+	uint32_t *methods_of;          /* the method of each frame */
 	uint32_t frame_count;
 
 	struct jfr_method_row *methods;
 	uint32_t method_count, method_capacity;
 	struct jfr_index method_index;
 
-	uint32_t *classes; /* the symbol of each */
+	uint32_t *classes; /* the symbol of each class */
 	uint32_t class_count, class_capacity;
 	struct jfr_index class_index;
 
@@ -31,7 +31,8 @@ struct jfr_names {
 	struct jfr_index symbol_index;
 };
 
-/* Name all pcs of STACKS. Returns 0 or -errno; release NAMES with jfr_names_free either way. */
+/* Symbolize all pcs of STACKS. Returns 0 or -errno; in either case release NAMES with
+ * jfr_names_free(). */
 int jfr_names_make(struct jfr_names *names, const struct jfr_stacks *stacks, jfr_namer *namer,
 		   void *context);
 void jfr_names_free(struct jfr_names *names);

@@ -1,4 +1,4 @@
-/* Bytes to a file through a small buffer; the first error sticks. */
+/* Buffered output to a file; the first error is kept. */
 #include "engine/jfr/jfr_out.h"
 
 #include "core/fd.h"

@@ -1,4 +1,4 @@
-/* Bytes to a file through a small buffer; the first error sticks. */
+/* Buffered output to a file; the first error is kept. */
 #ifndef ENGINE_JFR_JFR_OUT_H
 #define ENGINE_JFR_JFR_OUT_H
 
@@ -10,25 +10,25 @@
 struct jfr_out {
 	int fd;
 	int err;      /* the first error, or 0 */
-	off_t offset; /* in the file, of data[0] */
+	off_t offset; /* file offset of data[0] */
 	uint32_t length;
 	uint8_t data[JFR_OUT_BYTES];
 };
 
-/* Where the next byte will stand in the file. */
+/* File offset of the next byte. */
 static inline off_t jfr_out_position(const struct jfr_out *out)
 {
 	return out->offset + out->length;
 }
 
-/* Go to OFFSET, forgetting what is in the buffer and the error. */
+/* Continue at OFFSET; drops the buffer's contents and the error. */
 void jfr_out_seek(struct jfr_out *out, off_t offset);
 
-/* Hand the buffer to the file. Returns 0 or the sticky error. */
+/* Write the buffer to the file. Returns 0 or the first error. */
 int jfr_out_flush(struct jfr_out *out);
 
-/* Room for LENGTH bytes, JFR_OUT_BYTES at most, or NULL after an error. What is written there
- * counts once jfr_out_commit is told its end. */
+/* Reserve LENGTH bytes, JFR_OUT_BYTES at most. Returns NULL after an error. The bytes are part of
+ * the output after jfr_out_commit(), which gets their end. */
 uint8_t *jfr_out_room(struct jfr_out *out, size_t length);
 
 static inline void jfr_out_commit(struct jfr_out *out, const uint8_t *end)
@@ -36,9 +36,10 @@ static inline void jfr_out_commit(struct jfr_out *out, const uint8_t *end)
 	out->length = (uint32_t)(end - out->data);
 }
 
-/* The same in one step. After an error they do nothing. */
+/* Reserve, write and commit. They do nothing after an error. */
 void jfr_out_varint(struct jfr_out *out, uint64_t value);
-void jfr_out_string(struct jfr_out *out, const char *string); /* UTF-8, cut; NULL is null */
+void jfr_out_string(struct jfr_out *out,
+		    const char *string); /* UTF-8, cut; NULL is written as null */
 void jfr_out_bytes(struct jfr_out *out, const void *data, size_t length);
 
 /* Overwrite LENGTH bytes at OFFSET, which have been flushed. */

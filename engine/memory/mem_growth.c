@@ -1,18 +1,18 @@
-/* Whether what is retained has grown by a share since it was last measured. */
+/* Detects growth of the retained memory by a share of its last measured size. */
 #include "engine/memory/mem_growth.h"
 
 #include <stdatomic.h>
 
-/* Less growth than this is noise, and no reason to wake anybody. */
+/* Smaller growth is noise, and is not reported. */
 #define FLOOR_BYTES (1u << 20)
 
 #define NEVER INT64_MAX
 
 static struct {
-	_Atomic uint64_t permil; /* UINT64_MAX: not watched */
-	_Atomic int64_t alarm;   /* growth is told when retained passes this */
+	_Atomic uint64_t permil; /* UINT64_MAX: off */
+	_Atomic int64_t alarm;   /* growth is reported when retained exceeds this */
 	_Atomic bool passed;
-	/* On a cache line of its own: every sample of every thread writes it. */
+	/* On its own cache line: every sample of every thread writes it. */
 	_Alignas(64) _Atomic int64_t retained;
 } growth = { .permil = UINT64_MAX, .alarm = NEVER };
 

@@ -1,4 +1,4 @@
-/* What native memory sampling tells: to the rings as samples, to the log in words. */
+/* Output of the native memory sampler: samples to the rings, messages to the log. */
 #include "engine/memory/mem_record.h"
 
 #include <stdatomic.h>
@@ -47,7 +47,7 @@ static size_t mem_record_unwind(uintptr_t *pcs, size_t max, bool *truncated)
 	size_t depth = mixed_stack_here(known ? t->stack_high : 0, 0, pcs, max, truncated);
 
 	if (unwind_wants_refresh())
-		ring_wake(); /* a table makes the next walks faster */
+		ring_wake(); /* a compiled table makes the next walks faster */
 	if (t)
 		atomic_store_explicit(&t->sampled, true, memory_order_relaxed);
 	return depth;
@@ -87,7 +87,7 @@ static void mem_record_free(const void *p, uint64_t ticks, const struct mem_allo
 	ring_commit(s);
 }
 
-/* Names are not to be had here, without a lock: the recording has them. */
+/* Function names would need a lock here; the recording has them. */
 static void mem_record_refusal(size_t size, const uintptr_t *pcs, size_t depth)
 {
 	char where[640];

@@ -1,6 +1,6 @@
-/* Which allocations are sampled: the slow side of the countdown, and the arithmetic.
+/* Selects the sampled allocations: slow path of the countdown, and the arithmetic.
  *
- * The library needs nothing but the C library, so there is no libm here. */
+ * The library depends on the C library only, so it does not use libm. */
 #include "engine/memory/mem_sample.h"
 
 #include <stdatomic.h>
@@ -8,8 +8,8 @@
 #include "core/clock.h"
 #include "core/own_thread.h"
 
-/* While sampling is off a thread looks after so many bytes whether it still is: seldom, so as to
- * cost nothing, or often, so as to miss little when it is going to be on. */
+/* While sampling is off, a thread checks the settings after so many bytes. The long interval costs
+ * nothing; the short one misses little when sampling is about to start. */
 #define POLL_BYTES          65536
 #define POLL_EXPECTED_BYTES 256
 
@@ -19,12 +19,12 @@ __thread struct mem_thread mem_thread;
 static struct {
 	_Atomic uint32_t epoch; /* odd while sampling is on */
 	_Atomic uint64_t interval;
-	_Atomic uint64_t cap; /* no countdown is longer */
+	_Atomic uint64_t cap; /* maximum of a countdown */
 	_Atomic uint64_t poll;
 } settings = { .cap = UINT64_MAX - 1, .poll = POLL_BYTES };
 
-/* xorshift64* by Marsaglia and Vigna; a seed from the clock and the thread's place in memory,
- * stirred as in splitmix64. */
+/* xorshift64* by Marsaglia and Vigna. The seed is the clock and the thread's address, mixed as in
+ * splitmix64. */
 static uint64_t random_next(struct mem_thread *t)
 {
 	uint64_t x = t->random;
@@ -42,8 +42,8 @@ static uint64_t random_next(struct mem_thread *t)
 	return x * 0x2545f4914f6cdd1du;
 }
 
-/* -ln(u) for u in (0, 1]: the exponent apart, and for m in [1, 2) the series
- * ln m = 2 (z + z^3/3 + z^5/5 + …), z = (m - 1) / (m + 1) <= 1/3. */
+/* -ln(u) for u in (0, 1]: the exponent separately, and for m in [1, 2) the series ln m = 2 (z +
+ * z^3/3 + z^5/5 + …), z = (m - 1) / (m + 1) <= 1/3. */
 static double minus_log(double u)
 {
 	union {
@@ -61,8 +61,8 @@ static double minus_log(double u)
 	return -(exponent * 0.693147180559945309417 + 2 * z * sum);
 }
 
-/* 1 - exp(-x) for x >= 0. Taylor on an argument halved until it is small, then
- * 1 - exp(-2y) = q (2 - q) with q = 1 - exp(-y), which loses nothing for small x. */
+/* 1 - exp(-x) for x >= 0. Taylor series of the argument, which is halved until it is small. Then 1
+ * - exp(-2y) = q (2 - q) with q = 1 - exp(-y), which keeps the precision for small x. */
 static double one_minus_exp(double x)
 {
 	double term, sum = 0;
@@ -101,7 +101,7 @@ bool mem_sample_due(size_t size)
 
 	if (t->inside)
 		return false;
-	/* A thread of the agent's, or one that is making such a thread. */
+	/* A thread of the agent, or a thread that is creating one. */
 	if (!(epoch & 1) || own_thread_is()) {
 		next = atomic_load_explicit(&settings.poll, memory_order_relaxed);
 		t->left = cap < next ? cap : next;
@@ -111,8 +111,8 @@ bool mem_sample_due(size_t size)
 		t->left = 0;
 		return true;
 	}
-	/* A countdown from other settings says nothing under these, and where it was cut short
-	 * the distance left is distributed as any. */
+	/* A countdown of other settings is not valid with these. If a countdown was capped, the
+	 * remaining distance has the same distribution as any. */
 	if (t->epoch != epoch) {
 		t->epoch = epoch;
 		t->capped = true;
@@ -133,7 +133,8 @@ void mem_look(void)
 	atomic_store(&mem_looking, true);
 }
 
-/* Never off in between: who looked then would not look again for long. */
+/* The setting is never off in between: a thread that checked it then would not check again for
+ * long. */
 void mem_sample_on(uint64_t interval)
 {
 	uint32_t epoch = atomic_load(&settings.epoch);

@@ -1,8 +1,8 @@
-/* Which allocations are sampled: each thread counts bytes down to its next sample.
+/* Selects the sampled allocations: each thread counts bytes down to its next sample.
  *
- * The distance between samples is exponentially distributed, so that every byte allocated has
- * the same chance and no pattern of the program can hide. An allocation of S bytes is taken with
- * probability 1 - exp(-S/interval); it then stands for S over that probability. */
+ * The distance between samples is exponentially distributed. So every allocated byte has the same
+ * probability, and no pattern of the program can bias the samples. An allocation of S bytes is
+ * sampled with probability 1 - exp(-S/interval); its weight is S divided by that probability. */
 #ifndef ENGINE_MEMORY_MEM_SAMPLE_H
 #define ENGINE_MEMORY_MEM_SAMPLE_H
 
@@ -11,19 +11,20 @@
 #include <stdint.h>
 
 struct mem_thread {
-	uint64_t left; /* bytes until mem_sample_due() must look; zero in a new thread */
+	uint64_t left; /* bytes until mem_sample_due() must be called; zero in a new thread */
 	uint64_t random;
-	uint32_t epoch; /* of the settings that LEFT was drawn under */
-	uint32_t tid;   /* 0 until it is asked for */
+	uint32_t epoch; /* epoch of the settings with which LEFT was drawn */
+	uint32_t tid;   /* 0 until it is read */
 	bool capped;    /* LEFT ends before the next sample does */
-	bool inside;    /* in the sampler: what is allocated there is its own affair */
+	bool inside;    /* in the sampler: its own allocations are not sampled */
 };
 
 extern __thread struct mem_thread mem_thread
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-/* Whether anybody wants the program's calls to be looked at. Until then the interposers hand them on, and read
- * nothing but this; from then on for ever, as there may be allocations that a free has to find. */
+/* True when the program's allocations must be inspected. Until then the interposers only forward
+ * calls, and read nothing but this flag. It is never reset, because a free must find earlier
+ * sampled allocations. */
 extern _Atomic bool mem_looking __attribute__((visibility("hidden")));
 
 static inline bool mem_looks(void)
@@ -31,11 +32,11 @@ static inline bool mem_looks(void)
 	return __builtin_expect(__atomic_load_n((const bool *)&mem_looking, __ATOMIC_RELAXED), 0);
 }
 
-/* Look from now on. All below that want it do so themselves. Async-signal-safe. */
+/* Inspect allocations from now on. The functions below call it where needed. Async-signal-safe. */
 void mem_look(void);
 
-/* The whole cost of an allocation that is looked at and not sampled. True when SIZE bytes go by without
- * notice; else mem_sample_due() decides. Async-signal-safe, as all here: a handler that comes in
+/* The whole cost of an inspected allocation that is not sampled. Returns true when SIZE bytes pass;
+ * otherwise mem_sample_due() decides. Async-signal-safe, as all functions here: a handler in
  * between can only shift the next sample. */
 static inline bool mem_sample_passes(size_t size)
 {
@@ -47,27 +48,27 @@ static inline bool mem_sample_passes(size_t size)
 	return true;
 }
 
-/* After mem_sample_passes() was false: whether this allocation is one to sample; none of the
- * agent's own threads is. Starts the next countdown. */
+/* After mem_sample_passes() returned false: true if this allocation is sampled, which is never so
+ * in the agent's own threads. Starts the next countdown. */
 bool mem_sample_due(size_t size);
 
-/* Sample each INTERVAL bytes from now on, 0 every allocation. Threads notice at their next
+/* Sample every INTERVAL bytes from now on, 0: every allocation. Threads notice it at their next
  * allocations. */
 void mem_sample_on(uint64_t interval);
 void mem_sample_off(void);
 
-/* Sampling will soon be on: have threads look often. */
+/* Sampling will start soon: threads check the settings often. */
 void mem_sample_expect(void);
 
-/* Have every allocation of BYTES or more come to mem_sample_due(), sampling or not;
- * UINT64_MAX: no longer. */
+/* Pass every allocation of BYTES or more to mem_sample_due(), also without sampling; UINT64_MAX:
+ * stop that. */
 void mem_sample_cap(uint64_t bytes);
 
-/* The bytes that a sampled allocation of SIZE stands for. */
+/* The weight in bytes of a sampled allocation of SIZE. */
 uint64_t mem_sample_weight(uint64_t size);
 
-/* The same for one that stood for OLD_WEIGHT at OLD_SIZE, and was resized to SIZE after another
- * GROWTH bytes were counted down for it. */
+/* The new weight of an allocation that had OLD_WEIGHT at OLD_SIZE and was resized to SIZE, after
+ * GROWTH further bytes were counted down for it. */
 uint64_t mem_sample_reweight(uint64_t old_size, uint64_t old_weight, uint64_t growth,
 			     uint64_t size);
 

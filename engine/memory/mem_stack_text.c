@@ -1,7 +1,7 @@
-/* Where in the program's files a stack lies, in words, from within malloc.
+/* Formats a stack as file offsets, from within malloc.
  *
- * The loader's own list of modules is behind its lock, which another thread may hold while it
- * waits for this one; so we ask the kernel. */
+ * The loader's list of modules is protected by the loader's lock. Another thread may hold that lock
+ * while it waits for this one. So the list comes from the kernel. */
 #include "engine/memory/mem_stack_text.h"
 
 #include <string.h>
@@ -16,18 +16,18 @@
 
 struct place {
 	uintptr_t pc, base;
-	char name[NAME_BYTES]; /* of the file, without its folder */
+	char name[NAME_BYTES]; /* of the file, without its directory */
 };
 
 struct places {
 	struct place place[FRAMES_MAX];
 	size_t count;
-	/* The file whose mappings are passing by, and where they began. */
+	/* The file whose mappings are being read, and their start. */
 	uintptr_t base;
 	uintptr_t inode;
 };
 
-/* The number that *TEXT begins with, of lower-case digits to BASE; *TEXT is then behind it. */
+/* Read a number with lower-case digits in BASE at *TEXT, and move *TEXT past it. */
 static uintptr_t read_number(const char **text, unsigned base)
 {
 	static const char digits[] = "0123456789abcdef";
@@ -90,7 +90,7 @@ static void places_read_maps(struct places *places)
 			memmove(text, end, held + 1);
 		}
 		if (held == sizeof(text) - 1)
-			held = 0; /* a path that long: without it */
+			held = 0; /* drop a path of that length */
 	}
 	system_close(fd);
 }
@@ -115,7 +115,7 @@ void mem_stack_text(char *text, size_t size, const uintptr_t *pcs, size_t depth)
 			wrote = format_text(text + used, size - used, "%s%s+0x%lx", i ? " < " : "",
 					    p->name[0] ? p->name : "[unmapped]",
 					    (unsigned long)(p->pc - p->base));
-		if (wrote == size - used - 1) { /* perhaps cut: without it */
+		if (wrote == size - used - 1) { /* possibly truncated: drop it */
 			text[used] = '\0';
 			break;
 		}

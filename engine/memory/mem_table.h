@@ -1,8 +1,9 @@
-/* The sampled allocations that are alive, by address. Bounded; a full table pushes out others.
+/* Table of the live sampled allocations, by address. Its size is fixed; a full table evicts
+ * entries.
  *
- * Every free looks here: mem_table_watches() reads one byte, and nothing is written unless the
- * address is one that was put in. No call takes a lock; all but mem_table_open() are
- * async-signal-safe and may be made from any thread at any time, before mem_table_open() too. */
+ * Every free calls mem_table_watches(), which reads one byte. Nothing is written unless the address
+ * is in the table. No function takes a lock. All except mem_table_open() are async-signal-safe, and
+ * may be called by any thread at any time, also before mem_table_open(). */
 #ifndef ENGINE_MEMORY_MEM_TABLE_H
 #define ENGINE_MEMORY_MEM_TABLE_H
 
@@ -14,24 +15,24 @@
 
 struct mem_allocation {
 	uint64_t size;
-	uint64_t weight; /* bytes that it stands for */
+	uint64_t weight; /* bytes that this sample stands for */
 	uint64_t birth;  /* ticks */
 	uint32_t stack;  /* id in mem_stacks.h */
 };
 
-/* Returns 0 or -ENOMEM. Again: nothing. */
+/* Allocate the table. Returns 0 or -ENOMEM; a second call does nothing. */
 int mem_table_open(void);
 
-/* A byte counts the addresses watched among those that fall to it. Some 64 neighbouring bytes of
- * heap share one, so that a cache line of counters serves 4 KiB of heap: a free that misses costs
- * the program's cache next to nothing. */
+/* Counting filter: each byte counts the watched addresses that map to it. About 64 adjacent bytes
+ * of heap share one counter, so that a cache line of counters covers 4 KiB of heap. So a free that
+ * is not in the table has hardly any effect on the program's cache. */
 #define MEM_FILTER_BITS 18
 
 extern _Atomic uint8_t mem_filter[1u << MEM_FILTER_BITS] __attribute__((visibility("hidden")));
 
-/* Moves the bits of an address from 6 on to the top of a word, where the index is taken from, and
- * adds to them those from 15 on: the arenas of glibc's threads lie 64 MiB apart, and shall not all
- * fall to the same lines. */
+/* Moves the address bits from 6 on to the top of the word, where the index is taken from. Adds the
+ * bits from 15 on: the arenas of glibc's threads are 64 MiB apart, and must not all map to the same
+ * lines. */
 #define MEM_FILTER_FACTOR \
 	(UINT64_C(1) << (64 - MEM_FILTER_BITS - 6) | UINT64_C(1) << (64 - MEM_FILTER_BITS - 15))
 
@@ -47,22 +48,22 @@ static inline bool mem_table_watches(const void *p)
 				0);
 }
 
-/* Have mem_table_watches() be true for P from now on, with nothing in the table. */
+/* Make mem_table_watches() true for P, without an entry in the table. */
 void mem_table_watch(const void *p);
 
-/* Put P in, which must not be there. True when another was pushed out for it, which is then in
- * *EVICTED. */
+/* Insert P, which must not be in the table. Returns true when another entry was evicted; *EVICTED
+ * is then that one. */
 bool mem_table_insert(const void *p, const struct mem_allocation *allocation,
 		      struct mem_allocation *evicted);
 
-/* Take P out: true for one caller only, who gets what was put in. */
+/* Remove P and set *OUT to its entry. Returns true to one caller only. */
 bool mem_table_remove(const void *p, struct mem_allocation *out);
 
-/* Call VISIT for each entry that is there throughout. */
+/* Call VISIT for each entry that is present during the whole call. */
 void mem_table_each(void (*visit)(void *context, const struct mem_allocation *allocation),
 		    void *context);
 
-/* Take out all that is in. */
+/* Remove all entries. */
 void mem_table_clear(void);
 
 size_t mem_table_bytes(void);

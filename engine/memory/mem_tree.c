@@ -1,4 +1,4 @@
-/* Stacks that share what they have in common from the thread's entry on. */
+/* Tree of stacks that share their outer frames. */
 #include "engine/memory/mem_tree.h"
 
 #include <stdatomic.h>
@@ -7,7 +7,7 @@
 
 #define PROBES 64
 
-/* As the outermost frame: the real ones were not reached. */
+/* Outermost frame of a truncated stack. */
 #define CUT_SHORT 1u
 
 /* Find or add a node. Returns its index, or MEM_TREE_ROOT when there is no room. */

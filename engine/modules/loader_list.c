@@ -1,4 +1,4 @@
-/* Follows the loader's chain of modules, by copies alone. */
+/* Reader for the loader's list of modules; reads all nodes as copies. */
 #include "engine/modules/loader_list.h"
 
 #include <errno.h>
@@ -12,17 +12,17 @@
 #include "engine/reading/memory_check.h"
 #include "engine/reading/memory_reader.h"
 
-/* A chain that is changed while it is followed may lead anywhere. */
+/* A list that changes during the walk may lead anywhere. */
 #define MODULES_MAX 65536
 #define PATH_BYTES  4096
 
-/* How often a list is read before it is left for another time. */
+/* Attempts to read the list before the caller must retry later. */
 #define TRIES 3
 
-/* Weak, as musl's loader has none, and would not start the program for it. */
+/* Weak, since musl's loader has no such symbol and would refuse to start the program. */
 extern struct r_debug _r_debug __attribute__((weak));
 
-/* That of the program, where we are an image beside it. NULL: there is none. */
+/* The structure of the program's loader, if this code is in an image beside the program. NULL: there is none. */
 static const struct r_debug *loader_debug(void)
 {
 	return shared->loader_debug ? shared->loader_debug : &_r_debug;
@@ -69,7 +69,7 @@ static int read_nodes(struct loader_list *list)
 	return err;
 }
 
-/* Each still leads to the one behind it. */
+/* Each node still points to its successor. */
 bool loader_list_is_current(const struct loader_list *list)
 {
 	struct memory_check check = { .count = 0 };
@@ -94,10 +94,9 @@ bool loader_list_has_grown(const struct loader_list *list)
 	       memcmp(&map, &last->map, sizeof(map));
 }
 
-/* ---- What they tell of ---- */
+/* ---- Modules of the nodes ---- */
 
-/* The headers of ELF, if it is MAP's module: its dynamic section is where the loader has it. ELF is
- * closed. */
+/* Copy the headers of ELF if it is the module of MAP: its dynamic section has the address in MAP. Closes ELF. */
 static bool image_set_headers(struct image *image, struct elf *elf, const struct link_map *map)
 {
 	const Elf64_Phdr *dynamic = elf_find_segment(elf, PT_DYNAMIC);
@@ -122,13 +121,13 @@ static bool image_set_mapped_headers(struct image *image, uintptr_t start,
 	       image_set_headers(image, elf, map);
 }
 
-/* Its beginning is not at link address 0 where it was linked to a fixed place. */
+/* The header is not at link address 0 if the program is linked for a fixed address. */
 static bool image_set_program_headers(struct image *image, const struct link_map *map)
 {
 	return image_set_mapped_headers(image, getauxval(AT_PHDR) & ~(MEMORY_PAGE - 1), map);
 }
 
-/* For libraries of that kind, and where a tool has moved the headers to the file's end. */
+/* For libraries of that kind, and for files whose headers a tool has moved to the end. */
 static void image_set_headers_of_mapping(struct image *image, const struct link_map *map)
 {
 	struct mapped_file file;

@@ -1,7 +1,7 @@
-/* The dynamic loader's list of modules, as it has it for debuggers (r_debug in <link.h>). None of
- * the loader's locks is taken: who holds one may be waiting for anything, and the child of a fork
- * would never get it. So the list may change while it is read; what is returned was all there at
- * one moment. The calls are the agent thread's. */
+/* The dynamic loader's list of modules, in the form for debuggers (r_debug in <link.h>). No lock of
+ * the loader is taken: its owner may block for any reason, and a forked child might wait forever.
+ * So the list may change during a read; a result is a list that was valid at one moment. Agent
+ * thread only. */
 #ifndef ENGINE_MODULES_LOADER_LIST_H
 #define ENGINE_MODULES_LOADER_LIST_H
 
@@ -12,7 +12,7 @@
 
 #include "engine/modules/module_image.h"
 
-/* An entry of the loader's. */
+/* An entry of the loader's list. */
 struct loader_node {
 	uintptr_t address;
 	struct link_map map;
@@ -20,22 +20,22 @@ struct loader_node {
 
 struct loader_list {
 	struct loader_node *nodes;
-	struct image *images; /* of each; without headers where these cannot be read */
+	struct image *images; /* one per module; without headers if these cannot be read */
 	size_t count, room;
 };
 
-/* Fill LIST, which is the caller's to free whatever comes. Returns 0, -ENOMEM, -EAGAIN when it
- * changes too fast, or -ENOSYS where the loader has none for debuggers. */
+/* Fill LIST; the caller frees it, also on failure. Returns 0, -ENOMEM, -EAGAIN if the list changes
+ * too fast, or -ENOSYS if the loader has no list for debuggers. */
 int loader_list_read(struct loader_list *list);
 
-/* True when LIST is still what the loader has. A module may have been replaced by one of the same
- * name at the same place. */
+/* Whether LIST still equals the loader's list. A module may still have been replaced by one of the
+ * same name at the same address. */
 bool loader_list_is_current(const struct loader_list *list);
 
-/* True when a module came, as it does behind all others. Takes as long for many as for one. */
+/* Whether a module was added, always at the end of the list. The cost does not depend on the number of modules. */
 bool loader_list_has_grown(const struct loader_list *list);
 
-/* Keep no more of LIST than these two need. */
+/* Free all parts of LIST that the two functions above do not need. */
 void loader_list_trim(struct loader_list *list);
 
 void loader_list_free(struct loader_list *list);

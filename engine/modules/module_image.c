@@ -1,5 +1,5 @@
-/* A module's bytes: from its file where that is the same one, else from memory by a system call
- * that fails where a plain load would fault. */
+/* Reader for a module's bytes. It reads the file if that is the same link, else memory, by a system
+ * call that fails where a load would fault. */
 #include "engine/modules/module_image.h"
 
 #include <errno.h>
@@ -67,7 +67,7 @@ static int file_read(const struct image *image, int fd, uint64_t address, void *
 	return fd_read(fd, data, size, (off_t)(phdr->p_offset + (address - phdr->p_vaddr)));
 }
 
-/* The same build-id at the same place and the same program headers: the same link. */
+/* Whether the file has the same build-id at the same address and the same program headers. */
 static bool file_is_same(const struct image *image, int fd)
 {
 	uint8_t id[IMAGE_BUILD_ID_MAX], file_id[IMAGE_BUILD_ID_MAX];
@@ -101,7 +101,7 @@ void image_open(struct image *image)
 	image->fd = fd;
 }
 
-/* The same link, as far as can be told. */
+/* Whether ELF has the program headers of IMAGE, which indicates the same link. */
 static bool has_headers_of(const struct elf *elf, const struct image *image)
 {
 	bool same = elf_segment_count(elf) == image->phdr_count;

@@ -1,4 +1,4 @@
-/* From a module's sections to its unwind table. */
+/* Unwind table of a module, compiled from its sections. */
 #include "engine/modules/module_table.h"
 
 #include <errno.h>
@@ -13,13 +13,14 @@
 #include "engine/runtime/go/go_table.h"
 #include "engine/reading/process_memory.h"
 
-/* Of musl a few functions have entries: those that are written in assembler, and on some processors those that
- * reckon with long numbers. Else a function has an entry, and a row is for ten to thirty bytes of code. */
+/* In musl only a few functions have entries: those in assembler, and on some processors those for
+ * long integers. In other modules each function has an entry, with one row per ten to thirty bytes
+ * of code. */
 #define SPARSE_BYTES      65536
 #define BYTES_OF_A_ROW    1024
 #define BYTES_OF_AN_ENTRY 4096
 
-/* Without the gaps between segments, of which a linker's script may leave large ones. */
+/* Size of the code without the gaps between segments, which a linker script can make large. */
 static size_t code_bytes(const struct image *image)
 {
 	size_t bytes = 0;
@@ -58,8 +59,8 @@ static void map_free(void *p, size_t size)
 		munmap(p, size);
 }
 
-/* From .eh_frame's begin to behind its last entry; to the end of its segment when there is no
- * search table that would tell. */
+/* Size of .eh_frame from BEGIN to the end of its last entry; to the end of its segment if there is
+ * no search table. */
 static size_t frame_size(const struct image *image, uint64_t begin, uint64_t last)
 {
 	const Elf64_Phdr *phdr;
@@ -73,8 +74,8 @@ static size_t frame_size(const struct image *image, uint64_t begin, uint64_t las
 
 #define SECTION_MAX ((size_t)512 << 20)
 
-/* Some linkers' calls make no header for .eh_frame, musl-gcc's among them: then the file's sections tell where
- * it is in memory. */
+/* Some linkers, such as musl-gcc's, write no header for .eh_frame: then the file's section headers
+ * give its address. */
 static bool find_section(const struct image *image, struct cfi_source *source)
 {
 	const Elf64_Shdr *section;
@@ -146,7 +147,7 @@ struct unwind_table *module_table_compile(const struct image *image, uintptr_t s
 	if (!frame || image_read(image, source.frame_address, frame, source.frame_size))
 		goto out;
 	if (cfi_compile(&table, &source))
-		table = NULL; /* its frames are then walked by frame pointer */
+		table = NULL; /* its frames are then unwound by frame pointer */
 out:
 	map_free((void *)source.hdr, source.hdr_size);
 	map_free(frame, source.frame_size);

@@ -1,4 +1,4 @@
-/* The unwind table of a loaded module. Agent thread only. */
+/* Unwind table of a loaded module. Agent thread only. */
 #ifndef ENGINE_MODULES_MODULE_TABLE_H
 #define ENGINE_MODULES_MODULE_TABLE_H
 
@@ -9,13 +9,13 @@
 
 struct unwind_table;
 
-/* Whether walks can do without a table for the code of IMAGE at START, as cfi_lookup() serves. */
+/* Whether walks need no table for the code of IMAGE at START, because cfi_lookup() serves them. */
 bool module_table_can_wait(const struct image *image, uintptr_t start);
 
-/* Compile the unwind sections of IMAGE, which image_open() was called for, for its code at
- * [START, END). Returns the table, to be released with free(), or NULL. Without unwind information
- * its rules are those that the code tells (code_rules.h), or it tells where functions begin, and no more: frames are
- * then left by what calls them, or by frame pointer. */
+/* Compile the unwind sections of IMAGE, which image_open() has opened, for its code at [START,
+ * END). Returns the table (release with free()), or NULL. Without unwind information, the rules
+ * come from the code (code_rules.h), or the table has only function starts; frames are then unwound
+ * by the call site, or by frame pointer. */
 struct unwind_table *module_table_compile(const struct image *image, uintptr_t start,
 					  uintptr_t end);
 

@@ -1,7 +1,7 @@
-/* What is mapped where, since when: the program, its libraries and the vDSO.
+/* List of mapped modules and their load times: the program, its libraries and the vDSO.
  *
- * All calls are the agent thread's. Handlers look at the unwind tables alone, through
- * unwind_map.h, and may go on doing so whatever is called here. */
+ * All functions are for the agent's thread. Handlers only read the unwind tables, through
+ * unwind_map.h; all functions here are safe while they do so. */
 #ifndef ENGINE_MODULES_MODULES_H
 #define ENGINE_MODULES_MODULES_H
 
@@ -15,56 +15,56 @@ struct unwind_table;
 struct module {
 	uintptr_t start, end; /* its executable mappings, [start, end) */
 	uintptr_t bias;       /* load address minus link address */
-	uint64_t file_offset; /* of start */
-	const char *path;     /* absolute where it could be found out; "[vdso]" for the vDSO */
+	uint64_t file_offset; /* file offset of start */
+	const char *path;     /* absolute if it could be determined; "[vdso]" for the vDSO */
 	uint8_t build_id[32];
 	size_t build_id_size;      /* 0: none */
-	uint64_t build_id_address; /* by its link */
+	uint64_t build_id_address; /* link address */
 	uint64_t loaded_ticks;
-	uint64_t unloaded_ticks; /* 0: still there */
+	uint64_t unloaded_ticks; /* 0: still loaded */
 
-	/* NULL: no unwind information, no longer there, or not compiled yet. */
+	/* NULL: no unwind information, unloaded, or not compiled yet. */
 	struct unwind_table *table;
-	bool readable; /* all of [start, end), for as long as the process lives */
-	bool pending;  /* compiled once enough walks came through it, where they can do without */
-	struct unwind_map_entry *entry; /* of the published map, while it is there */
+	bool readable; /* handlers may read all of [start, end) while the process lives */
+	bool pending; /* its table is compiled after enough walks needed it; until then they use cfi_lookup() */
+	struct unwind_map_entry *entry; /* its entry in the published map, while it is loaded */
 };
 
-/* Begin, with what is loaded now. Returns 0 or -errno. */
+/* Start with the modules that are loaded now. Returns 0 or -errno. */
 int modules_open(void);
 
-/* Forget everything. Handlers find no module from then on; tables that one still uses are
- * kept for the next modules_open(). */
+/* Remove all modules. Handlers then find none. Tables that a handler still uses are kept until the
+ * next modules_open(). */
 void modules_close(void);
 
-/* Look for modules that came or went, and compile the tables that are worth it by now. Returns 1
- * when something changed, 0, or -errno; after an error all known modules are still known. */
+/* Find loaded and unloaded modules, and compile the tables that are due. Returns 1 if something
+ * changed, 0 if not, or -errno. After an error the list still has all known modules. */
 int modules_refresh(void);
 
-/* Whether modules_refresh() has something to do now; modules that went are not looked for. Takes
- * two microseconds, and that one takes one for each module. */
+/* Whether modules_refresh() has work to do; unloaded modules are not detected. Takes two
+ * microseconds; a refresh takes one for each module. */
 bool modules_have_grown(void);
 
-/* The module that has PC, or had it, the newest such; NULL when there is none. Valid until
- * modules_forget(), as are the modules of the list. */
+/* The module that contains PC, or the newest unloaded one that did; NULL if there is none. The
+ * result, like the modules of the list, is valid until modules_forget(). */
 const struct module *modules_find(uintptr_t pc);
 
-/* All modules, those that are gone as well; *LIST is valid until the next call of any
- * function here. Returns how many. */
+/* All modules, including unloaded ones; *LIST is valid until the next call of any function here.
+ * Returns their number. */
 size_t modules_list(const struct module *const **list);
 
-/* Call VISIT for each module that is there and was loaded later than *SINCE, 0 for all, which becomes when the last of
- * them was. VISIT calls no function here but modules_find(). */
+/* Call VISIT for each loaded module that was loaded later than *SINCE (0: all), and set *SINCE to
+ * the newest load time. VISIT may call only modules_find() of these functions. */
 void modules_since(uint64_t *since, void (*visit)(void *context, const struct module *module),
 		   void *context);
 
-/* Whether the module that begins at START is there still: the one that was LOADED then, and none in its place. */
+/* Whether the module that begins at START is still loaded and has the load time LOADED_TICKS. */
 bool modules_has(uintptr_t start, uint64_t loaded_ticks);
 
-/* Drop the modules that are gone: the chunk with their samples is written. */
+/* Remove the unloaded modules, after the chunk with their samples was written. */
 void modules_forget(void);
 
-/* Bytes held for modules, tables and rules. */
+/* Bytes of memory for modules, tables and rules. */
 size_t modules_memory(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a recording says of the machine: its kernel, its processors, and how busy they are. */
+/* Facts about the machine for a recording: kernel, processors and load. */
 #include "engine/process/host_info.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ void host_os_version(char *version, size_t size)
 		snprintf(version, size, "%s %s %s", name.sysname, name.release, name.version);
 }
 
-/* The value of the line "KEY : value" in TEXT, up to its end, into VALUE. */
+/* Copy the value of the line "KEY : value" in TEXT to VALUE, up to the end of the line. */
 static int cpuinfo_value(const char *text, const char *key, char *value, size_t size)
 {
 	const char *line = strstr(text, key), *colon;
@@ -42,8 +42,8 @@ static int cpuinfo_value(const char *text, const char *key, char *value, size_t 
 	return 0;
 }
 
-/* From a list as "0-3,8". Not by sysconf(3) where there is one: that opens it among the program's
- * lowest descriptors. */
+/* Parse a list such as "0-3,8". sysconf(3) is only a fallback: it opens the list with one of the
+ * program's lowest descriptors. */
 static uint32_t online_processors(void)
 {
 	unsigned long first, last, count = 0;
@@ -70,7 +70,7 @@ void host_cpu_read(struct host_cpu *cpu)
 	char text[4096], number[16];
 	unsigned int cores = 0;
 
-	/* The first processor speaks for all. */
+	/* The first processor is taken for all. */
 	proc_file_read("/proc/cpuinfo", text, sizeof(text));
 	if (cpuinfo_value(text, "model name", cpu->model, sizeof(cpu->model)) &&
 	    cpuinfo_value(text, "CPU implementer", cpu->model, sizeof(cpu->model)))

@@ -1,5 +1,4 @@
-/* What a recording says of the machine: its kernel, its processors, and how busy they are. Agent
- * thread only. */
+/* Facts about the machine for a recording: kernel, processors and load. Agent thread only. */
 #ifndef ENGINE_PROCESS_HOST_INFO_H
 #define ENGINE_PROCESS_HOST_INFO_H
 
@@ -7,20 +6,20 @@
 #include <stdint.h>
 
 struct host_cpu {
-	char model[128];                  /* "unknown" where the kernel does not say */
+	char model[128];                  /* "unknown" if the kernel does not report it */
 	uint32_t sockets, cores, threads; /* of the whole machine; at least 1 */
 };
 
 void host_os_version(char *version, size_t size);
 void host_cpu_read(struct host_cpu *cpu);
 
-/* Shares of all processors since the call before, 0 to 1: of this process in user mode and in
- * the kernel, and of the whole machine. */
+/* Shares of all processors since the previous call, 0 to 1: this process in user mode, this process
+ * in the kernel, and the whole machine. */
 struct host_load {
 	float user, system, machine;
 };
 
-/* Returns 0, or -EAGAIN on the first call, and less than 10 ms after the last. */
+/* Returns 0, or -EAGAIN on the first call and within 10 ms of the previous call. */
 int host_load_read(struct host_load *load);
 
 #endif

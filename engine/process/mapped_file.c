@@ -1,4 +1,4 @@
-/* Looks through /proc/self/maps. */
+/* Search of /proc/self/maps. */
 #include "engine/process/mapped_file.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* The small files that the kernel makes up, under /proc and /sys. */
+/* Reader for the small virtual files in /proc and /sys. */
 #include "engine/process/proc_file.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* The small files that the kernel makes up, under /proc and /sys. */
+/* Reader for the small virtual files in /proc and /sys. */
 #ifndef ENGINE_PROCESS_PROC_FILE_H
 #define ENGINE_PROCESS_PROC_FILE_H
 
@@ -6,14 +6,15 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-/* Read the first SIZE - 1 bytes of PATH, which one read(2) gives, into TEXT as a string. Returns
- * its length, or -errno with TEXT empty. */
+/* Read up to SIZE - 1 bytes of PATH with one read(2) into TEXT and terminate it. Returns the
+ * length, or -errno with an empty TEXT. */
 ssize_t proc_file_read(const char *path, char *text, size_t size);
 
-/* The same of NAME in what /proc has of thread TID of this process. */
+/* Same for the file NAME in the /proc directory of thread TID of this process. */
 ssize_t proc_file_read_of(pid_t tid, const char *name, char *text, size_t size);
 
-/* To be read as text, by a descriptor that is none of the program's. NULL with errno set. */
+/* Open PATH as a text stream, outside the program's range of descriptors. Returns NULL with errno
+ * set on failure. */
 FILE *proc_file_open(const char *path);
 
 #endif

@@ -1,9 +1,9 @@
-/* How many threads the process has, as the kernel counts them. */
+/* Number of threads of the process, as the kernel counts them. */
 #include "engine/process/thread_count.h"
 
 #include "core/system.h"
 
-/* The directory's link count is the number of threads and two. */
+/* The link count of the directory is the number of threads plus two. */
 bool thread_count_is(size_t count)
 {
 	struct stat st;

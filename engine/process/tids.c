@@ -1,4 +1,4 @@
-/* The ids of the threads of this process, as the kernel lists them. */
+/* Thread ids of this process, as the kernel lists them. */
 #include "engine/process/tids.h"
 
 #include <dirent.h>

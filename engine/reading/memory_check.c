@@ -1,4 +1,4 @@
-/* Compares by one system call for many places. */
+/* Compares many places in memory by one system call. */
 #include "engine/reading/memory_check.h"
 
 #include <errno.h>
@@ -6,7 +6,7 @@
 
 #include "engine/reading/memory_reader.h"
 
-/* Where a sandbox refuses to read all at once. */
+/* Fallback for a sandbox that refuses the batched read. */
 static bool check_read_each(const struct memory_check *check, uint8_t *data)
 {
 	for (size_t i = 0; i < check->count; i++) {

@@ -1,5 +1,5 @@
-/* Whether memory that may be gone still holds what it held: many places at a third of what reading
- * each would take. Not for signal context. */
+/* Compares memory that may be unmapped with expected bytes. Batches many places into one system
+ * call, which takes a third of the time of single reads. Not for signal context. */
 #ifndef ENGINE_READING_MEMORY_CHECK_H
 #define ENGINE_READING_MEMORY_CHECK_H
 
@@ -9,20 +9,21 @@
 #include <sys/uio.h>
 
 #define MEMORY_CHECK_PLACES 32
-#define MEMORY_CHECK_BYTES  64 /* of each place at most */
+#define MEMORY_CHECK_BYTES  64 /* maximum size of each place */
 
 struct memory_check {
 	struct iovec places[MEMORY_CHECK_PLACES];
 	const void *expected[MEMORY_CHECK_PLACES];
-	size_t count; /* not looked at yet */
+	size_t count; /* places that are not compared yet */
 	bool failed;
 };
 
-/* To begin with it is all zero. EXPECTED is the caller's, and stays until memory_check_end(). */
+/* Add SIZE bytes at ADDRESS to CHECK, which is zeroed initially. The caller owns EXPECTED and keeps
+ * it until memory_check_end(). */
 void memory_check_add(struct memory_check *check, uintptr_t address, const void *expected,
 		      size_t size);
 
-/* True when all of it was there, as expected. */
+/* Finish the comparison. Returns true when all places held the expected bytes. */
 bool memory_check_end(struct memory_check *check);
 
 #endif

@@ -1,4 +1,4 @@
-/* Reading this process's own memory where it may be unmapped at any moment. */
+/* Fault-free reads of this process's memory outside signal context. */
 #include "engine/reading/process_memory.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include "core/fd.h"
 #include "engine/reading/memory_reader.h"
 
-/* Sandboxes that refuse process_vm_readv(2) seldom refuse a file under /proc. */
+/* Fallback: sandboxes that refuse process_vm_readv(2) seldom refuse a file in /proc. */
 static int read_by_file(uintptr_t address, void *data, size_t length)
 {
 	int fd = fd_raise(open("/proc/self/mem", O_RDONLY | O_CLOEXEC));

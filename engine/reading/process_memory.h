@@ -1,11 +1,11 @@
-/* Reading this process's own memory where it may be unmapped at any moment. */
+/* Fault-free reads of this process's memory, which may be unmapped at any moment. */
 #ifndef ENGINE_READING_PROCESS_MEMORY_H
 #define ENGINE_READING_PROCESS_MEMORY_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Copy LENGTH bytes from ADDRESS. A page that is not mapped, or not readable, is -EFAULT and
+/* Copy LENGTH bytes from ADDRESS. A page that is not mapped, or not readable, gives -EFAULT and
  * never a fault. Returns 0 or -errno. Not for signal context. */
 int process_memory_read(uintptr_t address, void *data, size_t length);
 

@@ -1,14 +1,14 @@
-/* How much of the stack that a thread is on is there. It does not go while the thread is: its pages
- * are trusted once the kernel has read from them, and those of the thread's own stack are remembered.
+/* The readable range of a thread's current stack. The stack stays mapped as long as the thread
+ * lives, so a page needs one successful probe. The result is cached for the thread's own stack.
  * Async-signal-safe. */
 #ifndef ENGINE_READING_STACK_MEMORY_H
 #define ENGINE_READING_STACK_MEMORY_H
 
 #include "engine/reading/memory_reader.h"
 
-/* The walk that READER reads for is now at SP, on the thread's own stack, which ends at STACK_HIGH, if
- * SP is below that; else on one that ends nobody knows where, which is trusted page by page from SP on
- * unless READER is in doubt. */
+/* Set READER to the stack at SP. If SP is below STACK_HIGH, that is the thread's own stack, which
+ * ends there. Otherwise the stack's end is unknown, and READER probes it page by page from SP on,
+ * unless it is distrusted. */
 void stack_memory_move(struct memory_reader *reader, uintptr_t sp, uintptr_t stack_high);
 
 #endif

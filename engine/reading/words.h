@@ -1,4 +1,4 @@
-/* Numbers out of bytes that were copied from somewhere. Async-signal-safe. */
+/* Reads numbers from copied bytes of any alignment. Async-signal-safe. */
 #ifndef ENGINE_READING_WORDS_H
 #define ENGINE_READING_WORDS_H
 

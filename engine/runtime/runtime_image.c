@@ -1,4 +1,4 @@
-/* What a module's dynamic symbols tell of an interpreter in it. */
+/* Facts about an interpreter from the dynamic symbols of its module. */
 #include "engine/runtime/runtime_image.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include "engine/process/mapped_file.h"
 #include "engine/reading/process_memory.h"
 
-/* The ELF header is at the bias, but where the file is linked for one address. */
+/* The ELF header is at the bias, unless the file is linked for a fixed address. */
 int runtime_image_open(struct elf **image, const struct module *module)
 {
 	struct mapped_file file;

@@ -1,17 +1,17 @@
-/* The interpreters in this process: looks for them, and names the frames that walks met of them. Agent
- * thread only. */
+/* Interpreters in this process: finds them and keeps their descriptions current. Agent thread only. */
 #ifndef ENGINE_RUNTIME_RUNTIMES_H
 #define ENGINE_RUNTIME_RUNTIMES_H
 
 #include <stdbool.h>
 
-/* Whether to look for interpreters at all: so it is until told otherwise. */
+/* Set whether to search for interpreters; the default is true. */
 void runtimes_wanted(bool wanted);
 
-/* Modules came or went, or none was looked at yet: look for interpreters among them. */
+/* Search for interpreters in new modules. Called after modules were loaded or unloaded, and once at the start. */
 void runtimes_scan(void);
 
-/* Look after those that were found: now and then, and soon where one is only just beginning. */
+/* Update the found interpreters. Call it from time to time, and soon while runtimes_one_begins() is
+ * true: an interpreter is then still starting. */
 void runtimes_visit(void);
 bool runtimes_one_begins(void);
 

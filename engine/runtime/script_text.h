@@ -1,4 +1,4 @@
-/* Names as an interpreter has them, which may be any bytes. All async-signal-safe. */
+/* Names as an interpreter stores them, which may contain any bytes. All functions are async-signal-safe. */
 #ifndef ENGINE_RUNTIME_SCRIPT_TEXT_H
 #define ENGINE_RUNTIME_SCRIPT_TEXT_H
 
@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How long the character at TEXT is, of which LENGTH bytes are there: more, where it goes on behind them; 0 where
- * it is none. */
+/* Length in bytes of the character at TEXT, of which LENGTH bytes are available. The result exceeds
+ * LENGTH if the character is cut off; 0 if it is not a valid character. */
 static inline size_t script_text_character(const char *text, size_t length)
 {
 	uint8_t first = (uint8_t)text[0];
@@ -21,8 +21,9 @@ static inline size_t script_text_character(const char *text, size_t length)
 	return size;
 }
 
-/* Make TEXT, of LENGTH bytes, one line of UTF-8: what is no character, or moves a terminal's, becomes '?'. It
- * ends at its first NUL; of a character that was cut off nothing stays. False where anything became '?'. */
+/* Turn TEXT, of LENGTH bytes, into one line of UTF-8: invalid characters and control characters
+ * become '?'. The text ends at its first NUL; a character that is cut off is removed. Returns false
+ * if any character became '?'. */
 static inline bool script_text_clean(char *text, size_t length)
 {
 	bool clean = true;
@@ -49,7 +50,7 @@ static inline uint64_t script_text_mix(uint64_t hash, uint64_t value)
 	return hash ^ (hash >> 29);
 }
 
-/* HASH, with TEXT up to its NUL in it. */
+/* Combine HASH with TEXT up to its NUL. */
 static inline uint64_t script_text_fingerprint(uint64_t hash, const char *text)
 {
 	uint64_t word = 0;

@@ -1,11 +1,11 @@
-/* Characters of an interpreter's strings as UTF-8. */
+/* UTF-8 encoder for the characters of an interpreter's strings. */
 #ifndef ENGINE_RUNTIME_UTF8_H
 #define ENGINE_RUNTIME_UTF8_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Write character C to OUT, which has room for 4 bytes. Returns how many it takes. Async-signal-safe. */
+/* Write character C to OUT, which has 4 bytes of space. Returns the number of bytes written. Async-signal-safe. */
 static inline size_t utf8_write(char *out, uint32_t c)
 {
 	if (c < 0x80) {
@@ -18,8 +18,8 @@ static inline size_t utf8_write(char *out, uint32_t c)
 		return 2;
 	}
 	if (c < 0x10000) {
-		/* Half of a pair is no character: alone it is what a name that is not UTF-8 becomes in Python, and
-		 * V8's names hardly have pairs. */
+		/* A lone surrogate is not a character: Python uses it for names that are not UTF-8.
+		 * V8's names seldom have surrogate pairs. */
 		if (c >= 0xd800 && c < 0xe000) {
 			out[0] = '?';
 			return 1;

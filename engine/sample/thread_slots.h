@@ -1,5 +1,5 @@
-/* The slots of threads: an array that grows by blocks and never moves, and a stack of those that
- * are free. Nobody waits for anybody; all but what takes and gives is async-signal-safe. */
+/* Table of thread slots: an array that grows by blocks and never moves, with a lock-free stack of
+ * free slots. All functions except acquire and release are async-signal-safe. */
 #ifndef ENGINE_SAMPLE_THREAD_SLOTS_H
 #define ENGINE_SAMPLE_THREAD_SLOTS_H
 
@@ -13,39 +13,39 @@
 
 struct thread {
 	_Atomic pid_t tid;  /* 0 while the slot is free */
-	_Atomic bool ended; /* its owner is gone, or going and done with the slot */
-	uint32_t index;     /* of the slot, for good */
+	_Atomic bool ended; /* the owner has ended, or does not use the slot any more */
+	uint32_t index;     /* of the slot; never changes */
 	_Atomic uint32_t next_free;
-	bool found; /* by looking, so that its end is seen by looking, too */
-	/* Stack that is mapped for certain; 0 where unknown. */
+	bool found; /* found by a scan; a scan also finds its end */
+	/* Stack range that is certainly mapped; 0 if unknown. */
 	uintptr_t stack_low, stack_high;
-	uintptr_t entry; /* the function that it was made for; 0: not known */
+	uintptr_t entry; /* the thread's start function; 0: unknown */
 	struct thread_clock clock;
-	_Atomic bool sampled; /* so its name is wanted */
-	char name[16];        /* set when it has ended and was sampled */
+	_Atomic bool sampled; /* was sampled, so its name is needed */
+	char name[16];        /* set when a sampled thread has ended */
 	struct asprof_thread_local_data *_Atomic local;
 };
 
-/* A slot for thread TID, with nothing known of it, or NULL when there is no room. FOUND: it is not
- * the thread itself that takes it. */
+/* Acquire an empty slot for thread TID. Returns NULL when there is no room. FOUND: the caller is
+ * not thread TID. */
 struct thread *thread_slot_acquire(pid_t tid, bool found);
 
-/* Stop its clock and free it. */
+/* Stop the slot's clock and free the slot. */
 void thread_slot_release(struct thread *t);
 
-/* In a forked child, where no signal carries a pointer to one: there are none, nor their memory. */
+/* Free all slots and their memory in a forked child, where no signal carries a pointer to one. */
 void thread_slots_after_fork(void);
 
-/* The slots that are taken, one after the other: *AT begins at 0. NULL behind the last. */
+/* Iterate over the slots in use; *AT starts at 0. Returns NULL after the last. */
 struct thread *thread_slot_next(uint32_t *at);
 
-/* The slot of TID, which has not ended, or NULL. */
+/* The slot of TID, if that has not ended; else NULL. */
 struct thread *thread_slot_find(pid_t tid);
 
-/* True when a slot is at ADDRESS: a signal's value is looked at before it is believed. */
+/* True when a slot is at ADDRESS; a signal's value is checked with it before use. */
 bool thread_slot_is_valid(uintptr_t address);
 
-/* How many are taken. */
+/* Number of slots in use. */
 uint32_t thread_slot_count(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* The threads of this process, a slot for each, with its clock. */
+/* Registry of the process's threads. */
 #include "engine/sample/threads.h"
 
 #include <errno.h>
@@ -15,9 +15,10 @@ static _Atomic bool is_open;
 
 static __thread struct thread *own;
 
-/* Counters of samples, for the threads that ask for theirs. The agent thread moves them too, and a
- * thread may end meanwhile: so they are no thread-local data, whose memory goes with the thread.
- * One that is written to late is free, or another thread's, which takes it for a sample. */
+/* Sample counters, for threads that request theirs. The agent's thread updates them too, and a
+ * thread may end meanwhile. Thread-local memory would end with the thread, so the counters are in
+ * this table. A late update writes to a free counter, or to another thread's, which takes it for a
+ * sample. */
 #define LOCALS_MAX 4096
 
 static struct {
@@ -25,10 +26,10 @@ static struct {
 	_Atomic bool taken;
 } locals[LOCALS_MAX];
 
-/* So many of them were taken at most. */
+/* The most counters that were in use at once. */
 static _Atomic size_t locals_end;
 
-/* The calling thread's: one of those or, where all are taken, the second. */
+/* The calling thread's counter: an entry of the table or, when that is full, the second one. */
 static __thread struct asprof_thread_local_data *own_local;
 static __thread struct asprof_thread_local_data spare_local;
 
@@ -110,14 +111,14 @@ void threads_ended(void)
 	struct thread *t = own;
 
 	if (!t && atomic_load(&is_open) && !own_thread_is())
-		t = thread_slot_find(system_thread()); /* adopted: it came before the engine */
+		t = thread_slot_find(system_thread()); /* adopted: it started before the engine */
 	if (!t)
 		return;
 	own = NULL;
 	if (atomic_load(&t->sampled))
 		kernel_call4(SYS_prctl, PR_GET_NAME, (long)t->name, 0, 0);
 	atomic_store_explicit(&t->ended, true, memory_order_release);
-	threads_release_local(); /* no sample counts there any more */
+	threads_release_local(); /* no later sample uses the counter */
 }
 
 struct thread *threads_self_by_tid(pid_t tid)

@@ -1,8 +1,8 @@
-/* The threads of this process, a slot for each, with its clock.
+/* Registry of the process's threads: a slot with a clock for each thread.
  *
- * A slot is taken by its own thread when that starts, or by the agent thread when it finds one
- * that came another way (before the engine started, or by a raw clone). A thread that ends only
- * marks its slot; the agent thread gives it back. Slots are reused and never freed: a signal may
+ * A thread acquires its slot when it starts. The agent's thread acquires one for each thread that
+ * it finds otherwise: started before the engine, or by a raw clone. A thread that ends only marks
+ * its slot; the agent's thread releases it. Slots are reused and never freed, because a signal may
  * carry a pointer to one. */
 #ifndef ENGINE_SAMPLE_THREADS_H
 #define ENGINE_SAMPLE_THREADS_H
@@ -14,55 +14,56 @@
 #include "core/asprof.h"
 #include "engine/sample/thread_slots.h"
 
-/* Have no timer signal any more, for good: the signal is the program's now. Async-signal-safe. */
+/* Never send the timer signal again: the program has taken the signal. Async-signal-safe. */
 void threads_disarm(void);
 
-/* In a thread that starts, with the address range of its stack that is mapped for certain and the
- * function that it is to run, and in one that ends. Not in signal context. No lock is taken. */
+/* Called by a thread that starts and by one that ends. STACK_LOW to STACK_HIGH is the part of its
+ * stack that is certainly mapped; ENTRY is its start function. Not in signal context. Takes no
+ * lock. */
 void threads_started(uintptr_t stack_low, uintptr_t stack_high, uintptr_t entry);
 void threads_ended(void);
 
-/* The calling thread's slot, or NULL. Async-signal-safe. Cheap in a thread that took its slot
- * itself, a look at all slots in others. */
+/* The calling thread's slot, or NULL. Async-signal-safe. Cheap in a thread that acquired its slot
+ * itself; a scan of all slots in others. */
 struct thread *threads_self(void);
 
-/* The same where it is known that the thread is TID: no system call. */
+/* Like threads_self(), for the calling thread's known TID: no system call. */
 struct thread *threads_self_by_tid(pid_t tid);
 
-/* True when T is the calling thread's slot, and it has not ended. A thread that ends keeps its signal
- * mask, which is the program's: signals under way find out by this that the slot is not theirs any
- * more. Async-signal-safe. */
+/* True when T is the calling thread's slot and the thread has not ended. A thread that ends keeps
+ * the program's signal mask. A late signal therefore checks with this function that the slot still
+ * belongs to its thread. Async-signal-safe. */
 bool threads_is_self(const struct thread *t);
 
-/* This thread's data for asprof_get_thread_local_data. */
+/* The calling thread's data for asprof_get_thread_local_data. */
 struct asprof_thread_local_data *threads_local(void);
 
-/* In a forked child: no thread has a slot, and there is no timer. */
+/* In a forked child: release all slots; there are no timers. */
 void threads_after_fork(void);
 
-/* The rest is for the agent thread, which the C library need not know. */
+/* The agent's thread calls the functions below; the C library need not know that thread. */
 
-/* Begin with TIMERS for every thread that has a slot, or is adopted from now on. */
+/* Start sampling with TIMERS every thread that has a slot, or gets one later. */
 void threads_open(const struct thread_timers *timers);
 
-/* Give a slot to thread TID, which came without being told, with what is known of its stack. */
+/* Acquire a slot for thread TID, which did not register itself. The stack range is 0 if unknown. */
 void threads_adopt(pid_t tid, uintptr_t stack_low, uintptr_t stack_high);
 
-/* From now on threads that start take slots themselves. Returns 0, or -EAGAIN when not one thread of
+/* From now on, starting threads acquire slots themselves. Returns 0, or -EAGAIN when no thread of
  * the program has a slot. */
 int threads_admit(void);
 
-/* Take every timer away; reap first. */
+/* Delete every timer; call threads_reap() first. */
 void threads_close(void);
 
-/* A sample of THREAD was taken at TICKS, though the thread was not interrupted for it: move its
- * counter, where it has asked for that. */
+/* A sample of THREAD was counted at TICKS without interrupting it: update its sample counter, if
+ * the thread has requested one. */
 void threads_counted(struct thread *thread, uint64_t ticks);
 
-/* Call VISIT for every thread, those that have ended and were not reaped included. */
+/* Call VISIT for every thread, including ended threads that were not reaped. */
 void threads_each(void (*visit)(void *context, struct thread *thread), void *context);
 
-/* Call LAST for every thread that has ended since, and free its slot. */
+/* Call LAST for every thread that has ended since the last call, and release its slot. */
 void threads_reap(void (*last)(void *context, struct thread *thread), void *context);
 
 #endif

@@ -1,5 +1,5 @@
-/* Events of the program's own making. Names are few and never forgotten: an array that only
- * grows, without a lock, as a fork might catch it. */
+/* Events that the program emits. Names are few and never removed. They are in an array that only
+ * grows, without a lock, because a fork could happen while a lock is held. */
 #include "engine/sample/user_events.h"
 
 #include <stdatomic.h>
@@ -10,14 +10,14 @@
 
 #define NAMES_MAX 1024
 
-/* Room for all names. */
+/* Bytes of all names together. */
 #define TEXT_MAX 65536
 
 static const char *_Atomic names[NAMES_MAX]; /* the first NULL ends them */
 static char text[TEXT_MAX];
 static _Atomic size_t text_used;
 
-/* NULL without room. */
+/* Returns NULL when there is no room. */
 static const char *user_event_store_name(const char *name)
 {
 	size_t used = atomic_load(&text_used), size = strnlen(name, TEXT_MAX) + 1;
@@ -45,7 +45,7 @@ asprof_jfr_event_key user_event_register(const char *name)
 			if (atomic_compare_exchange_strong(&names[key], &there, copy))
 				return key;
 		}
-		/* (Of two that come with the same name at once, one has used its room in vain.) */
+		/* (When two threads register the same name at once, one copy is wasted.) */
 		if (!strcmp(there, name))
 			return key;
 	}

@@ -1,12 +1,12 @@
-/* The check of .xz files, in place of liblzma's own: that comes, on x86-64, with a constructor that
- * executes CPUID. A virtual machine traps it, and every program that we are preloaded into would
- * pay for that a third of what the whole library costs at load. */
+/* Checksum of .xz files, used instead of liblzma's. On x86-64, liblzma's comes with a constructor
+ * that executes CPUID. A virtual machine traps it, so each preloaded program would pay a third of
+ * the whole library's load time. */
 #include <lzma.h>
 
-/* ECMA-182, reflected, as the .xz file format has it (section 1.1.2 there). */
+/* ECMA-182, reflected, as in the .xz file format (its section 1.1.2). */
 #define POLYNOMIAL UINT64_C(0xc96c5795d7870f42)
 
-/* The remainders of all values of a half byte: small, and fast enough for symbols. */
+/* Remainders of all half bytes: a small table, and fast enough for symbols. */
 static const uint64_t remainders[16] = {
 #define BIT(r)   ((r) >> 1 ^ ((r)&1 ? POLYNOMIAL : 0))
 #define ENTRY(n) BIT(BIT(BIT(BIT(UINT64_C(n)))))

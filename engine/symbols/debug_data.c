@@ -1,5 +1,5 @@
-/* The small symbol table that some distributions pack, with xz, into .gnu_debugdata. It is
- * unpacked into an unnamed memory file, so that it is read like any other. */
+/* The small symbol table that some distributions pack with xz into .gnu_debugdata. It is unpacked
+ * into an unnamed memory file and read like any other file. */
 #include <errno.h>
 #include <lzma.h>
 #include <stdlib.h>
@@ -9,14 +9,14 @@
 #include "core/memory_file.h"
 #include "engine/symbols/debug_file.h"
 
-/* Real ones are some hundred kilobytes, and unpack to some megabytes. */
+/* Real tables have a few hundred kilobytes and unpack to a few megabytes. */
 #define UNPACKED_MAX (32u << 20)
 #define LZMA_MEMORY  (48u << 20)
 #define BUFFER_BYTES 16384
 
 struct unpacking {
 	struct elf *file;
-	uint64_t at, end; /* what is left of the section */
+	uint64_t at, end; /* unread part of the section */
 	int fd;
 	uint64_t written;
 	lzma_stream stream;
@@ -103,7 +103,7 @@ int debug_file_unpack(struct elf **out, struct elf *file)
 	lzma_end(&unpacking->stream);
 	if (!err) {
 		err = elf_open_fd(out, unpacking->fd);
-		unpacking->fd = -1; /* the reader's now */
+		unpacking->fd = -1; /* the reader owns it now */
 	}
 out:
 	if (unpacking->fd >= 0)

@@ -1,4 +1,4 @@
-/* The files that know a module's symbols: its own, and those that were split from it. */
+/* Files with the symbols of a module: its own file and separate debug files. */
 #include "engine/symbols/debug_file.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include "engine/elf/elf_identity.h"
 #include "engine/reading/process_memory.h"
 
-/* A checksum reads the whole file, at each chunk with new addresses in it. */
+/* A checksum reads the whole file, in each chunk with new addresses of that file. */
 #define CRC_BYTES_MAX (64u << 20)
 
 static bool same_build_id(struct elf *elf, const uint8_t *id, size_t size)
@@ -20,7 +20,7 @@ static bool same_build_id(struct elf *elf, const uint8_t *id, size_t size)
 	return n > 0 && (size_t)n >= size && memcmp(own, id, size) == 0;
 }
 
-/* The first page of SEGMENT is in memory as it is in the file. */
+/* Whether the first page of SEGMENT in memory equals the file. */
 static bool same_bytes(struct elf *elf, const Elf64_Phdr *segment, uint64_t bias)
 {
 	uint8_t file[4096], memory[4096];
@@ -33,8 +33,8 @@ static bool same_bytes(struct elf *elf, const Elf64_Phdr *segment, uint64_t bias
 	       memcmp(file, memory, length) == 0;
 }
 
-/* Without a build-id: the headers, which say where all parts are and how long, and the first page
- * of code. Nothing writes there when a file is loaded. */
+/* Check without a build-id: compare the headers, which describe the position and size of all parts,
+ * and the first page of code. Loaders do not write there. */
 static bool same_content(struct elf *elf, uint64_t bias)
 {
 	bool seen = false;
@@ -78,8 +78,8 @@ int debug_file_open(struct elf **out, const struct mapped_file *mapped)
 {
 	int err = open_same(out, mapped->path, mapped);
 
-	/* This link leads to the running file, whatever has become of its name. But for the
-	 * build-id nothing tells that MAPPED is the executable. */
+	/* This link points to the running file, even after a rename. Only the build-id proves that
+	 * MAPPED is the executable. */
 	if (err && mapped->build_id_size && !open_same(out, "/proc/self/exe", mapped))
 		return 0;
 	return err;
@@ -90,7 +90,7 @@ int debug_file_open_image(struct elf **out, const struct mapped_file *mapped)
 	struct elf *elf;
 	int err;
 
-	/* What is linked to lie at 0, as libraries are, has its header at the bias. */
+	/* A file linked at address 0, such as a library, has its header at the bias. */
 	if (!mapped->mapped || !mapped->bias)
 		return -ENOENT;
 	err = elf_open_image(&elf, (uintptr_t)mapped->bias, UINTPTR_MAX - (uintptr_t)mapped->bias);
@@ -156,7 +156,7 @@ static int open_by_link(struct elf **out, struct elf *file, const char *path, co
 
 		n = snprintf(candidate, sizeof(candidate), "%s%.*s%s%s", places[i][0], directory,
 			     path, places[i][1], name);
-		/* A file that is linked to itself has nothing more to say. */
+		/* A file whose link names the file itself adds nothing. */
 		if (n < 0 || (size_t)n >= sizeof(candidate) || strcmp(candidate, path) == 0 ||
 		    elf_open(&elf, candidate))
 			continue;

@@ -1,5 +1,4 @@
-/* C++ and Rust names as people write them. libiberty does the work; this bounds it, in the
- * length of what goes in and comes out. */
+/* Demangler for C++ and Rust names. libiberty does the work; this module bounds its input and output. */
 #include "engine/symbols/demangle.h"
 
 #include <errno.h>
@@ -10,16 +9,16 @@
 
 #include "core/buf.h"
 
-/* libiberty takes C++ names up to 1,024 bytes, its limit on recursion. Rust's may be longer,
- * but a profile is not the place to read them. */
+/* libiberty's limit on recursion is C++ names of 1,024 bytes. Rust names may be longer; names above
+ * this limit are not useful in a profile. */
 #define SYMBOL_MAX 4096
 
-/* A name may refer back to its own parts, and so double with each few bytes. */
+/* A name may refer to its own parts, and so double in size every few bytes. */
 #define NAME_MAX_BYTES 16384
 
 struct demangler {
 	struct buf name;
-	const char *symbol; /* during a call */
+	const char *symbol; /* set during a call */
 	bool known, cpp;
 	jmp_buf overflow;
 };
@@ -53,9 +52,8 @@ bool demangle_wanted(const char *symbol)
 	return symbol[0] == '_' && (symbol[1] == 'Z' || symbol[1] == 'R');
 }
 
-/* libiberty cannot be told to stop, and may have gigabytes to say, so a jump leaves it. What it
- * holds at that moment is on its stack, but for the few bytes of a Rust identifier that is not
- * ASCII, which are leaked. */
+/* libiberty has no cancel function and may produce gigabytes, so a longjmp leaves it. Its memory is
+ * on its stack, except a few bytes for a Rust identifier that is not ASCII; these are leaked. */
 static void demangler_append(const char *piece, size_t length, void *context)
 {
 	struct demangler *demangler = context;
@@ -71,7 +69,7 @@ static void demangler_run(struct demangler *demangler)
 		demangler->known = false;
 		return;
 	}
-	/* Rust's older mangling is valid C++ as well, but for a hash that only it has. */
+	/* Rust's older mangling is also valid C++, except for a hash that only Rust names have. */
 	if (rust_demangle_callback(demangler->symbol, DMGL_NO_OPTS, demangler_append, demangler)) {
 		demangler->known = true;
 		return;
@@ -89,8 +87,8 @@ static bool ends_with(const char *text, size_t length, const char *end)
 	return length >= n && memcmp(text + length - n, end, n) == 0;
 }
 
-/* Cut what stands behind a list of parameters: qualifiers of the function, and the names of its
- * copies as in "f(int) [clone .part.0]". */
+/* Length of NAME without the suffix after its parameter list: qualifiers of the function, and the
+ * names of its copies, as in "f(int) [clone .part.0]". */
 static size_t without_qualifiers(const char *name, size_t length)
 {
 	static const char *const qualifiers[] = { " const", " volatile", " noexcept", " &&", " &" };
@@ -111,7 +109,7 @@ static size_t without_qualifiers(const char *name, size_t length)
 	return length;
 }
 
-/* Cut the parameters of the function, which are the last thing in its name. */
+/* Cut the parameters of the function, which are at the end of NAME. */
 static void cut_parameters(char *name)
 {
 	size_t length = without_qualifiers(name, strlen(name)), at = length;
@@ -153,7 +151,7 @@ const char *demangle(struct demangler *demangler, const char *symbol)
 	name = demangler_attempt(demangler, symbol);
 	if (name)
 		return name;
-	/* Compilers tell copies of a function by what they put behind a dot. */
+	/* Compilers mark copies of a function with a suffix that starts with a dot. */
 	suffix = strchr(symbol, '.');
 	if (!suffix || (size_t)(suffix - symbol) >= sizeof(plain))
 		return NULL;

@@ -1,6 +1,7 @@
-/* C++ and Rust names as people write them: libiberty's, bounded, without arguments.
+/* Demangler for C++ and Rust names: libiberty's, bounded, without function arguments.
  *
- * Agent thread only: not for signal context. Names that are made for it take 434 kB of stack, others few. */
+ * Agent thread only: not for signal context. A malicious name takes up to 434 kB of stack, other
+ * names little. */
 #ifndef ENGINE_SYMBOLS_DEMANGLE_H
 #define ENGINE_SYMBOLS_DEMANGLE_H
 
@@ -10,17 +11,17 @@ struct demangler;
 
 /* Returns 0 and sets *OUT (release with demangler_close), or -errno. */
 int demangler_open(struct demangler **out);
-void demangler_close(struct demangler *demangler); /* NULL is fine */
+void demangler_close(struct demangler *demangler); /* NULL is allowed */
 
-/* True for what demangle() may know: the start of a C++ or a Rust symbol. */
+/* Whether SYMBOL starts like a C++ or Rust symbol, so that demangle() may decode it. */
 bool demangle_wanted(const char *symbol);
 
-/* The name that SYMBOL stands for: of C++ without arguments ("void sort<int>", as async-profiler
- * writes it), of Rust without hashes ("core::fmt::write"). Valid until the next call. NULL when
- * SYMBOL is not mangled, is wrong, or is too long either way: then it goes as it is. */
+/* Demangle SYMBOL: C++ without arguments ("void sort<int>", as async-profiler writes it), Rust
+ * without hashes ("core::fmt::write"). Valid until the next call. Returns NULL if SYMBOL is not
+ * mangled, is malformed, or if it or the name is too long; the caller then uses SYMBOL itself. */
 const char *demangle(struct demangler *demangler, const char *symbol);
 
-/* Give the memory back that names take; the demangler may be used again. */
+/* Free the memory for names; the demangler stays usable. */
 void demangler_trim(struct demangler *demangler);
 
 #endif

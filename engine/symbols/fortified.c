@@ -1,5 +1,5 @@
-/* What the distribution's libiberty was compiled to call: glibc's checking forms of two
- * functions. Other C libraries lack them, so they are here, as the linker finds them first. */
+/* Two fortified functions of glibc that the distribution's libiberty calls. Other C libraries lack
+ * them; the linker finds these definitions first. */
 #include <stdarg.h>
 #include <stdio.h>
 

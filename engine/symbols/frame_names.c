@@ -1,4 +1,4 @@
-/* Names for the frames of a chunk, from the symbols of the program. */
+/* Names for the frames of a chunk, from the program's symbols. */
 #include "engine/symbols/frame_names.h"
 
 #include <errno.h>
@@ -40,12 +40,12 @@ int frame_names(void *context, const uintptr_t *pcs, const bool *is_return, size
 		out[i].class_name = found[i].module;
 		out[i].method_name = found[i].name;
 		out[i].type = (uint8_t)found[i].type;
-		/* What the program calls there is its C library's to whoever wrote it. */
+		/* Wrapped calls in the preload are shown as calls of the C library. */
 		if (preload_code_is_call(sites[i])) {
 			out[i].class_name = found[count].module;
 			continue;
 		}
-		/* Readers have 31 bits for it. */
+		/* Readers store it in 31 bits. */
 		if (found[i].link_address <= INT32_MAX)
 			out[i].address = (uint32_t)found[i].link_address;
 	}

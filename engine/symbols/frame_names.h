@@ -1,4 +1,4 @@
-/* Names for the frames of a chunk, from the symbols of the program. */
+/* Names for the frames of a chunk, from the program's symbols. */
 #ifndef ENGINE_SYMBOLS_FRAME_NAMES_H
 #define ENGINE_SYMBOLS_FRAME_NAMES_H
 

@@ -1,4 +1,4 @@
-/* All that is known of one module's symbols, from the best source to the last. */
+/* Symbols of one module from all its sources, the best source first. */
 #ifndef ENGINE_SYMBOLS_MODULE_SYMBOLS_H
 #define ENGINE_SYMBOLS_MODULE_SYMBOLS_H
 
@@ -7,16 +7,16 @@
 #include "engine/modules/modules.h"
 #include "engine/symbols/symbol_table.h"
 
-/* Told once for each match that a source answers: TEXT is the symbol as the file has it, less a
- * version, and SUFFIX ("@plt" or "") follows it. Both are valid during the call only. Returns 0,
- * or -errno to end it all. */
+/* Called once for each match that a source answers. TEXT is the symbol in the file without its
+ * version; SUFFIX ("@plt" or "") follows it. Both are valid only during the call. Returns 0, or
+ * -errno to stop the search. */
 typedef int (*module_symbols_named)(void *context, const struct symbol_match *match,
 				    const char *text, const char *suffix);
 
-/* Answer MATCHES, sorted by address and with all else 0, as far as MODULE's symbols can be had:
- * from its .symtab, else that of a separate debug file, then from .gnu_debugdata, .dynsym, the
- * stubs of the PLT and Go's own table; where the file is no longer to be had, from the dynamic symbols in memory.
- * A source that is missing or malformed is passed over. Returns 0, -ENOMEM, or what NAMED said. */
+/* Answer MATCHES, sorted by address and otherwise 0, from the symbols of MODULE. The sources are,
+ * in order: its .symtab, else that of a separate debug file; .gnu_debugdata; .dynsym; the stubs of
+ * the PLT; Go's own table. If the file cannot be opened, the dynamic symbols in memory are used. A
+ * missing or malformed source is skipped. Returns 0, -ENOMEM, or the error of NAMED. */
 int module_symbols_match(const struct module *module, struct symbol_match *matches, size_t count,
 			 module_symbols_named named, void *context);
 

@@ -1,4 +1,4 @@
-/* What addresses were found to be called: answers of earlier chunks, within a bound. */
+/* Bounded cache of symbolized addresses from earlier chunks. */
 #include "engine/symbols/symbol_cache.h"
 
 #include <stdbool.h>
@@ -7,7 +7,7 @@
 
 #define CAPACITY_MIN 256
 
-/* The slot that has the key, or the free one where it belongs. */
+/* The slot with the key, or the free slot for it. */
 static struct symbol_entry *cache_slot(struct symbol_entry *entries, size_t capacity,
 				       uint64_t module, uint64_t address)
 {
@@ -69,7 +69,7 @@ struct symbol_entry *symbol_cache_add(struct symbol_cache *cache, uint64_t modul
 	return entry;
 }
 
-/* Copy ENTRY into CACHE, which has not yet seen it. False when it is full, or memory is out. */
+/* Copy ENTRY, a new one, into CACHE. Returns false if the cache is full or without memory. */
 static bool cache_store(struct symbol_cache *cache, const struct symbol_entry *entry)
 {
 	const char *name = NULL;
@@ -101,7 +101,7 @@ void symbol_cache_trim(struct symbol_cache *cache)
 		symbol_cache_free(cache);
 		*cache = kept;
 	}
-	/* `used` is the number plus one, and 0 marks free slots: begin anew before it wraps. */
+	/* `used` is the chunk number plus one, and 0 marks free slots: empty the cache before it wraps. */
 	if (++cache->chunk == UINT32_MAX)
 		symbol_cache_free(cache);
 }

@@ -1,4 +1,4 @@
-/* What addresses were found to be called: answers of earlier chunks, within a bound. */
+/* Bounded cache of symbolized addresses from earlier chunks. */
 #ifndef ENGINE_SYMBOLS_SYMBOL_CACHE_H
 #define ENGINE_SYMBOLS_SYMBOL_CACHE_H
 
@@ -7,21 +7,21 @@
 
 #include "engine/symbols/string_pool.h"
 
-/* What is kept from one chunk to the next. A chunk itself may need more. */
+/* Entries that stay from one chunk to the next. One chunk may need more. */
 #define SYMBOL_CACHE_ENTRIES 4096
 #define SYMBOL_CACHE_BYTES   (384 * 1024)
 
 struct symbol_entry {
-	uint64_t module;  /* which file, by content; 0 for code of no file */
-	uint64_t address; /* link address; of code of no file the real one */
-	uint64_t start;   /* the function's, likewise */
-	uint64_t scanned; /* code of no file: how far its list has been read */
-	const char *name; /* of the cache's strings; NULL: not known so far */
-	uint32_t used;    /* the last chunk that asked for it; 0: the slot is free */
+	uint64_t module;  /* id of the file by content; 0 for code without a file */
+	uint64_t address; /* link address; the real address for code without a file */
+	uint64_t start;   /* start of the function, in the same form */
+	uint64_t scanned; /* code without a file: position up to which its list was read */
+	const char *name; /* in the cache's string pool; NULL: not known yet */
+	uint32_t used;    /* the last chunk that requested it; 0: the slot is free */
 	uint8_t type;
 };
 
-/* Start with all zero. */
+/* Initialize with zeros. */
 struct symbol_cache {
 	struct symbol_entry *entries; /* open addressing */
 	size_t capacity;              /* 0 or a power of two */
@@ -30,16 +30,16 @@ struct symbol_cache {
 	struct string_pool strings;
 };
 
-/* The entry, or NULL. Valid until the next add. */
+/* Find an entry; NULL if there is none. Valid until the next add. */
 struct symbol_entry *symbol_cache_find(struct symbol_cache *cache, uint64_t module,
 				       uint64_t address);
 
-/* Find it or add it, then without a name. NULL when there is no memory. */
+/* Find an entry, or add one without a name. Returns NULL without memory. */
 struct symbol_entry *symbol_cache_add(struct symbol_cache *cache, uint64_t module,
 				      uint64_t address);
 
-/* A chunk ends: keep what it asked for as far as that fits the bound, forget the rest when the
- * bound is passed. Strings move. */
+/* End a chunk. If the bound is exceeded, keep the entries of this chunk that fit and drop all
+ * others. Strings move. */
 void symbol_cache_trim(struct symbol_cache *cache);
 
 void symbol_cache_free(struct symbol_cache *cache);

@@ -1,4 +1,4 @@
-/* Frames whose caller is not up the stack. */
+/* Steps from frames whose caller is not further up the same stack. */
 #include "engine/reading/stack_memory.h"
 #include "engine/unwind/unwind_walk.h"
 
@@ -18,7 +18,7 @@ static bool enter_context(struct walk *walk, uintptr_t address)
 	walk->base = base;
 	walk->context = address;
 	walk->exact = true;
-	/* A handler on an alternate stack interrupted the thread's own. */
+	/* A handler on an alternate signal stack interrupted the thread's own stack. */
 	stack_memory_move(&walk->memory, sp, walk->stack_high);
 	return true;
 }
@@ -28,7 +28,7 @@ int walk_step_signal(struct walk *walk)
 	return enter_context(walk, walk->sp + ARCH_UCONTEXT_SKIP) ? STEP_ON : UNWIND_BAD_STACK;
 }
 
-/* Where a RULE_MOVED says that a register of the frame to come is. */
+/* Read a register of the next frame from the location in a RULE_MOVED. */
 static bool read_moved(struct walk *walk, int16_t words, uintptr_t cfa, uintptr_t *value)
 {
 	if (words >= RULE_IN_REGISTER)
@@ -40,8 +40,8 @@ int walk_step_moved(struct walk *walk, const struct unwind_rule *rule)
 {
 	uintptr_t cfa, pc, sp, fp = walk->fp, base = walk->base;
 
-	/* In a frame that was interrupted, of which there are but a few: so no such walk goes
-	 * round, though the stack pointer may go down. */
+	/* Only for interrupted frames, whose number is limited. This bounds the walk, although the
+	 * stack pointer may decrease. */
 	if (!walk->context)
 		return walk_step_bare(walk);
 	if (!walk_register(walk, rule->reg, &cfa))
@@ -58,7 +58,7 @@ int walk_step_moved(struct walk *walk, const struct unwind_rule *rule)
 	walk->fp = fp;
 	walk->base = base;
 	walk->context = 0;
-	/* A context that has not run yet begins with a function. */
+	/* A context that has not run yet starts at the beginning of a function. */
 	walk->exact = !walk_follows_call(walk->pc);
 	stack_memory_move(&walk->memory, sp, walk->stack_high);
 	return STEP_ON;
@@ -70,12 +70,12 @@ int walk_step_switched(struct walk *walk)
 {
 	uintptr_t frame = walk->fp, fp, ra;
 
-	/* Go clears the register where nobody waits for what runs on the thread's own stack. */
+	/* Go clears the register when the code on the thread's own stack has no waiting caller. */
 	if (!frame)
 		return UNWIND_COMPLETE;
 	if (++walk->switches > SWITCHES_MAX)
 		return UNWIND_BAD_STACK;
-	/* A register that may be anything. */
+	/* The register may hold anything. */
 	walk_distrust(walk);
 	stack_memory_move(&walk->memory, frame, walk->stack_high);
 	if (!walk_read(walk, frame, &fp) || !walk_read(walk, frame + sizeof(fp), &ra))

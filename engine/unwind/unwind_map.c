@@ -8,11 +8,11 @@ _Alignas(ARCH_PAGE_MAX) _Atomic uint64_t unwind_cache[1 << UNWIND_CACHE_BITS];
 _Static_assert(sizeof(unwind_cache) % ARCH_PAGE_MAX == 0, "nothing else is emptied with it");
 
 static _Atomic(struct unwind_map *) current;
-static atomic_uint readers; /* handlers between reading CURRENT and being done with it */
+static atomic_uint readers; /* handlers between reading CURRENT and their last use of it */
 
 static void cache_clear(void)
 {
-	/* Pages that were never written to cost no memory. */
+	/* Only read untouched pages, which then cost no memory. */
 	for (size_t i = 0; i < sizeof(unwind_cache) / sizeof(unwind_cache[0]); i++)
 		if (atomic_load_explicit(&unwind_cache[i], memory_order_relaxed))
 			atomic_store_explicit(&unwind_cache[i], 0, memory_order_relaxed);
@@ -30,8 +30,8 @@ struct unwind_map *unwind_map_publish(struct unwind_map *map)
 
 bool unwind_map_quiet(void)
 {
-	/* Sequentially consistent against the reader's increment: one that comes after this sees
-	 * the newest map. One that ended before may have cached an answer from an older map. */
+	/* Sequentially consistent with the reader's increment: a later reader sees the newest map.
+	 * A reader that has ended may have cached an answer from an older map. */
 	if (atomic_load(&readers))
 		return false;
 	cache_clear();
@@ -40,7 +40,7 @@ bool unwind_map_quiet(void)
 
 void unwind_map_after_fork(void)
 {
-	/* The map may be memory of the agent's, which ended with the parent's threads. */
+	/* The map may be memory of the agent's thread, which ended in this process. */
 	atomic_store(&current, NULL);
 	atomic_store(&readers, 0);
 }
@@ -106,18 +106,18 @@ uintptr_t unwind_map_function(uintptr_t pc)
 
 void unwind_map_cache_rule(uintptr_t pc, uint16_t rule)
 {
-	/* Release: whoever finds the word finds the rule that it names. */
+	/* Release: a reader that finds the word also finds the rule that it names. */
 	atomic_store_explicit(unwind_cache_slot(pc), (uint64_t)pc << 16 | rule,
 			      memory_order_release);
 }
 
-/* A module with enough lookups is as one that is not known: who walks through it asks for a
- * refresh, which compiles it. */
+/* Count a lookup. After enough lookups the module counts as unknown: the next walk through it
+ * requests a refresh, which compiles its table. */
 static uint16_t count_lookup(struct unwind_map_entry *entry)
 {
 	unsigned lookups = atomic_load_explicit(&entry->lookups, memory_order_relaxed);
 
-	/* Two at once may count as one: it is about their cost. */
+	/* A lost count is harmless: the limit only bounds the cost. */
 	if (lookups < UNWIND_LOOKUPS_MAX)
 		atomic_store_explicit(&entry->lookups, lookups + 1, memory_order_relaxed);
 	return lookups < UNWIND_LOOKUPS_MAX ? RULE_INDEX_PENDING : RULE_INDEX_UNKNOWN;
@@ -139,16 +139,16 @@ uint16_t unwind_map_search(uintptr_t pc)
 	entry = find_entry(atomic_load(&current), pc);
 	if (entry)
 		rule = entry_rule(entry, pc);
-	/* Cached while this still counts as a reader, so that unwind_map_quiet() clears it if it
-	 * is stale; but each lookup is to be counted. */
+	/* Written to the cache before the reader count drops, so that unwind_map_quiet() clears a
+	 * stale entry. But each lookup must be counted. */
 	if (rule != RULE_INDEX_PENDING)
 		unwind_map_cache_rule(pc, rule);
 	atomic_fetch_sub_explicit(&readers, 1, memory_order_release);
 	return rule;
 }
 
-/* As a reader, too: what is kept for a module that has gone is cleared. There is room for all rules but
- * in a process of monstrous size. */
+/* Also counted as a reader, so that an entry for an unmapped module is cleared. The table of rules
+ * is large enough for any process of ordinary size. */
 void unwind_map_cache_lookup(uintptr_t pc, const struct unwind_rule *rule)
 {
 	const struct unwind_map_entry *entry;

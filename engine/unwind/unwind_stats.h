@@ -1,4 +1,4 @@
-/* How walks ended, counted. */
+/* Counters of how walks ended. */
 #ifndef ENGINE_UNWIND_UNWIND_STATS_H
 #define ENGINE_UNWIND_UNWIND_STATS_H
 
@@ -7,8 +7,8 @@
 enum unwind_end {
 	UNWIND_COMPLETE,  /* at the entry of the thread */
 	UNWIND_TRUNCATED, /* at MAX */
-	UNWIND_NO_RULE,   /* at code that tells nothing of its frame */
-	UNWIND_BAD_STACK, /* at memory that cannot be, or cannot be a frame */
+	UNWIND_NO_RULE,   /* in code without a known frame layout */
+	UNWIND_BAD_STACK, /* at memory that is no stack, or no frame */
 	UNWIND_ENDS
 };
 
@@ -16,7 +16,7 @@ struct unwind_stats {
 	uint64_t walks[UNWIND_ENDS];
 };
 
-/* Totals since the process began. Walks that end at the same moment may be counted once. */
+/* Totals since the process began. Of walks that end at the same moment, only one may be counted. */
 void unwind_stats_read(struct unwind_stats *stats);
 
 #endif

@@ -1,5 +1,5 @@
-/* The table that every program of Go has of its functions. Its layout: runtime.pcHeader, runtime._func and
- * runtime.moduledata of Go's own source. */
+/* Reader for the function table of Go programs. The layout is that of runtime.pcHeader,
+ * runtime._func and runtime.moduledata in the source of Go. */
 #include "engine/runtime/go/go_functions.h"
 
 #include <errno.h>
@@ -14,11 +14,11 @@ struct header {
 	uint16_t pad;
 	uint8_t instruction_bytes, pointer_bytes;
 	uint64_t functions, files;
-	uint64_t text; /* 0 from Go 1.26 on */
+	uint64_t text; /* 0 since Go 1.26 */
 	uint64_t names, units, file_names, tables, code;
 };
 
-/* The head of runtime._func; that of 1.18 lacks the line. */
+/* The head of runtime._func; Go 1.18 has no line in it. */
 struct entry {
 	uint32_t start, name, arguments, deferred, stack, file, line, tables, unit, first_line;
 	uint8_t id, flags;
@@ -26,10 +26,10 @@ struct entry {
 
 #define FLAGS_1_18 37
 
-/* Where runtime.moduledata has the beginning of the code. */
+/* Offset of the code's address in runtime.moduledata. */
 #define MODULE_TEXT 176
 
-/* What lies near each other is read at once. */
+/* Adjacent data is read with one call. */
 #define BLOCK_BYTES 4096
 #define BLOCKS      16
 
@@ -167,7 +167,7 @@ size_t go_functions_count(const struct go_functions *f)
 	return (size_t)f->header.functions;
 }
 
-/* Behind the last function's place stands where it ends. */
+/* The entry after the last function holds the end of the code. */
 static int read_place(struct go_functions *f, size_t number, uint32_t out[2])
 {
 	return read_bytes(f, f->header.code + number * 8, out, 8);
@@ -253,8 +253,9 @@ static int number_at(struct go_functions *f, uint64_t *offset, uint32_t *value)
 	return 0;
 }
 
-/* Pairs: how the value changes, with the sign in the lowest bit, and for how many instructions it holds then.
- * The first may be no change at all; any other such is the end. */
+/* The table holds pairs: the change of the value, with the sign in the lowest bit, and the number
+ * of instructions for which the new value holds. The change of the first pair may be 0; any later 0
+ * ends the table. */
 int go_functions_stack(struct go_functions *f, const struct go_function *function,
 		       void (*visit)(void *context, uint64_t start, uint64_t end, int64_t grown),
 		       void *context)

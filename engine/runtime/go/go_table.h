@@ -1,4 +1,4 @@
-/* The unwind table of a program of Go, whose functions have no unwind information but Go's own. */
+/* Unwind table of a Go program, whose functions have only Go's own unwind information. */
 #ifndef ENGINE_RUNTIME_GO_TABLE_H
 #define ENGINE_RUNTIME_GO_TABLE_H
 
@@ -8,11 +8,12 @@
 #include "engine/cfi/cfi.h"
 #include "engine/modules/module_image.h"
 
-/* Whether IMAGE is of Go, by the note that its linker writes. */
+/* Whether IMAGE is a Go program, according to the note of Go's linker. */
 bool go_table_is_for(const struct image *image);
 
-/* A table for IMAGE's code from START to END: of Go's functions by Go's own table, and of the rest, C that is
- * linked in, by REST, which may be NULL and stays the caller's. NULL where Go's table cannot be read. */
+/* Compile a table for the code of IMAGE from START to END. Go functions use Go's own table; all
+ * other code, linked C code, uses REST, which may be NULL and remains owned by the caller. Returns
+ * NULL if Go's table cannot be read. */
 struct unwind_table *go_table_compile(const struct image *image, uintptr_t start, uintptr_t end,
 				      const struct unwind_table *rest);
 

@@ -1,4 +1,4 @@
-/* Finds a Java machine in this process. Agent thread only. */
+/* Search for a Java machine in this process. Agent thread only. */
 #ifndef ENGINE_RUNTIME_JVM_FIND_H
 #define ENGINE_RUNTIME_JVM_FIND_H
 
@@ -6,11 +6,11 @@
 #include "engine/modules/modules.h"
 #include "engine/runtime/jvm/jvm.h"
 
-/* Fill in *JVM, all zero before, where MODULE, of which the image is open, is HotSpot's. Returns 0, -ENOENT where it is
- * not, or -errno. */
+/* Fill in *JVM, which is zeroed, if MODULE is HotSpot. IMAGE is the open image of MODULE. Returns
+ * 0, -ENOENT if it is not HotSpot, or -errno. */
 int jvm_find(struct jvm *jvm, struct elf *image, const struct module *module);
 
-/* Whether names of its functions have come since. */
+/* Whether names of its functions became available since the last check. */
 bool jvm_find_names(struct jvm *jvm);
 
 #endif

@@ -1,4 +1,4 @@
-/* Finds Perl in this process: in the executable, or in libperl. */
+/* Search for Perl in this process: in the executable, or in libperl. */
 #include "engine/runtime/perl/perl_find.h"
 
 #include <errno.h>

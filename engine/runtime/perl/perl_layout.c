@@ -1,8 +1,8 @@
-/* Where Perl keeps what a walk looks for, as far as it differs by version.
+/* Offsets in Perl's structures that differ by version.
  *
- * The table is what offsetof() says of the headers of 5.32.1, 5.34.1, 5.36.0, 5.38.2, 5.40.1 and 5.42.3, for 64 bits,
- * as Debian configures them: struct interpreter of intrpvar.h, struct xpvhv_with_aux of hv.h, and the numbers of
- * opnames.h. */
+ * The table holds offsetof() results from the headers of 5.32.1, 5.34.1, 5.36.0, 5.38.2, 5.40.1 and
+ * 5.42.3, for 64 bits, as configured by Debian: struct interpreter of intrpvar.h, struct
+ * xpvhv_with_aux of hv.h, and the numbers of opnames.h. */
 #include "engine/runtime/perl/perl_layout.h"
 
 #include <stddef.h>

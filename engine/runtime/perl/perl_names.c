@@ -1,5 +1,5 @@
-/* What subs and statements of Perl say of themselves. They are such as are on the stack of the thread that
- * asks; and every read may fail all the same. */
+/* Names of Perl's subs, and files and lines of its statements. These objects are on the stack of
+ * the calling thread; still, every read may fail. */
 #include <string.h>
 
 #include "engine/reading/words.h"
@@ -8,12 +8,12 @@
 #include "engine/runtime/utf8.h"
 
 /* struct sv: a value of any type. */
-#define VALUE_FIELDS 0 /* what depends on the type */
+#define VALUE_FIELDS 0 /* type-specific fields */
 #define VALUE_FLAGS  12
 #define VALUE_ARRAY  16
 #define VALUE_BYTES  24
 #define FLAGS_TYPE   0xff
-#define FLAG_REST    0x02000000 /* SVf_OOK: a hash has the rest of its fields */
+#define FLAG_REST    0x02000000 /* SVf_OOK: a hash has auxiliary fields */
 
 enum { TYPE_GLOB = 9, TYPE_HASH = 12, TYPE_SUB = 13, TYPE_FORMAT = 14 };
 
@@ -22,7 +22,7 @@ enum { TYPE_GLOB = 9, TYPE_HASH = 12, TYPE_SUB = 13, TYPE_FORMAT = 14 };
 #define SUB_GLOB    56 /* or its name */
 #define SUB_FLAGS   92
 #define SUB_BYTES   96
-#define SUB_NAMED   0x8000 /* CVf_NAMED: it has a name, and no glob */
+#define SUB_NAMED   0x8000 /* CVf_NAMED: it has a name instead of a glob */
 
 /* struct xpvgv. */
 #define GLOB_NAME    32
@@ -32,7 +32,7 @@ enum { TYPE_GLOB = 9, TYPE_HASH = 12, TYPE_SUB = 13, TYPE_FORMAT = 14 };
 /* struct xpvhv, and struct xpvhv_aux. */
 #define HASH_LAST   24
 #define REST_NAME   0
-#define REST_COUNT  28 /* of names, where it has several: then REST_NAME leads to them */
+#define REST_COUNT  28 /* number of names, if it has several: REST_NAME then refers to an array */
 #define HASHES_LAST (1u << 24)
 
 /* struct hek: a name. */
@@ -60,7 +60,7 @@ bool perl_read_word(struct perl_work *work, uintptr_t address, uintptr_t *word)
 	       memory_copies_read(&work->copies, word, address, sizeof(*word));
 }
 
-/* Read the value at ADDRESS. Returns its type, or -1 where there is none. */
+/* Read the value at ADDRESS. Returns its type, or -1 if there is none. */
 static int read_value(struct perl_work *work, uintptr_t address, uint8_t value[VALUE_BYTES])
 {
 	if (address % sizeof(uintptr_t) || !perl_read(work, value, address, VALUE_BYTES) ||
@@ -71,7 +71,7 @@ static int read_value(struct perl_work *work, uintptr_t address, uint8_t value[V
 
 /* ---- Names ---- */
 
-/* Write the name at ADDRESS to TEXT, cut to SIZE - 1 bytes. Returns how long it is; 0 where there is none. */
+/* Write the name at ADDRESS to TEXT, cut to SIZE - 1 bytes. Returns its length; 0 if there is none. */
 static size_t read_name(struct perl_work *work, uintptr_t address, char *text, size_t size)
 {
 	uint8_t head[NAME_TEXT], flags, part[32];
@@ -99,7 +99,7 @@ static size_t read_name(struct perl_work *work, uintptr_t address, char *text, s
 	return strlen(text);
 }
 
-/* Likewise of the package at ADDRESS. */
+/* Same for the name of the package at ADDRESS. */
 static size_t read_package(const struct perl *perl, struct perl_work *work, uintptr_t address,
 			   char *text, size_t size)
 {
@@ -152,7 +152,7 @@ bool perl_sub_name(const struct perl *perl, struct perl_work *work, uintptr_t ad
 
 /* ---- Statements ---- */
 
-/* An interpreter is not larger. */
+/* Upper limit of the size of an interpreter. */
 #define OWN_BYTES 8192
 
 bool perl_is_compiling(const struct perl *perl, uintptr_t own, uintptr_t address)
@@ -185,7 +185,7 @@ static bool read_path(struct perl_work *work, uintptr_t address)
 	size_t used = 0, part;
 
 	while (used + 1 < sizeof(work->file)) {
-		/* As far as it is certain to be there. */
+		/* Read only to the next multiple of 32 bytes, which is certain to be mapped. */
 		part = 32 - address % 32;
 		if (part > sizeof(work->file) - 1 - used)
 			part = sizeof(work->file) - 1 - used;
@@ -210,7 +210,7 @@ bool perl_file_name(const struct perl *perl, struct perl_work *work,
 
 	if (perl->key)
 		return read_path(work, statement->file);
-	/* Without threads it is a glob, whose name begins with "_<". */
+	/* Without threads it is a glob, whose name starts with "_<". */
 	if (read_value(work, statement->file, value) != TYPE_GLOB ||
 	    !perl_read_word(work, word_at(value, VALUE_FIELDS) + GLOB_NAME, &name))
 		return false;

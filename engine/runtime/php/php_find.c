@@ -1,12 +1,12 @@
-/* Finds PHP in this process: in the executable of its command line or of FPM, or in libphp. */
+/* Search for PHP in this process: in the executable of the CLI or of FPM, or in libphp. */
 #include "engine/runtime/php/php_find.h"
 
 #include <errno.h>
 
 #include "engine/elf/image_symbols.h"
 
-/* It says what it is only once it has started, and it may be looked at before. What came with each version
- * tells them apart: a function, or a variable. */
+/* PHP sets its version variable only when it starts, and the search may be earlier. So a function
+ * or variable that was new in each version identifies it. */
 static const struct {
 	uint16_t version;
 	const char *came_with_it;
@@ -47,7 +47,7 @@ int php_find(struct php *php, struct elf *image, const struct module *module)
 		err = image_symbol(image, "zend_call_function", &symbol);
 	if (err)
 		return err;
-	/* Where there may be several threads each has its own globals, and these are none. */
+	/* A build with threads has separate globals per thread and lacks this variable. */
 	if (image_symbol(image, "executor_globals", &globals))
 		return -ENOTSUP;
 	layout = php_layout_known(find_version(image));

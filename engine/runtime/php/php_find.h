@@ -1,4 +1,4 @@
-/* Finds PHP in this process. Agent thread only. */
+/* Search for PHP in this process. Agent thread only. */
 #ifndef ENGINE_RUNTIME_PHP_FIND_H
 #define ENGINE_RUNTIME_PHP_FIND_H
 
@@ -6,9 +6,9 @@
 #include "engine/modules/modules.h"
 #include "engine/runtime/php/php.h"
 
-/* Fill in *PHP, all zero before, where MODULE, of which the image is open, has PHP in a version that is
- * known. Returns 0, -ENOENT where there is none, -ENOTSUP where it is another version, or one for threads, or
- * -errno. */
+/* Fill in *PHP, which is zeroed, if MODULE has PHP in a known version. IMAGE is the open image of
+ * MODULE. Returns 0, -ENOENT if there is none, -ENOTSUP if the version is unknown or built for
+ * threads, or -errno. */
 int php_find(struct php *php, struct elf *image, const struct module *module);
 
 #endif

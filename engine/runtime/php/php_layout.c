@@ -1,9 +1,10 @@
-/* Where PHP keeps what a walk looks for: the offsets of its structures, by version.
+/* Offsets in PHP's structures, by version.
  *
- * They are what offsetof() says of Zend/zend_globals.h and Zend/zend_compile.h of each version, for 64 bits
- * and without ZTS; these structures stay the same within a minor version. Those of 7.4, 8.2 and 8.4 were taken
- * from the headers that Debian has, those of 8.1, 8.3 and 8.5 from Ubuntu's, and all of these were tried; of 8.0 the file's is
- * what the profiler phpspy publishes for it, and the rest is as in 8.1. */
+ * They are offsetof() results from Zend/zend_globals.h and Zend/zend_compile.h of each version, for
+ * 64 bits and without ZTS; these structures do not change within a minor version. Those of 7.4, 8.2
+ * and 8.4 come from Debian's headers, those of 8.1, 8.3 and 8.5 from Ubuntu's, and all of these
+ * were tested. For 8.0, the offset of the file is the one that the profiler phpspy publishes; the
+ * others are as in 8.1. */
 #include "engine/runtime/php/php_layout.h"
 
 /* clang-format off */

@@ -1,17 +1,17 @@
-/* What a code object says of itself: names, file, lines. It is one that is on the stack of the thread
- * that asks, so it stays; and every read may fail all the same. */
+/* Names, file and lines of a code object. The object is on the stack of the calling thread, so it
+ * is alive; still, every read may fail. */
 #include <string.h>
 
 #include "engine/reading/words.h"
 #include "engine/runtime/python/python.h"
 #include "engine/runtime/utf8.h"
 
-/* A table of lines that is longer is of a module made by a program. */
+/* A longer line table belongs to a generated module. */
 #define LINES_MAX (64u << 10)
 
 /* ---- Strings ---- */
 
-/* struct state of PyASCIIObject, which stands behind length and hash. */
+/* struct state of PyASCIIObject, which follows length and hash. */
 #define STRING_LENGTH 16
 #define STRING_STATE  32
 #define STATE_KIND(s) ((s) >> 2 & 7)
@@ -24,7 +24,7 @@ static struct memory_reader code_reader(struct python_work *work)
 	return (struct memory_reader){ .block = &work->block };
 }
 
-/* Write the string object at ADDRESS to TEXT, cut to SIZE - 1 bytes; "" when it cannot be read. */
+/* Write the string object at ADDRESS to TEXT, cut to SIZE - 1 bytes; "" if it cannot be read. */
 static void read_string(const struct python_layout *layout, struct python_work *work,
 			uintptr_t address, char *text, size_t size)
 {
@@ -81,7 +81,7 @@ static bool lines_has_more(const struct lines *lines)
 	return !lines->bad && lines->at < lines->end;
 }
 
-/* Up to 3.9 (Objects/lnotab_notes.txt): by how much the offset grows, then the line. */
+/* Up to 3.9 (Objects/lnotab_notes.txt): pairs of the increments of offset and line. */
 static int64_t line_by_steps(struct lines *lines, int64_t offset)
 {
 	int64_t at = 0, line = lines->line;
@@ -95,8 +95,8 @@ static int64_t line_by_steps(struct lines *lines, int64_t offset)
 	return line;
 }
 
-/* 3.10: how long a range is, then how its line differs from the one before; -128: it has none, and
- * counts to the one before. */
+/* 3.10: pairs of the length of a range and the difference of its line from the previous one; -128:
+ * no line, the range belongs to the previous one. */
 static int64_t line_by_ranges(struct lines *lines, int64_t offset)
 {
 	int64_t end = 0, line = lines->line;
@@ -134,12 +134,12 @@ static int64_t signed_varint(struct lines *lines)
 	return value & 1 ? -(int64_t)(value >> 1) : (int64_t)(value >> 1);
 }
 
-/* From 3.11 on (Objects/locations.md): entries of a kind and a length in code units. */
+/* Since 3.11 (Objects/locations.md): entries with a kind and a length in code units. */
 enum {
-	KIND_ONE_LINE = 10, /* to 12: the line differs by 0 to 2 */
+	KIND_ONE_LINE = 10, /* up to 12: the line differs by 0 to 2 */
 	KIND_NO_COLUMNS = 13,
 	KIND_LONG,
-	KIND_NONE, /* of no line: counts to the one before */
+	KIND_NONE, /* no line: belongs to the previous entry */
 };
 
 static int64_t line_by_entries(struct lines *lines, int64_t offset)
@@ -180,7 +180,7 @@ uint32_t python_code_line(const struct python_layout *layout, struct python_work
 
 	memcpy(&first, view + layout->code_first_line, sizeof(first));
 	lines.line = first;
-	/* Before the first instruction: the frame has only just been made. */
+	/* Before the first instruction: the frame was only just created. */
 	if (offset < 0 || !memory_read(&lines.reader, &size, table + 16, sizeof(size)) ||
 	    size > LINES_MAX)
 		return first > 0 ? (uint32_t)first : 0;

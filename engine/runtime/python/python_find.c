@@ -1,4 +1,4 @@
-/* Finds CPython in this process: in the executable, or in libpython. */
+/* Search for CPython in this process: in the executable, or in libpython. */
 #include "engine/runtime/python/python_find.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@ static bool image_has(struct elf *image, const char *name)
 	return !image_symbol(image, name, &symbol);
 }
 
-/* From 3.11 on it says so itself; the functions that came with those before tell them apart. */
+/* Since 3.11 a variable holds the version; before, functions that were new in a version identify it. */
 static int find_version(uint16_t *version, struct elf *image, uintptr_t bias)
 {
 	uint64_t hex = 0;

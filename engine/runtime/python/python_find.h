@@ -1,4 +1,4 @@
-/* Finds CPython in this process. Agent thread only. */
+/* Search for CPython in this process. Agent thread only. */
 #ifndef ENGINE_RUNTIME_PYTHON_FIND_H
 #define ENGINE_RUNTIME_PYTHON_FIND_H
 
@@ -6,12 +6,12 @@
 #include "engine/modules/modules.h"
 #include "engine/runtime/python/python.h"
 
-/* Fill in *PYTHON, all zero before, where MODULE, of which the image is open, has an interpreter of a
- * version that is known. Returns 0, -ENOENT where there is none, -ENOTSUP where it is another version, or
+/* Fill in *PYTHON, which is zeroed, if MODULE has an interpreter of a known version. IMAGE is the
+ * open image of MODULE. Returns 0, -ENOENT if there is none, -ENOTSUP if the version is unknown, or
  * -errno. */
 int python_find(struct python *python, struct elf *image, const struct module *module);
 
-/* Whether it has several interpreters now. */
+/* Whether the process has several interpreters now. */
 bool python_find_several(const struct python *python);
 
 #endif

@@ -1,9 +1,9 @@
-/* Where CPython keeps what a walk looks for: the offsets of its structures, by version.
+/* Offsets in CPython's structures, by version.
  *
- * The tables are what offsetof() says of the headers of 3.8.18, 3.9.18, 3.10.13, 3.11.7 and 3.12.1,
- * for 64 bits; these structures stay the same within a minor version. From 3.13 on the runtime begins
- * with a table of its own (_Py_DebugOffsets, Include/internal/pycore_debug_offsets.h), which is made
- * for this. */
+ * The tables hold offsetof() results from the headers of 3.8.18, 3.9.18, 3.10.13, 3.11.7 and
+ * 3.12.1, for 64 bits; these structures do not change within a minor version. Since 3.13 the
+ * runtime begins with a table of offsets for this purpose (_Py_DebugOffsets,
+ * Include/internal/pycore_debug_offsets.h). */
 #include "engine/runtime/python/python_layout.h"
 
 #include <string.h>
@@ -69,8 +69,8 @@ const struct python_layout *python_layout_known(uint16_t version)
 	return NULL;
 }
 
-/* The table is of 64-bit words: a head, then a group for each structure, which begins with its size.
- * New versions make groups longer. */
+/* The table has 64-bit words: a head, then a group for each structure, which begins with its size.
+ * New versions extend the groups. */
 enum {
 	HEAD_COOKIE,
 	HEAD_VERSION, /* PY_VERSION_HEX */
@@ -84,7 +84,7 @@ enum {
 	RUNTIME_END,
 };
 
-/* From where the group begins. */
+/* Indexes within a group. */
 enum {
 	INTERPRETER_NEXT = 2,
 	INTERPRETER_THREADS,
@@ -108,21 +108,21 @@ enum {
 
 static const struct groups {
 	uint16_t version;
-	/* How long the groups are, and where a thread's identity is in its own. */
+	/* Lengths of the groups, and the index of a thread's identity in its group. */
 	uint8_t interpreter, thread, thread_id, frame;
 } groups[] = {
 	{ 0x030d, 13, 9, 5, 6 },
 	{ 0x030e, 16, 9, 5, 8 },
-	{ 0x030f, 16, 16 + 1, 8, 8 }, /* and a group that is of no use here */
+	{ 0x030f, 16, 16 + 1, 8, 8 }, /* and an unused group */
 };
 
-/* co_version is not in the table: five numbers of 32 bits stand between it and the first line. */
+/* co_version is not in the table: five 32-bit numbers are between it and the first line. */
 #define FIRST_LINE_TO_VERSION 24
 
-/* Of what is not read as a whole. */
+/* Limit of an offset into structures that are not read as a whole. */
 #define OFFSET_MAX (1u << 20)
 
-/* Whether words FIRST to END of GROUP tell of fields within so many BYTES. */
+/* Whether words FIRST to END of GROUP are offsets of fields within BYTES. */
 static bool fields_within(const uint64_t *group, uint64_t bytes, unsigned first, unsigned end)
 {
 	for (unsigned i = first; i < end; i++)
@@ -151,7 +151,7 @@ bool python_layout_read(struct python_layout *layout, uint16_t version,
 	memcpy(table, offsets, sizeof(table));
 	while (g < end && g->version != version)
 		g++;
-	/* Objects are larger, and code is elsewhere, where there is no lock of an interpreter. */
+	/* Builds without a global interpreter lock have larger objects and store code elsewhere. */
 	if (g == end || memcmp(table, "xdebugpy", 8) || table[HEAD_VERSION] >> 16 != version ||
 	    table[HEAD_FREE_THREADED])
 		return false;

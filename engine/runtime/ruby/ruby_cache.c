@@ -1,10 +1,11 @@
-/* What code of Ruby is, from one walk to the next.
+/* Cache of functions by their code, from one walk to the next.
  *
- * To tell what an object is takes to read it, and what it refers to: a page each. But an object makes place for
- * another only where the collector has marked, without it, and then sweeps. So what is found while it marks is
- * right at the same address while it marks (it may leave behind what has just been on a stack); and what is found
- * while it sweeps, or rests then, until it has been counted once more. Each of the two is a period, which has a
- * number, and ends as well when the table of frames is renewed. */
+ * To identify code, a walk reads the object and the objects that it refers to: one page each. But Ruby
+ * reuses the memory of an object only after the collector has marked without it and then sweeps. So
+ * an entry from the mark phase is valid during that phase; the collector may free an object that
+ * was just on a stack. An entry from the sweep phase, or from the idle time after it, is valid
+ * until the next count of a collection. Each of the two is a period with a number. A period also
+ * ends when the frame table is renewed. */
 #include <errno.h>
 #include <stdatomic.h>
 
@@ -16,7 +17,7 @@
 #define LOOKS   4
 
 struct entry {
-	_Atomic uint64_t turn; /* odd while it is written */
+	_Atomic uint64_t turn; /* odd during a write */
 	_Atomic uint64_t period;
 	_Atomic uintptr_t code, method, start;
 	_Atomic uint64_t function; /* number and size */
@@ -80,7 +81,7 @@ bool ruby_cache_find(uint64_t period, uintptr_t code, uintptr_t method,
 	return false;
 }
 
-/* The first entry that is of an earlier period, or else the last one looked at. */
+/* An entry of an earlier period, or else the last one that was checked. */
 static struct entry *entry_to_replace(uint64_t period, uintptr_t code, uintptr_t method)
 {
 	struct entry *entry = NULL;
@@ -99,7 +100,7 @@ void ruby_cache_store(uint64_t period, uintptr_t code, uintptr_t method,
 	struct entry *entry = entry_to_replace(period, code, method);
 	uint64_t turn = entry ? load_word(&entry->turn) : 1;
 
-	/* Another thread, or the one that a handler has interrupted, writes it. */
+	/* Another thread, or the code that a handler interrupted, is writing it. */
 	if (turn % 2 || !atomic_compare_exchange_strong(&entry->turn, &turn, turn + 1))
 		return;
 	atomic_store(&entry->period, period);

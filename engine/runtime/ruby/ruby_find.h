@@ -1,4 +1,4 @@
-/* Finds Ruby in this process. Agent thread only. */
+/* Search for Ruby in this process. Agent thread only. */
 #ifndef ENGINE_RUNTIME_RUBY_FIND_H
 #define ENGINE_RUNTIME_RUBY_FIND_H
 
@@ -6,25 +6,26 @@
 #include "engine/modules/modules.h"
 #include "engine/runtime/ruby/ruby.h"
 
-/* Fill in *RUBY, all zero before, where MODULE, of which the image is open, has a Ruby of a version that is
- * known. Returns 0, -ENOENT where there is none, -ENOTSUP where it is another version, or -errno. */
+/* Fill in *RUBY, which is zeroed, if MODULE has a Ruby of a known version. IMAGE is the open image
+ * of MODULE. Returns 0, -ENOENT if there is none, -ENOTSUP if the version is unknown, or -errno. */
 int ruby_find(struct ruby *ruby, struct elf *image, const struct module *module);
 
-/* Look for what it has only once it runs, in some of the calls. True when *RUBY has more now. */
+/* Search for facts that are available only while Ruby runs; some calls skip the search. Returns
+ * true if *RUBY has more facts now. */
 bool ruby_find_more(struct ruby *ruby);
 
-/* Whether there will probably be more soon, without which classes and functions of C have no names. */
+/* Whether such facts are expected soon. Without them, classes and C functions have no names. */
 bool ruby_is_beginning(const struct ruby *ruby);
 
-/* ---- Its parts ---- */
+/* ---- Parts of the search ---- */
 
-/* Find the evaluator where no symbol tells, and its core, in the code of IMAGE, loaded at BIAS. */
+/* Find the evaluator and its core in the code of IMAGE, which is loaded at BIAS, if no symbol names them. */
 void ruby_find_evaluator(struct ruby *ruby, struct elf *image, uintptr_t bias);
 
-/* Find the names that have numbers, in the variables of the module: BYTES at DATA. True when it has. */
+/* Find the table of names by number in the BYTES of variables at DATA. Returns true if it was found. */
 bool ruby_find_names(struct ruby *ruby, uintptr_t data, uint64_t bytes);
 
-/* Find where it counts collections. True when it has. */
+/* Find the counter of garbage collections. Returns true if it was found. */
 bool ruby_find_collections(struct ruby *ruby);
 
 #endif

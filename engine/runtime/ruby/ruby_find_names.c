@@ -1,6 +1,6 @@
-/* Finds the names that have numbers. No symbol tells where Ruby keeps them, so they are looked for by what they
- * look like, which nothing else does: the last number, a table, and an array of arrays, just as many as those
- * numbers need, in which the first names are strings that every Ruby has. */
+/* Search for the table of names by number, which has no symbol. It is found by its unique form: the
+ * last number, a table, and an array of arrays of exactly the size for these numbers. The first
+ * names are strings that every Ruby has. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 #define BLOCK     ((size_t)64 << 10)
 #define NAMES_MAX (1u << 26)
 
-/* Of the structure that is looked for. */
+/* Offsets in that structure. */
 #define LAST_NUMBER 0
 #define TABLE       8
 #define ARRAYS      16
@@ -19,7 +19,7 @@
 
 #define NAMES_AT_ONCE 512
 
-/* Names that Ruby itself has come first, in the order of numbers. */
+/* Ruby's own names come first, in the order of their numbers. */
 #define NAMES_LOOKED_AT 4096
 
 struct array {
@@ -34,7 +34,7 @@ static bool read_array(uintptr_t value, struct array *array)
 	if (value < 4096 || value % 8 || process_memory_read(value, object, sizeof(object)) ||
 	    (object[0] & RUBY_TYPES) != RUBY_ARRAY)
 		return false;
-	/* One with few values holds them itself. */
+	/* A short array holds its values itself. */
 	if (object[0] >> 13 & 1) {
 		array->length = 1;
 		array->at = value + 16;
@@ -45,7 +45,7 @@ static bool read_array(uintptr_t value, struct array *array)
 	return true;
 }
 
-/* Read the string at VALUE, if it is short, as names are that are looked for. */
+/* Read the string at VALUE if it is short, as the expected names are. */
 static bool read_name(const struct ruby_layout *layout, uintptr_t value, char *text, size_t size)
 {
 	uint8_t object[40];
@@ -66,7 +66,7 @@ static bool read_name(const struct ruby_layout *layout, uintptr_t value, char *t
 	return true;
 }
 
-/* Whether the names in the array of arrays that the word at ARRAYS refers to, up to LAST, are Ruby's. */
+/* Whether the names up to LAST in the array of arrays at ARRAYS are Ruby's. */
 static bool array_has_names(struct ruby *ruby, uintptr_t arrays, uint32_t last)
 {
 	uintptr_t first[2 * NAMES_AT_ONCE];

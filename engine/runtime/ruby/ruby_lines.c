@@ -1,17 +1,16 @@
-/* The lines of Ruby's code. A table has a line for each stretch of instructions, and an index says at which of
- * them one begins: a bit for each word, with counts so that few have to be looked at ("succinct bit vector",
- * iseq.c). */
+/* Lines of Ruby's code. A table has a line for each range of instructions. An index has one bit per
+ * word, set where a range starts, and counts to limit the search ("succinct bit vector", iseq.c). */
 #include <string.h>
 
 #include "engine/runtime/ruby/ruby.h"
 
-/* The first words are counted by themselves: in fields of seven bits, nine to a word. */
+/* The first words have separate counts: fields of seven bits, nine in a word. */
 #define FIRST_WORDS   54
 #define FIRST_FIELDS  9
 #define FIRST_BITS    7
 #define BLOCKS_OFFSET 48
 
-/* The others in blocks: how many bits are set before; before each of its words; the words. */
+/* The other words are in blocks: the number of bits before the block; before each of its words; the words. */
 #define BLOCK_WORDS  512
 #define BLOCK_BYTES  80
 #define BLOCK_COUNTS 8

@@ -1,15 +1,15 @@
-/* Ruby's frames in their places among native ones.
+/* Merges Ruby's frames into the native frames.
  *
- * A call of the evaluator runs the frames up to one that is marked as its last, and stands on the native stack
- * without a word of which those are: so calls and rows of frames are told by their order. A row is there a
- * moment before its call, and gone a moment before that returns. */
+ * An evaluator call runs a row of frames, up to one that is marked as its last. The native stack
+ * does not show which row belongs to a call, so calls and rows are matched by their order. A row
+ * exists shortly before its call starts, and is removed shortly before its call returns. */
 #include "core/preload_code.h"
 #include "engine/runtime/ruby/ruby.h"
 
 struct merge {
 	const struct ruby *ruby;
 	const struct native_frames *native;
-	size_t count, at; /* native frames, and how many of them are placed */
+	size_t count, at; /* native frames, and the number already placed */
 	uintptr_t *out;
 	size_t length, max;
 };
@@ -26,7 +26,7 @@ static bool is_evaluator(const struct merge *m, size_t i)
 	return runtime_is_evaluator(&m->ruby->base, m->native->pcs[i]);
 }
 
-/* It is part of the evaluator, and carries out instructions of Ruby. */
+/* Whether frame I is in the core of the evaluator, which executes Ruby's instructions. */
 static bool is_core(const struct merge *m, size_t i)
 {
 	uintptr_t pc = m->native->pcs[i];
@@ -43,8 +43,8 @@ static size_t next_evaluator(const struct merge *m)
 	return i;
 }
 
-/* Native frames before number END, without the evaluator's own: it runs what follows, or does not run it
- * yet. */
+/* Add the native frames before number END, without those of the evaluator: it runs the following
+ * row, or does not run it yet. */
 static size_t merge_add_natives(struct merge *m, size_t end)
 {
 	for (; m->at < end; m->at++)
@@ -69,14 +69,15 @@ size_t ruby_merge(const struct ruby *ruby, const struct native_frames *native,
 		calls += is_evaluator(&m, i);
 	for (size_t i = 0; i < frame_count; i++)
 		rows += frames[i] == RUNTIME_ANCHOR;
-	/* Where both are whole the outermost belong together. A walk that was cut has the innermost. */
+	/* If both lists are complete, their outermost entries belong together. A walk that was cut
+	 * has the innermost rows. */
 	for (; calls > rows && !cut; calls--)
 		m.at = merge_add_natives(&m, next_evaluator(&m)) + 1;
 	early = rows > calls && !lost ? rows - calls : 0;
 	for (size_t begin = 0; begin < frame_count; begin = end + 1) {
 		for (end = begin; end < frame_count && frames[end] != RUNTIME_ANCHOR; end++)
 			;
-		/* (What comes behind the last mark was called by no call of the evaluator.) */
+		/* (No evaluator call runs the frames after the last mark.) */
 		if (end < frame_count && !early)
 			merge_add_natives(&m, next_evaluator(&m));
 		for (size_t i = begin; i < end; i++)
@@ -87,7 +88,7 @@ size_t ruby_merge(const struct ruby *ruby, const struct native_frames *native,
 			m.at++;
 	}
 	merge_add_natives(&m, m.count);
-	/* Whoever calls the outermost of Ruby's is not missed where native ones led nowhere before. */
+	/* If the native walk was lost before, no caller of the outermost Ruby frames is missing. */
 	if (unknown && rows <= calls)
 		merge_add(&m, STACK_CALLERS_UNKNOWN);
 	*truncated |= m.length > max || cut;

@@ -1,16 +1,16 @@
-/* Where calls of the evaluator stand on the native stack.
+/* Stack positions of evaluator calls.
  *
- * Code that YJIT made has neither unwind information nor frame pointers, so a walk ends there. But whatever catches
- * exceptions in Ruby keeps a tag on its stack, in which setjmp(3) or the compiler has left where to come back to: the
- * evaluator as well, each time it is called. */
+ * YJIT's code has neither unwind information nor frame pointers, so a native walk ends there. But
+ * each function of Ruby that catches exceptions keeps a tag on its stack, including each evaluator
+ * call. setjmp(3) or the compiler stores the position to return to in the tag. */
 #include "engine/runtime/ruby/ruby.h"
 
 #define TAGS_MAX 256
 
-/* No function of Ruby's has more on its stack. */
+/* No function of Ruby has a larger stack frame. */
 #define STACK_FRAME_MAX (64u << 10)
 
-/* The two forms: three words that the compiler writes, or the eight of a C library. */
+/* Two forms: three words from the compiler, or eight from a C library. */
 enum {
 	TAG_SAVED = 16,
 	BUILTIN_FP = TAG_SAVED,
@@ -26,7 +26,7 @@ enum {
 };
 
 #if defined(__x86_64__)
-/* glibc stirs addresses with a number of the process. */
+/* glibc scrambles addresses with a random number per process. */
 static uintptr_t unscramble(uintptr_t value)
 {
 	uintptr_t guard;
@@ -40,8 +40,8 @@ static bool is_in_text(const struct ruby *ruby, uintptr_t pc)
 	return pc - ruby->base.text < ruby->base.text_end - ruby->base.text;
 }
 
-/* What is saved in TAG goes to *PLACE, and which tag was before it to *PREVIOUS. False where it is nothing
- * that is Ruby's. */
+/* Write the position in TAG to *PLACE, and the previous tag to *PREVIOUS. Returns false if the
+ * position is not in Ruby's code. */
 static bool tag_read(const struct ruby *ruby, const uint8_t tag[TAG_BYTES],
 		     struct unwind_place *place, uintptr_t *previous)
 {
@@ -50,7 +50,7 @@ static bool tag_read(const struct ruby *ruby, const uint8_t tag[TAG_BYTES],
 					.fp = word_at(tag, BUILTIN_FP) };
 	*previous = word_at(tag, BUILTIN_PREVIOUS);
 	if (is_in_text(ruby, place->pc)) {
-		place->pc++; /* it is an instruction to come, and not behind a call */
+		place->pc++; /* the position is the next instruction, not a return address */
 		return true;
 	}
 	*place = (struct unwind_place){ .pc = word_at(tag, LIBRARY_PC),

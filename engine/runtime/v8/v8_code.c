@@ -1,23 +1,23 @@
-/* Compiled code of V8: which of it an address is in, and what it says of its instructions. */
+/* Compiled code of V8: the code that contains an address, and the source positions of its instructions. */
 #include <stdatomic.h>
 #include <string.h>
 
 #include "engine/runtime/v8/v8.h"
 
-/* ---- Which code ---- */
+/* ---- Code lookup ---- */
 
-/* Instructions begin at multiples of this, behind a header that leads to what is known of them. */
+/* Instructions start at multiples of this, after a header that refers to the code's metadata. */
 #define CODE_ALIGNMENT ((uintptr_t)64)
 
-/* Code that is longer has no lines. */
+/* Longer code gets no lines. */
 #define CODE_BYTES_MAX (64u << 10)
 
-/* So many places are looked at in one walk. */
+/* Positions that are checked in one walk. */
 #define LOOKS_MAX 4096
 
-/* Where the code round an address begins, behind the address: so many CODE_ALIGNMENTs before it; or, from
- * NOWHERE on, that none was found, and how often that has been taken for an answer since. (Code may be made
- * there one day: until then the function that runs is known all the same.) */
+/* Cached start of the code around an address, stored with the address, in CODE_ALIGNMENTs before
+ * it. From NOWHERE on, no code was found, and the number above NOWHERE counts the uses of that
+ * result. (Code may be generated there later; until then, the running function is still known.) */
 #define NOWHERE 0x8000u
 
 _Static_assert(CODE_BYTES_MAX / CODE_ALIGNMENT < NOWHERE, "fits beside it");
@@ -27,7 +27,7 @@ static _Atomic uint64_t *cached_begin(uintptr_t pc)
 	return &v8_memory->begins[(pc * 0x9e3779b97f4a7c15u) >> (64 - V8_BEGIN_BITS)];
 }
 
-/* Whether code that PC is in begins at START; then what it is goes to *CODE. */
+/* Whether code that contains PC starts at START; if so, fills in *CODE. */
 static bool code_begins_at(const struct v8 *v8, struct v8_work *work, uintptr_t start, uintptr_t pc,
 			   struct v8_code *code)
 {
@@ -36,7 +36,7 @@ static bool code_begins_at(const struct v8 *v8, struct v8_work *work, uintptr_t 
 	uint16_t type, wanted = l->instruction_stream ? l->instruction_stream : l->code;
 	uint32_t flags;
 
-	/* Most words of code are no references at all. */
+	/* Most words of code are not references. */
 	if (!v8_read_word(work, header, &map) || (map & 7) != 1 || map >> (ARCH_ADDRESS_BITS - 1))
 		return false;
 	if (!v8_copy(work, &type, map - 1 + l->map_instance_type, sizeof(type)) || type != wanted)
@@ -93,7 +93,7 @@ bool v8_code_at(const struct v8 *v8, struct v8_work *work, uintptr_t pc, struct 
 
 /* ---- Tables ---- */
 
-/* A table that is longer is not read through. */
+/* Longer tables are not scanned. */
 #define TABLE_MAX (64u << 10)
 
 struct table {
@@ -167,7 +167,7 @@ static int64_t table_next_signed(struct table *table)
 	return (int64_t)(value >> 1 ^ (0 - (value & 1)));
 }
 
-/* A position in one word: a bit that says that it is of no script, 30 of it, 16 of whom it was taken in by. */
+/* A position in one word: a bit for "not in a script", 30 bits of position, 16 bits for the inlining. */
 static struct v8_position position_unpack(uint64_t word)
 {
 	if (word & 1)
@@ -189,7 +189,7 @@ struct v8_position v8_position_at(const struct v8 *v8, struct v8_work *work, uin
 		return none;
 	while (table_has_more(&table)) {
 		difference = table_next_signed(&table);
-		/* Its sign tells statements from expressions. */
+		/* The sign distinguishes statements from expressions. */
 		at += difference >= 0 ? difference : -(difference + 1);
 		if (at > (int64_t)offset)
 			break;
@@ -201,8 +201,8 @@ struct v8_position v8_position_at(const struct v8 *v8, struct v8_work *work, uin
 
 /* ---- Baseline ---- */
 
-/* How long each bytecode of V8 13.6 is, which does not export it, and how many of its operands grow with a
- * prefix (src/interpreter/bytecodes.h): two digits and a space for each. */
+/* Length of each bytecode of V8 13.6, which does not export it, and the number of operands that a
+ * prefix widens (src/interpreter/bytecodes.h): two digits and a space for each. */
 #define LENGTHS_VERSION 0x0d06
 
 static const char lengths[] = "10 10 10 10 10 21 32 43 54 52 63 21 10 21 10 10 10 10 10 21 "
@@ -227,7 +227,7 @@ static uint32_t length_by_table(const struct v8 *v8, uint32_t bytecode, uint32_t
 	       (uint32_t)(lengths[at + 1] - '0') * (row == 2 ? 3 : row);
 }
 
-/* The first four prefix another: twice or four times as wide operands. */
+/* The first four are prefixes: they double or quadruple the width of the operands. */
 static uint32_t bytecode_length(const struct v8 *v8, struct v8_work *work, uintptr_t at)
 {
 	uint32_t row = 0, prefix = 0;
@@ -257,7 +257,7 @@ int32_t v8_baseline_offset(const struct v8 *v8, struct v8_work *work, const stru
 	if (!table_open(v8, work, code->object + v8->layout.code_positions, &table) ||
 	    !v8_read_word(work, array + 8, &length) || !v8_is_small_integer(length))
 		return -1;
-	/* What comes before the first. */
+	/* The code before the first bytecode. */
 	pc = table_next_number(&table);
 	if (pc > offset)
 		return -1;
@@ -273,9 +273,9 @@ int32_t v8_baseline_offset(const struct v8 *v8, struct v8_work *work, const stru
 	return -1;
 }
 
-/* ---- Functions that were taken in ---- */
+/* ---- Inlined functions ---- */
 
-/* An array's elements stand behind its length. */
+/* The elements of an array follow its length. */
 static bool array_element(struct v8_work *work, uintptr_t array, uint32_t index, uintptr_t *value)
 {
 	uintptr_t length;
@@ -298,7 +298,7 @@ static uintptr_t array_open(const struct v8 *v8, struct v8_work *work, uintptr_t
 		       : 0;
 }
 
-/* A reference that does not keep what it refers to. */
+/* Tag of a weak reference. */
 #define WEAK 2
 
 bool v8_inlined(const struct v8 *v8, struct v8_work *work, const struct v8_code *code,

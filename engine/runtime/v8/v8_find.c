@@ -1,4 +1,4 @@
-/* Finds V8 in this process: in node's executable, or in libnode. */
+/* Search for V8 in this process: in node's executable, or in libnode. */
 #include "engine/runtime/v8/v8_find.h"
 
 #include <errno.h>
@@ -6,8 +6,8 @@
 #include "engine/elf/image_symbols.h"
 #include "engine/runtime/runtime_image.h"
 
-/* What V8 says of itself, for debuggers: tools/gen-postmortem-metadata.py of its sources. A name is behind
- * v8dbg_; those of one member stand in a row, as it was called in one version after another. */
+/* Constants that V8 exports for debuggers: tools/gen-postmortem-metadata.py in its sources. Each
+ * name follows v8dbg_; the names that one member had in successive versions are in one row. */
 enum size { BYTE, HALF };
 
 static const struct row {
@@ -56,8 +56,9 @@ static const struct row {
 #undef PLACE
 };
 
-/* What it does not say, for each version that was looked at in a running node: src/objects/code.h,
- * code-kind.h, deoptimization-data.h, bytecode-array.h, script.h and scope-info.tq of that version. */
+/* Facts that V8 does not export, for each version that was examined in a running node:
+ * src/objects/code.h, code-kind.h, deoptimization-data.h, bytecode-array.h, script.h and
+ * scope-info.tq of that version. */
 static const struct v8_layout versions[] = {
 	/* node 18 */
 	{ .version = 0x0a02,
@@ -124,7 +125,7 @@ static const struct v8_layout versions[] = {
 	  .scope_positions_first = true },
 };
 
-/* Classes of functions had no bounds then: so many types stand side by side. */
+/* In those versions the types of functions had no bounds: this number of types is adjacent. */
 #define FUNCTION_TYPES_BEFORE 15
 
 static int find_version(struct v8_layout *layout, struct elf *image, uintptr_t bias)
