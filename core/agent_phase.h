@@ -1,24 +1,24 @@
-/* How far the agent thread has come: what is in shared->agent.state. */
+/* States of the agent thread and of a setting request, in shared->agent. */
 #ifndef CORE_AGENT_PHASE_H
 #define CORE_AGENT_PHASE_H
 
 enum agent_phase {
 	AGENT_NONE,    /* no thread, or one that touches nothing any more */
-	AGENT_DELAYED, /* the start delay is running; nothing was touched yet */
+	AGENT_DELAYED, /* the start delay runs; nothing is touched yet */
 	AGENT_STARTING,
-	AGENT_RUNNING, /* also while it is paused */
+	AGENT_RUNNING, /* also during a pause */
 };
 
-/* How far the setting is that a thread of the program asks for. */
+/* State of a setting request by a thread of the program. */
 enum agent_setting {
 	SETTING_NONE,
-	SETTING_TAKEN,    /* somebody writes what he asks for, or reads the answer */
-	SETTING_ASKED,    /* the agent thread has not come to it */
-	SETTING_BUSY,     /* the agent thread's */
-	SETTING_ANSWERED, /* by err */
+	SETTING_TAKEN,    /* a thread writes the request, or reads the answer */
+	SETTING_ASKED,    /* the agent thread has not read it yet */
+	SETTING_BUSY,     /* the agent thread processes it */
+	SETTING_ANSWERED, /* the result is in err */
 };
 
-/* Beside a phase: the thread is to end. */
+/* Additional flag in the word of the phase: the thread must end. */
 #define AGENT_STOP 0x100u
 
 #endif

@@ -9,21 +9,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* NULL is success. Else a handle for asprof_error_str. */
+/* NULL is success. Any other value is a handle for asprof_error_str. */
 typedef const char *asprof_error_t;
 
 /* Receives a command's output in pieces; BUF is not NUL-terminated. */
 typedef void (*asprof_writer_t)(const char *buf, size_t size);
 
 struct asprof_thread_local_data {
-	/* Time of this thread's newest sample in ticks; 0 before the first. Only compare it. */
+	/* Time of this thread's newest sample in ticks; 0 before the first. Only comparisons are meaningful. */
 	volatile uint64_t sample_counter;
 };
 
-/* Names a kind of user event; negative is failure. */
+/* Identifies a type of user events; negative is failure. */
 typedef int asprof_jfr_event_key;
 
-/* The most bytes of data in one user event. */
+/* Maximum bytes of data in one user event. */
 #define ASPROF_MAX_JFR_EVENT_LENGTH 2048
 
 #endif

@@ -1,5 +1,5 @@
-/* pthread_atfork(3), in place of the one that glibc links in statically: that one has a reference which
- * musl's loader cannot resolve, and would not start the program for. */
+/* pthread_atfork(3) that loads with musl. The version that glibc links statically has a reference that musl's loader
+ * cannot resolve, so the program would not start. */
 #include <errno.h>
 #include <pthread.h>
 

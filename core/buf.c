@@ -1,4 +1,4 @@
-/* A byte buffer that grows up to a stated cap. */
+/* Growable byte buffer with a maximum size. */
 #include "core/buf.h"
 
 #include <errno.h>

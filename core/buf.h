@@ -1,16 +1,16 @@
-/* A byte buffer that grows up to a stated cap. */
+/* Growable byte buffer with a maximum size. */
 #ifndef CORE_BUF_H
 #define CORE_BUF_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Start with BUF_INIT; data stays NULL until something is put in. */
+/* Initialize with BUF_INIT; data is NULL until something is added. */
 struct buf {
 	uint8_t *data; /* malloc'd; owned by the buffer */
 	size_t length;
 	size_t capacity;
-	size_t max; /* length never passes this */
+	size_t max; /* maximum of length */
 };
 
 #define BUF_INIT(cap)        \
@@ -18,22 +18,22 @@ struct buf {
 		.max = (cap) \
 	}
 
-/* Make room for MORE bytes behind length. Returns 0, -ENOMEM, or -EFBIG past the cap; on
- * failure nothing changes. The same holds for the calls below. */
+/* Make room for MORE bytes after length. Returns 0, -ENOMEM, or -EFBIG beyond the maximum; on failure nothing
+ * changes. The calls below return the same. */
 int buf_reserve(struct buf *buf, size_t more);
 
 int buf_append(struct buf *buf, const void *data, size_t length);
 int buf_append_string(struct buf *buf, const char *string); /* without its NUL */
 int buf_printf(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The content as a C string, NUL-terminated in place (not counted in length); valid until the
- * next call. NULL when there is no room for the NUL. */
+/* Return the content as a C string, valid until the next call. The NUL is not counted in length. NULL when there is
+ * no room for the NUL. */
 const char *buf_string(struct buf *buf);
 
-/* Forget the content, keep the memory. */
+/* Empty the buffer, but keep its memory. */
 void buf_reset(struct buf *buf);
 
-/* Give the memory back; the buffer may be used again. */
+/* Free the memory; the buffer may be used again. */
 void buf_free(struct buf *buf);
 
 #endif

@@ -1,4 +1,4 @@
-/* What an error is in words: those that opening files, making threads and memory come to. */
+/* Error messages for the errors of files, threads and memory. */
 #include "core/error_text.h"
 
 #include <errno.h>

@@ -1,9 +1,8 @@
-/* What an error is in words: strerror(3) for lines of the log, which asks neither the locale nor the
- * allocator of the program. */
+/* Error messages for the log: strerror(3) without the program's locale and allocator. */
 #ifndef CORE_ERROR_TEXT_H
 #define CORE_ERROR_TEXT_H
 
-/* ERR, an errno, as the C library has it in English; it is there for good. Async-signal-safe. */
+/* Return the C library's English message for ERR, an errno. The string is never freed. Async-signal-safe. */
 const char *error_text(int err);
 
 #endif

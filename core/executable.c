@@ -1,4 +1,4 @@
-/* What this process runs. */
+/* The executable of this process: path, name, kind. */
 #include "core/executable.h"
 
 #include <elf.h>
@@ -10,7 +10,7 @@
 
 #include "core/system.h"
 
-/* No processor has smaller pages. */
+/* Smallest page size of any processor. */
 #define PAGE_MIN 4096
 
 static const char *path_base_name(const char *path)
@@ -20,7 +20,7 @@ static const char *path_base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Not by snprintf, which takes kilobytes of stack: a program may be started with a few pages. */
+/* snprintf(3) takes kilobytes of stack, and a program may be started with a few pages. */
 static void executable_copy_name(char *name, size_t size, const char *base)
 {
 	size_t length = strnlen(base, size - 1);
@@ -29,7 +29,7 @@ static void executable_copy_name(char *name, size_t size, const char *base)
 	name[length] = '\0';
 }
 
-/* In a function of its own, so that only those who come here take a path's room on the stack. */
+/* A separate function, so that other callers need no stack space for a path. */
 static __attribute__((noinline)) void copy_link_name(char *name, size_t size)
 {
 	char target[PATH_MAX];
@@ -43,16 +43,16 @@ static __attribute__((noinline)) void copy_link_name(char *name, size_t size)
 const char *executable_started_as(void)
 {
 #ifndef ASPROF_IMAGE
-	/* The loader itself was started, and given the program as an argument: what the kernel tells is
-	 * then the loader's, but with later versions of glibc. */
+	/* The dynamic linker was started with the program as an argument. Then AT_EXECFN is the linker, except with
+	 * newer versions of glibc. */
 	if (!getauxval(AT_BASE) && program_invocation_name)
 		return program_invocation_name;
 #endif
 	return (const char *)getauxval(AT_EXECFN);
 }
 
-/* By the name it was started as, which is the one that users know and `ps` shows: redis-server is
- * a link to redis-check-rdb, and a script is not its interpreter. fexecve(3) has no name. */
+/* Use the name that the process was started by, which users know and `ps` shows. redis-server is a link to
+ * redis-check-rdb, and a script is not its interpreter. fexecve(3) has no name. */
 void executable_name(char *name, size_t size)
 {
 	const char *path = executable_started_as();
@@ -63,7 +63,7 @@ void executable_name(char *name, size_t size)
 		executable_copy_name(name, size, path_base_name(path));
 }
 
-/* What qemu's emulators of single programs are called for: not those of machines, nor its tools. */
+/* Suffixes of qemu's user-mode emulators. Machine emulators and tools have others. */
 static const char emulated[] = " aarch64 aarch64_be alpha arm armeb hexagon hppa i386 loongarch64 "
 			       "m68k microblaze microblazeel mips"
 			       " mips64 mips64el mipsel mipsn32 mipsn32el or1k ppc ppc64 ppc64le "
@@ -87,8 +87,8 @@ static bool name_is_emulator(const char *name)
 	return strstr(emulated, wanted);
 }
 
-/* The file that this process was started as is the program that runs, and not one that an emulator, or an
- * interpreter of scripts, was started for: it begins as what is in memory does. */
+/* True when the started file is the running program, and not a file for an emulator or a script interpreter. Then
+ * the file's header matches the auxiliary vector. */
 static bool executable_is_started_file(const char *path)
 {
 	ElfW(Ehdr) header;
@@ -104,8 +104,8 @@ static bool executable_is_started_file(const char *path)
 	       !((header.e_entry ^ getauxval(AT_ENTRY)) % PAGE_MIN);
 }
 
-/* The kernel starts one under the name of the program that is emulated. Its file is asked for by /proc only
- * where it has to be: that takes longer than all else that is done before a program is admitted. */
+/* The kernel starts an emulator under the name of the emulated program. /proc is used only if necessary: that takes
+ * longer than everything else before admission. */
 bool process_is_emulator(void)
 {
 	const char *path = (const char *)getauxval(AT_EXECFN);

@@ -1,18 +1,18 @@
-/* What this process runs. */
+/* The executable of this process: path, name, kind. */
 #ifndef CORE_EXECUTABLE_H
 #define CORE_EXECUTABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What was to be executed, as its path was given; NULL where that is not known. */
+/* Return the path of the executable as it was passed to execve(2); NULL when it is not known. */
 const char *executable_started_as(void);
 
-/* The base name that this process was started by, a link's own and a script's too, or "unknown"; cut
- * to SIZE - 1 bytes. */
+/* Write the base name that this process was started by: the name of a link or of a script, if it was started by one.
+ * "unknown" when it is not known. The name is truncated to SIZE - 1 bytes. */
 void executable_name(char *name, size_t size);
 
-/* True when this process runs a program of another processor, as qemu-aarch64 does. */
+/* True when this process emulates another processor, as qemu-aarch64 does. */
 bool process_is_emulator(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* Descriptors that keep out of the program's way. */
+/* File descriptors with high numbers, which do not disturb the program. */
 #include "core/fd.h"
 
 #include <errno.h>
@@ -46,7 +46,7 @@ int fd_of_thread(pid_t tid, const char *name, int flags)
 	if (fd_ids_are_as_here()) {
 		format_text(path, sizeof(path), "/proc/%d/%s", tid, name);
 		fd = fd_raise_result(system_open(path, flags, 0));
-		/* Or else the number may have been another's. */
+		/* Otherwise the id may have belonged to another thread. */
 		if (fd >= 0 && !system_thread_is_gone(tid))
 			return fd;
 	}

@@ -1,10 +1,9 @@
-/* Functions of the modules in this process, found as dlsym(3) finds them, but without it: that is in another
- * library before glibc 2.34, which a program need not have, and it allocates, to say that there is no such
- * name.
+/* Lookup of symbols in the loaded modules: dlsym(3) without libdl and without allocation. Before glibc 2.34,
+ * dlsym(3) is in a library that a program may lack. It allocates memory for the error message of a missing name.
  *
- * From any thread, and also from within the first malloc of a process; not in signal context. Where the modules
- * that the program began with have no such name, and there are others, this waits for who is just adding or
- * taking away one, as dl_iterate_phdr(3) does. */
+ * Any thread, also inside the first malloc of a process; not in signal context. The modules that the program started
+ * with are searched without a lock. For other modules the lookup waits while another thread adds or removes one, as
+ * dl_iterate_phdr(3) does. */
 #ifndef CORE_LOADED_SYMBOL_H
 #define CORE_LOADED_SYMBOL_H
 
@@ -14,31 +13,31 @@
 struct r_debug;
 
 struct loaded_symbol {
-	void *address; /* NULL: there is none */
-	size_t size;   /* bytes of its code, where its module tells; else 0 */
+	void *address; /* NULL: not found */
+	size_t size;   /* bytes of its code; 0 when the module does not contain it */
 };
 
-/* NAME in the first module behind this one that has it, as with RTLD_NEXT: in its version for programs that
- * name none. */
+/* Find NAME in the first module after this one that has it, like RTLD_NEXT. The symbol's version is the default for
+ * programs without versions. */
 struct loaded_symbol loaded_symbol_next(const char *name);
 
-/* NAME in the first module that has it, as with RTLD_DEFAULT. */
+/* Find NAME in the first module that has it, like RTLD_DEFAULT. */
 struct loaded_symbol loaded_symbol_first(const char *name);
 
-/* From its first segment to its last; HIGH is 0 where there is none. */
+/* A module's addresses from its first segment to its last. HIGH is 0 when there is no module. */
 struct loaded_module {
 	uintptr_t low, high;
-	const char *name; /* the loader's: "" is the program */
+	const char *name; /* the loader's name; "" for the program */
 };
 
-/* The module that ADDRESS lies in. (dladdr(3) looks through all of its symbols.) Holds the lock of the list of
- * modules meanwhile. */
+/* Find the module of ADDRESS. Unlike dladdr(3) it does not search the symbols. Takes the lock of the loader's module
+ * list. */
 struct loaded_module loaded_module_of(const void *address);
 
-/* The file of this module, as the loader names it; NULL where that is not known. Valid for ever. */
+/* Return the file name of this module from the loader; NULL when it is not known. Never freed. */
 const char *loaded_own_file(void);
 
-/* The loader's list of modules, as debuggers see it; NULL: there is none. */
+/* Return the loader's module list for debuggers, or NULL. */
 const struct r_debug *loaded_debug(void);
 
 #endif

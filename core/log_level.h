@@ -1,4 +1,4 @@
-/* How much is said in the log. */
+/* Log levels. */
 #ifndef CORE_LOG_LEVEL_H
 #define CORE_LOG_LEVEL_H
 

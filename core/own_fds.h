@@ -1,45 +1,44 @@
-/* A descriptor table for the agent's threads, apart from the program's.
+/* Separate descriptor table of the agent's threads.
  *
- * All threads of a process share one table, unless told otherwise. While a single thread uses it
- * the kernel counts no references to the files in it (__fget_light in Linux's fs/file.c); from the
- * second thread on each read(2), write(2) and poll(2) of the program takes two atomic operations
- * more. On a table of our own that second thread is not us. Nor does the program, or a child of it,
- * then have our descriptors, run short of numbers by them, or close them; and a number that the
- * program takes for its own, as a shell does, is not one that we are about to close. */
+ * Threads of a process share one descriptor table by default. While one thread uses it, the kernel counts no
+ * references to its files (__fget_light in Linux's fs/file.c). With a second thread, each read(2), write(2) and
+ * poll(2) of the program needs two more atomic operations. A separate table avoids that.
+ *
+ * It also keeps the descriptors apart. The program and its children do not see the agent's, cannot close them, and
+ * have no fewer numbers. The agent does not close a number that the program chose itself, as a shell does. */
 #ifndef CORE_OWN_FDS_H
 #define CORE_OWN_FDS_H
 
 #include <stdbool.h>
 
-/* Whose table a thread has. */
+/* The descriptor table that a thread uses. */
 enum own_fds { OWN_FDS_PROGRAM, OWN_FDS_AGENT, OWN_FDS_ENGINE };
 
-/* Give the calling thread, and those that it starts from now on, an empty table. For a thread of
- * ours that has nothing open. Opens nothing in the program's table. Returns 0, also where the thread
- * has one already; or -errno, and then nothing has changed: before Linux 5.9, and under a seccomp
- * filter that refuses it. */
+/* Give the calling thread an empty table, which threads that it starts later inherit. For an own thread without open
+ * files. Opens nothing in the program's table. Returns 0, also when the thread already has one. Returns -errno, with
+ * nothing changed, before Linux 5.9 and under a seccomp filter that forbids it. */
 int own_fds_leave(void);
 
-/* The same for an engine's thread, whose table is to be another than the agent's, too. */
+/* The same for an engine's thread, whose table is also separate from the agent's. */
 int own_fds_leave_for_engine(void);
 
-/* In a thread of ours, whose it is; in any other OWN_FDS_PROGRAM, unless it was told that it inherits
- * one. Async-signal-safe. */
+/* Return the table of the calling thread. A thread that is not an own thread has OWN_FDS_PROGRAM, unless
+ * own_fds_inherit() set another. Async-signal-safe. */
 enum own_fds own_fds_here(void);
 
-/* True where that is the agent's. */
+/* True when the calling thread uses the agent's table. */
 static inline bool own_fds_apart(void)
 {
 	return own_fds_here() == OWN_FDS_AGENT;
 }
 
-/* For a thread that is being started: as own_fds_here() was in the one that starts it. */
+/* For a thread that starts: FDS is own_fds_here() of the thread that creates it. */
 void own_fds_inherit(enum own_fds fds);
 
-/* In a thread whose table is apart, for writing: a duplicate, for the caller to close, of what FD
- * is in the program. Under a seccomp filter, which may end the process at the call for that, the file
- * is opened anew, which a socket cannot be. Returns -EBADF when it is closed there, and also once
- * the main thread has called pthread_exit(3); or another -errno. */
+/* In a thread with a separate table: duplicate the program's descriptor FD, for writing. The caller closes the
+ * result. Under a seccomp filter, which may end the process at that call, reopen the file; a socket cannot be
+ * reopened. Returns -EBADF when FD is closed there, or after the main thread has called pthread_exit(3); or another
+ * -errno. */
 int own_fds_of_program(int fd);
 
 #endif

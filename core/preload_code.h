@@ -1,4 +1,4 @@
-/* Frames of a stack that are not the program's: the preload's own, told by where its code is, and a mark. */
+/* Frames of the preload in stacks, recognized by their addresses, and a marker for unknown callers. */
 #ifndef CORE_PRELOAD_CODE_H
 #define CORE_PRELOAD_CODE_H
 
@@ -7,19 +7,18 @@
 
 #include "core/shared.h"
 
-/* Stands in place of a program counter, outermost: somebody called the frame before it, but nothing tells who.
- * No code lies so low. */
+/* Marker instead of a program counter, in the outermost frame: its caller is not known. No code has this address. */
 #define STACK_CALLERS_UNKNOWN      1
 #define STACK_CALLERS_UNKNOWN_NAME "[unknown callers]"
 
-/* Whether ADDRESS is in the preload, the agent's side included. Nothing is where all of it is linked into one
+/* True when ADDRESS is in the preload, including the agent's side. Always false where both sides are linked into one
  * program. */
 static inline bool preload_code_has(uintptr_t address)
 {
 	return address - shared->preload.code < shared->preload.code_bytes;
 }
 
-/* Whether it is in a function of the preload that the program calls in place of another one. */
+/* True when ADDRESS is in an interposer: a function of the preload that the program calls. */
 static inline bool preload_code_is_call(uintptr_t address)
 {
 	return address - shared->preload.calls < shared->preload.calls_bytes;

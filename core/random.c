@@ -1,12 +1,12 @@
-/* Random numbers, to spread in time what many processes or threads would do at one moment. */
+/* Random numbers, to spread actions over time. */
 #include "core/random.h"
 
 #include <stdatomic.h>
 
 #include "core/clock.h"
 
-/* A counter and the time, mixed as in splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom
- * Number Generators, 2014). */
+/* Mix a counter and the time as in splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators,
+ * 2014). */
 uint64_t random_below(uint64_t bound)
 {
 	static _Atomic uint64_t state;

@@ -1,11 +1,10 @@
-/* Random numbers, to spread in time what many processes or threads would do at one moment. Not for
- * secrets. */
+/* Random numbers, to spread actions of many processes or threads over time. Not for secrets. */
 #ifndef CORE_RANDOM_H
 #define CORE_RANDOM_H
 
 #include <stdint.h>
 
-/* A number below BOUND, which is not 0. Async-signal-safe, any thread. */
+/* Return a random number below BOUND. BOUND must not be 0. Any thread. Async-signal-safe. */
 uint64_t random_below(uint64_t bound);
 
 #endif

@@ -1,4 +1,4 @@
-/* Strings that must not stay behind in memory. */
+/* Erasure of secrets from memory. */
 #include "core/secret.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* What the program's threads and the agent's both have in their hands. */
+/* Memory that the program's threads and the agent's threads share. */
 #include "core/shared.h"
 
 #include "core/log_level.h"

@@ -1,4 +1,4 @@
-/* URLs in lines that people read. */
+/* URLs for logs and status output, without secrets. */
 #include "core/show_url.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@ const char *show_url(char out[SHOW_URL_SIZE], const char *text)
 	if (rest && strcspn(text, "/?#@") == (size_t)(rest - text) + 1)
 		scheme = (int)(rest - text) + 3;
 	rest = text + scheme;
-	/* The last one: a password may hold what should have been encoded. */
+	/* Use the last one: a password may contain an unencoded '@'. */
 	at = strrchr(rest, '@');
 	if (at)
 		rest = at + 1;

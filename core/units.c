@@ -1,4 +1,4 @@
-/* Units of durations and of sizes. */
+/* Units of durations and sizes. */
 #include "core/units.h"
 
 #include <string.h>
@@ -35,7 +35,7 @@ const struct unit *unit_to_show(const struct unit *units, double amount)
 {
 	const struct unit *best = units;
 
-	/* 1023.9 KiB would be shown as 1024 KiB: the next unit starts where rounding reaches it. */
+	/* 1023.9 KiB would be displayed as 1024 KiB, so the next unit starts where rounding reaches it. */
 	for (; units->size; units++)
 		if (amount >=
 		    (double)units->shown_from * (units->shown_from == units->size ? 0.9995 : 1))

@@ -1,6 +1,7 @@
-/* Units of durations and of sizes, for all who read or show them: options (which take those from `us`
- * to `h`, whole numbers with one unit), switches of the command (`1m30s`, `1.5h`), and whatever is
- * printed for people (`1.5 MiB`). */
+/* Units of durations and sizes, for reading and for display.
+ *
+ * Options take whole numbers with one unit, `us` to `h`. Switches of the command also take `1m30s` and `1.5h`.
+ * Output for people looks like `1.5 MiB`. */
 #ifndef CORE_UNITS_H
 #define CORE_UNITS_H
 
@@ -20,20 +21,20 @@
 #define TIB(n)     ((uint64_t)(n) << 40)
 
 struct unit {
-	char name[4];        /* as it is typed behind a number; "" is no unit at all */
-	char shown[4];       /* as people are shown it */
+	char name[4];        /* as typed after a number; "": no unit */
+	char shown[4];       /* as displayed */
 	uint64_t size;       /* in nanoseconds or bytes */
-	uint64_t shown_from; /* less than this is shown in a smaller unit */
-	bool option;         /* options take it */
+	uint64_t shown_from; /* smaller amounts are displayed in a smaller unit */
+	bool option;         /* allowed in options */
 };
 
-/* The smallest first, up to a row without a size. */
+/* Ascending, up to a row without a size. */
 extern const struct unit duration_units[], size_units[];
 
-/* The row of UNITS whose name are the LENGTH bytes of TEXT, or NULL. Async-signal-safe. */
+/* Return the row of UNITS whose name is TEXT of LENGTH bytes, or NULL. Async-signal-safe. */
 const struct unit *unit_named(const struct unit *units, const char *text, size_t length);
 
-/* The largest row of UNITS that AMOUNT, or what it is rounded to, is shown in. */
+/* Return the unit to display AMOUNT in: the largest whose limit the rounded amount reaches. */
 const struct unit *unit_to_show(const struct unit *units, double amount);
 
 #endif

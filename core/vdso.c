@@ -1,5 +1,4 @@
-/* Functions that the kernel brings into every process: an ELF image, whose symbols are looked through
- * one after the other, as they are about ten. */
+/* Functions of the vDSO, an ELF image. Its symbols are searched linearly, as there are about ten. */
 #include "core/vdso.h"
 
 #include <errno.h>
@@ -15,7 +14,7 @@ struct symbols {
 	size_t count;
 };
 
-/* (Not by strcmp(3): where that is found out by the processor, it may not be yet.) */
+/* strcmp(3) may be an indirect function that is not resolved yet. */
 static bool strings_equal(const char *a, const char *b)
 {
 	while (*a && *a == *b) {
@@ -25,7 +24,7 @@ static bool strings_equal(const char *a, const char *b)
 	return *a == *b;
 }
 
-/* Newer images have no table of hashes that tells the number of symbols; all have sections. */
+/* Newer images have no DT_HASH, which contains the number of symbols. All have sections. */
 static size_t vdso_count_symbols(const ElfW(Ehdr) * image)
 {
 	const char *sections = (const char *)image + image->e_shoff;
@@ -55,10 +54,10 @@ static void vdso_read_symbols(struct symbols *symbols, const ElfW(Ehdr) * image,
 	}
 }
 
-/* NULL: the kernel has brought none, or an emulator. */
+/* Return NULL when the kernel, or an emulator, provides no vDSO. */
 static const ElfW(Ehdr) * vdso_image(void)
 {
-	int saved = errno; /* which says so */
+	int saved = errno; /* getauxval() sets it */
 	unsigned long image = getauxval(AT_SYSINFO_EHDR);
 
 	errno = saved;

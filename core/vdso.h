@@ -1,9 +1,9 @@
-/* Functions that the kernel brings into every process, so that a clock is read without a system call. */
+/* Functions of the vDSO, which the kernel maps into every process. They read clocks without a system call. */
 #ifndef CORE_VDSO_H
 #define CORE_VDSO_H
 
-/* The function NAME, or NULL where there is none. Async-signal-safe; of the agent's own threads only once a
- * thread of the program has asked for one (errno is touched where the kernel has brought no functions). */
+/* Return the function NAME, or NULL. Async-signal-safe. errno may change when the kernel has no vDSO. So an own
+ * thread calls it only after a thread of the program has. */
 void *vdso_function(const char *name);
 
 #endif

@@ -1,4 +1,4 @@
-/* One thread sleeps, anyone wakes it: a futex word. */
+/* Wake-up flag: one thread sleeps, any thread wakes it. */
 #include "core/wake.h"
 
 #include "core/futex.h"

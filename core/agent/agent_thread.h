@@ -1,5 +1,4 @@
-/* The agent thread, on its own side: one thread that starts an engine, closes a report each interval, and
- * hands it to the reporters. There is one in a process. */
+/* Agent thread: starts an engine, closes a report each interval, and passes it to the reporters. One per process. */
 #ifndef CORE_AGENT_AGENT_THREAD_H
 #define CORE_AGENT_AGENT_THREAD_H
 
@@ -8,23 +7,23 @@
 #include "core/wake.h"
 
 struct agent_parts {
-	const struct config *config; /* for as long as the process lives */
+	const struct config *config; /* valid until the process ends */
 
-	/* Choose the engine and open the reporters, after the start delay. WAKE wakes the agent
-	 * thread. Returns 0, or -errno after saying why in the log. */
+	/* Choose the engine and open the reporters, after the start delay. WAKE wakes the agent thread. Returns 0,
+	 * or -errno after logging the reason. */
 	int (*prepare)(struct agent_equipment *equipment, const struct config *config,
 		       struct wake *wake);
 
-	/* Called once the engine has started; agent_before_exit() waits for it to return. */
+	/* Called after the engine has started; agent_before_exit() waits until it returns. */
 	void (*started)(void);
 
-	/* Called behind the end, where the program goes on without (agent_leave()): its end is not worth being told any
-	 * more. */
+	/* Called after the end if the program continues without the agent (agent_leave()): its exit needs no report
+	 * any more. */
 	void (*left)(void);
 };
 
-/* What the thread that agent_start() has begun does, until it is stopped. The calling thread is one of
- * ours (core/own_thread.h), and must touch nothing of the agent's when this has returned. */
+/* Main function of the thread that agent_start() started. The calling thread is an own thread (core/own_thread.h).
+ * After this returns it must use nothing of the agent. */
 void agent_run(const struct agent_parts *parts);
 
 #endif

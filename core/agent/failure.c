@@ -1,4 +1,4 @@
-/* Why what was tried last has failed, in words. */
+/* Error message of the last failed operation. */
 #include "core/agent/failure.h"
 
 #include <stdarg.h>

@@ -1,12 +1,12 @@
-/* Why what was tried last has failed, in words. Whoever knows what follows from it says both in one
- * line of the log. The agent thread's alone. */
+/* Error message of the last failed operation. The caller that knows the consequence logs both in one line. Agent
+ * thread only. */
 #ifndef CORE_AGENT_FAILURE_H
 #define CORE_AGENT_FAILURE_H
 
-/* Note the words; a text longer than 511 bytes is cut. Returns ERR, so that it can end a function. */
+/* Store the message, truncated to 511 bytes. Returns ERR, for use in a return statement. */
 int failed(int err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* What was noted last; valid until the next. */
+/* Return the last message; valid until the next failed(). */
 const char *failure(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* The end of a program whose last thread leaves by exit(2). */
+/* Detection of the program's end when its last thread calls exit(2) directly. */
 #include "core/agent/last_thread.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "engine/process/proc_file.h"
 #include "engine/process/tids.h"
 
-/* A thread that has ended, and is only still there, has no program. */
+/* A main thread that has ended has no executable. */
 static bool main_thread_is_gone(void)
 {
 	char target[1];
@@ -39,7 +39,8 @@ bool last_thread_is_gone(void)
 	return alone;
 }
 
-/* As wait(2) would tell of it: in field 52, of which the name, the second, may hold anything; or -1. Source: proc(5). */
+/* Return the main thread's status, as wait(2) reports it, or -1. It is field 52. Field 2, the name, may contain any
+ * characters. Source: proc(5). */
 static long main_thread_status(void)
 {
 	char text[1024];

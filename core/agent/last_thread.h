@@ -1,17 +1,17 @@
-/* The end of a program whose last thread leaves by exit(2) in code of its own, of which nobody is told: the process goes
- * on while a thread of ours does. Agent thread only. */
+/* Detection of the program's end when its last thread calls exit(2) directly. No interposer sees that call, and the
+ * process continues while own threads live. Agent thread only. */
 #ifndef CORE_AGENT_LAST_THREAD_H
 #define CORE_AGENT_LAST_THREAD_H
 
 #include <stdbool.h>
 
-/* Whether the program has no thread any more. One system call while its main thread lives; false where it cannot
- * be told. */
+/* True when the program has no thread any more; false when this is not known. One system call while the main thread
+ * lives. */
 bool last_thread_is_gone(void);
 
-/* Then: end the process, with the status of its main thread. (What another had that ended later is not to be known; the
- * C library's threads end with 0, as ours do.) By exit_group(2), which is not among the calls that a sandbox is asked for:
- * the program ends by it, too. */
+/* End the process by exit_group(2), with the status of its main thread. A later status of another thread is not
+ * known; the C library's threads end with 0, as the own threads do. A sandbox is not checked for exit_group(2),
+ * because programs end by it too. */
 void last_thread_end_process(void);
 
 #endif

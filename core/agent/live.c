@@ -1,4 +1,4 @@
-/* A mailbox of one question. */
+/* Mailbox for one request of the live endpoint. */
 #include "core/agent/live.h"
 
 #include <errno.h>

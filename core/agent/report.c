@@ -1,4 +1,4 @@
-/* A report is one interval's recording: its length, and its bytes put into a file. */
+/* Reports: length, tags, and copying to a file. */
 #include "core/agent/report.h"
 
 #include <errno.h>

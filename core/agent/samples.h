@@ -1,5 +1,4 @@
-/* Counts the samples that a recording holds. What an engine tells of itself is of another moment than
- * the end of a chunk. */
+/* Counts the samples in a recording. An engine's own counters do not refer to the end of a chunk. */
 #ifndef CORE_AGENT_SAMPLES_H
 #define CORE_AGENT_SAMPLES_H
 
@@ -7,11 +6,11 @@
 
 #include "core/agent/report.h"
 
-/* Add to *COUNT the samples in PART, whole chunks of either engine: the events of every type that has a
- * stack trace, as CPU time, wall clock, allocations and locks, each as one, as any reader of the file
- * counts them. Not frees, and not those of our own types, which sum up samples. Takes about ten
- * nanoseconds for an event. Returns 0, -EBADMSG where it is no JFR, or another -errno, with *COUNT as
- * it was. */
+/* Add the number of samples in PART, whole chunks of either engine, to *COUNT. Samples are events of types with a
+ * stack trace: CPU time, wall clock, allocations, locks. Each event counts once, as in other readers of the file.
+ * Frees and the agent's own types, which aggregate samples, do not count. Takes about ten nanoseconds per event.
+ *
+ * Returns 0, -EBADMSG for data that is not JFR, or another -errno; on failure *COUNT is unchanged. */
 int samples_count(const struct report_part *part, uint64_t *count);
 
 #endif

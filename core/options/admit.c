@@ -1,4 +1,4 @@
-/* Is this process one to profile? Decided in the constructor of every process. */
+/* Decides whether this process is profiled. */
 #include "core/options/admit.h"
 
 #include <string.h>

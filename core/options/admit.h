@@ -1,4 +1,4 @@
-/* Is this process one to profile? Decided in the constructor of every process. */
+/* Decides whether this process is profiled. The constructor of every process calls it. */
 #ifndef CORE_OPTIONS_ADMIT_H
 #define CORE_OPTIONS_ADMIT_H
 
@@ -6,9 +6,8 @@
 
 #include "core/options/config.h"
 
-/* True when EXECUTABLE (a base name) is one to profile: the first of the comma-separated globs
- * that matches decides, `!glob` leaves out; when none matches it is not. A list of nothing but
- * `!glob`s leaves those out and takes all others. */
+/* True when EXECUTABLE (a base name) is to be profiled. The first matching glob of the comma-separated list decides;
+ * `!glob` excludes. Without a match the result is false, or true when the list has only `!glob`s. */
 bool config_admits(const struct config *config, const char *executable);
 
 #endif

@@ -1,4 +1,4 @@
-/* Warns of variables with our prefix that are no option, and of options that are not built yet. */
+/* Warnings about unknown variables with the agent's prefix, and about options that are not supported yet. */
 #include "core/options/config.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Names by pattern. */
+/* Matching of names by glob patterns. */
 #include "core/options/glob.h"
 
 struct glob {
@@ -10,7 +10,7 @@ static bool next_byte_is(const struct glob *glob, size_t ahead, char c)
 	return (size_t)(glob->end - glob->at) > ahead && glob->at[ahead] == c;
 }
 
-/* One byte of a set, which a backslash may stand before. */
+/* Read one byte of a set, possibly after a backslash. */
 static unsigned char set_read_byte(struct glob *glob)
 {
 	if (*glob->at == '\\' && glob->end - glob->at > 1)
@@ -18,8 +18,8 @@ static unsigned char set_read_byte(struct glob *glob)
 	return (unsigned char)*glob->at++;
 }
 
-/* Behind a bracket: whether C is in the set, or, with an exclamation mark, is not. False in *CLOSED when
- * the set has no end. */
+/* Match C against the set after a bracket; after an exclamation mark the result is inverted. *CLOSED becomes false
+ * when the set has no end. */
 static bool set_match(struct glob *glob, unsigned char c, bool *closed)
 {
 	bool inverse = next_byte_is(glob, 0, '!') || next_byte_is(glob, 0, '^'), found = false,
@@ -41,7 +41,7 @@ static bool set_match(struct glob *glob, unsigned char c, bool *closed)
 	return found != inverse;
 }
 
-/* Whether the next of GLOB, which is no star, stands for C; moves on behind it. */
+/* Match C against the next element of GLOB, which is not a star, and move past the element. */
 static bool element_match(struct glob *glob, char c)
 {
 	struct glob set = { glob->at + 1, glob->end };
@@ -63,7 +63,7 @@ static bool element_match(struct glob *glob, char c)
 	return *glob->at++ == c;
 }
 
-/* Of several stars only the last has to be gone back to. */
+/* Backtracking needs only the last of several stars. */
 bool glob_matches(const char *text, size_t length, const char *name)
 {
 	struct glob glob = { text, text + length }, after_star = { 0 };

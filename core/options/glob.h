@@ -1,13 +1,12 @@
-/* Names by pattern. fnmatch(3) goes by the program's locale, and may allocate. */
+/* Matching of names by glob patterns. fnmatch(3) depends on the program's locale and may allocate. */
 #ifndef CORE_OPTIONS_GLOB_H
 #define CORE_OPTIONS_GLOB_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whether NAME is as the LENGTH bytes of GLOB say: `*` stands for any bytes, `?` for one, `[a-z]` for one of
- * these, `[!a-z]` for one that is none of these, and any byte behind a backslash for itself. A bracket that
- * is not closed stands for itself, too. */
+/* True when NAME matches the LENGTH bytes of GLOB. `*` matches any bytes, `?` one byte, `[a-z]` one byte of the set,
+ * `[!a-z]` one byte outside it. A backslash makes the next byte literal. An unclosed bracket is literal, too. */
 bool glob_matches(const char *glob, size_t length, const char *name);
 
 #endif

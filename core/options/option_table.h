@@ -1,4 +1,4 @@
-/* The table of options, for those who read values by it. (Those who show it: option_view.h.) */
+/* Option table, for code that parses values. (For code that displays it: option_view.h.) */
 #ifndef CORE_OPTIONS_OPTION_TABLE_H
 #define CORE_OPTIONS_OPTION_TABLE_H
 
@@ -9,10 +9,10 @@
 
 #define OPTION_COUNT 43
 
-/* In the order of the documentation. ENABLED is first, since it is read before the rest. */
+/* In the order of the documentation. ENABLED is first because it is read first. */
 extern const struct option option_table[];
 
-/* What follows OPTION_PREFIX in TEXT, an entry of an environment or a name; NULL without it. */
+/* Return the part of TEXT, a name or an environment entry, after OPTION_PREFIX; NULL without the prefix. */
 static inline const char *option_unprefixed(const char *text)
 {
 	size_t length = sizeof(OPTION_PREFIX) - 1;
@@ -20,7 +20,7 @@ static inline const char *option_unprefixed(const char *text)
 	return strncmp(text, OPTION_PREFIX, length) ? NULL : text + length;
 }
 
-/* The row of NAME, with the prefix or without; NULL when there is none. */
+/* Return the row of NAME, with or without the prefix; NULL when there is none. */
 const struct option *option_lookup(const char *name);
 
 #endif
