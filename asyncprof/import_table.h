@@ -1,4 +1,4 @@
-/* Changes what a library calls: its own import table, and nobody else's. */
+/* The import table of a library: which functions it calls. */
 #ifndef ASYNCPROF_IMPORT_TABLE_H
 #define ASYNCPROF_IMPORT_TABLE_H
 
@@ -6,16 +6,16 @@
 
 struct import {
 	const char *name;
-	void *function; /* to be called instead */
+	void *function; /* replacement */
 };
 
-/* In the library that INSIDE points into, let each function of IMPORTS that it imports stand for
- * the one it was bound to. The library must be bound already (RTLD_NOW), and not be unloaded.
- * Returns 0, -ENOENT when INSIDE is in no library, or -errno; some may be changed by then. */
+/* Replace the functions of IMPORTS that the library imports; INSIDE points into the library. It must be bound
+ * (RTLD_NOW), and must not be unloaded. Returns 0, -ENOENT when INSIDE is in no library, or -errno; then some may be
+ * replaced. */
 int import_table_redirect(const void *inside, const struct import *imports, size_t count);
 
-/* Of that library: put what it calls by each of NAMES into BOUND, NULL where it does not import that. Returns 0, or
- * -ENOENT when INSIDE is in none. */
+/* Set BOUND to the functions that the library calls for NAMES; NULL if it does not import the function. Returns 0, or
+ * -ENOENT when INSIDE is in no library. */
 int import_table_read(const void *inside, const char *const *names, void **bound, size_t count);
 
 #endif

@@ -1,4 +1,4 @@
-/* Whether this is a process of Java. */
+/* Detection of Java processes. */
 #include "asyncprof/java.h"
 
 #include <limits.h>
@@ -16,8 +16,8 @@
 #define PATIENCE_NS 10000000000u
 #define STEP_NS     20000000u
 
-/* The last thread that the machine starts, when its tools may attach (OpenJDK, Threads::create_vm,
- * WatcherThread::start); as much of its name as the kernel has. */
+/* Name of the last thread that the Java VM starts, when tools may attach (OpenJDK, Threads::create_vm,
+ * WatcherThread::start), as the kernel truncates it. */
 #define LAST_THREAD "VM Periodic Tas"
 
 bool java_is_loaded(void)
@@ -47,7 +47,7 @@ static bool java_has_started(void)
 {
 	pid_t *tids = NULL;
 	ssize_t count = tids_list(&tids);
-	bool up = count < 0; /* it cannot be told */
+	bool up = count < 0; /* unknown */
 
 	for (ssize_t i = 0; i < count && !up; i++)
 		up = thread_is_named(tids[i], LAST_THREAD);

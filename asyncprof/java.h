@@ -1,4 +1,4 @@
-/* Whether this is a process of Java, and how far that is. The agent's thread; needs /proc. */
+/* Detection of Java processes. The agent's thread; needs /proc. */
 #ifndef ASYNCPROF_JAVA_H
 #define ASYNCPROF_JAVA_H
 
@@ -6,11 +6,11 @@
 
 #include "core/wake.h"
 
-/* Java's machine is loaded, or its launcher, which is about to load it. */
+/* True when the Java VM is loaded, or its launcher, which is about to load it. */
 bool java_is_loaded(void);
 
-/* Wait until the machine is up: for ten seconds at most, as some settings (-XX:-UsePerfData) have no sign of
- * it. WAKE may have been woken for something else, and then still is. False where the agent is to end. */
+/* Wait until the Java VM has started, at most ten seconds: with some settings (-XX:-UsePerfData) nothing shows it. WAKE
+ * may be woken for another reason; then it still is on return. Returns false when the agent is to end. */
 bool java_wait_until_started(struct wake *wake);
 
 #endif

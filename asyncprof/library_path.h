@@ -1,8 +1,7 @@
-/* Where a library is that is wanted by its soname alone, and may well be absent.
+/* Search for a library by its soname.
  *
- * dlopen(3) would look in the working directory too, where LD_LIBRARY_PATH has an empty or a relative
- * entry, or the program a run path of that kind: it would run what somebody else has put there. Here
- * only directories named from the root count. */
+ * dlopen(3) also searches the working directory, if LD_LIBRARY_PATH or the program's run path has an empty or relative
+ * entry. It would run a file that another user placed there. This search ignores relative directories. */
 #ifndef ASYNCPROF_LIBRARY_PATH_H
 #define ASYNCPROF_LIBRARY_PATH_H
 
@@ -10,25 +9,24 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Find SONAME: what is loaded already, then as the loader looks for it (the program's run path,
- * LD_LIBRARY_PATH as the process began with it, the loader's cache and its own directories), then
- * beside this library. Returns 0 and fills in PATH, for dlopen(3), or -ENOENT. Not in signal context,
- * and not while the caller holds a lock of the loader's. */
+/* Find SONAME among the loaded libraries, then where the dynamic linker searches (the program's run path,
+ * LD_LIBRARY_PATH as the process began with it, the linker's cache and its own directories), then in the directory
+ * of this library. Returns 0 and sets PATH, for dlopen(3), or -ENOENT. Not in signal context, and not while the
+ * caller holds a lock of the dynamic linker. */
 int library_path_find(char path[PATH_MAX], const char *soname);
 
 #define LIBRARY_PATH_MUSL_MAX 4096
 
-/* Where musl's loader, the file LINKER, looks by itself: directories with a colon or a new line between, in TEXT or
- * constant. */
+/* Return the directories that musl's dynamic linker, the file LINKER, searches: separated by colons or newlines, in
+ * TEXT or constant. */
 const char *library_path_read_musl(char text[LIBRARY_PATH_MUSL_MAX], const char *linker);
 
-/* True when a library of that file name is loaded; then PATH, unless it is NULL, is the loader's name
- * of it. Likewise. */
+/* True when a library with this file name is loaded. Then PATH, unless it is NULL, receives the dynamic linker's
+ * name of it. Not in signal context, and not while the caller holds a lock of the dynamic linker. */
 bool library_path_find_loaded(char path[PATH_MAX], const char *file_name);
 
-/* False where library_path_find() would hardly find SONAME, as a look in the likeliest places shows:
- * some microseconds, where that one takes a hundred. In the constructor alone, as it looks at the environment
- * that the program has now. */
+/* True when library_path_find() would probably find SONAME: checks the likely directories, in some microseconds
+ * instead of a hundred. Only in the constructor, because it uses the program's current environment. */
 bool library_path_is_likely(const char *soname);
 
 #endif

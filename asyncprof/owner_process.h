@@ -1,18 +1,20 @@
-/* The process that async-profiler was loaded in. A forked child has its code, and hooks that lead there, but none of
- * its threads: nothing is asked of those, no lock waited for that they may hold, and nothing made that would have
- * samples taken. */
+/* The process that loaded async-profiler.
+ *
+ * A forked child has async-profiler's code and its hooks, but none of its threads. There async-profiler must not wait
+ * for these threads or for their locks, and must not create anything that takes samples. */
 #ifndef ASYNCPROF_OWNER_PROCESS_H
 #define ASYNCPROF_OWNER_PROCESS_H
 
 #include <stdbool.h>
 
-/* It is about to be loaded in this one. */
+/* Set the calling process: it is about to load async-profiler. */
 void owner_process_set(void);
 
-/* In a forked child. */
+/* Reset the state in a forked child. */
 void owner_process_reset_in_child(void);
 
-/* This is a child, also one that came by a system call which nobody told of. Async-signal-safe. */
+/* True in a child of that process, also if the child was created by a system call that is not interposed.
+ * Async-signal-safe. */
 bool owner_process_is_parent(void);
 
 #endif

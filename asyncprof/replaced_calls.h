@@ -1,16 +1,19 @@
-/* What async-profiler calls instead of the C library's functions, so that the program does not notice it: its
- * descriptors are not among the program's (asyncprof/fd_calls.h), nor its memory in the program's heap
- * (asyncprof/memory_calls.h); the limit of the descriptors' number stays the program's, and standard output too; that exit
- * does not wait for a sleeper, that the environment may be changed meanwhile, and that a forked child waits for no
- * lock and writes nothing into its parent's recording. */
+/* Replacements for functions of the C library that async-profiler calls. They hide async-profiler from the program:
+ *
+ * * Its descriptors are not in the program's table (asyncprof/fd_calls.h).
+ * * Its memory is not in the program's heap (asyncprof/memory_calls.h).
+ * * The program keeps its limit of descriptors and its standard output.
+ * * exit(3) does not wait for async-profiler's sleeping threads.
+ * * The program may change its environment at any time.
+ * * A forked child waits for no lock, and writes nothing into its parent's recording. */
 #ifndef ASYNCPROF_REPLACED_CALLS_H
 #define ASYNCPROF_REPLACED_CALLS_H
 
-/* Of the library that INSIDE points into, after dlopen and before its first call.
- * Returns 0 or -errno. */
+/* Install the replacements in the library that INSIDE points into, after dlopen(3) and before its first call. Returns 0
+ * or -errno. */
 int replaced_calls_install(const void *inside);
 
-/* In a forked child. */
+/* Reset the state in a forked child. */
 void replaced_calls_reset_in_child(void);
 
 #endif

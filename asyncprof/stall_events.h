@@ -1,4 +1,4 @@
-/* Stalls of event loops where async-profiler takes the samples. */
+/* Events for stalls of event loops, when async-profiler is the engine. */
 #ifndef ASYNCPROF_STALL_EVENTS_H
 #define ASYNCPROF_STALL_EVENTS_H
 
@@ -6,7 +6,7 @@
 
 extern const struct stall_output stall_events_output;
 
-/* In a forked child: its engine has other keys. */
+/* Reset the state in a forked child: its engine has other event keys. */
 void stall_events_reset_in_child(void);
 
 #endif

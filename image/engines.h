@@ -1,4 +1,4 @@
-/* Which engines a config asks for. */
+/* Choice of the engines that a config asks for. */
 #ifndef IMAGE_ENGINES_H
 #define IMAGE_ENGINES_H
 
@@ -6,8 +6,8 @@
 #include "core/options/config.h"
 #include "core/wake.h"
 
-/* Fill in the engines of EQUIPMENT; one that needs waking is given WAKE. On the agent thread. Returns
- * 0, or -errno after a line in the log. */
+/* Set the engines of EQUIPMENT. An engine wakes the agent's thread by WAKE. Called on the agent's thread. Returns 0, or
+ * -errno after a line in the log. */
 int engines_open(struct agent_equipment *equipment, const struct config *config, struct wake *wake);
 
 #endif

@@ -1,5 +1,5 @@
-/* Where mbedTLS has its random numbers from, in place of its own source: that one reads /dev/urandom, as it
- * knows getrandom(2) of glibc alone, and there may be no /dev. (An object's symbol goes before an archive's.) */
+/* Entropy source for mbedTLS. It replaces mbedTLS's own, which calls getrandom(2) with glibc only and reads /dev/urandom
+ * elsewhere; a container may have no /dev. (The linker prefers an object's symbol to an archive's.) */
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 
 int mbedtls_platform_entropy_poll(void *data, unsigned char *output, size_t size, size_t *taken);
 
-/* Kernels before 3.17 have no call for it. */
+/* For kernels before 3.17, which have no getrandom(2). */
 static ssize_t read_device(unsigned char *output, size_t size)
 {
 	int fd = fd_raise(open("/dev/urandom", O_RDONLY | O_CLOEXEC));

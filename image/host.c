@@ -1,4 +1,4 @@
-/* The way from the image to the functions of the program's side, and to what the program was started with. */
+/* The image's access to functions of the host's side and to the program's auxiliary vector. */
 #include "image/host.h"
 
 #include <link.h>
@@ -24,13 +24,13 @@ void host_connect(const struct image_start *start)
 		host_functions[i] = start->host[i];
 }
 
-/* The C library keeps the number of the thread that it began with, and another may go on in its place. */
+/* The C library caches the id of its first thread; the image may continue in another thread. */
 pid_t gettid(void)
 {
 	return (pid_t)kernel_call4(SYS_gettid, 0, 0, 0, 0);
 }
 
-/* The C library's own would tell of the image. */
+/* The C library's own returns the image's auxiliary vector. */
 unsigned long getauxval(unsigned long kind)
 {
 	for (size_t i = 0; program && program->auxiliary[i][0] != AT_NULL; i++)

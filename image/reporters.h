@@ -1,16 +1,15 @@
-/* Which reporters a config asks for. */
+/* Choice of the reporters that a config asks for. */
 #ifndef IMAGE_REPORTERS_H
 #define IMAGE_REPORTERS_H
 
 #include "core/options/config.h"
 #include "core/agent/report.h"
 
-/* Note what the reporters need of ENVIRONMENT: later the program may be
- * changing it. Returns 0 or -ENOMEM. */
+/* Copy the variables of ENVIRONMENT that the reporters need; later the program may change it. Returns 0 or -ENOMEM. */
 int reporters_capture(const struct config *config, char *const *environment);
 
-/* Open the one reporter that hands on to all that CONFIG asks for. Returns 0, or -errno after
- * a line in the log when there is none; one of two that cannot be had is done without. */
+/* Open one reporter that forwards to all reporters of CONFIG (release with its close()). A reporter that cannot be opened
+ * is left out. Returns 0, or -errno after a line in the log when none can be opened. */
 int reporters_open(struct reporter **out, const struct config *config);
 
 #endif

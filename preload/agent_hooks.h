@@ -1,4 +1,4 @@
-/* What the agent does when the interposers tell it something. */
+/* The agent's implementation of the interposers' hooks. */
 #ifndef PRELOAD_AGENT_HOOKS_H
 #define PRELOAD_AGENT_HOOKS_H
 
@@ -6,7 +6,7 @@
 
 extern const struct interpose_hooks agent_hooks;
 
-/* In a forked child: what other threads of its parent's were about to do is not done here. */
+/* Reset the state in a forked child. */
 void agent_hooks_reset_in_child(void);
 
 #endif

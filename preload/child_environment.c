@@ -1,7 +1,6 @@
-/* What programs that this one starts find in their environment.
+/* Environment of programs that this process starts.
  *
- * It is the process's own environment that is changed: whichever way a program is started, that, or a
- * copy of it, is what it gets. */
+ * It changes the environment of the process itself: any started program gets that or a copy of it. */
 #include "preload/child_environment.h"
 
 #include <stdbool.h>
@@ -11,7 +10,7 @@
 
 #define VARIABLE "LD_PRELOAD="
 
-/* As the loader has them. */
+/* Separators of the dynamic linker. */
 #define SEPARATORS ": "
 
 static bool item_has_name(const char *item, size_t length, const char *name)
@@ -23,7 +22,7 @@ static bool item_has_name(const char *item, size_t length, const char *name)
 	return length == name_length || item[length - name_length - 1] == '/';
 }
 
-/* Take NAME out of LIST, where it stands; with it goes what separates it from the next. */
+/* Remove NAME from LIST, with the separator after it. */
 static void list_remove(char *list, const char *name)
 {
 	char *to = list, *from = list;

@@ -1,9 +1,9 @@
-/* What programs that this one starts find in their environment. */
+/* Environment of programs that this process starts. */
 #ifndef PRELOAD_CHILD_ENVIRONMENT_H
 #define PRELOAD_CHILD_ENVIRONMENT_H
 
-/* Take this library, and no other, out of LD_PRELOAD in the environment that ENTRIES are (as environ), and
- * the variable where nothing is left. Allocates nothing. */
+/* Remove this library from LD_PRELOAD in ENTRIES, an environment, and the variable if its value is then empty.
+ * Allocates nothing. */
 void child_environment_remove_library(char **entries);
 
 #endif

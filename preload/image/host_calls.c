@@ -1,4 +1,4 @@
-/* The functions of this side that the image calls, by number. */
+/* Table of the host's functions that the image calls, by number. */
 #include "preload/image/host_calls.h"
 
 #include "core/agent.h"

@@ -1,16 +1,16 @@
-/* Children that come by syscall(2). */
+/* Children created by syscall(2). */
 #ifndef PRELOAD_INTERPOSE_CLONE_H
 #define PRELOAD_INTERPOSE_CLONE_H
 
 #include <stdbool.h>
 #include <sys/syscall.h>
 
-/* Kernels of old headers have it under that number too. */
+/* Older headers lack it; the number is the same on all processors. */
 #ifndef SYS_clone3
 #define SYS_clone3 435
 #endif
 
-/* Whether system call NUMBER may return in a child. (vfork(2) cannot be made by a function.) */
+/* True when system call NUMBER may return in a child. (A function cannot call vfork(2).) */
 static inline bool clone_may_return_in_child(long number)
 {
 #if defined(SYS_fork)
@@ -20,8 +20,7 @@ static inline bool clone_may_return_in_child(long number)
 	return number == SYS_clone || number == SYS_clone3;
 }
 
-/* After it, where it returned RESULT and had these arguments: a child with memory of its own tells its
- * hook. */
+/* After such a call, with these arguments, returned RESULT. In a child with its own memory it calls the hook. */
 void clone_after_call(long number, long a, long b, long result);
 
 #endif

@@ -1,6 +1,5 @@
-/* Interposes the calls that close a descriptor. One that closes a socket with SO_LINGER waits until
- * what was sent has arrived, and ends that wait at a signal without a word: no EINTR tells, and
- * there is no socket any more to wait for. So samples are held back meanwhile. */
+/* Interposes the calls that close a descriptor. Closing a socket with SO_LINGER waits until its data has arrived. A
+ * signal ends that wait without EINTR, and afterwards the socket is gone. So samples are blocked meanwhile. */
 #include <stdio.h>
 #include <sys/socket.h>
 
@@ -11,7 +10,7 @@
 
 bool transfer_has_linger;
 
-/* True when FD's end may take its time, and samples are held back; BLOCKED is what was before. */
+/* True when closing FD may wait: then samples are blocked, and BLOCKED is the previous mask. */
 static COLD bool samples_block(int fd, uint64_t *blocked)
 {
 	uint64_t signals = __atomic_load_n(&sample_signals, __ATOMIC_RELAXED);

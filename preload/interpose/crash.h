@@ -1,23 +1,23 @@
-/* Death by a signal that dumps core, with its default action: the crash is told, and the last report
- * written, before the process dies of it as it would have done. */
+/* Handlers of signals whose default action dumps core. They report the crash and wait for the last report; then the
+ * process ends by the same signal. */
 #ifndef PRELOAD_INTERPOSE_CRASH_H
 #define PRELOAD_INTERPOSE_CRASH_H
 
 #include <signal.h>
 #include <stdbool.h>
 
-/* Whether SIGNO is one of these. Async-signal-safe, as is the rest. */
+/* True when SIGNO is one of these signals. All functions are async-signal-safe. */
 bool crash_is_signal(int signo);
 
-/* Put our handler there, if SIGNO has its default action. Nothing where the kernel would spare the process
- * but for a fault of its own, and SIGNO is raised by others only. */
+/* Install our handler for SIGNO if it has its default action. In the first process of a namespace only for faults:
+ * the kernel ignores other signals there. */
 void crash_install(int signo);
 
-/* Whether HANDLER is that. */
+/* True when HANDLER is that handler. */
 bool crash_is_handler(const void *handler);
 
-/* Tell of it, once in a process, and wait until the report is written; of threads that crash together the
- * others wait for the first. For the handler of whoever has the signal in our place. */
+/* Report the crash, once for each process, and wait until the last report is written. Other threads that crash wait
+ * for the first one. Also for handlers of others for such a signal. */
 void crash_report(int signo, const siginfo_t *info, const void *context);
 
 #endif

@@ -1,4 +1,4 @@
-/* The functions that stand behind our interposers. */
+/* The next definitions of interposed functions. */
 #include "preload/interpose/real.h"
 
 #include <errno.h>
@@ -7,14 +7,14 @@
 
 struct real real;
 
-/* A program gets here when it found our function where its C library has none. */
+/* Called by a program that found our function although its C library has none. */
 static long real_missing(void)
 {
 	errno = ENOSYS;
 	return -1;
 }
 
-/* Threads that come here together write the same value. */
+/* Threads that run this at the same time write the same value. */
 COLD void *real_find(void **place, const char *name)
 {
 	int saved = errno;

@@ -1,4 +1,4 @@
-/* Puts the agent's hooks in force. */
+/* Sets the agent's hooks. */
 #include "preload/interpose/hooks.h"
 
 const struct interpose_hooks *interpose_hooks;
