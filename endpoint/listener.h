@@ -1,4 +1,4 @@
-/* The socket that the live endpoint listens at: made, found dead, and removed. */
+/* Listening socket of the live endpoint: creation, removal, and check of its peers. */
 #ifndef ENDPOINT_LISTENER_H
 #define ENDPOINT_LISTENER_H
 
@@ -8,24 +8,28 @@
 #include "core/options/config.h"
 
 struct listener {
-	int fd;              /* -1: none */
-	bool is_unix;        /* peers are asked who they are */
-	char path[PATH_MAX]; /* of a Unix socket, to be removed; else the address, for messages */
+	int fd;              /* -1: not listening */
+	bool is_unix;        /* a Unix socket, where the kernel reports the peer's user */
+	char path[PATH_MAX]; /* of the Unix socket; else the TCP address, for messages */
 };
 
-/* Note XDG_RUNTIME_DIR of ENVIRONMENT, in the constructor. */
+/* Save XDG_RUNTIME_DIR of ENVIRONMENT. Called when the agent's image starts. */
 void listener_capture(char *const *environment);
 
-/* Listen where CONFIG says. `auto` is a socket in the agent's own directory: /run/asprof-agent, asprof-agent
- * in $XDG_RUNTIME_DIR, or live in the user's own directory (place_private()), the first of these that nobody
- * else can have touched; what dead processes left there is removed. Returns 0 (release with
- * listener_close), or -errno. Not for signal context. */
+/* Listen at config->listen. `auto` is a Unix socket in the first usable private directory of this user:
+ *
+ * * /run/asprof-agent;
+ * * asprof-agent in $XDG_RUNTIME_DIR;
+ * * live in the directory of place_private().
+ *
+ * Sockets that dead processes left there are removed. Returns 0 (release with listener_close()), or -errno. */
 int listener_open(struct listener *listener, const struct config *config);
 
-/* Stop listening; the socket's name goes. */
+/* Close the socket and unlink its path. */
 void listener_close(struct listener *listener);
 
-/* Whether the peer of FD, accepted from LISTENER, may ask: at a Unix socket this process's user and root. */
+/* True if the peer of FD, accepted from LISTENER, may use the endpoint. At a Unix socket only this process's user
+ * and root may. */
 bool listener_admits(const struct listener *listener, int fd);
 
 #endif

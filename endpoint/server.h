@@ -1,4 +1,4 @@
-/* The live endpoint: a thread of ours that answers requests, one after another, and never waits for a peer. */
+/* Server of the live endpoint: one own thread that handles requests in turn and never blocks on a peer. */
 #ifndef ENDPOINT_SERVER_H
 #define ENDPOINT_SERVER_H
 

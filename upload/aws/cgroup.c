@@ -1,10 +1,10 @@
-/* The control group that a process is in. */
+/* Control group of a process. */
 #include "upload/aws/cgroup.h"
 
 #include <stddef.h>
 #include <string.h>
 
-/* "ID:CONTROLLERS:PATH", where only the path may hold more colons; see cgroups(7). */
+/* "ID:CONTROLLERS:PATH", where only the path may contain more colons; see cgroups(7). */
 static char *path_of(char *line)
 {
 	char *colon = strchr(line, ':');

@@ -1,4 +1,4 @@
-/* Credentials, and the providers of them that AWS's own tools ask. */
+/* AWS credentials, and the providers of AWS's own tools. */
 #include "upload/aws/credentials.h"
 
 #include <errno.h>

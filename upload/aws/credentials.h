@@ -1,4 +1,4 @@
-/* Who signs the uploads: AWS credentials, and where they come from. */
+/* AWS credentials and their providers. */
 #ifndef UPLOAD_AWS_CREDENTIALS_H
 #define UPLOAD_AWS_CREDENTIALS_H
 
@@ -9,53 +9,54 @@ struct aws;
 
 struct credentials {
 	char *id, *secret;
-	char *token;     /* NULL: long-lived */
+	char *token;     /* NULL: long-term credentials */
 	int64_t expires; /* seconds since 1970; 0: never */
 };
 
-/* Wipe and release. */
+/* Wipe and free the members. */
 void credentials_clear(struct credentials *credentials);
 
-/* Copies; TOKEN may be NULL or "". Returns 0 or -ENOMEM. */
+/* Copy the arguments to OUT; TOKEN may be NULL or "". Returns 0 or -ENOMEM. */
 int credentials_set(struct credentials *out, const char *id, const char *secret, const char *token,
 		    int64_t expires);
 
-/* One source, first in its own struct. */
+/* A provider of credentials; the first member of its own struct. */
 struct credentials_provider {
 	const char *name; /* for the log */
 
-	/* Fill OUT (release with credentials_clear). Returns 0, -ENOENT where this source is not
-	 * set up here, or another -errno after saying why in the log. */
+	/* Fill OUT (release with credentials_clear). Returns 0, -ENOENT if this provider is not
+	 * configured, or another -errno after logging the reason. */
 	int (*get)(struct credentials_provider *provider, struct credentials *out);
-	void (*forget)(
-		struct credentials_provider *provider); /* see below; NULL: nothing is kept */
+
+	/* See credentials_forget(); NULL: the provider caches nothing. */
+	void (*forget)(struct credentials_provider *provider);
 	void (*destroy)(struct credentials_provider *provider);
 };
 
-/* Each of these makes a provider (release with its destroy), which AWS must outlive. Returns 0 or
- * -ENOMEM. All calls are made by the one thread that AWS is used by. */
+/* Each of these opens a provider (release with its destroy). AWS must outlive it. Only the
+ * thread that uses AWS calls the provider. Returns 0 or -ENOMEM. */
 typedef int credentials_open(struct credentials_provider **out, struct aws *aws);
 
-credentials_open credentials_environment; /* AWS_ACCESS_KEY_ID and its companions */
-credentials_open credentials_profile;     /* the shared config and credentials files */
-credentials_open credentials_web;         /* AWS_WEB_IDENTITY_TOKEN_FILE, by STS */
+credentials_open credentials_environment; /* AWS_ACCESS_KEY_ID and related variables */
+credentials_open credentials_profile;     /* shared config and credentials files */
+credentials_open credentials_web;         /* AWS_WEB_IDENTITY_TOKEN_FILE, through STS */
 credentials_open credentials_container;   /* ECS, EKS pod identity */
-credentials_open credentials_instance;    /* EC2, by IMDSv2 */
+credentials_open credentials_instance;    /* EC2, through IMDSv2 */
 
-/* The first of PROVIDERS that is set up here, and from then on that one. Owns them, and frees
- * them when it cannot be made. */
+/* A provider that uses the first configured one of PROVIDERS, and only that one afterwards. Owns
+ * PROVIDERS, and destroys them on failure. */
 int credentials_chain(struct credentials_provider **out,
 		      struct credentials_provider *const *providers, size_t count);
 
-/* What PROVIDER gives, asked again five minutes before it expires. While asking fails, what is
- * there is given out until it has expired. Owns PROVIDER, and frees it when it cannot be made. */
+/* A cache of PROVIDER's credentials, renewed five minutes before they expire. If renewal fails,
+ * the cached credentials are used until they expire. Owns PROVIDER, and destroys it on failure. */
 int credentials_cache(struct credentials_provider **out, struct credentials_provider *provider,
 		      struct aws *aws);
 
-/* Have PROVIDER ask again next time: a server said that they have expired. */
+/* Renew the credentials on the next get: a server reported that they expired. */
 void credentials_forget(struct credentials_provider *provider);
 
-/* All of the above, in the SDKs' order, cached. */
+/* All providers above in the order of the SDKs, cached. */
 int credentials_default(struct credentials_provider **out, struct aws *aws);
 
 #endif

@@ -1,4 +1,4 @@
-/* Credentials that are kept until shortly before they expire. */
+/* Cache of credentials, renewed shortly before they expire. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -6,11 +6,11 @@
 #include "upload/aws/aws.h"
 #include "upload/aws/credentials.h"
 
-/* Expiring ones are renewed this early. */
+/* Expiring credentials are renewed this early. */
 #define EARLY_SECONDS 300
 
-/* While renewing fails, the next try is not made at once: reports come every second or so, and
- * are tried again and again when the program ends. */
+/* Minimum time between failed renewals. Reports can arrive every second, and are retried in
+ * quick succession when the program ends. */
 #define RETRY_SECONDS         10
 #define RETRY_EXPIRED_SECONDS 1
 
@@ -19,8 +19,8 @@ struct cache {
 	struct credentials_provider *source;
 	struct aws *aws;
 	struct credentials held;
-	int64_t tried; /* when renewing failed last */
-	int err;       /* how */
+	int64_t tried; /* time of the last failed renewal */
+	int err;       /* its error */
 	bool renew;
 };
 

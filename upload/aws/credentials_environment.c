@@ -1,4 +1,4 @@
-/* Credentials from the environment's AWS_ACCESS_KEY_ID and its companions. */
+/* Credentials from AWS_ACCESS_KEY_ID and related environment variables. */
 #include <errno.h>
 
 #include "upload/aws/credentials_simple.h"

@@ -1,4 +1,4 @@
-/* What the providers of credentials have in common. */
+/* Common code of the credentials providers. */
 #include "upload/aws/credentials_simple.h"
 
 #include <cjson/cJSON.h>

@@ -1,4 +1,4 @@
-/* A provider that holds nothing but the way to AWS. */
+/* Credentials provider without state other than the AWS context. */
 #ifndef UPLOAD_AWS_CREDENTIALS_SIMPLE_H
 #define UPLOAD_AWS_CREDENTIALS_SIMPLE_H
 
@@ -18,8 +18,8 @@ static inline struct aws *simple_provider_aws(struct credentials_provider *provi
 	return ((struct simple_provider *)provider)->aws;
 }
 
-/* Read the JSON that containers, instances and credential processes answer with into OUT.
- * TOKEN is what the session token is called there. Returns 0 or -EBADMSG. */
+/* Parse the JSON of containers, instances and credential processes into OUT. TOKEN is its key of
+ * the session token. Returns 0 or -EBADMSG. */
 int credentials_from_json(struct credentials *out, const char *text, size_t length,
 			  const char *token);
 

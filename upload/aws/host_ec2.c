@@ -1,4 +1,4 @@
-/* An EC2 instance, by its identity document. */
+/* EC2 instance, from its identity document. */
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* An ECS or Fargate task, by the task metadata endpoint, version 4. */
+/* ECS or Fargate task, from the task metadata endpoint, version 4. */
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <string.h>
@@ -34,7 +34,7 @@ out:
 	return err;
 }
 
-/* "arn:PARTITION:SERVICE:REGION:ACCOUNT:…": the part at INDEX, as a JSON string. */
+/* Add the part INDEX of "arn:PARTITION:SERVICE:REGION:ACCOUNT:…" as a JSON string. */
 static void add_arn_part(cJSON *object, const char *key, const char *arn, unsigned int index)
 {
 	char part[64];

@@ -1,15 +1,15 @@
-/* The EC2 instance metadata service, version 2. */
+/* Client of the EC2 instance metadata service, version 2. */
 #ifndef UPLOAD_AWS_IMDS_H
 #define UPLOAD_AWS_IMDS_H
 
 #include "upload/aws/aws.h"
 
-/* Get PATH ("/latest/…") with a session's token; the answer's text is appended to OUT.
- * Returns 0, -ENOENT where this is no EC2 instance, the service is disabled or knows no such
- * path, or another -errno. A second is the most that each request takes. */
+/* Get PATH ("/latest/…") with a session token and append the body to OUT. Each request takes at
+ * most a second. Returns 0 or -errno. -ENOENT: this is not an EC2 instance, the service is
+ * disabled, or the path does not exist. */
 int imds_get(struct aws *aws, const char *path, struct buf *out);
 
-/* The region that this instance runs in: malloc'd, or NULL. */
+/* The region of this instance; malloc'd, or NULL. */
 char *imds_region(struct aws *aws);
 
 #endif

@@ -1,4 +1,4 @@
-/* AWS's Security Token Service: credentials for a role. */
+/* Client of AWS's Security Token Service: credentials for a role. */
 #ifndef UPLOAD_AWS_STS_H
 #define UPLOAD_AWS_STS_H
 
@@ -7,16 +7,18 @@
 
 struct sts_role {
 	const char *arn;
-	const char *session;     /* NULL: one is made up */
+	const char *session;     /* NULL: generated */
 	const char *external_id; /* NULL: none */
-	const char *seconds;     /* how long the credentials are good for; NULL: as STS likes */
+	const char *seconds;     /* lifetime of the credentials; NULL: the default of STS */
 };
 
-/* Be ROLE on the word of CREDENTIALS (AssumeRole). Returns 0 or -errno after a line. */
+/* AssumeRole: get credentials for ROLE, signed with the credentials WITH. Returns 0, or -errno
+ * after logging it. */
 int sts_assume(struct aws *aws, const struct sts_role *role, const struct credentials *with,
 	       struct credentials *out);
 
-/* Be ROLE on the word of TOKEN, an identity provider's (AssumeRoleWithWebIdentity). */
+/* AssumeRoleWithWebIdentity: get credentials for ROLE with the TOKEN of an identity provider.
+ * Returns 0, or -errno after logging it. */
 int sts_assume_web(struct aws *aws, const struct sts_role *role, const char *token,
 		   struct credentials *out);
 

@@ -1,4 +1,4 @@
-/* Small files, read whole. */
+/* Read a small file completely. */
 #include "upload/files/file.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ int file_read(struct buf *out, const char *path)
 	err = fstat(fd, &st) ? -errno : 0;
 	if (!err && !S_ISREG(st.st_mode))
 		err = -EINVAL;
-	/* One piece where the size is told, as secrets are not left behind by a growing buffer. */
+	/* Reserve the known size at once: a buffer that grows leaves copies of secrets behind. */
 	if (!err && st.st_size > 0)
 		err = buf_reserve(out, (size_t)st.st_size + BLOCK + 1 <= out->max - out->length
 					       ? (size_t)st.st_size + BLOCK + 1

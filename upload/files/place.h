@@ -1,26 +1,27 @@
-/* Where directories lie that are named by the settings: what their paths go by. */
+/* Paths of the directories that the settings name. */
 #ifndef UPLOAD_FILES_PLACE_H
 #define UPLOAD_FILES_PLACE_H
 
 #include "core/options/config.h"
 
-/* Where reports go that no setting sends elsewhere, where that is there and can be written. */
+/* Default directory for reports, if it exists and is writable. */
 #define PLACE_SHARED "/var/lib/asprof-agent"
 
-/* Note, in the constructor, TMPDIR of ENVIRONMENT, and the working directory where CONFIG's paths
- * begin there. The program may be changing both when a directory is opened.
- * Returns 0 or -ENOMEM. */
+/* Save TMPDIR of ENVIRONMENT. Save the working directory too if a path of CONFIG is relative.
+ * Called in the constructor: later the program may change both. Returns 0 or -ENOMEM. */
 int place_capture(const struct config *config, char *const *environment);
 
-/* PATH as it was meant then, malloc'd; NULL without memory. */
+/* PATH relative to the saved working directory, malloc'd; NULL without memory. */
 char *place_absolute(const char *path);
 
-/* Open the directory of this user's own, asprof-agent-UID below $TMPDIR, or below /tmp where that
- * cannot be had, as dir_make_private() does. *PATH is what it is called, malloc'd, or NULL without
- * memory. Returns its descriptor, or -errno. */
+/* Open this user's own directory asprof-agent-UID like dir_make_private(). It lies in $TMPDIR,
+ * or in /tmp if $TMPDIR is not usable.
+ *
+ * Returns a descriptor, or -errno. *PATH is its path, malloc'd, or NULL without memory; the
+ * caller frees it. */
 int place_private(char **path);
 
-/* Words for what place_private() returned. */
+/* Text for an error of place_private(). */
 const char *place_error_text(int err);
 
 #endif

@@ -1,4 +1,4 @@
-/* HTTP requests and answers, apart from how they are sent. */
+/* HTTP requests and responses, independent of the transport. */
 #include "upload/http/http.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 #include "core/secret.h"
 
-/* A line break would begin another header; no other control character belongs there either. */
+/* A line break would start another header; other control characters are invalid too. */
 static bool http_is_plain(const char *value)
 {
 	for (; *value; value++)

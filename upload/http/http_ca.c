@@ -1,11 +1,11 @@
-/* The certificate authorities by which servers are known. */
+/* Certificate authorities that verify servers. */
 #include "upload/http/http_ca.h"
 
 #include <errno.h>
 
 #include "upload/files/file.h"
 
-/* Debian, Fedora and RHEL, openSUSE, old RHEL, Alpine and others. */
+/* Files of Debian; Fedora and RHEL; openSUSE; old RHEL; Alpine and others. */
 static const char *const places[] = {
 	"/etc/ssl/certs/ca-certificates.crt",
 	"/etc/pki/tls/certs/ca-bundle.crt",

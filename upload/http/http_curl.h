@@ -1,4 +1,4 @@
-/* Sends HTTP requests with libcurl: the one place that knows it. */
+/* HTTP sender that uses libcurl; the only module that depends on it. */
 #ifndef UPLOAD_HTTP_HTTP_CURL_H
 #define UPLOAD_HTTP_HTTP_CURL_H
 
@@ -6,10 +6,10 @@
 
 #include "upload/http/http.h"
 
-/* Make a sender for one thread, which has every signal blocked. CA_FILE verifies servers; NULL
- * takes the system's, found when the first https request is sent. Once *STOP is true, what is
- * under way ends with -ECANCELED within a second.
- * Returns 0 and sets *OUT (release with its close), or -errno. */
+/* Open a sender for one thread, which blocks all signals. CA_FILE verifies servers; NULL uses
+ * the system's bundle, loaded for the first https request. Once *STOP is true, a request in
+ * progress ends with -ECANCELED within a second. Returns 0 and sets *OUT (release with its
+ * close), or -errno. */
 int http_curl_open(struct http **out, const char *ca_file, const atomic_bool *stop);
 
 #endif

@@ -1,23 +1,24 @@
-/* The local reporter: each report is a file in a directory. */
+/* Local reporter: each report becomes a file in a directory. */
 #ifndef UPLOAD_LOCAL_LOCAL_H
 #define UPLOAD_LOCAL_LOCAL_H
 
 #include "core/options/config.h"
 #include "core/agent/report.h"
 
-/* Open the directory that CONFIG names, making it where it does not exist. With none named it
- * is /var/lib/asprof-agent where that exists and can be written, else a directory of the
- * user's own under $TMPDIR or /tmp, which is refused when it is a link, somebody else's, or
- * open to others. place_capture() (place.h) has noted what these go by.
+/* Open the directory of CONFIG; create it if it is missing. Without a setting, use
+ * /var/lib/asprof-agent if it exists and is writable. Else use a directory of this user in
+ * $TMPDIR or /tmp. That one is refused if it is a link, belongs to another user, or is open to
+ * others. place_capture() (place.h) has saved these paths.
  *
- * Files appear whole, under a name that was free. The oldest go before the limits on bytes and age
- * are passed, and where the disk is full before another try. Only files of this user's, with names
- * as this reporter gives them, count and go. Any number of processes may share a directory.
+ * Files appear complete, under an unused name. The oldest files are removed before the limits
+ * on bytes and age are exceeded. On a full disk they are removed before a retry. Only files of
+ * this user with names of this reporter are counted and removed. Processes may share a
+ * directory.
  *
- * A process may change its user. Where the directory cannot be written to any more, profiles go to
- * the one of the new user's own, which is said once with what would mend it.
+ * If the process changes its user and cannot write any more, profiles go to the new user's own
+ * directory. This is logged once, with advice.
  *
- * Returns 0 and sets *OUT (release with its close), or -errno after saying why in the log. */
+ * Returns 0 and sets *OUT (release with its close), or -errno after logging the reason. */
 int local_reporter_open(struct reporter **out, const struct config *config);
 
 #endif

@@ -1,5 +1,5 @@
-/* Whom a report is of, as labels: the service, its machine, container and pod, the process. They are called
- * as OpenTelemetry's conventions for resources call them. */
+/* Identity of a report's process, as labels: service, machine, container, pod and process. The
+ * keys follow OpenTelemetry's semantic conventions for resources. */
 #ifndef UPLOAD_PUSH_IDENTITY_H
 #define UPLOAD_PUSH_IDENTITY_H
 
@@ -12,20 +12,24 @@
 
 struct identity_label {
 	char *key, *text; /* malloc'd */
-	bool number;      /* TEXT is one */
-	bool tag;         /* of ASPROF_AGENT_TAGS */
+	bool number;      /* the text is a number */
+	bool tag;         /* from ASPROF_AGENT_TAGS */
 };
 
 struct identity {
-	struct identity_label labels[IDENTITY_LABELS_MAX]; /* no key twice; service.name first */
+	struct identity_label labels[IDENTITY_LABELS_MAX]; /* unique keys; service.name first */
 	size_t count;
-	bool failed; /* memory was short */
+	bool failed; /* out of memory */
 };
 
-/* Those of REPORT: service.name (of OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES, else the profiling group),
- * the rest of OTEL_RESOURCE_ATTRIBUTES, CONFIG's or the report's tags, then what is known of its process
- * (origin_of()). Of two with one key the first stays. A tag that is called "version" is service.version where
- * nothing else is. Returns 0 or -ENOMEM; release with identity_free() either way. */
+/* Fill OUT with the labels of REPORT's process, in this order:
+ * * service.name: from OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES, else the profiling group;
+ * * the other OTEL_RESOURCE_ATTRIBUTES;
+ * * the report's tags, else CONFIG's;
+ * * the origin of the process (origin_of()).
+ *
+ * The first label with a key counts. The tag "version" becomes service.version if that is not
+ * set. Returns 0 or -ENOMEM; release with identity_free() in both cases. */
 int identity_of(struct identity *out, const struct report *report, const struct config *config,
 		const struct environment *environment, const struct host *host);
 void identity_free(struct identity *identity);

@@ -1,4 +1,4 @@
-/* A report added up: what its recording holds as one profile, for those who take no JFR. */
+/* Aggregation of a report's recording into one profile, for destinations that do not accept JFR. */
 #ifndef UPLOAD_PUSH_REPORT_PROFILE_H
 #define UPLOAD_PUSH_REPORT_PROFILE_H
 
@@ -10,16 +10,19 @@
 struct report_profile {
 	struct profile profile;
 	struct libraries libraries;
-	char problem[160]; /* what could not be read; "": nothing */
+	char problem[160]; /* description of unreadable data; "": none */
 };
 
-/* Add up all metrics of REPORT, by thread or not: what was allocated by its weight; what is retained as the
- * recording states it, else what was allocated in it and not freed. Where neither it nor whom it is of says how far
- * apart its samples were taken, that is CONFIG's to tell. The same report gives the same profile each time. What is beyond
- * REPORT_PROFILE_STACKS_MAX is counted without its stack.
+/* Aggregate all metrics of REPORT, with THREADS for each thread. Allocations count by their
+ * weight. Live memory is the recording's own summary, else the allocations in it that were not
+ * freed.
  *
- * Returns 0, with a problem where only a part could be read; -EBADMSG where nothing could; -ENOMEM or
- * another -errno. Release with report_profile_free() in any case. */
+ * The recording or the report's origin states the sampling intervals, else CONFIG. The result is
+ * deterministic. Beyond REPORT_PROFILE_STACKS_MAX bytes of stacks, samples count without their
+ * stack.
+ *
+ * Returns 0, with a problem if only a part was readable; -EBADMSG if nothing was; -ENOMEM or
+ * another -errno. Release OUT with report_profile_free() in any case. */
 int report_profile_read(struct report_profile *out, const struct report *report,
 			const struct config *config, bool threads);
 void report_profile_free(struct report_profile *profile);

@@ -1,4 +1,4 @@
-/* cJSON leaves out what it has no memory for, and says so to each caller alone. */
+/* cJSON omits an item without memory, and reports that only to its caller. */
 #include "upload/queue/json_object.h"
 
 #include <cjson/cJSON.h>

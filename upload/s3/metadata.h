@@ -1,4 +1,4 @@
-/* What stands beside a recording in its zip file: metadata.json. */
+/* The file metadata.json of a zip file: it describes the recording. */
 #ifndef UPLOAD_S3_METADATA_H
 #define UPLOAD_S3_METADATA_H
 
@@ -10,13 +10,18 @@
 
 /* Append the metadata of REPORT to OUT:
  *
- *	{"start":ms,"end":ms,"reporting_interval":ms,"agent":{…}}
+ * {"start":ms,"end":ms,"reporting_interval":ms,"agent":{…}}
  *
- * where "agent" holds what is known beyond: "version", "executable", "pid", "engine",
- * "engine_version", "hostname", "cgroup", "host" and "kubernetes" (of whoever made the report, see
- * origin_of()), "tags" (of REPORT, else of CONFIG), "samples" {"taken","lost"}, and where there was
- * any, "spooled_bytes" and "dropped" {"bytes","full","aged","refused"}: reports, since the program
- * started. Taken are the samples in the recording (samples_count()).
+ * The members of "agent":
+ * * "version", "executable", "service_version", "pid", "engine", "engine_version";
+ * * "hostname", "cgroup", "host" and "kubernetes" of the process that made the report
+ *   (origin_of());
+ * * "tags" of REPORT, else of CONFIG;
+ * * "samples" {"taken","lost"}, where "taken" counts the recording's samples (samples_count());
+ *   "recovered" if it is true;
+ * * if not 0, "spooled_bytes" and "dropped" {"bytes","full","aged","refused"}: reports since the
+ *   program started.
+ *
  * Returns 0 or -errno. */
 int metadata_json(struct buf *out, const struct report *report, const struct config *config,
 		  const struct host *host, const struct environment *environment);

@@ -1,21 +1,21 @@
-/* Where a store may send a request on to. */
+/* Redirects of a store. */
 #ifndef UPLOAD_S3_S3_REDIRECT_H
 #define UPLOAD_S3_S3_REDIRECT_H
 
 #include "upload/http/http.h"
 
-/* The base URL of BUCKET, malloc'd, that RESPONSE tells a request for KEY to go to, which went to BASE;
- * NULL where it tells none, or one that is not followed. It tells it by a Location that ends in the
- * same key, or as Amazon does by the host in <Endpoint>.
+/* The base URL of BUCKET to which RESPONSE redirects a request for KEY that went to BASE. The
+ * response names it by a Location that ends in the same key, or by a host in <Endpoint> (Amazon).
+ * Returns it malloc'd, or NULL without a redirect or if it is not allowed.
  *
- * The signature, a session's token and the report are shown to that host. So it is followed only to
+ * The new host receives the signature, the session token and the report. So these are allowed only:
  *
- *	- the host that was asked, on whatever port;
- *	- a host whose name ends in a dot and that of the endpoint;
- *	- from one of Amazon's hosts for S3 to another of these, and for the same bucket;
+ *	- the same host, on any port;
+ *	- a host whose name ends in a dot and the name of the endpoint;
+ *	- from one of Amazon's hosts for S3 to another of these, for the same bucket.
  *
- * never from https to http, never with a user's name in it, and for 301, 307 and 308 alone, which do
- * not turn a PUT into a GET. A query or fragment is left out. */
+ * A redirect from https to http, or to a URL with a user name, is refused. Only 301, 307 and 308
+ * count, because they keep a PUT a PUT. A query or fragment is dropped. */
 char *s3_redirect(const char *base, const char *bucket, const char *key,
 		  const struct http_response *response);
 

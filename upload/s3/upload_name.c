@@ -1,4 +1,4 @@
-/* What an upload is called in its bucket. */
+/* Key of an upload in its bucket. */
 #include "upload/s3/upload_name.h"
 
 #include <inttypes.h>

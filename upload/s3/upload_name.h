@@ -1,4 +1,4 @@
-/* What an upload is called in its bucket. */
+/* Key of an upload in its bucket. */
 #ifndef UPLOAD_S3_UPLOAD_NAME_H
 #define UPLOAD_S3_UPLOAD_NAME_H
 
@@ -7,8 +7,8 @@
 #include "core/options/config.h"
 #include "upload/aws/host.h"
 
-/* Append "{prefix}profile_{group}_{machine}_{pid}_{time}-{unique}.zip", the last as eight hexadecimal
- * digits. */
+/* Append "{prefix}profile_{group}_{machine}_{pid}_{time}-{unique}.zip"; the unique number has
+ * eight hexadecimal digits. Returns 0 or -errno. */
 int upload_name(struct buf *out, const struct config *config, const struct report *report,
 		const struct host *host);
 
