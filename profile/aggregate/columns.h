@@ -1,5 +1,5 @@
-/* What formats of one number for each of several types make of a profile: for each metric that it has, its
- * count, its total, or both, as Go's own profiles have them. */
+/* Columns of a profile, for formats with several value types (pprof, OTLP): for each metric its
+ * count, its total, or both, with the type names of Go's own profiles. */
 #ifndef PROFILE_AGGREGATE_COLUMNS_H
 #define PROFILE_AGGREGATE_COLUMNS_H
 
@@ -8,9 +8,9 @@
 struct column {
 	enum metric metric;
 	bool total;
-	const char *type, *other_type; /* OTHER_TYPE where one of OTHERS is there too */
-	uint32_t others;
-	const char *pyroscope_type; /* as Pyroscope knows it; NULL: likewise */
+	const char *type, *other_type; /* other_type is used if a metric of `others` exists too */
+	uint32_t others;               /* mask of metrics */
+	const char *pyroscope_type;    /* type name for Pyroscope; NULL: `type` */
 };
 
 #define COLUMNS_MAX 14
@@ -20,17 +20,17 @@ struct columns {
 	size_t count;
 };
 
-/* Those of PROFILE whose metrics are in the mask METRICS. */
+/* Set COLUMNS to the columns of PROFILE's samples whose metrics are in the mask METRICS. */
 void columns_choose(struct columns *columns, const struct profile *profile, uint32_t metrics);
 
 /* "count", "nanoseconds", "bytes". */
 const char *column_unit(const struct column *column);
 
-/* What SAMPLE has there, whole; 0 where it is of another metric. */
+/* Returns SAMPLE's value, rounded; 0 if it is of another metric. */
 int64_t column_value(const struct column *column, const struct sample *sample);
 
-/* How far apart samples of METRIC were taken, 0 where it is not known, and in what that is counted: time,
- * bytes of memory, or each event. */
+/* Returns the sampling period of COLUMN's metric; 0 if unknown. *TYPE and *UNIT say what it counts:
+ * time, bytes of memory, or events. */
 int64_t column_period(const struct profile *profile, const struct column *column, const char **type,
 		      const char **unit);
 

@@ -1,11 +1,11 @@
-/* A function at some address, with its place in the source. */
+/* A function at an address, with its source location. */
 #ifndef PROFILE_AGGREGATE_DEBUG_FRAME_H
 #define PROFILE_AGGREGATE_DEBUG_FRAME_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Deeper chains of inlined functions are cut. */
+/* Maximum depth of inlined functions; deeper chains are cut. */
 #define DEBUG_FRAMES_MAX 64
 
 struct debug_frame {

@@ -1,4 +1,4 @@
-/* Threads that take chunks from a feed. */
+/* Worker threads that take chunks from a feed. */
 #include "profile/aggregate/feed.h"
 
 #include <errno.h>

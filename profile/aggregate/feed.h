@@ -1,5 +1,5 @@
-/* Where the chunks of recordings come from: the command's files (decoder/input/file_feed.h), or
- * whatever else has a recording in memory. Several threads may take chunks from one feed. */
+/* Source of recordings' chunks: the command's files (decoder/input/file_feed.h), or a recording in
+ * memory (memory_feed.h). Several threads may take chunks from one feed. */
 #ifndef PROFILE_AGGREGATE_FEED_H
 #define PROFILE_AGGREGATE_FEED_H
 
@@ -12,52 +12,55 @@
 struct feed;
 
 struct feed_chunk {
-	void *source;        /* the feed's own */
-	const char *file;    /* its name, for messages */
-	const char *labels;  /* see labels.h; may be NULL */
+	void *source;        /* for use by the feed */
+	const char *file;    /* file name, for messages */
+	const char *labels;  /* lines of labels.h; may be NULL */
 	const uint8_t *data; /* the whole file */
-	bool in_memory;      /* it is no mapped file: pages that were read cannot be had again */
+	bool in_memory;      /* not a mapped file: pages already read must not be released */
 	struct jfr_header header;
-	struct settings settings; /* as they stand at the start of the file */
+	struct settings settings; /* settings at the start of the chunk */
 };
 
-/* Who has a feed fills these in. All but `restart` may be called by several threads at once. */
+/* Implemented by each kind of feed. Several threads may call all functions at once, except
+ * `restart`. */
 struct feed_calls {
-	/* Begin with the first chunk again; ORDERED: files by the time of their first chunk. Returns
-	 * 0 or -ENOMEM. To be called once before the first chunk is taken. */
+	/* Restart at the first chunk; ORDERED: files in the order of the time of their first chunk.
+	 * Returns 0 or -ENOMEM. Call it before the first chunk is taken. */
 	int (*restart)(struct feed *feed, bool ordered);
 
-	/* The next chunk; false when there is none. To be given back. */
+	/* Take the next chunk, and release it. `next` returns false if there is none. */
 	bool (*next)(struct feed *feed, struct feed_chunk *chunk);
 	void (*done)(struct feed *feed, struct feed_chunk *chunk);
 
-	/* Tell somebody that CHUNK is damaged, and set `failed`. */
+	/* Report that CHUNK is damaged, and set `failed`. */
 	void (*damage)(struct feed *feed, const struct feed_chunk *chunk,
 		       const struct jfr_error *error);
 
-	/* From the first start to the last end of all the files, in ns since 1970; reads all
-	 * headers. False where there is no chunk at all. */
+	/* Get the first start and the last end of all files, in ns since 1970; reads all headers.
+	 * Returns false if there is no chunk. */
 	bool (*span)(struct feed *feed, int64_t *start_ns, int64_t *end_ns);
 
-	/* Whether there is so little that a second thread would be of no use. */
+	/* Whether the input is too small to benefit from a second thread. */
 	bool (*is_small)(struct feed *feed);
 };
 
 struct feed {
 	const struct feed_calls *calls;
-	bool failed; /* something could not be read, which was told */
+	bool failed; /* some data could not be read, and this was reported */
 };
 
-/* Threads that are worth having: JOBS, or as many as there are processors where that is 0, but
- * one for little input. At most FEED_JOBS_MAX. */
+/* Returns the number of threads to use: JOBS, or the number of processors if JOBS is 0; 1 for small
+ * input. At most FEED_JOBS_MAX. */
 #define FEED_JOBS_MAX 64
 unsigned feed_jobs(struct feed *feed, unsigned jobs);
 
-/* Run WORK(feed, state) in JOBS threads, each with its own of STATES, until all have returned. */
+/* Run WORK(feed, state) in JOBS threads, including the caller, each with its own element of STATES,
+ * and wait until all have returned. A thread that cannot be created is skipped. */
 void feed_run(struct feed *feed, unsigned jobs, void (*work)(struct feed *feed, void *state),
 	      void *states, size_t state_size);
 
-/* What has read all of a feed returns: -ENOMEM, or -EIO where some of it could not be read. */
+/* Returns the result of reading FEED: 0, -ENOMEM if OUT_OF_MEMORY, or -EIO if some data could not
+ * be read. */
 int feed_result(const struct feed *feed, bool out_of_memory);
 
 #endif

@@ -1,5 +1,5 @@
-/* What somebody wants of recordings: what is weighed, which events and stacks count, and how names
- * are shown. The command fills it in from its switches. */
+/* Query for recordings: metric, filters for events and stacks, display of names. The command fills
+ * it from its switches; reporters and the live endpoint fill it themselves. */
 #ifndef PROFILE_AGGREGATE_QUERY_H
 #define PROFILE_AGGREGATE_QUERY_H
 
@@ -10,13 +10,14 @@
 
 #include "profile/aggregate/debug_frame.h"
 
-/* What is weighed. METRIC_ANY is cpu where there is any, else the first there is. */
+/* Weight of samples. METRIC_ANY: cpu if the recordings have it, else the first metric that they
+ * have. */
 enum metric {
 	METRIC_ANY,
 	METRIC_CPU,
 	METRIC_WALL,
 	METRIC_MALLOC,
-	METRIC_LIVE, /* allocated and not freed, to the end of the files */
+	METRIC_LIVE, /* allocated and not freed at the end of the files */
 	METRIC_OBJECT,
 	METRIC_LIVE_OBJECT,
 	METRIC_LOCK,
@@ -28,16 +29,16 @@ struct pattern {
 	regex_t regex;
 };
 
-/* False where PATTERN is not set. */
+/* Whether PATTERN is set and matches TEXT. */
 static inline bool pattern_matches(const struct pattern *pattern, const char *text)
 {
 	return pattern->set && !regexec(&pattern->regex, text, 0, NULL, 0);
 }
 
-/* A point in time as it was typed. */
+/* A point in time as the user typed it. */
 struct moment {
 	enum { MOMENT_NONE, MOMENT_OFFSET, MOMENT_DAY, MOMENT_ABSOLUTE } kind;
-	int64_t ns; /* since the start (from the end when negative), since midnight, since 1970 */
+	int64_t ns; /* since the start (before the end if negative), since midnight, or since 1970 */
 };
 
 #define RENAMES_MAX 16
@@ -49,25 +50,29 @@ struct rename {
 	const char *name;
 };
 
-/* Somebody who has debug files; `frames` is NULL where nobody has. Several threads may call. */
+/* Symbolizer with debug files; `frames` is NULL if there is none. Several threads may call the
+ * functions. */
 struct address_lookup {
 	void *arg;
 
-	/* A recording is read: from now on it counts that no address was asked for. */
+	/* Called before the addresses of a recording are looked up. Afterwards, the symbolizer can
+	 * report that there were no addresses. */
 	void (*used)(void *arg);
 
-	/* What is at ADDRESS of the library with BUILD_ID, innermost first: how many of FRAMES were
-	 * filled in. LIBRARY is for messages. The strings stay for as long as the lookup. */
+	/* Fill FRAMES with the functions at ADDRESS of the library with BUILD_ID, innermost first.
+	 * Returns their number. LIBRARY is for messages. The strings are valid as long as the
+	 * lookup. */
 	size_t (*frames)(void *arg, const char *build_id, const char *library, uint64_t address,
 			 struct debug_frame frames[DEBUG_FRAMES_MAX]);
 };
 
-/* Which frames of a stack that has functions of Python, JavaScript or the like among native ones. */
+/* Frames to show of stacks with both script functions (Python, JavaScript, ...) and native
+ * functions. */
 enum frames_shown {
-	SHOW_FOLDED, /* all but those of the interpreter that say nothing of the program */
+	SHOW_FOLDED, /* all except internal frames of the interpreter */
 	SHOW_ALL,
-	SHOW_SCRIPT, /* of those languages alone */
-	SHOW_NATIVE, /* of none of them */
+	SHOW_SCRIPT, /* script functions only */
+	SHOW_NATIVE, /* native functions only */
 };
 
 struct query {
@@ -77,26 +82,26 @@ struct query {
 	unsigned rename_count;
 	bool threads, lines, simple, weighted;
 	enum frames_shown frames;
-	bool places;     /* frames keep address, file and line, though they are not shown */
-	bool no_threads; /* all samples are of one thread, 0 */
-	bool contexts;   /* samples keep what their threads worked on */
-	bool newest;     /* of each thread the last sample of a chunk alone */
+	bool places;     /* store address, file and line in frames, even if they are not shown */
+	bool no_threads; /* count all samples for one thread, 0 */
+	bool contexts;   /* store contexts in samples */
+	bool newest;     /* only the last sample of each thread in each chunk */
 
-	/* "KEY=VALUE", which a sample must have, or the recording that it is in; of one key any. And the
-	 * trace that it must be of, in hexadecimal; NULL: whichever. */
+	/* Required labels, "KEY=VALUE", of the sample or its recording. Of several labels with the
+	 * same key, one must match. */
 	const char *labels[LABELS_ASKED_MAX];
 	unsigned label_count;
-	const char *trace;
+	const char *trace; /* required trace ID, in hexadecimal; NULL: any */
 	struct address_lookup lookup;
 
-	bool retained; /* memory: what the sampler's table held at the end, whenever it was allocated */
-	bool leak;     /* of METRIC_LIVE, leave out what is too young to be called a leak: */
-	double tail; /* the youngest share of the time */
+	bool retained; /* METRIC_LIVE: the engine's snapshots replace single events (heap_visit_held) */
+	bool leak;     /* METRIC_LIVE: omit allocations that are too young to be leaks, */
+	double tail; /* those in this last part of the time, 0 to 1 */
 
-	unsigned jobs; /* threads to read with; 0: one for each processor */
+	unsigned jobs; /* reader threads; 0: one per processor */
 
-	/* The most that a profile's stacks take; those beyond count as if none had been taken.
-	 * 0: no bound. */
+	/* Maximum memory of a profile's stacks; 0: no limit. Samples with further stacks count as
+	 * samples without a stack. */
 	uint64_t stack_bytes_max;
 };
 

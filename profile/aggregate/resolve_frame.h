@@ -1,26 +1,26 @@
-/* From a frame of a stack trace to a frame of a profile. */
+/* Resolver of frames: converts a frame of a stack trace to a frame of a profile. */
 #ifndef PROFILE_AGGREGATE_RESOLVE_FRAME_H
 #define PROFILE_AGGREGATE_RESOLVE_FRAME_H
 
 #include "profile/aggregate/resolve_state.h"
 #include "profile/jfr/jfr_cursor.h"
 
-/* A frame as the chunk has it. */
+/* A frame as stored in the chunk. */
 struct stored_frame {
-	uint64_t method;
+	uint64_t method; /* key of a constant */
 	uint32_t line;
-	uint32_t address; /* of native code, in its library; a bytecode index in Java */
+	uint32_t address; /* native code: link address in its library; Java: bytecode index */
 	uint8_t type;     /* key of a constant */
 };
 
-/* Read the fields of a frame, wherever its TYPE has them. */
+/* Read a frame of TYPE at C; fields are found by name. */
 void stored_frame_read(struct stored_frame *stored, struct cursor *c, const struct jfr_type *type);
 
-/* The number of the frame in the profile. Where it stands for functions that are inlined into one
- * another, that of the innermost: `caller` leads to the others. */
+/* Returns the frame's ID in the profile. If debug files add inlined functions, it is the ID of the
+ * innermost one; `caller` leads to the others. */
 uint32_t resolve_frame(struct resolve *resolve, const struct stored_frame *stored);
 
-/* The name of CLASS in OUT, as it stands there; empty where there is none. */
+/* Replace OUT by the name of CLASS as stored; empty if there is none. */
 void resolve_class_text(struct resolve *resolve, const struct jfr_value *class, struct buf *out);
 
 #endif

@@ -1,13 +1,14 @@
-/* What the table of the sampler of native memory held when a recording ended (asprof.RetainedHeap). The events
- * of a recording tell what became of what was allocated in it; the table knows of all that was before, too. */
+/* Reader of snapshots of the native memory sampler's table (asprof.RetainedHeap events at the end
+ * of a chunk). Unlike single events, a snapshot also covers allocations from before the
+ * recording. */
 #ifndef PROFILE_AGGREGATE_RETAINED_H
 #define PROFILE_AGGREGATE_RETAINED_H
 
 #include "profile/aggregate/profile.h"
 
-/* Put the last statement in FEED into PROFILE, which is empty: METRIC_LIVE, what is retained; and METRIC_MALLOC,
- * what was allocated since the sampling began. Returns 0, -ENOENT where there is none, -ENOMEM, or -EIO. Free
- * it with profile_free(). */
+/* Read the last snapshot in FEED into PROFILE, which is empty: METRIC_LIVE is retained memory,
+ * METRIC_MALLOC all allocations since sampling started. Returns 0, -ENOENT if there is no snapshot,
+ * -ENOMEM, or -EIO. Release with profile_free() in any case. */
 int retained_read(struct profile *profile, const struct query *query, struct feed *feed);
 
 #endif

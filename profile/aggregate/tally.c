@@ -1,4 +1,4 @@
-/* Samples of one chunk added up by its own constants. */
+/* Hash table of a chunk's samples, added up by the chunk's constants. */
 #include "profile/aggregate/tally.h"
 
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* Names of functions, classes and threads, made fit to be shown. */
+/* Display names of functions, classes and threads. */
 #ifndef PROFILE_BASICS_NAMES_H
 #define PROFILE_BASICS_NAMES_H
 
@@ -7,25 +7,27 @@
 #include "core/buf.h"
 #include "profile/basics/intern.h"
 
-/* As text_clean() has it. A `;` stays: what folded stacks split at is the reader's to know. */
+/* Sanitize NAME by text_clean(). A `;` is kept, although readers of folded stacks split there. */
 void names_clean(struct buf *name);
 
-/* Intern TEXT, cleaned. 0: out of memory. */
+/* Intern a sanitized copy of TEXT. Returns its ID; 0: out of memory. */
 uint32_t names_intern(struct intern *intern, const char *text);
 
-/* java/util/HashMap -> HashMap. */
+/* Remove the package of a Java class: java/util/HashMap -> HashMap. */
 void names_drop_package(struct buf *name);
 
-/* [Ljava/util/HashMap; -> java.util.HashMap[], [I -> int[]; SIMPLE drops the package. */
+/* Convert a JVM class name to Java's notation: [Ljava/util/HashMap; -> java.util.HashMap[],
+ * [I -> int[]. SIMPLE removes the package too. */
 void names_format_java_class(struct buf *name, bool simple);
 
-/* Print NAME in WIDTH columns, 0: as many as is sensible. Names of C++ run to many hundred characters:
- * a long one has "<...>" and "(...)" in place of its arguments and, if it is too long even so, its
- * middle left out; but not where FULL is set. */
+/* Print NAME to stdout in at most WIDTH columns (0: a default width); FULL prints all of it.
+ * C++ names can have many hundred characters. In a name longer than the default width,
+ * "<...>" and "(...)" replace the arguments; if it is still too long, its middle is cut. */
 void names_print(const char *name, unsigned width, bool full);
 
-/* Parameters, template and generic arguments, and hashes go:
- * std::vector<int>::push_back(int&&) -> std::vector::push_back. */
+/* Remove parameters, template and generic arguments, and Rust's hashes:
+ * std::vector<int>::push_back(int&&) -> std::vector::push_back. Paths and names that start with
+ * "<T as Trait>" keep their text. */
 void names_drop_arguments(struct buf *name);
 
 #endif

@@ -1,4 +1,4 @@
-/* A gzip stream into a file or a buffer. */
+/* Gzip stream writer, into a file or a buffer. */
 #include "profile/encode/gzip.h"
 
 #include <errno.h>
@@ -7,11 +7,11 @@
 
 #include <zlib.h>
 
-#define WINDOW_BITS_GZIP 16 /* added to the window's bits, it asks zlib for gzip's header */
+#define WINDOW_BITS_GZIP 16 /* added to the window bits, it selects gzip's header (zlib.h) */
 
 struct gzip {
 	z_stream stream;
-	FILE *file; /* NULL: into the buffer */
+	FILE *file; /* NULL: output goes to buf */
 	struct buf *buf;
 	uint8_t out[1 << 16];
 };

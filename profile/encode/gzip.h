@@ -1,4 +1,4 @@
-/* A gzip stream into a file or a buffer. */
+/* Gzip stream writer, into a file or a buffer. Not thread-safe: one thread uses a stream. */
 #ifndef PROFILE_ENCODE_GZIP_H
 #define PROFILE_ENCODE_GZIP_H
 
@@ -9,14 +9,15 @@
 
 struct gzip;
 
-/* Begin one. FILE and BUF stay the caller's, who has either.
- * Returns 0 (release with gzip_close) or -ENOMEM. */
+/* Start a stream into FILE, or one that appends to BUF. The caller keeps both and releases them
+ * after gzip_close(). Returns 0 (release with gzip_close) or -ENOMEM. */
 int gzip_open(struct gzip **out, FILE *file);
 int gzip_open_buf(struct gzip **out, struct buf *buf);
 
+/* Returns 0 or -errno. */
 int gzip_write(struct gzip *gzip, const void *data, size_t length);
 
-/* Write the end. Returns 0 or -errno; GZIP is gone either way. */
+/* Write the end of the stream and free GZIP, also when it fails. Returns 0 or -errno. */
 int gzip_close(struct gzip *gzip);
 
 #endif

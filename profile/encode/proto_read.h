@@ -1,4 +1,4 @@
-/* Reading protocol buffers field by field, as far as short answers of servers need it. */
+/* Protocol buffers reader, field by field, for short server responses. Groups are not supported. */
 #ifndef PROFILE_ENCODE_PROTO_READ_H
 #define PROFILE_ENCODE_PROTO_READ_H
 
@@ -12,13 +12,13 @@ struct proto_reader {
 
 struct proto_field {
 	unsigned int number;
-	uint64_t value; /* of a varint or a fixed number */
-	const uint8_t *
-		data; /* of bytes, a string or a message, which point into what is read; else NULL */
+	uint64_t value; /* of a varint or a fixed-size number */
+	/* Bytes, string or message, in the reader's memory; NULL for numbers. */
+	const uint8_t *data;
 	size_t length;
 };
 
-/* The next field; false at the end, or where there is none that can be read. */
+/* Read the next field. Returns false at the end of the data and at a malformed field. */
 bool proto_next(struct proto_reader *reader, struct proto_field *field);
 
 #endif

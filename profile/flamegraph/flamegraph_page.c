@@ -1,4 +1,4 @@
-/* The page of the flame graph, taken in by the assembler. */
+/* The flame graph page, embedded by the assembler. */
 #include "profile/flamegraph/flamegraph_page.h"
 
 __asm__(".pushsection .rodata.flamegraph_page, \"a\"\n"

@@ -1,8 +1,8 @@
-/* The page of the flame graph, profile/flamegraph/flamegraph.html, as it is in the program. */
+/* The flame graph page, profile/flamegraph/flamegraph.html, embedded in the program. */
 #ifndef PROFILE_FLAMEGRAPH_FLAMEGRAPH_PAGE_H
 #define PROFILE_FLAMEGRAPH_FLAMEGRAPH_PAGE_H
 
-/* NUL-terminated. The data goes where FLAMEGRAPH_DATA stands. */
+/* NUL-terminated. The writer replaces FLAMEGRAPH_DATA by the data. */
 extern const char flamegraph_page[];
 #define FLAMEGRAPH_DATA "@DATA@"
 

@@ -1,5 +1,5 @@
-/* A bounded walk over bytes of a recording. A read past the end, or of what cannot be, sets `bad`
- * and yields zero; so a caller checks once, after a group of reads. */
+/* Bounded reader of a recording's bytes. A read past the end, or of an invalid value, sets `bad`
+ * and returns zero. Callers check `bad` once after a group of reads. */
 #ifndef PROFILE_JFR_JFR_CURSOR_H
 #define PROFILE_JFR_JFR_CURSOR_H
 
@@ -40,7 +40,8 @@ static inline uint8_t cursor_byte(struct cursor *c)
 	return 0;
 }
 
-/* A compressed integer: seven bits a byte, least first; a ninth byte gives all its eight. */
+/* Read a compressed integer: seven bits per byte, least significant first; a ninth byte has
+ * eight. */
 static inline uint64_t cursor_varint(struct cursor *c)
 {
 	uint64_t value = 0;
@@ -69,7 +70,8 @@ static inline void cursor_skip_varint(struct cursor *c)
 	cursor_byte(c);
 }
 
-/* The same from P, where nine bytes may be read: eight at a time, for the many events. */
+/* Decode a compressed integer at P without bounds checks, eight bytes at a time: events are many.
+ * Nine bytes at P must be readable. Returns the address after the integer. */
 static inline const uint8_t *varint_decode_unchecked(const uint8_t *p, uint64_t *value)
 {
 	uint64_t word, ends;
@@ -84,7 +86,7 @@ static inline const uint8_t *varint_decode_unchecked(const uint8_t *p, uint64_t 
 #endif
 	ends = ~word & 0x8080808080808080u;
 	if (ends)
-		word &= ends ^ (ends - 1); /* up to the first byte without a mark */
+		word &= ends ^ (ends - 1); /* up to the first byte without a continuation bit */
 	word &= 0x7f7f7f7f7f7f7f7fu;
 	word = (word & 0x007f007f007f007fu) | (word & 0x7f007f007f007f00u) >> 1;
 	word = (word & 0x00003fff00003fffu) | (word & 0x3fff00003fff0000u) >> 2;

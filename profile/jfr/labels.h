@@ -1,5 +1,5 @@
-/* What a recording belongs to, as "key=value" lines: its process, by the file's name, and the tags,
- * host, executable and version, which metadata.json beside it in a zip brings, or the recording itself. */
+/* Labels of a recording, as lines of "key=value": its process, from the file name; its tags,
+ * host, executable and version, from the zip's metadata.json or from the recording itself. */
 #ifndef PROFILE_JFR_LABELS_H
 #define PROFILE_JFR_LABELS_H
 
@@ -8,18 +8,19 @@
 
 #include "core/buf.h"
 
-/* The lines in OUT: "process=NAME_PID" where FILE is named NAME_PID_TIME.jfr, or so packed, and
- * then LABELS, which may be NULL. */
+/* Replace OUT by "process=NAME_PID", if FILE's name is NAME_PID_TIME.jfr (or a packed form of it),
+ * and then LABELS, which may be NULL. */
 void labels_write(struct buf *out, const char *file, const char *labels);
 
-/* The length of FILE without the member's name that stands in brackets behind a zip's. */
+/* Returns the length of FILE without the name of a zip member in parentheses: "a.zip(b.jfr)" ->
+ * 5. */
 size_t labels_file_path_length(const char *file);
 
-/* The lines from the text of a metadata.json, or NULL; to be freed. */
+/* Returns the lines from the text of a metadata.json, or NULL. Release with free(). */
 char *labels_from_metadata(const char *json);
 
-/* The lines that the recording in DATA tells, each once, of all the recordings where it is several; or
- * NULL; to be freed. */
+/* Returns the lines from the label chunks of the recordings in DATA, each line once, or NULL.
+ * Release with free(). */
 char *labels_from_recording(const uint8_t *data, uint64_t length);
 
 #endif

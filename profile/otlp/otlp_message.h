@@ -1,4 +1,4 @@
-/* What a message of OTLP's profiles is made of. */
+/* Content of an OTLP profiles message. */
 #ifndef PROFILE_OTLP_OTLP_MESSAGE_H
 #define PROFILE_OTLP_OTLP_MESSAGE_H
 
@@ -7,21 +7,21 @@
 
 struct otlp_attribute {
 	const char *key;
-	const char *text; /* NULL: the number */
+	const char *text; /* NULL: the value is `number` */
 	int64_t number;
 };
 
-/* Of an id: the last two bytes of each profile's are its own. */
+/* Size of an ID. The last two bytes differ for each profile of a message. */
 #define OTLP_ID_SIZE 16
 
 struct otlp_message {
 	const struct profile *profile;
-	const struct libraries *libraries;     /* that its code was in */
-	const struct otlp_attribute *resource; /* whom it is of */
+	const struct libraries *libraries;     /* libraries of its code */
+	const struct otlp_attribute *resource; /* attributes of the process */
 	size_t resource_count;
-	uint32_t from, to;        /* of profile->samples, TO itself not */
+	uint32_t from, to;        /* indexes in profile->samples; `to` is excluded */
 	int64_t start_ns, end_ns; /* since 1970 */
-	uint8_t id[OTLP_ID_SIZE]; /* differs from any other message's */
+	uint8_t id[OTLP_ID_SIZE]; /* unique for each message */
 };
 
 #endif
