@@ -1,4 +1,4 @@
-/* Expressions that the C library would take for ever to compile. */
+/* Limit on regular expressions, which the C library could compile for hours. */
 #include "decoder/commands/args.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #define REGEX_LENGTH_MAX  1024
 #define REGEX_REPEATS_MAX 5000
 
-/* The end of the bracket expression at P: its ']', or the end of the text. */
+/* Returns the end of the bracket expression at P: its ']', or the last character. */
 static const char *find_bracket_end(const char *p)
 {
 	char kind;
@@ -23,7 +23,7 @@ static const char *find_bracket_end(const char *p)
 	return *p ? p : p - 1;
 }
 
-/* How often the C library copies what stands before the repetition at P. */
+/* Returns how often the C library copies the expression before the repetition at P. */
 static double repetition_copies(const char *p, bool of_group)
 {
 	unsigned long bound;
@@ -37,13 +37,11 @@ static double repetition_copies(const char *p, bool of_group)
 	return (bound > 1 ? (double)bound : 1) * (of_group ? 4 : 1);
 }
 
-/* An expression may come from who fills in a form, not only from who waits for the answer: without this,
- * "x?++++++++++++++++" is compiled for 54 s in 1.5 GB before it fails, and three nested {1,255} want
- * more than 2 GB (glibc 2.36).
- *
- * The C library unrolls x{1,255}, and more than doubles a group that is repeated; nested, they would
- * fill the memory, or take hours. So would repetitions of repetitions, as in "x?++", which have no
- * meaning (POSIX, "Regular Expressions", ERE Special Characters). */
+/* The C library expands x{1,255}, and more than doubles a repeated group. Nested repetitions could fill the
+ * memory, or take hours: "x?++++++++++++++++" is compiled for 54 s in 1.5 GB before it fails, and three nested
+ * {1,255} need more than 2 GB (glibc 2.36). Repeated repetitions like "x?++" have no meaning (POSIX, "Regular
+ * Expressions", ERE Special Characters), so they are rejected. A wrapper may pass expressions from a form, so
+ * the command must not hang. */
 bool args_regex_is_bounded(const char *text)
 {
 	bool repeated = false, group = false;
@@ -59,7 +57,7 @@ bool args_regex_is_bounded(const char *text)
 			repeated = true;
 			p += *p == '{' ? strcspn(p, "}") : 0;
 			if (!*p)
-				break; /* regcomp(3) will tell */
+				break; /* regcomp(3) reports it */
 			continue;
 		}
 		repeated = false;

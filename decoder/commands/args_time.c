@@ -1,4 +1,4 @@
-/* Durations, sizes and moments as they are typed. */
+/* Parsers of durations, sizes and times. */
 #include "decoder/commands/args.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 #include "core/units.h"
 
-/* Also as people are shown it, and as they say it. */
+/* Returns the unit of TEXT; also accepts "min" and "sec", as output and users write them. */
 static const struct unit *find_duration_unit(const char *text, size_t length)
 {
 	if (length == 3 && (!strncmp(text, "min", 3) || !strncmp(text, "sec", 3)))
@@ -17,7 +17,7 @@ static const struct unit *find_duration_unit(const char *text, size_t length)
 	return unit_named(duration_units, text, length);
 }
 
-/* "30s", "1m30s", "1.5h". */
+/* Parse "30s", "1m30s" or "1.5h". */
 int args_duration(const char *text, uint64_t *ns)
 {
 	const struct unit *unit;
@@ -117,7 +117,7 @@ int args_moment(const char *text, struct moment *moment)
 	moment->kind = MOMENT_OFFSET;
 	if (strspn(text + (*text == '-'), "0123456789") == strlen(text + (*text == '-'))) {
 		errno = 0;
-		moment->ns = strtoll(text, &end, 10); /* milliseconds, as jfrconv takes them */
+		moment->ns = strtoll(text, &end, 10); /* milliseconds, as in jfrconv */
 		if (errno || end == text || llabs(moment->ns) > INT64_MAX / 1000000)
 			return -EINVAL;
 		if (moment->ns >= 1500000000000)

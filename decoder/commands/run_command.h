@@ -1,27 +1,26 @@
-/* The command that `run` has started: waited for, and told of. */
+/* Child process of `run`. */
 #ifndef DECODER_COMMANDS_RUN_COMMAND_H
 #define DECODER_COMMANDS_RUN_COMMAND_H
 
 #include <stdint.h>
 #include <sys/types.h>
 
-/* A command under way, or one that has ended. */
+/* A running command, or one that has ended. */
 struct run_command {
 	char **argv;
 	pid_t pid;
-	int status;         /* as waitpid(2) has it */
-	int64_t started_ns; /* since 1970, by the clock that files are stamped with */
+	int status;         /* from waitpid(2) */
+	int64_t started_ns; /* since 1970, by the clock of file timestamps */
 	uint64_t lived_ns;
 };
 
-/* Start ARGV, and wait until it ends; signals that others send to this process meanwhile are passed
- * on. Returns 0, or -errno as execvp(3) fails. */
+/* Start ARGV, wait until it ends, and forward signals meanwhile. Returns 0, or -errno of execvp(3). */
 int run_command_wait(struct run_command *command, char **argv);
 
-/* End as it has ended: by its signal, or return its exit status. */
+/* Exit by the command's signal, or return its exit status. */
 int run_command_repeat_exit(const struct run_command *command);
 
-/* Say in one line on stderr where its profiles went, or why there are none of it. */
+/* Print where the command's profiles are, or why there are none. */
 void run_report_profiles(const struct run_command *command);
 
 #endif

@@ -1,21 +1,21 @@
-/* Recordings opened by their paths, whatever they are packed in. */
+/* Sources opened by path: plain, compressed, in a zip, in a bucket. */
 #ifndef DECODER_INPUT_SOURCE_OPEN_H
 #define DECODER_INPUT_SOURCE_OPEN_H
 
 #include "decoder/input/source.h"
 
-/* Map PATH ("-": standard input; or what bucket_list_objects() gave), of a gzip what is in it. A zip gives a list of all the recordings in
- * it. Returns 0, or -errno after a line on stderr. */
+/* Open PATH ("-": standard input; or a path from bucket_list_objects()). A gzip file is unpacked. A zip returns
+ * a list of all recordings in it. Returns 0, or -errno after a message. */
 int source_open(struct source **out, const char *path);
 
-/* The same of the file FD, which stays the caller's, as NAME. */
+/* Like source_open(), for the descriptor FD, which stays the caller's. NAME is for messages. */
 int source_open_fd(struct source **out, const char *name, int fd);
 
-/* Where PATH is a stream, which can be read once, read it now: so processes that are forked later
+/* Copy PATH now if it is a stream, which can be read once. Then processes that are forked later
  * can open it too. */
 void source_copy_stream(const char *path);
 
-/* A mapped file that somebody cuts off under us ends the program with a line and status 1. */
+/* If another process truncates a mapped file, end this process with a message and status 1. */
 void source_handle_bus_errors(void);
 
 #endif

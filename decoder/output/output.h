@@ -1,4 +1,4 @@
-/* Where a command writes: -o FILE, which appears whole or not at all, or standard output. */
+/* Output of a command: the file of -o, or standard output. The file appears when it is complete. */
 #ifndef DECODER_OUTPUT_OUTPUT_H
 #define DECODER_OUTPUT_OUTPUT_H
 
@@ -10,11 +10,11 @@ struct output {
 	char *temporary;
 };
 
-/* PATH NULL or "-" is standard output. Returns 0, or -errno after a line on stderr. */
+/* Open PATH; NULL or "-" is standard output. Returns 0, or -errno after a message. Close with output_close(). */
 int output_open(struct output *output, const char *path);
 
-/* Returns 0; or -errno after a line on stderr, and then no file is left. Standard output stays open:
- * main() looks at it when all is written. */
+/* Close the file and move it into place. Standard output stays open: main() flushes it.
+ * Returns 0; or -errno after a message, and then no file is left. */
 int output_close(struct output *output);
 
 #endif

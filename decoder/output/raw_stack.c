@@ -1,4 +1,4 @@
-/* Stacks printed frame by frame as they stand in the recording. */
+/* Stacks in the layout of the async-profiler Rust agent's decoder. */
 #include "decoder/output/raw_stack.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 
 #define UNKNOWN "<unknown>"
 
-/* Append the string found at VALUE.NAME, or "<unknown>"; *AT says where it starts. */
+/* Append the string at VALUE.NAME, or "<unknown>" if there is none. *AT is its offset in the text. */
 static bool raw_stack_append_name(struct raw_stack *stack, const struct jfr_chunk *chunk,
 				  const struct jfr_value *value, size_t *at)
 {
@@ -122,7 +122,7 @@ void raw_stack_print(FILE *out, struct raw_stack *stack, size_t depth)
 
 void raw_stack_print_time(FILE *out, const struct jfr_header *header, int64_t ticks)
 {
-	/* Seconds and the rest are added up apart, so that the last digit comes out alike. */
+	/* Seconds and fraction are added as doubles, as the Rust decoder does: the last digit is the same. */
 	uint64_t ns = (uint64_t)((unsigned __int128)(__int128)ticks * 1000000000u /
 				 (unsigned __int128)header->ticks_per_second);
 

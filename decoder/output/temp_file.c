@@ -1,4 +1,4 @@
-/* Room for what is too large to be kept in memory. */
+/* Unnamed temporary files. */
 #include "decoder/output/temp_file.h"
 
 #include <fcntl.h>

@@ -1,9 +1,9 @@
-/* Room for what is too large to be kept in memory. */
+/* Unnamed temporary files, for data that is too large for memory. */
 #ifndef DECODER_OUTPUT_TEMP_FILE_H
 #define DECODER_OUTPUT_TEMP_FILE_H
 
-/* A file without a name, to write and to read, which is gone when it is closed. A descriptor, or -1 with
- * errno. */
+/* Create an unnamed file, open for reading and writing. It is deleted when it is closed.
+ * Returns a descriptor, or -1 with errno. */
 int temp_file_create(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* One debug file: its debug information, by libdw, and its symbols. */
+/* One debug file: debug information, read by libdw, and symbols. */
 #include "decoder/symbolize/debug_info.h"
 
 #include <errno.h>
@@ -19,13 +19,13 @@ struct debug_info {
 	char *path;
 	struct elf *elf; /* for symbols */
 	struct dwarf_file main;
-	struct dwarf_file shared; /* what dwz took out of several files */
+	struct dwarf_file shared; /* common parts that dwz has moved out of several files */
 	struct intern names;      /* see dwarf_frames.h */
 	char symbol[SYMBOL_MAX];
 };
 
-/* dwz moves what several files have in common into one of its own, which has a build-id as well.
- * Without it some names are missing. */
+/* Open the file that dwz has moved common parts of several files to. It has a build-id too. Without it, some
+ * names are missing. */
 static void debug_info_open_shared(struct debug_info *info, struct debug_store *store,
 				   const char *name)
 {
@@ -91,7 +91,7 @@ void debug_info_close(struct debug_info *info)
 	free(info);
 }
 
-/* The name of the function at ADDRESS by the file's symbols. */
+/* Returns the function at ADDRESS in the symbol table, or NULL. */
 static const char *debug_info_symbol_name(struct debug_info *info, uint64_t address)
 {
 	const Elf64_Shdr *table = elf_find_section_type(info->elf, SHT_SYMTAB), *strings;

@@ -1,5 +1,4 @@
-/* One debug file: from an address to the function there, the functions inlined into it, and their
- * lines. */
+/* One debug file: the function at an address, functions inlined into it, and lines. */
 #ifndef DECODER_SYMBOLIZE_DEBUG_INFO_H
 #define DECODER_SYMBOLIZE_DEBUG_INFO_H
 
@@ -8,22 +7,20 @@
 
 struct debug_info;
 
-/* Open the debug file at PATH; STORE has what it shares with others. Returns 0 (release with
- * debug_info_close), or -errno. What is too large to be read is said, for NAME unless that is NULL:
- * then there are symbols alone. */
+/* Open the debug file at PATH. STORE finds the file with common parts. If debug information is too large, only symbols
+ * are used, and a message with NAME is printed (NULL: none). Returns 0 (release with debug_info_close), or -errno. */
 int debug_info_open(struct debug_info **out, struct debug_store *store, const char *path,
 		    const char *name);
 
-/* What is at link address ADDRESS, innermost first; the last is the function that the others are
- * inlined into. Names may be mangled. The strings are valid until debug_info_close, but for the
- * name of a function without debug information: that one until the next call. Returns how many
- * there are, 0 when nothing is known. */
+/* Fill FRAMES with the functions at link address ADDRESS, innermost first; the others are inlined into the last
+ * one. Names may be mangled. Strings are valid until debug_info_close(); only the name of a function without
+ * debug information is overwritten by the next call. Returns the number of frames, 0 if nothing is known. */
 size_t debug_info_frames(struct debug_info *info, uint64_t address,
 			 struct debug_frame frames[DEBUG_FRAMES_MAX]);
 
 void debug_info_close(struct debug_info *info); /* NULL is fine */
 
-/* The most memory that packed sections of one file may take, which are unpacked at once. */
+/* Memory limit for the compressed sections of one file, which libdw decompresses at once. */
 #define DEBUG_INFO_UNPACKED_MAX (24u << 20)
 
 #endif

@@ -1,4 +1,4 @@
-/* A file that libdw reads, with a bound on the memory that this takes. */
+/* File that libdw reads, with a memory limit. */
 #ifndef DECODER_SYMBOLIZE_DWARF_FILE_H
 #define DECODER_SYMBOLIZE_DWARF_FILE_H
 
@@ -9,7 +9,7 @@
 struct dwarf_file {
 	int fd; /* negative: not open */
 	Dwarf *dwarf;
-	size_t unpacked; /* memory that packed sections take, which libdw unpacks at once */
+	size_t unpacked; /* memory for compressed sections, which libdw decompresses at once */
 };
 
 #define DWARF_FILE_CLOSED \
@@ -17,8 +17,8 @@ struct dwarf_file {
 		.fd = -1  \
 	}
 
-/* Open the file at PATH where it unpacks to no more than ROOM bytes; if it would, that is said, for
- * NAME unless that is NULL. Returns 0, or -errno; dwarf_file_close() is fine either way. */
+/* Open the file at PATH if its sections decompress to at most ROOM bytes; else print a message with NAME (NULL: none).
+ * Returns 0 or -errno. dwarf_file_close() may be called in both cases. */
 int dwarf_file_open(struct dwarf_file *file, const struct dwarf_library *lib, const char *path,
 		    size_t room, const char *name);
 void dwarf_file_close(struct dwarf_file *file, const struct dwarf_library *lib);

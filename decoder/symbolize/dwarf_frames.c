@@ -1,11 +1,11 @@
-/* What debug information says of an address. */
+/* Frames of an address, from DWARF. */
 #include "decoder/symbolize/dwarf_frames.h"
 
 #include <stdlib.h>
 
 #include "core/buf.h"
 
-/* The compilation unit that has ADDRESS. */
+/* Find the compilation unit of ADDRESS. */
 static bool dwarf_find_unit(const struct dwarf_library *lib, Dwarf *dwarf, uint64_t address,
 			    Dwarf_Die *unit)
 {
@@ -14,7 +14,7 @@ static bool dwarf_find_unit(const struct dwarf_library *lib, Dwarf *dwarf, uint6
 
 	if (lib->dwarf_addrdie(dwarf, address, unit))
 		return true;
-	/* clang writes no list of addresses: each unit knows its own. */
+	/* clang writes no .debug_aranges, so ask each unit. */
 	while (!lib->dwarf_nextcu(dwarf, at, &next, &header, NULL, NULL, NULL)) {
 		if (lib->dwarf_offdie(dwarf, at + header, unit) &&
 		    lib->dwarf_haspc(unit, address) > 0)
@@ -35,7 +35,7 @@ static const char *die_string(const struct dwarf_library *lib, Dwarf_Die *die, u
 	return lib->dwarf_formstring(&space);
 }
 
-/* From the code of a function, or an inlined copy of it, to where it was declared. */
+/* Move from a function's code, or an inlined copy, to its declaration. */
 static void die_follow_origin(const struct dwarf_library *lib, Dwarf_Die *die)
 {
 	static const unsigned links[] = { DW_AT_abstract_origin, DW_AT_specification };
@@ -47,7 +47,7 @@ static void die_follow_origin(const struct dwarf_library *lib, Dwarf_Die *die)
 			*die = next;
 }
 
-/* The name of SCOPE as a part of its members' names; NULL for what is none. */
+/* Returns the name of SCOPE as a prefix of its members' names; NULL for a scope without prefix. */
 static const char *scope_name(const struct dwarf_library *lib, Dwarf_Die *scope)
 {
 	int tag = lib->dwarf_tag(scope);
@@ -62,7 +62,7 @@ static const char *scope_name(const struct dwarf_library *lib, Dwarf_Die *scope)
 
 #define QUALIFIED_MAX 4096
 
-/* NAME with the namespaces and classes around DIE before it. */
+/* Returns NAME with the namespaces and classes around DIE as prefix. */
 static const char *die_qualified_name(const struct dwarf_library *lib, Dwarf_Die *die,
 				      const char *name, struct intern *names)
 {
@@ -87,7 +87,7 @@ static const char *die_qualified_name(const struct dwarf_library *lib, Dwarf_Die
 	return id ? intern_text(names, id) : name;
 }
 
-/* As it is linked; functions of one file alone have no such name in C++. */
+/* Returns the linkage name. C++ functions with internal linkage have none; theirs is composed. */
 static const char *die_name(const struct dwarf_library *lib, Dwarf_Die *die, struct intern *names)
 {
 	const char *name = die_string(lib, die, DW_AT_linkage_name);
@@ -110,7 +110,7 @@ static uint64_t die_number(const struct dwarf_library *lib, Dwarf_Die *die, unsi
 	return number;
 }
 
-/* Where the code of ADDRESS itself was written. */
+/* Get the source line of ADDRESS. */
 static void address_source_line(const struct dwarf_library *lib, Dwarf_Die *unit, uint64_t address,
 				struct debug_frame *place)
 {
@@ -125,7 +125,7 @@ static void address_source_line(const struct dwarf_library *lib, Dwarf_Die *unit
 		place->line = (uint32_t)line;
 }
 
-/* Where the function INLINED was called. */
+/* Get the line of the call to the function INLINED. */
 static void die_call_line(const struct dwarf_library *lib, Dwarf_Die *unit, Dwarf_Die *inlined,
 			  struct debug_frame *place)
 {
@@ -139,7 +139,7 @@ static void die_call_line(const struct dwarf_library *lib, Dwarf_Die *unit, Dwar
 		place->file = lib->dwarf_filesrc(files, file, NULL, NULL);
 }
 
-/* The scopes around ADDRESS as they are in the machine's code, innermost first; to be freed. */
+/* Get the scopes around ADDRESS in the machine code, innermost first. Release *SCOPES with free(). */
 static int address_scopes(const struct dwarf_library *lib, Dwarf_Die *unit, uint64_t address,
 			  Dwarf_Die **scopes)
 {
@@ -148,7 +148,7 @@ static int address_scopes(const struct dwarf_library *lib, Dwarf_Die *unit, uint
 
 	if (count <= 0)
 		return 0;
-	/* Around an inlined function these are the scopes where it was written. */
+	/* For an inlined function these are the scopes in the source. The second call returns those in the code. */
 	innermost = (*scopes)[0];
 	free(*scopes);
 	count = lib->dwarf_getscopes_die(&innermost, scopes);
@@ -171,7 +171,7 @@ size_t dwarf_frames(const struct dwarf_library *lib, Dwarf *dwarf, struct intern
 		tag = lib->dwarf_tag(&scopes[i]);
 		if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram)
 			continue;
-		/* The last place is the function's own. */
+		/* If there are too many, the last entry is the outermost function's. */
 		if (found == DEBUG_FRAMES_MAX)
 			found--;
 		frames[found] = place;
@@ -181,7 +181,7 @@ size_t dwarf_frames(const struct dwarf_library *lib, Dwarf *dwarf, struct intern
 	}
 	if (count)
 		free(scopes);
-	/* Assembler has lines, and no functions. */
+	/* Assembler code has lines but no functions. */
 	if (tag != DW_TAG_subprogram && place.line && found < DEBUG_FRAMES_MAX)
 		frames[found++] = place;
 	return found;

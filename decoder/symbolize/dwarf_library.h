@@ -1,5 +1,4 @@
-/* libdw of elfutils, which reads debug information. It is looked for when it is wanted: the command
- * runs on machines that do not have it. */
+/* libdw of elfutils, which reads debug information. It is loaded on demand, as some machines do not have it. */
 #ifndef DECODER_SYMBOLIZE_DWARF_LIBRARY_H
 #define DECODER_SYMBOLIZE_DWARF_LIBRARY_H
 
@@ -31,14 +30,14 @@
 	X(dwarf_setalt)         \
 	X(dwelf_dwarf_gnu_debugaltlink)
 
-/* Its functions, under their own names. */
+/* Functions of libdw, under their own names. */
 struct dwarf_library {
 #define DWARF_MEMBER(name) __typeof__(name) *name;
 	DWARF_FUNCTIONS(DWARF_MEMBER)
 #undef DWARF_MEMBER
 };
 
-/* The library, loaded at the first call; NULL after a line on stderr. One thread at a time. */
+/* Returns the library, loaded by the first call; NULL after a message. One thread at a time. */
 const struct dwarf_library *dwarf_library(void);
 
 #endif

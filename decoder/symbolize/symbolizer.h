@@ -1,5 +1,5 @@
-/* Names, inlined functions and lines for addresses, from separate debug files that are found by
- * build-id. Several threads may ask at once. */
+/* Symbolizer: names, inlined functions and lines for addresses, from separate debug files that are found by build-id.
+ * Lookups are thread-safe. */
 #ifndef DECODER_SYMBOLIZE_SYMBOLIZER_H
 #define DECODER_SYMBOLIZE_SYMBOLIZER_H
 
@@ -9,17 +9,15 @@
 
 struct symbolizer;
 
-/* See debug_store_open. Returns 0 (release with symbolizer_close), or -errno after a line on
- * stderr. */
+/* Open a symbolizer with the sources of debug_store_open(). Returns 0 (release with symbolizer_close), or -errno after
+ * a message. */
 int symbolizer_open(struct symbolizer **out, const char *const *directories, unsigned count,
 		    bool debuginfod);
 
-/* Names that people read, from what debug_info_frames finds. What it gives stays until
- * symbolizer_close. */
+/* Returns a lookup of demangled names. Its strings are valid until symbolizer_close(). */
 struct address_lookup symbolizer_lookup(struct symbolizer *symbolizer);
 
-/* Says on stderr for which libraries nothing was found, and when none had a build-id. NULL is
- * fine. */
+/* Print for which libraries no debug file was found, or that none had a build-id, and free SYMBOLIZER; may be NULL. */
 void symbolizer_close(struct symbolizer *symbolizer);
 
 #endif
