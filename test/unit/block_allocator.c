@@ -1,4 +1,4 @@
-/* asyncprof/block_allocator.c: as malloc(3) and its kin, by any number of threads at once and in the midst of themselves. */
+/* asyncprof/block_allocator.c: as malloc(3), by several threads at once and within signal handlers. */
 #include "asyncprof/block_allocator.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* engine/modules/code_rules: aarch64 code, as an assembler made it, and how each of its instructions is left. */
+/* engine/modules/code_rules: aarch64 code from an assembler, and the state at each instruction. */
 #include "engine/modules/code_rules.h"
 
 #include <stdio.h>
@@ -11,13 +11,14 @@
 
 #define NOP 0xd503201f
 #define RET 0xd65f03c0
-#define BL  0x97ff0000 /* of something far off */
+#define BL  0x97ff0000 /* to a distant target */
 
-/* What is known of an instruction: the CFA is sp (s) or fp (f) and a number; from there lie the return address (r),
- * the frame pointer (f), the base register (b), where they are not in their registers. */
+/* State before an instruction: the CFA is sp (s) or fp (f) plus a number. The return address (r),
+ * the frame pointer (f) and the base register (b) are saved at these offsets from it, unless they
+ * are in their registers. */
 static const struct {
 	uint32_t code[WORDS];
-	uint32_t starts; /* a bit for each instruction */
+	uint32_t starts; /* one bit per instruction */
 	const char *rules;
 } cases[] = {
 	/* add x0,x0,x1 */
@@ -38,7 +39,7 @@ static const struct {
 	{ { 0xa9bf7bf4, 0xd61f0020, BL, 0xa8c17bf4, RET, BL, 0x17fffffd },
 	  1,
 	  "s0 s16r-8 s16r-8 s16r-8 s0 s16r-8 s16r-8 " },
-	/* The same before a function that nothing calls has no say in one behind it. */
+	/* Such a jump before a function that nothing calls does not affect the following function. */
 	{ { 0xa9bf7bf4, 0xd61f0020, RET, NOP }, 9, "s0 s16r-8 s16r-8 s0 " },
 	/* alloca: stp x29,x30,[sp,#-16]!; mov x29,sp; sub sp,sp,x0; bl; mov sp,x29; ldp x29,x30,[sp],#16 */
 	{ { 0xa9bf7bfd, 0x910003fd, 0xcb2063ff, BL, 0x910003bf, 0xa8c17bfd, RET },
@@ -58,16 +59,17 @@ static const struct {
 	  "s0 s4096 s4112 s4112r-4104 s4112r-4104 " },
 	/* mov x9,sp; and sp,x9,#-64; str x30,[sp,#-16]!; bl */
 	{ { 0x910003e9, 0x927ae53f, 0xf81f0ffe, BL, RET }, 1, "s0 s0 chain chain chain " },
-	/* A thread begins: svc #0; cbz x0,1f; ret; 1: ldp x1,x0,[sp],#16; blr x1; svc #0 */
+	/* A thread starts: svc #0; cbz x0,1f; ret; 1: ldp x1,x0,[sp],#16; blr x1; svc #0 */
 	{ { 0xd4000001, 0xb4000040, RET, 0xa8c103e1, 0xd63f0020, 0xd4000001 },
 	  1,
 	  "s0 s0 s0 s0 end end " },
-	/* Nothing is seen to lead to such: ldr x30,[sp],#16; ret; udf #0 */
+	/* Code without a known predecessor: ldr x30,[sp],#16; ret; udf #0 */
 	{ { 0xf84107fe, RET, 0x00000001 }, 0, "s0 chain s0 " },
-	/* A handler's end: ret; mov x8,#139; svc #0; nop */
+	/* A signal return: ret; mov x8,#139; svc #0; nop */
 	{ { RET, 0xd2801168, 0xd4000001, NOP }, 1, "s0 signal signal s0 " },
-	/* It ends in the function behind it; one that is called there begins anew: str x30,[sp,#-16]!; tbz x0,#3,1f;
-	 * b.eq 2f; ldr x30,[sp],#16; b 3f; 1: nop; 2: bl; 3: str x30,[sp,#-16]!; bl; ldr x30,[sp],#16 */
+	/* It ends in the following function, and a called one starts with a new state: str
+	 * x30,[sp,#-16]!; tbz x0,#3,1f; b.eq 2f; ldr x30,[sp],#16; b 3f; 1: nop; 2: bl; 3: str
+	 * x30,[sp,#-16]!; bl; ldr x30,[sp],#16 */
 	{ { 0xf81f0ffe, 0x36180080, 0x54000080, 0xf84107fe, 0x14000003, NOP, BL, 0xf81f0ffe, BL,
 	    0xf84107fe, RET },
 	  1 | 1 << 7,
@@ -77,12 +79,12 @@ static const struct {
 	{ { 0xf81f0ffe, BL, NOP, 0xd100c3ff, 0xa9007bfd, 0xa8c37bfd, RET },
 	  1,
 	  "s0 s16r-16 s16r-16 s0 s48 s48r-40f-48 s0 " },
-	/* Twice in one function: it goes on. */
+	/* Twice in one function: it continues. */
 	{ { 0xf81f0ffe, 0xf81f0ffe, RET }, 1, "s0 s16r-16 s32r-16 " },
-	/* A loop to its own beginning, and jumps to where there is no code: b .; b.eq; b */
+	/* A loop to its own start, and jumps to targets outside the code: b .; b.eq; b */
 	{ { 0x14000000, 0x54ffff00, 0x15ffffff }, 1, "s0 s0 s0 " },
-	/* What is saved once is the caller's: stp x29,x30,[sp,#-32]!; str x19,[sp,#16]; str x19,[sp,#24];
-	 * ldr x19,[sp,#24]; ldr w19,[sp,#16]; ldr x19,[x0,#16]; str x30,[sp,#32] */
+	/* The first save is the caller's value: stp x29,x30,[sp,#-32]!; str x19,[sp,#16]; str
+	 * x19,[sp,#24]; ldr x19,[sp,#24]; ldr w19,[sp,#16]; ldr x19,[x0,#16]; str x30,[sp,#32] */
 	{ { 0xa9be7bfd, 0xf9000bf3, 0xf9000ff3, 0xf9400ff3, 0xb94013f3, 0xf9400813, 0xf90013fe,
 	    RET },
 	  1,
@@ -153,7 +155,7 @@ START_TEST(begins_where_it_is_called)
 }
 END_TEST
 
-/* Whatever the bytes are. */
+/* With any bytes. */
 START_TEST(takes_anything)
 {
 	static uint32_t code[4096];
@@ -166,7 +168,7 @@ START_TEST(takes_anything)
 		seed ^= seed << 13;
 		seed ^= seed >> 7;
 		seed ^= seed << 17;
-		/* Half of them about sp. */
+		/* Half of them use sp. */
 		code[i] = (uint32_t)(seed >> 32) | (seed & 1 ? 31u << 5 : 0);
 	}
 	code_rules_mark_called(starts, code, 4096);

@@ -1,10 +1,10 @@
-/* The check of .xz files is the one that the format names. */
+/* The checksum of .xz files is the one that the format defines. */
 #include <lzma.h>
 #include <string.h>
 
 #include "test/fixtures/suite.h"
 
-/* The check value that catalogues of CRCs give for CRC-64/XZ. */
+/* The check value in catalogues of CRCs for CRC-64/XZ. */
 START_TEST(the_usual_text_gives_the_usual_value)
 {
 	ck_assert(lzma_crc64((const uint8_t *)"123456789", 9, 0) == UINT64_C(0x995dc9bbdf1939fa));
@@ -27,8 +27,8 @@ START_TEST(parts_give_the_value_of_the_whole)
 }
 END_TEST
 
-/* "symbols" and a newline, as xz(1) packs them. So short a text it stores as it is, from TEXT_AT on,
- * so that nothing but the check tells a wrong one. */
+/* "symbols" and a newline, as xz(1) packs them. It stores such a short text unchanged, from TEXT_AT
+ * on, so that only the checksum detects a change. */
 #define TEXT_AT 27
 static const uint8_t packed_by_xz[] = {
 	0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00, 0x00, 0x04, 0xe6, 0xd6, 0xb4, 0x46, 0x02,

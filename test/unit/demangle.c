@@ -1,4 +1,4 @@
-/* engine/symbols/demangle: names as async-profiler shows them, and symbols made to do harm. */
+/* engine/symbols/demangle: names as async-profiler shows them, and malicious symbols. */
 #include "engine/symbols/demangle.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "test/fixtures/suite.h"
 
 static const struct {
-	const char *symbol, *name; /* NULL: stays as it is */
+	const char *symbol, *name; /* NULL: stays unchanged */
 } cases[] = {
 	{ "main", NULL },
 	{ "", NULL },
@@ -38,7 +38,7 @@ static const struct {
 	{ "_ZN5boost6system4callB5cxx11Ev", "boost::system::call[abi:cxx11]" },
 	{ "_ZThn16_N3Foo3barEv", "non-virtual thunk to Foo::bar" },
 	{ "_ZTV3Foo", "vtable for Foo" },
-	/* Rust, older mangling: no hash; and what only looks like it is C++. */
+	/* Rust, older mangling: no hash; a symbol that only resembles it is C++. */
 	{ "_ZN4core3fmt5write17h1a2b3c4d5e6f7081E", "core::fmt::write" },
 	{ "_ZN4core3fmt5write17h1a2b3c4d5e6f7081E.llvm.1234567890", "core::fmt::write" },
 	{ "_ZN63_$LT$alloc..vec..Vec$LT$T$GT$$u20$as$u20$core..clone..Clone$GT$5clone"
@@ -68,7 +68,7 @@ START_TEST(table)
 }
 END_TEST
 
-/* Each piece over and over, behind a start that makes it a name. */
+/* Each piece repeated, after a prefix that makes it a name. */
 static const char *const pieces[] = {
 	"P",  "A1_", "F",     "N",  "I",    "R",    "O",     "cl",       "ad",       "X", "M1a",
 	"FP", "1AI", "dtcvi", "gs", "Dv4_", "Z1fv", "NvC1a", "INvC1a1b", "DNvC1a1b", "T", "Y",
@@ -87,11 +87,11 @@ START_TEST(deep_names_end)
 			while (strlen(symbol) < length)
 				strcat(symbol, pieces[_i]);
 			demangle(demangler, symbol);
-			strcat(symbol, "i"); /* makes a whole type of many of them */
+			strcat(symbol, "i"); /* turns many of them into a complete type */
 			demangle(demangler, symbol);
 		}
 	}
-	/* And it works as before. */
+	/* And it still works. */
 	ck_assert_str_eq(demangle(demangler, "_ZN3foo3barEi"), "foo::bar");
 	demangler_close(demangler);
 }
@@ -103,7 +103,7 @@ START_TEST(exploding_names_end)
 	struct demangler *demangler;
 	char symbol[400] = "_Z1f1aIS_S_E";
 
-	/* Each argument is twice the one before: 2^18 names when written out. */
+	/* Each argument is twice as long as the previous one: 2^18 names when expanded. */
 	for (int i = 0; i < 18; i++) {
 		char piece[16] = "1aIS0_S0_E";
 

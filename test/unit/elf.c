@@ -1,4 +1,4 @@
-/* engine/elf/elf: real files of this machine, small ones made here, and wrong ones. */
+/* engine/elf/elf: real files of this machine, small ones made here, and malformed ones. */
 #include "engine/elf/elf.h"
 #include "engine/elf/elf_identity.h"
 #include "engine/elf/image_symbols.h"
@@ -16,7 +16,7 @@
 
 #include "test/fixtures/suite.h"
 
-/* A file of two segments, three sections and one build-id, whose parts a test may spoil. */
+/* A file with two segments, three sections and one build-id; a test may damage each part. */
 struct image {
 	Elf64_Ehdr header;
 	Elf64_Phdr segments[2];
@@ -89,7 +89,7 @@ static int count_symbols(void *context, const Elf64_Sym *symbol)
 	return 0;
 }
 
-/* Everything that can be asked; what is not there is an error, not a fault. */
+/* Call every query; missing data is an error, not a fault. */
 static void ask_all(struct elf *elf)
 {
 	uint8_t id[ELF_BUILD_ID_MAX];
@@ -147,7 +147,7 @@ START_TEST(strings_are_cut_or_refused)
 	char text[8];
 
 	image_init(&image);
-	image.sections[1].sh_size = 12; /* ends inside of ".gnu_debuglink" */
+	image.sections[1].sh_size = 12; /* ends within ".gnu_debuglink" */
 	ck_assert_int_eq(elf_open_buffer(&elf, &image, sizeof(image)), 0);
 	ck_assert_int_eq(elf_string(elf, elf_section(elf, 1), 1, text, sizeof(text)), 6);
 	ck_assert_str_eq(text, ".names");
@@ -168,10 +168,11 @@ START_TEST(every_truncation_is_an_error)
 
 	image_init(&image);
 	for (size_t size = 0; size < sizeof(image); size++) {
-		uint8_t *copy = malloc(size + 1); /* so that a sanitizer sees one byte too far */
+		uint8_t *copy =
+			malloc(size + 1); /* so that a sanitizer detects one byte too many */
 
 		memcpy(copy, &image, size);
-		/* The section table is last: any cut hurts it. */
+		/* The section table is last, so any cut damages it. */
 		ck_assert_int_lt(elf_open_buffer(&elf, copy, size), 0);
 		free(copy);
 	}
@@ -240,7 +241,7 @@ START_TEST(vdso_is_a_whole_file)
 }
 END_TEST
 
-/* As the loader finds them. */
+/* In the way of the loader. */
 START_TEST(one_symbol_of_an_image)
 {
 	static const char *const names[] = { "malloc", "environ", "qsort", "__libc_start_main" };
@@ -261,7 +262,7 @@ START_TEST(one_symbol_of_an_image)
 	}
 	ck_assert_int_eq(image_symbol(elf, "no such symbol", &symbol), -ENOENT);
 	ck_assert_int_eq(image_symbol(elf, "", &symbol), -ENOENT);
-	/* What it takes from others. */
+	/* A symbol that it imports. */
 	ck_assert_int_eq(image_symbol(elf, "_rtld_global", &symbol), -ENOENT);
 	elf_close(elf);
 }
@@ -327,8 +328,8 @@ END_TEST
 
 START_TEST(crc_is_that_of_debuglink)
 {
-	/* The check value of this CRC, of the nine digits, is well known; the reader wants a
-	 * whole ELF file, so compare with a bitwise sum over one. */
+	/* The check value of this CRC for the nine digits is well known. The reader needs a whole
+	 * ELF file, so compare with a bitwise sum over one. */
 	struct image image;
 	uint32_t crc, want = UINT32_MAX;
 	struct elf *elf;

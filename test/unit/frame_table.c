@@ -1,4 +1,4 @@
-/* engine/runtime/frame_table.c: what stands for a frame is never another's, and says what it was told. */
+/* engine/runtime/frame_table.c: a frame never stands for another one, and has the description that was stored. */
 #include "engine/runtime/frame_table.h"
 
 #include <pthread.h>
@@ -12,7 +12,7 @@
 #include "test/fixtures/suite.h"
 
 #define THREADS 4
-#define MANY    300000u /* more than there is room for */
+#define MANY    300000u /* more than the table holds */
 #define ENOUGH  17000u  /* half of it */
 #define TURNS   20
 
@@ -70,14 +70,14 @@ START_TEST(as_told)
 	ck_assert(frame_table_find(second, &frame));
 	ck_assert_uint_eq(frame.line, 8);
 
-	/* Equal strings are one, and another function's are others. */
+	/* Equal strings are stored once, and another function has others. */
 	g = function(12, "Shop.sell", "/srv/cart.py");
 	ck_assert_uint_ne(f, g);
 	ck_assert(frame_table_find(place(g, 0, 1), &frame));
 	ck_assert_str_eq(frame.file, "/srv/cart.py");
 	ck_assert_uint_eq(place(g, 0, 1) >> 48, 0); /* as an address of code */
 
-	/* Not inside of an entry, nor what is none. */
+	/* Not within an entry, and not a pointer outside the table. */
 	ck_assert(!frame_table_find(first + 1, &frame));
 	ck_assert(!frame_table_find((uintptr_t)&frame, &frame));
 }
@@ -97,7 +97,7 @@ START_TEST(not_described)
 }
 END_TEST
 
-/* Every thread tells each name, and the line that goes with it. */
+/* Every thread stores each name, and its line. */
 static void *store_names(void *unused)
 {
 	char name[32];
@@ -145,7 +145,7 @@ START_TEST(full)
 		none += !g;
 		last = place(g, i, i);
 		ck_assert(frame_table_find(last, &frame));
-		/* When names are what there is no room for, it has none. */
+		/* If there is no space for names, it has none. */
 		wrong += g && strcmp(frame.name, name) && strcmp(frame.name, "[unknown]") &&
 			 strcmp(frame.name, "[frame table full]");
 	}
@@ -159,7 +159,7 @@ START_TEST(full)
 }
 END_TEST
 
-/* Fill tables so far that new ones are due, with functions from FIRST on. Returns the last one's frame. */
+/* Fill the tables until a renewal is due, with functions from FIRST on. Returns the frame of the last one. */
 static uintptr_t fill(uint32_t first)
 {
 	uintptr_t last = 0;
@@ -188,7 +188,7 @@ START_TEST(renewed)
 	uint32_t half;
 	bool fresh;
 
-	ck_assert(!frame_table_renew()); /* there is room */
+	ck_assert(!frame_table_renew()); /* there is space */
 	ck_assert(!frame_table_is_renewed());
 	ck_assert_uint_eq(frame_table_keep(early), early);
 	fill(0);
@@ -197,16 +197,16 @@ START_TEST(renewed)
 	ck_assert(frame_table_renew());
 	ck_assert(frame_table_is_renewed());
 
-	/* A walk under way goes on where it began, and what was met is as it was. */
+	/* A walk in progress continues in the old table, and stored entries are unchanged. */
 	frame_table_describe(half, JFR_FRAME_PYTHON, "half", "begun");
 	is_called(place(half, 2, 6), "half", 6);
 	is_called(early, "early", 5);
-	/* The same function is met anew. */
+	/* The same function is stored again. */
 	later = place(function(31, "early", "first"), 1, 5);
 	ck_assert_uint_ne(later, early);
 	is_called(later, "early", 5);
 
-	/* What outlives the old table leads to the new one. */
+	/* A frame that outlives the old table is replaced by one of the new table. */
 	kept = frame_table_keep(place(half, 2, 6));
 	is_called(kept, "half", 6);
 	ck_assert_uint_eq(frame_table_keep(early), later);
@@ -225,8 +225,8 @@ START_TEST(renewed)
 }
 END_TEST
 
-/* For so long that each table has come round again: nobody ever gets a wrong name, and what is kept each time has its
- * own. */
+/* Until each table has been reused: no frame ever has a wrong name, and each frame that was carried
+ * over keeps its own. */
 static void is_renewed_for_ever(void)
 {
 	uintptr_t kept = place(function(41, "kept", "for ever"), 1, 5), last[TURNS] = { 0 };
@@ -241,7 +241,7 @@ static void is_renewed_for_ever(void)
 		kept = frame_table_keep(kept);
 		frame_table_drop();
 		is_called(kept, "kept", 5);
-		/* As long as a dropped one is not in use again. */
+		/* While a dropped table is not in use again. */
 		for (uint32_t i = turn < 6 ? 0 : turn - 6; i <= turn; i++)
 			is_called(last[i], "[forgotten]", 0);
 	}
@@ -253,8 +253,8 @@ START_TEST(renewed_for_ever)
 }
 END_TEST
 
-/* Walks go on while tables are renewed and dropped: a function that a walk has looked up, described and asked for a
- * place of, in a room of its own, is that function. */
+/* Walks continue while tables are renewed and dropped. A function that a walk has looked up,
+ * described and placed in its own workspace remains that function. */
 static atomic_bool over;
 static atomic_uint wrong, walks[THREADS];
 
@@ -269,7 +269,7 @@ static void *walk(void *number)
 	while (!atomic_load(&over)) {
 		n = seed++ * 2654435761u % 1000000;
 		snprintf(name, sizeof(name), "w%u", n);
-		atomic_fetch_add(mine, 1); /* odd: under way */
+		atomic_fetch_add(mine, 1); /* odd: in progress */
 		pc = place(function(0x3000000000u + n, name, "file"), n, n);
 		if (frame_table_find(pc, &frame) && strcmp(frame.name, name) &&
 		    strcmp(frame.name, "[frame table full]") && strcmp(frame.name, "[unknown]"))
@@ -306,7 +306,7 @@ START_TEST(renewed_under_walks)
 }
 END_TEST
 
-/* A program that locks its memory, whose pages cannot be given back. */
+/* A program that locks its memory, so that pages cannot be discarded. */
 START_TEST(renewed_where_memory_is_locked)
 {
 	is_renewed_for_ever();
@@ -324,7 +324,7 @@ static void open_locked(void)
 	open_table();
 	fill(0);
 	if (mlockall(MCL_CURRENT | MCL_FUTURE))
-		_exit(0); /* nor may others here */
+		_exit(0); /* locking may be forbidden here */
 }
 
 int main(void)

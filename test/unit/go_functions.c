@@ -1,4 +1,4 @@
-/* engine/runtime/go/go_functions.c: Go's table of its functions, as two of its versions write it, and as nobody does. */
+/* engine/runtime/go/go_functions.c: Go's function table, in the forms of two versions, and malformed. */
 #include "engine/runtime/go/go_functions.h"
 
 #include <errno.h>
@@ -52,8 +52,8 @@ static void put_entry(struct table *t, int n, uint32_t start, uint32_t name, uin
 
 static void table_init(struct table *t, uint32_t magic)
 {
-	/* Grows by 8 behind 4 bytes, by 40 more behind 8 more, is back at 8 and at 0 in the end; then what
-	 * starts at 0 and stays there. */
+	/* Grows by 8 after 4 bytes, by 40 more after 8 more, and shrinks to 8 and to 0 at the end;
+	 * then a table that starts at 0 and stays there. */
 	static const uint8_t stacks[] = { 0, 2, 4, 16, 8, 80, 16, 79, 2, 15, 2, 0, 2, 64, 0 };
 
 	memset(t, 0, sizeof(*t));
@@ -191,7 +191,7 @@ START_TEST(as_written)
 }
 END_TEST
 
-/* From Go 1.26 on another section tells where the code begins. */
+/* Since Go 1.26 another section has the address of the code. */
 START_TEST(text_of_the_module)
 {
 	struct image *image = malloc(sizeof(*image));
@@ -267,7 +267,7 @@ static void ask_all(const struct image *image)
 	elf_close(elf);
 }
 
-/* What is not so is an error, and no fault. */
+/* Malformed data is an error, not a fault. */
 START_TEST(any_bytes)
 {
 	struct image *image = malloc(sizeof(*image));

@@ -1,4 +1,4 @@
-/* engine/process/host_info.c: this machine is described as other tools describe it. */
+/* engine/process/host_info.c: the description of this machine equals that of other tools. */
 #include "engine/process/host_info.h"
 
 #include <errno.h>

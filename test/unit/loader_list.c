@@ -1,4 +1,4 @@
-/* engine/modules/loader_list: what dl_iterate_phdr(3) tells, and without its lock. */
+/* engine/modules/loader_list: the same list as dl_iterate_phdr(3), without its lock. */
 #include "engine/modules/loader_list.h"
 
 #include <dlfcn.h>
@@ -63,7 +63,7 @@ static void tear_down(void)
 	ck_assert_int_eq(system(command), 0);
 }
 
-/* The loader's own words are those of LIST at INDEX. */
+/* The words of the loader equal those of LIST at INDEX. */
 static int compare(struct dl_phdr_info *info, size_t size, void *index)
 {
 	size_t i = (*(size_t *)index)++;
@@ -101,7 +101,7 @@ START_TEST(as_dl_iterate_phdr_tells)
 }
 END_TEST
 
-/* Then the module's beginning is not at its link address 0. */
+/* Then the start of the module is not at its link address 0. */
 START_TEST(linked_to_a_place)
 {
 	void *library;
@@ -113,7 +113,7 @@ START_TEST(linked_to_a_place)
 }
 END_TEST
 
-/* Move the program headers to the file's end, which is not loaded: there they have room. */
+/* Move the program headers to the end of the file, which is not loaded: there is space for them. */
 static void move_headers(void)
 {
 	int fd = open(path, O_RDWR | O_CLOEXEC);
@@ -195,7 +195,7 @@ static int look_at_nothing(struct dl_phdr_info *info, size_t size, void *data)
 	return 1;
 }
 
-/* A child that wants the lock of a thread that it does not have waits for ever: so it is given SECONDS. */
+/* A child that needs a lock of another thread waits forever, so it is limited to SECONDS. */
 static int status_of_child_that_wants_it(unsigned seconds)
 {
 	int status;
@@ -219,7 +219,7 @@ START_TEST(waits_for_no_lock)
 	sem_init(&may_go, 0, 0);
 	ck_assert_int_eq(pthread_create(&holder, NULL, hold_lock, NULL), 0);
 	sem_wait(&is_held);
-	/* It is the one. */
+	/* This is that lock. */
 	ck_assert_int_eq(status_of_child_that_wants_it(1), SIGALRM);
 	read_anew();
 	ck_assert_uint_gt(list.count, 2);
@@ -251,7 +251,7 @@ static bool has_path(const char *wanted)
 	return false;
 }
 
-/* Until each of two libraries has been seen there, and not there, a hundred times. */
+/* Until each of two libraries was seen as loaded and as unloaded a hundred times. */
 START_TEST(changes_meanwhile)
 {
 	unsigned there[2] = { 0 }, gone[2] = { 0 };

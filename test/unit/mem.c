@@ -1,4 +1,4 @@
-/* engine/memory/mem.c: what is sampled is told once, what is freed is not retained. */
+/* engine/memory/mem.c: a sample is reported once, and freed memory is not retained. */
 #include "engine/memory/mem.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 #define CALLER ((const void *)0x401000)
 
-/* A port that unwinds to a stack that the test sets, and counts. */
+/* A port that unwinds to a stack set by the test, and counts. */
 static uintptr_t stack[3] = { 0x9999, 0x401000, 0x402000 };
 static size_t stack_depth = 3;
 static bool no_room;
@@ -37,7 +37,7 @@ static void give_back(uintptr_t *pcs)
 static size_t unwind(uintptr_t *pcs, size_t max, bool *truncated)
 {
 	(void)max;
-	errno = EPERM; /* must not be seen by the program */
+	errno = EPERM; /* the program must not see this value */
 	memcpy(pcs, stack, sizeof(stack));
 	*truncated = false;
 	return stack_depth;
@@ -101,7 +101,7 @@ static void start(uint64_t interval, uint64_t growth_permil)
 	ck_assert_int_eq(mem_start(&config), 0);
 }
 
-/* As the interposer does it, with an allocator that gives out P. */
+/* As in the interposer, with an allocator that returns P. */
 static bool allocate(const void *p, size_t size)
 {
 	bool sampled;
@@ -158,7 +158,7 @@ START_TEST(from_birth_to_death)
 	allocate(at(2), 50);
 	ck_assert_int_eq(errno, 0);
 	ck_assert_uint_eq(allocations, 2);
-	/* Our own frames are gone, and the first lies in the call. */
+	/* The agent's frames are removed, and the first pc is in the call. */
 	ck_assert_uint_eq(last_depth, 2);
 	ck_assert_uint_eq(last_pcs[0], 0x401000 - 1);
 	ck_assert_uint_eq(last_pcs[1], 0x402000);
@@ -193,7 +193,7 @@ START_TEST(a_walk_that_fails_still_names_the_caller)
 }
 END_TEST
 
-/* Freed in a way that nobody told us, and given out again. */
+/* Freed in a way that the agent does not see, and reused. */
 START_TEST(an_unseen_free_heals)
 {
 	struct mem_summary s;
@@ -232,7 +232,7 @@ START_TEST(a_resized_one_lives_on)
 	collect();
 	ck_assert_uint_eq(only.bytes, 300);
 	ck_assert_uint_eq(only.oldest, birth);
-	/* It failed: nothing has happened. */
+	/* The call failed: nothing has changed. */
 	move(at(2), NULL, 1000, 700);
 	ck_assert_uint_eq(allocations, 2);
 	collect();
@@ -244,7 +244,8 @@ START_TEST(a_resized_one_lives_on)
 }
 END_TEST
 
-/* The real realloc frees the old place: whoever gets it is sampled before we are back. */
+/* The real realloc frees the old place; a thread that gets it may be sampled before realloc
+ * returns. */
 START_TEST(the_old_place_is_free_before_others_get_it)
 {
 	struct mem_resize resize;
@@ -284,7 +285,8 @@ START_TEST(losses_are_counted)
 }
 END_TEST
 
-/* While one is being resized, its place goes to another; when that fails it needs one again. */
+/* During a realloc another allocation takes its slot in the table; if the realloc fails, it needs a
+ * slot again. */
 START_TEST(a_failed_resize_may_push_out)
 {
 	const size_t n = MEM_TABLE_MAX * 2;
@@ -318,7 +320,7 @@ START_TEST(stopped_and_started_again)
 	ck_assert_uint_eq(allocations, 1);
 	ck_assert_uint_eq(frees, 0);
 	ck_assert_uint_eq(collect().bytes, 0);
-	mem_expect(); /* else this thread would look later */
+	mem_expect(); /* otherwise this thread would check later */
 	start(0, MEM_OFF);
 	allocate(at(3), 70);
 	ck_assert_uint_eq(collect().bytes, 70);
@@ -355,7 +357,7 @@ START_TEST(looks_once_somebody_wants_it)
 	ck_assert(mem_looks());
 	start(0, MEM_OFF);
 	mem_stop();
-	ck_assert(mem_looks()); /* what is in the table may be freed */
+	ck_assert(mem_looks()); /* entries of the table may be freed */
 }
 END_TEST
 
@@ -365,7 +367,7 @@ START_TEST(growth_is_told_once)
 
 	start(0, 100);
 	allocate(at(0), 100 * mib);
-	ck_assert_uint_eq(growths, 0); /* there is nothing to compare with */
+	ck_assert_uint_eq(growths, 0); /* there is no base to compare with */
 	ck_assert(!collect().grown);
 	allocate(at(1), 9 * mib);
 	collect();

@@ -1,4 +1,5 @@
-/* engine/memory/mem_sample.c: the countdown takes each byte with the same chance, and weights add up. */
+/* engine/memory/mem_sample.c: the countdown samples each byte with the same probability, and
+ * weights add up. */
 #include "engine/memory/mem_sample.h"
 
 #include <math.h>
@@ -50,7 +51,7 @@ static const struct {
 	{ 65536, 4096, 1000 },       { 65536, 100, 20000 },
 };
 
-/* With and without countdowns that are cut short. */
+/* With and without capped countdowns. */
 START_TEST(totals_are_unbiased)
 {
 	uint64_t size = patterns[_i].size, sum = 0, count = 0, n = 2000;
@@ -76,8 +77,8 @@ START_TEST(totals_are_unbiased)
 }
 END_TEST
 
-/* An allocation that grows is as likely to be taken as one that began large, and weighs the
- * same; one that shrinks keeps its chance. */
+/* An allocation that grows is as likely to be sampled as one that was large initially, and has the
+ * same weight. One that shrinks keeps its probability. */
 START_TEST(growing_is_unbiased)
 {
 	const uint64_t n = 40000, steps[] = { 1000, 4000, 16000, 64000 };
@@ -104,7 +105,7 @@ START_TEST(growing_is_unbiased)
 			ck_assert_uint_eq(mem_sample_reweight(64000, weight, 0, 64000), weight);
 	}
 	mem_sample_off();
-	/* The chance is 0.62. */
+	/* The probability is 0.62. */
 	ck_assert_msg(fabs(sum / expected - 1) < SIGMAS * 0.0039, "%.4f", sum / expected);
 }
 END_TEST
@@ -121,7 +122,7 @@ START_TEST(zero_takes_all)
 }
 END_TEST
 
-/* A thread that was counting under other settings, or none, notices soon. */
+/* A thread with a countdown of other settings, or without one, notices soon. */
 START_TEST(on_and_off_are_noticed)
 {
 	unsigned taken = 0;
@@ -140,7 +141,7 @@ START_TEST(on_and_off_are_noticed)
 }
 END_TEST
 
-/* Whatever is due, a large one is always shown. */
+/* A large allocation is always reported, whatever the countdown. */
 START_TEST(large_ones_are_noticed)
 {
 	mem_sample_cap(5000);

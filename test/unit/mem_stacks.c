@@ -1,4 +1,4 @@
-/* engine/memory/mem_stacks.c: stacks come back as they went in, in bounded room. */
+/* engine/memory/mem_stacks.c: stacks are returned unchanged, in bounded memory. */
 #include "engine/memory/mem_stacks.h"
 
 #include <pthread.h>
@@ -103,7 +103,7 @@ START_TEST(full_is_counted_and_tidied)
 	}
 	ck_assert(mem_stacks_are_crowded());
 	ck_assert_uint_gt(mem_stacks_lost(), 0);
-	/* Somebody is inside. */
+	/* There is a reader. */
 	ck_assert(!mem_stacks_remove_unmarked(mark_kept));
 	mem_stacks_leave();
 	ck_assert(mem_stacks_remove_unmarked(mark_kept));
@@ -111,7 +111,7 @@ START_TEST(full_is_counted_and_tidied)
 	ck_assert(!mem_stacks_are_crowded());
 	ck_assert_stack(kept, mine, 3, false);
 	ck_assert_uint_eq(mem_stacks_add(mine, 3, false), kept);
-	/* What the others allocated is not forgotten with them. */
+	/* The totals of removed stacks are kept. */
 	mem_stacks_totals(0, &t);
 	ck_assert_uint_eq(t.allocated_bytes, 30000);
 	mem_stacks_totals(kept, &t);
@@ -155,7 +155,7 @@ START_TEST(clear_forgets_all)
 }
 END_TEST
 
-/* In a child nobody comes out who was inside in the parent. */
+/* In a child, the parent's readers never leave. */
 START_TEST(a_child_starts_afresh)
 {
 	open_and_enter();
@@ -201,7 +201,7 @@ START_TEST(tidied_while_in_use)
 	ck_assert_int_eq(mem_stacks_open(), 0);
 	for (uintptr_t i = 0; i < THREADS; i++)
 		ck_assert(!pthread_create(&thread[i], NULL, adds, (void *)i));
-	/* At least so often, and until all that can happen has been going on for a while. */
+	/* At least so often, and until everything has happened several times. */
 	while (tidied < 20 || done < 20000)
 		tidied += mem_stacks_remove_unmarked(mark_none);
 	stop = true;

@@ -1,4 +1,4 @@
-/* engine/memory/mem_table.c: what is put in comes out once, whoever takes it. */
+/* engine/memory/mem_table.c: each entry is removed once, by one thread. */
 #include "engine/memory/mem_table.h"
 
 #include <pthread.h>
@@ -70,7 +70,7 @@ START_TEST(pushes_out_and_tells)
 		a = some;
 		a.weight = i;
 		pushed += mem_table_insert(at(i), &a, &evicted);
-		/* Two thirds go in before any is pushed out. */
+		/* Two thirds fit before any entry is evicted. */
 		if (i == MEM_TABLE_MAX * 2 / 3)
 			ck_assert_uint_eq(pushed, 0);
 	}
@@ -100,7 +100,7 @@ START_TEST(is_left_without_a_trace)
 }
 END_TEST
 
-/* More addresses on one byte than it can count: it stays set. */
+/* More addresses than a counter can count: it stays saturated. */
 START_TEST(a_crowded_byte_never_forgets)
 {
 	const void *same = at(7);
@@ -111,8 +111,8 @@ START_TEST(a_crowded_byte_never_forgets)
 }
 END_TEST
 
-/* Threads pass allocations on; two at once try to free each. Of every one put in and not pushed
- * out just one thread gets it back, with what belongs to it. */
+/* Threads exchange allocations; two at once try to free each. Of every entry that was not evicted,
+ * exactly one thread gets it back, with its data. */
 #define SLOTS  512
 #define ROUNDS 200
 
@@ -163,7 +163,7 @@ START_TEST(taken_once_under_races)
 		ck_assert(!pthread_create(&f[i], NULL, frees, NULL));
 	}
 	for (int i = 0; i < THREADS; i++) {
-		left = entries(); /* while all are at it */
+		left = entries(); /* while all threads are running */
 		ck_assert_uint_le(left, MEM_TABLE_MAX);
 		pthread_join(a[i], NULL);
 		pthread_join(f[i], NULL);

@@ -1,5 +1,4 @@
-/* asyncprof/memory_calls.c: what async-profiler empties is zero, whatever it is; and nothing is there of a large table of its
- * own. */
+/* asyncprof/memory_calls.c: memory that async-profiler zeroes is zero, and its large tables are then not resident. */
 #include "asyncprof/memory_calls.h"
 
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* engine/reading/memory_check: what is there and as it was, among many. */
+/* engine/reading/memory_check: compares many places with their expected bytes. */
 #include "engine/reading/memory_check.h"
 
 #include <string.h>
@@ -34,7 +34,7 @@ START_TEST(each_counts)
 		there[i][last] ^= 1;
 		ck_assert(!all_hold());
 		there[i][last] ^= 1;
-		if (last + 1 < MEMORY_CHECK_BYTES) { /* not looked at */
+		if (last + 1 < MEMORY_CHECK_BYTES) { /* not compared */
 			there[i][last + 1] ^= 1;
 			ck_assert(all_hold());
 		}
@@ -58,7 +58,7 @@ START_TEST(gone)
 	memory_check_add(&check, (uintptr_t)&zero, &zero, 1);
 	memory_check_add(&check, (uintptr_t)memory, &zero, 1);
 	ck_assert(!memory_check_end(&check));
-	/* Once it failed it stays so. */
+	/* A failed check stays failed. */
 	memory_check_add(&check, (uintptr_t)&zero, &zero, 1);
 	ck_assert(!memory_check_end(&check));
 }

@@ -1,5 +1,5 @@
-/* engine/reading/memory_copies: what is there is read, once in a walk; the next walk has it in one call; what
- * is not there, or goes at that moment, is no fault. */
+/* engine/reading/memory_copies: mapped memory is read, once per walk; the next walk reads it in one
+ * call. Memory that is not mapped, or is unmapped at that moment, causes no fault. */
 #include "engine/reading/memory_copies.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@
 static struct memory_copies copies;
 static uintptr_t who;
 
-/* COUNT pages with a pattern, and nothing on either side. */
+/* COUNT pages with a pattern, between unmapped pages. */
 static uint8_t *lone_pages(size_t count)
 {
 	uint8_t *low = mmap(NULL, (count + 2) * MEMORY_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS,
@@ -73,13 +73,13 @@ static void check_edges(void)
 START_TEST(edges)
 {
 	check_edges();
-	/* With all of it guessed, too. */
+	/* Also with all pages prefetched. */
 	again();
 	check_edges();
 }
 END_TEST
 
-/* As a thread in a sandbox finds it. */
+/* As in a thread in a sandbox. */
 START_TEST(edges_without_the_call)
 {
 	struct sock_filter filter[] = {
@@ -91,7 +91,7 @@ START_TEST(edges_without_the_call)
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
 	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
-		return; /* an emulator has no filters */
+		return; /* emulators have no filters */
 	check_edges();
 	again();
 	check_edges();
@@ -123,10 +123,10 @@ START_TEST(each_part_once)
 	check(page + 5, 100);
 	check(page + 50, 100);
 	ck_assert_uint_eq(copies.calls, 1);
-	page[60]++; /* as it was */
+	page[60]++; /* as before */
 	ck_assert(memory_copies_read(&copies, &byte, (uintptr_t)page + 60, 1));
 	ck_assert_uint_eq(byte, PATTERN(60));
-	/* A page that is met again is had whole. */
+	/* The second read of a page gets all of it. */
 	check(page + 2 * MEMORY_COPIES_PART, 1);
 	check(page + 3 * MEMORY_COPIES_PART, 1);
 	ck_assert_uint_eq(copies.calls, 2);
@@ -139,7 +139,7 @@ START_TEST(next_walk_in_one_call)
 
 	for (int walk = 0; walk < 3; walk++) {
 		for (size_t i = 0; i < 20; i += 2) {
-			pages[i * MEMORY_PAGE + 1500] = (uint8_t)walk; /* as it is now */
+			pages[i * MEMORY_PAGE + 1500] = (uint8_t)walk; /* the current value */
 			check(pages + i * MEMORY_PAGE + 1400, 1000);
 		}
 		ck_assert_uint_eq(copies.calls, walk ? 0u : 10u);
@@ -148,12 +148,12 @@ START_TEST(next_walk_in_one_call)
 			pages[i * MEMORY_PAGE + 1500] = (uint8_t)(walk + 1);
 		memory_copies_begin(&copies, who);
 	}
-	/* What is not read any more is not guessed any more. */
+	/* Pages that are not read any more are not prefetched any more. */
 	check(pages + 1400, 100);
 	again();
 	check(pages + 2 * MEMORY_PAGE + 1400, 100);
 	ck_assert_uint_eq(copies.calls, 1);
-	/* Nor is anything of another thread's. */
+	/* Pages of another thread are not prefetched either. */
 	memory_copies_end(&copies, who);
 	memory_copies_begin(&copies, 0);
 	check(pages + 2 * MEMORY_PAGE + 1400, 100);
@@ -237,12 +237,12 @@ int main(void)
 	tcase_add_test(tcase, edges_without_the_call);
 	tcase_add_test(tcase, no_memory);
 	tcase_add_test(tcase, each_part_once);
-	if (!getenv("TEST_RUNNER")) /* an emulator has not that call */
+	if (!getenv("TEST_RUNNER")) /* an emulator does not have that call */
 		tcase_add_test(tcase, next_walk_in_one_call);
 	tcase_add_test(tcase, a_guess_that_is_gone);
 	tcase_add_test(tcase, more_than_is_held);
 	tcase_add_test(tcase, calls_are_bounded);
-	if (!getenv("TEST_RUNNER")) /* nor does it bear that */
+	if (!getenv("TEST_RUNNER")) /* an emulator does not support that either */
 		tcase_add_test(tcase, goes_at_any_moment);
 	return suite_run(tcase);
 }

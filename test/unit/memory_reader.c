@@ -1,5 +1,6 @@
-/* engine/reading/memory_reader: what is there is read, whatever lies beside it; what is not is no fault, even
- * when it goes at that moment, and where a sandbox refuses the call that copies. */
+/* engine/reading/memory_reader: mapped memory is read next to unmapped memory. Unmapped memory
+ * causes no fault, even if it is unmapped during the read, or if a sandbox refuses the copying
+ * call. */
 #include "engine/reading/memory_reader.h"
 
 #include <errno.h>
@@ -15,7 +16,7 @@
 
 #define PATTERN(i) ((uint8_t)((i)*7 + (i) / 256))
 
-/* A page with a pattern, and nothing on either side. */
+/* A page with a pattern, between unmapped pages. */
 static uint8_t *lone_page(void)
 {
 	uint8_t *low = mmap(NULL, 3 * MEMORY_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -44,7 +45,7 @@ static void check_edges(const uint8_t *page)
 
 	for (size_t size = 1; size <= 16; size++)
 		for (size_t from = 0; from + size <= MEMORY_PAGE; from++) {
-			memory_block_init(&block); /* so many copies does none make */
+			memory_block_init(&block); /* more copies than one block makes */
 			memset(bytes, 0, size);
 			ck_assert(memory_read(&reader, bytes, address + from, size));
 			ck_assert_mem_eq(bytes, page + from, size);
@@ -63,7 +64,7 @@ START_TEST(edges)
 }
 END_TEST
 
-/* As a thread in a sandbox finds it. */
+/* As in a thread in a sandbox. */
 START_TEST(edges_without_the_call)
 {
 	struct sock_filter filter[] = {
@@ -75,7 +76,7 @@ START_TEST(edges_without_the_call)
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
 	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
-		return; /* an emulator has no filters */
+		return; /* emulators have no filters */
 	check_edges(lone_page());
 }
 END_TEST
@@ -99,7 +100,7 @@ START_TEST(no_memory)
 }
 END_TEST
 
-/* Up to where it ends, or TEXT does, or memory. */
+/* Up to its end, or the end of TEXT, or of the mapping. */
 START_TEST(strings)
 {
 	char *page = (char *)lone_page(), *last = page + MEMORY_PAGE - 4;
@@ -117,7 +118,7 @@ START_TEST(strings)
 	ck_assert_str_eq(text, "xxxxxxx");
 
 	last[3] = 'x';
-	setup(); /* the block is a copy */
+	setup(); /* the block has a copy */
 	ck_assert(!memory_read_string(&reader, text, sizeof(text), (uintptr_t)last));
 	ck_assert_str_eq(text, "endx");
 	ck_assert(!memory_read_string(&reader, text, sizeof(text), (uintptr_t)page - 1));
@@ -138,7 +139,7 @@ START_TEST(what_stays_is_not_copied)
 	ck_assert_uint_eq(word, expected);
 	ck_assert(memory_read(&reader, &word, reader.low + 3, sizeof(word)));
 	ck_assert_uint_eq(block.copies, 0);
-	/* Across its end, and behind: one block. */
+	/* Across its end, and after it: one block. */
 	ck_assert(memory_read(&reader, &word, reader.high - 4, sizeof(word)));
 	ck_assert_mem_eq(&word, page + 124, sizeof(word));
 	ck_assert(memory_read_word(&reader, reader.high, &word));
@@ -146,7 +147,7 @@ START_TEST(what_stays_is_not_copied)
 }
 END_TEST
 
-/* As the pages of a stack that ends nobody knows where. */
+/* As for the pages of a stack with an unknown end. */
 START_TEST(what_is_next_stays)
 {
 	uint8_t *page = lone_page();
@@ -166,7 +167,7 @@ START_TEST(what_is_next_stays)
 	ck_assert(memory_read_word(&reader, (uintptr_t)page + 120, &word));
 	ck_assert_uint_eq(word, expected);
 	ck_assert_uint_eq(block.copies, 2);
-	/* What is known by other means is beyond doubt. */
+	/* A range that is known in another way stays trusted. */
 	reader.low = (uintptr_t)page;
 	reader.high = (uintptr_t)page + MEMORY_PAGE;
 	memory_reader_distrust(&reader);
@@ -175,7 +176,7 @@ START_TEST(what_is_next_stays)
 }
 END_TEST
 
-/* A reader that goes back and forth comes to an end. */
+/* A reader that moves back and forth comes to an end. */
 START_TEST(copies_are_bounded)
 {
 	uintptr_t address = (uintptr_t)lone_page(), word;
@@ -187,7 +188,7 @@ START_TEST(copies_are_bounded)
 }
 END_TEST
 
-/* With no other way to read than the thread's number, which is not told twice. */
+/* Without any other way to read than the thread's id, which is read once. */
 static void *read_on(void *page)
 {
 	struct sock_filter filter[] = {
@@ -201,7 +202,7 @@ static void *read_on(void *page)
 
 	if (!memory_read(&reader, &word, (uintptr_t)page, sizeof(word)))
 		return NULL;
-	/* (An emulator has no filters.) */
+	/* (Emulators have no filters.) */
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 	return memory_read(&reader, &word, (uintptr_t)page + MEMORY_BLOCK, sizeof(word)) ? page
@@ -233,7 +234,7 @@ static void *come_and_go(void *page)
 	return NULL;
 }
 
-#define READS 30000 /* that succeed, and as many that fail */
+#define READS 30000 /* successful ones, and as many failing ones */
 
 START_TEST(memory_that_comes_and_goes)
 {
@@ -243,7 +244,7 @@ START_TEST(memory_that_comes_and_goes)
 	pthread_t thread;
 
 	if (getenv("TEST_RUNNER"))
-		return; /* an emulator says of all memory that it can be read */
+		return; /* an emulator reports all memory as readable */
 	ck_assert_int_eq(pthread_create(&thread, NULL, come_and_go, page), 0);
 	while (read < READS || failed < READS) {
 		at = (read + failed) % (MEMORY_PAGE - sizeof(bytes));

@@ -1,11 +1,11 @@
-/* engine/runtime/mixed_stack.c: where frames of an interpreter stand among native ones. */
+/* engine/runtime/mixed_stack.c: positions of script frames among native ones. */
 #include "engine/runtime/mixed_stack.h"
 
 #include "engine/modules/modules.h"
 #include "test/fixtures/suite.h"
 
-/* Native frames are numbered from 1 on, innermost first, and 16 bytes apart; the evaluator is frames
- * 0x100 to 0x1ff. Frames of the interpreter are multiples of 16 from 0x1000 on. */
+/* Native frames are numbered from 1, innermost first, and 16 bytes apart; frames 0x100 to 0x1ff are
+ * the evaluator. Script frames are multiples of 16 from 0x1000. */
 #define E(n)  (0x100 + (n))
 #define SP(i) (0x7000 + 16 * (uintptr_t)(i))
 #define AT(i) ((SP(i) + 8) | RUNTIME_ANCHOR)
@@ -72,7 +72,7 @@ START_TEST(places)
 
 	for (size_t i = 0; i < native; i++)
 		sps[i] = SP(i), pcs[i] = cases[_i].native[i] == NONE ? 0 : cases[_i].native[i];
-	/* Where the last frame ends is not known; what is beyond all stacks is in none. */
+	/* The end of the last frame is not known; an address beyond all stacks is in none. */
 	got = mixed_stack_merge(
 		&runtime, &(struct native_frames){ .pcs = pcs, .sps = sps, .count = native },
 		cases[_i].frames, length(cases[_i].frames, 12), out, 16, &truncated);
@@ -102,7 +102,7 @@ START_TEST(cut_at_the_end)
 }
 END_TEST
 
-/* Without an interpreter these are walks of native frames, of the same functions. */
+/* Without an interpreter these are native walks of the same functions. */
 static __attribute__((noinline)) size_t here(uintptr_t *pcs, bool *truncated)
 {
 	size_t count = mixed_stack_here(0, 0, pcs, 64, truncated);
@@ -118,7 +118,7 @@ START_TEST(nothing_to_mix)
 
 	ck_assert_int_eq(modules_open(), 0);
 	ck_assert_uint_gt(here(pcs, &truncated), 0);
-	/* The caller of the function that asks. */
+	/* The caller of the calling function. */
 	ck_assert_uint_lt(pcs[0] - (uintptr_t)&nothing_to_mix_fn, 4096);
 	ck_assert(!truncated);
 }

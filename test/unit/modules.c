@@ -1,4 +1,4 @@
-/* engine/modules/modules: what is loaded, what comes and what goes, while handlers walk. */
+/* engine/modules/modules: loads and unloads of modules, while handlers walk. */
 #include "engine/cfi/cfi_lookup.h"
 #include "engine/modules/modules.h"
 
@@ -23,7 +23,7 @@
 
 static char directory[] = "/tmp/modules-test-XXXXXX";
 
-/* Compile SOURCE, with FLAGS, to a library of NAME in the test's directory. */
+/* Compile SOURCE with FLAGS to a library NAME in the test's directory. */
 static bool build_with(const char *name, const char *flags, const char *source)
 {
 	char command[512], path[128];
@@ -56,7 +56,7 @@ static void *open_library(const char *name)
 	return library;
 }
 
-/* Look for the rule at PC as often as makes its module worth a table. */
+/* Look up the rule at PC so often that its module gets a table. */
 static void look_up_often(uintptr_t pc)
 {
 	for (int i = 0; i < UNWIND_LOOKUPS_MAX; i++)
@@ -121,7 +121,7 @@ START_TEST(the_program_and_its_libraries)
 }
 END_TEST
 
-/* A table is made for what walks come through, and for nothing else. */
+/* Only a module that walks use gets a table. */
 START_TEST(compiled_when_worth_it)
 {
 	uintptr_t own_pc = (uintptr_t)&setup;
@@ -130,7 +130,7 @@ START_TEST(compiled_when_worth_it)
 	void *library;
 
 	if (!dlsym(RTLD_DEFAULT, "_dl_find_object")) {
-		ck_assert_ptr_nonnull(own->table); /* nothing could be looked up */
+		ck_assert_ptr_nonnull(own->table); /* without lookups */
 		return;
 	}
 	ck_assert(own->pending && !own->table);
@@ -139,13 +139,13 @@ START_TEST(compiled_when_worth_it)
 	ck_assert_int_eq(modules_refresh(), 0);
 	ck_assert(own->pending);
 
-	/* What was counted stays so when another module comes. */
+	/* The count is kept when another module is loaded. */
 	ck_assert(build("worth", "int come(void) { return 6; }"));
 	library = open_library("worth");
 	ck_assert_int_eq(modules_refresh(), 1);
 	ck_assert(own->pending);
 	ck_assert_uint_eq(unwind_map_find(own_pc), RULE_INDEX_PENDING);
-	/* From here on a walk asks for it. */
+	/* From here on, a walk requests it. */
 	ck_assert_uint_eq(unwind_map_find(own_pc), RULE_INDEX_UNKNOWN);
 	ck_assert_int_eq(modules_refresh(), 1);
 	ck_assert(!own->pending && own->table);
@@ -157,7 +157,7 @@ START_TEST(compiled_when_worth_it)
 }
 END_TEST
 
-/* A place is looked up once, as long as its module stays as it is. */
+/* An address is looked up once while its module is unchanged. */
 START_TEST(looked_up_once)
 {
 	uintptr_t pc = (uintptr_t)&setup, unknown = 4096;
@@ -194,7 +194,7 @@ START_TEST(without_a_search_table)
 	module = modules_find(pc);
 	ck_assert_ptr_nonnull(module);
 	ck_assert(!module->pending);
-	/* Its file tells where its entries are. */
+	/* Its file has the position of its entries. */
 	ck_assert_ptr_nonnull(module->table);
 	ck_assert_uint_ge(unwind_table_find(module->table, pc - module->start), RULE_INDEX_FIRST);
 	dlclose(library);
@@ -273,7 +273,7 @@ START_TEST(comes_and_goes)
 
 	ck_assert_int_eq(dlclose(library), 0);
 	ck_assert_int_eq(modules_refresh(), 1);
-	/* Still known, for the samples that it is in. */
+	/* Still in the list, for its samples. */
 	ck_assert_ptr_eq(modules_find(pc), module);
 	ck_assert_uint_ge(module->unloaded_ticks, module->loaded_ticks);
 	ck_assert_uint_gt(module->unloaded_ticks, 0);
@@ -282,7 +282,7 @@ START_TEST(comes_and_goes)
 	modules_since(&since, meet, &none);
 	ck_assert_uint_eq(none, count - 1);
 	ck_assert_uint_eq(modules_list(&list), count);
-	/* But not walked by. */
+	/* But walks do not use it. */
 	ck_assert_uint_eq(unwind_map_find(pc), RULE_INDEX_UNKNOWN);
 	modules_forget();
 	ck_assert_ptr_null(modules_find(pc));
@@ -290,7 +290,7 @@ START_TEST(comes_and_goes)
 }
 END_TEST
 
-/* Another library, or the same one built anew, where one was: the newest is found. */
+/* Another library, or a new build of the same one, at the same address: the newest is found. */
 START_TEST(replaced_at_the_same_place)
 {
 	const struct module *first, *second;
@@ -347,7 +347,7 @@ START_TEST(relative_and_deleted)
 }
 END_TEST
 
-/* A file that is not what was loaded is not read. */
+/* A file that differs from the loaded module is not read. */
 START_TEST(overwritten)
 {
 	const struct module *module;
@@ -366,14 +366,14 @@ START_TEST(overwritten)
 	module = modules_find(pc);
 	ck_assert_ptr_nonnull(module);
 	ck_assert_uint_ge(compiled_rule(pc), RULE_INDEX_FIRST);
-	/* In the function's middle, a word has been pushed for alignment. */
+	/* In the middle of the function, a word has been pushed for alignment. */
 	ck_assert_int_eq(unwind_rules[compiled_rule(pc + 4)].offset, 16);
 	ck_assert_uint_gt(module->build_id_size, 0);
 	dlclose(library);
 }
 END_TEST
 
-/* Libraries come and go while threads walk and a refresher follows: nothing ever faults. */
+/* Libraries are loaded and unloaded while threads walk and a refresher runs: nothing may fault. */
 static atomic_bool stop;
 
 static void on_signal(int signo, siginfo_t *info, void *context)
@@ -398,8 +398,8 @@ static void *walk_and_work(void *argument)
 	return NULL;
 }
 
-/* Returns NULL when all went well. No check in here: Check takes a lock for each, which a child
- * forked meanwhile would find held. */
+/* Returns NULL on success. It has no checks: Check takes a lock for each, which a child forked at
+ * that time would find locked. */
 static void *refresh(void *failure)
 {
 	void *result = NULL;
@@ -437,7 +437,7 @@ START_TEST(walks_meet_changes)
 }
 END_TEST
 
-/* A child forked while the refresher is at the loader's list can use the loader, and has a list. */
+/* A child that is forked while the refresher reads the loader's list can use the loader, and has a list. */
 START_TEST(fork_meets_refresh)
 {
 	pthread_t refresher;
@@ -464,7 +464,7 @@ START_TEST(fork_meets_refresh)
 }
 END_TEST
 
-/* Of the program and what it needs, which never go; nothing beside it, and nothing that may go. */
+/* The program and its needed libraries, which are never unloaded; no other module. */
 START_TEST(code_read_where_it_is)
 {
 	const struct module *own = modules_find((uintptr_t)&setup);

@@ -1,10 +1,10 @@
-/* engine/collect/program_stack: the preload's frames go, but for the innermost call. */
+/* engine/collect/program_stack: the preload's frames are removed, except the innermost call. */
 #include "engine/collect/program_stack.h"
 
 #include "core/shared.h"
 #include "test/fixtures/suite.h"
 
-/* From 0x1000 to 0x2000 is ours, calls from 0x1800 on. */
+/* The preload's code is from 0x1000 to 0x2000, its interposers from 0x1800 on. */
 #define OURS 0x1100
 #define CALL 0x1900
 #define MAX  10
@@ -12,24 +12,27 @@
 static const struct {
 	uintptr_t pcs[MAX], left[MAX];
 } cases[] = {
-	/* None is ours. */
+	/* No frame of the preload. */
 	{ { 0x5000, 0x6000 }, { 0x5000, 0x6000 } },
 	/* Between the program and its C library. */
 	{ { 0x5000, CALL, 0x6000 }, { 0x5000, 0x6000 } },
 	{ { 0x5000, OURS, CALL, 0x6000, OURS, 0x7000 }, { 0x5000, 0x6000, 0x7000 } },
-	/* A call that is made of another one, which alone leads to the C library's of its name. */
+	/* A call that the C library implements by another one; only the first leads to the C
+	 * library's function of that name. */
 	{ { 0x5000, CALL, CALL + 16, 0x6000 }, { 0x5000, CALL + 16, 0x6000 } },
 	{ { 0x5000, OURS, CALL, OURS, CALL + 16, OURS, 0x6000, CALL, 0x7000 },
 	  { 0x5000, CALL + 16, 0x6000, 0x7000 } },
 	{ { OURS, 0x5000, CALL, CALL + 16, 0x6000 }, { 0x4fff, CALL + 16, 0x6000 } },
-	/* The innermost: the call that the program made, and where it made it is a return address still. */
+	/* The innermost frame is the call that the program made; its caller is still a return
+	 * address. */
 	{ { CALL, 0x6000 }, { CALL, 0x6000 } },
 	{ { OURS, CALL, 0x6000 }, { CALL - 1, 0x6000 } },
 	{ { CALL, CALL + 16, 0x6000 }, { CALL + 15, 0x6000 } },
-	/* No call of the program's: its own instruction, before the one that it would return to. */
+	/* Not called by the program: the frame is its own instruction, before its return
+	 * address. */
 	{ { OURS, 0x6000, 0x7000 }, { 0x5fff, 0x7000 } },
 	{ { OURS, OURS }, { 0 } },
-	/* A call at the very end of our code, and of the calls. */
+	/* A call at the very end of the preload's code, and of its interposers. */
 	{ { 0x5000, 0x2000, 0x6000 }, { 0x5000, 0x6000 } },
 	{ { 0x2000, 0x6000 }, { 0x2000, 0x6000 } },
 	{ { 0x5000, 0x1000, 0x6000 }, { 0x5000, 0x1000, 0x6000 } },

@@ -1,4 +1,4 @@
-/* engine/sample/ring.c: what is put in comes out, whole and once, or is counted as lost. */
+/* engine/sample/ring.c: each sample is read completely and once, or is counted as lost. */
 #include "engine/sample/ring.h"
 
 #include <pthread.h>
@@ -14,11 +14,11 @@ static struct wake collector;
 
 struct taken {
 	uint64_t count, sum;
-	uint64_t last[PRODUCERS]; /* of each producer, its newest number */
+	uint64_t last[PRODUCERS]; /* newest number of each producer */
 	bool in_order, intact;
 };
 
-/* The numbers of one producer come in order: its hint leads to one ring. */
+/* The numbers of one producer are ordered, because its hint selects one ring. */
 static void take(void *context, const struct sample *s)
 {
 	struct taken *t = context;
@@ -78,7 +78,7 @@ START_TEST(full_ring_loses_and_counts)
 	t = drained();
 	ck_assert_uint_eq(t.count, kept);
 	ck_assert(t.intact && t.in_order);
-	/* It woke the collector, and takes samples again. */
+	/* It woke the collector, and accepts samples again. */
 	ck_assert(wake_wait(&collector, 0));
 	ck_assert(put(0, 7));
 	ck_assert_uint_eq(drained().count, 1);
@@ -180,7 +180,7 @@ END_TEST
 START_TEST(forked_child_begins_with_nothing)
 {
 	ck_assert(put(1, 1));
-	/* Another thread of the parent's was at it, which will never commit. */
+	/* Another thread of the parent had reserved a record, which is never committed. */
 	ck_assert_ptr_nonnull(ring_reserve(1, SAMPLE_CPU, 1, 8));
 	ck_assert_ptr_nonnull(ring_scratch_acquire());
 	ring_after_fork();

@@ -1,4 +1,4 @@
-/* Who sleeps for async-profiler is woken, whichever of the two comes first. */
+/* asyncprof/sleep_calls.c: a sleeping thread is woken, also if the wakeup comes first. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>

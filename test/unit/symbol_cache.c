@@ -1,4 +1,4 @@
-/* engine/symbols/symbol_cache and engine/symbols/string_pool: kept apart, kept small. */
+/* engine/symbols/symbol_cache and engine/symbols/string_pool: separate entries, bounded size. */
 #include "engine/symbols/symbol_cache.h"
 
 #include <stdio.h>
@@ -90,7 +90,7 @@ START_TEST(past_the_bound_the_unused_go)
 	symbol_cache_trim(&cache);
 	for (uint64_t i = 0; i < 3000; i++)
 		add(2, i);
-	check(1, 5); /* asked for in the second chunk too */
+	check(1, 5); /* requested in the second chunk too */
 	symbol_cache_trim(&cache);
 	ck_assert_uint_eq(cache.count, 3001);
 	for (uint64_t i = 0; i < 3000; i++)

@@ -1,4 +1,4 @@
-/* engine/symbols/symbol_table: which of the symbols around an address is its name. */
+/* engine/symbols/symbol_table: choice of the symbol for an address. */
 #include "engine/symbols/symbol_table.h"
 
 #include <stddef.h>
@@ -19,7 +19,7 @@ static const struct row {
 	uint16_t section;
 	uint64_t start, size;
 } rows[] = {
-	/* Plain, with a gap behind. */
+	/* Plain, followed by a gap. */
 	{ "plain", FUNC(STB_GLOBAL), TEXT, 0x1000, 0x20 },
 	/* Aliases. */
 	{ "__read", FUNC(STB_GLOBAL), TEXT, 0x1100, 0x10 },
@@ -36,23 +36,23 @@ static const struct row {
 	{ "chosen", IFUNC(STB_GLOBAL), TEXT, 0x11a0, 0x10 },
 	{ "weak", FUNC(STB_WEAK), TEXT, 0x11c0, 0x10 },
 	{ "global", FUNC(STB_GLOBAL), TEXT, 0x11c0, 0x10 },
-	/* One inside another, told in either order. */
+	/* Nested symbols, in either order. */
 	{ "outer", FUNC(STB_GLOBAL), TEXT, 0x1200, 0x100 },
 	{ "inner", FUNC(STB_LOCAL), TEXT, 0x1240, 0x10 },
 	{ "unsized_inner", LABEL(STB_LOCAL), TEXT, 0x1280, 0 },
-	/* Without sizes: up to the next, and not beyond the section. */
+	/* Without sizes: up to the next symbol, and not beyond the section. */
 	{ "unsized", LABEL(STB_LOCAL), TEXT, 0x1400, 0 },
 	{ "sized_next", FUNC(STB_LOCAL), TEXT, 0x1440, 0x10 },
 	{ "unsized_and_sized", FUNC(STB_LOCAL), TEXT, 0x1480, 0 },
 	{ "same_but_sized", FUNC(STB_LOCAL), TEXT, 0x1480, 0x10 },
 	{ "last_in_text", FUNC(STB_LOCAL), TEXT, 0x1f00, 0 },
-	/* No code. */
+	/* Not code. */
 	{ "object", ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT), TEXT, 0x1600, 0x100 },
 	{ "data_label", LABEL(STB_GLOBAL), DATA, 0x1700, 0x100 },
 	{ "undefined", FUNC(STB_GLOBAL), SHN_UNDEF, 0x1800, 0x100 },
 	{ "", FUNC(STB_GLOBAL), TEXT, 0x1900, 0x100 },
 	{ "bad_section", LABEL(STB_GLOBAL), 77, 0x1a00, 0x100 },
-	/* Said to be endless. */
+	/* With an endless size. */
 	{ "endless", FUNC(STB_GLOBAL), TEXT, 0x5000, UINT64_MAX },
 };
 #define ROWS (sizeof(rows) / sizeof(*rows))
@@ -101,7 +101,7 @@ static const struct {
 };
 #define CASES (sizeof(cases) / sizeof(*cases))
 
-/* A file of just these symbols. */
+/* A file with only these symbols. */
 static struct {
 	Elf64_Ehdr header;
 	Elf64_Sym symbols[ROWS];
@@ -189,7 +189,7 @@ START_TEST(names_in_either_order)
 }
 END_TEST
 
-/* Alone, an address is named as in company. */
+/* A single address has the same name as in a batch. */
 START_TEST(each_by_itself)
 {
 	const Elf64_Shdr *strings;
@@ -214,7 +214,7 @@ START_TEST(each_by_itself)
 }
 END_TEST
 
-/* Where a function is known to begin behind a symbol, one without a size ends there; one with a size does not. */
+/* A symbol without a size ends at a known function start; a symbol with a size does not. */
 START_TEST(ends_where_a_function_begins)
 {
 	static const struct {

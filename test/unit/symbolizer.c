@@ -1,4 +1,4 @@
-/* decoder/symbolizer: this program's own debug information, found in several places, asked for
+/* decoder/symbolize/symbolizer: this program's own debug information, found in several places, asked for
  * functions that are inlined into one another, and damaged. */
 #include "decoder/symbolize/symbolizer.h"
 

@@ -1,5 +1,5 @@
-/* engine/sample/threads and engine/collect/thread_look: every thread has a slot while it lives, whichever
- * way it came. */
+/* engine/sample/threads and engine/collect/thread_look: every thread has a slot while it lives,
+ * however it was started. */
 #include "engine/collect/thread_look.h"
 #include "engine/sample/thread_slots.h"
 #include "engine/sample/threads.h"
@@ -46,7 +46,7 @@ static void count_last(void *count, struct thread *t)
 	++*(int *)count;
 }
 
-/* As a thread that the interposers know. */
+/* A thread that the interposers register. */
 static void *told(void *unused)
 {
 	tid = gettid();
@@ -100,7 +100,7 @@ START_TEST(a_thread_takes_and_leaves_its_slot)
 	ck_assert_int_eq(reaped, 1);
 	ck_assert_uint_eq(thread_slot_count(), before);
 	ck_assert_ptr_null(slot_of_tid(tid));
-	/* The slot is there for the next. */
+	/* The slot is available for the next thread. */
 	ck_assert_int_eq(pthread_create(&thread, NULL, told, NULL), 0);
 	sem_wait(&ready);
 	ck_assert_ptr_eq(slot_of_tid(tid), t);
@@ -109,7 +109,7 @@ START_TEST(a_thread_takes_and_leaves_its_slot)
 }
 END_TEST
 
-/* It may be about to take a slot itself, so it takes two looks. */
+/* The thread may be about to register itself, so it is adopted by the second scan. */
 START_TEST(a_thread_is_found_by_looking)
 {
 	pthread_t thread;
@@ -126,7 +126,7 @@ START_TEST(a_thread_is_found_by_looking)
 	ck_assert(t->found);
 	sem_post(&leave);
 	pthread_join(thread, NULL);
-	/* The kernel may still list it for a moment. */
+	/* The kernel may still list the thread for a moment. */
 	while (!atomic_load(&t->ended)) {
 		usleep(1000);
 		thread_look();
@@ -136,7 +136,7 @@ START_TEST(a_thread_is_found_by_looking)
 }
 END_TEST
 
-/* Asks for its counter, and ends. */
+/* Requests its counter, and ends. */
 static void *asks(void *local)
 {
 	threads_started(0x1000, 0x2000, 0x3000);
@@ -162,11 +162,11 @@ START_TEST(a_counter_outlives_its_thread)
 	ck_assert_uint_eq(local->sample_counter, 17);
 	sem_post(&leave);
 	pthread_join(thread, NULL);
-	/* The agent thread may be about to count it. */
+	/* The agent's thread may be about to update the counter. */
 	threads_counted(t, 18);
 	ck_assert_uint_eq(local->sample_counter, 18);
 	threads_reap(count_last, &reaped);
-	/* The slot's next owner has not asked; when it does, there is a place again. */
+	/* The slot's next owner has not requested a counter; when it does, one is free again. */
 	ck_assert_int_eq(pthread_create(&thread, NULL, asks, &next), 0);
 	sem_wait(&ready);
 	ck_assert_ptr_eq(slot_of_tid(tid), t);
@@ -194,7 +194,7 @@ static void *tell_whose_slot(void *unused)
 	ck_assert(!threads_is_self(slot_of_tid(getpid())));
 	threads_ended();
 	ck_assert(!threads_is_self(t));
-	/* Nothing is blocked: the C library's own signals and faults are the program's matter. */
+	/* Nothing is blocked: the C library's own signals and faults belong to the program. */
 	ck_assert_int_eq(pthread_sigmask(SIG_BLOCK, NULL, &mask), 0);
 	for (int signo = 1; signo < SIGRTMAX; signo++)
 		ck_assert_int_ne(sigismember(&mask, signo), 1);
@@ -205,7 +205,7 @@ START_TEST(a_slot_is_its_threads_until_that_ends)
 {
 	pthread_t thread;
 
-	ck_assert(threads_is_self(threads_self())); /* one that was found, too */
+	ck_assert(threads_is_self(threads_self())); /* also for an adopted thread */
 	ck_assert_int_eq(pthread_create(&thread, NULL, tell_whose_slot, NULL), 0);
 	pthread_join(thread, NULL);
 }
@@ -227,7 +227,7 @@ START_TEST(closed)
 {
 	threads_close();
 	ck_assert_uint_eq(thread_slot_count(), 0);
-	threads_started(1, 2, 3); /* nobody keeps slots now */
+	threads_started(1, 2, 3); /* no slot is acquired now */
 	ck_assert_uint_eq(thread_slot_count(), 0);
 	setup();
 	ck_assert_ptr_nonnull(slot_of_tid(getpid()));

@@ -1,4 +1,5 @@
-/* engine/sample/user_events.c: a name has one key, whoever asks, and what is emitted comes out whole. */
+/* engine/sample/user_events.c: a name has one key in all threads, and an event is written
+ * completely. */
 #include "engine/sample/user_events.h"
 
 #include <pthread.h>
