@@ -1,5 +1,7 @@
-/* async-profiler's own memory: blocks of some 140 sizes, cut from few mappings one after the other. Those given back
- * stand in a stack for each size (R. K. Treiber's, 1986); the word before a block has its size, and there the next one. */
+/* Lock-free allocator for async-profiler's own memory.
+ *
+ * Blocks of 144 sizes are cut from a few mappings. Freed blocks are in one stack per size (R. K. Treiber, 1986). The
+ * word before a block has its size and, in a free block, the address of the next one. */
 #include "asyncprof/block_allocator.h"
 
 #include <errno.h>
@@ -13,22 +15,22 @@
 #define ALIGNMENT ((size_t)16)
 #define WORD      sizeof(uint64_t)
 
-/* What a mapping has at least; and of all that are there already a fourth, so that little of them is unused ever. */
+/* Minimum size of a mapping. It also has at least a fourth of the bytes of all mappings, so that little is unused. */
 #define MAPPING_BYTES ((size_t)1 << 20)
 #define MAPPING_SHARE 4
 
-/* Blocks from this on give their pages back. */
+/* Smallest block whose pages are returned to the kernel. */
 #define LARGE_BYTES ((size_t)64 << 10)
 
-/* Sizes: four, of a step of ALIGNMENT, then four to each doubling. */
+/* Four sizes with a step of ALIGNMENT, then four for each doubling. */
 #define STEPS     4u
 #define SIZES     144u
 #define BYTES_MAX ((size_t)1 << 40)
 
-/* The first block follows, its word is the last one here. */
+/* The first block follows; its word is the last member. */
 struct mapping {
 	struct mapping *older;
-	size_t bytes, all_bytes; /* with those that are older */
+	size_t bytes, all_bytes; /* including older mappings */
 	_Atomic size_t used;
 	uint64_t unused, word;
 };
@@ -37,13 +39,14 @@ _Static_assert(sizeof(struct mapping) % ALIGNMENT == 0, "blocks are aligned");
 
 static _Atomic(struct mapping *) newest;
 
-/* Of each size: which block is the first, and above that how often another one was, so that one that came back is not
- * taken for one that stayed. A block's address has 48 bits, and the last four are 0. */
+/* For each size the first free block, and in the upper bits a count of changes: it detects that a block was taken
+ * and freed in between. A block's address has 48 bits, of which the last four are 0. */
 static _Atomic uint64_t stacks[SIZES];
 
 #define ADDRESS_BITS 44
 #define ADDRESS_MASK (((uint64_t)1 << ADDRESS_BITS) - 1)
-#define SIZE_SHIFT   56 /* in a block's word, whose lower bits are the address of the next one */
+#define SIZE_SHIFT \
+	56 /* of the size in a block's word; the lower bits are the address of the next block */
 
 static _Atomic uint64_t *block_word(const char *block)
 {
@@ -56,7 +59,7 @@ static unsigned int block_size_index(const char *block)
 			      SIZE_SHIFT);
 }
 
-/* What a block of SIZE takes, with its word: 16, 32, 48, 64, 80, 96, 112, 128, 160 and so on. */
+/* Return the bytes of a block with index SIZE, including its word: 16, 32, 48, 64, 80, 96, 112, 128, 160 and so on. */
 static size_t size_index_bytes(unsigned int size)
 {
 	if (size < STEPS)
@@ -69,7 +72,7 @@ static size_t block_capacity(const char *block)
 	return size_index_bytes(block_size_index(block)) - WORD;
 }
 
-/* The smallest with room for BYTES, at most BYTES_MAX. */
+/* Return the smallest size for BYTES, at most BYTES_MAX. */
 static unsigned int size_index_for(size_t bytes)
 {
 	size_t steps = (bytes + WORD + ALIGNMENT - 1) / ALIGNMENT;
@@ -77,7 +80,7 @@ static unsigned int size_index_for(size_t bytes)
 
 	if (steps <= STEPS)
 		return (unsigned int)steps - 1;
-	/* 5 to 8 of steps that are twice as large each time */
+	/* 5 to 8 steps, each twice as large as in the last iteration */
 	while ((steps - 1) >> doublings >= 2 * STEPS)
 		doublings++;
 	return doublings * STEPS + (unsigned int)((steps - 1) >> doublings);
@@ -92,7 +95,7 @@ static char *block_pop(unsigned int size)
 		block = (char *)(uintptr_t)((first & ADDRESS_MASK) * ALIGNMENT);
 		if (!block)
 			return NULL;
-		/* (Where somebody else has taken it by now this is anything, and does not count.) */
+		/* (If another thread has taken the block, this may be any value; then the exchange fails.) */
 		next = atomic_load_explicit(block_word(block), memory_order_relaxed) & ADDRESS_MASK;
 		next |= (first & ~ADDRESS_MASK) + ADDRESS_MASK + 1;
 	} while (!atomic_compare_exchange_weak(&stacks[size], &first, next));
@@ -118,7 +121,7 @@ static bool mapping_add(struct mapping *older, size_t wanted)
 	mapping->all_bytes = all + bytes;
 	atomic_init(&mapping->used, sizeof(*mapping));
 	if (!atomic_compare_exchange_strong(&newest, &older, mapping))
-		system_unmap(mapping, bytes); /* somebody else has */
+		system_unmap(mapping, bytes); /* another thread was faster */
 	return true;
 }
 
@@ -151,17 +154,17 @@ static char *block_cut(unsigned int size)
 	return block;
 }
 
-/* *CLEAN: it is zero. */
-static char *block_get(size_t bytes, bool *clean)
+/* Set *IS_CLEAN when the block is zeroed. */
+static char *block_get(size_t bytes, bool *is_clean)
 {
 	unsigned int size;
 	char *block = NULL;
 
-	*clean = false;
+	*is_clean = false;
 	if (bytes < BYTES_MAX) {
 		size = size_index_for(bytes);
 		block = block_pop(size);
-		*clean = !block;
+		*is_clean = !block;
 		if (!block)
 			block = block_cut(size);
 	}
@@ -172,12 +175,12 @@ static char *block_get(size_t bytes, bool *clean)
 
 void *block_allocate(size_t bytes)
 {
-	bool clean;
+	bool is_clean;
 
-	return block_get(bytes, &clean);
+	return block_get(bytes, &is_clean);
 }
 
-/* The whole pages of BLOCK, which has BYTES; none: *FIRST and *END are its end. */
+/* Set *FIRST and *END to the whole pages of BLOCK, of BYTES; to its end when there are none. */
 static void block_find_pages(char *block, size_t bytes, char **first, char **end)
 {
 	uintptr_t page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE), start = (uintptr_t)block;
@@ -192,12 +195,12 @@ static void block_find_pages(char *block, size_t bytes, char **first, char **end
 void *block_allocate_zeroed(size_t count, size_t bytes)
 {
 	char *block, *first, *end;
-	bool clean;
+	bool is_clean;
 
 	if (__builtin_mul_overflow(count, bytes, &bytes))
 		bytes = BYTES_MAX;
-	block = block_get(bytes, &clean);
-	if (!block || clean)
+	block = block_get(bytes, &is_clean);
+	if (!block || is_clean)
 		return block;
 	block_find_pages(block, block_capacity(block), &first, &end);
 	memset(block, 0, (size_t)(first - block));
@@ -219,15 +222,15 @@ char *block_copy_text(const char *text, size_t max)
 
 void *block_resize(void *block, size_t bytes)
 {
-	size_t room = block_capacity(block);
+	size_t capacity = block_capacity(block);
 	void *other;
 
-	if (bytes <= room && bytes >= room / 2)
+	if (bytes <= capacity && bytes >= capacity / 2)
 		return block;
 	other = block_allocate(bytes);
 	if (!other)
 		return NULL;
-	memcpy(other, block, bytes < room ? bytes : room);
+	memcpy(other, block, bytes < capacity ? bytes : capacity);
 	block_free(block);
 	return other;
 }

@@ -1,4 +1,4 @@
-/* Where async-profiler's descriptors are while its code runs in a thread of the program. */
+/* Descriptor proxy: a thread that does file calls for async-profiler. */
 #include "asyncprof/fd_proxy.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "core/privileges.h"
 #include "core/system.h"
 
-/* On the stack of who asks, who waits for it. */
+/* A call, on the stack of the waiting thread. */
 struct request {
 	struct request *next;
 	fd_proxy_function *call;
@@ -25,9 +25,9 @@ struct request {
 	_Atomic uint32_t done; /* a futex */
 };
 
-static __thread bool looked; /* for the mark */
+static __thread bool has_looked; /* has looked for the mark */
 
-/* A pipe that nothing but the engine's table holds tells it from any other. */
+/* A pipe that only the engine's table has, to recognize that table. */
 static struct {
 	atomic_bool set;
 	int fd;
@@ -35,14 +35,14 @@ static struct {
 	ino_t ino;
 } mark;
 
-static struct request closed; /* in the place of the newest: no more is taken in */
+static struct request closed; /* as the newest request: new requests are refused */
 
 static struct {
-	struct request *_Atomic newest; /* a list, to its oldest */
-	_Atomic uint32_t asked;         /* so often; a futex for the thread */
-	_Atomic uint32_t opened;        /* so often: each time there is another table */
-	atomic_bool apart;              /* the engine's descriptors are in a table of their own */
-} desk = { .newest = &closed };
+	struct request *_Atomic newest; /* list of requests, newest first */
+	_Atomic uint32_t wakeups;       /* number of wakeups of the thread; a futex */
+	_Atomic uint32_t starts;        /* number of starts; each has a new table */
+	atomic_bool has_own_table;      /* the engine's descriptors are in a separate table */
+} proxy = { .newest = &closed };
 
 static void mark_create(void)
 {
@@ -51,7 +51,7 @@ static void mark_create(void)
 
 	atomic_store(&mark.set, false);
 	if (pipe2(ends, O_CLOEXEC))
-		return; /* then only threads that were told know where they are */
+		return; /* then only registered threads know that they have the table */
 	close(ends[1]);
 	if (system_stat(ends[0], &st))
 		return;
@@ -71,12 +71,12 @@ static bool mark_is_visible(void)
 	return sees;
 }
 
-static void serve(struct request *request)
+static void request_run(struct request *request)
 {
 	errno = 0;
 	request->result = request->call(request->arguments);
 	request->err = errno;
-	/* From here on it is the other's again, who may be gone: a wake that nobody waits for. */
+	/* From here on REQUEST belongs to the waiting thread and may be invalid; then the wakeup does nothing. */
 	atomic_store(&request->done, 1);
 	futex_wake(&request->done);
 }
@@ -99,50 +99,50 @@ static void requests_run(struct request *newest)
 
 	for (request = requests_reverse(newest); request; request = next) {
 		next = request->next;
-		serve(request);
+		request_run(request);
 	}
 }
 
-/* False where it was closed, or opened again behind another thread. */
-static bool requests_take(struct request **newest, uint32_t opened)
+/* Take all requests. False when the proxy was stopped, or started again with another thread. */
+static bool requests_take(struct request **newest, uint32_t start)
 {
-	*newest = atomic_load(&desk.newest);
+	*newest = atomic_load(&proxy.newest);
 	do {
-		if (*newest == &closed || atomic_load(&desk.opened) != opened)
+		if (*newest == &closed || atomic_load(&proxy.starts) != start)
 			return false;
-	} while (!atomic_compare_exchange_weak(&desk.newest, newest, NULL));
+	} while (!atomic_compare_exchange_weak(&proxy.newest, newest, NULL));
 	return true;
 }
 
-static void *fd_proxy_run(void *opened)
+static void *fd_proxy_run(void *start)
 {
 	struct request *newest;
-	uint32_t asked;
+	uint32_t wakeups;
 
 	for (;;) {
-		asked = atomic_load(&desk.asked);
+		wakeups = atomic_load(&proxy.wakeups);
 		privileges_follow(false);
-		if (!requests_take(&newest, (uint32_t)(uintptr_t)opened))
+		if (!requests_take(&newest, (uint32_t)(uintptr_t)start))
 			return NULL;
 		if (newest)
 			requests_run(newest);
 		else
-			futex_wait_until(&desk.asked, asked, privileges_due_ns());
+			futex_wait_until(&proxy.wakeups, wakeups, privileges_due_ns());
 	}
 }
 
 int fd_proxy_start(void)
 {
-	uintptr_t opened;
+	uintptr_t start;
 	int err;
 
-	if (atomic_load(&desk.newest) != &closed)
+	if (atomic_load(&proxy.newest) != &closed)
 		return 0;
 	mark_create();
-	opened = atomic_fetch_add(&desk.opened, 1) + 1;
-	atomic_store(&desk.apart, true);
-	atomic_store(&desk.newest, NULL);
-	err = own_thread_start("asprof-files", fd_proxy_run, (void *)opened);
+	start = atomic_fetch_add(&proxy.starts, 1) + 1;
+	atomic_store(&proxy.has_own_table, true);
+	atomic_store(&proxy.newest, NULL);
+	err = own_thread_start("asprof-files", fd_proxy_run, (void *)start);
 	if (err)
 		fd_proxy_stop();
 	return err;
@@ -150,8 +150,8 @@ int fd_proxy_start(void)
 
 static void fd_proxy_wake(void)
 {
-	atomic_fetch_add(&desk.asked, 1);
-	futex_wake(&desk.asked);
+	atomic_fetch_add(&proxy.wakeups, 1);
+	futex_wake(&proxy.wakeups);
 }
 
 void fd_proxy_check_privileges(void)
@@ -160,10 +160,10 @@ void fd_proxy_check_privileges(void)
 		fd_proxy_wake();
 }
 
-/* What the thread has not seen is done here. */
+/* Requests that the thread has not taken are done here. */
 void fd_proxy_stop(void)
 {
-	struct request *newest = atomic_exchange(&desk.newest, &closed);
+	struct request *newest = atomic_exchange(&proxy.newest, &closed);
 
 	if (newest != &closed)
 		requests_run(newest);
@@ -172,20 +172,20 @@ void fd_proxy_stop(void)
 
 static bool request_submit(struct request *request)
 {
-	struct request *newest = atomic_load(&desk.newest);
+	struct request *newest = atomic_load(&proxy.newest);
 
 	do {
 		if (newest == &closed)
 			return false;
 		request->next = newest;
-	} while (!atomic_compare_exchange_weak(&desk.newest, &newest, request));
+	} while (!atomic_compare_exchange_weak(&proxy.newest, &newest, request));
 	fd_proxy_wake();
 	return true;
 }
 
 bool fd_proxy_has_own_table(void)
 {
-	return atomic_load(&desk.apart);
+	return atomic_load(&proxy.has_own_table);
 }
 
 bool fd_proxy_is_local(void)
@@ -194,23 +194,26 @@ bool fd_proxy_is_local(void)
 		return true;
 	if (own_fds_here() == OWN_FDS_ENGINE)
 		return true;
-	if (!looked && atomic_load(&mark.set)) {
-		looked = true;
+	if (!has_looked && atomic_load(&mark.set)) {
+		has_looked = true;
 		if (mark_is_visible())
 			own_fds_inherit(OWN_FDS_ENGINE);
 	}
 	return own_fds_here() == OWN_FDS_ENGINE;
 }
 
+/* The wait needs no limit, also if the caller holds a lock of the program, such as the allocator's: the proxy thread
+ * takes no such lock. Its requests are system calls on files of /proc, memory files and perf events. Between them it
+ * only calls privileges_follow() (scripts/host_imports lists what that may call). */
 long fd_proxy_call(fd_proxy_function *call, const long arguments[FD_PROXY_ARGUMENTS])
 {
 	struct request request = { .call = call, .arguments = arguments };
-	bool is_left = owner_process_is_parent();
+	bool is_child = owner_process_is_parent();
 	int saved = errno;
 
-	if (!is_left && fd_proxy_is_local())
+	if (!is_child && fd_proxy_is_local())
 		return call(arguments);
-	if (is_left || !request_submit(&request)) {
+	if (is_child || !request_submit(&request)) {
 		errno = EBADF;
 		return -1;
 	}
@@ -222,5 +225,5 @@ long fd_proxy_call(fd_proxy_function *call, const long arguments[FD_PROXY_ARGUME
 
 void fd_proxy_reset_in_child(void)
 {
-	atomic_store(&desk.newest, &closed);
+	atomic_store(&proxy.newest, &closed);
 }

@@ -1,4 +1,4 @@
-/* Forks pass together; who is in the gate is there alone. */
+/* Lock between fork(2) and the dynamic linker. Forks share it; a thread in the gate has it alone. */
 #include "asyncprof/loader_gate.h"
 
 #include <errno.h>
@@ -13,22 +13,23 @@
 
 #define LOOK_NS 100000
 
-static __thread unsigned int depth; /* of this thread in the gate */
+static __thread unsigned int depth; /* nesting depth of this thread in the gate */
 
-/* Somebody is in the gate, or waits there for the forks to be over; others may sleep until it is free. */
+/* TAKEN: a thread is in the gate, or waits there for forks to end. WAITED_FOR: other threads also sleep until it is
+ * free. */
 enum { FREE, TAKEN, WAITED_FOR };
 
 static _Atomic uint32_t gate;
-static _Atomic unsigned int forks; /* that hold it up */
-static __thread bool fork_counts;  /* this thread's is among them */
+static _Atomic unsigned int forks; /* forks that the gate waits for */
+static __thread bool fork_counts;  /* this thread's fork is one of them */
 
-/* What this thread, in one, is to do at its end; NULL: nothing. */
+/* Function to call after this thread's fork, or NULL. */
 static __thread void (*after_fork)(void);
 
-/* A fork has waited in vain: those behind it do not wait as well. */
+/* A fork has waited until the limit: later forks do not wait. */
 static atomic_bool overdue;
 
-/* Either says first what it is about to do, and then looks at the other. */
+/* Each side announces itself before it checks the other. */
 static bool fork_enter(void)
 {
 	atomic_fetch_add(&forks, 1);
@@ -72,20 +73,20 @@ static void fork_prepare(void)
 
 static void fork_parent(void)
 {
-	void (*then)(void);
+	void (*function)(void);
 
 	if (fork_counts)
 		atomic_fetch_sub(&forks, 1);
 	fork_counts = false;
-	/* A signal that comes here is none of a fork's any more. */
+	/* From here on a signal is no longer within fork(3). */
 	atomic_signal_fence(memory_order_seq_cst);
-	then = after_fork;
+	function = after_fork;
 	after_fork = NULL;
-	if (then)
-		then();
+	if (function)
+		function();
 }
 
-/* Whoever was in it is not in the child. */
+/* The thread in the gate does not exist in the child. */
 static void fork_child(void)
 {
 	atomic_store(&gate, FREE);
@@ -95,10 +96,10 @@ static void fork_child(void)
 	depth = 0;
 }
 
-bool loader_gate_run_after_fork(void (*then)(void))
+bool loader_gate_run_after_fork(void (*function)(void))
 {
 	if (fork_counts)
-		after_fork = then;
+		after_fork = function;
 	return fork_counts;
 }
 

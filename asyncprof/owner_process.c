@@ -1,4 +1,4 @@
-/* The process that async-profiler was loaded in. */
+/* The process that loaded async-profiler. */
 #include "asyncprof/owner_process.h"
 
 #include <stdatomic.h>
@@ -6,24 +6,24 @@
 
 #include "core/system.h"
 
-#define NOWHERE (-1)
+#define NO_OWNER (-1)
 
-static _Atomic pid_t home; /* 0: it has none yet */
+static _Atomic pid_t owner; /* 0: none yet */
 
 void owner_process_set(void)
 {
-	atomic_store(&home, system_process());
+	atomic_store(&owner, system_process());
 }
 
-/* (Its number may be the same, in a namespace of its own.) */
+/* (In another namespace the child may have the same id.) */
 void owner_process_reset_in_child(void)
 {
-	atomic_store(&home, NOWHERE);
+	atomic_store(&owner, NO_OWNER);
 }
 
 bool owner_process_is_parent(void)
 {
-	pid_t process = atomic_load_explicit(&home, memory_order_relaxed);
+	pid_t process = atomic_load_explicit(&owner, memory_order_relaxed);
 
 	return process && process != system_process();
 }

@@ -1,8 +1,9 @@
-/* How async-profiler sleeps between two samples of wall time, and is woken when it is to stop.
+/* Replacements for the calls by which async-profiler's thread sleeps between wall samples and is woken when it
+ * stops.
  *
- * It sends its thread SIGIO and waits for it to end. But that thread, as all that descend from the
- * agent's, has every signal blocked, so that none of the program's is lost to it: it would sleep
- * on, and the program's exit would wait for up to a wall interval. A futex does without signals. */
+ * To stop, async-profiler sends this thread SIGIO and waits for its end. But the thread, like all descendants of the
+ * agent's threads, blocks every signal, so that it takes none of the program's. It would continue to sleep, and the
+ * program's exit would wait for up to a wall interval. A futex needs no signal. */
 #include "asyncprof/sleep_calls.h"
 
 #include <signal.h>
@@ -15,27 +16,27 @@
 
 OLD_SYMBOL(pthread_kill, "2.2.5")
 
-/* 1 until a sleeper has seen it. One that nobody waits for makes the next sleep end early, which
- * async-profiler takes for an interruption, and goes on. */
+/* 1 until a sleeping thread has seen it. Without one the next sleep ends early; async-profiler treats that as an
+ * interruption and continues. */
 static _Atomic uint32_t woken;
 
-/* So many times was signalled what engine_wait() waits for. */
+/* Number of calls of engine_signal(). */
 static _Atomic uint32_t signalled;
 
-static uint64_t ns_of(const struct timespec *time)
+static uint64_t time_ns(const struct timespec *time)
 {
 	return (uint64_t)time->tv_sec * 1000000000u + (uint64_t)time->tv_nsec;
 }
 
 int engine_sleep(clockid_t clock, int flags, const struct timespec *time, struct timespec *rest)
 {
-	uint64_t end_ns = ns_of(time), due_ns;
+	uint64_t end_ns = time_ns(time), due_ns;
 	int saved = errno;
 
-	/* Only such an end is what a futex takes. */
+	/* A futex supports only this kind of timeout. */
 	if (clock != CLOCK_MONOTONIC || flags != TIMER_ABSTIME)
 		return clock_nanosleep(clock, flags, time, rest);
-	/* The thread was made by the agent's, and is to give up what that gives up. */
+	/* The thread is a descendant of an agent's thread, and must drop the same privileges. */
 	do {
 		privileges_follow(false);
 		due_ns = privileges_due_ns();
@@ -45,13 +46,12 @@ int engine_sleep(clockid_t clock, int flags, const struct timespec *time, struct
 	return atomic_exchange(&woken, 0) ? EINTR : 0;
 }
 
-/* The one condition that it waits for, by the clock that such have if nobody chose one. All that wait
- * are told of every signal, as may be at any time. */
+/* There is one condition, with the default clock. Every signal wakes all waiting threads, which POSIX permits. */
 int engine_wait(pthread_cond_t *changed, pthread_mutex_t *lock, const struct timespec *time)
 {
 	uint32_t before = atomic_load(&signalled);
-	uint64_t now_ns = clock_realtime_ns(), end_ns = ns_of(time), due_ns;
-	bool told;
+	uint64_t now_ns = clock_realtime_ns(), end_ns = time_ns(time), due_ns;
+	bool was_signalled;
 
 	(void)changed;
 	end_ns = clock_monotonic_ns() + (end_ns > now_ns ? end_ns - now_ns : 0);
@@ -60,10 +60,10 @@ int engine_wait(pthread_cond_t *changed, pthread_mutex_t *lock, const struct tim
 		privileges_follow(false);
 		due_ns = privileges_due_ns();
 		futex_wait_until(&signalled, before, due_ns < end_ns ? due_ns : end_ns);
-		told = atomic_load(&signalled) != before;
-	} while (!told && clock_monotonic_ns() < end_ns);
+		was_signalled = atomic_load(&signalled) != before;
+	} while (!was_signalled && clock_monotonic_ns() < end_ns);
 	pthread_mutex_lock(lock);
-	return told ? 0 : ETIMEDOUT;
+	return was_signalled ? 0 : ETIMEDOUT;
 }
 
 void sleep_calls_check_privileges(void)

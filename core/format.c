@@ -1,4 +1,4 @@
-/* Lines of text, without stdio and locale. */
+/* snprintf(3) without stdio and locale. */
 #include "core/format.h"
 
 #include <limits.h>
@@ -6,15 +6,15 @@
 #include <stdint.h>
 #include <string.h>
 
-#define DIGITS_MAX 20 /* of 64 bits */
+#define DIGITS_MAX 20 /* decimal digits of 64 bits */
 
 struct out {
-	char *at, *end; /* where the NUL goes at the latest */
+	char *at, *end; /* last position for the NUL */
 };
 
-/* One conversion, as far as it was read. */
+/* One conversion specification. */
 struct spec {
-	bool zeroes, is_long;
+	bool zero_padded, is_long;
 	unsigned width;
 	size_t precision;
 };
@@ -46,11 +46,11 @@ static void out_append_number(struct out *out, uint64_t value, unsigned base, bo
 		*--first = "0123456789abcdef"[value % base];
 	while (value /= base);
 	length = (unsigned)(digits + sizeof(digits) - first) + negative;
-	if (negative && spec->zeroes)
+	if (negative && spec->zero_padded)
 		out_append(out, "-", 1);
 	for (; length < spec->width; length++)
-		out_append(out, spec->zeroes ? "0" : " ", 1);
-	if (negative && !spec->zeroes)
+		out_append(out, spec->zero_padded ? "0" : " ", 1);
+	if (negative && !spec->zero_padded)
 		out_append(out, "-", 1);
 	out_append(out, first, (size_t)(digits + sizeof(digits) - first));
 }
@@ -69,7 +69,7 @@ static unsigned spec_read_digits(const char **at)
 	return number;
 }
 
-/* A list, as something that a pointer can point to. */
+/* A va_list in a struct, so that a pointer to it can be passed. */
 struct arguments {
 	va_list list;
 };
@@ -88,10 +88,10 @@ static size_t spec_read_precision(const char **at, struct arguments *arguments)
 	return precision < 0 ? SIZE_MAX : (size_t)precision;
 }
 
-/* What stands between the % and the letter. (All types of 64 bits are one.) */
+/* Parse the part between the % and the letter. All 64-bit types are treated alike. */
 static struct spec spec_read(const char **at, struct arguments *arguments)
 {
-	struct spec spec = { .zeroes = **at == '0' };
+	struct spec spec = { .zero_padded = **at == '0' };
 
 	_Static_assert(sizeof(long) == 8 && sizeof(size_t) == 8 && sizeof(intmax_t) == 8, "one");
 	spec.width = spec_read_digits(at);
@@ -101,8 +101,8 @@ static struct spec spec_read(const char **at, struct arguments *arguments)
 	return spec;
 }
 
-static void otlp_append_packed_int(struct out *out, char letter, const struct spec *spec,
-				   struct arguments *arguments)
+static void out_append_conversion(struct out *out, char letter, const struct spec *spec,
+				  struct arguments *arguments)
 {
 	char c;
 
@@ -154,7 +154,7 @@ size_t format_list(char *text, size_t size, const char *format, va_list list)
 		spec = spec_read(&format, &arguments);
 		if (!*format)
 			break;
-		otlp_append_packed_int(&out, *format, &spec, &arguments);
+		out_append_conversion(&out, *format, &spec, &arguments);
 	}
 	va_end(arguments.list);
 	*out.at = '\0';

@@ -1,4 +1,4 @@
-/* Functions of the modules in this process, by their own tables of hashes: the gABI's and GNU's.
+/* Lookup of symbols by the hash tables of the loaded modules.
  *
  * Source: "ELF: From The Programmer's Perspective" and the gABI for DT_HASH; for DT_GNU_HASH, the comments of
  * binutils and glibc. */
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-/* Of an entry of DT_VERSYM: not the version for who names none. */
+/* Flag in DT_VERSYM: not the default version. */
 #define HIDDEN_VERSION 0x8000u
 
 struct tables {
@@ -49,7 +49,7 @@ static uint32_t hash_of(const char *name)
 	return hash & 0x0fffffff;
 }
 
-/* Some loaders put addresses where the file has offsets. */
+/* Some loaders store addresses where the file has offsets. */
 static const void *entry_address(uintptr_t base, uintptr_t value)
 {
 	return (const void *)(value < base ? base + value : value);
@@ -85,7 +85,7 @@ static bool symbol_matches(const struct tables *t, uint32_t index, const char *n
 	       !strcmp(t->names + symbol->st_name, name);
 }
 
-/* 0, which is no symbol's, where there is none. */
+/* Return the symbol's index; 0, which is never a symbol, when it is not found. */
 static uint32_t symbol_find_by_gnu_hash(const struct tables *t, const struct search *search)
 {
 	const uint32_t *header = t->gnu_hash; /* buckets, first index, words of the filter, shift */
@@ -120,7 +120,7 @@ static uint32_t symbol_find_by_hash(const struct tables *t, const struct search 
 	return index;
 }
 
-/* One that is chosen by the processor is asked for itself. */
+/* Call the resolver of an indirect function. */
 static void *symbol_address(const struct tables *t, const ElfW(Sym) * symbol)
 {
 	void *address = (void *)(t->base + symbol->st_value);
@@ -130,7 +130,7 @@ static void *symbol_address(const struct tables *t, const ElfW(Sym) * symbol)
 	return address;
 }
 
-/* True when it is found in the module at BASE. */
+/* Search the module at BASE. Returns true when the symbol is found. */
 static bool module_find_symbol(struct search *search, uintptr_t base, const ElfW(Dyn) * dynamic)
 {
 	struct tables t;
@@ -164,9 +164,9 @@ static int module_find_symbol_by_info(struct dl_phdr_info *info, size_t size, vo
 	return module_find_symbol(data, info->dlpi_addr, dynamic);
 }
 
-/* ---- What is loaded ---- */
+/* ---- Loaded modules ---- */
 
-/* glibc's; and musl's way to what is the same there. Each is weak, as the other's loader has none. */
+/* glibc's symbol, and musl's pointer to the same data. Both are weak: each loader has only one. */
 extern struct r_debug _r_debug __attribute__((weak));
 extern struct r_debug *_dl_debug_addr __attribute__((weak));
 
@@ -177,9 +177,9 @@ const struct r_debug *loaded_debug(void)
 	return &_dl_debug_addr ? _dl_debug_addr : NULL;
 }
 
-/* The modules that a program begins with are never unloaded, so they are looked through without a lock, and
- * without a function of the loader's, which another library may stand before that is not ready yet, as the
- * thread sanitizer's. LAST is the last of them: all are there before anything can call us. */
+/* Modules that are loaded at the start are never unloaded. So the search in them needs no lock and no loader
+ * function. Another library may wrap such a function before it is ready, as the thread sanitizer does. LAST is the
+ * last of these modules: all are loaded before any code can call this. */
 static const struct link_map *_Atomic last;
 
 static const struct link_map *symbol_find_last(const struct link_map *map)
@@ -211,7 +211,7 @@ static struct loaded_symbol symbol_find(const char *name, bool after_this)
 				break;
 		}
 		if (!__atomic_load_n(&end->l_next, __ATOMIC_RELAXED))
-			return search.found; /* there are no others */
+			return search.found; /* no other modules are loaded */
 		search.passed_this = false;
 	}
 	dl_iterate_phdr(module_find_symbol_by_info, &search);
@@ -228,15 +228,15 @@ struct loaded_symbol loaded_symbol_first(const char *name)
 	return symbol_find(name, false);
 }
 
-struct question {
+struct module_query {
 	uintptr_t address;
-	struct loaded_module answer;
+	struct loaded_module result;
 };
 
 static int module_contains(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct loaded_module module = { UINTPTR_MAX, 0, info->dlpi_name };
-	struct question *question = data;
+	struct module_query *module_query = data;
 
 	(void)size;
 	for (size_t i = 0; i < info->dlpi_phnum; i++) {
@@ -250,18 +250,18 @@ static int module_contains(struct dl_phdr_info *info, size_t size, void *data)
 		if (start + segment->p_memsz > module.high)
 			module.high = start + segment->p_memsz;
 	}
-	if (question->address < module.low || question->address >= module.high)
+	if (module_query->address < module.low || module_query->address >= module.high)
 		return 0;
-	question->answer = module;
+	module_query->result = module;
 	return 1;
 }
 
 struct loaded_module loaded_module_of(const void *address)
 {
-	struct question question = { .address = (uintptr_t)address };
+	struct module_query module_query = { .address = (uintptr_t)address };
 
-	dl_iterate_phdr(module_contains, &question);
-	return question.answer;
+	dl_iterate_phdr(module_contains, &module_query);
+	return module_query.result;
 }
 
 const char *loaded_own_file(void)

@@ -1,4 +1,4 @@
-/* Files without a name. */
+/* Unnamed files. */
 #include "core/memory_file.h"
 
 #include <errno.h>
@@ -12,19 +12,19 @@
 #include "core/fd.h"
 #include "core/random.h"
 
-/* How many names are tried, each of which another process may have. */
-#define TRIES 8
+/* Attempts with random names, which another process may also have chosen. */
+#define ATTEMPTS_MAX 8
 
-/* Memory first. */
+/* File systems in memory come first. */
 static const char *const directories[] = { "/dev/shm", "/tmp", "/var/tmp" };
 
-/* By a name that nobody else has, and that is taken away at once. */
+/* Create a file with a random name and unlink it at once. */
 static int memory_file_create_unlinked(const char *directory)
 {
 	char path[PATH_MAX];
 	int fd = -EEXIST;
 
-	for (int i = 0; i < TRIES && fd == -EEXIST; i++) {
+	for (int i = 0; i < ATTEMPTS_MAX && fd == -EEXIST; i++) {
 		int length = snprintf(path, sizeof(path), "%s/.asprof-agent-%016llx", directory,
 				      (unsigned long long)random_below(UINT64_MAX));
 
@@ -43,8 +43,8 @@ int memory_file_open_in(const char *directory)
 {
 	int fd = fd_raise(open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
 
-	/* Kernels before 3.11 take it for a directory that is to be written to, and some file systems
-	 * have no such files. */
+	/* Kernels before 3.11 treat this as opening a directory for writing. Some file systems do not support such
+	 * files. */
 	if (fd == -EISDIR || fd == -EOPNOTSUPP || fd == -EINVAL || fd == -ENOENT)
 		fd = memory_file_create_unlinked(directory);
 	return fd;
@@ -54,7 +54,7 @@ int memory_file_open(const char *name)
 {
 	int fd = fd_raise(memfd_create(name, MFD_CLOEXEC)), err = fd;
 
-	/* What the process may not have more of, it may not have elsewhere. */
+	/* For other errors, such as exceeded limits, other files would fail too. */
 	if (fd != -ENOSYS && fd != -EPERM && fd != -EACCES)
 		return fd;
 	for (size_t i = 0; i < sizeof(directories) / sizeof(directories[0]) && fd < 0; i++)

@@ -1,4 +1,4 @@
-/* A descriptor table for the agent's threads, apart from the program's. */
+/* Separate descriptor table of the agent's threads. */
 #include "core/own_fds.h"
 
 #include <errno.h>
@@ -10,12 +10,12 @@
 #include "core/format.h"
 #include "core/system.h"
 
-/* Source: linux/close_range.h, which is younger than the systems that we are built on. */
+/* Source: linux/close_range.h, which older build systems do not have. */
 #ifndef CLOSE_RANGE_UNSHARE
 #define CLOSE_RANGE_UNSHARE (1u << 1)
 #endif
 
-static __thread enum own_fds here;
+static __thread enum own_fds current;
 
 static int program_fd_duplicate(int fd)
 {
@@ -28,7 +28,7 @@ static int program_fd_duplicate(int fd)
 	return copied;
 }
 
-/* /proc/self is the main thread, whose table is the program's. */
+/* /proc/self is the main thread, which uses the program's table. */
 static int program_fd_reopen(int fd)
 {
 	char path[32];
@@ -45,8 +45,8 @@ int own_fds_of_program(int fd)
 								: program_fd_duplicate(fd);
 }
 
-/* Libraries write their last words to 2, whatever that is. Reads and writes of these fail, as of
- * numbers that are closed. */
+/* Open descriptors 0 to 2, because libraries write to 2 unconditionally. Reads and writes of these fail as if they
+ * were closed. */
 static void standard_fds_occupy(void)
 {
 	int fd = system_open("/", O_PATH | O_CLOEXEC, 0);
@@ -55,17 +55,17 @@ static void standard_fds_occupy(void)
 		fd = (int)kernel_call4(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0, 0);
 }
 
-static int fd_table_unshare(enum own_fds whose)
+static int fd_table_unshare(enum own_fds table)
 {
 	int err;
 
-	if (here == whose)
+	if (current == table)
 		return 0;
-	/* From 0 on: not even for a moment is there a second holder of the program's pipes. */
+	/* Close from 0 on in the same call, so that no second reference to the program's pipes ever exists. */
 	err = (int)kernel_call4(SYS_close_range, 0, UINT_MAX, CLOSE_RANGE_UNSHARE, 0);
 	if (err)
 		return err;
-	here = whose;
+	current = table;
 	standard_fds_occupy();
 	return 0;
 }
@@ -82,10 +82,10 @@ int own_fds_leave_for_engine(void)
 
 enum own_fds own_fds_here(void)
 {
-	return here;
+	return current;
 }
 
 void own_fds_inherit(enum own_fds fds)
 {
-	here = fds;
+	current = fds;
 }

@@ -1,22 +1,22 @@
-/* Our share of the signals that may pend. */
+/* Limit for the pending signals that the agent reserves. */
 #include "core/signal_share.h"
 
 #include <stdatomic.h>
 
 static struct {
-	_Atomic int64_t left;    /* of the share; may be overdrawn */
-	_Atomic int64_t reserve; /* of these, for timers that do not last */
-	_Atomic int64_t taken;   /* by us */
+	_Atomic int64_t left;    /* of the share; may be negative */
+	_Atomic int64_t reserve; /* of these, for short-lived timers */
+	_Atomic int64_t taken;   /* by the agent */
 	_Atomic bool closed;
 	_Atomic uint64_t refused;
-	_Atomic int error; /* what the last of these met */
+	_Atomic int error; /* error of the last refused thread */
 } share = { .left = INT64_MAX / 2 };
 
-bool signal_share_reserve(bool lasts)
+bool signal_share_reserve(bool is_lasting)
 {
-	int64_t least = lasts ? atomic_load(&share.reserve) : 0;
+	int64_t least = is_lasting ? atomic_load(&share.reserve) : 0;
 
-	/* First of all: who closes it sees this, or is seen. */
+	/* Count first: either signal_share_close() sees this count, or this sees CLOSED. */
 	atomic_fetch_add(&share.taken, 1);
 	if (!atomic_load(&share.closed)) {
 		if (atomic_fetch_sub(&share.left, 1) > least)

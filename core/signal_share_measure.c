@@ -1,4 +1,4 @@
-/* How many signals may pend: found out by the agent's thread. */
+/* Measures how many signals may still pend, in the agent's thread. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -11,7 +11,7 @@
 #include "core/log.h"
 #include "core/signal_share.h"
 
-/* Those that pend, or might, of all the user's processes; where that is not told, ours. */
+/* Count the pending or reserved signals of all the user's processes; if that is not known, the agent's own. */
 static int64_t count_pending(void)
 {
 	char text[4096], *line;
@@ -29,16 +29,15 @@ static int64_t count_pending(void)
 
 static void signal_share_log_refused(uint64_t limit)
 {
-	static bool told;
+	static bool is_logged;
 	int err = signal_share_error();
 
-	if (told)
+	if (is_logged)
 		return;
-	told = true;
+	is_logged = true;
 	if (err == -EAGAIN)
-		log_warn("some threads get no CPU samples: a timer for each would take more than "
-			 "half of "
-			 "the %llu signals that may pend (ulimit -i)",
+		log_warn("some threads get no CPU samples: their timers would need more than half "
+			 "of the %llu pending signals that are allowed (ulimit -i)",
 			 (unsigned long long)limit);
 	else
 		log_warn("some threads get no CPU samples: the kernel gives them no timer "

@@ -1,4 +1,4 @@
-/* The environment that the program began with. */
+/* Copy of the program's initial environment. */
 #include "core/start_environment.h"
 
 #include <errno.h>
@@ -7,19 +7,19 @@
 
 #include "core/system.h"
 
-/* Of most programs. Of larger ones it is mapped, which takes longer. */
-static char room[16384];
+/* Large enough for most programs. A larger environment is mapped, which takes longer. */
+static char storage[16384];
 
-static char *copy = room; /* entries, each with its NUL, and an empty one */
+static char *copy = storage; /* entries, each with its NUL, and an empty entry at the end */
 
 int start_environment_capture(char *const *environment)
 {
 	size_t bytes = 1, length;
-	char *at = room;
+	char *at = storage;
 
 	for (size_t i = 0; environment && environment[i]; i++)
 		bytes += strlen(environment[i]) + 1;
-	if (bytes > sizeof(room))
+	if (bytes > sizeof(storage))
 		at = system_map(bytes);
 	if (!at)
 		return -ENOMEM;

@@ -1,4 +1,4 @@
-/* abort(), exit() and _Exit() of the image: each ends the thread that calls it, and no other. */
+/* abort(), exit() and _Exit() of the image: each ends only the calling thread. */
 #include "image/ending.h"
 
 #include <stdatomic.h>
@@ -8,11 +8,11 @@
 
 #include "core/kernel.h"
 
-static _Atomic(void (*)(void)) told;
+static _Atomic(void (*)(void)) abort_handler;
 
-void image_on_abort(void (*tell)(void))
+void image_on_abort(void (*handler)(void))
 {
-	atomic_store(&told, tell);
+	atomic_store(&abort_handler, handler);
 }
 
 _Noreturn void image_end_thread(void)
@@ -21,18 +21,18 @@ _Noreturn void image_end_thread(void)
 		kernel_call4(SYS_exit, 0, 0, 0, 0);
 }
 
-/* The C library calls it for a block of memory or a stack that it finds overwritten, and so does what a
- * library asserts. It may run before the thread has a thread pointer. */
+/* The C library calls it for an overwritten heap block or stack, and a linked library for a failed assertion. It may
+ * run before the thread has a thread pointer. */
 _Noreturn void abort(void)
 {
-	void (*tell)(void) = atomic_exchange(&told, NULL);
+	void (*handler)(void) = atomic_exchange(&abort_handler, NULL);
 
-	if (tell)
-		tell();
+	if (handler)
+		handler();
 	image_end_thread();
 }
 
-/* When main() has returned. (The C library's own would leave every stream locked.) */
+/* After main() has returned. (The C library's own exit() leaves every stream locked.) */
 _Noreturn void exit(int status)
 {
 	(void)status;

@@ -1,14 +1,9 @@
-/* What functions of aarch64 compare with at their end, to see that nothing has run over the stack. glibc has it in its
- * dynamic linker, which musl has not: a library that asks for it there does not load under musl. Ours is in
- * place before any code of ours runs, as it could not be changed while a function of ours is on some stack; so it is
- * no secret, but has the bytes that texts end with. */
-#if defined(__aarch64__)
-
+/* The stack protector's canary of aarch64. glibc has this variable in its dynamic linker. musl does not, so a
+ * library that imports it from there does not load under musl.
+ *
+ * The canary must not change while a function is on a stack. So it is set before any code of the preload runs, and
+ * is not secret. It contains the bytes that end strings. */
 #include <stdint.h>
 
 extern const uintptr_t __stack_chk_guard;
 const uintptr_t __stack_chk_guard = 0x00ff0a0d5aa500ff;
-
-#else
-typedef int canary_unused;
-#endif

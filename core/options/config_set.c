@@ -1,7 +1,6 @@
-/* One option's value into a config. */
+/* Sets one option in a config. */
 #include "core/options/config_set.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "core/options/option_table.h"

@@ -1,5 +1,5 @@
-/* Values as people write them: 10ms, 512k, 10%, on, off. No locale and no stdio file has a
- * part in it, since it runs before the program's main. */
+/* Parsing and printing of option values: 10ms, 512k, 10%, on, off. No locale and no stdio, because it runs before
+ * the program's main. */
 #include "core/options/option_value.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include "core/show_url.h"
 #include "core/units.h"
 
-/* The longest part of a value that a message shows. */
+/* Maximum bytes of a value in a message. */
 #define SHOWN_MAX 100
 
 static const struct unit share_units[] = {
@@ -19,14 +19,14 @@ static const struct unit share_units[] = {
 
 static const struct {
 	const struct unit *units;
-	const char *what;
+	const char *description;
 } numbers[] = {
 	[OPTION_DURATION] = { duration_units, "a duration such as 10ms" },
 	[OPTION_SIZE] = { size_units, "a size such as 512k" },
 	[OPTION_SHARE] = { share_units, "a share such as 10%" },
 };
 
-/* Digits and one of UNITS behind them, with nothing before, between or after. */
+/* Parse digits that are followed by one of UNITS, and nothing else. */
 static int parse_number(const struct unit *units, const char *value, uint64_t *out)
 {
 	const struct unit *unit;
@@ -57,7 +57,7 @@ static int parse_scaled(const struct option *option, const char *value, uint64_t
 		*out = option->on;
 		return 0;
 	}
-	if (!strcmp(value, "0")) /* the one number that needs no unit */
+	if (!strcmp(value, "0")) /* the only number that needs no unit */
 		*out = 0;
 	else if ((err = parse_number(numbers[option->type].units, value, out)))
 		return err;
@@ -116,7 +116,7 @@ int option_parse(const struct option *option, const char *value, union option_va
 	return -EINVAL;
 }
 
-/* In the largest unit that leaves NUMBER whole, so that it reads as people write it. */
+/* Print NUMBER in the largest unit that divides it. */
 static void format_number(const struct option *option, uint64_t number, char text[32])
 {
 	const struct unit *best = NULL;
@@ -134,8 +134,8 @@ static void expects_number(const struct option *option, char *text, size_t size)
 
 	format_number(option, option->min, min);
 	format_number(option, option->max, max);
-	format_text(text, size, "%s (%s to %s)%s%s or off", numbers[option->type].what, min, max,
-		    option->zero && option->min ? ", 0" : "", option->on ? ", on" : "");
+	format_text(text, size, "%s (%s to %s)%s%s or off", numbers[option->type].description, min,
+		    max, option->zero && option->min ? ", 0" : "", option->on ? ", on" : "");
 }
 
 static void expects_words(const char *const *words, char *text, size_t size)

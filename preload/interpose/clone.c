@@ -1,5 +1,5 @@
-/* Interposes the ways to a child with memory of its own that do not lead over fork(3), whose handlers
- * are not run there: clone(2), _Fork(3), and the system calls by syscall(2). */
+/* Interposes the calls that create a child with its own memory without fork(3), whose handlers do not run there:
+ * clone(2), _Fork(3), and the system calls by syscall(2). */
 #include "preload/interpose/clone.h"
 
 #include <errno.h>
@@ -20,11 +20,11 @@ static void child_notify(void)
 	errno = saved;
 }
 
-/* What the child is to do. It has a copy of this; not so of a stack, which may be any. */
+/* Function of the child, which has a copy of this. Its stack cannot be used for this: it may be any. */
 static __thread struct {
 	int (*function)(void *);
 	void *arg;
-} next __attribute__((tls_model("initial-exec")));
+} child __attribute__((tls_model("initial-exec")));
 
 static int child_begin(void *unused)
 {
@@ -32,13 +32,13 @@ static int child_begin(void *unused)
 
 	(void)unused;
 	child_notify();
-	status = next.function(next.arg);
+	status = child.function(child.arg);
 	exit_notify(EXITING_BY_RETURN);
 	return status;
 }
 
-/* Variadic as it is, all seven arguments are where those of such a function are; those that the caller does
- * not have are not looked at by the kernel either. */
+/* All seven arguments are where those of a variadic function are. The kernel ignores arguments that the caller does
+ * not have. */
 typedef int clone_call(int (*function)(void *), void *stack, int flags, void *arg, void *parent_id,
 		       void *tls, void *child_id);
 
@@ -49,15 +49,15 @@ EXPORT int any_clone(int (*function)(void *), void *stack, int flags, void *arg,
 {
 	clone_call *real_clone = (clone_call *)(void *)REAL(clone);
 
-	/* The loader, which finds functions, may not be asked by a thread that it does not know, with data of its own
-	 * that is nobody's: Chromium has such a child leave its root. */
+	/* A thread that the dynamic linker does not know, with another thread pointer, must not call it to find
+	 * functions: Chromium has such a child, which leaves its root directory. */
 	if (flags & CLONE_VM)
 		real_find_all();
-	/* (One with other thread-local data would not find its copy.) */
+	/* (A child with other thread-local data would not find its copy.) */
 	if (!function || flags & (CLONE_VM | CLONE_SETTLS))
 		return real_clone(function, stack, flags, arg, parent_id, tls, child_id);
-	next.function = function;
-	next.arg = arg;
+	child.function = function;
+	child.arg = arg;
 	return real_clone(child_begin, stack, flags, NULL, parent_id, tls, child_id);
 }
 

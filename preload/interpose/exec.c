@@ -1,5 +1,5 @@
-/* Interposes the exec family: what the process has sampled is delivered before it becomes another
- * program, and no sampling signal is left under way, which would kill that one. */
+/* Interposes the exec functions. The last report is delivered before the process becomes another program. No
+ * sampling signal may be pending, which would end that program. */
 #include "preload/interpose/exec.h"
 
 #include <alloca.h>
@@ -10,12 +10,12 @@
 #include "preload/interpose/hooks.h"
 #include "preload/interpose/real.h"
 
-void exec_failed(bool told)
+void exec_failed(bool was_armed)
 {
 	const struct interpose_hooks *hooks = hooks_get();
 	int saved = errno;
 
-	if (told && hooks)
+	if (was_armed && hooks)
 		hooks->exec_failed();
 	errno = saved;
 }
@@ -28,14 +28,14 @@ bool exec_begin(void)
 	return armed;
 }
 
-#define EXEC(name, parameters, arguments) \
-	EXPORT int name parameters        \
-	{                                 \
-		bool told = exec_begin(); \
-                                          \
-		REAL(name) arguments;     \
-		exec_failed(told);        \
-		return -1;                \
+#define EXEC(name, parameters, arguments)      \
+	EXPORT int name parameters             \
+	{                                      \
+		bool was_armed = exec_begin(); \
+                                               \
+		REAL(name) arguments;          \
+		exec_failed(was_armed);        \
+		return -1;                     \
 	}
 
 EXEC(execve, (const char *path, char *const *argv, char *const *envp), (path, argv, envp))
@@ -46,7 +46,7 @@ EXEC(fexecve, (int fd, char *const *argv, char *const *envp), (fd, argv, envp))
 EXEC(execveat, (int dir, const char *path, char *const *argv, char *const *envp, int flags),
      (dir, path, argv, envp, flags))
 
-/* Those behind FIRST, up to and with the NULL. */
+/* Count the arguments after the first one, including the NULL. */
 static size_t count_arguments(va_list list)
 {
 	size_t count = 1;
@@ -56,7 +56,7 @@ static size_t count_arguments(va_list list)
 	return count;
 }
 
-/* On the stack, as these too may be called where there is no heap to rely on. */
+/* Copy the arguments to an array on the stack: these functions may be called where the heap cannot be used. */
 #define COLLECT(argv, first, list)                               \
 	do {                                                     \
 		size_t count_, at_ = 0;                          \

@@ -1,32 +1,32 @@
-/* Interposes the calls that the kernel grants to single-threaded processes alone, and that
- * would fail because of the agent's thread. */
+/* Interposes the calls that only a single-threaded process may make. They would fail because of the agent's thread. */
 #include <errno.h>
 #include <sched.h>
 
 #include "preload/interpose/hooks.h"
 #include "preload/interpose/real.h"
 
-/* A joined thread still counts until the kernel is done with it. */
+/* The kernel counts a thread for a moment after it was joined. */
 #define TRIES    50
 #define PAUSE_NS 200000
 
 #define UNSHARE_ALONE (CLONE_NEWUSER | CLONE_THREAD | CLONE_SIGHAND | CLONE_VM)
 #define SETNS_ALONE   (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWTIME)
 
-static bool end_agent(void)
+/* Sets *WAS_NOTIFIED when the hook was called. Returns how many times the call may be repeated. */
+static int suspend_agent(bool alone, bool *was_notified)
 {
 	const struct interpose_hooks *hooks = hooks_get();
 
-	return hooks && exit_is_armed() && hooks->before_namespace_change();
+	*was_notified = alone && hooks && exit_is_armed();
+	return *was_notified && hooks->before_namespace_change() ? TRIES : 0;
 }
 
-static void resume_agent(void)
+static void resume_agent(bool was_notified)
 {
-	const struct interpose_hooks *hooks = hooks_get();
 	int saved = errno;
 
-	if (hooks && exit_is_armed())
-		hooks->after_namespace_change();
+	if (was_notified)
+		hooks_get()->after_namespace_change();
 	errno = saved;
 }
 
@@ -42,28 +42,24 @@ static bool call_may_repeat(int *tries)
 
 EXPORT int unshare(int flags)
 {
-	bool alone = flags & UNSHARE_ALONE;
-	int tries = alone && end_agent() ? TRIES : 0;
-	int result;
+	bool was_notified;
+	int tries = suspend_agent(flags & UNSHARE_ALONE, &was_notified), result;
 
 	do
 		result = REAL(unshare)(flags);
 	while (result && call_may_repeat(&tries));
-	if (alone)
-		resume_agent();
+	resume_agent(was_notified);
 	return result;
 }
 
 EXPORT int setns(int fd, int type)
 {
-	bool alone = !type || type & SETNS_ALONE;
-	int tries = alone && end_agent() ? TRIES : 0;
-	int result;
+	bool was_notified;
+	int tries = suspend_agent(!type || type & SETNS_ALONE, &was_notified), result;
 
 	do
 		result = REAL(setns)(fd, type);
 	while (result && call_may_repeat(&tries));
-	if (alone)
-		resume_agent();
+	resume_agent(was_notified);
 	return result;
 }
