@@ -1,4 +1,4 @@
-/* Compiles .eh_frame into row tables. */
+/* Compiler of .eh_frame into row tables. */
 #include "engine/cfi/cfi.h"
 
 #include <errno.h>
@@ -14,12 +14,12 @@
 
 struct builder {
 	const struct cfi_source *source;
-	uint16_t *low, *rule; /* [capacity], of which only what is used is resident */
+	uint16_t *low, *rule; /* [capacity]; only the used part is resident */
 	uint32_t *first;
 	size_t rows, capacity;
 	uint32_t regions, filled; /* first[] is final below FILLED */
 	uint64_t last;            /* offset of the newest row */
-	uint64_t covered;         /* where the newest entry's code ends */
+	uint64_t covered;         /* end of the newest entry's code */
 	struct unwind_rule last_rule;
 	uint16_t last_index;
 };
@@ -56,7 +56,7 @@ static void builder_row(struct builder *b, uint64_t offset, uint16_t rule)
 
 struct compiler {
 	struct builder builder;
-	struct cie cies[CIES]; /* those met last: all entries of an object share one or two */
+	struct cie cies[CIES]; /* recently used ones: all entries of an object share one or two */
 	size_t next_cie;
 	struct run run;
 };
@@ -76,7 +76,7 @@ static const struct cie *compiler_get_cie(struct compiler *compiler, uint64_t of
 }
 
 /* Read the head of the entry at OFFSET. Leaves RUN at its instructions. */
-static bool begin(struct compiler *compiler, uint64_t offset, struct place *place)
+static bool compiler_begin_entry(struct compiler *compiler, uint64_t offset, struct place *place)
 {
 	const struct cfi_source *source = compiler->builder.source;
 	const struct cie *cie;
@@ -97,18 +97,18 @@ static void compile_fde(struct compiler *compiler, uint64_t offset)
 	uint64_t at, end, advance;
 	bool more;
 
-	if (!begin(compiler, offset, &place) || place.start < b->source->text_start ||
-	    place.start >= b->source->text_end || !place.size ||
-	    place.size > b->source->text_end - place.start)
+	if (!compiler_begin_entry(compiler, offset, &place) ||
+	    place.start < b->source->text_start || place.start >= b->source->text_end ||
+	    !place.size || place.size > b->source->text_end - place.start)
 		return;
 	at = place.start - b->source->text_start;
 	end = at + place.size;
 	if (b->rows && at < b->covered)
-		return; /* entries do not overlap in a sound file */
+		return; /* entries do not overlap in a valid file */
 	if (b->rows && at - b->covered > CFI_PADDING_MAX)
 		builder_row(b, b->covered, RULE_INDEX_NONE);
-	/* Its callees return to its first instruction, and return addresses are looked up one
-	 * lower, which is in the padding before. */
+	/* Its callees return to its first instruction. A return address is looked up minus 1, which
+	 * is in the padding before the function. */
 	if (run->outermost && at && at > b->covered)
 		builder_row(b, at - 1, RULE_INDEX_END);
 	do {
@@ -123,7 +123,7 @@ static void compile_fde(struct compiler *compiler, uint64_t offset)
 /* ---- The order of entries ---- */
 
 struct entry {
-	uint32_t start;  /* code, from text_start */
+	uint32_t start;  /* start of the code, relative to text_start */
 	uint32_t offset; /* within .eh_frame */
 };
 
@@ -174,7 +174,7 @@ static int entries_from_table(struct entries *entries, struct cfi_header *header
 	return err;
 }
 
-/* Without a search table: walk the section. */
+/* Walk the section, for a file without a search table. */
 static int entries_from_frame(struct entries *entries, struct compiler *compiler)
 {
 	const struct cfi_source *source = compiler->builder.source;
@@ -184,7 +184,7 @@ static int entries_from_frame(struct entries *entries, struct compiler *compiler
 	int err = entries_alloc(entries, source->frame_size / 12 + 1);
 
 	while (!err && entry_begin(source, offset, &c, &id, &id_offset)) {
-		if (id && begin(compiler, offset, &place))
+		if (id && compiler_begin_entry(compiler, offset, &place))
 			entries_add(entries, place.start - source->text_start, offset);
 		offset = (uint64_t)(c.end - source->frame);
 	}
@@ -207,7 +207,7 @@ static void entries_sort(struct entries *entries)
 		}
 }
 
-/* ---- The whole ---- */
+/* ---- The table ---- */
 
 static int builder_finish(struct builder *b, struct unwind_table **out)
 {
@@ -216,7 +216,7 @@ static int builder_finish(struct builder *b, struct unwind_table **out)
 	struct unwind_table *table;
 	uint16_t *low;
 
-	/* Behind the last entry there is nothing; and never a lookup past the table. */
+	/* No rule applies after the last entry; this also bounds every lookup. */
 	builder_row(b, b->covered, RULE_INDEX_NONE);
 	while (b->filled <= b->regions)
 		b->first[b->filled++] = (uint32_t)b->rows;
@@ -245,7 +245,7 @@ static int builder_alloc(struct builder *b, const struct cfi_source *source)
 {
 	b->source = source;
 	b->regions = (uint32_t)((source->text_end - source->text_start) >> 16) + 1;
-	/* A row takes an instruction, and an entry has one more at its begin and its end. */
+	/* Each row needs an instruction, and an entry has one more row at its start and its end. */
 	b->capacity = source->frame_size + 2;
 	b->low = map_alloc(b->capacity * sizeof(*b->low));
 	b->rule = map_alloc(b->capacity * sizeof(*b->rule));

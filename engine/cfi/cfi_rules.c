@@ -1,5 +1,6 @@
-/* Rows in chains by their hash, which are only ever put in front. Rows and chains are large, and a forked
- * child, which finds its own, begins with none: so that a fork need not look for what is in them. */
+/* Table of unwind rules: rows in hash chains, to which new rows are only prepended. Rows and chains
+ * are large. In a forked child both are empty, so that fork need not copy their pages; the child
+ * fills its own. */
 #include "engine/cfi/cfi_rules.h"
 
 #include <stdatomic.h>
@@ -14,18 +15,18 @@ _Alignas(ARCH_PAGE_MAX) struct unwind_rule unwind_rules[RULES_MAX];
 static struct {
 	_Alignas(ARCH_PAGE_MAX) _Atomic uint16_t chains[CHAINS]; /* the newest row; 0: none */
 	uint16_t next[RULES_MAX];
-	atomic_size_t taken; /* rows, behind the first few */
-} all;
+	atomic_size_t taken; /* rows after the predefined ones */
+} rule_index;
 
 _Static_assert(sizeof(unwind_rules) % ARCH_PAGE_MAX == 0, "nothing else is emptied with it");
 
-/* At run time, so that the file need not hold all the rows for these. */
+/* Set at run time, so that the file need not contain the rows. */
 void cfi_rules_init(void)
 {
 	if (unwind_rules[RULE_INDEX_UNKNOWN].kind)
-		return; /* handlers may read them already */
+		return; /* handlers may already read them */
 	system_empty_in_children(unwind_rules, sizeof(unwind_rules));
-	system_empty_in_children(&all, sizeof(all));
+	system_empty_in_children(&rule_index, sizeof(rule_index));
 	unwind_rules[RULE_INDEX_NONE].kind = RULE_NONE;
 	unwind_rules[RULE_INDEX_UNKNOWN].kind = RULE_UNKNOWN;
 	unwind_rules[RULE_INDEX_PENDING].kind = RULE_PENDING;
@@ -42,20 +43,20 @@ static _Atomic uint16_t *chain_of(const struct unwind_rule *rule)
 	memcpy(words, rule, sizeof(*rule));
 	hash = (words[0] * 0x9e3779b97f4a7c15u) ^ (words[1] * 0xc2b2ae3d27d4eb4fu) ^
 	       (words[2] * 0x165667b19e3779f9u);
-	return &all.chains[(hash ^ hash >> 29) % CHAINS];
+	return &rule_index.chains[(hash ^ hash >> 29) % CHAINS];
 }
 
 static uint16_t row_acquire(void)
 {
-	size_t taken = atomic_load_explicit(&all.taken, memory_order_relaxed);
+	size_t taken = atomic_load_explicit(&rule_index.taken, memory_order_relaxed);
 
 	while (taken < RULES_MAX - RULE_INDEX_FIRST)
-		if (atomic_compare_exchange_weak(&all.taken, &taken, taken + 1))
+		if (atomic_compare_exchange_weak(&rule_index.taken, &taken, taken + 1))
 			return (uint16_t)(RULE_INDEX_FIRST + taken);
 	return 0;
 }
 
-/* Two that come at once may each put in the same rule, which does no harm. */
+/* Two concurrent calls may add the same rule, which is harmless. */
 static uint16_t chain_add(_Atomic uint16_t *chain, const struct unwind_rule *rule)
 {
 	uint16_t row = row_acquire(), newest = atomic_load_explicit(chain, memory_order_relaxed);
@@ -64,7 +65,7 @@ static uint16_t chain_add(_Atomic uint16_t *chain, const struct unwind_rule *rul
 		return RULE_INDEX_NONE;
 	unwind_rules[row] = *rule;
 	do
-		all.next[row] = newest;
+		rule_index.next[row] = newest;
 	while (!atomic_compare_exchange_weak_explicit(chain, &newest, row, memory_order_acq_rel,
 						      memory_order_relaxed));
 	return row;
@@ -82,7 +83,7 @@ uint16_t cfi_rule_intern(const struct unwind_rule *rule)
 		return RULE_INDEX_SIGNAL;
 	chain = chain_of(rule);
 	for (uint16_t row = atomic_load_explicit(chain, memory_order_acquire); row;
-	     row = all.next[row])
+	     row = rule_index.next[row])
 		if (!memcmp(&unwind_rules[row], rule, sizeof(*rule)))
 			return row;
 	return chain_add(chain, rule);
@@ -90,11 +91,11 @@ uint16_t cfi_rule_intern(const struct unwind_rule *rule)
 
 size_t cfi_rule_count(void)
 {
-	return RULE_INDEX_FIRST + atomic_load(&all.taken);
+	return RULE_INDEX_FIRST + atomic_load(&rule_index.taken);
 }
 
 size_t cfi_memory(void)
 {
-	return cfi_rule_count() * (sizeof(unwind_rules[0]) + sizeof(all.next[0])) +
-	       sizeof(all.chains);
+	return cfi_rule_count() * (sizeof(unwind_rules[0]) + sizeof(rule_index.next[0])) +
+	       sizeof(rule_index.chains);
 }

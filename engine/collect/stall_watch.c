@@ -1,5 +1,6 @@
-/* Who watches for stalls of event loops. It has a thread of its own, as it must not be late itself: the agent's is
- * busy for good whiles with names and reports, and a nice one. */
+/* The stall watcher: a thread that checks event-loop iterations. It has its own thread because it
+ * must not be late. The agent's thread has a low priority, and is often busy with names and reports
+ * for a long time. */
 #include "engine/collect/stall_watch.h"
 
 #include <errno.h>
@@ -7,13 +8,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 
 #include "core/agent/waiters.h"
 #include "core/clock.h"
 #include "core/futex.h"
-#include "core/kernel.h"
 #include "core/log.h"
 #include "core/own_thread.h"
 #include "core/privileges.h"
@@ -21,59 +19,34 @@
 #include "engine/sample/sampler.h"
 #include "engine/sample/loop_iterations.h"
 
-/* For so long it is measured how fast the timestamp counter is: to a ten-thousandth. */
+/* How long the rate of the timestamp counter is measured; exact to a ten-thousandth. */
 #define MEASURE_NS MS(20)
 
-/* What the scheduler is told that it runs at a time. */
-#define TURN_NS US(100)
-
-/* The most that close() waits for the thread. */
+/* Maximum time that close() waits for the thread. */
 #define CLOSE_NS MS(500)
 
 static struct {
 	_Atomic uint64_t ns;
 	_Atomic int signo;
-	_Atomic uint32_t running; /* a futex for who waits for its end */
+	_Atomic uint32_t running; /* futex that close_watch() waits for */
 	_Atomic bool closing, paused;
 } watch;
 
-/* How fast the timestamp counter is: so many ticks in so much time. The thread's alone. */
+/* Rate of the timestamp counter: ticks per time. Used by the watcher's thread only. */
 static struct {
 	uint64_t ticks, ns;
 } rate;
 
-/* As linux/sched/types.h has it. */
-struct scheduling {
-	uint32_t size, policy;
-	uint64_t flags;
-	int32_t nice;
-	uint32_t priority;
-	uint64_t runtime, deadline, period;
-};
-
-/* Have a processor soon after a wake, and not for long: from Linux 6.12 on a thread can say so, at no other's
- * expense. A filter may end the process at such a call. */
-static void be_prompt(void)
-{
-	struct scheduling now = { .size = sizeof(now) };
-
-	if (kernel_call6(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0, 0) ||
-	    kernel_call4(SYS_sched_getattr, 0, (long)&now, sizeof(now), 0) || now.policy)
-		return;
-	now.runtime = TURN_NS;
-	kernel_call4(SYS_sched_setattr, 0, (long)&now, 0, 0);
-}
-
-/* Until UNTIL, or until there is something to see. False when there is nothing more to do. */
+/* Wait until UNTIL, or until woken. Returns false when the thread must end. */
 static bool wait_until(uint64_t until)
 {
 	uint64_t due = privileges_due_ns();
 
 	wake_wait(loop_iterations_wake(), due < until ? due : until);
-	return !atomic_load(&watch.closing) && !privileges_follow_others();
+	return !atomic_load(&watch.closing) && !privileges_follow(false);
 }
 
-/* False when there is nothing more to do. */
+/* Returns false when the thread must end. */
 static bool watch_measure_rate(void)
 {
 	uint64_t ns = clock_monotonic_ns(), ticks = clock_ticks(), passed;
@@ -88,7 +61,7 @@ static bool watch_measure_rate(void)
 	return true;
 }
 
-/* Until it is paused, or turns may last longer or less long than NS. */
+/* Check iterations until the watch is paused or its limit is no longer NS. */
 static void watch_turns(uint64_t ns)
 {
 	int signo = atomic_load(&watch.signo);
@@ -112,13 +85,12 @@ static void watch_wake(void *unused)
 
 static void *watch_run(void *unused)
 {
-	bool goes_on;
+	bool is_running;
 
 	(void)unused;
 	waiters_add(watch_wake, NULL);
-	be_prompt();
-	goes_on = !privileges_follow_others() && watch_measure_rate();
-	while (goes_on && !atomic_load(&watch.closing) && !privileges_follow_others()) {
+	is_running = !privileges_follow(false) && watch_measure_rate();
+	while (is_running && !atomic_load(&watch.closing) && !privileges_follow(false)) {
 		if (!atomic_load(&watch.paused))
 			watch_turns(atomic_load(&watch.ns));
 		else
@@ -156,7 +128,7 @@ static void set_watch(uint64_t ns)
 	wake_up(loop_iterations_wake());
 }
 
-/* Behind a pause the samples may come by another signal. */
+/* After a pause the sampling signal may be another one. */
 static void pause_watch(bool on)
 {
 	int signo = on || !atomic_load(&watch.signo) ? 0 : sampler_install();

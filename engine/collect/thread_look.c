@@ -1,4 +1,4 @@
-/* Threads of the program that nobody told of. */
+/* Scan for threads of the program that did not register themselves. */
 #include "engine/collect/thread_look.h"
 
 #include <errno.h>
@@ -12,27 +12,18 @@
 #include "engine/process/tids.h"
 #include "engine/sample/threads.h"
 
-/* Stacks of the main thread are looked at no deeper than this below their start. */
+/* The most of the main thread's stack that is taken as mapped. */
 #define MAIN_STACK_MAX (64u << 20)
 
-/* Unknown threads that the last look saw: such a one may be about to take its slot itself, and is
- * adopted when the next look sees it again. */
+/* Unknown threads of the last scan. Such a thread may be about to register itself, and is adopted
+ * only when the next scan finds it again. */
 static struct {
 	pid_t *tids;
 	size_t count;
-} strangers;
+} unknown;
 
-int thread_look_open(const struct thread_timers *timers)
-{
-	threads_open(timers);
-	/* Twice, as it takes two looks to adopt; and before any thread takes a slot itself. */
-	thread_look();
-	thread_look();
-	return threads_admit();
-}
-
-/* The main thread's stack begins below the strings of the environment and grows as deep as its
- * limit; the kernel keeps other mappings out of that room. */
+/* The main thread's stack begins below the environment strings and grows down to its limit. The
+ * kernel maps nothing else there. */
 static void threads_adopt_main(pid_t tid)
 {
 	uintptr_t top = getauxval(AT_EXECFN);
@@ -71,10 +62,10 @@ static uint32_t threads_known(void)
 struct listed {
 	const pid_t *tids;
 	size_t count;
-	bool *known; /* as long: it has a slot */
+	bool *known; /* same length as tids: true for a thread with a slot */
 };
 
-/* Mark what has a slot, and end the found threads that are gone. */
+/* Mark threads that have a slot, and end found threads that are gone. */
 static void threads_match_slot(void *context, struct thread *t)
 {
 	struct listed *listed = context;
@@ -98,14 +89,14 @@ static void threads_adopt_unknowns(const struct listed *listed, pid_t *now)
 
 		if (listed->known[i] || own_thread_has_id(tid))
 			continue;
-		if (tids_find(strangers.tids, strangers.count, tid))
+		if (tids_find(unknown.tids, unknown.count, tid))
 			threads_adopt_unknown(tid);
 		else
 			now[count++] = tid;
 	}
-	free(strangers.tids);
-	strangers.tids = now;
-	strangers.count = count;
+	free(unknown.tids);
+	unknown.tids = now;
+	unknown.count = count;
 }
 
 static void threads_match_main(void *found, struct thread *t)
@@ -113,7 +104,7 @@ static void threads_match_main(void *found, struct thread *t)
 	*(bool *)found |= !atomic_load(&t->ended) && atomic_load(&t->tid) == getpid();
 }
 
-/* False: it is known. */
+/* Returns false when the main thread is known. */
 static bool threads_adopt_main_alone(void)
 {
 	bool found = false;
@@ -133,17 +124,19 @@ void thread_look(void)
 
 	if (thread_count_is(known))
 		return;
-	/* One that is not known is the main one, where that is not. A list is more than work: what stands for
-	 * a nice thread of ours below /proc/self has the parent spin at our end (core/privileges.c). */
+	/* If one thread is unknown and the main thread has no slot, it is that one. This avoids the
+	 * list, which has another cost: the entry of a low-priority agent thread below /proc/self
+	 * makes the parent spin when that thread ends (core/privileges.c). */
 	if (thread_count_is(known + 1) && threads_adopt_main_alone())
 		return;
 	count = tids_list(&tids);
 	if (count <= 0) {
-		/* A program that has changed its root may have no /proc, or one that has confined itself may not
-		 * read it: then the main thread, and those that begin from now on. */
+		/* A program that has changed its root may have no /proc, and a confined one may not
+		 * be allowed to read it. Then only the main thread and threads that start later are
+		 * sampled. */
 		if (count == -ENOENT || count == -EACCES)
 			threads_adopt_main_alone();
-		return; /* without memory the next look may do better */
+		return; /* out of memory: the next scan may succeed */
 	}
 	listed.tids = tids;
 	listed.count = (size_t)count;
@@ -157,4 +150,16 @@ void thread_look(void)
 	free(now);
 	free(listed.known);
 	free(tids);
+}
+
+int thread_look_open(const struct thread_timers *timers)
+{
+	threads_open(timers);
+	/* Two scans, because the second one adopts; and before any thread registers itself. */
+	thread_look();
+	thread_look();
+	/* The list of threads may have become unreadable since the first scan, as in a sandbox. */
+	if (threads_known() == own_thread_count())
+		threads_adopt_main_alone();
+	return threads_admit();
 }

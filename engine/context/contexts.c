@@ -1,5 +1,5 @@
-/* Where threads of this program publish what they work on: a variable in each thread, in whatever module has it
- * among its dynamic symbols. */
+/* Finds where threads of this program publish their context: in a thread-local variable of any
+ * module that exports it. */
 #include "engine/context/contexts.h"
 
 #include <stdbool.h>
@@ -16,12 +16,13 @@
 
 #define VARIABLE "otel_thread_ctx_v1"
 
-/* The names are looked after so often; where nothing tells them, they are looked for more seldom. */
+/* Interval of updates of the names, and the longer interval of searches while they are not
+ * published. */
 #define VISIT_NS 1000000000u
 #define MISS_NS  5000000000u
 
 struct candidate {
-	/* Of its module; another one may be at the same place later. */
+	/* Identify the module; another one may be loaded at the same address later. */
 	uintptr_t text;
 	uint64_t loaded_ticks;
 	Elf64_Sym symbol;
@@ -30,16 +31,17 @@ struct candidate {
 };
 
 static struct {
-	uint64_t newest; /* of the modules that were looked at, when it was loaded */
+	uint64_t newest; /* load time of the newest module that was searched */
 	bool musl;
 	struct candidate candidates[CONTEXT_PLACES_MAX];
 	size_t count;
 	uint64_t due_ns, search_due_ns;
-	bool unknown; /* an attribute was met that has no name */
+	bool unknown; /* an attribute without a name was found */
 	struct process_context names;
-} all = { .names = PROCESS_CONTEXT_INIT };
+} contexts = { .names = PROCESS_CONTEXT_INIT };
 
-/* The C library is told by what its loader is called: which the path may end in, or be a link to. */
+/* True for musl, which is recognized by the name of its loader. The path may end in that name, or
+ * in that of a link to it. */
 static bool is_musl(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -52,14 +54,14 @@ static void contexts_publish(void)
 	struct context_place places[CONTEXT_PLACES_MAX];
 	size_t count = 0;
 
-	for (size_t i = 0; i < all.count; i++)
-		if (all.candidates[i].placed)
-			places[count++] = all.candidates[i].place;
+	for (size_t i = 0; i < contexts.count; i++)
+		if (contexts.candidates[i].placed)
+			places[count++] = contexts.candidates[i].place;
 	thread_context_places(places, count);
 }
 
-/* True when something is new. */
-static bool place(struct candidate *candidate)
+/* Find the address of one variable. Returns true if it was found. */
+static bool contexts_place_one(struct candidate *candidate)
 {
 	const struct module *module = modules_find(candidate->text);
 	struct elf *image;
@@ -68,13 +70,13 @@ static bool place(struct candidate *candidate)
 	if (!module || runtime_image_open(&image, module))
 		return false;
 	err = context_place_find(&candidate->place, image, module->bias, &candidate->symbol,
-				 all.musl);
+				 contexts.musl);
 	elf_close(image);
 	if (err)
-		log_debug("%s: where threads have their %s cannot be told: error %d", module->path,
+		log_debug("%s: cannot locate the thread-local variable %s: error %d", module->path,
 			  VARIABLE, -err);
 	else
-		log_debug("%s: threads publish what they work on", module->path);
+		log_debug("%s: threads publish their context", module->path);
 	candidate->placed = !err;
 	return !err;
 }
@@ -85,38 +87,39 @@ static void contexts_search_module(void *changed, const struct module *module)
 	Elf64_Sym symbol;
 	int err;
 
-	all.musl |= is_musl(module->path);
-	if (all.count == CONTEXT_PLACES_MAX || !strcmp(module->path, "[vdso]") ||
+	contexts.musl |= is_musl(module->path);
+	if (contexts.count == CONTEXT_PLACES_MAX || !strcmp(module->path, "[vdso]") ||
 	    runtime_image_open(&image, module))
 		return;
 	err = image_symbol(image, VARIABLE, &symbol);
 	elf_close(image);
 	if (err || ELF64_ST_TYPE(symbol.st_info) != STT_TLS)
 		return;
-	all.candidates[all.count++] = (struct candidate){ .text = module->start,
-							  .loaded_ticks = module->loaded_ticks,
-							  .symbol = symbol };
+	contexts.candidates[contexts.count++] = (struct candidate){
+		.text = module->start, .loaded_ticks = module->loaded_ticks, .symbol = symbol
+	};
 	*(bool *)changed = true;
 }
 
 static bool contexts_drop_unloaded(void)
 {
-	size_t count = 0, before = all.count;
+	size_t count = 0, before = contexts.count;
 
-	for (size_t i = 0; i < all.count; i++)
-		if (modules_has(all.candidates[i].text, all.candidates[i].loaded_ticks))
-			all.candidates[count++] = all.candidates[i];
-	all.count = count;
+	for (size_t i = 0; i < contexts.count; i++)
+		if (modules_has(contexts.candidates[i].text, contexts.candidates[i].loaded_ticks))
+			contexts.candidates[count++] = contexts.candidates[i];
+	contexts.count = count;
 	return count != before;
 }
 
-/* Those that are not placed yet. */
+/* Find the addresses that are still unknown. */
 static bool contexts_place_all(void)
 {
 	bool changed = false;
 
-	for (size_t i = 0; i < all.count; i++)
-		changed |= !all.candidates[i].placed && place(&all.candidates[i]);
+	for (size_t i = 0; i < contexts.count; i++)
+		changed |= !contexts.candidates[i].placed &&
+			   contexts_place_one(&contexts.candidates[i]);
 	return changed;
 }
 
@@ -124,41 +127,41 @@ void contexts_search_modules(void)
 {
 	bool changed = contexts_drop_unloaded();
 
-	modules_since(&all.newest, contexts_search_module, &changed);
+	modules_since(&contexts.newest, contexts_search_module, &changed);
 	if (contexts_place_all() || changed)
 		contexts_publish();
 }
 
 static void contexts_refresh_names(uint64_t now_ns)
 {
-	if (process_context_refresh(&all.names) || now_ns < all.search_due_ns)
+	if (process_context_refresh(&contexts.names) || now_ns < contexts.search_due_ns)
 		return;
-	/* Not there, or not any more. */
-	if (process_context_find(&all.names))
-		all.search_due_ns = now_ns + MISS_NS;
+	/* Not published, or not any more. */
+	if (process_context_find(&contexts.names))
+		contexts.search_due_ns = now_ns + MISS_NS;
 }
 
 void contexts_update(uint64_t now_ns)
 {
-	if (!all.count || now_ns < all.due_ns)
+	if (!contexts.count || now_ns < contexts.due_ns)
 		return;
-	all.due_ns = now_ns + VISIT_NS;
+	contexts.due_ns = now_ns + VISIT_NS;
 	if (contexts_place_all())
 		contexts_publish();
 	contexts_refresh_names(now_ns);
-	all.unknown = false;
+	contexts.unknown = false;
 }
 
 const char *contexts_attribute_name(uint8_t number)
 {
-	const char *key = process_context_attribute_name(&all.names, number);
+	const char *key = process_context_attribute_name(&contexts.names, number);
 
-	/* It may have been told since. */
-	if (!key && !all.unknown) {
-		if (!process_context_refresh(&all.names))
-			process_context_find(&all.names);
-		key = process_context_attribute_name(&all.names, number);
-		all.unknown = !key;
+	/* It may have been published meanwhile. */
+	if (!key && !contexts.unknown) {
+		if (!process_context_refresh(&contexts.names))
+			process_context_find(&contexts.names);
+		key = process_context_attribute_name(&contexts.names, number);
+		contexts.unknown = !key;
 	}
 	return key;
 }

@@ -1,5 +1,5 @@
-/* The type tables as the metadata of a chunk: a table of strings, then a tree of elements, each
- * with attributes (pairs of string numbers) and children. */
+/* Encoder of the type tables as a chunk's metadata: a table of strings, then a tree of elements.
+ * Each element has attributes (pairs of string numbers) and children. */
 #include "engine/jfr/jfr_metadata.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "engine/jfr/jfr_types.h"
 
 #define STRINGS_MAX 512
-#define SLOTS       1024 /* a power of two, with as many free as STRINGS_MAX takes */
+#define SLOTS       1024 /* a power of two, at least twice STRINGS_MAX */
 #define TREE_MAX    (32u << 10)
 
 struct builder {
@@ -19,7 +19,7 @@ struct builder {
 	const char *strings[STRINGS_MAX];
 	uint32_t string_count;
 	uint16_t slots[SLOTS]; /* by hash: 1 + the number of a string; 0: free */
-	char numbers[256][4];  /* type ids in decimal, which attributes need */
+	char numbers[256][4];  /* type ids in decimal, for attributes */
 	int err;
 };
 
@@ -32,7 +32,7 @@ static void tree_put_number(struct builder *b, uint64_t value)
 		b->err = buf_append(&b->tree, bytes, length);
 }
 
-/* The slot of STRING, or the one where it goes. */
+/* The slot of STRING, or a free one for it. */
 static uint16_t *string_slot(struct builder *b, const char *string)
 {
 	uint64_t hash = 0;
@@ -61,7 +61,7 @@ static void tree_put_string(struct builder *b, const char *string)
 	tree_put_number(b, *slot - 1u);
 }
 
-/* An element is its name, then attributes() or children() with as many of each as was said. */
+/* An element is its name, then the given number of attributes and children. */
 static void tree_element(struct builder *b, const char *name, uint32_t attributes)
 {
 	tree_put_string(b, name);
@@ -89,7 +89,7 @@ static void tree_annotation(struct builder *b, enum jfr_type_id type, const char
 	tree_put_number(b, 0);
 }
 
-/* What each unit is told as; a type of 0 is none. */
+/* The annotations of each unit; type 0: none. */
 static const struct {
 	struct {
 		enum jfr_type_id type;
@@ -136,7 +136,7 @@ static void tree_field(struct builder *b, const struct jfr_field_row *row)
 				units[row->unit].annotations[i].value);
 }
 
-static void category(struct builder *b, const struct jfr_type_row *row)
+static void tree_category(struct builder *b, const struct jfr_type_row *row)
 {
 	static const char *const keys[JFR_CATEGORIES_MAX] = { "value-0", "value-1" };
 	uint32_t i, count = 0;
@@ -160,7 +160,7 @@ static const char *super_type(enum jfr_type_id type)
 static void tree_class(struct builder *b, const struct jfr_type_row *row)
 {
 	const char *super = super_type(row->type);
-	/* Annotations that say what a number measures are marked so that readers keep them. */
+	/* Annotations of a number's unit are marked as content types, so that readers keep them. */
 	uint32_t content = row->type > JFR_T_CONTENT_TYPE;
 	uint32_t fields = 0;
 	size_t i;
@@ -179,7 +179,7 @@ static void tree_class(struct builder *b, const struct jfr_type_row *row)
 	if (row->label)
 		tree_annotation(b, JFR_T_LABEL, row->label);
 	if (row->category[0])
-		category(b, row);
+		tree_category(b, row);
 	if (content)
 		tree_annotation(b, JFR_T_CONTENT_TYPE, NULL);
 	for (i = 0; i < jfr_field_count; i++)
@@ -187,7 +187,7 @@ static void tree_class(struct builder *b, const struct jfr_type_row *row)
 			tree_field(b, &jfr_fields[i]);
 }
 
-static void tree(struct builder *b)
+static void tree_write(struct builder *b)
 {
 	size_t i;
 
@@ -227,7 +227,7 @@ int jfr_metadata(struct buf *out)
 	struct builder b = { .tree = BUF_INIT(TREE_MAX) };
 	int err;
 
-	tree(&b);
+	tree_write(&b);
 	err = b.err;
 	if (!err)
 		err = append_string_table(out, &b);

@@ -1,5 +1,5 @@
-/* The stacks of a chunk, each once, and the program counters in them, each once. A stack is kept
- * as the numbers of its pcs, four bytes a frame. */
+/* Table of a chunk's stacks and of the program counters in them, each stored once. A stack is
+ * stored as the numbers of its pcs, four bytes per frame. */
 #include "engine/jfr/jfr_stacks.h"
 
 #include <errno.h>
@@ -9,10 +9,10 @@
 #include "engine/jfr/jfr_limits.h"
 #include "engine/jfr/jfr_namer.h"
 
-/* What is kept for the next chunk. */
+/* Memory that is kept for the next chunk. */
 #define KEPT_BYTES (512u << 10)
 
-/* Naming a pc at the end of the chunk takes memory as well, so it counts here. */
+/* Includes the memory that symbolizing a pc needs at the end of the chunk. */
 #define PC_COST                                                                 \
 	(sizeof(uintptr_t) + sizeof(bool) + 2 * sizeof(struct jfr_index_slot) + \
 	 sizeof(struct jfr_frame_name) + sizeof(uint32_t))
@@ -100,7 +100,7 @@ static uint32_t find_stack(const struct jfr_stacks *s, uint32_t hash, const uint
 	return word;
 }
 
-/* Pcs that were interned for a stack that then does not fit stay: they do no harm. */
+/* If the stack then does not fit, its new pcs remain in the table, which is harmless. */
 static int add_stack(struct jfr_stacks *s, uint32_t hash, const uintptr_t *pcs, size_t count,
 		     bool truncated)
 {
@@ -131,7 +131,7 @@ static int add_stack(struct jfr_stacks *s, uint32_t hash, const uintptr_t *pcs, 
 	return 0;
 }
 
-static uint32_t special(struct jfr_stacks *s, enum jfr_special_stack which)
+static uint32_t stacks_special(struct jfr_stacks *s, enum jfr_special_stack which)
 {
 	if (!s->special[which])
 		s->special[which] = ++s->count;
@@ -143,7 +143,7 @@ uint32_t jfr_stacks_intern(struct jfr_stacks *s, const uintptr_t *pcs, size_t co
 	uint32_t hash, word;
 
 	if (!count)
-		return special(s, JFR_STACK_UNKNOWN);
+		return stacks_special(s, JFR_STACK_UNKNOWN);
 	hash = hash_stack(pcs, count, truncated);
 	word = find_stack(s, hash, pcs, count, truncated);
 	if (word != JFR_INDEX_NONE)
@@ -151,7 +151,7 @@ uint32_t jfr_stacks_intern(struct jfr_stacks *s, const uintptr_t *pcs, size_t co
 	if (count < DEPTH_MAX && !add_stack(s, hash, pcs, count, truncated))
 		return s->count - 1;
 	s->full++;
-	return special(s, JFR_STACK_TABLE_FULL);
+	return stacks_special(s, JFR_STACK_TABLE_FULL);
 }
 
 static size_t capacity_bytes(const struct jfr_stacks *s)

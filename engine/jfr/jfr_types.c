@@ -1,4 +1,4 @@
-/* What a recording of ours holds: types, their fields and fixed constants, as tables. */
+/* Types of the agent's recordings, with their fields and constants, as tables. */
 #include "engine/jfr/jfr_types.h"
 
 #include <string.h>
@@ -6,7 +6,7 @@
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 /* clang-format off */
-/* The shapes of rows. */
+/* Macros for rows. */
 #define TYPE(type, name, label)       { type, name, label, { NULL }, false, JFR_OTHER }
 #define UNLABELLED(type, name)        { type, name, NULL, { NULL }, false, JFR_OTHER }
 #define SIMPLE(type, name, label)     { type, name, label, { NULL }, true, JFR_OTHER }
@@ -44,9 +44,8 @@ const struct jfr_type_row jfr_types[] = {
 	TYPE(JFR_T_METHOD, "jdk.types.Method", "Java Method"),
 	TYPE(JFR_T_PACKAGE, "jdk.types.Package", "Package"),
 	SIMPLE(JFR_T_SYMBOL, "jdk.types.Symbol", "Symbol"),
-	SIMPLE(JFR_T_LOG_LEVEL, "profiler.types.LogLevel", "Log Level"),
 	SIMPLE(JFR_T_USER_EVENT_TYPE, "profiler.types.UserEventType", "User-Defined Event Type"),
-	TYPE(JFR_T_CONTEXT, JFR_CONTEXT_TYPE, "Context"),
+	SIMPLE(JFR_T_CONTEXT, JFR_CONTEXT_TYPE, "Context"),
 
 	EVENT(JFR_T_EXECUTION_SAMPLE, JFR_EXECUTION_SAMPLE, "jdk.ExecutionSample", "Method Profiling Sample",
 	      "Java Virtual Machine", "Profiling"),
@@ -59,7 +58,6 @@ const struct jfr_type_row jfr_types[] = {
 	      "Processor"),
 	EVENT(JFR_T_NATIVE_LIBRARY, JFR_LIBRARY, "jdk.NativeLibrary", "Native Library", "Java Virtual Machine",
 	      "Runtime"),
-	EVENT(JFR_T_LOG, JFR_OTHER, "profiler.Log", "Log Message", "Profiler"),
 	EVENT(JFR_T_WALL_CLOCK_SAMPLE, JFR_WALL_SAMPLE, "profiler.WallClockSample", "Wall Clock Sample",
 	      "Java Virtual Machine", "Profiling"),
 	EVENT(JFR_T_MALLOC, JFR_MALLOC, "profiler.Malloc", "malloc", "Java Virtual Machine", "Native Memory"),
@@ -115,18 +113,18 @@ const struct jfr_field_row jfr_fields[] = {
 
 	POOLED(JFR_T_PACKAGE, "name", JFR_T_SYMBOL, "Name"),
 	PLAIN(JFR_T_SYMBOL, "string", JFR_T_STRING, "String"),
-	PLAIN(JFR_T_LOG_LEVEL, "name", JFR_T_STRING, "Name"),
 	PLAIN(JFR_T_USER_EVENT_TYPE, "name", JFR_T_STRING, "Name"),
 
-	/* In hexadecimal, as W3C's trace context has them; labels are lines of "key=value". */
-	PLAIN(JFR_T_CONTEXT, "traceId", JFR_T_STRING, "Trace Id"),
-	PLAIN(JFR_T_CONTEXT, "spanId", JFR_T_STRING, "Span Id"),
+	/* Lines of "key=value": trace_id and span_id in hexadecimal, in the format of W3C's trace
+	 * context, then labels. It is a single field for JDK Mission Control (9.1). That gives an
+	 * event with a field of an unknown structure type a new identifier in each chunk, and its
+	 * pages then do not find the event. */
 	PLAIN(JFR_T_CONTEXT, "labels", JFR_T_STRING, "Labels"),
 
-	/* async-profiler's reader takes the fields that it knows of a sample, and of profiler.Malloc and
-	 * profiler.Free, and goes on reading right behind them, whatever the event's length. So what
-	 * we add is shaped like an event that it skips: its length in bytes, and a number that is no
-	 * type. */
+	/* async-profiler's reader reads the known fields of a sample, of profiler.Malloc and of
+	 * profiler.Free. It then continues directly after them, regardless of the event's length.
+	 * So the agent's additional fields have the form of an event that this reader skips: a
+	 * length in bytes, and a number that is no type. */
 
 	START_TIME(JFR_T_EXECUTION_SAMPLE),
 	POOLED(JFR_T_EXECUTION_SAMPLE, "sampledThread", JFR_T_THREAD, "Thread"),
@@ -169,14 +167,11 @@ const struct jfr_field_row jfr_fields[] = {
 	PLAIN(JFR_T_NATIVE_LIBRARY, "name", JFR_T_STRING, "Name"),
 	NUMBER(JFR_T_NATIVE_LIBRARY, "baseAddress", JFR_T_LONG, "Base Address", JFR_UNIT_ADDRESS),
 	NUMBER(JFR_T_NATIVE_LIBRARY, "topAddress", JFR_T_LONG, "Top Address", JFR_UNIT_ADDRESS),
-	/* Ours: what finds the debug file, and what baseAddress is in the file. */
+	/* Only the agent's: the debug file's build-id, and the position of baseAddress in the
+	 * file. */
 	PLAIN(JFR_T_NATIVE_LIBRARY, "buildId", JFR_T_STRING, "Build Id"),
 	NUMBER(JFR_T_NATIVE_LIBRARY, "linkAddress", JFR_T_LONG, "Link Address", JFR_UNIT_ADDRESS),
 	NUMBER(JFR_T_NATIVE_LIBRARY, "fileOffset", JFR_T_LONG, "File Offset", JFR_UNIT_BYTES),
-
-	START_TIME(JFR_T_LOG),
-	POOLED(JFR_T_LOG, "level", JFR_T_LOG_LEVEL, "Level"),
-	PLAIN(JFR_T_LOG, "message", JFR_T_STRING, "Message"),
 
 	START_TIME(JFR_T_WALL_CLOCK_SAMPLE),
 	POOLED(JFR_T_WALL_CLOCK_SAMPLE, "sampledThread", JFR_T_THREAD, "Thread"),
@@ -222,7 +217,7 @@ const struct jfr_field_row jfr_fields[] = {
 	NUMBER(JFR_T_RETAINED_HEAP, "freedCount", JFR_T_LONG, "Total Frees", JFR_UNIT_COUNT),
 	NUMBER(JFR_T_RETAINED_HEAP, "freedBytes", JFR_T_LONG, "Total Bytes Freed", JFR_UNIT_BYTES),
 
-	/* Of one chunk. */
+	/* Losses of one chunk. */
 	START_TIME(JFR_T_LOSSES),
 	NUMBER(JFR_T_LOSSES, "samples", JFR_T_LONG, "Samples Taken", JFR_UNIT_COUNT),
 	NUMBER(JFR_T_LOSSES, "ringFull", JFR_T_LONG, "Samples Lost to a Full Ring", JFR_UNIT_COUNT),
@@ -235,11 +230,13 @@ const struct jfr_field_row jfr_fields[] = {
 	       "Samples Without Thread Name: Table Full", JFR_UNIT_COUNT),
 	NUMBER(JFR_T_LOSSES, "eventsDropped", JFR_T_LONG, "Events Not Written", JFR_UNIT_COUNT),
 	NUMBER(JFR_T_LOSSES, "late", JFR_T_LONG, "Samples Lost as They Came Late", JFR_UNIT_COUNT),
-	NUMBER(JFR_T_LOSSES, "stalls", JFR_T_LONG, "Stalls Not Told", JFR_UNIT_COUNT),
+	NUMBER(JFR_T_LOSSES, "stalls", JFR_T_LONG, "Stalls Not Reported", JFR_UNIT_COUNT),
 	NUMBER(JFR_T_LOSSES, "contextTableFull", JFR_T_LONG, "Samples Without Context: Table Full",
 	       JFR_UNIT_COUNT),
+	NUMBER(JFR_T_LOSSES, "retainedStacksCut", JFR_T_LONG, "Retained Stacks Cut: Table Full",
+	       JFR_UNIT_COUNT),
 
-	/* The code and the address as siginfo_t has them. */
+	/* The code and the address are those of siginfo_t. */
 	START_TIME(JFR_T_CRASH),
 	POOLED(JFR_T_CRASH, "eventThread", JFR_T_THREAD, "Event Thread"),
 	STACK_TRACE(JFR_T_CRASH),
@@ -279,16 +276,10 @@ const struct jfr_constant_row jfr_constants[] = {
 	{ JFR_T_THREAD_STATE, JFR_STATE_DEFAULT, "STATE_DEFAULT" },
 	{ JFR_T_THREAD_STATE, JFR_STATE_RUNNABLE, "STATE_RUNNABLE" },
 	{ JFR_T_THREAD_STATE, JFR_STATE_SLEEPING, "STATE_SLEEPING" },
-
-	{ JFR_T_LOG_LEVEL, JFR_LOG_TRACE, "TRACE" },
-	{ JFR_T_LOG_LEVEL, JFR_LOG_DEBUG, "DEBUG" },
-	{ JFR_T_LOG_LEVEL, JFR_LOG_INFO, "INFO" },
-	{ JFR_T_LOG_LEVEL, JFR_LOG_WARN, "WARN" },
-	{ JFR_T_LOG_LEVEL, JFR_LOG_ERROR, "ERROR" },
 };
 /* clang-format on */
 
-/* Events that only others write. */
+/* Events of other writers. */
 static const struct {
 	const char *name;
 	enum jfr_kind kind;

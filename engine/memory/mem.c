@@ -1,4 +1,4 @@
-/* Native memory: from a sampled allocation to what is retained. */
+/* Native memory sampling: from a sampled allocation to the retained memory. */
 #include "engine/memory/mem.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "core/system.h"
 #include "engine/memory/mem_growth.h"
 
-/* Frames of our own between the unwinder and the caller of malloc. */
+/* Maximum number of the agent's frames between the unwinder and the caller of malloc. */
 #define OWN_FRAMES_MAX 16
 
 _Atomic bool mem_sampling;
@@ -19,10 +19,10 @@ _Atomic uint64_t mem_limit_bytes = MEM_OFF;
 static struct {
 	const struct mem_port *_Atomic port;
 	_Atomic uint64_t lost, evicted, evicted_bytes;
-	struct live *live; /* the collector's; MEM_STACKS_MAX of them */
-} all;
+	struct live *live; /* used by the collector; MEM_STACKS_MAX of them */
+} mem_sampling_state;
 
-/* By stack, while the table is read. */
+/* Live allocations of one stack, while the table is read. */
 struct live {
 	uint64_t count16, bytes, oldest;
 };
@@ -34,16 +34,16 @@ static uint64_t count16(const struct mem_allocation *a)
 
 static const struct mem_port *port_get(void)
 {
-	return atomic_load_explicit(&all.port, memory_order_acquire);
+	return atomic_load_explicit(&mem_sampling_state.port, memory_order_acquire);
 }
 
 static void mem_count_lost(void)
 {
-	atomic_fetch_add_explicit(&all.lost, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&mem_sampling_state.lost, 1, memory_order_relaxed);
 }
 
-/* The caller's stack: what lies above CALLER is ours. Returns its depth; PCS[0] is moved into
- * the call. */
+/* Get the caller's stack; the frames inside CALLER are the agent's. Returns its depth; PCS[0] is
+ * moved into the call. */
 static size_t mem_caller_stack(const struct mem_port *port, uintptr_t *pcs, const void *caller,
 			       bool *truncated)
 {
@@ -54,7 +54,7 @@ static size_t mem_caller_stack(const struct mem_port *port, uintptr_t *pcs, cons
 	while (own < depth && own < OWN_FRAMES_MAX && pcs[own] != (uintptr_t)caller)
 		own++;
 	if (own == depth || own == OWN_FRAMES_MAX) {
-		/* The walk ended before it left our frames. */
+		/* The walk ended within the agent's frames. */
 		own = 0;
 		depth = 1;
 		*truncated = true;
@@ -82,20 +82,22 @@ static void mem_insert(const void *p, const struct mem_allocation *a)
 	if (!mem_table_insert(p, a, &evicted))
 		return;
 	mem_growth_subtract(evicted.weight);
-	atomic_fetch_add_explicit(&all.evicted, 1, memory_order_relaxed);
-	atomic_fetch_add_explicit(&all.evicted_bytes, evicted.weight, memory_order_relaxed);
+	atomic_fetch_add_explicit(&mem_sampling_state.evicted, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&mem_sampling_state.evicted_bytes, evicted.weight,
+				  memory_order_relaxed);
 }
 
 static void mem_track(const struct mem_port *port, const void *p, const struct mem_allocation *a)
 {
-	/* Freed in a way that we do not see, else it could not be given out again. */
+	/* An old entry was freed in a way that the agent does not see; otherwise the address could
+	 * not be reused. */
 	mem_remove_stale(p);
 	mem_insert(p, a);
 	if (mem_growth_add(a->weight))
 		port->grown();
 }
 
-/* Between mem_stacks_enter and leave. */
+/* Called between mem_stacks_enter and leave. */
 static void mem_record(const void *p, struct mem_allocation *a, uint64_t ticks, const void *caller)
 {
 	const struct mem_port *port = port_get();
@@ -115,7 +117,7 @@ static void mem_record(const void *p, struct mem_allocation *a, uint64_t ticks, 
 	port->give_back(pcs);
 }
 
-/* The call itself goes to the recording as an allocation at no address. */
+/* The recording gets the refused call as an allocation without an address. */
 static void mem_record_refused(size_t size, const void *caller)
 {
 	const struct mem_port *port = port_get();
@@ -144,7 +146,7 @@ bool mem_on_alloc_begin(size_t size, const void *caller, bool *sampled)
 	refuse = size >= atomic_load_explicit(&mem_limit_bytes, memory_order_acquire) &&
 		 !t->inside && !own_thread_is();
 	if (!refuse) {
-		/* An allocator that calls malloc for its calloc is not counted twice. */
+		/* If an allocator's calloc calls malloc, the allocation is counted once. */
 		t->inside |= *sampled;
 		return true;
 	}
@@ -192,11 +194,12 @@ void mem_on_free(const void *p)
 	errno = saved;
 }
 
-/* Inside until the end: its stack may come back. */
+/* The thread stays a reader until the end, because the stack's id may be used again. */
 bool mem_on_realloc_begin(const void *p, struct mem_resize *resize)
 {
 	if (!mem_stacks_enter()) {
-		/* It cannot be followed to its new place, and must not be believed at the old. */
+		/* The allocation cannot be tracked to its new address, and its old entry would be
+		 * wrong. */
 		mem_on_free(p);
 		return false;
 	}
@@ -235,7 +238,7 @@ void mem_on_realloc_end(const void *p, void *moved, size_t size, uint64_t growth
 void mem_limit(uint64_t bytes, const struct mem_port *port)
 {
 	if (port)
-		atomic_store(&all.port, port);
+		atomic_store(&mem_sampling_state.port, port);
 	atomic_store(&mem_limit_bytes, bytes);
 	mem_sample_cap(bytes);
 }
@@ -263,9 +266,10 @@ static int mem_open_tables(void)
 
 	if (!err)
 		err = mem_stacks_open();
-	if (!err && !all.live) {
-		all.live = system_map(MEM_STACKS_MAX * sizeof(*all.live));
-		err = all.live ? 0 : -ENOMEM;
+	if (!err && !mem_sampling_state.live) {
+		mem_sampling_state.live =
+			system_map(MEM_STACKS_MAX * sizeof(*mem_sampling_state.live));
+		err = mem_sampling_state.live ? 0 : -ENOMEM;
 	}
 	return err;
 }
@@ -280,10 +284,10 @@ int mem_start(const struct mem_config *config)
 	if (!mem_stacks_clear(mem_table_clear))
 		return -EAGAIN;
 	mem_growth_start(config->growth_permil);
-	atomic_store(&all.port, config->port);
-	atomic_store(&all.lost, 0);
-	atomic_store(&all.evicted, 0);
-	atomic_store(&all.evicted_bytes, 0);
+	atomic_store(&mem_sampling_state.port, config->port);
+	atomic_store(&mem_sampling_state.lost, 0);
+	atomic_store(&mem_sampling_state.evicted, 0);
+	atomic_store(&mem_sampling_state.evicted_bytes, 0);
 	if (config->interval != MEM_OFF) {
 		atomic_store(&mem_sampling, true);
 		mem_sample_on(config->interval);
@@ -307,7 +311,7 @@ void mem_fork_child(void)
 
 static void add_live(void *context, const struct mem_allocation *a)
 {
-	struct live *live = &all.live[a->stack];
+	struct live *live = &mem_sampling_state.live[a->stack];
 
 	(void)context;
 	live->count16 += count16(a);
@@ -326,7 +330,7 @@ static void add_totals(struct mem_totals *sum, const struct mem_totals *t)
 
 static void mem_sum_live(void)
 {
-	memset(all.live, 0, MEM_STACKS_MAX * sizeof(*all.live));
+	memset(mem_sampling_state.live, 0, MEM_STACKS_MAX * sizeof(*mem_sampling_state.live));
 	mem_table_each(add_live, NULL);
 }
 
@@ -334,24 +338,25 @@ static void mark_live(bool mark[MEM_STACKS_MAX])
 {
 	mem_sum_live();
 	for (uint32_t id = 0; id < MEM_STACKS_MAX; id++)
-		mark[id] = all.live[id].bytes != 0;
+		mark[id] = mem_sampling_state.live[id].bytes != 0;
 }
 
 void mem_collect(void (*each)(void *context, const struct mem_retained *retained), void *context,
 		 struct mem_summary *summary)
 {
-	static uintptr_t pcs[MEM_STACK_DEPTH_MAX]; /* too big for the agent's small stack */
+	static uintptr_t
+		pcs[MEM_STACK_DEPTH_MAX]; /* too large for the small stack of the agent's thread */
 	struct mem_retained r = { .pcs = pcs };
 
 	memset(summary, 0, sizeof(*summary));
-	if (!all.live)
+	if (!mem_sampling_state.live)
 		return;
 	mem_sum_live();
 	for (uint32_t id = 0; id < mem_stacks_end(); id++) {
 		mem_stacks_totals(id, &r.totals);
-		r.count = all.live[id].count16 / 16;
-		r.bytes = all.live[id].bytes;
-		r.oldest = all.live[id].oldest;
+		r.count = mem_sampling_state.live[id].count16 / 16;
+		r.bytes = mem_sampling_state.live[id].bytes;
+		r.oldest = mem_sampling_state.live[id].oldest;
 		if (!r.totals.allocated_bytes && !r.bytes)
 			continue;
 		r.depth = mem_stacks_get(id, pcs, MEM_STACK_DEPTH_MAX, &r.truncated);
@@ -360,9 +365,9 @@ void mem_collect(void (*each)(void *context, const struct mem_retained *retained
 		summary->bytes += r.bytes;
 		add_totals(&summary->totals, &r.totals);
 	}
-	summary->evicted = atomic_load(&all.evicted);
-	summary->evicted_bytes = atomic_load(&all.evicted_bytes);
-	summary->lost = atomic_load(&all.lost);
+	summary->evicted = atomic_load(&mem_sampling_state.evicted);
+	summary->evicted_bytes = atomic_load(&mem_sampling_state.evicted_bytes);
+	summary->lost = atomic_load(&mem_sampling_state.lost);
 	summary->lost_stacks = mem_stacks_lost();
 	summary->grown = mem_growth_measure();
 	if (mem_stacks_are_crowded())
@@ -376,7 +381,7 @@ static void mark_all(bool mark[MEM_STACKS_MAX])
 
 bool mem_keep_frames(void)
 {
-	return !all.live || mem_stacks_remove_unmarked(mark_all);
+	return !mem_sampling_state.live || mem_stacks_remove_unmarked(mark_all);
 }
 
 size_t mem_bytes(void)

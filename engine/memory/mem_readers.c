@@ -1,8 +1,8 @@
-/* Who is inside: any number of threads for a moment each, or the collector alone.
+/* Striped reader count; the collector excludes readers.
  *
- * Threads spread over several doors, so that they do not all write to one cache line. Entering and
- * closing are each a store and then a load of what the other stores: one of the two sees the
- * other. */
+ * Threads are distributed over several counters, so that they do not all write to one cache line. A
+ * reader stores its count and then loads the exclusion flag; the collector stores the flag and then
+ * loads the counts. So at least one of the two sees the other. */
 #include "engine/memory/mem_readers.h"
 
 #include <stdatomic.h>
@@ -11,31 +11,31 @@
 
 #include "core/system.h"
 
-#define DOOR_BITS 3
-#define COUNTS    (1u << DOOR_BITS)
+#define COUNT_BITS 3
+#define COUNTS     (1u << COUNT_BITS)
 
-/* Each of those inside stays for some microseconds, unless it was preempted there. */
-#define LOOKS_MAX 1000
+/* A reader stays for some microseconds, unless it is preempted. */
+#define CHECKS_MAX 1000
 
 static struct {
-	_Alignas(64) _Atomic uint32_t inside;
+	_Alignas(64) _Atomic uint32_t readers;
 } reader_counts[COUNTS];
 
-static _Atomic bool closed;
+static _Atomic bool excluded;
 
-/* The calling thread's: told by where its variables lie. */
+/* The calling thread's counter, selected by the address of a thread-local variable. */
 static _Atomic uint32_t *own_count(void)
 {
 	static __thread char mine;
 	uint64_t hash = (uint64_t)(uintptr_t)&mine * 0x9e3779b97f4a7c15u;
 
-	return &reader_counts[hash >> (64 - DOOR_BITS)].inside;
+	return &reader_counts[hash >> (64 - COUNT_BITS)].readers;
 }
 
 bool mem_readers_enter(void)
 {
 	atomic_fetch_add(own_count(), 1);
-	if (!atomic_load(&closed))
+	if (!atomic_load(&excluded))
 		return true;
 	mem_readers_leave();
 	return false;
@@ -49,15 +49,15 @@ void mem_readers_leave(void)
 static bool readers_remain(void)
 {
 	for (size_t i = 0; i < COUNTS; i++)
-		if (atomic_load(&reader_counts[i].inside))
+		if (atomic_load(&reader_counts[i].readers))
 			return true;
 	return false;
 }
 
 bool mem_readers_exclude(void)
 {
-	atomic_store(&closed, true);
-	for (int i = 0; i < LOOKS_MAX; i++) {
+	atomic_store(&excluded, true);
+	for (int i = 0; i < CHECKS_MAX; i++) {
 		if (!readers_remain())
 			return true;
 		system_yield();
@@ -68,12 +68,12 @@ bool mem_readers_exclude(void)
 
 void mem_readers_admit(void)
 {
-	atomic_store(&closed, false);
+	atomic_store(&excluded, false);
 }
 
 void mem_readers_fork_child(void)
 {
 	for (size_t i = 0; i < COUNTS; i++)
-		atomic_store(&reader_counts[i].inside, 0);
+		atomic_store(&reader_counts[i].readers, 0);
 	mem_readers_admit();
 }

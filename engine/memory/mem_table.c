@@ -1,12 +1,13 @@
-/* The sampled allocations that are alive, by address.
+/* Table of the live sampled allocations, by address.
  *
- * An address belongs to three buckets of eight slots. One is that of the 512 bytes round it, so
- * that what a program allocates and frees over and over takes few cache lines; once half of that is
- * taken, it is put into one of the other two, where there is more room, so that the table fills to
- * two thirds before it pushes anything out. A slot is owned by whoever changes its address from what
- * it was to BUSY by compare-and-swap; what the owner reads or writes beside it is then his alone,
- * until he stores the next address. A free only ever looks for an address that its caller was given
- * by us, and that nobody else can free at the time. */
+ * An address belongs to three buckets of eight slots. The near bucket covers the 512 bytes around
+ * the address, so that repeated allocations and frees use few cache lines. Once half of it is in
+ * use, the address is inserted into one of the two far buckets, the one with more room. So the
+ * table fills to two thirds before it evicts anything.
+ *
+ * A thread owns a slot after it has changed the address to BUSY by compare-and-swap. It then reads
+ * or writes the entry alone, until it stores the next address. A free only searches for an address
+ * that its caller got from this allocator, and that no other thread can free at the same time. */
 #include "engine/memory/mem_table.h"
 
 #include <errno.h>
@@ -17,16 +18,16 @@
 #define WAYS    8
 #define BUCKETS (MEM_TABLE_MAX / WAYS)
 
-/* No address: the first page is never mapped. */
+/* Invalid addresses: the first page is never mapped. */
 #define FREE 0u
 #define BUSY 1u
 
-/* In bytes of mem_filter: stays for ever, as the true count is no longer known. */
+/* A saturated counter of mem_filter stays forever, because its true count is lost. */
 #define SATURATED 255
 
 _Atomic uint8_t mem_filter[1u << MEM_FILTER_BITS];
 
-/* Atomic one by one for the reader that walks by; `version` tells it of a change in between. */
+/* Each member is atomic for a concurrent reader; `version` shows it a change in between. */
 struct entry {
 	_Atomic uint64_t size, weight, birth;
 	_Atomic uint32_t stack, version;
@@ -95,20 +96,20 @@ static uint64_t hash_mix(uint64_t h)
 	return h ^ h >> 31;
 }
 
-/* That of its neighbours, and the other two. */
-struct choice {
+/* The near bucket, and the two far ones. */
+struct buckets {
 	size_t near, far[2];
 };
 
-static struct choice choose_buckets(uintptr_t address)
+static struct buckets choose_buckets(uintptr_t address)
 {
 	uint64_t h = hash_mix(address >> 4);
 
-	return (struct choice){ .near = hash_mix(address >> 9) % BUCKETS,
-				.far = { h % BUCKETS, (h >> 32) % BUCKETS } };
+	return (struct buckets){ .near = hash_mix(address >> 9) % BUCKETS,
+				 .far = { h % BUCKETS, (h >> 32) % BUCKETS } };
 }
 
-/* Become owner of the slot while it holds ADDRESS. */
+/* Own the slot if it holds ADDRESS. */
 static bool slot_own(struct table *t, size_t bucket, size_t way, uintptr_t address)
 {
 	return atomic_compare_exchange_strong_explicit(&t->address[bucket][way], &address, BUSY,
@@ -128,7 +129,8 @@ static void entry_load(const struct entry *e, struct mem_allocation *out)
 	out->stack = atomic_load_explicit(&e->stack, memory_order_relaxed);
 }
 
-/* The stores of the content may not be seen before that of the version: release, each. */
+/* The stores of the members must not become visible before the store of the version; hence release
+ * for each. */
 static void entry_store(struct entry *e, const struct mem_allocation *in)
 {
 	atomic_fetch_add_explicit(&e->version, 1, memory_order_relaxed);
@@ -157,14 +159,14 @@ static bool bucket_remove(struct table *t, size_t bucket, uintptr_t address,
 bool mem_table_remove(const void *p, struct mem_allocation *out)
 {
 	struct table *t = table_get();
-	struct choice choice;
+	struct buckets buckets;
 
 	if (!t || !p)
 		return false;
-	choice = choose_buckets((uintptr_t)p);
-	return bucket_remove(t, choice.near, (uintptr_t)p, out) ||
-	       bucket_remove(t, choice.far[0], (uintptr_t)p, out) ||
-	       bucket_remove(t, choice.far[1], (uintptr_t)p, out);
+	buckets = choose_buckets((uintptr_t)p);
+	return bucket_remove(t, buckets.near, (uintptr_t)p, out) ||
+	       bucket_remove(t, buckets.far[0], (uintptr_t)p, out) ||
+	       bucket_remove(t, buckets.far[1], (uintptr_t)p, out);
 }
 
 static size_t bucket_room(struct table *t, size_t bucket)
@@ -191,7 +193,8 @@ static bool bucket_insert(struct table *t, size_t bucket, uintptr_t address,
 	return false;
 }
 
-/* Push out any, beginning where the new address points, so that it is not always the same. */
+/* Evict an entry. The search starts at a slot that depends on the new address, so that evictions
+ * are spread. */
 static bool bucket_evict(struct table *t, size_t bucket, uintptr_t address,
 			 const struct mem_allocation *allocation, struct mem_allocation *evicted)
 {
@@ -217,24 +220,26 @@ bool mem_table_insert(const void *p, const struct mem_allocation *allocation,
 {
 	struct table *t = table_get();
 	uintptr_t address = (uintptr_t)p;
-	struct choice choice;
+	struct buckets buckets;
 	size_t first;
 
 	*evicted = *allocation;
 	if (!t)
 		return true;
-	/* Before the address can be found: a free that looks has it from us, later. */
+	/* Before the address can be found: a free of it can only happen after this allocation has
+	 * returned. */
 	mem_table_watch(p);
-	choice = choose_buckets(address);
-	if (bucket_room(t, choice.near) > WAYS / 2 &&
-	    bucket_insert(t, choice.near, address, allocation))
+	buckets = choose_buckets(address);
+	if (bucket_room(t, buckets.near) > WAYS / 2 &&
+	    bucket_insert(t, buckets.near, address, allocation))
 		return false;
-	first = bucket_room(t, choice.far[1]) > bucket_room(t, choice.far[0]);
-	if (bucket_insert(t, choice.far[first], address, allocation) ||
-	    bucket_insert(t, choice.far[!first], address, allocation))
+	first = bucket_room(t, buckets.far[1]) > bucket_room(t, buckets.far[0]);
+	if (bucket_insert(t, buckets.far[first], address, allocation) ||
+	    bucket_insert(t, buckets.far[!first], address, allocation))
 		return false;
-	/* With every slot of the bucket being changed at this moment, the new one stays out. */
-	if (!bucket_evict(t, choice.far[first], address, allocation, evicted))
+	/* When every slot of the bucket is being changed at this moment, the new entry is not
+	 * inserted. */
+	if (!bucket_evict(t, buckets.far[first], address, allocation, evicted))
 		filter_remove(address);
 	return true;
 }

@@ -1,4 +1,4 @@
-/* Finds rules of aarch64 code by following it. */
+/* Unwind rules for aarch64 code, derived by following its control flow. */
 #include "engine/modules/code_rules.h"
 
 #include <stdbool.h>
@@ -9,34 +9,35 @@
 
 _Static_assert(RULE_INDEX_NONE == 0, "what memory is cleared to");
 
-/* Registers of the processor that this is about, not of the one that it runs on. */
+/* Registers of aarch64, which may differ from the processor that runs this code. */
 #define BASE 19
 #define FP   29
 #define LINK 30
 #define SP   31
 
-/* What is known at an instruction: where the canonical frame address (CFA) is, and what was saved from it on. */
+/* State before an instruction: the position of the canonical frame address (CFA) and of the
+ * registers saved relative to it. */
 struct state {
-	int32_t size;         /* the CFA is sp + this, or fp + this */
-	int32_t fp_size;      /* it is fp + this; 0: fp leads nowhere */
-	int32_t ra, fp, base; /* saved at the CFA + this; 0: still in the register */
-	bool is_sp_unknown;   /* sp may be anything */
-	bool lost;            /* and so may fp */
-	bool ended;     /* more was taken off the stack than was put there: here a thread begins */
-	bool guessed;   /* nothing was seen to lead here */
-	uint32_t known; /* one more than the number of a register that holds: */
+	int32_t size;         /* the CFA is sp + size, or fp + fp_size */
+	int32_t fp_size;      /* 0: fp does not lead to the CFA */
+	int32_t ra, fp, base; /* saved at the CFA + this offset; 0: still in the register */
+	bool is_sp_unknown;   /* sp is not known */
+	bool is_fp_unknown;   /* fp is not known either */
+	bool is_thread_start; /* the code popped more than it pushed: a thread starts here */
+	bool is_guessed;      /* no path was found that leads here */
+	uint32_t known;       /* number of a register with a known constant, plus one: */
 	uint32_t value;
 };
 
 _Static_assert(sizeof(struct state) == 32, "compared by its bytes");
 
-struct way {
+struct path {
 	size_t at;
 	struct state state;
 };
 
-struct ways {
-	struct way *list;
+struct paths {
+	struct path *list;
 	size_t count, room;
 };
 
@@ -45,8 +46,8 @@ struct flow {
 	const uint32_t *code;
 	uint8_t *starts;
 	size_t count;
-	struct ways pending;  /* to be followed */
-	struct ways switches; /* jumps to an address in a register */
+	struct paths pending;  /* paths that must be followed */
+	struct paths switches; /* jumps to an address in a register */
 };
 
 static bool is_start(const uint8_t *starts, size_t at)
@@ -54,9 +55,9 @@ static bool is_start(const uint8_t *starts, size_t at)
 	return starts[at / 8] >> at % 8 & 1;
 }
 
-/* ---- What an instruction does ---- */
+/* ---- Effect of an instruction on the state ---- */
 
-/* The signed number of BITS bits from bit FIRST on. */
+/* Signed value of BITS bits, from bit FIRST on. */
 static int32_t field(uint32_t word, unsigned first, unsigned bits)
 {
 	return (int32_t)(word << (32 - first - bits)) >> (32 - bits);
@@ -80,7 +81,7 @@ static int32_t *state_save_slot(struct state *s, unsigned number)
 	return NULL;
 }
 
-/* Register NUMBER is stored at, or loaded from, sp + OFFSET. */
+/* Register NUMBER is stored to, or loaded from, sp + OFFSET. */
 static void state_transfer(struct state *s, unsigned number, int32_t offset, bool load)
 {
 	int32_t *place = state_save_slot(s, number), at = offset - s->size;
@@ -97,22 +98,22 @@ static void state_move_sp(struct state *s, int32_t bytes)
 {
 	if (s->is_sp_unknown || __builtin_sub_overflow(s->size, bytes, &s->size) ||
 	    s->size > (INT16_MAX - 1) * 8)
-		s->lost = true;
+		s->is_fp_unknown = true;
 	if (s->size < 0)
-		s->ended = true;
+		s->is_thread_start = true;
 }
 
-/* From here on sp is what nobody can tell. */
+/* From here on, sp is unknown. */
 static void state_lose_sp(struct state *s)
 {
-	s->lost |= !s->fp_size;
+	s->is_fp_unknown |= !s->fp_size;
 	s->is_sp_unknown = true;
 	s->size = s->fp_size;
 }
 
 enum addressing { ADDRESS_AS_IT_IS, ADDRESS_THEN_MOVE, ADDRESS_OFFSET, ADDRESS_MOVED };
 
-/* One or two registers (NONE: of the other kind), BYTES each. */
+/* Transfer of one or two registers (NONE: not a general register) of BYTES each. */
 #define NONE 32
 static void state_transfer_all(struct state *s, const unsigned numbers[2], int32_t bytes, bool load,
 			       enum addressing addressing, int32_t offset)
@@ -157,7 +158,7 @@ static void apply_single(struct state *s, uint32_t word)
 				   (enum addressing)(word >> 10 & 3), field(word, 12, 9));
 }
 
-/* add, sub with a number */
+/* add, sub with an immediate */
 static void apply_add(struct state *s, uint32_t word)
 {
 	unsigned to = register_at(word, 0), from = register_at(word, 5);
@@ -168,7 +169,7 @@ static void apply_add(struct state *s, uint32_t word)
 	if (to == SP && from == SP) {
 		state_move_sp(s, bytes);
 	} else if (to == SP && from == FP && s->fp_size) {
-		s->is_sp_unknown = s->lost = false;
+		s->is_sp_unknown = s->is_fp_unknown = false;
 		s->size = s->fp_size;
 		state_move_sp(s, bytes);
 	} else if (to == SP) {
@@ -189,7 +190,7 @@ static void apply_add_register(struct state *s, uint32_t word)
 		state_move_sp(s, word >> 30 & 1 ? -bytes : bytes);
 }
 
-/* movz xN,#M; movk xN,#M,lsl #16. Whatever else there is may have anything for a result. */
+/* movz xN,#M; movk xN,#M,lsl #16. The result of any other instruction is unknown. */
 static void apply_constant(struct state *s, uint32_t word)
 {
 	uint32_t number = register_at(word, 0) + 1, value = word >> 5 & 0xffff;
@@ -221,11 +222,11 @@ static void apply_instruction(struct state *s, uint32_t word)
 	apply_constant(s, word);
 }
 
-/* ---- Where it leads ---- */
+/* ---- Control flow ---- */
 
 enum step { GOES_ON, MAY_JUMP, JUMPS, CALLS, JUMPS_ANYWHERE, ENDS };
 
-/* For those that JUMP or CALL: to so many instructions further on. */
+/* Kind of the instruction WORD. For MAY_JUMP, JUMPS and CALLS, *DISTANCE is the target, in instructions. */
 static enum step step_of(uint32_t word, int32_t *distance)
 {
 	*distance = 0;
@@ -272,20 +273,20 @@ void code_rules_mark_called(uint8_t *starts, const uint32_t *code, size_t count)
 			mark_start(starts, target);
 }
 
-/* Without memory it is left out: what it leads to is then met as something that nothing leads to. */
-static void path_add(struct ways *ways, size_t at, const struct state *state)
+/* Without memory the path is dropped; its code is later handled as code without a known predecessor. */
+static void path_add(struct paths *paths, size_t at, const struct state *state)
 {
-	size_t room = ways->room ? ways->room * 2 : 256;
-	struct way *grown = ways->list;
+	size_t room = paths->room ? paths->room * 2 : 256;
+	struct path *grown = paths->list;
 
-	if (ways->count == ways->room) {
+	if (paths->count == paths->room) {
 		grown = realloc(grown, room * sizeof(*grown));
 		if (!grown)
 			return;
-		ways->list = grown;
-		ways->room = room;
+		paths->list = grown;
+		paths->room = room;
 	}
-	ways->list[ways->count++] = (struct way){ at, *state };
+	paths->list[paths->count++] = (struct path){ at, *state };
 }
 
 static uint16_t rule_of(const struct state *s)
@@ -301,9 +302,9 @@ static uint16_t rule_of(const struct state *s)
 	};
 	uint16_t index;
 
-	if (s->ended && !s->guessed)
+	if (s->is_thread_start && !s->is_guessed)
 		return RULE_INDEX_END;
-	index = s->lost || s->ended ? RULE_INDEX_NONE : cfi_rule_intern(&rule);
+	index = s->is_fp_unknown || s->is_thread_start ? RULE_INDEX_NONE : cfi_rule_intern(&rule);
 	return index == RULE_INDEX_NONE ? RULE_INDEX_CHAIN : index;
 }
 
@@ -314,7 +315,7 @@ static bool is_sigreturn(const struct flow *flow, size_t at)
 	       flow->code[at + 1] == 0xd4000001;
 }
 
-/* stp x29,x30 at sp; stp, str of x30 that moves sp: what functions begin with, and never do again. */
+/* stp x29,x30 at sp; stp, str of x30 that changes sp: functions begin with these and do not contain them later. */
 static bool saves_link(uint32_t word)
 {
 	bool pair = (word & 0xffc00000) == 0xa9800000 || (word & 0xffc00000) == 0xa9000000;
@@ -327,9 +328,10 @@ static bool saves_link(uint32_t word)
 	return moves && (register_at(word, 0) == LINK || (pair && register_at(word, 10) == LINK));
 }
 
-/* A call that does not return is the last of its function: what comes behind it and its padding is another one, which
- * is met, where nothing calls it, when it saves the return address. It begins anew, from behind that call; false where
- * AT is in one that begins there already. */
+/* The last instruction of a function may be a call that does not return. Another function follows
+ * it and its padding. If no call leads to that function, it is detected where it saves the return
+ * address. Start it after that call; returns false if AT is in a function that already starts
+ * there. */
 static bool function_start_at_save(struct flow *flow, size_t at)
 {
 	const struct state fresh = { 0 };
@@ -348,7 +350,7 @@ static bool function_start_at_save(struct flow *flow, size_t at)
 	return true;
 }
 
-/* From one instruction to the next, as far as it goes that way and nobody was there. */
+/* Follow the code from AT with STATE, until it branches away or reaches a known state. */
 static void flow_follow(struct flow *flow, size_t at, struct state state)
 {
 	struct state before = state;
@@ -372,7 +374,7 @@ static void flow_follow(struct flow *flow, size_t at, struct state state)
 		step = step_of(flow->code[at], &distance);
 		if (step == JUMPS_ANYWHERE)
 			path_add(&flow->switches, at, &state);
-		/* (Where a function ends in another one, that one is begun anew.) */
+		/* (If a function ends in a jump to another function, that one starts with a new state.) */
 		if ((step == JUMPS || step == MAY_JUMP) &&
 		    target_of(&target, at, distance, flow->count) && !flow->rules[target] &&
 		    !is_start(flow->starts, target))
@@ -388,23 +390,23 @@ static void flow_follow(struct flow *flow, size_t at, struct state state)
 
 static void flow_follow_all(struct flow *flow, size_t at, const struct state *state)
 {
-	struct way way;
+	struct path path;
 
 	flow_follow(flow, at, *state);
 	while (flow->pending.count) {
-		way = flow->pending.list[--flow->pending.count];
-		if (!flow->rules[way.at])
-			flow_follow(flow, way.at, way.state);
+		path = flow->pending.list[--flow->pending.count];
+		if (!flow->rules[path.at])
+			flow_follow(flow, path.at, path.state);
 	}
 }
 
-/* What nothing leads to, at AT of the function that begins at START. */
+/* State for code at AT without a known predecessor, in the function that begins at START. */
 static struct state flow_stray_state(const struct flow *flow, size_t start, size_t at)
 {
-	const struct way *nearest = NULL;
+	const struct path *nearest = NULL;
 
 	for (size_t i = 0; i < flow->switches.count; i++) {
-		const struct way *one = &flow->switches.list[i];
+		const struct path *one = &flow->switches.list[i];
 
 		if (one->at >= start && one->at < at && (!nearest || one->at > nearest->at))
 			nearest = one;
@@ -427,7 +429,7 @@ void code_rules_find(uint16_t *rules, const uint32_t *code, size_t count, uint8_
 		if (rules[at])
 			continue;
 		state = flow_stray_state(&flow, start, at);
-		state.guessed = true;
+		state.is_guessed = true;
 		flow_follow_all(&flow, at, &state);
 	}
 	free(flow.pending.list);

@@ -1,9 +1,10 @@
-/* The functions of the program's own language that were met on stacks, and the places in them.
+/* Table of script functions and of positions in them.
  *
- * Two hash tables with open addressing and a pool of strings, all in one mapping that is as resident
- * as it is used. A slot is taken by writing its key with a compare-and-swap, after which it is never
- * another's; what else it has is filled in by who took it, and missing until then. Nothing is ever taken
- * out of such tables one by one: they are left for new ones, and emptied when nobody can be in them. */
+ * It has two hash tables with open addressing and a pool of strings, all in one mapping; only the
+ * used part is resident. A thread claims a slot by writing its key with a compare-and-swap, and the
+ * slot keeps that key. The claiming thread then fills in the other fields; until then they are
+ * empty. Slots are never removed singly: new tables replace the old ones, which are cleared when no
+ * thread can use them. */
 #include "engine/runtime/frame_table.h"
 
 #include <errno.h>
@@ -16,14 +17,14 @@
 #define STRINGS      32768u
 #define STRING_BYTES (4u << 20)
 
-/* New tables are wanted when half of one of them is used: what is met until they come needs room as well. */
+/* Renew the tables when one of them is half full; new entries need space until then. */
 #define IS_MUCH(used, room) ((used) > (room) / 2)
 
-/* Slots looked at for one key: beyond, the table counts as full. */
+/* Slots that are probed for one key; if all are taken, the table counts as full. */
 #define PROBES 64
 
 struct function {
-	_Atomic uint64_t print; /* 0: free */
+	_Atomic uint64_t fingerprint; /* 0: free */
 	const char *_Atomic name;
 	const char *_Atomic file;
 	_Atomic uint8_t type;
@@ -34,7 +35,7 @@ struct place {
 	_Atomic uint32_t line;
 };
 
-/* The last places are no slots: those that stand for what there is no room for. */
+/* The last entries are not slots; they stand for functions and positions that did not fit. */
 struct tables {
 	struct function functions[FUNCTIONS];
 	struct place places[PLACES + 1];
@@ -43,41 +44,43 @@ struct tables {
 	char text[STRING_BYTES];
 };
 
-/* One is current, and the one before it may be in use still; the others are empty. They come round so that
- * a frame that somebody holds for all too long is of an empty one, and has no name, rather than another's. */
-#define TURNS 8
+/* One generation is current, and the one before it may still be in use; the others are empty.
+ * Generations are reused in a ring, so that a frame that is held for too long belongs to an empty
+ * one. It then has no name, instead of the name of another frame. */
+#define GENERATIONS 8
 
-/* A function's number has which tables it is in above its place there. */
+/* The bits of a function's number above its index are its generation. */
 #define GENERATION_SHIFT 28
 
 static struct {
-	struct tables *_Atomic turns[TURNS]; /* mapped when their turn comes first, for good */
-	atomic_uint renewals;                /* which tells the current one's */
-	unsigned before;                     /* TURNS: none is in use beside the current one */
-} all = { .before = TURNS };
+	struct tables *_Atomic generations[GENERATIONS]; /* mapped at first use, never unmapped */
+	atomic_uint renewals; /* its value modulo GENERATIONS is the current generation */
+	unsigned before;      /* GENERATIONS: only the current one is in use */
+} frame_tables = { .before = GENERATIONS };
 
-_Static_assert(FUNCTIONS <= 1u << GENERATION_SHIFT && TURNS <= 1u << (32 - GENERATION_SHIFT),
-	       "a number has both");
+_Static_assert(FUNCTIONS <= 1u << GENERATION_SHIFT && GENERATIONS <= 1u << (32 - GENERATION_SHIFT),
+	       "a number holds generation and index");
 
-static struct tables *tables_at(unsigned turn)
+static struct tables *tables_at(unsigned generation)
 {
-	return atomic_load_explicit(&all.turns[turn % TURNS], memory_order_acquire);
+	return atomic_load_explicit(&frame_tables.generations[generation % GENERATIONS],
+				    memory_order_acquire);
 }
 
 unsigned frame_table_renewals(void)
 {
-	return atomic_load(&all.renewals);
+	return atomic_load(&frame_tables.renewals);
 }
 
 static unsigned generation_current(void)
 {
-	return frame_table_renewals() % TURNS;
+	return frame_table_renewals() % GENERATIONS;
 }
 
-static struct tables *tables_current(unsigned *turn)
+static struct tables *tables_current(unsigned *generation)
 {
-	*turn = generation_current();
-	return tables_at(*turn);
+	*generation = generation_current();
+	return tables_at(*generation);
 }
 
 static struct tables *tables_of_function(uint32_t number)
@@ -85,16 +88,16 @@ static struct tables *tables_of_function(uint32_t number)
 	return tables_at(number >> GENERATION_SHIFT);
 }
 
-static int tables_map(unsigned turn)
+static int tables_map(unsigned generation)
 {
 	struct tables *t;
 
-	if (tables_at(turn))
+	if (tables_at(generation))
 		return 0;
 	t = system_map(sizeof(*t));
 	if (!t)
 		return -ENOMEM;
-	atomic_store_explicit(&all.turns[turn], t, memory_order_release);
+	atomic_store_explicit(&frame_tables.generations[generation], t, memory_order_release);
 	return 0;
 }
 
@@ -103,7 +106,7 @@ int frame_table_open(void)
 	return tables_map(generation_current());
 }
 
-/* Stirs as splitmix64 does. */
+/* Mix bits as splitmix64 does. */
 static uint64_t hash_mix(uint64_t x)
 {
 	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -111,7 +114,7 @@ static uint64_t hash_mix(uint64_t x)
 	return x ^ (x >> 31);
 }
 
-/* True when SLOT is KEY's, from now on or before; *FRESH tells which. */
+/* Claim SLOT for KEY. Returns whether the slot has KEY; *FRESH is whether this call claimed it. */
 static bool slot_claim(_Atomic uint64_t *slot, uint64_t key, bool *fresh)
 {
 	uint64_t there = atomic_load_explicit(slot, memory_order_acquire);
@@ -126,32 +129,32 @@ static void count_if_fresh(_Atomic uint32_t *used, bool fresh)
 		atomic_fetch_add_explicit(used, 1, memory_order_relaxed);
 }
 
-static uint32_t function_claim(unsigned turn, uint64_t print, bool *fresh)
+static uint32_t function_claim(unsigned generation, uint64_t fingerprint, bool *fresh)
 {
-	struct tables *t = tables_at(turn);
-	uint64_t at = hash_mix(print);
+	struct tables *t = tables_at(generation);
+	uint64_t at = hash_mix(fingerprint);
 
 	*fresh = false;
-	for (uint32_t i = 0; t && print && i < PROBES; i++, at++)
+	for (uint32_t i = 0; t && fingerprint && i < PROBES; i++, at++)
 		/* Number 0 is no function. */
 		if (at % FUNCTIONS &&
-		    slot_claim(&t->functions[at % FUNCTIONS].print, print, fresh)) {
+		    slot_claim(&t->functions[at % FUNCTIONS].fingerprint, fingerprint, fresh)) {
 			count_if_fresh(&t->functions_used, *fresh);
-			return turn << GENERATION_SHIFT | (uint32_t)(at % FUNCTIONS);
+			return generation << GENERATION_SHIFT | (uint32_t)(at % FUNCTIONS);
 		}
 	return 0;
 }
 
-uint32_t frame_table_function(uint64_t print, bool *fresh)
+uint32_t frame_table_function(uint64_t fingerprint, bool *fresh)
 {
-	return function_claim(generation_current(), print, fresh);
+	return function_claim(generation_current(), fingerprint, fresh);
 }
 
 uintptr_t frame_table_place(uint32_t function, uint32_t offset, bool *fresh)
 {
 	uint64_t key = ((uint64_t)function << 32 | offset) + 1, at = hash_mix(key);
-	unsigned turn;
-	struct tables *t = function ? tables_of_function(function) : tables_current(&turn);
+	unsigned generation;
+	struct tables *t = function ? tables_of_function(function) : tables_current(&generation);
 
 	*fresh = false;
 	if (!t)
@@ -164,13 +167,13 @@ uintptr_t frame_table_place(uint32_t function, uint32_t offset, bool *fresh)
 	return (uintptr_t)&t->places[PLACES];
 }
 
-/* The entry of FRAME, and the tables *T that it is in; NULL: it is none. */
+/* The entry of FRAME, and the tables *T that contain it; NULL if FRAME is not in a table. */
 static struct place *place_at(struct tables **t, uintptr_t frame)
 {
 	uintptr_t offset;
 
-	for (unsigned turn = 0; turn < TURNS; turn++) {
-		*t = tables_at(turn);
+	for (unsigned generation = 0; generation < GENERATIONS; generation++) {
+		*t = tables_at(generation);
 		offset = frame - (uintptr_t)(*t ? (*t)->places : NULL);
 		if (*t && offset < sizeof((*t)->places) && offset % sizeof(struct place) == 0)
 			return (struct place *)frame;
@@ -218,7 +221,7 @@ static const char *string_copy(struct tables *t, const char *text, uint32_t byte
 	return t->text + at;
 }
 
-/* TEXT, kept once; "" when there is no room. */
+/* Store TEXT once and return the copy; "" if there is no space. */
 static const char *string_intern(struct tables *t, const char *text)
 {
 	uint64_t at = 0xcbf29ce484222325u;
@@ -258,15 +261,15 @@ void frame_table_describe(uint32_t number, enum jfr_frame_type type, const char 
 	atomic_store_explicit(&function->name, string_intern(t, name), memory_order_release);
 }
 
-/* ---- Reading ---- */
+/* ---- Lookup ---- */
 
-/* What the function of the place with KEY is, in FRAME. */
+/* Write the function of the position with KEY to FRAME. */
 static void frame_set_function(struct tables *t, uint64_t key, struct script_frame *frame)
 {
 	const struct function *function = &t->functions[((key - 1) >> 32) % FUNCTIONS];
 	const char *name = atomic_load_explicit(&function->name, memory_order_acquire);
 
-	/* Without a name while a thread is about to write it, or when there was no room for it. */
+	/* The name is missing until a thread has written it, or if it did not fit. */
 	frame->name = name && *name ? name : "[unknown]";
 	if (name) {
 		frame->file = atomic_load_explicit(&function->file, memory_order_relaxed);
@@ -297,51 +300,51 @@ bool frame_table_find(uintptr_t pc, struct script_frame *frame)
 	return true;
 }
 
-/* ---- Turns ---- */
+/* ---- Renewal ---- */
 
 bool frame_table_renew(void)
 {
-	unsigned turn, next;
-	struct tables *t = tables_current(&turn);
+	unsigned generation, next;
+	struct tables *t = tables_current(&generation);
 
-	if (!t || all.before != TURNS ||
+	if (!t || frame_tables.before != GENERATIONS ||
 	    !(IS_MUCH(atomic_load(&t->functions_used), FUNCTIONS) ||
 	      IS_MUCH(atomic_load(&t->places_used), PLACES) ||
 	      IS_MUCH(atomic_load(&t->text_used), STRING_BYTES)))
 		return false;
-	next = (turn + 1) % TURNS;
+	next = (generation + 1) % GENERATIONS;
 	if (tables_map(next))
 		return false;
-	all.before = turn;
-	atomic_fetch_add(&all.renewals, 1);
+	frame_tables.before = generation;
+	atomic_fetch_add(&frame_tables.renewals, 1);
 	return true;
 }
 
 bool frame_table_is_renewed(void)
 {
-	return all.before != TURNS;
+	return frame_tables.before != GENERATIONS;
 }
 
 uintptr_t frame_table_keep(uintptr_t frame)
 {
-	struct script_frame told = { .file = "" };
+	struct script_frame script = { .file = "" };
 	struct tables *t;
 	struct place *place = place_at(&t, frame);
 	uint64_t key;
 	uint32_t function;
 	bool fresh;
 
-	if (!place || all.before == TURNS || t != tables_at(all.before) ||
+	if (!place || frame_tables.before == GENERATIONS || t != tables_at(frame_tables.before) ||
 	    place == &t->places[PLACES])
 		return frame;
 	key = atomic_load_explicit(&place->key, memory_order_acquire);
 	if (!key)
 		return frame;
-	frame_set_function(t, key, &told);
+	frame_set_function(t, key, &script);
 	function = frame_table_function(
-		atomic_load(&t->functions[((key - 1) >> 32) % FUNCTIONS].print), &fresh);
+		atomic_load(&t->functions[((key - 1) >> 32) % FUNCTIONS].fingerprint), &fresh);
 	if (fresh)
-		frame_table_describe(function, told.type, told.name, told.file);
+		frame_table_describe(function, script.type, script.name, script.file);
 	frame = frame_table_place(function, (uint32_t)(key - 1), &fresh);
 	if (fresh)
 		frame_table_line(frame, atomic_load_explicit(&place->line, memory_order_relaxed));
@@ -350,8 +353,8 @@ uintptr_t frame_table_keep(uintptr_t frame)
 
 void frame_table_drop(void)
 {
-	if (all.before == TURNS)
+	if (frame_tables.before == GENERATIONS)
 		return;
-	system_empty(tables_at(all.before), sizeof(struct tables));
-	all.before = TURNS;
+	system_empty(tables_at(frame_tables.before), sizeof(struct tables));
+	frame_tables.before = GENERATIONS;
 }

@@ -1,4 +1,4 @@
-/* The interpreters in this process: looks for them when modules came or went. */
+/* Interpreters in this process: searches for them when modules are loaded or unloaded. */
 #include "engine/runtime/runtimes.h"
 
 #include <errno.h>
@@ -73,12 +73,12 @@ static int find_perl(union found *found, struct elf *image, const struct module 
 	return perl_find(&found->perl, image, module);
 }
 
-/* How each kind is found in a module: 0, -ENOENT where it is not there, -ENOTSUP where it is of a version
- * that is not known, or -errno. */
+/* Search of each kind in a module. Returns 0, -ENOENT if it is not there, -ENOTSUP if the version
+ * is not known, or -errno. */
 static const struct {
 	const char *name;
 	int (*find)(union found *found, struct elf *image, const struct module *module);
-	bool (*visit)(union found *found); /* whether more is known of it now; NULL: need not be */
+	bool (*visit)(union found *found); /* returns whether more is known now; NULL: not needed */
 	size_t bytes;
 } kinds[RUNTIME_KINDS] = {
 	[RUNTIME_PYTHON] = { "Python", find_python, visit_python, sizeof(struct python) },
@@ -90,43 +90,43 @@ static const struct {
 };
 
 static struct {
-	bool unwanted;
-	uint64_t newest; /* of the modules that were looked at, when it was loaded */
+	bool is_unwanted;
+	uint64_t newest; /* load time of the newest module that was searched */
 	struct {
-		bool there;            /* walks look for it */
-		uint64_t loaded_ticks; /* its module */
+		bool is_found;         /* walks search for it */
+		uint64_t loaded_ticks; /* load time of its module */
 		union found found;
 	} kinds[RUNTIME_KINDS];
-} all;
+} runtimes;
 
 void runtimes_wanted(bool wanted)
 {
-	all.unwanted = !wanted;
+	runtimes.is_unwanted = !wanted;
 }
 
-/* Look for KIND in MODULE, whose image is IMAGE. */
-static void set_runtime(enum runtime_kind kind, struct elf *image, const struct module *module)
+/* Search MODULE, whose image is IMAGE, for KIND. */
+static void search_kind(enum runtime_kind kind, struct elf *image, const struct module *module)
 {
 	union found found;
 	int err;
 
-	/* The walks' own copy is compared with those before it, to the last byte. */
+	/* mixed_stack.c compares it with its earlier copies, including the padding. */
 	memset(&found, 0, sizeof(found));
 	err = kinds[kind].find(&found, image, module);
 	if (!err)
 		err = mixed_stack_look_for(kind, &found.base, kinds[kind].bytes);
 	if (err == -ENOTSUP)
-		log_info("%s: frames of this version of %s are not known", module->path,
+		log_info("%s: frames of this version of %s are not supported", module->path,
 			 kinds[kind].name);
 	else if (err && err != -ENOENT)
-		log_debug("%s: cannot be looked at for %s: error %d", module->path,
-			  kinds[kind].name, -err);
+		log_debug("%s: cannot search for %s: error %d", module->path, kinds[kind].name,
+			  -err);
 	if (err)
 		return;
 	log_debug("%s: functions of %s are shown", module->path, kinds[kind].name);
-	all.kinds[kind].found = found;
-	all.kinds[kind].loaded_ticks = module->loaded_ticks;
-	all.kinds[kind].there = true;
+	runtimes.kinds[kind].found = found;
+	runtimes.kinds[kind].loaded_ticks = module->loaded_ticks;
+	runtimes.kinds[kind].is_found = true;
 }
 
 static void search_module(void *unused, const struct module *module)
@@ -139,39 +139,40 @@ static void search_module(void *unused, const struct module *module)
 		return;
 	err = runtime_image_open(&image, module);
 	if (err) {
-		log_debug("%s: cannot be looked at for interpreters: error %d", module->path, -err);
+		log_debug("%s: cannot search for interpreters: error %d", module->path, -err);
 		return;
 	}
 	for (size_t kind = 0; kind < RUNTIME_KINDS; kind++)
-		if (!all.kinds[kind].there)
-			set_runtime((enum runtime_kind)kind, image, module);
+		if (!runtimes.kinds[kind].is_found)
+			search_kind((enum runtime_kind)kind, image, module);
 	elf_close(image);
 }
 
 void runtimes_scan(void)
 {
-	if (all.unwanted)
+	if (runtimes.is_unwanted)
 		return;
 	for (size_t kind = 0; kind < RUNTIME_KINDS; kind++)
-		if (all.kinds[kind].there &&
-		    !modules_has(all.kinds[kind].found.base.text, all.kinds[kind].loaded_ticks)) {
+		if (runtimes.kinds[kind].is_found &&
+		    !modules_has(runtimes.kinds[kind].found.base.text,
+				 runtimes.kinds[kind].loaded_ticks)) {
 			mixed_stack_look_for((enum runtime_kind)kind, NULL, 0);
-			all.kinds[kind].there = false;
+			runtimes.kinds[kind].is_found = false;
 		}
-	modules_since(&all.newest, search_module, NULL);
+	modules_since(&runtimes.newest, search_module, NULL);
 }
 
 void runtimes_visit(void)
 {
 	for (size_t kind = 0; kind < RUNTIME_KINDS; kind++)
-		if (all.kinds[kind].there && kinds[kind].visit &&
-		    kinds[kind].visit(&all.kinds[kind].found))
-			mixed_stack_look_for((enum runtime_kind)kind, &all.kinds[kind].found.base,
-					     kinds[kind].bytes);
+		if (runtimes.kinds[kind].is_found && kinds[kind].visit &&
+		    kinds[kind].visit(&runtimes.kinds[kind].found))
+			mixed_stack_look_for((enum runtime_kind)kind,
+					     &runtimes.kinds[kind].found.base, kinds[kind].bytes);
 }
 
 bool runtimes_one_begins(void)
 {
-	return all.kinds[RUNTIME_RUBY].there &&
-	       ruby_is_beginning(&all.kinds[RUNTIME_RUBY].found.ruby);
+	return runtimes.kinds[RUNTIME_RUBY].is_found &&
+	       ruby_is_beginning(&runtimes.kinds[RUNTIME_RUBY].found.ruby);
 }

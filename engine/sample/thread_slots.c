@@ -1,4 +1,4 @@
-/* The slots of threads. */
+/* Table of thread slots. */
 #include "engine/sample/thread_slots.h"
 
 #include "core/system.h"
@@ -11,31 +11,31 @@
 static struct {
 	_Atomic uint32_t used;  /* slots ever used: the length of the array; see slots_used() */
 	_Atomic uint32_t count; /* slots in use now */
-	/* Top of the stack of free slots: its number, which is index + 1, in the low half, a count
-	 * against reuse between load and exchange in the high half. */
+	/* Top of the stack of free slots. Low half: the slot's number, which is index + 1. High
+	 * half: a counter against reuse between load and exchange (ABA). */
 	_Atomic uint64_t free;
 	struct thread *_Atomic blocks[BLOCKS_MAX];
-} all;
+} thread_slots;
 
 static struct thread *slot(uint32_t index)
 {
-	struct thread *block =
-		atomic_load_explicit(&all.blocks[index / BLOCK_SLOTS], memory_order_acquire);
+	struct thread *block = atomic_load_explicit(&thread_slots.blocks[index / BLOCK_SLOTS],
+						    memory_order_acquire);
 
 	return block ? &block[index % BLOCK_SLOTS] : NULL;
 }
 
-/* A thread that finds the array full has counted one too many for a moment. */
+/* A thread that finds the array full briefly raises the count by one too many. */
 static uint32_t slots_used(void)
 {
-	uint32_t used = atomic_load(&all.used);
+	uint32_t used = atomic_load(&thread_slots.used);
 
 	return used < SLOTS_MAX ? used : SLOTS_MAX;
 }
 
 static struct thread *slot_pop(void)
 {
-	uint64_t top = atomic_load(&all.free), next;
+	uint64_t top = atomic_load(&thread_slots.free), next;
 	struct thread *t;
 
 	do {
@@ -43,36 +43,36 @@ static struct thread *slot_pop(void)
 			return NULL;
 		t = slot((uint32_t)top - 1);
 		next = ((top >> 32) + 1) << 32 | atomic_load(&t->next_free);
-	} while (!atomic_compare_exchange_weak(&all.free, &top, next));
+	} while (!atomic_compare_exchange_weak(&thread_slots.free, &top, next));
 	return t;
 }
 
 static void slot_push(struct thread *t)
 {
-	uint64_t top = atomic_load(&all.free), next;
+	uint64_t top = atomic_load(&thread_slots.free), next;
 
 	do {
 		atomic_store(&t->next_free, (uint32_t)top);
 		next = ((top >> 32) + 1) << 32 | (t->index + 1);
-	} while (!atomic_compare_exchange_weak(&all.free, &top, next));
+	} while (!atomic_compare_exchange_weak(&thread_slots.free, &top, next));
 }
 
-/* A slot that was never used. */
+/* Take a slot that was never used. */
 static struct thread *slot_new(void)
 {
-	uint32_t index = atomic_fetch_add(&all.used, 1);
+	uint32_t index = atomic_fetch_add(&thread_slots.used, 1);
 	struct thread *_Atomic *place;
 	struct thread *block, *none = NULL;
 
 	if (index >= SLOTS_MAX) {
-		atomic_fetch_sub(&all.used, 1);
+		atomic_fetch_sub(&thread_slots.used, 1);
 		return NULL;
 	}
-	place = &all.blocks[index / BLOCK_SLOTS];
+	place = &thread_slots.blocks[index / BLOCK_SLOTS];
 	if (!atomic_load(place)) {
 		block = system_map(BLOCK_SLOTS * sizeof(*block));
 		if (!block)
-			return NULL; /* the index is lost, which is no harm */
+			return NULL; /* the index is lost, which is harmless */
 		system_empty_in_children(block, BLOCK_SLOTS * sizeof(*block));
 		if (!atomic_compare_exchange_strong(place, &none, block))
 			system_unmap(block, BLOCK_SLOTS * sizeof(*block));
@@ -84,16 +84,16 @@ static struct thread *slot_new(void)
 void thread_slots_after_fork(void)
 {
 	for (size_t i = 0; i < BLOCKS_MAX; i++) {
-		struct thread *block = atomic_load(&all.blocks[i]);
+		struct thread *block = atomic_load(&thread_slots.blocks[i]);
 
 		if (!block)
 			break;
-		atomic_store(&all.blocks[i], NULL);
+		atomic_store(&thread_slots.blocks[i], NULL);
 		system_unmap(block, BLOCK_SLOTS * sizeof(*block));
 	}
-	atomic_store(&all.used, 0);
-	atomic_store(&all.count, 0);
-	atomic_store(&all.free, NO_SLOT);
+	atomic_store(&thread_slots.used, 0);
+	atomic_store(&thread_slots.count, 0);
+	atomic_store(&thread_slots.free, NO_SLOT);
 }
 
 struct thread *thread_slot_next(uint32_t *at)
@@ -117,7 +117,7 @@ struct thread *thread_slot_find(pid_t tid)
 	return NULL;
 }
 
-/* Whoever takes a slot has it alone until its tid is set. */
+/* The caller owns the slot alone until its tid is set. */
 struct thread *thread_slot_acquire(pid_t tid, bool found)
 {
 	struct thread *t = slot_pop();
@@ -133,7 +133,7 @@ struct thread *thread_slot_acquire(pid_t tid, bool found)
 	atomic_store(&t->sampled, false);
 	atomic_store(&t->ended, false);
 	atomic_store(&t->tid, tid);
-	atomic_fetch_add(&all.count, 1);
+	atomic_fetch_add(&thread_slots.count, 1);
 	return t;
 }
 
@@ -141,7 +141,7 @@ void thread_slot_release(struct thread *t)
 {
 	thread_clock_stop(&t->clock);
 	atomic_store(&t->tid, 0);
-	atomic_fetch_sub(&all.count, 1);
+	atomic_fetch_sub(&thread_slots.count, 1);
 	slot_push(t);
 }
 
@@ -150,8 +150,8 @@ bool thread_slot_is_valid(uintptr_t address)
 	uint32_t blocks = (slots_used() + BLOCK_SLOTS - 1) / BLOCK_SLOTS;
 
 	for (uint32_t i = 0; i < blocks; i++) {
-		uintptr_t first =
-			(uintptr_t)atomic_load_explicit(&all.blocks[i], memory_order_relaxed);
+		uintptr_t first = (uintptr_t)atomic_load_explicit(&thread_slots.blocks[i],
+								  memory_order_relaxed);
 
 		if (first && address >= first &&
 		    address < first + BLOCK_SLOTS * sizeof(struct thread))
@@ -162,5 +162,5 @@ bool thread_slot_is_valid(uintptr_t address)
 
 uint32_t thread_slot_count(void)
 {
-	return atomic_load(&all.count);
+	return atomic_load(&thread_slots.count);
 }

@@ -1,4 +1,4 @@
-/* Strings kept once each, and freed all at once. */
+/* Pool of unique strings that are freed together. */
 #include "engine/symbols/string_pool.h"
 
 #include <stdbool.h>
@@ -14,7 +14,7 @@ struct string_block {
 	char text[];
 };
 
-/* FNV-1a, then mixed, for the low bits choose the slot. */
+/* FNV-1a, then mixed, since the low bits select the slot. */
 uint64_t string_hash(const void *data, size_t length, uint64_t seed)
 {
 	const uint8_t *p = data;
@@ -54,7 +54,7 @@ static bool pool_grow(struct string_pool *pool)
 	return true;
 }
 
-static char *array_reserve(struct string_pool *pool, size_t size)
+static char *pool_reserve(struct string_pool *pool, size_t size)
 {
 	size_t capacity = BLOCK_BYTES - sizeof(struct string_block);
 	struct string_block *block = pool->blocks;
@@ -88,7 +88,7 @@ const char *string_pool_intern(struct string_pool *pool, const char *text)
 	slot = pool_find_slot(pool->slots, pool->slot_count, text, length);
 	if (*slot)
 		return *slot;
-	copy = array_reserve(pool, length + 1);
+	copy = pool_reserve(pool, length + 1);
 	if (!copy)
 		return NULL;
 	memcpy(copy, text, length + 1);

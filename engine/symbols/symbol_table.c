@@ -1,10 +1,9 @@
-/* A batch of addresses against one pass over a symbol table. */
+/* Resolves a batch of addresses in one pass over a symbol table. */
 #include "engine/symbols/symbol_table.h"
 
 #include <string.h>
 
-/* Assembler without sizes is short. What is further from its label belongs to something that
- * was stripped. */
+/* Assembler functions without sizes are short. Code farther from its label belongs to a stripped symbol. */
 #define UNSIZED_REACH 65536
 
 enum { RANK_NOT_LOCAL = 1, RANK_FUNCTION = 2, RANK_SIZED = 4 };
@@ -14,7 +13,7 @@ struct pass {
 	const Elf64_Shdr *strings;
 	struct symbol_match *matches;
 	size_t count;
-	/* The last comparison of two aliases: all addresses in a function repeat it. */
+	/* Result of the last comparison of two aliases: all addresses in one function repeat it. */
 	uint32_t winner, loser;
 };
 
@@ -69,7 +68,7 @@ static bool candidate_is_better(struct pass *pass, const struct symbol_candidate
 	return first;
 }
 
-/* "$x" and "$d", where ARM's code and data begin, are no names ("ELF for the Arm 64-bit
+/* "$x" and "$d" mark the start of ARM code and data and are not names ("ELF for the Arm 64-bit
  * Architecture", mapping symbols). */
 static bool is_mapping(struct pass *pass, const Elf64_Sym *symbol)
 {
@@ -81,7 +80,7 @@ static bool is_mapping(struct pass *pass, const Elf64_Sym *symbol)
 	       (name[2] == '\0' || name[2] == '.');
 }
 
-/* A label is code only where its section is. */
+/* A label is code only if its section is executable. */
 static bool is_code(struct pass *pass, const Elf64_Sym *symbol)
 {
 	const Elf64_Shdr *section = elf_section(pass->elf, symbol->st_shndx);
@@ -95,7 +94,7 @@ static bool is_code(struct pass *pass, const Elf64_Sym *symbol)
 	       !is_mapping(pass, symbol);
 }
 
-/* The first match at or behind ADDRESS. */
+/* The first match at or after ADDRESS. */
 static size_t pass_first_at(const struct pass *pass, uint64_t address)
 {
 	size_t low = 0, high = pass->count;
@@ -111,8 +110,8 @@ static size_t pass_first_at(const struct pass *pass, uint64_t address)
 	return low;
 }
 
-/* A sized symbol ends: no label before that goes on behind it. */
-static void own_thread_note_end(struct pass *pass, uint64_t end)
+/* Record the end of a sized symbol: labels before END do not extend beyond it. */
+static void pass_note_end(struct pass *pass, uint64_t end)
 {
 	size_t i = pass_first_at(pass, end);
 
@@ -139,11 +138,11 @@ static int pass_visit_symbol(void *context, const Elf64_Sym *symbol)
 	candidate.rank = (uint8_t)((candidate.size ? RANK_SIZED : 0) |
 				   (type != STT_NOTYPE ? RANK_FUNCTION : 0) |
 				   (binding != STB_LOCAL ? RANK_NOT_LOCAL : 0));
-	/* Only the first match behind it is told; finish() carries it on to the others. */
+	/* Only the first match after the symbol is updated; pass_finish() propagates the candidate to the others. */
 	if (candidate_is_better(pass, &candidate, &pass->matches[i].nearest))
 		pass->matches[i].nearest = candidate;
 	if (candidate.size <= UINT64_MAX - candidate.start)
-		own_thread_note_end(pass, candidate.start + candidate.size);
+		pass_note_end(pass, candidate.start + candidate.size);
 	for (; i < pass->count && pass->matches[i].address - candidate.start < candidate.size; i++)
 		if (!pass->matches[i].found &&
 		    candidate_is_better(pass, &candidate, &pass->matches[i].covering))
@@ -161,7 +160,7 @@ static bool candidate_reaches(struct elf *elf, const struct symbol_candidate *ca
 	    address - candidate->start >= UNSIZED_REACH)
 		return false;
 	if (!elf_section_count(elf))
-		return true; /* a mapped image: nothing more is known */
+		return true; /* a mapped image: no section is known */
 	return section && address >= section->sh_addr &&
 	       address - section->sh_addr < section->sh_size;
 }

@@ -1,6 +1,6 @@
-/* Finds how often the collector has run. No symbol tells where Ruby counts that, but rb_gc_count() returns it, which
- * is exported: a few loads, one from where the last has led to, that are followed here. */
-#include "engine/elf/image_symbols.h"
+/* Search for the counter of garbage collections, which has no symbol. The exported function
+ * rb_gc_count() returns it. It consists of a few loads, each from the address that the previous one
+ * returned; this code follows them. */
 #include "engine/reading/process_memory.h"
 #include "engine/runtime/ruby/ruby_find.h"
 
@@ -8,10 +8,10 @@
 
 struct follow {
 	uintptr_t pc;
-	uintptr_t value;  /* of the register that holds what is returned */
-	uintptr_t loaded; /* where that was loaded from */
-	uintptr_t base;   /* and what the register held then */
-	uintptr_t back;   /* whoever called the function that is in */
+	uintptr_t value;  /* of the register with the return value */
+	uintptr_t loaded; /* address that it was loaded from */
+	uintptr_t base;   /* and the content of the base register at that time */
+	uintptr_t back;   /* return address of the current function */
 };
 
 #if defined(__x86_64__)
@@ -35,7 +35,7 @@ static bool follow_begins(const uint8_t *code, const char *with, size_t length)
 	return !__builtin_memcmp(code, with, length);
 }
 
-/* Carry out the instruction at F's pc. False where it is another than those of such functions. */
+/* Execute the instruction at the pc of F. Returns false if such functions do not contain this instruction. */
 static bool follow_step(struct follow *f)
 {
 	uint8_t code[8];
@@ -76,7 +76,7 @@ static bool follow_step(struct follow *f)
 		f->pc = next + (uintptr_t)code_offset_at(code + 1);
 		return true;
 	}
-	/* As calls of other modules go. */
+	/* The form of calls to other modules. */
 	next = code[0] == 0xf2 ? 1 : 0;
 	if (code[next] == 0xff && code[next + 1] == 0x25) {
 		f->pc += next + 6;
@@ -122,7 +122,7 @@ bool ruby_find_collections(struct ruby *ruby)
 				return false;
 			continue;
 		}
-		/* What it counts in is the collector's, of which nothing is there at first. */
+		/* The counter is in the collector's object, which does not exist at first. */
 		if (!f.base || f.loaded % sizeof(uintptr_t) || f.loaded - f.base > UINT16_MAX)
 			return false;
 		ruby->collections = f.loaded;

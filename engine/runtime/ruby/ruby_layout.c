@@ -1,31 +1,15 @@
-/* Where Ruby keeps what a walk looks for: the offsets of its structures, by version.
+/* Offsets in Ruby's structures, by version.
  *
- * The table is what offsetof() says of vm_core.h, iseq.h, method.h, shape.h and internal/class.h of 2.7.0,
- * 3.0.0, 3.1.0, 3.2.0, 3.3.0, 3.3.5 and 3.4.0, with the config.h of Debian's and Ubuntu's packages, for 64 bits.
- * Where the collector's flags are is what
- * gc.c of the same versions says. What all of them have in common stands in ruby.h. */
+ * The table holds offsetof() results from vm_core.h, iseq.h, method.h, shape.h and internal/class.h
+ * of 3.1.0, 3.2.0, 3.3.0, 3.3.5 and 3.4.0, with the config.h of Debian's and Ubuntu's packages, for
+ * 64 bits. The offset of the collector's flags comes from gc.c of the same versions. Offsets that
+ * all versions share are in ruby.h. */
 #include "engine/runtime/ruby/ruby_layout.h"
 
 #include <stddef.h>
 
 /* clang-format off */
 static const struct ruby_layout known[] = {
-	{ .version = 0x0207,
-	  .context_thread = 56, .thread_context = 32, .machine_threads = 312, .thread_id = 72,
-	  .collector_flags = 16,
-	  .frame_bytes = 56,
-	  .body_lines = 120, .body_line_count = 136, .body_line_index = 144, .body_bytes = 152,
-	  .first_line_is_value = true, .line_bytes = 8,
-	  .last_operator = 168,
-	  .class = RUBY_CLASS_TABLE, .singleton = 12 },
-	{ .version = 0x0300,
-	  .context_thread = 56, .thread_context = 40,
-	  .collector_flags = 16,
-	  .frame_bytes = 56,
-	  .body_lines = 120, .body_line_count = 136, .body_line_index = 144, .body_bytes = 152,
-	  .first_line_is_value = true, .line_bytes = 8,
-	  .last_operator = 168,
-	  .class = RUBY_CLASS_TABLE, .singleton = 12 },
 	{ .version = 0x0301,
 	  .context_thread = 48, .thread_context = 40,
 	  .collector_flags = 16,
