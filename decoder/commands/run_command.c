@@ -1,5 +1,4 @@
-/* `run` waits for its command, so that it can tell in the end what came of it. Whoever signals it
- * means the command. */
+/* Child process of `run`. Signals that `run` receives are forwarded to it. */
 #include "decoder/commands/run_command.h"
 
 #include <errno.h>
@@ -11,9 +10,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/clock.h"
+
 static volatile pid_t command_pid;
 
-/* A terminal signals all processes in front of it, so the command has had such a one. */
+/* A terminal signals all processes of its foreground group, so the command has already received such a signal. */
 static void forward_signal(int signo, siginfo_t *info, void *context)
 {
 	int saved = errno;
@@ -24,7 +25,8 @@ static void forward_signal(int signo, siginfo_t *info, void *context)
 	errno = saved;
 }
 
-static const int passed[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH };
+static const int forwarded_signals[] = { SIGHUP,  SIGINT,  SIGQUIT, SIGTERM,
+					 SIGUSR1, SIGUSR2, SIGWINCH };
 
 static void install_signal_handlers(void)
 {
@@ -32,12 +34,12 @@ static void install_signal_handlers(void)
 				    .sa_flags = SA_SIGINFO | SA_RESTART };
 	struct sigaction before;
 
-	for (size_t i = 0; i < sizeof(passed) / sizeof(passed[0]); i++)
-		if (!sigaction(passed[i], NULL, &before) && before.sa_handler != SIG_IGN)
-			sigaction(passed[i], &action, NULL);
+	for (size_t i = 0; i < sizeof(forwarded_signals) / sizeof(forwarded_signals[0]); i++)
+		if (!sigaction(forwarded_signals[i], NULL, &before) && before.sa_handler != SIG_IGN)
+			sigaction(forwarded_signals[i], &action, NULL);
 }
 
-/* In the child: become the command, or write why not to OUT. */
+/* In the child: execute ARGV, or write errno to OUT. */
 static void child_execute(char **argv, const sigset_t *mask, int out)
 {
 	int err;
@@ -50,28 +52,23 @@ static void child_execute(char **argv, const sigset_t *mask, int out)
 	_exit(1);
 }
 
-static int64_t now_ns(clockid_t clock)
-{
-	struct timespec now = { 0 };
-
-	clock_gettime(clock, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 int run_command_wait(struct run_command *command, char **argv)
 {
 	sigset_t all, mask;
 	int ends[2], err = 0;
-	int64_t began;
+	uint64_t started_ns;
+	struct timespec now;
 
-	*command =
-		(struct run_command){ .argv = argv, .started_ns = now_ns(CLOCK_REALTIME_COARSE) };
+	clock_gettime(CLOCK_REALTIME_COARSE, &now);
+	*command = (struct run_command){ .argv = argv,
+					 .started_ns =
+						 (int64_t)now.tv_sec * 1000000000 + now.tv_nsec };
 	if (pipe2(ends, O_CLOEXEC))
 		return -errno;
-	/* No handler of ours may run in the child, and none before it is known. */
+	/* Handlers must not run in the child, nor before command_pid is set. */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &mask);
-	began = now_ns(CLOCK_MONOTONIC);
+	started_ns = clock_monotonic_ns();
 	command->pid = fork();
 	if (!command->pid)
 		child_execute(argv, &mask, ends[1]);
@@ -83,11 +80,11 @@ int run_command_wait(struct run_command *command, char **argv)
 	sigprocmask(SIG_SETMASK, &mask, NULL);
 	close(ends[1]);
 	if (!err && read(ends[0], &err, sizeof(err)) != sizeof(err))
-		err = 0; /* nothing came: it runs */
+		err = 0; /* no error: it runs */
 	close(ends[0]);
 	while (command->pid > 0 && waitpid(command->pid, &command->status, 0) < 0 && errno == EINTR)
 		;
-	command->lived_ns = (uint64_t)(now_ns(CLOCK_MONOTONIC) - began);
+	command->lived_ns = clock_monotonic_ns() - started_ns;
 	return -err;
 }
 
@@ -99,7 +96,7 @@ int run_command_repeat_exit(const struct run_command *command)
 
 	if (!WIFSIGNALED(command->status))
 		return WEXITSTATUS(command->status);
-	setrlimit(RLIMIT_CORE, &none); /* the command's is the one that tells something */
+	setrlimit(RLIMIT_CORE, &none); /* only the command's core file is useful */
 	signal(signo, SIG_DFL);
 	sigemptyset(&one);
 	sigaddset(&one, signo);

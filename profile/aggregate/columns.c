@@ -1,9 +1,9 @@
-/* What formats of one number for each of several types make of a profile. */
+/* Columns of a profile, for formats with several value types. */
 #include "profile/aggregate/columns.h"
 
 #define NATIVE (1u << METRIC_MALLOC | 1u << METRIC_LIVE)
 
-static const struct column all[] = {
+static const struct column all_columns[] = {
 	{ METRIC_CPU, false, "samples", NULL, 0, NULL },
 	{ METRIC_CPU, true, "cpu", NULL, 0, NULL },
 	{ METRIC_WALL, false, "samples", "wall_samples", 1u << METRIC_CPU, NULL },
@@ -20,7 +20,7 @@ static const struct column all[] = {
 	{ METRIC_LOCK, true, "delay", NULL, 0, "mutex_duration" },
 };
 
-_Static_assert(sizeof(all) / sizeof(all[0]) == COLUMNS_MAX, "columns");
+_Static_assert(sizeof(all_columns) / sizeof(all_columns[0]) == COLUMNS_MAX, "columns");
 
 void columns_choose(struct columns *columns, const struct profile *p, uint32_t metrics)
 {
@@ -34,11 +34,11 @@ void columns_choose(struct columns *columns, const struct profile *p, uint32_t m
 		totals |= p->samples[i].total > 0 ? 1u << p->samples[i].metric : 0;
 	}
 	for (size_t i = 0; i < COLUMNS_MAX; i++) {
-		struct column column = all[i];
+		struct column column = all_columns[i];
 
 		if (!(there & 1u << column.metric))
 			continue;
-		/* Time, where the interval is known. */
+		/* Time needs a known sampling interval. */
 		if (column.total && column.metric <= METRIC_WALL && !(totals & 1u << column.metric))
 			continue;
 		if (there & column.others)

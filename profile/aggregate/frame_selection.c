@@ -1,13 +1,13 @@
-/* Which frames of a stack are shown. */
+/* Selection of the frames that are shown. */
 #include "profile/aggregate/frame_selection.h"
 
 #include <string.h>
 
-/* Functions of interpreters that stand between those of the program, and say nothing of it: by name, or by
- * how it begins. */
+/* Internal functions of interpreters, which are between the program's frames: names, or prefixes of
+ * names. */
 static const struct {
 	const char *name;
-	bool begins;
+	bool is_prefix;
 } internal_functions[] = {
 	/* CPython */
 	{ "_PyEval_EvalFrameDefault", true },
@@ -41,13 +41,13 @@ static const struct {
 	{ "Perl_call_sv", false },
 };
 
-/* A line may stand behind the name. */
-static bool name_matches(const char *name, const char *wanted, bool begins)
+/* A line number may follow the name. */
+static bool name_matches(const char *name, const char *wanted, bool is_prefix)
 {
 	size_t length = strlen(wanted);
 
 	return !strncmp(name, wanted, length) &&
-	       (begins || !name[length] || name[length] == ':' || name[length] == ' ');
+	       (is_prefix || !name[length] || name[length] == ':' || name[length] == ' ');
 }
 
 static bool is_script(const struct frame *frame)
@@ -55,13 +55,13 @@ static bool is_script(const struct frame *frame)
 	return jfr_frame_is_script((enum jfr_frame_type)frame->type);
 }
 
-static bool is_plumbing(const struct profile *profile, const struct frame *frame)
+static bool is_internal(const struct profile *profile, const struct frame *frame)
 {
 	const char *name = intern_text(&profile->names, frame->name);
 
 	for (size_t i = 0; name && i < sizeof(internal_functions) / sizeof(internal_functions[0]);
 	     i++)
-		if (name_matches(name, internal_functions[i].name, internal_functions[i].begins))
+		if (name_matches(name, internal_functions[i].name, internal_functions[i].is_prefix))
 			return true;
 	return false;
 }
@@ -71,14 +71,14 @@ static bool is_wanted(const struct profile *profile, enum frames_shown shown,
 {
 	switch (shown) {
 	case SHOW_SCRIPT:
-		return is_script(frame) && !is_plumbing(profile, frame);
+		return is_script(frame) && !is_internal(profile, frame);
 	case SHOW_NATIVE:
 		return !is_script(frame);
 	case SHOW_FOLDED:
 	case SHOW_ALL:
 		break;
 	}
-	return !is_plumbing(profile, frame);
+	return !is_internal(profile, frame);
 }
 
 void frame_selection_apply(struct resolve *r)
@@ -100,7 +100,7 @@ void frame_selection_apply(struct resolve *r)
 		return;
 	for (size_t i = 0; i < count; i++) {
 		frame = profile_frame(r->profile, ids[i]);
-		/* What one is inlined into stays with it. */
+		/* A frame keeps the frames that it is inlined into. */
 		if (!is_wanted(r->profile, shown, frame) && !(inner && inner->caller == ids[i])) {
 			inner = NULL;
 			continue;

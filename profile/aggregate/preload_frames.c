@@ -1,17 +1,17 @@
-/* Leaves the preload's frames out of a stack, by the name of their library. */
+/* Removal of the preload's frames from stacks, by the name of their library. */
 #include "profile/aggregate/preload_frames.h"
 
 #include <string.h>
 
-#define PRELOAD "libasprof_preload.so"
+#define PRELOAD_LIBRARY "libasprof_preload.so"
 
-/* What the preload stands in front of, as it is linked. (Taken in by the assembler: no second list.) */
-extern const char own_frames_exports[] __attribute__((visibility("hidden")));
+/* Names of the wrapped functions: the preload's export map, embedded by the assembler. */
+extern const char preload_exports[] __attribute__((visibility("hidden")));
 
-__asm__(".pushsection .rodata.own_frames_exports, \"a\"\n"
-	".globl own_frames_exports\n"
-	".hidden own_frames_exports\n"
-	"own_frames_exports:\n"
+__asm__(".pushsection .rodata.preload_exports, \"a\"\n"
+	".globl preload_exports\n"
+	".hidden preload_exports\n"
+	"preload_exports:\n"
 	".incbin \"preload/exports.map\"\n"
 	".byte 0\n"
 	".popsection\n");
@@ -24,17 +24,17 @@ static const char *frame_module_name(const struct resolve *r, uint32_t id)
 static bool is_preload_frame(const struct resolve *r, uint32_t id)
 {
 	const char *module = frame_module_name(r, id);
-	size_t length = strlen(module), wanted = sizeof(PRELOAD) - 1;
+	size_t length = strlen(module), wanted = sizeof(PRELOAD_LIBRARY) - 1;
 
-	return length >= wanted && !strcmp(module + length - wanted, PRELOAD) &&
+	return length >= wanted && !strcmp(module + length - wanted, PRELOAD_LIBRARY) &&
 	       (length == wanted || module[length - wanted - 1] == '/');
 }
 
-/* How long the name of a call that the preload stands in front of is at the beginning of NAME, behind which a line
- * may stand, or what a compiler adds to a part of a function; 0: it is none. */
+/* Returns the length of the wrapped function's name at the start of NAME; 0 if there is none. A
+ * line number may follow, or a compiler's suffix for a part of a function. */
 static size_t wrapped_call_length(const char *name)
 {
-	const char *at = own_frames_exports, *end = at + strlen(at);
+	const char *at = preload_exports, *end = at + strlen(at);
 	size_t length = strcspn(name, ".: ");
 
 	for (; length && (at = memmem(at, (size_t)(end - at), name, length)); at++)
@@ -51,7 +51,8 @@ static bool is_c_library(const char *module)
 	       !strncmp(name, "ld-musl-", 8) || !strncmp(name, "libc.musl-", 10);
 }
 
-/* The C library, in names: as it is called further out, where a program begins. */
+/* Returns the name of the C library, in names: from an outer frame, as programs start in the C
+ * library. */
 static uint32_t c_library_module(const struct resolve *r, const uint32_t *ids, size_t count)
 {
 	for (size_t i = count; i--;)
@@ -60,7 +61,8 @@ static uint32_t c_library_module(const struct resolve *r, const uint32_t *ids, s
 	return intern_string(&r->profile->names, "libc.so.6");
 }
 
-/* The call that frame ID is, as the C library's; 0 where it is none. */
+/* Returns a frame of LIBRARY, the C library, for the wrapped call that frame ID is; 0 if it is not
+ * one. */
 static uint32_t add_call_frame(struct resolve *r, uint32_t id, uint32_t library)
 {
 	struct frame frame = { .module = library, .type = profile_frame(r->profile, id)->type };
@@ -73,7 +75,8 @@ static uint32_t add_call_frame(struct resolve *r, uint32_t id, uint32_t library)
 	return intern(&r->profile->frames, &frame, sizeof(frame));
 }
 
-/* The outermost call of the COUNT frames at IDS, all of them ours; 0 where there is none. LIBRARY: see add_call_frame(). */
+/* Returns such a frame for the outermost wrapped call of the COUNT frames at IDS, all of the
+ * preload; 0 if there is none. */
 static uint32_t add_outermost_call_frame(struct resolve *r, const uint32_t *ids, size_t count,
 					 uint32_t library)
 {
@@ -96,13 +99,13 @@ static size_t count_kernel_frames(const struct resolve *r, const uint32_t *ids, 
 void preload_frames_remove(struct resolve *r)
 {
 	uint32_t *ids = (uint32_t *)(void *)r->stack.data, call = 0, library;
-	size_t count = r->stack.length / sizeof(*ids), ours = 0, kept, end;
+	size_t count = r->stack.length / sizeof(*ids), preload_count = 0, kept, end;
 	bool forwarded = false, own;
 
 	kept = count_kernel_frames(r, ids, count);
 	for (size_t i = kept; i < count; i++)
-		ours += is_preload_frame(r, ids[i]);
-	if (!ours || kept + ours == count)
+		preload_count += is_preload_frame(r, ids[i]);
+	if (!preload_count || kept + preload_count == count)
 		return;
 	for (end = kept; is_preload_frame(r, ids[end]);)
 		end++;

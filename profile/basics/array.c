@@ -1,24 +1,24 @@
-/* Lists that grow as they are filled. */
+/* Arrays that grow to hold a given index. */
 #include "profile/basics/array.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define ROOM_LEAST 64
+#define CAPACITY_MIN 64
 
-void *array_reserve(void *list, uint32_t *room, uint32_t index, size_t size)
+void *array_reserve(void *array, uint32_t *capacity, uint32_t index, size_t size)
 {
-	size_t bigger = *room ? *room : ROOM_LEAST;
+	size_t new_capacity = *capacity ? *capacity : CAPACITY_MIN;
 	void *grown;
 
-	if (index < *room)
-		return list;
-	while (bigger <= index)
-		bigger *= 2;
-	grown = bigger <= UINT32_MAX ? reallocarray(list, bigger, size) : NULL;
+	if (index < *capacity)
+		return array;
+	while (new_capacity <= index)
+		new_capacity *= 2;
+	grown = new_capacity <= UINT32_MAX ? reallocarray(array, new_capacity, size) : NULL;
 	if (!grown)
 		return NULL;
-	memset((char *)grown + *room * size, 0, (bigger - *room) * size);
-	*room = (uint32_t)bigger;
+	memset((char *)grown + *capacity * size, 0, (new_capacity - *capacity) * size);
+	*capacity = (uint32_t)new_capacity;
 	return grown;
 }

@@ -1,4 +1,4 @@
-/* Names of functions, classes and threads, made fit to be shown. */
+/* Display names of functions, classes and threads. */
 #include "profile/basics/names.h"
 
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static void name_remove_prefix(struct buf *name, size_t count)
 
 void names_drop_package(struct buf *name)
 {
-	/* What follows a slash is no package where it starts with a digit: Lambda$1/0x0800. */
+	/* A digit after the slash is not a class name but an address: Lambda$1/0x0800. */
 	for (size_t i = name->length < 2 ? 0 : name->length - 1; i-- > 0;)
 		if (name->data[i] == '/' && (name->data[i + 1] < '0' || name->data[i + 1] > '9')) {
 			name_remove_prefix(name, i + 1);
@@ -65,7 +65,7 @@ void names_format_java_class(struct buf *name, bool simple)
 			}
 	if (depth && name->length > 2 && name->data[0] == 'L') {
 		name_remove_prefix(name, 1);
-		name->length--; /* its semicolon */
+		name->length--; /* the semicolon */
 	}
 	if (simple)
 		names_drop_package(name);
@@ -76,7 +76,7 @@ void names_format_java_class(struct buf *name, bool simple)
 		buf_append_string(name, "[]");
 }
 
-/* "::h0123456789abcdef", which Rust's older names end in. */
+/* Rust's legacy mangling ends in a hash: "::h0123456789abcdef". */
 static void name_remove_rust_hash(struct buf *name)
 {
 	const uint8_t *tail = name->data + name->length - 19;
@@ -91,9 +91,9 @@ void names_drop_arguments(struct buf *name)
 	size_t out = 0, depth = 0;
 
 	if (buf_string(name) == NULL || memchr(name->data, '/', name->length))
-		return; /* a path: the module stands for a function without a name */
+		return; /* a path: a module name that replaces an unknown function */
 	name_remove_rust_hash(name);
-	if (name->length && name->data[0] == '<') /* <T as Trait>::method: what is it of? */
+	if (name->length && name->data[0] == '<') /* <T as Trait>::method needs its type */
 		return;
 	for (size_t i = 0; i < name->length; i++) {
 		uint8_t c = name->data[i];
@@ -114,7 +114,8 @@ void names_drop_arguments(struct buf *name)
 		name->length = out;
 }
 
-/* Whether the bracket at AT opens or closes, 1 or -1, rather than being an operator's or an arrow. */
+/* Returns 1 for an opening bracket at AT, -1 for a closing one, else 0. Brackets in the name of an
+ * operator and the '>' of "->" do not count. */
 static int bracket_depth_change(const char *name, size_t at)
 {
 	char c = name[at];
@@ -128,23 +129,23 @@ static int bracket_depth_change(const char *name, size_t at)
 	return c == ')' || (c == '>' && !(at && name[at - 1] == '-')) ? -1 : 0;
 }
 
-/* Put "..." in place of what stands in the outermost brackets. But "<T as Trait>::method" would say
- * nothing without its first ones. */
+/* Replace the content of the outermost brackets by "...". A bracket at the start of the name is
+ * kept: without it, "<T as Trait>::method" does not say the type. */
 static void name_shorten_brackets(struct buf *out, const char *name)
 {
 	size_t length = strlen(name), begin = 0;
 	int depth = 0;
 
 	for (size_t i = 0; i < length; i++) {
-		int way = i ? bracket_depth_change(name, i) : 0;
+		int change = i ? bracket_depth_change(name, i) : 0;
 
 		if (!depth) {
 			buf_append(out, name + i, 1);
-			depth = way > 0;
+			depth = change > 0;
 			begin = i + 1;
 			continue;
 		}
-		depth += way;
+		depth += change;
 		if (depth)
 			continue;
 		buf_append(out, i - begin > 3 ? "..." : name + begin,
@@ -155,7 +156,7 @@ static void name_shorten_brackets(struct buf *out, const char *name)
 		buf_append_string(out, name + begin);
 }
 
-/* The longest that is printed as it is. */
+/* Names up to this width are printed unchanged. */
 #define NAME_WIDTH_DEFAULT 100
 
 void names_print(const char *name, unsigned width, bool full)

@@ -1,5 +1,5 @@
-/* The constants of a chunk: checkpoint events, chained from the last to the first, each with pools
- * of (key, value) for some types. Only where a value stands is kept. */
+/* Index of a chunk's constants. Checkpoint events are linked from the last to the first; each has
+ * pools of (key, value) for some types. The index stores the offset of each value. */
 #include "profile/jfr/jfr_meta.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 
 #include "profile/jfr/jfr_value.h"
 
-/* Room for MORE keys at a load of at most two thirds. */
+/* Make room for MORE keys at a load of at most two thirds. */
 static int pool_reserve(struct jfr_pool *pool, size_t more)
 {
 	struct jfr_pool bigger = { .count = pool->count };
@@ -29,7 +29,7 @@ static int pool_reserve(struct jfr_pool *pool, size_t more)
 	return 0;
 }
 
-/* All constants of a chunk together; no program has that many stacks. */
+/* Limit for all constants of a chunk; no program has that many stacks. */
 #define CONSTANTS_MAX (1u << 22)
 
 static int pool_insert(struct jfr_pool *pool, uint64_t key, uint32_t at)
@@ -51,13 +51,13 @@ static int pool_read(struct jfr_chunk *chunk, struct cursor *c, struct jfr_type 
 	uint64_t count = cursor_varint(c), key;
 	int err = 0;
 
-	if (count > cursor_left(c)) /* the count is not to be trusted */
+	if (count > cursor_left(c)) /* each constant has at least one byte */
 		return -EBADMSG;
-	if (count < 1u << 16) /* saves growing in steps, risks little */
+	if (count < 1u << 16) /* avoids growing in steps; bounded, as the count is not trusted */
 		err = pool_reserve(&type->pool, count);
 	for (; count && !err && !c->bad; count--) {
 		if (chunk->constants++ == CONSTANTS_MAX)
-			return jfr_set_error(chunk, c->at, "more constants than can be kept");
+			return jfr_set_error(chunk, c->at, "too many constants");
 		key = cursor_varint(c);
 		err = pool_insert(&type->pool, key, (uint32_t)(c->at - chunk->data));
 		jfr_skip_value(c, type);
@@ -65,7 +65,7 @@ static int pool_read(struct jfr_chunk *chunk, struct cursor *c, struct jfr_type 
 	return c->bad ? -EBADMSG : err;
 }
 
-/* One checkpoint event; *DELTA says how far back the one before it stands. */
+/* Read one checkpoint event. *DELTA is the offset of the previous one, relative to this one. */
 static int checkpoint_read(struct jfr_chunk *chunk, struct cursor *c, int64_t *delta)
 {
 	uint64_t pools;

@@ -1,4 +1,4 @@
-/* Providers of credentials in a row: the first that is set up here is asked from then on. */
+/* Chain of credentials providers: the first configured one is used from then on. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@ struct chain {
 	struct credentials_provider *providers[PROVIDERS_MAX];
 	size_t count;
 	struct credentials_provider *chosen;
-	bool said;
+	bool logged;
 };
 
 static int chain_get(struct credentials_provider *provider, struct credentials *out)
@@ -34,10 +34,10 @@ static int chain_get(struct credentials_provider *provider, struct credentials *
 		}
 		return err;
 	}
-	if (!chain->said)
-		log_error("no AWS credentials: neither the environment, nor the shared files, nor "
-			  "a web identity, nor a container, nor an instance role gives them");
-	chain->said = true;
+	if (!chain->logged)
+		log_error("no AWS credentials in the environment, the shared files, a web "
+			  "identity, a container or an instance role");
+	chain->logged = true;
 	return -ENOENT;
 }
 

@@ -1,5 +1,5 @@
-/* Credentials from the agent that runs a container: ECS, EKS pod identity, Greengrass.
- * Described under "Container credential provider" in the SDKs' reference guide. */
+/* Credentials from the agent that runs a container: ECS, EKS pod identity, Greengrass. Specified
+ * under "Container credential provider" in the SDKs' reference guide. */
 #include <errno.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@
 
 #define TIMEOUT_MS 2000
 
-/* The only hosts beside loopback that are spoken to without TLS: ECS's and EKS's own. */
+/* Hosts that may be asked without TLS, in addition to loopback: those of ECS and EKS. */
 static const char *const plain_hosts[] = { "169.254.170.2", "169.254.170.23", "fd00:ec2::23" };
 
 static bool container_allows_host(const char *text)
@@ -98,7 +98,7 @@ static int credentials_container_get(struct credentials_provider *provider, stru
 		err = credentials_from_json(out, (const char *)response.body.data,
 					    response.body.length, "Token");
 	if (err)
-		aws_warn(aws, "the container's agent gives no credentials: %s (status %ld)",
+		aws_warn(aws, "no credentials from the container's agent: %s (status %ld)",
 			 response.problem[0] ? response.problem : strerror(-err), response.status);
 out:
 	http_response_free(&response);

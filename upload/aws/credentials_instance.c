@@ -1,4 +1,4 @@
-/* Credentials of the role that an EC2 instance has. */
+/* Credentials of the role of an EC2 instance. */
 #include <errno.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@ static int credentials_instance_get(struct credentials_provider *provider, struc
 
 	err = buf_append_string(&path, ROLES);
 	if (!err)
-		err = imds_get(aws, ROLES, &path); /* the role's name, behind the path */
+		err = imds_get(aws, ROLES, &path); /* append the role's name to the path */
 	if (err)
 		goto out;
 	while (end < path.length && !strchr(" \r\n", path.data[end]))
@@ -31,7 +31,7 @@ static int credentials_instance_get(struct credentials_provider *provider, struc
 	if (!err)
 		err = credentials_from_json(out, (const char *)answer.data, answer.length, "Token");
 	if (err && err != -ENOENT)
-		aws_warn(aws, "the instance's role gives no credentials: %s", strerror(-err));
+		aws_warn(aws, "no credentials from the instance's role: %s", strerror(-err));
 out:
 	secret_buf_free(&answer);
 	buf_free(&path);

@@ -1,4 +1,4 @@
-/* Which machine this is. */
+/* Identity of this machine. */
 #include "upload/aws/host.h"
 
 #include <cjson/cJSON.h>
@@ -22,8 +22,8 @@ static void host_read_file(struct host *out, const char *path)
 			err = -EBADMSG;
 	}
 	if (err) {
-		log_warn("no metadata from %s: %s", path,
-			 err == -EBADMSG ? "it holds no JSON object" : strerror(-err));
+		log_warn("cannot read the metadata %s: %s", path,
+			 err == -EBADMSG ? "it is not a JSON object" : strerror(-err));
 		host_free(out);
 		goto out;
 	}

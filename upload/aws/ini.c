@@ -1,4 +1,4 @@
-/* The AWS tools' config and credentials files. */
+/* Parser of the AWS tools' config and credentials files. */
 #include "upload/aws/ini.h"
 
 #include <stdbool.h>
@@ -46,7 +46,7 @@ static bool ini_next_line(struct piece *rest, struct piece *line)
 	return true;
 }
 
-/* "[profile  name]" is said as "profile name"; quotes around the name are dropped. */
+/* "[profile  name]" matches "profile name"; quotes around the name are dropped. */
 static bool ini_is_section(struct piece line, const char *section)
 {
 	const char *end = memchr(line.start, ']', line.length);
@@ -76,7 +76,7 @@ static bool ini_is_section(struct piece line, const char *section)
 	return ini_equals(name, section);
 }
 
-/* A comment behind a value needs a blank before it: '#' is part of many secrets. */
+/* A comment after a value needs a blank in front: '#' occurs in many secrets. */
 static struct piece ini_drop_comment(struct piece value)
 {
 	for (size_t i = 1; i < value.length; i++)
@@ -86,7 +86,7 @@ static struct piece ini_drop_comment(struct piece value)
 	return ini_trim(value);
 }
 
-static bool label_line_split(struct piece line, struct piece *key, struct piece *value)
+static bool ini_split(struct piece line, struct piece *key, struct piece *value)
 {
 	const char *equals = memchr(line.start, '=', line.length);
 
@@ -123,7 +123,7 @@ char *ini_get(const char *text, size_t length, const char *section, const char *
 			parent.length = 0;
 			continue;
 		}
-		if (!inside || !label_line_split(line, &key, &value))
+		if (!inside || !ini_split(line, &key, &value))
 			continue;
 		if (!nested)
 			parent.length = 0;

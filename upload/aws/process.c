@@ -1,4 +1,4 @@
-/* Runs a helper program without the host program noticing. */
+/* Runs a helper program invisibly to the host program. */
 #include "upload/aws/process.h"
 
 #include <errno.h>
@@ -22,35 +22,37 @@
 
 #define STACK_BYTES (64u << 10)
 
-/* How often it is looked at whether to stop. */
+/* Interval between checks of *STOP. */
 #define LOOK_MS 50
 
-static const struct timespec a_while = { .tv_nsec = 2000000 };
+static const struct timespec poll_interval = { .tv_nsec = 2000000 };
 
-/* A process that has executed a program sends SIGCHLD to its parent, however it was made, and
- * is seen by its wait(2). So between it and us stands a keeper, a process in our memory that
- * executes nothing: the helper is its child, and it sends no signal. Each ends with its parent. */
+/* A process that has called execve(2) sends SIGCHLD to its parent and is reported by the
+ * parent's wait(2). Therefore a keeper process stands between the program and the helper. The
+ * keeper shares this memory, does not call execve, and sends no signal. The helper is its child.
+ * Each of them ends with its parent. */
 struct child {
 	char *const *arguments;
 	char **environment;
 	int output, nothing;
-	uint8_t *stack; /* the helper's, until it has left our memory */
+	uint8_t *stack; /* the helper's, until its execve */
 	pid_t keeper;
 	_Atomic pid_t pid;
-	int status; /* as wait(2) tells it */
+	int status; /* status of wait(2) */
 };
 
-/* In a process of its own that still is in our memory. Signals are blocked there, but the program's
- * handlers would run in it as soon as they are not; and with SIGCHLD ignored no child has a status. */
+/* Called in a child that still shares this memory. Signals are blocked there, but after
+ * unblocking the program's handlers would run. With SIGCHLD ignored, a child has no exit status. */
 static void child_reset_signals(void)
 {
-	static const uint64_t by_default[8]; /* as the kernel has it: zeros, larger than any */
+	/* struct sigaction of the kernel: zeros, larger than any. */
+	static const uint64_t default_action[8];
 
 	for (int signal = 1; signal < _NSIG; signal++)
-		syscall(SYS_rt_sigaction, signal, by_default, NULL, _NSIG / 8);
+		syscall(SYS_rt_sigaction, signal, default_action, NULL, _NSIG / 8);
 }
 
-/* In a table that is a copy. Those that are not closed on exec are the program's. */
+/* Called with a copied descriptor table. Only the program's descriptors can lack close-on-exec. */
 static void child_close_descriptors(void)
 {
 	if (!syscall(SYS_close_range, STDERR_FILENO + 1, ~0u, 0))
@@ -59,7 +61,7 @@ static void child_close_descriptors(void)
 		syscall(SYS_close, fd);
 }
 
-/* In our memory, while the keeper waits: nothing but system calls. */
+/* Shares this memory while the keeper waits: system calls only. */
 static int child_run(void *arg)
 {
 	const struct child *child = arg;
@@ -68,7 +70,7 @@ static int child_run(void *arg)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (syscall(SYS_getppid) != child->keeper)
 		syscall(SYS_exit, 127);
-	/* A group of its own: out of reach of the terminal, and killed as one. */
+	/* A new process group: not reached by terminal signals, and killed as one. */
 	syscall(SYS_setpgid, 0, 0);
 	dup2(child->nothing, STDIN_FILENO);
 	dup2(child->output, STDOUT_FILENO);
@@ -81,7 +83,7 @@ static int child_run(void *arg)
 	return 127;
 }
 
-/* Without the preload: the helper is not what is profiled. */
+/* Without the preload: the helper is not profiled. */
 static char **child_environment(const struct environment *environment)
 {
 	size_t count = 0, kept = 0;
@@ -150,7 +152,7 @@ static bool keeper_has_ended(pid_t keeper)
 	       info.si_pid == keeper;
 }
 
-/* Wait for the end; a helper that goes on past the deadline is killed. */
+/* Wait for the end; kill a helper that runs past the deadline. */
 static int process_reap(pid_t keeper, struct child *child, uint64_t deadline_ns)
 {
 	bool killed = false;
@@ -164,7 +166,7 @@ static int process_reap(pid_t keeper, struct child *child, uint64_t deadline_ns)
 		if (!killed && pid > 0 && clock_monotonic_ns() >= deadline_ns)
 			killed = !syscall(SYS_kill, -pid, SIGKILL) ||
 				 !syscall(SYS_kill, pid, SIGKILL);
-		nanosleep(&a_while, NULL);
+		nanosleep(&poll_interval, NULL);
 	}
 	return WIFEXITED(child->status) && !WEXITSTATUS(child->status) ? 0 : -ECHILD;
 }
@@ -202,14 +204,15 @@ int process_read(const char *command, const struct environment *environment, uin
 		goto out;
 	}
 	child.stack = stacks + STACK_BYTES;
-	/* With our descriptors, not a copy that would keep the program's open. */
+	/* Share the descriptors: a copy would keep the program's open. */
 	keeper =
 		clone(keeper_run, stacks + (size_t)2 * STACK_BYTES, CLONE_VM | CLONE_FILES, &child);
 	err = keeper < 0 ? -errno : 0;
 	if (err)
 		goto out;
+	/* Until the helper has its own copy of the descriptors. */
 	while (!atomic_load(&child.pid) && !keeper_has_ended(keeper))
-		nanosleep(&a_while, NULL); /* until the helper has its own copy of them */
+		nanosleep(&poll_interval, NULL);
 	close(child.output);
 	child.output = -1;
 	err = process_read_output(pipes[0], deadline_ns, stop, out);

@@ -1,4 +1,4 @@
-/* The region that AWS's services are asked in. */
+/* AWS region of the requests. */
 #include "upload/aws/region.h"
 
 #include <stdlib.h>
@@ -7,12 +7,12 @@
 #include "upload/aws/imds.h"
 #include "upload/files/untrusted.h"
 
-/* It becomes a part of host names. Takes REGION, malloc'd or NULL. */
+/* The region becomes part of host names. Takes ownership of REGION, malloc'd or NULL. */
 static char *region_check(struct aws *aws, char *region)
 {
 	if (!region || untrusted_is_valid(UNTRUSTED_REGION, region))
 		return region;
-	aws_warn(aws, "'%.80s' is no region's name, and is not used", region);
+	aws_warn(aws, "'%.80s' is not the name of a region; it is ignored", region);
 	free(region);
 	return NULL;
 }

@@ -1,4 +1,4 @@
-/* AWS's Security Token Service: credentials for a role. */
+/* Client of AWS's Security Token Service: credentials for a role. */
 #include "upload/aws/sts.h"
 
 #include <errno.h>
@@ -50,8 +50,8 @@ static int sts_make_url(struct aws *aws, struct buf *url)
 
 	if (endpoint && !url_is_base(endpoint)) {
 		aws_warn(aws,
-			 "no use of the endpoint %s for STS: it is not an http or https URL "
-			 "to put a path behind",
+			 "cannot use the endpoint %s for STS: it is not an http or https URL "
+			 "without user, query and fragment",
 			 show_url(shown, endpoint));
 		err = -EINVAL;
 	} else if (endpoint)
@@ -90,7 +90,7 @@ static void sts_log_failure(struct aws *aws, const struct sts_role *role, int er
 	char *message = http_xml_text(response, "Message");
 
 	if (response->status)
-		aws_warn(aws, "STS does not give out the role %s: status %ld, %s%s%s", role->arn,
+		aws_warn(aws, "STS refuses the role %s: status %ld, %s%s%s", role->arn,
 			 response->status, code ? code : "no reason", message ? ": " : "",
 			 message ? message : "");
 	else

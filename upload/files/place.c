@@ -1,4 +1,4 @@
-/* Where directories lie that are named by the settings: what their paths go by. */
+/* Paths of the directories that the settings name. */
 #include "upload/files/place.h"
 
 #include <errno.h>
@@ -12,9 +12,9 @@
 #include "upload/files/dir.h"
 
 static struct {
-	uid_t user;      /* whose TMPDIR it is */
+	uid_t user;      /* of the process when TMPDIR was saved */
 	char *temporary; /* NULL: /tmp */
-	char *working;   /* NULL: not needed, or not to be had */
+	char *working;   /* NULL: not needed or not available */
 } captured;
 
 static const char *place_find_tmpdir(char *const *environment)
@@ -39,7 +39,7 @@ static int place_set_text(char **out, const char *text)
 	return text && !*out ? -ENOMEM : 0;
 }
 
-/* In a function of its own, so that only those who come here take a path's room on the stack. */
+/* A separate function, so that only this path uses PATH_MAX bytes of stack. */
 static __attribute__((noinline)) int place_capture_working(void)
 {
 	char cwd[PATH_MAX];
@@ -75,7 +75,7 @@ static int place_open_private(const char *parent, char **path)
 	return dir_make_private(parent, strrchr(*path, '/') + 1);
 }
 
-/* Root's TMPDIR may be nothing for the user that a service becomes. */
+/* A service starts as root and changes its user; root's TMPDIR may not be writable then. */
 int place_private(char **path)
 {
 	const char *parent = captured.temporary ? captured.temporary : "/tmp";
@@ -103,8 +103,8 @@ const char *place_error_text(int err)
 	case -EPERM:
 		return "it belongs to another user";
 	case -EACCES:
-		return "other users have access to it, or this one has none (chmod 700 would mend "
-		       "the first)";
+		return "other users have access to it (chmod 700 removes that), or this user has "
+		       "none";
 	default:
 		return strerror(-err);
 	}

@@ -1,4 +1,4 @@
-/* Whom a report is of, as labels. */
+/* Identity of a report's process, as labels. */
 #include "upload/push/identity.h"
 
 #include <cjson/cJSON.h>
@@ -25,7 +25,7 @@ const char *identity_get(const struct identity *identity, const char *key)
 	return label ? label->text : NULL;
 }
 
-/* Nothing where TEXT is NULL or empty, the key is there, or there is no room. */
+/* Add a label. Adds nothing if TEXT is NULL or empty, KEY exists, or the table is full. */
 static struct identity_label *identity_add(struct identity *identity, const char *key,
 					   const char *text)
 {
@@ -45,7 +45,7 @@ static struct identity_label *identity_add(struct identity *identity, const char
 	return NULL;
 }
 
-static void metadata_add_number(struct identity *identity, const char *key, long number)
+static void identity_add_number(struct identity *identity, const char *key, long number)
 {
 	char text[24];
 	struct identity_label *label;
@@ -85,8 +85,8 @@ static const char *text_of(const cJSON *object, const char *key)
 
 #define CONTAINER_ID 64
 
-/* A container's id as runtimes put it into the name of its control group: the last 64 hexadecimal digits
- * that stand together. */
+/* The container id in the name of a control group: the last 64 consecutive hexadecimal digits,
+ * as runtimes write it. */
 static void identity_add_container(struct identity *identity, const char *cgroup)
 {
 	const char *found = NULL;
@@ -105,7 +105,7 @@ static void identity_add_container(struct identity *identity, const char *cgroup
 	identity_add(identity, "container.id", id);
 }
 
-/* What the origin tells of the machine and the pod, and what it is called here. */
+/* Members of the origin that describe the machine and the pod, and their labels. */
 static const struct {
 	const char *object, *key, *label;
 } facts[] = {
@@ -155,7 +155,7 @@ int identity_of(struct identity *out, const struct report *report, const struct 
 	identity_add(out, "service.version", identity_get(out, "version"));
 	identity_add_origin(out, origin);
 	identity_add(out, "host.name", report->host);
-	metadata_add_number(out, "process.pid", report->pid);
+	identity_add_number(out, "process.pid", report->pid);
 	identity_add(out, "process.executable.name", report->executable);
 	cJSON_Delete(origin);
 	return out->failed ? -ENOMEM : 0;

@@ -1,4 +1,4 @@
-/* What a store's answer means for a report, by error code and status. */
+/* Meaning of a store's response, by error code and status. */
 #include "upload/s3/s3_answer.h"
 
 #include <errno.h>
@@ -8,11 +8,11 @@
 #include "core/options/config.h"
 
 #define CHECK_KEYS "are the access key and its secret right?"
-#define ELSEWHERE                                                                            \
-	"the bucket lies elsewhere; see " OPTION_PREFIX "S3_REGION and " OPTION_PREFIX "S3_" \
-	"ENDPOINT"
+#define ELSEWHERE                                                       \
+	"the bucket has another region or endpoint; see " OPTION_PREFIX \
+	"S3_REGION and " OPTION_PREFIX "S3_ENDPOINT"
 
-/* The error codes with a meaning of their own; the "Error responses" of the S3 reference. */
+/* Error codes with a meaning of their own; see "Error responses" in the S3 reference. */
 static const struct {
 	const char *code;
 	struct s3_verdict verdict;
@@ -31,12 +31,13 @@ static const struct {
 	{ "ThrottlingException", { -EAGAIN, S3_MEND_NOTHING, NULL } },
 	{ "RequestLimitExceeded", { -EAGAIN, S3_MEND_NOTHING, NULL } },
 	{ "OperationAborted", { -EAGAIN, S3_MEND_NOTHING, NULL } },
-	/* Changed on its way. */
+	/* The body was changed in transit. */
 	{ "BadDigest", { -EAGAIN, S3_MEND_NOTHING, NULL } },
 	{ "XAmzContentSHA256Mismatch", { -EAGAIN, S3_MEND_NOTHING, NULL } },
 	{ "ConditionalRequestConflict", { -EAGAIN, S3_MEND_NOTHING, NULL } },
 	{ "PreconditionFailed", { -EEXIST, S3_MEND_NOTHING, NULL } },
-	/* Some stores do not know the condition under which reports are put, and do not ignore it. */
+	/* Some stores reject if-none-match, which protects existing keys, instead of ignoring
+	 * it. */
 	{ "NotImplemented", { -EACCES, S3_MEND_CONDITION, NULL } },
 	{ "InvalidArgument", { -EACCES, S3_MEND_CONDITION, NULL } },
 	{ "InvalidRequest", { -EACCES, S3_MEND_CONDITION, NULL } },
@@ -48,18 +49,19 @@ static const struct {
 	  { -EACCES, S3_MEND_NOTHING, "the credentials must allow s3:PutObject there" } },
 	{ "NoSuchBucket", { -EACCES, S3_MEND_NOTHING, "see " OPTION_PREFIX "S3_BUCKET" } },
 	{ "InvalidBucketName", { -EACCES, S3_MEND_NOTHING, "see " OPTION_PREFIX "S3_BUCKET" } },
-	{ "EntityTooLarge", { -EBADMSG, S3_MEND_NOTHING, "the report is too large for it" } },
+	{ "EntityTooLarge",
+	  { -EBADMSG, S3_MEND_NOTHING, "the report is too large for the store" } },
 	{ "KeyTooLongError",
 	  { -EBADMSG, S3_MEND_NOTHING,
-	    "the report's name is too long for it; see " OPTION_PREFIX
+	    "the report's key is too long for the store; see " OPTION_PREFIX
 	    "S3_PREFIX and " OPTION_PREFIX "PROFILING_GROUP" } },
 	{ "InvalidURI",
 	  { -EBADMSG, S3_MEND_NOTHING,
-	    "it has no such names; see " OPTION_PREFIX "S3_PREFIX and " OPTION_PREFIX
+	    "the store rejects the report's key; see " OPTION_PREFIX "S3_PREFIX and " OPTION_PREFIX
 	    "PROFILING_GROUP" } },
 };
 
-/* The rest by status, from the first of a row's numbers to its last. */
+/* Other responses by status, from FROM to TO inclusive. */
 static const struct {
 	long from, to;
 	struct s3_verdict verdict;
@@ -68,10 +70,10 @@ static const struct {
 	{ 301, 308, { -EACCES, S3_MEND_NOTHING, ELSEWHERE } },
 	{ 400, 400, { -EACCES, S3_MEND_CONDITION, NULL } },
 	{ 412, 412, { -EEXIST, S3_MEND_NOTHING, NULL } },
-	{ 501, 501, { -EAGAIN, S3_MEND_CONDITION, NULL } },
+	{ 501, 501, { -EACCES, S3_MEND_CONDITION, NULL } },
 	{ 408, 409, { -EAGAIN, S3_MEND_NOTHING, NULL } },
-	{ 413, 413, { -EBADMSG, S3_MEND_NOTHING, "the report is too large for it" } },
-	{ 414, 414, { -EBADMSG, S3_MEND_NOTHING, "the report's name is too long for it" } },
+	{ 413, 413, { -EBADMSG, S3_MEND_NOTHING, "the report is too large for the store" } },
+	{ 414, 414, { -EBADMSG, S3_MEND_NOTHING, "the report's key is too long for the store" } },
 	{ 429, 429, { -EAGAIN, S3_MEND_NOTHING, NULL } },
 	{ 500, 599, { -EAGAIN, S3_MEND_NOTHING, NULL } },
 	{ 0, 999, { -EACCES, S3_MEND_NOTHING, NULL } },
